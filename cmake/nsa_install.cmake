@@ -1,0 +1,38 @@
+# What `cmake --install` puts where. Relocatable: nothing holds the prefix.
+#   component development: find_package(nsatune) with nsatune::schemas and nsatune::kernels
+#   component program:     the program, shipped thresholds, schemas, licence
+include(CMakePackageConfigHelpers)
+
+set(_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/nsatune)
+
+install(TARGETS nsa_schemas nsa_kernels EXPORT nsatune
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(DIRECTORY schemas/include/ kernels/include/
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(EXPORT nsatune NAMESPACE nsatune:: FILE nsatune-targets.cmake
+        DESTINATION ${_config_dir} COMPONENT development)
+configure_package_config_file(cmake/nsatune-config.cmake.in
+  ${PROJECT_BINARY_DIR}/nsatune-config.cmake INSTALL_DESTINATION ${_config_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/nsatune-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/nsatune-config.cmake
+              ${PROJECT_BINARY_DIR}/nsatune-config-version.cmake
+        DESTINATION ${_config_dir} COMPONENT development)
+
+set(_doc_dir ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE DESTINATION ${_doc_dir} COMPONENT development)
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${_doc_dir} COMPONENT program OPTIONAL)
+install(DIRECTORY schemas/json schemas/sql DESTINATION ${CMAKE_INSTALL_DATADIR}/nsatune/schemas
+        COMPONENT program)
+install(FILES schemas/README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/nsatune/schemas
+        COMPONENT program OPTIONAL)
+install(DIRECTORY kernels/tuned/ DESTINATION ${CMAKE_INSTALL_DATADIR}/nsatune/tuned
+        COMPONENT program FILES_MATCHING PATTERN "*.json" PATTERN "README.md")
+
+if(TARGET nsatune)
+  if(NSA_PACKAGE)
+    include(nsa_package)
+  else()
+    install(TARGETS nsatune RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+  endif()
+endif()

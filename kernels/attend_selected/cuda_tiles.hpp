@@ -1,0 +1,17 @@
+// One function per kernel and storage type, each compiled in a file of its own.
+#pragma once
+
+#include "cuda/attend_params.hpp"
+
+struct CUstream_st;
+
+namespace nsa::cuda {
+
+void masked_fp32(const AttendParams& p, CUstream_st* stream);
+void masked_bf16(const AttendParams& p, CUstream_st* stream);
+void masked_fp16(const AttendParams& p, CUstream_st* stream);
+void gather_fp32(const AttendParams& p, CUstream_st* stream);
+void gather_bf16(const AttendParams& p, CUstream_st* stream);
+void gather_fp16(const AttendParams& p, CUstream_st* stream);
+
+}  // namespace nsa::cuda

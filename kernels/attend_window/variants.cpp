@@ -1,0 +1,49 @@
+// The window branch on the CPU: rows of the one table.
+#include "catalog/cost.hpp"
+#include "catalog/rows.hpp"
+#include "catalog/stages.hpp"
+#include "cpu/band_variants.hpp"
+#include "source_hashes.hpp"
+
+namespace nsa {
+namespace {
+
+using Launch = cpu::BandLaunch<cpu::BandKind::window>;
+using cpu::Layout;
+
+constexpr Stage kStages[] = {Stage::attend_window};
+
+constexpr Variant row(std::string_view name, std::string_view what,
+                      std::int64_t (*bytes)(const Problem&), void (*launch)(const LaunchArgs&),
+                      std::string_view hash) {
+  return {.stages = kStages,
+          .name = name,
+          .backend = Backend::cpu,
+          .role = Role::candidate,
+          .min_compute_capability = 0,
+          .dtypes = kAllDtypes,
+          .coordinates = {},
+          .what = what,
+          .supports = cpu::supports_forward,
+          .cost = attend_window_cost,
+          .workspace_bytes = bytes,
+          .launch = launch,
+          .source_hash = hash};
+}
+
+constexpr Variant kVariants[] = {
+    row("sdpa_math", "GEMM, softmax, GEMM with the BLAS over the band of a tile of tokens.",
+        Launch::math_bytes, Launch::math, source_hash::attend_window_sdpa_math),
+    row("fa2_dense", "Blocked online softmax; every sequence padded to the longest of the batch.",
+        Launch::blocked_bytes<Layout::dense>, Launch::blocked<Layout::dense>,
+        source_hash::attend_window_fa2),
+    row("fa2_varlen", "Blocked online softmax; sequences packed by their lengths.",
+        Launch::blocked_bytes<Layout::varlen>, Launch::blocked<Layout::varlen>,
+        source_hash::attend_window_fa2),
+};
+
+}  // namespace
+
+std::span<const Variant> attend_window_variants() { return kVariants; }
+
+}  // namespace nsa

@@ -1,0 +1,16 @@
+# Build step of nsa_generate_source_hashes: SHA-256 over the contents, first 16 hex digits.
+include(${LISTS})
+set(text "// Written by the build from the sources of the variants. Do not edit.\n#pragma once\n\n")
+string(APPEND text "#include <string_view>\n\nnamespace nsa::source_hash {\n\n")
+foreach(name IN LISTS names)
+  set(digests "")
+  foreach(file IN LISTS files_of_${name})
+    file(SHA256 ${file} digest)
+    string(APPEND digests ${digest})
+  endforeach()
+  string(SHA256 digest "${digests}")
+  string(SUBSTRING ${digest} 0 16 digest)
+  string(APPEND text "inline constexpr std::string_view ${name} = \"${digest}\";\n")
+endforeach()
+string(APPEND text "\n}  // namespace nsa::source_hash\n")
+file(CONFIGURE OUTPUT ${HEADER} CONTENT "${text}" @ONLY)  # untouched where nothing changed

@@ -1,0 +1,163 @@
+// Names and shapes of every stage's tensors: for inputs, checks, foreign workers and the docs.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/runtime.hpp"
+
+namespace nsa {
+namespace {
+
+constexpr TensorSpec kX{"x", "[tokens, model_dim]"};
+constexpr TensorSpec kQ{"q", "[tokens, q_heads, head_dim_k]"};
+constexpr TensorSpec kO{"o", "[tokens, q_heads, head_dim_v]"};
+constexpr TensorSpec kOCmp{"o_cmp", kO.shape}, kOSel{"o_sel", kO.shape}, kOWin{"o_win", kO.shape};
+constexpr TensorSpec kKCmpRaw{"k_cmp_raw", "[context_tokens, kv_heads, head_dim_k]"};
+constexpr TensorSpec kKSel{"k_sel", kKCmpRaw.shape}, kKWin{"k_win", kKCmpRaw.shape};
+constexpr TensorSpec kVCmpRaw{"v_cmp_raw", "[context_tokens, kv_heads, head_dim_v]"};
+constexpr TensorSpec kVSel{"v_sel", kVCmpRaw.shape}, kVWin{"v_win", kVCmpRaw.shape};
+constexpr TensorSpec kKCmp{"k_cmp", "[compressed_tokens, kv_heads, head_dim_k]"};
+constexpr TensorSpec kVCmp{"v_cmp", "[compressed_tokens, kv_heads, head_dim_v]"};
+constexpr TensorSpec kBlocks{"blocks", "[tokens, kv_heads, sel_count]", true};
+constexpr TensorSpec kRanges{"ranges", "[tokens, kv_heads, sel_count, 2]", true};
+constexpr TensorSpec kFc1W{"fc1_w", "[gate_hidden, head_dim_k]"}, kFc1B{"fc1_b", "[gate_hidden]"};
+constexpr TensorSpec kFc2W{"fc2_w", "[3, gate_hidden]"}, kFc2B{"fc2_b", "[3]"};
+constexpr TensorSpec kWQkv{"w_qkv", "[qkv_rows, model_dim]"};
+constexpr TensorSpec kWO{"w_o", "[model_dim, q_heads * head_dim_v]"};
+constexpr TensorSpec kY{"y", "[tokens, model_dim]"};
+
+constexpr std::array kProjectIn{kX, kWQkv};
+// Of the new tokens only: what goes into the cache.
+constexpr std::string_view kNewK = "[tokens, kv_heads, head_dim_k]";
+constexpr std::string_view kNewV = "[tokens, kv_heads, head_dim_v]";
+constexpr std::array kProjectOut{kQ,
+                                 TensorSpec{"k_cmp_raw", kNewK},
+                                 TensorSpec{"v_cmp_raw", kNewV},
+                                 TensorSpec{"k_sel", kNewK},
+                                 TensorSpec{"v_sel", kNewV},
+                                 TensorSpec{"k_win", kNewK},
+                                 TensorSpec{"v_win", kNewV}};
+constexpr std::array kCompressIn{kKCmpRaw, kVCmpRaw};
+constexpr std::array kCompressOut{kKCmp, kVCmp};
+constexpr std::array kScoreIn{kQ, kKCmp};
+constexpr std::array kBlocksOnly{kBlocks};
+constexpr std::array kRangesOnly{kRanges};
+constexpr std::array kCompressedIn{kQ, kKCmp, kVCmp};
+constexpr std::array kCompressedOut{kOCmp};
+constexpr std::array kSelectedIn{kQ, kKSel, kVSel, kBlocks, kRanges};
+constexpr std::array kSelectedOut{kOSel};
+constexpr std::array kWindowIn{kQ, kKWin, kVWin};
+constexpr std::array kWindowOut{kOWin};
+constexpr std::array kGateIn{kQ, kOCmp, kOSel, kOWin, kFc1W, kFc1B, kFc2W, kFc2B};
+constexpr std::array kOOnly{kO};
+constexpr std::array kOutProjIn{kO, kWO};
+constexpr std::array kYOnly{kY};
+constexpr std::array kAttentionIn{kQ,    kKCmpRaw, kVCmpRaw, kKSel, kVSel, kKWin,
+                                  kVWin, kFc1W,    kFc1B,    kFc2W, kFc2B};
+// The blocks that were selected are an output too, so that a check can follow them where two scores
+// tie within rounding.
+constexpr std::array kAttentionOut{kO, kBlocks};
+constexpr std::array kLayerOut{kY, kBlocks};
+constexpr std::array kLayerIn{kX, kWQkv, kFc1W, kFc1B, kFc2W, kFc2B, kWO};
+constexpr std::array kModelIn{TensorSpec{"tokens", "[tokens]", true},
+                              TensorSpec{"weights", "[parameters]"}};
+constexpr std::array kModelOut{TensorSpec{"logits", "[tokens, vocab_size]"}};
+
+/// Value of one word of a shape.
+std::int64_t extent_of(std::string_view word, const Problem& p) {
+  if (word == "tokens") return p.total_tokens();
+  if (word == "context_tokens") return p.total_context();
+  if (word == "compressed_tokens") {
+    std::int64_t sum = 0;
+    for (const Sequence& s : sequences_of(p)) sum += s.cmp_len;
+    return sum;
+  }
+  if (word == "q_heads") return p.q_heads;
+  if (word == "kv_heads") return p.kv_heads;
+  if (word == "head_dim_k") return p.head_dim_k;
+  if (word == "head_dim_v") return p.head_dim_v;
+  if (word == "q_heads * head_dim_v") return p.q_heads * p.head_dim_v;
+  if (word == "sel_count") return p.geometry.sel_count;
+  if (word == "gate_hidden") return std::max<std::int64_t>(1, p.head_dim_k / 2);
+  if (word == "qkv_rows") {
+    return p.q_heads * p.head_dim_k + 3 * p.kv_heads * (p.head_dim_k + p.head_dim_v);
+  }
+  if (word == "parameters") return parameter_count(config_of(p));
+  if (word == "model_dim") return p.model.model_dim;
+  if (word == "vocab_size") return p.model.vocab_size;
+  return std::stoll(std::string(word));
+}
+
+TensorShape shape_from_words(const TensorSpec& spec, const Problem& p) {
+  TensorShape shape{spec.integer ? Dtype::int32 : p.dtype, 0, {}};
+  std::string_view words = spec.shape.substr(1, spec.shape.size() - 2);
+  while (!words.empty()) {
+    const std::size_t comma = std::min(words.find(','), words.size());
+    shape.shape[static_cast<std::size_t>(shape.rank++)] = extent_of(words.substr(0, comma), p);
+    words.remove_prefix(std::min(comma + 2, words.size()));
+  }
+  return shape;
+}
+
+}  // namespace
+
+Signature signature_of(Stage stage) {
+  switch (stage) {
+    case Stage::project_rope:
+      return {kProjectIn, kProjectOut};
+    case Stage::compress:
+      return {kCompressIn, kCompressOut};
+    case Stage::score:
+      return {kScoreIn, kBlocksOnly};
+    case Stage::ranges:
+      return {kBlocksOnly, kRangesOnly};
+    case Stage::attend_compressed:
+      return {kCompressedIn, kCompressedOut};
+    case Stage::attend_selected:
+      return {kSelectedIn, kSelectedOut};
+    case Stage::attend_window:
+      return {kWindowIn, kWindowOut};
+    case Stage::gate_combine:
+      return {kGateIn, kOOnly};
+    case Stage::out_proj:
+      return {kOutProjIn, kYOnly};
+    case Stage::attention:
+      return {kAttentionIn, kAttentionOut};
+    case Stage::layer:
+      return {kLayerIn, kLayerOut};
+    case Stage::model:
+      return {kModelIn, kModelOut};
+  }
+  throw ContractError("expected: a stage");
+}
+
+TensorShape shape_of(Stage stage, std::string_view tensor, const Problem& problem) {
+  const Signature signature = signature_of(stage);
+  for (const auto& side : {signature.inputs, signature.outputs}) {
+    for (const TensorSpec& spec : side) {
+      if (spec.name == tensor) return shape_from_words(spec, problem);
+    }
+  }
+  throw ContractError("expected: a tensor of stage " + std::string(to_string(stage)) + ", not " +
+                      std::string(tensor));
+}
+
+std::vector<Sequence> sequences_of(const Problem& problem) {
+  std::vector<Sequence> sequences;
+  sequences.reserve(problem.seq_lens.size());
+  Sequence next;
+  for (std::size_t b = 0; b < problem.seq_lens.size(); ++b) {
+    next.q_len = problem.seq_lens[b];
+    next.kv_len = problem.context_lens[b] + problem.seq_lens[b];
+    next.cmp_len = num_compressed(next.kv_len, problem.geometry);
+    sequences.push_back(next);
+    next.q_begin += next.q_len;
+    next.kv_begin += next.kv_len;
+    next.cmp_begin += next.cmp_len;
+  }
+  return sequences;
+}
+
+}  // namespace nsa

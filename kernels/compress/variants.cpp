@@ -1,0 +1,32 @@
+// The stage's rows of the table.
+#include "compress/variants.hpp"
+
+#include <array>
+
+#include "catalog/cost.hpp"
+#include "catalog/rows.hpp"
+#include "catalog/stages.hpp"
+#include "source_hashes.hpp"
+
+namespace nsa {
+namespace {
+
+constexpr std::array kStages{Stage::compress};
+
+}  // namespace
+
+std::span<const Variant> compress_variants() {
+  static constexpr std::array kRows{
+      Variant{.stages = kStages,
+              .name = "avg",
+              .dtypes = kAllDtypes,
+              .what = "The mean of l rows of K and of V.",
+              .cost = compress_cost,
+              .workspace_bytes = compress::avg_workspace,
+              .launch = compress::avg,
+              .source_hash = source_hash::compress_avg},
+  };
+  return kRows;
+}
+
+}  // namespace nsa

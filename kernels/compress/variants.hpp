@@ -1,0 +1,11 @@
+// Pooling of raw keys and values: k_cmp_raw, v_cmp_raw -> k_cmp, v_cmp.
+#pragma once
+
+#include "nsa/kernels/launch.hpp"
+
+namespace nsa::compress {
+
+void avg(const LaunchArgs& args);
+std::int64_t avg_workspace(const Problem& problem);
+
+}  // namespace nsa::compress

@@ -1,0 +1,38 @@
+// The rows that every branch with one run of keys has on the CPU.
+#pragma once
+
+#include "cpu/band.hpp"
+#include "nsa/kernels/catalog.hpp"
+
+namespace nsa::cpu {
+
+inline Support supports_forward(const Problem& problem, const Device&) {
+  if (problem.direction == Direction::forward) return Support::yes();
+  return Support::no("forward only");
+}
+
+/// Launch functions of one branch: in q, k, v; out o; log-sum-exp where the caller saves it.
+template <BandKind kKind>
+struct BandLaunch {
+  static BandTensors tensors(const LaunchArgs& args) {
+    BandTensors t{args.in[0], args.in[1], args.in[2], args.out[0], {}};
+    if (args.saved != nullptr && kKind == BandKind::window) t.lse = args.saved->lse_win;
+    if (args.saved != nullptr && kKind == BandKind::compressed) t.lse = args.saved->lse_cmp;
+    return t;
+  }
+  static Band band(const Problem& problem) { return {kKind, problem.geometry}; }
+
+  static void math(const LaunchArgs& args) { band_math(args, band(args.problem), tensors(args)); }
+  static std::int64_t math_bytes(const Problem& p) { return band_math_bytes(p, band(p)); }
+
+  template <Layout kLayout>
+  static void blocked(const LaunchArgs& args) {
+    band_blocked(args, band(args.problem), tensors(args), kLayout);
+  }
+  template <Layout kLayout>
+  static std::int64_t blocked_bytes(const Problem& p) {
+    return band_blocked_bytes(p, sequences_of(p), band(p), kLayout);
+  }
+};
+
+}  // namespace nsa::cpu

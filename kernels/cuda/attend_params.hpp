@@ -1,0 +1,60 @@
+// What the attention kernels get: plain pointers, strides in elements, sizes.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "nsa/kernels/launch.hpp"
+
+namespace nsa::cuda {
+
+/// A tensor [rows, heads, dim] whose dim is contiguous.
+template <class T>
+struct HeadTensor {
+  T* data = nullptr;
+  std::int64_t row_stride = 0, head_stride = 0;
+  bool vectors = false;  // every row starts at a multiple of 16 bytes
+};
+
+/// Of one launch; tensors are on the device.
+struct AttendParams {
+  HeadTensor<const void> q;              // [tokens, q_heads, dk]
+  HeadTensor<const void> k;              // [context_tokens, kv_heads, dk]
+  HeadTensor<const void> v;              // [context_tokens, kv_heads, dv]
+  HeadTensor<void> o;                    // [tokens, q_heads, dv]
+  const std::int32_t* ranges = nullptr;  // [tokens, kv_heads, sel_count, 2]
+  std::int64_t ranges_row_stride = 0, ranges_head_stride = 0, ranges_pair_stride = 0;
+  float* lse = nullptr;  // [tokens, q_heads], natural logarithm; null = not wanted
+  std::int64_t lse_row_stride = 0, lse_head_stride = 0;
+  const Sequence* sequences = nullptr;  // [batch], on the device
+  std::int64_t batch = 0, tokens = 0;
+  int kv_heads = 0, group = 0;  // group: query heads per KV head
+  int dk = 0, dv = 0, sel_count = 0;
+  float scale_log2 = 0;  // log2(e) / sqrt(dk): logits in units in which exp2 is the weight
+};
+
+/// From the arguments of an attend_selected launch: in = q, k, v, blocks, ranges; out = o.
+AttendParams make_attend_params(const LaunchArgs& args);
+
+/// Largest head_dim_k and head_dim_v that the kernels hold in shared memory and registers.
+inline constexpr std::int64_t kMaxHeadDim = 256;
+/// The least width that the kernels are compiled for and that holds head_dim_v.
+constexpr int padded_dv(std::int64_t dv) { return static_cast<int>((dv + 63) / 64 * 64); }
+
+/// Calls f(std::integral_constant<int, padded_dv(dv)>).
+template <class F>
+void with_padded_dv(int dv, F f) {
+  expects(dv >= 1 && dv <= kMaxHeadDim, "head_dim_v of 256 or less");
+  switch (padded_dv(dv)) {
+    case 64:
+      return f(std::integral_constant<int, 64>{});
+    case 128:
+      return f(std::integral_constant<int, 128>{});
+    case 192:
+      return f(std::integral_constant<int, 192>{});
+    default:
+      return f(std::integral_constant<int, 256>{});
+  }
+}
+
+}  // namespace nsa::cuda

@@ -1,0 +1,13 @@
+// The gate over the three branches: q, o_cmp, o_sel, o_win, fc1_w, fc1_b, fc2_w, fc2_b -> o.
+#pragma once
+
+#include "nsa/kernels/launch.hpp"
+
+namespace nsa::gate_combine {
+
+void three_steps(const LaunchArgs& args);
+void gate_fused(const LaunchArgs& args);
+std::int64_t three_steps_workspace(const Problem& problem);
+std::int64_t gate_fused_workspace(const Problem& problem);
+
+}  // namespace nsa::gate_combine

@@ -1,0 +1,73 @@
+// Memory and streams of the current CUDA device, without a CUDA type in sight. In a build without
+// CUDA everything but built() throws EnvironmentError.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "nsa/kernels/workspace.hpp"
+
+struct CUstream_st;
+
+namespace nsa::device {
+
+/// True when this program holds the CUDA back end (whether or not a device is here).
+bool built() noexcept;
+/// Makes that device ("cuda:<ordinal>") current for the calling thread.
+void select(int ordinal);
+
+/// A stream of the current device that does not wait for the null stream.
+CUstream_st* make_stream();
+void destroy_stream(CUstream_st* stream) noexcept;  // null is allowed
+/// Waits until all that was enqueued on the stream is done; errors of the work surface here.
+void synchronize(CUstream_st* stream);
+
+/// cudaMalloc: aligned to 256. Throws OutOfMemory with what is free.
+void* allocate(std::size_t bytes);
+void release(void* data) noexcept;  // null is allowed
+/// Copies and fills are in stream order. Host memory may be reused when the call returns, except
+/// that copy_to_host is complete only after synchronize().
+void copy_to_device(void* to, const void* from, std::size_t bytes, CUstream_st* stream);
+void copy_to_host(void* to, const void* from, std::size_t bytes, CUstream_st* stream);
+void copy_on_device(void* to, const void* from, std::size_t bytes, CUstream_st* stream);
+void fill(void* to, std::byte value, std::size_t bytes, CUstream_st* stream);
+
+struct MemoryInfo {
+  std::size_t free_bytes = 0, total_bytes = 0;
+};
+MemoryInfo memory_info();
+
+/// For a Workspace on the device that is current when it allocates.
+Allocator& allocator() noexcept;
+
+/// Owns device memory; movable.
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t bytes) : data_(bytes ? allocate(bytes) : nullptr), bytes_(bytes) {}
+  ~Buffer() { release(data_); }
+  Buffer(Buffer&& other) noexcept : data_(other.data_), bytes_(other.bytes_) {
+    other.data_ = nullptr;
+    other.bytes_ = 0;
+  }
+  Buffer& operator=(Buffer&& other) noexcept {
+    if (this == &other) return *this;
+    release(data_);
+    data_ = other.data_;
+    bytes_ = other.bytes_;
+    other.data_ = nullptr;
+    other.bytes_ = 0;
+    return *this;
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  void* data() const noexcept { return data_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace nsa::device

@@ -1,0 +1,40 @@
+// Inputs of a stage, made from a seed: any tensor, any row, the same on every machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/tensor.hpp"
+
+namespace nsa {
+
+/// A named tensor in host memory, contiguous.
+struct HostTensor {
+  std::string name;
+  TensorShape shape;
+  std::vector<std::byte> bytes;
+  TensorView view() const noexcept;  // the view may be written through by the owner only
+};
+
+/// Inputs of `stage` in the order of its signature. Activations: generate(i, seed + index of the
+/// tensor, 2 sqrt(3)), rounded to the problem's dtype; weights likewise, divided by sqrt(fan in).
+/// `blocks` and `ranges` follow the problem's selection pattern (forced blocks always included).
+std::vector<HostTensor> make_inputs(Stage stage, const Problem& problem, std::uint64_t seed);
+/// Outputs of `stage`, every byte filled with the poison 0xA5, which no variant writes on purpose.
+std::vector<HostTensor> make_outputs(Stage stage, const Problem& problem);
+inline constexpr std::byte kPoison{0xA5};
+
+/// Selected blocks of one query by the pattern: [sel_count] int32, ascending, -1 in front = unused.
+/// `position` is the query's absolute position, `stream` tells sequence and KV head apart.
+void pattern_blocks(const Problem& problem, std::int64_t position, std::uint64_t stream,
+                    std::uint64_t seed, std::int32_t* blocks);
+/// Canonical ranges of a row of blocks (facts 1.6): [sel_count, 2] int32, (0,0) = unused.
+void blocks_to_ranges(const Geometry& geometry, std::int64_t position, std::int64_t seq_blocks,
+                      const std::int32_t* blocks, std::int32_t* ranges);
+/// Share of each query's non-forced blocks that the query before it chose too, over all rows.
+std::optional<double> measured_overlap(const Problem& problem, const TensorView& blocks);
+
+}  // namespace nsa

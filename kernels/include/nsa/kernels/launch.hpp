@@ -1,0 +1,60 @@
+// The launch contract: what every variant gets, on every back end.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "nsa/kernels/tensor.hpp"
+#include "nsa/kernels/workspace.hpp"
+#include "nsa/schemas/device.hpp"
+#include "nsa/schemas/problem.hpp"
+#include "nsa/schemas/variant.hpp"
+
+struct CUstream_st;  // cudaStream_t is a pointer to it; null on a CPU
+
+namespace nsa {
+
+/// One sequence of a (ragged) batch, as rows of the packed tensors.
+/// Query i of the sequence is row q_begin + i and stands at position t = kv_len - q_len + i.
+/// Key of position p is row kv_begin + p; compressed key c is row cmp_begin + c.
+struct Sequence {
+  std::int64_t q_begin = 0, q_len = 0;      // new tokens
+  std::int64_t kv_begin = 0, kv_len = 0;    // cached and new tokens
+  std::int64_t cmp_begin = 0, cmp_len = 0;  // num_compressed(kv_len)
+  std::int64_t first_position() const noexcept { return kv_len - q_len; }
+};
+
+/// What a backward pass needs; each view may be absent. Written when present.
+struct Saved {
+  TensorView lse_cmp, lse_sel, lse_win;  // [tokens, q_heads] fp32, log-sum-exp (-inf: empty row)
+  TensorView blocks;                     // [tokens, kv_heads, sel_count] int32, -1 = unused
+  TensorView gates;                      // [tokens, kv_heads, 3] fp32, order cmp, sel, win
+};
+
+/// Scalars that are not part of a problem (facts 1.2, 1.8).
+struct Constants {
+  double rope_base = 10000.0;
+  double rope_scale = 1.0;  // positions are divided by it
+  double gate_tau = 1.0;
+  bool uniform_gate = false;  // NSA_FORCE_UNIFORM_GATE
+  int force_branch = -1;      // NSA_FORCE_BRANCH: 0 cmp, 1 sel, 2 win
+  unsigned branches = 7;      // bit 0 cmp, 1 sel, 2 win: a branch that is off is not computed
+};
+
+/// One launch. `in` and `out` follow the names of the variant's signature, in its order.
+/// The variant may use the caller's threads (CPU) or stream (CUDA) and this workspace; it keeps no
+/// state. Row r of a row-contiguous tensor is all that may be assumed: strides are the caller's.
+struct LaunchArgs {
+  const Problem& problem;
+  std::span<const Sequence> sequences;         // [batch] host
+  const Sequence* device_sequences = nullptr;  // [batch] where the tensors are; host on a CPU
+  std::span<const TensorView> in;
+  std::span<const TensorView> out;
+  const Point& point;
+  const Constants& constants;
+  Workspace& workspace;
+  CUstream_st* stream = nullptr;
+  Saved* saved = nullptr;
+};
+
+}  // namespace nsa

@@ -1,0 +1,71 @@
+// The fp64 reference of every stage, one row at a time, so that anybody can check any row.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "nsa/kernels/inputs.hpp"
+#include "nsa/schemas/problem.hpp"
+
+namespace nsa {
+
+/// Comparison of one output row with the oracle. A row is one index of dimension 0 (a token, or a
+/// compressed token), all heads of it.
+struct RowError {
+  double relative_l2 = 0;  // ||x - ref|| / max(||ref||, tiny); for integers the share that is wrong
+  bool non_finite = false;  // NaN or Inf in the row
+  bool poisoned = false;    // an element that still holds the poison
+};
+
+/// Knows the inputs of one stage and problem and computes any row of its outputs in fp64 from the
+/// inputs as they are stored (rounded to the problem's dtype).
+class Oracle {
+ public:
+  /// `inputs` in the order of signature_of(stage); borrowed for the life of the oracle.
+  Oracle(Stage stage, const Problem& problem, std::span<const TensorView> inputs,
+         const Constants& constants = {});
+  std::int64_t rows(std::size_t output) const;
+  /// The row in fp64, all elements of the trailing dimensions.
+  std::vector<double> row(std::size_t output, std::int64_t row) const;
+  /// Compares a row of a contiguous output. Selected blocks (score) and ranges count as right when
+  /// they are a right answer: picks whose fp64 scores tie within the dtype's rounding may swap.
+  RowError compare(std::size_t output, std::int64_t row, const TensorView& produced) const;
+  /// All rows: the worst error, and how many elements hold the poison or are not finite.
+  struct Verdict {
+    double worst_row_error = 0;
+    std::int64_t worst_row = -1;
+    std::int64_t poison_left = 0, non_finite = 0;
+  };
+  Verdict verify(std::span<const TensorView> outputs,
+                 std::span<const std::int64_t> rows = {}) const;  // empty = all rows
+
+ private:
+  struct Checked {
+    double error = 0;
+    std::int64_t poisoned = 0, non_finite = 0;  // elements
+  };
+  Checked check(std::size_t output, std::int64_t row, const TensorView& produced) const;
+  /// Share of the KV heads of that row whose blocks are no right answer.
+  double selection_error(std::int64_t row, const std::vector<double>& produced) const;
+  /// Of attention and layer: per KV head the output for each selection that is right.
+  std::vector<std::vector<std::vector<double>>> composite_parts(std::int64_t row,
+                                                                double tie_tolerance) const;
+  std::vector<double> composite_row(const std::vector<const std::vector<double>*>& parts) const;
+  /// The right answer that is nearest to what was produced.
+  std::vector<double> closest_row(std::int64_t row, const std::vector<double>& produced) const;
+
+  Stage stage_;
+  Problem problem_;
+  std::vector<TensorView> inputs_;
+  Constants constants_;
+  std::vector<Sequence> sequences_;
+  std::vector<HostTensor> derived_;  // of composites: what the stages before the last one store
+};
+
+/// Largest relative L2 of a row that counts as right: fp64 1e-12, fp32 1e-5, bf16 5e-3, fp16 1e-3;
+/// for integer outputs 0.
+double row_tolerance(Stage stage, Dtype dtype) noexcept;
+
+}  // namespace nsa

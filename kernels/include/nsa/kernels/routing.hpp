@@ -1,0 +1,158 @@
+// Which variant runs: a pure function over the thresholds table, the environment and the caller's
+// wishes. Ask (Problem), decide (Choice), run (launch) are three types.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "nsa/kernels/catalog.hpp"
+#include "nsa/schemas/env_names.hpp"
+#include "nsa/schemas/thresholds.hpp"
+
+namespace nsa {
+
+/// Who decided, strongest first.
+enum class Source : std::uint8_t { api, environment, thresholds, shipped, built_in };
+std::string_view to_string(Source value) noexcept;
+/// How well the table fits what was asked: device and class each climb this ladder.
+enum class Fit : std::uint8_t { exact, nearest_bin, nearest_shape, built_in };
+enum class DeviceFit : std::uint8_t { exact, same_architecture, nearest, built_in };
+std::string_view to_string(Fit value) noexcept;
+std::string_view to_string(DeviceFit value) noexcept;
+
+/// One decision at run time. Plain pointers into tables that the Router owns: no allocation.
+struct Choice {
+  const Variant* variant = nullptr;
+  const Point* point = nullptr;           // never null; empty where there are no coordinates
+  const ThresholdRange* range = nullptr;  // the evidence; null unless from a table
+  Source source = Source::built_in;
+  Fit fit = Fit::built_in;
+  bool stale = false;  // source hash or a validator differs from when it was measured
+  DeviceFit device_fit = DeviceFit::built_in;  // of the table that decided
+  /// Why a stronger wish was not met ("varlen_v2: does not support this problem"), else null.
+  /// Lives as long as the Router.
+  const char* fallback_reason = nullptr;
+};
+
+/// What the caller asks for by API, per decision stage ("attend_selected" -> "masked"). A name that
+/// no row of the stage has is an InputError; one that cannot run here falls to the next source.
+struct ApiOverrides {
+  std::vector<std::pair<Stage, VariantId>> variants;
+};
+
+/// An immutable snapshot of everything that decides, made once per runtime object.
+/// choose() takes no lock, allocates nothing and needs tens of nanoseconds.
+class Router {
+ public:
+  struct Inputs {
+    Device device;
+    std::optional<ThresholdTable> table;    // from a file or bundle
+    std::optional<ThresholdTable> shipped;  // kernels/tuned
+    EnvSnapshot environment;                // the NSA_* variables
+    ApiOverrides api;
+    std::string table_path;                     // for explain()
+    std::string shipped_path;                   // likewise
+    std::span<const Variant> rows = catalog();  // the table of variants; borrowed
+  };
+  explicit Router(Inputs inputs);
+  ~Router();
+  Router(Router&&) noexcept;
+  Router& operator=(Router&&) noexcept;
+
+  Choice choose(Stage stage, const Problem& problem) const noexcept;
+  DeviceFit device_fit() const noexcept;
+  const EnvSnapshot& environment() const noexcept;
+  const Inputs& inputs() const noexcept;
+  /// Workspace sizes to allocate ahead for this problem, by precedence.
+  Reserves reserves(const Problem& problem) const noexcept;
+  /// What was odd about the environment or the table: one line each, for stderr, once.
+  const std::vector<std::string>& warnings() const noexcept;
+
+  struct State;  // private to kernels/routing
+  const State& state() const noexcept { return *state_; }
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+/// `base` with what NSA_ROPE_SCALE, NSA_FORCE_BRANCH and NSA_FORCE_UNIFORM_GATE set.
+Constants constants_from(const EnvSnapshot& environment, Constants base = {});
+
+/// Whether a validator still holds: unknown where either side is not known.
+enum class Verdict : std::uint8_t { yes, no, unknown };
+std::string_view to_string(Verdict value) noexcept;
+struct ValidatorCheck {
+  std::string_view name;
+  std::string recorded, here;
+  Verdict verdict = Verdict::unknown;
+};
+/// The validators of this device and build. `measurement_policy` is the tuner's to fill in.
+Validators validators_of(const Device& device);
+std::vector<ValidatorCheck> check_validators(const Validators& recorded, const Validators& here);
+/// How well decisions of one device serve another.
+DeviceFit fit_of(const Device& decided_on, const Device& here) noexcept;
+
+/// One line of explain(): what runs, why, what overrode what and what that costs.
+struct Explanation {
+  Stage stage = Stage::attend_selected;
+  Axis axis = Axis::seq_len;
+  std::int64_t axis_value = 0;
+  std::string variant;
+  Source source = Source::built_in;
+  Fit fit = Fit::built_in;
+  DeviceFit device_fit = DeviceFit::built_in;
+  bool stale = false;
+  bool slow_path = false;                      // a slow path that somebody asked for
+  std::optional<std::string> fallback_reason;  // why a stronger wish was not met
+  std::string why;  // "NSA_FORCE_SEL_MASK=1", "range [512, 4096) of t.json"
+  std::optional<Evidence> evidence;
+  std::optional<std::string> overridden;  // tuned variant that a stronger source replaced
+  std::optional<double> override_cost;    // its time / the replaced one's time, where measured
+};
+/// What each accepted NSA_* name does here.
+struct NameEffect {
+  std::string name, value;
+  bool effective = false;
+  std::string reason;  // "changes attend_selected", "no effect: trainer-only"
+};
+struct ExplainReport {
+  Device device;
+  DeviceFit device_fit = DeviceFit::built_in;
+  Problem problem;
+  std::string table_path;
+  std::vector<Explanation> decisions;
+  Reserves reserves;
+  Constants constants;
+  std::vector<ValidatorCheck> validators;  // of the table in use; empty without one
+  std::vector<NameEffect> names;           // those that are set
+  std::vector<std::string> warnings;
+};
+ExplainReport explain(const Router& router, const Problem& problem);
+/// The report as a document of schemas/json/explain.schema.json.
+nlohmann::ordered_json explain_to_json(const ExplainReport& report);
+
+/// Where the thresholds of a process come from: `flag` (--thresholds), else NSATUNE_THRESHOLDS,
+/// else $XDG_DATA_HOME/nsatune/thresholds, else nothing. A folder is a bundle: the file of this
+/// device is picked by its device block without parsing the others fully.
+struct LoadedTable {
+  ThresholdTable table;
+  std::string path;
+};
+/// A bundle without a file of this device gives the nearest one of the same back end.
+/// Throws InputError on a file that is missing, corrupt or of another version.
+std::optional<LoadedTable> find_thresholds(const std::optional<std::string>& flag,
+                                           const Device& device);
+/// Name of a device's file in a bundle: "nvidia_h200.json".
+std::string device_file_name(const Device& device);
+/// The table shipped with the runtime for that device, or nothing. The folder is NSATUNE_SHIPPED,
+/// else ../share/nsatune/tuned beside the program, else that of the source tree.
+std::optional<LoadedTable> shipped_thresholds(const Device& device);
+
+}  // namespace nsa

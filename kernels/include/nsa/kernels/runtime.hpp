@@ -1,0 +1,134 @@
+// The bundled NSA runtime: attention, one layer with its cache, and the whole model.
+// Which variant of each stage runs is the router's decision; the runtime only follows it, announces
+// the stage to the observer and counts what ran.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nsa/kernels/inputs.hpp"
+#include "nsa/kernels/launch.hpp"
+#include "nsa/kernels/observer.hpp"
+#include "nsa/kernels/routing.hpp"
+#include "nsa/kernels/telemetry.hpp"
+
+namespace nsa {
+
+/// What a call into the runtime needs beside its tensors. Borrowed. `router` and `workspace` are
+/// required; the others may be null: no observer, no telemetry, the default stream.
+struct Context {
+  const Router* router = nullptr;
+  Workspace* workspace = nullptr;
+  Observer* observer = nullptr;
+  Telemetry* telemetry = nullptr;
+  CUstream_st* stream = nullptr;
+  Constants constants;
+};
+
+/// Tensors of one attention call over packed sequences (launch.hpp, Sequence).
+struct AttentionTensors {
+  TensorView q;                           // [tokens, q_heads, head_dim_k] rotated
+  TensorView k_cmp_raw, v_cmp_raw;        // [context_tokens, kv_heads, d] K rotated, not pooled
+  TensorView k_sel, v_sel, k_win, v_win;  // [context_tokens, kv_heads, d] K rotated
+  TensorView fc1_w, fc1_b, fc2_w, fc2_b;  // gate (facts 1.8)
+  TensorView o;                           // out [tokens, q_heads, head_dim_v]
+  TensorView blocks;                      // out [tokens, kv_heads, sel_count] int32; may be absent
+};
+
+/// The three branches and their gate, from projected and rotated q, k, v to o. Follows the router's
+/// prefill mode (batched or sequential). Throws InputError when no variant supports the problem.
+void attention(const Context& context, const Problem& problem, const AttentionTensors& tensors,
+               Saved* saved = nullptr);
+/// Dense causal attention over k_sel, v_sel: the yardstick.
+void dense_attention(const Context& context, const Problem& problem,
+                     const AttentionTensors& tensors);
+
+enum class AttentionKind : std::uint8_t { nsa, dense };
+
+/// Weights of one attention layer, [out, in], y = x W^T.
+struct LayerWeights {
+  TensorView w_qkv;  // rows q, k_cmp, k_sel, k_win, v_cmp, v_sel, v_win; dense uses q, k_sel, v_sel
+  TensorView fc1_w, fc1_b, fc2_w, fc2_b;
+  TensorView w_o;  // [model_dim, q_heads * head_dim_v]
+};
+
+/// What a layer keeps of the tokens before (facts 1.9): K and V of the selected branch for all
+/// tokens, the last tokens of the window, compressed tokens, and the rows not yet pooled.
+class KvCache {
+ public:
+  /// Room for `capacity` tokens in each of `batch` sequences; shape from `problem`.
+  KvCache(const Problem& problem, std::int64_t batch, std::int64_t capacity,
+          AttentionKind kind = AttentionKind::nsa);
+  std::int64_t length(std::int64_t sequence) const { return lengths_[index(sequence)]; }
+  std::int64_t capacity() const noexcept { return capacity_; }
+  std::size_t bytes() const noexcept;
+
+ private:
+  friend class CachedLayer;
+  static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+  std::int64_t capacity_;
+  std::vector<std::int64_t> lengths_;      // [batch] tokens seen
+  std::int64_t win_stride_ = 0;            // rows of a sequence in k_win_, v_win_
+  std::vector<std::int64_t> win_lengths_;  // [batch] rows stored
+  HostTensor k_sel_, v_sel_;               // [batch * capacity, kv_heads, d]
+  HostTensor k_win_, v_win_;               // [batch * win_stride, kv_heads, d]
+  HostTensor k_raw_, v_raw_;               // [batch * cmp_block, kv_heads, d] not yet pooled
+  HostTensor k_cmp_, v_cmp_;               // [batch * num_compressed(capacity), kv_heads, d]
+};
+
+/// x [tokens, model_dim] -> y [tokens, model_dim]: projections and RoPE, attention, output
+/// projection. With a cache, the problem's context_lens must equal the cache's lengths; new tokens
+/// are appended. InputError when the cache has no room. `blocks` may be absent.
+void attention_layer(const Context& context, const Problem& problem, const TensorView& x,
+                     const LayerWeights& weights, const TensorView& y, KvCache* cache = nullptr,
+                     AttentionKind kind = AttentionKind::nsa, const TensorView& blocks = {});
+
+/// A model: `layers` blocks of RMSNorm -> attention -> residual -> RMSNorm -> SiLU MLP -> residual
+/// between an embedding and a head over `vocab_size` (facts 1.1).
+struct ModelConfig {
+  std::string name = "125m";
+  std::int64_t model_dim = 768, layers = 12, vocab_size = 256, mlp_ratio = 4;
+  std::int64_t q_heads = 12, kv_heads = 2, head_dim_k = 64, head_dim_v = 64;
+  Geometry geometry;
+  Dtype dtype = Dtype::fp32;
+  AttentionKind attention = AttentionKind::nsa;
+};
+/// The problem of a forward pass over `seq_lens` new tokens after `context_lens` cached ones.
+Problem problem_of(const ModelConfig& config, std::vector<std::int64_t> seq_lens,
+                   std::vector<std::int64_t> context_lens);
+/// The configuration that a `model` problem stands for (MLP ratio 4, NSA).
+ModelConfig config_of(const Problem& problem);
+std::int64_t parameter_count(const ModelConfig& config) noexcept;
+/// Multiply-adds times two of one forward pass, all parts of the model.
+double forward_flop(const ModelConfig& config, const Problem& problem);
+
+struct BlockWeights {
+  TensorView norm1, norm2;  // [model_dim]
+  LayerWeights attention;
+  TensorView w_up, w_down;  // [mlp_ratio * model_dim, model_dim] and its transpose's shape
+};
+struct ModelWeights {
+  TensorView embedding;  // [vocab_size, model_dim]
+  std::vector<BlockWeights> blocks;
+  TensorView final_norm;  // [model_dim]
+  TensorView lm_head;     // [vocab_size, model_dim]
+};
+/// Views of every weight in one flat tensor of parameter_count elements.
+ModelWeights bind_weights(const ModelConfig& config, const TensorView& flat);
+/// The flat tensor, made from a seed: uniform, scaled by 1/sqrt(fan in); norms are ones.
+HostTensor make_weights(const ModelConfig& config, std::uint64_t seed);
+
+/// One cache per layer.
+std::vector<KvCache> make_caches(const ModelConfig& config, std::int64_t batch,
+                                 std::int64_t capacity);
+/// tokens [tokens] int32 -> logits [tokens, vocab_size]. `caches` empty = no cache.
+void model_forward(const Context& context, const ModelConfig& config, const Problem& problem,
+                   const ModelWeights& weights, const TensorView& tokens, const TensorView& logits,
+                   std::span<KvCache> caches = {});
+
+}  // namespace nsa

@@ -1,0 +1,94 @@
+// What really ran: counters per stage and path, fallbacks with reasons, lengths, reads, grow
+// events. Host-side counting only: never a device synchronisation. Off = a null pointer in the
+// runtime.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "nsa/kernels/workspace.hpp"
+#include "nsa/schemas/problem.hpp"
+#include "nsa/schemas/types.hpp"
+
+namespace nsa {
+
+/// Snapshot of the counters, as it goes into the database and the heartbeat.
+struct TelemetryReport {
+  std::map<std::pair<std::string, std::string>, std::int64_t> engaged;  // (stage, variant) -> calls
+  std::map<std::pair<std::string, std::string>, std::int64_t> fallback;  // (stage, reason) -> calls
+  std::int64_t slow_path_calls = 0;
+  std::int64_t grow_events = 0;
+  ReserveNeed need;
+  std::int64_t peak_workspace_bytes = 0;
+  std::int64_t reads_pred = 0, reads_act = 0;  // tokens read by the last query row (facts 1.10)
+  std::int64_t sel_rows = 0, sel_k_max = 0;    // rows, longest row in tokens
+  double sel_k_mean = 0;                       // mean row length in tokens
+  double sel_pct_at_max = 0;                   // share of rows that have all n l' tokens
+  std::optional<double> overlap;  // of the selection, where it was computed on the host
+  std::vector<std::pair<std::int64_t, std::int64_t>> row_length_histogram;  // (up to tokens, rows)
+};
+
+/// Thread-safe; a call costs tens of nanoseconds.
+class Telemetry {
+ public:
+  void engaged(Stage stage, std::string_view variant);
+  void fallback(Stage stage, std::string_view reason);
+  void slow_path();
+  void workspace(const Workspace& workspace);
+  void reads(std::int64_t predicted, std::int64_t actual);
+  /// Selection row lengths follow from position and geometry for full rows; computed, not read.
+  /// `sum` and `max` in tokens; the rows go into the histogram by their mean length.
+  void selection_rows(std::int64_t rows, std::int64_t sum, std::int64_t max, std::int64_t at_max);
+  void overlap(double share);
+  TelemetryReport report() const;
+
+  /// selection_rows() of every query of `problem`, by arithmetic: kv_heads rows each.
+  void selection_rows_of(const Problem& problem);
+  /// Forgets all counts, as between warm-up and the steps that count.
+  void reset();
+
+ private:
+  /// A counted name; few of them, so that a search in order is fastest.
+  struct Counter {
+    Stage stage;
+    std::string name;
+    std::int64_t count;
+  };
+  static void count(std::vector<Counter>& counters, Stage stage, std::string_view name);
+  static constexpr std::size_t kLengthBins = 40;  // up to 1, 2, 4, ... tokens
+
+  mutable std::mutex mutex_;
+  std::vector<Counter> engaged_, fallback_;
+  TelemetryReport totals_;  // all but the two maps
+  std::int64_t sel_sum_ = 0, sel_at_max_ = 0;
+  std::array<std::int64_t, kLengthBins> row_lengths_{};
+};
+
+/// The report as a document of schemas/json/telemetry.schema.json.
+nlohmann::ordered_json telemetry_to_json(const TelemetryReport& report);
+
+/// Tokens that the last query of a context of `tokens` tokens reads by the formula of the paper's
+/// Table 4: num_cmp + n l' + min(w, tokens) (facts 1.10).
+std::int64_t reads_pred(std::int64_t tokens, const Geometry& geometry) noexcept;
+/// What it really reads: compressed tokens that it sees, tokens of its selected blocks (all visible
+/// ones while there are fewer blocks than n, the last one partial), tokens of its window.
+std::int64_t reads_act(std::int64_t tokens, const Geometry& geometry) noexcept;
+/// Both for the last query of the longest sequence.
+std::int64_t reads_pred(const Problem& problem) noexcept;
+std::int64_t reads_act(const Problem& problem) noexcept;
+/// Tokens that the query at `position` selects when it takes as many blocks as it may.
+std::int64_t selected_tokens(std::int64_t position, const Geometry& geometry) noexcept;
+
+/// Writes `Using slow _sdpa_over_ranges ...` (facts: users grep for it) once per reason to stderr.
+/// Returns true when it was written now.
+bool warn_slow_path_once(std::string_view reason);
+
+}  // namespace nsa

@@ -1,0 +1,100 @@
+// Scratch memory of a launch: an arena over the caller's allocator that counts when it has to grow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "nsa/schemas/error.hpp"
+#include "nsa/schemas/measurement.hpp"
+
+namespace nsa {
+
+/// The allocator has no room: the outcome `out_of_memory` of an experiment.
+class OutOfMemory : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Where memory comes from. CPU or device memory: the workspace never touches what it hands out.
+class Allocator {
+ public:
+  virtual ~Allocator() = default;
+  /// At least `bytes`, aligned to 256. Throws OutOfMemory.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
+};
+
+/// Host memory from the standard library.
+Allocator& host_allocator() noexcept;
+
+/// Bump arena. take() is valid until reset(). Not thread-safe: one per stream and caller.
+class Workspace {
+ public:
+  explicit Workspace(Allocator& allocator = host_allocator(), std::size_t reserve_bytes = 0);
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  /// `bytes` of uninitialised memory, aligned to 256. Grows (and counts it) when there is no room.
+  void* take(std::size_t bytes);
+  template <class T>
+  std::span<T> take(std::int64_t count) {
+    const auto n = static_cast<std::size_t>(count);
+    return {static_cast<T*>(take(n * sizeof(T))), n};
+  }
+  /// Forgets what was taken; the memory stays, joined into one piece if it had grown.
+  void reset();
+  /// A place to come back to: after rewind(mark()), what was taken since is free again, so that
+  /// stages that run one after another share memory.
+  struct Mark {
+    std::size_t chunk = 0, used_in_chunk = 0, used = 0;
+  };
+  Mark mark() const noexcept { return {chunk_, used_in_chunk_, used_}; }
+  void rewind(const Mark& mark) noexcept;
+  /// Makes room for `bytes` without counting a grow event.
+  void reserve(std::size_t bytes);
+  /// Remembers the largest need of each kind, for telemetry and the tuner's reserves.
+  void note_need(const ReserveNeed& need) noexcept;
+
+  std::size_t peak_bytes() const noexcept { return peak_; }
+  std::size_t capacity_bytes() const noexcept { return capacity_; }
+  std::int64_t grow_events() const noexcept { return grow_events_; }
+  const ReserveNeed& need() const noexcept { return need_; }
+
+ private:
+  struct Chunk {
+    void* data;
+    std::size_t bytes;
+  };
+  void add_chunk(std::size_t bytes);
+  void release() noexcept;
+
+  Allocator& allocator_;
+  std::vector<Chunk> chunks_;
+  std::size_t chunk_ = 0;  // the chunk that take() fills; those behind it are free
+  std::size_t used_in_chunk_ = 0;
+  std::size_t used_ = 0;  // over all chunks
+  std::size_t peak_ = 0;
+  std::size_t capacity_ = 0;
+  std::int64_t grow_events_ = 0;
+  ReserveNeed need_;
+};
+
+/// Gives back on scope exit what was taken inside the scope.
+class WorkspaceScope {
+ public:
+  explicit WorkspaceScope(Workspace& workspace) noexcept
+      : workspace_(workspace), mark_(workspace.mark()) {}
+  ~WorkspaceScope() { workspace_.rewind(mark_); }
+  WorkspaceScope(const WorkspaceScope&) = delete;
+  WorkspaceScope& operator=(const WorkspaceScope&) = delete;
+
+ private:
+  Workspace& workspace_;
+  Workspace::Mark mark_;
+};
+
+}  // namespace nsa

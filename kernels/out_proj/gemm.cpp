@@ -1,0 +1,54 @@
+// y = o W_O^T by one matrix product for a tile of tokens.
+#include <algorithm>
+
+#include "catalog/rows.hpp"
+#include "cpu/blas.hpp"
+#include "out_proj/matrix.hpp"
+#include "out_proj/variants.hpp"
+
+namespace nsa::out_proj {
+namespace {
+
+constexpr std::int64_t kTile = 256;  // tokens converted at a time where storage is 16 bits
+
+template <class T>
+void project_tile(const LaunchArgs& args, const Matrix<T>& w, std::int64_t first,
+                  std::int64_t count) {
+  const WorkspaceScope scope(args.workspace);
+  const TensorView& y = args.out[0];
+  const std::int64_t dim = y.shape[1], inner = args.in[1].shape[1];
+  const Matrix<T> o = matrix_rows<T>(args.in[0], first, count, args.workspace);
+  const bool direct = is_matrix_of<T>(y);
+  T* out = direct ? y.as<T>() + y.at(first) : args.workspace.take<T>(count * dim).data();
+  const std::int64_t stride = direct ? y.stride[0] : dim;
+  parallel_gemm(false, true, count, dim, inner, T{1}, o.data, o.row_stride, w.data, w.row_stride,
+                T{0}, out, stride);
+  if (direct) return;
+  parallel_for(0, count, 16, [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t r = from; r < to; ++r) store_row(y, y.at(first + r), dim, out + r * dim);
+  });
+}
+
+template <class T>
+void project(const LaunchArgs& args) {
+  const WorkspaceScope scope(args.workspace);
+  const Matrix<T> w = matrix_rows<T>(args.in[1], 0, args.in[1].shape[0], args.workspace);
+  const std::int64_t tokens = args.in[0].shape[0];
+  for (std::int64_t first = 0; first < tokens; first += kTile) {
+    project_tile(args, w, first, std::min(kTile, tokens - first));
+  }
+}
+
+}  // namespace
+
+void gemm(const LaunchArgs& args) {
+  with_accumulator(args.problem.dtype, [&](auto zero) { project<decltype(zero)>(args); });
+}
+
+std::int64_t gemm_workspace(const Problem& p) {
+  const std::int64_t dim = p.model.model_dim, inner = p.q_heads * p.head_dim_v;
+  const std::int64_t tile = std::min(kTile, p.total_tokens());
+  return accumulator_bytes(p) * (dim * inner + tile * (dim + inner)) + 4096;
+}
+
+}  // namespace nsa::out_proj

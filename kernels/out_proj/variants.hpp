@@ -1,0 +1,11 @@
+// Output projection: o [tokens, q_heads, head_dim_v], w_o -> y [tokens, model_dim].
+#pragma once
+
+#include "nsa/kernels/launch.hpp"
+
+namespace nsa::out_proj {
+
+void gemm(const LaunchArgs& args);
+std::int64_t gemm_workspace(const Problem& problem);
+
+}  // namespace nsa::out_proj

@@ -1,0 +1,11 @@
+// Projections and RoPE of the new tokens: x, w_qkv -> q and the three K/V sets, q and K rotated.
+#pragma once
+
+#include "nsa/kernels/launch.hpp"
+
+namespace nsa::project_rope {
+
+void gemm(const LaunchArgs& args);
+std::int64_t gemm_workspace(const Problem& problem);
+
+}  // namespace nsa::project_rope

@@ -1,0 +1,8 @@
+#include "ranges/cuda_launch.hpp"
+
+namespace nsa::ranges {
+
+constinit const LaunchFunction kCudaRangesV1 = nullptr;
+constinit const LaunchFunction kCudaRangesV2 = nullptr;
+
+}  // namespace nsa::ranges

@@ -1,0 +1,50 @@
+#include "ranges/cuda_rows.hpp"
+
+#include <array>
+
+#include "catalog/cost.hpp"
+#include "catalog/rows.hpp"
+#include "ranges/cuda_launch.hpp"
+#include "source_hashes.hpp"
+
+namespace nsa::ranges {
+namespace {
+
+constexpr std::array kStage{Stage::ranges};
+
+Support any_problem(const Problem&, const Device&) { return Support::yes(); }
+
+}  // namespace
+
+std::span<const Variant> cuda_rows() {
+  static const std::array kRows{
+      Variant{.stages = kStage,
+              .name = "ranges_v1",
+              .backend = Backend::cuda,
+              .role = Role::candidate,
+              .min_compute_capability = 80,
+              .dtypes = kAllDtypes,
+              .what = "A loop on the host that waits for the device at every block id, as the "
+                      "seeds' first converter did.",
+              .supports = any_problem,
+              .cost = ranges_cost,
+              .workspace_bytes = no_workspace,
+              .launch = kCudaRangesV1,
+              .source_hash = source_hash::ranges_cuda_v1},
+      Variant{.stages = kStage,
+              .name = "ranges_v2",
+              .backend = Backend::cuda,
+              .role = Role::candidate,
+              .min_compute_capability = 80,
+              .dtypes = kAllDtypes,
+              .what = "One kernel, a warp per row; never waits for the device.",
+              .supports = any_problem,
+              .cost = ranges_cost,
+              .workspace_bytes = no_workspace,
+              .launch = kCudaRangesV2,
+              .source_hash = source_hash::ranges_cuda_v2},
+  };
+  return kRows;
+}
+
+}  // namespace nsa::ranges

@@ -1,0 +1,13 @@
+// Block ids to token ranges: blocks -> ranges. Both rows give the rules of facts 1.6: ids that are
+// negative, out of range, repeated or in the query's future are skipped; neighbours are merged.
+#pragma once
+
+#include "nsa/kernels/launch.hpp"
+
+namespace nsa::ranges {
+
+void v1(const LaunchArgs& args);
+void v2(const LaunchArgs& args);
+std::int64_t v2_workspace(const Problem& problem);
+
+}  // namespace nsa::ranges

@@ -1,0 +1,126 @@
+// Inputs of every stage from a seed.
+#include "nsa/kernels/inputs.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/convert.hpp"
+#include "nsa/kernels/runtime.hpp"
+#include "nsa/schemas/generator.hpp"
+
+namespace nsa {
+namespace {
+
+HostTensor empty_tensor(Stage stage, const TensorSpec& spec, const Problem& problem) {
+  HostTensor tensor{std::string(spec.name), shape_of(stage, spec.name, problem), {}};
+  tensor.bytes.resize(tensor.view().bytes());
+  return tensor;
+}
+
+/// Divisor of a weight: sqrt of what is summed into one output; 1 for activations.
+double fan_in_root(std::string_view name, const Problem& p) {
+  std::int64_t fan_in = 1;
+  if (name == "w_qkv") fan_in = p.model.model_dim;
+  if (name == "w_o") fan_in = p.q_heads * p.head_dim_v;
+  if (name == "fc1_w" || name == "fc1_b") fan_in = p.head_dim_k;
+  if (name == "fc2_w" || name == "fc2_b") fan_in = std::max<std::int64_t>(1, p.head_dim_k / 2);
+  return std::sqrt(static_cast<double>(std::max<std::int64_t>(1, fan_in)));
+}
+
+void fill_numbers(HostTensor& tensor, std::uint64_t seed, double scale) {
+  const TensorView view = tensor.view();
+  constexpr std::int64_t kPiece = 1024;
+  std::array<double, kPiece> piece{};
+  for (std::int64_t i = 0; i < view.elements(); i += kPiece) {
+    const std::int64_t count = std::min(kPiece, view.elements() - i);
+    for (std::int64_t j = 0; j < count; ++j) {
+      piece[static_cast<std::size_t>(j)] = generate(static_cast<std::uint64_t>(i + j), seed, scale);
+    }
+    store_row(view, i, count, piece.data());
+  }
+}
+
+void fill_tokens(HostTensor& tensor, const Problem& p, std::uint64_t seed) {
+  auto* ids = tensor.view().as<std::int32_t>();
+  const double vocab = static_cast<double>(p.model.vocab_size);
+  for (std::int64_t i = 0; i < tensor.view().elements(); ++i) {
+    const double uniform = generate(static_cast<std::uint64_t>(i), seed, 1.0) + 0.5;
+    ids[i] = static_cast<std::int32_t>(uniform * vocab);
+  }
+}
+
+/// Calls f(sequence, position, stream, row) for every row of [tokens, kv_heads].
+template <class F>
+void for_rows(const Problem& p, F f) {
+  std::uint64_t batch = 0;
+  for (const Sequence& s : sequences_of(p)) {
+    for (std::int64_t i = 0; i < s.q_len; ++i) {
+      for (std::int64_t g = 0; g < p.kv_heads; ++g) {
+        f(s, s.first_position() + i,
+          batch * static_cast<std::uint64_t>(p.kv_heads) + static_cast<std::uint64_t>(g),
+          (s.q_begin + i) * p.kv_heads + g);
+      }
+    }
+    ++batch;
+  }
+}
+
+void fill_blocks(HostTensor& tensor, const Problem& p, std::uint64_t seed) {
+  auto* blocks = tensor.view().as<std::int32_t>();
+  for_rows(p, [&](const Sequence&, std::int64_t position, std::uint64_t stream, std::int64_t row) {
+    pattern_blocks(p, position, stream, seed, blocks + row * p.geometry.sel_count);
+  });
+}
+
+void fill_ranges(HostTensor& tensor, const Problem& p, const std::int32_t* blocks) {
+  auto* ranges = tensor.view().as<std::int32_t>();
+  const std::int64_t n = p.geometry.sel_count;
+  for_rows(p, [&](const Sequence& s, std::int64_t position, std::uint64_t, std::int64_t row) {
+    blocks_to_ranges(p.geometry, position, num_blocks(s.kv_len, p.geometry), blocks + row * n,
+                     ranges + row * n * 2);
+  });
+}
+
+}  // namespace
+
+TensorView HostTensor::view() const noexcept {
+  TensorView view{const_cast<std::byte*>(bytes.data()), shape.dtype, shape.rank, shape.shape, {}};
+  std::int64_t stride = 1;
+  for (int i = shape.rank; i-- > 0;) {
+    view.stride[static_cast<std::size_t>(i)] = stride;
+    stride *= shape.shape[static_cast<std::size_t>(i)];
+  }
+  return view;
+}
+
+std::vector<HostTensor> make_inputs(Stage stage, const Problem& problem, std::uint64_t seed) {
+  std::vector<HostTensor> inputs;
+  for (const TensorSpec& spec : signature_of(stage).inputs) {
+    HostTensor tensor = empty_tensor(stage, spec, problem);
+    const std::uint64_t own_seed = seed + inputs.size();
+    if (spec.name == "blocks") {
+      fill_blocks(tensor, problem, own_seed);
+    } else if (spec.name == "ranges") {  // follows the blocks, which stand before it
+      fill_ranges(tensor, problem, inputs.back().view().as<const std::int32_t>());
+    } else if (spec.name == "tokens") {
+      fill_tokens(tensor, problem, own_seed);
+    } else if (spec.name == "weights") {  // of a whole model: each with a scale of its own
+      tensor.bytes = make_weights(config_of(problem), own_seed).bytes;
+    } else {
+      fill_numbers(tensor, own_seed, kUnitVarianceScale / fan_in_root(spec.name, problem));
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+std::vector<HostTensor> make_outputs(Stage stage, const Problem& problem) {
+  std::vector<HostTensor> outputs;
+  for (const TensorSpec& spec : signature_of(stage).outputs) {
+    outputs.push_back(empty_tensor(stage, spec, problem));
+    std::fill(outputs.back().bytes.begin(), outputs.back().bytes.end(), kPoison);
+  }
+  return outputs;
+}
+
+}  // namespace nsa

@@ -1,0 +1,202 @@
+#include "nsa/kernels/oracle.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+
+#include "cpu/parallel.hpp"
+#include "reference/oracle_rows.hpp"
+
+namespace nsa {
+namespace {
+
+using reference::Row;
+
+bool is_composite(Stage stage) { return stage == Stage::attention || stage == Stage::layer; }
+/// The composites show which blocks they selected, as their second output.
+bool is_selection(Stage stage, std::size_t output) {
+  return stage == Stage::score || (is_composite(stage) && output == 1);
+}
+
+reference::AttentionOperands operands_of(Stage stage, std::span<const TensorView> in,
+                                         std::span<const HostTensor> derived) {
+  if (stage == Stage::attention) {
+    return {in[0],
+            derived[0].view(),
+            derived[1].view(),
+            in[3],
+            in[4],
+            in[5],
+            in[6],
+            {in[7], in[8], in[9], in[10]}};
+  }
+  return {derived[0].view(), derived[7].view(), derived[8].view(), derived[3].view(),
+          derived[4].view(), derived[5].view(), derived[6].view(), {in[2], in[3], in[4], in[5]}};
+}
+
+Row read_row(const TensorView& tensor, std::int64_t row) {
+  if (tensor.dtype != Dtype::int32) return reference::load_index(tensor, row);
+  const std::int64_t count = tensor.elements() / std::max<std::int64_t>(1, tensor.shape[0]);
+  const auto* first = tensor.as<const std::int32_t>() + tensor.at(row);
+  return Row(first, first + count);
+}
+
+}  // namespace
+
+Oracle::Oracle(Stage stage, const Problem& problem, std::span<const TensorView> inputs,
+               const Constants& constants)
+    : stage_(stage),
+      problem_(problem),
+      inputs_(inputs.begin(), inputs.end()),
+      constants_(constants),
+      sequences_(sequences_of(problem)),
+      derived_(reference::derive(stage, problem, inputs, constants)) {
+  expects(stage != Stage::model, "a stage with an oracle: a model is checked layer by layer");
+  expects(inputs_.size() == signature_of(stage).inputs.size(), "the inputs of the signature");
+}
+
+std::int64_t Oracle::rows(std::size_t output) const {
+  return shape_of(stage_, signature_of(stage_).outputs[output].name, problem_).shape[0];
+}
+
+std::vector<std::vector<Row>> Oracle::composite_parts(std::int64_t row, double tolerance) const {
+  const auto operands = operands_of(stage_, inputs_, derived_);
+  const auto query = reference::find_query(sequences_, row);
+  std::vector<std::vector<Row>> parts;
+  for (std::int64_t g = 0; g < problem_.kv_heads; ++g) {
+    const Row scores = reference::group_scores(problem_, *query.sequence, operands.q,
+                                               operands.k_cmp, query.index, g);
+    parts.emplace_back();
+    for (const auto& blocks :
+         reference::right_selections(scores, query.position, problem_.geometry, tolerance)) {
+      parts.back().push_back(
+          reference::attention_part(problem_, operands, query, g, constants_, blocks));
+    }
+  }
+  return parts;
+}
+
+Row Oracle::composite_row(const std::vector<const Row*>& parts) const {
+  Row o;
+  for (const Row* part : parts) o.insert(o.end(), part->begin(), part->end());
+  if (stage_ == Stage::attention) return o;
+  return reference::linear(inputs_[6], 0, problem_.model.model_dim, o);
+}
+
+std::vector<double> Oracle::row(std::size_t output, std::int64_t row) const {
+  expects(row >= 0 && row < rows(output), "a row of the output");
+  if (is_composite(stage_) && is_selection(stage_, output)) {
+    const auto operands = operands_of(stage_, inputs_, derived_);
+    const TensorView in[] = {operands.q, operands.k_cmp};
+    return reference::stage_row(Stage::score, problem_, sequences_, in, constants_, 0, row);
+  }
+  if (!is_composite(stage_)) {
+    return reference::stage_row(stage_, problem_, sequences_, inputs_, constants_, output, row);
+  }
+  const auto parts = composite_parts(row, -1);
+  std::vector<const Row*> first;
+  for (const auto& part : parts) first.push_back(&part.front());
+  return composite_row(first);
+}
+
+std::vector<double> Oracle::closest_row(std::int64_t row, const Row& produced) const {
+  const auto parts = composite_parts(row, reference::tie_tolerance(problem_.dtype));
+  std::vector<const Row*> best;
+  for (const auto& part : parts) best.push_back(&part.front());
+  Row expected = composite_row(best);
+  for (std::size_t g = 0; g < parts.size(); ++g) {  // one group after the other
+    for (const Row& other : parts[g]) {
+      auto trial = best;
+      trial[g] = &other;
+      Row candidate = composite_row(trial);
+      if (reference::relative_l2(candidate, produced) <
+          reference::relative_l2(expected, produced)) {
+        best = std::move(trial);
+        expected = std::move(candidate);
+      }
+    }
+  }
+  return expected;
+}
+
+double Oracle::selection_error(std::int64_t row, const Row& produced) const {
+  std::vector<TensorView> in = inputs_;
+  if (is_composite(stage_)) {
+    const auto operands = operands_of(stage_, inputs_, derived_);
+    in = {operands.q, operands.k_cmp};
+  }
+  return reference::wrong_share(problem_, reference::find_query(sequences_, row), in, produced);
+}
+
+Oracle::Checked Oracle::check(std::size_t output, std::int64_t row,
+                              const TensorView& produced) const {
+  const Row got = read_row(produced, row);
+  Row expected = this->row(output, row);
+  const double tolerance = row_tolerance(stage_, problem_.dtype);
+  Checked checked;
+  if (is_selection(stage_, output)) {
+    checked.error = selection_error(row, got);
+  } else if (produced.dtype == Dtype::int32) {
+    std::int64_t wrong = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) wrong += got[i] != expected[i];
+    checked.error = static_cast<double>(wrong) / static_cast<double>(got.size());
+  } else {
+    checked.error = reference::relative_l2(expected, got);
+    if (is_composite(stage_) && checked.error > tolerance) {
+      expected = closest_row(row, got);
+      checked.error = reference::relative_l2(expected, got);
+    }
+  }
+  const auto bad = reference::count_bad(expected, got, produced.dtype, tolerance);
+  checked.poisoned = bad.poisoned;
+  checked.non_finite = bad.non_finite;
+  return checked;
+}
+
+RowError Oracle::compare(std::size_t output, std::int64_t row, const TensorView& produced) const {
+  const Checked checked = check(output, row, produced);
+  return {checked.error, checked.non_finite > 0, checked.poisoned > 0};
+}
+
+Oracle::Verdict Oracle::verify(std::span<const TensorView> outputs,
+                               std::span<const std::int64_t> rows) const {
+  Verdict verdict;
+  std::mutex mutex;
+  for (std::size_t output = 0; output < outputs.size(); ++output) {
+    std::vector<std::int64_t> wanted(rows.begin(), rows.end());
+    if (rows.empty()) {
+      wanted.resize(static_cast<std::size_t>(this->rows(output)));
+      std::iota(wanted.begin(), wanted.end(), 0);
+    }
+    const auto count = static_cast<std::int64_t>(wanted.size());
+    parallel_for(0, count, 4, [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = from; i < to; ++i) {
+        const std::int64_t row = wanted[static_cast<std::size_t>(i)];
+        const Checked checked = check(output, row, outputs[output]);
+        const std::lock_guard lock(mutex);
+        verdict.poison_left += checked.poisoned;
+        verdict.non_finite += checked.non_finite;
+        if (verdict.worst_row >= 0 && !(checked.error > verdict.worst_row_error)) continue;
+        verdict.worst_row_error = checked.error;
+        verdict.worst_row = row;
+      }
+    });
+  }
+  return verdict;
+}
+
+double row_tolerance(Stage stage, Dtype dtype) noexcept {
+  if (stage == Stage::score || stage == Stage::ranges) return 0;
+  switch (dtype) {
+    case Dtype::fp64:
+      return 1e-12;
+    case Dtype::bf16:
+      return 5e-3;
+    case Dtype::fp16:
+      return 1e-3;
+    default:
+      return 1e-5;
+  }
+}
+
+}  // namespace nsa

@@ -1,0 +1,122 @@
+#include "reference/oracle_rows.hpp"
+
+#include "nsa/schemas/error.hpp"
+
+namespace nsa::reference {
+namespace {
+
+void append(Row& all, const Row& part) { all.insert(all.end(), part.begin(), part.end()); }
+
+std::span<const std::int32_t> int_row(const TensorView& tensor, std::int64_t token,
+                                      std::int64_t head, std::int64_t count) {
+  return {tensor.as<const std::int32_t>() + tensor.at(token, head),
+          static_cast<std::size_t>(count)};
+}
+
+Row pooled_row(const Problem& p, std::span<const Sequence> sequences, const TensorView& raw,
+               std::int64_t row) {
+  for (const Sequence& s : sequences) {
+    if (row >= s.cmp_begin + s.cmp_len) continue;
+    Row all;
+    for (std::int64_t g = 0; g < p.kv_heads; ++g) {
+      const std::int64_t first = s.kv_begin + (row - s.cmp_begin) * p.geometry.cmp_stride;
+      append(all, pool(raw, first, g, p.geometry));
+    }
+    return all;
+  }
+  throw ContractError("expected: a compressed token of the problem");
+}
+
+Row range_row(const Problem& p, const Query& query, const TensorView& blocks) {
+  const std::int64_t n = p.geometry.sel_count;
+  const std::int64_t in_all = num_blocks(query.sequence->kv_len, p.geometry);
+  std::vector<std::int32_t> ranges(static_cast<std::size_t>(2 * n));
+  Row all;
+  for (std::int64_t g = 0; g < p.kv_heads; ++g) {
+    blocks_to_ranges(p.geometry, query.position, in_all, int_row(blocks, query.token, g, n).data(),
+                     ranges.data());
+    all.insert(all.end(), ranges.begin(), ranges.end());
+  }
+  return all;
+}
+
+Row block_row(const Problem& p, const Query& query, std::span<const TensorView> in) {
+  Row all;
+  for (std::int64_t g = 0; g < p.kv_heads; ++g) {
+    const Row scores = group_scores(p, *query.sequence, in[0], in[1], query.index, g);
+    const auto blocks = top_blocks(scores, query.position, p.geometry);
+    all.insert(all.end(), blocks.begin(), blocks.end());
+  }
+  return all;
+}
+
+Row attend_row(Stage stage, const Problem& p, const Query& query, std::span<const TensorView> in) {
+  Row all;
+  for (std::int64_t head = 0; head < p.q_heads; ++head) {
+    const std::int64_t g = head / p.heads_per_group();
+    std::vector<std::int64_t> rows;
+    if (stage == Stage::attend_compressed) {
+      rows = compressed_rows(*query.sequence, query.position, p.geometry);
+    } else if (stage == Stage::attend_window) {
+      rows = window_rows(*query.sequence, query.position, p.geometry);
+    } else {
+      const std::int64_t width = 2 * p.geometry.sel_count;
+      rows = selected_rows(*query.sequence, int_row(in[4], query.token, g, width));
+    }
+    append(all, attend(load_head(in[0], query.token, head), in[1], in[2], rows, g));
+  }
+  return all;
+}
+
+Row gated_row(const Problem& p, std::int64_t token, std::span<const TensorView> in,
+              const Constants& constants) {
+  std::vector<Row> gates, branches;
+  for (std::int64_t g = 0; g < p.kv_heads; ++g) {
+    gates.push_back(gate(p, in[0], {in[4], in[5], in[6], in[7]}, token, g, constants));
+  }
+  for (std::size_t b = 0; b < 3; ++b) {
+    const bool on = constants.branches >> b & 1u;
+    branches.push_back(on ? load_index(in[1 + b], token) : Row{});
+  }
+  return combine(p, gates, branches);
+}
+
+}  // namespace
+
+Query find_query(std::span<const Sequence> sequences, std::int64_t token) {
+  for (const Sequence& s : sequences) {
+    if (token < s.q_begin + s.q_len) {
+      const std::int64_t index = token - s.q_begin;
+      return {&s, index, token, s.first_position() + index};
+    }
+  }
+  throw ContractError("expected: a token of the problem");
+}
+
+Row stage_row(Stage stage, const Problem& p, std::span<const Sequence> sequences,
+              std::span<const TensorView> in, const Constants& constants, std::size_t output,
+              std::int64_t row) {
+  if (stage == Stage::compress) return pooled_row(p, sequences, in[output], row);
+  const Query query = find_query(sequences, row);
+  switch (stage) {
+    case Stage::project_rope:
+      return project_token(projections(p)[output], in[1], load_index(in[0], row), query.position,
+                           constants);
+    case Stage::score:
+      return block_row(p, query, in);
+    case Stage::ranges:
+      return range_row(p, query, in[0]);
+    case Stage::attend_compressed:
+    case Stage::attend_selected:
+    case Stage::attend_window:
+      return attend_row(stage, p, query, in);
+    case Stage::gate_combine:
+      return gated_row(p, row, in, constants);
+    case Stage::out_proj:
+      return linear(in[1], 0, p.model.model_dim, load_index(in[0], row));
+    default:
+      throw ContractError("expected: a single stage");
+  }
+}
+
+}  // namespace nsa::reference

@@ -1,0 +1,57 @@
+// Private parts of the oracle: where a row stands, what it should hold, what else would be right.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "nsa/kernels/inputs.hpp"
+#include "nsa/kernels/oracle.hpp"
+#include "reference/reference.hpp"
+
+namespace nsa::reference {
+
+/// A query of a sequence: row q_begin + index, at position t.
+struct Query {
+  const Sequence* sequence;
+  std::int64_t index, token, position;
+};
+Query find_query(std::span<const Sequence> sequences, std::int64_t token);
+
+/// A row of a stage that is not a composite. Blocks and ranges come as numbers too.
+Row stage_row(Stage stage, const Problem& problem, std::span<const Sequence> sequences,
+              std::span<const TensorView> in, const Constants& constants, std::size_t output,
+              std::int64_t row);
+
+/// Operands of the composites, however they came about.
+struct AttentionOperands {
+  TensorView q, k_cmp, v_cmp, k_sel, v_sel, k_win, v_win;
+  GateWeights gate;
+};
+/// Output of one KV group for one query, [heads_per_group * head_dim_v], from these blocks.
+Row attention_part(const Problem& problem, const AttentionOperands& operands, const Query& query,
+                   std::int64_t group, const Constants& constants,
+                   std::span<const std::int32_t> blocks);
+/// Right answers of the selection: the best blocks first, then those where picks swap whose scores
+/// tie within `tolerance` (relative); a bounded number of them.
+std::vector<std::vector<std::int32_t>> right_selections(const Row& scores, std::int64_t position,
+                                                        const Geometry& g, double tolerance);
+/// Relative difference of two scores below which rounding may swap them.
+double tie_tolerance(Dtype dtype) noexcept;
+
+/// Tensors that the stages before the last one leave behind, rounded to the problem's dtype as a
+/// stage stores them: k_cmp and v_cmp, for a layer the seven outputs of project_rope before them.
+std::vector<HostTensor> derive(Stage stage, const Problem& problem,
+                               std::span<const TensorView> inputs, const Constants& constants);
+
+/// Relative L2 of `produced` against `expected`, and what is wrong with single elements.
+struct ElementCount {
+  std::int64_t poisoned = 0, non_finite = 0;
+};
+double relative_l2(const Row& expected, const Row& produced) noexcept;
+ElementCount count_bad(const Row& expected, const Row& produced, Dtype dtype, double tolerance);
+/// Share of the KV heads whose blocks are no right answer.
+double wrong_share(const Problem& problem, const Query& query, std::span<const TensorView> in,
+                   const Row& produced);
+
+}  // namespace nsa::reference

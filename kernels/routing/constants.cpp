@@ -1,0 +1,27 @@
+// Constants of the mathematics that the environment may set (facts 1.2, 1.8).
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "nsa/kernels/routing.hpp"
+
+namespace nsa {
+
+Constants constants_from(const EnvSnapshot& environment, Constants base) {
+  if (const auto scale = environment.real("NSA_ROPE_SCALE")) {
+    const bool usable = std::isfinite(*scale) && *scale > 0;
+    base.rope_scale = usable ? *scale : 1.0;
+  }
+  if (const auto uniform = environment.boolean("NSA_FORCE_UNIFORM_GATE")) {
+    base.uniform_gate = *uniform;
+  }
+  constexpr std::array<std::string_view, 3> kBranches{"cmp", "sel", "win"};
+  if (const std::string* branch = environment.raw("NSA_FORCE_BRANCH")) {
+    for (std::size_t i = 0; i < kBranches.size(); ++i) {
+      if (*branch == kBranches[i]) base.force_branch = static_cast<int>(i);
+    }
+  }
+  return base;
+}
+
+}  // namespace nsa

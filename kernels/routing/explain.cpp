@@ -1,0 +1,151 @@
+// explain(): every decision of one problem with its evidence and its source, in words.
+#include <algorithm>
+#include <cmath>
+
+#include "name_effects.hpp"
+#include "router_state.hpp"
+
+namespace nsa {
+namespace routing {
+namespace {
+
+VariantId id_of(const Choice& choice) {
+  VariantId id;
+  id.stages.clear();
+  for (const Stage stage : choice.variant->stages) id.stages.emplace_back(to_string(stage));
+  id.name = std::string(choice.variant->name);
+  id.point = *choice.point;
+  return id;
+}
+
+std::string range_words(const ThresholdRange& range, Axis axis, const std::string& file) {
+  return std::string(to_string(axis)) + " [" + std::to_string(range.from) + ", " +
+         (range.to ? std::to_string(*range.to) : "...") + ") of " + file;
+}
+
+std::string table_name(const Router::State& state, Source source) {
+  const std::string& path =
+      source == Source::shipped ? state.inputs.shipped_path : state.inputs.table_path;
+  if (!path.empty()) return path;
+  return source == Source::shipped ? "the shipped thresholds" : "the thresholds";
+}
+
+/// Why no row runs: the reasons of all rows.
+std::string no_variant_words(const Router::State& state, Stage stage, const Problem& problem) {
+  std::string words;
+  for (const Row& row : state.rows[static_cast<std::size_t>(stage)].rows) {
+    const std::string reason = why_not(row, problem, state.inputs.device);
+    if (!reason.empty()) words += (words.empty() ? "" : "; ") + reason;
+  }
+  return "no variant runs this: " + words;
+}
+
+std::string why_words(const Router::State& state, Stage stage, const Problem& problem,
+                      const Decided& decided) {
+  const Choice& choice = decided.choice;
+  if (!choice.variant) return no_variant_words(state, stage, problem);
+  switch (choice.source) {
+    case Source::api:
+      return "asked for by the caller";
+    case Source::environment:
+      return decided.rule ? decided.rule->cause : "the environment";
+    case Source::thresholds:
+    case Source::shipped: {
+      const std::string file = table_name(state, choice.source);
+      if (!choice.range || !decided.axis) return "runner-up of a range of " + file;
+      return range_words(*choice.range, *decided.axis, file);
+    }
+    case Source::built_in:
+      return "the first of the built-in order that runs this problem";
+  }
+  return "";
+}
+
+/// Time of `chosen` over the time of what the range chose, where the two were measured together.
+std::optional<double> cost_of(const VariantId& chosen, const ThresholdRange* replaced) {
+  if (!replaced) return std::nullopt;
+  if (chosen == replaced->variant) return 1.0;
+  const Evidence& evidence = replaced->evidence;
+  if (!evidence.runner_up || *evidence.runner_up != to_string(chosen)) return std::nullopt;
+  if (!evidence.median_ratio || !(*evidence.median_ratio > 0)) return std::nullopt;
+  return 1.0 / *evidence.median_ratio;
+}
+
+/// What a stronger source replaced, and what that costs.
+void add_override(Explanation& line, const Choice& chosen, const Choice& without) {
+  const bool strong = chosen.source == Source::api || chosen.source == Source::environment;
+  if (!strong || !chosen.variant || !without.variant) return;
+  const VariantId id = id_of(chosen), replaced = id_of(without);
+  if (id == replaced) return;
+  line.overridden = to_string(replaced);
+  line.override_cost = cost_of(id, without.range);
+}
+
+Explanation explain_stage(const Router::State& state, Stage stage, const Problem& problem) {
+  const Decided decided = state.decide(stage, problem, &state.policies);
+  const Choice& choice = decided.choice;
+  Explanation line;
+  line.stage = stage;
+  line.axis = decided.axis.value_or(axis_of(stage, problem.phase));
+  line.axis_value = axis_value(problem, line.axis);
+  line.source = choice.source;
+  line.fit = choice.fit;
+  line.device_fit = choice.device_fit;
+  line.stale = choice.stale;
+  line.why = why_words(state, stage, problem, decided);
+  if (choice.fallback_reason) line.fallback_reason = choice.fallback_reason;
+  if (choice.range) line.evidence = choice.range->evidence;
+  if (!choice.variant) return line;
+  line.variant = to_string(id_of(choice));
+  line.slow_path = choice.variant->role == Role::slow_path;
+  add_override(line, choice, state.decide(stage, problem, nullptr).choice);
+  return line;
+}
+
+/// Stages that need the model around the attention say nothing of a problem without one.
+bool applies(const Router::State& state, Stage stage, const Problem& problem) {
+  if (state.rows[static_cast<std::size_t>(stage)].rows.empty()) return false;
+  const bool needs_model = stage == Stage::project_rope || stage == Stage::out_proj ||
+                           stage == Stage::layer || stage == Stage::model;
+  return !needs_model || problem.model.model_dim > 0;
+}
+
+void add_slow_path_warnings(ExplainReport& report) {
+  for (const Explanation& line : report.decisions) {
+    if (!line.slow_path) continue;
+    report.warnings.push_back(
+        "Using slow _sdpa_over_ranges: " + line.variant + " because of " + line.why +
+        (line.overridden ? "; without it " + *line.overridden + " would run" : std::string()));
+  }
+}
+
+}  // namespace
+}  // namespace routing
+
+ExplainReport explain(const Router& router, const Problem& problem) {
+  const Router::State& state = router.state();
+  ExplainReport report;
+  report.device = state.inputs.device;
+  report.device_fit = router.device_fit();
+  report.problem = problem;
+  report.table_path = state.tables[routing::kThresholdsSlot].usable ? state.inputs.table_path
+                                                                    : state.inputs.shipped_path;
+  for (std::size_t i = 0; i < kStageCount; ++i) {
+    const auto stage = static_cast<Stage>(i);
+    if (!routing::applies(state, stage, problem)) continue;
+    report.decisions.push_back(routing::explain_stage(state, stage, problem));
+  }
+  report.reserves = router.reserves(problem);
+  report.constants = constants_from(state.inputs.environment);
+  for (const routing::TableIndex& table : state.tables) {
+    if (!table.usable) continue;
+    report.validators = table.validators;
+    break;
+  }
+  report.names = routing::name_effects(state, problem);
+  report.warnings = router.warnings();
+  routing::add_slow_path_warnings(report);
+  return report;
+}
+
+}  // namespace nsa

@@ -1,0 +1,71 @@
+// A thresholds table made ready for look-ups: rows instead of names, classes as integers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "class_key.hpp"
+#include "nsa/kernels/routing.hpp"
+#include "stage_rows.hpp"
+
+namespace nsa::routing {
+
+/// What a range says: a row and its point, and the runner-up where it is one of ours.
+struct RangeIndex {
+  std::int64_t to = std::numeric_limits<std::int64_t>::max();  // exclusive
+  int row = kNoRow;
+  int runner_up = kNoRow;
+  const Point* point = nullptr;
+  const Point* runner_up_point = nullptr;
+  const ThresholdRange* range = nullptr;
+  const std::string* skipped = nullptr;  // why the row cannot be taken; then row is kNoRow
+  bool stale = false;
+};
+
+struct DecisionIndex {
+  Axis axis = Axis::seq_len;
+  std::int64_t from = 0;
+  std::vector<RangeIndex> ranges;  // ascending, without gap; empty = no decision
+
+  /// The range that holds `value`, or null below the first and above the last.
+  const RangeIndex* find(std::int64_t value) const noexcept;
+};
+
+struct ClassIndex {
+  ProblemClass problem_class;
+  ClassKey key;
+  std::array<DecisionIndex, kStageCount> decisions;
+  Reserves reserves;
+};
+
+/// Where a class stands on the ladder for one stage. `index` < 0: no class decides the stage.
+struct ClassFit {
+  std::int16_t index = -1;
+  Fit fit = Fit::built_in;
+};
+
+using AllStageRows = std::array<StageRows, kStageCount>;
+
+struct TableIndex {
+  bool usable = false;
+  DeviceFit device_fit = DeviceFit::built_in;
+  std::vector<ClassIndex> classes;
+  std::deque<std::string> reasons;  // of skipped ranges; addresses stay
+  std::vector<ValidatorCheck> validators;
+  std::vector<std::string> warnings;
+
+  /// The class that decides `stage` for this key: exact, else nearest bin, else nearest shape.
+  ClassFit resolve(Stage stage, const ProblemClass& wanted, const ClassKey& key) const noexcept;
+  /// The same for the reserves.
+  ClassFit resolve_reserves(const ProblemClass& wanted, const ClassKey& key) const noexcept;
+};
+
+/// `table` is borrowed: ranges and points point into it. `name` is what warnings call it.
+TableIndex make_index(const ThresholdTable& table, const std::string& name, const Device& device,
+                      const AllStageRows& rows);
+
+}  // namespace nsa::routing

@@ -1,0 +1,148 @@
+#include "attention.hpp"
+
+#include "stage.hpp"
+
+namespace nsa {
+namespace {
+
+struct Compressed {
+  TensorView k, v;
+};
+
+Compressed take_compressed(Workspace& workspace, const Problem& p, std::int64_t rows) {
+  return {take_tensor(workspace, p.dtype, {rows, p.kv_heads, p.head_dim_k}),
+          take_tensor(workspace, p.dtype, {rows, p.kv_heads, p.head_dim_v})};
+}
+
+/// Rows that a stage reads or writes for one token of one sequence.
+AttentionTensors token_view(const AttentionTensors& t, std::int64_t row) {
+  AttentionTensors view = t;
+  view.q = slice_rows(t.q, row, 1);
+  view.o = slice_rows(t.o, row, 1);
+  if (t.blocks) view.blocks = slice_rows(t.blocks, row, 1);
+  return view;
+}
+
+Saved token_saved(const Saved& saved, std::int64_t row) {
+  Saved view;
+  const auto slice = [row](const TensorView& t) { return t ? slice_rows(t, row, 1) : t; };
+  view.lse_cmp = slice(saved.lse_cmp);
+  view.lse_sel = slice(saved.lse_sel);
+  view.lse_win = slice(saved.lse_win);
+  view.blocks = slice(saved.blocks);
+  view.gates = slice(saved.gates);
+  return view;
+}
+
+/// One sequence of a batch, token after token: what a decode loop does, and what the seeds' default
+/// prefill did.
+class SequentialPrefill {
+ public:
+  SequentialPrefill(const Context& context, const Problem& problem, const AttentionTensors& tensors,
+                    Saved* saved)
+      : context_(context), tensors_(tensors), saved_(saved), token_(problem), block_(problem) {
+    token_.phase = Phase::decode;
+    token_.seq_lens = {1};
+    block_.phase = Phase::prefill;
+    block_.seq_lens = {problem.geometry.cmp_block};
+    block_.context_lens = {0};
+  }
+
+  void run(const Sequence& sequence) {
+    const WorkspaceScope scratch(*context_.workspace);
+    const Compressed cmp = take_compressed(*context_.workspace, token_, sequence.cmp_len);
+    std::int64_t emitted = 0;
+    for (std::int64_t i = 0; i < sequence.q_len; ++i) {
+      const std::int64_t position = sequence.first_position() + i;
+      const std::int64_t visible = num_compressed(position + 1, token_.geometry);
+      for (; emitted < visible; ++emitted) emit(sequence, emitted, cmp);
+      step(sequence, i, position, visible, cmp);
+    }
+  }
+
+ private:
+  /// Pools compression block `c` of the sequence.
+  void emit(const Sequence& sequence, std::int64_t c, const Compressed& cmp) {
+    const Geometry& g = token_.geometry;
+    const Sequence one{0, g.cmp_block, sequence.kv_begin + c * g.cmp_stride, g.cmp_block, c, 1};
+    run_stage(context_, {Stage::compress,
+                         block_,
+                         {&one, 1},
+                         {tensors_.k_cmp_raw, tensors_.v_cmp_raw},
+                         {cmp.k, cmp.v}});
+  }
+
+  void step(const Sequence& sequence, std::int64_t i, std::int64_t position, std::int64_t visible,
+            const Compressed& cmp) {
+    token_.context_lens = {position};
+    const Sequence one{0, 1, sequence.kv_begin, position + 1, 0, visible};
+    const AttentionTensors t = token_view(tensors_, sequence.q_begin + i);
+    Saved saved;
+    if (saved_) saved = token_saved(*saved_, sequence.q_begin + i);
+    attend(context_,
+           {token_,
+            {&one, 1},
+            token_,
+            {&one, 1},
+            t.q,
+            cmp.k,
+            cmp.v,
+            t.k_sel,
+            t.v_sel,
+            t.k_win,
+            t.v_win,
+            t.fc1_w,
+            t.fc1_b,
+            t.fc2_w,
+            t.fc2_b,
+            t.o,
+            t.blocks},
+           saved_ ? &saved : nullptr);
+  }
+
+  const Context& context_;
+  const AttentionTensors& tensors_;
+  Saved* saved_;
+  Problem token_, block_;
+};
+
+}  // namespace
+
+void attention_batched(const Context& context, const Problem& problem, const AttentionTensors& t,
+                       Saved* saved) {
+  const WorkspaceScope scratch(*context.workspace);
+  const std::vector<Sequence> sequences = sequences_of(problem);
+  const std::int64_t rows = sequences.back().cmp_begin + sequences.back().cmp_len;
+  const Compressed cmp = take_compressed(*context.workspace, problem, rows);
+  const bool pooled = branch_on(context.constants, 0) || branch_on(context.constants, 1);
+  if (pooled && rows > 0) {
+    run_stage(context,
+              {Stage::compress, problem, sequences, {t.k_cmp_raw, t.v_cmp_raw}, {cmp.k, cmp.v}},
+              saved);
+  }
+  attend(context,
+         {problem, sequences, problem, sequences, t.q, cmp.k, cmp.v, t.k_sel, t.v_sel, t.k_win,
+          t.v_win, t.fc1_w, t.fc1_b, t.fc2_w, t.fc2_b, t.o, t.blocks},
+         saved);
+}
+
+void attention_sequential(const Context& context, const Problem& problem, const AttentionTensors& t,
+                          Saved* saved) {
+  SequentialPrefill prefill(context, problem, t, saved);
+  for (const Sequence& sequence : sequences_of(problem)) prefill.run(sequence);
+}
+
+void attention(const Context& context, const Problem& problem, const AttentionTensors& tensors,
+               Saved* saved) {
+  const Choice choice = context.router->choose(Stage::attention, problem);
+  const bool sequential = choice.variant && choice.variant->name == "sequential";
+  const StageScope scope(context.observer, Stage::attention, sequential ? "sequential" : "batched",
+                         problem.max_seq_len(), context.stream);
+  if (sequential) {
+    attention_sequential(context, problem, tensors, saved);
+  } else {
+    attention_batched(context, problem, tensors, saved);
+  }
+}
+
+}  // namespace nsa

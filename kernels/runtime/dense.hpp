@@ -1,0 +1,12 @@
+// Dense causal attention: the yardstick.
+#pragma once
+
+#include "nsa/kernels/runtime.hpp"
+
+namespace nsa {
+
+/// o = softmax(q k^T / sqrt(d)) v over all keys up to the query, with the window stage's rows.
+void dense_rows(const Context& context, const Problem& problem, std::span<const Sequence> sequences,
+                const TensorView& q, const TensorView& k, const TensorView& v, const TensorView& o);
+
+}  // namespace nsa

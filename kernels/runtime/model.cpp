@@ -1,0 +1,102 @@
+#include "catalog/cost.hpp"
+#include "linear.hpp"
+#include "model_ops.hpp"
+#include "stage.hpp"
+
+namespace nsa {
+namespace {
+
+void mlp(const Context& context, const BlockWeights& block, const TensorView& x,
+         const TensorView& y) {
+  const WorkspaceScope scratch(*context.workspace);
+  const TensorView hidden =
+      take_tensor(*context.workspace, x.dtype, {x.shape[0], block.w_up.shape[0]});
+  linear(x, block.w_up, hidden, *context.workspace);
+  silu_rows(hidden);
+  linear(hidden, block.w_down, y, *context.workspace);
+}
+
+}  // namespace
+
+Problem problem_of(const ModelConfig& c, std::vector<std::int64_t> seq_lens,
+                   std::vector<std::int64_t> context_lens) {
+  Problem p;
+  p.seq_lens = std::move(seq_lens);
+  p.context_lens = std::move(context_lens);
+  bool cached = false, single = true;
+  for (const std::int64_t length : p.context_lens) cached = cached || length > 0;
+  for (const std::int64_t length : p.seq_lens) single = single && length == 1;
+  p.phase = !cached ? Phase::prefill : single ? Phase::decode : Phase::chunked_prefill;
+  p.q_heads = c.q_heads;
+  p.kv_heads = c.kv_heads;
+  p.head_dim_k = c.head_dim_k;
+  p.head_dim_v = c.head_dim_v;
+  p.geometry = c.geometry;
+  p.dtype = c.dtype;
+  p.selection.pattern = SelectionPattern::recorded;
+  p.model = {c.model_dim, c.layers, c.vocab_size};
+  return p;
+}
+
+ModelConfig config_of(const Problem& p) {
+  ModelConfig c;
+  c.name = "problem";
+  c.model_dim = p.model.model_dim;
+  c.layers = p.model.layers;
+  c.vocab_size = p.model.vocab_size;
+  c.q_heads = p.q_heads;
+  c.kv_heads = p.kv_heads;
+  c.head_dim_k = p.head_dim_k;
+  c.head_dim_v = p.head_dim_v;
+  c.geometry = p.geometry;
+  c.dtype = p.dtype;
+  return c;
+}
+
+double forward_flop(const ModelConfig& config, const Problem& problem) {
+  double flop = model_cost(problem).flop;
+  if (config.attention == AttentionKind::dense) {
+    flop += static_cast<double>(config.layers) *
+            (dense_attention_cost(problem).flop - attention_cost(problem).flop);
+  }
+  return flop;
+}
+
+std::vector<KvCache> make_caches(const ModelConfig& config, std::int64_t batch,
+                                 std::int64_t capacity) {
+  const Problem shape = problem_of(config, {1}, {0});
+  std::vector<KvCache> caches;
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    caches.emplace_back(shape, batch, capacity, config.attention);
+  }
+  return caches;
+}
+
+void model_forward(const Context& context, const ModelConfig& config, const Problem& problem,
+                   const ModelWeights& weights, const TensorView& tokens, const TensorView& logits,
+                   std::span<KvCache> caches) {
+  expects(caches.empty() || caches.size() == weights.blocks.size(), "one cache per layer, or none");
+  const StageScope scope(context.observer, Stage::model, config.name, problem.max_seq_len(),
+                         context.stream);
+  Workspace& workspace = *context.workspace;
+  const WorkspaceScope scratch(workspace);
+  const std::int64_t rows = problem.total_tokens(), dim = config.model_dim;
+  const TensorView x = take_tensor(workspace, config.dtype, {rows, dim});
+  const TensorView normed = take_tensor(workspace, config.dtype, {rows, dim});
+  const TensorView delta = take_tensor(workspace, config.dtype, {rows, dim});
+  embed(tokens, weights.embedding, x);
+  for (std::size_t i = 0; i < weights.blocks.size(); ++i) {
+    const BlockWeights& block = weights.blocks[i];
+    rms_norm(x, block.norm1, normed);
+    attention_layer(context, problem, normed, block.attention, delta,
+                    caches.empty() ? nullptr : &caches[i], config.attention);
+    add_rows(x, delta);
+    rms_norm(x, block.norm2, normed);
+    mlp(context, block, normed, delta);
+    add_rows(x, delta);
+  }
+  rms_norm(x, weights.final_norm, normed);
+  linear(normed, weights.lm_head, logits, workspace);
+}
+
+}  // namespace nsa

@@ -1,0 +1,34 @@
+#include "nsa/kernels/peak.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "cpu/blas.hpp"
+
+namespace nsa {
+
+double measure_sgemm_flop_per_s(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::int64_t kN = 1024;
+  constexpr double kFlop = 2.0 * kN * kN * kN;
+  const std::vector<float> a(kN * kN, 0.5f), b(kN * kN, 0.25f);
+  std::vector<float> c(kN * kN);
+  std::vector<double> rates;
+  const auto product = [&] {
+    parallel_gemm(false, true, kN, kN, kN, 1.0f, a.data(), kN, b.data(), kN, 0.0f, c.data(), kN);
+  };
+  product();  // threads and pages
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  do {
+    const auto begin = Clock::now();
+    product();
+    rates.push_back(kFlop / std::chrono::duration<double>(Clock::now() - begin).count());
+  } while (Clock::now() < end || rates.size() < 3);
+  std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2),
+                   rates.end());
+  return rates[rates.size() / 2];
+}
+
+}  // namespace nsa

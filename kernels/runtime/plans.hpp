@@ -1,0 +1,24 @@
+// Variants of the composites are plans: a prefill mode and, where named, a row for the selected
+// branch; every other stage runs its built-in default.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "nsa/kernels/routing.hpp"
+
+namespace nsa {
+
+struct Plan {
+  std::string_view name;
+  std::string_view prefill_mode;  // "batched", "sequential"
+  std::string_view selected;      // row of attend_selected; empty = the built-in default
+};
+
+/// The finalists that are measured as a whole; tuned after their parts (design.md 4).
+std::span<const Plan> plans();
+const Plan& find_plan(std::string_view name);
+/// The router that follows the plan on the CPU. Lives as long as the process.
+const Router& router_of(const Plan& plan);
+
+}  // namespace nsa

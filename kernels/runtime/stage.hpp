@@ -1,0 +1,31 @@
+// One stage of a call: choose, announce, count, launch.
+#pragma once
+
+#include <initializer_list>
+
+#include "nsa/kernels/runtime.hpp"
+
+namespace nsa {
+
+/// A stage's operands: the problem that the stage sees (its lengths may be those of a cache's
+/// window) and the one that decides, which is the caller's.
+struct StageCall {
+  Stage stage;
+  const Problem& problem;
+  std::span<const Sequence> sequences;
+  std::initializer_list<TensorView> in;
+  std::initializer_list<TensorView> out;
+};
+
+/// Runs the variant that the router chooses for `call.stage`. InputError when there is none.
+void run_stage(const Context& context, const StageCall& call, Saved* saved = nullptr);
+/// Whether the chosen variant of `stage` reads the ranges, so that they have to be made first.
+bool needs_ranges(const Context& context, const Problem& problem);
+
+/// A tensor in the workspace, contiguous.
+TensorView take_tensor(Workspace& workspace, Dtype dtype,
+                       std::initializer_list<std::int64_t> shape);
+/// Rows [begin, begin + count) of dimension 0.
+TensorView slice_rows(const TensorView& tensor, std::int64_t begin, std::int64_t count);
+
+}  // namespace nsa

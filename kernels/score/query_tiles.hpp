@@ -1,0 +1,97 @@
+// How the stage is cut: tiles of neighbouring queries of one sequence and KV head, all heads of the
+// group together, so that one matrix product serves all of them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "cpu/convert.hpp"
+#include "cpu/parallel.hpp"
+#include "cpu/softmax.hpp"
+#include "nsa/kernels/launch.hpp"
+#include "out_proj/matrix.hpp"
+
+namespace nsa::score {
+
+inline constexpr std::int64_t kTileRows = 96;  // queries x heads: enough for BLAS, small in cache
+
+inline std::int64_t tile_queries(const Problem& p) {
+  return std::max<std::int64_t>(1, kTileRows / p.heads_per_group());
+}
+
+struct Tile {
+  const Sequence* sequence;
+  std::int64_t group, first, count;  // queries [first, first + count)
+  std::int64_t last_position() const { return sequence->first_position() + first + count - 1; }
+};
+
+/// Calls body(tile) for every tile, by all threads, the last queries (the longest rows) first.
+template <class Body>
+void for_tiles(const LaunchArgs& args, const Body& body) {
+  const std::int64_t step = tile_queries(args.problem), groups = args.problem.kv_heads;
+  for (const Sequence& s : args.sequences) {
+    const std::int64_t tiles = (s.q_len + step - 1) / step;
+    parallel_for(0, tiles * groups, 1, [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = from; i < to; ++i) {
+        const std::int64_t first = (tiles - 1 - i / groups) * step;
+        body(Tile{&s, i % groups, first, std::min(step, s.q_len - first)});
+      }
+    });
+  }
+}
+
+/// q of a tile as rows (query, head) of the accumulator's type, scaled for a base-2 softmax.
+template <class T>
+void load_queries(const LaunchArgs& args, const Tile& tile, T* out) {
+  const TensorView& q = args.in[0];
+  const std::int64_t heads = args.problem.heads_per_group(), dim = q.shape[2];
+  const T scale = static_cast<T>(cpu::kLog2E / std::sqrt(static_cast<double>(dim)));
+  for (std::int64_t i = 0; i < tile.count; ++i) {
+    const std::int64_t token = tile.sequence->q_begin + tile.first + i;
+    for (std::int64_t h = 0; h < heads; ++h, out += dim) {
+      load_row(q, q.at(token, tile.group * heads + h), dim, out);
+      for (std::int64_t c = 0; c < dim; ++c) out[c] *= scale;
+    }
+  }
+}
+
+/// Compressed keys as the accumulator's type; `head_stride` elements from one KV head to the next.
+template <class T>
+struct Keys {
+  const T* data;
+  std::int64_t row_stride, head_stride;
+  const T* of(const Tile& tile, std::int64_t row) const {
+    return data + (tile.sequence->cmp_begin + row) * row_stride + tile.group * head_stride;
+  }
+};
+
+template <class T>
+Keys<T> load_keys(const LaunchArgs& args) {
+  const TensorView& k = args.in[1];
+  constexpr Dtype kDtype = std::is_same_v<T, double> ? Dtype::fp64 : Dtype::fp32;
+  if (k.dtype == kDtype && k.stride[0] >= k.shape[2]) {
+    return {k.as<const T>(), k.stride[0], k.stride[1]};
+  }
+  const Matrix<T> copy = matrix_rows<T>(k, 0, k.shape[0], args.workspace);
+  return {copy.data, copy.row_stride, k.shape[2]};
+}
+
+/// Upper bound of what load_keys takes.
+inline std::int64_t key_numbers(const Problem& p) {
+  return (p.total_context() / p.geometry.cmp_stride + p.batch()) * p.kv_heads * p.head_dim_k;
+}
+
+/// Where the row of blocks of a query goes: the output, and what the caller wants saved.
+inline void write_blocks(const LaunchArgs& args, const Tile& tile, std::int64_t query,
+                         std::span<const std::int32_t> row) {
+  const std::int64_t token = tile.sequence->q_begin + tile.first + query;
+  const auto write = [&](const TensorView& blocks) {
+    std::copy(row.begin(), row.end(), blocks.as<std::int32_t>() + blocks.at(token, tile.group));
+  };
+  write(args.out[0]);
+  if (args.saved && args.saved->blocks) write(args.saved->blocks);
+}
+
+}  // namespace nsa::score

@@ -1,0 +1,14 @@
+// Which blocks a query selects: q, k_cmp -> blocks (facts 1.4 and 1.5).
+#pragma once
+
+#include "nsa/kernels/launch.hpp"
+
+namespace nsa::score {
+
+void materialised(const LaunchArgs& args);
+void p_cmp_bf16(const LaunchArgs& args);
+std::int64_t materialised_workspace(const Problem& problem);
+void streamed(const LaunchArgs& args);
+std::int64_t streamed_workspace(const Problem& problem);
+
+}  // namespace nsa::score

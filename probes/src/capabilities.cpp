@@ -1,0 +1,101 @@
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "nsa/probes/probes.hpp"
+#include "src/cuda_device.hpp"
+#include "src/dynamic_library.hpp"
+#include "src/nvml.hpp"
+
+namespace nsa::probes {
+namespace {
+
+std::string dotted(std::size_t version, std::size_t major_unit, std::size_t minor_unit,
+                   std::size_t patch_unit) {
+  return std::to_string(version / major_unit) + "." +
+         std::to_string(version % major_unit / minor_unit) + "." +
+         std::to_string(version % minor_unit / patch_unit);
+}
+
+Capability missing(const char* library, std::string reason) {
+  return {library, false, "", std::move(reason)};
+}
+
+/// Opens the library and reads its version through `read`, which returns "" when it cannot.
+template <class Read>
+Capability probe(const char* name, std::span<const char* const> files, Read read) {
+  const DynamicLibrary library(files);
+  if (!library) return missing(name, library.reason());
+  std::string version = read(library);
+  if (version.empty()) return missing(name, "it opens, but has no usable version function");
+  return {name, true, std::move(version), ""};
+}
+
+Capability cuda_driver() {
+  constexpr std::array kFiles{"libcuda.so.1"};
+  return probe("CUDA driver", kFiles, [](const DynamicLibrary& library) -> std::string {
+    auto* version_of = library.function<int(int*)>("cuDriverGetVersion");
+    int version = 0;
+    if (!version_of || version_of(&version) != 0) return {};
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  });
+}
+
+Capability cuda_runtime() {
+  const CudaDevices cuda = cuda_devices();
+  if (!cuda.reason.empty()) return {"CUDA runtime", false, cuda.runtime, cuda.reason};
+  return {"CUDA runtime", true, cuda.runtime, ""};
+}
+
+Capability nvml() {
+  const Nvml library;
+  if (!library.usable()) return missing("NVML", library.reason());
+  return {"NVML", true, library.library_version(), ""};
+}
+
+Capability cupti() {
+  constexpr std::array kFiles{"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
+  return probe("CUPTI", kFiles, [](const DynamicLibrary& library) -> std::string {
+    auto* version_of = library.function<int(std::uint32_t*)>("cuptiGetVersion");
+    std::uint32_t version = 0;
+    return version_of && version_of(&version) == 0 ? std::to_string(version) : std::string();
+  });
+}
+
+Capability cudnn() {
+  constexpr std::array kFiles{"libcudnn.so.9", "libcudnn.so"};
+  return probe("cuDNN", kFiles, [](const DynamicLibrary& library) -> std::string {
+    auto* version_of = library.function<std::size_t()>("cudnnGetVersion");
+    return version_of ? dotted(version_of(), 10000, 100, 1) : std::string();
+  });
+}
+
+Capability cublas_lt() {
+  constexpr std::array kFiles{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
+  return probe("cuBLASLt", kFiles, [](const DynamicLibrary& library) -> std::string {
+    auto* version_of = library.function<std::size_t()>("cublasLtGetVersion");
+    if (!version_of) return {};
+    const std::size_t version = version_of();  // 120103 up to 12.x, 130100 in 13.x
+    return dotted(version, 10000, 100, 1);
+  });
+}
+
+/// "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..." -> "0.3.21"
+Capability openblas() {
+  constexpr std::array kFiles{"libopenblas.so.0", "libopenblas.so"};
+  return probe("OpenBLAS", kFiles, [](const DynamicLibrary& library) -> std::string {
+    auto* config = library.function<char*()>("openblas_get_config");
+    if (!config) return {};
+    std::string text = config();
+    if (const auto at = text.find("OpenBLAS "); at != std::string::npos) text.erase(0, at + 9);
+    return text.substr(0, text.find(' '));
+  });
+}
+
+}  // namespace
+
+std::vector<Capability> capabilities() {
+  return {cuda_driver(), cuda_runtime(), nvml(), cupti(), cudnn(), cublas_lt(), openblas()};
+}
+
+}  // namespace nsa::probes

@@ -1,0 +1,82 @@
+#include "src/cuda_device.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstdio>
+
+#include "src/nvml.hpp"
+
+namespace nsa::probes {
+namespace {
+
+std::string version_text(int version) {  // 13020 -> "13.2"
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    std::array<char, 3> hex{};
+    std::snprintf(hex.data(), hex.size(), "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    text += hex.data();
+  }
+  return text;
+}
+
+Device describe(int ordinal, const cudaDeviceProp& properties, const Nvml& nvml, int runtime) {
+  Device device;
+  device.id = "cuda:" + std::to_string(ordinal);
+  device.backend = Backend::cuda;
+  device.name = properties.name;
+  device.uuid = uuid_text(properties.uuid);
+  device.compute_capability = properties.major * 10 + properties.minor;
+  device.multiprocessors = properties.multiProcessorCount;
+  device.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
+  device.l2_bytes = properties.l2CacheSize;
+  device.driver = nvml.driver_version();
+  device.runtime = version_text(runtime);
+  const NvmlFacts facts = nvml.facts(device.uuid);
+  device.memory_free_bytes = facts.memory_free_bytes;
+  device.power_limit_w = facts.power_limit_w;
+  device.max_clock_mhz = facts.max_clock_mhz;
+  device.mig = facts.mig;
+  device.ecc = facts.ecc;
+  int khz = 0;
+  if (!device.max_clock_mhz &&
+      cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, ordinal) == cudaSuccess && khz > 0)
+    device.max_clock_mhz = khz / 1000.0;
+  return device;
+}
+
+/// Without any driver the runtime says that the driver is too old, which sends people astray.
+std::string why_none(cudaError_t error) {
+  int driver = 0;
+  cudaDriverGetVersion(&driver);
+  if (driver == 0) return "no NVIDIA driver is installed";
+  return error != cudaSuccess ? cudaGetErrorString(error) : "the driver shows no device";
+}
+
+}  // namespace
+
+CudaDevices cuda_devices() {
+  CudaDevices found;
+  int runtime = 0;
+  if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) found.runtime = version_text(runtime);
+  int count = 0;
+  if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess || count == 0) {
+    found.reason = why_none(error);
+    cudaGetLastError();  // the absence is reported here; it must not surface in a later check
+    return found;
+  }
+  const Nvml nvml;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    cudaDeviceProp properties{};
+    if (cudaGetDeviceProperties(&properties, ordinal) == cudaSuccess)
+      found.devices.push_back(describe(ordinal, properties, nvml, runtime));
+  }
+  return found;
+}
+
+}  // namespace nsa::probes

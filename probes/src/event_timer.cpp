@@ -1,0 +1,145 @@
+#include "src/event_timer.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <cmath>
+
+#include "nsa/schemas/cuda_error.hpp"
+#include "src/cuda_clock.hpp"
+#include "src/cuda_device.hpp"
+#include "src/host_timer.hpp"
+#include "src/nvml.hpp"
+
+namespace nsa::probes {
+namespace {
+
+/// The stream is held until the launch call has returned, so that the latency of its first launch
+/// is not counted as device time; longer host work (a launch per row, a wait for the device) is
+/// what such a variant costs, so the hold ends after this time and the rest is seen.
+constexpr std::uint64_t kHoldNs = 20'000;
+
+/// Host memory that the device reads and writes directly.
+struct Mailbox {
+  ClockStamp before, after;
+  std::uint32_t released;
+};
+
+class Event {
+ public:
+  Event() { NSA_CUDA(cudaEventCreate(&event_)); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  cudaEvent_t get() const noexcept { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+class CudaTimer : public LaunchTimer {
+ public:
+  CudaTimer(const Device& device, CUstream_st* stream)
+      : ordinal_(cuda_ordinal(device.id)), uuid_(device.uuid), stream_(stream) {
+    NSA_CUDA(cudaSetDevice(ordinal_));
+    int l2_bytes = 0;
+    NSA_CUDA(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, ordinal_));
+    flush_bytes_ = 2 * static_cast<std::size_t>(l2_bytes);
+  }
+  ~CudaTimer() override { cudaFree(flush_buffer_); }
+
+  void flush_caches() override {
+    if (!flush_buffer_) NSA_CUDA(cudaMalloc(&flush_buffer_, flush_bytes_));
+    NSA_CUDA(cudaMemsetAsync(flush_buffer_, 0, flush_bytes_, stream_));
+    NSA_CUDA(cudaStreamSynchronize(stream_));
+  }
+
+  ClockReading clocks() override { return nvml_.clocks(uuid_); }
+
+ protected:
+  int ordinal_;
+  std::string uuid_;
+  cudaStream_t stream_;
+
+ private:
+  std::size_t flush_bytes_ = 0;
+  void* flush_buffer_ = nullptr;
+  Nvml nvml_;
+};
+
+/// Device time between two events, device cycles around them, host time around the launch.
+class EventTimer final : public CudaTimer {
+ public:
+  EventTimer(const Device& device, CUstream_st* stream) : CudaTimer(device, stream) {
+    NSA_CUDA(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, ordinal_));
+    void* data = nullptr;
+    NSA_CUDA(cudaHostAlloc(&data, sizeof(Mailbox), cudaHostAllocMapped));
+    mailbox_ = static_cast<volatile Mailbox*>(data);
+    mailbox_->released = 0;
+  }
+  ~EventTimer() override { cudaFreeHost(const_cast<Mailbox*>(mailbox_)); }
+
+  Sample time(void (*launch)(void*), void* context) override {
+    NSA_CUDA(cudaStreamSynchronize(stream_));
+    clear_stamps();
+    auto* box = const_cast<Mailbox*>(mailbox_);
+    enqueue_hold(&box->released, ++ticket_, kHoldNs, stream_);
+    enqueue_stamp(&box->before, multiprocessors_, stream_);
+    NSA_CUDA(cudaEventRecord(start_.get(), stream_));
+    Sample sample;
+    sample.start_ns = monotonic_ns();
+    launch(context);
+    NSA_CUDA(cudaEventRecord(stop_.get(), stream_));
+    enqueue_stamp(&box->after, multiprocessors_, stream_);
+    mailbox_->released = ticket_;
+    NSA_CUDA(cudaEventSynchronize(stop_.get()));
+    sample.host_ns = monotonic_ns() - sample.start_ns;
+    NSA_CUDA(cudaStreamSynchronize(stream_));
+    float milliseconds = 0;
+    NSA_CUDA(cudaEventElapsedTime(&milliseconds, start_.get(), stop_.get()));
+    sample.device_ns = std::llround(static_cast<double>(milliseconds) * 1e6);
+    sample.cycles = cycles();
+    return sample;
+  }
+
+ private:
+  void clear_stamps() {
+    mailbox_->before.cycles = 0;
+    mailbox_->after.cycles = 0;
+  }
+  std::optional<std::int64_t> cycles() const {
+    const auto before = mailbox_->before.cycles, after = mailbox_->after.cycles;
+    if (before == 0 || after <= before) return std::nullopt;  // no block on that multiprocessor
+    return static_cast<std::int64_t>(after - before);
+  }
+
+  Event start_, stop_;
+  int multiprocessors_ = 0;
+  volatile Mailbox* mailbox_ = nullptr;
+  std::uint32_t ticket_ = 0;
+};
+
+/// Host time from an idle device to an idle device: what a caller waits for.
+class CudaHostTimer final : public CudaTimer {
+ public:
+  using CudaTimer::CudaTimer;
+  Sample time(void (*launch)(void*), void* context) override {
+    NSA_CUDA(cudaStreamSynchronize(stream_));
+    Sample sample;
+    sample.start_ns = monotonic_ns();
+    launch(context);
+    NSA_CUDA(cudaStreamSynchronize(stream_));
+    sample.host_ns = monotonic_ns() - sample.start_ns;
+    sample.device_ns = sample.host_ns;
+    return sample;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<LaunchTimer> make_cuda_timer(const Device& device, Timer timer,
+                                             CUstream_st* stream) {
+  if (timer == Timer::host) return std::make_unique<CudaHostTimer>(device, stream);
+  return std::make_unique<EventTimer>(device, stream);
+}
+
+}  // namespace nsa::probes

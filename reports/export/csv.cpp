@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include "columns.hpp"
+#include "nsa/reports/export.hpp"
+#include "nsa/reports/text_table.hpp"
+
+namespace nsa::reports {
+namespace {
+
+constexpr CsvColumn kSampleColumns[] = {
+    {"measurement_id", "UUID of the row"},
+    {"sample", "place in the row, from 0"},
+    {"start_ns", "CLOCK_MONOTONIC at the launch call, ns"},
+    {"device_ns", "time by the timer of the row, ns"},
+    {"host_ns", "from the launch call to its end as the host sees it, ns"},
+    {"cycles", "device cycles around the sample"},
+};
+
+std::string table_of(const std::vector<CsvColumn>& columns) {
+  TextTable table;
+  table.add_column("column");
+  table.add_column("meaning");
+  for (const CsvColumn& c : columns) {
+    table.add_row({"`" + std::string(c.name) + "`", std::string(c.meaning)});
+  }
+  return table.markdown();
+}
+
+}  // namespace
+
+std::string csv_cell(std::string_view cell) {
+  if (cell.find_first_of("\",\r\n") == std::string_view::npos) return std::string(cell);
+  std::string quoted = "\"";
+  for (const char c : cell) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::vector<CsvColumn> measurement_columns() {
+  std::vector<CsvColumn> columns;
+  for (const Column& column : csv_columns()) columns.push_back(column.column);
+  return columns;
+}
+
+std::vector<CsvColumn> sample_columns() {
+  return {std::begin(kSampleColumns), std::end(kSampleColumns)};
+}
+
+std::string columns_markdown() {
+  return "## Measurements\n\n" + table_of(measurement_columns()) + "\n## Samples\n\n" +
+         table_of(sample_columns());
+}
+
+std::string measurements_csv(const std::vector<Measurement>& rows) {
+  std::string csv;
+  for (const Column& column : csv_columns()) {
+    csv.append(csv.empty() ? "" : ",").append(column.column.name);
+  }
+  csv += '\n';
+  for (const Measurement& row : rows) {
+    bool first = true;
+    for (const Column& column : csv_columns()) {
+      csv.append(first ? "" : ",").append(csv_cell(column.cell(row)));
+      first = false;
+    }
+    csv += '\n';
+  }
+  return csv;
+}
+
+std::string samples_csv(const std::vector<Measurement>& rows) {
+  std::string csv;
+  for (const CsvColumn& column : kSampleColumns) {
+    csv.append(csv.empty() ? "" : ",").append(column.name);
+  }
+  csv += '\n';
+  for (const Measurement& row : rows) {
+    for (std::size_t i = 0; i < row.samples.size(); ++i) {
+      const Sample& s = row.samples[i];
+      csv += fmt::format("{},{},{},{},{},{}\n", csv_cell(row.id), i, s.start_ns, s.device_ns,
+                         s.host_ns, s.cycles ? std::to_string(*s.cycles) : std::string());
+    }
+  }
+  return csv;
+}
+
+}  // namespace nsa::reports

@@ -1,0 +1,34 @@
+// Results for other programs.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nsa/schemas/json.hpp"
+#include "nsa/schemas/measurement.hpp"
+
+namespace nsa::reports {
+
+/// A column of the CSV export. The unit is in the name where there is one.
+struct CsvColumn {
+  std::string_view name, meaning;
+};
+std::vector<CsvColumn> measurement_columns();
+std::vector<CsvColumn> sample_columns();
+/// Both files' columns as Markdown tables, for the documentation.
+std::string columns_markdown();
+
+/// A header and one line a measurement. Quoting of RFC 4180, lines end in '\n', an absent value is
+/// an empty cell, lists are joined with ';'.
+std::string measurements_csv(const std::vector<Measurement>& rows);
+/// A header and one line a sample; `measurement_id` refers to the other file.
+std::string samples_csv(const std::vector<Measurement>& rows);
+/// A document of export_results.schema.json.
+Json measurements_json(const std::vector<Measurement>& rows, std::span<const Run> runs = {},
+                       const std::string& exported_by = {});
+/// A cell of RFC 4180: in quotes where it holds a quote, a comma or a line break.
+std::string csv_cell(std::string_view text);
+
+}  // namespace nsa::reports

@@ -1,0 +1,38 @@
+// The tables that commands print.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nsa/reports/style.hpp"
+#include "nsa/schemas/device.hpp"
+#include "nsa/schemas/json.hpp"
+#include "nsa/schemas/measurement.hpp"
+#include "nsa/schemas/thresholds.hpp"
+
+namespace nsa::reports {
+
+/// Whether a variant is measured for comparison only: "slow path", "yardstick", or "" for one that
+/// may be chosen.
+using RoleOf = std::function<std::string(const VariantId&)>;
+/// The role by the catalog of this build; foreign variants may be chosen.
+std::string role_in_catalog(const VariantId& id);
+
+/// What a sweep found: for each class and stage a block, in it each problem with its variants, the
+/// fastest first: median, spread, ratio to the best with its 95 % interval, and what is wrong with
+/// a row. The best verified candidate of each problem is marked with '*'. Rows without samples do.
+std::string results_table(const std::vector<Measurement>& rows, Style style,
+                          const RoleOf& role = role_in_catalog);
+/// The same as the `results` of sweep_result.schema.json.
+Json results_json(const std::vector<Measurement>& rows, const RoleOf& role = role_in_catalog);
+
+/// Every range with its evidence, the break-even length and the flat view, class by class.
+std::string thresholds_table(const ThresholdTable& table, Style style);
+std::string devices_table(std::span<const Device> devices, std::span<const Capability> libraries,
+                          Style style);
+/// `rows`: the array `variants` of variants.schema.json.
+std::string variants_table(const Json& rows, Style style);
+
+}  // namespace nsa::reports

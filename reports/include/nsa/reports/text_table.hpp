@@ -1,0 +1,57 @@
+// Aligned columns for a terminal, and the same cells as a Markdown table.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nsa/reports/style.hpp"
+
+namespace nsa::reports {
+
+enum class Align { left, right };
+enum class Ink { plain, bold, dim, good, bad, warn };
+
+struct Cell {
+  std::string text;
+  Ink ink = Ink::plain;
+  Cell() = default;
+  Cell(std::string of, Ink with = Ink::plain) : text(std::move(of)), ink(with) {}
+  Cell(const char* of, Ink with = Ink::plain) : text(of), ink(with) {}
+};
+
+/// Columns are as wide as their widest cell; two blanks between them; nothing trails a line.
+class TextTable {
+ public:
+  void add_column(std::string header, Align align = Align::left);
+  /// Missing cells are empty; more cells than columns are a ContractError.
+  void add_row(std::vector<Cell> cells);
+  bool empty() const noexcept { return rows_.empty(); }
+  /// Header and rows, each line after `indent` blanks.
+  std::string render(Style style, std::size_t indent = 0) const;
+  /// A Markdown table; `|` in cells is escaped.
+  std::string markdown() const;
+
+ private:
+  struct Column {
+    std::string header;
+    Align align;
+  };
+  std::vector<std::size_t> widths() const;
+
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+/// Columns that UTF-8 text takes in a terminal: 2 for wide East Asian letters and emoji, 0 for
+/// combining marks. A byte that is no UTF-8 counts 1.
+std::size_t display_width(std::string_view text);
+/// Text of others on one line: control characters and invalid UTF-8 become '?', so that a name can
+/// neither move the cursor nor break a table.
+std::string printable(std::string_view text);
+/// At most `columns` wide; what is cut ends in "...".
+std::string shortened(std::string_view text, std::size_t columns);
+/// The text in a colour, or as it is.
+std::string inked(std::string_view text, Ink ink, Style style);
+
+}  // namespace nsa::reports

@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+
+#include "evidence_text.hpp"
+#include "nsa/reports/explain.hpp"
+#include "nsa/reports/text_table.hpp"
+#include "nsa/reports/units.hpp"
+#include "results.hpp"
+
+namespace nsa::reports {
+namespace {
+
+std::string heading(const ExplainReport& r) {
+  std::string text = fmt::format("device   {} ({}): decisions made for it {}\n",
+                                 printable(r.device.name), r.device.id, to_string(r.device_fit));
+  text += fmt::format("problem  {}, length {}\n", to_string(class_of(r.problem)),
+                      length_text(r.problem));
+  return text +
+         fmt::format("file     {}\n", r.table_path.empty() ? "none" : printable(r.table_path));
+}
+
+/// How well the decision fits, where it does not fit exactly.
+Cell fit_cell(const Explanation& e) {
+  std::string text;
+  const auto add = [&](std::string_view word) {
+    text.append(text.empty() ? "" : ", ").append(word);
+  };
+  if (e.source == Source::thresholds || e.source == Source::shipped) {
+    if (e.fit != Fit::exact) add(to_string(e.fit));
+    if (e.device_fit != DeviceFit::exact) add(to_string(e.device_fit));
+  }
+  if (e.stale) add("stale");
+  if (e.slow_path) add("slow path");
+  return {text, Ink::warn};
+}
+
+std::string evidence_text(const Explanation& e) {
+  if (!e.evidence) return "";
+  return fmt::format("{}; {} pairs, regret {}", ratio_text(*e.evidence), e.evidence->pairs,
+                     format_percent(e.evidence->expected_regret));
+}
+
+std::string decisions_text(const ExplainReport& r, Style style) {
+  TextTable table;
+  table.add_column("stage");
+  table.add_column("at");
+  table.add_column("runs");
+  table.add_column("decided by");
+  table.add_column("because");
+  table.add_column("fit");
+  table.add_column("evidence");
+  for (const Explanation& e : r.decisions) {
+    table.add_row({std::string(to_string(e.stage)),
+                   fmt::format("{} {}", to_string(e.axis), e.axis_value),
+                   {e.variant.substr(e.variant.rfind('/') + 1), Ink::good},
+                   std::string(to_string(e.source)),
+                   e.why,
+                   fit_cell(e),
+                   evidence_text(e)});
+  }
+  return table.render(style);
+}
+
+std::string overrides_text(const ExplainReport& r, Style style) {
+  std::string text;
+  for (const Explanation& e : r.decisions) {
+    if (e.overridden) {
+      const std::string cost = e.override_cost
+                                   ? "takes " + format_ratio(*e.override_cost) + " of its time"
+                                   : std::string("at a cost that was not measured");
+      text += inked(fmt::format("override: {}: {} replaces the tuned {}, {}\n", to_string(e.stage),
+                                printable(e.variant), printable(*e.overridden), cost),
+                    Ink::warn, style);
+    }
+    if (e.fallback_reason) {
+      text +=
+          inked(fmt::format("not met: {}: {}\n", to_string(e.stage), printable(*e.fallback_reason)),
+                Ink::warn, style);
+    }
+  }
+  return text;
+}
+
+std::string names_text(const ExplainReport& r, Style style) {
+  if (r.names.empty()) return "";
+  TextTable table;
+  table.add_column("variable");
+  table.add_column("value");
+  table.add_column("effect");
+  for (const NameEffect& name : r.names) {
+    table.add_row({name.name, name.value, {name.reason, name.effective ? Ink::plain : Ink::dim}});
+  }
+  return "\n" + table.render(style);
+}
+
+std::string validators_text(const ExplainReport& r, Style style) {
+  std::string text;
+  for (const ValidatorCheck& check : r.validators) {
+    if (check.verdict != Verdict::no) continue;
+    text += inked(fmt::format("validator: {} was {}, here it is {}\n", check.name,
+                              printable(check.recorded), printable(check.here)),
+                  Ink::warn, style);
+  }
+  return text;
+}
+
+std::string reserves_text(const Reserves& r) {
+  std::string text;
+  const auto add = [&](const char* name, const std::optional<std::int64_t>& value) {
+    if (value) text += fmt::format(" {}={}", name, *value);
+  };
+  add("varlen_reserve_n", r.varlen_reserve_n);
+  add("varlen_reserve_k", r.varlen_reserve_k);
+  add("sel_pack_reserve_n", r.sel_pack_reserve_n);
+  add("sel_pack_reserve_l", r.sel_pack_reserve_l);
+  return text.empty() ? "" : "reserves:" + text + "\n";
+}
+
+}  // namespace
+
+std::string explain_text(const ExplainReport& report, Style style) {
+  std::string text = heading(report) + "\n" + decisions_text(report, style);
+  const std::string remarks = overrides_text(report, style) + validators_text(report, style) +
+                              reserves_text(report.reserves);
+  if (!remarks.empty()) text += "\n" + remarks;
+  text += names_text(report, style);
+  for (const std::string& warning : report.warnings) {
+    text += inked("warning: " + printable(warning), Ink::warn, style) + "\n";
+  }
+  return text;
+}
+
+}  // namespace nsa::reports

@@ -1,0 +1,36 @@
+// Rows of the same variant on the same problem taken together, and compared with the best.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nsa/reports/tables.hpp"
+
+namespace nsa::reports {
+
+/// Time against the best of the contest.
+struct Ratio {
+  double median = 1;
+  std::optional<double> low, high;  // 95 %; nothing for a single block
+};
+
+struct Result {
+  const Measurement* first = nullptr;  // problem, stages, executor and variant are those of it
+  Outcome outcome = Outcome::ok;       // ok when any row is ok
+  Verification verification = Verification::unverified;  // the worst of its rows
+  std::string reason;                                    // of the first row that failed
+  std::string role;                                      // see RoleOf
+  std::optional<double> median_ns, mad_ns;
+  std::int64_t samples_n = 0;
+  std::optional<Ratio> ratio;
+  bool best = false;  // of its contest, among verified candidates
+};
+
+/// In the order in which they are printed: class, stage, problem, time.
+std::vector<Result> summarise(const std::vector<Measurement>& rows, const RoleOf& role);
+
+/// "2048", "4x2048", "300+500" for a ragged batch, "1 after 8192" with a cache.
+std::string length_text(const Problem& problem);
+
+}  // namespace nsa::reports

@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include "evidence_text.hpp"
+#include "nsa/reports/tables.hpp"
+#include "nsa/reports/text_table.hpp"
+#include "nsa/reports/units.hpp"
+
+namespace nsa::reports {
+namespace {
+
+std::string joined(const std::vector<std::string>& stages) {
+  std::string text;
+  for (const std::string& stage : stages) text += (text.empty() ? "" : "+") + stage;
+  return text;
+}
+
+std::string from_text(const Evidence& evidence) {
+  if (!evidence.from_low || !evidence.from_high) return "";
+  return fmt::format("{} to {}", *evidence.from_low, *evidence.from_high);
+}
+
+std::string ranges_text(const ClassDecisions& of, Style style) {
+  TextTable table;
+  table.add_column("stage");
+  table.add_column("axis");
+  table.add_column("range");
+  table.add_column("variant");
+  table.add_column("time against the runner-up");
+  table.add_column("from, 95 %");
+  table.add_column("regret", Align::right);
+  table.add_column("pairs", Align::right);
+  table.add_column("note");
+  for (const Decision& decision : of.decisions) {
+    bool first = true;
+    for (const ThresholdRange& range : decision.ranges) {
+      const Evidence& e = range.evidence;
+      table.add_row({first ? joined(decision.stages) : "",
+                     first ? std::string(to_string(decision.axis)) : "",
+                     range_text(range.from, range.to),
+                     {variant_name(range.variant), Ink::good},
+                     ratio_text(e),
+                     from_text(e),
+                     format_percent(e.expected_regret),
+                     std::to_string(e.pairs),
+                     {e.unverified ? "unverified" : "", Ink::warn}});
+      first = false;
+    }
+  }
+  return table.render(style, 2);
+}
+
+std::string break_even_text(const DenseBreakEven& found) {
+  const std::string axis(to_string(found.axis));
+  std::string where = "never beats dense up to " + axis + " " + std::to_string(found.largest);
+  if (found.from && *found.from > 0) {
+    where = "beats dense from " + axis + " " + std::to_string(*found.from) + " on";
+  } else if (found.from) {
+    where = "beats dense at every measured length";
+  }
+  return fmt::format("  NSA {}; at {} it takes {} of the time of {}\n", where, found.largest,
+                     format_percent(found.ratio_at_largest), printable(found.yardstick));
+}
+
+void add(std::string& text, const char* name, const std::optional<std::int64_t>& value) {
+  text += fmt::format(" {}={}", name, value ? std::to_string(*value) : "never");
+}
+
+/// Only what is set: a switch that is off and a reserve that nobody needed say nothing.
+std::string flat_text(const FlatView& flat) {
+  std::string text = "  in the users' names:";
+  add(text, "sel_ranges_v2_min_s", flat.sel_ranges_v2_min_s);
+  add(text, "fa2_min_len_win", flat.fa2_min_len_win);
+  add(text, "fa2_min_len_cmp", flat.fa2_min_len_cmp);
+  add(text, "sel_varlen_min_l", flat.sel_varlen_min_l);
+  add(text, "sel_triton_min_l", flat.sel_triton_min_l);
+  const auto reserve = [&](const char* name, const std::optional<std::int64_t>& value) {
+    if (value) add(text, name, value);
+  };
+  reserve("varlen_reserve_n", flat.varlen_reserve_n);
+  reserve("varlen_reserve_k", flat.varlen_reserve_k);
+  reserve("sel_pack_reserve_n", flat.sel_pack_reserve_n);
+  reserve("sel_pack_reserve_l", flat.sel_pack_reserve_l);
+  const auto flag = [&](const char* name, bool on) { text += on ? fmt::format(" {}", name) : ""; };
+  flag("force_sel_mask", flat.force_sel_mask);
+  flag("use_sel_pack", flat.use_sel_pack);
+  flag("use_sel_varlen", flat.use_sel_varlen);
+  flag("p_cmp_mixed", flat.p_cmp_mixed);
+  flag("gate_compile", flat.gate_compile);
+  flag("prefill_batched", flat.prefill_batched);
+  flag("(lossy: the ranges say more)", flat.lossy);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string thresholds_table(const ThresholdTable& table, Style style) {
+  std::string text = fmt::format("thresholds of {} for {}{}\n", printable(table.executor),
+                                 printable(table.device.name),
+                                 table.complete ? "" : ", from a run that was cut short");
+  for (const ClassDecisions& of : table.classes) {
+    text += "\n" + inked(to_string(of.problem_class), Ink::bold, style) + "\n";
+    text += ranges_text(of, style);
+    if (of.dense_break_even) text += break_even_text(*of.dense_break_even);
+    text += flat_text(of.flat);
+  }
+  if (table.classes.empty()) text += "no decision\n";
+  return text;
+}
+
+}  // namespace nsa::reports

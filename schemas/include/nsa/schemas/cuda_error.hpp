@@ -1,0 +1,48 @@
+// A failed CUDA call: what, where, and one check that is one call into a function.
+// Names no CUDA type, so that a program without the toolkit can catch it too.
+#pragma once
+
+#include <source_location>
+#include <stdexcept>
+#include <string>
+
+namespace nsa {
+
+/// A CUDA call failed. The context may be lost (an illegal access stays): end the process.
+class CudaError : public std::runtime_error {
+ public:
+  CudaError(int code, const char* name, const char* text, const char* call,
+            const std::source_location& where)
+      : std::runtime_error(std::string(where.file_name()) + ":" + std::to_string(where.line()) +
+                           ": " + call + ": " + name + " (" + std::to_string(code) + "): " + text),
+        code_(code),
+        name_(name),
+        call_(call),
+        where_(where) {}
+  int code() const noexcept { return code_; }
+  const std::string& name() const noexcept { return name_; }  // "cudaErrorInvalidValue"
+  const std::string& call() const noexcept { return call_; }
+  const std::source_location& where() const noexcept { return where_; }
+
+ private:
+  int code_;
+  std::string name_;
+  std::string call_;
+  std::source_location where_;
+};
+
+/// Throws CudaError unless `code` is success (zero). `Code` is cudaError_t: a template, so that
+/// this header needs no CUDA header; the two functions are found by argument when it is
+/// instantiated.
+template <class Code>
+void check_cuda(Code code, const char* call,
+                const std::source_location& where = std::source_location::current()) {
+  if (code == Code{}) return;
+  throw CudaError(static_cast<int>(code), cudaGetErrorName(code), cudaGetErrorString(code), call,
+                  where);
+}
+
+}  // namespace nsa
+
+/// NSA_CUDA(cudaMemset(...)): the call's text goes into the error.
+#define NSA_CUDA(...) ::nsa::check_cuda((__VA_ARGS__), #__VA_ARGS__)

@@ -1,0 +1,47 @@
+// The table of NSA_* names (facts/nsa_semantics.md 3.2 and 3.3) and one parser for their values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace nsa {
+
+enum class EnvKind : std::uint8_t { boolean, integer, real, text };
+/// runtime: changes a decision or a constant. no_effect: accepted, listed with the reason.
+/// trainer: belongs to the training script, never warned about.
+enum class EnvScope : std::uint8_t { runtime, no_effect, trainer };
+
+struct EnvName {
+  std::string_view name;
+  EnvKind kind = EnvKind::boolean;
+  EnvScope scope = EnvScope::runtime;
+  std::string_view effect;  // what it changes, or why it does not
+};
+
+/// All names that are known, sorted.
+std::span<const EnvName> env_names();
+const EnvName* find_env_name(std::string_view name);
+
+/// The NSA_* variables of one moment: name and raw value, sorted by name.
+struct EnvSnapshot {
+  std::vector<std::pair<std::string, std::string>> values;
+  std::vector<std::string> warnings;  // unknown names, values that do not parse: one line each
+
+  const std::string* raw(std::string_view name) const noexcept;
+  /// 1/true/yes/on and 0/false/no/off, any case; nothing when unset or not a boolean.
+  std::optional<bool> boolean(std::string_view name) const noexcept;
+  std::optional<std::int64_t> integer(std::string_view name) const noexcept;
+  std::optional<double> real(std::string_view name) const noexcept;
+};
+
+/// From "NAME=value" entries (environ). Values that do not parse warn and are left out.
+EnvSnapshot snapshot_environment(std::span<const std::string> entries);
+/// From the environment of this process.
+EnvSnapshot snapshot_environment();
+
+}  // namespace nsa

@@ -1,0 +1,112 @@
+// What is asked: one NSA call with its shape, batch and data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nsa/schemas/types.hpp"
+
+namespace nsa {
+
+/// NSA geometry, in tokens (paper symbols l, d, l', n, w).
+struct Geometry {
+  std::int64_t cmp_block = 32;   // l: tokens in a compression block
+  std::int64_t cmp_stride = 16;  // d: tokens between two compression blocks; divides l and l'
+  std::int64_t sel_block = 64;   // l': tokens in a selection block
+  std::int64_t sel_count = 16;   // n: selected blocks, the forced ones included; 3 or more
+  std::int64_t window = 512;     // w: sliding window, the query itself included; 0 = no window
+  bool operator==(const Geometry&) const = default;
+};
+
+/// Where the selected blocks of a problem come from.
+struct Selection {
+  SelectionPattern pattern = SelectionPattern::random;
+  /// Share of a query's non-forced blocks that the query before it chose too; nothing = unknown.
+  std::optional<double> overlap;
+  bool operator==(const Selection&) const = default;
+};
+
+/// The model around the attention; all zero for stages that do not see it.
+struct ModelShape {
+  std::int64_t model_dim = 0;   // width of x
+  std::int64_t layers = 0;      // blocks of a `model`
+  std::int64_t vocab_size = 0;  // of a `model`
+  bool operator==(const ModelShape&) const = default;
+};
+
+/// One NSA problem. Sequence b has seq_lens[b] new tokens after context_lens[b] cached ones.
+struct Problem {
+  Direction direction = Direction::forward;
+  Phase phase = Phase::prefill;
+  std::vector<std::int64_t> seq_lens{2048};   // [batch] new tokens, 1 or more each
+  std::vector<std::int64_t> context_lens{0};  // [batch] tokens already in the cache
+  std::int64_t q_heads = 12;                  // multiple of kv_heads
+  std::int64_t kv_heads = 2;
+  std::int64_t head_dim_k = 64;  // even
+  std::int64_t head_dim_v = 64;
+  Geometry geometry;  // flat keys in JSON: cmp_block, cmp_stride, sel_block, sel_count, window
+  Dtype dtype = Dtype::fp32;
+  Selection selection;
+  ModelShape model;  // flat keys in JSON: model_dim, layers, vocab_size; left out when zero
+  bool operator==(const Problem&) const = default;
+
+  std::int64_t batch() const noexcept { return static_cast<std::int64_t>(seq_lens.size()); }
+  std::int64_t heads_per_group() const noexcept { return q_heads / kv_heads; }
+  std::int64_t total_tokens() const noexcept;    // sum of seq_lens
+  std::int64_t total_context() const noexcept;   // sum of seq_lens + context_lens
+  std::int64_t max_seq_len() const noexcept;     // longest seq_len
+  std::int64_t max_context() const noexcept;     // longest context_len
+  std::int64_t max_kv_len() const noexcept;      // longest seq_len + context_len
+  std::int64_t max_compressed() const noexcept;  // compressed tokens of the longest kv_len
+};
+
+/// Compressed tokens that `tokens` tokens give: 0 below l, else (tokens - l) / d + 1. (Eq. 7)
+constexpr std::int64_t num_compressed(std::int64_t tokens, const Geometry& g) noexcept {
+  return tokens < g.cmp_block ? 0 : (tokens - g.cmp_block) / g.cmp_stride + 1;
+}
+/// Selection blocks that cover `tokens` tokens, the last one perhaps partial.
+constexpr std::int64_t num_blocks(std::int64_t tokens, const Geometry& g) noexcept {
+  return (tokens + g.sel_block - 1) / g.sel_block;
+}
+
+/// Where `p` breaks a constraint: a JSON pointer and what to do ("/q_heads: 12 is not ..."), or
+/// nothing. Limits: dims and heads up to 2^16, tokens up to 2^31 in all, batch up to 65,536.
+std::optional<std::string> find_violation(const Problem& p);
+/// Throws InputError with `where` before the violation of find_violation, if any.
+void require_valid(const Problem& p, const std::string& where);
+
+/// Bins of the run-time inputs that a class does not hold exactly.
+enum class BatchBin : std::uint8_t { one, two_to_four, five_to_sixteen, more };
+enum class OverlapBin : std::uint8_t { low, middle, high };  // below .5, .5 to .9, .9 and above
+std::string_view to_string(BatchBin value) noexcept;         // "1", "2-4", "5-16", "more"
+std::string_view to_string(OverlapBin value) noexcept;       // "low", "middle", "high"
+
+/// The key of a decision: everything exact but batch and overlap.
+struct ProblemClass {
+  Direction direction = Direction::forward;
+  Phase phase = Phase::prefill;
+  std::int64_t q_heads = 12;
+  std::int64_t kv_heads = 2;
+  std::int64_t head_dim_k = 64;
+  std::int64_t head_dim_v = 64;
+  Geometry geometry;
+  Dtype dtype = Dtype::fp32;
+  BatchBin batch_bin = BatchBin::one;
+  OverlapBin overlap_bin = OverlapBin::low;
+  bool operator==(const ProblemClass&) const = default;
+};
+
+/// "forward prefill fp32 12/2 heads 64/64 l32 d16 l'64 n16 w512 batch 1 overlap low"
+std::string to_string(const ProblemClass& c);
+
+BatchBin batch_bin(std::int64_t batch) noexcept;
+OverlapBin overlap_bin(const std::optional<double>& overlap) noexcept;  // unknown = low
+ProblemClass class_of(const Problem& p) noexcept;
+/// Value of `p` on `axis`, in tokens.
+std::int64_t axis_value(const Problem& p, Axis axis) noexcept;
+/// The axis on which a stage's variants are decided in that phase (design.md 5).
+Axis axis_of(Stage stage, Phase phase) noexcept;
+
+}  // namespace nsa

@@ -1,0 +1,113 @@
+// What was decided: the thresholds file of one device (design: one JSON per device).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nsa/schemas/device.hpp"
+#include "nsa/schemas/problem.hpp"
+#include "nsa/schemas/variant.hpp"
+
+namespace nsa {
+
+inline constexpr int kThresholdsSchemaVersion = 1;
+
+/// Why a range was decided so. Ratios are chosen / runner-up in time: below 1 = faster.
+struct Evidence {
+  std::optional<std::string> runner_up;  // VariantId text; none where there was one candidate
+  std::optional<double> median_ratio;    // over the lengths of the range
+  std::optional<double> ratio_low, ratio_high;  // 95 % bootstrap interval
+  double expected_regret = 0;                   // of the choice, as a share of time (0.001 = 0.1 %)
+  std::int64_t pairs = 0;
+  std::optional<double> noise_floor;  // |log ratio| of the A/A control
+  bool unverified = false;            // rests on unverified rows (tune --unverified)
+  std::vector<std::string> run_ids;
+  std::optional<double> p_better;  // share of bootstrap replicates it beats the runner-up
+  std::optional<std::int64_t> from_low, from_high;  // 95 % interval of the range's `from`
+  bool operator==(const Evidence&) const = default;
+};
+
+/// Half-open range [from, to) on the decision's axis; to = nothing: no upper end.
+struct ThresholdRange {
+  std::int64_t from = 0;
+  std::optional<std::int64_t> to;
+  VariantId variant;
+  std::string source_hash;  // of the variant when it was measured; another one now = stale
+  Evidence evidence;
+  bool operator==(const ThresholdRange&) const = default;
+};
+
+struct Decision {
+  std::vector<std::string> stages;
+  Axis axis = Axis::seq_len;
+  std::string unit = "tokens";
+  LaunchMode launch = LaunchMode::eager;
+  Timer timer = Timer::host;
+  std::vector<ThresholdRange> ranges;  // ascending, without gap or overlap
+  bool operator==(const Decision&) const = default;
+};
+
+/// Workspace sizes to allocate ahead, from the grow events that were seen; nothing = no need seen.
+struct Reserves {
+  std::optional<std::int64_t> varlen_reserve_n, varlen_reserve_k;      // rows, packed tokens
+  std::optional<std::int64_t> sel_pack_reserve_n, sel_pack_reserve_l;  // rows, tokens per row
+  bool operator==(const Reserves&) const = default;
+};
+
+/// The users' own names (facts 3.2). nothing = null = never. Minimum lengths in the unit in which
+/// the runtime compares: fa2_min_len_cmp in compressed tokens, the others in tokens.
+struct FlatView {
+  std::optional<std::int64_t> sel_ranges_v2_min_s, fa2_min_len_win, fa2_min_len_cmp;
+  std::optional<std::int64_t> sel_varlen_min_l, sel_triton_min_l;
+  std::optional<std::int64_t> varlen_reserve_n, varlen_reserve_k;
+  std::optional<std::int64_t> sel_pack_reserve_n, sel_pack_reserve_l;
+  bool force_sel_mask = false, use_sel_pack = false, use_sel_varlen = false;
+  bool p_cmp_mixed = false, gate_compile = false, prefill_batched = true;
+  bool lossy = false;  // ranges did not fit one number
+  bool operator==(const FlatView&) const = default;
+};
+
+/// From where the best NSA plan of stage `attention` beats the dense yardstick up to the longest
+/// length that was measured.
+struct DenseBreakEven {
+  std::optional<std::int64_t> from;  // axis value; 0 = always, nothing = never
+  Axis axis = Axis::seq_len;
+  std::string yardstick;        // VariantId text
+  std::int64_t largest = 0;     // longest length measured for both
+  double ratio_at_largest = 1;  // NSA / dense in time: below 1 = NSA is faster
+  bool operator==(const DenseBreakEven&) const = default;
+};
+
+struct ClassDecisions {
+  ProblemClass problem_class;
+  std::vector<Decision> decisions;
+  Reserves reserves;
+  FlatView flat;
+  std::optional<DenseBreakEven> dense_break_even;
+  bool operator==(const ClassDecisions&) const = default;
+};
+
+/// What must still hold for the file to be trusted as it is. Empty = unknown.
+struct Validators {
+  std::string device_name, compute_capability, multiprocessors, memory_bytes, mig, power_limit_w;
+  std::string driver, runtime, compiler, measurement_policy;
+  bool operator==(const Validators&) const = default;
+};
+
+/// Decisions of one executor on one device.
+struct ThresholdTable {
+  int schema_version = kThresholdsSchemaVersion;
+  std::string executor = "nsatune";
+  std::string created_by;  // "nsatune 0.1.0"
+  bool complete = true;    // false: decided from a run that was cut short
+  std::vector<std::string> run_ids;
+  Device device;
+  Validators validators;
+  std::vector<ClassDecisions> classes;
+  bool operator==(const ThresholdTable&) const = default;
+};
+
+}  // namespace nsa

@@ -1,0 +1,31 @@
+// Which implementation is meant: the id of a variant, apart from its code (kernels/catalog.hpp).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nsa/schemas/types.hpp"
+
+namespace nsa {
+
+/// A tuned point: coordinates in the order of the catalog, e.g. {{"bq", 64}, {"st", 3}}.
+using Point = std::vector<std::pair<std::string, std::int64_t>>;
+
+/// A variant of one stage or of several neighbouring ones, at one point.
+/// Stages of a foreign worker may be unknown to us, so they are names here.
+struct VariantId {
+  std::vector<std::string> stages{"attend_selected"};
+  std::string name;  // "fused_query"
+  Point point;       // empty where the variant has no coordinates
+  auto operator<=>(const VariantId&) const = default;
+};
+
+/// "attend_selected/fused_query.bq64.st3"; several stages are joined with '+'.
+std::string to_string(const VariantId& id);
+/// The reverse of to_string; throws InputError on anything else.
+VariantId parse_variant_id(std::string_view text);
+
+}  // namespace nsa

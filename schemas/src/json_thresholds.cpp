@@ -1,0 +1,230 @@
+// JSON of a thresholds file, from the evidence up.
+#include "json_fields.hpp"
+
+namespace nsa {
+
+using fields::put;
+using fields::put_or_null;
+using fields::put_text;
+using fields::read;
+using fields::require;
+
+void to_json(Json& j, const Evidence& v) {
+  j = Json::object();
+  put(j, "runner_up", v.runner_up);
+  put(j, "median_ratio", v.median_ratio);
+  put(j, "ratio_low", v.ratio_low);
+  put(j, "ratio_high", v.ratio_high);
+  put(j, "expected_regret", v.expected_regret);
+  put(j, "pairs", v.pairs);
+  put(j, "noise_floor", v.noise_floor);
+  put(j, "unverified", v.unverified);
+  put(j, "run_ids", v.run_ids);
+  put(j, "p_better", v.p_better);
+  put(j, "from_low", v.from_low);
+  put(j, "from_high", v.from_high);
+}
+
+void from_json(const Json& j, Evidence& v) {
+  fields::require_object(j);
+  v = {};
+  read(j, "runner_up", v.runner_up);
+  read(j, "median_ratio", v.median_ratio);
+  read(j, "ratio_low", v.ratio_low);
+  read(j, "ratio_high", v.ratio_high);
+  read(j, "expected_regret", v.expected_regret);
+  read(j, "pairs", v.pairs);
+  read(j, "noise_floor", v.noise_floor);
+  read(j, "unverified", v.unverified);
+  read(j, "run_ids", v.run_ids);
+  read(j, "p_better", v.p_better);
+  read(j, "from_low", v.from_low);
+  read(j, "from_high", v.from_high);
+}
+
+static void to_json(Json& j, const ThresholdRange& v) {
+  j = Json::object();
+  put(j, "from", v.from);
+  put(j, "to", v.to);
+  put(j, "variant", v.variant);
+  put(j, "source_hash", v.source_hash);
+  put(j, "evidence", v.evidence);
+}
+
+static void from_json(const Json& j, ThresholdRange& v) {
+  v = {};
+  require(j, "from", v.from);
+  read(j, "to", v.to);
+  require(j, "variant", v.variant);
+  require(j, "source_hash", v.source_hash);
+  require(j, "evidence", v.evidence);
+}
+
+static void to_json(Json& j, const Decision& v) {
+  j = Json::object();
+  put(j, "stages", v.stages);
+  put(j, "axis", v.axis);
+  put(j, "unit", v.unit);
+  put(j, "launch", v.launch);
+  put(j, "timer", v.timer);
+  put(j, "ranges", v.ranges);
+}
+
+static void from_json(const Json& j, Decision& v) {
+  v = {};
+  require(j, "stages", v.stages);
+  require(j, "axis", v.axis);
+  require(j, "unit", v.unit);
+  require(j, "launch", v.launch);
+  require(j, "timer", v.timer);
+  require(j, "ranges", v.ranges);
+}
+
+void to_json(Json& j, const Reserves& v) {
+  j = Json::object();
+  put(j, "varlen_reserve_n", v.varlen_reserve_n);
+  put(j, "varlen_reserve_k", v.varlen_reserve_k);
+  put(j, "sel_pack_reserve_n", v.sel_pack_reserve_n);
+  put(j, "sel_pack_reserve_l", v.sel_pack_reserve_l);
+}
+
+static void from_json(const Json& j, Reserves& v) {
+  fields::require_object(j);
+  read(j, "varlen_reserve_n", v.varlen_reserve_n);
+  read(j, "varlen_reserve_k", v.varlen_reserve_k);
+  read(j, "sel_pack_reserve_n", v.sel_pack_reserve_n);
+  read(j, "sel_pack_reserve_l", v.sel_pack_reserve_l);
+}
+
+void to_json(Json& j, const FlatView& v) {
+  j = Json::object();
+  put_or_null(j, "sel_ranges_v2_min_s", v.sel_ranges_v2_min_s);
+  put_or_null(j, "fa2_min_len_win", v.fa2_min_len_win);
+  put_or_null(j, "fa2_min_len_cmp", v.fa2_min_len_cmp);
+  put_or_null(j, "sel_varlen_min_l", v.sel_varlen_min_l);
+  put_or_null(j, "sel_triton_min_l", v.sel_triton_min_l);
+  put_or_null(j, "varlen_reserve_n", v.varlen_reserve_n);
+  put_or_null(j, "varlen_reserve_k", v.varlen_reserve_k);
+  put_or_null(j, "sel_pack_reserve_n", v.sel_pack_reserve_n);
+  put_or_null(j, "sel_pack_reserve_l", v.sel_pack_reserve_l);
+  put(j, "force_sel_mask", v.force_sel_mask);
+  put(j, "use_sel_pack", v.use_sel_pack);
+  put(j, "use_sel_varlen", v.use_sel_varlen);
+  put(j, "p_cmp_mixed", v.p_cmp_mixed);
+  put(j, "gate_compile", v.gate_compile);
+  put(j, "prefill_batched", v.prefill_batched);
+  put(j, "lossy", v.lossy);
+}
+
+static void from_json(const Json& j, FlatView& v) {
+  fields::require_object(j);
+  v = {};
+  read(j, "sel_ranges_v2_min_s", v.sel_ranges_v2_min_s);
+  read(j, "fa2_min_len_win", v.fa2_min_len_win);
+  read(j, "fa2_min_len_cmp", v.fa2_min_len_cmp);
+  read(j, "sel_varlen_min_l", v.sel_varlen_min_l);
+  read(j, "sel_triton_min_l", v.sel_triton_min_l);
+  read(j, "varlen_reserve_n", v.varlen_reserve_n);
+  read(j, "varlen_reserve_k", v.varlen_reserve_k);
+  read(j, "sel_pack_reserve_n", v.sel_pack_reserve_n);
+  read(j, "sel_pack_reserve_l", v.sel_pack_reserve_l);
+  read(j, "force_sel_mask", v.force_sel_mask);
+  read(j, "use_sel_pack", v.use_sel_pack);
+  read(j, "use_sel_varlen", v.use_sel_varlen);
+  read(j, "p_cmp_mixed", v.p_cmp_mixed);
+  read(j, "gate_compile", v.gate_compile);
+  read(j, "prefill_batched", v.prefill_batched);
+  read(j, "lossy", v.lossy);
+}
+
+static void to_json(Json& j, const DenseBreakEven& v) {
+  j = Json::object();
+  put_or_null(j, "from", v.from);
+  put(j, "axis", v.axis);
+  put(j, "yardstick", v.yardstick);
+  put(j, "largest", v.largest);
+  put(j, "ratio_at_largest", v.ratio_at_largest);
+}
+
+static void from_json(const Json& j, DenseBreakEven& v) {
+  fields::require_object(j);
+  v = {};
+  read(j, "from", v.from);
+  require(j, "axis", v.axis);
+  require(j, "yardstick", v.yardstick);
+  require(j, "largest", v.largest);
+  require(j, "ratio_at_largest", v.ratio_at_largest);
+}
+
+static void to_json(Json& j, const ClassDecisions& v) {
+  j = Json::object();
+  put(j, "problem_class", v.problem_class);
+  put(j, "decisions", v.decisions);
+  put(j, "reserves", v.reserves);
+  put(j, "flat", v.flat);
+  put(j, "dense_break_even", v.dense_break_even);
+}
+
+static void from_json(const Json& j, ClassDecisions& v) {
+  v = {};
+  require(j, "problem_class", v.problem_class);
+  require(j, "decisions", v.decisions);
+  require(j, "reserves", v.reserves);
+  require(j, "flat", v.flat);
+  read(j, "dense_break_even", v.dense_break_even);
+}
+
+static void to_json(Json& j, const Validators& v) {
+  j = Json::object();
+  put_text(j, "device_name", v.device_name);
+  put_text(j, "compute_capability", v.compute_capability);
+  put_text(j, "multiprocessors", v.multiprocessors);
+  put_text(j, "memory_bytes", v.memory_bytes);
+  put_text(j, "mig", v.mig);
+  put_text(j, "power_limit_w", v.power_limit_w);
+  put_text(j, "driver", v.driver);
+  put_text(j, "runtime", v.runtime);
+  put_text(j, "compiler", v.compiler);
+  put_text(j, "measurement_policy", v.measurement_policy);
+}
+
+static void from_json(const Json& j, Validators& v) {
+  fields::require_object(j);
+  v = {};
+  read(j, "device_name", v.device_name);
+  read(j, "compute_capability", v.compute_capability);
+  read(j, "multiprocessors", v.multiprocessors);
+  read(j, "memory_bytes", v.memory_bytes);
+  read(j, "mig", v.mig);
+  read(j, "power_limit_w", v.power_limit_w);
+  read(j, "driver", v.driver);
+  read(j, "runtime", v.runtime);
+  read(j, "compiler", v.compiler);
+  read(j, "measurement_policy", v.measurement_policy);
+}
+
+void to_json(Json& j, const ThresholdTable& v) {
+  j = Json::object();
+  put(j, "schema_version", v.schema_version);
+  put(j, "executor", v.executor);
+  put(j, "created_by", v.created_by);
+  put(j, "complete", v.complete);
+  put(j, "run_ids", v.run_ids);
+  put(j, "device", v.device);
+  put(j, "validators", v.validators);
+  put(j, "classes", v.classes);
+}
+
+void from_json(const Json& j, ThresholdTable& v) {
+  v = {};
+  require(j, "schema_version", v.schema_version);
+  require(j, "executor", v.executor);
+  require(j, "created_by", v.created_by);
+  require(j, "complete", v.complete);
+  require(j, "run_ids", v.run_ids);
+  require(j, "device", v.device);
+  require(j, "validators", v.validators);
+  require(j, "classes", v.classes);
+}
+
+}  // namespace nsa

@@ -1,0 +1,84 @@
+// Derived quantities of a problem, its class, and the axes on which stages are decided.
+#include "nsa/schemas/problem.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace nsa {
+namespace {
+
+std::int64_t sum(const std::vector<std::int64_t>& values) noexcept {
+  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+}
+
+std::int64_t largest(const std::vector<std::int64_t>& values) noexcept {
+  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+}
+
+}  // namespace
+
+std::int64_t Problem::total_tokens() const noexcept { return sum(seq_lens); }
+std::int64_t Problem::total_context() const noexcept { return sum(seq_lens) + sum(context_lens); }
+std::int64_t Problem::max_seq_len() const noexcept { return largest(seq_lens); }
+std::int64_t Problem::max_context() const noexcept { return largest(context_lens); }
+
+std::int64_t Problem::max_kv_len() const noexcept {
+  std::int64_t longest = 0;
+  const std::size_t n = std::min(seq_lens.size(), context_lens.size());
+  for (std::size_t b = 0; b < n; ++b) longest = std::max(longest, seq_lens[b] + context_lens[b]);
+  return longest;
+}
+
+std::int64_t Problem::max_compressed() const noexcept {
+  return num_compressed(max_kv_len(), geometry);
+}
+
+BatchBin batch_bin(std::int64_t batch) noexcept {
+  if (batch <= 1) return BatchBin::one;
+  if (batch <= 4) return BatchBin::two_to_four;
+  return batch <= 16 ? BatchBin::five_to_sixteen : BatchBin::more;
+}
+
+OverlapBin overlap_bin(const std::optional<double>& overlap) noexcept {
+  if (!overlap || !(*overlap >= 0.5)) return OverlapBin::low;
+  return *overlap < 0.9 ? OverlapBin::middle : OverlapBin::high;
+}
+
+ProblemClass class_of(const Problem& p) noexcept {
+  ProblemClass c;
+  c.direction = p.direction;
+  c.phase = p.phase;
+  c.q_heads = p.q_heads;
+  c.kv_heads = p.kv_heads;
+  c.head_dim_k = p.head_dim_k;
+  c.head_dim_v = p.head_dim_v;
+  c.geometry = p.geometry;
+  c.dtype = p.dtype;
+  c.batch_bin = batch_bin(p.batch());
+  c.overlap_bin = overlap_bin(p.selection.overlap);
+  return c;
+}
+
+std::int64_t axis_value(const Problem& p, Axis axis) noexcept {
+  switch (axis) {
+    case Axis::seq_len:
+      return p.max_seq_len();
+    case Axis::context_len:
+      return p.max_context();
+    case Axis::row_len:
+      return std::min(p.max_kv_len(), p.geometry.window);
+    case Axis::compressed_len:
+      return p.max_compressed();
+  }
+  return 0;
+}
+
+Axis axis_of(Stage stage, Phase phase) noexcept {
+  // The dense branches compare the lengths that their kernels see, as the users' switches do.
+  if (stage == Stage::attend_window) return Axis::row_len;
+  if (stage == Stage::attend_compressed) return Axis::compressed_len;
+  // With a cache, new tokens are few and about constant; what grows is the context.
+  return phase == Phase::prefill ? Axis::seq_len : Axis::context_len;
+}
+
+}  // namespace nsa

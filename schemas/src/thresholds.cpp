@@ -1,0 +1,132 @@
+// A thresholds file: text to table and back, with the checks that a JSON Schema
+// cannot express.
+#include "nsa/schemas/thresholds.hpp"
+
+#include "json_fields.hpp"
+#include "pretty.hpp"
+#include "versions.hpp"
+
+namespace nsa {
+namespace {
+
+using fields::FieldError;
+
+/// A problem of that class, as short as its phase allows, to check the rest of
+/// it.
+Problem smallest_problem(const ProblemClass& c) {
+  Problem p;
+  p.direction = c.direction;
+  p.phase = c.phase;
+  p.seq_lens = {1};
+  p.context_lens = {0};
+  p.q_heads = c.q_heads;
+  p.kv_heads = c.kv_heads;
+  p.head_dim_k = c.head_dim_k;
+  p.head_dim_v = c.head_dim_v;
+  p.geometry = c.geometry;
+  p.dtype = c.dtype;
+  return p;
+}
+
+/// Variants go over the command line as text, so the text must name them.
+void check_variant(const VariantId& id, const std::string& pointer) {
+  try {
+    if (parse_variant_id(to_string(id)) == id) return;
+  } catch (const InputError& error) {
+    throw InputError(pointer + ": " + error.what());
+  }
+  throw InputError(pointer + ": " + to_string(id) + " does not name one variant");
+}
+
+void check_text(const std::string& variant, const std::string& pointer) {
+  try {
+    (void)parse_variant_id(variant);
+  } catch (const InputError& error) {
+    throw InputError(pointer + ": " + error.what());
+  }
+}
+
+void check_evidence(const Evidence& e, const std::string& pointer) {
+  if (e.ratio_low && e.ratio_high && *e.ratio_low > *e.ratio_high)
+    throw InputError(pointer + "/ratio_low: is above ratio_high");
+  if (e.runner_up) check_text(*e.runner_up, pointer + "/runner_up");
+}
+
+void check_ranges(const std::vector<ThresholdRange>& ranges, const std::string& pointer) {
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const std::string here = pointer + "/" + std::to_string(i);
+    const bool last = i + 1 == ranges.size();
+    if (!ranges[i].to && !last)
+      throw InputError(here + "/to: is missing, and only the last range may have no upper end");
+    if (ranges[i].to && *ranges[i].to <= ranges[i].from)
+      throw InputError(here + "/to: " + std::to_string(*ranges[i].to) + " is not above from " +
+                       std::to_string(ranges[i].from));
+    if (!last && ranges[i + 1].from != *ranges[i].to)
+      throw InputError(pointer + "/" + std::to_string(i + 1) +
+                       "/from: " + std::to_string(ranges[i + 1].from) + " does not go on at " +
+                       std::to_string(*ranges[i].to) + "; ranges ascend without gap or overlap");
+    check_variant(ranges[i].variant, here + "/variant");
+    check_evidence(ranges[i].evidence, here + "/evidence");
+  }
+}
+
+bool same_question(const Decision& a, const Decision& b) {
+  return a.stages == b.stages && a.launch == b.launch && a.timer == b.timer;
+}
+
+void check_decisions(const std::vector<Decision>& decisions, const std::string& pointer) {
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    const std::string here = pointer + "/" + std::to_string(i);
+    for (std::size_t other = 0; other < i; ++other) {
+      if (same_question(decisions[i], decisions[other]))
+        throw InputError(here + ": decides the same stages, launch and timer as decision " +
+                         std::to_string(other));
+    }
+    check_ranges(decisions[i].ranges, here + "/ranges");
+  }
+}
+
+void check_table(const ThresholdTable& table) {
+  for (std::size_t i = 0; i < table.classes.size(); ++i) {
+    const std::string here = "/classes/" + std::to_string(i);
+    const ProblemClass& key = table.classes[i].problem_class;
+    if (const auto violation = find_violation(smallest_problem(key)))
+      throw InputError(here + "/problem_class" + *violation);
+    for (std::size_t other = 0; other < i; ++other) {
+      if (table.classes[other].problem_class == key)
+        throw InputError(here + "/problem_class: is the same as that of class " +
+                         std::to_string(other));
+    }
+    check_decisions(table.classes[i].decisions, here + "/decisions");
+    if (const auto& dense = table.classes[i].dense_break_even)
+      check_text(dense->yardstick, here + "/dense_break_even/yardstick");
+  }
+}
+
+}  // namespace
+
+ThresholdTable parse_thresholds(std::string_view text, const std::string& where) {
+  const Json document = parse_json(text, where);
+  check_version(document, kThresholdsSchemaVersion, "run 'nsatune tune' to make a new file", where);
+  validate_json(document, "thresholds", where);
+  try {
+    ThresholdTable table;
+    from_json(document, table);
+    check_table(table);
+    return table;
+  } catch (const InputError& error) {
+    throw InputError(where + ": " + error.what());
+  }
+}
+
+ThresholdTable load_thresholds(const std::string& path) {
+  return parse_thresholds(read_text_file(path), path);
+}
+
+std::string dump_thresholds(const ThresholdTable& table) {
+  Json document;
+  to_json(document, table);
+  return pretty(document);
+}
+
+}  // namespace nsa

@@ -1,0 +1,19 @@
+#include "versions.hpp"
+
+#include "nsa/schemas/error.hpp"
+
+namespace nsa {
+
+void check_version(const Json& document, int version, const std::string& what_to_do,
+                   const std::string& where) {
+  if (!document.is_object()) return;
+  const auto at = document.find("schema_version");
+  if (at == document.end())
+    throw InputError(where + ": /schema_version: is missing, so this is no file of ours; " +
+                     what_to_do);
+  if (!at->is_number_integer() || *at == version) return;
+  throw InputError(where + ": /schema_version: is " + at->dump() + ", this program reads " +
+                   std::to_string(version) + "; " + what_to_do);
+}
+
+}  // namespace nsa

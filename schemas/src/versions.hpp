@@ -1,0 +1,15 @@
+// Files of another schema version are refused before anything else is said about them.
+#pragma once
+
+#include <string>
+
+#include "nsa/schemas/json.hpp"
+
+namespace nsa {
+
+/// InputError "<where>: /schema_version: ..." when the document has no version or another one than
+/// `version`; `what_to_do` ends the line. A version that is no integer is left to the schema.
+void check_version(const Json& document, int version, const std::string& what_to_do,
+                   const std::string& where);
+
+}  // namespace nsa

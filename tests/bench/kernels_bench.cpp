@@ -1,0 +1,179 @@
+// The attention variants of the CPU beside this machine's sgemm, interleaved in one run.
+//   bench_kernels                           every row at S = 2048, shares of sgemm at the end
+//   bench_kernels --benchmark_filter='sgemm|fused_query.*2048'
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cpu/blas.hpp"
+#include "cpu/dense_attention.hpp"
+#include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/inputs.hpp"
+
+namespace nsa::bench {
+namespace {
+
+constexpr const char* kRate = "GFLOP/s";
+
+/// Problem's defaults (Hq 12, Hkv 2, D 64, l 32, d 16, l' 64, n 16, w 512) at that length.
+Problem problem_at(std::int64_t seq_len, Dtype dtype) {
+  Problem p;
+  p.seq_lens = {seq_len};
+  p.context_lens = {0};
+  p.dtype = dtype;
+  return p;
+}
+
+void set_rate(benchmark::State& state, double flop) {
+  state.counters[kRate] =
+      benchmark::Counter(flop * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void sgemm(benchmark::State& state) {
+  constexpr std::int64_t kSide = 2048;
+  const std::vector<float> a(kSide * kSide, 0.5f), b(kSide * kSide, 0.25f);
+  std::vector<float> c(kSide * kSide);
+  for (auto _ : state) {
+    parallel_gemm(false, false, kSide, kSide, kSide, 1.0f, a.data(), kSide, b.data(), kSide, 0.0f,
+                  c.data(), kSide);
+  }
+  set_rate(state, 2.0 * kSide * kSide * kSide);
+}
+
+/// Everything that one launch needs, made once per benchmark.
+struct Prepared {
+  Prepared(Stage stage, const Problem& p)
+      : problem(p),
+        inputs(make_inputs(stage, p, 1)),
+        outputs(make_outputs(stage, p)),
+        sequences(sequences_of(p)) {
+    for (const HostTensor& t : inputs) in.push_back(t.view());
+    for (const HostTensor& t : outputs) out.push_back(t.view());
+  }
+  LaunchArgs args(const Point& point) {
+    workspace.reset();
+    return {.problem = problem,
+            .sequences = sequences,
+            .device_sequences = sequences.data(),
+            .in = in,
+            .out = out,
+            .point = point,
+            .constants = constants,
+            .workspace = workspace};
+  }
+
+  Problem problem;
+  std::vector<HostTensor> inputs, outputs;
+  std::vector<Sequence> sequences;
+  std::vector<TensorView> in, out;
+  Constants constants;
+  Workspace workspace;
+};
+
+void launch_row(benchmark::State& state, const Variant& variant, const Point& point,
+                const Problem& problem) {
+  Prepared prepared(variant.stages[0], problem);
+  variant.launch(prepared.args(point));  // threads, pages, workspace
+  for (auto _ : state) variant.launch(prepared.args(point));
+  set_rate(state, variant.cost(problem).flop);
+}
+
+void launch_dense(benchmark::State& state, const Problem& problem) {
+  Prepared p(Stage::attend_window, problem);
+  const Point point;
+  for (auto _ : state) {
+    cpu::dense_attention(p.args(point), p.in[0], p.in[1], p.in[2], p.out[0]);
+  }
+  const auto s = static_cast<double>(problem.seq_lens[0]);
+  const auto width =
+      static_cast<double>(problem.q_heads * (problem.head_dim_k + problem.head_dim_v));
+  set_rate(state, 2 * width * s * (s + 1) / 2);
+}
+
+void finish(benchmark::internal::Benchmark* bench) {
+  bench->UseRealTime()->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond)->MinTime(0.1);
+}
+
+void register_all() {
+  finish(benchmark::RegisterBenchmark("sgemm", sgemm));
+  const std::pair<std::int64_t, Dtype> sizes[] = {
+      {512, Dtype::fp32}, {2048, Dtype::fp32}, {2048, Dtype::bf16}, {8192, Dtype::fp32}};
+  for (const auto& [seq_len, dtype] : sizes) {
+    const Problem problem = problem_at(seq_len, dtype);
+    const std::string suffix = "/" + std::to_string(seq_len) + "/" + std::string(to_string(dtype));
+    finish(benchmark::RegisterBenchmark(
+        ("dense" + suffix).c_str(),
+        [problem = problem](benchmark::State& state) { launch_dense(state, problem); }));
+    for (const Variant& variant : catalog()) {
+      const bool attends =
+          variant.stages.size() == 1 && (variant.stages[0] == Stage::attend_selected ||
+                                         variant.stages[0] == Stage::attend_window ||
+                                         variant.stages[0] == Stage::attend_compressed);
+      if (!attends || variant.backend != Backend::cpu || !variant.launch) continue;
+      for (const VariantId& id : ids_of(variant)) {
+        finish(benchmark::RegisterBenchmark(
+            (to_string(id) + suffix).c_str(),
+            [&variant, id, problem = problem](benchmark::State& state) {
+              launch_row(state, variant, id.point, problem);
+            }));
+      }
+    }
+  }
+}
+
+/// Prints the usual table, and keeps the rate of each repetition.
+class ShareReporter final : public benchmark::ConsoleReporter {
+ public:
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const Run& run : runs) {
+      const auto rate = run.counters.find(kRate);
+      if (run.run_type == Run::RT_Iteration && rate != run.counters.end()) {
+        rates_[run.run_name.function_name].push_back(rate->second.value);
+      }
+    }
+    ConsoleReporter::ReportRuns(runs);
+  }
+  void print_shares() const {
+    const auto sgemm_rate = rates_.find("sgemm");
+    if (sgemm_rate == rates_.end()) return;
+    const double base = median(sgemm_rate->second);
+    std::printf("\nshare of sgemm (%.0f GFLOP/s), medians of this run:\n", base);
+    for (const auto& [name, rates] : rates_) {
+      std::printf("%6.1f %%  %7.1f GFLOP/s  %s\n", 100 * median(rates) / base, median(rates),
+                  name.c_str());
+    }
+  }
+
+ private:
+  static double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+  }
+  std::map<std::string, std::vector<double>> rates_;
+};
+
+}  // namespace
+}  // namespace nsa::bench
+
+int main(int argc, char** argv) {
+  // Defaults first, so that flags of the caller win.
+  std::vector<std::string> flags{
+      argv[0], "--benchmark_repetitions=7", "--benchmark_enable_random_interleaving=true",
+      "--benchmark_display_aggregates_only=true", "--benchmark_filter=sgemm|2048/fp32"};
+  flags.insert(flags.end(), argv + 1, argv + argc);
+  std::vector<char*> pointers;
+  for (std::string& flag : flags) pointers.push_back(flag.data());
+  int count = static_cast<int>(pointers.size());
+  benchmark::Initialize(&count, pointers.data());
+  if (benchmark::ReportUnrecognizedArguments(count, pointers.data())) return 2;
+  nsa::bench::register_all();
+  nsa::bench::ShareReporter reporter;
+  benchmark::RunSpecifiedBenchmarks(&reporter);
+  reporter.print_shares();
+  return 0;
+}

@@ -1,0 +1,143 @@
+// sweep -> tune -> explain -> run on a grid that is small enough for a test.
+#include <csignal>
+#include <thread>
+
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace nsa::test {
+namespace {
+
+constexpr const char* kSpec = R"({
+  "schema_version": 1, "name": "small", "stages": ["ranges", "attend_selected"],
+  "policy": {"samples": 2, "processes": 1, "min_rounds": 1, "max_rounds": 2, "cold": false,
+             "visit_target_s": 0.01},
+  "families": [{"name": "small", "base": {"seq_lens": [64], "context_lens": [0], "q_heads": 4,
+    "kv_heads": 2, "head_dim_k": 16, "head_dim_v": 16, "cmp_block": 8, "cmp_stride": 4,
+    "sel_block": 8, "sel_count": 4, "window": 16, "dtype": "fp32"},
+    "axes": {"seq_len": [64, 96]}}]})";
+
+Folder& swept() {
+  static Folder folder;
+  static const Result result = [] {
+    folder.write("small.json", kSpec);
+    return nsatune(folder, "sweep small.json --json");
+  }();
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  return folder;
+}
+
+}  // namespace
+
+TEST_CASE("devices and variants print documents that obey their schemas", "[cli]") {
+  const Folder folder;
+  const Json devices = json_of(nsatune(folder, "devices --json"), "devices");
+  CHECK(devices["devices"][0]["id"] == "cpu");
+  const Json variants = json_of(nsatune(folder, "variants --json"), "variants");
+  CHECK(variants["variants"].size() > 20);
+  CHECK(nsatune(folder, "devices").out.find("cpu") != std::string::npos);
+  CHECK(nsatune(folder, "variants").out.find("fused_query") != std::string::npos);
+}
+
+TEST_CASE("a dry run prints the plan and opens no database", "[cli]") {
+  const Folder folder;
+  folder.write("small.json", kSpec);
+  const Json plan = json_of(nsatune(folder, "sweep small.json --dry-run --json"), "sweep_plan");
+  CHECK(plan["contests"].size() == 4);
+  CHECK_FALSE(std::filesystem::exists(folder.file("results.sqlite")));
+}
+
+TEST_CASE("a sweep fills the database, and the same command again measures nothing new", "[cli]") {
+  Folder& folder = swept();
+  const Json info = json_of(nsatune(folder, "db info --json"), "db_info");
+  CHECK(info["runs"] == 1);
+  CHECK(info["run_list"][0]["state"] == "complete");
+  const std::string run = info["run_list"][0]["id"];
+  const Json again =
+      json_of(nsatune(folder, "sweep small.json --json --resume " + run), "sweep_result");
+  CHECK(again["rows_added"] == 0);
+  CHECK(again["rows"] == info["measurements"]);
+  const Json verified = json_of(nsatune(folder, "db verify --json"), "db_verify");
+  CHECK(verified["problems"].empty());
+}
+
+TEST_CASE("the results can be exported and the samples printed", "[cli]") {
+  Folder& folder = swept();
+  const Json all = json_of(nsatune(folder, "export --format json"), "export_results");
+  REQUIRE(all["measurements"].size() > 4);
+  const std::string id = all["measurements"][0]["id"];
+  CHECK(nsatune(folder, "db samples " + id).out.starts_with("start_ns,device_ns,host_ns,cycles\n"));
+  CHECK(nsatune(folder, "export").out.find("attend_selected") != std::string::npos);
+  CHECK(nsatune(folder, "export --run ffffffff").exit_code == 2);
+}
+
+TEST_CASE("tune writes a file that explain and run follow", "[cli]") {
+  Folder& folder = swept();
+  json_of(nsatune(folder, "tune -o t.json --json"), "tune_result");
+  const ThresholdTable table = load_thresholds(folder.file("t.json"));
+  REQUIRE(table.classes.size() == 1);
+  folder.write("model.yaml",
+               "model: {dim: 32, n_layers: 1, n_heads: 4, n_kv_groups: 2, d_k: 16, d_v: 16}\n"
+               "nsa: {l: 8, d: 4, l_sel: 8, n_sel: 4, w: 16}\nruntime: {precision: fp32}\n");
+  const std::string shape = " --config model.yaml --seq-len 96 --json";
+  const Json explained = json_of(nsatune(folder, "explain t.json" + shape), "explain");
+  bool from_file = false;
+  for (const Json& decision : explained["decisions"]) {
+    from_file = from_file || decision["source"] == "thresholds";
+  }
+  CHECK(from_file);
+  const Json run =
+      json_of(nsatune(folder, "run --thresholds t.json --steps 2" + shape), "run_result");
+  CHECK(run["slow_path_calls"] == 0);
+  CHECK(run["tokens_per_s"].get<double>() > 0);
+}
+
+TEST_CASE("a slow path warns once, is counted, and --strict makes it exit 1", "[cli]") {
+  const Folder folder;
+  const std::string command = "run --preset tiny --seq-len 64 --layers 1 --steps 1 --strict --json";
+  CHECK(nsatune(folder, command).exit_code == 0);
+  const Result slow = nsatune(folder, command, "NSA_USE_SEL_PACK=0");
+  CHECK(slow.exit_code == 1);
+  const std::size_t first = slow.err.find("Using slow _sdpa_over_ranges");
+  REQUIRE(first != std::string::npos);
+  CHECK(slow.err.find("Using slow _sdpa_over_ranges", first + 1) == std::string::npos);
+  CHECK(json_of(slow, "run_result")["slow_path_calls"].get<int>() > 0);
+}
+
+TEST_CASE("ablations skip the work of what they leave out", "[cli]") {
+  const Folder folder;
+  const auto stages_of = [&](const std::string& flags) {
+    const Json run = json_of(
+        nsatune(folder, "run --preset tiny --seq-len 96 --steps 1 --json " + flags), "run_result");
+    std::string stages;
+    for (const Json& e : run["engaged"]) stages += e["stage"].get<std::string>() + " ";
+    return stages;
+  };
+  CHECK(stages_of("").find("attend_selected") != std::string::npos);
+  const std::string two = stages_of("--branches win,cmp");
+  CHECK(two.find("attend_selected") == std::string::npos);
+  CHECK(two.find("score") == std::string::npos);
+  CHECK(two.find("attend_window") != std::string::npos);
+  const std::string window = stages_of("--branches win");
+  CHECK(window.find("compress") == std::string::npos);
+  const std::string dense = stages_of("--attention dense");
+  CHECK(dense.find("gate_combine") == std::string::npos);
+  CHECK(dense.find("compress") == std::string::npos);
+}
+
+TEST_CASE("telemetry lands in the database and in the heartbeat", "[cli]") {
+  const Folder folder;
+  const Result r = nsatune(folder,
+                           "run --preset tiny --seq-len 64 --steps 4 --every 2 --heartbeat "
+                           "heartbeat_rank0.jsonl --db telemetry.sqlite");
+  REQUIRE(r.exit_code == 0);
+  const std::string lines = read_text_file(folder.file("heartbeat_rank0.jsonl"));
+  std::size_t progress = 0;
+  for (std::size_t at = 0; (at = lines.find("\"progress\"", at)) != std::string::npos; ++at)
+    ++progress;
+  CHECK(progress == 2);
+  CHECK(nsatune(folder, "db info --db telemetry.sqlite").exit_code == 0);
+}
+
+}  // namespace nsa::test

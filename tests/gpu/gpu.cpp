@@ -1,0 +1,184 @@
+#include "gpu.hpp"
+
+#include <algorithm>
+
+#include "nsa/probes/probes.hpp"
+
+namespace nsa::test {
+namespace {
+
+std::string list(const std::vector<std::int64_t>& values) {
+  std::string text = "[";
+  for (const std::int64_t value : values) {
+    if (text.size() > 1) text += ',';
+    text += std::to_string(value);
+  }
+  return text + "]";
+}
+
+/// Ranges of one row of [tokens, kv_heads]; the rest of the row is unused.
+void set_ranges(HostTensor& ranges, const Problem& p, std::int64_t row,
+                const std::vector<std::int32_t>& pairs) {
+  auto* data = ranges.view().as<std::int32_t>() + row * p.geometry.sel_count * 2;
+  std::fill_n(data, p.geometry.sel_count * 2, 0);
+  std::copy(pairs.begin(), pairs.end(), data);
+}
+
+}  // namespace
+
+std::optional<Device> gpu_or_skip() {
+  std::string reason = "this program was built without CUDA";
+  if (device::built()) {
+    for (Device& device : probes::devices()) {
+      if (device.backend != Backend::cuda) continue;
+      device::select(0);
+      return std::move(device);
+    }
+    for (const Capability& library : probes::capabilities())
+      if (library.library == "CUDA runtime") reason = library.reason;
+  }
+  WARN("skipped: no CUDA device: " << reason);
+  return std::nullopt;
+}
+
+DeviceTensor::DeviceTensor(const HostTensor& host, CUstream_st* stream, std::int64_t row_gap,
+                           std::int64_t offset)
+    : view_(host.view()), name_(host.name), shape_(host.shape) {
+  const std::size_t element = size_of(view_.dtype);
+  const std::int64_t rows = view_.shape[0];
+  const std::int64_t row = rows > 0 ? view_.elements() / rows : 0;
+  buffer_ = device::Buffer(static_cast<std::size_t>(offset + rows * (row + row_gap)) * element);
+  // What lies between the rows must not matter: it is made of NaN.
+  device::fill(buffer_.data(), std::byte{0xff}, buffer_.bytes(), stream);
+  auto* first =
+      static_cast<std::byte*>(buffer_.data()) + static_cast<std::size_t>(offset) * element;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    device::copy_to_device(first + static_cast<std::size_t>(r * (row + row_gap)) * element,
+                           host.bytes.data() + static_cast<std::size_t>(r * row) * element,
+                           static_cast<std::size_t>(row) * element, stream);
+  }
+  device::synchronize(stream);
+  view_.data = first;
+  view_.stride[0] = row + row_gap;
+}
+
+HostTensor DeviceTensor::download(CUstream_st* stream) const {
+  HostTensor host{name_, shape_, {}};
+  const std::size_t element = size_of(view_.dtype);
+  const std::int64_t rows = view_.shape[0];
+  const std::int64_t row = rows > 0 ? view_.elements() / rows : 0;
+  host.bytes.resize(static_cast<std::size_t>(rows * row) * element);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    device::copy_to_host(host.bytes.data() + static_cast<std::size_t>(r * row) * element,
+                         static_cast<const std::byte*>(view_.data) +
+                             static_cast<std::size_t>(r * view_.stride[0]) * element,
+                         static_cast<std::size_t>(row) * element, stream);
+  }
+  device::synchronize(stream);
+  return host;
+}
+
+std::vector<DeviceTensor> upload(const std::vector<HostTensor>& tensors, CUstream_st* stream,
+                                 std::int64_t row_gap, std::int64_t offset) {
+  std::vector<DeviceTensor> uploaded;
+  for (const HostTensor& tensor : tensors) uploaded.emplace_back(tensor, stream, row_gap, offset);
+  return uploaded;
+}
+
+std::vector<TensorView> views(const std::vector<DeviceTensor>& tensors) {
+  std::vector<TensorView> all;
+  for (const DeviceTensor& tensor : tensors) all.push_back(tensor.view());
+  return all;
+}
+
+std::vector<TensorView> views(const std::vector<HostTensor>& tensors) {
+  std::vector<TensorView> all;
+  for (const HostTensor& tensor : tensors) all.push_back(tensor.view());
+  return all;
+}
+
+Launchable::Launchable(const Variant& variant, const Problem& problem,
+                       const std::vector<TensorView>& inputs,
+                       const std::vector<TensorView>& outputs, CUstream_st* stream, Saved* saved)
+    : variant_(variant),
+      problem_(problem),
+      sequences_(sequences_of(problem)),
+      device_sequences_(sequences_.size() * sizeof(Sequence)),
+      in_(inputs),
+      out_(outputs),
+      workspace_(device::allocator()),
+      stream_(stream),
+      saved_(saved) {
+  device::copy_to_device(device_sequences_.data(), sequences_.data(), device_sequences_.bytes(),
+                         stream);
+  device::synchronize(stream);
+}
+
+void Launchable::launch() {
+  workspace_.reset();
+  variant_.launch({.problem = problem_,
+                   .sequences = sequences_,
+                   .device_sequences = static_cast<const Sequence*>(device_sequences_.data()),
+                   .in = in_,
+                   .out = out_,
+                   .point = point_,
+                   .constants = constants_,
+                   .workspace = workspace_,
+                   .stream = stream_,
+                   .saved = saved_});
+}
+
+Problem small_problem(std::vector<std::int64_t> seq_lens, std::vector<std::int64_t> context_lens,
+                      std::int64_t q_heads, std::int64_t kv_heads, std::int64_t dk, std::int64_t dv,
+                      Dtype dtype) {
+  Problem problem;
+  problem.seq_lens = std::move(seq_lens);
+  problem.context_lens = std::move(context_lens);
+  problem.q_heads = q_heads;
+  problem.kv_heads = kv_heads;
+  problem.head_dim_k = dk;
+  problem.head_dim_v = dv;
+  problem.dtype = dtype;
+  problem.geometry = {8, 4, 16, 5, 32};
+  const bool cached = problem.max_context() > 0;
+  problem.phase = !cached                      ? Phase::prefill
+                  : problem.max_seq_len() == 1 ? Phase::decode
+                                               : Phase::chunked_prefill;
+  return problem;
+}
+
+std::vector<HostTensor> odd_selected_inputs(const Problem& p) {
+  auto inputs = make_inputs(Stage::attend_selected, p, 11);
+  HostTensor& ranges = inputs[4];
+  const std::int64_t rows = p.total_tokens() * p.kv_heads;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto t = static_cast<std::int32_t>(row / p.kv_heads);
+    switch (row % 5) {
+      case 0:
+        set_ranges(ranges, p, row, {});
+        break;
+      case 1:
+        set_ranges(ranges, p, row, {16, 3});  // negative length
+        break;
+      case 2:
+        set_ranges(ranges, p, row, {t / 2, t * 3 / 4 + 1, t * 5 / 8, t + 1});  // they overlap
+        break;
+      case 3:
+        set_ranges(ranges, p, row, {t, t + 1});
+        break;
+      default:
+        set_ranges(ranges, p, row, {0, 1, 0, 0, t / 3 + 1, t / 2 + 1});  // a hole in the list
+    }
+  }
+  return inputs;
+}
+
+std::string describe(const Problem& p) {
+  return "S=" + list(p.seq_lens) + " C=" + list(p.context_lens) +
+         " H=" + std::to_string(p.q_heads) + "/" + std::to_string(p.kv_heads) +
+         " D=" + std::to_string(p.head_dim_k) + "/" + std::to_string(p.head_dim_v) +
+         " l'=" + std::to_string(p.geometry.sel_block) +
+         " n=" + std::to_string(p.geometry.sel_count) + " " + std::string(to_string(p.dtype));
+}
+
+}  // namespace nsa::test

@@ -1,0 +1,85 @@
+// What the tests on a device share: the device, tensors on it, one run of a variant.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/device_memory.hpp"
+#include "nsa/kernels/inputs.hpp"
+#include "nsa/kernels/launch.hpp"
+#include "nsa/schemas/device.hpp"
+
+namespace nsa::test {
+
+/// The first CUDA device, made current; or nothing, and the reason is printed.
+std::optional<Device> gpu_or_skip();
+
+/// A stream of the current device for one scope.
+class Stream {
+ public:
+  Stream() : stream_(device::make_stream()) {}
+  ~Stream() { device::destroy_stream(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  CUstream_st* get() const noexcept { return stream_; }
+
+ private:
+  CUstream_st* stream_;
+};
+
+/// A host tensor's copy on the device. `row_gap` elements are left between the rows of dimension 0
+/// and `offset` elements before the first, so that strides and alignment can be tested.
+class DeviceTensor {
+ public:
+  DeviceTensor(const HostTensor& host, CUstream_st* stream, std::int64_t row_gap = 0,
+               std::int64_t offset = 0);
+  const TensorView& view() const noexcept { return view_; }
+  /// Its numbers, contiguous again.
+  HostTensor download(CUstream_st* stream) const;
+
+ private:
+  device::Buffer buffer_;
+  TensorView view_;
+  std::string name_;
+  TensorShape shape_;
+};
+
+std::vector<DeviceTensor> upload(const std::vector<HostTensor>& tensors, CUstream_st* stream,
+                                 std::int64_t row_gap = 0, std::int64_t offset = 0);
+std::vector<TensorView> views(const std::vector<DeviceTensor>& tensors);
+std::vector<TensorView> views(const std::vector<HostTensor>& tensors);
+
+/// Everything that one launch of a variant needs, on the device.
+class Launchable {
+ public:
+  Launchable(const Variant& variant, const Problem& problem, const std::vector<TensorView>& inputs,
+             const std::vector<TensorView>& outputs, CUstream_st* stream, Saved* saved = nullptr);
+  void launch();
+
+ private:
+  const Variant& variant_;
+  Problem problem_;
+  std::vector<Sequence> sequences_;
+  device::Buffer device_sequences_;
+  std::vector<TensorView> in_, out_;
+  Point point_;
+  Constants constants_;
+  Workspace workspace_;
+  CUstream_st* stream_;
+  Saved* saved_;
+};
+
+/// A problem for a test, with what most tests leave alone already set.
+Problem small_problem(std::vector<std::int64_t> seq_lens, std::vector<std::int64_t> context_lens,
+                      std::int64_t q_heads, std::int64_t kv_heads, std::int64_t dk, std::int64_t dv,
+                      Dtype dtype);
+/// Inputs of attend_selected whose rows select nothing, ranges of negative length, ranges that
+/// overlap, one key, or parts of blocks with a hole in the list. One sequence, n of 3 or more.
+std::vector<HostTensor> odd_selected_inputs(const Problem& problem);
+/// "S=[1,37] C=[0,0] H=4/2 D=16/16 l'=16 n=4 bf16", for messages.
+std::string describe(const Problem& problem);
+
+}  // namespace nsa::test

@@ -1,0 +1,114 @@
+// Every CUDA row of the table against the CPU's oracle, row by row.
+#include "gpu.hpp"
+#include "nsa/kernels/oracle.hpp"
+
+using namespace nsa;
+using namespace nsa::test;
+
+namespace {
+
+std::vector<Problem> problems(Dtype dtype) {
+  std::vector<Problem> all{
+      small_problem({70}, {0}, 12, 2, 64, 64, dtype),    // the seeds' heads
+      small_problem({130}, {0}, 4, 4, 16, 48, dtype),    // one head per group
+      small_problem({67}, {0}, 16, 1, 192, 128, dtype),  // the paper's dims, 16 per group
+      small_problem({33}, {0}, 10, 2, 256, 256, dtype),  // the largest dims
+      small_problem({65}, {0}, 6, 2, 20, 33, dtype),     // dims that fill no vector
+      small_problem({1, 37, 129, 64}, {0, 0, 0, 0}, 6, 2, 32, 96, dtype),   // ragged
+      small_problem({5, 40}, {130, 3}, 8, 2, 64, 64, dtype),                // chunked, ragged
+      small_problem({1, 1, 1, 1}, {0, 99, 500, 15}, 12, 2, 64, 64, dtype),  // decode
+      small_problem({1}, {0}, 12, 2, 64, 64, dtype),                        // one token
+  };
+  Problem wide = small_problem({300}, {0}, 6, 2, 64, 64, dtype);  // the default geometry
+  wide.geometry = Geometry{};
+  all.push_back(wide);
+  Problem smooth = small_problem({200}, {0}, 4, 2, 64, 64, dtype);
+  smooth.geometry = {8, 4, 8, 40, 16};  // more blocks than a warp has lanes
+  smooth.selection.pattern = SelectionPattern::smooth;
+  all.push_back(smooth);
+  return all;
+}
+
+void check_row(const Variant& variant, const Problem& problem, CUstream_st* stream,
+               std::int64_t row_gap, std::int64_t offset) {
+  INFO(variant.name << " " << describe(problem) << " gap " << row_gap << " offset " << offset);
+  REQUIRE_FALSE(find_violation(problem));
+  const Stage stage = variant.stages.front();
+  const auto inputs = make_inputs(stage, problem, 7);
+  const auto in = upload(inputs, stream, row_gap, offset);
+  const auto out = upload(make_outputs(stage, problem), stream, row_gap, offset);
+  Launchable launchable(variant, problem, views(in), views(out), stream);
+  launchable.launch();
+  std::vector<HostTensor> produced;
+  for (const DeviceTensor& tensor : out) produced.push_back(tensor.download(stream));
+
+  const auto input_views = views(inputs);
+  const Oracle oracle(stage, problem, input_views);
+  const auto verdict = oracle.verify(views(produced));
+  INFO("worst row " << verdict.worst_row);
+  CHECK(verdict.worst_row_error <= row_tolerance(stage, problem.dtype));
+  CHECK(verdict.poison_left == 0);
+  CHECK(verdict.non_finite == 0);
+}
+
+template <class F>
+void for_cuda_rows(const Device& device, F f) {
+  for (const Variant& variant : catalog()) {
+    if (variant.backend != Backend::cuda) continue;
+    REQUIRE(variant.launch);
+    for (const Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
+      for (const Problem& problem : problems(dtype)) {
+        const Support support = supports(variant, problem, device);
+        INFO(variant.name << " " << describe(problem) << ": " << support.reason);
+        CHECK(support.supported);
+        if (support.supported) f(variant, problem);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every CUDA row gives the oracle's answer in every row of its output", "[gpu]") {
+  const auto device = gpu_or_skip();
+  if (!device) return;
+  const Stream stream;
+  for_cuda_rows(*device, [&](const Variant& variant, const Problem& problem) {
+    check_row(variant, problem, stream.get(), 0, 0);
+  });
+}
+
+TEST_CASE("every CUDA row reads and writes by the caller's strides, aligned or not", "[gpu]") {
+  const auto device = gpu_or_skip();
+  if (!device) return;
+  const Stream stream;
+  for (const Variant& variant : catalog()) {
+    if (variant.backend != Backend::cuda) continue;
+    for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+      const Problem problem = small_problem({40, 9}, {0, 20}, 6, 2, 32, 64, dtype);
+      check_row(variant, problem, stream.get(), 16, 0);  // gaps that keep the alignment
+      check_row(variant, problem, stream.get(), 6, 2);   // and that do not
+    }
+  }
+}
+
+TEST_CASE("a CUDA row writes the same bits every time", "[gpu]") {
+  const auto device = gpu_or_skip();
+  if (!device) return;
+  const Stream stream;
+  const Problem problem = small_problem({90}, {0}, 12, 2, 64, 64, Dtype::bf16);
+  for (const Variant& variant : catalog()) {
+    if (variant.backend != Backend::cuda) continue;
+    INFO(variant.name);
+    const Stage stage = variant.stages.front();
+    const auto in = upload(make_inputs(stage, problem, 3), stream.get());
+    std::vector<std::byte> first;
+    for (int run = 0; run < 3; ++run) {
+      const auto out = upload(make_outputs(stage, problem), stream.get());
+      Launchable(variant, problem, views(in), views(out), stream.get()).launch();
+      const auto bytes = out.front().download(stream.get()).bytes;
+      if (run == 0) first = bytes;
+      CHECK(bytes == first);
+    }
+  }
+}

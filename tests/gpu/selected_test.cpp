@@ -1,0 +1,94 @@
+// Selected attention on hand-made ranges: empty rows, ranges of negative length, overlaps; and the
+// log-sum-exp that a backward pass needs.
+#include <cmath>
+#include <limits>
+
+#include "gpu.hpp"
+#include "nsa/kernels/oracle.hpp"
+#include "reference/reference.hpp"
+
+using namespace nsa;
+using namespace nsa::test;
+
+namespace {
+
+constexpr std::size_t kRangesInput = 4;
+
+std::vector<const Variant*> selected_rows() {
+  std::vector<const Variant*> rows;
+  for (const Variant& variant : catalog())
+    if (variant.backend == Backend::cuda && variant.stages.front() == Stage::attend_selected)
+      rows.push_back(&variant);
+  return rows;
+}
+
+/// Log-sum-exp of a row and head by the definition, in fp64.
+double expected_lse(const Problem& p, const std::vector<HostTensor>& inputs, std::int64_t token,
+                    std::int64_t head) {
+  const std::int64_t kv_head = head / p.heads_per_group(), n = p.geometry.sel_count;
+  const auto* pairs =
+      inputs[kRangesInput].view().as<const std::int32_t>() + (token * p.kv_heads + kv_head) * n * 2;
+  const Sequence sequence = sequences_of(p).front();
+  const auto rows = reference::selected_rows(sequence, {pairs, static_cast<std::size_t>(2 * n)});
+  double lse = 0;
+  reference::attend(reference::load_head(inputs[0].view(), token, head), inputs[1].view(),
+                    inputs[2].view(), rows, kv_head, &lse);
+  return lse;
+}
+
+}  // namespace
+
+TEST_CASE("rows that select nothing are zeros, overlaps count once, on every CUDA row", "[gpu]") {
+  if (!gpu_or_skip()) return;
+  const Stream stream;
+  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+    const Problem problem = small_problem({100}, {0}, 6, 2, 64, 64, dtype);
+    const auto inputs = odd_selected_inputs(problem);
+    const auto in = upload(inputs, stream.get());
+    const auto input_views = views(inputs);
+    const Oracle oracle(Stage::attend_selected, problem, input_views);
+    for (const Variant* variant : selected_rows()) {
+      INFO(variant->name << " " << describe(problem));
+      const auto out = upload(make_outputs(Stage::attend_selected, problem), stream.get());
+      Launchable(*variant, problem, views(in), views(out), stream.get()).launch();
+      const std::vector<HostTensor> produced{out.front().download(stream.get())};
+      const auto verdict = oracle.verify(views(produced));
+      INFO("worst row " << verdict.worst_row);
+      CHECK(verdict.worst_row_error <= row_tolerance(Stage::attend_selected, dtype));
+      CHECK(verdict.poison_left == 0);
+      CHECK(verdict.non_finite == 0);
+    }
+  }
+}
+
+TEST_CASE("the saved log-sum-exp is that of the selected keys, -inf where there are none",
+          "[gpu]") {
+  if (!gpu_or_skip()) return;
+  const Stream stream;
+  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+    const Problem problem = small_problem({60}, {0}, 6, 2, 64, 64, dtype);
+    const auto inputs = odd_selected_inputs(problem);
+    const auto in = upload(inputs, stream.get());
+    HostTensor lse{"lse", {Dtype::fp32, 2, {problem.total_tokens(), problem.q_heads}}, {}};
+    lse.bytes.resize(lse.view().bytes());
+    for (const Variant* variant : selected_rows()) {
+      INFO(variant->name << " " << describe(problem));
+      const auto out = upload(make_outputs(Stage::attend_selected, problem), stream.get());
+      const DeviceTensor saved_lse(lse, stream.get());
+      Saved saved;
+      saved.lse_sel = saved_lse.view();
+      Launchable(*variant, problem, views(in), views(out), stream.get(), &saved).launch();
+      const HostTensor produced = saved_lse.download(stream.get());
+      const auto* values = produced.view().as<const float>();
+      std::int64_t wrong = 0;
+      for (std::int64_t token = 0; token < problem.total_tokens(); ++token) {
+        for (std::int64_t head = 0; head < problem.q_heads; ++head) {
+          const double want = expected_lse(problem, inputs, token, head);
+          const double got = values[token * problem.q_heads + head];
+          wrong += std::isinf(want) ? got != want : !(std::abs(got - want) <= 1e-4);
+        }
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}

@@ -1,0 +1,177 @@
+// The one table, the signatures and the costs.
+#include <set>
+
+#include "catalog/cost.hpp"
+#include "catch.hpp"
+#include "launch_support.hpp"
+
+namespace nsa::test {
+namespace {
+
+Problem seed_problem(std::int64_t tokens) {
+  Problem p;  // B 1, Hq 12, Hkv 2, D 64, l 32, d 16, l' 64, n 16, w 512
+  p.seq_lens = {tokens};
+  p.dtype = Dtype::bf16;
+  return p;
+}
+
+double sum_over_queries(const Problem& p, std::int64_t (*seen)(std::int64_t, const Geometry&)) {
+  double sum = 0;
+  for (const Sequence& s : sequences_of(p)) {
+    for (std::int64_t t = s.first_position(); t < s.kv_len; ++t) {
+      sum += static_cast<double>(seen(t + 1, p.geometry));
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("every row of the table can be found, explained and costed", "[kernels]") {
+  std::set<std::pair<std::string, Backend>> seen;
+  for (const Variant& row : catalog()) {
+    INFO(to_string(row.stages.front()) << "/" << row.name);
+    CHECK_FALSE(row.what.empty());
+    CHECK(row.what.back() == '.');
+    CHECK(row.dtypes != 0);
+    CHECK(row.cost != nullptr);
+    CHECK(row.workspace_bytes != nullptr);
+    CHECK((row.launch != nullptr || row.backend == Backend::cuda));
+    CHECK(row.source_hash.size() == 16);
+    CHECK(find_variant(row.stages, row.name, row.backend) == &row);
+    for (const VariantId& id : ids_of(row)) {
+      CHECK(find_variant(id, row.backend) == &row);
+      CHECK(seen.emplace(to_string(id), row.backend).second);
+    }
+  }
+}
+
+TEST_CASE("the table stands stage by stage, CPU before CUDA", "[kernels]") {
+  const auto rows = catalog();
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    INFO(rows[i - 1].name << " before " << rows[i].name);
+    CHECK(rows[i - 1].stages.front() <= rows[i].stages.front());
+    if (rows[i - 1].stages.front() == rows[i].stages.front()) {
+      CHECK(rows[i - 1].backend <= rows[i].backend);
+    }
+  }
+}
+
+TEST_CASE("a row says why it does not run: device, direction, dtype, capability, its own reason",
+          "[kernels]") {
+  const auto reason = [](const Variant& row, const Problem& p, const Device& device) {
+    const Support support = supports(row, p, device);
+    CHECK_FALSE(support.supported);
+    return support.reason;
+  };
+  constexpr Stage kStages[] = {Stage::score};
+  const Variant row{.stages = kStages,
+                    .name = "some",
+                    .backend = Backend::cuda,
+                    .min_compute_capability = 90,
+                    .dtypes = dtype_bit(Dtype::bf16),
+                    .supports = [](const Problem& p, const Device&) {
+                      return p.kv_heads == 2 ? Support::yes() : Support::no("needs two KV heads");
+                    }};
+  Problem p;
+  Device device;
+  CHECK(reason(row, p, device).find("cuda") != std::string::npos);
+  device.backend = Backend::cuda;
+  device.compute_capability = 80;
+  CHECK(reason(row, p, device).find("fp32") != std::string::npos);
+  p.dtype = Dtype::bf16;
+  CHECK(reason(row, p, device).find("90") != std::string::npos);
+  device.compute_capability = 90;
+  CHECK(supports(row, p, device).supported);
+  p.kv_heads = 4;
+  CHECK(reason(row, p, device) == "needs two KV heads");
+  p.direction = Direction::backward;
+  CHECK(reason(row, p, device).find("forward") != std::string::npos);
+}
+
+TEST_CASE("ids are the product of the coordinates, in their order", "[kernels]") {
+  static constexpr std::int64_t kTiles[] = {32, 64}, kStageCounts[] = {2, 3};
+  static constexpr Coordinate kCoordinates[] = {{"bq", kTiles}, {"st", kStageCounts}};
+  constexpr Stage kStages[] = {Stage::attend_selected};
+  const Variant row{.stages = kStages, .name = "tile", .coordinates = kCoordinates};
+  const auto ids = ids_of(row);
+  REQUIRE(ids.size() == 4);
+  CHECK(to_string(ids[0]) == "attend_selected/tile.bq32.st2");
+  CHECK(to_string(ids[1]) == "attend_selected/tile.bq32.st3");
+  CHECK(to_string(ids[3]) == "attend_selected/tile.bq64.st3");
+}
+
+TEST_CASE("shapes of a ragged batch follow the problem", "[kernels]") {
+  Problem p = seed_problem(1);
+  p.seq_lens = {3, 40};
+  p.context_lens = {30, 0};
+  p.head_dim_v = 32;
+  p.model.model_dim = 96;
+  const auto shape = [&](Stage stage, std::string_view name) {
+    const TensorShape s = shape_of(stage, name, p);
+    return std::vector<std::int64_t>(s.shape.begin(), s.shape.begin() + s.rank);
+  };
+  using Extents = std::vector<std::int64_t>;
+  CHECK(shape(Stage::project_rope, "w_qkv") == Extents{12 * 64 + 3 * 2 * 96, 96});
+  CHECK(shape(Stage::project_rope, "v_sel") == Extents{43, 2, 32});
+  CHECK(shape(Stage::compress, "v_cmp_raw") == Extents{73, 2, 32});
+  CHECK(shape(Stage::compress, "k_cmp") == Extents{2, 2, 64});  // 33 and 40 tokens: one each
+  CHECK(shape(Stage::ranges, "ranges") == Extents{43, 2, 16, 2});
+  CHECK(shape(Stage::gate_combine, "fc1_w") == Extents{32, 64});
+  CHECK(shape(Stage::out_proj, "w_o") == Extents{96, 12 * 32});
+  CHECK(shape_of(Stage::ranges, "blocks", p).dtype == Dtype::int32);
+  CHECK(shape_of(Stage::score, "q", p).dtype == Dtype::bf16);
+  CHECK_THROWS_AS(shape_of(Stage::score, "v_cmp", p), ContractError);
+}
+
+TEST_CASE("sequences stand behind one another in every packed tensor", "[kernels]") {
+  Problem p = seed_problem(1);
+  p.seq_lens = {3, 40};
+  p.context_lens = {30, 0};
+  const auto s = sequences_of(p);
+  REQUIRE(s.size() == 2);
+  CHECK(s[0].first_position() == 30);
+  CHECK(s[1].q_begin == 3);
+  CHECK(s[1].kv_begin == 33);
+  CHECK(s[1].cmp_begin == 1);
+  CHECK(s[1].cmp_len == 1);
+}
+
+TEST_CASE("closed forms of the pairs equal their sums over the queries", "[kernels]") {
+  Problem p = seed_problem(1);
+  p.seq_lens = {700, 1, 33, 5000};
+  p.context_lens = {0, 999, 17, 3};
+  CHECK(compressed_pairs(p) == sum_over_queries(p, num_compressed));
+  CHECK(selected_pairs(p) == sum_over_queries(p, [](std::int64_t m, const Geometry& g) {
+          return std::min(m, g.sel_count * g.sel_block);
+        }));
+  CHECK(window_pairs(p) == sum_over_queries(p, [](std::int64_t m, const Geometry& g) {
+          return std::min(m, g.window);
+        }));
+  CHECK(causal_pairs(p) == sum_over_queries(p, [](std::int64_t m, const Geometry&) { return m; }));
+}
+
+TEST_CASE("costs give the published floors of the seed shape at 64k", "[kernels]") {
+  const Problem p = seed_problem(65536);
+  const double flop_per_ms = 790e9, bytes_per_ms = 4.3e9;
+  CHECK(attend_selected_cost(p).flop / flop_per_ms == Approx(.251).margin(.0026));
+  CHECK(attend_compressed_cost(p).flop / flop_per_ms == Approx(.522).margin(.001));
+  CHECK(score_cost(p).flop / flop_per_ms == Approx(.261).margin(.001));
+  CHECK(attend_window_cost(p).flop / flop_per_ms == Approx(.130).margin(.001));
+  CHECK(dense_attention_cost(p).flop / flop_per_ms == Approx(8.35).margin(.01));
+  CHECK(attend_selected_cost(p).bytes / bytes_per_ms == Approx(.057).margin(.001));
+  CHECK(attend_window_cost(p).bytes / bytes_per_ms == Approx(.055).margin(.001));
+}
+
+TEST_CASE("a decode step is charged for the keys it reads, not for all of the cache", "[kernels]") {
+  Problem p = seed_problem(1);
+  p.phase = Phase::decode;
+  p.context_lens = {65535};
+  const double row = 2 * 2 * 128;  // bytes of K and V of one token, bf16, two KV heads
+  const double q_and_o = 2 * 12 * 128;
+  CHECK(attend_window_cost(p).bytes == q_and_o + 512 * row);
+  CHECK(attend_selected_cost(p).bytes == q_and_o + 1024 * row + 4 * 2 * 16);
+  CHECK(attend_compressed_cost(p).bytes == q_and_o + 4095 * row);
+}
+
+}  // namespace nsa::test

@@ -1,0 +1,69 @@
+#include <filesystem>
+#include <fstream>
+
+#include "catch.hpp"
+#include "nsa/kernels/heartbeat.hpp"
+#include "nsa/schemas/json.hpp"
+
+using namespace nsa;
+
+TEST_CASE("a record has the names that the users' tools read", "[kernels][telemetry]") {
+  Heartbeat h;
+  h.ts = 1692720060.456;
+  h.pid = 12345;
+  h.step = 100;
+  h.gpu_mem_alloc = 5120;
+  h.toks_per_s = 1245.0;
+  const Json j = Json::parse(heartbeat_line(h));
+  CHECK(j["iso"] == "2023-08-22T16:01:00.456Z");
+  CHECK(j["msg"] == "progress");
+  CHECK(j["rank"] == 0);
+  CHECK(j["gpu_mem_alloc"] == 5120);
+  CHECK(j["toks_per_s"] == 1245.0);
+  CHECK(!j.contains("loss"));
+  CHECK(!j.contains("sel_rows"));
+  CHECK_NOTHROW(validate_json(j, "heartbeat", "heartbeat"));
+}
+
+TEST_CASE("fallbacks are sorted into the users' seven counters", "[kernels][telemetry]") {
+  Telemetry telemetry;
+  telemetry.fallback(Stage::attend_selected, "varlen_v2: does not support this problem");
+  telemetry.fallback(Stage::attend_selected, "packed: not built into this program");
+  telemetry.fallback(Stage::attend_selected, "masked: does not support this problem");
+  telemetry.fallback(Stage::attend_window, "fa2_dense: does not support this problem");
+  telemetry.fallback(Stage::score, "p_cmp_bf16: unknown to this build");
+  Heartbeat h;
+  h.telemetry = telemetry.report();
+  const Json j = Json::parse(heartbeat_line(h));
+  CHECK(j["fb_selection_pack_fails"] == 2);
+  CHECK(j["fb_selection_mask_fails"] == 1);
+  CHECK(j["fb_sliding_fa2_fails"] == 1);
+  CHECK(j["fb_compressed_fa2_fails"] == 0);
+  CHECK(j["fb_total_fallbacks"] == 5);
+  CHECK_NOTHROW(validate_json(j, "heartbeat", "heartbeat"));
+}
+
+TEST_CASE("a record is one line whatever its words hold", "[kernels][telemetry]") {
+  Heartbeat h;
+  h.msg = "a\nb\xff";
+  h.loss = std::numeric_limits<double>::quiet_NaN();
+  const std::string line = heartbeat_line(h);
+  CHECK(line.find('\n') == std::string::npos);
+  CHECK(!Json::parse(line).contains("loss"));
+}
+
+TEST_CASE("the writer appends whole lines and refuses a folder that is not there",
+          "[kernels][telemetry]") {
+  const auto path = std::filesystem::temp_directory_path() / (make_uuid() + ".jsonl");
+  for (const int step : {1, 2}) {
+    HeartbeatWriter writer(path.string());
+    writer.progress(step, 10.0 * step, TelemetryReport{});
+  }
+  std::ifstream file(path);
+  std::string line;
+  std::vector<std::int64_t> steps;
+  while (std::getline(file, line)) steps.push_back(Json::parse(line)["step"]);
+  CHECK(steps == std::vector<std::int64_t>{1, 2});
+  std::filesystem::remove(path);
+  CHECK_THROWS_AS(HeartbeatWriter("/nowhere/at/all.jsonl"), EnvironmentError);
+}

@@ -1,0 +1,118 @@
+// CSV and JSON for other programs.
+#include <algorithm>
+
+#include "catch.hpp"
+#include "nsa/reports/export.hpp"
+#include "samples.hpp"
+
+using namespace nsa::reports;
+
+namespace {
+
+/// A reader of RFC 4180 that knows nothing of the writer.
+std::vector<std::vector<std::string>> parse(const std::string& csv) {
+  std::vector<std::vector<std::string>> lines{{""}};
+  bool quoted = false;
+  for (std::size_t i = 0; i < csv.size(); ++i) {
+    const char c = csv[i];
+    if (quoted && c == '"' && i + 1 < csv.size() && csv[i + 1] == '"') {
+      lines.back().back() += csv[++i];
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && c == ',') {
+      lines.back().emplace_back();
+    } else if (!quoted && c == '\n') {
+      lines.push_back({""});
+    } else {
+      lines.back().back() += c;
+    }
+  }
+  lines.pop_back();  // after the last line break
+  return lines;
+}
+
+std::string cell(const std::vector<std::vector<std::string>>& lines, std::size_t line,
+                 const std::string& column) {
+  const auto at = std::find(lines[0].begin(), lines[0].end(), column);
+  REQUIRE(at != lines[0].end());
+  return lines[line][static_cast<std::size_t>(at - lines[0].begin())];
+}
+
+}  // namespace
+
+TEST_CASE("the CSV has a header, a line for each row and the documented columns", "[reports]") {
+  const auto lines = parse(measurements_csv(visits("masked", 512, 1000)));
+  REQUIRE(lines.size() == 7);
+  const auto columns = measurement_columns();
+  REQUIRE(lines[0].size() == columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    CHECK(lines[0][i] == columns[i].name);
+    CHECK_FALSE(columns[i].meaning.empty());
+  }
+  for (const auto& line : lines) CHECK(line.size() == columns.size());
+  CHECK(cell(lines, 1, "variant") == "masked");
+  CHECK(cell(lines, 1, "stages") == "attend_selected");
+  CHECK(cell(lines, 1, "median_ns") == "1000");
+  CHECK(cell(lines, 1, "seq_lens") == "512");
+  CHECK(cell(lines, 1, "cold") == "true");
+}
+
+TEST_CASE("a name with commas, quotes and line breaks survives the CSV", "[reports]") {
+  auto rows = visits("masked", 512, 1000);
+  rows.resize(1);
+  rows[0].reason = "needs \"51.5 GB\",\r\n12.1 GB free";
+  rows[0].variant.point = {{"bq", 64}, {"st", 3}};
+  rows[0].problem.seq_lens = {512, 300};
+  const auto lines = parse(measurements_csv(rows));
+  REQUIRE(lines.size() == 2);
+  CHECK(cell(lines, 1, "reason") == rows[0].reason);
+  CHECK(cell(lines, 1, "point") == "bq=64;st=3");
+  CHECK(cell(lines, 1, "seq_lens") == "512;300");
+}
+
+TEST_CASE("what was not read is an empty cell and a number keeps all its digits", "[reports]") {
+  auto rows = visits("masked", 512, 1000);
+  rows.resize(2);
+  rows[0].median_ns = {};
+  rows[1].median_ns = 12345.678901234567;
+  rows[1].clocks.sm_mhz = 1980;
+  rows[1].need = nsa::ReserveNeed{1, 2, 3, 4};
+  const auto lines = parse(measurements_csv(rows));
+  CHECK(cell(lines, 1, "median_ns").empty());
+  CHECK(cell(lines, 1, "sm_mhz").empty());
+  CHECK(cell(lines, 1, "need_sel_pack_l").empty());
+  CHECK(std::stod(cell(lines, 2, "median_ns")) == 12345.678901234567);
+  CHECK(cell(lines, 2, "sm_mhz") == "1980");
+  CHECK(cell(lines, 2, "need_sel_pack_l") == "4");
+}
+
+TEST_CASE("cells are quoted only where they must be", "[reports]") {
+  CHECK(csv_cell("plain text") == "plain text");
+  CHECK(csv_cell("a,b") == "\"a,b\"");
+  CHECK(csv_cell("say \"x\"") == "\"say \"\"x\"\"\"");
+  CHECK(csv_cell("") == "");
+}
+
+TEST_CASE("the samples file has a line for each sample and says whose it is", "[reports]") {
+  auto rows = visits("masked", 512, 1000);
+  rows.resize(2);
+  rows[0].samples = {{1, 2, 3, {}}, {4, 5, 6, 7}};
+  CHECK(samples_csv(rows) ==
+        "measurement_id,sample,start_ns,device_ns,host_ns,cycles\n"
+        "masked512-0,0,1,2,3,\n"
+        "masked512-0,1,4,5,6,7\n");
+  CHECK(sample_columns().size() == 6);
+}
+
+TEST_CASE("the documentation of the columns names every one of them", "[reports]") {
+  const std::string text = columns_markdown();
+  for (const auto& columns : {measurement_columns(), sample_columns()}) {
+    for (const CsvColumn& c : columns) {
+      CHECK(text.find("| `" + std::string(c.name) + "` | ") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("no rows give a header only", "[reports]") {
+  CHECK(parse(measurements_csv({})).size() == 1);
+}

@@ -1,0 +1,110 @@
+// What a sweep found, as text and as JSON.
+#include "golden.hpp"
+#include "nsa/reports/tables.hpp"
+#include "samples.hpp"
+
+using namespace nsa::reports;
+using nsa::Json;
+using nsa::Outcome;
+using nsa::Verification;
+
+namespace {
+
+std::string role(const nsa::VariantId& id) {
+  if (id.name == "ranges") return "slow path";
+  return id.name == "dense" ? "yardstick" : "";
+}
+
+std::vector<nsa::Measurement> sweep() {
+  std::vector<nsa::Measurement> rows;
+  for (const std::int64_t length : {512, 4096}) {
+    append(rows, visits("masked", length, 40e3 * static_cast<double>(length) / 512));
+    append(rows, visits("fused_query", length, length == 512 ? 55e3 : 180e3));
+    append(rows, visits("ranges", length, 9e3));
+    auto wrong = visits("broken", length, 1e3);
+    for (auto& row : wrong) row.verification = Verification::wrong_result;
+    append(rows, wrong);
+  }
+  auto failed = visits("gather", 4096, 1);
+  failed.resize(1);
+  failed[0].outcome = Outcome::out_of_memory;
+  failed[0].reason = "needs 51.5 GB,\n12.1 GB free";
+  failed[0].median_ns = failed[0].mad_ns = {};
+  failed[0].samples_n = 0;
+  append(rows, failed);
+  append(rows, visits("ranges_v2", 512, 700, "ranges"));
+  auto twin = visits("masked", 512, 1);
+  for (auto& row : twin) row.control = true;  // the A/A twin is not a variant of its own
+  append(rows, twin);
+  auto foreign = visits("demo", 512, 2e6);
+  for (auto& row : foreign) {
+    row.executor = "triton_demo";
+    row.verification = Verification::unverified;
+  }
+  append(rows, foreign);
+  return rows;
+}
+
+const Json& find(const Json& results, const std::string& variant, std::int64_t length) {
+  for (const Json& row : results) {
+    if (row["variant"] == variant && row["problem"]["seq_lens"][0] == length) return row;
+  }
+  throw std::runtime_error("no such result");
+}
+
+}  // namespace
+
+TEST_CASE("the table of results groups by stage and marks the best verified candidate",
+          "[reports]") {
+  CHECK_GOLDEN("results_table.txt", results_table(sweep(), {}, role));
+}
+
+TEST_CASE("the results as JSON hold the same verdicts", "[reports]") {
+  const Json results = results_json(sweep(), role);
+  CHECK(results.size() == 11);
+  CHECK(find(results, "attend_selected/masked", 512)["ratio"] == 1.0);
+  CHECK(find(results, "attend_selected/fused_query", 512)["ratio"] == Approx(55.0 / 40));
+  CHECK(find(results, "attend_selected/masked", 4096)["ratio"] == Approx(320.0 / 180));
+  CHECK(find(results, "attend_selected/ranges", 512)["ratio"] == Approx(9.0 / 40));
+  CHECK(find(results, "attend_selected/broken", 512)["verification"] == "wrong_result");
+  CHECK(find(results, "attend_selected/masked", 512)["samples_n"] == 30);
+  const Json& failed = find(results, "attend_selected/gather", 4096);
+  CHECK(failed["outcome"] == "out_of_memory");
+  CHECK_FALSE(failed.contains("median_ns"));
+  CHECK(failed["reason"] == "needs 51.5 GB,?12.1 GB free");
+}
+
+TEST_CASE("a ratio is paired by round, so that a slow round moves no interval", "[reports]") {
+  auto rows = visits("a", 512, 1000);
+  append(rows, visits("b", 512, 1100));
+  for (auto& row : rows) {
+    if (row.round == 1) *row.median_ns *= 3;  // the clock fell for both
+  }
+  const std::string text = results_table(rows, {}, role);
+  CHECK(text.find("1.10x  [1.1, 1.1]") != std::string::npos);
+}
+
+TEST_CASE("where nothing is verified the best unverified row is the reference", "[reports]") {
+  auto rows = visits("a", 512, 1000);
+  append(rows, visits("b", 512, 1500));
+  for (auto& row : rows) row.verification = Verification::unverified;
+  CHECK(find(results_json(rows, role), "attend_selected/b", 512)["ratio"] == Approx(1.5));
+}
+
+TEST_CASE("ragged, batched and cached problems say their lengths", "[reports]") {
+  auto rows = visits("a", 512, 1000);
+  rows.resize(1);
+  const auto text = [&](std::vector<std::int64_t> lens, std::vector<std::int64_t> contexts) {
+    rows[0].problem.seq_lens = std::move(lens);
+    rows[0].problem.context_lens = std::move(contexts);
+    return results_table(rows, {}, role);
+  };
+  CHECK(text({64, 64, 64, 64}, {0, 0, 0, 0}).find(" 4x64 ") != std::string::npos);
+  CHECK(text({64, 32}, {0, 0}).find(" 64+32 ") != std::string::npos);
+  CHECK(text({1}, {8192}).find(" 1 after 8192 ") != std::string::npos);
+}
+
+TEST_CASE("no rows give a line that says so", "[reports]") {
+  CHECK(results_table({}, {}, role) == "no measurements\n");
+  CHECK(results_json({}, role) == Json::array());
+}

@@ -1,0 +1,83 @@
+// Widths, alignment, colour and names that are hostile.
+#include "nsa/reports/text_table.hpp"
+#include "catch.hpp"
+#include "nsa/schemas/error.hpp"
+
+using namespace nsa::reports;
+
+namespace {
+
+TextTable small() {
+  TextTable table;
+  table.add_column("name");
+  table.add_column("ns", Align::right);
+  table.add_column("note");
+  table.add_row({{"masked", Ink::good}, "812", ""});
+  table.add_row({"x", "18300", "slow"});
+  return table;
+}
+
+}  // namespace
+
+TEST_CASE("columns are aligned and nothing trails a line", "[reports]") {
+  CHECK(small().render({}) ==
+        "name       ns  note\n"
+        "masked    812\n"
+        "x       18300  slow\n");
+}
+
+TEST_CASE("colour changes neither the text nor the alignment", "[reports]") {
+  const std::string text = small().render({.color = true});
+  CHECK(text.find("\033[1;32mmasked\033[0m    812") != std::string::npos);
+  CHECK(small().render({}).find('\033') == std::string::npos);
+}
+
+TEST_CASE("widths count what a terminal shows, not bytes", "[reports]") {
+  CHECK(display_width("abc") == 3);
+  CHECK(display_width("µs") == 2);
+  CHECK(display_width("e\u0301") == 1);       // combining accent
+  CHECK(display_width("\u6f22\u5b57") == 4);  // two wide letters
+  CHECK(display_width("a\xff"
+                      "b") == 3);
+  TextTable table;
+  table.add_column("n");
+  table.add_column("m");
+  table.add_row({"\u6f22", "1"});
+  table.add_row({"\u00e4bc", "2"});
+  CHECK(table.render({}) == "n    m\n\u6f22   1\n\u00e4bc  2\n");
+}
+
+TEST_CASE("control characters and invalid UTF-8 of a name never reach the terminal", "[reports]") {
+  CHECK(printable("a\033[2Jb\n") == "a?[2Jb?");
+  CHECK(printable("\xc0\x80|\xed\xa0\x80|\xf5") == "??|???|?");
+  CHECK(printable("\u202egnp") == "?gnp");  // right-to-left override
+  CHECK(printable("\u00e4\u6f22") == "\u00e4\u6f22");
+  TextTable table;
+  table.add_column("name");
+  table.add_row({"a\r\nb"});
+  CHECK(table.render({}) == "name\na??b\n");
+}
+
+TEST_CASE("shortened text ends in three dots within its columns", "[reports]") {
+  CHECK(shortened("abcdef", 6) == "abcdef");
+  CHECK(shortened("abcdefg", 6) == "abc...");
+  CHECK(shortened("\u6f22\u6f22\u6f22\u6f22", 6) == "\u6f22...");  // 2 + 3: the next would be 7
+  CHECK(shortened("abcdef", 2) == "..");
+}
+
+TEST_CASE("a Markdown table escapes bars and marks right-aligned columns", "[reports]") {
+  TextTable table;
+  table.add_column("a|b");
+  table.add_column("n", Align::right);
+  table.add_row({"x|y", "1"});
+  CHECK(table.markdown() == "| a\\|b | n |\n| --- | ---: |\n| x\\|y | 1 |\n");
+}
+
+TEST_CASE("more cells than columns are refused, missing ones are empty", "[reports]") {
+  TextTable table;
+  table.add_column("a");
+  CHECK_THROWS_AS(table.add_row({"1", "2"}), nsa::ContractError);
+  table.add_column("b");
+  table.add_row({"1"});
+  CHECK(table.render({}) == "a  b\n1\n");
+}

@@ -1,0 +1,80 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "catch.hpp"
+#include "filled.hpp"
+
+namespace nsa {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// An empty folder that goes with the test.
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("nsa_schemas_" + make_uuid());
+  Folder() { fs::create_directory(path); }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  std::string file(const char* name) const { return (path / name).string(); }
+  std::ptrdiff_t entries() const {
+    return std::distance(fs::directory_iterator(path), fs::directory_iterator());
+  }
+};
+
+TEST_CASE("what is written is read back, bytes and all", "[schemas]") {
+  const Folder folder;
+  const std::string text = std::string("a\0b\n", 4) + "\xff";
+  write_text_file(folder.file("f"), text);
+  CHECK(read_text_file(folder.file("f")) == text);
+  write_text_file(folder.file("f"), "");
+  CHECK(read_text_file(folder.file("f")).empty());
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("a file that cannot be read says which and why", "[schemas]") {
+  const Folder folder;
+  const auto reading = [](const std::string& path) {
+    return test::message_of([&] { (void)read_text_file(path); });
+  };
+  CHECK(reading(folder.file("none")).starts_with(folder.file("none") + ": cannot be found"));
+  CHECK(reading(folder.path.string()).find("not a regular file") != std::string::npos);
+  CHECK(reading("/dev/zero").find("not a regular file") != std::string::npos);
+  fs::create_symlink(folder.file("loop"), folder.file("loop"));
+  CHECK_FALSE(reading(folder.file("loop")).empty());
+  std::ofstream(folder.file("big"));
+  fs::resize_file(folder.file("big"), (std::uintmax_t{64} << 20) + 1);
+  CHECK(reading(folder.file("big")).find("larger than 64 MiB") != std::string::npos);
+}
+
+TEST_CASE("files that report no size are read", "[schemas]") {
+  CHECK(read_text_file("/proc/self/status").find("Pid:") != std::string::npos);
+}
+
+TEST_CASE("a file that cannot be written leaves nothing behind", "[schemas]") {
+  const Folder folder;
+  CHECK_THROWS_AS(write_text_file(folder.file("no/such/folder"), "x"), EnvironmentError);
+  CHECK_THROWS_AS(write_text_file(folder.path.string(), "x"), EnvironmentError);
+  CHECK_THROWS_AS(write_text_file("/dev/null", "x"), EnvironmentError);
+  CHECK(fs::is_character_file("/dev/null"));
+  CHECK(folder.entries() == 0);
+}
+
+TEST_CASE("writing keeps the mode and goes through a link", "[schemas]") {
+  const Folder folder;
+  write_text_file(folder.file("real"), "old");
+  fs::permissions(folder.file("real"), fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("real", folder.file("link"));
+  write_text_file(folder.file("link"), "new");
+  CHECK(fs::is_symlink(folder.file("link")));
+  CHECK(read_text_file(folder.file("real")) == "new");
+  CHECK(fs::status(folder.file("real")).permissions() ==
+        (fs::perms::owner_read | fs::perms::owner_write));
+}
+
+}  // namespace
+}  // namespace nsa

@@ -1,0 +1,135 @@
+#include "nsa/schemas/thresholds.hpp"
+
+#include <functional>
+
+#include "catch.hpp"
+#include "filled.hpp"
+
+namespace nsa {
+namespace {
+
+std::string refusal(const std::string& text) {
+  const auto message = test::message_of([&] { (void)parse_thresholds(text, "t.json"); });
+  CHECK(message.find('\n') == std::string::npos);
+  CHECK(message.size() < 1000);
+  return message;
+}
+
+std::string refusal_of(const std::function<void(ThresholdTable&)>& change) {
+  ThresholdTable t = test::filled_table();
+  change(t);
+  return refusal(dump_thresholds(t));
+}
+
+TEST_CASE("a table survives its file, and its file is the same bytes again", "[schemas]") {
+  const ThresholdTable table = test::filled_table();
+  const std::string text = dump_thresholds(table);
+  CHECK(parse_thresholds(text, "t") == table);
+  CHECK(dump_thresholds(parse_thresholds(text, "t")) == text);
+  CHECK(text.ends_with("}\n"));
+}
+
+TEST_CASE("the example file is written as it is read", "[schemas]") {
+  const std::string path = test::golden_path("thresholds.json");
+  const ThresholdTable table = load_thresholds(path);
+  CHECK(table.device.name == "Fictional GPU");
+  REQUIRE(table.classes.size() == 1);
+  const auto& ranges = table.classes[0].decisions.at(0).ranges;
+  REQUIRE(ranges.size() == 2);
+  CHECK(to_string(ranges[1].variant) == "attend_selected/fused_query.bq64.st3");
+  CHECK_FALSE(ranges[1].to);
+  CHECK(table.classes[0].flat.fa2_min_len_win == 16);
+  CHECK_FALSE(table.classes[0].flat.fa2_min_len_cmp);
+  CHECK(dump_thresholds(table) == read_text_file(path));
+}
+
+TEST_CASE("a line of the file has 100 columns at most where values allow it", "[schemas]") {
+  const std::string text = dump_thresholds(test::filled_table());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    CHECK(end - at <= 100);
+    at = end + 1;
+  }
+}
+
+TEST_CASE("a file of another schema version is refused for that reason only", "[schemas]") {
+  CHECK(refusal(R"({"schema_version": 2, "anything": "else"})") ==
+        "t.json: /schema_version: is 2, this program reads 1; run 'nsatune tune' to make a new "
+        "file");
+  CHECK(refusal(R"({"schema_version": "1"})").starts_with("t.json: /schema_version: \"1\" is not"));
+  CHECK(refusal("{}").starts_with("t.json: /schema_version: is missing"));
+  CHECK(refusal("[]").starts_with("t.json: /: an array of 0"));
+}
+
+TEST_CASE("ranges that overlap, leave gaps or go down are refused", "[schemas]") {
+  const auto ranges = [](ThresholdTable & t) -> auto& { return t.classes[0].decisions[0].ranges; };
+  const std::string at = "t.json: /classes/0/decisions/0/ranges";
+  CHECK(refusal_of([&](auto& t) {
+          ranges(t)[1].from = 600;
+        }).starts_with(at + "/1/from: 600 does not go on at 512"));
+  CHECK(refusal_of([&](auto& t) {
+          ranges(t)[1].from = 500;
+        }).starts_with(at + "/1/from: 500 does not go on at 512"));
+  CHECK(
+      refusal_of([&](auto& t) { ranges(t)[0].to.reset(); }).starts_with(at + "/0/to: is missing"));
+  CHECK(refusal_of([&](auto& t) { ranges(t)[1].to = 512; }).starts_with(at + "/1/to: 512 is not"));
+  CHECK(refusal_of([&](auto& t) { ranges(t)[0].to = 0; }).starts_with(at + "/0/to: 0 is not"));
+  CHECK(refusal_of([&](auto& t) { ranges(t).clear(); }).starts_with(at + ": an array of 0"));
+  CHECK(refusal_of([&](auto& t) { ranges(t)[1].to = 4096; }).empty());
+}
+
+TEST_CASE("a class or a decision that is there twice is refused", "[schemas]") {
+  CHECK(refusal_of([](auto& t) { t.classes.push_back(t.classes[0]); }) ==
+        "t.json: /classes/1/problem_class: is the same as that of class 0");
+  CHECK(refusal_of([](auto& t) {
+          t.classes[0].decisions.push_back(t.classes[0].decisions[0]);
+        }).starts_with("t.json: /classes/0/decisions/1: decides the same"));
+  CHECK(refusal_of([](auto& t) {
+          t.classes[0].decisions.push_back(t.classes[0].decisions[0]);
+          t.classes[0].decisions[1].launch = LaunchMode::eager;
+        }).empty());
+}
+
+TEST_CASE("a class that no problem can have is refused", "[schemas]") {
+  CHECK(refusal_of([](auto& t) {
+          t.classes[0].problem_class.q_heads = 7;
+        }).starts_with("t.json: /classes/0/problem_class/q_heads: 7 is not a multiple"));
+  CHECK(refusal_of([](auto& t) {
+          t.classes[0].problem_class.geometry.cmp_stride = 12;
+        }).starts_with("t.json: /classes/0/problem_class/cmp_stride: 12 does not divide"));
+}
+
+TEST_CASE("variants and intervals that mean nothing are refused", "[schemas]") {
+  const std::string at = "t.json: /classes/0/decisions/0/ranges/1";
+  const auto range = [](ThresholdTable & t) -> auto& {
+    return t.classes[0].decisions[0].ranges[1];
+  };
+  CHECK(
+      refusal_of([&](auto& t) { range(t).variant.name = "a b"; }).starts_with(at + "/variant: v"));
+  CHECK(
+      refusal_of([&](auto& t) { range(t).variant.name = "a.b3"; }).starts_with(at + "/variant: "));
+  CHECK(refusal_of([&](auto& t) {
+          range(t).variant.stages = {"a+b"};
+        }).starts_with(at + "/variant: "));
+  CHECK(refusal_of([&](auto& t) {
+          range(t).evidence.runner_up = "masked";
+        }).starts_with(at + "/evidence/runner_up: "));
+  CHECK(refusal_of([&](auto& t) {
+          range(t).evidence.ratio_low = 2;
+        }).starts_with(at + "/evidence/ratio_low: is above"));
+}
+
+TEST_CASE("a truncated file is refused at every length", "[schemas]") {
+  const std::string text = read_text_file(test::golden_path("thresholds.json"));
+  for (std::size_t n = 0; n + 2 < text.size(); n += 7)
+    CHECK(refusal(text.substr(0, n)).starts_with("t.json:"));
+}
+
+TEST_CASE("a file that is not there is refused by its path", "[schemas]") {
+  CHECK(test::message_of([] {
+          (void)load_thresholds("/no/such/file.json");
+        }).starts_with("/no/such/file.json: cannot be found"));
+}
+
+}  // namespace
+}  // namespace nsa

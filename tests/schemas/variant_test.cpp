@@ -1,0 +1,43 @@
+#include "nsa/schemas/variant.hpp"
+
+#include "catch.hpp"
+#include "filled.hpp"
+
+namespace nsa {
+namespace {
+
+TEST_CASE("a variant's text leads back to the variant", "[schemas]") {
+  const VariantId plain{{"ranges"}, "ranges_v2", {}};
+  CHECK(to_string(plain) == "ranges/ranges_v2");
+  CHECK(parse_variant_id("ranges/ranges_v2") == plain);
+  const VariantId tuned{{"attend_selected"}, "fused_query", {{"bq", 64}, {"st", 3}}};
+  CHECK(to_string(tuned) == "attend_selected/fused_query.bq64.st3");
+  CHECK(parse_variant_id(to_string(tuned)) == tuned);
+  const VariantId fused{{"score", "ranges"}, "two-in-1", {{"tile_m", 0}}};
+  CHECK(to_string(fused) == "score+ranges/two-in-1.tile_m0");
+  CHECK(parse_variant_id(to_string(fused)) == fused);
+}
+
+TEST_CASE("a text that names no variant is refused with what is wrong", "[schemas]") {
+  const auto refused = [](std::string_view text) {
+    const auto message = test::message_of([&] { (void)parse_variant_id(text); });
+    CAPTURE(text, message);
+    CHECK(message.starts_with("variant '"));
+    CHECK(message.size() < 300);
+    return message;
+  };
+  CHECK(refused("masked").find("no '/'") != std::string::npos);
+  CHECK(refused("/masked").find("no stage") != std::string::npos);
+  CHECK(refused("ranges/").find("no name") != std::string::npos);
+  CHECK(refused("a+/b").find("no stage") != std::string::npos);
+  CHECK(refused("a/b c").find("other characters") != std::string::npos);
+  CHECK(refused("a/b.bq").find("no number") != std::string::npos);
+  CHECK(refused("a/b.64").find("no coordinate name") != std::string::npos);
+  CHECK(refused("a/b.bq99999999999999999999").find("64 bits") != std::string::npos);
+  refused("a/b/c");
+  refused("");
+  refused(std::string(1 << 20, 'x'));
+}
+
+}  // namespace
+}  // namespace nsa

@@ -1,0 +1,69 @@
+#include "migrate.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "catch.hpp"
+#include "nsa/schemas/error.hpp"
+#include "support.hpp"
+
+using namespace nsa;
+using nsa::store::Migration;
+
+namespace {
+
+constexpr Migration kOne{1, "CREATE TABLE a (x)"};
+constexpr Migration kTwo{2, "ALTER TABLE a ADD COLUMN y; CREATE TABLE b (z)"};
+constexpr Migration kBroken{3, "CREATE TABLE c (x); CREATE TABLE a (x)"};
+
+std::string tables(SQLite::Database& db) {
+  return db.execAndGet("SELECT group_concat(name, ' ') FROM sqlite_schema").getString();
+}
+int version(SQLite::Database& db) { return db.execAndGet("PRAGMA user_version").getInt(); }
+
+}  // namespace
+
+TEST_CASE("only the steps that are missing run, in one transaction", "[store]") {
+  const test::TempFolder folder;
+  SQLite::Database db(folder.file("a"), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  const Migration first[] = {kOne};
+  store::migrate(db, "a", first);
+  REQUIRE(version(db) == 1);
+  const Migration both[] = {kOne, kTwo};
+  store::migrate(db, "a", both);
+  REQUIRE(version(db) == 2);
+  REQUIRE(tables(db) == "a b");
+  store::migrate(db, "a", both);
+  REQUIRE(tables(db) == "a b");
+  REQUIRE(db.execAndGet("PRAGMA application_id").getInt64() == store::kApplicationId);
+}
+
+TEST_CASE("a step that fails leaves the version and every table as they were", "[store]") {
+  const test::TempFolder folder;
+  SQLite::Database db(folder.file("a"), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  const Migration first[] = {kOne};
+  store::migrate(db, "a", first);
+  const Migration all[] = {kOne, kTwo, kBroken};
+  REQUIRE_THROWS_AS(store::migrate(db, "a", all), SQLite::Exception);
+  REQUIRE(version(db) == 1);
+  REQUIRE(tables(db) == "a");
+}
+
+TEST_CASE("nothing goes back to an older version", "[store]") {
+  const test::TempFolder folder;
+  SQLite::Database db(folder.file("a"), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  const Migration both[] = {kOne, kTwo};
+  store::migrate(db, "a", both);
+  const Migration first[] = {kOne};
+  REQUIRE_THROWS_AS(store::migrate(db, "a", first), InputError);
+  REQUIRE(version(db) == 2);
+}
+
+TEST_CASE("a process killed before the schema was written leaves a file that opens", "[store]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("a.sqlite");
+  {
+    SQLite::Database db(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    db.exec("PRAGMA journal_mode = WAL");  // converted, nothing else
+  }
+  REQUIRE(store::Store::open(path).info().schema_version == 1);
+}

@@ -1,0 +1,108 @@
+// Night after night: keep what is shipped unless a change surely pays.
+#include "catch.hpp"
+#include "decide_support.hpp"
+
+using namespace sim;
+
+namespace {
+
+Session session(double crossing, double sigma, std::uint64_t seed) {
+  Session s;
+  s.variants = {{"a", linear(10)}, {"b", crossing_at(crossing, 0.05, linear(10))}};
+  s.lengths.clear();
+  for (int i = 0; i < 29; ++i) s.lengths.push_back(std::llround(128 * std::pow(2, i / 4.0)));
+  s.noise = white(sigma, seed);
+  return s;
+}
+
+nsa::ThresholdTable tune(const Session& s, std::uint64_t seed,
+                         const std::optional<nsa::ThresholdTable>& shipped) {
+  auto input = input_of(s, measure(s, seed));
+  input.shipped = shipped;
+  input.options.seed = seed;
+  return nsa::tuner::decide(input).table;
+}
+
+std::int64_t threshold(const nsa::ThresholdTable& table) {
+  return table.classes.at(0).decisions.at(0).ranges.at(1).from;
+}
+
+}  // namespace
+
+TEST_CASE("thirty nights without a change move no threshold", "[decide]") {
+  nsa::ThresholdTable shipped = tune(session(1000, 0.005, 1), 1, {});
+  const std::int64_t first = threshold(shipped);
+  for (std::uint64_t night = 2; night <= 31; ++night) {
+    shipped = tune(session(1000, 0.005, night), night, shipped);
+    REQUIRE(threshold(shipped) == first);
+  }
+}
+
+TEST_CASE("without the shipped table those nights would have moved the threshold", "[decide]") {
+  const std::int64_t first = threshold(tune(session(1000, 0.005, 1), 1, {}));
+  int moved = 0;
+  for (std::uint64_t night = 2; night <= 11; ++night) {
+    moved += threshold(tune(session(1000, 0.005, night), night, {})) != first;
+  }
+  CHECK(moved > 0);
+}
+
+TEST_CASE("a true shift of two percent is adopted within two nights", "[decide]") {
+  nsa::ThresholdTable shipped = tune(session(1000, 0.002, 1), 1, {});
+  const double moved = 1000 * std::pow(2, 0.02 / 0.05);  // b is 2 % slower than it was
+  shipped = tune(session(moved, 0.002, 2), 2, shipped);
+  shipped = tune(session(moved, 0.002, 3), 3, shipped);
+  CHECK(threshold(shipped) > 1200);
+  CHECK(threshold(shipped) < 1450);
+}
+
+TEST_CASE("a kept decision carries today's evidence", "[decide]") {
+  const nsa::ThresholdTable shipped = tune(session(1000, 0.005, 1), 1, {});
+  Session tonight = session(1000, 0.005, 2);
+  tonight.run_id = "tonight";
+  const nsa::ThresholdTable kept = tune(tonight, 2, shipped);
+  REQUIRE(threshold(kept) == threshold(shipped));
+  CHECK(kept.classes[0].decisions[0].ranges[1].evidence.run_ids ==
+        std::vector<std::string>{"tonight"});
+}
+
+TEST_CASE("a shipped variant that now fails is replaced where it fails", "[decide]") {
+  const Session s = session(1000, 0.002, 1);
+  nsa::ThresholdTable shipped = tune(s, 1, {});
+  auto rows = measure(s);
+  for (auto& row : rows) {
+    if (row.variant.name == "b" && row.problem.seq_lens[0] > 8000) {
+      row.outcome = nsa::Outcome::crashed;
+    }
+  }
+  auto input = input_of(s, rows);
+  input.shipped = shipped;
+  const auto report = nsa::tuner::decide(input);
+  const auto& ranges = report.table.classes[0].decisions[0].ranges;
+  REQUIRE(ranges.size() == 3);
+  CHECK(ranges[1].variant.name == "b");
+  CHECK(ranges[2].variant.name == "a");
+}
+
+TEST_CASE("a shipped variant that was not measured is decided anew, with a note", "[decide]") {
+  const Session s = session(1000, 0.002, 1);
+  nsa::ThresholdTable shipped = tune(s, 1, {});
+  for (auto& range : shipped.classes[0].decisions[0].ranges) range.variant = id("gone");
+  auto input = input_of(s, measure(s));
+  input.shipped = shipped;
+  const auto report = nsa::tuner::decide(input);
+  CHECK(report.table.classes[0].decisions[0].ranges.size() == 2);
+  bool said = false;
+  for (const auto& note : report.notes) said = said || note.find("was not measured") != note.npos;
+  CHECK(said);
+}
+
+TEST_CASE("the shipped table of another executor or class is not followed", "[decide]") {
+  const Session s = session(1000, 0.002, 1);
+  nsa::ThresholdTable shipped = tune(s, 1, {});
+  shipped.classes[0].decisions[0].ranges.resize(1);
+  shipped.classes[0].decisions[0].ranges[0].to.reset();
+  SECTION("executor") { shipped.executor = "other"; }
+  SECTION("class") { shipped.classes[0].problem_class.dtype = nsa::Dtype::bf16; }
+  CHECK(tune(s, 1, shipped).classes[0].decisions[0].ranges.size() == 2);
+}

@@ -1,0 +1,172 @@
+// A worker that misbehaves on purpose. Usage: fake_worker MODE [milliseconds]
+// It brings attend_selected variants good, other and bad; only `bad` misbehaves, in the way of MODE.
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "nsa/kernels/inputs.hpp"
+#include "nsa/kernels/oracle.hpp"
+#include "nsa/schemas/worker.hpp"
+#include "nsa/tuner/safetensors.hpp"
+
+namespace {
+
+using namespace nsa;
+using namespace nsa::worker;
+
+struct Prepared {
+  std::string name;
+  Problem problem;
+  std::uint64_t seed = 0;
+};
+
+std::string mode;
+std::int64_t sleep_ms = 1;
+std::map<std::int64_t, Prepared> handles;
+
+bool is(const char* name) { return mode == name; }
+void say(const std::string& text) {
+  std::cout << text << '\n' << std::flush;
+}
+void say(const Reply& reply) { say(encode(reply)); }
+void pause_ms(std::int64_t ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+[[noreturn]] void hang() {
+  while (true) pause_ms(1000);
+}
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void on_hello() {
+  if (is("exit_at_hello")) std::exit(7);
+  if (is("slow_hello")) pause_ms(sleep_ms);
+  if (is("other_protocol")) return say(R"({"type":"hello","protocol":2})");
+  HelloReply reply;
+  reply.worker = "fake";
+  reply.executor = is("as_nsatune") ? "nsatune" : "fake";
+  reply.generator = !is("needs_inputs");
+  reply.verifies = is("honest") || is("lie_rows") || is("poison") || is("no_output_file");
+  for (const char* name : {"good", "other", "bad"})
+    reply.variants.push_back({{"attend_selected"}, name, {Point{}}, "hash_of_" + std::string(name)});
+  say(reply);
+}
+
+void die() {
+  if (is("exit_prepare") || is("exit_measure")) {
+    std::cerr << "a last word\n";
+    std::_Exit(3);
+  }
+  if (is("segfault_prepare") || is("segfault_measure")) {
+    signal(SIGSEGV, SIG_DFL);
+    raise(SIGSEGV);
+  }
+  if (is("hang_prepare") || is("hang_measure")) hang();
+}
+
+void on_prepare(const PrepareRequest& request) {
+  const bool bad = request.variant.name == "bad";
+  if (bad && mode.ends_with("_prepare")) die();
+  if (bad && is("out_of_memory"))
+    return say(FailedReply{request.id, Outcome::out_of_memory, "needs 51.5 GB, 12.1 GB free"});
+  if (is("needs_inputs")) {
+    const auto tensors = tuner::read_safetensors(request.inputs.value_or("none"), 1u << 30);
+    if (tensors.size() != signature_of(Stage::attend_selected).inputs.size()) std::exit(9);
+  }
+  const auto handle = static_cast<std::int64_t>(handles.size()) + 1;
+  handles[handle] = {request.variant.name, request.problem, request.seed};
+  say(PreparedReply{request.id, handle, 1'000'000 * sleep_ms, 0});
+}
+
+/// The right rows of attend_selected, or wrong ones for a liar.
+void write_rows(const VerifyRequest& request, const Prepared& prepared) {
+  const auto inputs = make_inputs(Stage::attend_selected, prepared.problem, prepared.seed);
+  std::vector<TensorView> views;
+  for (const HostTensor& tensor : inputs) views.push_back(tensor.view());
+  const Oracle oracle(Stage::attend_selected, prepared.problem, views);
+  std::vector<float> values;
+  for (const std::int64_t row : request.rows.value()) {
+    for (const double x : oracle.row(0, row)) values.push_back(static_cast<float>(x));
+  }
+  if (prepared.name == "bad" && is("lie_rows")) values.back() += 0.5F;
+  const Problem& p = prepared.problem;
+  const auto rows = static_cast<std::int64_t>(request.rows->size());
+  const tuner::NamedView out{"o_sel", make_view(values.data(), Dtype::fp32,
+                                                {rows, p.q_heads, p.head_dim_v})};
+  tuner::write_safetensors(request.outputs, std::span(&out, 1));
+}
+
+void on_verify(const VerifyRequest& request) {
+  const Prepared& prepared = handles.at(request.handle);
+  if (!(prepared.name == "bad" && is("no_output_file"))) write_rows(request, prepared);
+  const bool poisoned = prepared.name == "bad" && is("poison");
+  say(VerifiedReply{request.id, poisoned ? 4 : 0, 0, std::nullopt});
+}
+
+void on_measure(const MeasureRequest& request) {
+  const Prepared& prepared = handles.at(request.handle);
+  const bool bad = prepared.name == "bad";
+  if (bad) {
+    if (mode.ends_with("_measure")) die();
+    if (is("rubbish")) return say("Segmentation fault (just kidding) \x01\xff");
+    if (is("flood")) {
+      const std::string block(1 << 20, 'x');
+      for (int i = 0; i < 100; ++i) std::cout << block;
+      return say("");
+    }
+    if (is("chatter")) {
+      for (int i = 0; i < 1000; ++i) say("progress " + std::to_string(i));
+    }
+    if (is("wrong_id")) return say(MeasuredReply{request.id + 100, {}, {}, {}, {}});
+    if (is("wrong_type")) return say(ReleasedReply{request.id});
+    if (is("not_a_number"))
+      return say(R"({"type":"measured","id":)" + std::to_string(request.id) +
+                 R"(,"samples":[{"start_ns":0,"device_ns":NaN,"host_ns":NaN}]})");
+  }
+  MeasuredReply reply;
+  reply.id = request.id;
+  for (std::int64_t i = 0; i < request.samples; ++i) {
+    const std::int64_t start = now_ns();
+    pause_ms(sleep_ms * (prepared.name == "other" ? 2 : 1));
+    const std::int64_t took = now_ns() - start;
+    reply.samples.push_back({start, took, took, std::nullopt});
+  }
+  if (bad && is("zero_time")) reply.samples.back().device_ns = 0;
+  if (bad && is("negative_time")) reply.samples.back().device_ns = -5;
+  if (bad && is("few_samples")) reply.samples.pop_back();
+  const std::string line = encode(Reply(reply));
+  if (is("partial")) {  // a line in two pieces is still a line
+    std::cout << line.substr(0, line.size() / 2) << std::flush;
+    pause_ms(5);
+    return say(line.substr(line.size() / 2));
+  }
+  say(line);
+}
+
+void on_request(const Request& request) {
+  if (std::holds_alternative<HelloRequest>(request)) on_hello();
+  if (const auto* r = std::get_if<PrepareRequest>(&request)) on_prepare(*r);
+  if (const auto* r = std::get_if<VerifyRequest>(&request)) on_verify(*r);
+  if (const auto* r = std::get_if<MeasureRequest>(&request)) on_measure(*r);
+  if (const auto* r = std::get_if<DescribeRequest>(&request))
+    say(FailedReply{r->id, Outcome::unsupported, "describe is not known here"});
+  if (std::holds_alternative<ByeRequest>(request)) std::exit(is("stays") ? (hang(), 0) : 0);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1) mode = argv[1];
+  if (argc > 2) sleep_ms = std::stoll(argv[2]);
+  for (std::string line; std::getline(std::cin, line);) on_request(decode_request(line));
+  if (is("stays")) hang();
+}

@@ -1,0 +1,118 @@
+// What the tests of the pool share: a sink in memory, a plan over the fake worker.
+#pragma once
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "nsa/tuner/sweep.hpp"
+
+namespace nsa::test {
+
+class MemorySink : public tuner::Sink {
+ public:
+  bool add(const Measurement& row) override {
+    if (!keys_.insert(row.job_key).second) return false;
+    rows.push_back(row);
+    if (after_row) after_row(rows.size());
+    return true;
+  }
+  std::vector<Measurement> of(const std::string& variant) const {
+    std::vector<Measurement> found;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(found),
+                 [&](const Measurement& row) { return row.variant.name == variant; });
+    return found;
+  }
+  std::vector<Measurement> rows;
+  void (*after_row)(std::size_t) = nullptr;
+
+ private:
+  std::set<std::string> keys_;
+};
+
+class Notes : public tuner::Reporter {
+ public:
+  void progress(const tuner::Progress& progress) override { last = progress; }
+  void note(const std::string& line) override { lines.push_back(line); }
+  tuner::Progress last;
+  std::vector<std::string> lines;
+};
+
+inline Device fake_device(const std::string& uuid = "test-device") {
+  Device device;
+  device.uuid = uuid;
+  device.name = "a CPU";
+  device.multiprocessors = 2;
+  return device;
+}
+
+inline Problem small_problem(std::int64_t seq_len = 70) {
+  Problem problem;
+  problem.seq_lens = {seq_len};
+  problem.q_heads = 4;
+  problem.kv_heads = 2;
+  problem.head_dim_k = 8;
+  problem.head_dim_v = 6;
+  problem.geometry = {8, 4, 16, 4, 24};
+  return problem;
+}
+
+inline tuner::WorkerCommand fake(const std::string& mode, int ms = 1) {
+  return {{NSA_FAKE_WORKER, mode, std::to_string(ms)}};
+}
+
+/// A spec of one or more lengths, two processes with one round each, deadlines of `deadline_s`.
+inline SweepSpec small_spec(const std::vector<std::string>& lengths = {"70"},
+                            double deadline_s = 5) {
+  SweepSpec spec;
+  spec.policy.samples = 2;
+  spec.policy.processes = 2;
+  spec.policy.min_rounds = 1;
+  spec.policy.max_rounds = 1;
+  spec.policy.deadline_s = deadline_s;
+  spec.policy.visit_target_s = 10;
+  spec.policy.give_up_ratio = 1000;
+  spec.policy.verify_rows = 12;
+  spec.families = {{"small", small_problem(), {{"seq_len", lengths}}, {"attend_selected"}, {}}};
+  return spec;
+}
+
+inline tuner::SweepInput sweep_input(const SweepSpec& spec,
+                                     const std::vector<tuner::WorkerCommand>& workers,
+                                     const std::string& uuid = "test-device") {
+  tuner::SweepInput input;
+  input.spec = spec;
+  input.device = fake_device(uuid);
+  input.workers = workers;
+  input.run_id = "run";
+  input.host = "here";
+  const auto found = tuner::discover(workers, input.device, 10);
+  input.plan = tuner::plan_with_workers(spec, input.device, workers, found);
+  return input;
+}
+
+/// Children of this process that are still there, zombies included.
+inline std::vector<std::string> own_children() {
+  std::vector<std::string> children;
+  const std::string self = std::to_string(getpid());
+  DIR* proc = opendir("/proc");
+  while (const dirent* entry = readdir(proc)) {
+    const std::string pid = entry->d_name;
+    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+    FILE* file = std::fopen(("/proc/" + pid + "/stat").c_str(), "r");
+    if (!file) continue;
+    char name[64], state = 0;
+    int parent = 0;
+    if (std::fscanf(file, "%*d %63s %c %d", name, &state, &parent) == 3 &&
+        std::to_string(parent) == self)
+      children.push_back(std::string(name) + " " + state);
+    std::fclose(file);
+  }
+  closedir(proc);
+  return children;
+}
+
+}  // namespace nsa::test

@@ -1,0 +1,136 @@
+// A worker may do what it wants: its variant gets one row with the right status, the others are
+// measured as if nothing had happened.
+#include "catch.hpp"
+#include "harness.hpp"
+#include "process/child.hpp"
+#include "text.hpp"
+
+using namespace nsa;
+using namespace nsa::test;
+using nsa::tuner::run_sweep;
+
+namespace {
+
+struct Case {
+  const char* mode;
+  Outcome outcome;
+  const char* reason;
+};
+
+const Case kCases[] = {
+    {"exit_prepare", Outcome::crashed, "exit code 3"},
+    {"exit_measure", Outcome::crashed, "last words: a last word"},
+    {"segfault_prepare", Outcome::crashed, "signal 11"},
+    {"segfault_measure", Outcome::crashed, "while measuring attend_selected/bad"},
+    {"out_of_memory", Outcome::out_of_memory, "needs 51.5 GB"},
+    {"rubbish", Outcome::bad_reply, "Segmentation fault"},
+    {"flood", Outcome::bad_reply, "without a newline"},
+    {"chatter", Outcome::bad_reply, "progress 0"},
+    {"wrong_id", Outcome::bad_reply, "instead of"},
+    {"wrong_type", Outcome::bad_reply, "another type"},
+    {"not_a_number", Outcome::bad_reply, "while measuring"},
+    {"zero_time", Outcome::bad_reply, "took 0 ns"},
+    {"negative_time", Outcome::bad_reply, "attend_selected/bad"},
+    {"few_samples", Outcome::bad_reply, "2 samples were asked for, 1 came"},
+};
+
+/// Visits of a variant that behaves: 2 processes x 1 round x 2 halves.
+constexpr std::size_t kVisits = 4;
+
+}  // namespace
+
+TEST_CASE("a worker that misbehaves costs one row with the right outcome", "[tuner]") {
+  for (const Case& c : kCases) {
+    INFO(c.mode);
+    MemorySink sink;
+    Notes notes;
+    const auto report = run_sweep(sweep_input(small_spec(), {fake(c.mode)}), sink, notes);
+    CHECK(report.complete);
+    CHECK(report.failures == 1);
+    const auto bad = sink.of("bad");
+    std::size_t failed = 0;
+    for (const Measurement& row : bad) {
+      if (row.outcome == Outcome::ok) continue;
+      ++failed;
+      INFO(row.reason);
+      CHECK(row.outcome == c.outcome);
+      if (std::string(c.mode) != "negative_time") CHECK(contains(row.reason, c.reason));
+      CHECK_FALSE(row.median_ns.has_value());
+      CHECK(row.samples.empty());
+    }
+    CHECK(failed == 1);
+    for (const char* name : {"good", "other"}) {
+      std::size_t visits = 0;
+      for (const Measurement& row : sink.of(name)) visits += !row.control;
+      CHECK(visits == kVisits);
+    }
+    CHECK(own_children().empty());
+  }
+}
+
+TEST_CASE("a worker that hangs is killed soon after its deadline, and says where it stood",
+          "[tuner]") {
+  for (const char* mode : {"hang_prepare", "hang_measure"}) {
+    INFO(mode);
+    MemorySink sink;
+    Notes notes;
+    const auto start = tuner::Clock::now();
+    const auto report =
+        run_sweep(sweep_input(small_spec({"70"}, 0.5), {fake(mode)}), sink, notes);
+    CHECK(tuner::seconds_since(start) < 0.5 + 10);
+    CHECK(report.complete);
+    REQUIRE(report.failures == 1);
+    for (const Measurement& row : sink.rows) {
+      if (row.outcome == Outcome::ok) continue;
+      INFO(row.reason);
+      CHECK(row.outcome == Outcome::timeout);
+      CHECK(contains(row.reason, "no answer within 0.5 s"));
+      CHECK(contains(row.reason, "fake_worker, state S"));
+    }
+    CHECK(own_children().empty());
+  }
+}
+
+TEST_CASE("a slow hello, replies in pieces and a worker that stays are no failure", "[tuner]") {
+  for (const auto& worker : {fake("slow_hello", 100), fake("partial"), fake("stays")}) {
+    INFO(worker.argv[1]);
+    MemorySink sink;
+    Notes notes;
+    SweepSpec spec = small_spec();
+    spec.policy.processes = 1;
+    const auto report = run_sweep(sweep_input(spec, {worker}), sink, notes);
+    CHECK(report.complete);
+    CHECK(report.failures == 0);
+    CHECK(own_children().empty());
+  }
+}
+
+TEST_CASE("a worker that does not answer hello as the protocol says is refused by name",
+          "[tuner]") {
+  for (const char* mode : {"exit_at_hello", "other_protocol"}) {
+    try {
+      sweep_input(small_spec(), {fake(mode)});
+      FAIL("nothing thrown");
+    } catch (const InputError& error) {
+      INFO(error.what());
+      CHECK(contains(error.what(), "worker"));
+      CHECK(contains(error.what(), "hello"));
+    }
+  }
+  CHECK_THROWS_AS(tuner::discover({{{"/no/such/worker"}}}, fake_device(), 5), InputError);
+  CHECK(own_children().empty());
+}
+
+TEST_CASE("a worker that no longer starts costs one row per variant, not the sweep", "[tuner]") {
+  auto input = sweep_input(small_spec(), {fake("fine")});
+  input.workers = {fake("exit_at_hello")};
+  MemorySink sink;
+  Notes notes;
+  const auto report = run_sweep(input, sink, notes);
+  CHECK(report.complete);
+  REQUIRE(sink.rows.size() == 3);
+  for (const Measurement& row : sink.rows) {
+    CHECK(row.outcome == Outcome::crashed);
+    CHECK(contains(row.reason, "exit code 7"));
+  }
+}

@@ -1,0 +1,78 @@
+#include "catch.hpp"
+#include "nsa/schemas/error.hpp"
+#include "nsa/tuner/plan.hpp"
+
+using namespace nsa;
+using namespace nsa::tuner;
+
+namespace {
+
+SweepSpec two_families() {
+  SweepSpec spec;
+  spec.name = "two";
+  Problem decode;
+  decode.phase = Phase::decode;
+  decode.seq_lens = {1};
+  spec.families = {{"prefill", {}, {{"seq_len", {"128", "512"}}}, {"ranges", "attend_window"}, {}},
+                   {"decode", decode, {{"context_len", {"511"}}}, {"attend_window"}, {"fa2_*"}}};
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("no option leaves a spec as it is", "[tuner]") {
+  CHECK(narrow(two_families(), {}) == two_families());
+}
+
+TEST_CASE("an axis option replaces the values and drops families with another value", "[tuner]") {
+  const auto spec = narrow(two_families(), {{}, {}, {{"seq_len", {"64"}}}});
+  REQUIRE(spec.families.size() == 1);
+  CHECK(spec.families[0].name == "prefill");
+  CHECK(spec.families[0].axes[0].second == std::vector<std::string>{"64"});
+}
+
+TEST_CASE("a family whose base has the value stays", "[tuner]") {
+  const auto spec = narrow(two_families(), {{}, {}, {{"seq_len", {"1", "64"}}}});
+  CHECK(spec.families.size() == 2);
+}
+
+TEST_CASE("an axis that no family has is given to all", "[tuner]") {
+  const auto spec = narrow(two_families(), {{}, {}, {{"dtype", {"bf16"}}}});
+  REQUIRE(spec.families.size() == 2);
+  for (const Problem& problem : expand(spec)) CHECK(problem.dtype == Dtype::bf16);
+}
+
+TEST_CASE("a stage option keeps the families that have the stage", "[tuner]") {
+  const auto spec = narrow(two_families(), {{"ranges"}, {}, {}});
+  CHECK(spec.stages == std::vector<std::string>{"ranges"});
+  REQUIRE(spec.families.size() == 1);
+  CHECK_THROWS_AS(narrow(two_families(), {{"score"}, {}, {}}), InputError);
+}
+
+TEST_CASE("variant options do not widen what the spec allows", "[tuner]") {
+  SweepSpec spec = two_families();
+  spec.variants = {"sdpa*"};
+  spec = narrow(std::move(spec), {{}, {"fa2_dense"}, {}});
+  CHECK(spec.variants == std::vector<std::string>{"fa2_dense"});
+  REQUIRE(spec.families.size() == 1);  // decode wanted fa2_* within sdpa*: nothing
+  CHECK(spec.families[0].variants == std::vector<std::string>{"sdpa*"});
+}
+
+TEST_CASE("options that leave nothing are refused", "[tuner]") {
+  SweepSpec spec = two_families();
+  spec.families.erase(spec.families.begin());
+  spec.families.push_back(spec.families[0]);
+  spec.families[0].axes = {{"batch", {"2"}}};
+  spec.families[1].base.q_heads = 24;
+  CHECK_NOTHROW(narrow(spec, {{}, {}, {{"batch", {"1"}}}}));
+  CHECK_THROWS_AS(narrow(spec, {{"ranges"}, {}, {}}), InputError);
+}
+
+TEST_CASE("an axis option is a known name, an equals sign and values", "[tuner]") {
+  const auto axis = parse_axis_option("seq_len=512,2048");
+  CHECK(axis.first == "seq_len");
+  CHECK(axis.second == std::vector<std::string>{"512", "2048"});
+  for (const char* wrong : {"seq_len", "=5", "seq_len=", "seq_len=1,,2", "color=red", "seq_len=x",
+                            "dtype=fp8", "overlap=[1]"})
+    CHECK_THROWS_AS(parse_axis_option(wrong), InputError);
+}

@@ -1,0 +1,234 @@
+// What a sweep does when all goes well: order, control, budget, stop, time.
+#include <map>
+#include <set>
+#include <thread>
+
+#include "catch.hpp"
+#include "harness.hpp"
+#include "pool/device_lock.hpp"
+#include "text.hpp"
+
+using namespace nsa;
+using namespace nsa::test;
+using nsa::tuner::run_sweep;
+
+TEST_CASE("every visit is a row of its own with everything that a reader needs", "[tuner]") {
+  MemorySink sink;
+  Notes notes;
+  const auto report = run_sweep(sweep_input(small_spec(), {fake("fine")}), sink, notes);
+  CHECK(report.complete);
+  CHECK(report.rows == static_cast<std::int64_t>(sink.rows.size()));
+  std::set<std::string> ids, keys;
+  for (const Measurement& row : sink.rows) {
+    ids.insert(row.id);
+    keys.insert(row.job_key);
+    CHECK(row.run_id == "run");
+    CHECK(row.executor == "fake");
+    CHECK(row.source_hash == "hash_of_" + row.variant.name);
+    CHECK(row.placement == Placement{{"here", "test-device"}});
+    CHECK(row.outcome == Outcome::ok);
+    CHECK(row.verification == Verification::unverified);  // it cannot verify
+    CHECK(row.samples_n == 2);
+    REQUIRE(row.samples.size() == 2);
+    CHECK(*row.median_ns ==
+          Approx((row.samples[0].device_ns + row.samples[1].device_ns) / 2.0));
+    CHECK(*row.mad_ns ==
+          Approx(std::abs(row.samples[0].device_ns - row.samples[1].device_ns) / 2.0));
+    CHECK(row.first_call_ns == 1'000'000);
+    CHECK_FALSE(row.measured_at.empty());
+  }
+  CHECK(ids.size() == sink.rows.size());
+  CHECK(keys.size() == sink.rows.size());
+}
+
+TEST_CASE("the visits of a round stand in A B B A order and share a pair id", "[tuner]") {
+  MemorySink sink;
+  Notes notes;
+  run_sweep(sweep_input(small_spec(), {fake("fine")}), sink, notes);
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Measurement>> rounds;
+  for (const Measurement& row : sink.rows) rounds[{row.process, row.round}].push_back(row);
+  CHECK(rounds.size() == 2);  // two processes, one round each
+  std::set<std::string> pair_ids;
+  for (const auto& [where, rows] : rounds) {
+    REQUIRE(rows.size() == 8);  // three variants and the twin, twice
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      CHECK(rows[i].position == static_cast<std::int64_t>(i));
+      CHECK(rows[i].pair_id == rows[0].pair_id);
+      const Measurement& mirror = rows[rows.size() - 1 - i];
+      CHECK(rows[i].variant == mirror.variant);
+      CHECK(rows[i].control == mirror.control);
+    }
+    pair_ids.insert(rows[0].pair_id);
+  }
+  CHECK(pair_ids.size() == rounds.size());
+}
+
+TEST_CASE("a contest has one twin, and none when the policy wants none", "[tuner]") {
+  for (const bool control : {true, false}) {
+    SweepSpec spec = small_spec();
+    spec.policy.control = control;
+    MemorySink sink;
+    Notes notes;
+    run_sweep(sweep_input(spec, {fake("fine")}), sink, notes);
+    std::set<std::string> twins;
+    for (const Measurement& row : sink.rows) {
+      if (row.control) twins.insert(row.variant.name);
+    }
+    CHECK(twins.size() == (control ? 1 : 0));
+  }
+}
+
+TEST_CASE("a variant far slower than the best keeps its first visit and gets no more", "[tuner]") {
+  SweepSpec spec = small_spec();
+  spec.policy.give_up_ratio = 1.5;  // `other` takes twice as long
+  spec.policy.max_rounds = 3;
+  spec.policy.min_rounds = 3;
+  MemorySink sink;
+  Notes notes;
+  run_sweep(sweep_input(spec, {fake("fine", 10)}), sink, notes);
+  CHECK(sink.of("other").size() >= 1);
+  CHECK(sink.of("other").size() <= 2);
+  CHECK(sink.of("good").size() >= 12);
+}
+
+TEST_CASE("samples of a visit are cut to stay near the target, to one at least", "[tuner]") {
+  for (const auto& [target_s, expected] : {std::pair{0.045, 4}, {0.001, 1}, {10.0, 7}}) {
+    SweepSpec spec = small_spec();
+    spec.policy.samples = 7;
+    spec.policy.visit_target_s = target_s;
+    spec.variants = {"good"};
+    spec.policy.processes = 1;
+    MemorySink sink;
+    Notes notes;
+    run_sweep(sweep_input(spec, {fake("fine", 10)}), sink, notes);
+    REQUIRE_FALSE(sink.rows.empty());
+    CHECK(sink.rows.front().samples_n == expected);  // by its first call, which says 10 ms
+  }
+}
+
+TEST_CASE("variants of two workers are interleaved in one contest", "[tuner]") {
+  MemorySink sink;
+  Notes notes;
+  auto input = sweep_input(small_spec(), {fake("fine"), fake("as_nsatune")});
+  REQUIRE(input.plan.contests.size() == 1);
+  CHECK(input.plan.contests[0].variants.size() == 6);
+  run_sweep(input, sink, notes);
+  std::map<std::string, std::set<std::string>> by_executor;
+  for (const Measurement& row : sink.rows) by_executor[row.executor].insert(row.pair_id);
+  CHECK(by_executor.size() == 2);
+  CHECK(by_executor["fake"] == by_executor["nsatune"]);
+}
+
+TEST_CASE("skipped variants are rows with their outcome and reason", "[tuner]") {
+  auto input = sweep_input(small_spec(), {fake("fine")});
+  input.plan.skipped.push_back({small_problem(), input.plan.contests[0].variants[0],
+                                Outcome::not_built, "needs CUDA"});
+  input.plan.contests.clear();
+  MemorySink sink;
+  Notes notes;
+  const auto report = run_sweep(input, sink, notes);
+  CHECK(report.complete);
+  REQUIRE(sink.rows.size() == 1);
+  CHECK(sink.rows[0].outcome == Outcome::not_built);
+  CHECK(sink.rows[0].reason == "needs CUDA");
+}
+
+TEST_CASE("a spent budget ends between visits and keeps what there is", "[tuner]") {
+  SweepSpec spec = small_spec({"40", "50", "60", "70", "80", "90"});
+  spec.budget_s = 0.4;
+  MemorySink sink;
+  Notes notes;
+  const auto input = sweep_input(spec, {fake("fine", 10)});
+  const auto start = tuner::Clock::now();
+  const auto report = run_sweep(input, sink, notes);
+  CHECK_FALSE(report.complete);
+  CHECK(report.budget_spent);
+  CHECK_FALSE(report.stopped);
+  CHECK(report.failures == 0);
+  CHECK_FALSE(sink.rows.empty());
+  CHECK(tuner::seconds_since(start) < 0.4 + 3);
+  CHECK(own_children().empty());
+}
+
+namespace {
+std::atomic<bool> stop_flag;
+}
+
+TEST_CASE("a stop ends between two visits", "[tuner]") {
+  stop_flag = false;
+  auto input = sweep_input(small_spec({"40", "50"}), {fake("fine")});
+  input.stop = &stop_flag;
+  MemorySink sink;
+  sink.after_row = [](std::size_t rows) {
+    if (rows == 5) stop_flag = true;
+  };
+  Notes notes;
+  const auto report = run_sweep(input, sink, notes);
+  CHECK(report.stopped);
+  CHECK_FALSE(report.complete);
+  CHECK(sink.rows.size() == 5);
+  CHECK(own_children().empty());
+}
+
+TEST_CASE("a stop does not wait for a request that hangs, and blames nobody", "[tuner]") {
+  stop_flag = false;
+  auto input = sweep_input(small_spec({"70"}, 60), {fake("hang_measure")});
+  input.stop = &stop_flag;
+  MemorySink sink;
+  Notes notes;
+  std::thread later([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    stop_flag = true;
+  });
+  const auto start = tuner::Clock::now();
+  const auto report = run_sweep(input, sink, notes);
+  later.join();
+  CHECK(report.stopped);
+  CHECK(report.failures == 0);
+  CHECK(tuner::seconds_since(start) < 10);
+}
+
+TEST_CASE("a sweep waits while another process has the device", "[tuner]") {
+  tuner::DeviceLock lock("", "locked-device");
+  REQUIRE(lock.try_lock());
+  SweepSpec spec = small_spec();
+  spec.budget_s = 0.3;
+  MemorySink sink;
+  Notes notes;
+  const auto report =
+      run_sweep(sweep_input(spec, {fake("fine")}, "locked-device"), sink, notes);
+  CHECK(report.budget_spent);
+  CHECK(sink.rows.empty());
+  CHECK(report.ledger.wait_s > 0.1);
+  REQUIRE(notes.lines.size() == 1);
+  CHECK(contains(notes.lines[0], "waiting"));
+}
+
+TEST_CASE("the ledger explains the wall time and the framework takes a small share of it",
+          "[tuner]") {
+  SweepSpec spec = small_spec({"40", "50"});
+  spec.policy.samples = 5;
+  MemorySink sink;
+  Notes notes;
+  const auto report = run_sweep(sweep_input(spec, {fake("fine", 20)}), sink, notes);
+  const tuner::Ledger& l = report.ledger;
+  const double sum = l.wait_s + l.start_s + l.prepare_s + l.verify_s + l.measure_s + l.framework_s;
+  CHECK(sum == Approx(l.wall_s).epsilon(0.01));
+  double slept_s = 0;
+  for (const Measurement& row : sink.rows) {
+    for (const Sample& sample : row.samples) slept_s += 1e-9 * static_cast<double>(sample.host_ns);
+  }
+  INFO("slept " << slept_s << " s of " << l.wall_s << " s, starting " << l.start_s << " s");
+  CHECK(slept_s > 0.95 * l.wall_s);
+}
+
+TEST_CASE("progress counts contests and tells the time left at the end of the first", "[tuner]") {
+  MemorySink sink;
+  Notes notes;
+  run_sweep(sweep_input(small_spec({"40", "50"}), {fake("fine")}), sink, notes);
+  CHECK(notes.last.contests == 2);
+  CHECK(notes.last.contests_done == 2);
+  CHECK(notes.last.rows == static_cast<std::int64_t>(sink.rows.size()));
+  REQUIRE(notes.last.left_s.has_value());
+  CHECK(*notes.last.left_s == Approx(0).margin(1e-6));
+}

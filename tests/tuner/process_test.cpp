@@ -1,0 +1,117 @@
+// One child process and its pipes.
+#include <signal.h>
+
+#include "catch.hpp"
+#include "harness.hpp"
+#include "nsa/schemas/error.hpp"
+#include "process/hang_report.hpp"
+#include "text.hpp"
+
+using namespace nsa::tuner;
+using nsa::test::contains;
+using nsa::test::own_children;
+
+namespace {
+
+std::vector<std::string> shell(const std::string& command) { return {"/bin/sh", "-c", command}; }
+TimePoint in(double s) { return Clock::now() + seconds(s); }
+
+}  // namespace
+
+TEST_CASE("lines come out as they were sent in", "[tuner]") {
+  Child child({"cat"}, std::nullopt);
+  std::string line;
+  child.send("one");
+  child.send("two");
+  REQUIRE(child.receive(line, in(5)) == Child::Event::line);
+  CHECK(line == "one");
+  REQUIRE(child.receive(line, in(5)) == Child::Event::line);
+  CHECK(line == "two");
+  CHECK(child.receive(line, in(0.02)) == Child::Event::deadline);
+  child.close_input();
+  CHECK(child.receive(line, in(5)) == Child::Event::end);
+  CHECK(child.wait(in(5)) == std::string("exit code 0"));
+}
+
+TEST_CASE("a request larger than the pipe reaches a child that reads slowly", "[tuner]") {
+  Child child(shell("sleep 0.1; cat"), std::nullopt);
+  const std::string big(1 << 20, 'x');
+  child.send(big);
+  std::string line;
+  REQUIRE(child.receive(line, in(10)) == Child::Event::line);
+  CHECK(line == big);
+}
+
+TEST_CASE("a child that never reads does not block us, and one that is gone raises no signal",
+          "[tuner]") {
+  Child deaf(shell("sleep 10"), std::nullopt);
+  deaf.send(std::string(1 << 20, 'x'));
+  std::string line;
+  CHECK(deaf.receive(line, in(0.1)) == Child::Event::deadline);
+
+  Child gone(shell("exec <&-; sleep 0.2; echo late"), std::nullopt);
+  gone.send("hello");
+  CHECK(gone.receive(line, in(5)) == Child::Event::line);
+  CHECK(line == "late");
+}
+
+TEST_CASE("output without a newline ends at the limit instead of filling the memory", "[tuner]") {
+  Child child({"cat", "/dev/zero"}, std::nullopt);
+  std::string line;
+  CHECK(child.receive(line, in(20)) == Child::Event::too_long);
+}
+
+TEST_CASE("only the end of what stderr printed is kept", "[tuner]") {
+  Child child(shell("seq 1 100000 >&2; echo done"), std::nullopt);
+  std::string line;
+  REQUIRE(child.receive(line, in(10)) == Child::Event::line);
+  const std::string tail = child.take_errors(in(1));
+  CHECK(tail.size() <= kStderrTailBytes);
+  CHECK(contains(tail, "100000"));
+}
+
+TEST_CASE("how a child ended is told", "[tuner]") {
+  Child exits(shell("exit 5"), std::nullopt);
+  CHECK(exits.wait(in(5)) == std::string("exit code 5"));
+  Child dies(shell("kill -SEGV $$"), std::nullopt);
+  CHECK(contains(dies.wait(in(5)).value_or(""), "signal 11"));
+  Child stays(shell("sleep 10"), std::nullopt);
+  CHECK_FALSE(stays.wait(in(0.05)).has_value());
+}
+
+TEST_CASE("a program that does not exist is an error of the environment", "[tuner]") {
+  CHECK_THROWS_AS(Child({"/no/such/program"}, std::nullopt), nsa::EnvironmentError);
+  CHECK(own_children().empty());
+}
+
+TEST_CASE("grandchildren die with the group, and nothing is left to reap", "[tuner]") {
+  std::string line;
+  {
+    Child child(shell("sleep 1000 & echo $!; wait"), std::nullopt);
+    REQUIRE(child.receive(line, in(5)) == Child::Event::line);
+  }
+  CHECK(own_children().empty());
+  const pid_t grandchild = static_cast<pid_t>(std::stol(line));
+  const TimePoint deadline = in(5);  // init reaps it, not we
+  while (kill(grandchild, 0) == 0 && Clock::now() < deadline) continue;
+  CHECK(kill(grandchild, 0) != 0);
+}
+
+TEST_CASE("a memory limit stops a child that takes more", "[tuner]") {
+  const std::string take = "import sys; b = bytearray(400 << 20); print('took it')";
+  std::string line;
+  Child limited({"/usr/bin/env", "python3", "-c", take}, 200u << 20);
+  CHECK(limited.receive(line, in(20)) == Child::Event::end);
+  Child free({"/usr/bin/env", "python3", "-c", take}, std::nullopt);
+  CHECK(free.receive(line, in(20)) == Child::Event::line);
+}
+
+TEST_CASE("the report of a hung process names its state and where the kernel waits", "[tuner]") {
+  Child child(shell("sleep 1000; true"), std::nullopt);
+  std::string line;
+  child.receive(line, in(0.2));
+  const std::string report = hang_report(child);
+  INFO(report);
+  CHECK(contains(report, "sh, state S"));
+  CHECK(contains(report, "sleep, state S"));
+}

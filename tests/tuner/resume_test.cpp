@@ -1,0 +1,89 @@
+// Going on after an end that came too early: nothing is measured twice, nothing is left out.
+#include <set>
+
+#include "catch.hpp"
+#include "harness.hpp"
+
+using namespace nsa;
+using namespace nsa::test;
+using nsa::tuner::run_sweep;
+
+namespace {
+
+std::atomic<bool> stop_flag;
+std::size_t stop_after = 0;
+
+/// One go at the sweep that is stopped after `limit` rows; the rows it added.
+std::vector<Measurement> one_go(tuner::SweepInput input, const std::vector<Measurement>& earlier,
+                                std::size_t limit, bool& complete) {
+  stop_flag = false;
+  stop_after = limit;
+  input.earlier = earlier;
+  input.stop = &stop_flag;
+  MemorySink sink;
+  sink.after_row = [](std::size_t rows) {
+    if (rows >= stop_after) stop_flag = true;
+  };
+  Notes notes;
+  complete = run_sweep(input, sink, notes).complete;
+  return sink.rows;
+}
+
+std::set<std::string> keys_of(const std::vector<Measurement>& rows) {
+  std::set<std::string> keys;
+  for (const Measurement& row : rows) keys.insert(row.job_key);
+  return keys;
+}
+
+}  // namespace
+
+TEST_CASE("a sweep stopped again and again ends with each measurement made once", "[tuner]") {
+  SweepSpec spec = small_spec({"40", "50"});
+  const auto input = sweep_input(spec, {fake("fine")});
+  std::vector<Measurement> all;
+  bool complete = false;
+  for (int go = 0; go < 40 && !complete; ++go) {
+    const auto rows = one_go(input, all, 3, complete);
+    all.insert(all.end(), rows.begin(), rows.end());
+  }
+  CHECK(complete);
+  CHECK(keys_of(all).size() == all.size());
+  CHECK(all.size() == 2 * 2 * 8);  // lengths, processes, visits of a round
+}
+
+TEST_CASE("a complete sweep that is asked for again starts no worker and adds no row",
+          "[tuner]") {
+  auto input = sweep_input(small_spec(), {fake("fine")});
+  bool complete = false;
+  const auto all = one_go(input, {}, 1000, complete);
+  REQUIRE(complete);
+  input.workers = {{{"/no/such/worker"}}};
+  CHECK(one_go(input, all, 1000, complete).empty());
+  CHECK(complete);
+}
+
+TEST_CASE("what failed is not tried again", "[tuner]") {
+  const auto input = sweep_input(small_spec(), {fake("exit_measure")});
+  std::vector<Measurement> all;
+  bool complete = false;
+  for (int go = 0; go < 40 && !complete; ++go) {
+    const auto rows = one_go(input, all, 2, complete);
+    all.insert(all.end(), rows.begin(), rows.end());
+  }
+  CHECK(complete);
+  std::size_t failures = 0;
+  for (const Measurement& row : all) failures += row.outcome != Outcome::ok;
+  CHECK(failures == 1);
+  CHECK(keys_of(all).size() == all.size());
+}
+
+TEST_CASE("skipped rows are not added twice", "[tuner]") {
+  auto input = sweep_input(small_spec(), {fake("fine")});
+  input.plan.skipped.push_back({small_problem(), input.plan.contests[0].variants[0],
+                                Outcome::unsupported, "no"});
+  input.plan.contests.clear();
+  bool complete = false;
+  const auto first = one_go(input, {}, 1000, complete);
+  CHECK(first.size() == 1);
+  CHECK(one_go(input, first, 1000, complete).empty());
+}

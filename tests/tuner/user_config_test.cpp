@@ -1,0 +1,117 @@
+#include "nsa/tuner/user_config.hpp"
+
+#include "catch.hpp"
+#include "nsa/schemas/error.hpp"
+#include "text.hpp"
+
+using namespace nsa;
+using namespace nsa::tuner;
+using nsa::test::contains;
+
+namespace {
+
+const char* const kConfig = R"(model:
+  dim: 2560
+  n_layers: 4
+  n_heads: 64
+  n_kv_groups: 4
+  d_k: 192
+  d_v: 128
+nsa:
+  l: 32
+  d: 16
+  l_sel: 64
+  n_sel: 16
+  w: 512
+  phi: "avg"
+runtime:
+  precision: "bf16"
+  use_flash: true  # ignored
+train:
+  seq_len: 1024
+  batch_size: 2
+  lr: 3.0e-4
+)";
+
+std::string message_of(const std::string& text) {
+  try {
+    parse_user_config(text, "users.yaml");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "nothing thrown";
+}
+
+}  // namespace
+
+TEST_CASE("shape, precision and lengths are read from a user's config", "[tuner]") {
+  const UserConfig config = parse_user_config(kConfig, "users.yaml");
+  const Problem& p = config.problem;
+  CHECK(p.model == ModelShape{2560, 4, 256});
+  CHECK(p.q_heads == 64);
+  CHECK(p.kv_heads == 4);
+  CHECK(p.head_dim_k == 192);
+  CHECK(p.head_dim_v == 128);
+  CHECK(p.geometry == Geometry{32, 16, 64, 16, 512});
+  CHECK(p.dtype == Dtype::bf16);
+  CHECK(p.seq_lens == std::vector<std::int64_t>{1024, 1024});
+}
+
+TEST_CASE("unknown keys are ignored with a note that names their line", "[tuner]") {
+  const UserConfig config = parse_user_config(kConfig, "users.yaml");
+  REQUIRE(config.notes.size() == 3);
+  CHECK(config.notes[0] == "users.yaml:14: nsa.phi is ignored");
+  CHECK(config.notes[1] == "users.yaml:17: runtime.use_flash is ignored");
+  CHECK(config.notes[2] == "users.yaml:21: train.lr is ignored");
+}
+
+TEST_CASE("a config without a model is the 125M model", "[tuner]") {
+  const UserConfig config = parse_user_config("runtime:\n  use_triton_sel: true\n", "a100.yaml");
+  CHECK(config.problem.model == ModelShape{768, 12, 256});
+  CHECK(config.problem.q_heads == 12);
+  CHECK(config.problem.dtype == Dtype::fp32);
+  CHECK(config.used.empty());
+}
+
+TEST_CASE("a bad config is refused with its line", "[tuner]") {
+  CHECK(contains(message_of("model:\n  dim: wide\n"), "users.yaml:2:"));
+  CHECK(contains(message_of("model:\n  dim: wide\n"), "wide"));
+  CHECK(contains(message_of("model:\n  n_heads: 13\n"), "users.yaml:2: model.n_heads"));
+  CHECK(contains(message_of("model:\n  n_heads: 13\n"), "multiple"));
+  CHECK(contains(message_of("nsa:\n  l: 32\n  n_sel: 2\n"), "users.yaml:3: nsa.n_sel"));
+  CHECK(contains(message_of("model:\n  dim: 1\n  dim: 2\n"), "users.yaml:3:"));
+  CHECK(contains(message_of("model: [1, 2\n"), "no YAML"));
+  CHECK(contains(message_of("runtime:\n  precision: fp4\n"), "users.yaml:2:"));
+  CHECK(contains(message_of("train:\n  batch_size: 0\n"), "users.yaml:2:"));
+  CHECK(contains(message_of("train:\n  seq_len: -5\n"), "users.yaml:2: train.seq_len"));
+  CHECK(contains(message_of("model:\n  dim: 99999999999999999999\n"), "users.yaml:2:"));
+  CHECK(contains(message_of("model:\n  dim: {a: b}\n"), "users.yaml:2:"));
+  CHECK(contains(message_of("- a\n- b\n"), "users.yaml:1:"));
+  CHECK(contains(message_of(""), "users.yaml:1:"));
+  CHECK(contains(message_of(std::string(2u << 20, '#')), "1 MiB"));
+  CHECK(contains(message_of("model:\n  dim: *a\n"), "users.yaml:2:"));
+  CHECK(contains(message_of("a: " + std::string(100'000, '[')), "users.yaml"));
+}
+
+TEST_CASE("nested anchors do not blow up", "[tuner]") {
+  std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 30; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before;
+    for (int k = 0; k < 8; ++k) text += ", " + before;
+    text += "]\n";
+  }
+  CHECK(parse_user_config(text, "users.yaml").notes.size() == 30);
+}
+
+TEST_CASE("a spec for a config has its shape and keeps its own lengths", "[tuner]") {
+  SweepSpec spec;
+  spec.families = {{"f", {}, {{"seq_len", {"64"}}, {"dtype", {"fp32"}}}, {}, {}}};
+  const auto config = parse_user_config(kConfig, "users.yaml");
+  spec = with_user_config(std::move(spec), config);
+  CHECK(spec.families[0].base.q_heads == 64);
+  CHECK(spec.families[0].base.dtype == Dtype::bf16);
+  REQUIRE(spec.families[0].axes.size() == 1);
+  CHECK(spec.families[0].axes[0].first == "seq_len");
+  CHECK(spec.families[0].base.model == ModelShape{});
+}

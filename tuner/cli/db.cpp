@@ -1,0 +1,129 @@
+// db info, samples, verify, compact.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "nsa/store/store.hpp"
+#include "program.hpp"
+
+namespace nsa::cli {
+namespace {
+
+Json info_json(const store::Info& info, const std::vector<Run>& runs) {
+  Json document{{"path", info.path},
+                {"schema_version", info.schema_version},
+                {"journal_mode", info.journal_mode},
+                {"bytes", info.bytes},
+                {"runs", info.runs},
+                {"open_runs", info.open_runs},
+                {"measurements", info.measurements},
+                {"samples", info.samples},
+                {"run_list", Json::array()}};
+  for (const Run& run : runs) {
+    Json entry{{"id", run.id},
+               {"state", to_string(run.state)},
+               {"started_at", run.started_at},
+               {"build_id", run.build_id},
+               {"spec_hash", run.spec_hash}};
+    if (run.ended_at) entry["ended_at"] = *run.ended_at;
+    document["run_list"].push_back(entry);
+  }
+  return document;
+}
+
+ExitCode print_info(const Settings& settings) {
+  const auto db = store::Store::open_existing(settings.db_path());
+  const Json info = info_json(db.info(), db.runs());
+  if (settings.json) {
+    print_json(info);
+    return ExitCode::good;
+  }
+  const store::Info i = db.info();
+  std::string text = fmt::format("{}: schema {}, journal {}, {} bytes\n", i.path, i.schema_version,
+                                 i.journal_mode, i.bytes);
+  text += fmt::format("{} runs ({} open), {} measurements, {} samples\n", i.runs, i.open_runs,
+                      i.measurements, i.samples);
+  for (const Run& run : db.runs()) {
+    text += fmt::format("  {}  {:<10}  {}  {}\n", run.id, to_string(run.state), run.started_at,
+                        run.build_id);
+  }
+  print_text(text);
+  return ExitCode::good;
+}
+
+Measurement find_one(const store::Store& db, const std::string& id) {
+  std::vector<Measurement> found = db.measurements({.id = id, .with_samples = true});
+  if (found.size() != 1) {
+    throw InputError(
+        fmt::format("db samples: {} measurements have the id {}; `nsatune export` "
+                    "lists the ids",
+                    found.size(), id));
+  }
+  return std::move(found.front());
+}
+
+ExitCode print_samples(const Settings& settings, const std::string& id) {
+  const auto db = store::Store::open_existing(settings.db_path());
+  const Measurement row = find_one(db, id);
+  if (settings.json) {
+    print_json(row);
+    return ExitCode::good;
+  }
+  std::string text = "start_ns,device_ns,host_ns,cycles\n";
+  for (const Sample& s : row.samples) {
+    text += fmt::format("{},{},{},{}\n", s.start_ns, s.device_ns, s.host_ns,
+                        s.cycles ? std::to_string(*s.cycles) : "");
+  }
+  print_text(text);
+  return ExitCode::good;
+}
+
+ExitCode verify(const Settings& settings) {
+  const auto db = store::Store::open_existing(settings.db_path());
+  const std::vector<std::string> problems = db.verify();
+  if (settings.json) {
+    print_json({{"path", settings.db_path()}, {"problems", problems}});
+  } else {
+    std::string text;
+    for (const std::string& problem : problems) text += problem + "\n";
+    print_text(problems.empty() ? settings.db_path() + ": good\n" : text);
+  }
+  return problems.empty() ? ExitCode::good : ExitCode::found;
+}
+
+ExitCode compact(const Settings& settings) {
+  auto db = store::Store::open_existing(settings.db_path());
+  const std::int64_t before = db.info().bytes;
+  db.compact();
+  say(settings,
+      fmt::format("{}: {} bytes, {} before", settings.db_path(), db.info().bytes, before));
+  if (settings.json) print_json(info_json(db.info(), db.runs()));
+  return ExitCode::good;
+}
+
+}  // namespace
+
+void add_db(Program& program) {
+  CLI::App* db = program.app.add_subcommand("db", "The results database");
+  db->require_subcommand(1);
+  db->fallthrough();
+  db->footer("Examples:\n  nsatune db info --json\n  nsatune db samples 3f2a\n  nsatune db verify");
+  const auto add = [&](const char* name, const char* about, std::function<ExitCode()> run) {
+    CLI::App* sub = db->add_subcommand(name, about);
+    sub->fallthrough();
+    sub->callback([&program, run = std::move(run)] { program.command = run; });
+    return sub;
+  };
+  const Settings& settings = program.settings;
+  add("info", "What is in it", [&settings] { return print_info(settings); });
+  auto id = std::make_shared<std::string>();
+  add("samples", "Raw samples of one measurement as CSV",
+      [&settings, id] { return print_samples(settings, *id); })
+      ->add_option("id", *id, "Id of a measurement, or its first digits")
+      ->required();
+  add("verify", "Integrity, foreign keys, every sample blob; exit 1 when something is wrong",
+      [&settings] { return verify(settings); });
+  add("compact", "Gives unused space back", [&settings] { return compact(settings); });
+}
+
+}  // namespace nsa::cli

@@ -1,0 +1,22 @@
+#include "nsa/probes/probes.hpp"
+#include "nsa/reports/tables.hpp"
+#include "program.hpp"
+
+namespace nsa::cli {
+
+void add_devices(Program& program) {
+  program.add("devices", "Devices and optional libraries of this machine",
+              "  nsatune devices\n  nsatune devices --json | jq '.devices[].id'", [&program] {
+                const std::vector<Device> devices = probes::devices();
+                const std::vector<Capability> libraries = probes::capabilities();
+                if (program.settings.json) {
+                  print_json({{"devices", devices}, {"libraries", libraries}});
+                } else {
+                  print_text(reports::devices_table(devices, libraries,
+                                                    {.color = program.settings.color_out()}));
+                }
+                return ExitCode::good;
+              });
+}
+
+}  // namespace nsa::cli

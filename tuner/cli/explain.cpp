@@ -1,0 +1,64 @@
+#include <memory>
+
+#include "nsa/probes/probes.hpp"
+#include "nsa/reports/explain.hpp"
+#include "program.hpp"
+#include "routing_inputs.hpp"
+#include "run_options.hpp"
+
+namespace nsa::cli {
+namespace {
+
+struct ExplainOptions {
+  std::optional<std::string> file;
+  RunOptions run;  // preset, config, seq-len, batch, dtype
+  std::int64_t context_len = 0;
+  std::optional<double> overlap;
+  bool built_in = false;
+};
+
+Problem problem_from(const ExplainOptions& o) {
+  const RunPlan plan = make_run_plan(o.run);
+  const auto batch = static_cast<std::size_t>(plan.batch);
+  Problem p = problem_of(plan.config, std::vector<std::int64_t>(batch, plan.seq_len),
+                         std::vector<std::int64_t>(batch, o.context_len));
+  p.selection.overlap = o.overlap;
+  require_valid(p, "explain");
+  return p;
+}
+
+ExitCode run(const Settings& settings, const ExplainOptions& o) {
+  const Device device = probes::require_device(settings.device.value_or("cpu"));
+  const Problem problem = problem_from(o);
+  const Router router = make_router(settings, device, o.file, o.built_in);
+  const ExplainReport report = explain(router, problem);
+  if (settings.json) {
+    print_json(explain_to_json(report));
+  } else {
+    print_text(reports::explain_text(report, {.color = settings.color_out()}));
+  }
+  return ExitCode::good;
+}
+
+}  // namespace
+
+void add_explain(Program& program) {
+  auto o = std::make_shared<ExplainOptions>();
+  CLI::App* sub =
+      program.add("explain", "Every decision for one problem: what runs, why, on what evidence",
+                  "  nsatune explain thresholds.json --seq-len 2048\n"
+                  "  NSA_FORCE_SEL_MASK=1 nsatune explain thresholds.json --seq-len 8192 --json",
+                  [&program, o] { return run(program.settings, *o); });
+  sub->add_option("file", o->file, "Thresholds file (default: where the runtime looks)");
+  sub->add_option("--preset", o->run.preset, "Shape: 125m (default), tiny, layer, paper-layer");
+  sub->add_option("--config", o->run.config, "Shape and precision of your YAML");
+  sub->add_option("--seq-len", o->run.seq_len, "New tokens per sequence (default 2048)");
+  sub->add_option("--context-len", o->context_len, "Tokens already in the cache (default 0)");
+  sub->add_option("--batch", o->run.batch, "Sequences (default 1)");
+  sub->add_option("--dtype", o->run.dtype, "fp64, fp32, bf16, fp16");
+  sub->add_option("--overlap", o->overlap,
+                  "Share of blocks that neighbouring queries share, 0 to 1");
+  sub->add_flag("--no-thresholds", o->built_in, "Only what is built in");
+}
+
+}  // namespace nsa::cli

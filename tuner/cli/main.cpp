@@ -1,0 +1,89 @@
+// Parses the command line, runs one command, and turns exceptions into one line and an exit code.
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "nsa/kernels/workspace.hpp"
+#include "program.hpp"
+#include "version.hpp"
+
+namespace {
+
+using nsa::ExitCode;
+
+constexpr const char* kExitCodes =
+    "Exit codes: 0 good; 1 the check found something; 2 usage or bad input; 3 nothing could be "
+    "judged; 4 the machine cannot do it now (no device, disk full, database locked).";
+
+void add_commands(nsa::cli::Program& program) {
+  nsa::cli::add_devices(program);
+  nsa::cli::add_variants(program);
+  nsa::cli::add_sweep(program);
+  nsa::cli::add_tune(program);
+  nsa::cli::add_explain(program);
+  nsa::cli::add_run(program);
+  nsa::cli::add_db(program);
+  nsa::cli::add_export(program);
+  nsa::cli::add_worker(program);
+}
+
+void add_global_flags(nsa::cli::Program& program) {
+  CLI::App& app = program.app;
+  auto& s = program.settings;
+  app.set_version_flag("--version", nsa::cli::version_text());
+  app.add_flag("--json", s.json, "One JSON document on stdout; everything else goes to stderr");
+  app.add_flag("-q,--quiet", s.quiet, "No progress and no notes on stderr");
+  app.add_option("--color", s.color, "Colours: auto (on a terminal), always, never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  app.add_option("--device", s.device,
+                 "Device id as `nsatune devices` prints it: cpu, cuda:0, ...");
+  app.add_option("--db", s.db, "Results database (default: NSATUNE_DB, else results.sqlite)");
+  app.require_subcommand(1);
+  app.footer(
+      std::string("Examples:\n"
+                  "  nsatune devices\n"
+                  "  nsatune sweep quick && nsatune tune -o thresholds.json\n"
+                  "  nsatune explain thresholds.json --seq-len 2048\n"
+                  "  nsatune run --preset 125m --seq-len 2048 --thresholds thresholds.json\n\n") +
+      kExitCodes);
+}
+
+int report(const char* what, ExitCode code) {
+  std::fprintf(stderr, "nsatune: %s\n", what);
+  return static_cast<int>(code);
+}
+
+int run(int argc, char** argv) {
+  nsa::cli::Program program;
+  add_global_flags(program);
+  add_commands(program);
+  try {
+    program.app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    return program.app.exit(e);  // --help, --version
+  } catch (const CLI::ParseError& e) {
+    return report(
+        (std::string(e.what()) + " (nsatune --help lists the commands and flags)").c_str(),
+        ExitCode::bad_input);
+  }
+  return static_cast<int>(program.command());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a worker that died is a row, not the end of the program
+  try {
+    return run(argc, argv);
+  } catch (const nsa::InputError& e) {
+    return report(e.what(), ExitCode::bad_input);
+  } catch (const nsa::EnvironmentError& e) {
+    return report(e.what(), ExitCode::environment);
+  } catch (const nsa::OutOfMemory& e) {
+    return report(e.what(), ExitCode::environment);
+  } catch (const std::bad_alloc&) {
+    return report("out of memory", ExitCode::environment);
+  } catch (const std::exception& e) {
+    return report((std::string("a defect of ours: ") + e.what()).c_str(), ExitCode::environment);
+  }
+}

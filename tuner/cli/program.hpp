@@ -1,0 +1,60 @@
+// What every command shares: global flags, where output goes, how a command is registered.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nsa/schemas/error.hpp"
+#include "nsa/schemas/json.hpp"
+
+namespace nsa::cli {
+
+/// Flags that every command takes.
+struct Settings {
+  bool json = false;
+  bool quiet = false;
+  std::string color = "auto";
+  std::optional<std::string> device;  // "cpu", "cuda:0"
+  std::optional<std::string> db;      // else NSATUNE_DB, else results.sqlite
+
+  std::string db_path() const;
+  /// Whether text on stdout may hold colours.
+  bool color_out() const;
+};
+
+/// The program: its parser, and the command that was chosen.
+struct Program {
+  CLI::App app{
+      "Measures every Native Sparse Attention kernel variant on this machine, decides which "
+      "one runs at which length, and shows what ran.",
+      "nsatune"};
+  Settings settings;
+  std::function<ExitCode()> command;  // set by the parser
+
+  /// A subcommand whose body is `run`; global flags may stand behind it.
+  CLI::App* add(const std::string& name, const std::string& about, const std::string& examples,
+                std::function<ExitCode()> run);
+};
+
+/// One line to stderr unless --quiet.
+void say(const Settings& settings, const std::string& line);
+/// The one document of --json on stdout.
+void print_json(const Json& document);
+/// Text to stdout.
+void print_text(const std::string& text);
+
+// Each command has a file of its name.
+void add_devices(Program& program);
+void add_variants(Program& program);
+void add_sweep(Program& program);
+void add_tune(Program& program);
+void add_explain(Program& program);
+void add_run(Program& program);
+void add_db(Program& program);
+void add_export(Program& program);
+void add_worker(Program& program);
+
+}  // namespace nsa::cli

@@ -1,0 +1,22 @@
+#include "routing_inputs.hpp"
+
+namespace nsa::cli {
+
+Router make_router(const Settings& settings, const Device& device,
+                   const std::optional<std::string>& file, bool built_in_only) {
+  Router::Inputs inputs;
+  inputs.device = device;
+  inputs.environment = snapshot_environment();
+  if (!built_in_only) {
+    if (auto found = find_thresholds(file, device)) {
+      inputs.table = std::move(found->table);
+      inputs.table_path = std::move(found->path);
+    }
+    if (auto shipped = shipped_thresholds(device)) inputs.shipped = std::move(shipped->table);
+  }
+  Router router(std::move(inputs));
+  for (const std::string& warning : router.warnings()) say(settings, "warning: " + warning);
+  return router;
+}
+
+}  // namespace nsa::cli

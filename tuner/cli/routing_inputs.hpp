@@ -1,0 +1,17 @@
+// What the runtime's router needs, gathered from flags, files and the environment of the process.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "nsa/kernels/routing.hpp"
+#include "program.hpp"
+
+namespace nsa::cli {
+
+/// The router of `device` with the thresholds of `file` (or where design 5 looks for them), unless
+/// `built_in_only`. Its warnings go to stderr. InputError on a file that cannot be used.
+Router make_router(const Settings& settings, const Device& device,
+                   const std::optional<std::string>& file, bool built_in_only);
+
+}  // namespace nsa::cli

@@ -1,0 +1,141 @@
+// run: the bundled runtime on synthetic input.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "nsa/kernels/heartbeat.hpp"
+#include "nsa/kernels/peak.hpp"
+#include "nsa/probes/probes.hpp"
+#include "nsa/store/store.hpp"
+#include "program.hpp"
+#include "routing_inputs.hpp"
+#include "run_options.hpp"
+#include "run_report.hpp"
+#include "run_steps.hpp"
+#include "version.hpp"
+
+namespace nsa::cli {
+namespace {
+
+Device runtime_device(const Settings& settings) {
+  const Device device = probes::require_device(settings.device.value_or("cpu"));
+  if (device.backend != Backend::cpu) {
+    throw InputError(
+        "run: whole layers and models run on the CPU in this version; --device cpu (the "
+        "CUDA variants are measured stage by stage: nsatune sweep --device " +
+        device.id + ")");
+  }
+  return device;
+}
+
+/// The database that telemetry goes to: the one that was named, or the default where it exists.
+std::optional<std::string> telemetry_database(const Settings& settings) {
+  const char* named = std::getenv("NSATUNE_DB");
+  const bool asked = settings.db || (named && *named);
+  if (!asked && !std::filesystem::exists(settings.db_path())) return std::nullopt;
+  return settings.db_path();
+}
+
+void record_telemetry(const Settings& settings, const RunReport& report) {
+  const std::optional<std::string> path = telemetry_database(settings);
+  if (!path) return;
+  store::Store db = store::Store::open(*path);
+  store::TelemetryRow row;
+  row.id = make_uuid();
+  row.recorded_at = now_iso8601();
+  row.command = report.command;
+  row.report = telemetry_to_json(report.telemetry);
+  db.add(row);
+}
+
+/// A line every `every` steps, outside of the timed region.
+class Heartbeats {
+ public:
+  Heartbeats(const RunOptions& options, const Telemetry& telemetry, std::int64_t tokens)
+      : options_(options), telemetry_(telemetry), tokens_(tokens) {
+    if (options.heartbeat) writer_ = std::make_unique<HeartbeatWriter>(*options.heartbeat);
+  }
+  void after_step(std::int64_t step, std::int64_t ns) {
+    if (!writer_ || (step + 1) % options_.every != 0) return;
+    const double tokens_per_s = static_cast<double>(tokens_) / (static_cast<double>(ns) * 1e-9);
+    writer_->progress(step + 1, tokens_per_s, telemetry_.report());
+  }
+
+ private:
+  const RunOptions& options_;
+  const Telemetry& telemetry_;
+  std::int64_t tokens_;
+  std::unique_ptr<HeartbeatWriter> writer_;
+};
+
+ExitCode run(const Settings& settings, const RunOptions& options) {
+  const RunPlan plan = make_run_plan(options);
+  for (const std::string& note : plan.notes) say(settings, "note: " + note);
+  const Device device = runtime_device(settings);
+  const Router router = make_router(settings, device, options.thresholds, options.no_thresholds);
+  const auto batch = static_cast<std::size_t>(plan.batch);
+  const Problem problem = problem_of(plan.config, std::vector<std::int64_t>(batch, plan.seq_len),
+                                     std::vector<std::int64_t>(batch, 0));
+  Telemetry telemetry;
+  Workspace workspace;
+  Context context;
+  context.router = &router;
+  context.workspace = &workspace;
+  context.telemetry = options.no_telemetry ? nullptr : &telemetry;
+  context.constants = constants_from(router.environment());
+  context.constants.branches = branch_mask(options.branches);
+
+  Heartbeats heartbeats(options, telemetry, plan.batch * plan.seq_len);
+  RunReport report;
+  report.peak_flop_per_s = measure_sgemm_flop_per_s();
+  report.times = run_steps(context, plan, options, [&](std::int64_t step, std::int64_t ns) {
+    heartbeats.after_step(step, ns);
+  });
+  if (context.telemetry) {
+    telemetry.workspace(workspace);
+    telemetry.reads(reads_pred(problem), reads_act(problem));
+    telemetry.selection_rows_of(problem);
+  }
+  report.device = device;
+  report.plan = plan;
+  report.options = options;
+  report.telemetry = telemetry.report();
+  report.explanation = explain(router, problem);
+  report.command = command_line(options, plan);
+  if (context.telemetry) record_telemetry(settings, report);
+  if (settings.json) {
+    print_json(run_json(report));
+  } else {
+    print_text(run_text(report));
+  }
+  const bool slow = report.telemetry.slow_path_calls > 0 || !report.telemetry.fallback.empty();
+  if (options.strict && slow) {
+    say(settings, "strict: a slow path or a fallback ran (see above)");
+    return ExitCode::found;
+  }
+  return ExitCode::good;
+}
+
+}  // namespace
+
+void add_run(Program& program) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* sub = program.add(
+      "run", "The bundled NSA runtime on synthetic input: tok/s, share of the peak, what ran",
+      "  nsatune run --preset 125m --seq-len 2048 --thresholds thresholds.json\n"
+      "  nsatune run --preset 125m --seq-len 2048 --attention dense\n"
+      "  nsatune run --config model.yaml --branches win,cmp --layers 2 --strict\n"
+      "  nsatune run --preset layer --seq-len 1024 --decode 32 --json",
+      [&program, options] {
+        RunOptions checked = *options;
+        if (checked.strict && checked.no_telemetry) {
+          throw InputError(
+              "run: --strict counts what ran, --no-telemetry counts nothing; drop one");
+        }
+        return run(program.settings, checked);
+      });
+  declare(*sub, *options);
+}
+
+}  // namespace nsa::cli

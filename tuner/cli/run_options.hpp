@@ -1,0 +1,45 @@
+// What `run` is asked for.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nsa/kernels/runtime.hpp"
+
+namespace nsa::cli {
+
+struct RunOptions {
+  std::string preset = "125m";
+  std::optional<std::string> config;  // a user's YAML
+  std::optional<std::int64_t> seq_len, batch, layers, decode;
+  std::optional<std::string> dtype;
+  std::string attention = "nsa";
+  std::vector<std::string> branches;  // of cmp, sel, win; empty = all
+  std::optional<std::string> thresholds;
+  bool no_thresholds = false;
+  std::int64_t warmup = 1, steps = 3, every = 1;
+  std::uint64_t seed = 1;
+  std::optional<std::string> heartbeat;
+  bool no_telemetry = false;
+  bool strict = false;
+};
+
+/// Declares the flags of `run` on its subcommand.
+void declare(CLI::App& sub, RunOptions& options);
+
+/// The model and how it is fed. `layer` true: one attention layer, without embedding, MLP and head.
+struct RunPlan {
+  ModelConfig config;
+  bool layer = false;
+  std::int64_t seq_len = 2048, batch = 1, decode = 0;
+  std::vector<std::string> notes;  // about the user's config, for stderr
+};
+/// InputError where flags contradict each other or a constraint.
+RunPlan make_run_plan(const RunOptions& options);
+/// cmp, sel, win -> bits 0, 1, 2.
+unsigned branch_mask(const std::vector<std::string>& branches);
+
+}  // namespace nsa::cli

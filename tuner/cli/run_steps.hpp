@@ -1,0 +1,26 @@
+// The timed loop of `run`.
+#pragma once
+
+#include <functional>
+
+#include "nsa/kernels/runtime.hpp"
+#include "run_options.hpp"
+
+namespace nsa::cli {
+
+/// What one `run` measured. Times of a step are wall time around the whole call (host clock).
+struct RunTimes {
+  std::int64_t first_call_ns = 0;       // the first step: pages, threads, workspace
+  std::vector<std::int64_t> step_ns;    // counted steps
+  std::vector<std::int64_t> decode_ns;  // decode steps, one new token per sequence each
+  double flop_per_step = 0;
+  std::int64_t tokens_per_step = 0;  // new tokens of a step: batch x seq_len
+};
+
+/// Runs the plan. `after_step(i, ns)` is called after each counted step, outside the timed region.
+RunTimes run_steps(const Context& context, const RunPlan& plan, const RunOptions& options,
+                   const std::function<void(std::int64_t, std::int64_t)>& after_step);
+
+std::int64_t median_of(std::vector<std::int64_t> values);
+
+}  // namespace nsa::cli

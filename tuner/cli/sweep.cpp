@@ -1,0 +1,188 @@
+// sweep: spec -> plan -> worker processes -> database, then a table of what was measured.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <climits>
+#include <filesystem>
+#include <memory>
+
+#include "interrupt.hpp"
+#include "nsa/probes/probes.hpp"
+#include "nsa/reports/tables.hpp"
+#include "nsa/store/store.hpp"
+#include "nsa/tuner/sweep.hpp"
+#include "program.hpp"
+#include "sweep_options.hpp"
+#include "sweep_progress.hpp"
+#include "version.hpp"
+
+namespace nsa::cli {
+namespace {
+
+/// Rows go into the database as they come.
+class StoreSink final : public tuner::Sink {
+ public:
+  explicit StoreSink(store::Store& db) : db_(db) {}
+  bool add(const Measurement& row) override { return db_.add(row); }
+
+ private:
+  store::Store& db_;
+};
+
+tuner::WorkerCommand our_worker(const Device& device) {
+  return {
+      {std::filesystem::read_symlink("/proc/self/exe").string(), "worker", "--device", device.id}};
+}
+
+std::vector<tuner::WorkerCommand> workers_of(const SweepOptions& o, const Device& device) {
+  std::vector<tuner::WorkerCommand> workers;
+  if (!o.worker || o.with_ours) workers.push_back(our_worker(device));
+  if (o.worker) workers.push_back(tuner::shell_worker(*o.worker));
+  return workers;
+}
+
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+Json plan_json(const tuner::Plan& plan) {
+  Json contests = Json::array();
+  for (const tuner::Contest& contest : plan.contests) {
+    Json variants = Json::array();
+    for (const tuner::Offer& offer : contest.variants) variants.push_back(to_string(offer.id));
+    contests.push_back({{"stages", contest.stages},
+                        {"problem", contest.problem},
+                        {"variants", variants},
+                        {"estimated_s", contest.estimated_s}});
+  }
+  Json skipped = Json::array();
+  for (const tuner::Skipped& s : plan.skipped) {
+    skipped.push_back({{"variant", to_string(s.variant.id)},
+                       {"outcome", to_string(s.outcome)},
+                       {"reason", s.reason}});
+  }
+  return {{"estimated_s", plan.estimated_s}, {"contests", contests}, {"skipped", skipped}};
+}
+
+std::string plan_text(const tuner::Plan& plan) {
+  std::string text;
+  for (const tuner::Contest& c : plan.contests) {
+    const auto& p = c.problem;
+    text += fmt::format(
+        "  {:<18} {:<15} seq_len {:>6} context {:>6} batch {:>3} {}: {} variants, {:.1f} s\n",
+        fmt::join(c.stages, "+"), to_string(p.phase), p.max_seq_len(), p.max_context(), p.batch(),
+        to_string(p.dtype), c.variants.size(), c.estimated_s);
+  }
+  return text +
+         fmt::format("{} contests, about {:.0f} s; {} pairs of variant and problem left out\n",
+                     plan.contests.size(), plan.estimated_s, plan.skipped.size());
+}
+
+store::RunRequest run_request(const SweepOptions& o, const SweepSpec& spec, const Device& device) {
+  store::RunRequest request;
+  Json document = spec;
+  document.erase("budget_s");  // how long one sitting may take does not make another run
+  if (o.worker) document["worker"] = *o.worker;
+  if (o.with_ours) document["with_ours"] = true;
+  request.spec_json = document.dump();
+  request.spec_hash = hash_hex(request.spec_json);
+  request.build_id = build_id();
+  request.environment = probes::environment_fingerprint({device});
+  request.devices = {device};
+  request.resume_within_s = parse_duration("--resume-within", o.resume_within);
+  request.always_new = o.always_new;
+  request.resume_id = o.resume_id;
+  return request;
+}
+
+Json ledger_json(const tuner::Ledger& l) {
+  return {{"wait_s", l.wait_s},     {"start_s", l.start_s},     {"prepare_s", l.prepare_s},
+          {"verify_s", l.verify_s}, {"measure_s", l.measure_s}, {"framework_s", l.framework_s},
+          {"wall_s", l.wall_s}};
+}
+
+ExitCode finish(const Settings& settings, store::Store& db, const store::OwnedRun& owned,
+                const tuner::SweepReport& report) {
+  const std::string& run_id = owned.run().id;
+  // Ctrl-C leaves the run open, so that the same command goes on; a spent budget ends it.
+  if (report.complete) db.end_run(run_id, RunState::complete);
+  if (report.budget_spent) db.end_run(run_id, RunState::incomplete);
+  const std::vector<Measurement> rows = db.measurements({.run_id = run_id});
+  if (settings.json) {
+    print_json({{"run_id", run_id},
+                {"resumed", owned.resumed()},
+                {"complete", report.complete},
+                {"stopped", report.stopped},
+                {"budget_spent", report.budget_spent},
+                {"rows_added", report.rows},
+                {"rows", rows.size()},
+                {"failures", report.failures},
+                {"db", settings.db_path()},
+                {"ledger", ledger_json(report.ledger)},
+                {"results", reports::results_json(rows)}});
+  } else {
+    print_text(reports::results_table(rows, {.color = settings.color_out()}));
+  }
+  const auto& l = report.ledger;
+  say(settings,
+      fmt::format("run {}: {} rows added, {} failed or wrong; {:.1f} s (start {:.1f}, prepare "
+                  "{:.1f}, verify {:.1f}, measure {:.1f}, harness {:.1f}){}",
+                  run_id, report.rows, report.failures, l.wall_s, l.start_s, l.prepare_s,
+                  l.verify_s, l.measure_s, l.framework_s,
+                  report.stopped        ? "; stopped, the same command goes on"
+                  : report.budget_spent ? "; the budget is spent"
+                                        : ""));
+  return rows.empty() ? ExitCode::nothing_judged : ExitCode::good;
+}
+
+ExitCode run(const Settings& settings, const SweepOptions& o) {
+  const SweepSpec spec = make_spec(o);
+  const Device device = probes::require_device(settings.device.value_or("cpu"));
+  const std::vector<tuner::WorkerCommand> workers = workers_of(o, device);
+  const tuner::Discovery found = tuner::discover(workers, device, 60);
+  tuner::Plan plan = tuner::plan_with_workers(spec, device, workers, found);
+  if (plan.contests.empty()) {
+    say(settings, "sweep: no variant of this build runs any problem of the spec on " + device.id);
+    if (settings.json && o.dry_run) print_json(plan_json(plan));
+    return ExitCode::nothing_judged;
+  }
+  if (o.dry_run) {
+    settings.json ? print_json(plan_json(plan)) : print_text(plan_text(plan));
+    return ExitCode::good;
+  }
+  store::Store db = store::Store::open(settings.db_path());
+  store::OwnedRun owned = db.open_run(run_request(o, spec, device));
+  say(settings, fmt::format("run {} in {}{}", owned.run().id, settings.db_path(),
+                            owned.resumed() ? " (resumed)" : ""));
+  tuner::SweepInput input;
+  input.spec = spec;
+  input.plan = std::move(plan);
+  input.device = device;
+  input.workers = workers;
+  input.run_id = owned.run().id;
+  input.host = host_name();
+  input.earlier = db.measurements({.run_id = owned.run().id, .with_samples = true});
+  input.stop = &stop_on_signals();
+  StoreSink sink(db);
+  ProgressLine progress(settings);
+  const tuner::SweepReport report = tuner::run_sweep(input, sink, progress);
+  progress.clear();
+  return finish(settings, db, owned, report);
+}
+
+}  // namespace
+
+void add_sweep(Program& program) {
+  auto o = std::make_shared<SweepOptions>();
+  CLI::App* sub = program.add(
+      "sweep", "Measure variants over sequence lengths; every sample goes into the database",
+      "  nsatune sweep quick\n"
+      "  nsatune sweep default --budget 10m --stage attend_selected --axis seq_len=512,2048\n"
+      "  nsatune sweep --dry-run full\n"
+      "  nsatune sweep --worker 'python3 examples/numpy_worker.py' --with-ours",
+      [&program, o] { return run(program.settings, *o); });
+  declare(*sub, *o);
+}
+
+}  // namespace nsa::cli

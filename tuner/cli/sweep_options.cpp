@@ -1,0 +1,74 @@
+#include "sweep_options.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "nsa/schemas/error.hpp"
+#include "nsa/schemas/json.hpp"
+#include "nsa/tuner/user_config.hpp"
+
+namespace nsa::cli {
+namespace {
+
+SweepSpec named_spec(const std::string& name) {
+  if (const auto text = tuner::preset_text(name)) return parse_sweep_spec(*text, "preset " + name);
+  const bool looks_like_a_file =
+      name.find('.') != std::string::npos || name.find('/') != std::string::npos;
+  if (!looks_like_a_file) {
+    throw InputError(fmt::format("sweep: {} is neither a preset ({}) nor a .json file", name,
+                                 fmt::join(tuner::preset_names(), ", ")));
+  }
+  return parse_sweep_spec(read_text_file(name), name);
+}
+
+}  // namespace
+
+void declare(CLI::App& sub, SweepOptions& o) {
+  sub.add_option("spec", o.spec, "Preset (quick, default, full) or a sweep.json (default: quick)");
+  sub.add_option("--stage", o.stages, "Only these stages")->delimiter(',');
+  sub.add_option("--variant", o.variants, "Only these variants; globs: 'fa2_*'")->delimiter(',');
+  sub.add_option("--axis", o.axes, "Only these values: --axis seq_len=512,2048 (repeatable)")
+      ->take_all();
+  sub.add_option("--config", o.config, "Shape and precision of your YAML");
+  sub.add_option("--budget", o.budget, "End after that long, with what there is: 90s, 10m, 2h");
+  sub.add_flag("--dry-run", o.dry_run, "Print the plan and what it costs, measure nothing");
+  sub.add_option("--worker", o.worker, "A worker of yours, as a shell command");
+  sub.add_flag("--with-ours", o.with_ours, "With --worker: our variants beside it, interleaved");
+  sub.add_flag("--new", o.always_new, "Open a new run, even where one could be resumed");
+  sub.add_option("--resume", o.resume_id, "Go on with this run (id or its first digits)");
+  sub.add_option("--resume-within", o.resume_within, "Oldest open run to go on with (default 6h)");
+  sub.add_option("--seed", o.seed, "Of inputs and orders");
+}
+
+SweepSpec make_spec(const SweepOptions& o) {
+  SweepSpec spec = named_spec(o.spec);
+  if (o.config) {
+    const std::string text = read_text_file(*o.config);
+    spec = tuner::with_user_config(std::move(spec), tuner::parse_user_config(text, *o.config));
+  }
+  tuner::NarrowOptions narrow_to{o.stages, o.variants, {}};
+  for (const std::string& axis : o.axes) narrow_to.axes.push_back(tuner::parse_axis_option(axis));
+  spec = tuner::narrow(std::move(spec), narrow_to);
+  if (o.budget) spec.budget_s = parse_duration("--budget", *o.budget);
+  if (o.seed) spec.seed = *o.seed;
+  return spec;
+}
+
+double parse_duration(const std::string& flag, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string unit(end, text.data() + text.size());
+  double scale = -1;
+  for (const auto& [name, seconds] :
+       {std::pair{"", 1.0}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}, {"d", 86400.0}}) {
+    if (unit == name) scale = seconds;
+  }
+  if (error != std::errc{} || scale < 0 || !std::isfinite(value) || value <= 0) {
+    throw InputError(flag + ": " + text + " is no duration; write 90s, 10m or 2h");
+  }
+  return value * scale;
+}
+
+}  // namespace nsa::cli

@@ -1,0 +1,34 @@
+// What `sweep` is asked for, and the spec that it means.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nsa/schemas/sweep_spec.hpp"
+#include "nsa/tuner/plan.hpp"
+
+namespace nsa::cli {
+
+struct SweepOptions {
+  std::string spec = "quick";  // preset or file
+  std::vector<std::string> stages, variants, axes;
+  std::optional<std::string> config;  // users.yaml
+  std::optional<std::string> budget;  // "10m"
+  bool dry_run = false;
+  std::optional<std::string> worker;
+  bool with_ours = false;
+  bool always_new = false;
+  std::optional<std::string> resume_id;
+  std::string resume_within = "6h";
+  std::optional<std::uint64_t> seed;
+};
+
+void declare(CLI::App& sub, SweepOptions& options);
+/// The spec: preset or file, the user's shape, narrowed. InputError names what is wrong.
+SweepSpec make_spec(const SweepOptions& options);
+/// "90", "90s", "10m", "6h", "1d" -> seconds. InputError with the flag's name.
+double parse_duration(const std::string& flag, const std::string& text);
+
+}  // namespace nsa::cli

@@ -1,0 +1,183 @@
+// tune: from the newest run's rows to a thresholds file.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "nsa/kernels/routing.hpp"
+#include "nsa/probes/probes.hpp"
+#include "nsa/reports/tables.hpp"
+#include "nsa/store/store.hpp"
+#include "nsa/tuner/decide.hpp"
+#include "program.hpp"
+#include "version.hpp"
+
+namespace nsa::cli {
+namespace {
+
+struct TuneOptions {
+  std::string out;
+  std::vector<std::string> runs;
+  std::optional<std::string> shipped, against;
+  std::string executor = "nsatune";
+  bool unverified = false;
+  double margin = 1.0;
+  std::uint64_t seed = 1;
+};
+
+/// Runs of one device whose rows are decided together.
+struct DeviceRuns {
+  Device device;
+  std::vector<Run> runs;
+};
+
+void add_run_of(std::vector<DeviceRuns>& all, const Run& run,
+                const std::optional<std::string>& id) {
+  for (const Device& device : run.devices) {
+    if (id && device.id != *id) continue;
+    auto found = std::find_if(all.begin(), all.end(),
+                              [&](const DeviceRuns& d) { return d.device.uuid == device.uuid; });
+    if (found == all.end()) {
+      all.push_back({device, {}});
+      found = all.end() - 1;
+    }
+    found->runs.push_back(run);
+  }
+}
+
+/// The runs that --run names, else the newest run of each device that has rows.
+std::vector<DeviceRuns> runs_of(const store::Store& db, const TuneOptions& o,
+                                const std::optional<std::string>& device_id) {
+  std::vector<DeviceRuns> all;
+  for (const std::string& id : o.runs) {
+    const std::optional<Run> run = db.find_run(id);
+    if (!run)
+      throw InputError("--run: no run " + id + " in the database; nsatune db info lists them");
+    add_run_of(all, *run, device_id);
+  }
+  if (!o.runs.empty()) return all;
+  std::set<std::string> seen;
+  for (const Run& run : db.runs()) {
+    for (const Device& device : run.devices) {
+      const bool wanted = !device_id || device.id == *device_id;
+      if (!wanted || seen.contains(device.uuid)) continue;
+      const std::optional<Run> newest = db.newest_run(device.uuid);
+      if (!newest) continue;
+      seen.insert(device.uuid);
+      all.push_back({device, {*newest}});
+    }
+  }
+  return all;
+}
+
+std::vector<tuner::VariantTraits> traits_of(Backend backend) {
+  std::vector<tuner::VariantTraits> traits;
+  for (const Variant& v : catalog()) {
+    if (v.backend != backend) continue;
+    for (VariantId& id : ids_of(v)) traits.push_back({std::move(id), v.role == Role::candidate});
+  }
+  return traits;
+}
+
+tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
+                                  const TuneOptions& o) {
+  tuner::DecideInput input;
+  input.device = d.device;
+  input.variants = traits_of(d.device.backend);
+  input.options.executor = o.executor;
+  input.options.unverified = o.unverified;
+  input.options.margin = o.margin;
+  input.options.seed = o.seed;
+  input.options.created_by = program_version();
+  if (o.shipped) input.shipped = load_thresholds(*o.shipped);
+  for (const Run& run : d.runs) {
+    input.validators = validators_of(d.device);
+    input.complete = input.complete && run.state == RunState::complete;
+    auto rows =
+        db.measurements({.run_id = run.id, .device_uuid = d.device.uuid, .with_samples = true});
+    for (Measurement& row : rows) {
+      if (row.executor == o.executor) input.rows.push_back(std::move(row));
+    }
+  }
+  return tuner::decide(input);
+}
+
+/// FILE for one device; for several, a folder with a file for each.
+std::string file_for(const TuneOptions& o, const Device& device, std::size_t devices) {
+  if (std::filesystem::is_directory(o.out) || o.out.ends_with('/')) {
+    std::error_code error;
+    std::filesystem::create_directories(o.out, error);
+    if (error) throw EnvironmentError(o.out + ": " + error.message());
+    return (std::filesystem::path(o.out) / device_file_name(device)).string();
+  }
+  if (devices > 1) {
+    throw InputError(
+        fmt::format("-o: the runs hold {} devices; choose one with --device, or name a "
+                    "folder (-o {}/)",
+                    devices, o.out));
+  }
+  return o.out;
+}
+
+ExitCode run(const Settings& settings, const TuneOptions& o) {
+  const auto db = store::Store::open_existing(settings.db_path());
+  const std::vector<DeviceRuns> devices = runs_of(db, o, settings.device);
+  if (devices.empty()) {
+    throw InputError(settings.db_path() + ": no measurements of " +
+                     settings.device.value_or("any device") + "; run nsatune sweep first");
+  }
+  std::optional<ThresholdTable> before;
+  if (o.against) before = load_thresholds(*o.against);
+  Json written = Json::array();
+  std::string text;
+  for (const DeviceRuns& d : devices) {
+    const std::string path = file_for(o, d.device, devices.size());
+    const tuner::DecideReport report = decide_device(db, d, o);
+    for (const std::string& note : report.notes) say(settings, "note: " + note);
+    if (report.table.classes.empty()) {
+      say(settings, "tune: nothing could be decided for " + d.device.id);
+      continue;
+    }
+    write_text_file(path, dump_thresholds(report.table));
+    const std::vector<std::string> changes =
+        before ? tuner::compare_tables(*before, report.table) : std::vector<std::string>{};
+    written.push_back({{"file", path},
+                       {"device", d.device},
+                       {"complete", report.table.complete},
+                       {"classes", report.table.classes.size()},
+                       {"notes", report.notes},
+                       {"changes", changes}});
+    text += reports::thresholds_table(report.table, {.color = settings.color_out()});
+    for (const std::string& change : changes) text += "changed: " + change + "\n";
+    text += "wrote " + path + "\n";
+  }
+  if (written.empty()) return ExitCode::nothing_judged;
+  settings.json ? print_json({{"written", written}}) : print_text(text);
+  return ExitCode::good;
+}
+
+}  // namespace
+
+void add_tune(Program& program) {
+  auto o = std::make_shared<TuneOptions>();
+  CLI::App* sub =
+      program.add("tune", "Decide from the newest run which variant runs at which length",
+                  "  nsatune tune -o thresholds.json\n"
+                  "  nsatune tune -o new.json --shipped old.json --against old.json\n"
+                  "  nsatune tune --executor triton --unverified -o triton.json",
+                  [&program, o] { return run(program.settings, *o); });
+  sub->add_option("-o,--output", o->out, "Thresholds file; a folder for several devices")
+      ->required();
+  sub->add_option("--run", o->runs, "Runs to decide from (default: the newest of each device)");
+  sub->add_option("--shipped", o->shipped, "File in use: changed only where the gain is certain");
+  sub->add_option("--against", o->against, "Say what changed from this file");
+  sub->add_option("--executor", o->executor, "Whose variants (default nsatune)");
+  sub->add_flag("--unverified", o->unverified, "Let rows count that no oracle has checked");
+  sub->add_option("--margin", o->margin, "Times faster that a switch has to be (default 1.0)")
+      ->check(CLI::Range(1.0, 100.0));
+  sub->add_option("--seed", o->seed, "Of the bootstrap");
+}
+
+}  // namespace nsa::cli

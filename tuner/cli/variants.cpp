@@ -1,0 +1,90 @@
+#include "nsa/kernels/catalog.hpp"
+#include "nsa/probes/probes.hpp"
+#include "nsa/reports/tables.hpp"
+#include "program.hpp"
+
+namespace nsa::cli {
+namespace {
+
+/// available, unsupported or not_built on one device, with the reason.
+Json state_on(const Variant& variant, const Device& device) {
+  Json state{{"device", device.id}, {"state", "available"}, {"reason", ""}};
+  Problem usual;  // the seeds' shape, in a dtype that the row has
+  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp64}) {
+    if (variant.dtypes & dtype_bit(dtype)) usual.dtype = dtype;
+  }
+  usual.model = {768, 12, 256};
+  const Support support = supports(variant, usual, device);
+  if (!support.supported) {
+    state["state"] = "unsupported";
+    state["reason"] = support.reason;
+  } else if (!variant.launch) {
+    state["state"] = "not_built";
+    state["reason"] = "this build has no CUDA back end; configure with NSA_CUDA=ON";
+  }
+  return state;
+}
+
+Json tensors_json(std::span<const TensorSpec> tensors) {
+  Json list = Json::array();
+  for (const TensorSpec& t : tensors) {
+    list.push_back(
+        {{"name", t.name}, {"shape", t.shape}, {"dtype", t.integer ? "int32" : "problem"}});
+  }
+  return list;
+}
+
+Json variant_json(const Variant& v, const std::vector<Device>& devices) {
+  Json row;
+  row["stages"] = Json::array();
+  for (const Stage stage : v.stages) row["stages"].push_back(to_string(stage));
+  row["name"] = v.name;
+  row["backend"] = to_string(v.backend);
+  row["role"] = v.role == Role::candidate   ? "candidate"
+                : v.role == Role::slow_path ? "slow_path"
+                                            : "yardstick";
+  row["what"] = v.what;
+  row["min_compute_capability"] = v.min_compute_capability;
+  row["dtypes"] = Json::array();
+  for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
+    if (v.dtypes & dtype_bit(dtype)) row["dtypes"].push_back(to_string(dtype));
+  }
+  row["coordinates"] = Json::object();
+  for (const Coordinate& c : v.coordinates) {
+    row["coordinates"][std::string(c.name)] =
+        std::vector<std::int64_t>(c.values.begin(), c.values.end());
+  }
+  row["source_hash"] = v.source_hash;
+  row["inputs"] = tensors_json(signature_of(v.stages.front()).inputs);
+  row["outputs"] = tensors_json(signature_of(v.stages.back()).outputs);
+  row["ignores"] = Json::array();
+  for (const std::string_view name : v.ignores) row["ignores"].push_back(name);
+  row["devices"] = Json::array();
+  for (const Device& device : devices) {
+    if (device.backend == v.backend) row["devices"].push_back(state_on(v, device));
+  }
+  return row;
+}
+
+}  // namespace
+
+void add_variants(Program& program) {
+  program.add(
+      "variants", "The one table of variants, and which of them each device can run",
+      "  nsatune variants\n  nsatune variants --json | jq '.variants[] | .name'", [&program] {
+        std::vector<Device> devices = probes::devices();
+        if (program.settings.device) {
+          devices = {probes::require_device(*program.settings.device)};
+        }
+        Json rows = Json::array();
+        for (const Variant& v : catalog()) rows.push_back(variant_json(v, devices));
+        if (program.settings.json) {
+          print_json({{"variants", rows}});
+        } else {
+          print_text(reports::variants_table(rows, {.color = program.settings.color_out()}));
+        }
+        return ExitCode::good;
+      });
+}
+
+}  // namespace nsa::cli

@@ -1,0 +1,85 @@
+// The whole decision: rows in, one table out.
+#include "nsa/tuner/decide.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "break_even.hpp"
+#include "decision.hpp"
+#include "flat_view.hpp"
+#include "nsa/schemas/error.hpp"
+#include "reserves.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+const Decision* find_shipped(const DecideInput& input, const Group& group) {
+  if (!input.shipped || input.shipped->executor != input.options.executor) return nullptr;
+  for (const ClassDecisions& c : input.shipped->classes) {
+    if (c.problem_class != group.problem_class) continue;
+    for (const Decision& decision : c.decisions) {
+      if (decision.stages == group.stages) return &decision;
+    }
+  }
+  return nullptr;
+}
+
+void add_prefixed(const std::string& prefix, const std::vector<std::string>& lines,
+                  std::vector<std::string>& notes) {
+  for (const std::string& line : lines) notes.push_back(prefix + ": " + line);
+}
+
+std::optional<ClassDecisions> decide_class(const ClassRows& rows, const DecideInput& input,
+                                           std::vector<std::string>& notes) {
+  ClassDecisions result;
+  result.problem_class = rows.problem_class;
+  std::vector<std::string> of_class;
+  for (const Group& group : rows.groups) {
+    const Decision* shipped = find_shipped(input, group);
+    auto decision = decide_group(group, shipped, input.options, of_class);
+    if (decision) result.decisions.push_back(std::move(*decision));
+    if (auto found = break_even(group, input)) {
+      of_class.push_back(describe(*found));
+      result.dense_break_even = std::move(*found);
+    }
+  }
+  add_prefixed(to_string(rows.problem_class), of_class, notes);
+  if (result.decisions.empty()) return std::nullopt;
+  result.reserves = reserves_of(rows, input.device);
+  result.flat = flat_view(result);
+  return result;
+}
+
+std::vector<std::string> run_ids(const DecideInput& input) {
+  std::set<std::string> ids;
+  for (const Measurement& row : input.rows) {
+    if (row.executor == input.options.executor) ids.insert(row.run_id);
+  }
+  return {ids.begin(), ids.end()};
+}
+
+}  // namespace
+
+DecideReport decide(const DecideInput& input) {
+  expects(input.options.margin >= 1, "margin of 1 or more");
+  expects(input.options.bootstrap > 0, "one bootstrap replicate or more");
+  DecideReport report;
+  report.table.executor = input.options.executor;
+  report.table.created_by = input.options.created_by;
+  report.table.complete = input.complete;
+  report.table.run_ids = run_ids(input);
+  report.table.device = input.device;
+  report.table.validators = input.validators;
+  report.notes = left_out(input);
+  for (const ClassRows& rows : group_rows(input, report.notes)) {
+    auto of_class = decide_class(rows, input, report.notes);
+    if (of_class) report.table.classes.push_back(std::move(*of_class));
+  }
+  if (report.table.classes.empty()) {
+    report.notes.push_back("nothing could be decided: no row of executor " +
+                           input.options.executor + " counts");
+  }
+  return report;
+}
+
+}  // namespace nsa::tuner

@@ -1,0 +1,17 @@
+// One decision: from the rows of a stage to its ranges.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evidence.hpp"
+
+namespace nsa::tuner {
+
+/// The decision of a group, or nothing where no variant may be chosen (a note says so).
+/// `shipped`: the decision for the same class and stages in the shipped table, or nullptr.
+std::optional<Decision> decide_group(const Group& group, const Decision* shipped,
+                                     const DecideOptions& options, std::vector<std::string>& notes);
+
+}  // namespace nsa::tuner

@@ -1,0 +1,33 @@
+// Where a range ends between two measured lengths.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "choose_table.hpp"
+
+namespace nsa::tuner {
+
+/// A run of spots [first, last) with one variant.
+struct Run {
+  std::size_t first = 0, last = 0;
+  std::size_t variant = 0;
+};
+std::vector<Run> runs_of(const Table& table);
+
+/// First length of the right range, between the last length of the left and the first of the right
+/// (the latter included): the zero of log(left / right), interpolated on a log axis. Where one of
+/// them cannot run on the other's side, the one that was seen to work on both sides keeps the gap.
+std::int64_t place_boundary(const std::vector<SpotRatios>& spots, const Run& left,
+                            const Run& right);
+
+/// 95 % interval of that boundary: in each replicate the split of least regret, placed likewise.
+struct BoundaryInterval {
+  std::int64_t low = 0, high = 0;
+};
+std::optional<BoundaryInterval> boundary_interval(const std::vector<SpotRatios>& spots,
+                                                  const Run& left, const Run& right);
+
+}  // namespace nsa::tuner

@@ -1,0 +1,48 @@
+// Which rows count, and for which variants they may speak.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "nsa/tuner/decide.hpp"
+
+namespace nsa::tuner {
+
+using Rows = std::vector<const Measurement*>;
+
+/// The rules for the rows of one decision. A variant that gave a wrong result on any problem of the
+/// class is out for the whole class: lengths between the measured ones were not checked.
+class RowFilter {
+ public:
+  RowFilter(const DecideInput& input, const Rows& rows);
+
+  /// May be chosen at all: neither yardstick, nor slow path, nor wrong.
+  bool eligible(const VariantId& id) const;
+  /// Place in the catalog, which breaks ties; variants of others come last.
+  std::size_t order(const VariantId& id) const;
+  /// The row's time may be used.
+  bool counts(const Measurement& row) const;
+  /// The variant may be chosen on a problem with these rows: something counts, and nothing failed
+  /// there (`noisy` says something of the machine, not of the variant).
+  bool usable(const VariantId& id, const Rows& rows_of_problem) const;
+
+ private:
+  const VariantTraits* traits(const VariantId& id) const;
+
+  const DecideInput& input_;
+  std::set<VariantId> wrong_;
+};
+
+/// One line for each reason and variant: "wrong_result: attend_selected/x (3 rows)".
+std::vector<std::string> left_out(const DecideInput& input);
+
+/// What tells two problems of one class apart.
+std::string problem_key(const Problem& problem);
+/// "attend_selected", several joined with '+'.
+std::string join_stages(const std::vector<std::string>& stages);
+/// Place of the first stage in the order in which stages run; unknown ones last.
+std::size_t stage_order(const std::vector<std::string>& stages);
+
+}  // namespace nsa::tuner

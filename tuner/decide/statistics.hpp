@@ -1,0 +1,43 @@
+// Small statistics that every part of the decision shares.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace nsa::tuner {
+
+/// The same stream on every machine: mt19937_64 is specified bit for bit, the distributions of the
+/// standard library are not, so they are written out here.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  /// Uniform in [0, n); n is small, so the bias of the remainder does not matter.
+  std::size_t below(std::size_t n) { return static_cast<std::size_t>(engine_() % n); }
+  /// Standard normal (Box and Muller).
+  double normal();
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// Median; mean of the two in the middle for an even count. `values` is not empty.
+double median(std::vector<double> values);
+/// Quantile by linear interpolation between order statistics, share in [0, 1]. Not empty.
+double quantile(std::vector<double> values, double share);
+/// Lower tail of a percentile interval that has the width of Student's t for `n` units
+/// (expanded percentile interval, Hesterberg 2015, 4.1): 0.025 becomes smaller for few units.
+double expanded_tail(double tail, std::int64_t n);
+/// Half width of Student's interval of the mean, in standard errors: t(n - 1, 1 - tail).
+double student_factor(double tail, std::int64_t n);
+
+/// Interval of an estimate from its bootstrap replicates. Few blocks resample to few values (four
+/// of four are above zero once in 16 times by luck), so Student's factor on the spread of the
+/// replicates holds as well: the wider of both. `freedom`: blocks beyond the first of each spot.
+struct Interval {
+  double low = 0, high = 0;
+};
+Interval interval_of(double estimate, const std::vector<double>& replicates, double tail,
+                     std::size_t freedom);
+
+}  // namespace nsa::tuner

@@ -1,0 +1,91 @@
+// From measurements to thresholds: pure functions, seeded, no clock, no I/O.
+// Method: facts of the design page, section 6 (interleaved pairs, paired log ratios, least regret).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nsa/schemas/measurement.hpp"
+#include "nsa/schemas/thresholds.hpp"
+
+namespace nsa::tuner {
+
+/// What decide() has to know of a variant beside its measurements.
+struct VariantTraits {
+  VariantId id;
+  bool eligible = true;    // false: yardstick or slow path, measured but never chosen
+  bool yardstick = false;  // dense attention: gives the break-even length
+};
+
+/// The traits of our own variants on a back end, in the order of the catalog (simple ones first).
+std::vector<VariantTraits> catalog_traits(Backend backend);
+
+struct DecideOptions {
+  std::string executor = "nsatune";
+  double margin = 1.0;        // a challenger must be that many times faster than the incumbent
+  double epsilon = 0.003;     // ratios within it are ties
+  double max_regret = 0.001;  // that the fewest ranges may cost, as a share of time
+  bool unverified = false;    // let unverified rows count (tune --unverified)
+  std::uint64_t seed = 1;     // of the bootstrap
+  int bootstrap = 1000;
+  std::string created_by;
+  /// How often a length is used: (axis value, weight); each entry counts for the measured length
+  /// nearest to it on a log axis. Empty = every measured length counts the same.
+  std::vector<std::pair<std::int64_t, double>> workload;
+};
+
+struct DecideInput {
+  Device device;
+  Validators validators;
+  std::vector<Measurement> rows;          // with samples; of one device and executor
+  std::vector<VariantTraits> variants;    // rows of other variants are foreign and eligible
+  std::optional<ThresholdTable> shipped;  // for hysteresis
+  bool complete = true;
+  DecideOptions options;
+};
+
+/// What was left out and why, for the terminal: "wrong_result: attend_selected/x (3 rows)".
+struct DecideReport {
+  ThresholdTable table;
+  std::vector<std::string> notes;
+};
+DecideReport decide(const DecideInput& input);
+
+/// One length of a contest: paired log ratios against a common reference, by block.
+struct PairedRatio {
+  double median = 0;         // of log(time / reference time)
+  double low = 0, high = 0;  // bootstrap interval over (process, round) blocks
+  std::int64_t pairs = 0;
+};
+/// Interval of the median log ratio of paired samples; blocks[i] belongs to ratios[i].
+PairedRatio paired_ratio(const std::vector<double>& log_ratios,
+                         const std::vector<std::int64_t>& blocks, double confidence, int bootstrap,
+                         std::uint64_t seed);
+
+/// Log ratio of two groups of visits of one (process, round): mean over A B B A, so that a linear
+/// drift cancels. Where the clocks of the arms differ by more than 2 % and both have cycles, the
+/// ratio in cycles is asked too, and the more cautious of both is taken (0 where they disagree).
+/// Nothing when a side has no usable sample.
+std::optional<double> pair_log_ratio(const std::vector<const Measurement*>& arm,
+                                     const std::vector<const Measurement*>& reference);
+
+/// Whether a contest needs another round: the pool asks after each.
+struct ContestState {
+  std::vector<std::vector<double>> log_ratios;    // [variant][pair] against the first variant
+  std::vector<std::vector<std::int64_t>> blocks;  // [variant][pair]
+};
+/// The state of one contest from its rows (one problem): variants in the given order, controls and
+/// outcomes other than ok left out, a block for each (pair_id, process, round).
+ContestState contest_state(const std::vector<Measurement>& rows,
+                           const std::vector<VariantId>& variants);
+/// True when the interval of each variant against the best excludes +-epsilon or lies within it.
+/// A variant with a single block counts as decided beyond a factor of two only.
+bool contest_decided(const ContestState& state, double epsilon, std::uint64_t seed);
+
+/// What changed from one table to another, a line each (tune --against).
+std::vector<std::string> compare_tables(const ThresholdTable& before, const ThresholdTable& after);
+
+}  // namespace nsa::tuner

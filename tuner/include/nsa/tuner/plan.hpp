@@ -1,0 +1,103 @@
+// From a spec to jobs: pure. The catalog and the device are arguments.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "nsa/schemas/device.hpp"
+#include "nsa/schemas/sweep_spec.hpp"
+#include "nsa/schemas/variant.hpp"
+#include "nsa/schemas/worker.hpp"
+
+namespace nsa::tuner {
+
+/// What a worker offers, ours or foreign, with what `describe` said of it.
+struct Offer {
+  VariantId id;
+  std::string source_hash;
+  std::string executor = "nsatune";
+  std::int64_t worker = 0;  // index of the worker command that brings it
+};
+
+/// Support and cost of an offer on a problem, as the worker (or our catalog) describes it.
+struct Description {
+  bool supported = true;
+  Outcome outcome = Outcome::unsupported;  // when not supported
+  std::string reason;
+  double flop = 0, bytes = 0;
+  std::int64_t workspace_bytes = 0;
+};
+
+/// Variants that compete on one problem and are measured interleaved.
+struct Contest {
+  std::string id;  // hash of the problem and the stages
+  Problem problem;
+  std::vector<std::string> stages;
+  std::vector<Offer> variants;
+  std::vector<Description> described;  // of each variant, in the same order
+  double estimated_s = 0;              // of the whole contest at min_rounds
+};
+
+/// What will not be measured, and why: becomes a row with that outcome.
+struct Skipped {
+  Problem problem;
+  Offer variant;
+  Outcome outcome = Outcome::unsupported;
+  std::string reason;
+};
+
+struct Plan {
+  std::vector<Contest> contests;  // cheapest first, so that a budget leaves the most lengths
+  std::vector<Skipped> skipped;
+  double estimated_s = 0;
+};
+
+using Describe = Description (*)(void* context, const Problem&, const Offer&);
+
+/// All problems of a spec, each valid, in the order of the file. InputError with a JSON pointer.
+std::vector<Problem> expand(const SweepSpec& spec);
+std::vector<Problem> expand(const SweepSpec& spec, const ProblemFamily& family);
+/// The contests of a spec. `describe` is asked once per problem and offer.
+Plan make_plan(const SweepSpec& spec, const Device& device, const std::vector<Offer>& offers,
+               Describe describe, void* context);
+/// Whether a name, a name with its point ("fused_query.bq64") or a whole id matches one of the
+/// globs ('*' and '?'); an empty list matches everything.
+bool matches_any(const std::vector<std::string>& globs, const VariantId& id);
+/// The timer of the policy, or the device's own: host on a CPU, events on CUDA.
+Timer timer_of(const MeasurePolicy& policy, const Device& device);
+
+/// What --stage, --variant and --axis ask for.
+struct NarrowOptions {
+  std::vector<std::string> stages;
+  std::vector<std::string> variants;
+  std::vector<std::pair<std::string, std::vector<std::string>>> axes;
+};
+/// "seq_len=512,2048" as an axis. InputError on an unknown axis, or no value.
+std::pair<std::string, std::vector<std::string>> parse_axis_option(std::string_view text);
+/// The part of a spec that the options name. An axis keeps the families that have it, with the
+/// given values; families whose base has another value of it are left out. Where no family has the
+/// axis, all get it. InputError when nothing is left.
+SweepSpec narrow(SweepSpec spec, const NarrowOptions& options);
+/// The same problem with `value` on `axis`. InputError names the axis and what it takes.
+void set_axis(Problem& problem, std::string_view axis, std::string_view value);
+
+/// Names of the specs that come with the program: quick, default, full.
+std::vector<std::string> preset_names();
+/// Text of a preset (JSON), or nothing.
+std::optional<std::string_view> preset_text(std::string_view name);
+
+/// Key of one measurement for resume: problem, variant, policy, process, round, position.
+/// Executor and source hash of the offer are part of it.
+std::string job_key(const Problem& problem, const Offer& offer, const MeasurePolicy& policy,
+                    Timer timer, std::int64_t process, std::int64_t round, std::int64_t position,
+                    bool control);
+/// Key of the one row of a variant that cannot be measured on a problem (any outcome but ok, or a
+/// wrong result): at most one a contest.
+std::string failure_key(const Problem& problem, const Offer& offer, const MeasurePolicy& policy,
+                        Timer timer);
+
+}  // namespace nsa::tuner

@@ -1,0 +1,97 @@
+// Runs a plan: worker processes measure, each visit becomes a row at once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nsa/schemas/device.hpp"
+#include "nsa/schemas/measurement.hpp"
+#include "nsa/schemas/sweep_spec.hpp"
+#include "nsa/schemas/worker.hpp"
+#include "nsa/tuner/plan.hpp"
+
+namespace nsa::tuner {
+
+/// How a worker is started: ours ({"/path/nsatune", "worker", ...}) or a user's.
+struct WorkerCommand {
+  std::vector<std::string> argv;
+};
+/// --worker CMD: a command line for /bin/sh.
+WorkerCommand shell_worker(const std::string& command);
+
+/// Where rows go. They are kept when add() returns: a kill after it loses nothing.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  /// False when the row was there already.
+  virtual bool add(const Measurement& row) = 0;
+};
+
+/// Where a sweep stands, after each visit.
+struct Progress {
+  std::int64_t contests_done = 0, contests = 0;
+  std::int64_t rows = 0, failures = 0;
+  double elapsed_s = 0;
+  std::optional<double> left_s;  // from the estimates, corrected by what was seen
+  std::string contest;           // "attend_selected seq_len 2048"
+  std::string variant;           // that was measured last
+};
+/// Who hears of it. Does nothing by default.
+class Reporter {
+ public:
+  virtual ~Reporter() = default;
+  virtual void progress(const Progress&) {}
+  /// One line: a variant failed, was given up, a contest was decided, a device is in use.
+  virtual void note(const std::string&) {}
+};
+
+/// Where the wall time went. framework_s is what none of the others explains.
+struct Ledger {
+  double wait_s = 0;     // for the device, while another process measured on it
+  double start_s = 0;    // starting and ending worker processes
+  double prepare_s = 0;  // inputs and first calls
+  double verify_s = 0;
+  double measure_s = 0;  // requests that gave samples
+  double framework_s = 0;
+  double wall_s = 0;
+};
+
+struct SweepInput {
+  SweepSpec spec;
+  Plan plan;
+  Device device;
+  std::vector<WorkerCommand> workers;    // Offer::worker is an index into it
+  std::string run_id;
+  std::string host;                      // of the placement
+  std::vector<Measurement> earlier;      // rows of this run: never measured again, failed or not
+  const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C: ends between two visits
+  std::string lock_dir;  // of the device lock; empty: $XDG_RUNTIME_DIR, else the temporary folder
+};
+struct SweepReport {
+  bool complete = false;      // every contest is done
+  bool stopped = false;       // by `stop`
+  bool budget_spent = false;
+  std::int64_t rows = 0;      // added now
+  std::int64_t failures = 0;  // of them not ok, or wrong
+  Ledger ledger;
+};
+/// Runs the plan within spec.budget_s. Outcomes of workers are rows; throws only what the sink
+/// throws, or EnvironmentError when no process or file can be made.
+SweepReport run_sweep(const SweepInput& input, Sink& sink, Reporter& reporter);
+
+/// What the workers say they bring. InputError when one does not answer as the protocol says.
+struct Discovery {
+  std::vector<worker::HelloReply> hellos;  // one a command
+  std::vector<Offer> offers;
+};
+Discovery discover(const std::vector<WorkerCommand>& workers, const Device& device,
+                   double deadline_s);
+/// The plan, with support and cost as the workers describe them. A worker that cannot describe is
+/// believed to support everything: prepare will tell.
+Plan plan_with_workers(const SweepSpec& spec, const Device& device,
+                       const std::vector<WorkerCommand>& workers, const Discovery& discovery);
+
+}  // namespace nsa::tuner

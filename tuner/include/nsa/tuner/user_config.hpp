@@ -1,0 +1,34 @@
+// The YAML files that users of NSA train with: shape and precision out of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nsa/schemas/problem.hpp"
+#include "nsa/schemas/sweep_spec.hpp"
+
+namespace nsa::tuner {
+
+/// What a config says. Everything it leaves out is that of the 125M model (dim 768, 12 layers,
+/// 12 heads, 2 groups, head dims 64, l 32, d 16, l' 64, n 16, w 512), fp32, one sequence of 2048.
+struct UserConfig {
+  Problem problem;  // prefill of batch_size sequences of seq_len tokens; `model` is filled too
+  /// Keys that were read: "model.dim". Without a key of model or nsa the shape is the default one.
+  std::vector<std::string> used;
+  /// One line for each key that is ignored, with its line number.
+  std::vector<std::string> notes;
+};
+
+/// Reads model.{dim,n_layers,n_heads,n_kv_groups,d_k,d_v}, nsa.{l,d,l_sel,n_sel,w},
+/// runtime.precision and train.{seq_len,batch_size}. InputError "<where>:<line>: ..." on text that
+/// is no YAML, a value of the wrong type, a key given twice, or a shape that is not possible.
+UserConfig parse_user_config(std::string_view text, const std::string& where);
+
+/// The same spec for the shape and precision of the config: the base of every family gets them, and
+/// axes over them are left out. Lengths, phases and batches stay the spec's.
+SweepSpec with_user_config(SweepSpec spec, const UserConfig& config);
+
+}  // namespace nsa::tuner

@@ -1,0 +1,18 @@
+// How long something will take, before anything ran: for the dry run, the order of contests and
+// deadlines. Rough on purpose; the progress display corrects it by what was seen.
+#pragma once
+
+#include "nsa/schemas/device.hpp"
+#include "nsa/tuner/plan.hpp"
+
+namespace nsa::tuner {
+
+/// Seconds of one launch, from FLOP and bytes at a rate that an ordinary kernel reaches.
+double estimate_launch_s(const Description& description, const Device& device);
+/// Seconds of a contest at min_rounds.
+double estimate_contest_s(const Contest& contest, const MeasurePolicy& policy,
+                          const Device& device);
+/// Shortest time that any hardware of that kind needs for the mathematics: a faster time is noted.
+double least_plausible_s(const Cost& cost, Backend backend);
+
+}  // namespace nsa::tuner

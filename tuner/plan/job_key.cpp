@@ -1,0 +1,56 @@
+// What makes one measurement different from another. Every field of the policy is in the key:
+// another policy is another measurement.
+#include <fmt/format.h>
+
+#include "nsa/schemas/json.hpp"
+#include "nsa/tuner/plan.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+Json policy_json(const MeasurePolicy& policy, Timer timer) {
+  return Json{{"samples", policy.samples},
+              {"processes", policy.processes},
+              {"min_rounds", policy.min_rounds},
+              {"max_rounds", policy.max_rounds},
+              {"epsilon", policy.epsilon},
+              {"control", policy.control},
+              {"cold", policy.cold},
+              {"launch", to_string(policy.launch)},
+              {"timer", to_string(timer)},
+              {"verify_rows", policy.verify_rows},
+              {"deadline_s", policy.deadline_s},
+              {"visit_target_s", policy.visit_target_s},
+              {"give_up_ratio", policy.give_up_ratio}};
+}
+
+Json subject_json(const Problem& problem, const Offer& offer, const MeasurePolicy& policy,
+                  Timer timer) {
+  return Json{{"problem", problem},
+              {"variant", to_string(offer.id)},
+              {"executor", offer.executor},
+              {"source_hash", offer.source_hash},
+              {"policy", policy_json(policy, timer)}};
+}
+
+}  // namespace
+
+std::string job_key(const Problem& problem, const Offer& offer, const MeasurePolicy& policy,
+                    Timer timer, std::int64_t process, std::int64_t round, std::int64_t position,
+                    bool control) {
+  Json key = subject_json(problem, offer, policy, timer);
+  key["process"] = process;
+  key["round"] = round;
+  key["position"] = position;
+  key["control"] = control;
+  return hash_hex(key.dump());
+}
+
+std::string failure_key(const Problem& problem, const Offer& offer, const MeasurePolicy& policy,
+                        Timer timer) {
+  Json key = subject_json(problem, offer, policy, timer);
+  key["failure"] = true;
+  return hash_hex(key.dump());
+}
+
+}  // namespace nsa::tuner

@@ -1,0 +1,102 @@
+// From problems and offers to contests: variants of the same stages on the same problem compete.
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "nsa/schemas/json.hpp"
+#include "nsa/tuner/plan.hpp"
+#include "plan/contest_id.hpp"
+#include "plan/estimate.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+std::string joined(const std::vector<std::string>& stages) {
+  return fmt::format("{}", fmt::join(stages, "+"));
+}
+
+bool covers(const std::vector<std::string>& allowed, const std::vector<std::string>& stages) {
+  const auto in_allowed = [&](const std::string& stage) {
+    return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& glob) {
+      return fnmatch(glob.c_str(), stage.c_str(), 0) == 0;
+    });
+  };
+  return allowed.empty() || std::all_of(stages.begin(), stages.end(), in_allowed);
+}
+
+bool wanted(const SweepSpec& spec, const ProblemFamily& family, const VariantId& id) {
+  return covers(spec.stages, id.stages) && covers(family.stages, id.stages) &&
+         matches_any(spec.variants, id) && matches_any(family.variants, id);
+}
+
+/// Collects offers by contest. Two families may name one problem: each offer is asked about once.
+class Builder {
+ public:
+  Builder(Describe describe, void* context) : describe_(describe), context_(context) {}
+
+  void add(const Problem& problem, const Offer& offer) {
+    const std::string id = contest_id(problem, offer.id.stages);
+    if (!seen_.insert(id + to_string(offer.id) + '@' + offer.executor).second) return;
+    Description description = describe_(context_, problem, offer);
+    if (!description.supported) {
+      plan_.skipped.push_back({problem, offer, description.outcome, description.reason});
+      return;
+    }
+    Contest& contest = contest_of(id, problem, offer.id.stages);
+    contest.variants.push_back(offer);
+    contest.described.push_back(std::move(description));
+  }
+
+  Plan finish(const SweepSpec& spec, const Device& device) {
+    for (Contest& contest : plan_.contests) {
+      contest.estimated_s = estimate_contest_s(contest, spec.policy, device);
+      plan_.estimated_s += contest.estimated_s;
+    }
+    std::stable_sort(plan_.contests.begin(), plan_.contests.end(),
+                     [](const Contest& a, const Contest& b) { return a.estimated_s < b.estimated_s; });
+    return std::move(plan_);
+  }
+
+ private:
+  Contest& contest_of(const std::string& id, const Problem& problem,
+                      const std::vector<std::string>& stages) {
+    const auto [it, is_new] = index_.try_emplace(id, plan_.contests.size());
+    if (is_new) plan_.contests.push_back({id, problem, stages, {}, {}, 0});
+    return plan_.contests[it->second];
+  }
+
+  Describe describe_;
+  void* context_;
+  Plan plan_;
+  std::set<std::string> seen_;
+  std::map<std::string, std::size_t> index_;
+};
+
+}  // namespace
+
+std::string contest_id(const Problem& problem, const std::vector<std::string>& stages) {
+  return hash_hex(Json(problem).dump() + joined(stages));
+}
+
+Plan make_plan(const SweepSpec& spec, const Device& device, const std::vector<Offer>& offers,
+               Describe describe, void* context) {
+  Builder builder(describe, context);
+  for (const ProblemFamily& family : spec.families) {
+    for (const Problem& problem : expand(spec, family)) {
+      for (const Offer& offer : offers) {
+        if (wanted(spec, family, offer.id)) builder.add(problem, offer);
+      }
+    }
+  }
+  return builder.finish(spec, device);
+}
+
+Timer timer_of(const MeasurePolicy& policy, const Device& device) {
+  if (policy.timer) return *policy.timer;
+  return device.backend == Backend::cuda ? Timer::events : Timer::host;
+}
+
+}  // namespace nsa::tuner

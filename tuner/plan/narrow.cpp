@@ -1,0 +1,117 @@
+// --stage, --variant and --axis: the part of a spec that somebody wants now.
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "nsa/schemas/error.hpp"
+#include "nsa/tuner/plan.hpp"
+#include "plan/axes.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+using Values = std::vector<std::string>;
+using AxisValues = std::pair<std::string, Values>;
+
+bool contains(const Values& values, const std::string& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+bool matches(const std::string& glob, const std::string& text) {
+  return fnmatch(glob.c_str(), text.c_str(), 0) == 0;
+}
+
+/// What both lists of names or globs allow; an empty list allows everything.
+Values intersect(const Values& a, const Values& b) {
+  if (a.empty() || b.empty()) return a.empty() ? b : a;
+  Values both;
+  for (const std::string& x : a) {
+    for (const std::string& y : b) {
+      if (matches(y, x) && !contains(both, x)) both.push_back(x);
+      else if (matches(x, y) && !contains(both, y)) both.push_back(y);
+    }
+  }
+  return both;
+}
+
+void narrow_stages(SweepSpec& spec, const Values& stages) {
+  if (stages.empty()) return;
+  spec.stages = intersect(stages, spec.stages);
+  if (spec.stages.empty())
+    throw InputError(fmt::format("--stage {}: the spec '{}' does not cover it",
+                                 fmt::join(stages, " "), spec.name));
+  std::erase_if(spec.families, [&](const ProblemFamily& family) {
+    return !family.stages.empty() && intersect(family.stages, spec.stages).empty();
+  });
+  if (spec.families.empty())
+    throw InputError(fmt::format("--stage {}: no family of the spec '{}' covers it",
+                                 fmt::join(stages, " "), spec.name));
+}
+
+/// The spec's own globs move into the families, so that both lists have to match.
+void narrow_variants(SweepSpec& spec, const Values& variants) {
+  if (variants.empty()) return;
+  std::erase_if(spec.families, [&](ProblemFamily& family) {
+    const bool narrowed = !family.variants.empty() && !spec.variants.empty();
+    family.variants = intersect(family.variants, spec.variants);
+    return narrowed && family.variants.empty();
+  });
+  spec.variants = variants;
+}
+
+AxisValues* find_axis(ProblemFamily& family, const std::string& axis) {
+  const auto it = std::find_if(family.axes.begin(), family.axes.end(),
+                               [&](const AxisValues& entry) { return entry.first == axis; });
+  return it == family.axes.end() ? nullptr : &*it;
+}
+
+void narrow_axis(SweepSpec& spec, const AxisValues& wanted) {
+  const auto& [axis, values] = wanted;
+  bool anywhere = false;
+  for (ProblemFamily& family : spec.families) {
+    if (AxisValues* entry = find_axis(family, axis)) {
+      entry->second = values;
+      anywhere = true;
+    }
+  }
+  if (!anywhere) {
+    for (ProblemFamily& family : spec.families) family.axes.push_back(wanted);
+    return;
+  }
+  std::erase_if(spec.families, [&](ProblemFamily& family) {
+    return !find_axis(family, axis) && !contains(values, axis_text(family.base, axis));
+  });
+}
+
+}  // namespace
+
+std::pair<std::string, std::vector<std::string>> parse_axis_option(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0)
+    throw InputError(fmt::format("--axis {}: write it as name=value,value", text));
+  AxisValues axis{std::string(text.substr(0, equals)), {}};
+  if (!contains(axis_names(), axis.first))
+    throw InputError(fmt::format("--axis {}: unknown axis; use one of: {}", axis.first,
+                                 fmt::join(axis_names(), ", ")));
+  std::istringstream values{std::string(text.substr(equals + 1)) + ","};
+  for (std::string value; std::getline(values, value, ',');) axis.second.push_back(value);
+  for (const std::string& each : axis.second) {
+    if (each.empty()) throw InputError(fmt::format("--axis {}: a value is empty", text));
+    Problem probe;
+    set_axis(probe, axis.first, each);
+  }
+  return axis;
+}
+
+SweepSpec narrow(SweepSpec spec, const NarrowOptions& options) {
+  narrow_stages(spec, options.stages);
+  narrow_variants(spec, options.variants);
+  for (const AxisValues& axis : options.axes) narrow_axis(spec, axis);
+  if (spec.families.empty())
+    throw InputError(fmt::format("the options leave no problem of the spec '{}'", spec.name));
+  return spec;
+}
+
+}  // namespace nsa::tuner

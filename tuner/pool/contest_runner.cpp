@@ -1,0 +1,137 @@
+#include "pool/contest_runner.hpp"
+
+#include <fmt/format.h>
+
+#include "nsa/schemas/json.hpp"
+#include "pool/order.hpp"
+
+namespace nsa::tuner {
+
+ContestRunner::ContestRunner(Shared& shared, const Contest& contest,
+                             const std::vector<const Measurement*>& earlier,
+                             const std::string& folder, DeviceLock& lock)
+    : shared_(shared),
+      contest_(contest),
+      policy_(shared.input.spec.policy),
+      check_(contest.stages, contest.problem, shared.input.spec.seed, policy_.verify_rows, folder),
+      team_(shared, contest, check_, contestants_),
+      lock_(lock) {
+  contestants_.reserve(contest.variants.size() + 1);  // and the twin: references stay
+  for (std::size_t i = 0; i < contest.variants.size(); ++i) {
+    Contestant& contestant = contestants_.emplace_back();
+    contestant.offer = contest.variants[i];
+    contestant.described = contest.described.at(i);
+  }
+  for (const Measurement* row : earlier) restore(*row);
+}
+
+/// What an earlier row of this run says: a failure keeps its variant out, samples count.
+void ContestRunner::restore(const Measurement& row) {
+  Contestant* found = nullptr;
+  const std::size_t variants = contest_.variants.size();
+  for (std::size_t i = 0; i < variants; ++i) {
+    const Offer& offer = contestants_[i].offer;
+    if (offer.id == row.variant && offer.executor == row.executor) found = &contestants_[i];
+  }
+  if (!found) return;
+  if (row.outcome != Outcome::ok || row.verification == Verification::wrong_result) {
+    for (Contestant& contestant : contestants_) {
+      if (contestant.offer.id == row.variant && contestant.offer.executor == row.executor)
+        contestant.out = true;
+    }
+    return;
+  }
+  if (row.control) {
+    if (contestants_.size() == variants) {
+      Contestant twin;
+      twin.offer = found->offer;
+      twin.described = found->described;
+      twin.control = true;
+      twin.out = found->out;
+      contestants_.push_back(std::move(twin));
+    }
+    found = &contestants_.back();
+  }
+  const auto half = row.position >= static_cast<std::int64_t>(slots()) ? 1 : 0;
+  if (row.median_ns) found->add_visit({row.process, row.round, half}, *row.median_ns);
+}
+
+std::size_t ContestRunner::slots() const {
+  return contest_.variants.size() + (policy_.control ? 1 : 0);
+}
+
+bool ContestRunner::wants(std::size_t slot, const Block& block) const {
+  if (slot >= contestants_.size()) return true;  // a twin that is not chosen yet
+  const Contestant& contestant = contestants_[slot];
+  return !contestant.out && !contestant.visits.contains(block) &&
+         !given_up(contestant, contestants_, policy_.give_up_ratio);
+}
+
+/// Whether no further round is needed in this process.
+bool ContestRunner::enough(std::int64_t round) {
+  if (round >= policy_.max_rounds) return true;
+  if (round < policy_.min_rounds) return false;
+  const ContestState state = state_of(contestants_, policy_.give_up_ratio);
+  return state.log_ratios.size() < 2 ||
+         contest_decided(state, policy_.epsilon, shared_.input.spec.seed);
+}
+
+bool ContestRunner::run(const std::function<void(const Offer&)>& after_visit) {
+  try {
+    for (std::int64_t p = 0; p < policy_.processes; ++p) run_process(p, after_visit);
+  } catch (const Interrupted&) {
+    end();
+    return false;
+  } catch (...) {
+    end();
+    throw;
+  }
+  return true;
+}
+
+void ContestRunner::run_process(std::int64_t process,
+                                const std::function<void(const Offer&)>& after_visit) {
+  for (std::int64_t round = 0; !enough(round); ++round) run_round(process, round, after_visit);
+  end();
+}
+
+void ContestRunner::run_round(std::int64_t process, std::int64_t round,
+                              const std::function<void(const Offer&)>& after_visit) {
+  const auto order =
+      round_order(shared_.input.spec.seed, contest_.id, process, round, slots());
+  const std::string pair_id = make_uuid();
+  for (std::size_t position = 0; position < order.size(); ++position) {
+    const std::int64_t half = position >= slots() ? 1 : 0;
+    const Block block{process, round, half};
+    if (!wants(order[position], block)) continue;
+    if (shared_.interrupt.requested()) throw Interrupted{};
+    begin(process);
+    team_.ready();
+    // Getting ready chooses the twin, and a crash there may have put this one out.
+    if (order[position] >= contestants_.size() || !wants(order[position], block)) continue;
+    Contestant& contestant = contestants_[order[position]];
+    team_.measure(contestant, {process, round, static_cast<std::int64_t>(position), half}, pair_id);
+    after_visit(contestant.offer);
+  }
+}
+
+void ContestRunner::begin(std::int64_t process) {
+  if (begun_) return;
+  if (!lock_.try_lock()) {
+    shared_.reporter.note(fmt::format("waiting: another nsatune measures on {}",
+                                      shared_.input.device.id));
+    const Account account(shared_.ledger.wait_s);
+    if (!lock_.lock(shared_.interrupt)) throw Interrupted{};
+  }
+  begun_ = true;
+  team_.begin_process(process);
+}
+
+void ContestRunner::end() {
+  if (!begun_) return;
+  begun_ = false;
+  team_.finish();
+  lock_.unlock();
+}
+
+}  // namespace nsa::tuner

@@ -1,0 +1,48 @@
+#include "pool/contestant.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace nsa::tuner {
+
+std::optional<double> best_median_ns(const std::vector<Contestant>& contestants) {
+  std::optional<double> best;
+  for (const Contestant& contestant : contestants) {
+    if (contestant.out || contestant.control || !contestant.visited()) continue;
+    best = std::min(best.value_or(contestant.median_ns()), contestant.median_ns());
+  }
+  return best;
+}
+
+bool given_up(const Contestant& contestant, const std::vector<Contestant>& contestants,
+              double give_up_ratio) {
+  const auto best = best_median_ns(contestants);
+  return best && contestant.visited() && contestant.median_ns() > give_up_ratio * *best;
+}
+
+ContestState state_of(const std::vector<Contestant>& contestants, double give_up_ratio) {
+  std::vector<const Contestant*> alive;
+  for (const Contestant& contestant : contestants) {
+    if (!contestant.out && !contestant.control && contestant.visited() &&
+        !given_up(contestant, contestants, give_up_ratio))
+      alive.push_back(&contestant);
+  }
+  std::stable_sort(alive.begin(), alive.end(), [](const Contestant* a, const Contestant* b) {
+    return a->median_ns() < b->median_ns();
+  });
+  ContestState state;
+  for (const Contestant* contestant : alive) {
+    auto& ratios = state.log_ratios.emplace_back();
+    auto& blocks = state.blocks.emplace_back();
+    for (const auto& [block, median] : contestant->visits) {
+      const auto reference = alive.front()->visits.find(block);
+      if (reference == alive.front()->visits.end()) continue;
+      ratios.push_back(std::log(median / reference->second));
+      // Both halves of a round are one block of the bootstrap.
+      blocks.push_back(std::get<0>(block) * 100'000 + std::get<1>(block));
+    }
+  }
+  return state;
+}
+
+}  // namespace nsa::tuner

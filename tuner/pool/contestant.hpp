@@ -1,0 +1,52 @@
+// One variant in a contest, or the A/A twin of one, with everything that is known of it so far.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "nsa/schemas/worker.hpp"
+#include "nsa/tuner/decide.hpp"
+#include "nsa/tuner/plan.hpp"
+#include "pool/rows.hpp"
+
+namespace nsa::tuner {
+
+/// (process, round, half): the place that visits of one pair share.
+using Block = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+
+struct Contestant {
+  Offer offer;
+  Description described;
+  bool control = false;
+  bool out = false;  // failed: has its one row, gets no more
+
+  std::map<Block, double> visits;   // median ns of each
+  std::vector<double> visit_ns;     // the same values
+  std::optional<double> sample_s;   // wall time of one sample, flush included, as last seen
+
+  // In the worker process that runs now.
+  std::optional<std::int64_t> handle;
+  worker::PreparedReply prepared;
+  bool checked = false;  // in this process number
+  Verification verification = Verification::unverified;
+  std::optional<double> worst_row_error;
+
+  bool visited() const noexcept { return !visit_ns.empty(); }
+  double median_ns() const { return median_of(visit_ns); }
+  void add_visit(const Block& block, double median) {
+    if (visits.emplace(block, median).second) visit_ns.push_back(median);
+  }
+};
+
+/// Least median of those that still run; nothing before the first visit.
+std::optional<double> best_median_ns(const std::vector<Contestant>& contestants);
+/// Whether it is so much slower than the best that more visits would be wasted.
+bool given_up(const Contestant& contestant, const std::vector<Contestant>& contestants,
+              double give_up_ratio);
+/// Pairs of all that still compete, the fastest first, for contest_decided().
+ContestState state_of(const std::vector<Contestant>& contestants, double give_up_ratio);
+
+}  // namespace nsa::tuner

@@ -1,0 +1,121 @@
+// What workers bring, and what they say of each problem.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "nsa/kernels/catalog.hpp"
+#include "nsa/schemas/error.hpp"
+#include "nsa/tuner/sweep.hpp"
+#include "process/worker_client.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+std::string text_of(const WorkerCommand& command) {
+  return fmt::format("worker '{}'", command.argv.empty() ? "" : command.argv.back());
+}
+
+void add_offers(const worker::HelloReply& hello, std::int64_t worker, std::vector<Offer>& offers) {
+  for (const worker::OfferedVariant& variant : hello.variants) {
+    for (const Point& point : variant.points)
+      offers.push_back({{variant.stages, variant.name, point},
+                        variant.source_hash,
+                        hello.executor,
+                        worker});
+  }
+}
+
+/// FLOP and bytes of the mathematics, from any variant of ours of the same stages.
+Cost known_cost(const Problem& problem, const VariantId& id) {
+  for (const Variant& variant : catalog()) {
+    if (!variant.cost || variant.role == Role::yardstick ||
+        variant.stages.size() != id.stages.size())
+      continue;
+    bool same = true;
+    for (std::size_t i = 0; i < id.stages.size(); ++i)
+      same = same && to_string(variant.stages[i]) == id.stages[i];
+    if (same) return variant.cost(problem);
+  }
+  return {};
+}
+
+/// Asks the workers, each in a process that stays for all questions and is started again once when
+/// it dies.
+class Describer {
+ public:
+  Describer(const SweepSpec& spec, const Device& device, const std::vector<WorkerCommand>& workers)
+      : deadline_s_(spec.policy.deadline_s), device_(device), workers_(workers),
+        clients_(workers.size()), losses_(workers.size()) {}
+
+  Description describe(const Problem& problem, const Offer& offer) {
+    const auto w = static_cast<std::size_t>(offer.worker);
+    if (!ensure(w)) return unknown(problem, offer.id);
+    const auto answer = clients_[w]->ask(worker::DescribeRequest{0, problem, offer.id},
+                                         "describing " + to_string(offer.id), deadline_s_);
+    if (!answer) {
+      // No answer to an optional question is no answer about the variant: prepare will tell.
+      if (answer.outcome == Outcome::unsupported || !clients_[w]->alive())
+        return unknown(problem, offer.id);
+      return {false, answer.outcome, answer.reason, 0, 0, 0};
+    }
+    const worker::DescribedReply& said = *answer.reply;
+    return {said.supported, Outcome::unsupported, said.reason,
+            said.flop,      said.bytes,           said.workspace_bytes};
+  }
+
+  static Description ask(void* context, const Problem& problem, const Offer& offer) {
+    return static_cast<Describer*>(context)->describe(problem, offer);
+  }
+
+ private:
+  bool ensure(std::size_t w) {
+    constexpr int kMaxLosses = 2;
+    if (clients_[w] && clients_[w]->alive()) return true;
+    if (clients_[w] && ++losses_[w] >= kMaxLosses) return false;
+    clients_[w] = std::make_unique<WorkerClient>(
+        workers_[w], worker_memory_limit(device_, workers_.size()), interrupt_);
+    return static_cast<bool>(clients_[w]->start(device_.id, deadline_s_));
+  }
+
+  static Description unknown(const Problem& problem, const VariantId& id) {
+    const Cost cost = known_cost(problem, id);
+    Description description;
+    description.flop = cost.flop;
+    description.bytes = cost.bytes;
+    return description;
+  }
+
+  double deadline_s_;
+  const Device& device_;
+  const std::vector<WorkerCommand>& workers_;
+  std::vector<std::unique_ptr<WorkerClient>> clients_;
+  std::vector<int> losses_;
+  Interrupt interrupt_;
+};
+
+}  // namespace
+
+Discovery discover(const std::vector<WorkerCommand>& workers, const Device& device,
+                   double deadline_s) {
+  Discovery discovery;
+  Interrupt interrupt;
+  for (std::size_t w = 0; w < workers.size(); ++w) {
+    WorkerClient client(workers[w], worker_memory_limit(device, workers.size()), interrupt);
+    const auto answer = client.start(device.id, deadline_s);
+    if (!answer)
+      throw InputError(fmt::format("{}: {}; it must answer hello as the worker protocol says",
+                                   text_of(workers[w]), answer.reason));
+    discovery.hellos.push_back(*answer.reply);
+    add_offers(*answer.reply, static_cast<std::int64_t>(w), discovery.offers);
+    client.finish();
+  }
+  return discovery;
+}
+
+Plan plan_with_workers(const SweepSpec& spec, const Device& device,
+                       const std::vector<WorkerCommand>& workers, const Discovery& discovery) {
+  Describer describer(spec, device, workers);
+  return make_plan(spec, device, discovery.offers, &Describer::ask, &describer);
+}
+
+}  // namespace nsa::tuner

@@ -1,0 +1,53 @@
+// The check outside of the worker: what one contest's problem should give, row by row, in fp64.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nsa/kernels/inputs.hpp"
+#include "nsa/kernels/oracle.hpp"
+#include "nsa/schemas/problem.hpp"
+
+namespace nsa::tuner {
+
+/// What a file of outputs is worth.
+struct CheckResult {
+  Verification verification = Verification::unverified;
+  std::optional<double> worst_row_error;  // relative L2 of the worst row that was checked
+  std::string reason;                     // where it is wrong, or why it was not checked
+};
+
+class OutputCheck {
+ public:
+  /// Nothing is computed before it is asked for. Files go into `folder`.
+  OutputCheck(const std::vector<std::string>& stages, const Problem& problem, std::uint64_t seed,
+              std::int64_t verify_rows, std::string folder);
+
+  /// Whether the stages are one that our oracle knows.
+  bool known() const noexcept { return stage_.has_value(); }
+  /// Rows that a worker is asked for.
+  const std::vector<std::int64_t>& rows() const noexcept { return rows_; }
+  /// A safetensors file of the inputs, written at the first call; nothing for unknown stages.
+  std::optional<std::string> inputs_file();
+  /// Where a worker shall write its outputs.
+  std::string outputs_file() const { return folder_ + "/outputs.safetensors"; }
+  /// Compares the rows in that file with the oracle. Reads nothing else of the worker's words.
+  CheckResult check(const std::string& path);
+
+ private:
+  void make_oracle();
+  std::uint64_t most_bytes() const;
+
+  std::optional<Stage> stage_;
+  Problem problem_;
+  std::uint64_t seed_;
+  std::string folder_;
+  std::vector<std::int64_t> rows_;
+  std::vector<HostTensor> inputs_;
+  std::optional<Oracle> oracle_;
+  std::optional<std::string> inputs_file_;
+};
+
+}  // namespace nsa::tuner

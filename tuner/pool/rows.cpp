@@ -1,0 +1,83 @@
+#include "pool/rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "nsa/schemas/json.hpp"
+
+namespace nsa::tuner {
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+RowWriter::RowWriter(const SweepInput& input, Sink& sink, SweepReport& report)
+    : input_(input),
+      sink_(sink),
+      report_(report),
+      timer_(timer_of(input.spec.policy, input.device)) {}
+
+Measurement RowWriter::blank(const Problem& problem, const Offer& offer, const Cost& cost) const {
+  Measurement row;
+  row.id = make_uuid();
+  row.run_id = input_.run_id;
+  row.executor = offer.executor;
+  row.placement = {{input_.host, input_.device.uuid}};
+  row.problem = problem;
+  row.variant = offer.id;
+  row.source_hash = offer.source_hash;
+  row.launch = input_.spec.policy.launch;
+  row.timer = timer_;
+  row.cold = input_.spec.policy.cold;
+  row.cost = cost;
+  return row;
+}
+
+void RowWriter::commit(Measurement row) {
+  row.measured_at = now_iso8601();
+  if (!sink_.add(row)) return;
+  ++report_.rows;
+  if (row.outcome != Outcome::ok || row.verification == Verification::wrong_result)
+    ++report_.failures;
+}
+
+void RowWriter::commit_failure(Measurement row, const Offer& offer, Outcome outcome,
+                               const std::string& reason) {
+  row.job_key = failure_key(row.problem, offer, input_.spec.policy, timer_);
+  row.outcome = outcome;
+  row.reason = reason;
+  commit(std::move(row));
+}
+
+void take_samples(Measurement& row, worker::MeasuredReply reply) {
+  std::vector<double> times;
+  for (const Sample& sample : reply.samples) times.push_back(static_cast<double>(sample.device_ns));
+  row.samples_n = static_cast<std::int64_t>(times.size());
+  row.median_ns = median_of(times);
+  for (double& time : times) time = std::abs(time - *row.median_ns);
+  row.mad_ns = median_of(times);
+  row.clocks = std::move(reply.clocks);
+  row.grow_events = reply.grow_events;
+  row.need = reply.need;
+  row.samples = std::move(reply.samples);
+}
+
+std::optional<std::string> find_lie(const worker::MeasuredReply& reply, std::int64_t asked) {
+  if (static_cast<std::int64_t>(reply.samples.size()) != asked)
+    return fmt::format("{} samples were asked for, {} came", asked, reply.samples.size());
+  for (std::size_t i = 0; i < reply.samples.size(); ++i) {
+    const Sample& sample = reply.samples[i];
+    if (sample.device_ns <= 0 || sample.host_ns < 0)
+      return fmt::format("sample {} took {} ns on the device and {} ns on the host", i,
+                         sample.device_ns, sample.host_ns);
+  }
+  return std::nullopt;
+}
+
+}  // namespace nsa::tuner

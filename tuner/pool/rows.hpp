@@ -1,0 +1,45 @@
+// Making rows: what is the same in all rows of a sweep, and the statistics of one visit.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nsa/tuner/sweep.hpp"
+
+namespace nsa::tuner {
+
+/// Median; 0 for no values. Takes its own copy to sort.
+double median_of(std::vector<double> values);
+
+/// Where a visit stands in the interleaved order.
+struct Visit {
+  std::int64_t process = 0, round = 0, position = 0;
+  std::int64_t half = 0;  // of the round: 0 on the way there (A B), 1 on the way back (B A)
+};
+
+/// Makes rows for one sweep and hands them to the sink at once.
+class RowWriter {
+ public:
+  RowWriter(const SweepInput& input, Sink& sink, SweepReport& report);
+
+  /// A row with everything that all rows share; the caller fills the rest.
+  Measurement blank(const Problem& problem, const Offer& offer, const Cost& cost) const;
+  /// Commits a row, with its time of day.
+  void commit(Measurement row);
+  /// The one row of a variant that cannot be measured on a problem.
+  void commit_failure(Measurement row, const Offer& offer, Outcome outcome,
+                      const std::string& reason);
+
+ private:
+  const SweepInput& input_;
+  Sink& sink_;
+  SweepReport& report_;
+  Timer timer_;
+};
+
+/// Takes the samples of a reply into a row: n, median and spread of device_ns, clocks, need.
+void take_samples(Measurement& row, worker::MeasuredReply reply);
+/// What is wrong with the numbers of a reply, or nothing.
+std::optional<std::string> find_lie(const worker::MeasuredReply& reply, std::int64_t asked);
+
+}  // namespace nsa::tuner

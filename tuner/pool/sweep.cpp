@@ -1,0 +1,141 @@
+#include "nsa/tuner/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "plan/contest_id.hpp"
+#include "pool/contest_runner.hpp"
+#include "pool/scratch_folder.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+using RowsByContest = std::map<std::string, std::vector<const Measurement*>>;
+
+RowsByContest group_by_contest(const std::vector<Measurement>& rows) {
+  RowsByContest grouped;
+  for (const Measurement& row : rows)
+    grouped[contest_id(row.problem, row.variant.stages)].push_back(&row);
+  return grouped;
+}
+
+std::string title_of(const Contest& contest) {
+  const Problem& p = contest.problem;
+  return fmt::format("{} {} {} {}", fmt::join(contest.stages, "+"), to_string(p.phase),
+                     p.phase == Phase::decode ? "context_len" : "seq_len",
+                     p.phase == Phase::decode ? p.max_context() : p.max_seq_len());
+}
+
+class Sweep {
+ public:
+  Sweep(const SweepInput& input, Sink& sink, Reporter& reporter)
+      : input_(input),
+        reporter_(reporter),
+        interrupt_(input.stop, input.spec.budget_s),
+        writer_(input, sink, report_),
+        shared_{input_, interrupt_, writer_, reporter_, report_.ledger},
+        lock_(input.lock_dir, input.device.uuid),
+        earlier_(group_by_contest(input.earlier)) {
+    for (const Contest& contest : input.plan.contests) left_s_ += contest.estimated_s;
+  }
+
+  SweepReport run() {
+    add_skipped();
+    bool complete = true;
+    for (const Contest& contest : input_.plan.contests) {
+      if (interrupt_.requested() || !run_contest(contest)) {
+        complete = false;
+        break;
+      }
+    }
+    report_.complete = complete;
+    report_.stopped = interrupt_.stopped();
+    report_.budget_spent = !complete && !report_.stopped;
+    close_ledger();
+    return report_;
+  }
+
+ private:
+  void add_skipped() {
+    const Timer timer = timer_of(input_.spec.policy, input_.device);
+    std::set<std::string> known;
+    for (const Measurement& row : input_.earlier) known.insert(row.job_key);
+    for (const Skipped& skipped : input_.plan.skipped) {
+      if (known.contains(failure_key(skipped.problem, skipped.variant, input_.spec.policy, timer)))
+        continue;
+      writer_.commit_failure(writer_.blank(skipped.problem, skipped.variant, {}), skipped.variant,
+                             skipped.outcome, skipped.reason);
+    }
+  }
+
+  bool run_contest(const Contest& contest) {
+    const auto found = earlier_.find(contest.id);
+    const std::vector<const Measurement*> none;
+    ContestRunner runner(shared_, contest, found == earlier_.end() ? none : found->second,
+                         folder_.path(), lock_);
+    bool measured = false;
+    const bool complete = runner.run([&](const Offer& offer) {
+      measured = true;
+      tell(title_of(contest), to_string(offer.id));
+    });
+    folder_.clear();
+    left_s_ -= contest.estimated_s;
+    if (!complete) return false;
+    if (measured) planned_s_ += contest.estimated_s;
+    ++contests_done_;
+    tell(title_of(contest), "");
+    return true;
+  }
+
+  /// Time left: the estimates of what is left, times how wrong they were so far.
+  void tell(std::string contest, std::string variant) {
+    Progress progress;
+    progress.contests_done = contests_done_;
+    progress.contests = static_cast<std::int64_t>(input_.plan.contests.size());
+    progress.rows = report_.rows;
+    progress.failures = report_.failures;
+    progress.elapsed_s = seconds_since(start_);
+    if (planned_s_ > 0 && contests_done_ > 0) {
+      if (variant.empty()) correction_ = progress.elapsed_s / planned_s_;
+      progress.left_s = std::max(0.0, left_s_) * correction_;
+    }
+    progress.contest = std::move(contest);
+    progress.variant = std::move(variant);
+    reporter_.progress(progress);
+  }
+
+  void close_ledger() {
+    Ledger& ledger = report_.ledger;
+    ledger.wall_s = seconds_since(start_);
+    ledger.framework_s = ledger.wall_s - ledger.wait_s - ledger.start_s - ledger.prepare_s -
+                         ledger.verify_s - ledger.measure_s;
+  }
+
+  const SweepInput& input_;
+  Reporter& reporter_;
+  const TimePoint start_ = Clock::now();
+  SweepReport report_;
+  Interrupt interrupt_;
+  RowWriter writer_;
+  Shared shared_;
+  ScratchFolder folder_;
+  DeviceLock lock_;
+  RowsByContest earlier_;
+  std::int64_t contests_done_ = 0;
+  double left_s_ = 0, planned_s_ = 0, correction_ = 1;
+};
+
+}  // namespace
+
+WorkerCommand shell_worker(const std::string& command) {
+  return {{"/bin/sh", "-c", command}};
+}
+
+SweepReport run_sweep(const SweepInput& input, Sink& sink, Reporter& reporter) {
+  return Sweep(input, sink, reporter).run();
+}
+
+}  // namespace nsa::tuner

@@ -1,0 +1,276 @@
+#include "pool/team.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "nsa/kernels/catalog.hpp"
+#include "plan/estimate.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+constexpr double kDeadlineFactor = 50;  // over the estimate: a seed's slow path is 1000 times slower
+                                        // than the best, but not than its own first call
+
+Cost cost_of(const Description& described) { return {described.flop, described.bytes}; }
+
+}  // namespace
+
+Team::Team(Shared& shared, const Contest& contest, OutputCheck& check,
+           std::vector<Contestant>& contestants)
+    : shared_(shared),
+      contest_(contest),
+      policy_(shared.input.spec.policy),
+      check_(check),
+      contestants_(contestants),
+      clients_(shared.input.workers.size()) {}
+
+void Team::begin_process(std::int64_t process) {
+  finish();
+  process_ = process;
+  for (Contestant& contestant : contestants_) contestant.checked = false;
+}
+
+void Team::finish() {
+  const Account account(shared_.ledger.start_s);
+  for (std::size_t w = 0; w < clients_.size(); ++w) {
+    if (clients_[w]) clients_[w]->finish();
+    clients_[w].reset();
+    drop_handles(w);
+  }
+}
+
+void Team::drop_handles(std::size_t worker) {
+  for (Contestant& contestant : contestants_) {
+    if (static_cast<std::size_t>(contestant.offer.worker) == worker) contestant.handle.reset();
+  }
+}
+
+WorkerClient& Team::client(const Contestant& contestant) {
+  return *clients_.at(static_cast<std::size_t>(contestant.offer.worker));
+}
+
+bool Team::same_variant(const Contestant& a, const Contestant& b) const {
+  return a.offer.id == b.offer.id && a.offer.executor == b.offer.executor;
+}
+
+const Contestant& Team::original_of(const Contestant& contestant) const {
+  return *std::find_if(contestants_.begin(), contestants_.end(), [&](const Contestant& other) {
+    return !other.control && same_variant(other, contestant);
+  });
+}
+
+std::string Team::doing(const char* verb, const Contestant& contestant) const {
+  return fmt::format("{} {}", verb, to_string(contestant.offer.id));
+}
+
+double Team::deadline_s(double estimate_s) const {
+  return std::max(policy_.deadline_s, kDeadlineFactor * estimate_s);
+}
+
+bool Team::wants_handle(const Contestant& contestant) const {
+  return !contestant.out && !contestant.handle &&
+         !given_up(contestant, contestants_, policy_.give_up_ratio);
+}
+
+bool Team::is_yardstick(const Offer& offer) const {
+  if (offer.executor != "nsatune") return false;
+  const Variant* variant = find_variant(offer.id, shared_.input.device.backend);
+  return variant && variant->role == Role::yardstick;
+}
+
+bool Team::start_worker(std::size_t index) {
+  if (clients_[index] && clients_[index]->alive()) return true;
+  const Account account(shared_.ledger.start_s);
+  drop_handles(index);
+  const auto limit = worker_memory_limit(shared_.input.device, shared_.input.workers.size());
+  Answer<worker::HelloReply> answer;
+  for (int attempt = 0; attempt < 2 && !answer; ++attempt) {
+    clients_[index] =
+        std::make_unique<WorkerClient>(shared_.input.workers[index], limit, shared_.interrupt);
+    answer = clients_[index]->start(shared_.input.device.id, policy_.deadline_s);
+    if (answer.interrupted) throw Interrupted{};
+  }
+  if (answer) return true;
+  for (Contestant& contestant : contestants_) {
+    if (static_cast<std::size_t>(contestant.offer.worker) == index && !contestant.out)
+      fail(contestant, answer.outcome, answer.reason, {process_, 0, 0});
+  }
+  return false;
+}
+
+void Team::ready() {
+  // A worker that dies takes the handles of all its contestants along: again, until all have one.
+  // Each turn that loses a worker also puts one contestant out, so this ends.
+  for (bool again = true; again;) {
+    again = false;
+    for (Contestant& contestant : contestants_) {
+      if (!wants_handle(contestant)) continue;
+      if (shared_.interrupt.requested()) throw Interrupted{};
+      again = true;
+      if (start_worker(static_cast<std::size_t>(contestant.offer.worker)) && !contestant.out)
+        prepare(contestant);
+      if (contestant.handle && !contestant.checked) verify(contestant);
+    }
+    if (!again && policy_.control) {
+      pick_twin();
+      again = std::any_of(contestants_.begin(), contestants_.end(),
+                          [&](const Contestant& c) { return wants_handle(c); });
+    }
+  }
+}
+
+void Team::pick_twin() {
+  const bool has_one = std::any_of(contestants_.begin(), contestants_.end(),
+                                   [](const Contestant& c) { return c.control; });
+  if (has_one) return;
+  const Contestant* best = nullptr;
+  for (const Contestant& contestant : contestants_) {
+    if (contestant.out || !contestant.handle) continue;
+    if (!best || contestant.prepared.first_call_ns < best->prepared.first_call_ns)
+      best = &contestant;
+  }
+  if (!best) return;
+  Contestant twin;
+  twin.offer = best->offer;
+  twin.described = best->described;
+  twin.control = true;
+  contestants_.push_back(std::move(twin));
+}
+
+void Team::prepare(Contestant& contestant) {
+  const Account account(shared_.ledger.prepare_s);
+  worker::PrepareRequest request;
+  request.problem = contest_.problem;
+  request.variant = contestant.offer.id;
+  request.seed = shared_.input.spec.seed;
+  if (!client(contestant).hello().generator) request.inputs = check_.inputs_file();
+  auto answer =
+      client(contestant).ask(std::move(request), doing("preparing", contestant),
+                             deadline_s(estimate_launch_s(contestant.described,
+                                                          shared_.input.device)));
+  if (answer.interrupted) throw Interrupted{};
+  if (!answer) {
+    fail(contestant, answer.outcome, answer.reason, {process_, 0, 0});
+    return;
+  }
+  contestant.prepared = *answer.reply;
+  contestant.handle = answer.reply->handle;
+  if (!contestant.sample_s) contestant.sample_s = 1e-9 * static_cast<double>(answer.reply->first_call_ns);
+}
+
+void Team::verify(Contestant& contestant) {
+  const Account account(shared_.ledger.verify_s);
+  contestant.checked = true;
+  const bool can_check = client(contestant).hello().verifies && check_.known();
+  if (contestant.control || !can_check) return;
+  worker::VerifyRequest request;
+  request.handle = *contestant.handle;
+  request.rows = check_.rows();
+  request.outputs = check_.outputs_file();
+  const double first_call_s = 1e-9 * static_cast<double>(contestant.prepared.first_call_ns);
+  auto answer = client(contestant).ask(std::move(request), doing("verifying", contestant),
+                                       deadline_s(2 * first_call_s));
+  if (answer.interrupted) throw Interrupted{};
+  if (!answer) {
+    fail(contestant, answer.outcome, answer.reason, {process_, 0, 0});
+    return;
+  }
+  if (is_yardstick(contestant.offer)) return;  // another answer: nothing to compare it with
+  CheckResult result = check_.check(check_.outputs_file());
+  const worker::VerifiedReply& said = *answer.reply;
+  const double tolerance = row_tolerance(*from_string<Stage>(contest_.stages.front()),
+                                         contest_.problem.dtype);
+  if (result.reason.empty() && (said.poison_left > 0 || said.non_finite > 0 ||
+                                said.worst_row_error.value_or(0) > tolerance)) {
+    result.verification = Verification::wrong_result;
+    result.reason = fmt::format(
+        "the worker says: {} elements not written, {} not finite, worst row error {:.3g}, at most "
+        "{:.3g} is right",
+        said.poison_left, said.non_finite, said.worst_row_error.value_or(0), tolerance);
+  }
+  if (result.worst_row_error && said.worst_row_error)
+    result.worst_row_error = std::max(*result.worst_row_error, *said.worst_row_error);
+  contestant.verification = result.verification;
+  contestant.worst_row_error = result.worst_row_error;
+  if (result.verification == Verification::wrong_result) reject(contestant, result);
+}
+
+void Team::reject(Contestant& contestant, const CheckResult& result) {
+  fail(contestant, Outcome::ok, result.reason, {process_, 0, 0});
+}
+
+void Team::fail(Contestant& contestant, Outcome outcome, const std::string& reason,
+                const Visit& visit) {
+  Measurement row = shared_.writer.blank(contest_.problem, contestant.offer,
+                                         cost_of(contestant.described));
+  row.process = visit.process;
+  row.round = visit.round;
+  row.position = visit.position;
+  row.verification = contestant.verification;
+  row.worst_row_error = contestant.worst_row_error;
+  shared_.writer.commit_failure(std::move(row), contestant.offer, outcome, reason);
+  shared_.reporter.note(fmt::format(
+      "{}: {}: {}", to_string(contestant.offer.id),
+      outcome == Outcome::ok ? to_string(contestant.verification) : to_string(outcome), reason));
+  const std::size_t worker = static_cast<std::size_t>(contestant.offer.worker);
+  if (!clients_[worker] || !clients_[worker]->alive()) drop_handles(worker);
+  for (Contestant& other : contestants_) {  // the twin goes with its original, and the reverse
+    if (same_variant(other, contestant)) {
+      other.out = true;
+      other.handle.reset();
+    }
+  }
+}
+
+std::int64_t Team::samples_for(const Contestant& contestant) const {
+  const double sample_s = std::max(contestant.sample_s.value_or(0), 1e-9);
+  const double fits = std::floor(policy_.visit_target_s / sample_s);
+  return static_cast<std::int64_t>(
+      std::clamp(fits, 1.0, std::max(1.0, static_cast<double>(policy_.samples))));
+}
+
+void Team::measure(Contestant& contestant, const Visit& visit, const std::string& pair_id) {
+  worker::MeasureRequest request;
+  request.handle = *contestant.handle;
+  request.samples = samples_for(contestant);
+  request.cold = policy_.cold;
+  request.launch = policy_.launch;
+  request.timer = timer_of(policy_, shared_.input.device);
+  const std::int64_t asked = request.samples;
+  const TimePoint start = Clock::now();
+  auto answer = client(contestant).ask(
+      std::move(request), doing("measuring", contestant),
+      deadline_s(contestant.sample_s.value_or(0) * static_cast<double>(asked)));
+  shared_.ledger.measure_s += seconds_since(start);
+  if (answer.interrupted) throw Interrupted{};
+  if (!answer) return fail(contestant, answer.outcome, answer.reason, visit);
+  if (const auto lie = find_lie(*answer.reply, asked))
+    return fail(contestant, Outcome::bad_reply, *lie, visit);
+  contestant.sample_s = seconds_since(start) / static_cast<double>(asked);
+
+  Measurement row = shared_.writer.blank(contest_.problem, contestant.offer,
+                                         cost_of(contestant.described));
+  row.job_key = job_key(contest_.problem, contestant.offer, policy_, row.timer, visit.process,
+                        visit.round, visit.position, contestant.control);
+  row.process = visit.process;
+  row.round = visit.round;
+  row.position = visit.position;
+  row.pair_id = pair_id;
+  row.control = contestant.control;
+  row.verification = original_of(contestant).verification;
+  row.worst_row_error = original_of(contestant).worst_row_error;
+  row.first_call_ns = contestant.prepared.first_call_ns;
+  row.workspace_bytes = contestant.prepared.workspace_bytes;
+  take_samples(row, std::move(*answer.reply));
+  const double least_s = least_plausible_s(row.cost, shared_.input.device.backend);
+  if (*row.median_ns < 1e9 * least_s)
+    row.reason = fmt::format("note: {:.3g} ns is less than any memory or arithmetic unit needs "
+                             "({:.3g} ns)", *row.median_ns, 1e9 * least_s);
+  contestant.add_visit({visit.process, visit.round, visit.half}, *row.median_ns);
+  shared_.writer.commit(std::move(row));
+}
+
+}  // namespace nsa::tuner

@@ -1,0 +1,80 @@
+// The worker processes of one contest, and getting the contestants ready in them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pool/contestant.hpp"
+#include "pool/output_check.hpp"
+#include "pool/rows.hpp"
+#include "process/worker_client.hpp"
+
+namespace nsa::tuner {
+
+/// What all contests of a sweep share.
+struct Shared {
+  const SweepInput& input;
+  Interrupt& interrupt;
+  RowWriter& writer;
+  Reporter& reporter;
+  Ledger& ledger;
+};
+
+/// Adds the wall time of a scope to an account of the ledger.
+class Account {
+ public:
+  explicit Account(double& account) : account_(account), start_(Clock::now()) {}
+  ~Account() { account_ += seconds_since(start_); }
+  Account(const Account&) = delete;
+  Account& operator=(const Account&) = delete;
+
+ private:
+  double& account_;
+  TimePoint start_;
+};
+
+/// Says that the user or the budget ended the sweep: no outcome, no row.
+struct Interrupted {};
+
+class Team {
+ public:
+  Team(Shared& shared, const Contest& contest, OutputCheck& check,
+       std::vector<Contestant>& contestants);
+
+  /// Ends the processes of the last process number; the next ready() starts fresh ones.
+  void begin_process(std::int64_t process);
+  /// Starts what is missing, prepares and verifies every contestant that needs it. Those that fail
+  /// get their row and are out. Throws Interrupted.
+  void ready();
+  /// One visit: samples, or the row of a failure. Throws Interrupted.
+  void measure(Contestant& contestant, const Visit& visit, const std::string& pair_id);
+  void finish();
+
+ private:
+  bool wants_handle(const Contestant& contestant) const;
+  bool start_worker(std::size_t index);
+  void prepare(Contestant& contestant);
+  void verify(Contestant& contestant);
+  void pick_twin();
+  void drop_handles(std::size_t worker);
+  void fail(Contestant& contestant, Outcome outcome, const std::string& reason, const Visit& visit);
+  void reject(Contestant& contestant, const CheckResult& result);
+  WorkerClient& client(const Contestant& contestant);
+  bool same_variant(const Contestant& a, const Contestant& b) const;
+  const Contestant& original_of(const Contestant& contestant) const;
+  bool is_yardstick(const Offer& offer) const;
+  double deadline_s(double estimate_s) const;
+  std::int64_t samples_for(const Contestant& contestant) const;
+  std::string doing(const char* verb, const Contestant& contestant) const;
+
+  Shared& shared_;
+  const Contest& contest_;
+  const MeasurePolicy& policy_;
+  OutputCheck& check_;
+  std::vector<Contestant>& contestants_;
+  std::vector<std::unique_ptr<WorkerClient>> clients_;  // by worker command; null = not started
+  std::int64_t process_ = 0;
+};
+
+}  // namespace nsa::tuner

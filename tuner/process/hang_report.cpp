@@ -1,0 +1,128 @@
+#include "process/hang_report.hpp"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <regex>
+#include <sstream>
+#include <vector>
+
+namespace nsa::tuner {
+namespace {
+
+constexpr std::size_t kMaxFrames = 12;
+constexpr double kAnswerS = 0.3;  // how long a backtrace is waited for
+
+std::string read_proc(pid_t pid, const char* name) {
+  std::ifstream file(fmt::format("/proc/{}/{}", pid, name));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// Third and fifth field of /proc/PID/stat, after the name in parentheses.
+bool in_group(pid_t pid, pid_t group) {
+  const std::string stat = read_proc(pid, "stat");
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return false;
+  std::istringstream fields(stat.substr(name_end + 1));
+  char state = 0;
+  pid_t parent = 0, pgrp = 0;
+  return fields >> state >> parent >> pgrp && pgrp == group;
+}
+
+std::vector<pid_t> members_of(pid_t group) {
+  std::vector<pid_t> members;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename();
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc{} && end == name.data() + name.size() && in_group(pid, group))
+      members.push_back(pid);
+  }
+  return members;
+}
+
+std::string status_field(const std::string& status, const std::string& key) {
+  std::istringstream lines(status);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(key + ":\t", 0) == 0) return line.substr(key.size() + 2);
+  }
+  return {};
+}
+
+/// "futex_wait < do_futex": the names of /proc/PID/stack, which only root may read.
+std::string kernel_stack(pid_t pid) {
+  std::istringstream lines(read_proc(pid, "stack"));
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line) && names.size() < kMaxFrames;) {
+    const std::size_t begin = line.find("] "), end = line.find('+');
+    if (begin != std::string::npos && end != std::string::npos && end > begin + 2)
+      names.push_back(line.substr(begin + 2, end - begin - 2));
+  }
+  return fmt::format("{}", fmt::join(names, " < "));
+}
+
+bool catches_usr1(const std::string& status) {
+  const std::string mask = status_field(status, "SigCgt");
+  return (std::strtoull(mask.c_str(), nullptr, 16) >> (SIGUSR1 - 1)) & 1u;
+}
+
+std::string process_line(pid_t pid) {
+  const std::string status = read_proc(pid, "status");
+  std::string line = fmt::format("pid {} {}, state {}", pid, status_field(status, "Name"),
+                                 status_field(status, "State"));
+  const std::string channel = read_proc(pid, "wchan");
+  if (!channel.empty() && channel != "0") line += ", waits in " + channel;
+  const std::string stack = kernel_stack(pid);
+  if (!stack.empty()) line += ", kernel stack " + stack;
+  if (catches_usr1(status)) syscall(SYS_tgkill, pid, pid, SIGUSR1);
+  return line;
+}
+
+std::string demangled(const std::string& symbol) {
+  int failure = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &failure), &std::free);
+  return failure == 0 && name ? std::string(name.get()) : symbol;
+}
+
+/// Lines "path(symbol+0x12) [0x...]" become their symbols, other lines stay.
+std::string readable(const std::string& answer) {
+  static const std::regex frame(R"(^\S*?([^/\s]*)\(([^+)]*)(\+0x[0-9a-f]+)?\).*$)");
+  std::istringstream lines(answer);
+  std::vector<std::string> parts;
+  for (std::string line; std::getline(lines, line) && parts.size() < 2 * kMaxFrames;) {
+    std::smatch match;
+    if (line.empty()) continue;
+    if (!std::regex_match(line, match, frame)) {
+      parts.push_back(line);
+    } else {
+      parts.push_back(match[2].length() ? demangled(match[2]) : match[1].str() + match[3].str());
+    }
+  }
+  return fmt::format("{}", fmt::join(parts, " < "));
+}
+
+}  // namespace
+
+std::string hang_report(Child& child) {
+  const std::string before = child.take_errors(Clock::now());
+  std::vector<std::string> parts;
+  for (const pid_t pid : members_of(child.pid())) parts.push_back(process_line(pid));
+  const std::string answer = child.take_errors(Clock::now() + seconds(kAnswerS));
+  if (!answer.empty()) parts.push_back("host stack: " + readable(answer));
+  if (!before.empty()) parts.push_back("last words: " + before);
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+}  // namespace nsa::tuner

@@ -1,0 +1,75 @@
+// One worker process and the protocol with it. Whatever the process does, a call returns in time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "nsa/schemas/worker.hpp"
+#include "nsa/tuner/sweep.hpp"
+#include "process/child.hpp"
+#include "process/interrupt.hpp"
+
+namespace nsa::tuner {
+
+/// A reply, or what became of the request. `interrupted`: the user or the budget ended it, which is
+/// no outcome of the variant.
+template <class Reply>
+struct Answer {
+  std::optional<Reply> reply;
+  Outcome outcome = Outcome::ok;
+  std::string reason;
+  bool interrupted = false;
+  explicit operator bool() const noexcept { return reply.has_value(); }
+};
+
+class WorkerClient {
+ public:
+  /// `memory_limit_bytes`: of the process; nothing = none. The interrupt is borrowed.
+  WorkerClient(WorkerCommand command, std::optional<std::uint64_t> memory_limit_bytes,
+               Interrupt& interrupt);
+  ~WorkerClient();
+
+  /// Starts the process and asks what it brings.
+  Answer<worker::HelloReply> start(const std::string& device, double deadline_s);
+  /// Sends a request (its id is set here) and waits for the reply of that type. `doing` says what
+  /// for, in reasons: "measuring attend_selected/masked". After a crash, a hang or rubbish the
+  /// process is gone and alive() is false.
+  Answer<worker::DescribedReply> ask(worker::DescribeRequest request, const std::string& doing,
+                                     double deadline_s);
+  Answer<worker::PreparedReply> ask(worker::PrepareRequest request, const std::string& doing,
+                                    double deadline_s);
+  Answer<worker::VerifiedReply> ask(worker::VerifyRequest request, const std::string& doing,
+                                    double deadline_s);
+  Answer<worker::MeasuredReply> ask(worker::MeasureRequest request, const std::string& doing,
+                                    double deadline_s);
+  Answer<worker::ReleasedReply> ask(worker::ReleaseRequest request, const std::string& doing,
+                                    double deadline_s);
+  bool alive() const noexcept { return child_ != nullptr; }
+  /// What the worker said of itself when it started.
+  const worker::HelloReply& hello() const noexcept { return hello_; }
+  /// Says bye and waits a moment; kills it when it stays.
+  void finish();
+
+ private:
+  template <class Reply, class Request>
+  Answer<Reply> call(Request request, const std::string& doing, double deadline_s);
+  Answer<std::string> exchange(const std::string& line, const std::string& doing,
+                               double deadline_s);
+  Answer<std::string> lost(Outcome outcome, const std::string& reason);
+  Answer<std::string> crashed(const std::string& doing);
+
+  WorkerCommand command_;
+  std::optional<std::uint64_t> memory_limit_bytes_;
+  Interrupt& interrupt_;
+  std::unique_ptr<Child> child_;
+  worker::HelloReply hello_;
+  std::int64_t next_id_ = 1;
+};
+
+/// Memory that each of `workers` processes on a CPU may hold, so that they cannot take the machine
+/// down together; nothing where a limit would hit the tool itself (sanitizers reserve terabytes).
+std::optional<std::uint64_t> worker_memory_limit(const Device& device, std::size_t workers);
+
+}  // namespace nsa::tuner

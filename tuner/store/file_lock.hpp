@@ -1,0 +1,35 @@
+// Advisory locks on bytes of one small file beside the database ("results.sqlite-lock").
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace nsa::store {
+
+/// Holds a byte range of the lock file until it is destroyed or the process ends, however it ends.
+/// Open-file-description locks: they also exclude a second holder in the same process.
+class FileLock {
+ public:
+  /// Waits up to `timeout_s`; nothing when somebody else still holds the byte then.
+  /// EnvironmentError when the lock file cannot be made or locked.
+  static std::optional<FileLock> acquire(const std::string& database_path, std::uint64_t byte,
+                                         double timeout_s);
+  ~FileLock();
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&& other) noexcept;
+
+  /// Gives up ownership of the descriptor, which carries the lock.
+  int release() noexcept;
+
+ private:
+  explicit FileLock(int fd) noexcept : fd_(fd) {}
+  int fd_;
+};
+
+/// The byte that is held while a database is created, converted or migrated.
+inline constexpr std::uint64_t kOpeningByte = 0;
+/// The byte that the owner of a run holds.
+std::uint64_t owner_byte(const std::string& run_id) noexcept;
+
+}  // namespace nsa::store

@@ -1,0 +1,129 @@
+// The results database: one SQLite file, many readers, one writer at a time that waits its turn.
+// A Store belongs to one thread; several threads or processes open one each.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "nsa/schemas/json.hpp"
+#include "nsa/schemas/measurement.hpp"
+#include "nsa/schemas/run.hpp"
+
+namespace nsa::store {
+
+/// How `sweep` finds its run (design 2, Runs).
+struct RunRequest {
+  std::string spec_hash, spec_json, build_id;
+  Environment environment;
+  std::vector<Device> devices;
+  double resume_within_s = 6 * 3600;
+  bool always_new = false;               // --new
+  std::optional<std::string> resume_id;  // --resume ID: that run or InputError
+};
+
+/// A run and the lock that says it is ours; the lock ends with the object or the process.
+class OwnedRun {
+ public:
+  OwnedRun(Run run, bool resumed, int lock_fd) noexcept;
+  ~OwnedRun();
+  OwnedRun(OwnedRun&& other) noexcept;
+  OwnedRun& operator=(OwnedRun&&) = delete;
+  const Run& run() const noexcept { return run_; }
+  bool resumed() const noexcept { return resumed_; }
+
+ private:
+  Run run_;
+  bool resumed_;
+  int lock_fd_;
+};
+
+/// Telemetry of the runtime for one `run` command or one measurement.
+struct TelemetryRow {
+  std::string id, run_id;
+  std::string recorded_at;
+  std::string command;  // "run --preset 125m --seq-len 2048"
+  Json report;          // schema "telemetry"
+};
+
+struct Query {
+  std::optional<std::string> run_id = std::nullopt;
+  std::optional<std::string> device_uuid = std::nullopt;
+  std::optional<std::string> stage = std::nullopt;    // stages joined with '+'
+  std::optional<std::string> variant = std::nullopt;  // name
+  std::optional<std::string> id = std::nullopt;  // one measurement, or a unique prefix of its id
+  bool with_samples = false;
+};
+
+struct Info {
+  std::string path;
+  int schema_version = 0;
+  std::string journal_mode;
+  std::int64_t bytes = 0, runs = 0, open_runs = 0, measurements = 0, samples = 0;
+};
+
+/// How a file is opened; the defaults are right outside of tests.
+struct OpenOptions {
+  double busy_timeout_s = 60;  // how long to wait for another writer before EnvironmentError
+  std::string vfs;             // SQLite's name of a file system layer; empty = the default
+};
+
+/// Hash of everything in an environment: two runs with the same one may share a resume.
+std::string environment_hash(const Environment& environment);
+
+class Store {
+ public:
+  /// Opens or creates and migrates. EnvironmentError when the folder is read-only, the disk is full
+  /// or the database stays locked; InputError when the file is no database of ours or from a newer
+  /// version. Safe for many processes that open one new file at once.
+  static Store open(const std::string& path, const OpenOptions& options = {});
+  /// Opens what exists, for reading; InputError when there is nothing. Works on read-only media.
+  static Store open_existing(const std::string& path, const OpenOptions& options = {});
+  ~Store();
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+
+  /// What was worth saying about opening the file (another journal mode, say): one line each.
+  const std::vector<std::string>& notes() const noexcept;
+
+  /// The newest open run with the same spec, build and environment that is young enough and that
+  /// no living owner holds, else a new one. InputError when `resume_id` cannot be gone on with.
+  OwnedRun open_run(const RunRequest& request);
+  /// Ends an open run as complete or incomplete.
+  void end_run(const std::string& run_id, RunState state);
+  /// Keys of the measurements that a run has (any outcome): what a resume leaves out. Narrowed to
+  /// one device or one executor where a run has several.
+  std::set<std::string> finished_jobs(
+      const std::string& run_id, const std::optional<std::string>& device_uuid = std::nullopt,
+      const std::optional<std::string>& executor = std::nullopt) const;
+  /// One transaction; when it returns, the row survives kill -9 (connection.cpp says what else).
+  /// The same (run, executor, placement, job_key, control) again is ignored and returns false.
+  bool add(const Measurement& measurement);
+  /// The same id again is ignored.
+  void add(const TelemetryRow& row);
+
+  std::vector<Run> runs() const;  // newest first
+  /// Nothing when no run begins so; InputError when several do.
+  std::optional<Run> find_run(const std::string& id_or_prefix) const;
+  /// Newest run that has a measurement on that device.
+  std::optional<Run> newest_run(const std::string& device_uuid) const;
+  /// In the order in which they were measured. InputError when an id prefix is ambiguous.
+  std::vector<Measurement> measurements(const Query& query) const;
+  std::vector<TelemetryRow> telemetry(const std::optional<std::string>& run_id) const;
+
+  Info info() const;
+  /// Problems found (integrity_check, foreign keys, blobs that do not unpack); empty = good.
+  std::vector<std::string> verify() const;
+  /// Gives unused pages back to the file system (VACUUM).
+  void compact();
+
+ private:
+  struct State;
+  explicit Store(std::unique_ptr<State> state) noexcept;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace nsa::store

@@ -1,0 +1,140 @@
+#include "measurement_row.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "problem_row.hpp"
+#include "row.hpp"
+#include "samples_blob.hpp"
+
+namespace nsa::store {
+namespace {
+
+// One list for both directions; the samples follow it.
+constexpr const char* kColumns =
+    "id, run_id, job_key, executor, placement_id, problem_id, variant_id, source_hash, process, "
+    "round, position, pair_id, control, launch, timer, cold, outcome, reason, verification, "
+    "worst_row_error, first_call_ns, workspace_bytes, grow_events, need_varlen_n, need_varlen_k, "
+    "need_sel_pack_n, need_sel_pack_l, median_ns, mad_ns, samples_n, flop, bytes, sm_mhz, "
+    "memory_mhz, temperature_c, power_w, throttle, measured_at";
+constexpr const char* kParameters =
+    "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+
+/// An error that is no number is as wrong as can be.
+std::optional<double> storable(std::optional<double> error) {
+  if (error && std::isnan(*error)) return std::numeric_limits<double>::infinity();
+  return error;
+}
+
+void add_need(Binder& binder, const std::optional<ReserveNeed>& need) {
+  if (need) {
+    binder.add(need->varlen_n, need->varlen_k, need->sel_pack_n, need->sel_pack_l);
+  } else {
+    constexpr std::optional<std::int64_t> kAbsent;
+    binder.add(kAbsent, kAbsent, kAbsent, kAbsent);
+  }
+}
+
+std::optional<ReserveNeed> read_need(Row& row) {
+  const auto varlen_n = row.optional_integer();
+  const auto varlen_k = row.optional_integer();
+  const auto sel_pack_n = row.optional_integer();
+  const auto sel_pack_l = row.optional_integer();
+  if (!varlen_n || !varlen_k || !sel_pack_n || !sel_pack_l) return std::nullopt;
+  return ReserveNeed{*varlen_n, *varlen_k, *sel_pack_n, *sel_pack_l};
+}
+
+ClockReading read_clocks(Row& row) {
+  ClockReading clocks;
+  clocks.sm_mhz = row.optional_real();
+  clocks.memory_mhz = row.optional_real();
+  clocks.temperature_c = row.optional_real();
+  clocks.power_w = row.optional_real();
+  clocks.throttle = row.optional_text();
+  return clocks;
+}
+
+/// The value that `read` gives for `id`, read once.
+template <class Value, class Read>
+const Value& remembered(std::map<std::string, Value>& known, const std::string& id, Read read) {
+  const auto it = known.find(id);
+  return it != known.end() ? it->second : known.emplace(id, read()).first->second;
+}
+
+}  // namespace
+
+bool put_measurement(SQLite::Database& db, const Measurement& m) {
+  const std::string placement = put_placement(db, m.placement);
+  const std::string problem = put_problem(db, m.problem);
+  const std::string variant = put_variant(db, m.variant);
+  SQLite::Statement insert(db, std::string("INSERT INTO measurement (") + kColumns +
+                                   ", samples) VALUES " + kParameters +
+                                   " ON CONFLICT (run_id, executor, placement_id, job_key, "
+                                   "control) DO NOTHING");
+  Binder binder(insert);
+  binder.add(m.id, m.run_id, m.job_key, m.executor, placement, problem, variant, m.source_hash,
+             m.process, m.round, m.position, m.pair_id, m.control, to_string(m.launch),
+             to_string(m.timer), m.cold, to_string(m.outcome), m.reason, to_string(m.verification),
+             storable(m.worst_row_error), m.first_call_ns, m.workspace_bytes, m.grow_events);
+  add_need(binder, m.need);
+  binder.add(m.median_ns, m.mad_ns, m.samples_n, m.cost.flop, m.cost.bytes, m.clocks.sm_mhz,
+             m.clocks.memory_mhz, m.clocks.temperature_c, m.clocks.power_w, m.clocks.throttle,
+             m.measured_at, pack_samples(m.samples));
+  return insert.exec() == 1;
+}
+
+std::string MeasurementReader::select(bool with_samples) {
+  return std::string("SELECT ") + kColumns + (with_samples ? ", samples" : "") +
+         " FROM measurement m";
+}
+
+Measurement MeasurementReader::read(const SQLite::Statement& statement) {
+  const std::string where = path_ + ": measurement " + statement.getColumn(0).getString();
+  Row row(statement, where);
+  Measurement m;
+  m.id = row.text();
+  m.run_id = row.text();
+  m.job_key = row.text();
+  m.executor = row.text();
+  const std::string placement = row.text();
+  m.placement =
+      remembered(placements_, placement, [&] { return get_placement(db_, placement, path_); });
+  const std::string problem = row.text();
+  m.problem = remembered(problems_, problem, [&] { return get_problem(db_, problem, path_); });
+  const std::string variant = row.text();
+  m.variant = remembered(variants_, variant, [&] { return get_variant(db_, variant, path_); });
+  m.source_hash = row.text();
+  m.process = row.integer();
+  m.round = row.integer();
+  m.position = row.integer();
+  m.pair_id = row.text();
+  m.control = row.boolean();
+  m.launch = row.word<LaunchMode>();
+  m.timer = row.word<Timer>();
+  m.cold = row.boolean();
+  m.outcome = row.word<Outcome>();
+  m.reason = row.text();
+  m.verification = row.word<Verification>();
+  m.worst_row_error = row.optional_real();
+  m.first_call_ns = row.optional_integer();
+  m.workspace_bytes = row.optional_integer();
+  m.grow_events = row.optional_integer();
+  m.need = read_need(row);
+  m.median_ns = row.optional_real();
+  m.mad_ns = row.optional_real();
+  m.samples_n = row.integer();
+  m.cost.flop = row.real();
+  m.cost.bytes = row.real();
+  m.clocks = read_clocks(row);
+  m.measured_at = row.text();
+  if (row.has_next()) {
+    try {
+      m.samples = unpack_samples(row.blob());
+    } catch (const InputError& error) {
+      throw InputError(where + ": " + error.what() + "; name another file");
+    }
+  }
+  return m;
+}
+
+}  // namespace nsa::store

@@ -1,0 +1,25 @@
+// Runs with their environment and devices.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "nsa/schemas/run.hpp"
+
+namespace nsa::store {
+
+/// Inserts the run, its environment and its devices, within the caller's transaction.
+void put_run(SQLite::Database& db, const Run& run);
+
+/// Runs that fulfil `condition` (SQL over `run r`, its parameters in order), newest first.
+std::vector<Run> get_runs(SQLite::Database& db, const std::string& path,
+                          const std::string& condition, const std::vector<std::string>& parameters);
+
+/// The run whose id is `id_or_prefix` or alone begins with it; InputError when several do.
+std::optional<Run> get_run(SQLite::Database& db, const std::string& path,
+                           const std::string& id_or_prefix);
+
+}  // namespace nsa::store

@@ -1,0 +1,29 @@
+// What a Store holds.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "connection.hpp"
+#include "nsa/store/store.hpp"
+#include "sqlite_error.hpp"
+
+namespace nsa::store {
+
+struct Store::State {
+  std::string path;
+  OpenOptions options;
+  std::unique_ptr<Connection> connection;
+  std::vector<std::string> notes;
+
+  SQLite::Database& db() const noexcept { return connection->db(); }
+  /// Runs `body(db)`; SQLite's errors leave as ours.
+  template <class Body>
+  auto use(Body&& body) const {
+    return guarded(path, [&] { return std::forward<Body>(body)(db()); });
+  }
+};
+
+}  // namespace nsa::store

@@ -1,0 +1,146 @@
+#include <array>
+#include <filesystem>
+
+#include <fmt/core.h>
+
+#include "measurement_row.hpp"
+#include "migrate.hpp"
+#include "nsa/schemas/error.hpp"
+#include "opening.hpp"
+#include "row.hpp"
+#include "state.hpp"
+
+namespace nsa::store {
+namespace {
+
+/// WHERE of a query, with its parameters in order.
+struct Filter {
+  std::string sql = " WHERE 1";
+  std::vector<std::string> parameters;
+
+  void add(const char* condition, const std::optional<std::string>& value) {
+    if (!value) return;
+    sql += std::string(" AND ") + condition;
+    parameters.push_back(*value);
+  }
+};
+
+constexpr const char* kOnDevice =
+    "m.placement_id IN (SELECT id FROM placement WHERE device_uuid = ?)";
+
+Filter filter_of(const Query& query) {
+  Filter filter;
+  filter.add("m.run_id = ?", query.run_id);
+  filter.add(kOnDevice, query.device_uuid);
+  filter.add("m.variant_id IN (SELECT id FROM variant WHERE stages = ?)", query.stage);
+  filter.add("m.variant_id IN (SELECT id FROM variant WHERE name = ?)", query.variant);
+  return filter;
+}
+
+/// The one id that is `prefix` or begins with it; nothing when there is none.
+std::optional<std::string> full_id(SQLite::Database& db, const std::string& path,
+                                   const std::string& prefix) {
+  SQLite::Statement query(db,
+                          "SELECT id FROM measurement WHERE id = ?1 OR (length(?1) > 0 AND "
+                          "substr(id, 1, length(?1)) = ?1) ORDER BY id = ?1 DESC LIMIT 2");
+  bind_values(query, prefix);
+  std::vector<std::string> ids;
+  while (query.executeStep()) ids.push_back(query.getColumn(0).getString());
+  if (ids.empty()) return std::nullopt;
+  if (ids.size() > 1 && ids.front() != prefix) {
+    throw InputError(
+        fmt::format("{}: several measurements begin with '{}'; give more of the id", path, prefix));
+  }
+  return ids.front();
+}
+
+std::int64_t count(SQLite::Database& db, const char* sql) { return db.execAndGet(sql).getInt64(); }
+
+}  // namespace
+
+Store::Store(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+Store::~Store() = default;
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+
+Store Store::open(const std::string& path, const OpenOptions& options) {
+  Opened opened = open_for_writing(path, options);
+  return Store(std::make_unique<State>(
+      State{path, options, std::move(opened.connection), std::move(opened.notes)}));
+}
+
+Store Store::open_existing(const std::string& path, const OpenOptions& options) {
+  Opened opened = open_for_reading(path, options);
+  return Store(std::make_unique<State>(
+      State{path, options, std::move(opened.connection), std::move(opened.notes)}));
+}
+
+const std::vector<std::string>& Store::notes() const noexcept { return state_->notes; }
+
+std::set<std::string> Store::finished_jobs(const std::string& run_id,
+                                           const std::optional<std::string>& device_uuid,
+                                           const std::optional<std::string>& executor) const {
+  return state_->use([&](SQLite::Database& db) {
+    Filter filter;
+    filter.add("m.run_id = ?", run_id);
+    filter.add(kOnDevice, device_uuid);
+    filter.add("m.executor = ?", executor);
+    SQLite::Statement query(db, "SELECT m.job_key FROM measurement m" + filter.sql);
+    bind_values(query, filter.parameters);
+    std::set<std::string> keys;
+    while (query.executeStep()) keys.insert(query.getColumn(0).getString());
+    return keys;
+  });
+}
+
+bool Store::add(const Measurement& measurement) {
+  expects(!measurement.id.empty() && !measurement.job_key.empty(), "a measurement with id and key");
+  expects(measurement.samples.size() == static_cast<std::size_t>(measurement.samples_n),
+          "samples_n samples");
+  return state_->use([&](SQLite::Database& db) {
+    SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
+    const bool added = put_measurement(db, measurement);
+    transaction.commit();
+    return added;
+  });
+}
+
+std::vector<Measurement> Store::measurements(const Query& query) const {
+  return state_->use([&](SQLite::Database& db) {
+    std::vector<Measurement> found;
+    SQLite::Transaction read(db, SQLite::TransactionBehavior::DEFERRED);  // one consistent state
+    Filter filter = filter_of(query);
+    if (query.id) {
+      const auto id = full_id(db, state_->path, *query.id);
+      if (!id) return found;
+      filter.add("m.id = ?", id);
+    }
+    SQLite::Statement select(db, MeasurementReader::select(query.with_samples) + filter.sql +
+                                     " ORDER BY measured_at, process, round, position, id");
+    bind_values(select, filter.parameters);
+    MeasurementReader reader(db, state_->path);
+    while (select.executeStep()) found.push_back(reader.read(select));
+    return found;
+  });
+}
+
+Info Store::info() const {
+  return state_->use([&](SQLite::Database& db) {
+    Info info;
+    info.path = state_->path;
+    info.schema_version = static_cast<int>(count(db, "PRAGMA user_version"));
+    info.journal_mode = state_->connection->journal_mode();
+    std::error_code none;
+    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+      const auto bytes = std::filesystem::file_size(state_->path + suffix, none);
+      if (!none) info.bytes += static_cast<std::int64_t>(bytes);
+    }
+    info.runs = count(db, "SELECT count(*) FROM run");
+    info.open_runs = count(db, "SELECT count(*) FROM run WHERE state = 'open'");
+    info.measurements = count(db, "SELECT count(*) FROM measurement");
+    info.samples = count(db, "SELECT coalesce(sum(samples_n), 0) FROM measurement");
+    return info;
+  });
+}
+
+}  // namespace nsa::store

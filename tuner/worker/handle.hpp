@@ -1,0 +1,59 @@
+// One prepared variant: its problem, inputs, outputs and workspace, ready to launch.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/workspace.hpp"
+#include "nsa/probes/graph.hpp"
+#include "worker/memory.hpp"
+
+namespace nsa::tuner {
+
+/// Inputs of a stage and problem, shared by all handles that ask for the same seed.
+struct Inputs {
+  std::vector<HostTensor> host;       // for the oracle
+  std::unique_ptr<TensorSet> placed;  // for the variants
+};
+
+class Handle {
+ public:
+  /// Makes outputs (poisoned) and workspace. Throws OutOfMemory or std::bad_alloc.
+  Handle(const Variant& variant, const Point& point, const Problem& problem,
+         std::shared_ptr<Inputs> inputs, Memory& memory);
+
+  /// Makes the workspace as good as new; not part of a timed launch.
+  void reset() { workspace_.reset(); }
+  /// Enqueues (CUDA) or runs (CPU) it once.
+  void launch();
+  /// What a timer shall call for that mode: launch(), or the replay of a graph of it, captured at the
+  /// first call. Throws NotCapturable.
+  using Callback = void (*)(void*);
+  Callback callback(LaunchMode mode, const Device& device);
+  /// launch() as a plain function.
+  static void launch_of(void* handle) { static_cast<Handle*>(handle)->launch(); }
+  /// Poisons the outputs, launches and waits.
+  void run_on_poison(std::byte poison);
+
+  const Variant& variant() const noexcept { return variant_; }
+  Stage stage() const noexcept { return variant_.stages.front(); }
+  const Problem& problem() const noexcept { return problem_; }
+  const std::shared_ptr<Inputs>& inputs() const noexcept { return inputs_; }
+  TensorSet& outputs() noexcept { return *outputs_; }
+  const Workspace& workspace() const noexcept { return workspace_; }
+
+ private:
+  const Variant& variant_;
+  Point point_;
+  Problem problem_;
+  std::shared_ptr<Inputs> inputs_;
+  Memory& memory_;
+  std::unique_ptr<TensorSet> outputs_;
+  std::vector<Sequence> sequences_;
+  std::shared_ptr<const Sequence> placed_sequences_;
+  Workspace workspace_;
+  std::unique_ptr<probes::GraphReplay> graph_;
+};
+
+}  // namespace nsa::tuner

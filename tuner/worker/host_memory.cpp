@@ -1,0 +1,43 @@
+#include <algorithm>
+
+#include "worker/memory.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+class HostTensors final : public TensorSet {
+ public:
+  explicit HostTensors(std::vector<HostTensor> tensors) : tensors_(std::move(tensors)) {
+    for (const HostTensor& tensor : tensors_) views_.push_back(tensor.view());
+  }
+  std::span<const TensorView> views() const override { return views_; }
+  void fill(std::byte value) override {
+    for (HostTensor& tensor : tensors_)
+      std::fill(tensor.bytes.begin(), tensor.bytes.end(), value);
+  }
+  const std::vector<HostTensor>& on_host() override { return tensors_; }
+
+ private:
+  std::vector<HostTensor> tensors_;
+  std::vector<TensorView> views_;
+};
+
+class HostMemory final : public Memory {
+ public:
+  std::unique_ptr<TensorSet> place(std::vector<HostTensor> tensors) override {
+    return std::make_unique<HostTensors>(std::move(tensors));
+  }
+  std::shared_ptr<const Sequence> place(const std::vector<Sequence>& sequences) override {
+    auto copy = std::make_shared<std::vector<Sequence>>(sequences);
+    return {copy, copy->data()};
+  }
+  Allocator& allocator() noexcept override { return host_allocator(); }
+  CUstream_st* stream() noexcept override { return nullptr; }
+  void synchronize() override {}
+};
+
+}  // namespace
+
+std::unique_ptr<Memory> make_host_memory() { return std::make_unique<HostMemory>(); }
+
+}  // namespace nsa::tuner

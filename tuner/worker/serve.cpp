@@ -1,0 +1,115 @@
+#include "nsa/tuner/serve.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <optional>
+
+#include "nsa/schemas/error.hpp"
+#include "nsa/schemas/json.hpp"
+#include "nsa/schemas/worker.hpp"
+#include "worker/session.hpp"
+#include "worker/stage_beacon.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+constexpr std::size_t kMaxRequestBytes = 16u << 20;
+
+/// Lines of a file descriptor; nothing at its end or when a line is too long.
+class LineReader {
+ public:
+  explicit LineReader(int fd) : fd_(fd) {}
+  std::optional<std::string> next() {
+    while (true) {
+      const std::size_t newline = buffer_.find('\n');
+      if (newline != std::string::npos) {
+        std::string line = buffer_.substr(0, newline);
+        buffer_.erase(0, newline + 1);
+        return line;
+      }
+      if (buffer_.size() > kMaxRequestBytes || !fill()) return std::nullopt;
+    }
+  }
+
+ private:
+  bool fill() {
+    std::array<char, 64 << 10> bytes;
+    ssize_t got;
+    do {
+      got = read(fd_, bytes.data(), bytes.size());
+    } while (got < 0 && errno == EINTR);
+    if (got > 0) buffer_.append(bytes.data(), static_cast<std::size_t>(got));
+    return got > 0;
+  }
+
+  int fd_;
+  std::string buffer_;
+};
+
+bool write_line(int fd, std::string line) {
+  line += '\n';
+  for (std::size_t sent = 0; sent < line.size();) {
+    const ssize_t written = write(fd, line.data() + sent, line.size() - sent);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    sent += static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+/// The id of a request that is otherwise wrong, so that its sender can tell which.
+std::int64_t id_in(const std::string& line) {
+  const Json request = Json::parse(line, nullptr, false);
+  if (!request.is_object()) return 0;
+  const auto id = request.find("id");
+  return id != request.end() && id->is_number_integer() ? id->get<std::int64_t>() : 0;
+}
+
+worker::Reply reply_to(Session& session, const std::string& line, bool& bye) {
+  try {
+    const worker::Request request = worker::decode_request(line);
+    bye = std::holds_alternative<worker::ByeRequest>(request);
+    return session.answer(request);
+  } catch (const std::exception& error) {
+    return worker::FailedReply{id_in(line), Outcome::bad_reply,
+                               std::string("request not understood: ") + error.what()};
+  }
+}
+
+}  // namespace
+
+int serve(int in_fd, int out_fd, const std::string& device, const ServeOptions& options) {
+  try {
+    Session session(device, options);
+    LineReader reader(in_fd);
+    while (const auto line = reader.next()) {
+      bool bye = false;
+      const worker::Reply reply = reply_to(session, *line, bye);
+      if (bye) break;
+      set_beacon("waiting for a request");
+      if (!write_line(out_fd, worker::encode(reply))) break;
+    }
+    return static_cast<int>(ExitCode::good);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "worker: %s\n", error.what());
+    return static_cast<int>(ExitCode::environment);
+  }
+}
+
+int serve_stdio(const std::string& device, const ServeOptions& options) {
+  install_beacon();
+  set_beacon("starting");
+  const int protocol = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (protocol < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    std::perror("worker: stdout");
+    return static_cast<int>(ExitCode::environment);
+  }
+  return serve(STDIN_FILENO, protocol, device, options);
+}
+
+}  // namespace nsa::tuner

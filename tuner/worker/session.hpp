@@ -1,0 +1,46 @@
+// The state of one worker and its answers. Whatever a variant throws becomes a `failed` reply.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "nsa/probes/probes.hpp"
+#include "nsa/schemas/worker.hpp"
+#include "nsa/tuner/serve.hpp"
+#include "worker/handle.hpp"
+
+namespace nsa::tuner {
+
+class Session {
+ public:
+  /// `device`: the only one that hello may ask for; empty = any.
+  Session(std::string device, ServeOptions options);
+  worker::Reply answer(const worker::Request& request);
+
+ private:
+  worker::Reply on(const worker::HelloRequest& request);
+  worker::Reply on(const worker::DescribeRequest& request);
+  worker::Reply on(const worker::PrepareRequest& request);
+  worker::Reply on(const worker::VerifyRequest& request);
+  worker::Reply on(const worker::MeasureRequest& request);
+  worker::Reply on(const worker::ReleaseRequest& request);
+  worker::Reply on(const worker::ByeRequest& request);
+
+  const Variant& runnable(const VariantId& id, const Problem& problem) const;
+  std::shared_ptr<Inputs> inputs_of(const worker::PrepareRequest& request, Stage stage);
+  Handle& handle_of(std::int64_t id);
+  probes::LaunchTimer& timer_of(Timer timer);
+
+  std::string only_device_;
+  ServeOptions options_;
+  Device device_;
+  std::unique_ptr<Memory> memory_;
+  std::map<Timer, std::unique_ptr<probes::LaunchTimer>> timers_;
+  std::map<std::string, std::weak_ptr<Inputs>> inputs_;  // by stage, problem, seed and file
+  std::map<std::int64_t, std::unique_ptr<Handle>> handles_;
+  std::int64_t next_handle_ = 1;
+};
+
+}  // namespace nsa::tuner
