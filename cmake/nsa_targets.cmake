@@ -1,6 +1,23 @@
 # How our targets are made: one warnings target, one sanitizer setting, one form of test.
 
+find_program(NSA_CCACHE ccache)
+if(NSA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # With precompiled headers ccache has to be told that their macros are what they were.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      ${NSA_CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${NSA_CCACHE})
+endif()
+if(NSA_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # what ccache needs
+endif()
+
 add_library(nsa_warnings INTERFACE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 sees overlaps and bounds in std::string's operator+ that are not there (GCC bug 105651).
+  target_compile_options(nsa_warnings INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-array-bounds -Wno-stringop-overflow>)
+endif()
 target_compile_options(nsa_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wshadow>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${NSA_WERROR}>>:-Werror>)
@@ -11,10 +28,19 @@ if(NSA_SANITIZE)
   add_link_options(-fsanitize=${NSA_SANITIZE})
 endif()
 
-# nsa_add_library(<name> SOURCES <files> [PUBLIC <libraries>] [PRIVATE <libraries>])
+# Most of a compilation is the parsing of a few large headers: each target parses them once.
+function(nsa_precompile target)
+  if(NSA_PCH)
+    target_precompile_headers(${target} PRIVATE <algorithm> <array> <cstdint> <functional> <map>
+      <memory> <optional> <span> <string> <string_view> <vector> ${ARGN})
+  endif()
+endfunction()
+
+# nsa_add_library(<name> SOURCES <files> [PUBLIC <libraries>] [PRIVATE <libraries>]
+#                 [PRECOMPILE <headers>])
 # A static library nsa_<name>, alias nsatune::<name>, whose public headers are in ./include.
 function(nsa_add_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE;PRECOMPILE" ${ARGN})
   add_library(nsa_${name} STATIC ${ARG_SOURCES})
   add_library(nsatune::${name} ALIAS nsa_${name})
   set_target_properties(nsa_${name} PROPERTIES EXPORT_NAME ${name})
@@ -25,6 +51,7 @@ function(nsa_add_library name)
     PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(nsa_${name} PUBLIC ${ARG_PUBLIC}
                         PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:nsa_warnings>)
+  nsa_precompile(nsa_${name} ${ARG_PRECOMPILE})
 endfunction()
 
 # nsa_add_test(<name> SOURCES <files> [LIBRARIES <libraries>] [LABELS <labels>])
@@ -33,6 +60,9 @@ function(nsa_add_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})
   target_link_libraries(test_${name} PRIVATE nsa_test_main nsa_warnings ${ARG_LIBRARIES})
+  if(NSA_PCH)
+    target_precompile_headers(test_${name} REUSE_FROM nsa_test_pch)
+  endif()
   set_target_properties(test_${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   catch_discover_tests(test_${name} TEST_PREFIX "${name}: " DISCOVERY_MODE PRE_TEST

@@ -15,6 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace nsa::cpu::HWY_NAMESPACE {
 
 // Chebyshev interpolation of 2^f on [-1/2, 1/2]; largest relative error 2.5e-9 and 4.3e-18.
+// kMagic + x has round(x) + bias in its lowest bits: 1.5 * 2^fraction bits, and the bias.
 template <class T>
 struct Exp2Traits;
 template <>
@@ -28,7 +29,7 @@ struct Exp2Traits<float> {
                                             0.00015461444698569129f};
   static constexpr float kSmallest = -126.0f;
   static constexpr int kFraction = 23;
-  static constexpr std::int32_t kBias = 127;
+  static constexpr float kMagic = 0x1.8p23f + 127;
 };
 template <>
 struct Exp2Traits<double> {
@@ -46,29 +47,26 @@ struct Exp2Traits<double> {
                                              4.4558179083360645e-10};
   static constexpr double kSmallest = -1022.0;
   static constexpr int kFraction = 52;
-  static constexpr std::int64_t kBias = 1023;
+  static constexpr double kMagic = 0x1.8p52 + 1023;
 };
 
 /// 2^x for x <= 0; results below the smallest normal number are 0; NaN stays NaN.
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE V exp2_of(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
-  using T = hn::TFromD<D>;
-  using Traits = Exp2Traits<T>;
+  using Traits = Exp2Traits<hn::TFromD<D>>;
   const hn::RebindToSigned<D> di;
-  const V smallest = hn::Set(d, Traits::kSmallest);
-  const auto vanishes = hn::Lt(x, smallest);
-  const V whole = hn::Round(hn::Max(smallest, x));  // the second operand wins where one is NaN
-  const V rest = hn::Sub(x, whole);
+  const V magic = hn::Set(d, Traits::kMagic);
+  const V shifted = hn::Add(x, magic);
+  const V rest = hn::Sub(x, hn::Sub(shifted, magic));
   constexpr int kDegree = static_cast<int>(std::size(Traits::kCoefficients)) - 1;
   V p = hn::Set(d, Traits::kCoefficients[kDegree]);
 #pragma GCC unroll 12
   for (int i = kDegree - 1; i >= 0; --i) {
     p = hn::MulAdd(p, rest, hn::Set(d, Traits::kCoefficients[i]));
   }
-  const auto exponent = hn::Add(hn::ConvertTo(di, whole), hn::Set(di, Traits::kBias));
-  const V scale = hn::BitCast(d, hn::ShiftLeft<Traits::kFraction>(exponent));
-  return hn::IfThenZeroElse(vanishes, hn::Mul(p, scale));
+  const V scale = hn::BitCast(d, hn::ShiftLeft<Traits::kFraction>(hn::BitCast(di, shifted)));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, Traits::kSmallest)), hn::Mul(p, scale));
 }
 
 }  // namespace nsa::cpu::HWY_NAMESPACE

@@ -21,8 +21,17 @@ template <class T>
 RowSums<T> softmax_of(T* scores, std::int64_t cols) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  auto high = hn::Set(d, kMinusInf<T>);
-  for (std::int64_t c = 0; c < cols; c += lanes) high = hn::Max(high, hn::LoadU(d, scores + c));
+  // Four running maxima, so that one does not wait for the other.
+  auto high = hn::Set(d, kMinusInf<T>), high1 = high, high2 = high, high3 = high;
+  std::int64_t i = 0;
+  for (; i + 4 * lanes <= cols; i += 4 * lanes) {
+    high = hn::Max(high, hn::LoadU(d, scores + i));
+    high1 = hn::Max(high1, hn::LoadU(d, scores + i + lanes));
+    high2 = hn::Max(high2, hn::LoadU(d, scores + i + 2 * lanes));
+    high3 = hn::Max(high3, hn::LoadU(d, scores + i + 3 * lanes));
+  }
+  for (; i < cols; i += lanes) high = hn::Max(high, hn::LoadU(d, scores + i));
+  high = hn::Max(hn::Max(high, high1), hn::Max(high2, high3));
   const auto max = hn::MaxOfLanes(d, high);
   // With no key allowed, -inf - 0 keeps every weight at 0.
   const auto shift = hn::IfThenElseZero(hn::Ne(max, hn::Set(d, kMinusInf<T>)), max);

@@ -95,7 +95,8 @@ NameEffect effect_of(const Router::State& state, const Problem& problem, const W
   const std::string changes = difference(without.consequences, all.consequences);
   effect.effective = !changes.empty() || decides_a_stage(all.consequences, name, value);
   if (effect.effective) {
-    effect.reason = changes.empty() ? "decides, but so would the rest" : "changes " + changes;
+    effect.reason =
+        changes.empty() ? "decides; without it the same would run" : "changes " + changes;
     return effect;
   }
   WhatIf alone{only(all.environment.values[index]), {}, {}};

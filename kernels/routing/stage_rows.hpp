@@ -23,6 +23,7 @@ struct Row {
   std::string unusable;       // "gather: not built into this program"
   std::string unsupported;    // "gather: does not support this problem"
 
+  /// The first value of every coordinate: what runs where nobody has measured.
   const Point& default_point() const noexcept { return points.front(); }
 };
 

@@ -1,6 +1,7 @@
 // A worker may do what it wants: its variant gets one row with the right status, the others are
 // measured as if nothing had happened.
 #include "catch.hpp"
+#include "nsa/schemas/error.hpp"
 #include "harness.hpp"
 #include "process/child.hpp"
 #include "text.hpp"

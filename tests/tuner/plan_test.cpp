@@ -1,5 +1,7 @@
 #include <map>
 
+#include <set>
+
 #include "catch.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"

@@ -78,17 +78,20 @@ TEST_CASE("a contest has one twin, and none when the policy wants none", "[tuner
   }
 }
 
-TEST_CASE("a variant far slower than the best keeps its first visit and gets no more", "[tuner]") {
-  SweepSpec spec = small_spec();
-  spec.policy.give_up_ratio = 1.5;  // `other` takes twice as long
-  spec.policy.max_rounds = 3;
-  spec.policy.min_rounds = 3;
-  MemorySink sink;
-  Notes notes;
-  run_sweep(sweep_input(spec, {fake("fine", 10)}), sink, notes);
-  CHECK(sink.of("other").size() >= 1);
-  CHECK(sink.of("other").size() <= 2);
-  CHECK(sink.of("good").size() >= 12);
+TEST_CASE("a variant far slower than the best gets a visit when it is dear, two when it is not",
+          "[tuner]") {
+  for (const auto& [target_s, visits] : {std::pair{0.001, 1u}, {10.0, 2u}}) {
+    SweepSpec spec = small_spec();
+    spec.policy.give_up_ratio = 1.5;  // `other` takes twice as long
+    spec.policy.visit_target_s = target_s;
+    spec.policy.max_rounds = 3;
+    spec.policy.min_rounds = 3;
+    MemorySink sink;
+    Notes notes;
+    run_sweep(sweep_input(spec, {fake("fine", 10)}), sink, notes);
+    CHECK(sink.of("other").size() == visits);
+    CHECK(sink.of("good").size() >= 12);
+  }
 }
 
 TEST_CASE("samples of a visit are cut to stay near the target, to one at least", "[tuner]") {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "nsa/schemas/json.hpp"
 #include "pool/order.hpp"
 
@@ -53,7 +55,11 @@ void ContestRunner::restore(const Measurement& row) {
     found = &contestants_.back();
   }
   const auto half = row.position >= static_cast<std::int64_t>(slots()) ? 1 : 0;
-  if (row.median_ns) found->add_visit({row.process, row.round, half}, *row.median_ns);
+  if (!row.median_ns) return;
+  double least_ns = *row.median_ns;  // samples are there or not, as the store was asked
+  for (const Sample& sample : row.samples)
+    least_ns = std::min(least_ns, static_cast<double>(sample.device_ns));
+  found->add_visit({row.process, row.round, half}, *row.median_ns, least_ns);
 }
 
 std::size_t ContestRunner::slots() const {
@@ -64,14 +70,14 @@ bool ContestRunner::wants(std::size_t slot, const Block& block) const {
   if (slot >= contestants_.size()) return true;  // a twin that is not chosen yet
   const Contestant& contestant = contestants_[slot];
   return !contestant.out && !contestant.visits.contains(block) &&
-         !given_up(contestant, contestants_, policy_.give_up_ratio);
+         !given_up(contestant, contestants_, policy_);
 }
 
 /// Whether no further round is needed in this process.
 bool ContestRunner::enough(std::int64_t round) {
   if (round >= policy_.max_rounds) return true;
   if (round < policy_.min_rounds) return false;
-  const ContestState state = state_of(contestants_, policy_.give_up_ratio);
+  const ContestState state = state_of(contestants_, policy_);
   return state.log_ratios.size() < 2 ||
          contest_decided(state, policy_.epsilon, shared_.input.spec.seed);
 }

@@ -15,16 +15,19 @@ std::optional<double> best_median_ns(const std::vector<Contestant>& contestants)
 }
 
 bool given_up(const Contestant& contestant, const std::vector<Contestant>& contestants,
-              double give_up_ratio) {
+              const MeasurePolicy& policy) {
   const auto best = best_median_ns(contestants);
-  return best && contestant.visited() && contestant.median_ns() > give_up_ratio * *best;
+  if (!best || !contestant.visited()) return false;
+  const bool dear = 1e-9 * contestant.least_ns > policy.visit_target_s;
+  const bool sure = dear || contestant.visit_ns.size() >= 2;
+  return sure && contestant.least_ns > policy.give_up_ratio * *best;
 }
 
-ContestState state_of(const std::vector<Contestant>& contestants, double give_up_ratio) {
+ContestState state_of(const std::vector<Contestant>& contestants, const MeasurePolicy& policy) {
   std::vector<const Contestant*> alive;
   for (const Contestant& contestant : contestants) {
     if (!contestant.out && !contestant.control && contestant.visited() &&
-        !given_up(contestant, contestants, give_up_ratio))
+        !given_up(contestant, contestants, policy))
       alive.push_back(&contestant);
   }
   std::stable_sort(alive.begin(), alive.end(), [](const Contestant* a, const Contestant* b) {

@@ -1,6 +1,8 @@
 // One variant in a contest, or the A/A twin of one, with everything that is known of it so far.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,6 +27,7 @@ struct Contestant {
 
   std::map<Block, double> visits;   // median ns of each
   std::vector<double> visit_ns;     // the same values
+  double least_ns = std::numeric_limits<double>::infinity();  // fastest sample
   std::optional<double> sample_s;   // wall time of one sample, flush included, as last seen
 
   // In the worker process that runs now.
@@ -36,17 +39,21 @@ struct Contestant {
 
   bool visited() const noexcept { return !visit_ns.empty(); }
   double median_ns() const { return median_of(visit_ns); }
-  void add_visit(const Block& block, double median) {
-    if (visits.emplace(block, median).second) visit_ns.push_back(median);
+  void add_visit(const Block& block, double median, double least) {
+    if (!visits.emplace(block, median).second) return;
+    visit_ns.push_back(median);
+    least_ns = std::min(least_ns, least);
   }
 };
 
 /// Least median of those that still run; nothing before the first visit.
 std::optional<double> best_median_ns(const std::vector<Contestant>& contestants);
-/// Whether it is so much slower than the best that more visits would be wasted.
+/// Whether even its fastest sample is so much slower than the best that more visits would be wasted.
+/// One visit is enough where a sample alone takes longer than a visit should; else it takes two, so
+/// that a disturbance does not put a fast variant out.
 bool given_up(const Contestant& contestant, const std::vector<Contestant>& contestants,
-              double give_up_ratio);
+              const MeasurePolicy& policy);
 /// Pairs of all that still compete, the fastest first, for contest_decided().
-ContestState state_of(const std::vector<Contestant>& contestants, double give_up_ratio);
+ContestState state_of(const std::vector<Contestant>& contestants, const MeasurePolicy& policy);
 
 }  // namespace nsa::tuner

@@ -72,7 +72,7 @@ double Team::deadline_s(double estimate_s) const {
 
 bool Team::wants_handle(const Contestant& contestant) const {
   return !contestant.out && !contestant.handle &&
-         !given_up(contestant, contestants_, policy_.give_up_ratio);
+         !given_up(contestant, contestants_, policy_);
 }
 
 bool Team::is_yardstick(const Offer& offer) const {
@@ -265,11 +265,14 @@ void Team::measure(Contestant& contestant, const Visit& visit, const std::string
   row.first_call_ns = contestant.prepared.first_call_ns;
   row.workspace_bytes = contestant.prepared.workspace_bytes;
   take_samples(row, std::move(*answer.reply));
+  double least_ns = *row.median_ns;
+  for (const Sample& sample : row.samples)
+    least_ns = std::min(least_ns, static_cast<double>(sample.device_ns));
   const double least_s = least_plausible_s(row.cost, shared_.input.device.backend);
   if (*row.median_ns < 1e9 * least_s)
     row.reason = fmt::format("note: {:.3g} ns is less than any memory or arithmetic unit needs "
                              "({:.3g} ns)", *row.median_ns, 1e9 * least_s);
-  contestant.add_visit({visit.process, visit.round, visit.half}, *row.median_ns);
+  contestant.add_visit({visit.process, visit.round, visit.half}, *row.median_ns, least_ns);
   shared_.writer.commit(std::move(row));
 }
 
