@@ -10,7 +10,7 @@ namespace nsa::reports {
 namespace {
 
 std::string heading(const ExplainReport& r) {
-  std::string text = fmt::format("device   {} ({}): decisions made for it {}\n",
+  std::string text = fmt::format("device   {} ({}), fit of the file: {}\n",
                                  printable(r.device.name), r.device.id, to_string(r.device_fit));
   text += fmt::format("problem  {}, length {}\n", to_string(class_of(r.problem)),
                       length_text(r.problem));

@@ -53,7 +53,8 @@ std::string format_percent(double share) {
 
 std::string format_ratio(double ratio) {
   if (!std::isfinite(ratio)) return "-";
-  return (ratio < 9999.5 ? three_digits(ratio) : fmt::format("{:.2g}", ratio)) + "x";
+  const bool usual = ratio >= 0.995 && ratio < 9999.5;
+  return (usual ? three_digits(ratio) : fmt::format("{:.{}g}", ratio, ratio < 1 ? 3 : 2)) + "x";
 }
 
 std::string format_tokens(std::int64_t tokens) {

@@ -67,6 +67,7 @@ ThresholdTable table(const Device& on) {
     ClassDecisions c;
     c.problem_class = class_of(problem(1, 2 * heads));
     Decision d;
+    d.stages = {"attend_selected"};
     for (int i = 0; i < kRanges; ++i) {
       ThresholdRange r;
       r.from = i == 0 ? 0 : 256 << i;

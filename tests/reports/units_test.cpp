@@ -25,6 +25,9 @@ TEST_CASE("rates, bytes, shares, ratios and tokens say their unit", "[reports]")
   CHECK(format_percent(0.0123) == "1.23 %");
   CHECK(format_percent(0.5) == "50.0 %");
   CHECK(format_ratio(1.034) == "1.03x");
+  CHECK(format_ratio(0.00556) == "0.00556x");
+  CHECK(format_ratio(0.225) == "0.225x");
+  CHECK(format_ratio(0.9996) == "1.00x");
   CHECK(format_ratio(12345) == "1.2e+04x");
   CHECK(format_tokens(65536) == "65,536");
   CHECK(format_tokens(-1234567) == "-1,234,567");

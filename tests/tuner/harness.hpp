@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dirent.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -41,9 +42,10 @@ class Notes : public tuner::Reporter {
   std::vector<std::string> lines;
 };
 
-inline Device fake_device(const std::string& uuid = "test-device") {
+/// A device of this test process alone: programs that run side by side do not wait for each other.
+inline Device fake_device(const std::string& name = "test-device") {
   Device device;
-  device.uuid = uuid;
+  device.uuid = name + "-" + std::to_string(getpid());
   device.name = "a CPU";
   device.multiprocessors = 2;
   return device;
@@ -82,10 +84,10 @@ inline SweepSpec small_spec(const std::vector<std::string>& lengths = {"70"},
 
 inline tuner::SweepInput sweep_input(const SweepSpec& spec,
                                      const std::vector<tuner::WorkerCommand>& workers,
-                                     const std::string& uuid = "test-device") {
+                                     const std::string& device = "test-device") {
   tuner::SweepInput input;
   input.spec = spec;
-  input.device = fake_device(uuid);
+  input.device = fake_device(device);
   input.workers = workers;
   input.run_id = "run";
   input.host = "here";

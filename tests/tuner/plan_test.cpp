@@ -231,6 +231,6 @@ TEST_CASE("the plan of a small spec is this one", "[tuner]") {
   }
   // Ids are hashes of the problems: one that changes makes every stored measurement a stranger.
   CHECK(text ==
-        "GOLDEN_A: ranges/b ranges/a.bq8\n"
-        "GOLDEN_B: ranges/b ranges/a.bq8\n");
+        "0a1711107e963953: ranges/b ranges/a.bq8\n"
+        "81f7bd18f56377be: ranges/b ranges/a.bq8\n");
 }

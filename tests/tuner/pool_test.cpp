@@ -25,7 +25,7 @@ TEST_CASE("every visit is a row of its own with everything that a reader needs",
     CHECK(row.run_id == "run");
     CHECK(row.executor == "fake");
     CHECK(row.source_hash == "hash_of_" + row.variant.name);
-    CHECK(row.placement == Placement{{"here", "test-device"}});
+    CHECK(row.placement == Placement{{"here", fake_device().uuid}});
     CHECK(row.outcome == Outcome::ok);
     CHECK(row.verification == Verification::unverified);  // it cannot verify
     CHECK(row.samples_n == 2);
@@ -192,7 +192,7 @@ TEST_CASE("a stop does not wait for a request that hangs, and blames nobody", "[
 }
 
 TEST_CASE("a sweep waits while another process has the device", "[tuner]") {
-  tuner::DeviceLock lock("", "locked-device");
+  tuner::DeviceLock lock("", fake_device("locked-device").uuid);
   REQUIRE(lock.try_lock());
   SweepSpec spec = small_spec();
   spec.budget_s = 0.3;
@@ -209,11 +209,11 @@ TEST_CASE("a sweep waits while another process has the device", "[tuner]") {
 
 TEST_CASE("the ledger explains the wall time and the framework takes a small share of it",
           "[tuner]") {
-  SweepSpec spec = small_spec({"40", "50"});
+  SweepSpec spec = small_spec();
   spec.policy.samples = 5;
   MemorySink sink;
   Notes notes;
-  const auto report = run_sweep(sweep_input(spec, {fake("fine", 20)}), sink, notes);
+  const auto report = run_sweep(sweep_input(spec, {fake("fine", 40)}), sink, notes);
   const tuner::Ledger& l = report.ledger;
   const double sum = l.wait_s + l.start_s + l.prepare_s + l.verify_s + l.measure_s + l.framework_s;
   CHECK(sum == Approx(l.wall_s).epsilon(0.01));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/tuner/safetensors.hpp"
@@ -89,6 +90,13 @@ std::optional<std::string> OutputCheck::inputs_file() {
     inputs_file_ = path;
   }
   return inputs_file_;
+}
+
+std::string OutputCheck::fresh_outputs_file() const {
+  const std::string path = folder_ + "/outputs.safetensors";
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  return path;
 }
 
 std::uint64_t OutputCheck::most_bytes() const {

@@ -31,8 +31,9 @@ class OutputCheck {
   const std::vector<std::int64_t>& rows() const noexcept { return rows_; }
   /// A safetensors file of the inputs, written at the first call; nothing for unknown stages.
   std::optional<std::string> inputs_file();
-  /// Where a worker shall write its outputs.
-  std::string outputs_file() const { return folder_ + "/outputs.safetensors"; }
+  /// Where a worker shall write its outputs. Removes what another variant left there: a worker that
+  /// writes nothing must not be judged by somebody else's rows.
+  std::string fresh_outputs_file() const;
   /// Compares the rows in that file with the oracle. Reads nothing else of the worker's words.
   CheckResult check(const std::string& path);
 
