@@ -1,6 +1,7 @@
 // What all CPU variants share: the type they compute in, and scratch that can be counted first.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -26,7 +27,8 @@ class ByteCounter {
   std::span<T> take(std::int64_t count) {
     constexpr std::int64_t kAlign = 256;
     const std::int64_t bytes = count * static_cast<std::int64_t>(sizeof(T));
-    bytes_ += (bytes + kAlign - 1) / kAlign * kAlign;
+    // As Workspace::take does: nothing takes 256 bytes too.
+    bytes_ += std::max<std::int64_t>((bytes + kAlign - 1) / kAlign, 1) * kAlign;
     return {};
   }
   std::int64_t bytes() const noexcept { return bytes_; }

@@ -35,8 +35,7 @@ void add_device(Facts& facts, const Device& device) {
   facts.add(prefix + "compute_capability", device.compute_capability, true);
   facts.add(prefix + "multiprocessors", device.multiprocessors, true);
   // A virtual machine's own memory may grow as it is used, and does not change how fast it is.
-  if (device.backend != Backend::cpu)
-    facts.add(prefix + "memory_bytes", device.memory_bytes, true);
+  if (device.backend != Backend::cpu) facts.add(prefix + "memory_bytes", device.memory_bytes, true);
   facts.add(prefix + "l2_bytes", device.l2_bytes, true);
   facts.add(prefix + "power_limit_w", device.power_limit_w, true);
   facts.add(prefix + "max_clock_mhz", device.max_clock_mhz, true);

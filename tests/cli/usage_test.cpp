@@ -39,7 +39,7 @@ TEST_CASE("help and version answer with exit 0 and examples", "[cli]") {
 
 TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") {
   check_refused("", "subcommand");
-  check_refused("nonsense", "nonsense");
+  check_refused("nonsense", "subcommand");
   check_refused("sweep nonsense", "nonsense");
   check_refused("sweep missing.json", "missing.json");
   check_refused("sweep --axis colour=blue", "colour");
@@ -93,7 +93,7 @@ TEST_CASE("contradictory or hostile input files are refused with the place", "[c
   refused("t.json", "[]", "explain --seq-len 5", "/");
   refused("nan.json", "{\"schema_version\": NaN}", "explain --seq-len 5", "1:");
   refused("model.yaml", "model: {dim: 64, n_heads: 7, n_kv_groups: 2, d_k: 8, d_v: 8}",
-          "run --config", "q_heads");
+          "run --config", "n_heads");
   refused("broken.yaml", "model: [1, 2", "run --config", "1");
 }
 

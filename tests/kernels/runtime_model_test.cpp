@@ -43,7 +43,8 @@ struct Fixture {
 
 std::vector<std::int32_t> some_tokens(std::size_t n) {
   std::vector<std::int32_t> tokens;
-  for (std::size_t i = 0; i < n; ++i) tokens.push_back(static_cast<std::int32_t>(fmix32(static_cast<std::uint32_t>(i)) % 20));
+  for (std::size_t i = 0; i < n; ++i)
+    tokens.push_back(static_cast<std::int32_t>(fmix32(static_cast<std::uint32_t>(i)) % 20));
   return tokens;
 }
 

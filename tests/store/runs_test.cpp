@@ -147,7 +147,7 @@ TEST_CASE("a run whose owner lives is not shared, one whose owner was killed is"
   REQUIRE(run.run().id == owned);
 }
 
-TEST_CASE("--resume takes an ended or old run again, and says why it cannot", "[store]") {
+TEST_CASE("a resume by id takes an ended or old run again, and says why it cannot", "[store]") {
   const test::TempFolder folder;
   const std::string path = folder.file("a.sqlite");
   Store store = Store::open(path);

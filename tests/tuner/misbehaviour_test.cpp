@@ -1,8 +1,8 @@
 // A worker may do what it wants: its variant gets one row with the right status, the others are
 // measured as if nothing had happened.
 #include "catch.hpp"
-#include "nsa/schemas/error.hpp"
 #include "harness.hpp"
+#include "nsa/schemas/error.hpp"
 #include "process/child.hpp"
 #include "text.hpp"
 
@@ -76,8 +76,7 @@ TEST_CASE("a worker that hangs is killed soon after its deadline, and says where
     MemorySink sink;
     Notes notes;
     const auto start = tuner::Clock::now();
-    const auto report =
-        run_sweep(sweep_input(small_spec({"70"}, 0.5), {fake(mode)}), sink, notes);
+    const auto report = run_sweep(sweep_input(small_spec({"70"}, 0.5), {fake(mode)}), sink, notes);
     CHECK(tuner::seconds_since(start) < 0.5 + 10);
     CHECK(report.complete);
     REQUIRE(report.failures == 1);

@@ -85,7 +85,8 @@ TEST_CASE("a wrong axis, value or problem is refused with the place in the spec"
   CHECK(contains(message_of(spec_of({{"q_heads", {"13"}}})), "/q_heads"));
   CHECK(contains(message_of(spec_of({{"seq_len", {}}})), "no values"));
   const std::vector<std::string> many(400, "64");
-  CHECK(contains(message_of(spec_of({{"seq_len", many}, {"window", many}})), "more than 100000 problems"));
+  CHECK(contains(message_of(spec_of({{"seq_len", many}, {"window", many}})),
+                 "more than 100000 problems"));
 }
 
 TEST_CASE("variants of the same stages on the same problem are one contest", "[tuner]") {
@@ -137,8 +138,9 @@ TEST_CASE("stages and variant globs of spec and family both have to match", "[tu
   SweepSpec spec = spec_of({});
   spec.variants = {"fa2_*", "masked"};
   spec.families[0].stages = {"attend_*"};
-  const auto plan = plan_of(spec, {offer("attend_window", "fa2_dense"), offer("attend_window", "x"),
-                                   offer("ranges", "fa2_dense"), offer("attend_selected", "masked")});
+  const auto plan =
+      plan_of(spec, {offer("attend_window", "fa2_dense"), offer("attend_window", "x"),
+                     offer("ranges", "fa2_dense"), offer("attend_selected", "masked")});
   CHECK(plan.contests.size() == 2);
 }
 

@@ -31,9 +31,10 @@ TEST_CASE("every visit is a row of its own with everything that a reader needs",
     CHECK(row.samples_n == 2);
     REQUIRE(row.samples.size() == 2);
     CHECK(*row.median_ns ==
-          Approx((row.samples[0].device_ns + row.samples[1].device_ns) / 2.0));
-    CHECK(*row.mad_ns ==
-          Approx(std::abs(row.samples[0].device_ns - row.samples[1].device_ns) / 2.0));
+          Approx(static_cast<double>(row.samples[0].device_ns + row.samples[1].device_ns) / 2));
+    CHECK(*row.mad_ns == Approx(std::abs(static_cast<double>(row.samples[0].device_ns -
+                                                             row.samples[1].device_ns)) /
+                                2));
     CHECK(row.first_call_ns == 1'000'000);
     CHECK_FALSE(row.measured_at.empty());
   }
@@ -124,8 +125,8 @@ TEST_CASE("variants of two workers are interleaved in one contest", "[tuner]") {
 
 TEST_CASE("skipped variants are rows with their outcome and reason", "[tuner]") {
   auto input = sweep_input(small_spec(), {fake("fine")});
-  input.plan.skipped.push_back({small_problem(), input.plan.contests[0].variants[0],
-                                Outcome::not_built, "needs CUDA"});
+  input.plan.skipped.push_back(
+      {small_problem(), input.plan.contests[0].variants[0], Outcome::not_built, "needs CUDA"});
   input.plan.contests.clear();
   MemorySink sink;
   Notes notes;
@@ -198,8 +199,7 @@ TEST_CASE("a sweep waits while another process has the device", "[tuner]") {
   spec.budget_s = 0.3;
   MemorySink sink;
   Notes notes;
-  const auto report =
-      run_sweep(sweep_input(spec, {fake("fine")}, "locked-device"), sink, notes);
+  const auto report = run_sweep(sweep_input(spec, {fake("fine")}, "locked-device"), sink, notes);
   CHECK(report.budget_spent);
   CHECK(sink.rows.empty());
   CHECK(report.ledger.wait_s > 0.1);

@@ -51,8 +51,7 @@ TEST_CASE("a sweep stopped again and again ends with each measurement made once"
   CHECK(all.size() == 2 * 2 * 8);  // lengths, processes, visits of a round
 }
 
-TEST_CASE("a complete sweep that is asked for again starts no worker and adds no row",
-          "[tuner]") {
+TEST_CASE("a complete sweep that is asked for again starts no worker and adds no row", "[tuner]") {
   auto input = sweep_input(small_spec(), {fake("fine")});
   bool complete = false;
   const auto all = one_go(input, {}, 1000, complete);
@@ -79,8 +78,8 @@ TEST_CASE("what failed is not tried again", "[tuner]") {
 
 TEST_CASE("skipped rows are not added twice", "[tuner]") {
   auto input = sweep_input(small_spec(), {fake("fine")});
-  input.plan.skipped.push_back({small_problem(), input.plan.contests[0].variants[0],
-                                Outcome::unsupported, "no"});
+  input.plan.skipped.push_back(
+      {small_problem(), input.plan.contests[0].variants[0], Outcome::unsupported, "no"});
   input.plan.contests.clear();
   bool complete = false;
   const auto first = one_go(input, {}, 1000, complete);

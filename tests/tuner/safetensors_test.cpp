@@ -35,12 +35,11 @@ TEST_CASE("tensors of every dtype come back as they were written", "[tuner]") {
   std::vector<double> a{1, 2, 3, 4, 5, 6};
   std::vector<std::int32_t> b{-1, 7};
   std::vector<std::uint16_t> c{0x3F80, 0x4000, 0xC000};
-  const std::vector<NamedView> tensors{
-      {"a", make_view(a.data(), Dtype::fp64, {3, 2})},
-      {"b", make_view(b.data(), Dtype::int32, {1, 1, 1, 2})},
-      {"c", make_view(c.data(), Dtype::bf16, {3})},
-      {"h", make_view(c.data(), Dtype::fp16, {3})},
-      {"empty", make_view(c.data(), Dtype::fp32, {0, 5})}};
+  const std::vector<NamedView> tensors{{"a", make_view(a.data(), Dtype::fp64, {3, 2})},
+                                       {"b", make_view(b.data(), Dtype::int32, {1, 1, 1, 2})},
+                                       {"c", make_view(c.data(), Dtype::bf16, {3})},
+                                       {"h", make_view(c.data(), Dtype::fp16, {3})},
+                                       {"empty", make_view(c.data(), Dtype::fp32, {0, 5})}};
   write_safetensors(temp_file(), tensors);
   const auto back = read_back();
   REQUIRE(back.size() == tensors.size());

@@ -99,8 +99,8 @@ TEST_CASE("a request that is wrong gets a failed reply with its id, and the work
   const auto timer = [&] {
     const auto prepared = our.ask<worker::PreparedReply>(
         worker::PrepareRequest{2, small_problem(), ranges_v2(), 7, std::nullopt});
-    return our.ask<worker::FailedReply>(worker::MeasureRequest{
-        3, prepared.handle, 1, false, LaunchMode::eager, Timer::events});
+    return our.ask<worker::FailedReply>(
+        worker::MeasureRequest{3, prepared.handle, 1, false, LaunchMode::eager, Timer::events});
   }();
   CHECK(timer.status == Outcome::unsupported);
   our.hello();

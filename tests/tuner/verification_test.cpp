@@ -9,7 +9,8 @@ using nsa::tuner::run_sweep;
 
 namespace {
 
-std::vector<Measurement> rows_of(const std::string& mode, const Problem& problem = small_problem()) {
+std::vector<Measurement> rows_of(const std::string& mode,
+                                 const Problem& problem = small_problem()) {
   SweepSpec spec = small_spec();
   spec.families[0].base = problem;
   spec.families[0].axes.clear();

@@ -6,7 +6,8 @@ namespace nsa::cli {
 void add_worker(Program& program) {
   CLI::App* sub = program.add(
       "worker", "Speaks the worker protocol on stdin and stdout; `sweep` starts it",
-      "  echo '{\"type\":\"hello\",\"protocol\":1,\"device\":\"cpu\"}' | nsatune worker --device cpu",
+      "  echo '{\"type\":\"hello\",\"protocol\":1,\"device\":\"cpu\"}' | nsatune worker --device "
+      "cpu",
       [&program] {
         return static_cast<ExitCode>(tuner::serve_stdio(program.settings.device.value_or("")));
       });

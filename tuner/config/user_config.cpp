@@ -91,10 +91,12 @@ void read_section(const std::string& section, const YAML::Node& node, const std:
       notes.push_back(fmt::format("{}:{}: {} is ignored", where, line, key));
       continue;
     }
-    const bool is_new = entries.try_emplace(key, Entry{scalar_of(item.second, key, where), line}).second;
+    const bool is_new =
+        entries.try_emplace(key, Entry{scalar_of(item.second, key, where), line}).second;
     if (!is_new)
-      refuse(where, line, fmt::format("{} is there twice (first in line {}); keep one", key,
-                                      entries.at(key).line));
+      refuse(
+          where, line,
+          fmt::format("{} is there twice (first in line {}); keep one", key, entries.at(key).line));
   }
 }
 
@@ -123,13 +125,15 @@ std::int64_t integer_of(const std::string& key, const Entry& entry, const std::s
 
 Dtype precision_of(const Entry& entry, const std::string& where) {
   const std::map<std::string_view, Dtype> names{
-      {"fp64", Dtype::fp64},    {"float64", Dtype::fp64},  {"fp32", Dtype::fp32},
-      {"float32", Dtype::fp32}, {"32", Dtype::fp32},       {"bf16", Dtype::bf16},
+      {"fp64", Dtype::fp64},     {"float64", Dtype::fp64}, {"fp32", Dtype::fp32},
+      {"float32", Dtype::fp32},  {"32", Dtype::fp32},      {"bf16", Dtype::bf16},
       {"bfloat16", Dtype::bf16}, {"fp16", Dtype::fp16},    {"float16", Dtype::fp16}};
   const auto found = names.find(entry.text);
   if (found == names.end())
-    refuse(where, entry.line, fmt::format("runtime.precision: '{}' is unknown; use fp32, bf16 or "
-                                          "fp16", entry.text));
+    refuse(where, entry.line,
+           fmt::format("runtime.precision: '{}' is unknown; use fp32, bf16 or "
+                       "fp16",
+                       entry.text));
   return found->second;
 }
 
@@ -156,8 +160,8 @@ void read_lengths(UserConfig& config, const Entries& entries, const std::string&
   if (const auto e = entries.find("train.batch_size"); e != entries.end()) {
     batch = integer_of(e->first, e->second, where);
     if (batch < 1 || batch > kMaxBatch)
-      refuse(where, e->second.line, fmt::format("train.batch_size: {} is outside of 1 to {}", batch,
-                                                kMaxBatch));
+      refuse(where, e->second.line,
+             fmt::format("train.batch_size: {} is outside of 1 to {}", batch, kMaxBatch));
   }
   config.problem.seq_lens.assign(static_cast<std::size_t>(batch), seq_len);
   config.problem.context_lens.assign(static_cast<std::size_t>(batch), 0);
@@ -184,8 +188,8 @@ UserConfig parse_user_config(std::string_view text, const std::string& where) {
 
 SweepSpec with_user_config(SweepSpec spec, const UserConfig& config) {
   constexpr std::array<std::string_view, 13> kShapeAxes{
-      "q_heads",   "kv_heads",  "head_dim_k", "head_dim_v", "cmp_block",  "cmp_stride", "sel_block",
-      "sel_count", "window",    "dtype",      "model_dim",  "layers",     "vocab_size"};
+      "q_heads",   "kv_heads", "head_dim_k", "head_dim_v", "cmp_block", "cmp_stride", "sel_block",
+      "sel_count", "window",   "dtype",      "model_dim",  "layers",    "vocab_size"};
   for (ProblemFamily& family : spec.families) {
     Problem& base = family.base;
     const Problem& from = config.problem;

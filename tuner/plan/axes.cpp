@@ -41,8 +41,8 @@ std::string lens_text(const Lens& lens) { return Json(lens).dump(); }
 
 /// One value for every sequence; a ragged batch has none and answers with its list.
 std::string common_len(const Lens& lens) {
-  const bool same = std::all_of(lens.begin(), lens.end(),
-                                [&](std::int64_t len) { return len == lens.front(); });
+  const bool same =
+      std::all_of(lens.begin(), lens.end(), [&](std::int64_t len) { return len == lens.front(); });
   return same && !lens.empty() ? std::to_string(lens.front()) : lens_text(lens);
 }
 
@@ -92,39 +92,52 @@ AxisField enum_axis(Text name, Text takes) {
           [](const Problem& p) { return std::string(to_string(Field(p))); }};
 }
 
-const std::array kAxes{
-    AxisField{"batch", "an integer of 1 to 65536", set_batch,
-              [](const Problem& p) { return std::to_string(p.batch()); }},
-    integer_axis<[](auto& p) -> auto& { return p.geometry.cmp_block; }>("cmp_block"),
-    integer_axis<[](auto& p) -> auto& { return p.geometry.cmp_stride; }>("cmp_stride"),
+const std::array kAxes{AxisField{"batch", "an integer of 1 to 65536", set_batch,
+                                 [](const Problem& p) { return std::to_string(p.batch()); }},
+                       integer_axis < [](auto& p) -> auto& {return p.geometry.cmp_block;
+}  // namespace
+> ("cmp_block"), integer_axis < [](auto& p) -> auto& { return p.geometry.cmp_stride; }
+> ("cmp_stride"),
     AxisField{"context_len", kInteger,
               [](Problem& p, Text t) { return fill_lens(t, p.context_lens); },
               [](const Problem& p) { return common_len(p.context_lens); }},
-    enum_axis<[](auto& p) -> auto& { return p.direction; }>("direction", "forward or backward"),
-    enum_axis<[](auto& p) -> auto& { return p.dtype; }>("dtype", "fp64, fp32, bf16 or fp16"),
-    integer_axis<[](auto& p) -> auto& { return p.head_dim_k; }>("head_dim_k"),
-    integer_axis<[](auto& p) -> auto& { return p.head_dim_v; }>("head_dim_v"),
-    integer_axis<[](auto& p) -> auto& { return p.kv_heads; }>("kv_heads"),
-    integer_axis<[](auto& p) -> auto& { return p.model.layers; }>("layers"),
-    integer_axis<[](auto& p) -> auto& { return p.model.model_dim; }>("model_dim"),
-    AxisField{"overlap", "a number of 0 to 1, or null", set_overlap, overlap_text},
-    enum_axis<[](auto& p) -> auto& { return p.selection.pattern; }>("pattern", "random, smooth or recorded"),
-    enum_axis<[](auto& p) -> auto& { return p.phase; }>("phase", "prefill, chunked_prefill or decode"),
-    integer_axis<[](auto& p) -> auto& { return p.q_heads; }>("q_heads"),
-    integer_axis<[](auto& p) -> auto& { return p.geometry.sel_block; }>("sel_block"),
-    integer_axis<[](auto& p) -> auto& { return p.geometry.sel_count; }>("sel_count"),
+    enum_axis < [](auto& p) -> auto& {
+  return p.direction;
+}
+> ("direction", "forward or backward"), enum_axis < [](auto& p) -> auto& { return p.dtype; }
+> ("dtype", "fp64, fp32, bf16 or fp16"), integer_axis < [](auto& p) -> auto& {
+  return p.head_dim_k;
+}
+> ("head_dim_k"), integer_axis < [](auto& p) -> auto& { return p.head_dim_v; }
+> ("head_dim_v"), integer_axis < [](auto& p) -> auto& { return p.kv_heads; }
+> ("kv_heads"), integer_axis < [](auto& p) -> auto& { return p.model.layers; }
+> ("layers"), integer_axis < [](auto& p) -> auto& { return p.model.model_dim; }
+> ("model_dim"), AxisField{"overlap", "a number of 0 to 1, or null", set_overlap, overlap_text},
+    enum_axis < [](auto& p) -> auto& {
+  return p.selection.pattern;
+}
+> ("pattern", "random, smooth or recorded"), enum_axis < [](auto& p) -> auto& { return p.phase; }
+> ("phase", "prefill, chunked_prefill or decode"), integer_axis < [](auto& p) -> auto& {
+  return p.q_heads;
+}
+> ("q_heads"), integer_axis < [](auto& p) -> auto& { return p.geometry.sel_block; }
+> ("sel_block"), integer_axis < [](auto& p) -> auto& { return p.geometry.sel_count; }
+> ("sel_count"),
     AxisField{"seq_len", kInteger, [](Problem& p, Text t) { return fill_lens(t, p.seq_lens); },
               [](const Problem& p) { return common_len(p.seq_lens); }},
-    integer_axis<[](auto& p) -> auto& { return p.model.vocab_size; }>("vocab_size"),
-    integer_axis<[](auto& p) -> auto& { return p.geometry.window; }>("window"),
-};
+    integer_axis < [](auto& p) -> auto& {
+  return p.model.vocab_size;
+}
+> ("vocab_size"), integer_axis < [](auto& p) -> auto& { return p.geometry.window; }
+> ("window"),
+};  // namespace nsa::tuner
 
 const AxisField& field_of(Text axis) {
   const auto* it = std::find_if(kAxes.begin(), kAxes.end(),
                                 [&](const AxisField& field) { return field.name == axis; });
   if (it == kAxes.end())
-    throw InputError(fmt::format("axis '{}' is unknown; use one of: {}", axis,
-                                 fmt::join(axis_names(), ", ")));
+    throw InputError(
+        fmt::format("axis '{}' is unknown; use one of: {}", axis, fmt::join(axis_names(), ", ")));
   return *it;
 }
 

@@ -13,8 +13,7 @@ struct Rates {
 
 Rates rates_of(Backend backend, int multiprocessors) {
   const double units = std::max(1, multiprocessors);
-  if (backend == Backend::cuda)
-    return {units * 50e9, 1e12, 10e-6, 100e-6, 1.0, 1e16, 20e12};
+  if (backend == Backend::cuda) return {units * 50e9, 1e12, 10e-6, 100e-6, 1.0, 1e16, 20e12};
   return {units * 4e9, 5e9, 2e-6, 5e-3, 0.03, 5e14, 5e12};
 }
 
@@ -42,8 +41,7 @@ double estimate_contest_s(const Contest& contest, const MeasurePolicy& policy,
         std::clamp(policy.visit_target_s, sample_s,
                    std::max(sample_s, sample_s * static_cast<double>(policy.samples)));
     const double share = slots / static_cast<double>(contest.described.size());
-    process_s += 2 * launch_s +
-                 share * 2 * static_cast<double>(policy.min_rounds) * visit_s;
+    process_s += 2 * launch_s + share * 2 * static_cast<double>(policy.min_rounds) * visit_s;
   }
   return process_s * static_cast<double>(policy.processes);
 }

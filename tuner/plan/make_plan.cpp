@@ -55,8 +55,9 @@ class Builder {
       contest.estimated_s = estimate_contest_s(contest, spec.policy, device);
       plan_.estimated_s += contest.estimated_s;
     }
-    std::stable_sort(plan_.contests.begin(), plan_.contests.end(),
-                     [](const Contest& a, const Contest& b) { return a.estimated_s < b.estimated_s; });
+    std::stable_sort(
+        plan_.contests.begin(), plan_.contests.end(),
+        [](const Contest& a, const Contest& b) { return a.estimated_s < b.estimated_s; });
     return std::move(plan_);
   }
 

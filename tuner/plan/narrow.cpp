@@ -29,8 +29,10 @@ Values intersect(const Values& a, const Values& b) {
   Values both;
   for (const std::string& x : a) {
     for (const std::string& y : b) {
-      if (matches(y, x) && !contains(both, x)) both.push_back(x);
-      else if (matches(x, y) && !contains(both, y)) both.push_back(y);
+      if (matches(y, x) && !contains(both, x))
+        both.push_back(x);
+      else if (matches(x, y) && !contains(both, y))
+        both.push_back(y);
     }
   }
   return both;

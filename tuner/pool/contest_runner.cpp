@@ -103,8 +103,7 @@ void ContestRunner::run_process(std::int64_t process,
 
 void ContestRunner::run_round(std::int64_t process, std::int64_t round,
                               const std::function<void(const Offer&)>& after_visit) {
-  const auto order =
-      round_order(shared_.input.spec.seed, contest_.id, process, round, slots());
+  const auto order = round_order(shared_.input.spec.seed, contest_.id, process, round, slots());
   const std::string pair_id = make_uuid();
   for (std::size_t position = 0; position < order.size(); ++position) {
     const std::int64_t half = position >= slots() ? 1 : 0;
@@ -124,8 +123,8 @@ void ContestRunner::run_round(std::int64_t process, std::int64_t round,
 void ContestRunner::begin(std::int64_t process) {
   if (begun_) return;
   if (!lock_.try_lock()) {
-    shared_.reporter.note(fmt::format("waiting: another nsatune measures on {}",
-                                      shared_.input.device.id));
+    shared_.reporter.note(
+        fmt::format("waiting: another nsatune measures on {}", shared_.input.device.id));
     const Account account(shared_.ledger.wait_s);
     if (!lock_.lock(shared_.interrupt)) throw Interrupted{};
   }

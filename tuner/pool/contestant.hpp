@@ -25,10 +25,10 @@ struct Contestant {
   bool control = false;
   bool out = false;  // failed: has its one row, gets no more
 
-  std::map<Block, double> visits;   // median ns of each
-  std::vector<double> visit_ns;     // the same values
+  std::map<Block, double> visits;                             // median ns of each
+  std::vector<double> visit_ns;                               // the same values
   double least_ns = std::numeric_limits<double>::infinity();  // fastest sample
-  std::optional<double> sample_s;   // wall time of one sample, flush included, as last seen
+  std::optional<double> sample_s;  // wall time of one sample, flush included, as last seen
 
   // In the worker process that runs now.
   std::optional<std::int64_t> handle;
@@ -48,9 +48,9 @@ struct Contestant {
 
 /// Least median of those that still run; nothing before the first visit.
 std::optional<double> best_median_ns(const std::vector<Contestant>& contestants);
-/// Whether even its fastest sample is so much slower than the best that more visits would be wasted.
-/// One visit is enough where a sample alone takes longer than a visit should; else it takes two, so
-/// that a disturbance does not put a fast variant out.
+/// Whether even its fastest sample is so much slower than the best that more visits would be
+/// wasted. One visit is enough where a sample alone takes longer than a visit should; else it takes
+/// two, so that a disturbance does not put a fast variant out.
 bool given_up(const Contestant& contestant, const std::vector<Contestant>& contestants,
               const MeasurePolicy& policy);
 /// Pairs of all that still compete, the fastest first, for contest_decided().

@@ -39,8 +39,8 @@ DeviceLock::DeviceLock(const std::string& folder, const std::string& device_uuid
   // Everybody may lock it, also where another user made it: flock needs no right to write.
   file_ = Fd(open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (file_.get() < 0)
-    throw EnvironmentError(fmt::format("{}: cannot open the lock of the device: {}", path,
-                                       strerror(errno)));
+    throw EnvironmentError(
+        fmt::format("{}: cannot open the lock of the device: {}", path, strerror(errno)));
 }
 
 bool DeviceLock::try_lock() { return flock(file_.get(), LOCK_EX | LOCK_NB) == 0; }

@@ -18,10 +18,8 @@ std::string text_of(const WorkerCommand& command) {
 void add_offers(const worker::HelloReply& hello, std::int64_t worker, std::vector<Offer>& offers) {
   for (const worker::OfferedVariant& variant : hello.variants) {
     for (const Point& point : variant.points)
-      offers.push_back({{variant.stages, variant.name, point},
-                        variant.source_hash,
-                        hello.executor,
-                        worker});
+      offers.push_back(
+          {{variant.stages, variant.name, point}, variant.source_hash, hello.executor, worker});
   }
 }
 
@@ -44,8 +42,11 @@ Cost known_cost(const Problem& problem, const VariantId& id) {
 class Describer {
  public:
   Describer(const SweepSpec& spec, const Device& device, const std::vector<WorkerCommand>& workers)
-      : deadline_s_(spec.policy.deadline_s), device_(device), workers_(workers),
-        clients_(workers.size()), losses_(workers.size()) {}
+      : deadline_s_(spec.policy.deadline_s),
+        device_(device),
+        workers_(workers),
+        clients_(workers.size()),
+        losses_(workers.size()) {}
 
   Description describe(const Problem& problem, const Offer& offer) {
     const auto w = static_cast<std::size_t>(offer.worker);

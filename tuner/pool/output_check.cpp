@@ -31,8 +31,7 @@ std::int64_t output_rows(Stage stage, const Problem& problem) {
 /// View of one row, which stands for all rows of a tensor: row stride 0.
 TensorView row_view(const HostTensor& rows, std::size_t index, std::int64_t total_rows) {
   TensorView view = rows.view();
-  const std::size_t row_bytes =
-      static_cast<std::size_t>(view.stride[0]) * size_of(view.dtype);
+  const std::size_t row_bytes = static_cast<std::size_t>(view.stride[0]) * size_of(view.dtype);
   view.data = view.as<std::byte>() + index * row_bytes;
   view.shape[0] = total_rows;
   view.stride[0] = 0;

@@ -130,9 +130,7 @@ class Sweep {
 
 }  // namespace
 
-WorkerCommand shell_worker(const std::string& command) {
-  return {{"/bin/sh", "-c", command}};
-}
+WorkerCommand shell_worker(const std::string& command) { return {{"/bin/sh", "-c", command}}; }
 
 SweepReport run_sweep(const SweepInput& input, Sink& sink, Reporter& reporter) {
   return Sweep(input, sink, reporter).run();

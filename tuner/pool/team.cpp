@@ -11,8 +11,8 @@
 namespace nsa::tuner {
 namespace {
 
-constexpr double kDeadlineFactor = 50;  // over the estimate: a seed's slow path is 1000 times slower
-                                        // than the best, but not than its own first call
+constexpr double kDeadlineFactor = 50;  // over the estimate: a seed's slow path is 1000 times
+                                        // slower than the best, but not than its own first call
 
 Cost cost_of(const Description& described) { return {described.flop, described.bytes}; }
 
@@ -71,8 +71,7 @@ double Team::deadline_s(double estimate_s) const {
 }
 
 bool Team::wants_handle(const Contestant& contestant) const {
-  return !contestant.out && !contestant.handle &&
-         !given_up(contestant, contestants_, policy_);
+  return !contestant.out && !contestant.handle && !given_up(contestant, contestants_, policy_);
 }
 
 bool Team::is_yardstick(const Offer& offer) const {
@@ -147,10 +146,9 @@ void Team::prepare(Contestant& contestant) {
   request.variant = contestant.offer.id;
   request.seed = shared_.input.spec.seed;
   if (!client(contestant).hello().generator) request.inputs = check_.inputs_file();
-  auto answer =
-      client(contestant).ask(std::move(request), doing("preparing", contestant),
-                             deadline_s(estimate_launch_s(contestant.described,
-                                                          shared_.input.device)));
+  auto answer = client(contestant)
+                    .ask(std::move(request), doing("preparing", contestant),
+                         deadline_s(estimate_launch_s(contestant.described, shared_.input.device)));
   if (answer.interrupted) throw Interrupted{};
   if (!answer) {
     fail(contestant, answer.outcome, answer.reason, {process_, 0, 0});
@@ -158,7 +156,8 @@ void Team::prepare(Contestant& contestant) {
   }
   contestant.prepared = *answer.reply;
   contestant.handle = answer.reply->handle;
-  if (!contestant.sample_s) contestant.sample_s = 1e-9 * static_cast<double>(answer.reply->first_call_ns);
+  if (!contestant.sample_s)
+    contestant.sample_s = 1e-9 * static_cast<double>(answer.reply->first_call_ns);
 }
 
 void Team::verify(Contestant& contestant) {
@@ -172,8 +171,9 @@ void Team::verify(Contestant& contestant) {
   const std::string outputs = check_.fresh_outputs_file();
   request.outputs = outputs;
   const double first_call_s = 1e-9 * static_cast<double>(contestant.prepared.first_call_ns);
-  auto answer = client(contestant).ask(std::move(request), doing("verifying", contestant),
-                                       deadline_s(2 * first_call_s));
+  auto answer =
+      client(contestant)
+          .ask(std::move(request), doing("verifying", contestant), deadline_s(2 * first_call_s));
   if (answer.interrupted) throw Interrupted{};
   if (!answer) {
     fail(contestant, answer.outcome, answer.reason, {process_, 0, 0});
@@ -182,8 +182,8 @@ void Team::verify(Contestant& contestant) {
   if (is_yardstick(contestant.offer)) return;  // another answer: nothing to compare it with
   CheckResult result = check_.check(outputs);
   const worker::VerifiedReply& said = *answer.reply;
-  const double tolerance = row_tolerance(*from_string<Stage>(contest_.stages.front()),
-                                         contest_.problem.dtype);
+  const double tolerance =
+      row_tolerance(*from_string<Stage>(contest_.stages.front()), contest_.problem.dtype);
   if (result.reason.empty() && (said.poison_left > 0 || said.non_finite > 0 ||
                                 said.worst_row_error.value_or(0) > tolerance)) {
     result.verification = Verification::wrong_result;
@@ -205,8 +205,8 @@ void Team::reject(Contestant& contestant, const CheckResult& result) {
 
 void Team::fail(Contestant& contestant, Outcome outcome, const std::string& reason,
                 const Visit& visit) {
-  Measurement row = shared_.writer.blank(contest_.problem, contestant.offer,
-                                         cost_of(contestant.described));
+  Measurement row =
+      shared_.writer.blank(contest_.problem, contestant.offer, cost_of(contestant.described));
   row.process = visit.process;
   row.round = visit.round;
   row.position = visit.position;
@@ -242,9 +242,9 @@ void Team::measure(Contestant& contestant, const Visit& visit, const std::string
   request.timer = timer_of(policy_, shared_.input.device);
   const std::int64_t asked = request.samples;
   const TimePoint start = Clock::now();
-  auto answer = client(contestant).ask(
-      std::move(request), doing("measuring", contestant),
-      deadline_s(contestant.sample_s.value_or(0) * static_cast<double>(asked)));
+  auto answer = client(contestant)
+                    .ask(std::move(request), doing("measuring", contestant),
+                         deadline_s(contestant.sample_s.value_or(0) * static_cast<double>(asked)));
   shared_.ledger.measure_s += seconds_since(start);
   if (answer.interrupted) throw Interrupted{};
   if (!answer) return fail(contestant, answer.outcome, answer.reason, visit);
@@ -252,8 +252,8 @@ void Team::measure(Contestant& contestant, const Visit& visit, const std::string
     return fail(contestant, Outcome::bad_reply, *lie, visit);
   contestant.sample_s = seconds_since(start) / static_cast<double>(asked);
 
-  Measurement row = shared_.writer.blank(contest_.problem, contestant.offer,
-                                         cost_of(contestant.described));
+  Measurement row =
+      shared_.writer.blank(contest_.problem, contestant.offer, cost_of(contestant.described));
   row.job_key = job_key(contest_.problem, contestant.offer, policy_, row.timer, visit.process,
                         visit.round, visit.position, contestant.control);
   row.process = visit.process;
@@ -271,8 +271,10 @@ void Team::measure(Contestant& contestant, const Visit& visit, const std::string
     least_ns = std::min(least_ns, static_cast<double>(sample.device_ns));
   const double least_s = least_plausible_s(row.cost, shared_.input.device.backend);
   if (*row.median_ns < 1e9 * least_s)
-    row.reason = fmt::format("note: {:.3g} ns is less than any memory or arithmetic unit needs "
-                             "({:.3g} ns)", *row.median_ns, 1e9 * least_s);
+    row.reason = fmt::format(
+        "note: {:.3g} ns is less than any memory or arithmetic unit needs "
+        "({:.3g} ns)",
+        *row.median_ns, 1e9 * least_s);
   contestant.add_visit({visit.process, visit.round, visit.half}, *row.median_ns, least_ns);
   shared_.writer.commit(std::move(row));
 }

@@ -56,7 +56,8 @@ void Fd::reset(int fd) noexcept {
   fd_ = fd;
 }
 
-Child::Child(const std::vector<std::string>& argv, std::optional<std::uint64_t> memory_limit_bytes) {
+Child::Child(const std::vector<std::string>& argv,
+             std::optional<std::uint64_t> memory_limit_bytes) {
   Spawned spawned = spawn(argv, memory_limit_bytes);
   pid_ = spawned.pid;
   in_ = std::move(spawned.in);

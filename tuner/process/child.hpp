@@ -82,7 +82,7 @@ class Child {
   pid_t pid_ = -1;
   Fd in_, out_, err_;
   std::string to_send_, received_, errors_;
-  std::size_t scanned_ = 0;  // bytes of received_ that hold no newline
+  std::size_t scanned_ = 0;      // bytes of received_ that hold no newline
   std::size_t errors_read_ = 0;  // bytes of stderr so far
   std::optional<std::string> ended_;
 };

@@ -24,7 +24,8 @@ std::uint64_t container_bytes() {
   return file >> bytes ? bytes : 0;
 }
 
-/// Address space of this process. A sanitizer's shadow takes terabytes, and would in the worker too.
+/// Address space of this process. A sanitizer's shadow takes terabytes, and would in the worker
+/// too.
 std::uint64_t address_space_bytes() {
   std::ifstream file("/proc/self/statm");
   std::uint64_t pages = 0;

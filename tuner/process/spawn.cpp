@@ -80,8 +80,7 @@ Spawned spawn(const std::vector<std::string>& argv, std::optional<std::uint64_t>
   arguments.push_back(nullptr);
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid < 0)
-    throw EnvironmentError(fmt::format("cannot start a process: {}", strerror(errno)));
+  if (pid < 0) throw EnvironmentError(fmt::format("cannot start a process: {}", strerror(errno)));
   if (pid == 0) run_child(arguments.data(), in, out, err, failure, memory_limit, parent);
   setpgid(pid, pid);  // here too, so that the group exists whoever is first
   failure.write.reset();

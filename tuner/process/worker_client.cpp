@@ -12,8 +12,8 @@
 namespace nsa::tuner {
 namespace {
 
-constexpr double kSliceS = 0.1;     // how often a waiting call looks at the interrupt
-constexpr double kExitS = 1;        // how long a closed worker may take to end
+constexpr double kSliceS = 0.1;  // how often a waiting call looks at the interrupt
+constexpr double kExitS = 1;     // how long a closed worker may take to end
 constexpr std::size_t kMaxReasonBytes = 2000;
 
 /// One line of printable text, bounded: reasons go into a database and a terminal.
@@ -98,9 +98,9 @@ Answer<Reply> WorkerClient::call(Request request, const std::string& doing, doub
       exchange(worker::encode(worker::Request(std::move(request))), doing, deadline_s);
   if (!line) return passed_on<Reply>(line);
   const auto bad = [&](const std::string& what) {
-    return passed_on<Reply>(lost(
-        Outcome::bad_reply,
-        fmt::format("while {}: {}, in the reply {}", doing, what, quoted_start(*line.reply))));
+    return passed_on<Reply>(
+        lost(Outcome::bad_reply,
+             fmt::format("while {}: {}, in the reply {}", doing, what, quoted_start(*line.reply))));
   };
   std::optional<worker::Reply> reply;
   try {

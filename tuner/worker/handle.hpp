@@ -27,8 +27,8 @@ class Handle {
   void reset() { workspace_.reset(); }
   /// Enqueues (CUDA) or runs (CPU) it once.
   void launch();
-  /// What a timer shall call for that mode: launch(), or the replay of a graph of it, captured at the
-  /// first call. Throws NotCapturable.
+  /// What a timer shall call for that mode: launch(), or the replay of a graph of it, captured at
+  /// the first call. Throws NotCapturable.
   using Callback = void (*)(void*);
   Callback callback(LaunchMode mode, const Device& device);
   /// launch() as a plain function.

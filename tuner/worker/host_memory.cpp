@@ -12,8 +12,7 @@ class HostTensors final : public TensorSet {
   }
   std::span<const TensorView> views() const override { return views_; }
   void fill(std::byte value) override {
-    for (HostTensor& tensor : tensors_)
-      std::fill(tensor.bytes.begin(), tensor.bytes.end(), value);
+    for (HostTensor& tensor : tensors_) std::fill(tensor.bytes.begin(), tensor.bytes.end(), value);
   }
   const std::vector<HostTensor>& on_host() override { return tensors_; }
 

@@ -33,9 +33,8 @@ Json header_of(std::span<const NamedView> tensors) {
     const std::uint64_t end = offset + view.bytes();
     Json shape = Json::array();
     for (int i = 0; i < view.rank; ++i) shape.push_back(view.shape[static_cast<std::size_t>(i)]);
-    header[name] = {{"dtype", name_of(view.dtype)},
-                    {"shape", shape},
-                    {"data_offsets", {offset, end}}};
+    header[name] = {
+        {"dtype", name_of(view.dtype)}, {"shape", shape}, {"data_offsets", {offset, end}}};
     offset = end;
   }
   return header;
@@ -82,7 +81,8 @@ std::string read_bounded(const std::string& path, std::uint64_t max_bytes) {
   if (!std::filesystem::is_regular_file(path, error)) refuse(path, "there is no such file");
   const std::uint64_t bytes = std::filesystem::file_size(path, error);
   if (error || bytes < 8) refuse(path, "it is shorter than 8 bytes");
-  if (bytes > max_bytes) refuse(path, fmt::format("{} bytes, at most {} expected", bytes, max_bytes));
+  if (bytes > max_bytes)
+    refuse(path, fmt::format("{} bytes, at most {} expected", bytes, max_bytes));
   std::string text(bytes, '\0');
   std::ifstream file(path, std::ios::binary);
   if (!file.read(text.data(), static_cast<std::streamsize>(bytes))) refuse(path, "cannot be read");

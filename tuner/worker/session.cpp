@@ -48,7 +48,8 @@ HostTensor rows_of(const HostTensor& whole, const std::vector<std::int64_t>& row
 }
 
 std::string what_it_needs(const Variant& variant, const Problem& problem) {
-  double bytes = variant.workspace_bytes ? static_cast<double>(variant.workspace_bytes(problem)) : 0;
+  double bytes =
+      variant.workspace_bytes ? static_cast<double>(variant.workspace_bytes(problem)) : 0;
   const Signature signature = signature_of(variant.stages.front());
   for (const auto& side : {signature.inputs, signature.outputs}) {
     for (const TensorSpec& spec : side) {
@@ -96,8 +97,8 @@ worker::Reply Session::answer(const worker::Request& request) {
 
 worker::Reply Session::on(const worker::HelloRequest& request) {
   if (!only_device_.empty() && request.device != only_device_)
-    throw InputError(fmt::format("this worker was started for {}, not for {}", only_device_,
-                                 request.device));
+    throw InputError(
+        fmt::format("this worker was started for {}, not for {}", only_device_, request.device));
   device_ = probes::require_device(request.device);
   memory_ = make_memory(device_);
   worker::HelloReply reply;
@@ -145,9 +146,8 @@ worker::Reply Session::on(const worker::DescribeRequest& request) {
 }
 
 std::shared_ptr<Inputs> Session::inputs_of(const worker::PrepareRequest& request, Stage stage) {
-  const std::string key =
-      fmt::format("{} {} {} {}", to_string(stage), Json(request.problem).dump(), request.seed,
-                  request.inputs.value_or(""));
+  const std::string key = fmt::format("{} {} {} {}", to_string(stage), Json(request.problem).dump(),
+                                      request.seed, request.inputs.value_or(""));
   if (auto known = inputs_[key].lock()) return known;
   auto made = std::make_shared<Inputs>();
   made->host = request.inputs ? read_safetensors(*request.inputs, kMaxInputBytes)
@@ -178,9 +178,8 @@ worker::Reply Session::on(const worker::PrepareRequest& request) {
     throw Failure(Outcome::out_of_memory,
                   fmt::format("{}: {}", what_it_needs(variant, request.problem), error.what()));
   } catch (const std::bad_alloc&) {
-    throw Failure(Outcome::out_of_memory,
-                  fmt::format("{}, more than the worker may have",
-                              what_it_needs(variant, request.problem)));
+    throw Failure(Outcome::out_of_memory, fmt::format("{}, more than the worker may have",
+                                                      what_it_needs(variant, request.problem)));
   }
 }
 

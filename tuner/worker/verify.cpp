@@ -21,11 +21,16 @@ bool is_non_finite(const std::byte* element, Dtype dtype) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, element, size_of(dtype));
   switch (dtype) {
-    case Dtype::fp64: return (bits >> 52 & 0x7FF) == 0x7FF;
-    case Dtype::fp32: return (bits >> 23 & 0xFF) == 0xFF;
-    case Dtype::bf16: return (bits >> 7 & 0xFF) == 0xFF;
-    case Dtype::fp16: return (bits >> 10 & 0x1F) == 0x1F;
-    case Dtype::int32: return false;
+    case Dtype::fp64:
+      return (bits >> 52 & 0x7FF) == 0x7FF;
+    case Dtype::fp32:
+      return (bits >> 23 & 0xFF) == 0xFF;
+    case Dtype::bf16:
+      return (bits >> 7 & 0xFF) == 0xFF;
+    case Dtype::fp16:
+      return (bits >> 10 & 0x1F) == 0x1F;
+    case Dtype::int32:
+      return false;
   }
   return false;
 }
@@ -98,8 +103,8 @@ std::optional<double> worst_row_error(Handle& handle, double budget_s) {
   for (std::size_t i = 0; i < order.size(); i += kRowsAtOnce) {
     if (i > 0 && seconds_since(start) > budget_s) break;
     const std::size_t count = std::min(kRowsAtOnce, order.size() - i);
-    worst = std::max(worst,
-                     oracle.verify(outputs, std::span(order).subspan(i, count)).worst_row_error);
+    worst =
+        std::max(worst, oracle.verify(outputs, std::span(order).subspan(i, count)).worst_row_error);
   }
   return worst;
 }

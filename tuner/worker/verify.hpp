@@ -9,8 +9,8 @@
 namespace nsa::tuner {
 
 /// Elements of the outputs that a launch leaves untouched (they hold whichever poison was there
-/// before), and numbers that are not finite. Launches once, or twice when the first poison is found:
-/// in fp16 it is an ordinary number.
+/// before), and numbers that are not finite. Launches once, or twice when the first poison is
+/// found: in fp16 it is an ordinary number.
 struct ElementFaults {
   std::int64_t untouched = 0, non_finite = 0;
 };

@@ -1,5 +1,6 @@
 // A worker that misbehaves on purpose. Usage: fake_worker MODE [milliseconds]
-// It brings attend_selected variants good, other and bad; only `bad` misbehaves, in the way of MODE.
+// It brings attend_selected variants good, other and bad; only `bad` misbehaves, in the way of
+// MODE.
 #include <signal.h>
 #include <unistd.h>
 
@@ -32,9 +33,7 @@ std::int64_t sleep_ms = 1;
 std::map<std::int64_t, Prepared> handles;
 
 bool is(const char* name) { return mode == name; }
-void say(const std::string& text) {
-  std::cout << text << '\n' << std::flush;
-}
+void say(const std::string& text) { std::cout << text << '\n' << std::flush; }
 void say(const Reply& reply) { say(encode(reply)); }
 void pause_ms(std::int64_t ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 [[noreturn]] void hang() {
@@ -57,7 +56,8 @@ void on_hello() {
   reply.generator = !is("needs_inputs");
   reply.verifies = is("honest") || is("lie_rows") || is("poison") || is("no_output_file");
   for (const char* name : {"good", "other", "bad"})
-    reply.variants.push_back({{"attend_selected"}, name, {Point{}}, "hash_of_" + std::string(name)});
+    reply.variants.push_back(
+        {{"attend_selected"}, name, {Point{}}, "hash_of_" + std::string(name)});
   say(reply);
 }
 
@@ -100,8 +100,8 @@ void write_rows(const VerifyRequest& request, const Prepared& prepared) {
   if (prepared.name == "bad" && is("lie_rows")) values.back() += 0.5F;
   const Problem& p = prepared.problem;
   const auto rows = static_cast<std::int64_t>(request.rows->size());
-  const tuner::NamedView out{"o_sel", make_view(values.data(), Dtype::fp32,
-                                                {rows, p.q_heads, p.head_dim_v})};
+  const tuner::NamedView out{
+      "o_sel", make_view(values.data(), Dtype::fp32, {rows, p.q_heads, p.head_dim_v})};
   tuner::write_safetensors(request.outputs, std::span(&out, 1));
 }
 

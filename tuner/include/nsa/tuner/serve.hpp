@@ -15,8 +15,8 @@ struct ServeOptions {
 /// Speaks the protocol on two file descriptors until `bye` or the end of the input. `device`: the
 /// only one that hello may ask for; empty = any. Returns an exit code. Throws nothing.
 int serve(int in_fd, int out_fd, const std::string& device, const ServeOptions& options = {});
-/// The same on stdin and stdout; whatever else the process prints goes to stderr, and SIGUSR1 prints
-/// the stage and a backtrace there.
+/// The same on stdin and stdout; whatever else the process prints goes to stderr, and SIGUSR1
+/// prints the stage and a backtrace there.
 int serve_stdio(const std::string& device, const ServeOptions& options = {});
 
 }  // namespace nsa::tuner

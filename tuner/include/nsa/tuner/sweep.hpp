@@ -63,16 +63,16 @@ struct SweepInput {
   SweepSpec spec;
   Plan plan;
   Device device;
-  std::vector<WorkerCommand> workers;    // Offer::worker is an index into it
+  std::vector<WorkerCommand> workers;  // Offer::worker is an index into it
   std::string run_id;
-  std::string host;                      // of the placement
-  std::vector<Measurement> earlier;      // rows of this run: never measured again, failed or not
+  std::string host;                         // of the placement
+  std::vector<Measurement> earlier;         // rows of this run: never measured again, failed or not
   const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C: ends between two visits
   std::string lock_dir;  // of the device lock; empty: $XDG_RUNTIME_DIR, else the temporary folder
 };
 struct SweepReport {
-  bool complete = false;      // every contest is done
-  bool stopped = false;       // by `stop`
+  bool complete = false;  // every contest is done
+  bool stopped = false;   // by `stop`
   bool budget_spent = false;
   std::int64_t rows = 0;      // added now
   std::int64_t failures = 0;  // of them not ok, or wrong
