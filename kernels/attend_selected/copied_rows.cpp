@@ -46,18 +46,17 @@ void attend_copied(const LaunchArgs& args, const SelectedTensors& tensors, const
                    const CopyMemory<T>& memory) {
   const Problem& p = args.problem;
   const std::int64_t heads = p.heads_per_group(), out_cols = pad_up(p.head_dim_v);
-  const std::int64_t ld = row.ld() + kPad, thread = parallel_thread_index();
+  const std::int64_t ld = row.ld(), cols = pad_up(row.padded), thread = parallel_thread_index();
   T* q = memory.q.data() + thread * memory.q_size;
   T* scores = memory.scores.data() + thread * memory.scores_size;
   T* out = memory.out.data() + thread * memory.out_size;
   load_queries(tensors.q, row.row.q_row, row.row.kv_head * heads, heads, p.head_dim_k, q);
-  tile_gemm(heads, row.ld(), p.head_dim_k, q, p.head_dim_k, row.k, row.ld(), scores, ld, false);
-  // The copies of one row lie in L2: the sums are made before the second product reads V.
+  tile_gemm(heads, cols, p.head_dim_k, q, p.head_dim_k, row.k, ld, scores, ld, false);
   RowSums<T>* sums = memory.sums.data() + thread * heads;
   for (std::int64_t h = 0; h < heads; ++h) {
     T* line = scores + h * ld;
-    std::fill(line + row.length, line + row.ld(), -std::numeric_limits<T>::infinity());
-    sums[h] = softmax_row(line, row.ld());
+    std::fill(line + row.length, line + cols, -std::numeric_limits<T>::infinity());
+    sums[h] = softmax_row(line, cols);
   }
   tile_gemm(heads, out_cols, row.padded, scores, ld, row.v, out_cols, out, out_cols, false);
   for (std::int64_t h = 0; h < heads; ++h) {

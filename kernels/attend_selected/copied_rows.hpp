@@ -14,7 +14,10 @@ namespace nsa::cpu {
 /// Copies are made for so many bytes of rows at a time, so that memory does not grow with S.
 inline constexpr std::int64_t kCopyBytes = std::int64_t{32} << 20;
 
-/// One row with its keys: k [dim_k, pad_up(padded)], v [padded, out_cols]. Keys from `length` to
+/// Row length of the copied K: not a power of two, whose rows would share their cache sets.
+constexpr std::int64_t copy_ld(std::int64_t padded) noexcept { return pad_up(padded) + kPad; }
+
+/// One row with its keys: k [dim_k, copy_ld(padded)], v [padded, out_cols]. Keys from `length` to
 /// `padded` are zeros that the mask takes out.
 template <class T>
 struct CopiedRow {
@@ -22,12 +25,12 @@ struct CopiedRow {
   std::int64_t length = 0, padded = 0;
   T* k = nullptr;
   T* v = nullptr;
-  std::int64_t ld() const noexcept { return pad_up(padded); }
+  std::int64_t ld() const noexcept { return copy_ld(padded); }
 };
 
 /// Elements of the copies of one row with `padded` keys.
 inline std::int64_t copy_elements(const Problem& p, std::int64_t padded) {
-  return pad_up(padded) * p.head_dim_k + padded * pad_up(p.head_dim_v);
+  return copy_ld(padded) * p.head_dim_k + padded * pad_up(p.head_dim_v);
 }
 /// Rows of `padded` keys that are copied at a time: a few per thread at least.
 template <class T>
@@ -51,7 +54,7 @@ struct CopyMemory {
     const std::int64_t most = longest_row(p), heads = p.heads_per_group();
     CopyMemory m;
     m.q_size = heads * p.head_dim_k;
-    m.scores_size = heads * (pad_up(most) + kPad);
+    m.scores_size = heads * copy_ld(most);
     m.out_size = heads * pad_up(p.head_dim_v);
     m.copies = taker.template take<T>(rows_per_chunk<T>(p, most) * copy_elements(p, most));
     m.q = taker.template take<T>(parallel_threads() * m.q_size);

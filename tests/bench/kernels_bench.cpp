@@ -18,6 +18,7 @@ namespace nsa::bench {
 namespace {
 
 constexpr const char* kRate = "GFLOP/s";
+constexpr const char* kWork = "GFLOP";
 
 /// Problem's defaults (Hq 12, Hkv 2, D 64, l 32, d 16, l' 64, n 16, w 512) at that length.
 Problem problem_at(std::int64_t seq_len, Dtype dtype) {
@@ -31,6 +32,7 @@ Problem problem_at(std::int64_t seq_len, Dtype dtype) {
 void set_rate(benchmark::State& state, double flop) {
   state.counters[kRate] =
       benchmark::Counter(flop * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters[kWork] = flop * 1e-9;
 }
 
 void sgemm(benchmark::State& state) {
@@ -125,36 +127,50 @@ void register_all() {
   }
 }
 
-/// Prints the usual table, and keeps the rate of each repetition.
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Prints the usual table, keeps the rates of all repetitions, and compares them with sgemm's.
+/// By the clock is what a user waits for. By CPU time (of all threads) also holds while other
+/// programs take part of the machine.
 class ShareReporter final : public benchmark::ConsoleReporter {
  public:
+  ShareReporter() : ConsoleReporter(OO_Tabular) {}
   void ReportRuns(const std::vector<Run>& runs) override {
     for (const Run& run : runs) {
-      const auto rate = run.counters.find(kRate);
-      if (run.run_type == Run::RT_Iteration && rate != run.counters.end()) {
-        rates_[run.run_name.function_name].push_back(rate->second.value);
-      }
+      const auto work = run.counters.find(kWork);
+      if (run.run_type != Run::RT_Iteration || work == run.counters.end()) continue;
+      Rates& rates = rates_[run.run_name.function_name];
+      const double flop = work->second.value * static_cast<double>(run.iterations);
+      rates.wall.push_back(flop / run.real_accumulated_time);
+      rates.cpu.push_back(flop / run.cpu_accumulated_time);
     }
-    ConsoleReporter::ReportRuns(runs);
+    std::vector<Run> medians;
+    std::copy_if(runs.begin(), runs.end(), std::back_inserter(medians),
+                 [](const Run& run) { return run.aggregate_name == "median"; });
+    if (!medians.empty()) ConsoleReporter::ReportRuns(medians);
   }
   void print_shares() const {
-    const auto sgemm_rate = rates_.find("sgemm");
-    if (sgemm_rate == rates_.end()) return;
-    const double base = median(sgemm_rate->second);
-    std::printf("\nshare of sgemm (%.0f GFLOP/s), medians of this run:\n", base);
+    const auto base = rates_.find("sgemm");
+    if (base == rates_.end()) return;
+    const double wall = median(base->second.wall), cpu = median(base->second.cpu);
+    std::printf("\nsgemm %.0f GFLOP/s, %.0f per second of CPU time; medians, shares of it:\n", wall,
+                cpu);
+    std::printf("by clock  by CPU time  GFLOP/s\n");
     for (const auto& [name, rates] : rates_) {
-      std::printf("%6.1f %%  %7.1f GFLOP/s  %s\n", 100 * median(rates) / base, median(rates),
-                  name.c_str());
+      std::printf("%6.1f %%     %6.1f %%  %7.1f  %s\n", 100 * median(rates.wall) / wall,
+                  100 * median(rates.cpu) / cpu, median(rates.wall), name.c_str());
     }
   }
 
  private:
-  static double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-  }
-  std::map<std::string, std::vector<double>> rates_;
+  struct Rates {
+    std::vector<double> wall, cpu;
+  };
+  std::map<std::string, Rates> rates_;
 };
 
 }  // namespace
