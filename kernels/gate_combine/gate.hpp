@@ -1,4 +1,4 @@
-// The gate's small MLP for one row (facts 1.8): z = fc2(SiLU(fc1(mean q))), softmax(z / tau).
+// The gate's small MLP for one row (docs/nsa.md 8): z = fc2(SiLU(fc1(mean q))), softmax(z / tau).
 #pragma once
 
 #include <algorithm>

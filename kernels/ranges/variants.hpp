@@ -1,5 +1,5 @@
-// Block ids to token ranges: blocks -> ranges. Both rows give the rules of facts 1.6: ids that are
-// negative, out of range, repeated or in the query's future are skipped; neighbours are merged.
+// Block ids to token ranges: blocks -> ranges. Both rows give the rules of docs/nsa.md 6: ids that
+// are negative, out of range, repeated or in the query's future are skipped; neighbours are merged.
 #pragma once
 
 #include "nsa/kernels/launch.hpp"

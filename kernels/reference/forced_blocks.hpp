@@ -1,4 +1,4 @@
-// The blocks that every query selects: the first, its own and the one before (facts 1.5).
+// The blocks that every query selects: the first, its own and the one before (docs/nsa.md 5).
 #pragma once
 
 #include <algorithm>

@@ -44,6 +44,10 @@ double tie_tolerance(Dtype dtype) noexcept;
 std::vector<HostTensor> derive(Stage stage, const Problem& problem,
                                std::span<const TensorView> inputs, const Constants& constants);
 
+/// Logits of the model [tokens, vocab_size] fp64, by the runtime's built-in rows in fp64.
+HostTensor model_logits(const Problem& problem, std::span<const TensorView> inputs,
+                        const Constants& constants, bool dense);
+
 /// Relative L2 of `produced` against `expected`, and what is wrong with single elements.
 struct ElementCount {
   std::int64_t poisoned = 0, non_finite = 0;

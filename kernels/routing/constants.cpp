@@ -1,4 +1,4 @@
-// Constants of the mathematics that the environment may set (facts 1.2, 1.8).
+// Constants of the mathematics that the environment may set (docs/nsa.md 2 and 8).
 #include <array>
 #include <cmath>
 #include <string_view>

@@ -1,4 +1,4 @@
-// The switches of FlashAttention-2 in the dense branches (facts 2.4, the [C] rules): a branch's own
+// The switches of FlashAttention-2 in the dense branches: a branch's own
 // flag beats the global one, unset overrides nothing, a minimum of 0 or less means never, and
 // lengths are compared in tokens of the row (window) or compressed tokens (compressed branch).
 #include "env_rules.hpp"
@@ -11,7 +11,7 @@ constexpr std::string_view kVarlen = "NSA_FA2_FORCE_VARLEN";
 constexpr std::string_view kDense = "NSA_FA2_FORCE_DENSE";
 constexpr std::string_view kWindowDense = "NSA_WIN_FORCE_DENSE";
 constexpr std::string_view kAllowSliding = "NSA_ALLOW_SLIDING_FA2";
-constexpr std::int64_t kDefaultMinLen = 16;  // facts 3.2, where FA-2 is switched on by a flag
+constexpr std::int64_t kDefaultMinLen = 16;  // where FA-2 is switched on by a flag
 
 /// The names and the length of one branch.
 struct Branch {

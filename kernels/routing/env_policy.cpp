@@ -28,7 +28,7 @@ void range_rules(RuleBuilder& build) {
   build.pick(std::move(above));
 }
 
-/// facts 2.1: NSA_PREFILL_TILE before NSA_PREFILL_BATCHED; a decode step has no prefill.
+/// NSA_PREFILL_TILE before NSA_PREFILL_BATCHED; a decode step has no prefill.
 void prefill_rules(RuleBuilder& build) {
   EnvRule rule;
   if (build.number("NSA_PREFILL_TILE").value_or(0) > 0) {

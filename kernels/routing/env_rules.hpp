@@ -38,7 +38,7 @@ class RuleBuilder {
   StagePolicy& policy_;
 };
 
-void selection_rules(RuleBuilder& build);  // facts 2.2
-void fa2_rules(RuleBuilder& build);        // facts 2.4
+void selection_rules(RuleBuilder& build);
+void fa2_rules(RuleBuilder& build);
 
 }  // namespace nsa::routing

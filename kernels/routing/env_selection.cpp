@@ -1,4 +1,4 @@
-// The walk over the switches of the selected branch (facts 2.2), by the rules of this runtime: only
+// The walk over the switches of the selected branch, by the rules of this runtime: only
 // names that are set decide, and what a kernel cannot run falls through with a reason.
 #include "env_rules.hpp"
 

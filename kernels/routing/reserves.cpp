@@ -8,7 +8,7 @@
 namespace nsa::routing {
 namespace {
 
-/// One reserve: its variable, its field, and the most that the source's runtime takes (facts 3.2).
+/// One reserve: its variable, its field, and the most that the source's runtime takes.
 struct ReserveName {
   std::string_view name;
   std::optional<std::int64_t> Reserves::*field;
@@ -31,7 +31,7 @@ const Reserves* table_reserves(const TableIndex& table, const Problem& problem) 
   return &table.classes[static_cast<std::size_t>(fit.index)].reserves;
 }
 
-/// `tokens` of K and V for all heads of a group: K h (Dk + Dv) bytes (facts 2.6).
+/// `tokens` of K and V for all heads of a group: K h (Dk + Dv) bytes.
 double bytes_per_token(const Problem& p) noexcept {
   return static_cast<double>(p.heads_per_group() * (p.head_dim_k + p.head_dim_v)) *
          static_cast<double>(size_of(p.dtype));

@@ -1,4 +1,4 @@
-// Which class of a table serves a problem: exact, nearest bin, nearest shape (design.md 4).
+// Which class of a table serves a problem: exact, nearest bin, nearest shape.
 #include <cmath>
 #include <limits>
 
@@ -29,7 +29,7 @@ double bin_distance(Bin a, Bin b) noexcept {
 }
 
 /// The nearest class among those that `decides` accepts. The overlap matters more to the kernels
-/// than the batch does (facts/kernels.md 7.2); a shape matters more than both.
+/// than the batch does; a shape matters more than both.
 template <class Decides>
 ClassFit nearest(const std::vector<ClassIndex>& classes, const ProblemClass& wanted,
                  const ClassKey& key, Decides decides) noexcept {

@@ -190,7 +190,7 @@ CachedKeys CachedLayer::append_compressed(const Context& context, const Projecte
     const std::int64_t seen = cache_.lengths_[b];
     const std::int64_t first = num_compressed(seen, g);  // next block to emit
     const std::int64_t last = num_compressed(s.kv_len, g);
-    const std::int64_t old_rows = seen - first * g.cmp_stride;  // below cmp_block: facts 1.9
+    const std::int64_t old_rows = seen - first * g.cmp_stride;  // below cmp_block: docs/nsa.md 9
     const std::int64_t rows = old_rows + s.q_len;
     const WorkspaceScope scratch(*context.workspace);
     const TensorView k = take_tensor(*context.workspace, problem_.dtype,

@@ -22,4 +22,12 @@ void dense_rows(const Context& context, const Problem& problem, std::span<const 
   run_stage(context, {Stage::attend_window, dense, sequences, {q, k, v}, {o}});
 }
 
+void no_blocks(const TensorView& blocks) {
+  for (std::int64_t token = 0; token < blocks.shape[0]; ++token) {
+    for (std::int64_t head = 0; head < blocks.shape[1]; ++head) {
+      std::fill_n(blocks.as<std::int32_t>() + blocks.at(token, head), blocks.shape[2], -1);
+    }
+  }
+}
+
 }  // namespace nsa

@@ -9,4 +9,8 @@ namespace nsa {
 void dense_rows(const Context& context, const Problem& problem, std::span<const Sequence> sequences,
                 const TensorView& q, const TensorView& k, const TensorView& v, const TensorView& o);
 
+/// Dense attention selects nothing: -1 in every place. blocks [tokens, kv_heads, sel_count] int32
+/// in host memory.
+void no_blocks(const TensorView& blocks);
+
 }  // namespace nsa

@@ -15,7 +15,7 @@ struct Plan {
   std::string_view selected;      // row of attend_selected; empty = the built-in default
 };
 
-/// The finalists that are measured as a whole; tuned after their parts (design.md 4).
+/// The finalists that are measured as a whole; tuned after their parts.
 std::span<const Plan> plans();
 const Plan& find_plan(std::string_view name);
 /// The router that follows the plan on the CPU. Lives as long as the process.

@@ -5,6 +5,7 @@
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
+#include "dense.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "plans.hpp"
 #include "source_hashes.hpp"
@@ -100,6 +101,7 @@ void attend_plan(const LaunchArgs& args, const Plan& plan) {
 
 void attend_dense(const LaunchArgs& args) {
   dense_attention(context_of(args, plans().front()), args.problem, attention_tensors(args));
+  no_blocks(args.out[1]);
 }
 
 void run_layer(const LaunchArgs& args, const Plan& plan, AttentionKind kind) {
@@ -107,6 +109,7 @@ void run_layer(const LaunchArgs& args, const Plan& plan, AttentionKind kind) {
   attention_layer(context_of(args, plan), args.problem, in[0],
                   {in[1], in[2], in[3], in[4], in[5], in[6]}, args.out[0], nullptr, kind,
                   args.out[1]);
+  if (kind == AttentionKind::dense) no_blocks(args.out[1]);
 }
 
 void run_model(const LaunchArgs& args, const Plan& plan, AttentionKind kind) {

@@ -1,4 +1,4 @@
-// Which blocks a query selects: q, k_cmp -> blocks (facts 1.4 and 1.5).
+// Which blocks a query selects: q, k_cmp -> blocks (docs/nsa.md 4 and 5).
 #pragma once
 
 #include "nsa/kernels/launch.hpp"

@@ -1,4 +1,4 @@
-// Tokens that one query reads: by the published formula, and truly (facts 1.10).
+// Tokens that one query reads: by the published formula, and truly (docs/nsa.md 10).
 #include <algorithm>
 
 #include "nsa/kernels/telemetry.hpp"

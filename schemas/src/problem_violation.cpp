@@ -75,7 +75,7 @@ Violation check_heads(const Problem& p) {
   return std::nullopt;
 }
 
-// Constraints of the geometry: facts/nsa_semantics.md 1.1 and 1.5.
+// Constraints of the geometry: docs/nsa.md 1 and 5.
 Violation check_geometry(const Geometry& g) {
   if (auto v = outside("/cmp_block", g.cmp_block, 1, kMaxTokens)) return v;
   if (auto v = outside("/cmp_stride", g.cmp_stride, 1, kMaxTokens)) return v;

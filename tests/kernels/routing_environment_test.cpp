@@ -1,4 +1,4 @@
-// The walk over the NSA_* switches (facts 2.2 and 2.4).
+// The walk over the NSA_* switches.
 #include "catch.hpp"
 #include "routing_support.hpp"
 

@@ -1,4 +1,4 @@
-// What must hold of the runtime whatever variants it runs (facts 1.11).
+// What must hold of the runtime whatever variants it runs (docs/nsa.md 11).
 #include "catch.hpp"
 #include "runtime_support.hpp"
 

@@ -9,8 +9,8 @@
 
 namespace nsa::cli {
 
-/// The router of `device` with the thresholds of `file` (or where design 5 looks for them), unless
-/// `built_in_only`. Its warnings go to stderr. InputError on a file that cannot be used.
+/// The router of `device` with the thresholds of `file` (or where docs/architecture.md says),
+/// unless `built_in_only`. Its warnings go to stderr. InputError on a file that cannot be used.
 Router make_router(const Settings& settings, const Device& device,
                    const std::optional<std::string>& file, bool built_in_only);
 

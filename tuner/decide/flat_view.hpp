@@ -5,7 +5,7 @@
 
 namespace nsa::tuner {
 
-/// One number for each name of facts 3.2. `lossy` where the ranges say more than it can.
+/// One number for each of the users' own names. `lossy` where the ranges say more than it can.
 FlatView flat_view(const ClassDecisions& decisions);
 
 }  // namespace nsa::tuner

@@ -45,7 +45,7 @@ std::size_t RowFilter::order(const VariantId& id) const {
 bool RowFilter::counts(const Measurement& row) const {
   if (row.outcome != Outcome::ok) return false;
   const VariantTraits* known = traits(row.variant);
-  // The yardstick is never chosen and may have no oracle of its own.
+  // The yardstick is never chosen, so an unverified one does no harm.
   if (known && known->yardstick) return row.verification != Verification::wrong_result;
   return allowed(row, input_.options.unverified);
 }

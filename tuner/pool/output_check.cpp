@@ -70,12 +70,13 @@ OutputCheck::OutputCheck(const std::vector<std::string>& stages, const Problem& 
                          problem.geometry.sel_block, verify_rows, seed);
 }
 
-void OutputCheck::make_oracle() {
+const Oracle& OutputCheck::oracle_for(Role role) {
+  std::optional<Oracle>& oracle = role == Role::yardstick ? dense_oracle_ : oracle_;
+  if (oracle) return *oracle;
   if (inputs_.empty()) inputs_ = make_inputs(*stage_, problem_, seed_);
-  if (oracle_) return;
   std::vector<TensorView> views;
   for (const HostTensor& tensor : inputs_) views.push_back(tensor.view());
-  oracle_.emplace(*stage_, problem_, views);
+  return oracle.emplace(*stage_, problem_, views, Constants{}, role);
 }
 
 std::optional<std::string> OutputCheck::inputs_file() {
@@ -110,7 +111,7 @@ std::uint64_t OutputCheck::most_bytes() const {
   return bytes;
 }
 
-CheckResult OutputCheck::check(const std::string& path) {
+CheckResult OutputCheck::check(const std::string& path, Role role) {
   if (!stage_) return {Verification::unverified, std::nullopt, "no oracle for its stages"};
   std::vector<HostTensor> tensors;
   try {
@@ -124,7 +125,7 @@ CheckResult OutputCheck::check(const std::string& path) {
     const std::string wrong = shape_error(tensors, spec.name, whole, rows_.size());
     if (!wrong.empty()) return {Verification::wrong_result, std::nullopt, wrong};
   }
-  make_oracle();
+  const Oracle& oracle = oracle_for(role);
   CheckResult result{Verification::verified, 0.0, ""};
   const double tolerance = row_tolerance(*stage_, problem_.dtype);
   const TimePoint start = Clock::now();
@@ -133,7 +134,7 @@ CheckResult OutputCheck::check(const std::string& path) {
     std::vector<TensorView> views;
     for (const TensorSpec& spec : specs)
       views.push_back(row_view(named(tensors, spec.name), i, output_rows(*stage_, problem_)));
-    const Oracle::Verdict verdict = oracle_->verify(views, std::span(&rows_[i], 1));
+    const Oracle::Verdict verdict = oracle.verify(views, std::span(&rows_[i], 1));
     const bool wrong = !(verdict.worst_row_error <= tolerance) || verdict.poison_left > 0 ||
                        verdict.non_finite > 0;
     result.worst_row_error = std::max(*result.worst_row_error, verdict.worst_row_error);

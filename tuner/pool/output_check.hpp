@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/oracle.hpp"
 #include "nsa/schemas/problem.hpp"
@@ -34,11 +35,12 @@ class OutputCheck {
   /// Where a worker shall write its outputs. Removes what another variant left there: a worker that
   /// writes nothing must not be judged by somebody else's rows.
   std::string fresh_outputs_file() const;
-  /// Compares the rows in that file with the oracle. Reads nothing else of the worker's words.
-  CheckResult check(const std::string& path);
+  /// Compares the rows in that file with the oracle, a yardstick's with dense attention. Reads
+  /// nothing else of the worker's words.
+  CheckResult check(const std::string& path, Role role);
 
  private:
-  void make_oracle();
+  const Oracle& oracle_for(Role role);
   std::uint64_t most_bytes() const;
 
   std::optional<Stage> stage_;
@@ -47,7 +49,7 @@ class OutputCheck {
   std::string folder_;
   std::vector<std::int64_t> rows_;
   std::vector<HostTensor> inputs_;
-  std::optional<Oracle> oracle_;
+  std::optional<Oracle> oracle_, dense_oracle_;
   std::optional<std::string> inputs_file_;
 };
 

@@ -63,7 +63,7 @@ class Team {
   WorkerClient& client(const Contestant& contestant);
   bool same_variant(const Contestant& a, const Contestant& b) const;
   const Contestant& original_of(const Contestant& contestant) const;
-  bool is_yardstick(const Offer& offer) const;
+  Role role_of(const Offer& offer) const;
   double deadline_s(double estimate_s) const;
   std::int64_t samples_for(const Contestant& contestant) const;
   std::string doing(const char* verb, const Contestant& contestant) const;

@@ -16,8 +16,7 @@ struct ElementFaults {
 };
 ElementFaults find_faults(Handle& handle);
 
-/// Worst row error against the oracle over rows spread evenly, until `budget_s` is spent; nothing
-/// for yardsticks and models, which have no oracle.
-std::optional<double> worst_row_error(Handle& handle, double budget_s);
+/// Worst row error against the oracle over rows spread evenly, until `budget_s` is spent.
+double worst_row_error(Handle& handle, double budget_s);
 
 }  // namespace nsa::tuner

@@ -1,5 +1,5 @@
 // Heartbeat JSONL, one document a line, with the field names that the users' tools read
-// (facts 5.1); schemas/json/heartbeat.schema.json.
+//; schemas/json/heartbeat.schema.json.
 #pragma once
 
 #include <array>

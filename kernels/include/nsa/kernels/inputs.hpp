@@ -31,7 +31,7 @@ inline constexpr std::byte kPoison{0xA5};
 /// `position` is the query's absolute position, `stream` tells sequence and KV head apart.
 void pattern_blocks(const Problem& problem, std::int64_t position, std::uint64_t stream,
                     std::uint64_t seed, std::int32_t* blocks);
-/// Canonical ranges of a row of blocks (facts 1.6): [sel_count, 2] int32, (0,0) = unused.
+/// Canonical ranges of a row of blocks (docs/nsa.md 6): [sel_count, 2] int32, (0,0) = unused.
 void blocks_to_ranges(const Geometry& geometry, std::int64_t position, std::int64_t seq_blocks,
                       const std::int32_t* blocks, std::int32_t* ranges);
 /// Share of each query's non-forced blocks that the query before it chose too, over all rows.

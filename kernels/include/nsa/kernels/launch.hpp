@@ -31,7 +31,7 @@ struct Saved {
   TensorView gates;                      // [tokens, kv_heads, 3] fp32, order cmp, sel, win
 };
 
-/// Scalars that are not part of a problem (facts 1.2, 1.8).
+/// Scalars that are not part of a problem (docs/nsa.md 2 and 8).
 struct Constants {
   double rope_base = 10000.0;
   double rope_scale = 1.0;  // positions are divided by it

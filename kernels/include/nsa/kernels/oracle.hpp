@@ -20,12 +20,14 @@ struct RowError {
 };
 
 /// Knows the inputs of one stage and problem and computes any row of its outputs in fp64 from the
-/// inputs as they are stored (rounded to the problem's dtype).
+/// inputs as they are stored (rounded to the problem's dtype). A model is computed whole, when the
+/// oracle is made: by the runtime's built-in rows in fp64, which are checked row by row themselves.
 class Oracle {
  public:
-  /// `inputs` in the order of signature_of(stage); borrowed for the life of the oracle.
+  /// `inputs` in the order of signature_of(stage); borrowed for the life of the oracle. For a
+  /// yardstick (composites only) the right answer is dense causal attention, and no blocks.
   Oracle(Stage stage, const Problem& problem, std::span<const TensorView> inputs,
-         const Constants& constants = {});
+         const Constants& constants = {}, Role role = Role::candidate);
   std::int64_t rows(std::size_t output) const;
   /// The row in fp64, all elements of the trailing dimensions.
   std::vector<double> row(std::size_t output, std::int64_t row) const;
@@ -57,6 +59,8 @@ class Oracle {
   std::vector<double> closest_row(std::int64_t row, const std::vector<double>& produced) const;
 
   Stage stage_;
+  bool dense_;
+  std::int64_t sel_count_;  // of the problem as it was asked
   Problem problem_;
   std::vector<TensorView> inputs_;
   Constants constants_;
@@ -65,7 +69,8 @@ class Oracle {
 };
 
 /// Largest relative L2 of a row that counts as right: fp64 1e-12, fp32 1e-5, bf16 5e-3, fp16 1e-3;
-/// for integer outputs 0.
+/// for integer outputs 0. A model may be off by more: roundings add up over its layers, and a tie
+/// that falls the other way in one layer changes every layer after it.
 double row_tolerance(Stage stage, Dtype dtype) noexcept;
 
 }  // namespace nsa

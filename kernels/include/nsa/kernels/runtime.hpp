@@ -34,7 +34,7 @@ struct AttentionTensors {
   TensorView q;                           // [tokens, q_heads, head_dim_k] rotated
   TensorView k_cmp_raw, v_cmp_raw;        // [context_tokens, kv_heads, d] K rotated, not pooled
   TensorView k_sel, v_sel, k_win, v_win;  // [context_tokens, kv_heads, d] K rotated
-  TensorView fc1_w, fc1_b, fc2_w, fc2_b;  // gate (facts 1.8)
+  TensorView fc1_w, fc1_b, fc2_w, fc2_b;  // gate (docs/nsa.md 8)
   TensorView o;                           // out [tokens, q_heads, head_dim_v]
   TensorView blocks;                      // out [tokens, kv_heads, sel_count] int32; may be absent
 };
@@ -56,7 +56,7 @@ struct LayerWeights {
   TensorView w_o;  // [model_dim, q_heads * head_dim_v]
 };
 
-/// What a layer keeps of the tokens before (facts 1.9): K and V of the selected branch for all
+/// What a layer keeps of the tokens before (docs/nsa.md 9): K and V of the selected branch for all
 /// tokens, the last tokens of the window, compressed tokens, and the rows not yet pooled.
 class KvCache {
  public:
@@ -89,7 +89,7 @@ void attention_layer(const Context& context, const Problem& problem, const Tenso
                      AttentionKind kind = AttentionKind::nsa, const TensorView& blocks = {});
 
 /// A model: `layers` blocks of RMSNorm -> attention -> residual -> RMSNorm -> SiLU MLP -> residual
-/// between an embedding and a head over `vocab_size` (facts 1.1).
+/// between an embedding and a head over `vocab_size` (docs/nsa.md 1).
 struct ModelConfig {
   std::string name = "125m";
   std::int64_t model_dim = 768, layers = 12, vocab_size = 256, mlp_ratio = 4;

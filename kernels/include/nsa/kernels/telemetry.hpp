@@ -28,7 +28,7 @@ struct TelemetryReport {
   std::int64_t grow_events = 0;
   ReserveNeed need;
   std::int64_t peak_workspace_bytes = 0;
-  std::int64_t reads_pred = 0, reads_act = 0;  // tokens read by the last query row (facts 1.10)
+  std::int64_t reads_pred = 0, reads_act = 0;  // tokens read by the last query row (docs/nsa.md 10)
   std::int64_t sel_rows = 0, sel_k_max = 0;    // rows, longest row in tokens
   double sel_k_mean = 0;                       // mean row length in tokens
   double sel_pct_at_max = 0;                   // share of rows that have all n l' tokens
@@ -76,7 +76,7 @@ class Telemetry {
 nlohmann::ordered_json telemetry_to_json(const TelemetryReport& report);
 
 /// Tokens that the last query of a context of `tokens` tokens reads by the formula of the paper's
-/// Table 4: num_cmp + n l' + min(w, tokens) (facts 1.10).
+/// Table 4: num_cmp + n l' + min(w, tokens) (docs/nsa.md 10).
 std::int64_t reads_pred(std::int64_t tokens, const Geometry& geometry) noexcept;
 /// What it really reads: compressed tokens that it sees, tokens of its selected blocks (all visible
 /// ones while there are fewer blocks than n, the last one partial), tokens of its window.

@@ -21,7 +21,7 @@ std::vector<Device> devices();
 Device require_device(const std::string& id);
 /// Optional libraries of this machine and why each is usable or not.
 std::vector<Capability> capabilities();
-/// Environment fingerprint for `devices` (design 2).
+/// Environment fingerprint for `devices`.
 Environment environment_fingerprint(const std::vector<Device>& devices);
 
 /// Times one launch at a time on one device. The launch function must only enqueue (CUDA) or run

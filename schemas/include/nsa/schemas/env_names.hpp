@@ -1,4 +1,4 @@
-// The table of NSA_* names (facts/nsa_semantics.md 3.2 and 3.3) and one parser for their values.
+// The table of NSA_* names and one parser for their values.
 #pragma once
 
 #include <cstdint>

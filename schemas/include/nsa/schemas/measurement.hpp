@@ -21,7 +21,7 @@ struct Sample {
   bool operator==(const Sample&) const = default;
 };
 
-/// FLOP and bytes that the mathematics needs (facts/kernels.md 5), not what a kernel wastes.
+/// FLOP and bytes that the mathematics needs (docs/nsa.md 12), not what a kernel wastes.
 struct Cost {
   double flop = 0;
   double bytes = 0;  // compulsory reads and writes

@@ -106,7 +106,7 @@ OverlapBin overlap_bin(const std::optional<double>& overlap) noexcept;  // unkno
 ProblemClass class_of(const Problem& p) noexcept;
 /// Value of `p` on `axis`, in tokens.
 std::int64_t axis_value(const Problem& p, Axis axis) noexcept;
-/// The axis on which a stage's variants are decided in that phase (design.md 5).
+/// The axis on which a stage's variants are decided in that phase.
 Axis axis_of(Stage stage, Phase phase) noexcept;
 
 }  // namespace nsa

@@ -32,7 +32,7 @@ struct MeasurePolicy {
   std::int64_t processes = 2;   // fresh worker processes per contest
   std::int64_t min_rounds = 2;  // A B B A rounds per process
   std::int64_t max_rounds = 8;  // a contest stops when its intervals are decided
-  double epsilon = 0.003;       // ratios within it count as equal (facts/tuning.md 4.4)
+  double epsilon = 0.003;       // ratios within it count as equal (docs/method.md)
   bool control = true;          // an A/A twin in every contest
   bool cold = true;
   LaunchMode launch = LaunchMode::eager;

@@ -57,7 +57,7 @@ struct Reserves {
   bool operator==(const Reserves&) const = default;
 };
 
-/// The users' own names (facts 3.2). nothing = null = never. Minimum lengths in the unit in which
+/// The users' own names. nothing = null = never. Minimum lengths in the unit in which
 /// the runtime compares: fa2_min_len_cmp in compressed tokens, the others in tokens.
 struct FlatView {
   std::optional<std::int64_t> sel_ranges_v2_min_s, fa2_min_len_win, fa2_min_len_cmp;

@@ -15,7 +15,7 @@
 
 namespace nsa::store {
 
-/// How `sweep` finds its run (design 2, Runs).
+/// How `sweep` finds its run.
 struct RunRequest {
   std::string spec_hash, spec_json, build_id;
   Environment environment;

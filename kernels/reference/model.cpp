@@ -1,0 +1,37 @@
+// The whole model in fp64. Its stages run the rows that the router takes by default, each of which
+// the tests compare with the reference; what is measured is another storage type or another plan.
+#include "cpu/convert.hpp"
+#include "nsa/kernels/runtime.hpp"
+#include "reference/oracle_rows.hpp"
+
+namespace nsa::reference {
+namespace {
+
+HostTensor in_fp64(const TensorView& flat) {
+  HostTensor copy{"weights", {Dtype::fp64, 1, {flat.shape[0]}}, {}};
+  copy.bytes.resize(static_cast<std::size_t>(flat.shape[0]) * sizeof(double));
+  load_row(flat, 0, flat.shape[0], reinterpret_cast<double*>(copy.bytes.data()));
+  return copy;
+}
+
+}  // namespace
+
+HostTensor model_logits(const Problem& problem, std::span<const TensorView> inputs,
+                        const Constants& constants, bool dense) {
+  Problem exact = problem;
+  exact.dtype = Dtype::fp64;
+  ModelConfig config = config_of(exact);
+  if (dense) config.attention = AttentionKind::dense;
+  const HostTensor weights = in_fp64(inputs[1]);
+  HostTensor logits{"logits", {Dtype::fp64, 2, {exact.total_tokens(), exact.model.vocab_size}}, {}};
+  logits.bytes.resize(static_cast<std::size_t>(exact.total_tokens() * exact.model.vocab_size) *
+                      sizeof(double));
+  const Router router(Router::Inputs{});
+  Workspace workspace;
+  const Context context{.router = &router, .workspace = &workspace, .constants = constants};
+  model_forward(context, config, exact, bind_weights(config, weights.view()), inputs[0],
+                logits.view());
+  return logits;
+}
+
+}  // namespace nsa::reference
