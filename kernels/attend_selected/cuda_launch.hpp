@@ -6,6 +6,6 @@
 namespace nsa::attend_selected {
 
 using LaunchFunction = void (*)(const LaunchArgs&);
-extern const LaunchFunction kCudaMasked, kCudaRanges, kCudaGather;
+extern const LaunchFunction kCudaMasked, kCudaRanges, kCudaGather, kCudaFusedQuery;
 
 }  // namespace nsa::attend_selected

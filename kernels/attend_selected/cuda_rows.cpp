@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::array kStage{Stage::attend_selected};
 constexpr std::array kIgnores{std::string_view("blocks")};
+constexpr std::array kIgnoresRanges{std::string_view("ranges")};
+constexpr std::array<std::int64_t, 2> kQueryTiles{14, 30};  // see cuda_fused_query.hpp
+constexpr std::array kQueryCoordinates{Coordinate{"t", kQueryTiles}};
 constexpr unsigned kDtypes =
     dtype_bit(Dtype::fp32) | dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
 constexpr std::int64_t kMaxHeadDim = 256, kMaxGroup = 16;
@@ -99,6 +102,23 @@ std::span<const Variant> cuda_rows() {
               .workspace_bytes = no_workspace,
               .launch = kCudaGather,
               .source_hash = source_hash::attend_selected_cuda_gather},
+      Variant{
+          .stages = kStage,
+          .name = "fused_query",
+          .backend = Backend::cuda,
+          .role = Role::candidate,
+          .min_compute_capability = 80,
+          .dtypes = kDtypes,
+          .coordinates = kQueryCoordinates,
+          .ignores = kIgnoresRanges,
+          .what =
+              "Up to t neighbouring queries walk the union of their blocks together, a warp per "
+              "one or two of them; takes blocks, needs no ranges.",
+          .supports = supports_gather,
+          .cost = attend_selected_cost,
+          .workspace_bytes = no_workspace,
+          .launch = kCudaFusedQuery,
+          .source_hash = source_hash::attend_selected_cuda_fused_query},
   };
   return kRows;
 }

@@ -1,4 +1,7 @@
 // The window branch on the CPU: rows of the one table.
+#include <array>
+
+#include "attend_window/cuda_rows.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
@@ -31,7 +34,7 @@ constexpr Variant row(std::string_view name, std::string_view what,
           .source_hash = hash};
 }
 
-constexpr Variant kVariants[] = {
+constexpr std::array kVariants{
     row("sdpa_math", "GEMM, softmax, GEMM with the BLAS over the band of a tile of tokens.",
         Launch::math_bytes, Launch::math, source_hash::attend_window_sdpa_math),
     row("fa2_dense", "Blocked online softmax; every sequence padded to the longest of the batch.",
@@ -44,6 +47,9 @@ constexpr Variant kVariants[] = {
 
 }  // namespace
 
-std::span<const Variant> attend_window_variants() { return kVariants; }
+std::span<const Variant> attend_window_variants() {
+  static const std::vector<Variant> all = both_back_ends(kVariants, attend_window::cuda_rows());
+  return all;
+}
 
 }  // namespace nsa

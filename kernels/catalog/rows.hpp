@@ -10,6 +10,10 @@ namespace nsa {
 inline constexpr unsigned kAllDtypes = dtype_bit(Dtype::fp64) | dtype_bit(Dtype::fp32) |
                                        dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
 
+/// What the CUDA rows store; sums are fp32.
+inline constexpr unsigned kDeviceDtypes =
+    dtype_bit(Dtype::fp32) | dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
+
 /// For stages between the model's width and the heads.
 inline Support needs_model_dim(const Problem& problem, const Device&) {
   if (problem.model.model_dim > 0) return Support::yes();

@@ -6,6 +6,7 @@
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
+#include "compress/cuda_rows.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa {
@@ -26,7 +27,8 @@ std::span<const Variant> compress_variants() {
               .launch = compress::avg,
               .source_hash = source_hash::compress_avg},
   };
-  return kRows;
+  static const std::vector<Variant> all = both_back_ends(kRows, compress::cuda_rows());
+  return all;
 }
 
 }  // namespace nsa

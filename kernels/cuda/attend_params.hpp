@@ -24,17 +24,30 @@ struct AttendParams {
   HeadTensor<void> o;                    // [tokens, q_heads, dv]
   const std::int32_t* ranges = nullptr;  // [tokens, kv_heads, sel_count, 2]
   std::int64_t ranges_row_stride = 0, ranges_head_stride = 0, ranges_pair_stride = 0;
+  const std::int32_t* blocks = nullptr;  // [tokens, kv_heads, sel_count], -1 = unused
+  std::int64_t blocks_row_stride = 0, blocks_head_stride = 0, blocks_id_stride = 0;
   float* lse = nullptr;  // [tokens, q_heads], natural logarithm; null = not wanted
   std::int64_t lse_row_stride = 0, lse_head_stride = 0;
   const Sequence* sequences = nullptr;  // [batch], on the device
   std::int64_t batch = 0, tokens = 0;
-  int kv_heads = 0, group = 0;  // group: query heads per KV head
-  int dk = 0, dv = 0, sel_count = 0;
+  int kv_heads = 0, group = 0;      // group: query heads per KV head
+  std::int64_t context_tokens = 0;  // rows of k and v
+  std::int64_t max_kv_len = 0;      // of the longest sequence
+  int dk = 0, dv = 0, sel_count = 0, sel_block = 0;
+  int window = 0, cmp_block = 0, cmp_stride = 0;
   float scale_log2 = 0;  // log2(e) / sqrt(dk): logits in units in which exp2 is the weight
 };
 
-/// From the arguments of an attend_selected launch: in = q, k, v, blocks, ranges; out = o.
+/// From the arguments of an attend_selected launch: in = q, k, v, blocks, ranges; out = o. Of
+/// blocks and ranges, the one that the variant ignores may be absent.
 AttendParams make_attend_params(const LaunchArgs& args);
+/// From the arguments of a window or compressed launch: in = q, k, v; out = o. `lse` is the part of
+/// args.saved that belongs to the branch, or an absent view.
+AttendParams make_band_params(const LaunchArgs& args, const TensorView& lse);
+/// True where head_dim_k and head_dim_v are `dk` and `dv`, and all rows can move in 16-byte pieces.
+inline bool whole_vectors(const AttendParams& p, int dk, int dv) {
+  return p.dk == dk && p.dv == dv && p.q.vectors && p.k.vectors && p.v.vectors && p.o.vectors;
+}
 
 /// Largest head_dim_k and head_dim_v that the kernels hold in shared memory and registers.
 inline constexpr std::int64_t kMaxHeadDim = 256;

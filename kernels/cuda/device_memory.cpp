@@ -26,6 +26,27 @@ bool built() noexcept { return true; }
 
 void select(int ordinal) { NSA_CUDA(cudaSetDevice(ordinal)); }
 
+int current_ordinal() {
+  int ordinal = 0;
+  NSA_CUDA(cudaGetDevice(&ordinal));
+  return ordinal;
+}
+
+Device current() {
+  const int ordinal = current_ordinal();
+  cudaDeviceProp properties{};
+  NSA_CUDA(cudaGetDeviceProperties(&properties, ordinal));
+  Device device;
+  device.id = "cuda:" + std::to_string(ordinal);
+  device.backend = Backend::cuda;
+  device.name = properties.name;
+  device.compute_capability = properties.major * 10 + properties.minor;
+  device.multiprocessors = properties.multiProcessorCount;
+  device.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
+  device.l2_bytes = properties.l2CacheSize;
+  return device;
+}
+
 CUstream_st* make_stream() {
   cudaStream_t stream = nullptr;
   NSA_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

@@ -19,6 +19,8 @@ class NoAllocator final : public Allocator {
 
 bool built() noexcept { return false; }
 void select(int) { refuse(); }
+int current_ordinal() { refuse(); }
+Device current() { refuse(); }
 CUstream_st* make_stream() { refuse(); }
 void destroy_stream(CUstream_st*) noexcept {}
 void synchronize(CUstream_st*) { refuse(); }

@@ -6,6 +6,7 @@
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
+#include "gate_combine/cuda_rows.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa {
@@ -35,7 +36,8 @@ std::span<const Variant> gate_combine_variants() {
               .launch = gate_combine::gate_fused,
               .source_hash = source_hash::gate_combine_gate_fused},
   };
-  return kRows;
+  static const std::vector<Variant> all = both_back_ends(kRows, gate_combine::cuda_rows());
+  return all;
 }
 
 }  // namespace nsa

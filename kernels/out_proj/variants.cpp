@@ -6,6 +6,7 @@
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
+#include "out_proj/cuda_rows.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa {
@@ -27,7 +28,8 @@ std::span<const Variant> out_proj_variants() {
               .launch = out_proj::gemm,
               .source_hash = source_hash::out_proj_gemm},
   };
-  return kRows;
+  static const std::vector<Variant> all = both_back_ends(kRows, out_proj::cuda_rows());
+  return all;
 }
 
 }  // namespace nsa

@@ -6,6 +6,7 @@
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
+#include "project_rope/cuda_rows.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa {
@@ -27,7 +28,8 @@ std::span<const Variant> project_rope_variants() {
               .launch = project_rope::gemm,
               .source_hash = source_hash::project_rope_gemm},
   };
-  return kRows;
+  static const std::vector<Variant> all = both_back_ends(kRows, project_rope::cuda_rows());
+  return all;
 }
 
 }  // namespace nsa

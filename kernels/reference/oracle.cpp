@@ -205,16 +205,16 @@ Oracle::Verdict Oracle::verify(std::span<const TensorView> outputs,
 
 namespace {
 
-/// About ten times what 12 layers of the 125M shape leave at S = 512, where nothing can tie: fp32
-/// 1.0e-6, fp16 1.5e-3, bf16 1.1e-2; in fp32 also room for a tie that falls the other way.
+/// Twelve layers of the 125M shape leave 1.5e-6 in fp32, 3.3e-3 in fp16 and 1.1e-2 in bf16 (S = 2048,
+/// worst row of those checked). A tie that falls the other way leaves up to .03 in a small model.
 double model_tolerance(Dtype dtype) noexcept {
   switch (dtype) {
     case Dtype::fp64:
       return 1e-9;
     case Dtype::bf16:
-      return 0.05;
+      return 0.1;
     case Dtype::fp16:
-      return 0.02;
+      return 0.05;
     default:
       return 1e-3;
   }

@@ -14,20 +14,21 @@ constexpr std::size_t kRemembered = 32;  // classes per thread; a power of two
 /// The state of one decision on its way down the sources.
 class Walk {
  public:
-  Walk(const Router::State& state, Stage stage, const Problem& problem,
-       const StagePolicy* policy) noexcept
+  Walk(const Router::State& state, Stage stage, const Problem& problem, const StagePolicy* policy,
+       Choice& choice, Why& why) noexcept
       : state_(state),
         rows_(state.rows[static_cast<std::size_t>(stage)]),
         stage_(stage),
         problem_(problem),
-        policy_(policy && !policy->empty() ? policy : nullptr) {}
+        policy_(policy && !policy->empty() ? policy : nullptr),
+        choice_(choice),
+        why_(why) {}
 
-  Decided decide(const ApiWish* wish) noexcept {
+  void decide(const ApiWish* wish) noexcept {
     const bool done = (wish && from_api(*wish)) || (policy_ && from_environment()) ||
                       from_table(kThresholdsSlot, Source::thresholds) ||
                       from_table(kShippedSlot, Source::shipped) || from_built_in();
-    if (!done) decided_.choice.fallback_reason = reason_;
-    return decided_;
+    if (!done) choice_.fallback_reason = reason_;
   }
 
  private:
@@ -45,10 +46,10 @@ class Walk {
   }
 
   bool take(int row, const Point& point, Source source) noexcept {
-    decided_.choice.variant = row_at(row).variant;
-    decided_.choice.point = &point;
-    decided_.choice.source = source;
-    decided_.choice.fallback_reason = reason_;
+    choice_.variant = row_at(row).variant;
+    choice_.point = &point;
+    choice_.source = source;
+    choice_.fallback_reason = reason_;
     return true;
   }
 
@@ -65,7 +66,7 @@ class Walk {
       } else if (runs_here(rule.target)) {
         // Another form of what was asked for is no fallback.
         if (failed && failed->cause == rule.cause) reason_ = nullptr;
-        decided_.rule = &rule;
+        why_.rule = &rule;
         const int row = swapped(rule.target);
         return take(row, row_at(row).default_point(), Source::environment);
       }
@@ -89,7 +90,7 @@ class Walk {
     for (const EnvRule& rule : policy_->swaps) {
       if (!(rule.rows & bit(row)) || rule.target == row || !rule.holds(problem_)) continue;
       if (!runs_here(rule.target)) continue;
-      decided_.rule = &rule;
+      why_.rule = &rule;
       row = rule.target;
     }
     return row;
@@ -107,7 +108,7 @@ class Walk {
       return take(final_row, row_at(final_row).default_point(), Source::environment);
     }
     if (veto_) {
-      decided_.rule = veto_;
+      why_.rule = veto_;
       return take(row, point, Source::environment);
     }
     return take(row, point, source);
@@ -117,7 +118,8 @@ class Walk {
     const TableIndex& table = state_.tables[slot];
     if (!table.usable) return false;
     const auto stage = static_cast<std::size_t>(stage_);
-    const ClassFit fit = state_.place_of(problem_).fits[slot][stage];
+    if (!place_) place_ = &state_.place_of(problem_);
+    const ClassFit fit = place_->fits[slot][stage];
     if (fit.index < 0) return false;
     const DecisionIndex& decision =
         table.classes[static_cast<std::size_t>(fit.index)].decisions[stage];
@@ -125,10 +127,10 @@ class Walk {
     if (!range) return false;
     const bool taken = propose_range(*range, source);
     // What the environment made of it has no evidence of its own.
-    if (!taken || decided_.choice.source != source) return taken;
-    decided_.axis = decision.axis;
-    decided_.choice.fit = fit.fit;
-    decided_.choice.device_fit = table.device_fit;
+    if (!taken || choice_.source != source) return taken;
+    why_.axis = decision.axis;
+    choice_.fit = fit.fit;
+    choice_.device_fit = table.device_fit;
     return true;
   }
 
@@ -136,9 +138,9 @@ class Walk {
     if (range.skipped) {
       missed(range.skipped->c_str());
     } else if (propose(range.row, *range.point, source)) {
-      if (decided_.choice.source == source) {
-        decided_.choice.range = range.range;
-        decided_.choice.stale = range.stale;
+      if (choice_.source == source) {
+        choice_.range = range.range;
+        choice_.stale = range.stale;
       }
       return true;
     }
@@ -175,7 +177,9 @@ class Walk {
   Stage stage_;
   const Problem& problem_;
   const StagePolicy* policy_;
-  Decided decided_;
+  Choice& choice_;
+  Why& why_;
+  const ClassPlace* place_ = nullptr;  // in both tables; of this thread
   const EnvRule* veto_ = nullptr;
   const char* reason_ = nullptr;
 };
@@ -186,9 +190,19 @@ class Walk {
 const routing::ClassPlace& Router::State::place_of(const Problem& problem) const noexcept {
   // Per thread, so without a lock; keyed by the router's id, which no other router ever has.
   thread_local std::array<routing::ClassPlace, routing::kRemembered> remembered;
-  const routing::ClassKey key = routing::key_of(problem);
-  routing::ClassPlace& place = remembered[(key.hash() ^ id) % routing::kRemembered];
-  if (place.router == id && place.key == key) return place;
+  const std::uint64_t small = routing::small_of(problem);
+  routing::ClassPlace& place =
+      remembered[(routing::hash_of(problem, small) ^ id) % routing::kRemembered];
+  if (place.router != id || !routing::has_key(problem, small, place.key)) {
+    find_place(problem, routing::make_key(problem, small), place);
+  }
+  return place;
+}
+
+// Out of line: its registers would be saved and restored at each look-up that finds its place.
+[[gnu::noinline]] void Router::State::find_place(const Problem& problem,
+                                                 const routing::ClassKey& key,
+                                                 routing::ClassPlace& place) const noexcept {
   const ProblemClass wanted = class_of(problem);
   for (std::size_t slot = 0; slot < routing::kTableSlots; ++slot) {
     for (std::size_t stage = 0; stage < kStageCount; ++stage) {
@@ -197,17 +211,14 @@ const routing::ClassPlace& Router::State::place_of(const Problem& problem) const
   }
   place.key = key;
   place.router = id;
-  return place;
 }
 
-routing::Decided Router::State::decide(Stage stage, const Problem& problem,
-                                       const routing::AllPolicies* by) const noexcept {
+void Router::State::decide(Stage stage, const Problem& problem, const routing::AllPolicies* by,
+                           Choice& choice, routing::Why& why) const noexcept {
   const auto i = static_cast<std::size_t>(stage);
   const routing::ApiWish* wish = by && api[i] ? &*api[i] : nullptr;
-  routing::Walk walk(*this, stage, problem, by ? &(*by)[i] : nullptr);
-  routing::Decided decided = walk.decide(wish);
-  if (!decided.choice.point) decided.choice.point = &routing::kNoPoint;
-  return decided;
+  routing::Walk(*this, stage, problem, by ? &(*by)[i] : nullptr, choice, why).decide(wish);
+  if (!choice.point) choice.point = &routing::kNoPoint;
 }
 
 }  // namespace nsa

@@ -78,7 +78,10 @@ Router::Router(Router&&) noexcept = default;
 Router& Router::operator=(Router&&) noexcept = default;
 
 Choice Router::choose(Stage stage, const Problem& problem) const noexcept {
-  return state_->decide(stage, problem, &state_->policies).choice;
+  Choice choice;
+  routing::Why why;
+  state_->decide(stage, problem, &state_->policies, choice, why);
+  return choice;
 }
 
 DeviceFit Router::device_fit() const noexcept {

@@ -33,11 +33,13 @@ struct ApiWish {
 
 using AllPolicies = std::array<StagePolicy, kStageCount>;
 
-/// A Choice, and which rule of the environment made it.
-struct Decided {
+/// What explain() says of a Choice beside it.
+struct Why {
+  const EnvRule* rule = nullptr;  // of the environment, when one made it
+  std::optional<Axis> axis;       // of the table's decision
+};
+struct Decided : Why {
   Choice choice;
-  const EnvRule* rule = nullptr;
-  std::optional<Axis> axis;  // of the table's decision
 };
 
 }  // namespace routing
@@ -45,10 +47,20 @@ struct Decided {
 struct Router::State {
   explicit State(Inputs given);
 
-  /// The decision by `policies` (null: without environment and API, as explain() asks).
+  /// The decision by these policies (null: without environment and API, as explain() asks).
   routing::Decided decide(Stage stage, const Problem& problem,
-                          const routing::AllPolicies* policies) const noexcept;
+                          const routing::AllPolicies* by) const noexcept {
+    routing::Decided decided;
+    decide(stage, problem, by, decided.choice, decided);
+    return decided;
+  }
+  /// The same into the caller's (empty) objects: choose() is a few nanoseconds of work, and copying
+  /// fields that were written one by one costs as much again.
+  void decide(Stage stage, const Problem& problem, const routing::AllPolicies* by, Choice& choice,
+              routing::Why& why) const noexcept;
   const routing::ClassPlace& place_of(const Problem& problem) const noexcept;
+  void find_place(const Problem& problem, const routing::ClassKey& key,
+                  routing::ClassPlace& place) const noexcept;
 
   Inputs inputs;
   std::uint64_t id = 0;  // unique in the process, never 0

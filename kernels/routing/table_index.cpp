@@ -152,13 +152,6 @@ bool say_validators(TableIndex& index, const std::string& name) {
 
 }  // namespace
 
-const RangeIndex* DecisionIndex::find(std::int64_t value) const noexcept {
-  if (ranges.empty() || value < from) return nullptr;
-  const auto at = std::upper_bound(ranges.begin(), ranges.end(), value,
-                                   [](std::int64_t v, const RangeIndex& r) { return v < r.to; });
-  return at == ranges.end() ? nullptr : &*at;
-}
-
 TableIndex make_index(const ThresholdTable& table, const std::string& name, const Device& device,
                       const AllStageRows& rows) {
   TableIndex index;

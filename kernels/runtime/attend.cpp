@@ -1,7 +1,5 @@
-#include <cstring>
-
 #include "attention.hpp"
-#include "stage.hpp"
+#include "ops.hpp"
 
 namespace nsa {
 namespace {
@@ -11,22 +9,52 @@ TensorView take_branch(const Context& context, const AttendCall& call, bool on) 
   const Problem& p = call.problem;
   TensorView o =
       take_tensor(*context.workspace, p.dtype, {call.q.shape[0], p.q_heads, p.head_dim_v});
-  if (!on) std::memset(o.data, 0, o.bytes());  // all-zero bits are 0.0 in every dtype
+  // All-zero bits are 0.0 in every dtype.
+  if (!on) ops_of(context).fill(context, o, std::byte{0});
   return o;
 }
 
-void select_and_attend(const Context& context, const AttendCall& call, const TensorView& o_sel,
-                       Saved* saved) {
+TensorView take_blocks(const Context& context, const AttendCall& call) {
+  if (call.blocks) return call.blocks;
   const Problem& p = call.problem;
-  const std::int64_t tokens = call.q.shape[0];
-  const std::int64_t n = p.geometry.sel_count;
-  const TensorView blocks =
-      call.blocks ? call.blocks
-                  : take_tensor(*context.workspace, Dtype::int32, {tokens, p.kv_heads, n});
-  run_stage(context, {Stage::score, p, call.sequences, {call.q, call.k_cmp}, {blocks}}, saved);
+  return take_tensor(*context.workspace, Dtype::int32,
+                     {call.q.shape[0], p.kv_heads, p.geometry.sel_count});
+}
+
+/// o_cmp and the selected blocks, each where its branch is on; at once where a row does both.
+void attend_and_score(const Context& context, const AttendCall& call, const TensorView& o_cmp,
+                      const TensorView& blocks, Saved* saved) {
+  const Problem& p = call.problem;
+  const bool cmp = branch_on(context.constants, 0), sel = branch_on(context.constants, 1);
+  const Variant* both =
+      cmp && sel ? fused_row(context, Stage::attend_compressed, Stage::score, p) : nullptr;
+  if (both) {
+    return run_fused(context, *both,
+                     {Stage::attend_compressed,
+                      p,
+                      call.sequences,
+                      {call.q, call.k_cmp, call.v_cmp},
+                      {o_cmp, blocks}},
+                     saved);
+  }
+  if (cmp) {
+    run_stage(
+        context,
+        {Stage::attend_compressed, p, call.sequences, {call.q, call.k_cmp, call.v_cmp}, {o_cmp}},
+        saved);
+  }
+  if (sel) {
+    run_stage(context, {Stage::score, p, call.sequences, {call.q, call.k_cmp}, {blocks}}, saved);
+  }
+}
+
+void attend_selected(const Context& context, const AttendCall& call, const TensorView& blocks,
+                     const TensorView& o_sel, Saved* saved) {
+  const Problem& p = call.problem;
   TensorView ranges;
   if (needs_ranges(context, p)) {
-    ranges = take_tensor(*context.workspace, Dtype::int32, {tokens, p.kv_heads, n, 2});
+    ranges = take_tensor(*context.workspace, Dtype::int32,
+                         {call.q.shape[0], p.kv_heads, p.geometry.sel_count, 2});
     run_stage(context, {Stage::ranges, p, call.sequences, {blocks}, {ranges}}, saved);
   }
   run_stage(context,
@@ -48,13 +76,9 @@ void attend(const Context& context, const AttendCall& call, Saved* saved) {
   const TensorView o_cmp = take_branch(context, call, cmp);
   const TensorView o_sel = take_branch(context, call, sel);
   const TensorView o_win = take_branch(context, call, win);
-  if (cmp) {
-    run_stage(
-        context,
-        {Stage::attend_compressed, p, call.sequences, {call.q, call.k_cmp, call.v_cmp}, {o_cmp}},
-        saved);
-  }
-  if (sel) select_and_attend(context, call, o_sel, saved);
+  const TensorView blocks = sel ? take_blocks(context, call) : TensorView{};
+  attend_and_score(context, call, o_cmp, blocks, saved);
+  if (sel) attend_selected(context, call, blocks, o_sel, saved);
   if (win) {
     run_stage(context,
               {Stage::attend_window,

@@ -1,6 +1,6 @@
 #include "attention.hpp"
 
-#include "stage.hpp"
+#include "ops.hpp"
 
 namespace nsa {
 namespace {
@@ -64,10 +64,11 @@ class SequentialPrefill {
   /// Pools compression block `c` of the sequence.
   void emit(const Sequence& sequence, std::int64_t c, const Compressed& cmp) {
     const Geometry& g = token_.geometry;
+    const WorkspaceScope scratch(*context_.workspace);
     const Sequence one{0, g.cmp_block, sequence.kv_begin + c * g.cmp_stride, g.cmp_block, c, 1};
     run_stage(context_, {Stage::compress,
                          block_,
-                         {&one, 1},
+                         place_sequences(context_, {&one, 1}),
                          {tensors_.k_cmp_raw, tensors_.v_cmp_raw},
                          {cmp.k, cmp.v}});
   }
@@ -75,28 +76,15 @@ class SequentialPrefill {
   void step(const Sequence& sequence, std::int64_t i, std::int64_t position, std::int64_t visible,
             const Compressed& cmp) {
     token_.context_lens = {position};
+    const WorkspaceScope scratch(*context_.workspace);
     const Sequence one{0, 1, sequence.kv_begin, position + 1, 0, visible};
+    const PlacedSequences placed = place_sequences(context_, {&one, 1});
     const AttentionTensors t = token_view(tensors_, sequence.q_begin + i);
     Saved saved;
     if (saved_) saved = token_saved(*saved_, sequence.q_begin + i);
     attend(context_,
-           {token_,
-            {&one, 1},
-            token_,
-            {&one, 1},
-            t.q,
-            cmp.k,
-            cmp.v,
-            t.k_sel,
-            t.v_sel,
-            t.k_win,
-            t.v_win,
-            t.fc1_w,
-            t.fc1_b,
-            t.fc2_w,
-            t.fc2_b,
-            t.o,
-            t.blocks},
+           {token_, placed, token_, placed, t.q, cmp.k, cmp.v, t.k_sel, t.v_sel, t.k_win, t.v_win,
+            t.fc1_w, t.fc1_b, t.fc2_w, t.fc2_b, t.o, t.blocks},
            saved_ ? &saved : nullptr);
   }
 
@@ -108,11 +96,11 @@ class SequentialPrefill {
 
 }  // namespace
 
-void attention_batched(const Context& context, const Problem& problem, const AttentionTensors& t,
-                       Saved* saved) {
+void attention_batched(const Context& context, const Problem& problem,
+                       const PlacedSequences& sequences, const AttentionTensors& t, Saved* saved) {
   const WorkspaceScope scratch(*context.workspace);
-  const std::vector<Sequence> sequences = sequences_of(problem);
-  const std::int64_t rows = sequences.back().cmp_begin + sequences.back().cmp_len;
+  const Sequence& last = sequences.host.back();
+  const std::int64_t rows = last.cmp_begin + last.cmp_len;
   const Compressed cmp = take_compressed(*context.workspace, problem, rows);
   const bool pooled = branch_on(context.constants, 0) || branch_on(context.constants, 1);
   if (pooled && rows > 0) {
@@ -132,8 +120,9 @@ void attention_sequential(const Context& context, const Problem& problem, const 
   for (const Sequence& sequence : sequences_of(problem)) prefill.run(sequence);
 }
 
-void attention(const Context& context, const Problem& problem, const AttentionTensors& tensors,
-               Saved* saved) {
+void attention_placed(const Context& context, const Problem& problem,
+                      const PlacedSequences& sequences, const AttentionTensors& tensors,
+                      Saved* saved) {
   const Choice choice = context.router->choose(Stage::attention, problem);
   const bool sequential = choice.variant && choice.variant->name == "sequential";
   const StageScope scope(context.observer, Stage::attention, sequential ? "sequential" : "batched",
@@ -141,8 +130,15 @@ void attention(const Context& context, const Problem& problem, const AttentionTe
   if (sequential) {
     attention_sequential(context, problem, tensors, saved);
   } else {
-    attention_batched(context, problem, tensors, saved);
+    attention_batched(context, problem, sequences, tensors, saved);
   }
+}
+
+void attention(const Context& context, const Problem& problem, const AttentionTensors& tensors,
+               Saved* saved) {
+  const WorkspaceScope scratch(*context.workspace);
+  const std::vector<Sequence> sequences = sequences_of(problem);
+  attention_placed(context, problem, place_sequences(context, sequences), tensors, saved);
 }
 
 }  // namespace nsa

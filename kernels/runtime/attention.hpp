@@ -1,7 +1,7 @@
 // Attention over keys that may lie in a cache, below the public attention().
 #pragma once
 
-#include "nsa/kernels/runtime.hpp"
+#include "stage.hpp"
 
 namespace nsa {
 
@@ -9,9 +9,9 @@ namespace nsa {
 /// keeps the last ones only): window_problem counts those that are there.
 struct AttendCall {
   const Problem& problem;
-  std::span<const Sequence> sequences;
+  const PlacedSequences& sequences;
   const Problem& window_problem;
-  std::span<const Sequence> window_sequences;
+  const PlacedSequences& window_sequences;
   TensorView q, k_cmp, v_cmp, k_sel, v_sel, k_win, v_win;
   TensorView fc1_w, fc1_b, fc2_w, fc2_b;
   TensorView o, blocks;
@@ -26,10 +26,15 @@ inline bool branch_on(const Constants& constants, unsigned branch) {
   return (constants.branches >> branch) & 1u;
 }
 
+/// attention() for sequences that are placed already: those of sequences_of(problem).
+void attention_placed(const Context& context, const Problem& problem,
+                      const PlacedSequences& sequences, const AttentionTensors& tensors,
+                      Saved* saved);
 /// attention() with the whole batch at once, and one token after another (seed: sequential
 /// prefill).
 void attention_batched(const Context& context, const Problem& problem,
-                       const AttentionTensors& tensors, Saved* saved);
+                       const PlacedSequences& sequences, const AttentionTensors& tensors,
+                       Saved* saved);
 void attention_sequential(const Context& context, const Problem& problem,
                           const AttentionTensors& tensors, Saved* saved);
 

@@ -1,8 +1,8 @@
 #include "cache.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
+#include <utility>
 
 #include "stage.hpp"
 
@@ -11,68 +11,51 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-HostTensor zeros(std::string name, Dtype dtype, std::int64_t rows, std::int64_t heads,
-                 std::int64_t dim) {
-  HostTensor tensor;
-  tensor.name = std::move(name);
-  tensor.shape = {dtype, 3, {rows, heads, dim, 0}};
-  tensor.bytes.resize(at(rows * heads * dim) * size_of(dtype));
-  return tensor;
-}
-
-/// Copies rows between tensors of equal row shape; the target is contiguous.
-void copy_rows(const TensorView& from, std::int64_t from_row, const TensorView& to,
-               std::int64_t to_row, std::int64_t count) {
-  if (!from) return;  // a branch that is off was not projected
-  const auto element = static_cast<std::int64_t>(size_of(to.dtype));
-  const std::int64_t head_bytes = to.shape[2] * element;
-  for (std::int64_t r = 0; r < count; ++r) {
-    for (std::int64_t h = 0; h < to.shape[1]; ++h) {
-      std::memcpy(to.as<char>() + to.at(to_row + r, h) * element,
-                  from.as<char>() + from.at(from_row + r, h) * element, at(head_bytes));
-    }
-  }
-}
-
-/// Moves rows inside one contiguous tensor towards its begin.
-void move_rows(const TensorView& t, std::int64_t from_row, std::int64_t to_row,
-               std::int64_t count) {
-  const std::int64_t row_bytes = t.stride[0] * static_cast<std::int64_t>(size_of(t.dtype));
-  std::memmove(t.as<char>() + to_row * row_bytes, t.as<char>() + from_row * row_bytes,
-               at(count * row_bytes));
-}
-
 }  // namespace
 
-KvCache::KvCache(const Problem& p, std::int64_t batch, std::int64_t capacity, AttentionKind kind)
-    : capacity_(capacity), lengths_(index(batch), 0), win_lengths_(index(batch), 0) {
-  const auto make = [&](const char* name, std::int64_t rows, std::int64_t dim) {
-    return zeros(name, p.dtype, batch * rows, p.kv_heads, dim);
-  };
-  k_sel_ = make("k_sel", capacity, p.head_dim_k);
-  v_sel_ = make("v_sel", capacity, p.head_dim_v);
+KvCache::Rows KvCache::make_rows(std::int64_t rows, std::int64_t dim) const {
+  Rows made;
+  made.view = make_view(nullptr, dtype_, {rows, kv_heads_, dim});
+  if (rows == 0) return made;
+  const std::size_t bytes = made.view.bytes();
+  made.memory = {allocator_->allocate(bytes), Free{allocator_, bytes}};
+  made.view.data = made.memory.get();
+  return made;
+}
+
+KvCache::KvCache(const Problem& p, std::int64_t batch, std::int64_t capacity, AttentionKind kind,
+                 Allocator& allocator)
+    : allocator_(&allocator),
+      dtype_(p.dtype),
+      kv_heads_(p.kv_heads),
+      capacity_(capacity),
+      lengths_(index(batch), 0),
+      win_lengths_(index(batch), 0) {
+  k_sel_ = make_rows(batch * capacity, p.head_dim_k);
+  v_sel_ = make_rows(batch * capacity, p.head_dim_v);
   if (kind == AttentionKind::dense) return;
   // Twice the window, so that the rows are moved to the front once in `window` decode steps.
   win_stride_ = std::min(capacity, std::max<std::int64_t>(2 * p.geometry.window, 1));
-  k_win_ = make("k_win", win_stride_, p.head_dim_k);
-  v_win_ = make("v_win", win_stride_, p.head_dim_v);
-  k_raw_ = make("k_cmp_raw", p.geometry.cmp_block, p.head_dim_k);
-  v_raw_ = make("v_cmp_raw", p.geometry.cmp_block, p.head_dim_v);
-  k_cmp_ = make("k_cmp", num_compressed(capacity, p.geometry), p.head_dim_k);
-  v_cmp_ = make("v_cmp", num_compressed(capacity, p.geometry), p.head_dim_v);
+  k_win_ = make_rows(batch * win_stride_, p.head_dim_k);
+  v_win_ = make_rows(batch * win_stride_, p.head_dim_v);
+  k_raw_ = make_rows(batch * p.geometry.cmp_block, p.head_dim_k);
+  v_raw_ = make_rows(batch * p.geometry.cmp_block, p.head_dim_v);
+  const std::int64_t compressed = batch * num_compressed(capacity, p.geometry);
+  k_cmp_ = make_rows(compressed, p.head_dim_k);
+  v_cmp_ = make_rows(compressed, p.head_dim_v);
 }
 
 std::size_t KvCache::bytes() const noexcept {
   std::size_t sum = 0;
-  for (const HostTensor* t :
+  for (const Rows* rows :
        {&k_sel_, &v_sel_, &k_win_, &v_win_, &k_raw_, &v_raw_, &k_cmp_, &v_cmp_}) {
-    sum += t->bytes.size();
+    if (rows->memory) sum += rows->view.bytes();
   }
   return sum;
 }
 
-CachedLayer::CachedLayer(KvCache& cache, const Problem& problem)
-    : cache_(cache), problem_(problem) {
+CachedLayer::CachedLayer(const Context& context, KvCache& cache, const Problem& problem)
+    : context_(context), cache_(cache), problem_(problem) {
   if (problem.seq_lens.size() != cache.lengths_.size()) {
     throw InputError("cache: holds " + std::to_string(cache.lengths_.size()) +
                      " sequences, the problem has " + std::to_string(problem.seq_lens.size()));
@@ -93,20 +76,78 @@ CachedLayer::CachedLayer(KvCache& cache, const Problem& problem)
     sequences_.push_back({q_begin, problem.seq_lens[b], 0, kv_len, 0, 0});
     q_begin += problem.seq_lens[b];
   }
+  if (cache.zeroed_) return;
+  for (const KvCache::Rows* rows : {&cache.k_sel_, &cache.v_sel_, &cache.k_win_, &cache.v_win_,
+                                    &cache.k_raw_, &cache.v_raw_, &cache.k_cmp_, &cache.v_cmp_}) {
+    if (rows->memory) ops_of(context).fill(context, rows->view, std::byte{0});
+  }
+  cache.zeroed_ = true;
+}
+
+void CachedLayer::copy(const TensorView& from, std::int64_t from_row, const TensorView& to,
+                       std::int64_t to_row, std::int64_t count) {
+  if (!from || count == 0) return;  // a branch that is off was not projected
+  copies_.push_back({slice_rows(from, from_row, count), slice_rows(to, to_row, count)});
+}
+
+void CachedLayer::flush() {
+  if (copies_.empty()) return;
+  ops_of(context_).copy(context_, copies_);
+  copies_.clear();
 }
 
 CachedKeys CachedLayer::append_selected(const Projected& fresh) {
-  CachedKeys keys{cache_.k_sel_.view(), cache_.v_sel_.view(), sequences_, problem_.context_lens};
+  CachedKeys keys{cache_.k_sel_.view, cache_.v_sel_.view, sequences_, problem_.context_lens};
   const std::int64_t cmp_stride = num_compressed(cache_.capacity_, problem_.geometry);
   for (std::size_t b = 0; b < sequences_.size(); ++b) {
     Sequence& s = keys.sequences[b];
     s.kv_begin = static_cast<std::int64_t>(b) * cache_.capacity_;
     s.cmp_begin = static_cast<std::int64_t>(b) * cmp_stride;
     s.cmp_len = num_compressed(s.kv_len, problem_.geometry);
-    copy_rows(fresh.k_sel, s.q_begin, keys.k, s.kv_begin + s.first_position(), s.q_len);
-    copy_rows(fresh.v_sel, s.q_begin, keys.v, s.kv_begin + s.first_position(), s.q_len);
+    copy(fresh.k_sel, s.q_begin, keys.k, s.kv_begin + s.first_position(), s.q_len);
+    copy(fresh.v_sel, s.q_begin, keys.v, s.kv_begin + s.first_position(), s.q_len);
   }
   return keys;
+}
+
+void CachedLayer::grow_window(std::int64_t rows) {
+  const auto batch = static_cast<std::int64_t>(sequences_.size());
+  const std::int64_t old_stride = cache_.win_stride_;
+  KvCache::Rows k = cache_.make_rows(batch * rows, problem_.head_dim_k);
+  KvCache::Rows v = cache_.make_rows(batch * rows, problem_.head_dim_v);
+  for (const KvCache::Rows* grown : {&k, &v}) {
+    ops_of(context_).fill(context_, grown->view, std::byte{0});
+  }
+  for (std::int64_t b = 0; b < batch; ++b) {
+    const std::int64_t stored = cache_.win_lengths_[at(b)];
+    copy(cache_.k_win_.view, b * old_stride, k.view, b * rows, stored);
+    copy(cache_.v_win_.view, b * old_stride, v.view, b * rows, stored);
+  }
+  flush();
+  cache_.outgrown_.push_back(std::exchange(cache_.k_win_, std::move(k)));
+  cache_.outgrown_.push_back(std::exchange(cache_.v_win_, std::move(v)));
+  cache_.win_stride_ = rows;
+}
+
+void CachedLayer::keep_last_of_window(std::int64_t sequence, std::int64_t keep) {
+  std::int64_t& stored = cache_.win_lengths_[at(sequence)];
+  const std::int64_t kept = std::min(stored, keep), dropped = stored - kept;
+  const std::int64_t begin = sequence * cache_.win_stride_;
+  const WorkspaceScope scratch(*context_.workspace);
+  for (const TensorView& rows : {cache_.k_win_.view, cache_.v_win_.view}) {
+    if (dropped >= kept) {
+      copy(rows, begin + dropped, rows, begin, kept);
+      continue;
+    }
+    // The rows overlap where they go: by way of the workspace.
+    const TensorView apart =
+        take_tensor(*context_.workspace, rows.dtype, {kept, rows.shape[1], rows.shape[2]});
+    copy(rows, begin + dropped, apart, 0, kept);
+    flush();
+    copy(apart, 0, rows, begin, kept);
+  }
+  flush();  // before the workspace is taken again, and before new rows go where these came from
+  stored = kept;
 }
 
 void CachedLayer::make_room_in_window() {
@@ -115,31 +156,10 @@ void CachedLayer::make_room_in_window() {
   for (std::size_t b = 0; b < sequences_.size(); ++b) {
     need = std::max(need, std::min(cache_.win_lengths_[b], keep) + sequences_[b].q_len);
   }
-  const std::int64_t old_stride = cache_.win_stride_;
-  if (need > old_stride) {
-    const auto batch = static_cast<std::int64_t>(sequences_.size());
-    HostTensor k =
-        zeros("k_win", problem_.dtype, batch * need, problem_.kv_heads, problem_.head_dim_k);
-    HostTensor v =
-        zeros("v_win", problem_.dtype, batch * need, problem_.kv_heads, problem_.head_dim_v);
-    for (std::int64_t b = 0; b < batch; ++b) {
-      copy_rows(cache_.k_win_.view(), b * old_stride, k.view(), b * need,
-                cache_.win_lengths_[at(b)]);
-      copy_rows(cache_.v_win_.view(), b * old_stride, v.view(), b * need,
-                cache_.win_lengths_[at(b)]);
-    }
-    cache_.k_win_ = std::move(k);
-    cache_.v_win_ = std::move(v);
-    cache_.win_stride_ = need;
-  }
+  if (need > cache_.win_stride_) grow_window(need);
   for (std::size_t b = 0; b < sequences_.size(); ++b) {
-    std::int64_t& stored = cache_.win_lengths_[b];
-    if (stored + sequences_[b].q_len <= cache_.win_stride_) continue;
-    const std::int64_t kept = std::min(stored, keep);
-    const std::int64_t begin = static_cast<std::int64_t>(b) * cache_.win_stride_;
-    move_rows(cache_.k_win_.view(), begin + stored - kept, begin, kept);
-    move_rows(cache_.v_win_.view(), begin + stored - kept, begin, kept);
-    stored = kept;
+    if (cache_.win_lengths_[b] + sequences_[b].q_len <= cache_.win_stride_) continue;
+    keep_last_of_window(static_cast<std::int64_t>(b), keep);
   }
 }
 
@@ -151,8 +171,8 @@ CachedKeys CachedLayer::start_window(const Projected& fresh) {
     s.kv_begin = s.q_begin;
     const std::int64_t kept = std::min({s.q_len, keep, cache_.win_stride_});
     const std::int64_t begin = static_cast<std::int64_t>(b) * cache_.win_stride_;
-    copy_rows(fresh.k_win, s.q_begin + s.q_len - kept, cache_.k_win_.view(), begin, kept);
-    copy_rows(fresh.v_win, s.q_begin + s.q_len - kept, cache_.v_win_.view(), begin, kept);
+    copy(fresh.k_win, s.q_begin + s.q_len - kept, cache_.k_win_.view, begin, kept);
+    copy(fresh.v_win, s.q_begin + s.q_len - kept, cache_.v_win_.view, begin, kept);
     cache_.win_lengths_[b] = kept;
   }
   return keys;
@@ -163,13 +183,13 @@ CachedKeys CachedLayer::append_window(const Projected& fresh) {
                                  [](std::int64_t length) { return length == 0; });
   if (empty) return start_window(fresh);
   make_room_in_window();
-  CachedKeys keys{cache_.k_win_.view(), cache_.v_win_.view(), sequences_, problem_.context_lens};
+  CachedKeys keys{cache_.k_win_.view, cache_.v_win_.view, sequences_, problem_.context_lens};
   for (std::size_t b = 0; b < sequences_.size(); ++b) {
     Sequence& s = keys.sequences[b];
     std::int64_t& stored = cache_.win_lengths_[b];
     s.kv_begin = static_cast<std::int64_t>(b) * cache_.win_stride_;
-    copy_rows(fresh.k_win, s.q_begin, keys.k, s.kv_begin + stored, s.q_len);
-    copy_rows(fresh.v_win, s.q_begin, keys.v, s.kv_begin + stored, s.q_len);
+    copy(fresh.k_win, s.q_begin, keys.k, s.kv_begin + stored, s.q_len);
+    copy(fresh.v_win, s.q_begin, keys.v, s.kv_begin + stored, s.q_len);
     keys.context_lens[b] = stored;
     stored += s.q_len;
     s.kv_len = stored;
@@ -177,39 +197,66 @@ CachedKeys CachedLayer::append_window(const Projected& fresh) {
   return keys;
 }
 
-CachedKeys CachedLayer::append_compressed(const Context& context, const Projected& fresh) {
-  CachedKeys keys{cache_.k_cmp_.view(), cache_.v_cmp_.view(), {}, {}};
+CachedLayer::RawRows CachedLayer::gather_raw(const Projected& fresh, const Sequence& s,
+                                             std::int64_t sequence, std::int64_t old_rows) {
+  if (old_rows == 0) return {fresh.k_cmp_raw, fresh.v_cmp_raw, s.q_begin};
+  const std::int64_t rows = old_rows + s.q_len;
+  const std::int64_t begin = sequence * problem_.geometry.cmp_block;
+  const auto joined = [&](const TensorView& old, const TensorView& more) {
+    const TensorView all =
+        take_tensor(*context_.workspace, more.dtype, {rows, more.shape[1], more.shape[2]});
+    copy(old, begin, all, 0, old_rows);
+    copy(more, s.q_begin, all, old_rows, s.q_len);
+    return all;
+  };
+  return {joined(cache_.k_raw_.view, fresh.k_cmp_raw), joined(cache_.v_raw_.view, fresh.v_cmp_raw),
+          0};
+}
+
+/// Blocks [first, last) become complete; rows behind the last one wait for the next call.
+void CachedLayer::append_compressed_of(const Projected& fresh, std::int64_t sequence,
+                                       CachedKeys& keys) {
   const Geometry& g = problem_.geometry;
-  const std::int64_t cmp_stride = num_compressed(cache_.capacity_, g);
+  const Sequence& s = sequences_[at(sequence)];
+  const std::int64_t seen = cache_.lengths_[at(sequence)];
+  const std::int64_t first = num_compressed(seen, g), last = num_compressed(s.kv_len, g);
+  const std::int64_t old_rows = seen - first * g.cmp_stride;  // below cmp_block: docs/nsa.md 9
+  const std::int64_t raw_begin = sequence * g.cmp_block;
+  if (last == first) {
+    copy(fresh.k_cmp_raw, s.q_begin, cache_.k_raw_.view, raw_begin + old_rows, s.q_len);
+    copy(fresh.v_cmp_raw, s.q_begin, cache_.v_raw_.view, raw_begin + old_rows, s.q_len);
+    return;
+  }
+  const WorkspaceScope scratch(*context_.workspace);
+  const RawRows raw = gather_raw(fresh, s, sequence, old_rows);
+  flush();
   Problem pooled = problem_;
   pooled.phase = Phase::prefill;
   pooled.context_lens = {0};
-  for (std::size_t b = 0; b < sequences_.size(); ++b) {
-    const Sequence& s = sequences_[b];
-    const auto seq = static_cast<std::int64_t>(b);
-    const std::int64_t seen = cache_.lengths_[b];
-    const std::int64_t first = num_compressed(seen, g);  // next block to emit
-    const std::int64_t last = num_compressed(s.kv_len, g);
-    const std::int64_t old_rows = seen - first * g.cmp_stride;  // below cmp_block: docs/nsa.md 9
-    const std::int64_t rows = old_rows + s.q_len;
-    const WorkspaceScope scratch(*context.workspace);
-    const TensorView k = take_tensor(*context.workspace, problem_.dtype,
-                                     {rows, problem_.kv_heads, problem_.head_dim_k});
-    const TensorView v = take_tensor(*context.workspace, problem_.dtype,
-                                     {rows, problem_.kv_heads, problem_.head_dim_v});
-    copy_rows(cache_.k_raw_.view(), seq * g.cmp_block, k, 0, old_rows);
-    copy_rows(cache_.v_raw_.view(), seq * g.cmp_block, v, 0, old_rows);
-    copy_rows(fresh.k_cmp_raw, s.q_begin, k, old_rows, s.q_len);
-    copy_rows(fresh.v_cmp_raw, s.q_begin, v, old_rows, s.q_len);
-    if (fresh.k_cmp_raw && last > first) {
-      pooled.seq_lens = {rows};
-      const Sequence one{0, rows, 0, rows, seq * cmp_stride + first, last - first};
-      run_stage(context, {Stage::compress, pooled, {&one, 1}, {k, v}, {keys.k, keys.v}});
-    }
-    const std::int64_t kept = s.kv_len - last * g.cmp_stride;
-    copy_rows(k, rows - kept, cache_.k_raw_.view(), seq * g.cmp_block, kept);
-    copy_rows(v, rows - kept, cache_.v_raw_.view(), seq * g.cmp_block, kept);
+  pooled.seq_lens = {old_rows + s.q_len};
+  const std::int64_t cmp_stride = num_compressed(cache_.capacity_, g);
+  const Sequence one{
+      0,           pooled.seq_lens[0], raw.begin, pooled.seq_lens[0], sequence * cmp_stride + first,
+      last - first};
+  run_stage(context_, {Stage::compress,
+                       pooled,
+                       place_sequences(context_, {&one, 1}),
+                       {raw.k, raw.v},
+                       {keys.k, keys.v}});
+  const std::int64_t kept = s.kv_len - last * g.cmp_stride;
+  const std::int64_t from = raw.begin + pooled.seq_lens[0] - kept;
+  copy(raw.k, from, cache_.k_raw_.view, raw_begin, kept);
+  copy(raw.v, from, cache_.v_raw_.view, raw_begin, kept);
+  flush();  // before the workspace is taken again
+}
+
+CachedKeys CachedLayer::append_compressed(const Projected& fresh) {
+  CachedKeys keys{cache_.k_cmp_.view, cache_.v_cmp_.view, {}, {}};
+  if (fresh.k_cmp_raw) {
+    const auto batch = static_cast<std::int64_t>(sequences_.size());
+    for (std::int64_t b = 0; b < batch; ++b) append_compressed_of(fresh, b, keys);
   }
+  flush();
   return keys;
 }
 

@@ -1,7 +1,7 @@
 // Appending to a KvCache: where the rows of new tokens go, and what the stages then see.
 #pragma once
 
-#include "nsa/kernels/runtime.hpp"
+#include "ops.hpp"
 
 namespace nsa {
 
@@ -17,27 +17,48 @@ struct CachedKeys {
   std::vector<std::int64_t> context_lens;
 };
 
-/// One layer's call into its cache. Friend of KvCache. After an exception the cache is unusable.
+/// One layer's call into its cache. Friend of KvCache. Copies are collected, so that a decode step
+/// needs one launch for all of them; flush() before anything reads what was appended. After an
+/// exception the cache is unusable.
 class CachedLayer {
  public:
   /// InputError when lengths differ from the problem's or the cache has no room.
-  CachedLayer(KvCache& cache, const Problem& problem);
+  CachedLayer(const Context& context, KvCache& cache, const Problem& problem);
   /// K and V of the selected branch for all tokens (also those of dense attention).
   CachedKeys append_selected(const Projected& fresh);
   /// The last tokens that any new query's window reaches, and the new ones.
   CachedKeys append_window(const Projected& fresh);
   /// Pools the blocks that the new tokens complete; the cache then holds all compressed tokens.
-  CachedKeys append_compressed(const Context& context, const Projected& fresh);
+  /// Flushes.
+  CachedKeys append_compressed(const Projected& fresh);
+  /// Runs the copies that were collected.
+  void flush();
   /// Counts the new tokens as seen. Last.
   void commit();
 
  private:
+  /// Raw rows of one sequence that the next blocks are pooled from.
+  struct RawRows {
+    TensorView k, v;
+    std::int64_t begin;  // of the sequence's first row
+  };
   /// The first tokens: the stage reads them where they are, the cache keeps the last ones only.
   CachedKeys start_window(const Projected& fresh);
   void make_room_in_window();
+  void grow_window(std::int64_t rows);
+  void keep_last_of_window(std::int64_t sequence, std::int64_t keep);
+  RawRows gather_raw(const Projected& fresh, const Sequence& s, std::int64_t sequence,
+                     std::int64_t old_rows);
+  void append_compressed_of(const Projected& fresh, std::int64_t sequence, CachedKeys& keys);
+  /// Copies `count` rows, later.
+  void copy(const TensorView& from, std::int64_t from_row, const TensorView& to,
+            std::int64_t to_row, std::int64_t count);
+
+  const Context& context_;
   KvCache& cache_;
   const Problem& problem_;
   std::vector<Sequence> sequences_;  // of the new tokens in the packed input
+  std::vector<RowsCopy> copies_;
 };
 
 }  // namespace nsa

@@ -2,19 +2,21 @@
 
 #include <algorithm>
 
-#include "stage.hpp"
+#include "ops.hpp"
 
 namespace nsa {
 
 void dense_attention(const Context& context, const Problem& p, const AttentionTensors& t) {
   const StageScope scope(context.observer, Stage::attention, "dense", p.max_seq_len(),
                          context.stream);
-  dense_rows(context, p, sequences_of(p), t.q, t.k_sel, t.v_sel, t.o);
+  const WorkspaceScope scratch(*context.workspace);
+  const std::vector<Sequence> sequences = sequences_of(p);
+  dense_rows(context, p, place_sequences(context, sequences), t.q, t.k_sel, t.v_sel, t.o);
 }
 
 /// Dense attention is window attention whose window reaches back to the first token, so it runs the
 /// window stage's rows and no code of its own.
-void dense_rows(const Context& context, const Problem& problem, std::span<const Sequence> sequences,
+void dense_rows(const Context& context, const Problem& problem, const PlacedSequences& sequences,
                 const TensorView& q, const TensorView& k, const TensorView& v,
                 const TensorView& o) {
   Problem dense = problem;
@@ -22,12 +24,8 @@ void dense_rows(const Context& context, const Problem& problem, std::span<const 
   run_stage(context, {Stage::attend_window, dense, sequences, {q, k, v}, {o}});
 }
 
-void no_blocks(const TensorView& blocks) {
-  for (std::int64_t token = 0; token < blocks.shape[0]; ++token) {
-    for (std::int64_t head = 0; head < blocks.shape[1]; ++head) {
-      std::fill_n(blocks.as<std::int32_t>() + blocks.at(token, head), blocks.shape[2], -1);
-    }
-  }
+void no_blocks(const Context& context, const TensorView& blocks) {
+  ops_of(context).fill(context, blocks, std::byte{0xFF});  // all bits set: -1
 }
 
 }  // namespace nsa

@@ -1,16 +1,15 @@
 // Dense causal attention: the yardstick.
 #pragma once
 
-#include "nsa/kernels/runtime.hpp"
+#include "stage.hpp"
 
 namespace nsa {
 
 /// o = softmax(q k^T / sqrt(d)) v over all keys up to the query, with the window stage's rows.
-void dense_rows(const Context& context, const Problem& problem, std::span<const Sequence> sequences,
+void dense_rows(const Context& context, const Problem& problem, const PlacedSequences& sequences,
                 const TensorView& q, const TensorView& k, const TensorView& v, const TensorView& o);
 
-/// Dense attention selects nothing: -1 in every place. blocks [tokens, kv_heads, sel_count] int32
-/// in host memory.
-void no_blocks(const TensorView& blocks);
+/// Dense attention selects nothing: -1 in every place. blocks [tokens, kv_heads, sel_count] int32.
+void no_blocks(const Context& context, const TensorView& blocks);
 
 }  // namespace nsa

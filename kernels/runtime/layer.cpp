@@ -1,7 +1,8 @@
+#include "layer.hpp"
+
 #include "attention.hpp"
 #include "cache.hpp"
 #include "dense.hpp"
-#include "stage.hpp"
 
 namespace nsa {
 namespace {
@@ -12,8 +13,8 @@ TensorView take_heads(const Context& context, const Problem& p, std::int64_t tok
 }
 
 /// Projections of the branches that are on; the stage leaves out what has no tensor.
-Projected project(const Context& context, const Problem& p, const TensorView& x,
-                  const TensorView& w_qkv, AttentionKind kind) {
+Projected project(const Context& context, const Problem& p, const PlacedSequences& sequences,
+                  const TensorView& x, const TensorView& w_qkv, AttentionKind kind) {
   const std::int64_t tokens = x.shape[0];
   const bool nsa = kind == AttentionKind::nsa;
   const bool sel = !nsa || branch_on(context.constants, 1);
@@ -30,7 +31,6 @@ Projected project(const Context& context, const Problem& p, const TensorView& x,
   r.v_sel = take(sel, p.head_dim_v);
   r.k_win = take(win, p.head_dim_k);
   r.v_win = take(win, p.head_dim_v);
-  const std::vector<Sequence> sequences = sequences_of(p);
   run_stage(context, {Stage::project_rope,
                       p,
                       sequences,
@@ -39,61 +39,86 @@ Projected project(const Context& context, const Problem& p, const TensorView& x,
   return r;
 }
 
-void attend_fresh(const Context& context, const Problem& p, const Projected& r,
-                  const LayerWeights& w, const TensorView& o, const TensorView& blocks) {
-  attention(context, p,
-            {r.q, r.k_cmp_raw, r.v_cmp_raw, r.k_sel, r.v_sel, r.k_win, r.v_win, w.fc1_w, w.fc1_b,
-             w.fc2_w, w.fc2_b, o, blocks});
+void attend_fresh(const Context& context, const Problem& p, const PlacedSequences& sequences,
+                  const Projected& r, const LayerWeights& w, const TensorView& o,
+                  const TensorView& blocks) {
+  attention_placed(context, p, sequences,
+                   {r.q, r.k_cmp_raw, r.v_cmp_raw, r.k_sel, r.v_sel, r.k_win, r.v_win, w.fc1_w,
+                    w.fc1_b, w.fc2_w, w.fc2_b, o, blocks},
+                   nullptr);
 }
+
+/// The sequences of both caches, placed together.
+struct CachedSequences {
+  CachedSequences(const Context& context, const CachedKeys& sel, const CachedKeys& win)
+      : both(sel.sequences) {
+    both.insert(both.end(), win.sequences.begin(), win.sequences.end());
+    const PlacedSequences placed = place_sequences(context, both);
+    const std::size_t n = sel.sequences.size();
+    selected = {placed.host.first(n), placed.device};
+    window = {placed.host.subspan(n), placed.device + n};
+  }
+  std::vector<Sequence> both;
+  PlacedSequences selected, window;
+};
 
 void attend_cached(const Context& context, const Problem& p, const Projected& r,
                    const LayerWeights& w, const TensorView& o, const TensorView& blocks,
                    KvCache& cache) {
-  CachedLayer layer(cache, p);
+  CachedLayer layer(context, cache, p);
   const CachedKeys sel = layer.append_selected(r);
   const CachedKeys win = layer.append_window(r);
-  const CachedKeys cmp = layer.append_compressed(context, r);
+  const CachedKeys cmp = layer.append_compressed(r);
+  const CachedSequences sequences(context, sel, win);
   Problem window_problem = p;
   window_problem.context_lens = win.context_lens;
   attend(context,
-         {p, sel.sequences, window_problem, win.sequences, r.q, cmp.k, cmp.v, sel.k, sel.v, win.k,
-          win.v, w.fc1_w, w.fc1_b, w.fc2_w, w.fc2_b, o, blocks},
+         {p, sequences.selected, window_problem, sequences.window, r.q, cmp.k, cmp.v, sel.k, sel.v,
+          win.k, win.v, w.fc1_w, w.fc1_b, w.fc2_w, w.fc2_b, o, blocks},
          nullptr);
   layer.commit();
 }
 
-void attend_dense(const Context& context, const Problem& p, const Projected& r, const TensorView& o,
-                  KvCache* cache) {
+void attend_dense(const Context& context, const Problem& p, const PlacedSequences& sequences,
+                  const Projected& r, const TensorView& o, KvCache* cache) {
   if (!cache) {
-    dense_rows(context, p, sequences_of(p), r.q, r.k_sel, r.v_sel, o);
+    dense_rows(context, p, sequences, r.q, r.k_sel, r.v_sel, o);
     return;
   }
-  CachedLayer layer(*cache, p);
+  CachedLayer layer(context, *cache, p);
   const CachedKeys keys = layer.append_selected(r);
-  dense_rows(context, p, keys.sequences, r.q, keys.k, keys.v, o);
+  layer.flush();
+  dense_rows(context, p, place_sequences(context, keys.sequences), r.q, keys.k, keys.v, o);
   layer.commit();
 }
 
 }  // namespace
 
-void attention_layer(const Context& context, const Problem& p, const TensorView& x,
-                     const LayerWeights& weights, const TensorView& y, KvCache* cache,
-                     AttentionKind kind, const TensorView& blocks) {
+void layer_placed(const Context& context, const Problem& p, const PlacedSequences& sequences,
+                  const TensorView& x, const LayerWeights& weights, const TensorView& y,
+                  KvCache* cache, AttentionKind kind, const TensorView& blocks) {
   const StageScope scope(context.observer, Stage::layer,
                          kind == AttentionKind::dense ? "dense" : "nsa", p.max_seq_len(),
                          context.stream);
   const WorkspaceScope scratch(*context.workspace);
   const TensorView o = take_heads(context, p, x.shape[0], p.q_heads, p.head_dim_v);
-  const Projected r = project(context, p, x, weights.w_qkv, kind);
+  const Projected r = project(context, p, sequences, x, weights.w_qkv, kind);
   if (kind == AttentionKind::dense) {
-    attend_dense(context, p, r, o, cache);
+    attend_dense(context, p, sequences, r, o, cache);
   } else if (cache) {
     attend_cached(context, p, r, weights, o, blocks, *cache);
   } else {
-    attend_fresh(context, p, r, weights, o, blocks);
+    attend_fresh(context, p, sequences, r, weights, o, blocks);
   }
-  const std::vector<Sequence> sequences = sequences_of(p);
   run_stage(context, {Stage::out_proj, p, sequences, {o, weights.w_o}, {y}});
+}
+
+void attention_layer(const Context& context, const Problem& p, const TensorView& x,
+                     const LayerWeights& weights, const TensorView& y, KvCache* cache,
+                     AttentionKind kind, const TensorView& blocks) {
+  const WorkspaceScope scratch(*context.workspace);
+  const std::vector<Sequence> sequences = sequences_of(p);
+  layer_placed(context, p, place_sequences(context, sequences), x, weights, y, cache, kind, blocks);
 }
 
 }  // namespace nsa

@@ -1,7 +1,6 @@
 #include "catalog/cost.hpp"
-#include "linear.hpp"
-#include "model_ops.hpp"
-#include "stage.hpp"
+#include "layer.hpp"
+#include "ops.hpp"
 
 namespace nsa {
 namespace {
@@ -11,9 +10,10 @@ void mlp(const Context& context, const BlockWeights& block, const TensorView& x,
   const WorkspaceScope scratch(*context.workspace);
   const TensorView hidden =
       take_tensor(*context.workspace, x.dtype, {x.shape[0], block.w_up.shape[0]});
-  linear(x, block.w_up, hidden, *context.workspace);
-  silu_rows(hidden);
-  linear(hidden, block.w_down, y, *context.workspace);
+  const RuntimeOps& ops = ops_of(context);
+  ops.linear(context, x, block.w_up, hidden);
+  ops.silu(context, hidden);
+  ops.linear(context, hidden, block.w_down, y);
 }
 
 }  // namespace
@@ -63,11 +63,11 @@ double forward_flop(const ModelConfig& config, const Problem& problem) {
 }
 
 std::vector<KvCache> make_caches(const ModelConfig& config, std::int64_t batch,
-                                 std::int64_t capacity) {
+                                 std::int64_t capacity, Allocator& allocator) {
   const Problem shape = problem_of(config, {1}, {0});
   std::vector<KvCache> caches;
   for (std::int64_t i = 0; i < config.layers; ++i) {
-    caches.emplace_back(shape, batch, capacity, config.attention);
+    caches.emplace_back(shape, batch, capacity, config.attention, allocator);
   }
   return caches;
 }
@@ -84,19 +84,23 @@ void model_forward(const Context& context, const ModelConfig& config, const Prob
   const TensorView x = take_tensor(workspace, config.dtype, {rows, dim});
   const TensorView normed = take_tensor(workspace, config.dtype, {rows, dim});
   const TensorView delta = take_tensor(workspace, config.dtype, {rows, dim});
-  embed(tokens, weights.embedding, x);
-  for (std::size_t i = 0; i < weights.blocks.size(); ++i) {
+  const std::vector<Sequence> host_sequences = sequences_of(problem);
+  const PlacedSequences sequences = place_sequences(context, host_sequences);
+  const RuntimeOps& ops = ops_of(context);
+  ops.embed(context, tokens, weights.embedding, x);
+  const auto blocks = weights.blocks.size();
+  ops.rms_norm(context, x, blocks > 0 ? weights.blocks[0].norm1 : weights.final_norm, normed);
+  for (std::size_t i = 0; i < blocks; ++i) {
     const BlockWeights& block = weights.blocks[i];
-    rms_norm(x, block.norm1, normed);
-    attention_layer(context, problem, normed, block.attention, delta,
-                    caches.empty() ? nullptr : &caches[i], config.attention);
-    add_rows(x, delta);
-    rms_norm(x, block.norm2, normed);
+    layer_placed(context, problem, sequences, normed, block.attention, delta,
+                 caches.empty() ? nullptr : &caches[i], config.attention, {});
+    ops.add_norm(context, x, delta, block.norm2, normed);
     mlp(context, block, normed, delta);
-    add_rows(x, delta);
+    const bool last = i + 1 == blocks;
+    ops.add_norm(context, x, delta, last ? weights.final_norm : weights.blocks[i + 1].norm1,
+                 normed);
   }
-  rms_norm(x, weights.final_norm, normed);
-  linear(normed, weights.lm_head, logits, workspace);
+  ops.linear(context, normed, weights.lm_head, logits);
 }
 
 }  // namespace nsa

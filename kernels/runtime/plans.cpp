@@ -1,9 +1,13 @@
 #include "plans.hpp"
 
 #include <array>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
-#include <vector>
+#include <utility>
 
+#include "nsa/kernels/device_memory.hpp"
 #include "nsa/schemas/error.hpp"
 
 namespace nsa {
@@ -16,12 +20,12 @@ constexpr std::array kPlans{
     Plan{"batched_varlen_v2", "batched", "varlen_v2"},
     Plan{"batched_dense_prefix", "batched", "dense_prefix"},
     Plan{"sequential", "sequential", ""},
+    Plan{"batched_gather", "batched", "gather"},
 };
 
-Router make_router(const Plan& plan) {
+Router make_router(const Plan& plan, Device device) {
   Router::Inputs inputs;
-  inputs.device.id = "cpu";
-  inputs.device.backend = Backend::cpu;
+  inputs.device = std::move(device);
   inputs.api.variants.push_back(
       {Stage::attention, {{"attention"}, std::string(plan.prefill_mode), {}}});
   if (!plan.selected.empty()) {
@@ -31,11 +35,25 @@ Router make_router(const Plan& plan) {
   return Router(std::move(inputs));
 }
 
-std::vector<Router> make_routers() {
-  std::vector<Router> routers;
-  for (const Plan& plan : kPlans) routers.push_back(make_router(plan));
-  return routers;
-}
+/// Routers that were asked for, by device and plan.
+class Routers {
+ public:
+  const Router& find(const Plan& plan, Backend backend) {
+    const int ordinal = backend == Backend::cpu ? kCpu : device::current_ordinal();
+    const std::lock_guard lock(mutex_);
+    auto& router = made_[{ordinal, plan.name}];
+    if (!router) {
+      router = std::make_unique<Router>(
+          make_router(plan, ordinal == kCpu ? Device{} : device::current()));
+    }
+    return *router;
+  }
+
+ private:
+  static constexpr int kCpu = -1;
+  std::mutex mutex_;
+  std::map<std::pair<int, std::string_view>, std::unique_ptr<Router>> made_;
+};
 
 }  // namespace
 
@@ -48,9 +66,9 @@ const Plan& find_plan(std::string_view name) {
   throw ContractError("expected: the name of a plan");
 }
 
-const Router& router_of(const Plan& plan) {
-  static const std::vector<Router> routers = make_routers();
-  return routers[static_cast<std::size_t>(&plan - kPlans.data())];
+const Router& router_of(const Plan& plan, Backend backend) {
+  static Routers routers;
+  return routers.find(plan, backend);
 }
 
 }  // namespace nsa

@@ -18,7 +18,8 @@ struct Plan {
 /// The finalists that are measured as a whole; tuned after their parts.
 std::span<const Plan> plans();
 const Plan& find_plan(std::string_view name);
-/// The router that follows the plan on the CPU. Lives as long as the process.
-const Router& router_of(const Plan& plan);
+/// The router that follows the plan on the CPU, or on the CUDA device that is current. Lives as
+/// long as the process. InputError when the back end has no such row.
+const Router& router_of(const Plan& plan, Backend backend);
 
 }  // namespace nsa

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "nsa/schemas/error.hpp"
+#include "ops.hpp"
 
 namespace nsa {
 namespace {
@@ -19,7 +20,28 @@ void count(const Context& context, Stage stage, const Choice& choice) {
   if (choice.fallback_reason) context.telemetry->fallback(stage, choice.fallback_reason);
 }
 
+void launch(const Context& context, const Variant& row, const Point& point, const StageCall& call,
+            Saved* saved) {
+  const WorkspaceScope scratch(*context.workspace);
+  const StageScope scope(context.observer, call.stage, row.name, call.problem.max_seq_len(),
+                         context.stream);
+  row.launch({.problem = call.problem,
+              .sequences = call.sequences.host,
+              .device_sequences = call.sequences.device,
+              .in = {call.in.begin(), call.in.size()},
+              .out = {call.out.begin(), call.out.size()},
+              .point = point,
+              .constants = context.constants,
+              .workspace = *context.workspace,
+              .stream = context.stream,
+              .saved = saved});
+}
+
 }  // namespace
+
+PlacedSequences place_sequences(const Context& context, std::span<const Sequence> sequences) {
+  return {sequences, ops_of(context).place(context, sequences)};
+}
 
 void run_stage(const Context& context, const StageCall& call, Saved* saved) {
   const Choice choice = context.router->choose(call.stage, call.problem);
@@ -29,19 +51,29 @@ void run_stage(const Context& context, const StageCall& call, Saved* saved) {
                      "`nsatune variants` lists them with the reasons");
   }
   count(context, call.stage, choice);
-  const WorkspaceScope scratch(*context.workspace);
-  const StageScope scope(context.observer, call.stage, choice.variant->name,
-                         call.problem.max_seq_len(), context.stream);
-  choice.variant->launch({.problem = call.problem,
-                          .sequences = call.sequences,
-                          .device_sequences = call.sequences.data(),
-                          .in = {call.in.begin(), call.in.size()},
-                          .out = {call.out.begin(), call.out.size()},
-                          .point = *choice.point,
-                          .constants = context.constants,
-                          .workspace = *context.workspace,
-                          .stream = context.stream,
-                          .saved = saved});
+  launch(context, *choice.variant, *choice.point, call, saved);
+}
+
+const Variant* fused_row(const Context& context, Stage first, Stage second,
+                         const Problem& problem) {
+  const Router::Inputs& inputs = context.router->inputs();
+  for (const Variant& row : inputs.rows) {
+    const bool both = row.stages.size() == 2 && std::ranges::count(row.stages, first) == 1 &&
+                      std::ranges::count(row.stages, second) == 1;
+    if (!both || !row.launch || row.role != Role::candidate) continue;
+    if (!supports(row, problem, inputs.device).supported) continue;
+    for (const Stage stage : {first, second}) {
+      if (context.router->choose(stage, problem).source != Source::built_in) return nullptr;
+    }
+    return &row;
+  }
+  return nullptr;
+}
+
+void run_fused(const Context& context, const Variant& row, const StageCall& call, Saved* saved) {
+  static const Point kNoPoint;
+  if (context.telemetry) context.telemetry->engaged(call.stage, row.name);
+  launch(context, row, kNoPoint, call, saved);
 }
 
 bool needs_ranges(const Context& context, const Problem& problem) {

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 #include "cpu/convert.hpp"
 #include "cpu/parallel.hpp"
@@ -16,34 +18,70 @@ std::int64_t gate_width(const ModelConfig& c) {
   return std::max<std::int64_t>(1, c.head_dim_k / 2);
 }
 
-/// Walks the flat tensor and hands out its pieces in order, each with its fan in (0 = a norm, whose
-/// weights are ones; -1 = a bias, zeros).
+using Shape = std::vector<std::int64_t>;
+
+/// Kinds of a piece with values of their own; otherwise the fan in.
+constexpr std::int64_t kNorm = 0, kBias = -1;  // ones, zeros
+
+/// Every tensor of the model in the order of its seeds: visit(view, shape, fan in or kind, where).
+/// The flat tensor holds large ones first, then the gates' by kind, so that all but the biases of
+/// three start at multiples of 16 bytes where the model's sizes are such.
+enum class Where : std::uint8_t { front, fc1_w, fc2_w, fc1_b, fc2_b };
+constexpr std::array kOrder{Where::front, Where::fc1_w, Where::fc2_w, Where::fc1_b, Where::fc2_b};
 template <class Visit>
 void visit_weights(const ModelConfig& c, ModelWeights& w, const Visit& visit) {
-  visit(w.embedding, {c.vocab_size, c.model_dim}, 1);
+  using enum Where;
+  visit(w.embedding, Shape{c.vocab_size, c.model_dim}, 1, front);
   w.blocks.resize(static_cast<std::size_t>(c.layers));
   for (BlockWeights& b : w.blocks) {
-    visit(b.norm1, {c.model_dim}, 0);
-    visit(b.attention.w_qkv, {qkv_rows(c), c.model_dim}, c.model_dim);
-    visit(b.attention.fc1_w, {gate_width(c), c.head_dim_k}, c.head_dim_k);
-    visit(b.attention.fc1_b, {gate_width(c)}, -1);
-    visit(b.attention.fc2_w, {3, gate_width(c)}, gate_width(c));
-    visit(b.attention.fc2_b, {3}, -1);
-    visit(b.attention.w_o, {c.model_dim, c.q_heads * c.head_dim_v}, c.q_heads * c.head_dim_v);
-    visit(b.norm2, {c.model_dim}, 0);
-    visit(b.w_up, {c.mlp_ratio * c.model_dim, c.model_dim}, c.model_dim);
-    visit(b.w_down, {c.model_dim, c.mlp_ratio * c.model_dim}, c.mlp_ratio * c.model_dim);
+    LayerWeights& a = b.attention;
+    const std::int64_t o_width = c.q_heads * c.head_dim_v, mlp = c.mlp_ratio * c.model_dim;
+    visit(b.norm1, Shape{c.model_dim}, kNorm, front);
+    visit(a.w_qkv, Shape{qkv_rows(c), c.model_dim}, c.model_dim, front);
+    visit(a.fc1_w, Shape{gate_width(c), c.head_dim_k}, c.head_dim_k, fc1_w);
+    visit(a.fc1_b, Shape{gate_width(c)}, kBias, fc1_b);
+    visit(a.fc2_w, Shape{3, gate_width(c)}, gate_width(c), fc2_w);
+    visit(a.fc2_b, Shape{3}, kBias, fc2_b);
+    visit(a.w_o, Shape{c.model_dim, o_width}, o_width, front);
+    visit(b.norm2, Shape{c.model_dim}, kNorm, front);
+    visit(b.w_up, Shape{mlp, c.model_dim}, c.model_dim, front);
+    visit(b.w_down, Shape{c.model_dim, mlp}, mlp, front);
   }
-  visit(w.final_norm, {c.model_dim}, 0);
-  visit(w.lm_head, {c.vocab_size, c.model_dim}, c.model_dim);
+  visit(w.final_norm, Shape{c.model_dim}, kNorm, front);
+  visit(w.lm_head, Shape{c.vocab_size, c.model_dim}, c.model_dim, front);
 }
 
-using Shape = std::initializer_list<std::int64_t>;
-
-std::int64_t product(Shape shape) {
+std::int64_t product(const Shape& shape) {
   std::int64_t n = 1;
   for (const std::int64_t extent : shape) n *= extent;
   return n;
+}
+
+/// One tensor of the model and its place in the flat one.
+struct Piece {
+  TensorView* view;
+  Shape shape;
+  std::int64_t fan_in;
+  Where where;
+  std::int64_t begin = 0;
+};
+
+/// All of them, in the order of their seeds. The views are those of `weights`.
+std::vector<Piece> pieces_of(const ModelConfig& config, ModelWeights& weights) {
+  std::vector<Piece> pieces;
+  visit_weights(config, weights,
+                [&](TensorView& view, const Shape& shape, std::int64_t fan_in, Where where) {
+                  pieces.push_back({&view, shape, fan_in, where});
+                });
+  std::int64_t end = 0;
+  for (const Where where : kOrder) {
+    for (Piece& piece : pieces) {
+      if (piece.where != where) continue;
+      piece.begin = end;
+      end += product(piece.shape);
+    }
+  }
+  return pieces;
 }
 
 void fill_weights(const TensorView& flat, std::int64_t begin, std::int64_t count,
@@ -70,8 +108,7 @@ void fill_weights(const TensorView& flat, std::int64_t begin, std::int64_t count
 std::int64_t parameter_count(const ModelConfig& config) noexcept {
   std::int64_t sum = 0;
   ModelWeights weights;
-  visit_weights(config, weights,
-                [&sum](TensorView&, Shape shape, std::int64_t) { sum += product(shape); });
+  for (const Piece& piece : pieces_of(config, weights)) sum += product(piece.shape);
   return sum;
 }
 
@@ -79,11 +116,13 @@ ModelWeights bind_weights(const ModelConfig& config, const TensorView& flat) {
   expects(flat.rank == 1 && flat.contiguous() && flat.shape[0] == parameter_count(config),
           "one flat tensor of parameter_count elements");
   ModelWeights weights;
-  std::size_t offset = 0;
-  visit_weights(config, weights, [&](TensorView& view, Shape shape, std::int64_t) {
-    view = make_view(flat.as<char>() + offset, flat.dtype, shape);
-    offset += view.bytes();
-  });
+  const auto element = static_cast<std::int64_t>(size_of(flat.dtype));
+  for (const Piece& piece : pieces_of(config, weights)) {
+    char* data = flat.as<char>() + piece.begin * element;
+    *piece.view = piece.shape.size() == 1
+                      ? make_view(data, flat.dtype, {piece.shape[0]})
+                      : make_view(data, flat.dtype, {piece.shape[0], piece.shape[1]});
+  }
   return weights;
 }
 
@@ -93,11 +132,9 @@ HostTensor make_weights(const ModelConfig& config, std::uint64_t seed) {
   flat.shape = {config.dtype, 1, {parameter_count(config), 0, 0, 0}};
   flat.bytes.resize(static_cast<std::size_t>(flat.shape.shape[0]) * size_of(config.dtype));
   ModelWeights weights;
-  std::int64_t offset = 0;
-  visit_weights(config, weights, [&](TensorView&, Shape shape, std::int64_t fan_in) {
-    fill_weights(flat.view(), offset, product(shape), fan_in, seed++);
-    offset += product(shape);
-  });
+  for (const Piece& piece : pieces_of(config, weights)) {
+    fill_weights(flat.view(), piece.begin, product(piece.shape), piece.fan_in, seed++);
+  }
   return flat;
 }
 

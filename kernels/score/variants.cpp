@@ -6,6 +6,7 @@
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
+#include "score/cuda_rows.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa {
@@ -43,7 +44,8 @@ std::span<const Variant> score_variants() {
               .launch = score::p_cmp_bf16,
               .source_hash = source_hash::score_materialised},
   };
-  return kRows;
+  static const std::vector<Variant> all = both_back_ends(kRows, score::cuda_rows());
+  return all;
 }
 
 }  // namespace nsa

@@ -40,6 +40,16 @@ std::string_view wanted(EnvKind kind) {
   return "";
 }
 
+/// What the value of a name that decides something must be and is not, or nothing.
+std::optional<std::string_view> refusal(const EnvName& entry, std::string_view value) {
+  if (!parses(entry.kind, value)) return wanted(entry.kind);
+  const bool reserve = entry.name.find("_RESERVE_") != std::string_view::npos;
+  if (reserve && *env::parse_integer(value) < 0) return "0 or more";
+  const bool branch = value == "cmp" || value == "sel" || value == "win";
+  if (entry.name == "NSA_FORCE_BRANCH" && !branch) return "cmp, sel or win";
+  return std::nullopt;
+}
+
 /// What is odd about the variable, or nothing. Only names that decide something are judged.
 std::optional<std::string> oddness(std::string_view name, std::string_view value) {
   const EnvName* entry = find_env_name(name);
@@ -90,6 +100,13 @@ EnvSnapshot snapshot_environment(std::span<const std::string> entries) {
       std::unique(snapshot.values.begin(), snapshot.values.end(),
                   [](const auto& a, const auto& b) { return a.first == b.first; });
   snapshot.values.erase(repeated, snapshot.values.end());
+  for (const auto& [name, value] : snapshot.values) {
+    const EnvName* entry = find_env_name(name);
+    if (!entry || entry->scope != EnvScope::runtime) continue;
+    if (const auto expected = refusal(*entry, value))
+      snapshot.refused.push_back(name + "=" + env::shown(value) + ": expected " +
+                                 std::string(*expected));
+  }
   std::erase_if(snapshot.values, [&](const auto& pair) {
     const auto odd = oddness(pair.first, pair.second);
     if (odd) snapshot.warnings.push_back(*odd);

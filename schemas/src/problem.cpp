@@ -33,17 +33,6 @@ std::int64_t Problem::max_compressed() const noexcept {
   return num_compressed(max_kv_len(), geometry);
 }
 
-BatchBin batch_bin(std::int64_t batch) noexcept {
-  if (batch <= 1) return BatchBin::one;
-  if (batch <= 4) return BatchBin::two_to_four;
-  return batch <= 16 ? BatchBin::five_to_sixteen : BatchBin::more;
-}
-
-OverlapBin overlap_bin(const std::optional<double>& overlap) noexcept {
-  if (!overlap || !(*overlap >= 0.5)) return OverlapBin::low;
-  return *overlap < 0.9 ? OverlapBin::middle : OverlapBin::high;
-}
-
 ProblemClass class_of(const Problem& p) noexcept {
   ProblemClass c;
   c.direction = p.direction;

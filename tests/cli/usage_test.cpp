@@ -59,12 +59,92 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("--color pink devices", "color");
 }
 
+TEST_CASE("flags that contradict each other are refused", "[cli]") {
+  check_refused("sweep --new --resume 3f2a", "--new");
+  check_refused("sweep --with-ours", "--worker");
+  check_refused("run --thresholds t.json --no-thresholds", "--no-thresholds");
+  check_refused("explain t.json --no-thresholds", "--no-thresholds");
+  check_refused("run --preset tiny --config model.yaml", "--config");
+  check_refused("explain --preset tiny --config model.yaml", "--config");
+  check_refused("run --attention dense --branches win", "--branches");
+}
+
+TEST_CASE("an empty value and a number that would be wrapped or cut are refused", "[cli]") {
+  check_refused("run --preset tiny --seq-len ''", "--seq-len: is empty");
+  check_refused("sweep quick --variant ''", "--variant: is empty");
+  check_refused("--db '' db info", "--db: is empty");
+  check_refused("run --preset tiny --seq-len 8 --seed -1", "--seed");
+  check_refused("sweep quick --seed -1", "--seed");
+  check_refused("tune -o t.json --seed 18446744073709551616", "--seed");
+  check_refused("tune -o t.json --margin nan", "--margin");
+}
+
+TEST_CASE("a bad resume makes no database, a bad axis names its spec", "[cli]") {
+  check_refused("sweep --resume 3f2a", "results.sqlite");
+  check_refused("sweep --resume-within soon", "--resume-within");
+  check_refused("sweep quick --axis seq_len=-5", "quick: /families/0");
+}
+
+TEST_CASE("a value that a runtime's name cannot have is refused, an unknown name warns", "[cli]") {
+  const std::string run = "run --preset tiny --seq-len 8 --steps 1 --no-thresholds";
+  for (const char* variable : {"NSA_USE_FA2=maybe", "NSA_FA2_MIN_LEN_WIN=1e999",
+                               "NSA_FORCE_BRANCH=all", "NSA_VARLEN_RESERVE_N=-5"}) {
+    check_refused("explain --no-thresholds", variable, variable);
+    check_refused(run, variable, variable);
+  }
+  const Folder folder;
+  const Result unknown = nsatune(folder, "explain --no-thresholds", "NSA_NO_SUCH_NAME=1");
+  CHECK(unknown.exit_code == 0);
+  CHECK(unknown.err.find("NSA_NO_SUCH_NAME") != std::string::npos);
+}
+
+TEST_CASE("an error is one line without control characters, whatever it quotes", "[cli]") {
+  const Folder folder;
+  const Result r = nsatune(folder, "explain --dtype \"$(printf 'x\\033[31m\\ny')\"");
+  CHECK(r.exit_code == 2);
+  CHECK(lines_of(r.err) == 1);
+  CHECK(r.err.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("keys of a user's config that are ignored are said by every command", "[cli]") {
+  const Folder folder;
+  folder.write("model.yaml", "model: {dim: 64, n_heads: 4, n_kv_group: 2}\n");
+  for (const char* command : {"explain --no-thresholds", "sweep quick --dry-run",
+                              "run --seq-len 8 --layers 1 --steps 1 --no-thresholds"}) {
+    const Result r = nsatune(folder, std::string(command) + " --config model.yaml");
+    INFO(command << ": " << r.err);
+    CHECK(r.exit_code == 0);
+    CHECK(r.err.find("model.yaml:1: model.n_kv_group is ignored") != std::string::npos);
+  }
+}
+
+TEST_CASE("output that cannot be written is exit 4, short or long", "[cli]") {
+  const Folder folder;
+  const std::string full = " >/dev/full 2>/dev/null; code=$?; (exit $code)";
+  for (const char* command : {"devices", "variants --json", "--help"}) {
+    INFO(command);
+    CHECK(nsatune(folder, command + full).exit_code == 4);
+  }
+}
+
+TEST_CASE("file names that are no UTF-8 do not break a document", "[cli]") {
+  const Folder folder;
+  const Result run = nsatune(folder,
+                             "run --preset tiny --seq-len 8 --steps 1 --json --db "
+                             "\"$(printf 'r\\377.sqlite')\"");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  json_of(run, "run_result");
+  json_of(nsatune(folder, "db info --json --db \"$(printf 'r\\377.sqlite')\""), "db_info");
+}
+
 TEST_CASE("an unknown device is exit 4 and the message lists those that are here", "[cli]") {
   const Folder folder;
   const Result r = nsatune(folder, "sweep --device cuda:7");
   CHECK(r.exit_code == 4);
   CHECK(r.err.find("cpu") != std::string::npos);
   CHECK(r.err.find("cuda:7") != std::string::npos);
+  CHECK(nsatune(folder, "devices --device cuda:7").exit_code == 4);
 }
 
 TEST_CASE("contradictory or hostile input files are refused with the place", "[cli]") {

@@ -93,6 +93,13 @@ TEST_CASE("tune writes a file that explain and run follow", "[cli]") {
   CHECK(run["tokens_per_s"].get<double>() > 0);
 }
 
+TEST_CASE("tune without a row that counts is exit 3 with an empty document", "[cli]") {
+  const Result r = nsatune(swept(), "tune -o nobody.json --executor nobody --json");
+  CHECK(r.exit_code == 3);
+  CHECK(json_of(r, "tune_result")["written"].empty());
+  CHECK_FALSE(std::filesystem::exists(swept().file("nobody.json")));
+}
+
 TEST_CASE("a slow path warns once, is counted, and --strict makes it exit 1", "[cli]") {
   const Folder folder;
   const std::string command = "run --preset tiny --seq-len 64 --layers 1 --steps 1 --strict --json";
@@ -137,6 +144,10 @@ TEST_CASE("telemetry lands in the database and in the heartbeat", "[cli]") {
   for (std::size_t at = 0; (at = lines.find("\"progress\"", at)) != std::string::npos; ++at)
     ++progress;
   CHECK(progress == 2);
+  const Json beat = parse_json(lines.substr(0, lines.find('\n')), "heartbeat");
+  CHECK(beat["reads_pred"] > 1000);  // known from the first step on
+  CHECK(beat["sel_rows"] > 0);
+  CHECK(beat["grow_events"] > 0);
   CHECK(nsatune(folder, "db info --db telemetry.sqlite").exit_code == 0);
 }
 

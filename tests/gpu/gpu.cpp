@@ -140,6 +140,7 @@ Problem small_problem(std::vector<std::int64_t> seq_lens, std::vector<std::int64
   problem.head_dim_v = dv;
   problem.dtype = dtype;
   problem.geometry = {8, 4, 16, 5, 32};
+  problem.model = {40, 2, 30};  // for the stages that see a model
   const bool cached = problem.max_context() > 0;
   problem.phase = !cached                      ? Phase::prefill
                   : problem.max_seq_len() == 1 ? Phase::decode

@@ -1,5 +1,6 @@
 // Selected attention on hand-made ranges: empty rows, ranges of negative length, overlaps; and the
 // log-sum-exp that a backward pass needs.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -14,10 +15,17 @@ namespace {
 
 constexpr std::size_t kRangesInput = 4;
 
+/// Odd ranges say nothing to a row that takes blocks.
+bool reads_ranges(const Variant& variant) {
+  return std::find(variant.ignores.begin(), variant.ignores.end(), "ranges") ==
+         variant.ignores.end();
+}
+
 std::vector<const Variant*> selected_rows() {
   std::vector<const Variant*> rows;
   for (const Variant& variant : catalog())
-    if (variant.backend == Backend::cuda && variant.stages.front() == Stage::attend_selected)
+    if (variant.backend == Backend::cuda && variant.stages.front() == Stage::attend_selected &&
+        reads_ranges(variant))
       rows.push_back(&variant);
   return rows;
 }

@@ -3,6 +3,7 @@
 #include "golden.hpp"
 #include "nsa/reports/explain.hpp"
 #include "nsa/reports/markdown.hpp"
+#include "nsa/schemas/json.hpp"
 
 using namespace nsa;
 using namespace nsa::reports;
@@ -167,4 +168,10 @@ TEST_CASE("the Markdown of the catalog has a table for each stage", "[reports]")
   fused.role = Role::yardstick;
   const std::vector<Variant> variants{masked, ranges, fused};
   CHECK_GOLDEN("variants.md", variants_markdown(variants));
+}
+
+TEST_CASE("docs/variants.md shows the table of this build", "[reports]") {
+  INFO("after a change of the table run: nsatune variants --markdown > docs/variants.md");
+  CHECK(read_text_file(std::string(NSA_SOURCE_DIR) + "/docs/variants.md") ==
+        variants_markdown(catalog()));
 }

@@ -92,6 +92,18 @@ TEST_CASE("a bad value warns; a trainer's or an ignored name never does", "[sche
   CHECK(of({"NSA_BATCH_SIZE=many"}).raw("NSA_BATCH_SIZE"));
 }
 
+TEST_CASE("values that cannot be what a name of the runtime takes are refused", "[schemas][env]") {
+  for (const char* entry : {"NSA_USE_FA2=maybe", "NSA_FA2_MIN_LEN_WIN=16k", "NSA_FORCE_BRANCH=all",
+                            "NSA_VARLEN_RESERVE_N=-5", "NSA_ROPE_SCALE=two"}) {
+    INFO(entry);
+    REQUIRE(of({entry}).refused.size() == 1);
+    CHECK(of({entry}).refused[0].find(std::string(entry) + ": expected ") == 0);
+  }
+  CHECK(of({"NSA_FA2_MIN_LEN_WIN=-1", "NSA_FORCE_BRANCH=win", "NSA_VARLEN_RESERVE_N=0",
+            "NSA_ROPE_SCALE=-3", "NSA_NVTX=perhaps", "NSA_BATCH_SIZE=many", "NSA_NO_SUCH_NAME=1"})
+            .refused.empty());
+}
+
 TEST_CASE("a hostile name or value makes one short line", "[schemas][env]") {
   const std::string bell = "NSA_USE_FA2=\x1b[31m\n" + std::string(100000, 'x');
   const EnvSnapshot s = of({bell, "NSA_" + std::string(100000, 'A') + "=1"});

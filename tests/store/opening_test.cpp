@@ -68,6 +68,15 @@ TEST_CASE("names that SQLite treats as special are plain files", "[store]") {
   std::filesystem::current_path(here);
 }
 
+TEST_CASE("a link that leads nowhere but to itself is refused", "[store]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("a.sqlite");
+  std::filesystem::create_symlink("a.sqlite", path);
+  for (const bool existing : {false, true}) {
+    CHECK_THROWS_AS(existing ? Store::open_existing(path) : Store::open(path), InputError);
+  }
+}
+
 TEST_CASE("an empty file becomes a database", "[store]") {
   const test::TempFolder folder;
   const std::string path = folder.file("a.sqlite");

@@ -71,6 +71,7 @@ TEST_CASE("a config without a model is the 125M model", "[tuner]") {
   CHECK(config.problem.q_heads == 12);
   CHECK(config.problem.dtype == Dtype::fp32);
   CHECK(config.used.empty());
+  CHECK(parse_user_config("model:\nruntime: {precision: bf16}\n", "a.yaml").problem.q_heads == 12);
 }
 
 TEST_CASE("a bad config is refused with its line", "[tuner]") {
@@ -91,6 +92,11 @@ TEST_CASE("a bad config is refused with its line", "[tuner]") {
   CHECK(contains(message_of(std::string(2u << 20, '#')), "1 MiB"));
   CHECK(contains(message_of("model:\n  dim: *a\n"), "users.yaml:2:"));
   CHECK(contains(message_of("a: " + std::string(100'000, '[')), "users.yaml"));
+  CHECK(contains(message_of("model: 5\n"), "users.yaml:1: model"));
+  CHECK(contains(message_of("a: 1\nnsa: [32, 16]\n"), "users.yaml:2: nsa"));
+  CHECK(contains(message_of("model: {dim: 64}\n---\nmodel: {dim: 96}\n"), "users.yaml:3:"));
+  const std::string nul = std::string("a: 1\nmodel:") + '\0' + " {dim: 64}\n";
+  CHECK(contains(message_of(nul), "users.yaml:2: has a NUL"));
 }
 
 TEST_CASE("nested anchors do not blow up", "[tuner]") {

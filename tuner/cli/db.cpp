@@ -108,22 +108,27 @@ void add_db(Program& program) {
   db->require_subcommand(1);
   db->fallthrough();
   db->footer("Examples:\n  nsatune db info --json\n  nsatune db samples 3f2a\n  nsatune db verify");
-  const auto add = [&](const char* name, const char* about, std::function<ExitCode()> run) {
+  const auto add = [&](const char* name, const char* about, const char* example,
+                       std::function<ExitCode()> run) {
     CLI::App* sub = db->add_subcommand(name, about);
     sub->fallthrough();
+    sub->footer(std::string("Also: --json --quiet --db (see nsatune --help)\n\nExamples:\n  ") +
+                example);
     sub->callback([&program, run = std::move(run)] { program.command = run; });
     return sub;
   };
   const Settings& settings = program.settings;
-  add("info", "What is in it", [&settings] { return print_info(settings); });
+  add("info", "What is in it", "nsatune db info --json",
+      [&settings] { return print_info(settings); });
   auto id = std::make_shared<std::string>();
-  add("samples", "Raw samples of one measurement as CSV",
+  add("samples", "Raw samples of one measurement as CSV", "nsatune db samples 3f2a",
       [&settings, id] { return print_samples(settings, *id); })
       ->add_option("id", *id, "Id of a measurement, or its first digits")
       ->required();
   add("verify", "Integrity, foreign keys, every sample blob; exit 1 when something is wrong",
-      [&settings] { return verify(settings); });
-  add("compact", "Gives unused space back", [&settings] { return compact(settings); });
+      "nsatune db verify --db nightly.sqlite", [&settings] { return verify(settings); });
+  add("compact", "Gives unused space back", "nsatune db compact",
+      [&settings] { return compact(settings); });
 }
 
 }  // namespace nsa::cli

@@ -7,7 +7,9 @@ namespace nsa::cli {
 void add_devices(Program& program) {
   program.add("devices", "Devices and optional libraries of this machine",
               "  nsatune devices\n  nsatune devices --json | jq '.devices[].id'", [&program] {
-                const std::vector<Device> devices = probes::devices();
+                std::vector<Device> devices = probes::devices();
+                if (program.settings.device)
+                  devices = {probes::require_device(*program.settings.device)};
                 const std::vector<Capability> libraries = probes::capabilities();
                 if (program.settings.json) {
                   print_json({{"devices", devices}, {"libraries", libraries}});

@@ -17,8 +17,9 @@ struct ExplainOptions {
   bool built_in = false;
 };
 
-Problem problem_from(const ExplainOptions& o) {
+Problem problem_from(const Settings& settings, const ExplainOptions& o) {
   const RunPlan plan = make_run_plan(o.run);
+  for (const std::string& note : plan.notes) say(settings, "note: " + note);
   const auto batch = static_cast<std::size_t>(plan.batch);
   Problem p = problem_of(plan.config, std::vector<std::int64_t>(batch, plan.seq_len),
                          std::vector<std::int64_t>(batch, o.context_len));
@@ -29,7 +30,7 @@ Problem problem_from(const ExplainOptions& o) {
 
 ExitCode run(const Settings& settings, const ExplainOptions& o) {
   const Device device = probes::require_device(settings.device.value_or("cpu"));
-  const Problem problem = problem_from(o);
+  const Problem problem = problem_from(settings, o);
   const Router router = make_router(settings, device, o.file, o.built_in);
   const ExplainReport report = explain(router, problem);
   if (settings.json) {
@@ -49,16 +50,18 @@ void add_explain(Program& program) {
                   "  nsatune explain thresholds.json --seq-len 2048\n"
                   "  NSA_FORCE_SEL_MASK=1 nsatune explain thresholds.json --seq-len 8192 --json",
                   [&program, o] { return run(program.settings, *o); });
-  sub->add_option("file", o->file, "Thresholds file (default: where the runtime looks)");
-  sub->add_option("--preset", o->run.preset, "Shape: 125m (default), tiny, layer, paper-layer");
-  sub->add_option("--config", o->run.config, "Shape and precision of your YAML");
+  CLI::Option* file =
+      sub->add_option("file", o->file, "Thresholds file (default: where the runtime looks)");
+  CLI::Option* preset =
+      sub->add_option("--preset", o->run.preset, "Shape: 125m (default), tiny, layer, paper-layer");
+  sub->add_option("--config", o->run.config, "Shape and precision of your YAML")->excludes(preset);
   sub->add_option("--seq-len", o->run.seq_len, "New tokens per sequence (default 2048)");
   sub->add_option("--context-len", o->context_len, "Tokens already in the cache (default 0)");
   sub->add_option("--batch", o->run.batch, "Sequences (default 1)");
   sub->add_option("--dtype", o->run.dtype, "fp64, fp32, bf16, fp16");
   sub->add_option("--overlap", o->overlap,
                   "Share of blocks that neighbouring queries share, 0 to 1");
-  sub->add_flag("--no-thresholds", o->built_in, "Only what is built in");
+  sub->add_flag("--no-thresholds", o->built_in, "Only what is built in")->excludes(file);
 }
 
 }  // namespace nsa::cli

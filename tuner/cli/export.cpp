@@ -22,7 +22,8 @@ std::string text_of(const Settings& settings, const ExportOptions& o) {
     query.run_id = run->id;
   }
   const std::vector<Measurement> rows = db.measurements(query);
-  if (settings.json || o.format == "json") return reports::measurements_json(rows).dump(2) + "\n";
+  if (settings.json || o.format == "json")
+    return json_text(reports::measurements_json(rows), 2) + "\n";
   return o.samples ? reports::samples_csv(rows) : reports::measurements_csv(rows);
 }
 

@@ -2,6 +2,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 
 #include "nsa/kernels/workspace.hpp"
 #include "program.hpp"
@@ -48,8 +49,12 @@ void add_global_flags(nsa::cli::Program& program) {
       kExitCodes);
 }
 
-int report(const char* what, ExitCode code) {
-  std::fprintf(stderr, "nsatune: %s\n", what);
+/// One line, whatever a file or an argument that the message quotes has in it.
+int report(std::string what, ExitCode code) {
+  for (char& c : what) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
+  }
+  std::fprintf(stderr, "nsatune: %s\n", what.c_str());
   return static_cast<int>(code);
 }
 
@@ -60,12 +65,14 @@ int run(int argc, char** argv) {
   try {
     program.app.parse(argc, argv);
   } catch (const CLI::Success& e) {
-    return program.app.exit(e);  // --help, --version
+    const int code = program.app.exit(e);  // --help, --version
+    if (!std::cout.flush()) throw nsa::EnvironmentError("stdout: cannot write (disk full)");
+    return code;
   } catch (const CLI::ParseError& e) {
-    return report(
-        (std::string(e.what()) + " (nsatune --help lists the commands and flags)").c_str(),
-        ExitCode::bad_input);
+    return report(std::string(e.what()) + " (nsatune --help lists the commands and flags)",
+                  ExitCode::bad_input);
   }
+  nsa::cli::refuse_empty_values(program.app);
   return static_cast<int>(program.command());
 }
 
@@ -82,8 +89,9 @@ int main(int argc, char** argv) {
   } catch (const nsa::OutOfMemory& e) {
     return report(e.what(), ExitCode::environment);
   } catch (const std::bad_alloc&) {
-    return report("out of memory", ExitCode::environment);
+    return report("out of memory; ask for less: a shorter sequence, a smaller batch or model",
+                  ExitCode::environment);
   } catch (const std::exception& e) {
-    return report((std::string("a defect of ours: ") + e.what()).c_str(), ExitCode::environment);
+    return report(std::string("a defect of ours: ") + e.what(), ExitCode::environment);
   }
 }

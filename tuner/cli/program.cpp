@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
@@ -34,11 +35,37 @@ void say(const Settings& settings, const std::string& line) {
 }
 
 void print_text(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (std::fflush(stdout) != 0)
+  // A long text goes past the buffer, so that only the number of bytes tells of a failure.
+  const std::size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
+  if (written != text.size() || std::fflush(stdout) != 0)
     throw EnvironmentError("stdout: cannot write (closed or disk full)");
 }
 
-void print_json(const Json& document) { print_text(document.dump(2) + "\n"); }
+std::string json_text(const Json& document, int indent) {
+  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+void print_json(const Json& document) { print_text(json_text(document, 2) + "\n"); }
+
+void refuse_empty_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (value.empty())
+        throw InputError(option->get_name() + ": is empty; give a value, or leave it out");
+    }
+  }
+  for (const CLI::App* chosen : app.get_subcommands()) refuse_empty_values(*chosen);
+}
+
+CLI::Validator whole_number() {
+  const auto check = [](std::string& text) {
+    std::uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    const bool good = error == std::errc{} && rest == end;
+    return good ? std::string() : text + " is no whole number from 0 to 2^64 - 1";
+  };
+  return {check, "UINT64"};
+}
 
 }  // namespace nsa::cli

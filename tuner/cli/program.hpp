@@ -41,10 +41,20 @@ struct Program {
 
 /// One line to stderr unless --quiet.
 void say(const Settings& settings, const std::string& line);
+/// JSON as text; bytes that are no UTF-8 (file names may hold them) are replaced. indent -1: one
+/// line.
+std::string json_text(const Json& document, int indent = -1);
 /// The one document of --json on stdout.
 void print_json(const Json& document);
 /// Text to stdout.
 void print_text(const std::string& text);
+
+/// InputError where a flag of the command line, a global one or of the chosen command, has the
+/// value '': an unset variable of a script, never what somebody wants.
+void refuse_empty_values(const CLI::App& app);
+/// Digits only, and not above what std::uint64_t holds: the parser would wrap "-1" and cut the
+/// rest.
+CLI::Validator whole_number();
 
 // Each command has a file of its name.
 void add_devices(Program& program);

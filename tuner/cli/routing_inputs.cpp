@@ -7,6 +7,8 @@ Router make_router(const Settings& settings, const Device& device,
   Router::Inputs inputs;
   inputs.device = device;
   inputs.environment = snapshot_environment();
+  if (!inputs.environment.refused.empty())
+    throw InputError(inputs.environment.refused.front() + "; correct or unset it");
   if (!built_in_only) {
     if (auto found = find_thresholds(file, device)) {
       inputs.table = std::move(found->table);

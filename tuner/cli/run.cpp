@@ -10,6 +10,7 @@
 #include "nsa/store/store.hpp"
 #include "program.hpp"
 #include "routing_inputs.hpp"
+#include "run_device.hpp"
 #include "run_options.hpp"
 #include "run_report.hpp"
 #include "run_steps.hpp"
@@ -18,15 +19,19 @@
 namespace nsa::cli {
 namespace {
 
-Device runtime_device(const Settings& settings) {
-  const Device device = probes::require_device(settings.device.value_or("cpu"));
-  if (device.backend != Backend::cpu) {
-    throw InputError(
-        "run: whole layers and models run on the CPU in this version; --device cpu (the "
-        "CUDA variants are measured stage by stage: nsatune sweep --device " +
-        device.id + ")");
+/// The rate of matrix products that a share of the peak is a share of.
+void measure_peak(const RunDevice& device, Dtype dtype, RunReport& report) {
+  if (!device.on_gpu()) {
+    report.peak_flop_per_s = measure_sgemm_flop_per_s();
+    report.peak_name = "this machine's sgemm rate";
+    report.peak_definition = "sgemm of this machine (n = 1024, all threads), measured in this run";
+    return;
   }
-  return device;
+  const std::string type(to_string(dtype));
+  report.peak_flop_per_s = measure_device_flop_per_s(dtype, device.stream());
+  report.peak_name = "this device's " + type + " matrix rate";
+  report.peak_definition = "cuBLASLt product of random " + type +
+                           " matrices (n = 8192, fp32: 4096), measured in this run";
 }
 
 /// The database that telemetry goes to: the one that was named, or the default where it exists.
@@ -37,10 +42,14 @@ std::optional<std::string> telemetry_database(const Settings& settings) {
   return settings.db_path();
 }
 
-void record_telemetry(const Settings& settings, const RunReport& report) {
-  const std::optional<std::string> path = telemetry_database(settings);
-  if (!path) return;
-  store::Store db = store::Store::open(*path);
+/// Opened before the steps, so that a database that cannot be used costs no time.
+std::optional<store::Store> open_database(const Settings& settings, const RunOptions& options) {
+  const auto path = options.no_telemetry ? std::nullopt : telemetry_database(settings);
+  if (!path) return std::nullopt;
+  return store::Store::open(*path);
+}
+
+void record_telemetry(store::Store& db, const RunReport& report) {
   store::TelemetryRow row;
   row.id = make_uuid();
   row.recorded_at = now_iso8601();
@@ -59,7 +68,10 @@ class Heartbeats {
   void after_step(std::int64_t step, std::int64_t ns) {
     if (!writer_ || (step + 1) % options_.every != 0) return;
     const double tokens_per_s = static_cast<double>(tokens_) / (static_cast<double>(ns) * 1e-9);
-    writer_->progress(step + 1, tokens_per_s, telemetry_.report());
+    Heartbeat heartbeat = heartbeat_now(step + 1, "progress");
+    heartbeat.toks_per_s = tokens_per_s;
+    if (!options_.no_telemetry) heartbeat.telemetry = telemetry_.report();
+    writer_->append(heartbeat);
   }
 
  private:
@@ -72,43 +84,50 @@ class Heartbeats {
 ExitCode run(const Settings& settings, const RunOptions& options) {
   const RunPlan plan = make_run_plan(options);
   for (const std::string& note : plan.notes) say(settings, "note: " + note);
-  const Device device = runtime_device(settings);
-  const Router router = make_router(settings, device, options.thresholds, options.no_thresholds);
+  const RunDevice device(probes::require_device(settings.device.value_or("cpu")));
+  if (options.graph && !device.on_gpu()) {
+    throw InputError("run: --graph captures a CUDA graph; --device cpu has none");
+  }
+  const Router router =
+      make_router(settings, device.device(), options.thresholds, options.no_thresholds);
   const auto batch = static_cast<std::size_t>(plan.batch);
   const Problem problem = problem_of(plan.config, std::vector<std::int64_t>(batch, plan.seq_len),
                                      std::vector<std::int64_t>(batch, 0));
   Telemetry telemetry;
-  Workspace workspace;
+  Workspace workspace(device.allocator());
   Context context;
+  context.stream = device.stream();
   context.router = &router;
   context.workspace = &workspace;
   context.telemetry = options.no_telemetry ? nullptr : &telemetry;
   context.constants = constants_from(router.environment());
   context.constants.branches = branch_mask(options.branches);
 
+  std::optional<store::Store> db = open_database(settings, options);
   Heartbeats heartbeats(options, telemetry, plan.batch * plan.seq_len);
   RunReport report;
-  report.peak_flop_per_s = measure_sgemm_flop_per_s();
-  report.times = run_steps(context, plan, options, [&](std::int64_t step, std::int64_t ns) {
-    heartbeats.after_step(step, ns);
-  });
-  if (context.telemetry) {
-    telemetry.workspace(workspace);
+  measure_peak(device, plan.config.dtype, report);
+  if (context.telemetry) {  // known before the first step, so that every heartbeat has them
     telemetry.reads(reads_pred(problem), reads_act(problem));
     telemetry.selection_rows_of(problem);
   }
-  report.device = device;
+  report.times = run_steps(context, device, plan, options, [&](std::int64_t step, std::int64_t ns) {
+    if (context.telemetry) telemetry.workspace(workspace);
+    heartbeats.after_step(step, ns);
+  });
+  if (context.telemetry) telemetry.workspace(workspace);
+  report.device = device.device();
   report.plan = plan;
   report.options = options;
   report.telemetry = telemetry.report();
   report.explanation = explain(router, problem);
   report.command = command_line(options, plan);
-  if (context.telemetry) record_telemetry(settings, report);
   if (settings.json) {
     print_json(run_json(report));
   } else {
     print_text(run_text(report));
   }
+  if (db) record_telemetry(*db, report);  // a full disk must not take the printed result away
   const bool slow = report.telemetry.slow_path_calls > 0 || !report.telemetry.fallback.empty();
   if (options.strict && slow) {
     say(settings, "strict: a slow path or a fallback ran (see above)");

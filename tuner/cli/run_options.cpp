@@ -5,6 +5,7 @@
 
 #include "nsa/schemas/json.hpp"
 #include "nsa/tuner/user_config.hpp"
+#include "program.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -81,8 +82,10 @@ void require_range(const char* flag, std::int64_t value, std::int64_t least, std
 }  // namespace
 
 void declare(CLI::App& sub, RunOptions& o) {
-  sub.add_option("--preset", o.preset, "125m (default), tiny, layer, paper-layer");
-  sub.add_option("--config", o.config, "A model of yours: YAML with model, nsa, runtime, train");
+  CLI::Option* preset =
+      sub.add_option("--preset", o.preset, "125m (default), tiny, layer, paper-layer");
+  sub.add_option("--config", o.config, "A model of yours: YAML with model, nsa, runtime, train")
+      ->excludes(preset);
   sub.add_option("--seq-len", o.seq_len, "New tokens per sequence (default 2048)");
   sub.add_option("--batch", o.batch, "Sequences (default 1)");
   sub.add_option("--layers", o.layers, "Keep only that many layers");
@@ -92,12 +95,15 @@ void declare(CLI::App& sub, RunOptions& o) {
       ->check(CLI::IsMember({"nsa", "dense"}));
   sub.add_option("--branches", o.branches, "Compute only these branches: cmp,sel,win")
       ->delimiter(',');
-  sub.add_option("--thresholds", o.thresholds, "Thresholds file or folder of such files");
-  sub.add_flag("--no-thresholds", o.no_thresholds, "Built-in defaults, whatever files there are");
+  CLI::Option* thresholds =
+      sub.add_option("--thresholds", o.thresholds, "Thresholds file or folder of such files");
+  sub.add_flag("--no-thresholds", o.no_thresholds, "Built-in defaults, whatever files there are")
+      ->excludes(thresholds);
+  sub.add_flag("--graph", o.graph, "Capture the step as a CUDA graph and time its replays");
   sub.add_option("--warmup", o.warmup, "Steps that are not counted (default 1)");
   sub.add_option("--steps", o.steps, "Steps that are (default 3)");
   sub.add_option("--every", o.every, "Steps between two heartbeats (default 1)");
-  sub.add_option("--seed", o.seed, "Of weights and tokens");
+  sub.add_option("--seed", o.seed, "Of weights and tokens")->check(whole_number());
   sub.add_option("--heartbeat", o.heartbeat, "Append heartbeat JSONL to this file");
   sub.add_flag("--no-telemetry", o.no_telemetry, "Count nothing");
   sub.add_flag("--strict", o.strict, "Exit 1 when a slow path ran or a choice fell back");
@@ -132,7 +138,11 @@ RunPlan make_run_plan(const RunOptions& o) {
     plan.config.layers = *o.layers;
   }
   if (o.dtype) plan.config.dtype = parse_dtype(*o.dtype);
-  if (o.attention == "dense") plan.config.attention = AttentionKind::dense;
+  if (o.attention == "dense") {
+    if (!o.branches.empty())
+      throw InputError("--branches: dense attention has none; drop it, or --attention dense");
+    plan.config.attention = AttentionKind::dense;
+  }
   plan.seq_len = o.seq_len.value_or(plan.seq_len);
   plan.batch = o.batch.value_or(plan.batch);
   plan.decode = o.decode.value_or(0);

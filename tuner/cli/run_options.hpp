@@ -20,6 +20,7 @@ struct RunOptions {
   std::vector<std::string> branches;  // of cmp, sel, win; empty = all
   std::optional<std::string> thresholds;
   bool no_thresholds = false;
+  bool graph = false;  // replay a CUDA graph of the step
   std::int64_t warmup = 1, steps = 3, every = 1;
   std::uint64_t seed = 1;
   std::optional<std::string> heartbeat;

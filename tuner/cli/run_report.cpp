@@ -68,6 +68,7 @@ std::string command_line(const RunOptions& o, const RunPlan& plan) {
   if (plan.config.attention == AttentionKind::dense) text += " --attention dense";
   if (!o.branches.empty()) text += fmt::format(" --branches {}", fmt::join(o.branches, ","));
   if (plan.decode > 0) text += fmt::format(" --decode {}", plan.decode);
+  if (o.graph) text += " --graph";
   if (o.thresholds) text += " --thresholds " + *o.thresholds;
   if (o.no_thresholds) text += " --no-thresholds";
   return text + fmt::format(" --warmup {} --steps {} --seed {}", o.warmup, o.steps, o.seed);
@@ -76,30 +77,29 @@ std::string command_line(const RunOptions& o, const RunPlan& plan) {
 Json run_json(const RunReport& r) {
   Json steps = Json::array();
   for (const std::int64_t ns : r.times.step_ns) steps.push_back(ns);
-  Json document{
-      {"command", r.command},
-      {"device", r.device},
-      {"model", model_json(r.plan)},
-      {"seq_len", r.plan.seq_len},
-      {"batch", r.plan.batch},
-      {"direction", "forward"},
-      {"token_definition", "new tokens of all sequences per forward pass"},
-      {"tokens_per_step", r.times.tokens_per_step},
-      {"tokens_per_s", tokens_per_s(r)},
-      {"median_step_ns", median_of(r.times.step_ns)},
-      {"first_call_ns", r.times.first_call_ns},
-      {"step_ns", steps},
-      {"flop_per_step", r.times.flop_per_step},
-      {"flop_per_s", flop_per_s(r)},
-      {"peak_flop_per_s", r.peak_flop_per_s},
-      {"peak_definition", "sgemm of this machine (n = 1024, all threads), measured in this run"},
-      {"share_of_peak", flop_per_s(r) / r.peak_flop_per_s},
-      {"thresholds",
-       r.explanation.table_path.empty() ? Json(nullptr) : Json(r.explanation.table_path)},
-      {"engaged", engaged_json(r.telemetry)},
-      {"fallback", fallback_json(r.telemetry)},
-      {"slow_path_calls", r.telemetry.slow_path_calls},
-      {"telemetry", telemetry_to_json(r.telemetry)}};
+  Json document{{"command", r.command},
+                {"device", r.device},
+                {"model", model_json(r.plan)},
+                {"seq_len", r.plan.seq_len},
+                {"batch", r.plan.batch},
+                {"direction", "forward"},
+                {"token_definition", "new tokens of all sequences per forward pass"},
+                {"tokens_per_step", r.times.tokens_per_step},
+                {"tokens_per_s", tokens_per_s(r)},
+                {"median_step_ns", median_of(r.times.step_ns)},
+                {"first_call_ns", r.times.first_call_ns},
+                {"step_ns", steps},
+                {"flop_per_step", r.times.flop_per_step},
+                {"flop_per_s", flop_per_s(r)},
+                {"peak_flop_per_s", r.peak_flop_per_s},
+                {"peak_definition", r.peak_definition},
+                {"share_of_peak", flop_per_s(r) / r.peak_flop_per_s},
+                {"thresholds",
+                 r.explanation.table_path.empty() ? Json(nullptr) : Json(r.explanation.table_path)},
+                {"engaged", engaged_json(r.telemetry)},
+                {"fallback", fallback_json(r.telemetry)},
+                {"slow_path_calls", r.telemetry.slow_path_calls},
+                {"telemetry", telemetry_to_json(r.telemetry)}};
   if (!r.times.decode_ns.empty()) {
     const std::int64_t median = median_of(r.times.decode_ns);
     document["decode"] = {
@@ -119,12 +119,12 @@ std::string run_text(const RunReport& r) {
                   to_string(r.plan.config.dtype), r.plan.seq_len, r.plan.batch);
   text += fmt::format("  thresholds: {}\n", thresholds_text(r));
   text +=
-      fmt::format("  first call {:.1f} ms, then {:.1f} ms a step (median of {}): {:.0f} tok/s\n",
+      fmt::format("  first call {:.1f} ms, then {:.4g} ms a step (median of {}): {:.0f} tok/s\n",
                   milliseconds(r.times.first_call_ns), milliseconds(median_of(r.times.step_ns)),
                   r.times.step_ns.size(), tokens_per_s(r));
-  text += fmt::format("  {:.1f} GFLOP/s, {:.0f} % of this machine's sgemm rate ({:.0f} GFLOP/s)\n",
-                      flop_per_s(r) * 1e-9, 100 * flop_per_s(r) / r.peak_flop_per_s,
-                      r.peak_flop_per_s * 1e-9);
+  text +=
+      fmt::format("  {:.1f} GFLOP/s, {:.0f} % of {} ({:.0f} GFLOP/s)\n", flop_per_s(r) * 1e-9,
+                  100 * flop_per_s(r) / r.peak_flop_per_s, r.peak_name, r.peak_flop_per_s * 1e-9);
   if (!r.times.decode_ns.empty()) {
     text += fmt::format("  decode: {:.2f} ms a step (median of {})\n",
                         milliseconds(median_of(r.times.decode_ns)), r.times.decode_ns.size());

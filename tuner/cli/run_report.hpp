@@ -17,7 +17,9 @@ struct RunReport {
   RunPlan plan;
   RunOptions options;
   RunTimes times;
-  double peak_flop_per_s = 0;  // sgemm of this machine, measured before the steps
+  double peak_flop_per_s = 0;   // of the device's matrix products, measured before the steps
+  std::string peak_name;        // "this machine's sgemm rate"
+  std::string peak_definition;  // how it was measured
   TelemetryReport telemetry;
   ExplainReport explanation;
 };

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 
+#include "nsa/probes/graph.hpp"
 #include "nsa/schemas/generator.hpp"
 
 namespace nsa::cli {
@@ -20,59 +22,62 @@ std::vector<std::int64_t> repeated(std::int64_t value, std::int64_t count) {
   return std::vector<std::int64_t>(static_cast<std::size_t>(count), value);
 }
 
+HostTensor empty_tensor(Dtype dtype, std::int64_t rows, std::int64_t columns) {
+  HostTensor tensor{"out", {dtype, 2, {rows, columns, 0, 0}}, {}};
+  tensor.bytes.resize(static_cast<std::size_t>(rows * columns) * size_of(dtype));
+  return tensor;
+}
+
 /// Synthetic tokens, or rows of x for a single layer.
 class Input {
  public:
-  Input(const RunPlan& plan, std::uint64_t seed) : plan_(plan), seed_(seed) {}
+  Input(const RunDevice& device, const RunPlan& plan, std::uint64_t seed)
+      : device_(device), plan_(plan), seed_(seed) {}
 
   /// Tensors for `tokens` rows; the previous ones are gone.
   void resize(std::int64_t tokens) {
     const ModelConfig& c = plan_.config;
-    const std::int64_t width = plan_.layer ? c.model_dim : c.vocab_size;
-    out_.assign(static_cast<std::size_t>(tokens * width) * size_of(c.dtype), std::byte{0});
-    out = make_view(out_.data(), c.dtype, {tokens, width});
-    if (plan_.layer) {
-      make_activations(tokens);
-    } else {
-      make_tokens(tokens);
-    }
+    out_ = {empty_tensor(c.dtype, tokens, plan_.layer ? c.model_dim : c.vocab_size), device_};
+    in_ = {plan_.layer ? activations(tokens) : random_tokens(tokens), device_};
   }
-
-  TensorView in, out;
+  const TensorView& in() const noexcept { return in_.view(); }
+  const TensorView& out() const noexcept { return out_.view(); }
 
  private:
-  void make_tokens(std::int64_t tokens) {
-    in_.resize(static_cast<std::size_t>(tokens) * sizeof(std::int32_t));
-    in = make_view(in_.data(), Dtype::int32, {tokens});
+  HostTensor random_tokens(std::int64_t tokens) const {
+    HostTensor tensor{"tokens", {Dtype::int32, 1, {tokens, 0, 0, 0}}, {}};
+    tensor.bytes.resize(static_cast<std::size_t>(tokens) * sizeof(std::int32_t));
     const auto vocab = static_cast<std::uint32_t>(plan_.config.vocab_size);
     for (std::int64_t i = 0; i < tokens; ++i) {
       const auto counter =
           static_cast<std::uint32_t>(static_cast<std::uint64_t>(i) + 1000003u * seed_);
-      in.as<std::int32_t>()[i] = static_cast<std::int32_t>(fmix32(counter) % vocab);
+      tensor.view().as<std::int32_t>()[i] = static_cast<std::int32_t>(fmix32(counter) % vocab);
     }
+    return tensor;
   }
 
-  void make_activations(std::int64_t tokens) {
-    // The layer stage's own input of that seed: x is its first tensor.
-    Problem p = problem_of(plan_.config, {tokens}, {0});
-    HostTensor x = std::move(make_inputs(Stage::layer, p, seed_).front());
-    in_ = std::move(x.bytes);
-    in = make_view(in_.data(), plan_.config.dtype, {tokens, plan_.config.model_dim});
+  /// The layer stage's own input of that seed: x is its first tensor.
+  HostTensor activations(std::int64_t tokens) const {
+    const Problem p = problem_of(plan_.config, {tokens}, {0});
+    return std::move(make_inputs(Stage::layer, p, seed_).front());
   }
 
+  const RunDevice& device_;
   const RunPlan& plan_;
   std::uint64_t seed_;
-  std::vector<std::byte> in_, out_;
+  RunTensor in_, out_;
 };
 
 class Runner {
  public:
-  Runner(const Context& context, const RunPlan& plan, const RunOptions& options)
+  Runner(const Context& context, const RunDevice& device, const RunPlan& plan,
+         const RunOptions& options)
       : context_(context),
+        device_(device),
         plan_(plan),
-        flat_(make_weights(plan.config, options.seed)),
+        flat_(make_weights(plan.config, options.seed), device),
         weights_(bind_weights(plan.config, flat_.view())),
-        input_(plan, options.seed) {}
+        input_(device, plan, options.seed) {}
 
   Problem prepare(std::int64_t new_tokens, std::int64_t cached) {
     input_.resize(plan_.batch * new_tokens);
@@ -82,25 +87,54 @@ class Runner {
 
   std::int64_t step(const Problem& problem, std::span<KvCache> caches) {
     return time_ns([&] {
-      if (plan_.layer) {
-        attention_layer(context_, problem, input_.in, weights_.blocks[0].attention, input_.out,
-                        caches.empty() ? nullptr : &caches[0], plan_.config.attention);
-      } else {
-        model_forward(context_, plan_.config, problem, weights_, input_.in, input_.out, caches);
-      }
+      launch(problem, caches);
+      device_.synchronize();
+    });
+  }
+
+  /// From now on replay() does what step(problem, {}) does. The workspace has to have grown.
+  void capture(const Problem& problem) {
+    struct Captured {
+      Runner& runner;
+      const Problem& problem;
+    } captured{*this, problem};
+    graph_ = probes::capture_graph(
+        device_.device(), device_.stream(),
+        [](void* context) {
+          const auto& c = *static_cast<Captured*>(context);
+          c.runner.launch(c.problem, {});
+        },
+        &captured);
+  }
+  std::int64_t replay() {
+    return time_ns([&] {
+      graph_->launch();
+      device_.synchronize();
     });
   }
 
  private:
+  void launch(const Problem& problem, std::span<KvCache> caches) {
+    if (plan_.layer) {
+      attention_layer(context_, problem, input_.in(), weights_.blocks[0].attention, input_.out(),
+                      caches.empty() ? nullptr : &caches[0], plan_.config.attention);
+    } else {
+      model_forward(context_, plan_.config, problem, weights_, input_.in(), input_.out(), caches);
+    }
+  }
+
   const Context& context_;
+  const RunDevice& device_;
   const RunPlan& plan_;
-  HostTensor flat_;
+  RunTensor flat_;
   ModelWeights weights_;
   Input input_;
+  std::unique_ptr<probes::GraphReplay> graph_;
 };
 
-void decode(Runner& runner, const RunPlan& plan, RunTimes& times) {
-  std::vector<KvCache> caches = make_caches(plan.config, plan.batch, plan.seq_len + plan.decode);
+void decode(Runner& runner, const RunDevice& device, const RunPlan& plan, RunTimes& times) {
+  std::vector<KvCache> caches =
+      make_caches(plan.config, plan.batch, plan.seq_len + plan.decode, device.allocator());
   runner.step(runner.prepare(plan.seq_len, 0), caches);
   for (std::int64_t i = 0; i < plan.decode; ++i) {
     const Problem p = runner.prepare(1, plan.seq_len + i);
@@ -126,20 +160,24 @@ std::int64_t median_of(std::vector<std::int64_t> values) {
   return *middle;
 }
 
-RunTimes run_steps(const Context& context, const RunPlan& plan, const RunOptions& options,
+RunTimes run_steps(const Context& context, const RunDevice& device, const RunPlan& plan,
+                   const RunOptions& options,
                    const std::function<void(std::int64_t, std::int64_t)>& after_step) {
-  Runner runner(context, plan, options);
+  Runner runner(context, device, plan, options);
   const Problem problem = runner.prepare(plan.seq_len, 0);
   RunTimes times;
   times.tokens_per_step = problem.total_tokens();
   times.flop_per_step = flop_of(plan, problem);
   times.first_call_ns = runner.step(problem, {});
-  for (std::int64_t i = 1; i < options.warmup; ++i) runner.step(problem, {});
+  context.workspace->reset();  // what it grew by becomes one piece, which a graph may hold
+  if (options.graph) runner.capture(problem);
+  const auto step = [&] { return options.graph ? runner.replay() : runner.step(problem, {}); };
+  for (std::int64_t i = 1; i < options.warmup; ++i) step();
   for (std::int64_t i = 0; i < options.steps; ++i) {
-    times.step_ns.push_back(runner.step(problem, {}));
+    times.step_ns.push_back(step());
     after_step(i, times.step_ns.back());
   }
-  if (plan.decode > 0) decode(runner, plan, times);
+  if (plan.decode > 0) decode(runner, device, plan, times);
   return times;
 }
 

@@ -4,11 +4,13 @@
 #include <functional>
 
 #include "nsa/kernels/runtime.hpp"
+#include "run_device.hpp"
 #include "run_options.hpp"
 
 namespace nsa::cli {
 
-/// What one `run` measured. Times of a step are wall time around the whole call (host clock).
+/// What one `run` measured. Times of a step are wall time around the whole call (host clock), on a
+/// GPU until all of it is done.
 struct RunTimes {
   std::int64_t first_call_ns = 0;       // the first step: pages, threads, workspace
   std::vector<std::int64_t> step_ns;    // counted steps
@@ -18,7 +20,8 @@ struct RunTimes {
 };
 
 /// Runs the plan. `after_step(i, ns)` is called after each counted step, outside the timed region.
-RunTimes run_steps(const Context& context, const RunPlan& plan, const RunOptions& options,
+RunTimes run_steps(const Context& context, const RunDevice& device, const RunPlan& plan,
+                   const RunOptions& options,
                    const std::function<void(std::int64_t, std::int64_t)>& after_step);
 
 std::int64_t median_of(std::vector<std::int64_t> values);

@@ -79,18 +79,19 @@ std::string plan_text(const tuner::Plan& plan) {
                      plan.contests.size(), plan.estimated_s, plan.skipped.size());
 }
 
-store::RunRequest run_request(const SweepOptions& o, const SweepSpec& spec, const Device& device) {
+store::RunRequest run_request(const SweepOptions& o, const SweepSpec& spec, const Device& device,
+                              double resume_within_s) {
   store::RunRequest request;
   Json document = spec;
   document.erase("budget_s");  // how long one sitting may take does not make another run
   if (o.worker) document["worker"] = *o.worker;
   if (o.with_ours) document["with_ours"] = true;
-  request.spec_json = document.dump();
+  request.spec_json = json_text(document);
   request.spec_hash = hash_hex(request.spec_json);
   request.build_id = build_id();
   request.environment = probes::environment_fingerprint({device});
   request.devices = {device};
-  request.resume_within_s = parse_duration("--resume-within", o.resume_within);
+  request.resume_within_s = resume_within_s;
   request.always_new = o.always_new;
   request.resume_id = o.resume_id;
   return request;
@@ -117,6 +118,7 @@ ExitCode finish(const Settings& settings, store::Store& db, const store::OwnedRu
                 {"budget_spent", report.budget_spent},
                 {"rows_added", report.rows},
                 {"rows", rows.size()},
+                {"unsupported", report.unsupported},
                 {"failures", report.failures},
                 {"db", settings.db_path()},
                 {"ledger", ledger_json(report.ledger)},
@@ -126,10 +128,10 @@ ExitCode finish(const Settings& settings, store::Store& db, const store::OwnedRu
   }
   const auto& l = report.ledger;
   say(settings,
-      fmt::format("run {}: {} rows added, {} failed or wrong; {:.1f} s (start {:.1f}, prepare "
-                  "{:.1f}, verify {:.1f}, measure {:.1f}, harness {:.1f}){}",
-                  run_id, report.rows, report.failures, l.wall_s, l.start_s, l.prepare_s,
-                  l.verify_s, l.measure_s, l.framework_s,
+      fmt::format("run {}: {} rows added, {} unsupported, {} failed or wrong; {:.1f} s (start "
+                  "{:.1f}, prepare {:.1f}, verify {:.1f}, measure {:.1f}, harness {:.1f}){}",
+                  run_id, report.rows, report.unsupported, report.failures, l.wall_s, l.start_s,
+                  l.prepare_s, l.verify_s, l.measure_s, l.framework_s,
                   report.stopped        ? "; stopped, the same command goes on"
                   : report.budget_spent ? "; the budget is spent"
                                         : ""));
@@ -137,7 +139,8 @@ ExitCode finish(const Settings& settings, store::Store& db, const store::OwnedRu
 }
 
 ExitCode run(const Settings& settings, const SweepOptions& o) {
-  const SweepSpec spec = make_spec(o);
+  const SweepSpec spec = make_spec(settings, o);
+  const double resume_within_s = parse_duration("--resume-within", o.resume_within);
   const Device device = probes::require_device(settings.device.value_or("cpu"));
   const std::vector<tuner::WorkerCommand> workers = workers_of(o, device);
   const tuner::Discovery found = tuner::discover(workers, device, 60);
@@ -151,8 +154,12 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
     settings.json ? print_json(plan_json(plan)) : print_text(plan_text(plan));
     return ExitCode::good;
   }
+  if (o.resume_id) {  // in a file that is there: a wrong --db must not make one
+    const auto run = store::Store::open_existing(settings.db_path()).find_run(*o.resume_id);
+    if (run && run->state == RunState::complete) plan.contests.clear();  // nothing is left to do
+  }
   store::Store db = store::Store::open(settings.db_path());
-  store::OwnedRun owned = db.open_run(run_request(o, spec, device));
+  store::OwnedRun owned = db.open_run(run_request(o, spec, device, resume_within_s));
   say(settings, fmt::format("run {} in {}{}", owned.run().id, settings.db_path(),
                             owned.resumed() ? " (resumed)" : ""));
   tuner::SweepInput input;

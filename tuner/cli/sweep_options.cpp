@@ -34,25 +34,36 @@ void declare(CLI::App& sub, SweepOptions& o) {
   sub.add_option("--config", o.config, "Shape and precision of your YAML");
   sub.add_option("--budget", o.budget, "End after that long, with what there is: 90s, 10m, 2h");
   sub.add_flag("--dry-run", o.dry_run, "Print the plan and what it costs, measure nothing");
-  sub.add_option("--worker", o.worker, "A worker of yours, as a shell command");
-  sub.add_flag("--with-ours", o.with_ours, "With --worker: our variants beside it, interleaved");
-  sub.add_flag("--new", o.always_new, "Open a new run, even where one could be resumed");
-  sub.add_option("--resume", o.resume_id, "Go on with this run (id or its first digits)");
+  CLI::Option* worker =
+      sub.add_option("--worker", o.worker, "A worker of yours, as a shell command");
+  sub.add_flag("--with-ours", o.with_ours, "With --worker: our variants beside it, interleaved")
+      ->needs(worker);
+  CLI::Option* always_new =
+      sub.add_flag("--new", o.always_new, "Open a new run, even where one could be resumed");
+  sub.add_option("--resume", o.resume_id, "Go on with this run (id or its first digits)")
+      ->excludes(always_new);
   sub.add_option("--resume-within", o.resume_within, "Oldest open run to go on with (default 6h)");
-  sub.add_option("--seed", o.seed, "Of inputs and orders");
+  sub.add_option("--seed", o.seed, "Of inputs and orders")->check(whole_number());
 }
 
-SweepSpec make_spec(const SweepOptions& o) {
+SweepSpec make_spec(const Settings& settings, const SweepOptions& o) {
   SweepSpec spec = named_spec(o.spec);
   if (o.config) {
     const std::string text = read_text_file(*o.config);
-    spec = tuner::with_user_config(std::move(spec), tuner::parse_user_config(text, *o.config));
+    const tuner::UserConfig config = tuner::parse_user_config(text, *o.config);
+    for (const std::string& note : config.notes) say(settings, "note: " + note);
+    spec = tuner::with_user_config(std::move(spec), config);
   }
   tuner::NarrowOptions narrow_to{o.stages, o.variants, {}};
   for (const std::string& axis : o.axes) narrow_to.axes.push_back(tuner::parse_axis_option(axis));
   spec = tuner::narrow(std::move(spec), narrow_to);
   if (o.budget) spec.budget_s = parse_duration("--budget", *o.budget);
   if (o.seed) spec.seed = *o.seed;
+  try {
+    tuner::expand(spec);  // a bad problem is found here, before a worker or a database
+  } catch (const InputError& error) {
+    throw InputError(o.spec + ": " + error.what());
+  }
   return spec;
 }
 

@@ -8,6 +8,7 @@
 
 #include "nsa/schemas/sweep_spec.hpp"
 #include "nsa/tuner/plan.hpp"
+#include "program.hpp"
 
 namespace nsa::cli {
 
@@ -26,8 +27,9 @@ struct SweepOptions {
 };
 
 void declare(CLI::App& sub, SweepOptions& options);
-/// The spec: preset or file, the user's shape, narrowed. InputError names what is wrong.
-SweepSpec make_spec(const SweepOptions& options);
+/// The spec: preset or file, the user's shape, narrowed. InputError names what is wrong; keys of a
+/// config that are ignored are said.
+SweepSpec make_spec(const Settings& settings, const SweepOptions& options);
 /// "90", "90s", "10m", "6h", "1d" -> seconds. InputError with the flag's name.
 double parse_duration(const std::string& flag, const std::string& text);
 

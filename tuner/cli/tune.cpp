@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -122,6 +123,7 @@ std::string file_for(const TuneOptions& o, const Device& device, std::size_t dev
 }
 
 ExitCode run(const Settings& settings, const TuneOptions& o) {
+  if (!std::isfinite(o.margin)) throw InputError("--margin: is no number; give 1 to 100");
   const auto db = store::Store::open_existing(settings.db_path());
   const std::vector<DeviceRuns> devices = runs_of(db, o, settings.device);
   if (devices.empty()) {
@@ -153,9 +155,8 @@ ExitCode run(const Settings& settings, const TuneOptions& o) {
     for (const std::string& change : changes) text += "changed: " + change + "\n";
     text += "wrote " + path + "\n";
   }
-  if (written.empty()) return ExitCode::nothing_judged;
   settings.json ? print_json({{"written", written}}) : print_text(text);
-  return ExitCode::good;
+  return written.empty() ? ExitCode::nothing_judged : ExitCode::good;
 }
 
 }  // namespace
@@ -177,7 +178,7 @@ void add_tune(Program& program) {
   sub->add_flag("--unverified", o->unverified, "Let rows count that no oracle has checked");
   sub->add_option("--margin", o->margin, "Times faster that a switch has to be (default 1.0)")
       ->check(CLI::Range(1.0, 100.0));
-  sub->add_option("--seed", o->seed, "Of the bootstrap");
+  sub->add_option("--seed", o->seed, "Of the bootstrap")->check(whole_number());
 }
 
 }  // namespace nsa::cli

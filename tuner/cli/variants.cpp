@@ -1,5 +1,8 @@
+#include <memory>
+
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/probes/probes.hpp"
+#include "nsa/reports/markdown.hpp"
 #include "nsa/reports/tables.hpp"
 #include "program.hpp"
 
@@ -69,9 +72,16 @@ Json variant_json(const Variant& v, const std::vector<Device>& devices) {
 }  // namespace
 
 void add_variants(Program& program) {
-  program.add(
+  auto markdown = std::make_shared<bool>(false);
+  CLI::App* command = program.add(
       "variants", "The one table of variants, and which of them each device can run",
-      "  nsatune variants\n  nsatune variants --json | jq '.variants[] | .name'", [&program] {
+      "  nsatune variants\n  nsatune variants --json | jq '.variants[] | .name'\n"
+      "  nsatune variants --markdown > docs/variants.md",
+      [&program, markdown] {
+        if (*markdown) {
+          print_text(reports::variants_markdown(catalog()));
+          return ExitCode::good;
+        }
         std::vector<Device> devices = probes::devices();
         if (program.settings.device) {
           devices = {probes::require_device(*program.settings.device)};
@@ -85,6 +95,7 @@ void add_variants(Program& program) {
         }
         return ExitCode::good;
       });
+  command->add_flag("--markdown", *markdown, "the table as docs/variants.md has it");
 }
 
 }  // namespace nsa::cli

@@ -69,8 +69,15 @@ int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
 YAML::Node load(std::string_view text, const std::string& where) {
   if (text.size() > kMaxBytes)
     throw InputError(fmt::format("{}: larger than 1 MiB; that is no model config", where));
+  // The library takes a NUL for the end, so what follows it would go unseen.
+  if (const auto nul = text.find('\0'); nul != std::string_view::npos)
+    refuse(where, 1 + static_cast<int>(std::count(text.begin(), text.begin() + nul, '\n')),
+           "has a NUL character; YAML is text");
   try {
-    return YAML::Load(std::string(text));
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.size() > 1)
+      refuse(where, line_of(documents[1]), "a second document begins here; keep one");
+    return documents.empty() ? YAML::Node() : documents.front();
   } catch (const YAML::Exception& error) {
     refuse(where, error.mark.line + 1, "no YAML: " + error.msg);
   }
@@ -106,8 +113,10 @@ Entries read_entries(const YAML::Node& root, const std::string& where,
   Entries entries;
   for (const auto& section : root) {
     const std::string name = scalar_of(section.first, "a section", where);
-    if (section.second.IsMap() &&
-        (name == "model" || name == "nsa" || name == "runtime" || name == "train")) {
+    if (name == "model" || name == "nsa" || name == "runtime" || name == "train") {
+      const bool keys = section.second.IsMap() || section.second.IsNull();
+      if (!keys)
+        refuse(where, line_of(section.first), name + ": expected keys with values below it");
       read_section(name, section.second, where, entries, notes);
     } else {
       notes.push_back(fmt::format("{}:{}: {} is ignored", where, line_of(section.first), name));

@@ -43,8 +43,10 @@ void RowWriter::commit(Measurement row) {
   row.measured_at = now_iso8601();
   if (!sink_.add(row)) return;
   ++report_.rows;
-  if (row.outcome != Outcome::ok || row.verification == Verification::wrong_result)
-    ++report_.failures;
+  const bool has_none = row.outcome == Outcome::unsupported || row.outcome == Outcome::not_built;
+  report_.unsupported += has_none;
+  report_.failures +=
+      !has_none && (row.outcome != Outcome::ok || row.verification == Verification::wrong_result);
 }
 
 void RowWriter::commit_failure(Measurement row, const Offer& offer, Outcome outcome,

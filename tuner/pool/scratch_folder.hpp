@@ -1,13 +1,15 @@
-// A folder for the files between us and workers, removed when we are done.
+// A folder for the files between us and workers, removed when we are done, or by the next sweep.
 #pragma once
 
 #include <string>
+
+#include "process/child.hpp"
 
 namespace nsa::tuner {
 
 class ScratchFolder {
  public:
-  /// EnvironmentError when it cannot be made.
+  /// Removes what killed sweeps left first. EnvironmentError when it cannot be made.
   ScratchFolder();
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;
@@ -18,6 +20,7 @@ class ScratchFolder {
 
  private:
   std::string path_;
+  Fd held_;  // locked as long as we live
 };
 
 }  // namespace nsa::tuner

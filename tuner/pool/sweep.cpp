@@ -84,13 +84,29 @@ class Sweep {
     folder_.clear();
     left_s_ -= contest.estimated_s;
     if (!complete) return false;
-    if (measured) planned_s_ += contest.estimated_s;
+    if (measured) {
+      planned_s_ += contest.estimated_s;
+      ++measured_;
+    }
     ++contests_done_;
     tell(title_of(contest), "");
     return true;
   }
 
-  /// Time left: the estimates of what is left, times how wrong they were so far.
+  /// The estimates of what is left, corrected by how wrong they were so far: by a factor, or by so
+  /// much for each contest, which is what starting workers and checking outputs costs. The smaller
+  /// of the two, because the short contests come first, and no more than the budget has left.
+  std::optional<double> left_s(double elapsed_s) {
+    if (measured_ == 0 || planned_s_ <= 0) return std::nullopt;
+    const double contests =
+        static_cast<double>(input_.plan.contests.size()) - static_cast<double>(contests_done_);
+    const double over_s = (measured_until_s_ - planned_s_) / static_cast<double>(measured_);
+    const double by_factor = left_s_ * measured_until_s_ / planned_s_;
+    double left = std::max(0.0, std::min(by_factor, left_s_ + contests * over_s));
+    if (input_.spec.budget_s) left = std::min(left, *input_.spec.budget_s - elapsed_s);
+    return std::max(0.0, left);
+  }
+
   void tell(std::string contest, std::string variant) {
     Progress progress;
     progress.contests_done = contests_done_;
@@ -98,10 +114,8 @@ class Sweep {
     progress.rows = report_.rows;
     progress.failures = report_.failures;
     progress.elapsed_s = seconds_since(start_);
-    if (planned_s_ > 0 && contests_done_ > 0) {
-      if (variant.empty()) correction_ = progress.elapsed_s / planned_s_;
-      progress.left_s = std::max(0.0, left_s_) * correction_;
-    }
+    if (variant.empty()) measured_until_s_ = progress.elapsed_s;
+    progress.left_s = left_s(progress.elapsed_s);
     progress.contest = std::move(contest);
     progress.variant = std::move(variant);
     reporter_.progress(progress);
@@ -124,8 +138,8 @@ class Sweep {
   ScratchFolder folder_;
   DeviceLock lock_;
   RowsByContest earlier_;
-  std::int64_t contests_done_ = 0;
-  double left_s_ = 0, planned_s_ = 0, correction_ = 1;
+  std::int64_t contests_done_ = 0, measured_ = 0;
+  double left_s_ = 0, planned_s_ = 0, measured_until_s_ = 0;  // left_s_, planned_s_: by the plan
 };
 
 }  // namespace

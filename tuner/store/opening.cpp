@@ -43,6 +43,9 @@ bool inspect_file(const std::string& path) {
       }
       return false;
     }
+    if (errno == ELOOP || errno == ENAMETOOLONG)
+      throw InputError(
+          fmt::format("{}: {}; name another file with --db", path, std::strerror(errno)));
     throw EnvironmentError(
         fmt::format("{}: {}; make its folder readable", path, std::strerror(errno)));
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "nsa/kernels/workspace.hpp"
+#include "nsa/schemas/device.hpp"
 
 struct CUstream_st;
 
@@ -15,6 +16,10 @@ namespace nsa::device {
 bool built() noexcept;
 /// Makes that device ("cuda:<ordinal>") current for the calling thread.
 void select(int ordinal);
+/// The one that is current for the calling thread.
+int current_ordinal();
+/// What routing needs to know of it; what only a probe reads (driver, power) is absent.
+Device current();
 
 /// A stream of the current device that does not wait for the null stream.
 CUstream_st* make_stream();

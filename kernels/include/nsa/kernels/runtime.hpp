@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,9 +61,11 @@ struct LayerWeights {
 /// tokens, the last tokens of the window, compressed tokens, and the rows not yet pooled.
 class KvCache {
  public:
-  /// Room for `capacity` tokens in each of `batch` sequences; shape from `problem`.
+  /// Room for `capacity` tokens in each of `batch` sequences; shape from `problem`. The memory is
+  /// of the allocator, which outlives the cache: that of the device on which the layer runs. Work
+  /// that uses the cache has to be done before it is destroyed.
   KvCache(const Problem& problem, std::int64_t batch, std::int64_t capacity,
-          AttentionKind kind = AttentionKind::nsa);
+          AttentionKind kind = AttentionKind::nsa, Allocator& allocator = host_allocator());
   std::int64_t length(std::int64_t sequence) const { return lengths_[index(sequence)]; }
   std::int64_t capacity() const noexcept { return capacity_; }
   std::size_t bytes() const noexcept;
@@ -70,15 +73,30 @@ class KvCache {
  private:
   friend class CachedLayer;
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+  struct Free {
+    Allocator* allocator;
+    std::size_t bytes;
+    void operator()(void* data) const noexcept { allocator->deallocate(data, bytes); }
+  };
+  struct Rows {
+    std::unique_ptr<void, Free> memory{nullptr, Free{}};
+    TensorView view;  // [rows, kv_heads, d]
+  };
+  Rows make_rows(std::int64_t rows, std::int64_t dim) const;
 
+  Allocator* allocator_;
+  Dtype dtype_;
+  std::int64_t kv_heads_;
+  bool zeroed_ = false;  // done by the first call, in the order of its stream
   std::int64_t capacity_;
   std::vector<std::int64_t> lengths_;      // [batch] tokens seen
   std::int64_t win_stride_ = 0;            // rows of a sequence in k_win_, v_win_
   std::vector<std::int64_t> win_lengths_;  // [batch] rows stored
-  HostTensor k_sel_, v_sel_;               // [batch * capacity, kv_heads, d]
-  HostTensor k_win_, v_win_;               // [batch * win_stride, kv_heads, d]
-  HostTensor k_raw_, v_raw_;               // [batch * cmp_block, kv_heads, d] not yet pooled
-  HostTensor k_cmp_, v_cmp_;               // [batch * num_compressed(capacity), kv_heads, d]
+  Rows k_sel_, v_sel_;                     // [batch * capacity, kv_heads, d]
+  Rows k_win_, v_win_;                     // [batch * win_stride, kv_heads, d]
+  Rows k_raw_, v_raw_;                     // [batch * cmp_block, kv_heads, d] not yet pooled
+  Rows k_cmp_, v_cmp_;                     // [batch * num_compressed(capacity), kv_heads, d]
+  std::vector<Rows> outgrown_;             // windows that work in flight may still read
 };
 
 /// x [tokens, model_dim] -> y [tokens, model_dim]: projections and RoPE, attention, output
@@ -125,8 +143,9 @@ HostTensor make_weights(const ModelConfig& config, std::uint64_t seed);
 
 /// One cache per layer.
 std::vector<KvCache> make_caches(const ModelConfig& config, std::int64_t batch,
-                                 std::int64_t capacity);
-/// tokens [tokens] int32 -> logits [tokens, vocab_size]. `caches` empty = no cache.
+                                 std::int64_t capacity, Allocator& allocator = host_allocator());
+/// tokens [tokens] int32 -> logits [tokens, vocab_size]. `caches` empty = no cache. All tensors
+/// where the router's device reads them; on a GPU the call only enqueues, on context.stream.
 void model_forward(const Context& context, const ModelConfig& config, const Problem& problem,
                    const ModelWeights& weights, const TensorView& tokens, const TensorView& logits,
                    std::span<KvCache> caches = {});

@@ -31,6 +31,7 @@ const EnvName* find_env_name(std::string_view name);
 struct EnvSnapshot {
   std::vector<std::pair<std::string, std::string>> values;
   std::vector<std::string> warnings;  // unknown names, values that do not parse: one line each
+  std::vector<std::string> refused;   // of those, values of runtime names: a program's bad input
 
   const std::string* raw(std::string_view name) const noexcept;
   /// 1/true/yes/on and 0/false/no/off, any case; nothing when unset or not a boolean.

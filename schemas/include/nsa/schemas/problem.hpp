@@ -101,8 +101,16 @@ struct ProblemClass {
 /// "forward prefill fp32 12/2 heads 64/64 l32 d16 l'64 n16 w512 batch 1 overlap low"
 std::string to_string(const ProblemClass& c);
 
-BatchBin batch_bin(std::int64_t batch) noexcept;
-OverlapBin overlap_bin(const std::optional<double>& overlap) noexcept;  // unknown = low
+constexpr BatchBin batch_bin(std::int64_t batch) noexcept {
+  if (batch <= 1) return BatchBin::one;
+  if (batch <= 4) return BatchBin::two_to_four;
+  return batch <= 16 ? BatchBin::five_to_sixteen : BatchBin::more;
+}
+/// Unknown = low.
+constexpr OverlapBin overlap_bin(const std::optional<double>& overlap) noexcept {
+  if (!overlap || !(*overlap >= 0.5)) return OverlapBin::low;
+  return *overlap < 0.9 ? OverlapBin::middle : OverlapBin::high;
+}
 ProblemClass class_of(const Problem& p) noexcept;
 /// Value of `p` on `axis`, in tokens.
 std::int64_t axis_value(const Problem& p, Axis axis) noexcept;

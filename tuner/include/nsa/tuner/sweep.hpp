@@ -74,8 +74,9 @@ struct SweepReport {
   bool complete = false;  // every contest is done
   bool stopped = false;   // by `stop`
   bool budget_spent = false;
-  std::int64_t rows = 0;      // added now
-  std::int64_t failures = 0;  // of them not ok, or wrong
+  std::int64_t rows = 0;         // added now
+  std::int64_t unsupported = 0;  // of them: cannot run this problem, or is not in this build
+  std::int64_t failures = 0;     // of them: not ok for another reason, or wrong
   Ledger ledger;
 };
 /// Runs the plan within spec.budget_s. Outcomes of workers are rows; throws only what the sink

@@ -1,0 +1,10 @@
+#include "attend_compressed/cuda_flash.hpp"
+#include "cuda/band_launch.cuh"
+
+namespace nsa::cuda {
+
+void compressed_fp16(const AttendParams& p, CUstream_st* stream) {
+  launch_band<__half, CompressedBand>(p, stream);
+}
+
+}  // namespace nsa::cuda

@@ -1,0 +1,101 @@
+// The launch function of the fused row.
+#include <cuda_runtime_api.h>
+
+#include "attend_compressed/cuda_fused_kernels.cuh"
+#include "attend_compressed/cuda_fused_shape.hpp"
+#include "attend_compressed/cuda_launch.hpp"
+#include "nsa/schemas/cuda_error.hpp"
+#include "nsa/schemas/error.hpp"
+
+namespace nsa::attend_compressed {
+namespace {
+
+using cuda::compressed::FusedParams;
+
+struct Kernels {
+  void (*prepare)(const FusedParams&, cudaStream_t);
+  void (*pass)(const FusedParams&, int, cudaStream_t);
+};
+
+Kernels kernels_of(const Problem& p) {
+  expects(p.dtype == Dtype::bf16 || p.dtype == Dtype::fp16, "bf16 or fp16");
+  if (p.head_dim_k == 64) {
+    if (p.dtype == Dtype::bf16)
+      return {cuda::compressed::fused_prepare_bf16_64, cuda::compressed::fused_pass_bf16_64};
+    return {cuda::compressed::fused_prepare_fp16_64, cuda::compressed::fused_pass_fp16_64};
+  }
+  if (p.dtype == Dtype::bf16)
+    return {cuda::compressed::fused_prepare_bf16_128, cuda::compressed::fused_pass_bf16_128};
+  return {cuda::compressed::fused_prepare_fp16_128, cuda::compressed::fused_pass_fp16_128};
+}
+
+/// 16-byte accesses need rows that start at multiples of 16 bytes.
+bool rows_aligned(const TensorView& view) {
+  const auto element = static_cast<std::int64_t>(size_of(view.dtype));
+  return reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0 &&
+         view.stride[0] * element % 16 == 0 && view.stride[1] * element % 16 == 0;
+}
+
+FusedParams params_of(const LaunchArgs& args) {
+  expects(args.in.size() == 3 && args.out.size() == 2,
+          "q, k_cmp and v_cmp in, o_cmp and blocks out");
+  const TensorView &q = args.in[0], &v = args.in[2], &o = args.out[0];
+  expects(v.rows_contiguous() && o.rows_contiguous(), "dim contiguous");
+  FusedParams p;
+  p.score = cuda::make_score_params(args, q, args.in[1], args.out[1]);
+  p.v = v.data;
+  p.v_row_stride = v.stride[0];
+  p.v_head_stride = v.stride[1];
+  p.o = o.data;
+  p.o_row_stride = o.stride[0];
+  p.o_head_stride = o.stride[1];
+  p.q_vectors = rows_aligned(q);
+  p.k_vectors = rows_aligned(args.in[1]);
+  p.v_vectors = rows_aligned(v);
+  p.o_vectors = rows_aligned(o);
+  if (args.saved && args.saved->lse_cmp) {
+    p.lse = args.saved->lse_cmp.as<float>();
+    p.lse_row_stride = args.saved->lse_cmp.stride[0];
+    p.lse_head_stride = args.saved->lse_cmp.stride[1];
+  }
+  return p;
+}
+
+int multiprocessors() {
+  int device = 0, count = 0;
+  NSA_CUDA(cudaGetDevice(&device));
+  NSA_CUDA(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+  return count;
+}
+
+void launch_fused(const LaunchArgs& args) {
+  const Problem& problem = args.problem;
+  const Kernels kernels = kernels_of(problem);
+  const WorkspaceScope scope(args.workspace);
+  FusedParams p = params_of(args);
+  const std::int64_t image_bytes = cuda::fused_image_bytes(problem);
+  p.key_tiles = image_bytes / (problem.kv_heads * cuda::kFusedKeys * problem.head_dim_k * 2);
+  p.k_image = args.workspace.take(static_cast<std::size_t>(image_bytes));
+  p.v_image = args.workspace.take(static_cast<std::size_t>(image_bytes));
+  kernels.prepare(p, args.stream);
+  const int processors = multiprocessors();
+  for (const cuda::FusedChunk& chunk : cuda::fused_chunks(problem, args.sequences)) {
+    const WorkspaceScope pass(args.workspace);
+    p.first_slot = chunk.first;
+    p.slots = chunk.count;
+    p.tiles = chunk.tiles;
+    p.scores = static_cast<std::uint16_t*>(
+        args.workspace.take(static_cast<std::size_t>(cuda::fused_score_bytes(problem, chunk))));
+    p.references = static_cast<float*>(
+        args.workspace.take(static_cast<std::size_t>(cuda::fused_reference_bytes(problem, chunk))));
+    p.totals = static_cast<float*>(
+        args.workspace.take(static_cast<std::size_t>(cuda::fused_row_bytes(problem, chunk))));
+    kernels.pass(p, processors, args.stream);
+  }
+}
+
+}  // namespace
+
+constinit const LaunchFunction kCudaFused = launch_fused;
+
+}  // namespace nsa::attend_compressed

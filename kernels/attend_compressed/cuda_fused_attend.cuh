@@ -1,0 +1,258 @@
+// The fused compressed branch: attention of a tile of queries, all heads of the group together, to
+// the compressed keys (FlashAttention, arXiv 2205.14135, with wgmma), which writes the scores of
+// the selection blocks on the way. Persistent blocks: one warpgroup loads, two or three compute.
+#pragma once
+
+#include "attend_compressed/cuda_fused_load.cuh"
+#include "attend_compressed/cuda_fused_softmax.cuh"
+#include "attend_compressed/cuda_wgmma.cuh"
+#include "cuda/launch.cuh"
+#include "cuda/numbers.cuh"
+
+namespace nsa::cuda::compressed {
+
+/// One warpgroup that computes 64 rows of every item.
+template <class Tile>
+class FusedMath {
+ public:
+  using T = typename Tile::Storage;
+  __device__ FusedMath(const FusedParams& p, FusedShared<Tile>& shared, int warpgroup)
+      : p_(p), shared_(shared), warpgroup_(warpgroup), first_row_(64 * warpgroup) {}
+
+  /// The products of a warpgroup are issued in its turn, so that while one waits for the tensor
+  /// cores the others work on their logits.
+  __device__ void run() {
+    Ring<2> q_ring;
+    if (warpgroup_ == Tile::kWarpgroups - 1) Turns::pass_to(0);
+    for (ItemOrder order(p_); order.more(); order.next()) {
+      const int place = scratch_place(p_, order.index());
+      float o[kSums];
+      SoftmaxRows rows;
+      {
+        const Item item = item_of<Tile>(p_, order.index());
+        if (item.queries == 0) continue;
+        shared_.barriers.q_full[q_ring.stage].wait(q_ring.parity);
+        attend(item, place, q_ring.stage, o, rows);
+      }
+      release(shared_.barriers.q_empty[q_ring.stage]);
+      q_ring.next();
+      // Asked again, so that nothing of it has to stay in registers during the loop.
+      write_rows(item_of<Tile>(p_, order.index()), place, rows, o);
+    }
+  }
+
+ private:
+  static constexpr int kSums = Tile::kDim / 2;
+
+  __device__ static int thread() { return static_cast<int>(threadIdx.x) % 128; }
+  __device__ static int quad_lane() { return static_cast<int>(threadIdx.x) % 4; }
+  /// Row of the item of this thread's row i (0 or 1).
+  __device__ int row(int i) const {
+    return first_row_ + thread() / 32 * 16 + thread() % 32 / 4 + 8 * i;
+  }
+  /// Once per warp: it has read what the barrier guards.
+  __device__ static void release(Barrier& barrier) {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) barrier.arrive();
+  }
+
+  /// The same number in all lanes, which the compiler cannot know by itself: addresses of operands
+  /// are then made once per warp.
+  __device__ static int uniform(int x) { return __shfl_sync(kWholeWarp, x, 0); }
+
+  __device__ __forceinline__ void issue_keys(int q_stage, int k_stage, float (&s)[64]) {
+    const SwizzledOperand a(shared_.q[uniform(q_stage)] + uniform(first_row_) * 128, 16),
+        b(shared_.k[uniform(k_stage)], 16);
+#pragma unroll
+    for (int step = 0; step < Tile::kDim / 16; ++step) {
+      const int panel = step / 4, inside = step % 4 * 32;
+      Wgmma<T>::keys_128(s, a.at(panel * Tile::kRows * 128 + inside),
+                         b.at(panel * Tile::kKeys * 128 + inside), step > 0);
+    }
+    wgmma_commit();
+  }
+  __device__ __forceinline__ void issue_values(int stage, const std::uint32_t (&weights)[8][4],
+                                               float (&o)[kSums]) {
+    const SwizzledOperand b(shared_.v[uniform(stage)], Tile::kKeys * 128);
+#pragma unroll
+    for (int step = 0; step < 8; ++step) Wgmma<T>::values(o, weights[step], b.at(step * 16 * 128));
+    wgmma_commit();
+  }
+
+  /// Logits of tile j to weights and scores. References rise only when weights get too large, which
+  /// is rare after the first tile, so the largest logit is not looked for in the others.
+  __device__ __forceinline__ void softmax(int j, float (&s)[64], float (&o)[kSums],
+                                          SoftmaxRows& rows, TileWeights& tile) {
+    const float scale = p_.score.scale_log2;
+    if ((j + 1) * Tile::kKeys > visible_[0]) {  // row 1 sees what row 0 sees
+      const int first_key = j * Tile::kKeys + 32 * quad_lane();
+      hide_keys(s, 0, visible_[0] - first_key);
+      hide_keys(s, 1, visible_[1] - first_key);
+    }
+    bool raise = j == 0;
+    do {
+      if (raise) {
+        float shrink[2];
+        raise_references(s, scale, rows, shrink);
+#pragma unroll
+        for (int n = 0; n < kSums; ++n) o[n] *= shrink[n / 2 % 2];
+      }
+      weigh<T>(s, scale, rows, tile);
+      raise = too_large<T>(tile);
+    } while (raise);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      rows.sum[i] += tile.sum[i];
+      rows.behind[i] = tile.behind[i];
+      const unsigned at = scratch_row_ + 8 * i;
+      __stcg(reinterpret_cast<uint4*>(p_.scores) + 4 * at + quad_lane(), tile.scores[i]);
+      if (quad_lane() == 0) __stcg(p_.references + at, rows.reference[i]);
+    }
+    scratch_row_ += Tile::kRows;
+  }
+
+  __device__ __forceinline__ void attend(const Item& item, int place, int q_stage,
+                                         float (&o)[kSums], SoftmaxRows& rows) {
+    auto& b = shared_.barriers;
+    float s[64];
+    TileWeights tile;
+#pragma unroll
+    for (int n = 0; n < kSums; ++n) o[n] = 0.0f;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int query = row(i) / Tile::kGroup;
+      visible_[i] = fused_visible(item.position + query);
+    }
+    scratch_row_ = static_cast<unsigned>(place * p_.tiles) * Tile::kRows + row(0);
+    const int tiles = item.tiles();
+    if (tiles > 0) {
+      b.k_full[k_ring_.stage].wait(k_ring_.parity);
+      wgmma_fence();
+      issue_keys(q_stage, k_ring_.stage, s);
+      wgmma_wait<0>(s);
+      release(b.k_empty[k_ring_.stage]);
+      k_ring_.next();
+      for (int j = 0; j + 1 < tiles; ++j) {
+        softmax(j, s, o, rows, tile);
+        b.k_full[k_ring_.stage].wait(k_ring_.parity);
+        b.v_full[v_ring_.stage].wait(v_ring_.parity);
+        Turns::wait(warpgroup_);
+        pin(o);
+        wgmma_fence();
+        issue_keys(q_stage, k_ring_.stage, s);
+        issue_values(v_ring_.stage, tile.operands, o);
+        Turns::pass_to((warpgroup_ + 1) % Tile::kWarpgroups);
+        wgmma_wait<1>(s);
+        release(b.k_empty[k_ring_.stage]);
+        k_ring_.next();
+        wgmma_wait<0>(o);
+        release(b.v_empty[v_ring_.stage]);
+        v_ring_.next();
+      }
+      softmax(tiles - 1, s, o, rows, tile);
+      b.v_full[v_ring_.stage].wait(v_ring_.parity);
+      pin(o);
+      wgmma_fence();
+      issue_values(v_ring_.stage, tile.operands, o);
+      wgmma_wait<0>(o);
+      release(b.v_empty[v_ring_.stage]);
+      v_ring_.next();
+    }
+    finish_sums(rows);
+  }
+
+  /// The output, log-sum-exp, and what the scores are to be measured by. Rows without a key are
+  /// zeros and -inf.
+  __device__ void write_rows(const Item& item, int place, const SoftmaxRows& rows,
+                             const float (&o)[kSums]) const {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int query = row(i) / Tile::kGroup;
+      if (query >= item.queries) continue;
+      const std::int64_t token = item.token + query;
+      const int head = item.kv_head * Tile::kGroup + row(i) % Tile::kGroup;
+      const bool empty = visible_[i] == 0;
+      const float inverse = empty ? 0.0f : 1.0f / rows.sum[i];
+      if (quad_lane() == 0) {
+        using Format = ScoreFormat<T>;
+        const float log_sum = rows.reference[i] + Format::kWeightShift + log2f(rows.sum[i]);
+        p_.totals[std::int64_t{place} * Tile::kRows + row(i)] = log_sum - Format::kScoreShift;
+        if (p_.lse)
+          p_.lse[token * p_.lse_row_stride + head * p_.lse_head_stride] =
+              empty ? -INFINITY : log_sum * kLn2;
+      }
+      write_output(static_cast<T*>(p_.o) + token * p_.o_row_stride + head * p_.o_head_stride, i,
+                   inverse, o);
+    }
+  }
+
+  __device__ __forceinline__ void write_output(T* to, int i, float inverse,
+                                               const float (&o)[kSums]) const {
+#pragma unroll
+    for (int m = 0; m < Tile::kDim / 32; ++m) {
+      std::uint32_t words[4];
+#pragma unroll
+      for (int n = 0; n < 4; ++n) {
+        const int at = 4 * (4 * m + n) + 2 * i;
+        words[n] = pack_pair<T>(o[at] * inverse, o[at + 1] * inverse);
+      }
+      T* piece = to + 32 * m + 8 * quad_lane();
+      if (p_.o_vectors) {
+        *reinterpret_cast<uint4*>(piece) = make_uint4(words[0], words[1], words[2], words[3]);
+      } else {
+#pragma unroll
+        for (int n = 0; n < 8; ++n)
+          piece[n] = from_float<T>(o[4 * (4 * m + n / 2) + 2 * i + n % 2] * inverse);
+      }
+    }
+  }
+
+  const FusedParams& p_;
+  FusedShared<Tile>& shared_;
+  int warpgroup_, first_row_;
+  Ring<Tile::kStages> k_ring_, v_ring_;
+  int visible_[2] = {0, 0};   // compressed blocks that this thread's rows see
+  unsigned scratch_row_ = 0;  // where the next tile's scores of row 0 go, in rows; a pass has fewer
+                              // than 2^32 of them
+};
+
+/// Shared memory at a multiple of 1024 bytes, which the swizzle counts from.
+__device__ inline unsigned char* swizzled_shared() {
+  extern __shared__ __align__(1024) unsigned char nsa_swizzled_shared[];
+  return nsa_swizzled_shared;
+}
+
+template <class Tile>
+__global__ void __launch_bounds__(Tile::kThreads, 1)
+    fused_attend_kernel(const __grid_constant__ FusedParams p) {
+  auto& shared = *reinterpret_cast<FusedShared<Tile>*>(swizzled_shared());
+  auto& b = shared.barriers;
+  if (threadIdx.x == 0) {
+    constexpr int kWarps = 4 * Tile::kWarpgroups;
+    for (int i = 0; i < Tile::kStages; ++i) {
+      b.k_full[i].init(1);
+      b.v_full[i].init(1);
+      b.k_empty[i].init(kWarps);
+      b.v_empty[i].init(kWarps);
+    }
+    for (int i = 0; i < 2; ++i) {
+      b.q_full[i].init(kQueryLoaders);
+      b.q_empty[i].init(kWarps);
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+  let_next_kernel_start();
+  wait_for_kernel_before();
+  const int warpgroup = static_cast<int>(threadIdx.x) / 128;
+  if (warpgroup == 0) {
+    give_registers<Tile::kLoadRegisters>();
+    if (threadIdx.x == 0) load_tiles(p, shared);
+    if (threadIdx.x >= 32) load_all_queries(p, shared, static_cast<int>(threadIdx.x) - 32);
+  } else {
+    take_registers<Tile::kMathRegisters>();
+    FusedMath<Tile>(p, shared, warpgroup - 1).run();
+  }
+}
+
+}  // namespace nsa::cuda::compressed

@@ -1,0 +1,103 @@
+// The loading warpgroup of the fused kernel: one thread feeds tiles of K and V through two rings,
+// three warps bring the queries of the next item.
+#pragma once
+
+#include "attend_compressed/cuda_fused_item.cuh"
+#include "attend_compressed/cuda_pipeline.cuh"
+
+namespace nsa::cuda::compressed {
+
+template <int kStages>
+struct FusedBarriers {
+  Barrier k_full[kStages], k_empty[kStages], v_full[kStages], v_empty[kStages];
+  Barrier q_full[2], q_empty[2];
+};
+
+/// Shared memory of a block; operands start at multiples of 1024 bytes.
+template <class Tile>
+struct FusedShared {
+  unsigned char q[2][Tile::kQBytes];
+  unsigned char k[Tile::kStages][Tile::kKeyBytes];
+  unsigned char v[Tile::kStages][Tile::kKeyBytes];
+  FusedBarriers<Tile::kStages> barriers;
+};
+
+inline constexpr int kQueryLoaders = 96;
+
+/// The items of this block: back and forth over the blocks, so that the sums are even.
+class ItemOrder {
+ public:
+  __device__ explicit ItemOrder(const FusedParams& p)
+      : items_(static_cast<int>(p.slots) * p.score.kv_heads) {}
+  __device__ int index() const {
+    const auto grid = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
+    return round_ * grid + (round_ % 2 == 1 ? grid - 1 - block : block);
+  }
+  __device__ bool more() const { return index() < items_; }
+  __device__ void next() { ++round_; }
+
+ private:
+  int items_, round_ = 0;
+};
+
+template <class Tile>
+__device__ void load_tiles(const FusedParams& p, FusedShared<Tile>& shared) {
+  auto& b = shared.barriers;
+  Ring<Tile::kStages> ring;
+  for (ItemOrder order(p); order.more(); order.next()) {
+    const Item item = item_of<Tile>(p, order.index());
+    if (item.queries == 0) continue;
+    const std::int64_t first = (item.kv_head * p.key_tiles + item.first_key_tile) * Tile::kKeyBytes;
+    for (int j = 0; j < item.tiles(); ++j, ring.next()) {
+      const std::int64_t from = first + std::int64_t{j} * Tile::kKeyBytes;
+      b.k_empty[ring.stage].wait(ring.parity ^ 1);
+      b.k_full[ring.stage].arrive_expecting(Tile::kKeyBytes);
+      bulk_load(shared.k[ring.stage], static_cast<const char*>(p.k_image) + from, Tile::kKeyBytes,
+                b.k_full[ring.stage]);
+      b.v_empty[ring.stage].wait(ring.parity ^ 1);
+      b.v_full[ring.stage].arrive_expecting(Tile::kKeyBytes);
+      bulk_load(shared.v[ring.stage], static_cast<const char*>(p.v_image) + from, Tile::kKeyBytes,
+                b.v_full[ring.stage]);
+    }
+  }
+}
+
+/// Rows (query, head) of an item, by the threads `loader` 0 .. 95.
+template <class Tile>
+__device__ void load_queries(const FusedParams& p, const Item& item, unsigned char* to,
+                             int loader) {
+  using T = typename Tile::Storage;
+  constexpr int kPieces = Tile::kDim / 8;
+  for (int i = loader; i < Tile::kRows * kPieces; i += kQueryLoaders) {
+    const int row = i / kPieces, piece = i % kPieces, query = row / Tile::kGroup;
+    const bool exists = query < item.queries;
+    const T* from = static_cast<const T*>(p.score.q) +
+                    (item.token + (exists ? query : 0)) * p.score.q_row_stride +
+                    (item.kv_head * Tile::kGroup + row % Tile::kGroup) * p.score.q_head_stride +
+                    8 * piece;
+    unsigned char* at = to + swizzled_offset(row, piece, Tile::kRows * 128);
+    if (p.q_vectors) {
+      copy_16_bytes(at, from, !exists);
+    } else {
+      for (int j = 0; j < 8; ++j) reinterpret_cast<T*>(at)[j] = exists ? from[j] : T(0.0f);
+    }
+  }
+}
+
+template <class Tile>
+__device__ void load_all_queries(const FusedParams& p, FusedShared<Tile>& shared, int loader) {
+  auto& b = shared.barriers;
+  Ring<2> ring;
+  for (ItemOrder order(p); order.more(); order.next()) {
+    const Item item = item_of<Tile>(p, order.index());
+    if (item.queries == 0) continue;
+    b.q_empty[ring.stage].wait(ring.parity ^ 1);
+    load_queries<Tile>(p, item, shared.q[ring.stage], loader);
+    wait_for_copies();
+    publish_to_tensor_cores();
+    b.q_full[ring.stage].arrive();
+    ring.next();
+  }
+}
+
+}  // namespace nsa::cuda::compressed

@@ -1,0 +1,84 @@
+// From the scores that the fused kernel left behind to the best blocks: a warp per query and KV
+// head sums over heads what is now known to be p_slc 2^(total - reference), and takes the top n.
+#pragma once
+
+#include "attend_compressed/cuda_fused_item.cuh"
+#include "attend_compressed/cuda_fused_softmax.cuh"
+#include "attend_compressed/cuda_pipeline.cuh"
+
+namespace nsa::cuda::compressed {
+
+/// Queries of a block of threads: their scores fit the shared memory that needs no opting in.
+template <int kPerLane>
+inline constexpr int kSelectWarps = kPerLane > 32 ? 4 : 8;
+
+/// Group scores of 8 blocks of one tile, all heads of the group.
+template <class Tile>
+__device__ void sum_heads(const FusedParams& p, int place, int first_row, int tile, int piece,
+                          float (&sum)[8]) {
+  using T = typename Tile::Storage;
+  const float* totals = p.totals + std::int64_t{place} * Tile::kRows + first_row;
+  const std::int64_t first = (place * p.tiles + tile) * Tile::kRows + first_row;
+#pragma unroll 8
+  for (int h = 0; h < Tile::kGroup; ++h) {
+    const uint4 words =
+        __ldcg(reinterpret_cast<const uint4*>(p.scores + (first + h) * kFusedBlocks) + piece);
+    const float weight = fast_exp2(__ldcg(p.references + first + h) - __ldcg(totals + h));
+    sum[0] = fmaf(weight, low_score<T>(words.x), sum[0]);
+    sum[1] = fmaf(weight, high_score<T>(words.x), sum[1]);
+    sum[2] = fmaf(weight, low_score<T>(words.y), sum[2]);
+    sum[3] = fmaf(weight, high_score<T>(words.y), sum[3]);
+    sum[4] = fmaf(weight, low_score<T>(words.z), sum[4]);
+    sum[5] = fmaf(weight, high_score<T>(words.z), sum[5]);
+    sum[6] = fmaf(weight, low_score<T>(words.w), sum[6]);
+    sum[7] = fmaf(weight, high_score<T>(words.w), sum[7]);
+  }
+}
+
+/// Rows of up to 32 kPerLane blocks; the queries of a block of threads are of one item.
+template <class Tile, int kPerLane>
+__global__ void __launch_bounds__(32 * kSelectWarps<kPerLane>, kPerLane > 32 ? 5 : 4)
+    fused_select_kernel(const __grid_constant__ FusedParams p) {
+  constexpr int kWarps = kSelectWarps<kPerLane>;
+  __shared__ __align__(16) int all_keys[kWarps][32 * kPerLane];
+  __shared__ Candidate all_scratch[kWarps][32];
+  constexpr int kParts = Tile::kQueries / kWarps;
+  static_assert(Tile::kQueries % kWarps == 0, "whole blocks of threads");
+  let_next_kernel_start();
+  wait_for_kernel_before();
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = lane_of_warp();
+  const int index = static_cast<int>(blockIdx.x) / kParts;
+  const int query = static_cast<int>(blockIdx.x % kParts) * kWarps + warp;
+  const Item item = item_of<Tile>(p, index);
+  if (query >= item.queries) return;
+  const RowPlan plan(item.position + query, static_cast<int>(kFusedGeometry.sel_block),
+                     p.score.sel_count);
+  const BlockRow out = block_row(p.score, item.token + query, item.kv_head);
+  write_forced(plan, out);
+  if (plan.takes_all()) return write_all(plan, out);
+
+  int* keys = all_keys[warp];
+  int largest = kNoKey;
+  const int tiles = (plan.end() - 1) / static_cast<int>(kFusedBlocks) + 1;
+  for (int tile = lane / 4; tile < tiles; tile += 8) {
+    float sum[8] = {};
+    sum_heads<Tile>(p, scratch_place(p, index), query * Tile::kGroup, tile, lane % 4, sum);
+    const int first = tile * static_cast<int>(kFusedBlocks) + 8 * (lane % 4);
+    int key[8];
+#pragma unroll
+    for (int b = 0; b < 8; ++b) key[b] = key_of_score(sum[b]);
+    if (first == 0) key[0] = kNoKey;  // forced
+#pragma unroll
+    for (int b = 0; b < 8; ++b) {
+      if (first + b >= plan.end()) key[b] = kNoKey;
+      largest = max(largest, key[b]);
+    }
+    auto* to = reinterpret_cast<int4*>(keys + first);
+    to[0] = make_int4(key[0], key[1], key[2], key[3]);
+    to[1] = make_int4(key[4], key[5], key[6], key[7]);
+  }
+  __syncwarp();
+  write_best(LaneKeys<int>(keys, plan.end()), largest, plan, out, all_scratch[warp]);
+}
+
+}  // namespace nsa::cuda::compressed

@@ -1,0 +1,50 @@
+// Which kernel of a band runs: Hopper's for the shapes that it is compiled for, else the tiles.
+#pragma once
+
+#include "cuda/band_sm90.cuh"
+#include "cuda/band_tile.cuh"
+#include "cuda/sm90_device.hpp"
+#include "cuda/tile_mma.cuh"
+#include "cuda/tile_simt.cuh"
+
+namespace nsa::cuda {
+
+/// Warpgroups of a block and blocks of an SM: two blocks of 128 rows where registers allow it, else
+/// one of 192 rows.
+template <class T>
+using NarrowBand = BandSm90<T, 64, 64, 2, 2>;
+template <class T>
+using WideBand = BandSm90<T, 128, 128, 3, 1>;
+template <class T>
+using PaperBand = BandSm90<T, 192, 128, 2, 1>;
+
+template <class T, class Band>
+bool launch_on_hopper(const AttendParams& p, cudaStream_t stream) {
+  if (!on_hopper()) return false;
+  if (whole_vectors(p, 64, 64)) return launch_band_sm90<NarrowBand<T>, Band>(p, stream), true;
+  if (whole_vectors(p, 128, 128)) return launch_band_sm90<WideBand<T>, Band>(p, stream), true;
+  if (whole_vectors(p, 192, 128)) return launch_band_sm90<PaperBand<T>, Band>(p, stream), true;
+  return false;
+}
+
+/// bf16 and fp16. A decode step has few rows: its tile of 16 rows splits the keys over four warps.
+template <class T, class Band>
+void launch_band(const AttendParams& p, cudaStream_t stream) {
+  const bool few_rows = p.tokens * p.group <= 16 * p.batch;
+  if (!few_rows && launch_on_hopper<T, Band>(p, stream)) return;
+  with_padded_dv(p.dv, [&](auto width) {
+    if (few_rows) {
+      launch_band_tile<MmaTile<T, 16, width()>, Band>(p, stream);
+    } else {
+      launch_band_tile<MmaTile<T, 64, width()>, Band>(p, stream);
+    }
+  });
+}
+
+template <class Band>
+void launch_band_fp32(const AttendParams& p, cudaStream_t stream) {
+  with_padded_dv(p.dv,
+                 [&](auto width) { launch_band_tile<SimtTile<64, width()>, Band>(p, stream); });
+}
+
+}  // namespace nsa::cuda

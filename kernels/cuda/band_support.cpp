@@ -1,0 +1,26 @@
+#include "cuda/band_support.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "attend_selected/cuda_shared_memory.hpp"
+
+namespace nsa::cuda {
+
+Support supports_band(const Problem& p, const Device& device) {
+  constexpr std::int64_t kLargestDim = 256, kMostRows = 0x7fffffff;
+  if (p.head_dim_k > kLargestDim || p.head_dim_v > kLargestDim)
+    return Support::no("head dims over 256 do not fit its tiles");
+  if (p.total_tokens() * p.q_heads > kMostRows)
+    return Support::no("more than 2^31 rows do not fit one launch; split the batch");
+  const std::int64_t width = padded_width(p.head_dim_v);
+  const std::int64_t bytes =
+      std::max(tile_bytes(masked_sizes(p.dtype), p.head_dim_k, width),
+               tile_bytes(gather_sizes(p.dtype, width), p.head_dim_k, width));
+  const std::int64_t room = shared_bytes_per_block(device.compute_capability.value_or(0));
+  if (bytes <= room) return Support::yes();
+  return Support::no("needs " + std::to_string(bytes) + " bytes of shared memory a block, " +
+                     device.id + " has " + std::to_string(room));
+}
+
+}  // namespace nsa::cuda

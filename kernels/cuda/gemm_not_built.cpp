@@ -1,0 +1,17 @@
+#include "cuda/gemm.hpp"
+#include "nsa/schemas/error.hpp"
+
+namespace nsa::cuda {
+
+const std::string& gemm_missing() {
+  static const std::string reason = "this program was built without CUDA";
+  return reason;
+}
+
+void gemm(const TensorView&, const TensorView&, const TensorView&, Workspace&, CUstream_st*) {
+  throw EnvironmentError(gemm_missing());
+}
+
+TensorView as_matrix(const TensorView& tensor) { return tensor; }
+
+}  // namespace nsa::cuda

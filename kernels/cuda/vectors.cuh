@@ -1,0 +1,41 @@
+// Several numbers with one memory access, as fp32.
+#pragma once
+
+#include "cuda/numbers.cuh"
+
+namespace nsa::cuda {
+
+/// Numbers of T in the widest access, 16 bytes.
+template <class T>
+inline constexpr int kVectorOf = 16 / static_cast<int>(sizeof(T));
+
+template <class T, int kCount>
+struct alignas(sizeof(T) * kCount) Vector {
+  T values[kCount];
+};
+
+/// kCount numbers from an address that is a multiple of their size.
+template <int kCount, class T>
+__device__ void load_vector(const T* from, float (&to)[kCount]) {
+  const auto vector = *reinterpret_cast<const Vector<T, kCount>*>(from);
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) to[i] = to_float(vector.values[i]);
+}
+
+template <int kCount, class T>
+__device__ void store_vector(T* to, const float (&from)[kCount]) {
+  Vector<T, kCount> vector;
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) vector.values[i] = from_float<T>(from[i]);
+  *reinterpret_cast<Vector<T, kCount>*>(to) = vector;
+}
+
+/// Calls f(std::integral_constant<int, n>) with the numbers of T to move at a time: those of 16
+/// bytes, or one where rows are not aligned for it.
+template <class T, class F>
+void with_vector_width(bool aligned, F f) {
+  if (aligned) return f(std::integral_constant<int, kVectorOf<T>>{});
+  return f(std::integral_constant<int, 1>{});
+}
+
+}  // namespace nsa::cuda

@@ -1,0 +1,15 @@
+// The CUDA rows of gate_combine, known to a build without CUDA too.
+#pragma once
+
+#include <span>
+
+#include "nsa/kernels/catalog.hpp"
+
+namespace nsa::gate_combine {
+
+std::span<const Variant> cuda_rows();
+
+using LaunchFunction = void (*)(const LaunchArgs&);
+extern const LaunchFunction kCudaGateFused, kCudaThreeSteps;  // null in a build without CUDA
+
+}  // namespace nsa::gate_combine

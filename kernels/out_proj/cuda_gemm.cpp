@@ -1,0 +1,30 @@
+// y = o W_O^T by one cuBLASLt product; an o whose heads do not lie behind one another is packed.
+#include <array>
+
+#include "cuda/copy_rows.hpp"
+#include "cuda/gemm.hpp"
+#include "out_proj/cuda_rows.hpp"
+#include "out_proj/matrix.hpp"
+
+namespace nsa::out_proj {
+namespace {
+
+void launch_gemm(const LaunchArgs& args) {
+  expects(args.in.size() == 2 && args.out.size() == 1, "o and w_o in, y out");
+  const WorkspaceScope scope(args.workspace);
+  TensorView o = args.in[0];
+  if (!rows_are_flat(o)) {
+    TensorView packed = make_view(nullptr, o.dtype, {o.shape[0], o.shape[1], o.shape[2]});
+    packed.data = args.workspace.take(packed.bytes());
+    const std::array copies{cuda::TensorCopy{o, packed}};
+    cuda::copy_tensors(copies, args.stream);
+    o = packed;
+  }
+  cuda::gemm(cuda::as_matrix(o), args.in[1], args.out[0], args.workspace, args.stream);
+}
+
+}  // namespace
+
+constinit const LaunchFunction kCudaGemm = launch_gemm;
+
+}  // namespace nsa::out_proj

@@ -1,0 +1,109 @@
+// All seven projections as one matrix product per tile of tokens, in fp32, then RoPE.
+#include <algorithm>
+#include <cmath>
+
+#include "cuda/alignment.hpp"
+#include "cuda/gemm.hpp"
+#include "project_rope/cuda_rope.hpp"
+
+namespace nsa::project_rope {
+namespace {
+
+/// Outputs in the order of the columns: q, three K, three V. The signature has them as q, k_cmp,
+/// v_cmp, k_sel, v_sel, k_win, v_win.
+struct Column {
+  std::size_t output;
+  bool rotated;
+};
+constexpr std::array<Column, 7> kColumns{
+    {{0, true}, {1, true}, {3, true}, {5, true}, {2, false}, {4, false}, {6, false}}};
+
+std::array<RopePart, 7> parts_of(const LaunchArgs& args, bool& vectors) {
+  const Problem& p = args.problem;
+  std::array<RopePart, 7> parts;
+  int column = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const TensorView& out = args.out[kColumns[i].output];
+    RopePart& part = parts[i];
+    part.column = column;
+    part.heads = static_cast<int>(kColumns[i].output == 0 ? p.q_heads : p.kv_heads);
+    part.dim = static_cast<int>(kColumns[i].rotated ? p.head_dim_k : p.head_dim_v);
+    part.rotated = kColumns[i].rotated;
+    column += part.heads * part.dim;
+    if (!out) continue;
+    expects(out.rank == 3 && out.rows_contiguous(), "outputs [tokens, heads, dim]");
+    part.out = out.data;
+    part.row_stride = out.stride[0];
+    part.head_stride = out.stride[1];
+    vectors = vectors && cuda::rows_are_vectors(out);
+  }
+  // Columns of the product start at multiples of 16 bytes where every part's are.
+  for (const RopePart& part : parts) vectors = vectors && part.heads * part.dim % 4 == 0;
+  return parts;
+}
+
+RopeParams make_params(const LaunchArgs& args) {
+  const Problem& p = args.problem;
+  RopeParams params;
+  params.vectors = true;
+  params.parts = parts_of(args, params.vectors);
+  params.columns = projected_columns(p);
+  params.sequences = args.device_sequences;
+  params.batch = static_cast<std::int64_t>(args.sequences.size());
+  params.pairs = static_cast<int>(p.head_dim_k / 2);
+  for (int i = 0; i < params.pairs; ++i) {
+    params.frequencies[static_cast<std::size_t>(i)] =
+        std::pow(args.constants.rope_base, -2.0 * i / static_cast<double>(p.head_dim_k)) /
+        args.constants.rope_scale;
+  }
+  return params;
+}
+
+TensorView rows_of(const TensorView& tensor, std::int64_t first, std::int64_t count) {
+  TensorView view = tensor;
+  view.data = tensor.as<char>() +
+              first * tensor.stride[0] * static_cast<std::int64_t>(size_of(tensor.dtype));
+  view.shape[0] = count;
+  return view;
+}
+
+/// Products of the columns whose outputs are there: an ablation leaves the others out.
+void multiply(const LaunchArgs& args, const RopeParams& params, const TensorView& x,
+              const TensorView& product) {
+  for (std::size_t i = 0; i < params.parts.size();) {
+    std::size_t end = i;
+    while (end < params.parts.size() && params.parts[end].out) ++end;
+    if (end > i) {
+      const std::int64_t first = params.parts[i].column;
+      const std::int64_t columns =
+          (end < params.parts.size() ? params.parts[end].column : params.columns) - first;
+      TensorView part = product;
+      part.data = product.as<float>() + first;
+      part.shape[1] = columns;
+      cuda::gemm(x, rows_of(args.in[1], first, columns), part, args.workspace, args.stream);
+    }
+    i = end + 1;
+  }
+}
+
+void launch_gemm(const LaunchArgs& args) {
+  expects(args.in.size() == 2 && args.out.size() == 7, "x and w_qkv in, q, K and V out");
+  const WorkspaceScope scope(args.workspace);
+  RopeParams params = make_params(args);
+  const std::int64_t tokens = args.in[0].shape[0], tile = std::min(kCudaTile, tokens);
+  float* product = args.workspace.take<float>(tile * params.columns).data();
+  params.product = product;
+  for (std::int64_t first = 0; first < tokens; first += tile) {
+    params.first_token = first;
+    params.count = std::min(tile, tokens - first);
+    multiply(args, params, rows_of(args.in[0], first, params.count),
+             make_view(product, Dtype::fp32, {params.count, params.columns}));
+    rotate_and_spread(params, args.problem.dtype, args.stream);
+  }
+}
+
+}  // namespace
+
+constinit const LaunchFunction kCudaGemm = launch_gemm;
+
+}  // namespace nsa::project_rope

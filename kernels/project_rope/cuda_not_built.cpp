@@ -1,0 +1,7 @@
+#include "project_rope/cuda_rows.hpp"
+
+namespace nsa::project_rope {
+
+constinit const LaunchFunction kCudaGemm = nullptr;
+
+}  // namespace nsa::project_rope

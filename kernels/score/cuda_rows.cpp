@@ -1,0 +1,61 @@
+#include "score/cuda_rows.hpp"
+
+#include <array>
+
+#include "catalog/cost.hpp"
+#include "catalog/rows.hpp"
+#include "score/cuda_launch.hpp"
+#include "score/cuda_workspace.hpp"
+#include "source_hashes.hpp"
+
+namespace nsa::score {
+namespace {
+
+constexpr std::array kStage{Stage::score};
+constexpr unsigned kDtypes =
+    dtype_bit(Dtype::fp32) | dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
+
+Support fits_grid(const Problem& p, const Device&) {
+  if (p.max_compressed() > std::int64_t{0xffff} * 64)
+    return Support::no("more than 4,194,240 compressed tokens of a sequence do not fit one launch");
+  return Support::yes();
+}
+
+std::int64_t workspace_fp32(const Problem& p) { return ChunkSizes(p, 4).bytes; }
+std::int64_t workspace_half(const Problem& p) { return ChunkSizes(p, 2).bytes; }
+
+constexpr Variant row(std::string_view name, unsigned dtypes, std::string_view what,
+                      std::int64_t (*workspace)(const Problem&), LaunchFunction launch) {
+  return {.stages = kStage,
+          .name = name,
+          .backend = Backend::cuda,
+          .role = Role::candidate,
+          .min_compute_capability = 80,
+          .dtypes = dtypes,
+          .what = what,
+          .supports = fits_grid,
+          .cost = score_cost,
+          .workspace_bytes = workspace,
+          .launch = launch,
+          .source_hash = source_hash::score_cuda_materialised};
+}
+
+}  // namespace
+
+std::span<const Variant> cuda_rows() {
+  // Rounding p_cmp to 16 bits is right within the rounding of a bf16 problem, not of a finer one.
+  static const std::array kRows{
+      row("materialised", kDtypes,
+          "Logits, p_cmp, block scores and top-n in memory, one kernel each, all in fp32.",
+          workspace_fp32, kCudaMaterialised),
+      row("p_cmp_bf16", dtype_bit(Dtype::bf16),
+          "materialised with p_cmp stored as bf16; scores and top-n in fp32.", workspace_half,
+          kCudaPCmpBf16),
+      row("p_cmp_fp16", dtype_bit(Dtype::bf16),
+          "materialised with p_cmp stored as fp16; scores and top-n in fp32.", workspace_half,
+          kCudaPCmpFp16),
+  };
+  return kRows;
+}
+
+}  // namespace nsa::score
