@@ -4,7 +4,7 @@
 namespace nsa::cuda {
 
 void compressed_bf16(const AttendParams& p, CUstream_st* stream) {
-  launch_band<__nv_bfloat16, CompressedBand>(p, stream);
+  launch_band<__nv_bfloat16, CompressedBand>(p, Dtype::bf16, stream);
 }
 
 }  // namespace nsa::cuda

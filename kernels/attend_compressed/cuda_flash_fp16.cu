@@ -4,7 +4,7 @@
 namespace nsa::cuda {
 
 void compressed_fp16(const AttendParams& p, CUstream_st* stream) {
-  launch_band<__half, CompressedBand>(p, stream);
+  launch_band<__half, CompressedBand>(p, Dtype::fp16, stream);
 }
 
 }  // namespace nsa::cuda

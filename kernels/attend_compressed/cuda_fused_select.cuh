@@ -78,7 +78,10 @@ __global__ void __launch_bounds__(32 * kSelectWarps<kPerLane>, kPerLane > 32 ? 5
     to[1] = make_int4(key[4], key[5], key[6], key[7]);
   }
   __syncwarp();
-  write_best(LaneKeys<int>(keys, plan.end()), largest, plan, out, all_scratch[warp]);
+  const LaneKeys<int> all(keys, plan.end());
+  if (tiles < 8)
+    largest = all.largest();  // some lanes had no tile: too few maxima, too low a bound
+  write_best(all, largest, plan, out, all_scratch[warp]);
 }
 
 }  // namespace nsa::cuda::compressed

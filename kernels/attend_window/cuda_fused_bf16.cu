@@ -4,7 +4,7 @@
 namespace nsa::cuda {
 
 void window_bf16(const AttendParams& p, CUstream_st* stream) {
-  launch_band<__nv_bfloat16, WindowBand>(p, stream);
+  launch_band<__nv_bfloat16, WindowBand>(p, Dtype::bf16, stream);
 }
 
 }  // namespace nsa::cuda

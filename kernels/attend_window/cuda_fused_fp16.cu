@@ -4,7 +4,7 @@
 namespace nsa::cuda {
 
 void window_fp16(const AttendParams& p, CUstream_st* stream) {
-  launch_band<__half, WindowBand>(p, stream);
+  launch_band<__half, WindowBand>(p, Dtype::fp16, stream);
 }
 
 }  // namespace nsa::cuda

@@ -19,19 +19,22 @@ template <class T>
 using PaperBand = BandSm90<T, 192, 128, 2, 1>;
 
 template <class T, class Band>
-bool launch_on_hopper(const AttendParams& p, cudaStream_t stream) {
-  if (!on_hopper()) return false;
-  if (whole_vectors(p, 64, 64)) return launch_band_sm90<NarrowBand<T>, Band>(p, stream), true;
-  if (whole_vectors(p, 128, 128)) return launch_band_sm90<WideBand<T>, Band>(p, stream), true;
-  if (whole_vectors(p, 192, 128)) return launch_band_sm90<PaperBand<T>, Band>(p, stream), true;
+bool launch_on_hopper(const AttendParams& p, Dtype dtype, cudaStream_t stream) {
+  if (p.context_tokens == 0 || !on_hopper()) return false;  // no compressed key so far
+  if (whole_vectors(p, 64, 64))
+    return launch_band_sm90<NarrowBand<T>, Band>(p, dtype, stream), true;
+  if (whole_vectors(p, 128, 128))
+    return launch_band_sm90<WideBand<T>, Band>(p, dtype, stream), true;
+  if (whole_vectors(p, 192, 128))
+    return launch_band_sm90<PaperBand<T>, Band>(p, dtype, stream), true;
   return false;
 }
 
 /// bf16 and fp16. A decode step has few rows: its tile of 16 rows splits the keys over four warps.
 template <class T, class Band>
-void launch_band(const AttendParams& p, cudaStream_t stream) {
+void launch_band(const AttendParams& p, Dtype dtype, cudaStream_t stream) {
   const bool few_rows = p.tokens * p.group <= 16 * p.batch;
-  if (!few_rows && launch_on_hopper<T, Band>(p, stream)) return;
+  if (!few_rows && launch_on_hopper<T, Band>(p, dtype, stream)) return;
   with_padded_dv(p.dv, [&](auto width) {
     if (few_rows) {
       launch_band_tile<MmaTile<T, 16, width()>, Band>(p, stream);

@@ -1,7 +1,7 @@
 // A band of keys for a tile of rows on Hopper: FlashAttention (arXiv 2307.08691) with warpgroup
 // matrix instructions. The softmax of one tile of keys runs beside the weighted sum of the one
-// before, as in FlashAttention-3 (arXiv 2407.08608). Keys come by cp.async, so any strides of 16
-// bytes will do. Only tiles of keys that meet the band are visited.
+// before, as in FlashAttention-3 (arXiv 2407.08608). The copy engine brings the keys. Only tiles of
+// keys that meet the band are visited.
 #pragma once
 
 #include "cuda/attend_device.cuh"
@@ -9,7 +9,9 @@
 #include "cuda/copy_async.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/mma.cuh"
+#include "cuda/sm90_async.cuh"
 #include "cuda/sm90_wgmma.cuh"
+#include "cuda/tensor_map.hpp"
 
 namespace nsa::cuda {
 
@@ -22,11 +24,18 @@ struct BandSm90 {
   static constexpr int kQBytes = kRows * kDk * 2, kKBytes = kKeys * kDk * 2;
   static constexpr int kStageBytes = kKBytes + kKeys * kDv * 2;
   static constexpr int kAlignment = 1024;  // of a swizzled tile
-  static constexpr int kRoom = 227 * 1024 / kBlocks - 1024 - kAlignment - kQBytes;
+  static constexpr int kBarrierBytes = 128;
+  static constexpr int kRoom = 227 * 1024 / kBlocks - 1024 - kAlignment - kQBytes - kBarrierBytes;
   static constexpr int kStages = kRoom / kStageBytes < 5 ? kRoom / kStageBytes : 5;
   static_assert(kStages >= 4, "three tiles in use and one on its way");
+  static constexpr int kLead = 2;  // tiles that are on their way at a time
   static_assert(kDv <= kDk, "the output is staged where the queries were");
-  static constexpr int kSharedBytes = kQBytes + kStages * kStageBytes + kAlignment;
+  static constexpr int kSharedBytes = kQBytes + kStages * kStageBytes + kBarrierBytes + kAlignment;
+};
+
+struct BandParams {
+  CUtensorMap k, v;  // boxes of 64 rows
+  AttendParams attend;
 };
 
 /// One thread's part of the work on a tile of rows.
@@ -39,22 +48,22 @@ class BandWorker {
   static constexpr float kSlack = 8.0f;
 
  public:
-  __device__ BandWorker(const AttendParams& p, const RowTile& at, unsigned char* shared)
-      : p_(p),
+  __device__ BandWorker(const BandParams& params, const RowTile& at, unsigned char* shared)
+      : params_(params),
+        p_(params.attend),
         at_(at),
         q_(shared),
-        stages_(shared + Sizes::kQBytes),
+        stages_(sm90::shared_address(shared) + Sizes::kQBytes),
         warpgroup_(__shfl_sync(0xffffffffu, thread() / 128, 0)),
-        base_(Band::first_row(at.sequence)),
-        begin_(Band::begin(p, at.position(0))),
-        end_(Band::end(p, at.position(Sizes::kRows - 1))),
-        whole_begin_(Band::begin(p, at.position(Sizes::kRows - 1))),
-        whole_end_(Band::end(p, at.position(0))) {
+        begin_(Band::begin(p_, at.position(0))),
+        end_(Band::end(p_, at.position(Sizes::kRows - 1))),
+        whole_begin_(Band::begin(p_, at.position(Sizes::kRows - 1))),
+        whole_end_(Band::end(p_, at.position(0))) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const int t = at.position(row(i));
-      row_begin_[i] = Band::begin(p, t);
-      row_end_[i] = Band::end(p, t);
+      row_begin_[i] = Band::begin(p_, t);
+      row_end_[i] = Band::end(p_, t);
     }
 #pragma unroll
     for (int i = 0; i < kDv / 2; ++i) o_[i] = 0.0f;
@@ -63,17 +72,19 @@ class BandWorker {
   __device__ void run() {
     const int tiles = end_ > begin_ ? (end_ - begin_ + kKeys - 1) / kKeys : 0;
     if (tiles > 0) {
-      load_queries();
+      start_barriers();
 #pragma unroll
-      for (int j = 0; j < Sizes::kStages - 2; ++j) load_keys(j, tiles);
-      wait_for_tile<Sizes::kStages - 3>();
+      for (int j = 0; j < Sizes::kLead; ++j) load_keys(j, tiles);
+      load_queries();
+      wait_for_keys(0);
       multiply_keys(0);
       sm90::wait<0>();
       weigh(0);
       for (int j = 0; j + 1 < tiles; ++j) {
-        wait_for_tile<Sizes::kStages - 4>();  // all threads are done with tile j - 2
-        load_keys(j + Sizes::kStages - 2, tiles);
+        load_keys(j + Sizes::kLead, tiles);
+        wait_for_keys(j + 1);
         settle();
+        if (j > 0 && lane() == 0) sm90::barrier_arrive(empty(j - 1), 1);
         multiply_keys(j + 1);
         multiply_values(j);
         sm90::wait<1>();
@@ -92,58 +103,66 @@ class BandWorker {
   __device__ static int first_row_of_warp() { return thread() / 32 * 16; }
   __device__ static int row(int i) { return first_row_of_warp() + lane() / 4 + 8 * i; }
 
+  /// All threads see the barriers before anybody uses them.
+  __device__ void start_barriers() const {
+    if (thread() == 0) {
+      for (int j = 0; j < Sizes::kStages; ++j) {
+        sm90::barrier_init(full(j), 1);
+        sm90::barrier_init(empty(j), Sizes::kThreads / 32);
+      }
+      sm90::barrier_fence();
+    }
+    __syncthreads();
+  }
+
   __device__ void load_queries() const {
     constexpr int kPieces = kDk / 8;
     const std::uint32_t to = sm90::shared_address(q_);
-#pragma unroll 4
-    for (int i = thread(); i < Sizes::kRows * kPieces; i += Sizes::kThreads) {
-      const int r = i / kPieces, piece = i % kPieces;
+#pragma unroll
+    for (int i = 0; i < Sizes::kRows * kPieces / Sizes::kThreads; ++i) {
+      const int n = thread() + i * Sizes::kThreads, r = n / kPieces, piece = n % kPieces;
       const bool exists = at_.holds(r);
       copy_async_16(to + static_cast<std::uint32_t>(sm90::swizzled(Sizes::kRows, r, piece)),
                     at_.row_of<const T>(p_.q, exists ? r : 0) + 8 * piece, exists);
     }
-  }
-
-  template <int kDim>
-  __device__ void load_tile(std::uint32_t to, const HeadTensor<const void>& tensor,
-                            int first) const {
-    constexpr unsigned kPieces = kDim / 8;
-    const T* from = head_row<const T>(tensor, base_ + first, at_.kv_head);
-#pragma unroll
-    for (int i = 0; i < (kKeys * kDim / 8 + Sizes::kThreads - 1) / Sizes::kThreads; ++i) {
-      const unsigned n = threadIdx.x + static_cast<unsigned>(i * Sizes::kThreads);
-      const int r = static_cast<int>(n / kPieces), piece = static_cast<int>(n % kPieces);
-      if (kKeys * kPieces % Sizes::kThreads != 0 && r >= kKeys) break;
-      const bool exists = first + r < end_;
-      copy_async_16(to + static_cast<std::uint32_t>(sm90::swizzled(kKeys, r, piece)),
-                    from + (exists ? r : 0) * tensor.row_stride + 8 * piece, exists);
-    }
-  }
-
-  /// Starts to load tile j of the band; a group of copies even where there is none.
-  __device__ void load_keys(int j, int tiles) const {
-    if (j < tiles) {
-      const std::uint32_t to = sm90::shared_address(stage(j));
-      load_tile<kDk>(to, p_.k, begin_ + j * kKeys);
-      load_tile<kDv>(to + Sizes::kKBytes, p_.v, begin_ + j * kKeys);
-    }
     commit_copies();
-  }
-  __device__ unsigned char* stage(int j) const {
-    return stages_ + j % Sizes::kStages * Sizes::kStageBytes;
-  }
-
-  template <int kPending>
-  __device__ static void wait_for_tile() {
-    wait_copies<kPending>();
+    wait_copies<0>();
     sm90::fence_shared();
     __syncthreads();
+  }
+
+  __device__ std::uint32_t stage(int j) const {
+    return stages_ + static_cast<std::uint32_t>(j % Sizes::kStages * Sizes::kStageBytes);
+  }
+  __device__ std::uint32_t full(int j) const {
+    return stages_ + static_cast<std::uint32_t>(Sizes::kStages * Sizes::kStageBytes +
+                                                j % Sizes::kStages * 16);
+  }
+  __device__ std::uint32_t empty(int j) const { return full(j) + 8; }
+
+  /// One thread starts to load tile j of the band, once all warps are done with what lies there.
+  /// Keys behind the band come along and are hidden.
+  __device__ void load_keys(int j, int tiles) const {
+    if (thread() != 0 || j >= tiles) return;
+    if (j >= Sizes::kStages) sm90::barrier_wait(empty(j), j / Sizes::kStages - 1 & 1);
+    sm90::barrier_expect(full(j), Sizes::kStageBytes);
+    const int row = static_cast<int>(Band::first_row(at_.sequence)) + begin_ + j * kKeys;
+#pragma unroll
+    for (int c = 0; c < kDk / 64; ++c)
+      sm90::copy_box(stage(j) + c * kKeys * 128, params_.k, 64 * c, at_.kv_head, row, full(j));
+#pragma unroll
+    for (int c = 0; c < kDv / 64; ++c)
+      sm90::copy_box(stage(j) + Sizes::kKBytes + c * kKeys * 128, params_.v, 64 * c, at_.kv_head,
+                     row, full(j));
+  }
+  __device__ void wait_for_keys(int j) const {
+    sm90::barrier_wait(full(j), static_cast<unsigned>(j / Sizes::kStages) & 1);
   }
 
   __device__ void multiply_keys(int j) {
     const std::uint32_t q =
         sm90::shared_address(q_) + static_cast<std::uint32_t>(warpgroup_) * 64 * 128;
-    const std::uint32_t k = sm90::shared_address(stage(j));
+    const std::uint32_t k = stage(j);
     sm90::fence_registers();
 #pragma unroll
     for (int d = 0; d < kDk / 16; ++d) {
@@ -155,7 +174,7 @@ class BandWorker {
   }
 
   __device__ void multiply_values(int j) {
-    const std::uint32_t v = sm90::shared_address(stage(j)) + Sizes::kKBytes;
+    const std::uint32_t v = stage(j) + Sizes::kKBytes;
     sm90::fence_registers();
 #pragma unroll
     for (int i = 0; i < kKeys / 16; ++i)
@@ -272,20 +291,21 @@ class BandWorker {
     }
     __syncwarp();
     constexpr int kPieces = kDv / 8;
-#pragma unroll 4
-    for (int i = lane(); i < 16 * kPieces; i += 32) {
-      const int r = first_row_of_warp() + i / kPieces, piece = i % kPieces;
+#pragma unroll
+    for (int i = 0; i < 16 * kPieces / 32; ++i) {
+      const int n = lane() + 32 * i, r = first_row_of_warp() + n / kPieces, piece = n % kPieces;
       if (at_.holds(r))
         *reinterpret_cast<uint4*>(at_.row_of<T>(p_.o, r) + 8 * piece) =
             *reinterpret_cast<const uint4*>(q_ + sm90::swizzled(Sizes::kRows, r, piece));
     }
   }
 
+  const BandParams& params_;
   const AttendParams& p_;
   const RowTile& at_;
-  unsigned char *q_, *stages_;               // [rows, dk]; [stages] of K [64, dk] and V [64, dv]
+  unsigned char* q_;                         // [rows, dk], shared
+  std::uint32_t stages_;                     // [stages] of K [64, dk] and V [64, dv], and barriers
   int warpgroup_;                            // the same register for all threads of a warp
-  std::int64_t base_;                        // row of key 0
   int begin_, end_;                          // keys that some row sees
   int whole_begin_, whole_end_;              // keys that every row sees
   int row_begin_[2], row_end_[2];            // keys that row(i) sees
@@ -301,9 +321,9 @@ class BandWorker {
 
 template <class Sizes, class Band>
 __global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
-    band_sm90_kernel(const __grid_constant__ AttendParams p) {
+    band_sm90_kernel(const __grid_constant__ BandParams p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL  // wgmma exists on this target only; launched on no other
-  const RowTile at(p, p.group, Sizes::kRows);
+  const RowTile at(p.attend, p.attend.group, Sizes::kRows);
   if (at.first_row >= at.rows) return;
   unsigned char* shared = dynamic_shared();
   shared += (0u - sm90::shared_address(shared)) % Sizes::kAlignment;
@@ -314,10 +334,13 @@ __global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
 }
 
 template <class Sizes, class Band>
-void launch_band_sm90(const AttendParams& p, cudaStream_t stream) {
+void launch_band_sm90(const AttendParams& p, Dtype dtype, cudaStream_t stream) {
+  const BandParams params{
+      make_tensor_map(p.k, dtype, p.context_tokens, p.kv_heads, p.dk, Sizes::kKeys),
+      make_tensor_map(p.v, dtype, p.context_tokens, p.kv_heads, p.dv, Sizes::kKeys), p};
   launch(band_sm90_kernel<Sizes, Band>,
          std::int64_t{RowTile::tiles(p, p.group, Sizes::kRows)} * p.kv_heads, Sizes::kThreads,
-         Sizes::kSharedBytes, stream, p);
+         Sizes::kSharedBytes, stream, params);
 }
 
 }  // namespace nsa::cuda

@@ -45,6 +45,7 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("sweep --axis colour=blue", "colour");
   check_refused("sweep --budget yesterday", "yesterday");
   check_refused("sweep --stage nowhere", "nowhere");
+  check_refused("sweep --variant nobody", "nobody");
   check_refused("tune -o t.json", "results.sqlite");
   check_refused("run --seq-len -3", "-3");
   check_refused("run --layers 13", "--layers");

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <filesystem>
 #include <memory>
@@ -138,12 +139,28 @@ ExitCode finish(const Settings& settings, store::Store& db, const store::OwnedRu
   return rows.empty() ? ExitCode::nothing_judged : ExitCode::good;
 }
 
+/// A name that nobody has is a slip of the pen; one that runs none of these problems is not.
+void require_known_variants(const SweepOptions& o, const std::vector<tuner::Offer>& offers,
+                            const Device& device) {
+  for (const std::string& glob : o.variants) {
+    const bool known = std::any_of(offers.begin(), offers.end(), [&](const tuner::Offer& offer) {
+      return tuner::matches_any({glob}, offer.id);
+    });
+    if (known) continue;
+    throw InputError(
+        fmt::format("--variant {}: nothing on {} has that name; nsatune variants "
+                    "lists ours",
+                    glob, device.id));
+  }
+}
+
 ExitCode run(const Settings& settings, const SweepOptions& o) {
   const SweepSpec spec = make_spec(settings, o);
   const double resume_within_s = parse_duration("--resume-within", o.resume_within);
   const Device device = probes::require_device(settings.device.value_or("cpu"));
   const std::vector<tuner::WorkerCommand> workers = workers_of(o, device);
   const tuner::Discovery found = tuner::discover(workers, device, 60);
+  require_known_variants(o, found.offers, device);
   tuner::Plan plan = tuner::plan_with_workers(spec, device, workers, found);
   if (plan.contests.empty()) {
     say(settings, "sweep: no variant of this build runs any problem of the spec on " + device.id);

@@ -92,6 +92,7 @@ tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
   input.options.margin = o.margin;
   input.options.seed = o.seed;
   input.options.created_by = program_version();
+  std::set<std::string> others;
   if (o.shipped) input.shipped = load_thresholds(*o.shipped);
   for (const Run& run : d.runs) {
     input.validators = validators_of(d.device);
@@ -99,10 +100,19 @@ tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
     auto rows =
         db.measurements({.run_id = run.id, .device_uuid = d.device.uuid, .with_samples = true});
     for (Measurement& row : rows) {
-      if (row.executor == o.executor) input.rows.push_back(std::move(row));
+      if (row.executor == o.executor) {
+        input.rows.push_back(std::move(row));
+      } else {
+        others.insert(row.executor);
+      }
     }
   }
-  return tuner::decide(input);
+  tuner::DecideReport report = tuner::decide(input);
+  if (input.rows.empty() && !others.empty()) {
+    report.notes.push_back(fmt::format("--executor {}: no measurements of it; there are some of {}",
+                                       o.executor, fmt::join(others, ", ")));
+  }
+  return report;
 }
 
 /// FILE for one device; for several, a folder with a file for each.
