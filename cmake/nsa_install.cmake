@@ -21,11 +21,11 @@ install(FILES ${PROJECT_BINARY_DIR}/nsatune-config.cmake
 
 set(_doc_dir ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${_doc_dir} COMPONENT development)
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${_doc_dir} COMPONENT program OPTIONAL)
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${_doc_dir} COMPONENT program)
 install(DIRECTORY schemas/json schemas/sql DESTINATION ${CMAKE_INSTALL_DATADIR}/nsatune/schemas
         COMPONENT program)
 install(FILES schemas/README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/nsatune/schemas
-        COMPONENT program OPTIONAL)
+        COMPONENT program)
 install(DIRECTORY kernels/tuned/ DESTINATION ${CMAKE_INSTALL_DATADIR}/nsatune/tuned
         COMPONENT program FILES_MATCHING PATTERN "*.json" PATTERN "README.md")
 

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "attend_compressed/cuda_flash_rows.hpp"
+#include "attend_compressed/cuda_rows.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
@@ -49,7 +50,8 @@ constexpr std::array kVariants{
 
 std::span<const Variant> attend_compressed_variants() {
   static const std::vector<Variant> all =
-      both_back_ends(kVariants, attend_compressed::cuda_flash_rows());
+      both_back_ends(both_back_ends(kVariants, attend_compressed::cuda_flash_rows()),
+                     attend_compressed::cuda_rows());
   return all;
 }
 

@@ -12,26 +12,6 @@
 
 namespace nsa::cuda {
 
-/// Four 8x8 matrices of 16-bit numbers: lane i gives the address of row i % 8 of matrix i / 8.
-__device__ inline void load_matrices(std::uint32_t (&r)[4], std::uint32_t address) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\n"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(address)
-               : "memory");
-}
-__device__ inline void load_matrices_transposed(std::uint32_t (&r)[4], std::uint32_t address) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];\n"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(address)
-               : "memory");
-}
-/// Transposes an 8x8 matrix whose row g, columns 2t and 2t + 1 lane 4 g + t holds.
-__device__ inline std::uint32_t transposed(std::uint32_t pair) {
-  std::uint32_t result;
-  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;\n" : "=r"(result) : "r"(pair));
-  return result;
-}
-
 /// A warp's queries: their sums, in registers, and what a block adds to them.
 template <class Sizes>
 class QueryWarp {

@@ -133,6 +133,38 @@ Signature signature_of(Stage stage) {
   throw ContractError("expected: a stage");
 }
 
+namespace {
+
+bool holds(std::span<const TensorSpec> specs, std::string_view name) {
+  return std::any_of(specs.begin(), specs.end(),
+                     [&](const TensorSpec& spec) { return spec.name == name; });
+}
+
+}  // namespace
+
+JoinedSignature signature_of(std::span<const Stage> stages) {
+  JoinedSignature joined;
+  for (const Stage stage : stages) {
+    const Signature own = signature_of(stage);
+    for (const TensorSpec& input : own.inputs) {
+      if (!holds(joined.inputs, input.name) && !holds(joined.outputs, input.name))
+        joined.inputs.push_back(input);
+    }
+    joined.outputs.insert(joined.outputs.end(), own.outputs.begin(), own.outputs.end());
+  }
+  return joined;
+}
+
+TensorShape shape_of(std::span<const Stage> stages, std::string_view tensor,
+                     const Problem& problem) {
+  for (const Stage stage : stages) {
+    const Signature own = signature_of(stage);
+    if (holds(own.inputs, tensor) || holds(own.outputs, tensor))
+      return shape_of(stage, tensor, problem);
+  }
+  throw ContractError("expected: a tensor of the stages, not " + std::string(tensor));
+}
+
 TensorShape shape_of(Stage stage, std::string_view tensor, const Problem& problem) {
   const Signature signature = signature_of(stage);
   for (const auto& side : {signature.inputs, signature.outputs}) {

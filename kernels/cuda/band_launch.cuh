@@ -30,11 +30,12 @@ bool launch_on_hopper(const AttendParams& p, Dtype dtype, cudaStream_t stream) {
   return false;
 }
 
-/// bf16 and fp16. A decode step has few rows: its tile of 16 rows splits the keys over four warps.
+/// bf16 and fp16. Without Hopper's kernels a decode step takes a tile of 16 rows, which splits the
+/// keys over four warps.
 template <class T, class Band>
 void launch_band(const AttendParams& p, Dtype dtype, cudaStream_t stream) {
+  if (launch_on_hopper<T, Band>(p, dtype, stream)) return;
   const bool few_rows = p.tokens * p.group <= 16 * p.batch;
-  if (!few_rows && launch_on_hopper<T, Band>(p, dtype, stream)) return;
   with_padded_dv(p.dv, [&](auto width) {
     if (few_rows) {
       launch_band_tile<MmaTile<T, 16, width()>, Band>(p, stream);

@@ -6,37 +6,14 @@
 
 #include "cuda/attend_device.cuh"
 #include "cuda/band.cuh"
+#include "cuda/band_sm90_keys.cuh"
 #include "cuda/copy_async.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/mma.cuh"
-#include "cuda/sm90_async.cuh"
 #include "cuda/sm90_wgmma.cuh"
 #include "cuda/tensor_map.hpp"
 
 namespace nsa::cuda {
-
-/// Sizes of one kernel. A warpgroup has 64 rows.
-template <class T, int kDimK, int kDimV, int kWarpgroups, int kBlocksPerSm>
-struct BandSm90 {
-  using Storage = T;
-  static constexpr int kDk = kDimK, kDv = kDimV, kKeys = 64, kBlocks = kBlocksPerSm;
-  static constexpr int kRows = 64 * kWarpgroups, kThreads = 128 * kWarpgroups;
-  static constexpr int kQBytes = kRows * kDk * 2, kKBytes = kKeys * kDk * 2;
-  static constexpr int kStageBytes = kKBytes + kKeys * kDv * 2;
-  static constexpr int kAlignment = 1024;  // of a swizzled tile
-  static constexpr int kBarrierBytes = 128;
-  static constexpr int kRoom = 227 * 1024 / kBlocks - 1024 - kAlignment - kQBytes - kBarrierBytes;
-  static constexpr int kStages = kRoom / kStageBytes < 5 ? kRoom / kStageBytes : 5;
-  static_assert(kStages >= 4, "three tiles in use and one on its way");
-  static constexpr int kLead = 2;  // tiles that are on their way at a time
-  static_assert(kDv <= kDk, "the output is staged where the queries were");
-  static constexpr int kSharedBytes = kQBytes + kStages * kStageBytes + kBarrierBytes + kAlignment;
-};
-
-struct BandParams {
-  CUtensorMap k, v;  // boxes of 64 rows
-  AttendParams attend;
-};
 
 /// One thread's part of the work on a tile of rows.
 template <class Sizes, class Band>
@@ -49,16 +26,17 @@ class BandWorker {
 
  public:
   __device__ BandWorker(const BandParams& params, const RowTile& at, unsigned char* shared)
-      : params_(params),
-        p_(params.attend),
+      : p_(params.attend),
         at_(at),
         q_(shared),
-        stages_(sm90::shared_address(shared) + Sizes::kQBytes),
         warpgroup_(__shfl_sync(0xffffffffu, thread() / 128, 0)),
         begin_(Band::begin(p_, at.position(0))),
         end_(Band::end(p_, at.position(Sizes::kRows - 1))),
         whole_begin_(Band::begin(p_, at.position(Sizes::kRows - 1))),
-        whole_end_(Band::end(p_, at.position(0))) {
+        whole_end_(Band::end(p_, at.position(0))),
+        keys_{params, sm90::shared_address(shared) + Sizes::kQBytes,
+              static_cast<int>(Band::first_row(at.sequence)) + begin_, at.kv_head,
+              end_ > begin_ ? (end_ - begin_ + kKeys - 1) / kKeys : 0} {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const int t = at.position(row(i));
@@ -70,21 +48,21 @@ class BandWorker {
   }
 
   __device__ void run() {
-    const int tiles = end_ > begin_ ? (end_ - begin_ + kKeys - 1) / kKeys : 0;
+    const int tiles = keys_.tiles;
     if (tiles > 0) {
-      start_barriers();
+      keys_.start();
 #pragma unroll
-      for (int j = 0; j < Sizes::kLead; ++j) load_keys(j, tiles);
+      for (int j = 0; j < Sizes::kLead; ++j) keys_.load(j);
       load_queries();
-      wait_for_keys(0);
+      keys_.wait(0);
       multiply_keys(0);
       sm90::wait<0>();
       weigh(0);
       for (int j = 0; j + 1 < tiles; ++j) {
-        load_keys(j + Sizes::kLead, tiles);
-        wait_for_keys(j + 1);
+        keys_.load(j + Sizes::kLead);
+        keys_.wait(j + 1);
         settle();
-        if (j > 0 && lane() == 0) sm90::barrier_arrive(empty(j - 1), 1);
+        if (j > 0 && lane() == 0) keys_.release(j - 1);
         multiply_keys(j + 1);
         multiply_values(j);
         sm90::wait<1>();
@@ -103,18 +81,6 @@ class BandWorker {
   __device__ static int first_row_of_warp() { return thread() / 32 * 16; }
   __device__ static int row(int i) { return first_row_of_warp() + lane() / 4 + 8 * i; }
 
-  /// All threads see the barriers before anybody uses them.
-  __device__ void start_barriers() const {
-    if (thread() == 0) {
-      for (int j = 0; j < Sizes::kStages; ++j) {
-        sm90::barrier_init(full(j), 1);
-        sm90::barrier_init(empty(j), Sizes::kThreads / 32);
-      }
-      sm90::barrier_fence();
-    }
-    __syncthreads();
-  }
-
   __device__ void load_queries() const {
     constexpr int kPieces = kDk / 8;
     const std::uint32_t to = sm90::shared_address(q_);
@@ -131,38 +97,10 @@ class BandWorker {
     __syncthreads();
   }
 
-  __device__ std::uint32_t stage(int j) const {
-    return stages_ + static_cast<std::uint32_t>(j % Sizes::kStages * Sizes::kStageBytes);
-  }
-  __device__ std::uint32_t full(int j) const {
-    return stages_ + static_cast<std::uint32_t>(Sizes::kStages * Sizes::kStageBytes +
-                                                j % Sizes::kStages * 16);
-  }
-  __device__ std::uint32_t empty(int j) const { return full(j) + 8; }
-
-  /// One thread starts to load tile j of the band, once all warps are done with what lies there.
-  /// Keys behind the band come along and are hidden.
-  __device__ void load_keys(int j, int tiles) const {
-    if (thread() != 0 || j >= tiles) return;
-    if (j >= Sizes::kStages) sm90::barrier_wait(empty(j), j / Sizes::kStages - 1 & 1);
-    sm90::barrier_expect(full(j), Sizes::kStageBytes);
-    const int row = static_cast<int>(Band::first_row(at_.sequence)) + begin_ + j * kKeys;
-#pragma unroll
-    for (int c = 0; c < kDk / 64; ++c)
-      sm90::copy_box(stage(j) + c * kKeys * 128, params_.k, 64 * c, at_.kv_head, row, full(j));
-#pragma unroll
-    for (int c = 0; c < kDv / 64; ++c)
-      sm90::copy_box(stage(j) + Sizes::kKBytes + c * kKeys * 128, params_.v, 64 * c, at_.kv_head,
-                     row, full(j));
-  }
-  __device__ void wait_for_keys(int j) const {
-    sm90::barrier_wait(full(j), static_cast<unsigned>(j / Sizes::kStages) & 1);
-  }
-
   __device__ void multiply_keys(int j) {
     const std::uint32_t q =
         sm90::shared_address(q_) + static_cast<std::uint32_t>(warpgroup_) * 64 * 128;
-    const std::uint32_t k = stage(j);
+    const std::uint32_t k = keys_.stage(j);
     sm90::fence_registers();
 #pragma unroll
     for (int d = 0; d < kDk / 16; ++d) {
@@ -174,7 +112,7 @@ class BandWorker {
   }
 
   __device__ void multiply_values(int j) {
-    const std::uint32_t v = stage(j) + Sizes::kKBytes;
+    const std::uint32_t v = keys_.stage(j) + Sizes::kKBytes;
     sm90::fence_registers();
 #pragma unroll
     for (int i = 0; i < kKeys / 16; ++i)
@@ -186,7 +124,8 @@ class BandWorker {
   /// added to o_ until the wait, and reads weights_ until then.
   __device__ void weigh(int j) {
     const int first = begin_ + j * kKeys;
-    if (first < whole_begin_ || first + kKeys > whole_end_) hide(first);
+    if (first < whole_begin_) hide<true>(first);
+    if (first + kKeys > whole_end_) hide<false>(first);
     float largest[2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -249,13 +188,18 @@ class BandWorker {
     }
   }
 
+  /// Hides the keys before the first that a row sees, or those behind the last.
+  template <bool kBefore>
   __device__ void hide(int first) {
 #pragma unroll
-    for (int n = 0; n < 8; ++n) {
+    for (int i = 0; i < 2; ++i) {
+      const int edge = (kBefore ? row_begin_[i] : row_end_[i]) - first - 2 * (lane() % 4);
 #pragma unroll
-      for (int c = 0; c < 4; ++c) {
-        const int key = first + 8 * n + 2 * (lane() % 4) + c % 2;
-        if (key < row_begin_[c / 2] || key >= row_end_[c / 2]) s_[4 * n + c] = -INFINITY;
+      for (int n = 0; n < 8; ++n) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          if (kBefore == (8 * n + e < edge)) s_[4 * n + 2 * i + e] = -INFINITY;
+        }
       }
     }
   }
@@ -300,14 +244,13 @@ class BandWorker {
     }
   }
 
-  const BandParams& params_;
   const AttendParams& p_;
   const RowTile& at_;
-  unsigned char* q_;                         // [rows, dk], shared
-  std::uint32_t stages_;                     // [stages] of K [64, dk] and V [64, dv], and barriers
-  int warpgroup_;                            // the same register for all threads of a warp
-  int begin_, end_;                          // keys that some row sees
-  int whole_begin_, whole_end_;              // keys that every row sees
+  unsigned char* q_;             // [rows, dk], shared
+  int warpgroup_;                // the same register for all threads of a warp
+  int begin_, end_;              // keys that some row sees
+  int whole_begin_, whole_end_;  // keys that every row sees
+  BandKeys<Sizes> keys_;
   int row_begin_[2], row_end_[2];            // keys that row(i) sees
   float s_[32];                              // logits, then weights; rows row(0), row(1)
   std::uint32_t weights_[kKeys / 16][4];     // as operands

@@ -30,6 +30,32 @@ __device__ void store_vector(T* to, const float (&from)[kCount]) {
   *reinterpret_cast<Vector<T, kCount>*>(to) = vector;
 }
 
+/// The bits of kCount numbers of T, to be held in registers until they are wanted: a Vector of
+/// 16-bit numbers would take a register for each.
+template <int kBytes>
+struct Bits;
+template <>
+struct Bits<2> {
+  using Type = std::uint16_t;
+};
+template <>
+struct Bits<4> {
+  using Type = std::uint32_t;
+};
+template <>
+struct Bits<16> {
+  using Type = uint4;
+};
+template <class T, int kCount>
+using BitsOf = typename Bits<static_cast<int>(sizeof(T)) * kCount>::Type;
+
+template <class T, int kCount>
+__device__ void unpack(const BitsOf<T, kCount>& bits, float (&to)[kCount]) {
+  const auto* numbers = reinterpret_cast<const T*>(&bits);
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) to[i] = to_float(numbers[i]);
+}
+
 /// Calls f(std::integral_constant<int, n>) with the numbers of T to move at a time: those of 16
 /// bytes, or one where rows are not aligned for it.
 template <class T, class F>

@@ -10,17 +10,26 @@ namespace nsa::gate_combine {
 namespace {
 
 using cuda::GateParams;
-using cuda::kGateRows;
 using cuda::kGateThreads;
+using cuda::kGateWarps;
 
-__device__ std::int64_t first_row() { return blockIdx.x * std::int64_t{kGateRows}; }
+/// First of the warp's rows.
+template <int kRows>
+__device__ std::int64_t first_row() {
+  return (blockIdx.x * std::int64_t{kGateWarps} + threadIdx.x / 32) * kRows;
+}
 
-template <class T, int kWidth>
-__global__ void __launch_bounds__(kGateThreads) fused_kernel(GateParams p) {
-  const cuda::GateTile tile = cuda::gate_tile(p);
-  cuda::fill_means<T, kWidth>(p, first_row(), tile);
-  cuda::make_gates<T>(p, first_row(), tile);
-  cuda::combine_rows<T, kWidth>(p, first_row(), cuda::gate_rows(p, first_row()), tile.gates);
+template <class T, int kWidth, int kRows>
+__global__ void __launch_bounds__(kGateThreads, 2) fused_kernel(GateParams p) {
+  const cuda::GateTile tile = cuda::gate_tile<kRows>(p);
+  const std::int64_t first = first_row<kRows>();
+  cuda::Ahead<T, kWidth, kRows> ahead;
+  ahead.load(p, first, static_cast<int>(threadIdx.x) % 32);
+  cuda::fill_means<T, kWidth, kRows>(p, first, tile);
+  __syncwarp();
+  float gates[kRows][3];
+  cuda::make_gates<T, kRows>(p, first, tile, gates);
+  cuda::combine_rows<T, kWidth, kRows>(p, first, ahead, gates);
 }
 
 template <class T, int kWidth>
@@ -35,22 +44,33 @@ __global__ void __launch_bounds__(kGateThreads) means_kernel(GateParams p) {
   for (int j = 0; j < kWidth; ++j) p.means[row * p.dk + column + j] = mean[j];
 }
 
-template <class T>
+template <class T, int kRows>
 __global__ void __launch_bounds__(kGateThreads) gates_kernel(GateParams p) {
-  const cuda::GateTile tile = cuda::gate_tile(p);
-  const int rows = cuda::gate_rows(p, first_row());
-  for (int i = static_cast<int>(threadIdx.x); i < kGateRows * tile.stride; i += kGateThreads) {
-    const int r = i / tile.stride, column = i % tile.stride;
-    const bool there = r < rows && column < p.dk;
-    tile.means[i] = there ? p.means[(first_row() + r) * p.dk + column] : 0.0f;
+  const cuda::GateTile tile = cuda::gate_tile<kRows>(p);
+  const std::int64_t first = first_row<kRows>();
+  for (int i = static_cast<int>(threadIdx.x) % 32; i < kRows * p.dk; i += 32) {
+    const int r = i / p.dk, column = i % p.dk;
+    tile.means[column * kRows + r] = first + r < p.rows ? p.means[(first + r) * p.dk + column] : 0;
   }
-  cuda::make_gates<T>(p, first_row(), tile);
+  __syncwarp();
+  float gates[kRows][3];
+  cuda::make_gates<T, kRows>(p, first, tile, gates);
 }
 
-template <class T, int kWidth>
-__global__ void __launch_bounds__(kGateThreads) combine_kernel(GateParams p) {
-  cuda::combine_rows<T, kWidth>(p, first_row(), cuda::gate_rows(p, first_row()),
-                                p.weights + first_row() * 3);
+template <class T, int kWidth, int kRows>
+__global__ void __launch_bounds__(kGateThreads, 2) combine_kernel(GateParams p) {
+  const std::int64_t first = first_row<kRows>();
+  float gates[kRows][3] = {};
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+    for (int b = 0; b < 3; ++b) {
+      if (first + r < p.rows) gates[r][b] = p.weights[(first + r) * 3 + b];
+    }
+  }
+  cuda::Ahead<T, kWidth, kRows> ahead;
+  ahead.load(p, first, static_cast<int>(threadIdx.x) % 32);
+  cuda::combine_rows<T, kWidth, kRows>(p, first, ahead, gates);
 }
 
 template <class T>
@@ -109,23 +129,26 @@ bool vectors(const GateParams& p) {
 
 std::int64_t blocks_of(std::int64_t items, std::int64_t each) { return (items + each - 1) / each; }
 
-std::size_t shared_bytes(const GateParams& p) {
-  return static_cast<std::size_t>(cuda::gate_shared_floats(p.dk)) * sizeof(float);
-}
-
-/// Calls f(zero of the storage type, width).
+/// Calls f(zero of the storage type, width, rows of a warp): two, so that few rows fill the chip;
+/// four where there are many, so that each weight that is read serves more rows.
 template <class F>
 void with_kernel_types(const LaunchArgs& args, const GateParams& p, F f) {
+  constexpr std::int64_t kManyRows = 16384;
   cuda::with_storage_type(args.problem.dtype, [&](auto zero) {
-    cuda::with_vector_width<decltype(zero)>(vectors(p), [&](auto width) { f(zero, width); });
+    cuda::with_vector_width<decltype(zero)>(vectors(p), [&](auto width) {
+      if (p.rows < kManyRows) return f(zero, width, std::integral_constant<int, 2>{});
+      f(zero, width, std::integral_constant<int, cuda::kMostGateRows>{});
+    });
   });
 }
 
 void launch_fused(const LaunchArgs& args) {
   const GateParams p = make_params(args);
-  with_kernel_types(args, p, [&](auto zero, auto width) {
-    cuda::launch(fused_kernel<decltype(zero), decltype(width)::value>, blocks_of(p.rows, kGateRows),
-                 kGateThreads, shared_bytes(p), args.stream, p);
+  with_kernel_types(args, p, [&](auto zero, auto width, auto rows) {
+    constexpr int kRows = decltype(rows)::value;
+    const auto shared = static_cast<std::size_t>(cuda::gate_shared_floats(p.dk, kRows)) * 4;
+    cuda::launch(fused_kernel<decltype(zero), decltype(width)::value, kRows>,
+                 blocks_of(p.rows, kGateWarps * kRows), kGateThreads, shared, args.stream, p);
   });
 }
 
@@ -134,14 +157,15 @@ void launch_three_steps(const LaunchArgs& args) {
   GateParams p = make_params(args);
   p.means = args.workspace.take<float>(p.rows * p.dk).data();
   p.weights = args.workspace.take<float>(p.rows * 3).data();
-  const std::int64_t blocks = blocks_of(p.rows, kGateRows);
-  with_kernel_types(args, p, [&](auto zero, auto width) {
+  with_kernel_types(args, p, [&](auto zero, auto width, auto rows) {
     using T = decltype(zero);
-    constexpr int kWidth = decltype(width)::value;
+    constexpr int kWidth = decltype(width)::value, kRows = decltype(rows)::value;
+    const std::int64_t blocks = blocks_of(p.rows, kGateWarps * kRows);
+    const auto shared = static_cast<std::size_t>(cuda::gate_shared_floats(p.dk, kRows)) * 4;
     cuda::launch(means_kernel<T, kWidth>, blocks_of(p.rows * (p.dk / kWidth), kGateThreads),
                  kGateThreads, 0, args.stream, p);
-    cuda::launch(gates_kernel<T>, blocks, kGateThreads, shared_bytes(p), args.stream, p);
-    cuda::launch(combine_kernel<T, kWidth>, blocks, kGateThreads, 0, args.stream, p);
+    cuda::launch(gates_kernel<T, kRows>, blocks, kGateThreads, shared, args.stream, p);
+    cuda::launch(combine_kernel<T, kWidth, kRows>, blocks, kGateThreads, 0, args.stream, p);
   });
 }
 

@@ -1,6 +1,4 @@
-// The gate on the device (docs/nsa.md 8): a block of threads takes 16 rows, one (token, KV head)
-// per lane of half a warp. Each step reads its operands from shared memory or from tensors, so that
-// one kernel or three can be made of them.
+// Gates of a warp's rows and the combination of their branches (docs/nsa.md 8).
 #pragma once
 
 #include <cmath>
@@ -13,129 +11,135 @@ namespace nsa::cuda {
 __device__ inline void softmax_branches(const GateParams& p, const float (&z)[3],
                                         float (&weights)[3]) {
   float largest = -INFINITY, sum = 0;
+#pragma unroll
   for (int b = 0; b < 3; ++b) {
     weights[b] = 0;
     if (p.branches >> b & 1u) largest = fmaxf(largest, z[b] * p.inverse_tau);
   }
+#pragma unroll
   for (int b = 0; b < 3; ++b) {
     if (p.branches >> b & 1u) sum += weights[b] = expf(z[b] * p.inverse_tau - largest);
   }
+#pragma unroll
   for (int b = 0; b < 3; ++b) {
     if (sum > 0) weights[b] /= sum;
     if (p.force_branch >= 0) weights[b] = b == p.force_branch ? 1.0f : 0.0f;
   }
 }
 
-/// Weights of one row from the halves' partial logits and fc2's bias.
-__device__ inline void finish_gates(const GateParams& p, std::int64_t row, int in_block,
-                                    const float (&bias)[3], const GateTile& tile, bool computed) {
-  float logits[3] = {}, weights[3];
-  for (int b = 0; computed && b < 3; ++b) {
-    logits[b] = bias[b];
-    for (int half = 0; half < 2 * kGateWarps; ++half) {
-      logits[b] += tile.partial[(half * kGateRows + in_block) * 3 + b];
+/// Gates of the warp's rows from the means in its tile, kept where the caller wants them.
+template <class T, int kRows>
+__device__ void make_gates(const GateParams& p, std::int64_t first, const GateTile& tile,
+                           float (&gates)[kRows][3]) {
+  float z[kRows][3] = {};
+  if (!p.uniform && p.force_branch < 0) make_logits<T, kRows>(p, tile, z);
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    softmax_branches(p, z[r], gates[r]);
+    const std::int64_t row = first + r;
+    if (threadIdx.x % 32 != 0 || row >= p.rows) continue;
+    float* saved = p.gates;
+    if (saved)
+      saved += row / p.kv_heads * p.gates_row_stride + row % p.kv_heads * p.gates_head_stride;
+#pragma unroll
+    for (int b = 0; b < 3; ++b) {
+      if (saved) saved[b] = gates[r][b];
+      if (p.weights) p.weights[row * 3 + b] = gates[r][b];
     }
   }
-  softmax_branches(p, logits, weights);
-  const std::int64_t token = row / p.kv_heads, head = row % p.kv_heads;
-  for (int b = 0; b < 3; ++b) {
-    tile.gates[in_block * 3 + b] = weights[b];
-    if (p.weights) p.weights[row * 3 + b] = weights[b];
-    if (p.gates) p.gates[token * p.gates_row_stride + head * p.gates_head_stride + b] = weights[b];
-  }
 }
 
-/// Gates of the block's rows from the mean queries that its threads have just put into the tile;
-/// the block is in step behind it.
-template <class T>
-__device__ void make_gates(const GateParams& p, std::int64_t first, const GateTile& tile) {
-  const int row = static_cast<int>(threadIdx.x) % kGateRows;
-  const int half = static_cast<int>(threadIdx.x) / kGateRows;
-  const bool computed = !p.uniform && p.force_branch < 0, finishes = half == 0;
-  float z[3] = {}, bias[3] = {};
-  for (int b = 0; finishes && b < 3; ++b) {
-    bias[b] = to_float(static_cast<const T*>(p.fc2_b)[b * p.fc2_b_stride]);
-  }
-  for (int unit = 0; computed && unit < p.hidden; unit += kGateUnits) {
-    fill_units<T>(p, unit, tile);
-    __syncthreads();
-    add_units(p, tile, z);
-    __syncthreads();
-  }
-  for (int b = 0; b < 3; ++b) tile.partial[(half * kGateRows + row) * 3 + b] = z[b];
-  __syncthreads();
-  if (finishes && first + row < p.rows) finish_gates(p, first + row, row, bias, tile, computed);
-  __syncthreads();
-}
-
-/// kWidth columns of one head of the block's rows.
+/// kWidth columns of one head of one of the warp's rows.
 struct GatePiece {
-  std::int64_t token;
-  int head, column, row;  // row: of the block
+  std::int64_t token = 0;
+  int head = 0, column = 0, row = -1;  // row: of the warp; -1: nothing to do
+};
+template <int kWidth>
+__device__ GatePiece gate_piece(const GateParams& p, std::int64_t first, int rows, int i) {
+  GatePiece piece;
+  const int per_head = p.dv / kWidth, per_row = p.group * per_head;
+  if (i >= rows * per_row) return piece;
+  const int r = i / per_row, rest = i % per_row;
+  const std::int64_t row = first + r;
+  if (row >= p.rows) return piece;
+  piece.token = row / p.kv_heads;
+  piece.head = static_cast<int>(row % p.kv_heads) * p.group + rest / per_head;
+  piece.column = rest % per_head * kWidth;
+  piece.row = r;
+  return piece;
+}
+
+/// The three branches of a piece as they are stored; zeros for one that is not there.
+template <class T, int kWidth>
+struct BranchNumbers {
+  BitsOf<T, kWidth> of[3];
+};
+template <class T, int kWidth>
+__device__ void load_branches(const GateParams& p, const GatePiece& piece,
+                              BranchNumbers<T, kWidth>& numbers) {
+#pragma unroll
+  for (int b = 0; b < 3; ++b) {
+    const HeadTensor<const void>& branch = p.branch[b];
+    if (piece.row < 0 || !branch.data) continue;
+    numbers.of[b] = *reinterpret_cast<const BitsOf<T, kWidth>*>(
+        static_cast<const T*>(branch.data) + piece.token * branch.row_stride +
+        piece.head * branch.head_stride + piece.column);
+  }
+}
+
+/// o = sum of gate x branch; what stands in a branch of gate 0 counts for nothing, NaN included.
+template <class T, int kWidth, int kRows>
+__device__ void combine(const GateParams& p, const GatePiece& piece,
+                        const BranchNumbers<T, kWidth>& numbers, const float (&gates)[kRows][3]) {
+  if (piece.row < 0) return;
+  float sum[kWidth] = {};
+#pragma unroll
+  for (int b = 0; b < 3; ++b) {
+    float gate = 0;
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) gate = piece.row == r ? gates[r][b] : gate;
+    if (gate == 0.0f || !p.branch[b].data) continue;
+    float of_branch[kWidth];
+    unpack<T, kWidth>(numbers.of[b], of_branch);
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) sum[j] += gate * of_branch[j];
+  }
+  store_vector(static_cast<T*>(p.o.data) + piece.token * p.o.row_stride +
+                   piece.head * p.o.head_stride + piece.column,
+               sum);
+}
+
+/// What a lane reads before the gates are known, so that the reads hide behind the gate.
+inline constexpr int kGateAhead = 3;
+template <class T, int kWidth, int kRows>
+struct Ahead {
+  GatePiece piece[kGateAhead];
+  BranchNumbers<T, kWidth> numbers[kGateAhead];
+
+  __device__ void load(const GateParams& p, std::int64_t first, int begin) {
+#pragma unroll
+    for (int i = 0; i < kGateAhead; ++i) {
+      piece[i] = gate_piece<kWidth>(p, first, kRows, begin + 32 * i);
+      load_branches<T, kWidth>(p, piece[i], numbers[i]);
+    }
+  }
+  __device__ void store(const GateParams& p, const float (&gates)[kRows][3]) const {
+#pragma unroll
+    for (int i = 0; i < kGateAhead; ++i) combine<T, kWidth, kRows>(p, piece[i], numbers[i], gates);
+  }
 };
 
-/// kPieces at a time: all their loads are under way before the first sum. A branch of weight 0 is
-/// not read.
-template <class T, int kWidth, int kPieces>
-__device__ void combine(const GateParams& p, const GatePiece (&pieces)[kPieces], int count,
-                        const float* weights) {
-  Vector<T, kWidth> numbers[kPieces][3];
-#pragma unroll
-  for (int i = 0; i < kPieces; ++i) {
-#pragma unroll
-    for (int b = 0; b < 3; ++b) {
-      const HeadTensor<const void>& branch = p.branch[b];
-      const bool read = i < count && branch.data && weights[3 * pieces[i].row + b] != 0.0f;
-      numbers[i][b] = {};
-      if (read) {
-        numbers[i][b] = *reinterpret_cast<const Vector<T, kWidth>*>(
-            static_cast<const T*>(branch.data) + pieces[i].token * branch.row_stride +
-            pieces[i].head * branch.head_stride + pieces[i].column);
-      }
-    }
+/// All heads of the warp's rows; `ahead` holds the first pieces.
+template <class T, int kWidth, int kRows>
+__device__ void combine_rows(const GateParams& p, std::int64_t first,
+                             Ahead<T, kWidth, kRows>& ahead, const float (&gates)[kRows][3]) {
+  const int all = kRows * p.group * (p.dv / kWidth);
+  int begin = static_cast<int>(threadIdx.x) % 32;
+  ahead.store(p, gates);
+  for (begin += 32 * kGateAhead; begin < all; begin += 32 * kGateAhead) {
+    ahead.load(p, first, begin);
+    ahead.store(p, gates);
   }
-#pragma unroll
-  for (int i = 0; i < kPieces; ++i) {
-    if (i >= count) return;
-    float sum[kWidth] = {};
-#pragma unroll
-    for (int b = 0; b < 3; ++b) {
-      const float weight = weights[3 * pieces[i].row + b];
-#pragma unroll
-      for (int j = 0; j < kWidth; ++j) sum[j] += weight * to_float(numbers[i][b].values[j]);
-    }
-    store_vector(static_cast<T*>(p.o.data) + pieces[i].token * p.o.row_stride +
-                     pieces[i].head * p.o.head_stride + pieces[i].column,
-                 sum);
-  }
-}
-
-/// All heads of the rows [first, first + rows), by all threads of the block.
-template <class T, int kWidth>
-__device__ void combine_rows(const GateParams& p, std::int64_t first, int rows,
-                             const float* weights) {
-  constexpr int kPieces = 3;
-  const int per_head = p.dv / kWidth, per_row = p.group * per_head, all = rows * per_row;
-  for (int begin = static_cast<int>(threadIdx.x); begin < all; begin += kPieces * kGateThreads) {
-    GatePiece pieces[kPieces] = {};
-    int count = 0;
-#pragma unroll
-    for (int k = 0; k < kPieces; ++k) {
-      const int i = begin + k * kGateThreads;
-      if (i >= all) continue;
-      const int r = i / per_row, rest = i % per_row;
-      const std::int64_t row = first + r;
-      pieces[k] = {row / p.kv_heads, static_cast<int>(row % p.kv_heads) * p.group + rest / per_head,
-                   rest % per_head * kWidth, r};
-      ++count;
-    }
-    combine<T, kWidth, kPieces>(p, pieces, count, weights);
-  }
-}
-
-/// Rows of this block.
-__device__ inline int gate_rows(const GateParams& p, std::int64_t first) {
-  return static_cast<int>(p.rows - first < kGateRows ? p.rows - first : kGateRows);
 }
 
 }  // namespace nsa::cuda

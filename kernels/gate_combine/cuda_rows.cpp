@@ -48,8 +48,9 @@ std::span<const Variant> cuda_rows() {
               .role = Role::candidate,
               .min_compute_capability = 80,
               .dtypes = kDeviceDtypes,
-              .what = "One kernel: a block of threads per 16 rows, mean queries and weights in "
-                      "shared memory.",
+              .what =
+                  "One kernel: a warp for two or four rows, a hidden unit per lane, branches read "
+                  "while the gate is made.",
               .supports = fits_tile,
               .cost = gate_combine_cost,
               .workspace_bytes = no_workspace,

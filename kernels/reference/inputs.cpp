@@ -11,8 +11,9 @@
 namespace nsa {
 namespace {
 
-HostTensor empty_tensor(Stage stage, const TensorSpec& spec, const Problem& problem) {
-  HostTensor tensor{std::string(spec.name), shape_of(stage, spec.name, problem), {}};
+HostTensor empty_tensor(std::span<const Stage> stages, const TensorSpec& spec,
+                        const Problem& problem) {
+  HostTensor tensor{std::string(spec.name), shape_of(stages, spec.name, problem), {}};
   tensor.bytes.resize(tensor.view().bytes());
   return tensor;
 }
@@ -94,9 +95,14 @@ TensorView HostTensor::view() const noexcept {
 }
 
 std::vector<HostTensor> make_inputs(Stage stage, const Problem& problem, std::uint64_t seed) {
+  return make_inputs(std::span(&stage, 1), problem, seed);
+}
+
+std::vector<HostTensor> make_inputs(std::span<const Stage> stages, const Problem& problem,
+                                    std::uint64_t seed) {
   std::vector<HostTensor> inputs;
-  for (const TensorSpec& spec : signature_of(stage).inputs) {
-    HostTensor tensor = empty_tensor(stage, spec, problem);
+  for (const TensorSpec& spec : signature_of(stages).inputs) {
+    HostTensor tensor = empty_tensor(stages, spec, problem);
     const std::uint64_t own_seed = seed + inputs.size();
     if (spec.name == "blocks") {
       fill_blocks(tensor, problem, own_seed);
@@ -115,9 +121,13 @@ std::vector<HostTensor> make_inputs(Stage stage, const Problem& problem, std::ui
 }
 
 std::vector<HostTensor> make_outputs(Stage stage, const Problem& problem) {
+  return make_outputs(std::span(&stage, 1), problem);
+}
+
+std::vector<HostTensor> make_outputs(std::span<const Stage> stages, const Problem& problem) {
   std::vector<HostTensor> outputs;
-  for (const TensorSpec& spec : signature_of(stage).outputs) {
-    outputs.push_back(empty_tensor(stage, spec, problem));
+  for (const TensorSpec& spec : signature_of(stages).outputs) {
+    outputs.push_back(empty_tensor(stages, spec, problem));
     std::fill(outputs.back().bytes.begin(), outputs.back().bytes.end(), kPoison);
   }
   return outputs;

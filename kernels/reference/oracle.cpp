@@ -205,8 +205,9 @@ Oracle::Verdict Oracle::verify(std::span<const TensorView> outputs,
 
 namespace {
 
-/// Twelve layers of the 125M shape leave 1.5e-6 in fp32, 3.3e-3 in fp16 and 1.1e-2 in bf16 (S = 2048,
-/// worst row of those checked). A tie that falls the other way leaves up to .03 in a small model.
+/// Twelve layers of the 125M shape leave 1.5e-6 in fp32, 3.3e-3 in fp16 and 1.1e-2 in bf16 (S =
+/// 2048, worst row of those checked). A tie that falls the other way leaves up to .03 in a small
+/// model.
 double model_tolerance(Dtype dtype) noexcept {
   switch (dtype) {
     case Dtype::fp64:

@@ -124,6 +124,28 @@ TEST_CASE("shapes of a ragged batch follow the problem", "[kernels]") {
   CHECK_THROWS_AS(shape_of(Stage::score, "v_cmp", p), ContractError);
 }
 
+TEST_CASE("a row of several stages takes each input once and not what it makes itself",
+          "[kernels]") {
+  const auto names = [](const std::vector<TensorSpec>& specs) {
+    std::vector<std::string_view> all;
+    for (const TensorSpec& spec : specs) all.push_back(spec.name);
+    return all;
+  };
+  using Names = std::vector<std::string_view>;
+  constexpr Stage kBoth[] = {Stage::attend_compressed, Stage::score};
+  const JoinedSignature both = signature_of(kBoth);
+  CHECK(names(both.inputs) == Names{"q", "k_cmp", "v_cmp"});
+  CHECK(names(both.outputs) == Names{"o_cmp", "blocks"});
+  constexpr Stage kChain[] = {Stage::score, Stage::ranges, Stage::attend_selected};
+  const JoinedSignature chain = signature_of(kChain);
+  CHECK(names(chain.inputs) == Names{"q", "k_cmp", "k_sel", "v_sel"});
+  CHECK(names(chain.outputs) == Names{"blocks", "ranges", "o_sel"});
+  const Problem p = seed_problem(40);
+  CHECK(shape_of(kBoth, "blocks", p).dtype == Dtype::int32);
+  CHECK(shape_of(kBoth, "v_cmp", p).shape[0] == 1);
+  CHECK_THROWS_AS(shape_of(kBoth, "k_sel", p), ContractError);
+}
+
 TEST_CASE("sequences stand behind one another in every packed tensor", "[kernels]") {
   Problem p = seed_problem(1);
   p.seq_lens = {3, 40};

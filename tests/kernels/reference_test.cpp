@@ -160,4 +160,28 @@ TEST_CASE("a selection by lower scores is wrong", "[kernels]") {
   CHECK(oracle.compare(0, 149, out[0].view()).relative_l2 == .5);
 }
 
+TEST_CASE("the oracle of several stages compares the outputs of each", "[kernels]") {
+  const Stage span[] = {Stage::attend_compressed, Stage::score};
+  const Problem p = small_problem();
+  REQUIRE(SpanOracle::covers(span, p));
+  const auto inputs = make_inputs(span, p, 5);
+  const auto in = views_of(inputs);
+  auto outputs = launch(cpu_variant(Stage::attend_compressed, "sdpa_math"), p, in);
+  outputs.push_back(launch(cpu_variant(Stage::score, "materialised"), p, {in[0], in[1]}).front());
+  const SpanOracle oracle(span, p, in);
+  CHECK(oracle.verify(views_of(outputs)).worst_row_error <= row_tolerance(span, p.dtype));
+
+  outputs[1].view().as<std::int32_t>()[17 * p.kv_heads * p.geometry.sel_count] = 3;
+  const auto wrong = oracle.verify(views_of(outputs));
+  CHECK(wrong.worst_row == 17);
+  CHECK(wrong.worst_row_error >= 0.5);
+}
+
+TEST_CASE("no oracle takes stages of which one reads what another writes", "[kernels]") {
+  const Stage chain[] = {Stage::score, Stage::ranges};
+  const Stage rows_differ[] = {Stage::compress, Stage::attend_window};
+  CHECK_FALSE(SpanOracle::covers(chain, small_problem()));
+  CHECK_FALSE(SpanOracle::covers(rows_differ, small_problem()));
+}
+
 }  // namespace nsa::test

@@ -58,8 +58,8 @@ Json variant_json(const Variant& v, const std::vector<Device>& devices) {
         std::vector<std::int64_t>(c.values.begin(), c.values.end());
   }
   row["source_hash"] = v.source_hash;
-  row["inputs"] = tensors_json(signature_of(v.stages.front()).inputs);
-  row["outputs"] = tensors_json(signature_of(v.stages.back()).outputs);
+  row["inputs"] = tensors_json(signature_of(v.stages).inputs);
+  row["outputs"] = tensors_json(signature_of(v.stages).outputs);
   row["ignores"] = Json::array();
   for (const std::string_view name : v.ignores) row["ignores"].push_back(name);
   row["devices"] = Json::array();

@@ -17,15 +17,28 @@ namespace {
 constexpr double kOracleBudgetS = 5;
 constexpr std::size_t kLeastRows = 3;
 
-std::vector<std::int64_t> first_rows(Stage stage, const Problem& problem) {
+std::vector<std::int64_t> first_rows(std::span<const Stage> stages, const Problem& problem) {
+  const bool compressed = stages.front() == Stage::compress;
   std::vector<std::int64_t> begins;
   for (const Sequence& s : sequences_of(problem))
-    begins.push_back(stage == Stage::compress ? s.cmp_begin : s.q_begin);
+    begins.push_back(compressed ? s.cmp_begin : s.q_begin);
   return begins;
 }
 
-std::int64_t output_rows(Stage stage, const Problem& problem) {
-  return shape_of(stage, signature_of(stage).outputs.front().name, problem).shape[0];
+std::int64_t output_rows(std::span<const Stage> stages, const Problem& problem) {
+  return shape_of(stages, signature_of(stages).outputs.front().name, problem).shape[0];
+}
+
+/// The stages of those names, if an oracle covers them together; else none.
+std::vector<Stage> known_stages(const std::vector<std::string>& names, const Problem& problem) {
+  std::vector<Stage> stages;
+  for (const std::string& name : names) {
+    const auto stage = from_string<Stage>(name);
+    if (!stage) return {};
+    stages.push_back(*stage);
+  }
+  if (!SpanOracle::covers(stages, problem)) return {};
+  return stages;
 }
 
 /// View of one row, which stands for all rows of a tensor: row stride 0.
@@ -63,26 +76,28 @@ const HostTensor& named(const std::vector<HostTensor>& tensors, std::string_view
 
 OutputCheck::OutputCheck(const std::vector<std::string>& stages, const Problem& problem,
                          std::uint64_t seed, std::int64_t verify_rows, std::string folder)
-    : problem_(problem), seed_(seed), folder_(std::move(folder)) {
-  if (stages.size() == 1) stage_ = from_string<Stage>(stages.front());
-  if (!stage_) return;
-  rows_ = rows_to_verify(output_rows(*stage_, problem), first_rows(*stage_, problem),
+    : stages_(known_stages(stages, problem)),
+      problem_(problem),
+      seed_(seed),
+      folder_(std::move(folder)) {
+  if (stages_.empty()) return;
+  rows_ = rows_to_verify(output_rows(stages_, problem), first_rows(stages_, problem),
                          problem.geometry.sel_block, verify_rows, seed);
 }
 
-const Oracle& OutputCheck::oracle_for(Role role) {
-  std::optional<Oracle>& oracle = role == Role::yardstick ? dense_oracle_ : oracle_;
+const SpanOracle& OutputCheck::oracle_for(Role role) {
+  std::optional<SpanOracle>& oracle = role == Role::yardstick ? dense_oracle_ : oracle_;
   if (oracle) return *oracle;
-  if (inputs_.empty()) inputs_ = make_inputs(*stage_, problem_, seed_);
+  if (inputs_.empty()) inputs_ = make_inputs(stages_, problem_, seed_);
   std::vector<TensorView> views;
   for (const HostTensor& tensor : inputs_) views.push_back(tensor.view());
-  return oracle.emplace(*stage_, problem_, views, Constants{}, role);
+  return oracle.emplace(stages_, problem_, views, Constants{}, role);
 }
 
 std::optional<std::string> OutputCheck::inputs_file() {
-  if (!stage_) return std::nullopt;
+  if (stages_.empty()) return std::nullopt;
   if (!inputs_file_) {
-    if (inputs_.empty()) inputs_ = make_inputs(*stage_, problem_, seed_);
+    if (inputs_.empty()) inputs_ = make_inputs(stages_, problem_, seed_);
     std::vector<NamedView> tensors;
     for (const HostTensor& tensor : inputs_) tensors.push_back({tensor.name, tensor.view()});
     const std::string path = folder_ + "/inputs.safetensors";
@@ -101,8 +116,8 @@ std::string OutputCheck::fresh_outputs_file() const {
 
 std::uint64_t OutputCheck::most_bytes() const {
   std::uint64_t bytes = 1u << 20;  // the header
-  for (const TensorSpec& spec : signature_of(*stage_).outputs) {
-    const TensorShape shape = shape_of(*stage_, spec.name, problem_);
+  for (const TensorSpec& spec : signature_of(stages_).outputs) {
+    const TensorShape shape = shape_of(stages_, spec.name, problem_);
     std::uint64_t row = size_of(shape.dtype) * rows_.size();
     for (int i = 1; i < shape.rank; ++i)
       row *= static_cast<std::uint64_t>(shape.shape[static_cast<std::size_t>(i)]);
@@ -112,28 +127,28 @@ std::uint64_t OutputCheck::most_bytes() const {
 }
 
 CheckResult OutputCheck::check(const std::string& path, Role role) {
-  if (!stage_) return {Verification::unverified, std::nullopt, "no oracle for its stages"};
+  if (stages_.empty()) return {Verification::unverified, std::nullopt, "no oracle for its stages"};
   std::vector<HostTensor> tensors;
   try {
     tensors = read_safetensors(path, most_bytes());
   } catch (const InputError& error) {
     return {Verification::wrong_result, std::nullopt, error.what()};
   }
-  const auto specs = signature_of(*stage_).outputs;
+  const auto specs = signature_of(stages_).outputs;
   for (const TensorSpec& spec : specs) {
-    const TensorShape whole = shape_of(*stage_, spec.name, problem_);
+    const TensorShape whole = shape_of(stages_, spec.name, problem_);
     const std::string wrong = shape_error(tensors, spec.name, whole, rows_.size());
     if (!wrong.empty()) return {Verification::wrong_result, std::nullopt, wrong};
   }
-  const Oracle& oracle = oracle_for(role);
+  const SpanOracle& oracle = oracle_for(role);
   CheckResult result{Verification::verified, 0.0, ""};
-  const double tolerance = row_tolerance(*stage_, problem_.dtype);
+  const double tolerance = row_tolerance(stages_, problem_.dtype);
   const TimePoint start = Clock::now();
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (i >= kLeastRows && seconds_since(start) > kOracleBudgetS) break;
     std::vector<TensorView> views;
     for (const TensorSpec& spec : specs)
-      views.push_back(row_view(named(tensors, spec.name), i, output_rows(*stage_, problem_)));
+      views.push_back(row_view(named(tensors, spec.name), i, output_rows(stages_, problem_)));
     const Oracle::Verdict verdict = oracle.verify(views, std::span(&rows_[i], 1));
     const bool wrong = !(verdict.worst_row_error <= tolerance) || verdict.poison_left > 0 ||
                        verdict.non_finite > 0;

@@ -27,7 +27,9 @@ class OutputCheck {
               std::int64_t verify_rows, std::string folder);
 
   /// Whether the stages are one that our oracle knows.
-  bool known() const noexcept { return stage_.has_value(); }
+  bool known() const noexcept { return !stages_.empty(); }
+  /// Largest relative error of a row that is right.
+  double tolerance() const noexcept { return row_tolerance(stages_, problem_.dtype); }
   /// Rows that a worker is asked for.
   const std::vector<std::int64_t>& rows() const noexcept { return rows_; }
   /// A safetensors file of the inputs, written at the first call; nothing for unknown stages.
@@ -40,16 +42,16 @@ class OutputCheck {
   CheckResult check(const std::string& path, Role role);
 
  private:
-  const Oracle& oracle_for(Role role);
+  const SpanOracle& oracle_for(Role role);
   std::uint64_t most_bytes() const;
 
-  std::optional<Stage> stage_;
+  std::vector<Stage> stages_;  // empty: none that our oracle knows
   Problem problem_;
   std::uint64_t seed_;
   std::string folder_;
   std::vector<std::int64_t> rows_;
   std::vector<HostTensor> inputs_;
-  std::optional<Oracle> oracle_, dense_oracle_;
+  std::optional<SpanOracle> oracle_, dense_oracle_;
   std::optional<std::string> inputs_file_;
 };
 

@@ -181,8 +181,7 @@ void Team::verify(Contestant& contestant) {
   }
   CheckResult result = check_.check(outputs, role_of(contestant.offer));
   const worker::VerifiedReply& said = *answer.reply;
-  const double tolerance =
-      row_tolerance(*from_string<Stage>(contest_.stages.front()), contest_.problem.dtype);
+  const double tolerance = check_.tolerance();
   if (result.reason.empty() && (said.poison_left > 0 || said.non_finite > 0 ||
                                 said.worst_row_error.value_or(0) > tolerance)) {
     result.verification = Verification::wrong_result;

@@ -9,7 +9,7 @@ Handle::Handle(const Variant& variant, const Point& point, const Problem& proble
       problem_(problem),
       inputs_(std::move(inputs)),
       memory_(memory),
-      outputs_(memory.place(make_outputs(variant.stages.back(), problem))),
+      outputs_(memory.place(make_outputs(variant.stages, problem))),
       sequences_(sequences_of(problem)),
       placed_sequences_(memory.place(sequences_)),
       workspace_(memory.allocator()) {

@@ -37,7 +37,6 @@ class Handle {
   void run_on_poison(std::byte poison);
 
   const Variant& variant() const noexcept { return variant_; }
-  Stage stage() const noexcept { return variant_.stages.front(); }
   const Problem& problem() const noexcept { return problem_; }
   const std::shared_ptr<Inputs>& inputs() const noexcept { return inputs_; }
   TensorSet& outputs() noexcept { return *outputs_; }

@@ -50,10 +50,10 @@ HostTensor rows_of(const HostTensor& whole, const std::vector<std::int64_t>& row
 std::string what_it_needs(const Variant& variant, const Problem& problem) {
   double bytes =
       variant.workspace_bytes ? static_cast<double>(variant.workspace_bytes(problem)) : 0;
-  const Signature signature = signature_of(variant.stages.front());
+  const JoinedSignature signature = signature_of(variant.stages);
   for (const auto& side : {signature.inputs, signature.outputs}) {
     for (const TensorSpec& spec : side) {
-      const TensorShape shape = shape_of(variant.stages.front(), spec.name, problem);
+      const TensorShape shape = shape_of(variant.stages, spec.name, problem);
       double size = static_cast<double>(size_of(shape.dtype));
       for (int i = 0; i < shape.rank; ++i)
         size *= static_cast<double>(shape.shape[static_cast<std::size_t>(i)]);
@@ -145,13 +145,15 @@ worker::Reply Session::on(const worker::DescribeRequest& request) {
   return reply;
 }
 
-std::shared_ptr<Inputs> Session::inputs_of(const worker::PrepareRequest& request, Stage stage) {
-  const std::string key = fmt::format("{} {} {} {}", to_string(stage), Json(request.problem).dump(),
-                                      request.seed, request.inputs.value_or(""));
+std::shared_ptr<Inputs> Session::inputs_of(const worker::PrepareRequest& request,
+                                           std::span<const Stage> stages) {
+  const std::string key =
+      fmt::format("{} {} {} {}", fmt::join(request.variant.stages, "+"),
+                  Json(request.problem).dump(), request.seed, request.inputs.value_or(""));
   if (auto known = inputs_[key].lock()) return known;
   auto made = std::make_shared<Inputs>();
   made->host = request.inputs ? read_safetensors(*request.inputs, kMaxInputBytes)
-                              : make_inputs(stage, request.problem, request.seed);
+                              : make_inputs(stages, request.problem, request.seed);
   made->placed = memory_->place(made->host);
   inputs_[key] = made;
   return made;
@@ -162,7 +164,7 @@ worker::Reply Session::on(const worker::PrepareRequest& request) {
   set_beacon(fmt::format("preparing {}", to_string(request.variant)));
   try {
     auto handle = std::make_unique<Handle>(variant, request.variant.point, request.problem,
-                                           inputs_of(request, variant.stages.front()), *memory_);
+                                           inputs_of(request, variant.stages), *memory_);
     const auto start = std::chrono::steady_clock::now();
     handle->launch();
     memory_->synchronize();

@@ -29,7 +29,8 @@ class Session {
   worker::Reply on(const worker::ByeRequest& request);
 
   const Variant& runnable(const VariantId& id, const Problem& problem) const;
-  std::shared_ptr<Inputs> inputs_of(const worker::PrepareRequest& request, Stage stage);
+  std::shared_ptr<Inputs> inputs_of(const worker::PrepareRequest& request,
+                                    std::span<const Stage> stages);
   Handle& handle_of(std::int64_t id);
   probes::LaunchTimer& timer_of(Timer timer);
 

@@ -89,14 +89,16 @@ ElementFaults find_faults(Handle& handle) {
   return faults;
 }
 
-double worst_row_error(Handle& handle, double budget_s) {
+std::optional<double> worst_row_error(Handle& handle, double budget_s) {
   constexpr std::size_t kRowsAtOnce = 16;
   const TimePoint start = Clock::now();
   std::vector<TensorView> inputs, outputs;
   for (const HostTensor& tensor : handle.inputs()->host) inputs.push_back(tensor.view());
   for (const HostTensor& tensor : handle.outputs().on_host()) outputs.push_back(tensor.view());
-  const Oracle oracle(handle.stage(), handle.problem(), inputs, {}, handle.variant().role);
-  const std::vector<std::int64_t> order = spread_order(oracle.rows(0));
+  if (!SpanOracle::covers(handle.variant().stages, handle.problem())) return std::nullopt;
+  const SpanOracle oracle(handle.variant().stages, handle.problem(), inputs, {},
+                          handle.variant().role);
+  const std::vector<std::int64_t> order = spread_order(oracle.rows());
   double worst = 0;
   for (std::size_t i = 0; i < order.size(); i += kRowsAtOnce) {
     if (i > 0 && seconds_since(start) > budget_s) break;

@@ -16,7 +16,8 @@ struct ElementFaults {
 };
 ElementFaults find_faults(Handle& handle);
 
-/// Worst row error against the oracle over rows spread evenly, until `budget_s` is spent.
-double worst_row_error(Handle& handle, double budget_s);
+/// Worst row error against the oracle over rows spread evenly, until `budget_s` is spent;
+/// nothing for stages that no oracle covers together.
+std::optional<double> worst_row_error(Handle& handle, double budget_s);
 
 }  // namespace nsa::tuner

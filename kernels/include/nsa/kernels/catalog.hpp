@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "nsa/kernels/launch.hpp"
 #include "nsa/schemas/device.hpp"
@@ -91,6 +92,15 @@ struct TensorShape {
   std::array<std::int64_t, kMaxRank> shape{};
 };
 TensorShape shape_of(Stage stage, std::string_view tensor, const Problem& problem);
+
+/// Tensors of a row that covers several stages: what any of them reads and none before it writes,
+/// once each, and what all of them write, stage by stage.
+struct JoinedSignature {
+  std::vector<TensorSpec> inputs, outputs;
+};
+JoinedSignature signature_of(std::span<const Stage> stages);
+TensorShape shape_of(std::span<const Stage> stages, std::string_view tensor,
+                     const Problem& problem);
 /// Rows of the packed tensors for each sequence of the problem.
 std::vector<Sequence> sequences_of(const Problem& problem);
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,15 @@ struct HostTensor {
   TensorView view() const noexcept;  // the view may be written through by the owner only
 };
 
-/// Inputs of `stage` in the order of its signature. Activations: generate(i, seed + index of the
-/// tensor, 2 sqrt(3)), rounded to the problem's dtype; weights likewise, divided by sqrt(fan in).
-/// `blocks` and `ranges` follow the problem's selection pattern (forced blocks always included).
+/// Inputs of a row that covers `stages`, in the order of its signature. Activations: generate(i,
+/// seed + index of the tensor, 2 sqrt(3)), rounded to the problem's dtype; weights likewise,
+/// divided by sqrt(fan in). `blocks` and `ranges` follow the problem's selection pattern (forced
+/// blocks always included).
+std::vector<HostTensor> make_inputs(std::span<const Stage> stages, const Problem& problem,
+                                    std::uint64_t seed);
 std::vector<HostTensor> make_inputs(Stage stage, const Problem& problem, std::uint64_t seed);
-/// Outputs of `stage`, every byte filled with the poison 0xA5, which no variant writes on purpose.
+/// Its outputs, every byte filled with the poison 0xA5, which no variant writes on purpose.
+std::vector<HostTensor> make_outputs(std::span<const Stage> stages, const Problem& problem);
 std::vector<HostTensor> make_outputs(Stage stage, const Problem& problem);
 inline constexpr std::byte kPoison{0xA5};
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -72,5 +73,31 @@ class Oracle {
 /// for integer outputs 0. A model may be off by more: roundings add up over its layers, and a tie
 /// that falls the other way in one layer changes every layer after it.
 double row_tolerance(Stage stage, Dtype dtype) noexcept;
+
+/// The oracle of a row that covers one stage or several: each stage's outputs are compared by its
+/// own. Several stages only where each reads nothing that another one of them writes, and where all
+/// outputs have as many rows; ContractError otherwise.
+class SpanOracle {
+ public:
+  /// `inputs` in the order of signature_of(stages); borrowed. The rest as for Oracle.
+  SpanOracle(std::span<const Stage> stages, const Problem& problem,
+             std::span<const TensorView> inputs, const Constants& constants = {},
+             Role role = Role::candidate);
+  static bool covers(std::span<const Stage> stages, const Problem& problem);
+  std::int64_t rows() const;
+  /// Over all outputs in the order of signature_of(stages); of all rows if there are none given.
+  Oracle::Verdict verify(std::span<const TensorView> outputs,
+                         std::span<const std::int64_t> rows = {}) const;
+
+ private:
+  struct Part {
+    std::unique_ptr<Oracle> oracle;
+    std::size_t outputs;
+  };
+  std::vector<Part> parts_;
+};
+
+/// The largest of the stages: a wrong choice of blocks is an error of 1 / kv_heads or more.
+double row_tolerance(std::span<const Stage> stages, Dtype dtype) noexcept;
 
 }  // namespace nsa

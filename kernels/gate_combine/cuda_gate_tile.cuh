@@ -1,0 +1,157 @@
+// The gate of a few rows by one warp (docs/nsa.md 8): mean queries and weights of hidden units in
+// shared memory, a hidden unit per lane.
+#pragma once
+
+#include "cuda/attend_params.hpp"
+#include "cuda/launch.cuh"
+#include "cuda/vectors.cuh"
+#include "gate_combine/cuda_tile.hpp"
+
+namespace nsa::cuda {
+
+inline constexpr int kGateThreads = 32 * kGateWarps;
+
+struct GateParams {
+  HeadTensor<const void> q;          // [tokens, q_heads, dk]
+  HeadTensor<const void> branch[3];  // [tokens, q_heads, dv]: cmp, sel, win; data may be null
+  HeadTensor<void> o;                // [tokens, q_heads, dv]
+  const void *fc1_w, *fc1_b, *fc2_w, *fc2_b;
+  std::int64_t fc1_w_stride, fc1_b_stride, fc2_w_stride, fc2_b_stride;  // of dimension 0
+  float* gates;                                                         // [tokens, kv_heads, 3]
+  std::int64_t gates_row_stride, gates_head_stride;
+  std::int64_t rows;  // tokens x kv_heads
+  int kv_heads, group, dk, dv, hidden;
+  bool unit_vectors;  // rows of fc1_w can be read four numbers at a time
+  float inverse_tau;
+  int force_branch;  // -1: none
+  unsigned branches;
+  bool uniform;
+  float* means;    // [rows, dk]; of three_steps
+  float* weights;  // [rows, 3]; of three_steps
+};
+
+/// The warp's part of shared memory: means [dk, kRows]; units [dk, kGateUnitStride] is the block's.
+struct GateTile {
+  float *means, *units;
+};
+template <int kRows>
+__device__ GateTile gate_tile(const GateParams& p) {
+  auto* floats = reinterpret_cast<float*>(dynamic_shared());
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  return {floats + warp * p.dk * kRows, floats + kGateWarps * p.dk * kRows};
+}
+
+/// Mean of kWidth columns over the heads of a row's group.
+template <class T, int kWidth>
+__device__ void mean_query(const GateParams& p, std::int64_t row, int column,
+                           float (&mean)[kWidth]) {
+  const std::int64_t token = row / p.kv_heads, first = row % p.kv_heads * p.group;
+  const T* q =
+      static_cast<const T*>(p.q.data) + token * p.q.row_stride + first * p.q.head_stride + column;
+#pragma unroll
+  for (int j = 0; j < kWidth; ++j) mean[j] = 0;
+#pragma unroll 8
+  for (int head = 0; head < p.group; ++head) {
+    float numbers[kWidth];
+    load_vector(q + head * p.q.head_stride, numbers);
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) mean[j] += numbers[j];
+  }
+#pragma unroll
+  for (int j = 0; j < kWidth; ++j) mean[j] /= static_cast<float>(p.group);
+}
+
+/// Mean queries of the warp's rows into the tile; zeros behind the last row.
+template <class T, int kWidth, int kRows>
+__device__ void fill_means(const GateParams& p, std::int64_t first, const GateTile& tile) {
+  const int pieces = p.dk / kWidth;
+  for (int i = static_cast<int>(threadIdx.x) % 32; i < kRows * pieces; i += 32) {
+    const int r = i / pieces, column = i % pieces * kWidth;
+    float mean[kWidth] = {};
+    if (first + r < p.rows) mean_query<T, kWidth>(p, first + r, column, mean);
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) tile.means[(column + j) * kRows + r] = mean[j];
+  }
+}
+
+/// Rows of fc1_w of the units [first, first + kGateUnits) into the tile, columns outermost; zeros
+/// behind the last unit. By all threads of the block.
+template <class T, int kWidth>
+__device__ void fill_units(const GateParams& p, int first, const GateTile& tile) {
+  const int pieces = p.dk / kWidth;
+  for (int i = static_cast<int>(threadIdx.x); i < kGateUnits * pieces; i += kGateThreads) {
+    const int unit = i / pieces, column = i % pieces * kWidth;
+    float w[kWidth] = {};
+    if (first + unit < p.hidden) {
+      load_vector(static_cast<const T*>(p.fc1_w) + (first + unit) * p.fc1_w_stride + column, w);
+    }
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) tile.units[(column + j) * kGateUnitStride + unit] = w[j];
+  }
+}
+
+/// What stands around a unit's dot product: its bias, its weights in the three logits.
+struct UnitWeights {
+  float bias = 0, logit[3] = {};
+};
+template <class T>
+__device__ UnitWeights load_unit(const GateParams& p, int unit) {
+  UnitWeights weights;
+  if (unit >= p.hidden) return weights;
+  weights.bias = to_float(static_cast<const T*>(p.fc1_b)[unit * p.fc1_b_stride]);
+#pragma unroll
+  for (int b = 0; b < 3; ++b) {
+    weights.logit[b] = to_float(static_cast<const T*>(p.fc2_w)[b * p.fc2_w_stride + unit]);
+  }
+  return weights;
+}
+
+/// Adds what the lane's unit gives to the logits of the warp's rows.
+template <int kRows>
+__device__ void add_unit(const GateParams& p, const UnitWeights& weights, const GateTile& tile,
+                         float (&z)[kRows][3]) {
+  const float* unit = tile.units + threadIdx.x % 32;
+  float sum[kRows] = {};
+#pragma unroll 8
+  for (int c = 0; c < p.dk; ++c) {
+    const auto means = *reinterpret_cast<const Vector<float, kRows>*>(tile.means + c * kRows);
+    const float w = unit[c * kGateUnitStride];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) sum[r] += w * means.values[r];
+  }
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    const float x = sum[r] + weights.bias;
+    const float activated = x / (1.0f + expf(-x));  // SiLU
+#pragma unroll
+    for (int b = 0; b < 3; ++b) z[r][b] += weights.logit[b] * activated;
+  }
+}
+
+/// Logits of the warp's rows from the means in its tile, the same in every lane. By whole blocks.
+template <class T, int kRows>
+__device__ void make_logits(const GateParams& p, const GateTile& tile, float (&z)[kRows][3]) {
+  for (int first = 0; first < p.hidden; first += kGateUnits) {
+    const UnitWeights weights = load_unit<T>(p, first + static_cast<int>(threadIdx.x) % 32);
+    if (first > 0) __syncthreads();  // the units before are no longer read
+    if (p.unit_vectors) {
+      fill_units<T, 4>(p, first, tile);
+    } else {
+      fill_units<T, 1>(p, first, tile);
+    }
+    __syncthreads();
+    add_unit<kRows>(p, weights, tile, z);
+  }
+#pragma unroll
+  for (int b = 0; b < 3; ++b) {
+    const float bias = to_float(static_cast<const T*>(p.fc2_b)[b * p.fc2_b_stride]);
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      for (int other = 16; other > 0; other /= 2)
+        z[r][b] += __shfl_xor_sync(0xffffffffu, z[r][b], other);
+      z[r][b] += bias;
+    }
+  }
+}
+
+}  // namespace nsa::cuda

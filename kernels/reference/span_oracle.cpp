@@ -1,0 +1,71 @@
+#include <algorithm>
+
+#include "nsa/kernels/oracle.hpp"
+
+namespace nsa {
+namespace {
+
+std::size_t index_of(std::span<const TensorSpec> specs, std::string_view name) {
+  const auto at = std::find_if(specs.begin(), specs.end(),
+                               [&](const TensorSpec& spec) { return spec.name == name; });
+  return static_cast<std::size_t>(at - specs.begin());
+}
+
+}  // namespace
+
+bool SpanOracle::covers(std::span<const Stage> stages, const Problem& problem) {
+  const JoinedSignature joined = signature_of(stages);
+  std::optional<std::int64_t> rows;
+  for (const Stage stage : stages) {
+    const Signature own = signature_of(stage);
+    for (const TensorSpec& input : own.inputs) {
+      if (index_of(joined.inputs, input.name) == joined.inputs.size()) return false;
+    }
+    for (const TensorSpec& output : own.outputs) {
+      const std::int64_t these = shape_of(stage, output.name, problem).shape[0];
+      if (rows && *rows != these) return false;
+      rows = these;
+    }
+  }
+  return rows.has_value();
+}
+
+SpanOracle::SpanOracle(std::span<const Stage> stages, const Problem& problem,
+                       std::span<const TensorView> inputs, const Constants& constants, Role role) {
+  expects(covers(stages, problem), "stages that do not read each other's outputs");
+  const JoinedSignature joined = signature_of(stages);
+  expects(inputs.size() == joined.inputs.size(), "the inputs of the signature");
+  for (const Stage stage : stages) {
+    const Signature own = signature_of(stage);
+    std::vector<TensorView> in;
+    for (const TensorSpec& spec : own.inputs)
+      in.push_back(inputs[index_of(joined.inputs, spec.name)]);
+    parts_.push_back(
+        {std::make_unique<Oracle>(stage, problem, in, constants, role), own.outputs.size()});
+  }
+}
+
+std::int64_t SpanOracle::rows() const { return parts_.front().oracle->rows(0); }
+
+Oracle::Verdict SpanOracle::verify(std::span<const TensorView> outputs,
+                                   std::span<const std::int64_t> rows) const {
+  Oracle::Verdict all;
+  for (const Part& part : parts_) {
+    const Oracle::Verdict one = part.oracle->verify(outputs.first(part.outputs), rows);
+    outputs = outputs.subspan(part.outputs);
+    all.poison_left += one.poison_left;
+    all.non_finite += one.non_finite;
+    if (all.worst_row >= 0 && !(one.worst_row_error > all.worst_row_error)) continue;
+    all.worst_row = one.worst_row;
+    all.worst_row_error = one.worst_row_error;
+  }
+  return all;
+}
+
+double row_tolerance(std::span<const Stage> stages, Dtype dtype) noexcept {
+  double most = 0;
+  for (const Stage stage : stages) most = std::max(most, row_tolerance(stage, dtype));
+  return most;
+}
+
+}  // namespace nsa
