@@ -63,7 +63,9 @@ const Variant* fused_row(const Context& context, Stage first, Stage second,
     if (!both || !row.launch || row.role != Role::candidate) continue;
     if (!supports(row, problem, inputs.device).supported) continue;
     for (const Stage stage : {first, second}) {
-      if (context.router->choose(stage, problem).source != Source::built_in) return nullptr;
+      // A file's decision compares rows of this one stage; a wish for one of them is kept.
+      const Source source = context.router->choose(stage, problem).source;
+      if (source == Source::api || source == Source::environment) return nullptr;
     }
     return &row;
   }

@@ -28,7 +28,7 @@ struct StageCall {
 /// Runs the variant that the router chooses for `call.stage`. InputError when there is none.
 void run_stage(const Context& context, const StageCall& call, Saved* saved = nullptr);
 /// A row that computes both stages at once and runs the problem. Null where there is none, or where
-/// one of the stages was decided by more than the built-in default: that decision holds then.
+/// the API or the environment asks for a row of one of the stages.
 const Variant* fused_row(const Context& context, Stage first, Stage second, const Problem& problem);
 /// Runs that row; `call.stage` is the one that it is announced as.
 void run_fused(const Context& context, const Variant& row, const StageCall& call,
