@@ -13,8 +13,8 @@ if(NSA_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 add_library(nsa_warnings INTERFACE)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 sees overlaps and bounds in std::string's operator+ that are not there (GCC bug 105651).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
+  # GCC 12 and 13 see overlaps and bounds in std::string's operator+ that are not there (GCC bug 105651).
   target_compile_options(nsa_warnings INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-array-bounds -Wno-stringop-overflow>)
 endif()

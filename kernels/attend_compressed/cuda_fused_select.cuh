@@ -49,7 +49,9 @@ __global__ void __launch_bounds__(32 * kSelectWarps<kPerLane>, kPerLane > 32 ? 5
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = lane_of_warp();
   const int index = static_cast<int>(blockIdx.x) / kParts;
   const int query = static_cast<int>(blockIdx.x % kParts) * kWarps + warp;
-  const Item item = item_of<Tile>(p, index);
+  __shared__ Item item;
+  if (threadIdx.x == 0) item = item_of<Tile>(p, index);
+  __syncthreads();
   if (query >= item.queries) return;
   const RowPlan plan(item.position + query, static_cast<int>(kFusedGeometry.sel_block),
                      p.score.sel_count);
@@ -68,11 +70,14 @@ __global__ void __launch_bounds__(32 * kSelectWarps<kPerLane>, kPerLane > 32 ? 5
 #pragma unroll
     for (int b = 0; b < 8; ++b) key[b] = key_of_score(sum[b]);
     if (first == 0) key[0] = kNoKey;  // forced
+    if (first + 8 > plan.end()) {
 #pragma unroll
-    for (int b = 0; b < 8; ++b) {
-      if (first + b >= plan.end()) key[b] = kNoKey;
-      largest = max(largest, key[b]);
+      for (int b = 0; b < 8; ++b) {
+        if (first + b >= plan.end()) key[b] = kNoKey;
+      }
     }
+#pragma unroll
+    for (int b = 0; b < 8; ++b) largest = max(largest, key[b]);
     auto* to = reinterpret_cast<int4*>(keys + first);
     to[0] = make_int4(key[0], key[1], key[2], key[3]);
     to[1] = make_int4(key[4], key[5], key[6], key[7]);

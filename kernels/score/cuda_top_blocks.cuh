@@ -152,35 +152,78 @@ struct Candidate {
   int key, block;
 };
 
-/// The picks, faster: the picks-th largest of 32 maxima bounds the threshold from below, and most
-/// often 32 keys or fewer reach the bound. `largest` is the maximum of some of the candidates, of
-/// others in every lane; `scratch` [32] is the warp's own shared memory.
+/// Lanes whose key is among the picks of 32 keys in ascending order of blocks, ties to the lower
+/// lane. The middle of the range is tried until it parts them; where ties keep it from that,
+/// sorting does.
+__device__ inline unsigned best_of_lanes(int key, int picks) {
+  const int lane = lane_of_warp();
+  int low = __reduce_min_sync(kWholeWarp, key == kNoKey ? 0x7fffffff : key);
+  int high = __reduce_max_sync(kWholeWarp, key);
+  unsigned reach = __ballot_sync(kWholeWarp, key != kNoKey);
+  if (__popc(reach) <= picks) return reach;
+  for (int i = 0; i < 12 && low < high; ++i) {
+    const int middle = low + static_cast<int>((static_cast<unsigned>(high) - low + 1) / 2);
+    reach = __ballot_sync(kWholeWarp, key >= middle);
+    if (__popc(reach) == picks) return reach;
+    if (__popc(reach) > picks) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  const int least = nth_of_lanes(key, picks);
+  const unsigned above = __ballot_sync(kWholeWarp, key > least);
+  const unsigned equal = __ballot_sync(kWholeWarp, key == least);
+  const unsigned before = (1u << lane) - 1;
+  const bool tie = key == least && __popc(equal & before) < picks - __popc(above);
+  return __ballot_sync(kWholeWarp, key > least || tie);
+}
+
+/// A number that `picks` or more of the lanes' keys reach, near to the picks-th largest.
+__device__ inline int bound_of_lanes(int key, int picks) {
+  if (__popc(__ballot_sync(kWholeWarp, key != kNoKey)) < picks) return kNoKey + 1;
+  int low = __reduce_min_sync(kWholeWarp, key == kNoKey ? 0x7fffffff : key);
+  int high = __reduce_max_sync(kWholeWarp, key);
+  for (int i = 0; i < 8 && low < high; ++i) {
+    const int middle = low + static_cast<int>((static_cast<unsigned>(high) - low + 1) / 2);
+    const int count = __popc(__ballot_sync(kWholeWarp, key >= middle));
+    if (count >= picks) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+    if (count == picks) break;
+  }
+  return low;
+}
+
+/// The picks, faster: of 32 maxima of some of the candidates each, the picks-th largest bounds the
+/// threshold from below, and most often 32 keys or fewer reach the bound. `largest` is the lane's
+/// maximum; `scratch` [32] is the warp's own shared memory.
 template <class T>
 __device__ void write_best(const LaneKeys<T>& keys, int largest, const RowPlan& plan,
                            const BlockRow& row, Candidate* scratch) {
   if (plan.picks <= 0) return;
   if (plan.picks > 32) return write_best_by_bits(keys, plan, row);
   const int lane = lane_of_warp();
-  int count = 0, total = 0;
-  const int bound = max(nth_of_lanes(largest, plan.picks), kNoKey + 1);
-  keys.for_each([&](int, int key) { count += key >= bound; });
-  const int before = sum_before(count, total);
-  if (total > 32) return write_best_by_bits(keys, plan, row);
-  scratch[lane] = {kNoKey, 0};
-  __syncwarp();
-  Candidate* to = scratch + before;
-  keys.for_each([&](int block, int key) {
-    if (key >= bound) *to++ = {key, block};
-  });
-  __syncwarp();
-  const Candidate mine = scratch[lane];
-  const int least = nth_of_lanes(mine.key, plan.picks);
-  const unsigned below = (1u << lane) - 1;
-  const unsigned above = __ballot_sync(kWholeWarp, mine.key > least);
-  const unsigned equal = __ballot_sync(kWholeWarp, mine.key == least);
-  const bool tie = mine.key == least && __popc(equal & below) < plan.picks - __popc(above);
-  const unsigned taken = __ballot_sync(kWholeWarp, mine.key > least || tie);
-  if (taken >> lane & 1) row.set(plan.unused + 1 + __popc(taken & below), mine.block);
+  Candidate mine{kNoKey, 1 + lane};
+  if (plan.candidates <= 32) {
+    if (lane < plan.candidates) mine.key = as_key(keys.row[mine.block]);
+  } else {
+    const int bound = bound_of_lanes(largest, plan.picks);
+    int count = 0, total = 0;
+    keys.for_each([&](int, int key) { count += key >= bound; });
+    Candidate* to = scratch + sum_before(count, total);
+    if (total > 32) return write_best_by_bits(keys, plan, row);
+    keys.for_each([&](int block, int key) {
+      if (key >= bound) *to++ = {key, block};
+    });
+    __syncwarp();
+    if (lane < total) mine = scratch[lane];
+  }
+  const unsigned taken = best_of_lanes(mine.key, plan.picks);
+  const unsigned before = (1u << lane) - 1;
+  if (taken >> lane & 1) row.set(plan.unused + 1 + __popc(taken & before), mine.block);
 }
 
 }  // namespace nsa::cuda
