@@ -16,7 +16,8 @@ add_library(nsa_warnings INTERFACE)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
   # GCC 12 and 13 see overlaps and bounds in std::string's operator+ that are not there (GCC bug 105651).
   target_compile_options(nsa_warnings INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-array-bounds -Wno-stringop-overflow>)
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
+    -Wno-stringop-overread>)
 endif()
 target_compile_options(nsa_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wshadow>

@@ -12,26 +12,59 @@ namespace nsa::cuda::compressed {
 template <int kPerLane>
 inline constexpr int kSelectWarps = kPerLane > 32 ? 4 : 8;
 
-/// Group scores of 8 blocks of one tile, all heads of the group.
+/// Some neighbouring numbers in one access.
+template <int kCount>
+struct Neighbours;
+template <>
+struct Neighbours<2> {
+  float x[2];
+  __device__ explicit Neighbours(const float* from) {
+    const float2 all = __ldcg(reinterpret_cast<const float2*>(from));
+    x[0] = all.x, x[1] = all.y;
+  }
+};
+template <>
+struct Neighbours<4> {
+  float x[4];
+  __device__ explicit Neighbours(const float* from) {
+    const float4 all = __ldcg(reinterpret_cast<const float4*>(from));
+    x[0] = all.x, x[1] = all.y, x[2] = all.z, x[3] = all.w;
+  }
+};
+
+template <class T>
+__device__ void add_scores(float weight, const uint4& words, float (&sum)[8]) {
+  sum[0] = fmaf(weight, low_score<T>(words.x), sum[0]);
+  sum[1] = fmaf(weight, high_score<T>(words.x), sum[1]);
+  sum[2] = fmaf(weight, low_score<T>(words.y), sum[2]);
+  sum[3] = fmaf(weight, high_score<T>(words.y), sum[3]);
+  sum[4] = fmaf(weight, low_score<T>(words.z), sum[4]);
+  sum[5] = fmaf(weight, high_score<T>(words.z), sum[5]);
+  sum[6] = fmaf(weight, low_score<T>(words.w), sum[6]);
+  sum[7] = fmaf(weight, high_score<T>(words.w), sum[7]);
+}
+
+/// Group scores of 8 blocks of one tile, all heads of the group. Two to eight heads' loads are
+/// under way at a time: the kernel waits for memory more than it computes.
 template <class Tile>
 __device__ void sum_heads(const FusedParams& p, int place, int first_row, int tile, int piece,
                           float (&sum)[8]) {
-  using T = typename Tile::Storage;
+  constexpr int kStep = Tile::kGroup % 4 == 0 ? 4 : 2;
+  static_assert(Tile::kGroup % kStep == 0, "an even number of heads");
   const float* totals = p.totals + std::int64_t{place} * Tile::kRows + first_row;
   const std::int64_t first = (place * p.tiles + tile) * Tile::kRows + first_row;
-#pragma unroll 8
-  for (int h = 0; h < Tile::kGroup; ++h) {
-    const uint4 words =
-        __ldcg(reinterpret_cast<const uint4*>(p.scores + (first + h) * kFusedBlocks) + piece);
-    const float weight = fast_exp2(__ldcg(p.references + first + h) - __ldcg(totals + h));
-    sum[0] = fmaf(weight, low_score<T>(words.x), sum[0]);
-    sum[1] = fmaf(weight, high_score<T>(words.x), sum[1]);
-    sum[2] = fmaf(weight, low_score<T>(words.y), sum[2]);
-    sum[3] = fmaf(weight, high_score<T>(words.y), sum[3]);
-    sum[4] = fmaf(weight, low_score<T>(words.z), sum[4]);
-    sum[5] = fmaf(weight, high_score<T>(words.z), sum[5]);
-    sum[6] = fmaf(weight, low_score<T>(words.w), sum[6]);
-    sum[7] = fmaf(weight, high_score<T>(words.w), sum[7]);
+#pragma unroll(kStep == 4 ? 2 : 3)
+  for (int h = 0; h < Tile::kGroup; h += kStep) {
+    uint4 words[kStep];
+#pragma unroll
+    for (int i = 0; i < kStep; ++i) {
+      words[i] =
+          __ldcg(reinterpret_cast<const uint4*>(p.scores + (first + h + i) * kFusedBlocks) + piece);
+    }
+    const Neighbours<kStep> reference(p.references + first + h), total(totals + h);
+#pragma unroll
+    for (int i = 0; i < kStep; ++i)
+      add_scores<typename Tile::Storage>(fast_exp2(reference.x[i] - total.x[i]), words[i], sum);
   }
 }
 

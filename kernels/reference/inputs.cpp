@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cpu/convert.hpp"
+#include "cpu/parallel.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "nsa/schemas/generator.hpp"
 
@@ -31,14 +32,18 @@ double fan_in_root(std::string_view name, const Problem& p) {
 void fill_numbers(HostTensor& tensor, std::uint64_t seed, double scale) {
   const TensorView view = tensor.view();
   constexpr std::int64_t kPiece = 1024;
-  std::array<double, kPiece> piece{};
-  for (std::int64_t i = 0; i < view.elements(); i += kPiece) {
-    const std::int64_t count = std::min(kPiece, view.elements() - i);
-    for (std::int64_t j = 0; j < count; ++j) {
-      piece[static_cast<std::size_t>(j)] = generate(static_cast<std::uint64_t>(i + j), seed, scale);
+  const std::int64_t elements = view.elements();
+  parallel_for(0, (elements + kPiece - 1) / kPiece, 16, [&](std::int64_t from, std::int64_t to) {
+    std::array<double, kPiece> piece{};
+    for (std::int64_t i = from * kPiece; i < std::min(to * kPiece, elements); i += kPiece) {
+      const std::int64_t count = std::min(kPiece, elements - i);
+      for (std::int64_t j = 0; j < count; ++j) {
+        piece[static_cast<std::size_t>(j)] =
+            generate(static_cast<std::uint64_t>(i + j), seed, scale);
+      }
+      store_row(view, i, count, piece.data());
     }
-    store_row(view, i, count, piece.data());
-  }
+  });
 }
 
 void fill_tokens(HostTensor& tensor, const Problem& p, std::uint64_t seed) {

@@ -41,6 +41,7 @@ class Handle {
   const std::shared_ptr<Inputs>& inputs() const noexcept { return inputs_; }
   TensorSet& outputs() noexcept { return *outputs_; }
   const Workspace& workspace() const noexcept { return workspace_; }
+  CUstream_st* stream() const noexcept { return memory_.stream(); }
 
  private:
   const Variant& variant_;

@@ -204,7 +204,7 @@ worker::Reply Session::on(const worker::VerifyRequest& request) {
   for (const HostTensor& part : parts) tensors.push_back({part.name, part.view()});
   write_safetensors(request.outputs, tensors);
   return worker::VerifiedReply{request.id, faults.untouched, faults.non_finite,
-                               worst_row_error(handle, options_.oracle_budget_s)};
+                               worst_row_error(handle, device_, options_.oracle_budget_s)};
 }
 
 probes::LaunchTimer& Session::timer_of(Timer timer) {

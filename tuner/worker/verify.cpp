@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "nsa/kernels/device_oracle.hpp"
 #include "process/child.hpp"
 
 namespace nsa::tuner {
@@ -89,15 +90,21 @@ ElementFaults find_faults(Handle& handle) {
   return faults;
 }
 
-std::optional<double> worst_row_error(Handle& handle, double budget_s) {
+std::optional<double> worst_row_error(Handle& handle, const Device& device, double budget_s) {
   constexpr std::size_t kRowsAtOnce = 16;
   const TimePoint start = Clock::now();
   std::vector<TensorView> inputs, outputs;
   for (const HostTensor& tensor : handle.inputs()->host) inputs.push_back(tensor.view());
   for (const HostTensor& tensor : handle.outputs().on_host()) outputs.push_back(tensor.view());
-  if (!SpanOracle::covers(handle.variant().stages, handle.problem())) return std::nullopt;
-  const SpanOracle oracle(handle.variant().stages, handle.problem(), inputs, {},
-                          handle.variant().role);
+  const auto stages = handle.variant().stages;
+  if (device.backend == Backend::cuda && stages.size() == 1 &&
+      device_oracle_covers(stages.front())) {
+    return verify_on_device(stages.front(), handle.problem(), handle.inputs()->placed->views(),
+                            handle.outputs().views(), handle.stream())
+        .worst_row_error;
+  }
+  if (!SpanOracle::covers(stages, handle.problem())) return std::nullopt;
+  const SpanOracle oracle(stages, handle.problem(), inputs, {}, handle.variant().role);
   const std::vector<std::int64_t> order = spread_order(oracle.rows());
   double worst = 0;
   for (std::size_t i = 0; i < order.size(); i += kRowsAtOnce) {

@@ -16,8 +16,8 @@ struct ElementFaults {
 };
 ElementFaults find_faults(Handle& handle);
 
-/// Worst row error against the oracle over rows spread evenly, until `budget_s` is spent;
-/// nothing for stages that no oracle covers together.
-std::optional<double> worst_row_error(Handle& handle, double budget_s);
+/// Worst row error against the oracle: of all rows where the device has an oracle for the stage,
+/// else of rows spread evenly until `budget_s` is spent. Nothing for stages that no oracle covers.
+std::optional<double> worst_row_error(Handle& handle, const Device& device, double budget_s);
 
 }  // namespace nsa::tuner
