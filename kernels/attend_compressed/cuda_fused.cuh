@@ -1,4 +1,5 @@
-// Launches the three kernels of the fused row for one storage type and shape.
+// The kernel of the fused branch, and how the three kernels of the row are launched, for one
+// storage type and shape.
 #pragma once
 
 #include "attend_compressed/cuda_fused_attend.cuh"
@@ -6,6 +7,45 @@
 #include "attend_compressed/cuda_fused_select.cuh"
 
 namespace nsa::cuda::compressed {
+
+/// Shared memory at a multiple of 1024 bytes, which the swizzle counts from.
+__device__ inline unsigned char* swizzled_shared() {
+  extern __shared__ __align__(1024) unsigned char nsa_swizzled_shared[];
+  return nsa_swizzled_shared;
+}
+
+template <class Tile>
+__global__ void __launch_bounds__(Tile::kThreads, 1)
+    fused_attend_kernel(const __grid_constant__ FusedParams p) {
+  auto& shared = *reinterpret_cast<FusedShared<Tile>*>(swizzled_shared());
+  auto& b = shared.barriers;
+  if (threadIdx.x == 0) {
+    constexpr int kWarps = 4 * Tile::kWarpgroups;
+    for (int i = 0; i < Tile::kStages; ++i) {
+      b.k_full[i].init(1);
+      b.v_full[i].init(1);
+      b.k_empty[i].init(kWarps);
+      b.v_empty[i].init(kWarps);
+    }
+    for (int i = 0; i < 2; ++i) {
+      b.q_full[i].init(kQueryLoaders);
+      b.q_empty[i].init(kWarps);
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+  let_next_kernel_start();
+  wait_for_kernel_before();
+  const int warpgroup = static_cast<int>(threadIdx.x) / 128;
+  if (warpgroup == 0) {
+    give_registers<Tile::kLoadRegisters>();
+    if (threadIdx.x == 0) load_tiles(p, shared);
+    if (threadIdx.x >= 32) load_all_queries(p, shared, static_cast<int>(threadIdx.x) - 32);
+  } else {
+    take_registers<Tile::kMathRegisters>();
+    FusedMath<Tile>(p, shared, warpgroup - 1).run();
+  }
+}
 
 /// Enqueues a kernel that may take its place on the chip while the one before it ends, and waits
 /// for that end by itself (programmatic dependent launch).

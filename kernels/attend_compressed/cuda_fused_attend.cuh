@@ -24,20 +24,16 @@ class FusedMath {
   __device__ void run() {
     Ring<2> q_ring;
     if (warpgroup_ == Tile::kWarpgroups - 1) Turns::pass_to(0);
-    for (ItemOrder order(p_); order.more(); order.next()) {
-      const int place = scratch_place(p_, order.index());
-      float o[kSums];
-      SoftmaxRows rows;
-      {
-        const Item item = item_of<Tile>(p_, order.index());
-        if (item.queries == 0) continue;
-        shared_.barriers.q_full[q_ring.stage].wait(q_ring.parity);
-        attend(item, place, q_ring.stage, o, rows);
+    for (ItemOrder order(p_); order.more(); order.next(), q_ring.next()) {
+      shared_.barriers.q_full[q_ring.stage].wait(q_ring.parity);
+      const Item& item = shared_.items[q_ring.stage];
+      if (item.queries > 0) {
+        float o[kSums];
+        SoftmaxRows rows;
+        attend(item, q_ring.stage, o, rows);
+        write_rows(item, rows, o);
       }
       release(shared_.barriers.q_empty[q_ring.stage]);
-      q_ring.next();
-      // Asked again, so that nothing of it has to stay in registers during the loop.
-      write_rows(item_of<Tile>(p_, order.index()), place, rows, o);
     }
   }
 
@@ -111,11 +107,7 @@ class FusedMath {
     scratch_row_ += Tile::kRows;
   }
 
-  __device__ __forceinline__ void attend(const Item& item, int place, int q_stage,
-                                         float (&o)[kSums], SoftmaxRows& rows) {
-    auto& b = shared_.barriers;
-    float s[64];
-    TileWeights tile;
+  __device__ void begin(const Item& item, float (&o)[kSums]) {
 #pragma unroll
     for (int n = 0; n < kSums; ++n) o[n] = 0.0f;
 #pragma unroll
@@ -123,47 +115,69 @@ class FusedMath {
       const int query = row(i) / Tile::kGroup;
       visible_[i] = fused_visible(item.position + query);
     }
-    scratch_row_ = static_cast<unsigned>(place * p_.tiles) * Tile::kRows + row(0);
+    scratch_row_ = static_cast<unsigned>(item.place * p_.tiles) * Tile::kRows + row(0);
+  }
+  /// Logits of the item's first tile.
+  __device__ __forceinline__ void first_keys(int q_stage, float (&s)[64]) {
+    auto& b = shared_.barriers;
+    b.k_full[k_ring_.stage].wait(k_ring_.parity);
+    wgmma_fence();
+    issue_keys(q_stage, k_ring_.stage, s);
+    wgmma_wait<0>(s);
+    release(b.k_empty[k_ring_.stage]);
+    k_ring_.next();
+  }
+  /// Logits of the next tile, and with them the product of this one's weights with V.
+  __device__ __forceinline__ void next_keys_and_values(int q_stage, float (&s)[64],
+                                                       const TileWeights& tile, float (&o)[kSums]) {
+    auto& b = shared_.barriers;
+    b.k_full[k_ring_.stage].wait(k_ring_.parity);
+    b.v_full[v_ring_.stage].wait(v_ring_.parity);
+    Turns::wait(warpgroup_);
+    pin(o);
+    wgmma_fence();
+    issue_keys(q_stage, k_ring_.stage, s);
+    issue_values(v_ring_.stage, tile.operands, o);
+    Turns::pass_to((warpgroup_ + 1) % Tile::kWarpgroups);
+    wgmma_wait<1>(s);
+    release(b.k_empty[k_ring_.stage]);
+    k_ring_.next();
+    wgmma_wait<0>(o);
+    release(b.v_empty[v_ring_.stage]);
+    v_ring_.next();
+  }
+  __device__ __forceinline__ void last_values(const TileWeights& tile, float (&o)[kSums]) {
+    auto& b = shared_.barriers;
+    b.v_full[v_ring_.stage].wait(v_ring_.parity);
+    pin(o);
+    wgmma_fence();
+    issue_values(v_ring_.stage, tile.operands, o);
+    wgmma_wait<0>(o);
+    release(b.v_empty[v_ring_.stage]);
+    v_ring_.next();
+  }
+
+  __device__ __forceinline__ void attend(const Item& item, int q_stage, float (&o)[kSums],
+                                         SoftmaxRows& rows) {
+    begin(item, o);
     const int tiles = item.tiles();
     if (tiles > 0) {
-      b.k_full[k_ring_.stage].wait(k_ring_.parity);
-      wgmma_fence();
-      issue_keys(q_stage, k_ring_.stage, s);
-      wgmma_wait<0>(s);
-      release(b.k_empty[k_ring_.stage]);
-      k_ring_.next();
+      float s[64];
+      TileWeights tile;
+      first_keys(q_stage, s);
       for (int j = 0; j + 1 < tiles; ++j) {
         softmax(j, s, o, rows, tile);
-        b.k_full[k_ring_.stage].wait(k_ring_.parity);
-        b.v_full[v_ring_.stage].wait(v_ring_.parity);
-        Turns::wait(warpgroup_);
-        pin(o);
-        wgmma_fence();
-        issue_keys(q_stage, k_ring_.stage, s);
-        issue_values(v_ring_.stage, tile.operands, o);
-        Turns::pass_to((warpgroup_ + 1) % Tile::kWarpgroups);
-        wgmma_wait<1>(s);
-        release(b.k_empty[k_ring_.stage]);
-        k_ring_.next();
-        wgmma_wait<0>(o);
-        release(b.v_empty[v_ring_.stage]);
-        v_ring_.next();
+        next_keys_and_values(q_stage, s, tile, o);
       }
       softmax(tiles - 1, s, o, rows, tile);
-      b.v_full[v_ring_.stage].wait(v_ring_.parity);
-      pin(o);
-      wgmma_fence();
-      issue_values(v_ring_.stage, tile.operands, o);
-      wgmma_wait<0>(o);
-      release(b.v_empty[v_ring_.stage]);
-      v_ring_.next();
+      last_values(tile, o);
     }
     finish_sums(rows);
   }
 
   /// The output, log-sum-exp, and what the scores are to be measured by. Rows without a key are
   /// zeros and -inf.
-  __device__ void write_rows(const Item& item, int place, const SoftmaxRows& rows,
+  __device__ void write_rows(const Item& item, const SoftmaxRows& rows,
                              const float (&o)[kSums]) const {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -172,11 +186,11 @@ class FusedMath {
       const std::int64_t token = item.token + query;
       const int head = item.kv_head * Tile::kGroup + row(i) % Tile::kGroup;
       const bool empty = visible_[i] == 0;
-      const float inverse = empty ? 0.0f : 1.0f / rows.sum[i];
+      const float inverse = empty ? 0.0f : __frcp_rn(rows.sum[i]);
       if (quad_lane() == 0) {
         using Format = ScoreFormat<T>;
-        const float log_sum = rows.reference[i] + Format::kWeightShift + log2f(rows.sum[i]);
-        p_.totals[std::int64_t{place} * Tile::kRows + row(i)] = log_sum - Format::kScoreShift;
+        const float log_sum = rows.reference[i] + Format::kWeightShift + __log2f(rows.sum[i]);
+        p_.totals[std::int64_t{item.place} * Tile::kRows + row(i)] = log_sum - Format::kScoreShift;
         if (p_.lse)
           p_.lse[token * p_.lse_row_stride + head * p_.lse_head_stride] =
               empty ? -INFINITY : log_sum * kLn2;
@@ -215,44 +229,5 @@ class FusedMath {
   unsigned scratch_row_ = 0;  // where the next tile's scores of row 0 go, in rows; a pass has fewer
                               // than 2^32 of them
 };
-
-/// Shared memory at a multiple of 1024 bytes, which the swizzle counts from.
-__device__ inline unsigned char* swizzled_shared() {
-  extern __shared__ __align__(1024) unsigned char nsa_swizzled_shared[];
-  return nsa_swizzled_shared;
-}
-
-template <class Tile>
-__global__ void __launch_bounds__(Tile::kThreads, 1)
-    fused_attend_kernel(const __grid_constant__ FusedParams p) {
-  auto& shared = *reinterpret_cast<FusedShared<Tile>*>(swizzled_shared());
-  auto& b = shared.barriers;
-  if (threadIdx.x == 0) {
-    constexpr int kWarps = 4 * Tile::kWarpgroups;
-    for (int i = 0; i < Tile::kStages; ++i) {
-      b.k_full[i].init(1);
-      b.v_full[i].init(1);
-      b.k_empty[i].init(kWarps);
-      b.v_empty[i].init(kWarps);
-    }
-    for (int i = 0; i < 2; ++i) {
-      b.q_full[i].init(kQueryLoaders);
-      b.q_empty[i].init(kWarps);
-    }
-    publish_barriers();
-  }
-  __syncthreads();
-  let_next_kernel_start();
-  wait_for_kernel_before();
-  const int warpgroup = static_cast<int>(threadIdx.x) / 128;
-  if (warpgroup == 0) {
-    give_registers<Tile::kLoadRegisters>();
-    if (threadIdx.x == 0) load_tiles(p, shared);
-    if (threadIdx.x >= 32) load_all_queries(p, shared, static_cast<int>(threadIdx.x) - 32);
-  } else {
-    take_registers<Tile::kMathRegisters>();
-    FusedMath<Tile>(p, shared, warpgroup - 1).run();
-  }
-}
 
 }  // namespace nsa::cuda::compressed

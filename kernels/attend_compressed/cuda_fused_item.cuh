@@ -26,7 +26,7 @@ struct FusedTile {
 };
 
 /// Compressed blocks that a query sees, for the one geometry that the tiles are made for.
-__device__ inline int fused_visible(std::int64_t position) {
+__device__ inline int fused_visible(int position) {
   return visible_blocks(position, static_cast<int>(kFusedGeometry.cmp_block),
                         static_cast<int>(kFusedGeometry.cmp_stride));
 }
@@ -39,11 +39,12 @@ __device__ inline int swizzled_offset(int row, int piece, int panel_bytes) {
 
 /// Some queries of one sequence and one KV head.
 struct Item {
-  std::int64_t token, position;  // of its first query
-  int queries;                   // that exist; 0 = none
+  int token, position;  // of its first query
+  int queries;          // that exist; 0 = none
   int kv_head;
-  int visible;                  // compressed blocks that the last query sees
-  std::int64_t first_key_tile;  // in the image of its KV head
+  int visible;         // compressed blocks that the last query sees
+  int first_key_tile;  // in the image of its KV head
+  int place;           // of its scratch: counts from the first slot, whatever the order
   __device__ int tiles() const {
     constexpr int kKeys = static_cast<int>(kFusedKeys);
     return (visible + kKeys - 1) / kKeys;
@@ -67,21 +68,16 @@ __device__ Item item_of(const FusedParams& p, int index) {
   const Sequence s = sp.sequences[low];
   const std::int64_t first = (slot - fused_slots(s.q_begin, low, Tile::kQueries)) * Tile::kQueries;
   Item item{};
-  item.kv_head = static_cast<int>(index % sp.kv_heads);
+  item.kv_head = index % sp.kv_heads;
+  item.place = static_cast<int>(p.slots) * sp.kv_heads - 1 - index;
   item.queries =
       static_cast<int>(max(min(s.q_len - first, std::int64_t{Tile::kQueries}), std::int64_t{0}));
   if (item.queries == 0) return item;
-  item.token = s.q_begin + first;
-  item.position = s.kv_len - s.q_len + first;
+  item.token = static_cast<int>(s.q_begin + first);
+  item.position = static_cast<int>(s.kv_len - s.q_len + first);
   item.visible = fused_visible(item.position + item.queries - 1);
-  item.first_key_tile = fused_key_tiles(s.cmp_begin, low);
+  item.first_key_tile = static_cast<int>(fused_key_tiles(s.cmp_begin, low));
   return item;
-}
-
-/// Where the scratch of a pass's item stands: the place counts from the first slot, whatever the
-/// order in which items are taken.
-__device__ inline int scratch_place(const FusedParams& p, int index) {
-  return static_cast<int>(p.slots) * p.score.kv_heads - 1 - index;
 }
 
 }  // namespace nsa::cuda::compressed

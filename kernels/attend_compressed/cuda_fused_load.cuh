@@ -20,6 +20,7 @@ struct FusedShared {
   unsigned char k[Tile::kStages][Tile::kKeyBytes];
   unsigned char v[Tile::kStages][Tile::kKeyBytes];
   FusedBarriers<Tile::kStages> barriers;
+  Item items[2];  // whose queries are in q
 };
 
 inline constexpr int kQueryLoaders = 96;
@@ -72,7 +73,7 @@ __device__ void load_queries(const FusedParams& p, const Item& item, unsigned ch
     const int row = i / kPieces, piece = i % kPieces, query = row / Tile::kGroup;
     const bool exists = query < item.queries;
     const T* from = static_cast<const T*>(p.score.q) +
-                    (item.token + (exists ? query : 0)) * p.score.q_row_stride +
+                    std::int64_t{item.token + (exists ? query : 0)} * p.score.q_row_stride +
                     (item.kv_head * Tile::kGroup + row % Tile::kGroup) * p.score.q_head_stride +
                     8 * piece;
     unsigned char* at = to + swizzled_offset(row, piece, Tile::kRows * 128);
@@ -84,19 +85,19 @@ __device__ void load_queries(const FusedParams& p, const Item& item, unsigned ch
   }
 }
 
+/// Every item, an empty one too: the others take them from here.
 template <class Tile>
 __device__ void load_all_queries(const FusedParams& p, FusedShared<Tile>& shared, int loader) {
   auto& b = shared.barriers;
   Ring<2> ring;
-  for (ItemOrder order(p); order.more(); order.next()) {
+  for (ItemOrder order(p); order.more(); order.next(), ring.next()) {
     const Item item = item_of<Tile>(p, order.index());
-    if (item.queries == 0) continue;
     b.q_empty[ring.stage].wait(ring.parity ^ 1);
-    load_queries<Tile>(p, item, shared.q[ring.stage], loader);
+    if (loader == 0) shared.items[ring.stage] = item;
+    if (item.queries > 0) load_queries<Tile>(p, item, shared.q[ring.stage], loader);
     wait_for_copies();
     publish_to_tensor_cores();
     b.q_full[ring.stage].arrive();
-    ring.next();
   }
 }
 

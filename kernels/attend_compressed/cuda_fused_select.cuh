@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(32 * kSelectWarps<kPerLane>, kPerLane > 32 ? 5
   const int tiles = (plan.end() - 1) / static_cast<int>(kFusedBlocks) + 1;
   for (int tile = lane / 4; tile < tiles; tile += 8) {
     float sum[8] = {};
-    sum_heads<Tile>(p, scratch_place(p, index), query * Tile::kGroup, tile, lane % 4, sum);
+    sum_heads<Tile>(p, item.place, query * Tile::kGroup, tile, lane % 4, sum);
     const int first = tile * static_cast<int>(kFusedBlocks) + 8 * (lane % 4);
     int key[8];
 #pragma unroll

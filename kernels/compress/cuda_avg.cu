@@ -66,12 +66,13 @@ __global__ void __launch_bounds__(kThreads) pool_kernel(PoolParams p) {
   constexpr int kBeside = 32 / kLanes;
   const int in_warp = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = in_warp / kBeside;
-  const std::int64_t wanted = block * std::int64_t{kPieces} + warp * kBeside + in_warp % kBeside;
-  const std::int64_t last = s.cmp_len * pieces - 1;  // lanes without a piece repeat the last one
+  const int wanted = static_cast<int>(block) * kPieces + warp * kBeside + in_warp % kBeside;
+  const int last =
+      static_cast<int>(s.cmp_len) * pieces - 1;  // lanes without a piece repeat the last one
   if (last < 0) return;
-  const std::int64_t i = wanted < last ? wanted : last, c = i / pieces;
-  const std::int64_t first = s.kv_begin + c * p.cmp_stride, row = s.cmp_begin + c;
-  int piece = static_cast<int>(i - c * pieces);
+  const int i = wanted < last ? wanted : last, c = i / pieces;  // 64-bit divisions are slow
+  const std::int64_t first = s.kv_begin + std::int64_t{c} * p.cmp_stride, row = s.cmp_begin + c;
+  int piece = i - c * pieces;
   const bool k = piece < p.kv_heads * k_pieces;
   if (!k) piece -= p.kv_heads * k_pieces;
   const int width = k ? k_pieces : v_pieces;
@@ -95,6 +96,7 @@ void launch_pool(const LaunchArgs& args) {
   std::int64_t longest = 0;
   for (const Sequence& s : args.sequences) longest = std::max(longest, s.cmp_len);
   const std::int64_t pieces = problem.kv_heads * (problem.head_dim_k + problem.head_dim_v) / kWidth;
+  expects(longest * pieces + kPieces <= 0x7fffffff, "compressed rows that one launch holds");
   const std::int64_t blocks = (longest * pieces + kPieces - 1) / kPieces;
   const PoolParams params{side_of(args.in[0], args.out[0]),
                           side_of(args.in[1], args.out[1]),

@@ -43,6 +43,10 @@ struct Bits<4> {
   using Type = std::uint32_t;
 };
 template <>
+struct Bits<8> {
+  using Type = uint2;
+};
+template <>
 struct Bits<16> {
   using Type = uint4;
 };

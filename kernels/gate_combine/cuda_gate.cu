@@ -15,14 +15,14 @@ using cuda::kGateWarps;
 
 /// First of the warp's rows.
 template <int kRows>
-__device__ std::int64_t first_row() {
-  return (blockIdx.x * std::int64_t{kGateWarps} + threadIdx.x / 32) * kRows;
+__device__ std::uint32_t first_row() {
+  return (blockIdx.x * kGateWarps + threadIdx.x / 32) * kRows;
 }
 
 template <class T, int kWidth, int kRows>
 __global__ void __launch_bounds__(kGateThreads, 2) fused_kernel(GateParams p) {
   const cuda::GateTile tile = cuda::gate_tile<kRows>(p);
-  const std::int64_t first = first_row<kRows>();
+  const std::uint32_t first = first_row<kRows>();
   cuda::Ahead<T, kWidth, kRows> ahead;
   ahead.load(p, first, static_cast<int>(threadIdx.x) % 32);
   cuda::fill_means<T, kWidth, kRows>(p, first, tile);
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kGateThreads) means_kernel(GateParams p) {
   if (row >= p.rows) return;
   const int column = static_cast<int>(i % pieces) * kWidth;
   float mean[kWidth];
-  cuda::mean_query<T, kWidth>(p, row, column, mean);
+  cuda::mean_query<T, kWidth>(p, static_cast<std::uint32_t>(row), column, mean);
 #pragma unroll
   for (int j = 0; j < kWidth; ++j) p.means[row * p.dk + column + j] = mean[j];
 }
@@ -47,10 +47,11 @@ __global__ void __launch_bounds__(kGateThreads) means_kernel(GateParams p) {
 template <class T, int kRows>
 __global__ void __launch_bounds__(kGateThreads) gates_kernel(GateParams p) {
   const cuda::GateTile tile = cuda::gate_tile<kRows>(p);
-  const std::int64_t first = first_row<kRows>();
+  const std::uint32_t first = first_row<kRows>();
   for (int i = static_cast<int>(threadIdx.x) % 32; i < kRows * p.dk; i += 32) {
     const int r = i / p.dk, column = i % p.dk;
-    tile.means[column * kRows + r] = first + r < p.rows ? p.means[(first + r) * p.dk + column] : 0;
+    const std::int64_t row = std::int64_t{first} + r;
+    tile.means[column * kRows + r] = row < p.rows ? p.means[row * p.dk + column] : 0;
   }
   __syncwarp();
   float gates[kRows][3];
@@ -59,13 +60,14 @@ __global__ void __launch_bounds__(kGateThreads) gates_kernel(GateParams p) {
 
 template <class T, int kWidth, int kRows>
 __global__ void __launch_bounds__(kGateThreads, 2) combine_kernel(GateParams p) {
-  const std::int64_t first = first_row<kRows>();
+  const std::uint32_t first = first_row<kRows>();
   float gates[kRows][3] = {};
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
 #pragma unroll
     for (int b = 0; b < 3; ++b) {
-      if (first + r < p.rows) gates[r][b] = p.weights[(first + r) * 3 + b];
+      const std::int64_t row = std::int64_t{first} + r;
+      if (row < p.rows) gates[r][b] = p.weights[row * 3 + b];
     }
   }
   cuda::Ahead<T, kWidth, kRows> ahead;
@@ -109,8 +111,10 @@ GateParams make_params(const LaunchArgs& args) {
     p.gates_row_stride = gates.stride[0];
     p.gates_head_stride = gates.stride[1];
   }
-  p.rows = args.in[0].shape[0] * problem.kv_heads;
-  p.kv_heads = static_cast<int>(problem.kv_heads);
+  const std::int64_t rows = args.in[0].shape[0] * problem.kv_heads;
+  expects(rows <= 0x7fffffff, "2^31 - 1 rows or less in one launch");
+  p.rows = static_cast<std::uint32_t>(rows);
+  p.kv_heads = static_cast<std::uint32_t>(problem.kv_heads);
   p.group = static_cast<int>(problem.heads_per_group());
   p.dk = static_cast<int>(problem.head_dim_k);
   p.dv = static_cast<int>(problem.head_dim_v);
@@ -155,15 +159,16 @@ void launch_fused(const LaunchArgs& args) {
 void launch_three_steps(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
   GateParams p = make_params(args);
-  p.means = args.workspace.take<float>(p.rows * p.dk).data();
-  p.weights = args.workspace.take<float>(p.rows * 3).data();
+  p.means = args.workspace.take<float>(std::int64_t{p.rows} * p.dk).data();
+  p.weights = args.workspace.take<float>(std::int64_t{p.rows} * 3).data();
   with_kernel_types(args, p, [&](auto zero, auto width, auto rows) {
     using T = decltype(zero);
     constexpr int kWidth = decltype(width)::value, kRows = decltype(rows)::value;
     const std::int64_t blocks = blocks_of(p.rows, kGateWarps * kRows);
     const auto shared = static_cast<std::size_t>(cuda::gate_shared_floats(p.dk, kRows)) * 4;
-    cuda::launch(means_kernel<T, kWidth>, blocks_of(p.rows * (p.dk / kWidth), kGateThreads),
-                 kGateThreads, 0, args.stream, p);
+    cuda::launch(means_kernel<T, kWidth>,
+                 blocks_of(std::int64_t{p.rows} * (p.dk / kWidth), kGateThreads), kGateThreads, 0,
+                 args.stream, p);
     cuda::launch(gates_kernel<T, kRows>, blocks, kGateThreads, shared, args.stream, p);
     cuda::launch(combine_kernel<T, kWidth, kRows>, blocks, kGateThreads, 0, args.stream, p);
   });

@@ -29,14 +29,14 @@ __device__ inline void softmax_branches(const GateParams& p, const float (&z)[3]
 
 /// Gates of the warp's rows from the means in its tile, kept where the caller wants them.
 template <class T, int kRows>
-__device__ void make_gates(const GateParams& p, std::int64_t first, const GateTile& tile,
+__device__ void make_gates(const GateParams& p, std::uint32_t first, const GateTile& tile,
                            float (&gates)[kRows][3]) {
   float z[kRows][3] = {};
   if (!p.uniform && p.force_branch < 0) make_logits<T, kRows>(p, tile, z);
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     softmax_branches(p, z[r], gates[r]);
-    const std::int64_t row = first + r;
+    const std::uint32_t row = first + static_cast<std::uint32_t>(r);
     if (threadIdx.x % 32 != 0 || row >= p.rows) continue;
     float* saved = p.gates;
     if (saved)
@@ -44,7 +44,7 @@ __device__ void make_gates(const GateParams& p, std::int64_t first, const GateTi
 #pragma unroll
     for (int b = 0; b < 3; ++b) {
       if (saved) saved[b] = gates[r][b];
-      if (p.weights) p.weights[row * 3 + b] = gates[r][b];
+      if (p.weights) p.weights[std::int64_t{row} * 3 + b] = gates[r][b];
     }
   }
 }
@@ -55,12 +55,12 @@ struct GatePiece {
   int head = 0, column = 0, row = -1;  // row: of the warp; -1: nothing to do
 };
 template <int kWidth>
-__device__ GatePiece gate_piece(const GateParams& p, std::int64_t first, int rows, int i) {
+__device__ GatePiece gate_piece(const GateParams& p, std::uint32_t first, int rows, int i) {
   GatePiece piece;
   const int per_head = p.dv / kWidth, per_row = p.group * per_head;
   if (i >= rows * per_row) return piece;
   const int r = i / per_row, rest = i % per_row;
-  const std::int64_t row = first + r;
+  const std::uint32_t row = first + static_cast<std::uint32_t>(r);
   if (row >= p.rows) return piece;
   piece.token = row / p.kv_heads;
   piece.head = static_cast<int>(row % p.kv_heads) * p.group + rest / per_head;
@@ -116,7 +116,7 @@ struct Ahead {
   GatePiece piece[kGateAhead];
   BranchNumbers<T, kWidth> numbers[kGateAhead];
 
-  __device__ void load(const GateParams& p, std::int64_t first, int begin) {
+  __device__ void load(const GateParams& p, std::uint32_t first, int begin) {
 #pragma unroll
     for (int i = 0; i < kGateAhead; ++i) {
       piece[i] = gate_piece<kWidth>(p, first, kRows, begin + 32 * i);
@@ -131,7 +131,7 @@ struct Ahead {
 
 /// All heads of the warp's rows; `ahead` holds the first pieces.
 template <class T, int kWidth, int kRows>
-__device__ void combine_rows(const GateParams& p, std::int64_t first,
+__device__ void combine_rows(const GateParams& p, std::uint32_t first,
                              Ahead<T, kWidth, kRows>& ahead, const float (&gates)[kRows][3]) {
   const int all = kRows * p.group * (p.dv / kWidth);
   int begin = static_cast<int>(threadIdx.x) % 32;

@@ -19,8 +19,9 @@ struct GateParams {
   std::int64_t fc1_w_stride, fc1_b_stride, fc2_w_stride, fc2_b_stride;  // of dimension 0
   float* gates;                                                         // [tokens, kv_heads, 3]
   std::int64_t gates_row_stride, gates_head_stride;
-  std::int64_t rows;  // tokens x kv_heads
-  int kv_heads, group, dk, dv, hidden;
+  std::uint32_t rows;  // tokens x kv_heads: 32 bits, for a division takes ten times as long in 64
+  std::uint32_t kv_heads;
+  int group, dk, dv, hidden;
   bool unit_vectors;  // rows of fc1_w can be read four numbers at a time
   float inverse_tau;
   int force_branch;  // -1: none
@@ -43,19 +44,31 @@ __device__ GateTile gate_tile(const GateParams& p) {
 
 /// Mean of kWidth columns over the heads of a row's group.
 template <class T, int kWidth>
-__device__ void mean_query(const GateParams& p, std::int64_t row, int column,
+__device__ void mean_query(const GateParams& p, std::uint32_t row, int column,
                            float (&mean)[kWidth]) {
-  const std::int64_t token = row / p.kv_heads, first = row % p.kv_heads * p.group;
+  const std::int64_t token = row / p.kv_heads, first = std::int64_t{row % p.kv_heads} * p.group;
   const T* q =
       static_cast<const T*>(p.q.data) + token * p.q.row_stride + first * p.q.head_stride + column;
+  constexpr int kHeads = 8;  // whose loads are under way together
 #pragma unroll
   for (int j = 0; j < kWidth; ++j) mean[j] = 0;
-#pragma unroll 8
-  for (int head = 0; head < p.group; ++head) {
-    float numbers[kWidth];
-    load_vector(q + head * p.q.head_stride, numbers);
+  for (int begin = 0; begin < p.group; begin += kHeads) {
+    BitsOf<T, kWidth> bits[kHeads];
 #pragma unroll
-    for (int j = 0; j < kWidth; ++j) mean[j] += numbers[j];
+    for (int head = 0; head < kHeads; ++head) {
+      if (begin + head < p.group) {
+        bits[head] =
+            *reinterpret_cast<const BitsOf<T, kWidth>*>(q + (begin + head) * p.q.head_stride);
+      }
+    }
+#pragma unroll
+    for (int head = 0; head < kHeads; ++head) {
+      if (begin + head >= p.group) continue;
+      float numbers[kWidth];
+      unpack<T, kWidth>(bits[head], numbers);
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j) mean[j] += numbers[j];
+    }
   }
 #pragma unroll
   for (int j = 0; j < kWidth; ++j) mean[j] /= static_cast<float>(p.group);
@@ -63,12 +76,13 @@ __device__ void mean_query(const GateParams& p, std::int64_t row, int column,
 
 /// Mean queries of the warp's rows into the tile; zeros behind the last row.
 template <class T, int kWidth, int kRows>
-__device__ void fill_means(const GateParams& p, std::int64_t first, const GateTile& tile) {
+__device__ void fill_means(const GateParams& p, std::uint32_t first, const GateTile& tile) {
   const int pieces = p.dk / kWidth;
   for (int i = static_cast<int>(threadIdx.x) % 32; i < kRows * pieces; i += 32) {
     const int r = i / pieces, column = i % pieces * kWidth;
     float mean[kWidth] = {};
-    if (first + r < p.rows) mean_query<T, kWidth>(p, first + r, column, mean);
+    const std::uint32_t row = first + static_cast<std::uint32_t>(r);
+    if (row < p.rows) mean_query<T, kWidth>(p, row, column, mean);
 #pragma unroll
     for (int j = 0; j < kWidth; ++j) tile.means[(column + j) * kRows + r] = mean[j];
   }
@@ -78,15 +92,27 @@ __device__ void fill_means(const GateParams& p, std::int64_t first, const GateTi
 /// behind the last unit. By all threads of the block.
 template <class T, int kWidth>
 __device__ void fill_units(const GateParams& p, int first, const GateTile& tile) {
-  const int pieces = p.dk / kWidth;
-  for (int i = static_cast<int>(threadIdx.x); i < kGateUnits * pieces; i += kGateThreads) {
-    const int unit = i / pieces, column = i % pieces * kWidth;
-    float w[kWidth] = {};
-    if (first + unit < p.hidden) {
-      load_vector(static_cast<const T*>(p.fc1_w) + (first + unit) * p.fc1_w_stride + column, w);
+  constexpr int kPieces = 2;  // whose loads are under way together
+  const int pieces = p.dk / kWidth, all = kGateUnits * pieces;
+  for (int begin = static_cast<int>(threadIdx.x); begin < all; begin += kPieces * kGateThreads) {
+    BitsOf<T, kWidth> bits[kPieces] = {};
+#pragma unroll
+    for (int k = 0; k < kPieces; ++k) {
+      const int i = begin + k * kGateThreads, unit = first + i / pieces;
+      if (i >= all || unit >= p.hidden) continue;
+      bits[k] = *reinterpret_cast<const BitsOf<T, kWidth>*>(
+          static_cast<const T*>(p.fc1_w) + unit * p.fc1_w_stride + i % pieces * kWidth);
     }
 #pragma unroll
-    for (int j = 0; j < kWidth; ++j) tile.units[(column + j) * kGateUnitStride + unit] = w[j];
+    for (int k = 0; k < kPieces; ++k) {
+      const int i = begin + k * kGateThreads;
+      if (i >= all) continue;
+      float w[kWidth];
+      unpack<T, kWidth>(bits[k], w);
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j)
+        tile.units[(i % pieces * kWidth + j) * kGateUnitStride + i / pieces] = w[j];
+    }
   }
 }
 
@@ -128,9 +154,26 @@ __device__ void add_unit(const GateParams& p, const UnitWeights& weights, const 
   }
 }
 
+/// Sums over the lanes of the warp, all at once.
+template <int kRows>
+__device__ void sum_lanes(float (&z)[kRows][3]) {
+#pragma unroll
+  for (int other = 16; other > 0; other /= 2) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+      for (int b = 0; b < 3; ++b) z[r][b] += __shfl_xor_sync(0xffffffffu, z[r][b], other);
+    }
+  }
+}
+
 /// Logits of the warp's rows from the means in its tile, the same in every lane. By whole blocks.
 template <class T, int kRows>
 __device__ void make_logits(const GateParams& p, const GateTile& tile, float (&z)[kRows][3]) {
+  float bias[3];
+#pragma unroll
+  for (int b = 0; b < 3; ++b)
+    bias[b] = to_float(static_cast<const T*>(p.fc2_b)[b * p.fc2_b_stride]);
   for (int first = 0; first < p.hidden; first += kGateUnits) {
     const UnitWeights weights = load_unit<T>(p, first + static_cast<int>(threadIdx.x) % 32);
     if (first > 0) __syncthreads();  // the units before are no longer read
@@ -142,15 +185,11 @@ __device__ void make_logits(const GateParams& p, const GateTile& tile, float (&z
     __syncthreads();
     add_unit<kRows>(p, weights, tile, z);
   }
+  sum_lanes<kRows>(z);
 #pragma unroll
-  for (int b = 0; b < 3; ++b) {
-    const float bias = to_float(static_cast<const T*>(p.fc2_b)[b * p.fc2_b_stride]);
+  for (int r = 0; r < kRows; ++r) {
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      for (int other = 16; other > 0; other /= 2)
-        z[r][b] += __shfl_xor_sync(0xffffffffu, z[r][b], other);
-      z[r][b] += bias;
-    }
+    for (int b = 0; b < 3; ++b) z[r][b] += bias[b];
   }
 }
 

@@ -13,6 +13,8 @@ namespace {
 constexpr std::array kStage{Stage::gate_combine};
 
 Support fits_tile(const Problem& p, const Device&) {
+  if (p.total_tokens() * p.kv_heads > 0x7fffffff)
+    return Support::no("more than 2^31 rows do not fit one launch; split the batch");
   if (p.head_dim_k <= cuda::kMaxGateDim) return Support::yes();
   return Support::no("a head_dim_k over " + std::to_string(cuda::kMaxGateDim) +
                      " does not fit its tile of mean queries");

@@ -9,7 +9,7 @@ namespace nsa::project_rope {
 namespace {
 
 constexpr int kThreads = 192;
-constexpr int kTokens = 8;  // of a block: a thread takes the same columns of each
+constexpr int kTokens = 4;  // of a block: a thread takes the same columns of each
 constexpr int kAtOnce = 4;  // tokens whose loads are under way together
 
 /// Cosine and sine of each (token of the block, pair). The angle is reduced to a turn in fp64: fp32
@@ -56,6 +56,12 @@ __device__ Columns<kWidth> load_columns(const float* row, int column) {
   return columns;
 }
 
+__device__ inline void turn_pair(float& x0, float& x1, float cosine, float sine) {
+  const float y0 = x0 * cosine - x1 * sine;
+  x1 = x0 * sine + x1 * cosine;
+  x0 = y0;
+}
+
 /// Turns the pairs of the columns; `table` is that of their token.
 template <int kWidth>
 __device__ void rotate(Columns<kWidth>& x, int column, const float2* table) {
@@ -65,11 +71,10 @@ __device__ void rotate(Columns<kWidth>& x, int column, const float2* table) {
     x.numbers[0] = x.numbers[0] * turn.x + x.other * sine;
   } else {
 #pragma unroll
-    for (int j = 0; j < kWidth; j += 2) {
-      const float2 turn = table[(column + j) / 2];
-      const float x0 = x.numbers[j], x1 = x.numbers[j + 1];
-      x.numbers[j] = x0 * turn.x - x1 * turn.y;
-      x.numbers[j + 1] = x0 * turn.y + x1 * turn.x;
+    for (int j = 0; j < kWidth; j += 4) {
+      const float4 turns = *reinterpret_cast<const float4*>(table + (column + j) / 2);
+      turn_pair(x.numbers[j], x.numbers[j + 1], turns.x, turns.y);
+      turn_pair(x.numbers[j + 2], x.numbers[j + 3], turns.z, turns.w);
     }
   }
 }

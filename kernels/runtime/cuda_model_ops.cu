@@ -10,6 +10,7 @@ namespace nsa::cuda {
 namespace {
 
 constexpr int kThreads = 256;
+constexpr int kPieceThreads = 128;            // a piece: 16 bytes each
 constexpr int kRowsPerBlock = kThreads / 32;  // a warp per row
 constexpr float kNormEpsilon = 1e-6f;
 constexpr std::size_t kSequencesAtOnce = 64;
@@ -63,11 +64,23 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+/// The place of this thread in a grid of kPieceThreads per block and `blocks_per_row` blocks per
+/// row: 32-bit divisions, which are the same for a whole block.
+struct Place {
+  std::int64_t row;
+  int piece;
+};
+__device__ Place place_of(unsigned blocks_per_row) {
+  return {blockIdx.x / blocks_per_row,
+          static_cast<int>(blockIdx.x % blocks_per_row * kPieceThreads + threadIdx.x)};
+}
+
 template <class T, int kWidth>
-__global__ void __launch_bounds__(kThreads) silu_kernel(Rows<T> x, std::int64_t pieces, int row) {
-  const std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x;
-  if (i >= pieces) return;
-  T* at = x.row(i / row) + i % row * kWidth;
+__global__ void __launch_bounds__(kPieceThreads)
+    silu_kernel(Rows<T> x, unsigned blocks_per_row, int pieces) {
+  const Place place = place_of(blocks_per_row);
+  if (place.piece >= pieces) return;
+  T* at = x.row(place.row) + place.piece * kWidth;
   float numbers[kWidth];
   load_vector(at, numbers);
 #pragma unroll
@@ -77,13 +90,13 @@ __global__ void __launch_bounds__(kThreads) silu_kernel(Rows<T> x, std::int64_t 
 }
 
 template <class T, int kWidth>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kPieceThreads)
     embed_kernel(const std::int32_t* tokens, std::int64_t token_stride, Rows<const T> table,
-                 std::int64_t vocabulary, Rows<T> y, std::int64_t pieces, int row) {
-  const std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x;
-  if (i >= pieces) return;
-  const std::int64_t r = i / row, column = i % row * kWidth;
-  const std::int64_t token = tokens[r * token_stride];
+                 std::int64_t vocabulary, Rows<T> y, unsigned blocks_per_row, int pieces) {
+  const Place place = place_of(blocks_per_row);
+  if (place.piece >= pieces) return;
+  const int column = place.piece * kWidth;
+  const std::int64_t token = tokens[place.row * token_stride];
   float numbers[kWidth];
   if (token >= 0 && token < vocabulary) {
     load_vector(table.row(token) + column, numbers);
@@ -91,7 +104,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int j = 0; j < kWidth; ++j) numbers[j] = __int_as_float(0x7fc00000);  // NaN
   }
-  store_vector(y.row(r) + column, numbers);
+  store_vector(y.row(place.row) + column, numbers);
 }
 
 struct SequencesByValue {
@@ -130,9 +143,9 @@ void silu(const TensorView& x, CUstream_st* stream) {
   with_kernel_types({x}, [&](auto zero, auto width) {
     using T = decltype(zero);
     constexpr int kWidth = decltype(width)::value;
-    const std::int64_t row = x.shape[1] / kWidth, pieces = x.shape[0] * row;
-    launch(silu_kernel<T, kWidth>, blocks_of(pieces, kThreads), kThreads, 0, stream, rows_of<T>(x),
-           pieces, static_cast<int>(row));
+    const std::int64_t pieces = x.shape[1] / kWidth, blocks = blocks_of(pieces, kPieceThreads);
+    launch(silu_kernel<T, kWidth>, x.shape[0] * blocks, kPieceThreads, 0, stream, rows_of<T>(x),
+           static_cast<unsigned>(blocks), static_cast<int>(pieces));
   });
 }
 
@@ -142,10 +155,10 @@ void embed(const TensorView& tokens, const TensorView& table, const TensorView& 
   with_kernel_types({table, y}, [&](auto zero, auto width) {
     using T = decltype(zero);
     constexpr int kWidth = decltype(width)::value;
-    const std::int64_t row = y.shape[1] / kWidth, pieces = y.shape[0] * row;
-    launch(embed_kernel<T, kWidth>, blocks_of(pieces, kThreads), kThreads, 0, stream,
+    const std::int64_t pieces = y.shape[1] / kWidth, blocks = blocks_of(pieces, kPieceThreads);
+    launch(embed_kernel<T, kWidth>, y.shape[0] * blocks, kPieceThreads, 0, stream,
            tokens.as<const std::int32_t>(), tokens.stride[0], rows_of<const T>(table),
-           table.shape[0], rows_of<T>(y), pieces, static_cast<int>(row));
+           table.shape[0], rows_of<T>(y), static_cast<unsigned>(blocks), static_cast<int>(pieces));
   });
 }
 

@@ -19,7 +19,7 @@ std::vector<Problem> problems(Dtype dtype) {
       small_problem({1, 1, 1, 1}, {0, 99, 500, 15}, 12, 2, 64, 64, dtype),  // decode
       small_problem({1}, {0}, 12, 2, 64, 64, dtype),                        // one token
   };
-  Problem wide = small_problem({300}, {0}, 6, 2, 64, 64, dtype);  // the default geometry
+  Problem wide = small_problem({300}, {0}, 12, 2, 64, 64, dtype);  // the default geometry
   wide.geometry = Geometry{};
   all.push_back(wide);
   Problem smooth = small_problem({200}, {0}, 4, 2, 64, 64, dtype);

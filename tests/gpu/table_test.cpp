@@ -29,6 +29,10 @@ TEST_CASE("the CUDA rows are in the table of every build, and launch only where 
           "[kernels]") {
   for (const auto& [stage, name] :
        {std::pair{Stage::ranges, "ranges_v1"}, std::pair{Stage::ranges, "ranges_v2"},
+        std::pair{Stage::project_rope, "gemm"}, std::pair{Stage::compress, "avg"},
+        std::pair{Stage::gate_combine, "gate_fused"}, std::pair{Stage::gate_combine, "three_steps"},
+        std::pair{Stage::out_proj, "gemm"}, std::pair{Stage::attention, "batched"},
+        std::pair{Stage::layer, "batched"}, std::pair{Stage::model, "batched"},
         std::pair{Stage::attend_selected, "masked"}, std::pair{Stage::attend_selected, "ranges"},
         std::pair{Stage::attend_selected, "gather"}}) {
     INFO(name);
