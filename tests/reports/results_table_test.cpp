@@ -68,7 +68,7 @@ TEST_CASE("the results as JSON hold the same verdicts", "[reports]") {
   CHECK(find(results, "attend_selected/ranges", 512)["ratio"] == Approx(9.0 / 40));
   CHECK(find(results, "attend_selected/broken", 512)["verification"] == "wrong_result");
   CHECK(find(results, "attend_selected/masked", 512)["samples_n"] == 30);
-  const Json& failed = find(results, "attend_selected/gather", 4096);
+  const Json failed = find(results, "attend_selected/gather", 4096);
   CHECK(failed["outcome"] == "out_of_memory");
   CHECK_FALSE(failed.contains("median_ns"));
   CHECK(failed["reason"] == "needs 51.5 GB,?12.1 GB free");
