@@ -125,10 +125,16 @@ GateParams make_params(const LaunchArgs& args) {
   return p;
 }
 
+/// True when tensors [tokens, q_heads, dv] can be read 16 bytes at a time as one flat row.
+template <class T>
+bool is_flat(const GateParams& p, const cuda::HeadTensor<T>& tensor) {
+  const std::int64_t heads = std::int64_t{p.kv_heads} * p.group;
+  return tensor.vectors && tensor.head_stride == p.dv && tensor.row_stride == heads * p.dv;
+}
 bool vectors(const GateParams& p) {
-  bool aligned = p.q.vectors && p.o.vectors;
-  for (const auto& branch : p.branch) aligned = aligned && (!branch.data || branch.vectors);
-  return aligned;
+  bool flat = p.q.vectors && is_flat(p, p.o);
+  for (const auto& branch : p.branch) flat = flat && (!branch.data || is_flat(p, branch));
+  return flat;
 }
 
 std::int64_t blocks_of(std::int64_t items, std::int64_t each) { return (items + each - 1) / each; }

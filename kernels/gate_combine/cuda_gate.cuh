@@ -49,24 +49,36 @@ __device__ void make_gates(const GateParams& p, std::uint32_t first, const GateT
   }
 }
 
-/// kWidth columns of one head of one of the warp's rows.
+/// kWidth columns of one head of one of the warp's rows. Wider than one only where the branches and
+/// o lie row behind row without gaps (GateParams), so that one offset serves all four.
 struct GatePiece {
-  std::int64_t token = 0;
+  std::int64_t flat = 0, token = 0;
   int head = 0, column = 0, row = -1;  // row: of the warp; -1: nothing to do
 };
 template <int kWidth>
 __device__ GatePiece gate_piece(const GateParams& p, std::uint32_t first, int rows, int i) {
   GatePiece piece;
   const int per_head = p.dv / kWidth, per_row = p.group * per_head;
-  if (i >= rows * per_row) return piece;
-  const int r = i / per_row, rest = i % per_row;
-  const std::uint32_t row = first + static_cast<std::uint32_t>(r);
-  if (row >= p.rows) return piece;
-  piece.token = row / p.kv_heads;
-  piece.head = static_cast<int>(row % p.kv_heads) * p.group + rest / per_head;
-  piece.column = rest % per_head * kWidth;
-  piece.row = r;
+  const auto left = static_cast<int>(p.rows > first ? min(p.rows - first, 1u << 16) : 0u);
+  if (i >= min(rows, left) * per_row) return piece;
+  piece.row = 0;
+#pragma unroll
+  for (int r = 1; r < kMostGateRows; ++r) piece.row += i >= r * per_row;
+  if constexpr (kWidth > 1) {
+    piece.flat = std::int64_t{first} * p.group * p.dv + i * kWidth;
+  } else {
+    const std::uint32_t row = first + static_cast<std::uint32_t>(piece.row);
+    const int rest = i - piece.row * per_row;
+    piece.token = row / p.kv_heads;
+    piece.head = static_cast<int>(row % p.kv_heads) * p.group + rest / per_head;
+    piece.column = rest % per_head;
+  }
   return piece;
+}
+template <int kWidth, class Untyped>
+__device__ std::int64_t offset_in(const HeadTensor<Untyped>& tensor, const GatePiece& piece) {
+  if constexpr (kWidth > 1) return piece.flat;
+  return piece.token * tensor.row_stride + piece.head * tensor.head_stride + piece.column;
 }
 
 /// The three branches of a piece as they are stored; zeros for one that is not there.
@@ -81,9 +93,8 @@ __device__ void load_branches(const GateParams& p, const GatePiece& piece,
   for (int b = 0; b < 3; ++b) {
     const HeadTensor<const void>& branch = p.branch[b];
     if (piece.row < 0 || !branch.data) continue;
-    numbers.of[b] = *reinterpret_cast<const BitsOf<T, kWidth>*>(
-        static_cast<const T*>(branch.data) + piece.token * branch.row_stride +
-        piece.head * branch.head_stride + piece.column);
+    numbers.of[b] = *reinterpret_cast<const BitsOf<T, kWidth>*>(static_cast<const T*>(branch.data) +
+                                                                offset_in<kWidth>(branch, piece));
   }
 }
 
@@ -104,9 +115,7 @@ __device__ void combine(const GateParams& p, const GatePiece& piece,
 #pragma unroll
     for (int j = 0; j < kWidth; ++j) sum[j] += gate * of_branch[j];
   }
-  store_vector(static_cast<T*>(p.o.data) + piece.token * p.o.row_stride +
-                   piece.head * p.o.head_stride + piece.column,
-               sum);
+  store_vector(static_cast<T*>(p.o.data) + offset_in<kWidth>(p.o, piece), sum);
 }
 
 /// What a lane reads before the gates are known, so that the reads hide behind the gate.

@@ -29,14 +29,6 @@ std::vector<Problem> problems(Dtype dtype) {
   return all;
 }
 
-/// A composite rounds four times behind what its oracle rounds too (the weights of the keys, the
-/// branches, their sum, y), so its error is twice that of one stage.
-double tolerance(const Variant& variant, Dtype dtype) {
-  const Stage stage = variant.stages.front();
-  const bool several = stage == Stage::attention || stage == Stage::layer;
-  return row_tolerance(variant.stages, dtype) * (several ? 2 : 1);
-}
-
 void check_row(const Variant& variant, const Problem& problem, CUstream_st* stream,
                std::int64_t row_gap, std::int64_t offset) {
   INFO(variant.name << " " << describe(problem) << " gap " << row_gap << " offset " << offset);
@@ -53,7 +45,7 @@ void check_row(const Variant& variant, const Problem& problem, CUstream_st* stre
   const SpanOracle oracle(variant.stages, problem, input_views, {}, variant.role);
   const auto verdict = oracle.verify(views(produced));
   INFO("worst row " << verdict.worst_row);
-  CHECK(verdict.worst_row_error <= tolerance(variant, problem.dtype));
+  CHECK(verdict.worst_row_error <= row_tolerance(variant.stages, problem.dtype));
   CHECK(verdict.poison_left == 0);
   CHECK(verdict.non_finite == 0);
 }

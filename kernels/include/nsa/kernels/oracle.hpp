@@ -70,7 +70,8 @@ class Oracle {
 };
 
 /// Largest relative L2 of a row that counts as right: fp64 1e-12, fp32 1e-5, bf16 5e-3, fp16 1e-3;
-/// for integer outputs 0. A model may be off by more: roundings add up over its layers, and a tie
+/// for integer outputs 0. Attention and layer may be off by twice that, because their stages round
+/// one after the other. A model may be off by more: roundings add up over its layers, and a tie
 /// that falls the other way in one layer changes every layer after it.
 double row_tolerance(Stage stage, Dtype dtype) noexcept;
 
