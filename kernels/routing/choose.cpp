@@ -190,13 +190,15 @@ class Walk {
 const routing::ClassPlace& Router::State::place_of(const Problem& problem) const noexcept {
   // Per thread, so without a lock; keyed by the router's id, which no other router ever has.
   thread_local std::array<routing::ClassPlace, routing::kRemembered> remembered;
+  thread_local routing::ClassPlace* last = remembered.data();  // mostly it is the same again
   const std::uint64_t small = routing::small_of(problem);
-  routing::ClassPlace& place =
-      remembered[(routing::hash_of(problem, small) ^ id) % routing::kRemembered];
-  if (place.router != id || !routing::has_key(problem, small, place.key)) {
-    find_place(problem, routing::make_key(problem, small), place);
-  }
-  return place;
+  const auto is_it = [&](const routing::ClassPlace& place) {
+    return place.router == id && routing::has_key(problem, small, place.key);
+  };
+  if (is_it(*last)) return *last;
+  last = &remembered[(routing::hash_of(problem, small) ^ id) % routing::kRemembered];
+  if (!is_it(*last)) find_place(problem, routing::make_key(problem, small), *last);
+  return *last;
 }
 
 // Out of line: its registers would be saved and restored at each look-up that finds its place.
