@@ -1,6 +1,6 @@
 // The ONE table of variants. Its rows make the ids, the catalog, the oracle tests, the
 // micro-benchmarks and docs/variants.md. To add one: its files in the stage folder, one row in the
-// stage's table (kernels/<stage>/table.cpp), one CMake line.
+// stage's table (kernels/<stage>/variants.cpp), one CMake line.
 #pragma once
 
 #include <cstdint>
