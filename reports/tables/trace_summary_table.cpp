@@ -1,0 +1,193 @@
+#include <fmt/format.h>
+
+#include "nsa/reports/text_table.hpp"
+#include "nsa/reports/trace_table.hpp"
+#include "nsa/reports/units.hpp"
+
+namespace nsa::reports {
+namespace {
+
+using trace::GpuFigures;
+using trace::Summary;
+
+constexpr std::size_t kNameColumns = 72;
+
+std::string ns(std::int64_t value) { return format_ns(static_cast<double>(value)); }
+std::string name(const std::string& text) { return shortened(printable(text), kNameColumns); }
+std::string share(std::int64_t part, std::int64_t whole) {
+  if (whole <= 0) return "-";
+  return format_percent(static_cast<double>(part) / static_cast<double>(whole));
+}
+std::string with_share(std::int64_t part, std::int64_t whole) {
+  return fmt::format("{} ({})", ns(part), share(part, whole));
+}
+/// Rows under a heading; nothing when there are none.
+std::string section(const char* heading, const TextTable& table, Style style) {
+  if (table.empty()) return {};
+  return "\n" + inked(heading, Ink::bold, style) + "\n" + table.render(style, 2);
+}
+
+std::string idle_causes(const GpuFigures& gpu) {
+  std::string text;
+  const auto add = [&](const char* cause, std::optional<std::int64_t> value) {
+    if (!value || *value == 0) return;
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", cause, with_share(*value, gpu.idle_ns));
+  };
+  const trace::IdleClasses& c = gpu.idle_by_class_ns;
+  add("host wait", c.host_wait);
+  add("kernel wait", c.kernel_wait);
+  add("sync", c.sync);
+  add("profiler", c.profiler_overhead);
+  add("other", c.other);
+  return text.empty() ? "-" : text;
+}
+
+TextTable overview(const Summary& s) {
+  TextTable table;
+  table.add_column("GPU time");
+  table.add_column("");
+  if (const auto& gpu = s.gpu) {
+    table.add_row({"span", ns(gpu->span_ns)});
+    table.add_row({"busy", with_share(gpu->busy_ns, gpu->span_ns)});
+    table.add_row({"idle", with_share(gpu->idle_ns, gpu->span_ns)});
+    table.add_row({"idle because of", idle_causes(*gpu)});
+    table.add_row({"compute", with_share(gpu->compute_ns, gpu->span_ns)});
+    table.add_row({"copies and memsets", with_share(gpu->mem_ns, gpu->span_ns)});
+    if (gpu->comm_kernels > 0)
+      table.add_row({"communication", fmt::format("{}, exposed {}", ns(gpu->comm_ns),
+                                                  with_share(gpu->exposed_comm_ns, gpu->comm_ns))});
+    table.add_row({"operations", fmt::format("{} kernels ({} different), {} copies and memsets",
+                                             format_tokens(gpu->kernels), gpu->distinct_kernels,
+                                             format_tokens(gpu->memops))});
+  }
+  if (s.launch_to_start_ns)
+    table.add_row({"launch to start",
+                   fmt::format("median {}, p99 {}, longest {}", ns(s.launch_to_start_ns->p50),
+                               ns(s.launch_to_start_ns->p99), ns(s.launch_to_start_ns->max))});
+  if (s.gpu_ops_without_launch.value_or(0) > 0)
+    table.add_row({"launch unknown of", fmt::format("{} operations", *s.gpu_ops_without_launch)});
+  if (s.gpu_ops_without_time > 0)
+    table.add_row(
+        {"without a time", fmt::format("{} operations, in no figure", s.gpu_ops_without_time)});
+  if (s.memory)
+    table.add_row({"memory", fmt::format("peak {} allocated, {} reserved",
+                                         format_bytes(s.memory->peak_allocated_bytes),
+                                         format_bytes(s.memory->peak_reserved_bytes))});
+  return table;
+}
+
+void add_scope_columns(TextTable& table) {
+  for (const char* column : {"span", "busy", "compute", "comm", "exposed", "memory ops", "kernels"})
+    table.add_column(column, Align::right);
+}
+
+std::vector<Cell> scope_cells(const GpuFigures& g) {
+  return {ns(g.span_ns),           share(g.busy_ns, g.span_ns), ns(g.compute_ns),
+          ns(g.comm_ns),           ns(g.exposed_comm_ns),       ns(g.mem_ns),
+          format_tokens(g.kernels)};
+}
+
+TextTable devices(const Summary& s) {
+  TextTable table;
+  table.add_column("device");
+  add_scope_columns(table);
+  const auto add = [&](const std::string& what, const GpuFigures& gpu) {
+    std::vector<Cell> cells = scope_cells(gpu);
+    cells.insert(cells.begin(), what);
+    table.add_row(std::move(cells));
+  };
+  for (const trace::DeviceSummary& d : s.devices) {
+    add(fmt::format("{} {}", d.device, printable(d.name.value_or(""))), d.gpu);
+    if (d.streams.size() < 2) continue;
+    for (const auto& stream : d.streams) add(fmt::format("  stream {}", stream.stream), stream.gpu);
+  }
+  return table;
+}
+
+TextTable steps(const Summary& s) {
+  TextTable table;
+  table.add_column("step");
+  table.add_column("host", Align::right);
+  table.add_column("syncs", Align::right);
+  add_scope_columns(table);
+  for (const trace::Step& step : s.steps.value_or(std::vector<trace::Step>{})) {
+    std::vector<Cell> cells = step.gpu ? scope_cells(*step.gpu) : std::vector<Cell>{};
+    cells.insert(cells.begin(),
+                 {name(step.name), ns(step.duration_ns), format_tokens(step.host_syncs)});
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+TextTable stages(const Summary& s) {
+  TextTable table;
+  table.add_column("stage");
+  for (const char* column : {"GPU time", "share", "kernels", "host syncs", "in syncs"})
+    table.add_column(column, Align::right);
+  if (!s.stages || !s.gpu) return table;
+  for (const trace::StageRow& row : *s.stages)
+    table.add_row({(row.parent ? *row.parent + "/" : "") + row.stage, ns(row.total_ns),
+                   share(row.total_ns, s.gpu->op_sum_ns), format_tokens(row.kernels),
+                   format_tokens(row.host_syncs), ns(row.host_sync_ns)});
+  table.add_row({Cell{"unattributed", Ink::dim}, ns(*s.unattributed_ns),
+                 share(*s.unattributed_ns, s.gpu->op_sum_ns)});
+  return table;
+}
+
+TextTable host_syncs(const Summary& s) {
+  TextTable table;
+  table.add_column("host waits in");
+  table.add_column("stage");
+  table.add_column("calls", Align::right);
+  table.add_column("time", Align::right);
+  for (const auto& row : s.host_syncs.value_or(std::vector<trace::HostSync>{}))
+    table.add_row(
+        {name(row.api), row.stage.value_or("-"), format_tokens(row.count), ns(row.total_ns)});
+  return table;
+}
+
+TextTable kernels(const Summary& s, std::size_t top) {
+  TextTable table;
+  table.add_column("total", Align::right);
+  table.add_column("share", Align::right);
+  for (const char* column : {"calls", "median", "max"}) table.add_column(column, Align::right);
+  table.add_column("kernel");
+  if (!s.kernels_by_name || !s.gpu) return table;
+  for (const trace::KernelRow& row : *s.kernels_by_name) {
+    if (top-- == 0) break;
+    const std::string mark = row.attention_backend ? "[" + *row.attention_backend + "] " : "";
+    table.add_row({ns(row.total_ns), share(row.total_ns, s.gpu->kernel_sum_ns),
+                   format_tokens(row.count), ns(row.median_ns), ns(row.max_ns),
+                   mark + name(row.name)});
+  }
+  return table;
+}
+
+/// Each reason once, with the figures that it explains.
+std::string absences(const Summary& s) {
+  std::map<std::string, std::string> keys;
+  for (const auto& [key, reason] : s.null_reasons) {
+    std::string& list = keys[reason];
+    list += (list.empty() ? "" : ", ") + key;
+  }
+  std::string text;
+  for (const auto& [reason, list] : keys) text += fmt::format("  {}: {}\n", list, reason);
+  return text.empty() ? text : "\nNot known:\n" + text;
+}
+
+}  // namespace
+
+std::string trace_summary_table(const Summary& s, std::size_t top, Style style) {
+  std::string text = fmt::format("{}: {}, {} events\n", printable(s.path), s.format,
+                                 format_tokens(static_cast<std::int64_t>(s.events)));
+  text += section("Overview", overview(s), style);
+  text += section("Devices and streams", devices(s), style);
+  text += section("Steps", steps(s), style);
+  text += section("Stages", stages(s), style);
+  text += section("Host synchronisations", host_syncs(s), style);
+  text += section("Kernels by total time", kernels(s, top), style);
+  return text + absences(s);
+}
+
+}  // namespace nsa::reports

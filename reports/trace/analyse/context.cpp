@@ -1,0 +1,32 @@
+#include "context.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "launches.hpp"
+
+namespace nsa::trace {
+namespace {
+
+bool is_comm_kernel(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name.find("nccl") != name.npos || name.find("rccl") != name.npos;
+}
+
+}  // namespace
+
+Context::Context(const Trace& of) : trace(of), launch(launches_of(of)) {
+  for (NameId id = 0; id < trace.names.size(); ++id) {
+    is_comm_name.push_back(is_comm_kernel(trace.names.text(id)));
+    is_sync_name.push_back(is_host_sync(trace.names.text(id)));
+  }
+  std::vector<Interval> waits, own;
+  for (const ApiCall& call : trace.calls)
+    if (is_sync_name[call.name]) waits.push_back({call.start_ns, call.end_ns});
+  for (const Overhead& o : trace.overheads) own.push_back({o.start_ns, o.end_ns});
+  syncs = union_of(std::move(waits));
+  overheads = union_of(std::move(own));
+}
+
+}  // namespace nsa::trace

@@ -1,0 +1,95 @@
+// The host's side: launches, waits, nesting.
+#include <algorithm>
+#include <map>
+
+#include "launches.hpp"
+#include "parts.hpp"
+#include "sums.hpp"
+
+namespace nsa::trace {
+namespace {
+
+struct Span {
+  std::int64_t start, end;
+  std::uint32_t thread;
+};
+
+std::vector<Span> host_spans(const Trace& trace) {
+  std::vector<Span> spans;
+  spans.reserve(trace.calls.size() + trace.ranges.size());
+  for (const ApiCall& c : trace.calls) spans.push_back({c.start_ns, c.end_ns, c.thread});
+  for (const HostRange& r : trace.ranges)
+    if (!r.open) spans.push_back({r.start_ns, r.end_ns, r.thread});
+  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+    if (a.thread != b.thread) return a.thread < b.thread;
+    return a.start != b.start ? a.start < b.start : a.end > b.end;
+  });
+  return spans;
+}
+
+LaunchToStart statistics(std::vector<std::int64_t>& delays) {
+  __int128 sum = 0;
+  for (const std::int64_t d : delays) sum += d;
+  const auto n = static_cast<__int128>(delays.size());
+  LaunchToStart out;
+  out.mean = static_cast<std::int64_t>((2 * sum + (sum < 0 ? -n : n)) / (2 * n));  // rounded
+  out.p50 = nearest_rank(delays, 50);
+  out.p99 = nearest_rank(delays, 99);
+  out.max = *std::max_element(delays.begin(), delays.end());
+  return out;
+}
+
+}  // namespace
+
+void add_launches(const Context& context, Summary& out) {
+  const Trace& trace = context.trace;
+  std::map<std::string, std::int64_t> apis;
+  std::vector<std::int64_t> delays;
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    if (context.launch[i] == kNone) continue;
+    const ApiCall& call = trace.calls[context.launch[i]];
+    ++apis[trace.names.text(call.name)];
+    delays.push_back(trace.ops[i].start_ns - call.start_ns);
+  }
+  out.gpu_ops_with_launch = static_cast<std::int64_t>(delays.size());
+  out.gpu_ops_without_launch = static_cast<std::int64_t>(trace.ops.size() - delays.size());
+  out.launch_apis = std::move(apis);
+  if (delays.empty()) {
+    out.null_reasons["launch_to_start_ns"] = "no operation refers to a recorded launch call";
+  } else {
+    out.launch_to_start_ns = statistics(delays);
+  }
+}
+
+void add_host_syncs(const Context& context, const StageClasses& classes, Summary& out) {
+  const Trace& trace = context.trace;
+  std::map<std::pair<NameId, int>, HostSync> rows;
+  for (std::size_t i = 0; i < trace.calls.size(); ++i) {
+    const ApiCall& call = trace.calls[i];
+    if (!context.is_sync_name[call.name]) continue;
+    const int c = classes.of_call[i];
+    HostSync& row = rows[{call.name, c}];
+    row.api = trace.names.text(call.name);
+    if (c >= 0) row.stage = classes.names[static_cast<std::size_t>(c)];
+    ++row.count;
+    add_to(row.total_ns, call.end_ns - call.start_ns);
+  }
+  out.host_syncs.emplace();
+  for (const auto& [key, row] : rows) out.host_syncs->push_back(row);
+  std::stable_sort(out.host_syncs->begin(), out.host_syncs->end(),
+                   [](const HostSync& a, const HostSync& b) { return a.total_ns > b.total_ns; });
+}
+
+void add_partial_overlaps(const Context& context, Summary& out) {
+  std::int64_t overlaps = 0;
+  std::vector<Span> open;
+  for (const Span& span : host_spans(context.trace)) {
+    if (!open.empty() && open.back().thread != span.thread) open.clear();
+    while (!open.empty() && open.back().end <= span.start) open.pop_back();
+    overlaps += !open.empty() && open.back().end < span.end;
+    open.push_back(span);
+  }
+  out.partial_overlaps_on_a_thread = overlaps;
+}
+
+}  // namespace nsa::trace

@@ -1,0 +1,25 @@
+// The parts of a summary, one file each.
+#pragma once
+
+#include "context.hpp"
+
+namespace nsa::trace {
+
+/// Classes of work by the range around the launch.
+struct StageClasses {
+  std::vector<std::string> names;   // [classes]
+  std::vector<int> of_call, of_op;  // [calls], [ops]; -1 = none
+};
+StageClasses stage_classes(const Context& context);
+
+void add_devices(const Context& context, Summary& out);
+void add_kernels(const Context& context, Summary& out);
+void add_launches(const Context& context, Summary& out);
+void add_host_syncs(const Context& context, const StageClasses& classes, Summary& out);
+void add_stages(const Context& context, const StageClasses& classes, Summary& out);
+void add_steps(const Context& context, Summary& out);
+void add_memory(const Context& context, Summary& out);
+/// X events of one host thread that overlap and are not nested.
+void add_partial_overlaps(const Context& context, Summary& out);
+
+}  // namespace nsa::trace

@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <map>
+
+#include "launches.hpp"
+#include "parts.hpp"
+#include "step_ranges.hpp"
+#include "sums.hpp"
+
+namespace nsa::trace {
+namespace {
+
+/// Which step holds a moment of a process.
+class StepIndex {
+ public:
+  explicit StepIndex(const std::vector<StepRange>& steps) : steps_(steps) {
+    for (std::size_t i = 0; i < steps.size(); ++i) by_process_[steps[i].process].push_back(i);
+  }
+
+  std::optional<std::size_t> at(std::uint32_t process, std::int64_t ns) const {
+    const auto of = by_process_.find(process);
+    if (of == by_process_.end()) return {};
+    const auto next =
+        std::upper_bound(of->second.begin(), of->second.end(), ns,
+                         [&](std::int64_t t, std::size_t i) { return t < steps_[i].start_ns; });
+    if (next == of->second.begin() || ns >= steps_[*std::prev(next)].end_ns) return {};
+    return *std::prev(next);
+  }
+
+ private:
+  const std::vector<StepRange>& steps_;
+  std::map<std::uint32_t, std::vector<std::size_t>> by_process_;
+};
+
+void count_call(const Context& context, const ApiCall& call, Step& step) {
+  ++step.api_calls;
+  if (!context.is_sync_name[call.name]) return;
+  ++step.host_syncs;
+  add_to(step.host_sync_ns, call.end_ns - call.start_ns);
+}
+
+}  // namespace
+
+void add_steps(const Context& context, Summary& out) {
+  const Trace& trace = context.trace;
+  const std::vector<StepRange> ranges = step_ranges(trace);
+  if (ranges.empty()) {
+    out.null_reasons["steps"] =
+        "no ProfilerStep annotation, NVTX range such as \"step 3\" or optimizer step was recorded";
+    return;
+  }
+  std::vector<Step> steps;
+  for (const StepRange& range : ranges) {
+    steps.emplace_back();
+    steps.back().name = range.name;
+    steps.back().source = range.source;
+    steps.back().start_ns = range.start_ns;
+    steps.back().duration_ns = range.end_ns - range.start_ns;
+  }
+  const StepIndex index(ranges);
+  for (const ApiCall& call : trace.calls)
+    if (const auto at = index.at(call.process, call.start_ns))
+      count_call(context, call, steps[*at]);
+  std::vector<OpIndices> ops(steps.size());
+  for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
+    if (context.launch[i] == kNone) continue;
+    const ApiCall& call = trace.calls[context.launch[i]];
+    if (const auto at = index.at(call.process, call.start_ns)) ops[*at].push_back(i);
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (!ops[i].empty()) steps[i].gpu = figures_of(context, ops[i]);
+  out.steps = std::move(steps);
+}
+
+}  // namespace nsa::trace

@@ -1,0 +1,127 @@
+#include "nsa/trace/summary.hpp"
+
+#include <numeric>
+
+#include "parts.hpp"
+
+namespace nsa::trace {
+namespace {
+
+constexpr const char* kNotStated = "the file does not state it";
+
+void give_reason(Summary& out, std::initializer_list<const char*> keys, const char* reason) {
+  for (const char* key : keys) out.null_reasons.try_emplace(key, reason);
+}
+
+/// Facts of the file, and which of them it does not state.
+void add_source(const Source& source, Summary& out) {
+  out.path = source.path;
+  out.format = source.format;
+  out.events = source.events;
+  out.bytes = source.bytes;
+  out.gpu_ops_without_time = source.untimed_ops;
+  out.base_time_ns = source.base_time_ns;
+  out.rank = source.rank;
+  out.world_size = source.world_size;
+  if (!out.base_time_ns) give_reason(out, {"base_time_ns"}, kNotStated);
+  if (!out.rank) give_reason(out, {"rank"}, kNotStated);
+  if (!out.world_size) give_reason(out, {"world_size"}, kNotStated);
+}
+
+/// Everything about GPU operations.
+void add_gpu(const Context& context, Summary& out) {
+  if (context.trace.ops.empty()) {
+    give_reason(out,
+                {"span_ns",
+                 "busy_ns",
+                 "idle_ns",
+                 "compute_ns",
+                 "comm_ns",
+                 "mem_ns",
+                 "comm_overlapped_by_compute_ns",
+                 "exposed_comm_ns",
+                 "kernel_sum_ns",
+                 "op_sum_ns",
+                 "kernels",
+                 "memops",
+                 "comm_kernels",
+                 "distinct_kernels",
+                 "kernels_by_name",
+                 "launch_apis",
+                 "gpu_ops_with_launch",
+                 "gpu_ops_without_launch",
+                 "launch_to_start_ns",
+                 "idle_by_class_ns",
+                 "same_stream_overlaps",
+                 "stages",
+                 "unattributed_ns",
+                 "attention"},
+                "no GPU operation was recorded");
+    return;
+  }
+  OpIndices all(context.trace.ops.size());
+  std::iota(all.begin(), all.end(), 0u);
+  out.gpu = figures_of(context, all);
+  if (!out.gpu->idle_by_class_ns.profiler_overhead)
+    give_reason(out, {"idle_by_class_ns.profiler_overhead"}, "no overhead was recorded");
+  add_devices(context, out);
+  add_kernels(context, out);
+}
+
+/// Everything about calls of the host and what they launched.
+void add_host(const Context& context, const StageClasses& classes, Summary& out) {
+  if (context.trace.calls.empty()) {
+    give_reason(out,
+                {"api_calls", "launch_apis", "gpu_ops_with_launch", "gpu_ops_without_launch",
+                 "launch_to_start_ns", "host_syncs"},
+                "no CUDA API call was recorded");
+    if (out.gpu)
+      give_reason(
+          out,
+          {"idle_by_class_ns.host_wait", "idle_by_class_ns.kernel_wait", "idle_by_class_ns.sync"},
+          "no CUDA API call was recorded");
+    return;
+  }
+  out.api_calls = static_cast<std::int64_t>(context.trace.calls.size());
+  add_host_syncs(context, classes, out);
+  if (out.gpu) add_launches(context, out);
+}
+
+/// An operation gets its stage from the range around its launch, or from its recorder.
+void add_stages_if_known(const Context& context, const StageClasses& classes, Summary& out) {
+  if (!out.gpu) return;
+  const Trace& trace = context.trace;
+  bool own = false;
+  for (const GpuOp& op : trace.ops) own |= op.stage != kNoName;
+  if (!own && trace.ranges.empty()) {
+    give_reason(out, {"stages", "unattributed_ns"},
+                "neither NVTX ranges nor annotations nor operators were recorded");
+  } else if (!own && trace.calls.empty()) {
+    give_reason(out, {"stages", "unattributed_ns"},
+                "no launch call was recorded that would link operations to ranges");
+  } else {
+    add_stages(context, classes, out);
+  }
+}
+
+}  // namespace
+
+Summary summarize(const Trace& trace) {
+  const Context context(trace);
+  const StageClasses classes = stage_classes(context);
+  Summary out;
+  add_source(trace.source, out);
+  add_gpu(context, out);
+  add_host(context, classes, out);
+  add_stages_if_known(context, classes, out);
+  add_steps(context, out);
+  add_memory(context, out);
+  if (trace.ranges.empty() && trace.calls.empty()) {
+    give_reason(out, {"partial_overlaps_on_a_thread"}, "no event of a host thread was recorded");
+  } else {
+    add_partial_overlaps(context, out);
+  }
+  return out;
+}
+
+}  // namespace nsa::trace

@@ -1,0 +1,151 @@
+#include "nsa/trace/summary_json.hpp"
+
+namespace nsa::trace {
+namespace {
+
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json to_json(const IdleClasses& v) {
+  return {{"host_wait", or_null(v.host_wait)},
+          {"kernel_wait", or_null(v.kernel_wait)},
+          {"sync", or_null(v.sync)},
+          {"profiler_overhead", or_null(v.profiler_overhead)},
+          {"other", v.other}};
+}
+
+/// The figures of operations under their names; all null where there are none.
+Json figures(const GpuFigures* v) {
+  Json j = Json::object();
+  const auto put = [&](const char* key, std::int64_t GpuFigures::*member) {
+    j[key] = v ? Json(v->*member) : Json(nullptr);
+  };
+  put("span_ns", &GpuFigures::span_ns);
+  put("busy_ns", &GpuFigures::busy_ns);
+  put("idle_ns", &GpuFigures::idle_ns);
+  put("compute_ns", &GpuFigures::compute_ns);
+  put("comm_ns", &GpuFigures::comm_ns);
+  put("mem_ns", &GpuFigures::mem_ns);
+  put("comm_overlapped_by_compute_ns", &GpuFigures::comm_overlapped_by_compute_ns);
+  put("exposed_comm_ns", &GpuFigures::exposed_comm_ns);
+  put("kernel_sum_ns", &GpuFigures::kernel_sum_ns);
+  put("op_sum_ns", &GpuFigures::op_sum_ns);
+  put("kernels", &GpuFigures::kernels);
+  put("memops", &GpuFigures::memops);
+  put("comm_kernels", &GpuFigures::comm_kernels);
+  put("distinct_kernels", &GpuFigures::distinct_kernels);
+  put("same_stream_overlaps", &GpuFigures::same_stream_overlaps);
+  j["idle_by_class_ns"] = v ? to_json(v->idle_by_class_ns) : Json(nullptr);
+  return j;
+}
+
+Json to_json(const KernelRow& v) {
+  return {{"name", v.name},           {"count", v.count},
+          {"total_ns", v.total_ns},   {"min_ns", v.min_ns},
+          {"median_ns", v.median_ns}, {"max_ns", v.max_ns},
+          {"comm", v.comm},           {"attention_backend", or_null(v.attention_backend)}};
+}
+
+Json to_json(const LaunchToStart& v) {
+  return {{"mean", v.mean}, {"p50", v.p50}, {"p99", v.p99}, {"max", v.max}};
+}
+
+Json to_json(const HostSync& v) {
+  return {
+      {"api", v.api}, {"count", v.count}, {"total_ns", v.total_ns}, {"stage", or_null(v.stage)}};
+}
+
+Json to_json(const Step& v) {
+  Json j{{"name", v.name},
+         {"source", v.source},
+         {"start_ns", v.start_ns},
+         {"duration_ns", v.duration_ns},
+         {"api_calls", v.api_calls},
+         {"host_syncs", v.host_syncs},
+         {"host_sync_ns", v.host_sync_ns}};
+  j.update(figures(v.gpu ? &*v.gpu : nullptr));
+  return j;
+}
+
+Json to_json(const StageRow& v) {
+  return {{"stage", v.stage},           {"parent", or_null(v.parent)},   {"ops", v.ops},
+          {"kernels", v.kernels},       {"total_ns", v.total_ns},        {"busy_ns", v.busy_ns},
+          {"host_syncs", v.host_syncs}, {"host_sync_ns", v.host_sync_ns}};
+}
+
+Json to_json(const AttentionRow& v) {
+  return {{"backend", v.backend}, {"kernels", v.kernels}, {"total_ns", v.total_ns}};
+}
+
+Json to_json(const StreamSummary& v) {
+  Json j{{"stream", v.stream}, {"process", v.process}};
+  j.update(figures(&v.gpu));
+  return j;
+}
+
+Json to_json(const Allocation& v) {
+  return {{"bytes", v.bytes}, {"at_ns", v.at_ns}, {"device", v.device}};
+}
+
+Json to_json(const DeviceSummary& v);
+
+template <class Row>
+Json list(const std::vector<Row>& rows) {
+  Json j = Json::array();
+  for (const Row& row : rows) j.push_back(to_json(row));
+  return j;
+}
+
+template <class Row>
+Json list(const std::optional<std::vector<Row>>& rows) {
+  return rows ? list(*rows) : Json(nullptr);
+}
+
+Json to_json(const DeviceSummary& v) {
+  Json j{{"device", v.device}, {"name", or_null(v.name)}};
+  j.update(figures(&v.gpu));
+  j["streams"] = list(v.streams);
+  return j;
+}
+
+Json to_json(const MemorySummary& v) {
+  return {{"peak_allocated_bytes", v.peak_allocated_bytes},
+          {"peak_reserved_bytes", v.peak_reserved_bytes},
+          {"last_allocated_bytes", v.last_allocated_bytes},
+          {"last_reserved_bytes", v.last_reserved_bytes},
+          {"top_allocations", list(v.top_allocations)}};
+}
+
+}  // namespace
+
+Json to_document(const Summary& s) {
+  Json j{{"schema_version", 1},
+         {"path", s.path},
+         {"format", s.format},
+         {"events", s.events},
+         {"base_time_ns", or_null(s.base_time_ns)},
+         {"rank", or_null(s.rank)},
+         {"world_size", or_null(s.world_size)}};
+  j.update(figures(s.gpu ? &*s.gpu : nullptr));
+  j["api_calls"] = or_null(s.api_calls);
+  j["kernels_by_name"] = list(s.kernels_by_name);
+  j["launch_apis"] = or_null(s.launch_apis);
+  j["gpu_ops_with_launch"] = or_null(s.gpu_ops_with_launch);
+  j["gpu_ops_without_launch"] = or_null(s.gpu_ops_without_launch);
+  j["gpu_ops_without_time"] = s.gpu_ops_without_time;
+  j["launch_to_start_ns"] = s.launch_to_start_ns ? to_json(*s.launch_to_start_ns) : Json(nullptr);
+  j["host_syncs"] = list(s.host_syncs);
+  j["partial_overlaps_on_a_thread"] = or_null(s.partial_overlaps_on_a_thread);
+  j["steps"] = list(s.steps);
+  j["stages"] = list(s.stages);
+  j["unattributed_ns"] = or_null(s.unattributed_ns);
+  j["attention"] = list(s.attention);
+  j["memory"] = s.memory ? to_json(*s.memory) : Json(nullptr);
+  j["devices"] = list(s.devices);
+  j["null_reasons"] = s.null_reasons;
+  return j;
+}
+
+}  // namespace nsa::trace

@@ -1,0 +1,126 @@
+// What a trace says in figures. All times are integer nanoseconds; what the source does not hold is
+// absent, with the reason in `null_reasons`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nsa/trace/model.hpp"
+
+namespace nsa::trace {
+
+/// Causes of idle time. They add up to it; absent: the source cannot tell.
+struct IdleClasses {
+  std::optional<std::int64_t> host_wait;    // no launch was pending
+  std::optional<std::int64_t> kernel_wait;  // one was
+  std::optional<std::int64_t> sync;         // the host was in a synchronising call
+  std::optional<std::int64_t> profiler_overhead;
+  std::int64_t other = 0;  // what ends the gap has no recorded launch
+};
+
+/// GPU operations (kernels, copies, memsets) of a file, a device, a stream or a step on one time
+/// line.
+struct GpuFigures {
+  std::int64_t start_ns = 0, end_ns = 0;  // as in the file
+  std::int64_t span_ns = 0, busy_ns = 0, idle_ns = 0;
+  std::int64_t compute_ns = 0, comm_ns = 0, mem_ns = 0;
+  std::int64_t comm_overlapped_by_compute_ns = 0, exposed_comm_ns = 0;
+  std::int64_t kernel_sum_ns = 0, op_sum_ns = 0;
+  std::int64_t kernels = 0, memops = 0, comm_kernels = 0, distinct_kernels = 0;
+  std::int64_t same_stream_overlaps = 0;
+  IdleClasses idle_by_class_ns;
+};
+
+struct StreamSummary {
+  std::int64_t stream = 0;
+  std::uint32_t process = 0;
+  GpuFigures gpu;
+};
+
+struct DeviceSummary {
+  std::int32_t device = 0;
+  std::optional<std::string> name;
+  GpuFigures gpu;
+  std::vector<StreamSummary> streams;
+};
+
+struct KernelRow {
+  std::string name;  // demangled
+  std::int64_t count = 0, total_ns = 0, min_ns = 0, median_ns = 0, max_ns = 0;
+  bool comm = false;
+  std::optional<std::string> attention_backend;  // flash, memory_efficient, math, cudnn, ours
+};
+
+/// Start of an operation minus start of its launch call. Percentiles by nearest rank.
+struct LaunchToStart {
+  std::int64_t mean = 0, p50 = 0, p99 = 0, max = 0;
+};
+
+/// Calls in which the host waited for the GPU.
+struct HostSync {
+  std::string api;
+  std::optional<std::string> stage;  // absent: outside of every known stage
+  std::int64_t count = 0, total_ns = 0;
+};
+
+/// Work launched within a step, wherever it ran.
+struct Step {
+  std::string name;
+  std::string source;  // "annotation", "nvtx", "detected"
+  std::int64_t start_ns = 0, duration_ns = 0;
+  std::int64_t api_calls = 0, host_syncs = 0, host_sync_ns = 0;
+  std::optional<GpuFigures> gpu;  // absent: nothing was launched in it
+};
+
+/// Work of one NSA stage, or of backward, optimizer, communication; each operation counts once.
+struct StageRow {
+  std::string stage;
+  std::optional<std::string> parent;  // pcmp, pslc and topk are parts of score
+  std::int64_t ops = 0, kernels = 0, total_ns = 0, busy_ns = 0, host_syncs = 0, host_sync_ns = 0;
+};
+
+struct AttentionRow {
+  std::string backend;
+  std::int64_t kernels = 0, total_ns = 0;
+};
+
+struct Allocation {
+  std::int64_t bytes = 0, at_ns = 0;
+  std::int32_t device = 0;
+};
+
+struct MemorySummary {
+  std::int64_t peak_allocated_bytes = 0, peak_reserved_bytes = 0;
+  std::int64_t last_allocated_bytes = 0, last_reserved_bytes = 0;
+  std::vector<Allocation> top_allocations;  // largest first
+};
+
+struct Summary {
+  std::string path, format;
+  std::uint64_t events = 0, bytes = 0;
+  std::uint64_t gpu_ops_without_time = 0;  // recorded without a time stamp, so in no figure
+  std::optional<std::int64_t> base_time_ns, rank, world_size;
+
+  std::optional<GpuFigures> gpu;
+  std::optional<std::int64_t> api_calls, gpu_ops_with_launch, gpu_ops_without_launch;
+  std::optional<std::vector<KernelRow>> kernels_by_name;           // largest total first
+  std::optional<std::map<std::string, std::int64_t>> launch_apis;  // of the GPU operations
+  std::optional<LaunchToStart> launch_to_start_ns;
+  std::optional<std::vector<HostSync>> host_syncs;  // largest total first
+  std::optional<std::int64_t> partial_overlaps_on_a_thread;
+  std::vector<DeviceSummary> devices;
+  std::optional<std::vector<Step>> steps;
+  std::optional<std::vector<StageRow>> stages;
+  std::optional<std::int64_t> unattributed_ns;
+  std::optional<std::vector<AttentionRow>> attention;
+  std::optional<MemorySummary> memory;
+  std::map<std::string, std::string> null_reasons;  // key of an absent figure -> why
+};
+
+/// Pure: the same summary for the same trace.
+Summary summarize(const Trace& trace);
+
+}  // namespace nsa::trace

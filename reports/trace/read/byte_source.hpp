@@ -1,0 +1,38 @@
+// Bytes in order, from memory, from a mapped file or out of a gzip stream.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace nsa::trace {
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  /// Copies up to `capacity` bytes to `to`; 0 only at the end. InputError when the bytes are
+  /// damaged.
+  virtual std::size_t read(char* to, std::size_t capacity) = 0;
+};
+
+/// A file of the disk in memory. Pages that were read can be given back.
+class MappedFile {
+ public:
+  /// InputError when it is missing, no regular file, or empty.
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  std::string_view bytes() const noexcept { return bytes_; }
+
+ private:
+  std::string_view bytes_;
+};
+
+/// Unpacks when `bytes` begin as gzip does. `mapped`: pages already read may be given back to the
+/// system.
+std::unique_ptr<ByteSource> open_bytes(std::string_view bytes, const std::string& where,
+                                       bool mapped);
+
+}  // namespace nsa::trace

@@ -1,0 +1,48 @@
+// One element of traceEvents as it stands there. What a field means, and whether it may be so, is
+// decided where it is used: the same key is a number in one category and a text in another.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace nsa::trace {
+
+/// Texts are unescaped; tokens are as in the file ("12", "\"stream 7\"", "null"); empty = absent.
+struct JsonEvent {
+  const char* at = nullptr;  // where it begins, for messages
+  std::string_view phase, category, name;
+  std::string_view time, duration, process, thread;  // tokens
+  // Tokens of "args".
+  std::string_view correlation, device, stream, stage, bytes, address, device_type;
+  std::string_view total_allocated, total_reserved;
+};
+
+/// Parses arrays of events. Its buffers are kept from one call to the next.
+class JsonEventParser {
+ public:
+  static constexpr std::size_t kPadding = 64;  // readable bytes that have to follow a text
+  using Each = std::function<void(const JsonEvent&)>;
+  /// Says what is wrong, and where in the text; must throw.
+  using Fail = std::function<void(const char* at, const std::string& what)>;
+
+  JsonEventParser();
+  ~JsonEventParser();
+  JsonEventParser(const JsonEventParser&) = delete;
+  JsonEventParser& operator=(const JsonEventParser&) = delete;
+
+  /// Calls `each` for every element of `array`, "[{...},...]"; what the event views lives until the
+  /// next call. Every value is checked, needed or not.
+  void parse(std::string_view array, const Each& each, const Fail& fail);
+  /// Checks an array of whole values of any kind.
+  void check(std::string_view array, const Fail& fail);
+
+ private:
+  struct State;
+  template <class Visit>
+  void for_each(std::string_view array, const Fail& fail, Visit visit);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace nsa::trace

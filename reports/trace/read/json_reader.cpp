@@ -1,0 +1,94 @@
+// The document around the events: an object with "traceEvents", or the bare array.
+#include "json_event.hpp"
+#include "json_metadata.hpp"
+#include "json_sink.hpp"
+#include "json_trace.hpp"
+#include "json_window.hpp"
+
+namespace nsa::trace {
+namespace {
+
+class JsonReader {
+ public:
+  JsonReader(ByteSource& source, const std::string& where, std::size_t window_bytes, Trace& trace)
+      : window_(source, where, JsonEventParser::kPadding, window_bytes),
+        where_(where),
+        trace_(trace),
+        fail_([this](const char* at, const std::string& what) {
+          window_.fail(window_.offset_of(at), what);
+        }),
+        sink_(trace, fail_) {}
+
+  void read() {
+    if (window_.peek() == '[') {
+      read_events();
+    } else {
+      read_object();
+    }
+    if (window_.peek() != '\0') window_.fail(window_.offset(), "text behind the end of the JSON");
+    trace_.source.bytes = window_.offset();
+    sink_.finish();
+  }
+
+ private:
+  void read_object() {
+    window_.expect('{');
+    bool events = false;
+    if (window_.peek() == '}') window_.fail(window_.offset(), "no \"traceEvents\": no trace");
+    for (;;) {
+      const std::string key(window_.string());
+      window_.expect(':');
+      if (key != "traceEvents") {
+        read_metadata(key);
+      } else if (events) {
+        window_.fail(window_.offset(), "a second \"traceEvents\"");
+      } else {
+        events = true;
+        read_events();
+      }
+      if (window_.peek() == '}') break;
+      window_.expect(',');
+    }
+    window_.expect('}');
+    if (!events) window_.fail(window_.offset(), "no \"traceEvents\": this is no trace");
+  }
+
+  void read_events() {
+    window_.expect('[');
+    for (std::string_view some = window_.elements(); !some.empty(); some = window_.elements())
+      parser_.parse(
+          some, [this](const JsonEvent& event) { sink_.add(event); }, fail_);
+  }
+
+  void read_metadata(const std::string& key) {
+    window_.peek();
+    const std::uint64_t offset = window_.offset();
+    const std::string array = "[" + std::string(window_.value()) + "]";
+    std::string padded = array;
+    padded.append(JsonEventParser::kPadding, ' ');
+    parser_.check({padded.data(), array.size()}, [&](const char* at, const std::string& what) {
+      window_.fail(offset + static_cast<std::uint64_t>(at - padded.data()) - (at > padded.data()),
+                   what);
+    });
+    take_metadata(key, {array.data() + 1, array.size() - 2}, where_, offset, trace_);
+  }
+
+  JsonWindow window_;
+  const std::string& where_;
+  Trace& trace_;
+  JsonEventParser::Fail fail_;
+  JsonEventParser parser_;
+  JsonSink sink_;
+};
+
+}  // namespace
+
+Trace read_json(ByteSource& source, const std::string& where, std::size_t window_bytes) {
+  Trace trace;
+  trace.source.path = where;
+  trace.source.format = "chrome_json";
+  JsonReader(source, where, window_bytes, trace).read();
+  return trace;
+}
+
+}  // namespace nsa::trace

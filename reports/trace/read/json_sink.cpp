@@ -1,0 +1,162 @@
+#include "json_sink.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "finish.hpp"
+#include "kernel_names.hpp"
+#include "nsa/schemas/error.hpp"
+
+namespace nsa::trace {
+namespace {
+
+bool is_text(std::string_view token) { return token.starts_with('"'); }
+std::string_view inside(std::string_view token) { return token.substr(1, token.size() - 2); }
+
+}  // namespace
+
+JsonSink::JsonSink(Trace& trace, Fail fail) : trace_(trace), fail_(std::move(fail)) {}
+
+JsonSink::Category JsonSink::category_of(std::string_view name) const {
+  struct Row {
+    std::string_view name;
+    Category category;
+  };
+  // The second name is that of 2021's files.
+  static constexpr std::array kRows{
+      Row{"cpu_op", Category::cpu_op},
+      Row{"cuda_runtime", Category::runtime},
+      Row{"kernel", Category::kernel},
+      Row{"cuda_driver", Category::driver},
+      Row{"gpu_memcpy", Category::copy},
+      Row{"gpu_memset", Category::set},
+      Row{"user_annotation", Category::annotation},
+      Row{"nvtx", Category::nvtx},
+      Row{"overhead", Category::overhead},
+      Row{"Operator", Category::cpu_op},
+      Row{"Runtime", Category::runtime},
+      Row{"Kernel", Category::kernel},
+      Row{"Memcpy", Category::copy},
+      Row{"Memset", Category::set},
+      Row{"hip_runtime", Category::runtime},
+  };
+  const auto at =
+      std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.name == name; });
+  return at == kRows.end() ? Category::other : at->category;
+}
+
+void JsonSink::add(const JsonEvent& event) {
+  ++trace_.source.events;
+  if (event.phase == "X") {
+    add_complete(event);
+  } else if (event.phase == "B") {
+    begin(event);
+  } else if (event.phase == "E") {
+    end(event);
+  } else if (event.phase == "i" && event.name == "[memory]") {
+    add_memory(event);
+  } else if (event.phase.empty()) {
+    fail_(event.at, "an event without \"ph\"");
+  }
+}
+
+void JsonSink::add_complete(const JsonEvent& event) {
+  const Category category = category_of(event.category);
+  if (category == Category::other) return;
+  const auto range = [&](RangeKind kind) {
+    const Times t = times_of(event);
+    trace_.ranges.push_back(
+        {t.start, t.end, trace_.names.intern(event.name), thread_of(event), 0, kind, false});
+  };
+  switch (category) {
+    case Category::kernel:
+      return add_op(event, OpKind::kernel);
+    case Category::copy:
+      return add_op(event, OpKind::copy);
+    case Category::set:
+      return add_op(event, OpKind::set);
+    case Category::runtime:
+      return add_call(event, false);
+    case Category::driver:
+      return add_call(event, true);
+    case Category::cpu_op:
+      return range(RangeKind::cpu_op);
+    case Category::annotation:
+      return range(RangeKind::annotation);
+    case Category::nvtx:
+      return range(RangeKind::nvtx);
+    case Category::overhead:
+      if (const Times t = times_of(event); is_profiler_overhead(event.name))
+        trace_.overheads.push_back({t.start, t.end});
+      return;
+    case Category::other:
+      return;
+  }
+}
+
+void JsonSink::add_op(const JsonEvent& event, OpKind kind) {
+  const Times t = times_of(event);
+  GpuOp op{.start_ns = t.start, .end_ns = t.end, .kind = kind};
+  op.correlation = identity(event.correlation, "correlation", event);
+  op.name = trace_.names.intern(demangled(event.name));
+  if (is_text(event.stage)) op.stage = trace_.names.intern(inside(event.stage));
+  const std::int64_t device =
+      number(event.device.empty() ? event.process : event.device, "device", event);
+  if (device < INT32_MIN || device > INT32_MAX) fail_(event.at, "a device id that is out of range");
+  op.device = static_cast<std::int32_t>(device);
+  op.stream = stream_of(event);
+  nsa::trace::add_op(trace_, op);
+}
+
+void JsonSink::add_call(const JsonEvent& event, bool driver) {
+  const Times t = times_of(event);
+  ApiCall call{.start_ns = t.start, .end_ns = t.end, .driver = driver};
+  call.correlation = identity(event.correlation, "correlation", event);
+  call.name = trace_.names.intern(without_version(event.name));
+  call.thread = thread_of(event);
+  trace_.calls.push_back(call);
+}
+
+void JsonSink::add_memory(const JsonEvent& event) {
+  if (event.device_type != "1") return;  // 1: CUDA (0 is the CPU's memory)
+  MemoryEvent m;
+  m.at_ns = time_of(event);
+  m.bytes = number(event.bytes, "Bytes", event);
+  m.address = identity(event.address, "Addr", event);
+  m.allocated_bytes = number(event.total_allocated, "Total Allocated", event);
+  m.reserved_bytes = number(event.total_reserved, "Total Reserved", event);
+  m.device = static_cast<std::int32_t>(number(event.device, "Device Id", event));
+  trace_.memory.push_back(m);
+}
+
+void JsonSink::begin(const JsonEvent& event) {
+  const std::int64_t start = time_of(event);
+  begun_[thread_of(event)].push_back(
+      {start, start, trace_.names.intern(event.name), thread_of(event), 0, RangeKind::nvtx, true});
+}
+
+void JsonSink::end(const JsonEvent& event) {
+  auto& open = begun_[thread_of(event)];
+  if (open.empty()) return;  // begun before the recording
+  HostRange range = open.back();
+  open.pop_back();
+  range.end_ns = time_of(event);
+  range.open = false;
+  if (range.end_ns < range.start_ns) fail_(event.at, "an end that is before its begin");
+  trace_.ranges.push_back(range);
+}
+
+void JsonSink::finish() {
+  std::int64_t last_ns = -kMaxTimeNs;
+  for (const ApiCall& call : trace_.calls) last_ns = std::max(last_ns, call.end_ns);
+  for (const HostRange& range : trace_.ranges) last_ns = std::max(last_ns, range.end_ns);
+  for (auto& [thread, open] : begun_) {
+    for (HostRange& range : open) {
+      range.end_ns = std::max(range.start_ns, last_ns);
+      trace_.ranges.push_back(range);
+    }
+  }
+  nsa::trace::finish(trace_);
+}
+
+}  // namespace nsa::trace

@@ -1,0 +1,63 @@
+// Turns events of a Chrome trace into the model: which category is what, and how its fields are
+// written.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "json_event.hpp"
+#include "nsa/trace/model.hpp"
+
+namespace nsa::trace {
+
+class JsonSink {
+ public:
+  using Fail = JsonEventParser::Fail;
+  JsonSink(Trace& trace, Fail fail);
+  void add(const JsonEvent& event);
+  /// After the last event: ranges that were begun and never ended get the trace's last time as
+  /// their end.
+  void finish();
+
+ private:
+  enum class Category {
+    other,
+    kernel,
+    copy,
+    set,
+    runtime,
+    driver,
+    cpu_op,
+    annotation,
+    nvtx,
+    overhead
+  };
+  struct Times {
+    std::int64_t start = 0, end = 0;
+  };
+
+  Category category_of(std::string_view name) const;
+  void add_complete(const JsonEvent& event);
+  void add_op(const JsonEvent& event, OpKind kind);
+  void add_call(const JsonEvent& event, bool driver);
+  void add_memory(const JsonEvent& event);
+  void begin(const JsonEvent& event);
+  void end(const JsonEvent& event);
+
+  std::int64_t time_of(const JsonEvent& event) const;
+  Times times_of(const JsonEvent& event) const;
+  std::uint32_t thread_of(const JsonEvent& event);
+  std::int64_t key_of(std::string_view token, const JsonEvent& event);
+  std::int64_t number(std::string_view token, const char* what, const JsonEvent& event) const;
+  std::uint64_t identity(std::string_view token, const char* what, const JsonEvent& event) const;
+  std::int64_t stream_of(const JsonEvent& event) const;
+
+  Trace& trace_;
+  Fail fail_;
+  std::unordered_map<std::string, std::uint32_t> threads_;
+  std::string thread_key_, last_key_;
+  std::uint32_t last_thread_ = 0;
+  std::unordered_map<std::uint32_t, std::vector<HostRange>> begun_;  // by thread
+};
+
+}  // namespace nsa::trace

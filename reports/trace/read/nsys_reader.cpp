@@ -1,0 +1,145 @@
+// SQLite exports of Nsight Systems: one function per kind of table.
+#include <unordered_map>
+
+#include "finish.hpp"
+#include "kernel_names.hpp"
+#include "nsa/trace/read.hpp"
+#include "nsys_source.hpp"
+
+namespace nsa::trace {
+namespace {
+
+constexpr const char* kOverheads = "CUPTI_ACTIVITY_KIND_OVERHEAD";
+constexpr int kPushPopRange = 59, kStartEndRange = 60;  // ENUM_NSYS_EVENT_TYPE
+
+/// ENUM_CUDA_MEMCPY_OPER in the words of the other formats.
+std::string copy_name(std::int64_t kind) {
+  switch (kind) {
+    case 1:
+      return "Memcpy HtoD";
+    case 2:
+      return "Memcpy DtoH";
+    case 8:
+      return "Memcpy DtoD";
+    case 9:
+      return "Memcpy HtoH";
+    case 10:
+      return "Memcpy PtoP";
+    default:
+      return "Memcpy (kind " + std::to_string(kind) + ")";
+  }
+}
+
+class NsysReader {
+ public:
+  NsysReader(const std::string& path, Trace& trace) : source_(path), trace_(trace) {}
+
+  void read() {
+    read_ops(kKernels, OpKind::kernel, ", demangledName");
+    read_ops(kCopies, OpKind::copy, ", copyKind");
+    read_ops(kSets, OpKind::set, "");
+    if (source_.has(kCalls)) read_calls();
+    if (source_.has("NVTX_EVENTS")) read_ranges();
+    read_overheads();
+    if (source_.has("TARGET_INFO_GPU")) read_devices();
+    finish(trace_);
+  }
+
+ private:
+  void read_ops(const char* table, OpKind kind, const std::string& more) {
+    if (!source_.has(table)) return;
+    SqliteRows rows(source_.file(), table,
+                    "start, end, correlationId, deviceId, streamId, globalPid" + more);
+    while (rows.next()) {
+      const NsysSource::Times t = NsysSource::times(rows);
+      GpuOp op{.start_ns = t.start, .end_ns = t.end, .kind = kind};
+      op.correlation = static_cast<std::uint64_t>(rows.maybe_integer(2).value_or(0));
+      op.device = NsysSource::device(rows, 3);
+      op.stream = rows.integer(4);
+      op.process = source_.process(rows.maybe_integer(5).value_or(0));
+      op.name = op_name(rows, kind);
+      add_op(trace_, op);
+      ++trace_.source.events;
+    }
+  }
+
+  NameId op_name(const SqliteRows& rows, OpKind kind) {
+    if (kind == OpKind::copy) return trace_.names.intern(copy_name(rows.integer(6)));
+    if (kind == OpKind::set) return trace_.names.intern("Memset");
+    const auto [at, added] = kernels_.try_emplace(rows.integer(6), kNoName);
+    if (added) at->second = trace_.names.intern(demangled(source_.string(rows, 6)));
+    return at->second;
+  }
+
+  void read_calls() {
+    SqliteRows rows(source_.file(), kCalls, "start, end, correlationId, globalTid, nameId");
+    while (rows.next()) {
+      const NsysSource::Times t = NsysSource::times(rows);
+      ApiCall call{.start_ns = t.start, .end_ns = t.end};
+      call.correlation = static_cast<std::uint64_t>(rows.maybe_integer(2).value_or(0));
+      const std::int64_t thread = rows.maybe_integer(3).value_or(0);
+      call.thread = source_.thread(thread);
+      call.process = source_.process(thread);
+      const std::string_view name = without_version(source_.string(rows, 4));
+      call.name = trace_.names.intern(name);
+      call.driver = name.starts_with("cu") && !name.starts_with("cuda");
+      trace_.calls.push_back(call);
+      ++trace_.source.events;
+    }
+  }
+
+  void read_ranges() {
+    SqliteRows rows(source_.file(), "NVTX_EVENTS",
+                    "start, coalesce(end, start), end IS NULL, eventType, text, textId, globalTid, "
+                    "coalesce(endGlobalTid, globalTid)");
+    while (rows.next()) {
+      ++trace_.source.events;
+      const std::int64_t type = rows.integer(3);
+      if (type != kPushPopRange && type != kStartEndRange) continue;
+      const std::int64_t thread = rows.maybe_integer(6).value_or(0);
+      if (rows.maybe_integer(7).value_or(0) != thread) continue;  // no span of one thread
+      const NsysSource::Times t = NsysSource::times(rows);
+      const std::string_view name =
+          rows.maybe_integer(5) ? std::string_view(source_.string(rows, 5)) : rows.text(4);
+      trace_.ranges.push_back({t.start, t.end, trace_.names.intern(name), source_.thread(thread),
+                               source_.process(thread), RangeKind::nvtx, rows.integer(2) != 0});
+    }
+  }
+
+  void read_overheads() {
+    const bool cupti = source_.has(kOverheads), own = source_.has("PROFILER_OVERHEAD");
+    trace_.source.holds_overhead = cupti || own;
+    for (const char* table : {kOverheads, "PROFILER_OVERHEAD"}) {
+      if (!source_.has(table)) continue;
+      SqliteRows rows(source_.file(), table, "start, end, nameId");
+      while (rows.next()) {
+        ++trace_.source.events;
+        const NsysSource::Times t = NsysSource::times(rows);
+        if (!rows.maybe_integer(2) || is_profiler_overhead(source_.string(rows, 2)))
+          trace_.overheads.push_back({t.start, t.end});
+      }
+    }
+  }
+
+  void read_devices() {
+    SqliteRows rows(source_.file(), "TARGET_INFO_GPU", "id, name");
+    while (rows.next())
+      trace_.devices.push_back({NsysSource::device(rows, 0), std::string(rows.text(1))});
+  }
+
+  NsysSource source_;
+  Trace& trace_;
+  std::unordered_map<std::int64_t, NameId> kernels_;
+};
+
+}  // namespace
+
+Trace read_nsys_trace(const std::string& path) {
+  Trace trace;
+  trace.source.path = path;
+  trace.source.format = "nsys_sqlite";
+  NsysReader(path, trace).read();
+  return trace;
+}
+
+}  // namespace nsa::trace

@@ -1,0 +1,65 @@
+// `nsatune trace summary` as a user runs it.
+#include <algorithm>
+
+#include "../cli/program.hpp"
+#include "catch.hpp"
+#include "traces.hpp"
+
+namespace nsa::test {
+
+TEST_CASE("trace summary prints tables, and with --json one document of its schema", "[trace]") {
+  const Folder folder;
+  folder.write("t.json", JsonTrace()
+                             .range("score", 0, 5)
+                             .launched("score_kernel<64>", 1, 1, 2, 3)
+                             .launched("other_kernel", 2, 9, 10, 2)
+                             .text());
+  const Result text = nsatune(folder, "trace summary t.json --top 1");
+  CHECK(text.exit_code == 0);
+  CHECK(text.err.empty());
+  for (const char* part :
+       {"idle", "host wait", "score", "unattributed", "score_kernel<64>", "memory"}) {
+    CAPTURE(part);
+    CHECK(text.out.find(part) != std::string::npos);
+  }
+  CHECK(text.out.find("other_kernel") == std::string::npos);
+  const Json json = json_of(nsatune(folder, "trace summary t.json --json"), "trace_summary");
+  CHECK(json["busy_ns"] == 5000);
+  CHECK(json["stages"][0]["stage"] == "score");
+}
+
+TEST_CASE("a bad trace is one line with the place, exit 2, and nothing on stdout", "[trace]") {
+  const Folder folder;
+  const std::string good = JsonTrace().kernel("k", 1, 0, 1).text();
+  folder.write("cut.json", good.substr(0, good.size() / 2));
+  folder.write("cut.json.gz", gzipped(good).substr(0, 60));
+  folder.write("name.json",
+               JsonTrace().event("kernel", R"(evil\u001b[31m\nname)", "1", "-1").text());
+  folder.write("no.sqlite", std::string("SQLite format 3") + std::string(200, '\0'));
+  for (const char* file :
+       {"cut.json", "cut.json.gz", "name.json", "no.sqlite", "absent.json", "."}) {
+    for (const char* flag : {"", " --json"}) {
+      CAPTURE(file, flag);
+      const Result r = nsatune(folder, std::string("trace summary ") + file + flag);
+      CHECK(r.exit_code == 2);
+      CHECK(r.out.empty());
+      CHECK(std::count(r.err.begin(), r.err.end(), '\n') == 1);
+      CHECK(r.err.find(file) != std::string::npos);
+    }
+  }
+  CHECK(nsatune(folder, "trace").exit_code == 2);
+  CHECK(nsatune(folder, "trace summary").exit_code == 2);
+  CHECK(nsatune(folder, "trace summary --help").out.find("Examples:") != std::string::npos);
+}
+
+TEST_CASE("names of a trace cannot move the cursor or break the table", "[trace]") {
+  const Folder folder;
+  folder.write("t.json", JsonTrace().kernel(R"(\u001b[31mred\r\n\u0007|x)", 1, 0, 1).text());
+  const Result r = nsatune(folder, "trace summary t.json --color never");
+  CHECK(r.exit_code == 0);
+  CHECK(std::none_of(r.out.begin(), r.out.end(),
+                     [](char c) { return c != '\n' && c >= 0 && c < ' '; }));
+  CHECK(r.out.find("red") != std::string::npos);
+}
+
+}  // namespace nsa::test

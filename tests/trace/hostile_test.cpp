@@ -1,0 +1,139 @@
+// Bad input: one line with the place, never a part of a summary.
+#include "catch.hpp"
+#include "nsa/schemas/error.hpp"
+#include "traces.hpp"
+
+namespace nsa::test {
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+std::string good() { return JsonTrace().launched("k", 1, 0, 1, 2).range("step 1", 0, 9).text(); }
+std::string with(const std::string& event) {
+  return JsonTrace().kernel("k", 1, 0, 1).raw(event).text();
+}
+
+}  // namespace
+
+TEST_CASE("a trace that is cut anywhere is refused, plain or packed", "[trace]") {
+  const std::string text = good(), packed = gzipped(text);
+  REQUIRE(refusal(text).empty());
+  REQUIRE(refusal(packed).empty());
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    const std::string message = refusal(text.substr(0, length));
+    CAPTURE(length, message);
+    CHECK(has(message, "t.json: byte "));
+  }
+  for (std::size_t length = 2; length < packed.size(); ++length) {
+    CAPTURE(length);
+    CHECK(has(refusal(packed.substr(0, length)), "t.json: byte "));
+  }
+}
+
+TEST_CASE("any damaged byte of a packed trace is found", "[trace]") {
+  const std::string packed = gzipped(good());
+  for (std::size_t at = 10; at < packed.size(); ++at) {  // behind the header, which holds no data
+    std::string damaged = packed;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+    CAPTURE(at);
+    CHECK(has(refusal(damaged), "t.json: byte "));
+  }
+  CHECK(has(refusal(packed + "rest"), "no gzip"));
+}
+
+TEST_CASE("values that are no JSON are named with their place", "[trace]") {
+  const std::string text = with(R"({"ph": "X", "cat": "x", "args": {"loss": NaN}})");
+  CHECK(has(refusal(text), "byte " + std::to_string(text.find("NaN")) + ": "));
+  CHECK(has(refusal(with(R"({"ph": "X", "cat": "x", "args": [Infinity]})")), "t.json: byte "));
+  CHECK(has(refusal(R"({"metadata": {"loss": NaN}, "traceEvents": []})"), "byte 22: "));
+  CHECK(has(refusal(with(R"({"ph": "M", "x": 01})")), "byte "));
+  CHECK(has(refusal(with(R"({"ph": "M", "x": tru})")), "byte "));
+  CHECK(has(refusal(with(R"({"ph": "M", "x": "\q"})")), "byte "));
+  CHECK(has(refusal(with(R"({"ph": "M" "x": 1})")), "byte "));
+  CHECK(has(refusal(with(R"({"ph": "M", "x": [1}])")), "byte "));
+  CHECK(has(refusal(with("{\"ph\": \"M\", \"x\": \"a\x01z\"}")), "byte "));
+  CHECK(has(refusal(with("{\"ph\": \"M\", \"x\": \"a\xff\xfez\"}")), "byte "));
+  CHECK(has(refusal(R"({"traceEvents": [{"ph": "M"},]})"), "byte 29: "));
+  CHECK(has(refusal(R"({"traceEvents": []} x)"), "byte 20: "));
+  CHECK(has(refusal(R"({"traceEvents": [], "traceEvents": []})"), "second"));
+  CHECK(has(refusal(R"({"events": []})"), "traceEvents"));
+  CHECK(has(refusal("{}"), "traceEvents"));
+  CHECK(has(refusal("nonsense"), "byte 0: "));
+  CHECK(has(refusal(R"({"traceEvents": {}})"), "byte 16: "));
+  CHECK(has(refusal(R"({"traceEvents": [1, 2]})"), "object"));
+  CHECK(has(refusal(R"([[]])"), "object"));
+  CHECK(has(refusal(R"([{"ph": "M"}}])"), "byte "));
+}
+
+TEST_CASE("nesting without end is refused at once", "[trace]") {
+  const std::string deep(10000, '['), end(10000, ']');
+  CHECK(has(refusal(with("{\"ph\": \"M\", \"args\": " + deep + end + "}")), "deep"));
+  CHECK(has(refusal("{\"a\": " + deep + end + ", \"traceEvents\": []}"), "deep"));
+  CHECK(has(refusal(deep + end), "deep"));
+}
+
+TEST_CASE("fields of the wrong type are refused where they matter", "[trace]") {
+  const auto kernel = [](const std::string& fields) {
+    return refusal(with(R"({"ph": "X", "cat": "kernel", "name": "k", )" + fields + "}"));
+  };
+  CHECK(has(kernel(R"("ts": 1)"), "dur"));
+  CHECK(has(kernel(R"("dur": 1)"), "ts"));
+  CHECK(has(kernel(R"("ts": "soon", "dur": 1)"), "ts"));
+  CHECK(has(kernel(R"("ts": null, "dur": 1)"), "ts"));
+  CHECK(has(kernel(R"("ts": [1], "dur": 1)"), "ts"));
+  CHECK(has(kernel(R"("ts": 1, "dur": true)"), "dur"));
+  CHECK(has(kernel(R"("ts": 1, "dur": 1, "args": {"correlation": "abc"})"), "correlation"));
+  CHECK(has(kernel(R"("ts": 1, "dur": 1, "args": {"correlation": 1.5})"), "correlation"));
+  CHECK(has(kernel(R"("ts": 1, "dur": 1, "args": {"correlation": 18446744073709551616})"),
+            "correlation"));
+  CHECK(has(kernel(R"("ts": 1, "dur": 1, "args": {"device": {}})"), "device"));
+  CHECK(has(kernel(R"("ts": 1, "dur": 1, "args": {"device": 4294967296})"), "device"));
+  CHECK(has(kernel(R"("ts": 1, "dur": 1, "args": {"stream": "main"})"), "stream"));
+  CHECK(has(refusal(with(R"({"ph": 7})")), "string"));
+  CHECK(has(refusal(with(R"({"ph": "X", "name": ["k"]})")), "string"));
+  CHECK(has(refusal(with(R"({"name": "no phase"})")), "ph"));
+  CHECK(has(refusal(R"({"deviceProperties": {"id": 0}, "traceEvents": []})"), "deviceProperties"));
+  CHECK(has(refusal(R"({"deviceProperties": [{"id": 0, "name": 5}], "traceEvents": []})"),
+            "deviceProperties"));
+  CHECK(has(refusal(R"({"baseTimeNanoseconds": "now", "traceEvents": []})"), "baseTime"));
+}
+
+TEST_CASE("times that no trace has are refused", "[trace]") {
+  const auto kernel = [](const char* ts, const char* dur) {
+    return refusal(JsonTrace().event("kernel", "k", ts, dur).text());
+  };
+  CHECK(has(kernel("1", "-0.001"), "negative"));
+  CHECK(has(kernel("1", "9223372036854775807"), "dur"));
+  CHECK(has(kernel("1", "1e300"), "dur"));
+  CHECK(has(kernel("1", "9007199254741"), "104 days"));
+  CHECK(has(kernel("9223372036854775807", "1"), "ts"));
+  CHECK(has(kernel("-9e15", "1"), "ts"));
+  CHECK(kernel("-5", "1").empty());
+  JsonTrace sum;
+  for (int i = 0; i < 1100; ++i) sum.event("kernel", "k", std::to_string(i), "9007199254740");
+  CHECK(has(refusal(sum.text()), "292 years"));
+}
+
+TEST_CASE("files that are no trace are refused by name", "[trace]") {
+  const auto message = [](const std::string& path) -> std::string {
+    try {
+      trace::read_trace(path);
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  CHECK(has(message("/nonexistent/trace.json"), "/nonexistent/trace.json: "));
+  CHECK(has(message("/tmp"), "no regular file"));
+  const TemporaryFile empty(""),
+      binary(std::string("\x7f"
+                         "ELF\0\1\2",
+                         7)),
+      sqlite("SQLite format 3");
+  CHECK(has(message(empty.path()), "byte 0"));
+  CHECK(has(message(binary.path()), "byte 0"));
+  CHECK(has(message(sqlite.path()), "table"));
+}
+
+}  // namespace nsa::test
