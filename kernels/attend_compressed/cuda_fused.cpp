@@ -4,6 +4,7 @@
 #include "attend_compressed/cuda_fused_kernels.cuh"
 #include "attend_compressed/cuda_fused_shape.hpp"
 #include "attend_compressed/cuda_launch.hpp"
+#include "cuda/alignment.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "nsa/schemas/error.hpp"
 
@@ -29,13 +30,6 @@ Kernels kernels_of(const Problem& p) {
   return {cuda::compressed::fused_prepare_fp16_128, cuda::compressed::fused_pass_fp16_128};
 }
 
-/// 16-byte accesses need rows that start at multiples of 16 bytes.
-bool rows_aligned(const TensorView& view) {
-  const auto element = static_cast<std::int64_t>(size_of(view.dtype));
-  return reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0 &&
-         view.stride[0] * element % 16 == 0 && view.stride[1] * element % 16 == 0;
-}
-
 FusedParams params_of(const LaunchArgs& args) {
   expects(args.in.size() == 3 && args.out.size() == 2,
           "q, k_cmp and v_cmp in, o_cmp and blocks out");
@@ -49,10 +43,10 @@ FusedParams params_of(const LaunchArgs& args) {
   p.o = o.data;
   p.o_row_stride = o.stride[0];
   p.o_head_stride = o.stride[1];
-  p.q_vectors = rows_aligned(q);
-  p.k_vectors = rows_aligned(args.in[1]);
-  p.v_vectors = rows_aligned(v);
-  p.o_vectors = rows_aligned(o);
+  p.q_vectors = cuda::rows_start_aligned(q);
+  p.k_vectors = cuda::rows_start_aligned(args.in[1]);
+  p.v_vectors = cuda::rows_start_aligned(v);
+  p.o_vectors = cuda::rows_start_aligned(o);
   if (args.saved && args.saved->lse_cmp) {
     p.lse = args.saved->lse_cmp.as<float>();
     p.lse_row_stride = args.saved->lse_cmp.stride[0];

@@ -1,10 +1,12 @@
-// The kernel of the fused branch, and how the three kernels of the row are launched, for one
-// storage type and shape.
+// The three kernels of the fused row and their launches, for one storage type and shape: images of
+// K and V, attention with scores, selection. The later two take their place on the chip while the
+// one before still runs (programmatic_launch.cuh): at short lengths launches are what counts.
 #pragma once
 
 #include "attend_compressed/cuda_fused_attend.cuh"
 #include "attend_compressed/cuda_fused_prepare.cuh"
 #include "attend_compressed/cuda_fused_select.cuh"
+#include "cuda/programmatic_launch.cuh"
 
 namespace nsa::cuda::compressed {
 
@@ -31,41 +33,20 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       b.q_full[i].init(kQueryLoaders);
       b.q_empty[i].init(kWarps);
     }
-    publish_barriers();
+    sm90::barrier_fence();
   }
   __syncthreads();
   let_next_kernel_start();
   wait_for_kernel_before();
   const int warpgroup = static_cast<int>(threadIdx.x) / 128;
   if (warpgroup == 0) {
-    give_registers<Tile::kLoadRegisters>();
+    sm90::give_registers<Tile::kLoadRegisters>();
     if (threadIdx.x == 0) load_tiles(p, shared);
     if (threadIdx.x >= 32) load_all_queries(p, shared, static_cast<int>(threadIdx.x) - 32);
   } else {
-    take_registers<Tile::kMathRegisters>();
+    sm90::take_registers<Tile::kMathRegisters>();
     FusedMath<Tile>(p, shared, warpgroup - 1).run();
   }
-}
-
-/// Enqueues a kernel that may take its place on the chip while the one before it ends, and waits
-/// for that end by itself (programmatic dependent launch).
-inline void launch_behind(void (*kernel)(FusedParams), std::int64_t blocks, int threads,
-                          std::size_t shared_bytes, cudaStream_t stream, const FusedParams& p) {
-  if (shared_bytes > kPlainSharedBytes) {
-    NSA_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(shared_bytes)));
-  }
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(static_cast<unsigned>(threads));
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = stream;
-  config.attrs = &early;
-  config.numAttrs = 1;
-  NSA_CUDA(cudaLaunchKernelEx(&config, kernel, p));
 }
 
 /// Builds the images of K and V.

@@ -1,13 +1,17 @@
 // The fused compressed branch: attention of a tile of queries, all heads of the group together, to
 // the compressed keys (FlashAttention, arXiv 2205.14135, with wgmma), which writes the scores of
 // the selection blocks on the way. Persistent blocks: one warpgroup loads, two or three compute.
+// The scores go to memory un-normalised and a second kernel sums them: of the prototypes, a second
+// pass over the keys needs the logits twice, and sums inside of this kernel were no faster with
+// heads of 128 and slower with heads of 64. The paper's shape is limited by the tensor pipe, the
+// small one by the latency of instructions (docs/results/README.md).
 #pragma once
 
 #include "attend_compressed/cuda_fused_load.cuh"
 #include "attend_compressed/cuda_fused_softmax.cuh"
-#include "attend_compressed/cuda_wgmma.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/numbers.cuh"
+#include "cuda/sm90_wgmma.cuh"
 
 namespace nsa::cuda::compressed {
 
@@ -22,8 +26,8 @@ class FusedMath {
   /// The products of a warpgroup are issued in its turn, so that while one waits for the tensor
   /// cores the others work on their logits.
   __device__ void run() {
-    Ring<2> q_ring;
-    if (warpgroup_ == Tile::kWarpgroups - 1) Turns::pass_to(0);
+    sm90::Ring<2> q_ring;
+    if (warpgroup_ == Tile::kWarpgroups - 1) sm90::Turns::pass_to(0);
     for (ItemOrder order(p_); order.more(); order.next(), q_ring.next()) {
       shared_.barriers.q_full[q_ring.stage].wait(q_ring.parity);
       const Item& item = shared_.items[q_ring.stage];
@@ -47,7 +51,7 @@ class FusedMath {
     return first_row_ + thread() / 32 * 16 + thread() % 32 / 4 + 8 * i;
   }
   /// Once per warp: it has read what the barrier guards.
-  __device__ static void release(Barrier& barrier) {
+  __device__ static void release(sm90::Barrier& barrier) {
     __syncwarp();
     if (threadIdx.x % 32 == 0) barrier.arrive();
   }
@@ -57,22 +61,25 @@ class FusedMath {
   __device__ static int uniform(int x) { return __shfl_sync(kWholeWarp, x, 0); }
 
   __device__ __forceinline__ void issue_keys(int q_stage, int k_stage, float (&s)[64]) {
-    const SwizzledOperand a(shared_.q[uniform(q_stage)] + uniform(first_row_) * 128, 16),
-        b(shared_.k[uniform(k_stage)], 16);
+    const sm90::MatrixDescriptor a(
+        sm90::shared_address(shared_.q[uniform(q_stage)] + uniform(first_row_) * 128), 16);
+    const sm90::MatrixDescriptor b(sm90::shared_address(shared_.k[uniform(k_stage)]), 16);
 #pragma unroll
     for (int step = 0; step < Tile::kDim / 16; ++step) {
       const int panel = step / 4, inside = step % 4 * 32;
-      Wgmma<T>::keys_128(s, a.at(panel * Tile::kRows * 128 + inside),
-                         b.at(panel * Tile::kKeys * 128 + inside), step > 0);
+      sm90::wgmma_shared<T>(s, a.at(panel * Tile::kRows * 128 + inside),
+                            b.at(panel * Tile::kKeys * 128 + inside), step > 0);
     }
-    wgmma_commit();
+    sm90::wgmma_commit();
   }
   __device__ __forceinline__ void issue_values(int stage, const std::uint32_t (&weights)[8][4],
                                                float (&o)[kSums]) {
-    const SwizzledOperand b(shared_.v[uniform(stage)], Tile::kKeys * 128);
+    const sm90::MatrixDescriptor b(sm90::shared_address(shared_.v[uniform(stage)]),
+                                   Tile::kKeys * 128);
 #pragma unroll
-    for (int step = 0; step < 8; ++step) Wgmma<T>::values(o, weights[step], b.at(step * 16 * 128));
-    wgmma_commit();
+    for (int step = 0; step < 8; ++step)
+      sm90::wgmma_registers<T>(o, weights[step], b.at(step * 16 * 128));
+    sm90::wgmma_commit();
   }
 
   /// Logits of tile j to weights and scores. References rise only when weights get too large, which
@@ -121,9 +128,9 @@ class FusedMath {
   __device__ __forceinline__ void first_keys(int q_stage, float (&s)[64]) {
     auto& b = shared_.barriers;
     b.k_full[k_ring_.stage].wait(k_ring_.parity);
-    wgmma_fence();
+    sm90::wgmma_fence();
     issue_keys(q_stage, k_ring_.stage, s);
-    wgmma_wait<0>(s);
+    sm90::wgmma_wait<0>(s);
     release(b.k_empty[k_ring_.stage]);
     k_ring_.next();
   }
@@ -133,26 +140,26 @@ class FusedMath {
     auto& b = shared_.barriers;
     b.k_full[k_ring_.stage].wait(k_ring_.parity);
     b.v_full[v_ring_.stage].wait(v_ring_.parity);
-    Turns::wait(warpgroup_);
-    pin(o);
-    wgmma_fence();
+    sm90::Turns::wait(warpgroup_);
+    sm90::pin(o);
+    sm90::wgmma_fence();
     issue_keys(q_stage, k_ring_.stage, s);
     issue_values(v_ring_.stage, tile.operands, o);
-    Turns::pass_to((warpgroup_ + 1) % Tile::kWarpgroups);
-    wgmma_wait<1>(s);
+    sm90::Turns::pass_to((warpgroup_ + 1) % Tile::kWarpgroups);
+    sm90::wgmma_wait<1>(s);
     release(b.k_empty[k_ring_.stage]);
     k_ring_.next();
-    wgmma_wait<0>(o);
+    sm90::wgmma_wait<0>(o);
     release(b.v_empty[v_ring_.stage]);
     v_ring_.next();
   }
   __device__ __forceinline__ void last_values(const TileWeights& tile, float (&o)[kSums]) {
     auto& b = shared_.barriers;
     b.v_full[v_ring_.stage].wait(v_ring_.parity);
-    pin(o);
-    wgmma_fence();
+    sm90::pin(o);
+    sm90::wgmma_fence();
     issue_values(v_ring_.stage, tile.operands, o);
-    wgmma_wait<0>(o);
+    sm90::wgmma_wait<0>(o);
     release(b.v_empty[v_ring_.stage]);
     v_ring_.next();
   }
@@ -224,7 +231,7 @@ class FusedMath {
   const FusedParams& p_;
   FusedShared<Tile>& shared_;
   int warpgroup_, first_row_;
-  Ring<Tile::kStages> k_ring_, v_ring_;
+  sm90::Ring<Tile::kStages> k_ring_, v_ring_;
   int visible_[2] = {0, 0};   // compressed blocks that this thread's rows see
   unsigned scratch_row_ = 0;  // where the next tile's scores of row 0 go, in rows; a pass has fewer
                               // than 2^32 of them

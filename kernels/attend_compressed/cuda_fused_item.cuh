@@ -32,7 +32,7 @@ __device__ inline int fused_visible(int position) {
 }
 
 /// Byte offset of 16-byte piece `piece` of a row in operands of 64-element panels, 128-byte
-/// swizzle.
+/// swizzle. As sm90::swizzled, which makes other machine code here: measure before you exchange it.
 __device__ inline int swizzled_offset(int row, int piece, int panel_bytes) {
   return piece / 8 * panel_bytes + row * 128 + ((piece % 8) ^ (row % 8)) * 16;
 }

@@ -3,14 +3,16 @@
 #pragma once
 
 #include "attend_compressed/cuda_fused_item.cuh"
-#include "attend_compressed/cuda_pipeline.cuh"
+#include "cuda/copy_async.cuh"
+#include "cuda/sm90_async.cuh"
+#include "cuda/sm90_warpgroups.cuh"
 
 namespace nsa::cuda::compressed {
 
 template <int kStages>
 struct FusedBarriers {
-  Barrier k_full[kStages], k_empty[kStages], v_full[kStages], v_empty[kStages];
-  Barrier q_full[2], q_empty[2];
+  sm90::Barrier k_full[kStages], k_empty[kStages], v_full[kStages], v_empty[kStages];
+  sm90::Barrier q_full[2], q_empty[2];
 };
 
 /// Shared memory of a block; operands start at multiples of 1024 bytes.
@@ -44,7 +46,7 @@ class ItemOrder {
 template <class Tile>
 __device__ void load_tiles(const FusedParams& p, FusedShared<Tile>& shared) {
   auto& b = shared.barriers;
-  Ring<Tile::kStages> ring;
+  sm90::Ring<Tile::kStages> ring;
   for (ItemOrder order(p); order.more(); order.next()) {
     const Item item = item_of<Tile>(p, order.index());
     if (item.queries == 0) continue;
@@ -52,13 +54,15 @@ __device__ void load_tiles(const FusedParams& p, FusedShared<Tile>& shared) {
     for (int j = 0; j < item.tiles(); ++j, ring.next()) {
       const std::int64_t from = first + std::int64_t{j} * Tile::kKeyBytes;
       b.k_empty[ring.stage].wait(ring.parity ^ 1);
-      b.k_full[ring.stage].arrive_expecting(Tile::kKeyBytes);
-      bulk_load(shared.k[ring.stage], static_cast<const char*>(p.k_image) + from, Tile::kKeyBytes,
-                b.k_full[ring.stage]);
+      b.k_full[ring.stage].expect(Tile::kKeyBytes);
+      sm90::copy_bulk(sm90::shared_address(shared.k[ring.stage]),
+                      static_cast<const char*>(p.k_image) + from, Tile::kKeyBytes,
+                      b.k_full[ring.stage].address());
       b.v_empty[ring.stage].wait(ring.parity ^ 1);
-      b.v_full[ring.stage].arrive_expecting(Tile::kKeyBytes);
-      bulk_load(shared.v[ring.stage], static_cast<const char*>(p.v_image) + from, Tile::kKeyBytes,
-                b.v_full[ring.stage]);
+      b.v_full[ring.stage].expect(Tile::kKeyBytes);
+      sm90::copy_bulk(sm90::shared_address(shared.v[ring.stage]),
+                      static_cast<const char*>(p.v_image) + from, Tile::kKeyBytes,
+                      b.v_full[ring.stage].address());
     }
   }
 }
@@ -78,7 +82,7 @@ __device__ void load_queries(const FusedParams& p, const Item& item, unsigned ch
                     8 * piece;
     unsigned char* at = to + swizzled_offset(row, piece, Tile::kRows * 128);
     if (p.q_vectors) {
-      copy_16_bytes(at, from, !exists);
+      copy_async_16(sm90::shared_address(at), from, exists);
     } else {
       for (int j = 0; j < 8; ++j) reinterpret_cast<T*>(at)[j] = exists ? from[j] : T(0.0f);
     }
@@ -89,14 +93,14 @@ __device__ void load_queries(const FusedParams& p, const Item& item, unsigned ch
 template <class Tile>
 __device__ void load_all_queries(const FusedParams& p, FusedShared<Tile>& shared, int loader) {
   auto& b = shared.barriers;
-  Ring<2> ring;
+  sm90::Ring<2> ring;
   for (ItemOrder order(p); order.more(); order.next(), ring.next()) {
     const Item item = item_of<Tile>(p, order.index());
     b.q_empty[ring.stage].wait(ring.parity ^ 1);
     if (loader == 0) shared.items[ring.stage] = item;
     if (item.queries > 0) load_queries<Tile>(p, item, shared.q[ring.stage], loader);
-    wait_for_copies();
-    publish_to_tensor_cores();
+    wait_all_copies();
+    sm90::fence_shared();
     b.q_full[ring.stage].arrive();
   }
 }

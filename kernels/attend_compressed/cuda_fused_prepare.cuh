@@ -5,7 +5,7 @@
 #pragma once
 
 #include "attend_compressed/cuda_fused_item.cuh"
-#include "attend_compressed/cuda_pipeline.cuh"
+#include "cuda/programmatic_launch.cuh"
 
 namespace nsa::cuda::compressed {
 
@@ -41,7 +41,7 @@ inline constexpr int kPrepareThreads = 256, kPrepareRows = 32;
 template <class Tile>
 __global__ void __launch_bounds__(kPrepareThreads) prepare_kernel(FusedParams p) {
   using T = typename Tile::Storage;
-  constexpr int kPieces = Tile::kDim / 8, kPanelBytes = Tile::kKeys * 128;
+  constexpr int kPieces = Tile::kDim / 8;
   constexpr int kParts = Tile::kKeys / kPrepareRows;
   let_next_kernel_start();
   const int part = static_cast<int>(blockIdx.x) % kParts;
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kPrepareThreads) prepare_kernel(FusedParams p)
       v.z = two_elements(from + column_of_pair(piece, 2), p.v_vectors);
       v.w = two_elements(from + column_of_pair(piece, 3), p.v_vectors);
     }
-    const std::int64_t to = image + swizzled_offset(row, piece, kPanelBytes);
+    const std::int64_t to = image + swizzled_offset(row, piece, Tile::kKeys * 128);
     *reinterpret_cast<uint4*>(static_cast<char*>(p.k_image) + to) = k;
     *reinterpret_cast<uint4*>(static_cast<char*>(p.v_image) + to) = v;
   }

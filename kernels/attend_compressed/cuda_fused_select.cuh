@@ -4,7 +4,7 @@
 
 #include "attend_compressed/cuda_fused_item.cuh"
 #include "attend_compressed/cuda_fused_softmax.cuh"
-#include "attend_compressed/cuda_pipeline.cuh"
+#include "cuda/programmatic_launch.cuh"
 
 namespace nsa::cuda::compressed {
 
@@ -64,7 +64,7 @@ __device__ void sum_heads(const FusedParams& p, int place, int first_row, int ti
     const Neighbours<kStep> reference(p.references + first + h), total(totals + h);
 #pragma unroll
     for (int i = 0; i < kStep; ++i)
-      add_scores<typename Tile::Storage>(fast_exp2(reference.x[i] - total.x[i]), words[i], sum);
+      add_scores<typename Tile::Storage>(exp2_fast(reference.x[i] - total.x[i]), words[i], sum);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "cuda/exp2.cuh"
 #include "cuda/mma.cuh"
 
 namespace nsa::cuda::compressed {
@@ -33,12 +34,6 @@ struct ScoreFormat<__half> {
 /// Most that the weights of a thread's 32 keys of a tile may sum to, against the reference: above,
 /// the reference rises. A block's score stays below 2^9, which the formats hold.
 inline constexpr float kMostSum = 256.0f;
-
-__device__ inline float fast_exp2(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
 
 /// Two scores as 16 bits each.
 template <class T>
@@ -87,7 +82,7 @@ __device__ __forceinline__ void raise_references(const float (&s)[64], float sca
     largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
     largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2)) * scale;
     const float reference = fmaxf(largest, rows.reference[i]);
-    shrink[i] = fast_exp2(rows.reference[i] - reference);
+    shrink[i] = exp2_fast(rows.reference[i] - reference);
     rows.reference[i] = reference;
     rows.sum[i] *= shrink[i];
     rows.behind[i] *= shrink[i];
@@ -116,7 +111,7 @@ __device__ __forceinline__ void weigh(const float (&s)[64], float scale, const S
     for (int b = 0; b < 8; ++b) {
       float w[4];
 #pragma unroll
-      for (int k = 0; k < 4; ++k) w[k] = fast_exp2(fmaf(s[logit_at(i, 4 * b + k)], scale, -offset));
+      for (int k = 0; k < 4; ++k) w[k] = exp2_fast(fmaf(s[logit_at(i, 4 * b + k)], scale, -offset));
       tile.operands[b][i] = pack_pair<T>(w[0], w[1]);
       tile.operands[b][2 + i] = pack_pair<T>(w[2], w[3]);
       score[b] = fmaf(0.5f, w[3] + last, w[0] + w[1] + w[2]);

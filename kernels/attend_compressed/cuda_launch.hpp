@@ -6,6 +6,7 @@
 namespace nsa::attend_compressed {
 
 using LaunchFunction = void (*)(const LaunchArgs&);
-extern const LaunchFunction kCudaFused;
+extern const LaunchFunction kCudaFlash;  // the branch alone
+extern const LaunchFunction kCudaFused;  // with scores and selection
 
 }  // namespace nsa::attend_compressed

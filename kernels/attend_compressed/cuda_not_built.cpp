@@ -2,6 +2,7 @@
 
 namespace nsa::attend_compressed {
 
+constinit const LaunchFunction kCudaFlash = nullptr;
 constinit const LaunchFunction kCudaFused = nullptr;
 
 }  // namespace nsa::attend_compressed

@@ -7,11 +7,13 @@
 #include "attend_compressed/cuda_launch.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
+#include "cuda/band_support.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa::attend_compressed {
 namespace {
 
+constexpr std::array kStage{Stage::attend_compressed};
 constexpr std::array kStages{Stage::attend_compressed, Stage::score};
 
 Support supports_fused(const Problem& p, const Device& device) {
@@ -49,6 +51,10 @@ Cost cost(const Problem& p) {
 
 std::span<const Variant> cuda_rows() {
   static const std::array kRows{
+      cuda::band_row(kStage,
+                     "One kernel that visits only the compressed keys so far; the heads of a "
+                     "group are rows of one tile, tensor cores for bf16 and fp16.",
+                     attend_compressed_cost, kCudaFlash, source_hash::attend_compressed_cuda_flash),
       Variant{.stages = kStages,
               .name = "fused",
               .backend = Backend::cuda,

@@ -1,5 +1,5 @@
-// The CUDA rows that compute the compressed branch and the selection at once, known to a build
-// without CUDA too.
+// The CUDA rows of attend_compressed, known to a build without CUDA too: the branch alone, and the
+// branch and the selection at once.
 #pragma once
 
 #include <span>

@@ -1,6 +1,10 @@
 // `fused_query` on Hopper: neighbouring queries share one walk over the union of their blocks. The
 // copy engine brings each block of the union to shared memory once, and the warps whose queries
-// chose it work on it, each at its own pace.
+// chose it work on it, each at its own pace. Of the prototypes (a block of threads per query, this
+// union, the union by wgmma with a mask, a walk over blocks that gathers their queries) none won
+// everywhere; this one costs nothing where queries share no blocks and reads less where they do.
+// Random blocks are limited by traffic from L2, shared ones by reads of shared memory
+// (docs/results/README.md).
 #pragma once
 
 #include "attend_selected/cuda_query_sizes.cuh"
@@ -8,13 +12,12 @@
 #include "attend_selected/cuda_union.cuh"
 #include "cuda/copy_async.cuh"
 #include "cuda/launch.cuh"
-#include "cuda/sm90_async.cuh"
-#include "cuda/sm90_wgmma.cuh"
+#include "cuda/sm90_key_tile.cuh"
 
 namespace nsa::cuda {
 
 struct QueryParams {
-  CUtensorMap k, v;  // boxes of 64 rows
+  CUtensorMap k, v;  // [context_tokens, kv_heads, dk or dv], boxes of 64 rows
   AttendParams attend;
   int stages, entries;  // of the ring; most blocks in a union
 };
@@ -51,14 +54,7 @@ __device__ void fetch_blocks(const QueryParams& p, const BlockRing<Sizes>& ring,
     if (idle > 0) sm90::barrier_arrive(ring.empty(s), idle);
     sm90::barrier_expect(ring.full(s), Sizes::kStageBytes);
     const int row = kv_begin + static_cast<int>(entry.x) * Sizes::kKeys;
-#pragma unroll
-    for (int c = 0; c < Sizes::kDk / 64; ++c)
-      sm90::copy_box(ring.stage(s) + c * Sizes::kKeys * 128, p.k, 64 * c, kv_head, row,
-                     ring.full(s));
-#pragma unroll
-    for (int c = 0; c < Sizes::kDv / 64; ++c)
-      sm90::copy_box(ring.stage(s) + Sizes::kKBytes + c * Sizes::kKeys * 128, p.v, 64 * c, kv_head,
-                     row, ring.full(s));
+    sm90::copy_key_tile<Sizes>(p.k, p.v, ring.stage(s), kv_head, row, ring.full(s));
     __threadfence_block();
     *ring.issued = i + 1;
     if (++s == ring.count) s = 0, parity ^= 1;

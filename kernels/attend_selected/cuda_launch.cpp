@@ -3,34 +3,23 @@
 #include "attend_selected/cuda_fused_query.hpp"
 #include "attend_selected/cuda_row_loop.hpp"
 #include "attend_selected/cuda_tiles.hpp"
+#include "cuda/typed_kernels.hpp"
 #include "nsa/schemas/error.hpp"
 
 namespace nsa::attend_selected {
 namespace {
 
-using Kernel = void (*)(const cuda::AttendParams&, CUstream_st*);
-
-/// The kernel of the problem's storage type.
-void launch(const LaunchArgs& args, Kernel fp32, Kernel bf16, Kernel fp16) {
-  const cuda::AttendParams params = cuda::make_attend_params(args);
-  switch (args.problem.dtype) {
-    case Dtype::fp32:
-      return fp32(params, args.stream);
-    case Dtype::bf16:
-      return bf16(params, args.stream);
-    case Dtype::fp16:
-      return fp16(params, args.stream);
-    default:
-      throw ContractError("expected: fp32, bf16 or fp16 on a CUDA device");
-  }
-}
+constexpr cuda::TypedKernels kMasked{cuda::masked_fp32, cuda::masked_bf16, cuda::masked_fp16};
+constexpr cuda::TypedKernels kGather{cuda::gather_fp32, cuda::gather_bf16, cuda::gather_fp16};
+constexpr cuda::TypedKernels kFusedQuery{cuda::fused_query_fp32, cuda::fused_query_bf16,
+                                         cuda::fused_query_fp16};
 
 void launch_masked(const LaunchArgs& args) {
-  launch(args, cuda::masked_fp32, cuda::masked_bf16, cuda::masked_fp16);
+  kMasked.of(args.problem.dtype)(cuda::make_attend_params(args), args.stream);
 }
 
 void launch_gather(const LaunchArgs& args) {
-  launch(args, cuda::gather_fp32, cuda::gather_bf16, cuda::gather_fp16);
+  kGather.of(args.problem.dtype)(cuda::make_attend_params(args), args.stream);
 }
 
 /// Value of the coordinate `t`. Without one: many queries, so that more of them share what is read;
@@ -45,17 +34,7 @@ std::int64_t query_tile(const LaunchArgs& args) {
 void launch_fused_query(const LaunchArgs& args) {
   const cuda::AttendParams params = cuda::make_attend_params(args);
   expects(params.blocks != nullptr, "blocks");
-  const std::int64_t tile = query_tile(args);
-  switch (args.problem.dtype) {
-    case Dtype::fp32:
-      return cuda::fused_query_fp32(params, tile, args.stream);
-    case Dtype::bf16:
-      return cuda::fused_query_bf16(params, tile, args.stream);
-    case Dtype::fp16:
-      return cuda::fused_query_fp16(params, tile, args.stream);
-    default:
-      throw ContractError("expected: fp32, bf16 or fp16 on a CUDA device");
-  }
+  kFusedQuery.of(args.problem.dtype)(params, query_tile(args), args.stream);
 }
 
 }  // namespace

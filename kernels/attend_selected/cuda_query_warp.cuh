@@ -1,12 +1,13 @@
 // What a warp of `fused_query` does with a block on Hopper.
 //
-// A warp owns whole queries and turns the products around: logits^T = K q^T and o^T = V^T
-// weights^T, so that keys and value columns fill the 16 rows of mma.m16n8k16 and the heads of one
-// group its 8 columns. No row is wasted on padding a group of 6 heads to 16, and a block costs
-// nothing for queries that did not choose it.
+// A warp owns whole queries, one or two, and adds to their sums the blocks that they chose: the
+// products of cuda_query_products.cuh around an online softmax. A block costs nothing for queries
+// that did not choose it, and two queries of a warp share what is read of it.
 #pragma once
 
+#include "attend_selected/cuda_query_products.cuh"
 #include "cuda/attend_device.cuh"
+#include "cuda/exp2.cuh"
 #include "cuda/mma.cuh"
 #include "cuda/numbers.cuh"
 
@@ -16,7 +17,7 @@ namespace nsa::cuda {
 template <class Sizes>
 class QueryWarp {
   using T = typename Sizes::Storage;
-  static constexpr int kDk = Sizes::kDk, kDv = Sizes::kDv, kTiles = Sizes::kTiles;
+  static constexpr int kDv = Sizes::kDv, kTiles = Sizes::kTiles;
   static constexpr int kOwn = Sizes::kQueriesOfWarp, kPass = Sizes::kPassTiles;
   /// By how much (log2) a logit may pass the reference before the sums are scaled anew: weights
   /// stay below 2^8, which fp16 holds.
@@ -73,57 +74,14 @@ class QueryWarp {
     for (int first_key = 0; first_key < Sizes::kKeys; first_key += 16 * kPass) {
       const std::uint32_t keys = stage + static_cast<std::uint32_t>(first_key) * 128;
       float s[kCount][kPass][kTiles][4];
-      logits<kFirst, kCount>(keys, s);
+      query_logits<Sizes, kFirst, kCount>(queries_, keys, s);
       std::uint32_t weights[kCount][kPass][kTiles][2];
 #pragma unroll
       for (int c = 0; c < kCount; ++c) {
         if (visible[kFirst + c] < Sizes::kKeys) hide(s[c], visible[kFirst + c] - first_key);
         weigh<kFirst>(c, s[c], weights[c]);
       }
-      accumulate<kFirst, kCount>(keys + Sizes::kKBytes, weights);
-    }
-  }
-
-  /// s = K q^T: keys 16 m + g (+ 8), heads 8 n + 2 t (+ 1) of lane 4 g + t.
-  template <int kFirst, int kCount>
-  __device__ void logits(std::uint32_t k, float (&s)[kCount][kPass][kTiles][4]) const {
-#pragma unroll
-    for (int c = 0; c < kCount; ++c)
-#pragma unroll
-      for (int m = 0; m < kPass; ++m)
-#pragma unroll
-        for (int n = 0; n < kTiles; ++n)
-#pragma unroll
-          for (int e = 0; e < 4; ++e) s[c][m][n][e] = 0.0f;
-    const std::uint32_t row = static_cast<std::uint32_t>(lane()) % 8;
-    const std::uint32_t key_row = k + static_cast<std::uint32_t>(lane()) % 16 * 128;
-    const std::uint32_t key_piece = (static_cast<std::uint32_t>(lane()) / 16 ^ row) << 4;
-    const std::uint32_t q_row = queries_ + row * 128;
-    const std::uint32_t q_piece = (static_cast<std::uint32_t>(lane()) / 8 ^ row) << 4;
-#pragma unroll
-    for (int d = 0; d < kDk / 32; ++d) {  // 32 columns: two steps
-      std::uint32_t b[kCount][kTiles][4];
-#pragma unroll
-      for (int c = 0; c < kCount; ++c)
-#pragma unroll
-        for (int n = 0; n < kTiles; ++n)
-          load_matrices(b[c][n], q_row + (kFirst + c) * Sizes::kQueryBytes +
-                                     d / 2 * Sizes::kHeads * 128 + n * 1024 +
-                                     (d % 2 * 64u ^ q_piece));
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-#pragma unroll
-        for (int m = 0; m < kPass; ++m) {
-          std::uint32_t a[4];
-          load_matrices(a, key_row + d / 2 * Sizes::kKeys * 128 + m * 2048 +
-                               ((d % 2 * 64u + half * 32u) ^ key_piece));
-#pragma unroll
-          for (int c = 0; c < kCount; ++c)
-#pragma unroll
-            for (int n = 0; n < kTiles; ++n)
-              mma_16x8x16<T>(s[c][m][n], a, b[c][n][2 * half], b[c][n][2 * half + 1]);
-        }
-      }
+      add_values<Sizes, kFirst, kCount>(keys + Sizes::kKBytes, weights, o_);
     }
   }
 
@@ -194,29 +152,6 @@ class QueryWarp {
       }
   }
 
-  /// o^T += V^T weights^T: columns 16 m + g (+ 8) of V, heads 8 n + 2 t (+ 1).
-  template <int kFirst, int kCount>
-  __device__ void accumulate(std::uint32_t v,
-                             const std::uint32_t (&weights)[kCount][kPass][kTiles][2]) {
-    const std::uint32_t i = static_cast<std::uint32_t>(lane());
-    const std::uint32_t key_row = v + (i / 16 * 8 + i % 8) * 128;
-    const std::uint32_t piece = (i / 8 % 2 ^ i % 8) << 4;
-#pragma unroll
-    for (int k = 0; k < kPass; ++k) {
-#pragma unroll
-      for (int m = 0; m < kDv / 16; ++m) {
-        std::uint32_t a[4];
-        load_matrices_transposed(
-            a, key_row + m / 4 * Sizes::kKeys * 128 + k * 2048 + (m % 4 * 32u ^ piece));
-#pragma unroll
-        for (int c = 0; c < kCount; ++c)
-#pragma unroll
-          for (int n = 0; n < kTiles; ++n)
-            mma_16x8x16<T>(o_[kFirst + c][m][n], a, weights[c][k][n][0], weights[c][k][n][1]);
-      }
-    }
-  }
-
   __device__ void write_query(int c, T* o, std::int64_t head_stride, int dv, int group, float* lse,
                               std::int64_t lse_stride) {
 #pragma unroll
@@ -244,12 +179,6 @@ class QueryWarp {
           if (head < group) *reinterpret_cast<std::uint32_t*>(row + 16 * m + 8 * h) = pair;
         }
     }
-  }
-
-  __device__ static float exp2_fast(float x) {
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
   }
 
   std::uint32_t queries_;  // of this warp, in shared memory: [kOwn][heads, dk]

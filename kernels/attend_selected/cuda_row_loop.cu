@@ -1,3 +1,5 @@
+// `ranges` on a GPU: the seeds' loop over rows on the host (see the header). Kept slow on purpose:
+// per query and KV head it waits for the ranges, copies K and V, and launches a kernel of its own.
 #include "attend_selected/cuda_row_loop.hpp"
 
 #include <algorithm>

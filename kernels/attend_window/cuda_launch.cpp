@@ -1,24 +1,17 @@
 #include "attend_window/cuda_launch.hpp"
 
 #include "attend_window/cuda_fused.hpp"
-#include "nsa/schemas/error.hpp"
+#include "cuda/typed_kernels.hpp"
 
 namespace nsa::attend_window {
 namespace {
 
+constexpr cuda::TypedKernels kFused{cuda::window_fp32, cuda::window_bf16, cuda::window_fp16};
+
 void launch_fused(const LaunchArgs& args) {
   const cuda::AttendParams params =
       cuda::make_band_params(args, args.saved ? args.saved->lse_win : TensorView{});
-  switch (args.problem.dtype) {
-    case Dtype::fp32:
-      return cuda::window_fp32(params, args.stream);
-    case Dtype::bf16:
-      return cuda::window_bf16(params, args.stream);
-    case Dtype::fp16:
-      return cuda::window_fp16(params, args.stream);
-    default:
-      throw ContractError("expected: fp32, bf16 or fp16 on a CUDA device");
-  }
+  kFused.of(args.problem.dtype)(params, args.stream);
 }
 
 }  // namespace

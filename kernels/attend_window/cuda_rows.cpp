@@ -4,7 +4,6 @@
 
 #include "attend_window/cuda_launch.hpp"
 #include "catalog/cost.hpp"
-#include "catalog/rows.hpp"
 #include "cuda/band_support.hpp"
 #include "source_hashes.hpp"
 
@@ -17,19 +16,10 @@ constexpr std::array kStage{Stage::attend_window};
 
 std::span<const Variant> cuda_rows() {
   static const std::array kRows{
-      Variant{.stages = kStage,
-              .name = "fused",
-              .backend = Backend::cuda,
-              .role = Role::candidate,
-              .min_compute_capability = 80,
-              .dtypes = kDeviceDtypes,
-              .what = "One kernel that visits only the tiles of keys in the window; the heads of a "
-                      "group are rows of one tile, tensor cores for bf16 and fp16.",
-              .supports = cuda::supports_band,
-              .cost = attend_window_cost,
-              .workspace_bytes = no_workspace,
-              .launch = kCudaFused,
-              .source_hash = source_hash::attend_window_cuda_fused}};
+      cuda::band_row(kStage,
+                     "One kernel that visits only the tiles of keys in the window; the heads of a "
+                     "group are rows of one tile, tensor cores for bf16 and fp16.",
+                     attend_window_cost, kCudaFused, source_hash::attend_window_cuda_fused)};
   return kRows;
 }
 

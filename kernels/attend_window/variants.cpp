@@ -1,6 +1,4 @@
-// The window branch on the CPU: rows of the one table.
-#include <array>
-
+// The window branch: rows of the one table.
 #include "attend_window/cuda_rows.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
@@ -11,39 +9,11 @@
 namespace nsa {
 namespace {
 
-using Launch = cpu::BandLaunch<cpu::BandKind::window>;
-using cpu::Layout;
-
 constexpr Stage kStages[] = {Stage::attend_window};
 
-constexpr Variant row(std::string_view name, std::string_view what,
-                      std::int64_t (*bytes)(const Problem&), void (*launch)(const LaunchArgs&),
-                      std::string_view hash) {
-  return {.stages = kStages,
-          .name = name,
-          .backend = Backend::cpu,
-          .role = Role::candidate,
-          .min_compute_capability = 0,
-          .dtypes = kAllDtypes,
-          .coordinates = {},
-          .what = what,
-          .supports = cpu::supports_forward,
-          .cost = attend_window_cost,
-          .workspace_bytes = bytes,
-          .launch = launch,
-          .source_hash = hash};
-}
-
-constexpr std::array kVariants{
-    row("sdpa_math", "GEMM, softmax, GEMM with the BLAS over the band of a tile of tokens.",
-        Launch::math_bytes, Launch::math, source_hash::attend_window_sdpa_math),
-    row("fa2_dense", "Blocked online softmax; every sequence padded to the longest of the batch.",
-        Launch::blocked_bytes<Layout::dense>, Launch::blocked<Layout::dense>,
-        source_hash::attend_window_fa2),
-    row("fa2_varlen", "Blocked online softmax; sequences packed by their lengths.",
-        Launch::blocked_bytes<Layout::varlen>, Launch::blocked<Layout::varlen>,
-        source_hash::attend_window_fa2),
-};
+constexpr auto kVariants = cpu::band_rows<cpu::BandKind::window>(
+    kStages, attend_window_cost, source_hash::attend_window_sdpa_math,
+    source_hash::attend_window_fa2);
 
 }  // namespace
 

@@ -1,6 +1,9 @@
 // The rows that every branch with one run of keys has on the CPU.
 #pragma once
 
+#include <array>
+
+#include "catalog/rows.hpp"
 #include "cpu/band.hpp"
 #include "nsa/kernels/catalog.hpp"
 
@@ -34,5 +37,35 @@ struct BandLaunch {
     return band_blocked_bytes(p, sequences_of(p), band(p), kLayout);
   }
 };
+
+/// The three rows of a branch; the hashes are those of `sdpa_math` and of the blocked softmax.
+template <BandKind kKind>
+constexpr std::array<Variant, 3> band_rows(std::span<const Stage> stages,
+                                           Cost (*cost)(const Problem&), std::string_view math_hash,
+                                           std::string_view blocked_hash) {
+  using Launch = BandLaunch<kKind>;
+  const auto row = [&](std::string_view name, std::string_view what,
+                       std::int64_t (*bytes)(const Problem&), void (*launch)(const LaunchArgs&),
+                       std::string_view hash) {
+    return Variant{.stages = stages,
+                   .name = name,
+                   .dtypes = kAllDtypes,
+                   .what = what,
+                   .supports = supports_forward,
+                   .cost = cost,
+                   .workspace_bytes = bytes,
+                   .launch = launch,
+                   .source_hash = hash};
+  };
+  return {
+      row("sdpa_math", "GEMM, softmax, GEMM with the BLAS over the band of a tile of tokens.",
+          Launch::math_bytes, Launch::math, math_hash),
+      row("fa2_dense", "Blocked online softmax; every sequence padded to the longest of the batch.",
+          Launch::template blocked_bytes<Layout::dense>, Launch::template blocked<Layout::dense>,
+          blocked_hash),
+      row("fa2_varlen", "Blocked online softmax; sequences packed by their lengths.",
+          Launch::template blocked_bytes<Layout::varlen>, Launch::template blocked<Layout::varlen>,
+          blocked_hash)};
+}
 
 }  // namespace nsa::cpu

@@ -19,4 +19,12 @@ inline bool rows_are_vectors(const TensorView& tensor) {
   return true;
 }
 
+/// True when every row of a tensor [rows, heads, dim] starts at a multiple of 16 bytes; it may end
+/// anywhere. Where rows do not, kernels load element by element.
+inline bool rows_start_aligned(const TensorView& tensor) {
+  const auto element = static_cast<std::int64_t>(size_of(tensor.dtype));
+  return reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0 &&
+         tensor.stride[0] * element % 16 == 0 && tensor.stride[1] * element % 16 == 0;
+}
+
 }  // namespace nsa::cuda

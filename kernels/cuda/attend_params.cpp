@@ -3,23 +3,16 @@
 #include <cmath>
 #include <numbers>
 
+#include "cuda/alignment.hpp"
 #include "nsa/schemas/error.hpp"
 
 namespace nsa::cuda {
 namespace {
 
-/// 16-byte loads need rows that start at multiples of 16 bytes; where they do not, the kernels load
-/// element by element.
-bool rows_aligned(const TensorView& view) {
-  const auto element = static_cast<std::int64_t>(size_of(view.dtype));
-  return reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0 &&
-         view.stride[0] * element % 16 == 0 && view.stride[1] * element % 16 == 0;
-}
-
 template <class T>
 HeadTensor<T> head_tensor(const TensorView& view) {
   expects(view.rank == 3 && view.rows_contiguous(), "a tensor [rows, heads, dim], dim contiguous");
-  return {view.data, view.stride[0], view.stride[1], rows_aligned(view)};
+  return {view.data, view.stride[0], view.stride[1], rows_start_aligned(view)};
 }
 
 /// q, k, v, o and the sizes: what every branch has.

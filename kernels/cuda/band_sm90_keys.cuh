@@ -1,9 +1,10 @@
-// The keys of a band on their way to shared memory, by Hopper's copy engine.
+// The sizes of the kernels of a band on Hopper, and the ring of stages that its keys pass. One
+// thread of the computing warps starts the copies, two tiles ahead: a stage is filled anew only
+// when all warps left it an iteration ago, so that thread hardly ever waits.
 #pragma once
 
 #include "cuda/attend_params.hpp"
-#include "cuda/sm90_async.cuh"
-#include "cuda/sm90_wgmma.cuh"
+#include "cuda/sm90_key_tile.cuh"
 
 namespace nsa::cuda {
 
@@ -26,7 +27,7 @@ struct BandSm90 {
 };
 
 struct BandParams {
-  CUtensorMap k, v;  // boxes of 64 rows
+  CUtensorMap k, v;  // [context_tokens, kv_heads, dk or dv], boxes of 64 rows
   AttendParams attend;
 };
 
@@ -68,14 +69,8 @@ struct BandKeys {
     if (j >= Sizes::kStages)
       sm90::barrier_wait(empty(j), static_cast<unsigned>(j / Sizes::kStages - 1) & 1);
     sm90::barrier_expect(full(j), Sizes::kStageBytes);
-    const int row = first_row + j * Sizes::kKeys;
-#pragma unroll
-    for (int c = 0; c < Sizes::kDk / 64; ++c)
-      sm90::copy_box(stage(j) + c * Sizes::kKeys * 128, params.k, 64 * c, kv_head, row, full(j));
-#pragma unroll
-    for (int c = 0; c < Sizes::kDv / 64; ++c)
-      sm90::copy_box(stage(j) + Sizes::kKBytes + c * Sizes::kKeys * 128, params.v, 64 * c, kv_head,
-                     row, full(j));
+    sm90::copy_key_tile<Sizes>(params.k, params.v, stage(j), kv_head, first_row + j * Sizes::kKeys,
+                               full(j));
   }
   /// The calling warp, whose lane 0 this is, needs tile j no more.
   __device__ void release(int j) const { sm90::barrier_arrive(empty(j), 1); }

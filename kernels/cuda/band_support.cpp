@@ -4,6 +4,7 @@
 #include <string>
 
 #include "attend_selected/cuda_shared_memory.hpp"
+#include "catalog/rows.hpp"
 
 namespace nsa::cuda {
 
@@ -21,6 +22,22 @@ Support supports_band(const Problem& p, const Device& device) {
   if (bytes <= room) return Support::yes();
   return Support::no("needs " + std::to_string(bytes) + " bytes of shared memory a block, " +
                      device.id + " has " + std::to_string(room));
+}
+
+Variant band_row(std::span<const Stage> stages, std::string_view what, Cost (*cost)(const Problem&),
+                 void (*launch)(const LaunchArgs&), std::string_view source_hash) {
+  return {.stages = stages,
+          .name = "fused",
+          .backend = Backend::cuda,
+          .role = Role::candidate,
+          .min_compute_capability = 80,
+          .dtypes = kDeviceDtypes,
+          .what = what,
+          .supports = supports_band,
+          .cost = cost,
+          .workspace_bytes = no_workspace,
+          .launch = launch,
+          .source_hash = source_hash};
 }
 
 }  // namespace nsa::cuda

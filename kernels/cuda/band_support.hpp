@@ -1,10 +1,19 @@
-// What the kernels of a band of keys support: plain C++, so that a build without CUDA knows it too.
+// The row of the table that a branch with one run of keys has on a GPU: plain C++, so that a build
+// without CUDA knows it too.
 #pragma once
+
+#include <span>
+#include <string_view>
 
 #include "nsa/kernels/catalog.hpp"
 
 namespace nsa::cuda {
 
+/// What the kernels of a band of keys (band_launch.cuh) support.
 Support supports_band(const Problem& p, const Device& device);
+
+/// The row `fused`; `launch` is null in a build without CUDA.
+Variant band_row(std::span<const Stage> stages, std::string_view what, Cost (*cost)(const Problem&),
+                 void (*launch)(const LaunchArgs&), std::string_view source_hash);
 
 }  // namespace nsa::cuda

@@ -17,4 +17,7 @@ __device__ void wait_copies() {
   asm volatile("cp.async.wait_group %0;\n" ::"n"(kPending) : "memory");
 }
 
+/// Waits for all of this thread's copies, without a commit.
+__device__ inline void wait_all_copies() { asm volatile("cp.async.wait_all;\n" ::: "memory"); }
+
 }  // namespace nsa::cuda

@@ -1,4 +1,8 @@
-// The stage as one kernel and as three.
+// The stage as one kernel and as three (docs/nsa.md 8). A warp has two or four rows (token, KV
+// head), a hidden unit of the gate per lane, so that a weight that is read from shared memory
+// serves all of them and logits are summed once at the end. The one kernel starts the reads of the
+// branches before the gate, to hide their latency behind it. The three keep means and gates in
+// memory in fp32: what the stage costs when its parts are written one by one.
 #include <algorithm>
 #include <type_traits>
 

@@ -1,3 +1,7 @@
+// RoPE (docs/nsa.md 2) on a GPU, and the way from the product of all projections [tokens, columns]
+// in fp32 to the seven tensors q, K and V. A block makes one table of sines for four tokens, in
+// shared memory, and all heads read it. A thread takes the same columns of each of these tokens, so
+// that four loads are under way at a time.
 #include <type_traits>
 
 #include "cuda/attend_device.cuh"
