@@ -1,4 +1,5 @@
 // From the layer's input to q and the three K/V sets: seven bias-free linears, RoPE on q and k.
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -17,11 +18,22 @@ void rotate(std::span<double> head, std::int64_t position, const Constants& cons
   }
 }
 
+/// In eight partial sums: one chain of additions took a third of the time of a sweep's checks.
+static double dot(const Row& a, const Row& b) {
+  std::array<double, 8> sums{};
+  const std::size_t whole = a.size() / sums.size() * sums.size();
+  for (std::size_t i = 0; i < whole; i += sums.size()) {
+    for (std::size_t lane = 0; lane < sums.size(); ++lane) sums[lane] += a[i + lane] * b[i + lane];
+  }
+  double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
+  for (std::size_t i = whole; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
 Row linear(const TensorView& weight, std::int64_t first, std::int64_t count, const Row& x) {
   Row y;
   for (std::int64_t r = first; r < first + count; ++r) {
-    const Row w = load_index(weight, r);
-    y.push_back(std::inner_product(w.begin(), w.end(), x.begin(), 0.0));
+    y.push_back(dot(load_index(weight, r), x));
   }
   return y;
 }

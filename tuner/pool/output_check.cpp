@@ -164,4 +164,21 @@ CheckResult OutputCheck::check(const std::string& path, Role role) {
   return result;
 }
 
+CheckResult OutputCheck::check(const std::string& path, Role role,
+                               const worker::VerifiedReply& said) {
+  CheckResult result = check(path, role);
+  const double error = said.worst_row_error.value_or(0);
+  const bool doubted = said.poison_left > 0 || said.non_finite > 0 || !(error <= tolerance());
+  if (doubted && result.reason.empty()) {
+    result.verification = Verification::wrong_result;
+    result.reason = fmt::format(
+        "the worker says: {} elements not written, {} not finite, worst row error {:.3g}, at most "
+        "{:.3g} is right",
+        said.poison_left, said.non_finite, error, tolerance());
+  }
+  if (result.worst_row_error && said.worst_row_error)
+    result.worst_row_error = std::max(*result.worst_row_error, *said.worst_row_error);
+  return result;
+}
+
 }  // namespace nsa::tuner

@@ -10,6 +10,7 @@
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/oracle.hpp"
 #include "nsa/schemas/problem.hpp"
+#include "nsa/schemas/worker.hpp"
 
 namespace nsa::tuner {
 
@@ -40,6 +41,8 @@ class OutputCheck {
   /// Compares the rows in that file with the oracle, a yardstick's with dense attention. Reads
   /// nothing else of the worker's words.
   CheckResult check(const std::string& path, Role role);
+  /// The whole gate: the same, and what the worker says of its own outputs.
+  CheckResult check(const std::string& path, Role role, const worker::VerifiedReply& said);
 
  private:
   const SpanOracle& oracle_for(Role role);

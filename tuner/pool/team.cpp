@@ -102,22 +102,35 @@ bool Team::start_worker(std::size_t index) {
 
 void Team::ready() {
   // A worker that dies takes the handles of all its contestants along: again, until all have one.
-  // Each turn that loses a worker also puts one contestant out, so this ends.
-  for (bool again = true; again;) {
-    again = false;
+  // Each turn that loses a worker also puts one contestant out, so this ends. All are prepared
+  // before the first is verified, because a worker compares them with one another.
+  do {
+    prepare_all();
+    verify_all();
+    if (!wanted() && policy_.control) pick_twin();
+  } while (wanted());
+}
+
+bool Team::wanted() const {
+  return std::any_of(contestants_.begin(), contestants_.end(),
+                     [&](const Contestant& c) { return wants_handle(c); });
+}
+
+void Team::prepare_all() {
+  while (wanted()) {
     for (Contestant& contestant : contestants_) {
       if (!wants_handle(contestant)) continue;
       if (shared_.interrupt.requested()) throw Interrupted{};
-      again = true;
       if (start_worker(static_cast<std::size_t>(contestant.offer.worker)) && !contestant.out)
         prepare(contestant);
-      if (contestant.handle && !contestant.checked) verify(contestant);
     }
-    if (!again && policy_.control) {
-      pick_twin();
-      again = std::any_of(contestants_.begin(), contestants_.end(),
-                          [&](const Contestant& c) { return wants_handle(c); });
-    }
+  }
+}
+
+void Team::verify_all() {
+  for (Contestant& contestant : contestants_) {
+    if (shared_.interrupt.requested()) throw Interrupted{};
+    if (contestant.handle && !contestant.checked) verify(contestant);
   }
 }
 
@@ -179,19 +192,7 @@ void Team::verify(Contestant& contestant) {
     fail(contestant, answer.outcome, answer.reason, {process_, 0, 0});
     return;
   }
-  CheckResult result = check_.check(outputs, role_of(contestant.offer));
-  const worker::VerifiedReply& said = *answer.reply;
-  const double tolerance = check_.tolerance();
-  if (result.reason.empty() && (said.poison_left > 0 || said.non_finite > 0 ||
-                                said.worst_row_error.value_or(0) > tolerance)) {
-    result.verification = Verification::wrong_result;
-    result.reason = fmt::format(
-        "the worker says: {} elements not written, {} not finite, worst row error {:.3g}, at most "
-        "{:.3g} is right",
-        said.poison_left, said.non_finite, said.worst_row_error.value_or(0), tolerance);
-  }
-  if (result.worst_row_error && said.worst_row_error)
-    result.worst_row_error = std::max(*result.worst_row_error, *said.worst_row_error);
+  const CheckResult result = check_.check(outputs, role_of(contestant.offer), *answer.reply);
   contestant.verification = result.verification;
   contestant.worst_row_error = result.worst_row_error;
   if (result.verification == Verification::wrong_result) reject(contestant, result);

@@ -53,6 +53,10 @@ class Team {
 
  private:
   bool wants_handle(const Contestant& contestant) const;
+  /// Whether any contestant wants a handle.
+  bool wanted() const;
+  void prepare_all();
+  void verify_all();
   bool start_worker(std::size_t index);
   void prepare(Contestant& contestant);
   void verify(Contestant& contestant);

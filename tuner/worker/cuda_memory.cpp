@@ -70,6 +70,9 @@ class CudaMemory final : public Memory {
     return {buffer, static_cast<const Sequence*>(buffer->data())};
   }
   Allocator& allocator() noexcept override { return device::allocator(); }
+  void fill(void* data, std::byte value, std::size_t bytes) override {
+    device::fill(data, value, bytes, stream_.get());
+  }
   CUstream_st* stream() noexcept override { return stream_.get(); }
   void synchronize() override { device::synchronize(stream_.get()); }
 

@@ -2,6 +2,38 @@
 
 namespace nsa::tuner {
 
+const SpanOracle& Inputs::oracle(std::span<const Stage> stages, const Problem& problem, Role role) {
+  std::unique_ptr<SpanOracle>& made = role == Role::yardstick ? dense_ : nsa_;
+  if (!made) {
+    std::vector<TensorView> views;
+    for (const HostTensor& tensor : host) views.push_back(tensor.view());
+    made = std::make_unique<SpanOracle>(stages, problem, views, Constants{}, role);
+  }
+  return *made;
+}
+namespace {
+
+constexpr std::byte kOtherPoison{0x5A};
+// A NaN in every float type, -1 as an integer. The outputs' poison would be a harmless 1e-16.
+constexpr std::byte kWorkspacePoison{0xFF};
+
+}  // namespace
+
+void* TrackedAllocator::allocate(std::size_t bytes) {
+  void* data = memory_.allocator().allocate(bytes);
+  pieces_[data] = bytes;
+  return data;
+}
+
+void TrackedAllocator::deallocate(void* data, std::size_t bytes) noexcept {
+  pieces_.erase(data);
+  memory_.allocator().deallocate(data, bytes);
+}
+
+void TrackedAllocator::fill(std::byte value) {
+  for (const auto& [data, bytes] : pieces_) memory_.fill(data, value, bytes);
+}
+
 Handle::Handle(const Variant& variant, const Point& point, const Problem& problem,
                std::shared_ptr<Inputs> inputs, Memory& memory)
     : variant_(variant),
@@ -12,7 +44,8 @@ Handle::Handle(const Variant& variant, const Point& point, const Problem& proble
       outputs_(memory.place(make_outputs(variant.stages, problem))),
       sequences_(sequences_of(problem)),
       placed_sequences_(memory.place(sequences_)),
-      workspace_(memory.allocator()) {
+      allocator_(memory),
+      workspace_(allocator_) {
   if (variant.workspace_bytes)
     workspace_.reserve(static_cast<std::size_t>(variant.workspace_bytes(problem)));
 }
@@ -42,9 +75,11 @@ Handle::Callback Handle::callback(LaunchMode mode, const Device& device) {
   return [](void* handle) { static_cast<Handle*>(handle)->graph_->launch(); };
 }
 
-void Handle::run_on_poison(std::byte poison) {
-  outputs_->fill(poison);
+void Handle::run_on_poison() {
+  poison_ = poison_ == kPoison ? kOtherPoison : kPoison;
+  outputs_->fill(poison_);
   reset();
+  allocator_.fill(kWorkspacePoison);
   launch();
   memory_.synchronize();
 }

@@ -1,10 +1,12 @@
 // One prepared variant: its problem, inputs, outputs and workspace, ready to launch.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/oracle.hpp"
 #include "nsa/kernels/workspace.hpp"
 #include "nsa/probes/graph.hpp"
 #include "worker/memory.hpp"
@@ -15,6 +17,27 @@ namespace nsa::tuner {
 struct Inputs {
   std::vector<HostTensor> host;       // for the oracle
   std::unique_ptr<TensorSet> placed;  // for the variants
+
+  /// The oracle over `host`, made when it is first asked for: what lies between the stages of a
+  /// composite takes seconds in fp64, and all variants of a contest share it.
+  const SpanOracle& oracle(std::span<const Stage> stages, const Problem& problem, Role role);
+
+ private:
+  std::unique_ptr<SpanOracle> nsa_, dense_;  // for candidates and for yardsticks
+};
+
+/// Passes on what another allocator gives and knows where it lies.
+class TrackedAllocator final : public Allocator {
+ public:
+  explicit TrackedAllocator(Memory& memory) : memory_(memory) {}
+  void* allocate(std::size_t bytes) override;
+  void deallocate(void* data, std::size_t bytes) noexcept override;
+  /// Fills all that is allocated now.
+  void fill(std::byte value);
+
+ private:
+  Memory& memory_;
+  std::map<void*, std::size_t> pieces_;  // and their bytes
 };
 
 class Handle {
@@ -33,14 +56,19 @@ class Handle {
   Callback callback(LaunchMode mode, const Device& device);
   /// launch() as a plain function.
   static void launch_of(void* handle) { static_cast<Handle*>(handle)->launch(); }
-  /// Poisons the outputs, launches and waits.
-  void run_on_poison(std::byte poison);
+  /// Poisons the outputs and what there is of a workspace, launches and waits. The poison of the
+  /// outputs is another one than before it; in the workspace every float is a NaN.
+  void run_on_poison();
+  /// What fills the outputs before the last launch: kPoison, until run_on_poison() changes it.
+  std::byte poison() const noexcept { return poison_; }
 
   const Variant& variant() const noexcept { return variant_; }
+  const Point& point() const noexcept { return point_; }
   const Problem& problem() const noexcept { return problem_; }
   const std::shared_ptr<Inputs>& inputs() const noexcept { return inputs_; }
   TensorSet& outputs() noexcept { return *outputs_; }
   const Workspace& workspace() const noexcept { return workspace_; }
+  Memory& memory() const noexcept { return memory_; }
   CUstream_st* stream() const noexcept { return memory_.stream(); }
 
  private:
@@ -52,6 +80,8 @@ class Handle {
   std::unique_ptr<TensorSet> outputs_;
   std::vector<Sequence> sequences_;
   std::shared_ptr<const Sequence> placed_sequences_;
+  std::byte poison_ = kPoison;
+  TrackedAllocator allocator_;
   Workspace workspace_;
   std::unique_ptr<probes::GraphReplay> graph_;
 };

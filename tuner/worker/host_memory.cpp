@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "worker/memory.hpp"
 
@@ -31,6 +32,9 @@ class HostMemory final : public Memory {
     return {copy, copy->data()};
   }
   Allocator& allocator() noexcept override { return host_allocator(); }
+  void fill(void* data, std::byte value, std::size_t bytes) override {
+    std::memset(data, std::to_integer<int>(value), bytes);
+  }
   CUstream_st* stream() noexcept override { return nullptr; }
   void synchronize() override {}
 };

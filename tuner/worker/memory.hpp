@@ -1,6 +1,7 @@
 // Where a worker's tensors live: host memory for the CPU, device memory for CUDA.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -30,6 +31,8 @@ class Memory {
   /// Sequences where the variants can read them; owned by the result.
   virtual std::shared_ptr<const Sequence> place(const std::vector<Sequence>& sequences) = 0;
   virtual Allocator& allocator() noexcept = 0;
+  /// Fills memory that allocator() gave.
+  virtual void fill(void* data, std::byte value, std::size_t bytes) = 0;
   virtual CUstream_st* stream() noexcept = 0;
   /// Waits until everything on the stream is done.
   virtual void synchronize() = 0;

@@ -31,22 +31,6 @@ worker::OfferedVariant offer_of(const Variant& variant) {
   return offer;
 }
 
-/// The rows of a tensor as a tensor of their own; rows that it does not have are left out.
-HostTensor rows_of(const HostTensor& whole, const std::vector<std::int64_t>& rows) {
-  HostTensor part{whole.name, whole.shape, {}};
-  std::size_t row_bytes = size_of(whole.shape.dtype);
-  for (int i = 1; i < whole.shape.rank; ++i)
-    row_bytes *= static_cast<std::size_t>(whole.shape.shape[static_cast<std::size_t>(i)]);
-  part.shape.shape[0] = 0;
-  for (const std::int64_t row : rows) {
-    if (row < 0 || row >= whole.shape.shape[0]) continue;
-    const auto begin = whole.bytes.begin() + row * static_cast<std::int64_t>(row_bytes);
-    part.bytes.insert(part.bytes.end(), begin, begin + static_cast<std::int64_t>(row_bytes));
-    ++part.shape.shape[0];
-  }
-  return part;
-}
-
 std::string what_it_needs(const Variant& variant, const Problem& problem) {
   double bytes =
       variant.workspace_bytes ? static_cast<double>(variant.workspace_bytes(problem)) : 0;
@@ -195,16 +179,11 @@ Handle& Session::handle_of(std::int64_t id) {
 worker::Reply Session::on(const worker::VerifyRequest& request) {
   Handle& handle = handle_of(request.handle);
   set_beacon(fmt::format("verifying {}", handle.variant().name));
-  const ElementFaults faults = find_faults(handle);
-  const auto& outputs = handle.outputs().on_host();
-  std::vector<HostTensor> parts;
-  std::vector<NamedView> tensors;
-  for (const HostTensor& output : outputs)
-    parts.push_back(request.rows ? rows_of(output, *request.rows) : output);
-  for (const HostTensor& part : parts) tensors.push_back({part.name, part.view()});
-  write_safetensors(request.outputs, tensors);
-  return worker::VerifiedReply{request.id, faults.untouched, faults.non_finite,
-                               worst_row_error(handle, device_, options_.oracle_budget_s)};
+  std::vector<Handle*> others;
+  for (const auto& [id, other] : handles_) {
+    if (id != request.handle) others.push_back(other.get());
+  }
+  return verify(handle, request, device_, others, options_.oracle_budget_s);
 }
 
 probes::LaunchTimer& Session::timer_of(Timer timer) {

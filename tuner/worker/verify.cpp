@@ -1,66 +1,23 @@
 #include "worker/verify.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "nsa/kernels/device_oracle.hpp"
+#include "nsa/tuner/safetensors.hpp"
 #include "process/child.hpp"
+#include "worker/elements.hpp"
+#include "worker/row_distance.hpp"
+#include "worker/tie_probe.hpp"
 
 namespace nsa::tuner {
 namespace {
 
-constexpr std::byte kOtherPoison{0x5A};
+using Rows = std::vector<std::int64_t>;
 
-bool holds(const std::byte* element, std::size_t bytes, std::byte poison) {
-  return std::all_of(element, element + bytes, [&](std::byte b) { return b == poison; });
-}
-
-/// Whether the exponent bits of a float of that type are all ones.
-bool is_non_finite(const std::byte* element, Dtype dtype) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, element, size_of(dtype));
-  switch (dtype) {
-    case Dtype::fp64:
-      return (bits >> 52 & 0x7FF) == 0x7FF;
-    case Dtype::fp32:
-      return (bits >> 23 & 0xFF) == 0xFF;
-    case Dtype::bf16:
-      return (bits >> 7 & 0xFF) == 0xFF;
-    case Dtype::fp16:
-      return (bits >> 10 & 0x1F) == 0x1F;
-    case Dtype::int32:
-      return false;
-  }
-  return false;
-}
-
-/// (tensor, byte offset) of every element that holds the poison.
-using Places = std::vector<std::pair<std::size_t, std::size_t>>;
-
-Places find_poison(const std::vector<HostTensor>& tensors, std::byte poison) {
-  Places places;
-  for (std::size_t t = 0; t < tensors.size(); ++t) {
-    const std::size_t bytes = size_of(tensors[t].shape.dtype);
-    for (std::size_t at = 0; at < tensors[t].bytes.size(); at += bytes) {
-      if (tensors[t].bytes[at] == poison && holds(tensors[t].bytes.data() + at, bytes, poison))
-        places.emplace_back(t, at);
-    }
-  }
-  return places;
-}
-
-std::int64_t count_non_finite(const std::vector<HostTensor>& tensors) {
-  std::int64_t count = 0;
-  for (const HostTensor& tensor : tensors) {
-    const std::size_t bytes = size_of(tensor.shape.dtype);
-    if (tensor.shape.dtype == Dtype::int32) continue;
-    for (std::size_t at = 0; at < tensor.bytes.size(); at += bytes)
-      count += is_non_finite(tensor.bytes.data() + at, tensor.shape.dtype);
-  }
-  return count;
-}
+constexpr double kDoubtFactor = 10;  // times the budget: for rows in doubt
+constexpr double kLoneFactor = 4;    // and for a candidate without peers
+constexpr std::size_t kRowsAtOnce = 16;
 
 /// 0 .. rows-1 in steps that halve: every prefix of it is spread over all rows.
 std::vector<std::int64_t> spread_order(std::int64_t rows) {
@@ -74,46 +31,127 @@ std::vector<std::int64_t> spread_order(std::int64_t rows) {
   return order;
 }
 
-}  // namespace
-
-ElementFaults find_faults(Handle& handle) {
-  handle.run_on_poison(kPoison);
-  const Places suspects = find_poison(handle.outputs().on_host(), kPoison);
-  ElementFaults faults;
-  faults.non_finite = count_non_finite(handle.outputs().on_host());
-  if (suspects.empty()) return faults;
-  handle.run_on_poison(kOtherPoison);
-  for (const auto& [tensor, at] : suspects) {
-    const HostTensor& now = handle.outputs().on_host()[tensor];
-    faults.untouched += holds(now.bytes.data() + at, size_of(now.shape.dtype), kOtherPoison);
+/// The rows of a tensor as a tensor of their own; rows that it does not have are left out.
+HostTensor rows_of(const HostTensor& whole, const Rows& rows) {
+  HostTensor part{whole.name, whole.shape, {}};
+  std::size_t row_bytes = size_of(whole.shape.dtype);
+  for (int i = 1; i < whole.shape.rank; ++i)
+    row_bytes *= static_cast<std::size_t>(whole.shape.shape[static_cast<std::size_t>(i)]);
+  part.shape.shape[0] = 0;
+  for (const std::int64_t row : rows) {
+    if (row < 0 || row >= whole.shape.shape[0]) continue;
+    const auto begin = whole.bytes.begin() + row * static_cast<std::int64_t>(row_bytes);
+    part.bytes.insert(part.bytes.end(), begin, begin + static_cast<std::int64_t>(row_bytes));
+    ++part.shape.shape[0];
   }
-  return faults;
+  return part;
 }
 
-std::optional<double> worst_row_error(Handle& handle, const Device& device, double budget_s) {
-  constexpr std::size_t kRowsAtOnce = 16;
-  const TimePoint start = Clock::now();
-  std::vector<TensorView> inputs, outputs;
-  for (const HostTensor& tensor : handle.inputs()->host) inputs.push_back(tensor.view());
-  for (const HostTensor& tensor : handle.outputs().on_host()) outputs.push_back(tensor.view());
+void write_rows(const Outputs& outputs, const worker::VerifyRequest& request) {
+  Outputs parts;
+  std::vector<NamedView> tensors;
+  for (const HostTensor& output : outputs)
+    parts.push_back(request.rows ? rows_of(output, *request.rows) : output);
+  for (const HostTensor& part : parts) tensors.push_back({part.name, part.view()});
+  write_safetensors(request.outputs, tensors);
+}
+
+/// Handles that should have the same answer from other code; from the same code (a composite by
+/// another plan, say) where there is no other.
+std::vector<Handle*> peers_of(const Handle& handle, std::span<Handle* const> handles) {
+  std::vector<Handle*> other_code, same_code;
+  const Variant& own = handle.variant();
+  for (Handle* peer : handles) {
+    const Variant& variant = peer->variant();
+    const bool same_question = peer->inputs() == handle.inputs() &&
+                               std::ranges::equal(variant.stages, own.stages) &&
+                               (variant.role == Role::yardstick) == (own.role == Role::yardstick);
+    if (!same_question || variant.name == own.name) continue;
+    (variant.source_hash == own.source_hash ? same_code : other_code).push_back(peer);
+  }
+  return other_code.empty() ? same_code : other_code;
+}
+
+/// Rows in which no peer agrees.
+Rows lone_rows(const Outputs& now, const std::vector<Handle*>& peers, double tolerance) {
+  std::optional<Rows> lone;
+  for (Handle* peer : peers) {
+    lone = rows_apart(now, peer->outputs().on_host(), tolerance, lone);
+    if (lone->empty()) break;
+  }
+  return lone.value_or(Rows{});
+}
+
+std::vector<TensorView> views_of(const Outputs& tensors) {
+  std::vector<TensorView> views;
+  for (const HostTensor& tensor : tensors) views.push_back(tensor.view());
+  return views;
+}
+
+/// Compares rows with the oracle until the time is spent, and at least the first few.
+class RowJudge {
+ public:
+  explicit RowJudge(const Handle& handle)
+      : oracle_(handle.inputs()->oracle(handle.variant().stages, handle.problem(),
+                                        handle.variant().role)) {}
+  std::int64_t rows() const { return oracle_.rows(); }
+  double worst() const noexcept { return worst_; }
+  void judge(const Outputs& outputs, std::span<const std::int64_t> rows, double budget_s) {
+    const TimePoint start = Clock::now();
+    const std::vector<TensorView> views = views_of(outputs);
+    for (std::size_t i = 0; i < rows.size(); i += kRowsAtOnce) {
+      if (i > 0 && seconds_since(start) > budget_s) break;
+      const std::size_t count = std::min(kRowsAtOnce, rows.size() - i);
+      worst_ = std::max(worst_, oracle_.verify(views, rows.subspan(i, count)).worst_row_error);
+    }
+  }
+
+ private:
+  const SpanOracle& oracle_;
+  double worst_ = 0;
+};
+
+/// Nothing for stages that no oracle covers.
+std::optional<double> worst_row_error(Handle& handle, const Outputs& before, const Outputs& now,
+                                      const Device& device, std::span<Handle* const> handles,
+                                      double budget_s) {
   const auto stages = handle.variant().stages;
-  if (device.backend == Backend::cuda && stages.size() == 1 &&
-      device_oracle_covers(stages.front())) {
-    return verify_on_device(stages.front(), handle.problem(), handle.inputs()->placed->views(),
-                            handle.outputs().views(), handle.stream())
-        .worst_row_error;
+  const double tolerance = row_tolerance(stages, handle.problem().dtype);
+  const bool on_device =
+      device.backend == Backend::cuda && stages.size() == 1 && device_oracle_covers(stages.front());
+  if (!on_device && !SpanOracle::covers(stages, handle.problem())) return std::nullopt;
+  const Rows unsteady = rows_apart(now, before, tolerance);
+  double worst = wrong_ties(handle, device);
+  if (on_device) {
+    worst = verify_on_device(stages.front(), handle.problem(), handle.inputs()->placed->views(),
+                             handle.outputs().views(), handle.stream())
+                .worst_row_error;
+    if (unsteady.empty()) return worst;
   }
-  if (!SpanOracle::covers(stages, handle.problem())) return std::nullopt;
-  const SpanOracle oracle(stages, handle.problem(), inputs, {}, handle.variant().role);
-  const std::vector<std::int64_t> order = spread_order(oracle.rows());
-  double worst = 0;
-  for (std::size_t i = 0; i < order.size(); i += kRowsAtOnce) {
-    if (i > 0 && seconds_since(start) > budget_s) break;
-    const std::size_t count = std::min(kRowsAtOnce, order.size() - i);
-    worst =
-        std::max(worst, oracle.verify(outputs, std::span(order).subspan(i, count)).worst_row_error);
+  RowJudge judge(handle);
+  judge.judge(before, unsteady, kDoubtFactor * budget_s);
+  if (!on_device) {
+    const std::vector<Handle*> peers = peers_of(handle, handles);
+    const bool lone = peers.empty() && handle.variant().role != Role::yardstick;
+    judge.judge(now, unsteady, kDoubtFactor * budget_s);
+    judge.judge(now, lone_rows(now, peers, tolerance), kDoubtFactor * budget_s);
+    judge.judge(now, spread_order(judge.rows()), (lone ? kLoneFactor : 1) * budget_s);
   }
-  return worst;
+  return std::max(worst, judge.worst());
+}
+
+}  // namespace
+
+worker::VerifiedReply verify(Handle& handle, const worker::VerifyRequest& request,
+                             const Device& device, std::span<Handle* const> peers,
+                             double budget_s) {
+  const Outputs before = handle.outputs().on_host();
+  const std::byte old_poison = handle.poison();
+  handle.run_on_poison();
+  const Outputs& now = handle.outputs().on_host();
+  write_rows(now, request);
+  return {request.id, count_untouched(before, old_poison, now, handle.poison()),
+          count_non_finite(now), worst_row_error(handle, before, now, device, peers, budget_s)};
 }
 
 }  // namespace nsa::tuner

@@ -2,22 +2,26 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "nsa/kernels/oracle.hpp"
+#include "nsa/schemas/worker.hpp"
 #include "worker/handle.hpp"
 
 namespace nsa::tuner {
 
-/// Elements of the outputs that a launch leaves untouched (they hold whichever poison was there
-/// before), and numbers that are not finite. Launches once, or twice when the first poison is
-/// found: in fp16 it is an ordinary number.
-struct ElementFaults {
-  std::int64_t untouched = 0, non_finite = 0;
-};
-ElementFaults find_faults(Handle& handle);
-
-/// Worst row error against the oracle: of all rows where the device has an oracle for the stage,
-/// else of rows spread evenly until `budget_s` is spent. Nothing for stages that no oracle covers.
-std::optional<double> worst_row_error(Handle& handle, const Device& device, double budget_s);
+/// The worker's half of the gate. Launches on poison, writes the rows that are asked for, and looks
+///  - for elements that are not written or not finite, in all outputs;
+///  - at rows that differ from the launch before (the one of `prepare`): both must be right;
+///  - at rows that differ from what the peers' last launches left, as long as no peer agrees;
+///  - at rows of its own choice: all of them where the device has an oracle for the stage, else
+///    spread evenly until `budget_s` is spent, ten times as long for a candidate without peers;
+///  - at ties (tie_probe.hpp).
+/// So a single wrong row is found, but for one that all peers get wrong in the same way, or that a
+/// variant without peers gets wrong, where the oracle does not reach it. `peers` are launched
+/// handles of any kind; those that do not answer the same question are passed over, and so is code
+/// of the same source when there is other code.
+worker::VerifiedReply verify(Handle& handle, const worker::VerifyRequest& request,
+                             const Device& device, std::span<Handle* const> peers, double budget_s);
 
 }  // namespace nsa::tuner

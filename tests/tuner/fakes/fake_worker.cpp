@@ -54,7 +54,8 @@ void on_hello() {
   reply.worker = "fake";
   reply.executor = is("as_nsatune") ? "nsatune" : "fake";
   reply.generator = !is("needs_inputs");
-  reply.verifies = is("honest") || is("lie_rows") || is("poison") || is("no_output_file");
+  reply.verifies =
+      is("honest") || is("lie_rows") || is("poison") || is("no_output_file") || is("wants_peers");
   for (const char* name : {"good", "other", "bad"})
     reply.variants.push_back(
         {{"attend_selected"}, name, {Point{}}, "hash_of_" + std::string(name)});
@@ -108,7 +109,8 @@ void write_rows(const VerifyRequest& request, const Prepared& prepared) {
 void on_verify(const VerifyRequest& request) {
   const Prepared& prepared = handles.at(request.handle);
   if (!(prepared.name == "bad" && is("no_output_file"))) write_rows(request, prepared);
-  const bool poisoned = prepared.name == "bad" && is("poison");
+  const bool alone = is("wants_peers") && handles.size() < 3;
+  const bool poisoned = alone || (prepared.name == "bad" && is("poison"));
   say(VerifiedReply{request.id, poisoned ? 4 : 0, 0, std::nullopt});
 }
 

@@ -7,8 +7,9 @@ namespace nsa::tuner {
 
 struct ServeOptions {
   /// Wall time for the fp64 oracle per verify request. All output elements are looked at for poison
-  /// and non-finite numbers; rows are compared in an order that spreads over the output until the
-  /// time is spent. The parent checks rows of its own choice besides.
+  /// and non-finite numbers, and all rows are compared with those of the variants that are prepared
+  /// for the same inputs; rows in doubt come first, then rows in an order that spreads over the
+  /// output until the time is spent. The parent checks rows of its own choice besides.
   double oracle_budget_s = 0.15;
 };
 
