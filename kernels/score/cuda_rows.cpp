@@ -12,8 +12,6 @@ namespace nsa::score {
 namespace {
 
 constexpr std::array kStage{Stage::score};
-constexpr unsigned kDtypes =
-    dtype_bit(Dtype::fp32) | dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
 
 Support fits_grid(const Problem& p, const Device&) {
   if (p.max_compressed() > std::int64_t{0xffff} * 64)
@@ -45,7 +43,7 @@ constexpr Variant row(std::string_view name, unsigned dtypes, std::string_view w
 std::span<const Variant> cuda_rows() {
   // Rounding p_cmp to 16 bits is right within the rounding of a bf16 problem, not of a finer one.
   static const std::array kRows{
-      row("materialised", kDtypes,
+      row("materialised", kDeviceDtypes,
           "Logits, p_cmp, block scores and top-n in memory, one kernel each, all in fp32.",
           workspace_fp32, kCudaMaterialised),
       row("p_cmp_bf16", dtype_bit(Dtype::bf16),

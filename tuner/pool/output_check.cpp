@@ -142,15 +142,15 @@ CheckResult OutputCheck::check(const std::string& path, Role role) {
   }
   const SpanOracle& oracle = oracle_for(role);
   CheckResult result{Verification::verified, 0.0, ""};
-  const double tolerance = row_tolerance(stages_, problem_.dtype);
+  const std::int64_t total_rows = output_rows(stages_, problem_);
   const TimePoint start = Clock::now();
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (i >= kLeastRows && seconds_since(start) > kOracleBudgetS) break;
     std::vector<TensorView> views;
     for (const TensorSpec& spec : specs)
-      views.push_back(row_view(named(tensors, spec.name), i, output_rows(stages_, problem_)));
+      views.push_back(row_view(named(tensors, spec.name), i, total_rows));
     const Oracle::Verdict verdict = oracle.verify(views, std::span(&rows_[i], 1));
-    const bool wrong = !(verdict.worst_row_error <= tolerance) || verdict.poison_left > 0 ||
+    const bool wrong = !(verdict.worst_row_error <= tolerance()) || verdict.poison_left > 0 ||
                        verdict.non_finite > 0;
     result.worst_row_error = std::max(*result.worst_row_error, verdict.worst_row_error);
     if (wrong && result.reason.empty()) {
@@ -158,7 +158,7 @@ CheckResult OutputCheck::check(const std::string& path, Role role) {
       result.reason = fmt::format(
           "row {}: relative error {:.3g}, at most {:.3g} is right; {} elements not written, {} not "
           "finite",
-          rows_[i], verdict.worst_row_error, tolerance, verdict.poison_left, verdict.non_finite);
+          rows_[i], verdict.worst_row_error, tolerance(), verdict.poison_left, verdict.non_finite);
     }
   }
   return result;

@@ -123,9 +123,10 @@ std::optional<double> worst_row_error(Handle& handle, const Outputs& before, con
   const Rows unsteady = rows_apart(now, before, tolerance);
   double worst = wrong_ties(handle, device);
   if (on_device) {
-    worst = verify_on_device(stages.front(), handle.problem(), handle.inputs()->placed->views(),
-                             handle.outputs().views(), handle.stream())
-                .worst_row_error;
+    const auto verdict =
+        verify_on_device(stages.front(), handle.problem(), handle.inputs()->placed->views(),
+                         handle.outputs().views(), handle.stream());
+    worst = std::max(worst, verdict.worst_row_error);
     if (unsteady.empty()) return worst;
   }
   RowJudge judge(handle);
