@@ -99,13 +99,15 @@ std::vector<TensorView> views(const std::vector<HostTensor>& tensors) {
 
 Launchable::Launchable(const Variant& variant, const Problem& problem,
                        const std::vector<TensorView>& inputs,
-                       const std::vector<TensorView>& outputs, CUstream_st* stream, Saved* saved)
+                       const std::vector<TensorView>& outputs, CUstream_st* stream, Saved* saved,
+                       Point point)
     : variant_(variant),
       problem_(problem),
       sequences_(sequences_of(problem)),
       device_sequences_(sequences_.size() * sizeof(Sequence)),
       in_(inputs),
       out_(outputs),
+      point_(std::move(point)),
       workspace_(device::allocator()),
       stream_(stream),
       saved_(saved) {

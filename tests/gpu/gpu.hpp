@@ -56,7 +56,8 @@ std::vector<TensorView> views(const std::vector<HostTensor>& tensors);
 class Launchable {
  public:
   Launchable(const Variant& variant, const Problem& problem, const std::vector<TensorView>& inputs,
-             const std::vector<TensorView>& outputs, CUstream_st* stream, Saved* saved = nullptr);
+             const std::vector<TensorView>& outputs, CUstream_st* stream, Saved* saved = nullptr,
+             Point point = {});
   void launch();
 
  private:

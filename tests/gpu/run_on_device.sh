@@ -7,7 +7,8 @@
 #   tests/gpu/run_on_device.sh --pack FOLDER   copy a built test_gpu ($BUILD, default build) and the
 #                                              libraries that it needs to FOLDER, to carry it to a
 #                                              machine that has no build tools
-# SANITIZERS="memcheck racecheck" narrows the tools, SANITIZERS= skips them; TESTS="[gpu]" the tests.
+# SANITIZERS="memcheck racecheck" narrows the tools, SANITIZERS= skips them; TESTS="[gpu]" the tests;
+# JOBS=4 how many sanitized tests share the device at a time (default: cores less two), LIMIT=600 the seconds of one.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
@@ -50,22 +51,25 @@ if grep -q 'skipped: no CUDA device' "$out/tests.log"; then
   exit 3
 fi
 
-: >"$out/sanitizer.log"
+# One test under one tool; its whole output stays in a file when it fails.
+sanitize() {
+  local tool=$1 name=$2 options=() status=good started=$SECONDS log
+  log=$out/$tool.$(cksum <<<"$name" | cut -d' ' -f1).log
+  # Some tests provoke errors of the API on purpose (no memory, no capture) and check how they end.
+  [[ $tool == memcheck ]] && options=(--report-api-errors no)
+  timeout "${LIMIT:-600}" compute-sanitizer --tool "$tool" "${options[@]}" --error-exitcode 9 --print-limit 5 \
+    "$program" "${name//,/\\,}" >"$log" 2>&1 || status=failed:$?
+  echo "$tool $status $((SECONDS - started))s $name"
+  [[ $status == good ]] && rm -f "$log"
+  return 0
+}
+export -f sanitize
+export out program
+
 mapfile -t names < <("$program" "$tests" --list-test-names-only | sed 's/^ *//; /^$/d' || true)
-# Some tests provoke errors of the API on purpose (no memory, no capture) and check how they end.
-declare -A options=([memcheck]="--report-api-errors no")
-for tool in ${SANITIZERS-memcheck racecheck initcheck synccheck}; do
-  for name in "${names[@]}"; do
-    started=$SECONDS
-    status=good
-    timeout 300 compute-sanitizer --tool "$tool" ${options[$tool]:-} --error-exitcode 9 --print-limit 5 \
-      "$program" "${name//,/\\,}" >"$out/one.log" 2>&1 || status=failed:$?
-    echo "$tool $status $((SECONDS - started))s $name" | tee -a "$out/sanitizer.log"
-    if [[ $status != good ]]; then
-      failed=1
-      tail -40 "$out/one.log" >>"$out/sanitizer.log"
-    fi
-  done
-done
-rm -f "$out/one.log"
+jobs=${JOBS:-$(($(nproc) > 3 ? $(nproc) - 2 : 1))}
+for tool in ${SANITIZERS-initcheck racecheck memcheck synccheck}; do
+  for name in "${names[@]}"; do printf '%s\0%s\0' "$tool" "$name"; done
+done | xargs -0 -r -n 2 -P "$jobs" bash -c 'sanitize "$1" "$2"' _ | tee "$out/sanitizer.log"
+grep -q ' failed:' "$out/sanitizer.log" && failed=1
 exit $failed
