@@ -33,6 +33,13 @@ set(_gencode "")
 foreach(arch IN LISTS NSA_CUDA_ARCHITECTURES)
   list(APPEND _gencode "SHELL:-gencode arch=compute_${arch},code=sm_${arch}")
 endforeach()
+# The first one without a suffix also as PTX: the driver of a GPU newer than this build compiles it.
+set(_portable ${NSA_CUDA_ARCHITECTURES})
+list(FILTER _portable INCLUDE REGEX "^[0-9]+$")
+if(_portable)
+  list(GET _portable 0 arch)
+  list(APPEND _gencode "SHELL:-gencode arch=compute_${arch},code=compute_${arch}")
+endif()
 target_compile_options(nsa_cuda_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr -lineinfo
     -Xcompiler=-Wall,-Wextra,-fPIC ${_gencode}>)
