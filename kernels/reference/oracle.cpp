@@ -187,7 +187,7 @@ Oracle::Verdict Oracle::verify(std::span<const TensorView> outputs,
       std::iota(wanted.begin(), wanted.end(), 0);
     }
     const auto count = static_cast<std::int64_t>(wanted.size());
-    parallel_for(0, count, 4, [&](std::int64_t from, std::int64_t to) {
+    parallel_for(0, count, is_composite(stage_) ? 1 : 4, [&](std::int64_t from, std::int64_t to) {
       for (std::int64_t i = from; i < to; ++i) {
         const std::int64_t row = wanted[static_cast<std::size_t>(i)];
         const Checked checked = check(output, row, outputs[output]);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "cpu/parallel.hpp"
 #include "nsa/kernels/oracle.hpp"
 
 namespace nsa {
@@ -9,6 +10,15 @@ std::size_t index_of(std::span<const TensorSpec> specs, std::string_view name) {
   const auto at = std::find_if(specs.begin(), specs.end(),
                                [&](const TensorSpec& spec) { return spec.name == name; });
   return static_cast<std::size_t>(at - specs.begin());
+}
+
+/// View of one row, which stands for all rows of a tensor: row stride 0.
+TensorView row_view(TensorView view, std::size_t index, std::int64_t total_rows) {
+  const std::size_t row_bytes = static_cast<std::size_t>(view.stride[0]) * size_of(view.dtype);
+  view.data = view.as<std::byte>() + index * row_bytes;
+  view.shape[0] = total_rows;
+  view.stride[0] = 0;
+  return view;
 }
 
 }  // namespace
@@ -60,6 +70,19 @@ Oracle::Verdict SpanOracle::verify(std::span<const TensorView> outputs,
     all.worst_row_error = one.worst_row_error;
   }
   return all;
+}
+
+std::vector<Oracle::Verdict> SpanOracle::verify_packed(std::span<const TensorView> outputs,
+                                                       std::span<const std::int64_t> rows) const {
+  std::vector<Oracle::Verdict> verdicts(rows.size());
+  parallel_for(0, std::ssize(rows), 1, [&](std::int64_t from, std::int64_t to) {
+    for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i) {
+      std::vector<TensorView> row;
+      for (const TensorView& output : outputs) row.push_back(row_view(output, i, this->rows()));
+      verdicts[i] = verify(row, rows.subspan(i, 1));
+    }
+  });
+  return verdicts;
 }
 
 double row_tolerance(std::span<const Stage> stages, Dtype dtype) noexcept {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 
+#include "src/dynamic_library.hpp"
 #include "src/nvml.hpp"
 
 namespace nsa::probes {
@@ -50,11 +51,23 @@ Device describe(int ordinal, const cudaDeviceProp& properties, const Nvml& nvml,
   return device;
 }
 
-/// Without any driver the runtime says that the driver is too old, which sends people astray.
-std::string why_none(cudaError_t error) {
-  int driver = 0;
-  cudaDriverGetVersion(&driver);
+/// What the driver supports, 0 where there is none. The runtime's own question answers 0 for a
+/// driver that is too old as well.
+int driver_version() {
+  constexpr std::array kFiles{"libcuda.so.1"};
+  const DynamicLibrary driver(kFiles);
+  auto* version_of = driver ? driver.function<int(int*)>("cuDriverGetVersion") : nullptr;
+  int version = 0;
+  return version_of && version_of(&version) == 0 ? version : 0;
+}
+
+std::string why_none(cudaError_t error, int runtime) {
+  const int driver = driver_version();
   if (driver == 0) return "no NVIDIA driver is installed";
+  if (driver / 1000 < runtime / 1000) {
+    return "the NVIDIA driver is too old: it supports CUDA " + version_text(driver) +
+           ", this program needs " + version_text(runtime / 1000 * 1000) + "; update the driver";
+  }
   return error != cudaSuccess ? cudaGetErrorString(error) : "the driver shows no device";
 }
 
@@ -66,7 +79,7 @@ CudaDevices cuda_devices() {
   if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) found.runtime = version_text(runtime);
   int count = 0;
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess || count == 0) {
-    found.reason = why_none(error);
+    found.reason = why_none(error, runtime);
     cudaGetLastError();  // the absence is reported here; it must not surface in a later check
     return found;
   }

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "nsa/kernels/workspace.hpp"
+#include "nsa/schemas/cuda_error.hpp"
 #include "program.hpp"
 #include "version.hpp"
 
@@ -89,6 +90,8 @@ int main(int argc, char** argv) {
     return report(e.what(), ExitCode::environment);
   } catch (const nsa::OutOfMemory& e) {
     return report(e.what(), ExitCode::environment);
+  } catch (const nsa::CudaError& e) {
+    return report(e.name() + " in " + e.call() + ": " + nsa::advice_for(e), ExitCode::environment);
   } catch (const std::bad_alloc&) {
     return report("out of memory; ask for less: a shorter sequence, a smaller batch or model",
                   ExitCode::environment);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <thread>
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/tuner/safetensors.hpp"
@@ -41,16 +42,6 @@ std::vector<Stage> known_stages(const std::vector<std::string>& names, const Pro
   return stages;
 }
 
-/// View of one row, which stands for all rows of a tensor: row stride 0.
-TensorView row_view(const HostTensor& rows, std::size_t index, std::int64_t total_rows) {
-  TensorView view = rows.view();
-  const std::size_t row_bytes = static_cast<std::size_t>(view.stride[0]) * size_of(view.dtype);
-  view.data = view.as<std::byte>() + index * row_bytes;
-  view.shape[0] = total_rows;
-  view.stride[0] = 0;
-  return view;
-}
-
 /// What is wrong with the tensors of a file, apart from their values.
 std::string shape_error(const std::vector<HostTensor>& tensors, std::string_view name,
                         const TensorShape& whole, std::size_t rows) {
@@ -65,6 +56,17 @@ std::string shape_error(const std::vector<HostTensor>& tensors, std::string_view
   if (it->shape.rank != expected.rank || it->shape.shape != expected.shape)
     return fmt::format("output {} has another shape than {} rows need", name, rows);
   return {};
+}
+
+/// The tensors without their first rows.
+std::vector<TensorView> rows_from(std::vector<TensorView> tensors, std::size_t first) {
+  for (TensorView& tensor : tensors) {
+    const std::size_t row_bytes =
+        static_cast<std::size_t>(tensor.stride[0]) * size_of(tensor.dtype);
+    tensor.data = tensor.as<std::byte>() + first * row_bytes;
+    tensor.shape[0] -= static_cast<std::int64_t>(first);
+  }
+  return tensors;
 }
 
 const HostTensor& named(const std::vector<HostTensor>& tensors, std::string_view name) {
@@ -126,6 +128,19 @@ std::uint64_t OutputCheck::most_bytes() const {
   return bytes;
 }
 
+void OutputCheck::judge(CheckResult& result, std::int64_t row,
+                        const Oracle::Verdict& verdict) const {
+  result.worst_row_error = std::max(*result.worst_row_error, verdict.worst_row_error);
+  const bool wrong = !(verdict.worst_row_error <= tolerance()) || verdict.poison_left > 0 ||
+                     verdict.non_finite > 0;
+  if (!wrong || !result.reason.empty()) return;
+  result.verification = Verification::wrong_result;
+  result.reason = fmt::format(
+      "row {}: relative error {:.3g}, at most {:.3g} is right; {} elements not written, {} not "
+      "finite",
+      row, verdict.worst_row_error, tolerance(), verdict.poison_left, verdict.non_finite);
+}
+
 CheckResult OutputCheck::check(const std::string& path, Role role) {
   if (stages_.empty()) return {Verification::unverified, std::nullopt, "no oracle for its stages"};
   std::vector<HostTensor> tensors;
@@ -140,26 +155,18 @@ CheckResult OutputCheck::check(const std::string& path, Role role) {
     const std::string wrong = shape_error(tensors, spec.name, whole, rows_.size());
     if (!wrong.empty()) return {Verification::wrong_result, std::nullopt, wrong};
   }
+  std::vector<TensorView> outputs;
+  for (const TensorSpec& spec : specs) outputs.push_back(named(tensors, spec.name).view());
   const SpanOracle& oracle = oracle_for(role);
   CheckResult result{Verification::verified, 0.0, ""};
-  const std::int64_t total_rows = output_rows(stages_, problem_);
   const TimePoint start = Clock::now();
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    if (i >= kLeastRows && seconds_since(start) > kOracleBudgetS) break;
-    std::vector<TensorView> views;
-    for (const TensorSpec& spec : specs)
-      views.push_back(row_view(named(tensors, spec.name), i, total_rows));
-    const Oracle::Verdict verdict = oracle.verify(views, std::span(&rows_[i], 1));
-    const bool wrong = !(verdict.worst_row_error <= tolerance()) || verdict.poison_left > 0 ||
-                       verdict.non_finite > 0;
-    result.worst_row_error = std::max(*result.worst_row_error, verdict.worst_row_error);
-    if (wrong && result.reason.empty()) {
-      result.verification = Verification::wrong_result;
-      result.reason = fmt::format(
-          "row {}: relative error {:.3g}, at most {:.3g} is right; {} elements not written, {} not "
-          "finite",
-          rows_[i], verdict.worst_row_error, tolerance(), verdict.poison_left, verdict.non_finite);
-    }
+  const std::size_t at_once =
+      std::max<std::size_t>(kLeastRows, std::thread::hardware_concurrency());
+  for (std::size_t i = 0; i < rows_.size(); i += at_once) {
+    if (i > 0 && seconds_since(start) > kOracleBudgetS) break;
+    const auto rows = std::span(rows_).subspan(i, std::min(at_once, rows_.size() - i));
+    const auto verdicts = oracle.verify_packed(rows_from(outputs, i), rows);
+    for (std::size_t j = 0; j < rows.size(); ++j) judge(result, rows[j], verdicts[j]);
   }
   return result;
 }

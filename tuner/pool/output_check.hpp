@@ -46,6 +46,8 @@ class OutputCheck {
 
  private:
   const SpanOracle& oracle_for(Role role);
+  /// Adds what the oracle says of one row.
+  void judge(CheckResult& result, std::int64_t row, const Oracle::Verdict& verdict) const;
   std::uint64_t most_bytes() const;
 
   std::vector<Stage> stages_;  // empty: none that our oracle knows

@@ -10,23 +10,32 @@ bool holds(const std::byte* element, std::size_t bytes, std::byte poison) {
   return std::all_of(element, element + bytes, [&](std::byte b) { return b == poison; });
 }
 
-/// Whether the exponent bits of a float of that type are all ones.
-bool is_non_finite(const std::byte* element, Dtype dtype) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, element, size_of(dtype));
-  switch (dtype) {
-    case Dtype::fp64:
-      return (bits >> 52 & 0x7FF) == 0x7FF;
-    case Dtype::fp32:
-      return (bits >> 23 & 0xFF) == 0xFF;
-    case Dtype::bf16:
-      return (bits >> 7 & 0xFF) == 0xFF;
-    case Dtype::fp16:
-      return (bits >> 10 & 0x1F) == 0x1F;
-    case Dtype::int32:
-      return false;
+/// Elements of type Bits whose exponent bits are all ones.
+template <class Bits>
+std::int64_t count_exponents(const std::vector<std::byte>& bytes, Bits exponent) {
+  std::int64_t count = 0;
+  for (std::size_t at = 0; at + sizeof(Bits) <= bytes.size(); at += sizeof(Bits)) {
+    Bits bits;
+    std::memcpy(&bits, bytes.data() + at, sizeof bits);
+    count += (bits & exponent) == exponent;
   }
-  return false;
+  return count;
+}
+
+std::int64_t count_non_finite(const HostTensor& tensor) {
+  switch (tensor.shape.dtype) {
+    case Dtype::fp64:
+      return count_exponents<std::uint64_t>(tensor.bytes, 0x7FF0000000000000);
+    case Dtype::fp32:
+      return count_exponents<std::uint32_t>(tensor.bytes, 0x7F800000);
+    case Dtype::bf16:
+      return count_exponents<std::uint16_t>(tensor.bytes, 0x7F80);
+    case Dtype::fp16:
+      return count_exponents<std::uint16_t>(tensor.bytes, 0x7C00);
+    case Dtype::int32:
+      return 0;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -46,12 +55,7 @@ std::int64_t count_untouched(const Outputs& before, std::byte old_poison, const 
 
 std::int64_t count_non_finite(const Outputs& tensors) {
   std::int64_t count = 0;
-  for (const HostTensor& tensor : tensors) {
-    const std::size_t bytes = size_of(tensor.shape.dtype);
-    if (tensor.shape.dtype == Dtype::int32) continue;
-    for (std::size_t at = 0; at < tensor.bytes.size(); at += bytes)
-      count += is_non_finite(tensor.bytes.data() + at, tensor.shape.dtype);
-  }
+  for (const HostTensor& tensor : tensors) count += count_non_finite(tensor);
   return count;
 }
 

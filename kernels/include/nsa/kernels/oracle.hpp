@@ -89,6 +89,10 @@ class SpanOracle {
   /// Over all outputs in the order of signature_of(stages); of all rows if there are none given.
   Oracle::Verdict verify(std::span<const TensorView> outputs,
                          std::span<const std::int64_t> rows = {}) const;
+  /// A verdict for each of `rows`, side by side on all CPUs. The outputs hold these rows alone, in
+  /// this order.
+  std::vector<Oracle::Verdict> verify_packed(std::span<const TensorView> outputs,
+                                             std::span<const std::int64_t> rows) const;
 
  private:
   struct Part {

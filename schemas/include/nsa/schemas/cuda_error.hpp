@@ -31,6 +31,9 @@ class CudaError : public std::runtime_error {
   std::source_location where_;
 };
 
+/// What a user can do about it, in one line; the whole of the error for the ones that nobody can.
+std::string advice_for(const CudaError& error);
+
 /// Throws CudaError unless `code` is success (zero). `Code` is cudaError_t: a template, so that
 /// this header needs no CUDA header; the two functions are found by argument when it is
 /// instantiated.
