@@ -9,6 +9,7 @@
 #include "catalog/rows.hpp"
 #include "cuda/band_support.hpp"
 #include "source_hashes.hpp"
+#include "vendor/rows.hpp"
 
 namespace nsa::attend_compressed {
 namespace {
@@ -50,26 +51,33 @@ Cost cost(const Problem& p) {
 }  // namespace
 
 std::span<const Variant> cuda_rows() {
-  static const std::array kRows{
-      cuda::band_row(kStage,
-                     "One kernel that visits only the compressed keys so far; the heads of a "
-                     "group are rows of one tile, tensor cores for bf16 and fp16.",
-                     attend_compressed_cost, kCudaFlash, source_hash::attend_compressed_cuda_flash),
-      Variant{.stages = kStages,
-              .name = "fused",
-              .backend = Backend::cuda,
-              .role = Role::candidate,
-              .min_compute_capability = 90,
-              .dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16),
-              .what = "Attention to the compressed keys by warpgroup products that writes the "
-                      "scores of the selection blocks on the way, then top-n; no second product.",
-              .supports = supports_fused,
-              .cost = cost,
-              .workspace_bytes = workspace,
-              .launch = kCudaFused,
-              .source_hash = source_hash::attend_compressed_cuda_fused},
-  };
-  return kRows;
+  static const std::vector<Variant> rows = [] {
+    std::vector<Variant> all{cuda::band_row(
+        kStage,
+        "One kernel that visits only the compressed keys so far; the heads of a group are rows of "
+        "one tile, tensor cores for bf16 and fp16.",
+        attend_compressed_cost, kCudaFlash, source_hash::attend_compressed_cuda_flash)};
+    for (const Variant& row :
+         vendor::branch_rows(vendor::Band::compressed, kStage, attend_compressed_cost)) {
+      all.push_back(row);
+    }
+    all.push_back({.stages = kStages,
+                   .name = "fused",
+                   .backend = Backend::cuda,
+                   .role = Role::candidate,
+                   .min_compute_capability = 90,
+                   .dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16),
+                   .what =
+                       "Attention to the compressed keys by warpgroup products that writes the "
+                       "scores of the selection blocks on the way, then top-n; no second product.",
+                   .supports = supports_fused,
+                   .cost = cost,
+                   .workspace_bytes = workspace,
+                   .launch = kCudaFused,
+                   .source_hash = source_hash::attend_compressed_cuda_fused});
+    return all;
+  }();
+  return rows;
 }
 
 }  // namespace nsa::attend_compressed

@@ -6,6 +6,8 @@
 namespace nsa::attend_selected {
 
 using LaunchFunction = void (*)(const LaunchArgs&);
-extern const LaunchFunction kCudaMasked, kCudaRanges, kCudaGather, kCudaFusedQuery;
+extern const LaunchFunction kCudaMasked, kCudaMaskedBlocks, kCudaRanges, kCudaGather, kCudaPacked,
+    kCudaVarlenV1, kCudaVarlenV2, kCudaFusedQuery, kCudaFusedBlock, kCudaDensePrefix,
+    kCudaKvExpanded;
 
 }  // namespace nsa::attend_selected

@@ -2,6 +2,7 @@
 // selected. O(S^2). A tile of rows holds the heads of a group of neighbouring queries, so that one
 // load of K and V serves them all. The mask is never stored: the ranges of a row ascend and so do
 // the key tiles, so one thread per row turns its next ranges into the 64 bits of the tile at hand.
+// `masked_blocks` makes them from the blocks instead.
 #pragma once
 
 #include <algorithm>
@@ -12,25 +13,46 @@
 
 namespace nsa::cuda {
 
-/// Bits of the keys [first_key, first_key + keys) that the row's ranges cover. `next` is the first
-/// range that reaches behind the tiles before, and moves on.
-__device__ inline std::uint64_t selected_bits(const AttendParams& p, std::int64_t token,
-                                              int kv_head, int kv_len, int first_key, int keys,
-                                              int& next) {
-  std::uint64_t bits = 0;
-  bool passed = true;  // all ranges so far end before this tile
-  for (int i = next; i < p.sel_count; ++i) {
-    const KeyRange range = key_range(p, token, kv_head, i, kv_len);
-    const bool over = range.end <= first_key || range.end <= range.begin;
-    if (passed && over) next = i + 1;
-    if (over) continue;
-    passed = false;
-    const int begin = max(range.begin - first_key, 0), end = min(range.end - first_key, keys);
-    if (begin >= keys) break;
-    bits |= (~std::uint64_t{0} >> (64 - (end - begin))) << begin;
+/// A mask from ranges: of the keys [first_key, first_key + keys), those that a row's ranges cover.
+struct RangesMask {
+  int next = 0;  // the first range that reaches behind the tiles before
+
+  __device__ std::uint64_t bits(const AttendParams& p, std::int64_t token, int kv_head, int /*t*/,
+                                int kv_len, int first_key, int keys) {
+    std::uint64_t bits = 0;
+    bool passed = true;  // all ranges so far end before this tile
+    for (int i = next; i < p.sel_count; ++i) {
+      const KeyRange range = key_range(p, token, kv_head, i, kv_len);
+      const bool over = range.end <= first_key || range.end <= range.begin;
+      if (passed && over) next = i + 1;
+      if (over) continue;
+      passed = false;
+      const int begin = max(range.begin - first_key, 0), end = min(range.end - first_key, keys);
+      if (begin >= keys) break;
+      bits |= (~std::uint64_t{0} >> (64 - (end - begin))) << begin;
+    }
+    return bits;
   }
-  return bits;
-}
+};
+
+/// A mask from blocks, in any order: no ranges are needed.
+struct BlocksMask {
+  __device__ std::uint64_t bits(const AttendParams& p, std::int64_t token, int kv_head, int t,
+                                int /*kv_len*/, int first_key, int keys) const {
+    const std::int32_t* row =
+        p.blocks + token * p.blocks_row_stride + kv_head * p.blocks_head_stride;
+    std::uint64_t bits = 0;
+    for (int i = 0; i < p.sel_count; ++i) {
+      const int id = row[i * p.blocks_id_stride];
+      if (id < 0 || id > t / p.sel_block) continue;
+      const int first = id * p.sel_block - first_key;
+      const int begin = max(first, 0);
+      const int end = min(min(first + p.sel_block, t + 1 - first_key), keys);
+      if (begin < end) bits |= (~std::uint64_t{0} >> (64 - (end - begin))) << begin;
+    }
+    return bits;
+  }
+};
 
 /// Where a block works. Sequence b owns the tiles from first_tile(b) on, with one to spare, so that
 /// no list of tiles is needed for a ragged batch.
@@ -53,7 +75,7 @@ __device__ std::int64_t sequence_of_tile(const AttendParams& p, std::int64_t til
   return low;
 }
 
-template <class Tile>
+template <class Tile, class Mask>
 __global__ void __launch_bounds__(Tile::kThreads) masked_kernel(AttendParams p) {
   using T = typename Tile::Storage;
   const std::int64_t tiles = first_tile<Tile>(p.tokens, p.group, p.batch);
@@ -86,7 +108,8 @@ __global__ void __launch_bounds__(Tile::kThreads) masked_kernel(AttendParams p) 
   const int keys = static_cast<int>(s.kv_len - s.q_len + last_row / p.group + 1);
   const int own_row = static_cast<int>(threadIdx.x);
   const bool owns_row = own_row < Tile::kRows && first_row + own_row < rows;
-  int next_range = 0;
+  const int position = static_cast<int>(s.kv_len - s.q_len + (first_row + own_row) / p.group);
+  Mask mask;
   Tile tile;
   for (int first_key = 0; first_key < keys; first_key += Tile::kKeys) {
     __syncthreads();  // the step before has read its tiles
@@ -102,8 +125,8 @@ __global__ void __launch_bounds__(Tile::kThreads) masked_kernel(AttendParams p) 
                                               : nullptr;
               });
     if (own_row < Tile::kRows) {
-      bits[own_row] = owns_row ? selected_bits(p, token_of(own_row), kv_head, keys, first_key,
-                                               Tile::kKeys, next_range)
+      bits[own_row] = owns_row ? mask.bits(p, token_of(own_row), kv_head, position, keys, first_key,
+                                           Tile::kKeys)
                                : 0;
     }
     __syncthreads();
@@ -122,13 +145,13 @@ __global__ void __launch_bounds__(Tile::kThreads) masked_kernel(AttendParams p) 
       });
 }
 
-template <class Tile>
+template <class Tile, class Mask>
 void launch_masked(const AttendParams& p, cudaStream_t stream) {
   const std::size_t elements =
       static_cast<std::size_t>(Tile::q_elements(p.dk) + Tile::k_elements(p.dk) + Tile::kVElements);
   const std::size_t shared = elements * sizeof(typename Tile::Storage) + Tile::kScratchBytes +
                              Tile::kRows * sizeof(std::uint64_t);
-  launch(masked_kernel<Tile>, first_tile<Tile>(p.tokens, p.group, p.batch) * p.kv_heads,
+  launch(masked_kernel<Tile, Mask>, first_tile<Tile>(p.tokens, p.group, p.batch) * p.kv_heads,
          Tile::kThreads, shared, stream, p);
 }
 

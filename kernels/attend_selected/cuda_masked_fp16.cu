@@ -13,7 +13,11 @@ static_assert(agrees<Tile<kDv>>(masked_sizes(Dtype::fp16), 80, kDv));
 }  // namespace
 
 void masked_fp16(const AttendParams& p, CUstream_st* stream) {
-  with_padded_dv(p.dv, [&](auto width) { launch_masked<Tile<width()>>(p, stream); });
+  with_padded_dv(p.dv, [&](auto width) { launch_masked<Tile<width()>, RangesMask>(p, stream); });
+}
+
+void masked_blocks_fp16(const AttendParams& p, CUstream_st* stream) {
+  with_padded_dv(p.dv, [&](auto width) { launch_masked<Tile<width()>, BlocksMask>(p, stream); });
 }
 
 }  // namespace nsa::cuda

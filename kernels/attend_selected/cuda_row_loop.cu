@@ -2,9 +2,7 @@
 // per query and KV head it waits for the ranges, copies K and V, and launches a kernel of its own.
 #include "attend_selected/cuda_row_loop.hpp"
 
-#include <algorithm>
-#include <vector>
-
+#include "attend_selected/cuda_host_ranges.hpp"
 #include "attend_selected/cuda_row_bound.hpp"
 #include "cuda/attend_device.cuh"
 #include "cuda/launch.cuh"
@@ -16,7 +14,7 @@ namespace {
 constexpr int kThreads = 128;
 
 /// One row: all heads of one query and KV head over `keys` packed keys.
-struct PackedRow {
+struct LoopRow {
   const void *q, *k, *v;  // [group, dk] by q_head_stride, [keys, dk], [keys, dv]
   void* o;                // [group, dv] by o_head_stride
   float* lse;             // [group] by lse_head_stride, or null
@@ -41,7 +39,7 @@ __device__ float over_block(float value, float* shared, Combine combine) {
 
 /// A block per head. Keys in chunks of one per thread; then the threads are columns of V.
 template <class T>
-__global__ void __launch_bounds__(kThreads) packed_row_kernel(PackedRow row) {
+__global__ void __launch_bounds__(kThreads) packed_row_kernel(LoopRow row) {
   __shared__ float weights[kThreads];
   __shared__ float shared[kThreads / 32];
   const int head = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x);
@@ -89,49 +87,6 @@ __global__ void __launch_bounds__(kThreads) packed_row_kernel(PackedRow row) {
     row.lse[head * row.lse_head_stride] = l > 0.0f ? (m + log2f(l)) * kLn2 : -INFINITY;
 }
 
-/// The ranges of one row, read back to the host: the wait that makes this path slow.
-std::vector<KeyRange> read_ranges(const AttendParams& p, std::int64_t token, int kv_head,
-                                  std::int64_t kv_len, cudaStream_t stream) {
-  std::vector<KeyRange> ranges(static_cast<std::size_t>(p.sel_count));
-  const std::int32_t* row = p.ranges + token * p.ranges_row_stride + kv_head * p.ranges_head_stride;
-  NSA_CUDA(cudaMemcpy2DAsync(ranges.data(), sizeof(KeyRange), row,
-                             static_cast<std::size_t>(p.ranges_pair_stride) * sizeof(std::int32_t),
-                             sizeof(KeyRange), ranges.size(), cudaMemcpyDeviceToHost, stream));
-  NSA_CUDA(cudaStreamSynchronize(stream));
-  int behind = 0;
-  for (KeyRange& range : ranges) {  // a key counts once
-    range.begin = std::max(range.begin, behind);
-    range.end = std::max(range.begin, std::min(range.end, static_cast<int>(kv_len)));
-    if (range.end > range.begin) behind = range.end;
-  }
-  return ranges;
-}
-
-/// Appends the rows of each range to a packed copy [keys, dim]; returns the keys.
-template <class T>
-int pack(const HeadTensor<const void>& tensor, std::int64_t first_row, int kv_head, int dim,
-         const std::vector<KeyRange>& ranges, T* packed, cudaStream_t stream) {
-  int keys = 0;
-  for (const KeyRange& range : ranges) {
-    if (range.end <= range.begin) continue;
-    const T* from = static_cast<const T*>(tensor.data) +
-                    (first_row + range.begin) * tensor.row_stride + kv_head * tensor.head_stride;
-    const std::size_t width = static_cast<std::size_t>(dim) * sizeof(T);
-    NSA_CUDA(cudaMemcpy2DAsync(packed + std::int64_t{keys} * dim, width, from,
-                               static_cast<std::size_t>(tensor.row_stride) * sizeof(T), width,
-                               static_cast<std::size_t>(range.end - range.begin),
-                               cudaMemcpyDeviceToDevice, stream));
-    keys += range.end - range.begin;
-  }
-  return keys;
-}
-
-int total_keys(const std::vector<KeyRange>& ranges) {
-  int keys = 0;
-  for (const KeyRange& range : ranges) keys += range.end - range.begin;
-  return keys;
-}
-
 template <class T>
 void run_rows(const AttendParams& p, const LaunchArgs& args) {
   const std::int64_t bound = row_key_bound(args.problem);
@@ -141,11 +96,11 @@ void run_rows(const AttendParams& p, const LaunchArgs& args) {
     for (std::int64_t token = s.q_begin; token < s.q_begin + s.q_len; ++token) {
       for (int kv_head = 0; kv_head < p.kv_heads; ++kv_head) {
         const auto ranges = read_ranges(p, token, kv_head, s.kv_len, args.stream);
-        expects(total_keys(ranges) <= bound, "ranges of n l' keys or less");
-        const int keys = pack(p.k, s.kv_begin, kv_head, p.dk, ranges, k, args.stream);
-        pack(p.v, s.kv_begin, kv_head, p.dv, ranges, v, args.stream);
+        const int keys = total_keys(ranges);
+        expects(keys <= bound, "ranges of n l' keys or less");
+        copy_ranges(p, sizeof(T), s.kv_begin, kv_head, ranges, k, v, args.stream);
         const std::int64_t head = std::int64_t{kv_head} * p.group;
-        const PackedRow row{
+        const LoopRow row{
             static_cast<const T*>(p.q.data) + token * p.q.row_stride + head * p.q.head_stride,
             k,
             v,

@@ -3,23 +3,26 @@
 #include <array>
 #include <string>
 
+#include "attend_selected/cuda_block_plan.hpp"
 #include "attend_selected/cuda_launch.hpp"
-#include "attend_selected/cuda_row_bound.hpp"
+#include "attend_selected/cuda_pack_sizes.hpp"
 #include "attend_selected/cuda_shared_memory.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
+#include "cuda/band_support.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa::attend_selected {
 namespace {
 
 constexpr std::array kStage{Stage::attend_selected};
-constexpr std::array kIgnores{std::string_view("blocks")};
-constexpr std::array kIgnoresRanges{std::string_view("ranges")};
+constexpr std::array kBlocks{std::string_view("blocks")};
+constexpr std::array kRanges{std::string_view("ranges")};
 constexpr std::array<std::int64_t, 2> kQueryTiles{14, 30};  // see cuda_fused_query.hpp
 constexpr std::array kQueryCoordinates{Coordinate{"t", kQueryTiles}};
-constexpr unsigned kDtypes =
-    dtype_bit(Dtype::fp32) | dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
+constexpr std::array kBlockCoordinates{Coordinate{"c", cuda::kQueryChunks}};
+constexpr std::array kPackedCoordinates{Coordinate{cuda::kReserveRows, cuda::kRowReserves}};
+constexpr std::array kVarlenCoordinates{Coordinate{cuda::kReserveKeys, cuda::kKeyReserves}};
 constexpr std::int64_t kMaxHeadDim = 256, kMaxGroup = 16;
 
 Support fits_sizes(const Problem& p) {
@@ -48,78 +51,168 @@ Support supports_gather(const Problem& p, const Device& device) {
   return sizes.supported ? fits_shared_memory(cuda::gather_shared_bytes(p), device) : sizes;
 }
 Support supports_ranges(const Problem& p, const Device&) { return fits_sizes(p); }
+Support supports_dense_prefix(const Problem& p, const Device& device) {
+  const Support band = cuda::supports_band(p, device);
+  return band.supported ? supports_gather(p, device) : band;
+}
+
+Support supports_fused_block(const Problem& p, const Device& device) {
+  const int capability = device.compute_capability.value_or(0);
+  if (capability != 90)
+    return Support::no("its warpgroup products exist on compute capability 9.0 only, " + device.id +
+                       " has " + std::to_string(capability));
+  if (p.head_dim_k != p.head_dim_v || (p.head_dim_k != 64 && p.head_dim_k != 128))
+    return Support::no("built for head dims of 64 and of 128");
+  if (p.geometry.sel_block != 64) return Support::no("built for sel_block 64");
+  if (p.geometry.sel_count > cuda::kMaxBlockPicks)
+    return Support::no("more than 32 blocks of a query do not fit a warp");
+  if (p.batch() * num_blocks(p.max_kv_len(), p.geometry) > cuda::kMaxBlockTable)
+    return Support::no("more than 16,384 blocks in a batch do not fit its counters");
+  return supports_gather(p, device);
+}
 
 std::int64_t ranges_workspace(const Problem& p) {
   constexpr std::int64_t kAlignment = 256;  // of each of the two copies
-  return cuda::row_key_bound(p) * (p.head_dim_k + p.head_dim_v) *
-             static_cast<std::int64_t>(size_of(p.dtype)) +
-         2 * kAlignment;
+  return cuda::row_key_bound(p) * cuda::packed_key_bytes(p) + 2 * kAlignment;
+}
+std::int64_t fused_block_workspace(const Problem& p) {
+  std::int64_t most = 0;
+  for (const std::int64_t chunk : cuda::kQueryChunks)
+    most = std::max(most, cuda::BlockPlan(p, chunk).bytes());
+  return most;
+}
+std::int64_t dense_prefix_workspace(const Problem& p) {
+  return 2 * p.batch() * static_cast<std::int64_t>(sizeof(Sequence)) + 256;
+}
+std::int64_t expanded_bytes(const Problem& p) {
+  return p.total_context() * p.q_heads * cuda::packed_key_bytes(p);
+}
+std::int64_t expanded_workspace(const Problem& p) { return expanded_bytes(p) + 2 * 256; }
+
+/// What the copies cost beside the mathematics: written once and read once.
+Cost expanded_cost(const Problem& p) {
+  Cost cost = attend_selected_cost(p);
+  cost.bytes += 2.0 * static_cast<double>(expanded_bytes(p));
+  return cost;
+}
+
+/// A row that takes ranges and no workspace; others change what differs.
+constexpr Variant row(std::string_view name, std::string_view what, LaunchFunction launch,
+                      Support (*supports)(const Problem&, const Device&),
+                      std::string_view source_hash) {
+  return {.stages = kStage,
+          .name = name,
+          .backend = Backend::cuda,
+          .role = Role::candidate,
+          .min_compute_capability = 80,
+          .dtypes = kDeviceDtypes,
+          .ignores = kBlocks,
+          .what = what,
+          .supports = supports,
+          .cost = attend_selected_cost,
+          .workspace_bytes = no_workspace,
+          .launch = launch,
+          .source_hash = source_hash};
+}
+
+/// masked, with what is different about its relatives.
+std::array<Variant, 3> masked_rows() {
+  const Variant masked =
+      row("masked",
+          "Dense attention up to the query with a mask made from the ranges: "
+          "O(S^2), tensor cores for bf16 and fp16.",
+          kCudaMasked, supports_masked, source_hash::attend_selected_cuda_masked);
+  Variant blocks = masked, expanded = masked;
+  blocks.name = "masked_blocks";
+  blocks.what = "masked, with the mask made from the blocks: needs no ranges.";
+  blocks.launch = kCudaMaskedBlocks;
+  blocks.ignores = kRanges;
+  expanded.name = "kv_expanded";
+  expanded.what =
+      "masked, with K and V copied for every query head instead of indexed by group; the copies "
+      "are in its bytes.";
+  expanded.launch = kCudaKvExpanded;
+  expanded.cost = expanded_cost;
+  expanded.workspace_bytes = expanded_workspace;
+  return {masked, blocks, expanded};
+}
+
+/// Rows whose host waits for the device at every launch.
+std::array<Variant, 3> waiting_rows() {
+  Variant ranges = row("ranges",
+                       "A wait, copies and a launch per query and KV head, as in the seeds' "
+                       "_sdpa_over_ranges: the slow path to guard against.",
+                       kCudaRanges, supports_ranges, source_hash::attend_selected_cuda_ranges);
+  ranges.workspace_bytes = ranges_workspace;
+  Variant packed = row("packed",
+                       "Lengths read back, rows of equal length in buckets, a copy and an "
+                       "attention for each bucket; rn reserves for so many rows.",
+                       kCudaPacked, supports_gather, source_hash::attend_selected_cuda_packed);
+  packed.coordinates = kPackedCoordinates;
+  packed.workspace_bytes = cuda::pack_workspace;
+  Variant varlen = row("varlen_v1",
+                       "A host loop that waits for each row's ranges and copies them run by run, "
+                       "then one attention by where rows begin.",
+                       kCudaVarlenV1, supports_gather, source_hash::attend_selected_cuda_packed);
+  varlen.workspace_bytes = cuda::pack_workspace;
+  for (Variant* slow : {&ranges, &packed, &varlen}) slow->role = Role::slow_path;
+  return {ranges, packed, varlen};
+}
+
+Variant varlen_row() {
+  Variant varlen = row("varlen_v2",
+                       "Rows listed and copied by kernels, a gigabyte at a time, then one "
+                       "attention by where rows begin; never waits; rk reserves for so many keys.",
+                       kCudaVarlenV2, supports_gather, source_hash::attend_selected_cuda_packed);
+  varlen.coordinates = kVarlenCoordinates;
+  varlen.workspace_bytes = cuda::pack_workspace;
+  return varlen;
+}
+
+/// Rows that take blocks and need no ranges.
+std::array<Variant, 3> block_rows() {
+  Variant query =
+      row("fused_query",
+          "Up to t neighbouring queries walk the union of their blocks together, a "
+          "warp per one or two of them; takes blocks, needs no ranges.",
+          kCudaFusedQuery, supports_gather, source_hash::attend_selected_cuda_fused_query);
+  query.coordinates = kQueryCoordinates;
+  Variant block =
+      row("fused_block",
+          "A block of keys stays and the queries that picked it come to it, c queries "
+          "at a time; their partial results are joined with the blocks near them.",
+          kCudaFusedBlock, supports_fused_block, source_hash::attend_selected_cuda_fused_block);
+  block.coordinates = kBlockCoordinates;
+  block.min_compute_capability = 90;
+  block.dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
+  block.workspace_bytes = fused_block_workspace;
+  Variant prefix =
+      row("dense_prefix",
+          "Dense causal attention for the queries that selected all before them, "
+          "fused_query behind them; takes blocks.",
+          kCudaDensePrefix, supports_dense_prefix, source_hash::attend_selected_cuda_dense_prefix);
+  prefix.workspace_bytes = dense_prefix_workspace;
+  for (Variant* variant : {&query, &block, &prefix}) variant->ignores = kRanges;
+  return {query, block, prefix};
+}
+
+std::array<Variant, 11> make_rows() {
+  const auto [masked, masked_blocks, expanded] = masked_rows();
+  const auto [ranges, packed, varlen_v1] = waiting_rows();
+  const auto [query, block, prefix] = block_rows();
+  const Variant gather =
+      row("gather",
+          "A block of threads per query and KV head walks the selected keys for all heads of the "
+          "group, tensor cores for bf16 and fp16.",
+          kCudaGather, supports_gather, source_hash::attend_selected_cuda_gather);
+  return {masked,       masked_blocks, ranges, gather, packed,  varlen_v1,
+          varlen_row(), query,         block,  prefix, expanded};
 }
 
 }  // namespace
 
 std::span<const Variant> cuda_rows() {
-  static const std::array kRows{
-      Variant{.stages = kStage,
-              .name = "masked",
-              .backend = Backend::cuda,
-              .role = Role::candidate,
-              .min_compute_capability = 80,
-              .dtypes = kDtypes,
-              .ignores = kIgnores,
-              .what = "Dense attention up to the query with a mask made from the ranges: O(S^2), "
-                      "tensor cores for bf16 and fp16.",
-              .supports = supports_masked,
-              .cost = attend_selected_cost,
-              .workspace_bytes = no_workspace,
-              .launch = kCudaMasked,
-              .source_hash = source_hash::attend_selected_cuda_masked},
-      Variant{.stages = kStage,
-              .name = "ranges",
-              .backend = Backend::cuda,
-              .role = Role::slow_path,
-              .min_compute_capability = 80,
-              .dtypes = kDtypes,
-              .ignores = kIgnores,
-              .what = "A wait, copies and a launch per query and KV head, as in the seeds' "
-                      "_sdpa_over_ranges: the slow path to guard against.",
-              .supports = supports_ranges,
-              .cost = attend_selected_cost,
-              .workspace_bytes = ranges_workspace,
-              .launch = kCudaRanges,
-              .source_hash = source_hash::attend_selected_cuda_ranges},
-      Variant{.stages = kStage,
-              .name = "gather",
-              .backend = Backend::cuda,
-              .role = Role::candidate,
-              .min_compute_capability = 80,
-              .dtypes = kDtypes,
-              .ignores = kIgnores,
-              .what = "A block of threads per query and KV head walks the selected keys for all "
-                      "heads of the group, tensor cores for bf16 and fp16.",
-              .supports = supports_gather,
-              .cost = attend_selected_cost,
-              .workspace_bytes = no_workspace,
-              .launch = kCudaGather,
-              .source_hash = source_hash::attend_selected_cuda_gather},
-      Variant{
-          .stages = kStage,
-          .name = "fused_query",
-          .backend = Backend::cuda,
-          .role = Role::candidate,
-          .min_compute_capability = 80,
-          .dtypes = kDtypes,
-          .coordinates = kQueryCoordinates,
-          .ignores = kIgnoresRanges,
-          .what =
-              "Up to t neighbouring queries walk the union of their blocks together, a warp per "
-              "one or two of them; takes blocks, needs no ranges.",
-          .supports = supports_gather,
-          .cost = attend_selected_cost,
-          .workspace_bytes = no_workspace,
-          .launch = kCudaFusedQuery,
-          .source_hash = source_hash::attend_selected_cuda_fused_query},
-  };
+  static const std::array kRows = make_rows();
   return kRows;
 }
 

@@ -10,6 +10,9 @@ namespace nsa::cuda {
 void masked_fp32(const AttendParams& p, CUstream_st* stream);
 void masked_bf16(const AttendParams& p, CUstream_st* stream);
 void masked_fp16(const AttendParams& p, CUstream_st* stream);
+void masked_blocks_fp32(const AttendParams& p, CUstream_st* stream);
+void masked_blocks_bf16(const AttendParams& p, CUstream_st* stream);
+void masked_blocks_fp16(const AttendParams& p, CUstream_st* stream);
 void gather_fp32(const AttendParams& p, CUstream_st* stream);
 void gather_bf16(const AttendParams& p, CUstream_st* stream);
 void gather_fp16(const AttendParams& p, CUstream_st* stream);

@@ -6,6 +6,7 @@
 #include "catalog/cost.hpp"
 #include "cuda/band_support.hpp"
 #include "source_hashes.hpp"
+#include "vendor/rows.hpp"
 
 namespace nsa::attend_window {
 namespace {
@@ -15,12 +16,19 @@ constexpr std::array kStage{Stage::attend_window};
 }  // namespace
 
 std::span<const Variant> cuda_rows() {
-  static const std::array kRows{
-      cuda::band_row(kStage,
-                     "One kernel that visits only the tiles of keys in the window; the heads of a "
-                     "group are rows of one tile, tensor cores for bf16 and fp16.",
-                     attend_window_cost, kCudaFused, source_hash::attend_window_cuda_fused)};
-  return kRows;
+  static const std::vector<Variant> rows = [] {
+    std::vector all{
+        cuda::band_row(kStage,
+                       "One kernel that visits only the tiles of keys in the window; the heads of "
+                       "a group are rows of one tile, tensor cores for bf16 and fp16.",
+                       attend_window_cost, kCudaFused, source_hash::attend_window_cuda_fused)};
+    for (const Variant& row :
+         vendor::branch_rows(vendor::Band::window, kStage, attend_window_cost)) {
+      all.push_back(row);
+    }
+    return all;
+  }();
+  return rows;
 }
 
 }  // namespace nsa::attend_window

@@ -24,13 +24,14 @@ struct KeyRange {
 __device__ inline KeyRange key_range(const AttendParams& p, std::int64_t token, int kv_head, int i,
                                      int kv_len) {
   const std::int32_t* pair = p.ranges + token * p.ranges_row_stride +
-                             kv_head * p.ranges_head_stride + i * p.ranges_pair_stride;
+                             kv_head / p.ranges_share * p.ranges_head_stride +
+                             i * p.ranges_pair_stride;
   return {pair[0] < 0 ? 0 : pair[0], pair[1] < kv_len ? pair[1] : kv_len};
 }
 
-/// The sequence that holds row `token` of the queries.
-__device__ inline Sequence sequence_of_token(const Sequence* sequences, std::int64_t batch,
-                                             std::int64_t token) {
+/// Index of the sequence that holds row `token` of the queries.
+__device__ inline std::int64_t sequence_index(const Sequence* sequences, std::int64_t batch,
+                                              std::int64_t token) {
   std::int64_t low = 0, high = batch - 1;  // the last one whose q_begin is not behind the token
   while (low < high) {
     const std::int64_t middle = (low + high + 1) / 2;
@@ -40,7 +41,11 @@ __device__ inline Sequence sequence_of_token(const Sequence* sequences, std::int
       high = middle - 1;
     }
   }
-  return sequences[low];
+  return low;
+}
+__device__ inline Sequence sequence_of_token(const Sequence* sequences, std::int64_t batch,
+                                             std::int64_t token) {
+  return sequences[sequence_index(sequences, batch, token)];
 }
 
 /// Copies rows to shared memory with all threads of the block: row r from `source(r)`, zeros where

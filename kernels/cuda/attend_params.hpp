@@ -24,6 +24,7 @@ struct AttendParams {
   HeadTensor<void> o;                    // [tokens, q_heads, dv]
   const std::int32_t* ranges = nullptr;  // [tokens, kv_heads, sel_count, 2]
   std::int64_t ranges_row_stride = 0, ranges_head_stride = 0, ranges_pair_stride = 0;
+  int ranges_share = 1;                  // heads of k and v that one head of ranges belongs to
   const std::int32_t* blocks = nullptr;  // [tokens, kv_heads, sel_count], -1 = unused
   std::int64_t blocks_row_stride = 0, blocks_head_stride = 0, blocks_id_stride = 0;
   float* lse = nullptr;  // [tokens, q_heads], natural logarithm; null = not wanted

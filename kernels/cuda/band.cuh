@@ -61,8 +61,9 @@ struct RowTile {
     }
     sequence = p.sequences[low];
     rows = static_cast<int>(sequence.q_len) * group_;
-    first_row = static_cast<int>(slot - first_tile(sequence.q_begin, group_, rows_of_tile, low)) *
-                rows_of_tile;
+    const unsigned own = first_tile(sequence.q_begin, group_, rows_of_tile, low);
+    // A tile before the first sequence has no rows: sequences may cover a part of the batch only.
+    first_row = slot < own ? rows : static_cast<int>(slot - own) * rows_of_tile;
     first_query_ = first_row / group_;
     first_head_ = first_row - first_query_ * group_;
   }

@@ -2,29 +2,11 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
-#include <vector>
-
 #include "nsa/schemas/cuda_error.hpp"
+#include "vendor/open_library.hpp"
 
 namespace nsa::cuda {
 namespace {
-
-/// As the loader finds it, then in the folders of a toolkit; the newest version first.
-void* open_library(std::string& reason) {
-  std::vector<std::string> folders{""};
-  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const char* root = std::getenv(name)) folders.push_back(std::string(root) + "/lib64/");
-  }
-  folders.emplace_back("/usr/local/cuda/lib64/");
-  for (const char* name : {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}) {
-    for (const std::string& folder : folders) {
-      if (void* library = dlopen((folder + name).c_str(), RTLD_LAZY | RTLD_LOCAL)) return library;
-      if (const char* error = dlerror(); error && reason.empty()) reason = error;
-    }
-  }
-  return nullptr;
-}
 
 /// Looks functions up until one is missing.
 class Loader {
@@ -45,7 +27,8 @@ class Loader {
 CublasLt load() {
   CublasLt lt;
   std::string reason;
-  void* library = open_library(reason);  // never closed: handles live as long as the process
+  void* library =
+      vendor::open_library({"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}, reason);
   if (!library) {
     lt.missing = "needs cuBLASLt of the CUDA toolkit: " + reason;
     return lt;
@@ -56,6 +39,7 @@ CublasLt load() {
   find(lt.desc_destroy, "cublasLtMatmulDescDestroy");
   find(lt.desc_set, "cublasLtMatmulDescSetAttribute");
   find(lt.layout_create, "cublasLtMatrixLayoutCreate");
+  find(lt.layout_set, "cublasLtMatrixLayoutSetAttribute");
   find(lt.layout_destroy, "cublasLtMatrixLayoutDestroy");
   find(lt.preference_create, "cublasLtMatmulPreferenceCreate");
   find(lt.preference_destroy, "cublasLtMatmulPreferenceDestroy");

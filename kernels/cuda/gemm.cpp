@@ -3,12 +3,14 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <array>
 #include <compare>
 #include <map>
 #include <memory>
 #include <mutex>
 
 #include "cuda/cublas_lt.hpp"
+#include "cuda/gemv.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "nsa/schemas/error.hpp"
 #include "out_proj/matrix.hpp"
@@ -18,12 +20,20 @@ namespace {
 
 constexpr std::size_t kMostPlans = 4096;
 
+/// One operand: strides in elements, of a row and from one matrix of a batch to the next.
+struct Operand {
+  std::int64_t row_stride, batch_stride;
+  std::uint32_t alignment;  // of the first element, in bytes
+  auto operator<=>(const Operand&) const = default;
+};
+
 /// All that the choice of an algorithm depends on.
 struct Key {
   int device;
   Dtype in, out;
-  std::int64_t rows, columns, inner, x_stride, w_stride, y_stride;
-  std::uint32_t x_alignment, w_alignment, y_alignment;  // of the first element, in bytes
+  GemmOptions options;
+  std::int64_t batch, rows, columns, inner;
+  Operand x, w, y;
   auto operator<=>(const Key&) const = default;
 };
 
@@ -46,20 +56,24 @@ std::uint32_t alignment_of(const TensorView& tensor) {
   return static_cast<std::uint32_t>(std::min<std::uintptr_t>(largest, 256));
 }
 
-/// Descriptors and algorithm of one product. cuBLASLt counts columns first: it sees W^T as it lies,
+/// Descriptors and algorithm of one product. cuBLASLt counts columns first: it sees w^T as it lies,
 /// x as its transpose, and gives the transpose of y.
 class Plan {
  public:
   Plan(cublasLtHandle_t handle, const Key& key) {
     const CublasLt& lt = cublas_lt();
     const cudaDataType_t in = type_of(key.in);
-    check_blas(lt.desc_create(&desc_, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
-    const cublasOperation_t transposed = CUBLAS_OP_T;
-    check_blas(lt.desc_set(desc_, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof(transposed)),
+    const bool wide = key.options.w == WLayout::out_in;
+    check_blas(
+        lt.desc_create(&desc_, key.options.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+                       CUDA_R_32F),
+        "cublasLtMatmulDescCreate");
+    const cublasOperation_t operation = wide ? CUBLAS_OP_T : CUBLAS_OP_N;
+    check_blas(lt.desc_set(desc_, CUBLASLT_MATMUL_DESC_TRANSA, &operation, sizeof(operation)),
                "cublasLtMatmulDescSetAttribute");
-    w_ = layout(in, key.inner, key.columns, key.w_stride);
-    x_ = layout(in, key.inner, key.rows, key.x_stride);
-    y_ = layout(type_of(key.out), key.columns, key.rows, key.y_stride);
+    w_ = layout(in, wide ? key.inner : key.columns, wide ? key.columns : key.inner, key.w, key);
+    x_ = layout(in, key.inner, key.rows, key.x, key);
+    y_ = layout(type_of(key.out), key.columns, key.rows, key.y, key);
     choose(handle, key);
   }
   ~Plan() {
@@ -72,23 +86,31 @@ class Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  void run(cublasLtHandle_t handle, const TensorView& x, const TensorView& w, const TensorView& y,
-           void* workspace, CUstream_st* stream) const {
-    constexpr float kOne = 1, kZero = 0;
-    check_blas(cublas_lt().matmul(handle, desc_, &kOne, w.data, w_, x.data, x_, &kZero, y.data, y_,
-                                  y.data, y_, &algorithm_, workspace, workspace_bytes_, stream),
+  void run(cublasLtHandle_t handle, float factor, const TensorView& x, const TensorView& w,
+           const TensorView& y, void* workspace, CUstream_st* stream) const {
+    constexpr float kZero = 0;
+    check_blas(cublas_lt().matmul(handle, desc_, &factor, w.data, w_, x.data, x_, &kZero, y.data,
+                                  y_, y.data, y_, &algorithm_, workspace, workspace_bytes_, stream),
                "cublasLtMatmul");
   }
   std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
 
  private:
   static cublasLtMatrixLayout_t layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns,
-                                       std::int64_t stride) {
+                                       const Operand& operand, const Key& key) {
+    const CublasLt& lt = cublas_lt();
     cublasLtMatrixLayout_t made = nullptr;
     check_blas(
-        cublas_lt().layout_create(&made, type, static_cast<std::uint64_t>(rows),
-                                  static_cast<std::uint64_t>(columns), std::max(stride, rows)),
+        lt.layout_create(&made, type, static_cast<std::uint64_t>(rows),
+                         static_cast<std::uint64_t>(columns), std::max(operand.row_stride, rows)),
         "cublasLtMatrixLayoutCreate");
+    if (key.batch == 1) return made;
+    const auto set = [&](cublasLtMatrixLayoutAttribute_t attribute, const auto& value) {
+      check_blas(lt.layout_set(made, attribute, &value, sizeof(value)),
+                 "cublasLtMatrixLayoutSetAttribute");
+    };
+    set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(key.batch));
+    set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, operand.batch_stride);
     return made;
   }
 
@@ -102,19 +124,24 @@ class Plan {
     };
     const auto most = static_cast<std::uint64_t>(kGemmWorkspaceBytes);
     set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, most);
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, key.w_alignment);
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, key.x_alignment);
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, key.y_alignment);
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, key.y_alignment);
-    cublasLtMatmulHeuristicResult_t found{};
+    // Partial sums in fp32 alone, so that every algorithm rounds once.
+    set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+        static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, key.w.alignment);
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, key.x.alignment);
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, key.y.alignment);
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, key.y.alignment);
+    std::array<cublasLtMatmulHeuristicResult_t, kGemmAlgorithms> found{};
     int count = 0;
+    const int rank = std::clamp(key.options.algorithm, 0, kGemmAlgorithms - 1);
     const cublasStatus_t status =
-        lt.heuristic(handle, desc_, w_, x_, y_, y_, preference, 1, &found, &count);
+        lt.heuristic(handle, desc_, w_, x_, y_, y_, preference, rank + 1, found.data(), &count);
     lt.preference_destroy(preference);
     check_blas(status, "cublasLtMatmulAlgoGetHeuristic");
-    expects(count == 1, "a cuBLASLt algorithm for this product");
-    algorithm_ = found.algo;
-    workspace_bytes_ = found.workspaceSize;
+    expects(count > 0, "a cuBLASLt algorithm for this product");
+    const auto& chosen = found[static_cast<std::size_t>(std::min(rank, count - 1))];
+    algorithm_ = chosen.algo;
+    workspace_bytes_ = chosen.workspaceSize;
   }
 
   cublasLtMatmulDesc_t desc_ = nullptr;
@@ -151,26 +178,50 @@ Plans& plans() {
   return *all;
 }
 
+Operand operand_of(const TensorView& batch) {
+  return {batch.stride[1], batch.stride[0], alignment_of(batch)};
+}
+
+TensorView as_batch(const TensorView& matrix) {
+  TensorView batch = matrix;
+  batch.rank = 3;
+  batch.shape = {1, matrix.shape[0], matrix.shape[1], 0};
+  batch.stride = {0, matrix.stride[0], matrix.stride[1], 0};
+  return batch;
+}
+
 }  // namespace
 
 const std::string& gemm_missing() { return cublas_lt().missing; }
 
-void gemm(const TensorView& x, const TensorView& w, const TensorView& y, Workspace& workspace,
-          CUstream_st* stream) {
+void gemm_batched(const TensorView& x, const TensorView& w, const TensorView& y, float factor,
+                  Workspace& workspace, CUstream_st* stream, const GemmOptions& options) {
   if (!gemm_missing().empty()) throw EnvironmentError(gemm_missing());
-  expects(x.rank == 2 && w.rank == 2 && y.rank == 2, "matrices in a product");
-  expects(x.shape[1] == w.shape[1] && y.shape[1] == w.shape[0] && y.shape[0] == x.shape[0],
-          "x [rows, in], w [out, in], y [rows, out]");
+  expects(x.rank == 3 && w.rank == 3 && y.rank == 3, "batches of matrices in a product");
+  const bool wide = options.w == WLayout::out_in;
+  const std::int64_t inner = w.shape[wide ? 2 : 1], columns = w.shape[wide ? 1 : 2];
+  expects(x.shape[2] == inner && y.shape[2] == columns && y.shape[1] == x.shape[1] &&
+              y.shape[0] == x.shape[0] && w.shape[0] == x.shape[0],
+          "x [batch, rows, in], w [batch, out, in] or [batch, in, out], y [batch, rows, out]");
   expects(x.dtype == w.dtype && (y.dtype == x.dtype || y.dtype == Dtype::fp32),
           "x and w of one dtype, y of that or fp32");
   if (y.elements() == 0) return;
-  Key key{0,           x.dtype,     y.dtype,     y.shape[0],      y.shape[1],      x.shape[1],
-          x.stride[0], w.stride[0], y.stride[0], alignment_of(x), alignment_of(w), alignment_of(y)};
+  Key key{0,          x.dtype, y.dtype,       options,       y.shape[0],   y.shape[1],
+          y.shape[2], inner,   operand_of(x), operand_of(w), operand_of(y)};
   NSA_CUDA(cudaGetDevice(&key.device));
   const Plans::Found found = plans().find(key);
   const WorkspaceScope scope(workspace);
   void* scratch = workspace.take(found.plan->workspace_bytes());
-  found.plan->run(found.handle, x, w, y, scratch, stream);
+  found.plan->run(found.handle, factor, x, w, y, scratch, stream);
+}
+
+void gemm(const TensorView& x, const TensorView& w, const TensorView& y, Workspace& workspace,
+          CUstream_st* stream, const GemmOptions& options) {
+  expects(x.rank == 2 && w.rank == 2 && y.rank == 2, "matrices in a product");
+  expects(options.w == WLayout::out_in, "w [out, in]");
+  // One row or a few: our own kernel, unless somebody asks for one of cuBLASLt's.
+  if (options.algorithm == 0 && !options.tf32 && gemv_takes(x, w, y)) return gemv(x, w, y, stream);
+  gemm_batched(as_batch(x), as_batch(w), as_batch(y), 1, workspace, stream, options);
 }
 
 TensorView as_matrix(const TensorView& tensor) {

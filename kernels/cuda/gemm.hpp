@@ -2,9 +2,13 @@
 // not still starts, and the rows that need it say so.
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/tensor.hpp"
 #include "nsa/kernels/workspace.hpp"
 
@@ -18,11 +22,43 @@ const std::string& gemm_missing();
 /// Workspace that a product takes for its time.
 inline constexpr std::int64_t kGemmWorkspaceBytes = std::int64_t{32} << 20;
 
-/// y = x W^T on the current device: x [rows, in], w [out, in] of one dtype (fp32, bf16, fp16), y
+/// How w of a product lies in memory.
+enum class WLayout : std::uint8_t { out_in, in_out };
+
+/// How many algorithms of cuBLASLt's list for a product can be asked for by rank.
+inline constexpr int kGemmAlgorithms = 8;
+
+struct GemmOptions {
+  /// Rank in cuBLASLt's list of algorithms, 0 = its first choice; the last where it has fewer.
+  int algorithm = 0;
+  /// fp32 operands are rounded to TF32 (10 bits behind the point) for the tensor cores.
+  bool tf32 = false;
+  WLayout w = WLayout::out_in;
+  auto operator<=>(const GemmOptions&) const = default;
+};
+
+/// The coordinate "algo" of a row that is one product, and its value in a point: 0 without one.
+inline constexpr std::string_view kAlgorithmCoordinate = "algo";
+inline constexpr std::array<std::int64_t, kGemmAlgorithms> kAlgorithmValues{0, 1, 2, 3, 4, 5, 6, 7};
+inline constexpr std::array kAlgorithmCoordinates{
+    Coordinate{kAlgorithmCoordinate, kAlgorithmValues}};
+inline int algorithm_of(const Point& point) {
+  for (const auto& [name, value] : point) {
+    if (name == kAlgorithmCoordinate) return static_cast<int>(value);
+  }
+  return 0;
+}
+
+/// y = x w^T on the current device: x [rows, in], w [out, in] of one dtype (fp32, bf16, fp16), y
 /// [rows, out] of that dtype or fp32. Rows are contiguous, dimension 0 may have any stride.
 /// Accumulates in fp32 and rounds once. EnvironmentError where gemm_missing() gives a reason.
 void gemm(const TensorView& x, const TensorView& w, const TensorView& y, Workspace& workspace,
-          CUstream_st* stream);
+          CUstream_st* stream, const GemmOptions& options = {});
+
+/// The same for matrices [batch, rows, columns], times `factor`: w [batch, out, in], or
+/// [batch, in, out] where the options say so. A stride of 0 in dimension 0 repeats a matrix.
+void gemm_batched(const TensorView& x, const TensorView& w, const TensorView& y, float factor,
+                  Workspace& workspace, CUstream_st* stream, const GemmOptions& options = {});
 
 /// The tensor with all trailing dimensions as one, [rows, elements of a row]; they lie behind one
 /// another.

@@ -8,7 +8,13 @@ const std::string& gemm_missing() {
   return reason;
 }
 
-void gemm(const TensorView&, const TensorView&, const TensorView&, Workspace&, CUstream_st*) {
+void gemm(const TensorView&, const TensorView&, const TensorView&, Workspace&, CUstream_st*,
+          const GemmOptions&) {
+  throw EnvironmentError(gemm_missing());
+}
+
+void gemm_batched(const TensorView&, const TensorView&, const TensorView&, float, Workspace&,
+                  CUstream_st*, const GemmOptions&) {
   throw EnvironmentError(gemm_missing());
 }
 

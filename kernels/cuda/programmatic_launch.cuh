@@ -2,7 +2,10 @@
 // while the one before it in the stream ends, and waits for that end by itself.
 #pragma once
 
+#include <nv/target>
+
 #include "cuda/launch.cuh"
+#include "cuda/sm90_device.hpp"
 
 namespace nsa::cuda {
 
@@ -10,9 +13,10 @@ namespace nsa::cuda {
 __device__ inline void let_next_kernel_start() {
   asm volatile("griddepcontrol.launch_dependents;\n" ::: "memory");
 }
-/// On the device: waits until the kernel before this one has ended; what it wrote is seen.
+/// On the device: waits until the kernel before this one has ended; what it wrote is seen. Nothing
+/// to do below compute capability 9.0, where kernels do not start early.
 __device__ inline void wait_for_kernel_before() {
-  asm volatile("griddepcontrol.wait;\n" ::: "memory");
+  NV_IF_TARGET(NV_PROVIDES_SM_90, (asm volatile("griddepcontrol.wait;\n" ::: "memory");))
 }
 
 /// Enqueues a kernel that calls wait_for_kernel_before() before it reads what others wrote.
@@ -34,6 +38,15 @@ void launch_behind(void (*kernel)(Params), std::int64_t blocks, int threads,
   config.attrs = &early;
   config.numAttrs = 1;
   NSA_CUDA(cudaLaunchKernelEx(&config, kernel, p));
+}
+
+/// The same where the device can, else one behind the other.
+template <class Params>
+void launch_behind_if_hopper(void (*kernel)(Params), std::int64_t blocks, int threads,
+                             std::size_t shared_bytes, cudaStream_t stream, const Params& p) {
+  if (blocks == 0) return;
+  if (on_hopper()) return launch_behind(kernel, blocks, threads, shared_bytes, stream, p);
+  launch(kernel, blocks, threads, shared_bytes, stream, p);
 }
 
 }  // namespace nsa::cuda

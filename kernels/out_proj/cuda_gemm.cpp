@@ -9,7 +9,7 @@
 namespace nsa::out_proj {
 namespace {
 
-void launch_gemm(const LaunchArgs& args) {
+void launch(const LaunchArgs& args, const cuda::GemmOptions& options) {
   expects(args.in.size() == 2 && args.out.size() == 1, "o and w_o in, y out");
   const WorkspaceScope scope(args.workspace);
   TensorView o = args.in[0];
@@ -20,11 +20,19 @@ void launch_gemm(const LaunchArgs& args) {
     cuda::copy_tensors(copies, args.stream);
     o = packed;
   }
-  cuda::gemm(cuda::as_matrix(o), args.in[1], args.out[0], args.workspace, args.stream);
+  cuda::gemm(cuda::as_matrix(o), args.in[1], args.out[0], args.workspace, args.stream, options);
+}
+
+void launch_gemm(const LaunchArgs& args) {
+  launch(args, {.algorithm = cuda::algorithm_of(args.point)});
+}
+void launch_tf32(const LaunchArgs& args) {
+  launch(args, {.algorithm = cuda::algorithm_of(args.point), .tf32 = true});
 }
 
 }  // namespace
 
 constinit const LaunchFunction kCudaGemm = launch_gemm;
+constinit const LaunchFunction kCudaGemmTf32 = launch_tf32;
 
 }  // namespace nsa::out_proj

@@ -3,5 +3,6 @@
 namespace nsa::out_proj {
 
 constinit const LaunchFunction kCudaGemm = nullptr;
+constinit const LaunchFunction kCudaGemmTf32 = nullptr;
 
 }  // namespace nsa::out_proj

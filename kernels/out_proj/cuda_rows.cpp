@@ -27,20 +27,28 @@ std::int64_t gemm_bytes(const Problem& p) {
 }  // namespace
 
 std::span<const Variant> cuda_rows() {
-  static const std::array kRows{
-      Variant{.stages = kStage,
-              .name = "gemm",
-              .backend = Backend::cuda,
-              .role = Role::candidate,
-              .min_compute_capability = 80,
-              .dtypes = kDeviceDtypes,
-              .what = "One cuBLASLt product, fp32 sums.",
-              .supports = supports_gemm,
-              .cost = out_proj_cost,
-              .workspace_bytes = gemm_bytes,
-              .launch = kCudaGemm,
-              .source_hash = source_hash::out_proj_cuda_gemm},
-  };
+  static const std::array kRows = [] {
+    Variant gemm{.stages = kStage,
+                 .name = "gemm",
+                 .backend = Backend::cuda,
+                 .role = Role::candidate,
+                 .min_compute_capability = 80,
+                 .dtypes = kDeviceDtypes,
+                 .coordinates = cuda::kAlgorithmCoordinates,
+                 .what = "One cuBLASLt product, fp32 sums.",
+                 .supports = supports_gemm,
+                 .cost = out_proj_cost,
+                 .workspace_bytes = gemm_bytes,
+                 .launch = kCudaGemm,
+                 .source_hash = source_hash::out_proj_cuda_gemm};
+    Variant tf32 = gemm;
+    tf32.name = "gemm_tf32";
+    tf32.role = Role::opt_in;
+    tf32.dtypes = dtype_bit(Dtype::fp32);
+    tf32.what = "As gemm, operands rounded to TF32 (10 bits) for the tensor cores; fp32 sums.";
+    tf32.launch = kCudaGemmTf32;
+    return std::array{gemm, tf32};
+  }();
   return kRows;
 }
 

@@ -10,6 +10,8 @@ namespace nsa::out_proj {
 std::span<const Variant> cuda_rows();
 
 using LaunchFunction = void (*)(const LaunchArgs&);
-extern const LaunchFunction kCudaGemm;  // null in a build without CUDA (cuda_not_built.cpp)
+// Null in a build without CUDA (cuda_not_built.cpp).
+extern const LaunchFunction kCudaGemm;
+extern const LaunchFunction kCudaGemmTf32;  // the product by TF32 tensor cores
 
 }  // namespace nsa::out_proj

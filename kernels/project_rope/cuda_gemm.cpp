@@ -69,7 +69,7 @@ TensorView rows_of(const TensorView& tensor, std::int64_t first, std::int64_t co
 
 /// Products of the columns whose outputs are there: an ablation leaves the others out.
 void multiply(const LaunchArgs& args, const RopeParams& params, const TensorView& x,
-              const TensorView& product) {
+              const TensorView& product, const cuda::GemmOptions& options) {
   for (std::size_t i = 0; i < params.parts.size();) {
     std::size_t end = i;
     while (end < params.parts.size() && params.parts[end].out) ++end;
@@ -80,13 +80,14 @@ void multiply(const LaunchArgs& args, const RopeParams& params, const TensorView
       TensorView part = product;
       part.data = product.as<float>() + first;
       part.shape[1] = columns;
-      cuda::gemm(x, rows_of(args.in[1], first, columns), part, args.workspace, args.stream);
+      cuda::gemm(x, rows_of(args.in[1], first, columns), part, args.workspace, args.stream,
+                 options);
     }
     i = end + 1;
   }
 }
 
-void launch_gemm(const LaunchArgs& args) {
+void launch(const LaunchArgs& args, const cuda::GemmOptions& options) {
   expects(args.in.size() == 2 && args.out.size() == 7, "x and w_qkv in, q, K and V out");
   const WorkspaceScope scope(args.workspace);
   RopeParams params = make_params(args);
@@ -97,13 +98,21 @@ void launch_gemm(const LaunchArgs& args) {
     params.first_token = first;
     params.count = std::min(tile, tokens - first);
     multiply(args, params, rows_of(args.in[0], first, params.count),
-             make_view(product, Dtype::fp32, {params.count, params.columns}));
+             make_view(product, Dtype::fp32, {params.count, params.columns}), options);
     rotate_and_spread(params, args.problem.dtype, args.stream);
   }
+}
+
+void launch_gemm(const LaunchArgs& args) {
+  launch(args, {.algorithm = cuda::algorithm_of(args.point)});
+}
+void launch_tf32(const LaunchArgs& args) {
+  launch(args, {.algorithm = cuda::algorithm_of(args.point), .tf32 = true});
 }
 
 }  // namespace
 
 constinit const LaunchFunction kCudaGemm = launch_gemm;
+constinit const LaunchFunction kCudaGemmTf32 = launch_tf32;
 
 }  // namespace nsa::project_rope

@@ -3,5 +3,6 @@
 namespace nsa::project_rope {
 
 constinit const LaunchFunction kCudaGemm = nullptr;
+constinit const LaunchFunction kCudaGemmTf32 = nullptr;
 
 }  // namespace nsa::project_rope

@@ -30,21 +30,32 @@ std::int64_t gemm_bytes(const Problem& p) {
 }  // namespace
 
 std::span<const Variant> cuda_rows() {
-  static const std::array kRows{
-      Variant{.stages = kStage,
-              .name = "gemm",
-              .backend = Backend::cuda,
-              .role = Role::candidate,
-              .min_compute_capability = 80,
-              .dtypes = kDeviceDtypes,
-              .what = "All projections in one cuBLASLt product, then one kernel that rotates and "
-                      "spreads them.",
-              .supports = supports_gemm,
-              .cost = project_rope_cost,
-              .workspace_bytes = gemm_bytes,
-              .launch = kCudaGemm,
-              .source_hash = source_hash::project_rope_cuda_gemm},
-  };
+  static const std::array kRows = [] {
+    Variant gemm{.stages = kStage,
+                 .name = "gemm",
+                 .backend = Backend::cuda,
+                 .role = Role::candidate,
+                 .min_compute_capability = 80,
+                 .dtypes = kDeviceDtypes,
+                 .coordinates = cuda::kAlgorithmCoordinates,
+                 .what =
+                     "All projections in one cuBLASLt product, then one kernel that rotates and "
+                     "spreads them.",
+                 .supports = supports_gemm,
+                 .cost = project_rope_cost,
+                 .workspace_bytes = gemm_bytes,
+                 .launch = kCudaGemm,
+                 .source_hash = source_hash::project_rope_cuda_gemm};
+    Variant tf32 = gemm;
+    tf32.name = "gemm_tf32";
+    tf32.role = Role::opt_in;
+    tf32.dtypes = dtype_bit(Dtype::fp32);
+    tf32.what =
+        "As gemm, operands of the product rounded to TF32 (10 bits) for the tensor "
+        "cores; fp32 sums.";
+    tf32.launch = kCudaGemmTf32;
+    return std::array{gemm, tf32};
+  }();
   return kRows;
 }
 

@@ -10,7 +10,9 @@ namespace nsa::project_rope {
 std::span<const Variant> cuda_rows();
 
 using LaunchFunction = void (*)(const LaunchArgs&);
-extern const LaunchFunction kCudaGemm;  // null in a build without CUDA (cuda_not_built.cpp)
+// Null in a build without CUDA (cuda_not_built.cpp).
+extern const LaunchFunction kCudaGemm;
+extern const LaunchFunction kCudaGemmTf32;  // the product by TF32 tensor cores
 
 /// Tokens that are projected at a time: their product, in fp32, stays in a large GPU's L2.
 inline constexpr std::int64_t kCudaTile = 8192;

@@ -6,6 +6,6 @@
 namespace nsa::ranges {
 
 using LaunchFunction = void (*)(const LaunchArgs&);
-extern const LaunchFunction kCudaRangesV1, kCudaRangesV2;
+extern const LaunchFunction kCudaRangesV1, kCudaRangesV2, kCudaGpuMerge;
 
 }  // namespace nsa::ranges

@@ -14,6 +14,11 @@ constexpr std::array kStage{Stage::ranges};
 
 Support any_problem(const Problem&, const Device&) { return Support::yes(); }
 
+/// Two numbers per id.
+std::int64_t merge_workspace(const Problem& p) {
+  return 8 * p.total_tokens() * p.kv_heads * p.geometry.sel_count + 2 * 256;
+}
+
 }  // namespace
 
 std::span<const Variant> cuda_rows() {
@@ -43,6 +48,19 @@ std::span<const Variant> cuda_rows() {
               .workspace_bytes = no_workspace,
               .launch = kCudaRangesV2,
               .source_hash = source_hash::ranges_cuda_v2},
+      Variant{.stages = kStage,
+              .name = "gpu_merge",
+              .backend = Backend::cuda,
+              .role = Role::candidate,
+              .min_compute_capability = 80,
+              .dtypes = kAllDtypes,
+              .what = "Run starts, running counts and a scatter as kernels of their own, with "
+                      "arrays in memory between them, as tensor operations would.",
+              .supports = any_problem,
+              .cost = ranges_cost,
+              .workspace_bytes = merge_workspace,
+              .launch = kCudaGpuMerge,
+              .source_hash = source_hash::ranges_cuda_gpu_merge},
   };
   return kRows;
 }

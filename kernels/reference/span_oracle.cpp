@@ -91,4 +91,11 @@ double row_tolerance(std::span<const Stage> stages, Dtype dtype) noexcept {
   return most;
 }
 
+double row_tolerance(std::span<const Stage> stages, Dtype dtype,
+                     std::string_view variant) noexcept {
+  constexpr double kTf32 = 2e-3;
+  const double usual = row_tolerance(stages, dtype);
+  return dtype == Dtype::fp32 && variant.ends_with("_tf32") ? std::max(usual, kTf32) : usual;
+}
+
 }  // namespace nsa

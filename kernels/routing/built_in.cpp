@@ -18,7 +18,8 @@ std::span<const std::string_view> preferred(Stage stage) {
                                         Names{"gather"},      Names{"varlen_v2"},   Names{"packed"},
                                         Names{"varlen_v1"},   Names{"dense_prefix"}};
   static constexpr std::array kGate{Names{"gate_fused"}, Names{"fused"}};
-  static constexpr std::array kComposite{Names{"batched"}, Names{"sequential"}};
+  static constexpr std::array kComposite{Names{"fused_step"}, Names{"batched"},
+                                         Names{"sequential"}};
   switch (stage) {
     case Stage::ranges:
       return kRanges;

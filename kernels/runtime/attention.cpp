@@ -1,9 +1,17 @@
 #include "attention.hpp"
 
+#include <algorithm>
+#include <array>
+
+#include "decode/step.hpp"
 #include "ops.hpp"
 
 namespace nsa {
 namespace {
+
+/// What fused_step computes.
+constexpr std::array kStepStages{Stage::score, Stage::attend_compressed, Stage::attend_selected,
+                                 Stage::attend_window, Stage::gate_combine};
 
 struct Compressed {
   TensorView k, v;
@@ -51,6 +59,10 @@ class SequentialPrefill {
   void run(const Sequence& sequence) {
     const WorkspaceScope scratch(*context_.workspace);
     const Compressed cmp = take_compressed(*context_.workspace, token_, sequence.cmp_len);
+    // A tile may hold rows that no block has filled yet; their weight is 0, and 0 x NaN is NaN.
+    for (const TensorView& rows : {cmp.k, cmp.v}) {
+      if (rows.elements() > 0) ops_of(context_).fill(context_, rows, std::byte{0});
+    }
     std::int64_t emitted = 0;
     for (std::int64_t i = 0; i < sequence.q_len; ++i) {
       const std::int64_t position = sequence.first_position() + i;
@@ -97,7 +109,8 @@ class SequentialPrefill {
 }  // namespace
 
 void attention_batched(const Context& context, const Problem& problem,
-                       const PlacedSequences& sequences, const AttentionTensors& t, Saved* saved) {
+                       const PlacedSequences& sequences, const AttentionTensors& t, Saved* saved,
+                       bool fused_step) {
   const WorkspaceScope scratch(*context.workspace);
   const Sequence& last = sequences.host.back();
   const std::int64_t rows = last.cmp_begin + last.cmp_len;
@@ -108,10 +121,36 @@ void attention_batched(const Context& context, const Problem& problem,
               {Stage::compress, problem, sequences, {t.k_cmp_raw, t.v_cmp_raw}, {cmp.k, cmp.v}},
               saved);
   }
-  attend(context,
-         {problem, sequences, problem, sequences, t.q, cmp.k, cmp.v, t.k_sel, t.v_sel, t.k_win,
-          t.v_win, t.fc1_w, t.fc1_b, t.fc2_w, t.fc2_b, t.o, t.blocks},
-         saved);
+  const AttendCall call{problem, sequences, problem, sequences, t.q,     cmp.k,
+                        cmp.v,   t.k_sel,   t.v_sel, t.k_win,   t.v_win, t.fc1_w,
+                        t.fc1_b, t.fc2_w,   t.fc2_b, t.o,       t.blocks};
+  if (fused_step) return attend_step(context, call);
+  attend(context, call, saved);
+}
+
+bool other_rows_asked_for(const Context& context, const Problem& problem) {
+  const auto asked = [](const Choice& choice) {
+    return choice.source == Source::api || choice.source == Source::environment;
+  };
+  const Choice choice = context.router->choose(Stage::attention, problem);
+  if (choice.variant && asked(choice)) return choice.variant->name != "fused_step";
+  return std::ranges::any_of(
+      kStepStages, [&](Stage stage) { return asked(context.router->choose(stage, problem)); });
+}
+
+bool takes_fused_step(const Context& context, const Problem& problem, const Choice& choice,
+                      const Saved* saved) {
+  return choice.variant && choice.variant->name == "fused_step" && !saved &&
+         context.constants.branches == 7 && !other_rows_asked_for(context, problem);
+}
+
+void attend_step(const Context& context, const AttendCall& call) {
+  if (context.telemetry) context.telemetry->engaged(Stage::attention, "fused_step");
+  decode::attend_step(
+      call.problem,
+      {call.q, call.k_cmp, call.v_cmp, call.k_sel, call.v_sel, call.k_win, call.v_win, call.fc1_w,
+       call.fc1_b, call.fc2_w, call.fc2_b, call.o, call.blocks},
+      {call.sequences.device, call.window_sequences.device}, context.constants, context.stream);
 }
 
 void attention_sequential(const Context& context, const Problem& problem, const AttentionTensors& t,
@@ -125,12 +164,16 @@ void attention_placed(const Context& context, const Problem& problem,
                       Saved* saved) {
   const Choice choice = context.router->choose(Stage::attention, problem);
   const bool sequential = choice.variant && choice.variant->name == "sequential";
-  const StageScope scope(context.observer, Stage::attention, sequential ? "sequential" : "batched",
+  const bool step = takes_fused_step(context, problem, choice, saved);
+  const StageScope scope(context.observer, Stage::attention,
+                         sequential ? "sequential"
+                         : step     ? "fused_step"
+                                    : "batched",
                          problem.max_seq_len(), context.stream);
   if (sequential) {
     attention_sequential(context, problem, tensors, saved);
   } else {
-    attention_batched(context, problem, sequences, tensors, saved);
+    attention_batched(context, problem, sequences, tensors, saved, step);
   }
 }
 

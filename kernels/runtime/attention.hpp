@@ -21,6 +21,16 @@ struct AttendCall {
 /// context.constants.branches is not computed and counts as zeros.
 void attend(const Context& context, const AttendCall& call, Saved* saved);
 
+/// Attention behind compression as one kernel: what attend() does in a decode step.
+void attend_step(const Context& context, const AttendCall& call);
+/// Whether the API or the environment asks for something else than that kernel: another row of
+/// `attention`, or a row of one of the stages that it covers.
+bool other_rows_asked_for(const Context& context, const Problem& problem);
+/// Whether the router's choice for `attention` is that kernel and it gives what is asked for: all
+/// three branches, nothing saved for a backward pass, no other row of one of its stages.
+bool takes_fused_step(const Context& context, const Problem& problem, const Choice& choice,
+                      const Saved* saved);
+
 /// Whether a branch is on: 0 cmp, 1 sel, 2 win.
 inline bool branch_on(const Constants& constants, unsigned branch) {
   return (constants.branches >> branch) & 1u;
@@ -34,7 +44,7 @@ void attention_placed(const Context& context, const Problem& problem,
 /// prefill).
 void attention_batched(const Context& context, const Problem& problem,
                        const PlacedSequences& sequences, const AttentionTensors& tensors,
-                       Saved* saved);
+                       Saved* saved, bool fused_step = false);
 void attention_sequential(const Context& context, const Problem& problem,
                           const AttentionTensors& tensors, Saved* saved);
 

@@ -76,12 +76,21 @@ CachedLayer::CachedLayer(const Context& context, KvCache& cache, const Problem& 
     sequences_.push_back({q_begin, problem.seq_lens[b], 0, kv_len, 0, 0});
     q_begin += problem.seq_lens[b];
   }
+  zero(context, cache);
+}
+
+void CachedLayer::zero(const Context& context, KvCache& cache) {
   if (cache.zeroed_) return;
   for (const KvCache::Rows* rows : {&cache.k_sel_, &cache.v_sel_, &cache.k_win_, &cache.v_win_,
                                     &cache.k_raw_, &cache.v_raw_, &cache.k_cmp_, &cache.v_cmp_}) {
     if (rows->memory) ops_of(context).fill(context, rows->view, std::byte{0});
   }
   cache.zeroed_ = true;
+}
+
+CacheViews CachedLayer::views_of(KvCache& c) {
+  return {c.k_sel_.view, c.v_sel_.view, c.k_win_.view, c.v_win_.view,
+          c.k_raw_.view, c.v_raw_.view, c.k_cmp_.view, c.v_cmp_.view};
 }
 
 void CachedLayer::copy(const TensorView& from, std::int64_t from_row, const TensorView& to,

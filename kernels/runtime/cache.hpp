@@ -17,6 +17,14 @@ struct CachedKeys {
   std::vector<std::int64_t> context_lens;
 };
 
+/// All that a cache holds, as tensors of all its sequences.
+struct CacheViews {
+  TensorView k_sel, v_sel;  // [batch * capacity, kv_heads, d]
+  TensorView k_win, v_win;  // [batch * window rows, kv_heads, d]
+  TensorView k_raw, v_raw;  // [batch * cmp_block, kv_heads, d]
+  TensorView k_cmp, v_cmp;  // [batch * compressed rows, kv_heads, d]
+};
+
 /// One layer's call into its cache. Friend of KvCache. Copies are collected, so that a decode step
 /// needs one launch for all of them; flush() before anything reads what was appended. After an
 /// exception the cache is unusable.
@@ -24,6 +32,9 @@ class CachedLayer {
  public:
   /// InputError when lengths differ from the problem's or the cache has no room.
   CachedLayer(const Context& context, KvCache& cache, const Problem& problem);
+  static CacheViews views_of(KvCache& cache);
+  /// Zeros in all of a new cache.
+  static void zero(const Context& context, KvCache& cache);
   /// K and V of the selected branch for all tokens (also those of dense attention).
   CachedKeys append_selected(const Projected& fresh);
   /// The last tokens that any new query's window reaches, and the new ones.

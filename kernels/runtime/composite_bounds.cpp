@@ -52,6 +52,10 @@ Support supports_dense(const Problem& p, const Device& device) {
 
 }  // namespace
 
+Support supports_pooling(const Problem& p, const Device& device) {
+  return all_support(std::array{Stage::compress}, p, device);
+}
+
 Support supports_attention(const Problem& p, const Device& device, bool dense) {
   return dense ? supports_dense(p, device) : all_support(kAttentionStages, p, device);
 }
@@ -73,7 +77,7 @@ Support supports_model(const Problem& p, const Device& device, bool dense) {
   return supports_layer(p, device, dense);
 }
 
-std::int64_t attention_workspace(const Problem& p, Backend backend) {
+std::int64_t between_attention(const Problem& p, Backend backend) {
   const auto element = static_cast<std::int64_t>(size_of(p.dtype));
   std::int64_t between = 4 * p.total_tokens() * p.q_heads * p.head_dim_v * element;
   between += p.total_context() / p.geometry.cmp_stride * p.kv_heads *
@@ -83,25 +87,43 @@ std::int64_t attention_workspace(const Problem& p, Backend backend) {
     constexpr std::int64_t kAlignment = 4096;  // of a few tensors
     between += 2 * p.batch() * static_cast<std::int64_t>(sizeof(Sequence)) + kAlignment;
   }
+  return between;
+}
+
+std::int64_t between_layer(const Problem& p) {
+  constexpr std::int64_t kAlignment = 4096;  // of a few tensors
+  const auto element = static_cast<std::int64_t>(size_of(p.dtype));
+  const std::int64_t row =
+      p.q_heads * (p.head_dim_k + p.head_dim_v) + 3 * p.kv_heads * (p.head_dim_k + p.head_dim_v);
+  return p.total_tokens() * row * element + kAlignment;
+}
+
+std::int64_t between_model(const Problem& p, Backend backend) {
+  constexpr std::int64_t kAlignment = 4096;  // of a few tensors
+  const std::int64_t row = p.total_tokens() * p.model.model_dim;
+  if (backend !=
+      Backend::cpu) {  // x, its norm, the sum's other part, and an MLP four times as wide
+    return row * (3 + 4) * static_cast<std::int64_t>(size_of(p.dtype)) + kAlignment;
+  }
+  return row * (3 * 8 + 4 * 16) + p.model.model_dim * p.model.model_dim * 16;
+}
+
+std::int64_t attention_workspace(const Problem& p, Backend backend) {
   std::int64_t hungriest = 0;
   for (const Variant& row : catalog()) {
     const bool composite = row.stages.front() >= Stage::attention;
     if (composite || row.backend != backend || !row.workspace_bytes) continue;
     hungriest = std::max(hungriest, row.workspace_bytes(p));
   }
-  return between + hungriest;
+  return between_attention(p, backend) + hungriest;
 }
 
 std::int64_t layer_workspace(const Problem& p, Backend backend) {
-  const auto element = static_cast<std::int64_t>(size_of(p.dtype));
-  const std::int64_t row =
-      p.q_heads * (p.head_dim_k + p.head_dim_v) + 3 * p.kv_heads * (p.head_dim_k + p.head_dim_v);
-  return attention_workspace(p, backend) + p.total_tokens() * row * element;
+  return attention_workspace(p, backend) + between_layer(p);
 }
 
 std::int64_t model_workspace(const Problem& p, Backend backend) {
-  return layer_workspace(p, backend) + p.total_tokens() * p.model.model_dim * (3 * 8 + 4 * 16) +
-         p.model.model_dim * p.model.model_dim * 16;
+  return layer_workspace(p, backend) + between_model(p, backend);
 }
 
 Cost dense_layer_cost(const Problem& p) {

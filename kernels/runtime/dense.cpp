@@ -19,9 +19,14 @@ void dense_attention(const Context& context, const Problem& p, const AttentionTe
 void dense_rows(const Context& context, const Problem& problem, const PlacedSequences& sequences,
                 const TensorView& q, const TensorView& k, const TensorView& v,
                 const TensorView& o) {
+  const Problem dense = dense_problem(problem);
+  run_stage(context, {Stage::attend_window, dense, sequences, {q, k, v}, {o}});
+}
+
+Problem dense_problem(const Problem& problem) {
   Problem dense = problem;
   dense.geometry.window = std::max<std::int64_t>(problem.max_kv_len(), 1);
-  run_stage(context, {Stage::attend_window, dense, sequences, {q, k, v}, {o}});
+  return dense;
 }
 
 void no_blocks(const Context& context, const TensorView& blocks) {

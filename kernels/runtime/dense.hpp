@@ -9,6 +9,9 @@ namespace nsa {
 void dense_rows(const Context& context, const Problem& problem, const PlacedSequences& sequences,
                 const TensorView& q, const TensorView& k, const TensorView& v, const TensorView& o);
 
+/// The same problem with a window that reaches back to the first token.
+Problem dense_problem(const Problem& problem);
+
 /// Dense attention selects nothing: -1 in every place. blocks [tokens, kv_heads, sel_count] int32.
 void no_blocks(const Context& context, const TensorView& blocks);
 

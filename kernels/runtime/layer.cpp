@@ -72,11 +72,47 @@ void attend_cached(const Context& context, const Problem& p, const Projected& r,
   const CachedSequences sequences(context, sel, win);
   Problem window_problem = p;
   window_problem.context_lens = win.context_lens;
-  attend(context,
-         {p, sequences.selected, window_problem, sequences.window, r.q, cmp.k, cmp.v, sel.k, sel.v,
-          win.k, win.v, w.fc1_w, w.fc1_b, w.fc2_w, w.fc2_b, o, blocks},
-         nullptr);
+  const AttendCall call{p,
+                        sequences.selected,
+                        window_problem,
+                        sequences.window,
+                        r.q,
+                        cmp.k,
+                        cmp.v,
+                        sel.k,
+                        sel.v,
+                        win.k,
+                        win.v,
+                        w.fc1_w,
+                        w.fc1_b,
+                        w.fc2_w,
+                        w.fc2_b,
+                        o,
+                        blocks};
+  if (takes_fused_step(context, p, context.router->choose(Stage::attention, p), nullptr)) {
+    const StageScope scope(context.observer, Stage::attention, "fused_step", p.max_seq_len(),
+                           context.stream);
+    attend_step(context, call);
+  } else {
+    attend(context, call, nullptr);
+  }
   layer.commit();
+}
+
+/// The same with lengths that lie on the device. The loop that made `step` chose the kernel.
+void attend_stepped(const Context& context, const Problem& p, const PlacedSequences& sequences,
+                    const decode::StepSequences& step, const Projected& r, const LayerWeights& w,
+                    const TensorView& o, const TensorView& blocks, KvCache& cache) {
+  const StageScope scope(context.observer, Stage::attention, "fused_step", p.max_seq_len(),
+                         context.stream);
+  const CacheViews all = CachedLayer::views_of(cache);
+  decode::append_step(p,
+                      {r.k_cmp_raw, r.v_cmp_raw, r.k_sel, r.v_sel, r.k_win, r.v_win, all.k_sel,
+                       all.v_sel, all.k_win, all.v_win, all.k_raw, all.v_raw, all.k_cmp, all.v_cmp},
+                      step, context.stream);
+  const PlacedSequences window{sequences.host, step.window};
+  attend_step(context, {p, sequences, p, window, r.q, all.k_cmp, all.v_cmp, all.k_sel, all.v_sel,
+                        all.k_win, all.v_win, w.fc1_w, w.fc1_b, w.fc2_w, w.fc2_b, o, blocks});
 }
 
 void attend_dense(const Context& context, const Problem& p, const PlacedSequences& sequences,
@@ -96,7 +132,8 @@ void attend_dense(const Context& context, const Problem& p, const PlacedSequence
 
 void layer_placed(const Context& context, const Problem& p, const PlacedSequences& sequences,
                   const TensorView& x, const LayerWeights& weights, const TensorView& y,
-                  KvCache* cache, AttentionKind kind, const TensorView& blocks) {
+                  KvCache* cache, AttentionKind kind, const TensorView& blocks,
+                  const decode::StepSequences* step) {
   const StageScope scope(context.observer, Stage::layer,
                          kind == AttentionKind::dense ? "dense" : "nsa", p.max_seq_len(),
                          context.stream);
@@ -105,6 +142,8 @@ void layer_placed(const Context& context, const Problem& p, const PlacedSequence
   const Projected r = project(context, p, sequences, x, weights.w_qkv, kind);
   if (kind == AttentionKind::dense) {
     attend_dense(context, p, sequences, r, o, cache);
+  } else if (step) {
+    attend_stepped(context, p, sequences, *step, r, weights, o, blocks, *cache);
   } else if (cache) {
     attend_cached(context, p, r, weights, o, blocks, *cache);
   } else {

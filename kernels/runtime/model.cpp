@@ -75,6 +75,16 @@ std::vector<KvCache> make_caches(const ModelConfig& config, std::int64_t batch,
 void model_forward(const Context& context, const ModelConfig& config, const Problem& problem,
                    const ModelWeights& weights, const TensorView& tokens, const TensorView& logits,
                    std::span<KvCache> caches) {
+  const WorkspaceScope scratch(*context.workspace);
+  const std::vector<Sequence> sequences = sequences_of(problem);
+  model_placed(context, config, problem, place_sequences(context, sequences), weights, tokens,
+               logits, caches);
+}
+
+void model_placed(const Context& context, const ModelConfig& config, const Problem& problem,
+                  const PlacedSequences& sequences, const ModelWeights& weights,
+                  const TensorView& tokens, const TensorView& logits, std::span<KvCache> caches,
+                  const decode::StepSequences* step) {
   expects(caches.empty() || caches.size() == weights.blocks.size(), "one cache per layer, or none");
   const StageScope scope(context.observer, Stage::model, config.name, problem.max_seq_len(),
                          context.stream);
@@ -84,8 +94,6 @@ void model_forward(const Context& context, const ModelConfig& config, const Prob
   const TensorView x = take_tensor(workspace, config.dtype, {rows, dim});
   const TensorView normed = take_tensor(workspace, config.dtype, {rows, dim});
   const TensorView delta = take_tensor(workspace, config.dtype, {rows, dim});
-  const std::vector<Sequence> host_sequences = sequences_of(problem);
-  const PlacedSequences sequences = place_sequences(context, host_sequences);
   const RuntimeOps& ops = ops_of(context);
   ops.embed(context, tokens, weights.embedding, x);
   const auto blocks = weights.blocks.size();
@@ -93,7 +101,7 @@ void model_forward(const Context& context, const ModelConfig& config, const Prob
   for (std::size_t i = 0; i < blocks; ++i) {
     const BlockWeights& block = weights.blocks[i];
     layer_placed(context, problem, sequences, normed, block.attention, delta,
-                 caches.empty() ? nullptr : &caches[i], config.attention, {});
+                 caches.empty() ? nullptr : &caches[i], config.attention, {}, step);
     ops.add_norm(context, x, delta, block.norm2, normed);
     mlp(context, block, normed, delta);
     const bool last = i + 1 == blocks;

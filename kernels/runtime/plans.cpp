@@ -21,6 +21,9 @@ constexpr std::array kPlans{
     Plan{"batched_dense_prefix", "batched", "dense_prefix"},
     Plan{"sequential", "sequential", ""},
     Plan{"batched_gather", "batched", "gather"},
+    Plan{"fused_step", "fused_step", ""},
+    Plan{"dense_sdpa", "batched", "", "sdpa"},
+    Plan{"dense_fa2", "batched", "", "fa2_varlen"},
 };
 
 Router make_router(const Plan& plan, Device device) {
@@ -31,6 +34,10 @@ Router make_router(const Plan& plan, Device device) {
   if (!plan.selected.empty()) {
     inputs.api.variants.push_back(
         {Stage::attend_selected, {{"attend_selected"}, std::string(plan.selected), {}}});
+  }
+  if (!plan.window.empty()) {
+    inputs.api.variants.push_back(
+        {Stage::attend_window, {{"attend_window"}, std::string(plan.window), {}}});
   }
   return Router(std::move(inputs));
 }

@@ -11,8 +11,9 @@ namespace nsa {
 
 struct Plan {
   std::string_view name;
-  std::string_view prefill_mode;  // "batched", "sequential"
+  std::string_view prefill_mode;  // "batched", "sequential", "fused_step"
   std::string_view selected;      // row of attend_selected; empty = the built-in default
+  std::string_view window = "";   // row of attend_window, likewise; dense attention runs it too
 };
 
 /// The finalists that are measured as a whole; tuned after their parts.

@@ -6,6 +6,7 @@
 
 #include "nsa/schemas/error.hpp"
 #include "ops.hpp"
+#include "telemetry/fa2_gates.hpp"
 
 namespace nsa {
 namespace {
@@ -51,6 +52,7 @@ void run_stage(const Context& context, const StageCall& call, Saved* saved) {
                      "`nsatune variants` lists them with the reasons");
   }
   count(context, call.stage, choice);
+  print_fa2_gates_once(*context.router, call.stage, call.problem);
   launch(context, *choice.variant, *choice.point, call, saved);
 }
 

@@ -5,11 +5,14 @@
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
 #include "composite_bounds.hpp"
+#include "decode/step.hpp"
 #include "dense.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "plans.hpp"
 #include "source_hashes.hpp"
+#include "vendor/launch.hpp"
+#include "vendor/support.hpp"
 
 namespace nsa {
 namespace {
@@ -101,10 +104,48 @@ Variant dense(Variant row, Cost (*cost)(const Problem&)) {
   return row;
 }
 
+/// Dense attention by a vendor's row of the window stage, as plan I has it: the break-even length
+/// is that of the best dense attention there is.
+template <std::size_t I, Supports kSupports, Support (*kVendor)(const Problem&, const Device&),
+          Run kRun>
+Variant dense_by(Variant row, bool built, std::string_view what) {
+  row.name = plans()[I].name;
+  row.dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
+  row.what = what;
+  row.supports = [](const Problem& p, const Device& d) {
+    const Support composite = kSupports(p, d, true);
+    return composite.supported ? kVendor(dense_problem(p), d) : composite;
+  };
+  row.launch = nullptr;
+  if (!built) return row;
+  row.launch = [](const LaunchArgs& args) {
+    kRun(context_of<Backend::cuda>(args, plans()[I]), args, AttentionKind::dense);
+  };
+  return row;
+}
+
+/// `dense`, and on a GPU what vendors have.
+template <Backend kOn, Supports kSupports, Run kRun>
+void add_dense(std::vector<Variant>& rows, const Variant& row, Cost (*cost)(const Problem&)) {
+  rows.push_back(dense<kOn, kSupports, kRun>(row, cost));
+  if (kOn != Backend::cuda) return;
+  const Variant ours = rows.back();
+  rows.push_back(dense_by<8, kSupports, vendor::supports_sdpa, kRun>(
+      ours, vendor::kSdpa.window != nullptr, "Dense causal attention by cuDNN."));
+  rows.push_back(dense_by<9, kSupports, vendor::supports_fa2, kRun>(
+      ours, vendor::kFa2Varlen.window != nullptr,
+      "Dense causal attention by FlashInfer's FlashAttention-2."));
+}
+
 /// One token is the same by any plan.
 Support several_tokens(const Problem& p, const Device& device) {
   if (p.phase != Phase::decode) return supports_attention(p, device, false);
   return Support::no("a decode step has one token: sequential and batched are the same");
+}
+
+Support supports_fused_step(const Problem& p, const Device& device) {
+  const Support pooling = supports_pooling(p, device);
+  return pooling.supported ? decode::supports_step(p, device) : pooling;
 }
 
 constexpr std::string_view kBatched = "All tokens through each stage at once.";
@@ -127,9 +168,16 @@ std::vector<Variant> attention_rows() {
         planned<kOn, 4, run_attention>(row, "Batched, selected branch by `dense_prefix`."));
   } else {
     rows.push_back(planned<kOn, 6, run_attention>(row, "Batched, selected branch by `gather`."));
+    Variant step = planned<kOn, 7, run_attention>(
+        row,
+        "A decode step: all behind compression in one kernel, a cluster of blocks for each "
+        "sequence and KV head.");
+    step.supports = supports_fused_step;
+    step.source_hash = source_hash::decode_step;
+    rows.push_back(step);
   }
   rows.push_back(sequential);
-  rows.push_back(dense<kOn, supports_attention, run_attention>(row, dense_attention_cost));
+  add_dense<kOn, supports_attention, run_attention>(rows, row, dense_attention_cost);
   return rows;
 }
 
@@ -137,8 +185,10 @@ template <Backend kOn, Supports kSupports, Bytes kBytes, Run kRun>
 std::vector<Variant> whole_rows(std::span<const Stage> stages, Cost (*cost)(const Problem&),
                                 Cost (*dense_cost)(const Problem&)) {
   const Variant row = composite<kOn, kSupports, kBytes>(stages, cost);
-  return {planned<kOn, 0, kRun>(row, kBatched), planned<kOn, 5, kRun>(row, kSequential),
-          dense<kOn, kSupports, kRun>(row, dense_cost)};
+  std::vector<Variant> rows{planned<kOn, 0, kRun>(row, kBatched),
+                            planned<kOn, 5, kRun>(row, kSequential)};
+  add_dense<kOn, kSupports, kRun>(rows, row, dense_cost);
+  return rows;
 }
 
 template <Backend kOn>

@@ -6,6 +6,6 @@
 namespace nsa::score {
 
 using LaunchFunction = void (*)(const LaunchArgs&);
-extern const LaunchFunction kCudaMaterialised, kCudaPCmpBf16, kCudaPCmpFp16;
+extern const LaunchFunction kCudaMaterialised, kCudaPCmpBf16, kCudaPCmpFp16, kCudaPSlcBf16;
 
 }  // namespace nsa::score

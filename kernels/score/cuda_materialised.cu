@@ -1,6 +1,6 @@
 // `materialised`: logits, p_cmp, block scores and top-n as four kernels with each result in memory,
 // everything in fp32: any shape. Queries go in chunks, so that memory is bounded. `p_cmp_bf16` and
-// `p_cmp_fp16` store p_cmp in 16 bits; scores and top-n stay fp32.
+// `p_cmp_fp16` store p_cmp in 16 bits, `p_slc_bf16` the block scores; top-n stays fp32.
 #include <algorithm>
 #include <type_traits>
 
@@ -20,7 +20,7 @@ struct Chunk {
   std::int64_t first, count;
   float* logits;         // [count, q_heads, columns], scaled for exp2
   void* p_cmp;           // [count, q_heads, columns]; the same memory where it is fp32
-  float* scores;         // [count, kv_heads, blocks]
+  void* scores;          // [count, kv_heads, blocks], fp32 or bf16
   std::int64_t columns;  // most visible compressed blocks
   std::int64_t blocks;
 };
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(kThreads) softmax_kernel(ScoreParams p, Chunk 
 }
 
 /// p_slc summed over the group: a thread per block that competes (docs/nsa.md 4 and 5).
-template <class P>
+template <class P, class S>
 __global__ void __launch_bounds__(kThreads) block_scores_kernel(ScoreParams p, Chunk chunk) {
   const std::int64_t row = blockIdx.x;  // query, KV head
   const std::int64_t token = chunk.first + row / p.kv_heads;
@@ -151,10 +151,11 @@ __global__ void __launch_bounds__(kThreads) block_scores_kernel(ScoreParams p, C
       for (int h = 0; h < p.group; ++h) sum += to_float(p_cmp[h * chunk.columns + i]);
       score = fmaf(sum, static_cast<float>(to - from) * share, score);
     }
-    chunk.scores[row * chunk.blocks + block] = score;
+    static_cast<S*>(chunk.scores)[row * chunk.blocks + block] = from_float<S>(score);
   }
 }
 
+template <class S>
 __global__ void __launch_bounds__(kThreads) top_blocks_kernel(ScoreParams p, Chunk chunk) {
   __shared__ Candidate scratch[kThreads / 32][32];
   const std::int64_t row = blockIdx.x * std::int64_t{kThreads / 32} + threadIdx.x / 32;
@@ -165,11 +166,11 @@ __global__ void __launch_bounds__(kThreads) top_blocks_kernel(ScoreParams p, Chu
   const BlockRow out = block_row(p, token, static_cast<int>(row % p.kv_heads));
   write_forced(plan, out);
   if (plan.takes_all()) return write_all(plan, out);
-  const LaneKeys<float> keys(chunk.scores + row * chunk.blocks, plan.end());
+  const LaneKeys<S> keys(static_cast<const S*>(chunk.scores) + row * chunk.blocks, plan.end());
   write_best(keys, keys.largest(), plan, out, scratch[threadIdx.x / 32]);
 }
 
-template <class T, class P>
+template <class T, class P, class S>
 void run_chunk(const ScoreParams& p, const Chunk& chunk, cudaStream_t stream) {
   const std::int64_t rows = chunk.count * p.kv_heads;
   const int tokens = std::max(1, kTileRows / p.group);
@@ -184,11 +185,11 @@ void run_chunk(const ScoreParams& p, const Chunk& chunk, cudaStream_t stream) {
     launch(softmax_kernel<P>, (rows * p.group + kWarps - 1) / kWarps, kThreads, 0, stream, p,
            chunk);
   }
-  launch(block_scores_kernel<P>, rows, kThreads, 0, stream, p, chunk);
-  launch(top_blocks_kernel, (rows + kWarps - 1) / kWarps, kThreads, 0, stream, p, chunk);
+  launch(block_scores_kernel<P, S>, rows, kThreads, 0, stream, p, chunk);
+  launch(top_blocks_kernel<S>, (rows + kWarps - 1) / kWarps, kThreads, 0, stream, p, chunk);
 }
 
-template <class P>
+template <class P, class S = float>
 void materialised(const LaunchArgs& args) {
   expects(args.in.size() == 2 && args.out.size() == 1, "q and k_cmp in, blocks out");
   const ScoreParams p = make_score_params(args, args.in[0], args.in[1], args.out[0]);
@@ -207,7 +208,7 @@ void materialised(const LaunchArgs& args) {
   for (chunk.first = 0; chunk.first < tokens; chunk.first += sizes.queries) {
     chunk.count = std::min(sizes.queries, tokens - chunk.first);
     with_storage_type(args.problem.dtype,
-                      [&](auto zero) { run_chunk<decltype(zero), P>(p, chunk, args.stream); });
+                      [&](auto zero) { run_chunk<decltype(zero), P, S>(p, chunk, args.stream); });
   }
 }
 
@@ -219,5 +220,6 @@ namespace nsa::score {
 constinit const LaunchFunction kCudaMaterialised = cuda::materialised<float>;
 constinit const LaunchFunction kCudaPCmpBf16 = cuda::materialised<__nv_bfloat16>;
 constinit const LaunchFunction kCudaPCmpFp16 = cuda::materialised<__half>;
+constinit const LaunchFunction kCudaPSlcBf16 = cuda::materialised<float, __nv_bfloat16>;
 
 }  // namespace nsa::score

@@ -52,6 +52,9 @@ std::span<const Variant> cuda_rows() {
       row("p_cmp_fp16", dtype_bit(Dtype::bf16),
           "materialised with p_cmp stored as fp16; scores and top-n in fp32.", workspace_half,
           kCudaPCmpFp16),
+      row("p_slc_bf16", dtype_bit(Dtype::bf16),
+          "materialised with the scores of the selection blocks stored as bf16; top-n in fp32.",
+          workspace_fp32, kCudaPSlcBf16),
   };
   return kRows;
 }

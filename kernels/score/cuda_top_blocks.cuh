@@ -3,6 +3,7 @@
 // probabilities, so never negative: their bits order as they do.
 #pragma once
 
+#include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -30,9 +31,10 @@ struct LaneShare {
 
 __device__ inline int as_key(int key) { return key; }
 __device__ inline int as_key(float score) { return key_of_score(score); }
+__device__ inline int as_key(__nv_bfloat16 score) { return key_of_score(__bfloat162float(score)); }
 
 /// A lane's keys, read from shared or global memory every time: a row of any length. `T` is int for
-/// keys, float for scores.
+/// keys, float or bf16 for scores.
 template <class T>
 struct LaneKeys {
   LaneShare share;

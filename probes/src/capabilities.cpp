@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <span>
 
+#include "nsa/probes/activity.hpp"
 #include "nsa/probes/probes.hpp"
 #include "src/cuda_device.hpp"
 #include "src/dynamic_library.hpp"
@@ -54,12 +55,12 @@ Capability nvml() {
 }
 
 Capability cupti() {
-  constexpr std::array kFiles{"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
-  return probe("CUPTI", kFiles, [](const DynamicLibrary& library) -> std::string {
-    auto* version_of = library.function<int(std::uint32_t*)>("cuptiGetVersion");
-    std::uint32_t version = 0;
-    return version_of && version_of(&version) == 0 ? std::to_string(version) : std::string();
-  });
+  if (const std::string missing = activity_missing(); !missing.empty())
+    return {"CUPTI", false, "", missing};
+  if (const std::string holder = activity_holder(); !holder.empty())
+    return {"CUPTI", false, std::to_string(activity_version()),
+            holder + " holds it, and it takes one tool at a time"};
+  return {"CUPTI", true, std::to_string(activity_version()), ""};
 }
 
 Capability cudnn() {

@@ -127,6 +127,21 @@ ClockReading Nvml::clocks(const std::string& uuid) const {
   return reading;
 }
 
+std::optional<double> Nvml::throttle_bits(const std::string& uuid) const {
+  const NvmlDevice device = api_ ? api_->device(uuid) : nullptr;
+  unsigned long long reasons = 0;
+  if (!device || !api_->throttle || api_->throttle(device, &reasons) != kSuccess)
+    return std::nullopt;
+  return static_cast<double>(reasons);
+}
+
+std::optional<double> Nvml::memory_used_bytes(const std::string& uuid) const {
+  const NvmlDevice device = api_ ? api_->device(uuid) : nullptr;
+  NvmlMemory memory{};
+  if (!device || !api_->memory || api_->memory(device, &memory) != kSuccess) return std::nullopt;
+  return static_cast<double>(memory.used);
+}
+
 std::string throttle_text(std::uint64_t reasons) {
   constexpr std::pair<std::uint64_t, const char*> kBits[] = {
       {0x2, "applications_clocks"}, {0x4, "sw_power_cap"},   {0x8, "hw_slowdown"},

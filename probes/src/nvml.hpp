@@ -32,6 +32,9 @@ class Nvml {
   /// `uuid` as "GPU-...".
   NvmlFacts facts(const std::string& uuid) const;
   ClockReading clocks(const std::string& uuid) const;
+  /// The reasons as NVML's bits, idle included.
+  std::optional<double> throttle_bits(const std::string& uuid) const;
+  std::optional<double> memory_used_bytes(const std::string& uuid) const;
 
  private:
   struct Api;

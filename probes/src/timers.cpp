@@ -1,3 +1,4 @@
+#include "cupti/timer.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/schemas/error.hpp"
 #include "src/event_timer.hpp"
@@ -8,9 +9,10 @@ namespace nsa::probes {
 std::unique_ptr<LaunchTimer> make_timer(const Device& device, Timer timer, CUstream_st* stream) {
   const bool cpu = device.backend == Backend::cpu;
   if (cpu && timer == Timer::host) return make_cpu_timer(device);
-  if (!cpu && timer != Timer::cupti) return make_cuda_timer(device, timer, stream);
+  if (!cpu && timer == Timer::cupti) return make_cupti_timer(device, stream);
+  if (!cpu) return make_cuda_timer(device, timer, stream);
   throw InputError("timer: " + std::string(to_string(timer)) + " is not available on " + device.id +
-                   "; use " + (cpu ? "host" : "events or host"));
+                   "; use host");
 }
 
 }  // namespace nsa::probes

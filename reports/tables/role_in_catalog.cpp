@@ -7,7 +7,14 @@ std::string role_in_catalog(const VariantId& id) {
   for (const Backend backend : {Backend::cpu, Backend::cuda}) {
     const Variant* variant = find_variant(id, backend);
     if (!variant || variant->role == Role::candidate) continue;
-    return variant->role == Role::slow_path ? "slow path" : "yardstick";
+    switch (variant->role) {
+      case Role::slow_path:
+        return "slow path";
+      case Role::opt_in:
+        return "opt-in";
+      default:
+        return "yardstick";
+    }
   }
   return "";
 }

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <sstream>
+
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/trace_table.hpp"
 #include "nsa/reports/units.hpp"
@@ -74,6 +76,33 @@ TextTable overview(const Summary& s) {
     table.add_row({"memory", fmt::format("peak {} allocated, {} reserved",
                                          format_bytes(s.memory->peak_allocated_bytes),
                                          format_bytes(s.memory->peak_reserved_bytes))});
+  return table;
+}
+
+/// One row a line: a hang says where several threads stand.
+void add_note(TextTable& table, const trace::Note& note) {
+  std::istringstream lines(note.text);
+  for (std::string line; std::getline(lines, line);)
+    table.add_row({Cell{"  " + name(note.what), Ink::dim}, "", "", "", "", "", name(line)});
+}
+
+TextTable recording(const Summary& s) {
+  TextTable table;
+  table.add_column("process");
+  for (const char* column : {"launches", "recorded", "dropped", "lost", "outside"})
+    table.add_column(column, Align::right);
+  table.add_column("");
+  const auto count = [](std::uint64_t n) { return format_tokens(static_cast<std::int64_t>(n)); };
+  for (const auto& row : s.recording.value_or(std::vector<trace::RecordingRow>{})) {
+    const trace::Totals& t = row.totals;
+    std::string state =
+        t.complete ? "complete" : "ended without its exit handler: the end is missing";
+    if (row.all_there && !*row.all_there) state += "; counts do not add up";
+    table.add_row({(row.rank ? fmt::format("rank {}, ", *row.rank) : "") + printable(row.pid),
+                   t.launches ? count(*t.launches) : "-", count(t.recorded), count(t.dropped),
+                   count(t.lost), count(t.outside), state});
+    for (const trace::Note& note : row.notes) add_note(table, note);
+  }
   return table;
 }
 
@@ -182,6 +211,7 @@ std::string trace_summary_table(const Summary& s, std::size_t top, Style style) 
   std::string text = fmt::format("{}: {}, {} events\n", printable(s.path), s.format,
                                  format_tokens(static_cast<std::int64_t>(s.events)));
   text += section("Overview", overview(s), style);
+  text += section("Recording", recording(s), style);
   text += section("Devices and streams", devices(s), style);
   text += section("Steps", steps(s), style);
   text += section("Stages", stages(s), style);

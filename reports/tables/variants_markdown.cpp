@@ -43,6 +43,8 @@ std::string role_text(Role role) {
       return "candidate";
     case Role::slow_path:
       return "slow path";
+    case Role::opt_in:
+      return "opt-in";
     case Role::yardstick:
       return "yardstick";
   }

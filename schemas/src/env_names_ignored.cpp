@@ -73,7 +73,8 @@ constexpr EnvName kNames[] = {
     {"NSA_SDPA_AUDIT", boolean, kNone, kLogs},
     {"NSA_FA2_AUDIT", boolean, kNone, kLogs},
     {"NSA_DEBUG_SHAPES", boolean, kNone, kLogs},
-    {"NSA_DEBUG_FA2", boolean, kNone, kLogs},
+    {"NSA_DEBUG_FA2", boolean, kNone,
+     "chooses nothing: 1 prints each gate of fa2 with its reason, once per problem"},
     {"NSA_ENV_STATIC", boolean, kNone,
      "the environment is always read once, when the runtime object is made"},
     // Named in documents of the source, read by none of its code.

@@ -80,6 +80,13 @@ Json json_of(const MeasuredReply& v) {
   if (v.clocks != ClockReading{}) put(j, "clocks", v.clocks);
   put(j, "grow_events", v.grow_events);
   put(j, "need", v.need);
+  fields::put_text(j, "note", v.note);
+  return j;
+}
+
+Json json_of(const TracedReply& v) {
+  Json j = message("traced", v.id);
+  put(j, "trace", v.trace);
   return j;
 }
 
@@ -171,6 +178,14 @@ MeasuredReply measured(const Json& j) {
   read(j, "clocks", v.clocks);
   read(j, "grow_events", v.grow_events);
   read(j, "need", v.need);
+  read(j, "note", v.note);
+  return v;
+}
+
+TracedReply traced(const Json& j) {
+  TracedReply v;
+  require(j, "id", v.id);
+  require(j, "trace", v.trace);
   return v;
 }
 
@@ -190,6 +205,7 @@ Reply convert(const Json& j) {
   if (type == "prepared") return prepared(j);
   if (type == "verified") return verified(j);
   if (type == "measured") return measured(j);
+  if (type == "traced") return traced(j);
   if (type == "failed") return failed(j);
   if (type != "released") throw fields::FieldError("/type", fields::shown(type) + " is no reply");
   ReleasedReply v;

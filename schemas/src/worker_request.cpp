@@ -62,6 +62,14 @@ Json json_of(const MeasureRequest& v) {
   return j;
 }
 
+Json json_of(const TraceRequest& v) {
+  Json j = message("trace", v.id);
+  put(j, "handle", v.handle);
+  put(j, "launch", v.launch);
+  put(j, "samples", v.samples);
+  return j;
+}
+
 Json json_of(const ReleaseRequest& v) {
   Json j = message("release", v.id);
   put(j, "handle", v.handle);
@@ -121,6 +129,15 @@ MeasureRequest measure(const Json& j) {
   return v;
 }
 
+TraceRequest trace(const Json& j) {
+  TraceRequest v;
+  require(j, "id", v.id);
+  require(j, "handle", v.handle);
+  require(j, "launch", v.launch);
+  require(j, "samples", v.samples);
+  return v;
+}
+
 ReleaseRequest release(const Json& j) {
   ReleaseRequest v;
   require(j, "id", v.id);
@@ -136,6 +153,7 @@ Request convert(const Json& j) {
   if (type == "prepare") return prepare(j);
   if (type == "verify") return verify(j);
   if (type == "measure") return measure(j);
+  if (type == "trace") return trace(j);
   if (type == "release") return release(j);
   if (type == "bye") return ByeRequest{};
   throw fields::FieldError("/type", fields::shown(type) + " is no request");

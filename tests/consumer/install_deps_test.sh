@@ -15,6 +15,9 @@ run() { PATH="$work/bin:$PATH" "$work/repo/scripts/install_deps" "$@"; }
 
 fake apt-get "echo \"apt-get \$*\" >>'$work/calls'; exit 1"
 fake sudo 'exit 1'
+fake nvcc 'exit 1'  # a machine with the CUDA toolkit
+# fake_wheel FOLDER VERSION: headers that were fetched before
+fake_wheel() { mkdir -p "$work/repo/.deps/$1"; echo "$2" >"$work/repo/.deps/$1/version"; }
 
 # Nothing is installed.
 fake dpkg-query 'exit 1'
@@ -24,6 +27,7 @@ for package in cmake libsqlitecpp-dev catch2 libhwy-dev clang-16; do
 done
 grep -q 'if it can be had: .*clang-format' <<<"$out" || fail "clang-format is not optional: $out"
 grep -q 'headers of valijson' <<<"$out" || fail "valijson is not named: $out"
+grep -q 'headers of cudnn_frontend flashinfer by pip' <<<"$out" || fail "no wheels: $out"
 [[ ! -e $work/calls ]] || fail "a dry run called: $(cat "$work/calls")"
 
 # One package is missing.
@@ -43,9 +47,21 @@ grep -q 'apt-get install catch2' <<<"$out" || fail "no advice without rights: $o
 fake dpkg-query 'shift 2; for p; do echo "installed $p"; done'
 mkdir -p "$work/repo/.deps/valijson/include/valijson"
 touch "$work/repo/.deps/valijson/include/valijson/validator.hpp"
+fake_wheel cudnn_frontend 1.32.0
+fake_wheel flashinfer 0.0.1
+out=$(run --check --dry-run)
+[[ $out == "install_deps: would fetch the headers of flashinfer by pip" ]] || fail "old: $out"
+fake_wheel flashinfer 0.5.3
 out=$(run --check)
 [[ $out == "install_deps: everything is there" ]] || fail "not everything: $out"
 [[ ! -e $work/calls ]] || fail "with everything there it called: $(cat "$work/calls")"
+
+# What does not match its checksum is not used, and is no reason to fail.
+fake_wheel flashinfer 0.0.1
+fake python3 'while [[ $# -gt 0 ]]; do [[ $1 == -d ]] && echo no wheel >"$2/x.whl"; shift; done'
+out=$(run --check 2>&1) || fail "a wrong wheel ended with $?"
+grep -q 'left out' <<<"$out" || fail "a wrong wheel was taken: $out"
+[[ $(<"$work/repo/.deps/flashinfer/version") == 0.0.1 ]] || fail "a wrong wheel was unpacked"
 
 status=0
 run --nonsense >/dev/null 2>&1 || status=$?

@@ -1,6 +1,7 @@
 // Every CUDA row of the table against the CPU's oracle, row by row.
 #include "gpu.hpp"
 #include "nsa/kernels/oracle.hpp"
+#include "nsa/kernels/vendor.hpp"
 
 using namespace nsa;
 using namespace nsa::test;
@@ -12,13 +13,25 @@ std::vector<Problem> problems(Dtype dtype) {
       small_problem({70}, {0}, 12, 2, 64, 64, dtype),    // the seeds' heads
       small_problem({130}, {0}, 4, 4, 16, 48, dtype),    // one head per group
       small_problem({67}, {0}, 16, 1, 192, 128, dtype),  // the paper's dims, 16 per group
+      small_problem({90}, {0}, 8, 2, 128, 128, dtype),   // dims that vendors are compiled for
       small_problem({33}, {0}, 10, 2, 256, 256, dtype),  // the largest dims
       small_problem({65}, {0}, 6, 2, 20, 33, dtype),     // dims that fill no vector
       small_problem({1, 37, 129, 64}, {0, 0, 0, 0}, 6, 2, 32, 96, dtype),   // ragged
       small_problem({5, 40}, {130, 3}, 8, 2, 64, 64, dtype),                // chunked, ragged
       small_problem({1, 1, 1, 1}, {0, 99, 500, 15}, 12, 2, 64, 64, dtype),  // decode
       small_problem({1}, {0}, 12, 2, 64, 64, dtype),                        // one token
+      small_problem({1, 1}, {700, 64}, 16, 1, 192, 128, dtype),             // decode, paper's dims
+      small_problem({1}, {301}, 6, 2, 20, 33, dtype),                       // that fill no vector
   };
+  Problem many = small_problem({1}, {0}, 12, 2, 64, 64, dtype);  // decode of a large batch
+  many.seq_lens.assign(40, 1);
+  many.context_lens.clear();
+  for (std::int64_t b = 0; b < 40; ++b) many.context_lens.push_back(9 * b);
+  many.phase = Phase::decode;
+  all.push_back(many);
+  Problem far = small_problem({1}, {3000}, 12, 2, 64, 64, dtype);  // the default geometry
+  far.geometry = Geometry{};
+  all.push_back(far);
   Problem wide = small_problem({300}, {0}, 12, 2, 64, 64, dtype);  // the default geometry
   wide.geometry = Geometry{};
   all.push_back(wide);
@@ -44,7 +57,7 @@ void check_row(const Variant& variant, const VariantId& id, const Problem& probl
   const SpanOracle oracle(variant.stages, problem, input_views, {}, variant.role);
   const auto verdict = oracle.verify(views(produced));
   INFO("worst row " << verdict.worst_row);
-  CHECK(verdict.worst_row_error <= row_tolerance(variant.stages, problem.dtype));
+  CHECK(verdict.worst_row_error <= row_tolerance(variant.stages, problem.dtype, variant.name));
   CHECK(verdict.poison_left == 0);
   CHECK(verdict.non_finite == 0);
 }
@@ -79,7 +92,9 @@ void check_rows(bool composites, Dtype dtype) {
   int rows = 0;
   for (const Variant& variant : catalog()) {
     if (variant.backend != Backend::cuda || is_composite(variant) != composites) continue;
-    REQUIRE(variant.launch);
+    // Vendors' rows may be left out of a build; what is left out says how to get it.
+    CHECK((variant.launch || why_not_built(variant).find("install_deps") != std::string::npos));
+    if (!variant.launch) continue;
     if (!(variant.dtypes & dtype_bit(dtype))) continue;
     check_problems(variant, dtype, *device, stream.get());
     ++rows;

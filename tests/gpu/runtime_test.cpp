@@ -69,6 +69,25 @@ double difference(const HostTensor& a, const HostTensor& b) {
   return worst / largest;
 }
 
+/// The tensor's numbers as fp32.
+std::vector<float> as_floats(const HostTensor& tensor) {
+  std::vector<float> numbers(static_cast<std::size_t>(tensor.view().elements()));
+  load_row(tensor.view(), 0, tensor.view().elements(), numbers.data());
+  return numbers;
+}
+
+/// |a - b| / |b|, Euclidean; NaN stays.
+double relative_difference(std::span<const float> a, std::span<const float> b) {
+  double error = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double d = static_cast<double>(a[i]) - b[i];
+    error += d * d;
+    norm += static_cast<double>(b[i]) * b[i];
+  }
+  const double relative = std::sqrt(error / norm);
+  return relative == relative ? relative : HUGE_VAL;
+}
+
 /// A GPU on which every stage of a layer has a row; else the reason is printed.
 std::optional<Device> gpu_with_layers() {
   auto device = gpu_or_skip();
@@ -158,6 +177,145 @@ TEST_CASE("a whole layer is a graph that replays right with new inputs", "[gpu]"
   call.run();
   CHECK(from_graph == eager.download(stream.get()).bytes);
   CHECK(twin.workspace.grow_events() == grown);
+}
+
+namespace {
+
+/// Two sequences of `whole`'s length: prefilled to `lengths`, then decoded to the end by replays of
+/// one graph. Returns the largest difference to one prefill of everything.
+double replayed_difference(const Device& gpu, Problem whole, std::array<std::int64_t, 2> lengths) {
+  const Stream stream;
+  const std::int64_t tokens = whole.seq_lens[0];
+  Twin twin(gpu, whole, stream.get());
+  const DeviceTensor y(output_of(whole), stream.get());
+  attention_layer(twin.context(), whole, twin.device[0].view(), twin.weights(), y.view());
+  const std::vector<float> want = as_floats(y.download(stream.get()));
+
+  ModelConfig config = config_of(whole);
+  config.layers = 1;
+  const std::int64_t steps = tokens - std::max(lengths[0], lengths[1]);
+  std::vector<KvCache> caches = make_caches(config, 2, tokens, device::allocator());
+  Problem fill = problem_of(config, {lengths[0], lengths[1]}, {0, 0});
+  Problem both = whole;
+  both.seq_lens = fill.seq_lens;
+  both.context_lens = {0, 0};
+  const DeviceTensor x(make_inputs(Stage::layer, both, 1).front(), stream.get());
+  const DeviceTensor filled(output_of(both), stream.get());
+  // Both hold the first tokens of the same input.
+  const auto row_bytes = static_cast<std::size_t>(x.view().stride[0]) * size_of(whole.dtype);
+  const auto copy_rows = [&](const TensorView& to, std::int64_t at, std::int64_t from,
+                             std::int64_t count) {
+    device::copy_on_device(
+        to.as<char>() + static_cast<std::size_t>(at) * row_bytes,
+        twin.device[0].view().as<char>() + static_cast<std::size_t>(from) * row_bytes,
+        static_cast<std::size_t>(count) * row_bytes, stream.get());
+  };
+  copy_rows(x.view(), 0, 0, lengths[0]);
+  copy_rows(x.view(), lengths[0], 0, lengths[1]);
+  attention_layer(twin.context(), fill, x.view(), twin.weights(), filled.view(), &caches[0]);
+
+  DecodeLoop loop(twin.context(), config, caches);
+  Problem one = whole;
+  one.seq_lens = {1, 1};
+  one.context_lens = {0, 0};
+  const DeviceTensor token(make_inputs(Stage::layer, one, 2).front(), stream.get());
+  const DeviceTensor out(output_of(one), stream.get());
+  twin.workspace.reset();
+  twin.workspace.reserve(workspace_bytes(*twin.router, Stage::layer, loop.problem()));
+  const std::int64_t grown = twin.workspace.grow_events();
+  struct Step {
+    Twin& twin;
+    DecodeLoop& loop;
+    TensorView x, y;
+  } step{twin, loop, token.view(), out.view()};
+  const auto graph = probes::capture_graph(
+      gpu, stream.get(),
+      [](void* context) {
+        const Step& s = *static_cast<Step*>(context);
+        s.loop.layer_step(s.twin.context(), s.twin.weights(), s.x, s.y);
+      },
+      &step);
+  CHECK(loop.first_context() == std::min(lengths[0], lengths[1]));
+  CHECK(loop.last_context() == tokens - 1);
+  double worst = 0;
+  const auto columns = static_cast<std::size_t>(whole.model.model_dim);
+  for (std::int64_t i = 0; i < steps; ++i) {
+    copy_rows(token.view(), 0, lengths[0] + i, 1);
+    copy_rows(token.view(), 1, lengths[1] + i, 1);
+    graph->launch();
+    loop.stepped();
+    const std::vector<float> got = as_floats(out.download(stream.get()));
+    for (std::size_t b = 0; b < 2; ++b) {
+      const auto at = static_cast<std::size_t>(lengths[b] + i) * columns;
+      worst = std::max(worst, relative_difference({got.data() + b * columns, columns},
+                                                  {want.data() + at, columns}));
+    }
+  }
+  CHECK(caches[0].length(0) == lengths[0] + steps);
+  CHECK(twin.workspace.grow_events() == grown);
+  CHECK_THROWS_AS(loop.stepped(), InputError);  // one of the two is full
+  return worst;
+}
+
+bool has_fused_step(const Device& gpu, const Problem& problem) {
+  Problem step = problem;
+  step.phase = Phase::decode;
+  step.seq_lens = {1};
+  const std::array stage{Stage::attention};
+  return supports(*find_variant(stage, "fused_step", Backend::cuda), step, gpu).supported;
+}
+
+}  // namespace
+
+TEST_CASE("a graph of one decode step replays right at every length that it states", "[gpu]") {
+  const auto gpu = gpu_with_layers();
+  if (!gpu) return;
+  Problem small = layer_problem(150, Dtype::fp32);
+  if (!has_fused_step(*gpu, small)) return;
+  CHECK(replayed_difference(*gpu, small, {20, 3}) < 1e-5);
+  CHECK(replayed_difference(*gpu, small, {1, 100}) < 1e-5);
+  small.geometry.window = 7;  // 14 rows are kept: they move every seventh step
+  CHECK(replayed_difference(*gpu, small, {20, 3}) < 1e-5);
+  Problem seed = layer_problem(400, Dtype::bf16);
+  seed.q_heads = 12;
+  seed.head_dim_k = seed.head_dim_v = 64;
+  CHECK(replayed_difference(*gpu, seed, {200, 390}) < 2e-2);
+}
+
+TEST_CASE("a decode loop says why it cannot run", "[gpu]") {
+  const auto gpu = gpu_with_layers();
+  if (!gpu) return;
+  const Stream stream;
+  const Problem whole = layer_problem(40, Dtype::fp32);
+  Twin twin(*gpu, whole, stream.get());
+  ModelConfig config = config_of(whole);
+  std::vector<KvCache> caches = make_caches(config, 1, 40, device::allocator());
+  Context context = twin.context();
+  context.constants.branches = 3;
+  CHECK_THROWS_AS(DecodeLoop(context, config, caches), InputError);
+  config.attention = AttentionKind::dense;
+  CHECK_THROWS_AS(DecodeLoop(twin.context(), config, caches), InputError);
+}
+
+TEST_CASE("a layer and a model take no more workspace than is reserved for them", "[gpu]") {
+  const auto gpu = gpu_with_layers();
+  if (!gpu) return;
+  const Stream stream;
+  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+    Problem p = layer_problem(333, dtype);
+    p.seq_lens = {333, 20};
+    p.context_lens = {0, 0};
+    Twin twin(*gpu, p, stream.get());
+    const ModelConfig config = config_of(p);
+    twin.workspace.reserve(workspace_bytes(*twin.router, Stage::model, p));
+    const auto inputs = upload(make_inputs(Stage::model, p, 3), stream.get());
+    const DeviceTensor logits(make_outputs(Stage::model, p).front(), stream.get());
+    model_forward(twin.context(), config, p, bind_weights(config, inputs[1].view()),
+                  inputs[0].view(), logits.view());
+    device::synchronize(stream.get());
+    CHECK(twin.workspace.grow_events() == 0);
+    CHECK(twin.workspace.peak_bytes() > 0);
+  }
 }
 
 TEST_CASE("a model on a GPU decodes to what its prefill gives", "[gpu]") {

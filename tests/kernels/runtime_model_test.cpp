@@ -68,6 +68,37 @@ TEST_CASE("a model decodes to what its prefill gives, NSA and dense", "[kernels]
   }
 }
 
+TEST_CASE("a decode loop with lengths on the device names what a CPU lacks", "[kernels][model]") {
+  const ModelConfig config = small_model();
+  Fixture model(config);
+  std::vector<KvCache> caches = make_caches(config, 1, 40);
+  std::string said;
+  try {
+    const DecodeLoop loop(model.context, config, caches);
+  } catch (const InputError& e) {
+    said = e.what();
+  }
+  CHECK(said.find("fused_step") != std::string::npos);
+  CHECK(said.find("compute capability 9.0") != std::string::npos);
+}
+
+TEST_CASE("the workspace that is reserved for a model holds it", "[kernels][model]") {
+  for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::bf16}) {
+    ModelConfig config = small_model();
+    config.dtype = dtype;
+    Fixture model(config);
+    const Problem p = problem_of(config, {150}, {0});
+    model.workspace.reserve(workspace_bytes(model.router, Stage::model, p));
+    HostTensor logits{"logits", {dtype, 2, {150, config.vocab_size, 0, 0}}, {}};
+    logits.bytes.resize(logits.view().bytes());
+    std::vector<std::int32_t> tokens = some_tokens(150);
+    model_forward(model.context, config, p, bind_weights(config, model.flat.view()),
+                  make_view(tokens.data(), Dtype::int32, {150}), logits.view());
+    CHECK(model.workspace.grow_events() == 0);
+    CHECK(model.workspace.peak_bytes() > 0);
+  }
+}
+
 TEST_CASE("fewer layers are fewer parameters and another answer", "[kernels][model]") {
   Fixture three(small_model());
   ModelConfig config = small_model();

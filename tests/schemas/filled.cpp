@@ -140,6 +140,38 @@ ThresholdTable filled_table() {
   return t;
 }
 
+LaunchTrace filled_launch_trace() {
+  return {{{"void f<int>(int)", 2, 300}, {"g()", 1, 50}},
+          3,
+          1,
+          2,
+          10,
+          20,
+          30,
+          40,
+          340,
+          400,
+          5,
+          341.5,
+          350.25,
+          "timers disagree"};
+}
+
+LaunchTraceRow filled_launch_trace_row() {
+  LaunchTraceRow row;
+  row.id = "t1";
+  row.run_id = "r1";
+  row.executor = "triton";
+  row.placement = {{"host", "GPU-1"}};
+  row.problem = filled_problem();
+  row.variant = filled_variant();
+  row.source_hash = "9f";
+  row.launch = LaunchMode::graph;
+  row.traced_at = "2026-01-02T03:04:05.000Z";
+  row.trace = filled_launch_trace();
+  return row;
+}
+
 std::vector<worker::Request> filled_requests() {
   using namespace worker;
   return {HelloRequest{1, "cuda:0"},
@@ -147,6 +179,7 @@ std::vector<worker::Request> filled_requests() {
           PrepareRequest{2, filled_problem(), filled_variant(), 7, "/tmp/in.safetensors"},
           VerifyRequest{3, 1, std::vector<std::int64_t>{0, 63, 64}, "/tmp/out.safetensors"},
           MeasureRequest{4, 1, 5, false, LaunchMode::graph, Timer::host},
+          TraceRequest{5, 1, LaunchMode::graph, 3},
           ReleaseRequest{5, 1},
           ByeRequest{}};
 }
@@ -159,7 +192,8 @@ std::vector<worker::Reply> filled_replies() {
           DescribedReply{1, true, "because", 1.2e9, 3.4e7, 1048576},
           PreparedReply{2, 1, 48211, 1048576},
           VerifiedReply{3, 1, 2, 0.0031},
-          MeasuredReply{4, m.samples, m.clocks, 2, m.need},
+          MeasuredReply{4, m.samples, m.clocks, 2, m.need, "timers disagree"},
+          TracedReply{5, filled_launch_trace()},
           ReleasedReply{5},
           FailedReply{6, Outcome::out_of_memory, "needs 51.5 GB, 12.1 GB free"}};
 }
@@ -167,7 +201,7 @@ std::vector<worker::Reply> filled_replies() {
 std::vector<worker::Request> bare_requests() {
   using namespace worker;
   return {HelloRequest{},   DescribeRequest{}, PrepareRequest{}, VerifyRequest{1, 1, {}, "o"},
-          MeasureRequest{}, ReleaseRequest{},  ByeRequest{}};
+          MeasureRequest{}, TraceRequest{},    ReleaseRequest{}, ByeRequest{}};
 }
 
 std::vector<worker::Reply> bare_replies() {
@@ -177,6 +211,7 @@ std::vector<worker::Reply> bare_replies() {
           PreparedReply{},
           VerifiedReply{},
           MeasuredReply{},
+          TracedReply{},
           ReleasedReply{},
           FailedReply{}};
 }

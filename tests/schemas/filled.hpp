@@ -17,6 +17,8 @@ Run filled_run();
 SweepSpec filled_spec();
 ThresholdTable filled_table();
 /// One of each, every optional field present.
+LaunchTrace filled_launch_trace();
+LaunchTraceRow filled_launch_trace_row();
 std::vector<worker::Request> filled_requests();
 std::vector<worker::Reply> filled_replies();
 /// One of each, every optional field absent.

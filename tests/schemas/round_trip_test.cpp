@@ -28,12 +28,24 @@ TEST_CASE("documents with every field set survive JSON and obey their schemas", 
   const auto c = class_of(test::filled_problem());
   CHECK(checked(c, "problem_class") == c);
   checked(test::filled_run(), "run");
+  CHECK(checked(test::filled_launch_trace(), "launch_trace") == test::filled_launch_trace());
   const Measurement m = checked(test::filled_measurement(), "measurement");
   CHECK(m.samples == test::filled_measurement().samples);
   CHECK(m.clocks == test::filled_measurement().clocks);
   CHECK(m.need == test::filled_measurement().need);
   CHECK(m.placement == test::filled_measurement().placement);
   CHECK(m.variant == test::filled_measurement().variant);
+}
+
+TEST_CASE("a traced launch survives JSON, alone and in the list of them", "[schemas]") {
+  const LaunchTraceRow row = test::filled_launch_trace_row();
+  Json list = Json::array();
+  list.push_back(row);
+  const Json document{{"launch_traces", list}};
+  CHECK_NOTHROW(validate_json(document, "launch_traces", "test"));
+  LaunchTraceRow back;
+  from_json(document["launch_traces"][0], back);
+  CHECK(back == row);
 }
 
 TEST_CASE("documents with nothing set survive JSON and obey their schemas", "[schemas]") {

@@ -65,5 +65,22 @@ TEST_CASE("a process killed before the schema was written leaves a file that ope
     SQLite::Database db(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     db.exec("PRAGMA journal_mode = WAL");  // converted, nothing else
   }
-  REQUIRE(store::Store::open(path).info().schema_version == 1);
+  REQUIRE(store::Store::open(path).info().schema_version == store::newest_version());
+}
+
+TEST_CASE("a file of version 1 keeps its rows and gets what is new", "[store]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("a.sqlite");
+  const auto steps = store::migrations();
+  {
+    SQLite::Database db(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    store::migrate(db, path, steps.first(1));
+    db.exec(
+        "INSERT INTO run VALUES ('r1', 'h', '{}', 'b', 'e', '2026-01-01T00:00:00.000Z', NULL, "
+        "'open')");
+  }
+  const store::Store store = store::Store::open(path);
+  CHECK(store.info().schema_version == store::newest_version());
+  CHECK(store.info().runs == 1);
+  CHECK(store.launch_traces({}).empty());
 }

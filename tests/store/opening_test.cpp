@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "catch.hpp"
+#include "migrate.hpp"
 #include "nsa/schemas/error.hpp"
 #include "support.hpp"
 
@@ -49,7 +50,7 @@ TEST_CASE("a new database is in WAL mode, complete and empty", "[store]") {
   const Store store = Store::open(folder.file("a.sqlite"));
   const store::Info info = store.info();
   CHECK(info.journal_mode == "wal");
-  CHECK(info.schema_version == 1);
+  CHECK(info.schema_version == store::newest_version());
   CHECK(info.runs == 0);
   CHECK(info.bytes > 0);
   CHECK(store.notes().empty());
@@ -141,9 +142,12 @@ TEST_CASE("a database from a newer version is refused and left as it was", "[sto
   const test::TempFolder folder;
   const std::string path = folder.file("a.sqlite");
   make_database(path);
-  run_sql(path, "PRAGMA user_version = 2");
+  const int newest = store::newest_version();
+  run_sql(path, ("PRAGMA user_version = " + std::to_string(newest + 1)).c_str());
   std::filesystem::remove(path + "-lock");
-  check_refused(folder, path, "schema version 2, this program knows 1 at most");
+  check_refused(folder, path,
+                "schema version " + std::to_string(newest + 1) + ", this program knows " +
+                    std::to_string(newest) + " at most");
 }
 
 TEST_CASE("a database whose schema was tampered with is refused and left as it was", "[store]") {

@@ -194,3 +194,52 @@ TEST_CASE("telemetry comes back, with and without a run", "[store]") {
   CHECK(all[1].command == "sweep");
   REQUIRE(store.telemetry(run.run().id).size() == 1);
 }
+
+namespace {
+
+LaunchTraceRow some_trace(const std::string& run_id) {
+  LaunchTraceRow row;
+  row.id = make_uuid();
+  row.run_id = run_id;
+  row.executor = "triton";
+  row.placement = {{"node1", "GPU-1"}};
+  row.variant = {{"score", "attend_selected"}, "fused", {{"bq", 32}}};
+  row.source_hash = "9f";
+  row.launch = LaunchMode::graph;
+  row.traced_at = "2026-01-02T03:04:05.000Z";
+  row.trace = {{{"void f<int>(int)", 2, 300}, {"g \"quoted\"", 1, 50}},
+               3,
+               1,
+               2,
+               10,
+               20,
+               30,
+               40,
+               340,
+               400,
+               5,
+               341.5,
+               std::nullopt,
+               "timers disagree"};
+  return row;
+}
+
+}  // namespace
+
+TEST_CASE("a traced launch comes back with its kernels in order, and is kept once", "[store]") {
+  const test::TempFolder folder;
+  Store store = Store::open(folder.file("r.sqlite"));
+  const auto run = store.open_run(test::some_request());
+  const LaunchTraceRow row = some_trace(run.run().id);
+  CHECK(store.add(row));
+  LaunchTraceRow again = row;
+  again.id = make_uuid();
+  CHECK_FALSE(store.add(again));
+  const auto found = store.launch_traces({.run_id = run.run().id, .variant = "fused"});
+  REQUIRE(found.size() == 1);
+  CHECK(found.front() == row);
+  CHECK(store.launch_traces({.variant = "another"}).empty());
+  CHECK(store.launch_traces({.device_uuid = "GPU-1"}).size() == 1);
+  CHECK(store.launch_traces({.device_uuid = "GPU-2"}).empty());
+  CHECK(store.verify().empty());
+}

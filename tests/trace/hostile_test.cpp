@@ -136,4 +136,16 @@ TEST_CASE("files that are no trace are refused by name", "[trace]") {
   CHECK(has(message(sqlite.path()), "table"));
 }
 
+TEST_CASE("a begin and its end are no more than 104 days apart", "[trace]") {
+  const auto pair = [](const char* begin, const char* end) {
+    return JsonTrace()
+        .raw(std::string(R"({"ph":"B","name":"r","pid":1,"tid":1,"ts":)") + begin + "}")
+        .raw(std::string(R"({"ph":"E","pid":1,"tid":1,"ts":)") + end + "}")
+        .text();
+  };
+  CHECK(refusal(pair("0", "5")).empty());
+  CHECK(refusal(pair("-4e15", "4e15")).find("104 days") != std::string::npos);
+  CHECK(refusal(pair("5", "0")).find("before its begin") != std::string::npos);
+}
+
 }  // namespace nsa::test

@@ -27,7 +27,9 @@ class MemorySink : public tuner::Sink {
                  [&](const Measurement& row) { return row.variant.name == variant; });
     return found;
   }
+  void add_trace(const LaunchTraceRow& row) override { traces.push_back(row); }
   std::vector<Measurement> rows;
+  std::vector<LaunchTraceRow> traces;
   void (*after_row)(std::size_t) = nullptr;
 
  private:

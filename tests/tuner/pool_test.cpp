@@ -207,6 +207,47 @@ TEST_CASE("a sweep waits while another process has the device", "[tuner]") {
   CHECK(contains(notes.lines[0], "waiting"));
 }
 
+TEST_CASE("each variant is traced once, and only where that is asked for", "[tuner]") {
+  MemorySink sink, untraced;
+  Notes notes;
+  auto input = sweep_input(small_spec(), {fake("fine")});
+  CHECK(run_sweep(input, untraced, notes).complete);
+  CHECK(untraced.traces.empty());
+  input.trace = true;
+  input.run_id = "r1";
+  CHECK(run_sweep(input, sink, notes).complete);
+  REQUIRE(sink.traces.size() == 3);
+  CHECK(sink.rows.size() == untraced.rows.size());
+  std::set<std::string> traced;
+  for (const LaunchTraceRow& row : sink.traces) {
+    traced.insert(row.variant.name);
+    CHECK(row.run_id == "r1");
+    CHECK(row.executor == "fake");
+    CHECK(row.source_hash == "hash_of_" + row.variant.name);
+    REQUIRE(row.trace.kernels.size() == 1);
+    CHECK(row.trace.kernels.front().name == "kernel_of_" + row.variant.name);
+  }
+  CHECK(traced == std::set<std::string>{"bad", "good", "other"});
+}
+
+TEST_CASE("a variant that cannot be traced keeps its times, and the others are traced", "[tuner]") {
+  for (const char* mode : {"cannot_trace", "hang_trace"}) {
+    INFO(mode);
+    MemorySink sink;
+    Notes notes;
+    auto input = sweep_input(small_spec({"70"}, 0.5), {fake(mode)});
+    input.trace = true;
+    CHECK(run_sweep(input, sink, notes).complete);
+    CHECK_FALSE(sink.of("bad").empty());
+    for (const Measurement& row : sink.of("bad")) CHECK(row.outcome == Outcome::ok);
+    std::set<std::string> traced;
+    for (const LaunchTraceRow& row : sink.traces) traced.insert(row.variant.name);
+    CHECK(traced == std::set<std::string>{"good", "other"});
+    CHECK(std::any_of(notes.lines.begin(), notes.lines.end(),
+                      [](const std::string& line) { return contains(line, "not traced: "); }));
+  }
+}
+
 TEST_CASE("the ledger explains the wall time and the framework takes a small share of it",
           "[tuner]") {
   SweepSpec spec = small_spec();

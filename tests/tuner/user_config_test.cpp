@@ -97,6 +97,7 @@ TEST_CASE("a bad config is refused with its line", "[tuner]") {
   CHECK(contains(message_of("model: {dim: 64}\n---\nmodel: {dim: 96}\n"), "users.yaml:3:"));
   const std::string nul = std::string("a: 1\nmodel:") + '\0' + " {dim: 64}\n";
   CHECK(contains(message_of(nul), "users.yaml:2: has a NUL"));
+  CHECK(contains(message_of(", model: {dim: 64}\n"), "users.yaml:1:"));  // yaml-cpp: endless
 }
 
 TEST_CASE("nested anchors do not blow up", "[tuner]") {

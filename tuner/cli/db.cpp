@@ -1,4 +1,4 @@
-// db info, samples, verify, compact.
+// db info, samples, traces, verify, compact.
 #include <fmt/format.h>
 
 #include <memory>
@@ -78,6 +78,51 @@ ExitCode print_samples(const Settings& settings, const std::string& id) {
   return ExitCode::good;
 }
 
+std::string trace_text(const LaunchTraceRow& row) {
+  const LaunchTrace& t = row.trace;
+  const Problem& p = row.problem;
+  std::string text = fmt::format(
+      "{}  {} seq_len {} context {} batch {} {} {}\n  {} launches, {} host waits, {} allocations, "
+      "copied {} B to the device, {} B from it, {} B within; set {} B; busy {:.1f} of {:.1f} us\n",
+      to_string(row.variant), to_string(p.phase), p.max_seq_len(), p.max_context(), p.batch(),
+      to_string(p.dtype), to_string(row.launch), t.launches, t.host_waits, t.allocations,
+      t.host_to_device_bytes, t.device_to_host_bytes, t.device_to_device_bytes, t.memset_bytes,
+      1e-3 * static_cast<double>(t.busy_ns), 1e-3 * static_cast<double>(t.span_ns));
+  if (t.dropped > 0) text += fmt::format("  {} records were lost\n", t.dropped);
+  if (!t.note.empty()) text += fmt::format("  {}\n", t.note);
+  for (const TracedKernel& kernel : t.kernels) {
+    text += fmt::format("  {:>6} x {:>10.1f} us  {}\n", kernel.count,
+                        1e-3 * static_cast<double>(kernel.total_ns), kernel.name);
+  }
+  return text;
+}
+
+struct TraceFilter {
+  std::optional<std::string> run_id, stage, variant;
+};
+
+ExitCode print_traces(const Settings& settings, const TraceFilter& filter) {
+  const auto db = store::Store::open_existing(settings.db_path());
+  store::Query query{.stage = filter.stage, .variant = filter.variant};
+  if (filter.run_id) {
+    const auto run = db.find_run(*filter.run_id);
+    if (!run) throw InputError("--run: no run " + *filter.run_id + "; nsatune db info lists them");
+    query.run_id = run->id;
+  }
+  const std::vector<LaunchTraceRow> rows = db.launch_traces(query);
+  if (settings.json) {
+    Json list = Json::array();
+    for (const LaunchTraceRow& row : rows) list.push_back(row);
+    print_json({{"launch_traces", list}});
+    return ExitCode::good;
+  }
+  std::string text;
+  for (const LaunchTraceRow& row : rows) text += trace_text(row);
+  if (rows.empty()) say(settings, "no traced launches; nsatune sweep --trace makes them");
+  print_text(text);
+  return ExitCode::good;
+}
+
 ExitCode verify(const Settings& settings) {
   const auto db = store::Store::open_existing(settings.db_path());
   const std::vector<std::string> problems = db.verify();
@@ -125,6 +170,13 @@ void add_db(Program& program) {
       [&settings, id] { return print_samples(settings, *id); })
       ->add_option("id", *id, "Id of a measurement, or its first digits")
       ->required();
+  auto filter = std::make_shared<TraceFilter>();
+  CLI::App* traces = add("traces", "Which kernels each variant really ran (sweep --trace)",
+                         "nsatune db traces --stage attend_selected",
+                         [&settings, filter] { return print_traces(settings, *filter); });
+  traces->add_option("--run", filter->run_id, "Only this run (id or its first digits)");
+  traces->add_option("--stage", filter->stage, "Only this stage");
+  traces->add_option("--variant", filter->variant, "Only this variant");
   add("verify", "Integrity, foreign keys, every sample blob; exit 1 when something is wrong",
       "nsatune db verify --db nightly.sqlite", [&settings] { return verify(settings); });
   add("compact", "Gives unused space back", "nsatune db compact",

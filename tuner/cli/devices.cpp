@@ -1,3 +1,6 @@
+#include <utility>
+
+#include "nsa/kernels/vendor.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/tables.hpp"
 #include "program.hpp"
@@ -10,7 +13,9 @@ void add_devices(Program& program) {
                 std::vector<Device> devices = probes::devices();
                 if (program.settings.device)
                   devices = {probes::require_device(*program.settings.device)};
-                const std::vector<Capability> libraries = probes::capabilities();
+                std::vector<Capability> libraries = probes::capabilities();
+                for (Capability& kernels : vendor_capabilities())
+                  libraries.push_back(std::move(kernels));
                 if (program.settings.json) {
                   print_json({{"devices", devices}, {"libraries", libraries}});
                 } else {

@@ -49,6 +49,7 @@ void print_json(const Json& document) { print_text(json_text(document, 2) + "\n"
 
 void refuse_empty_values(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
+    if (option->get_name() == "command") continue;  // of a foreign program
     for (const std::string& value : option->results()) {
       if (value.empty())
         throw InputError(option->get_name() + ": is empty; give a value, or leave it out");

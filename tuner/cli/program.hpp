@@ -64,6 +64,7 @@ void add_tune(Program& program);
 void add_explain(Program& program);
 void add_run(Program& program);
 void add_db(Program& program);
+void add_doctor(Program& program);
 void add_export(Program& program);
 void add_trace(Program& program);
 void add_worker(Program& program);

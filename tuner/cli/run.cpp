@@ -14,6 +14,7 @@
 #include "run_options.hpp"
 #include "run_report.hpp"
 #include "run_steps.hpp"
+#include "stage_ranges.hpp"
 #include "version.hpp"
 
 namespace nsa::cli {
@@ -82,9 +83,11 @@ class Heartbeats {
 };
 
 ExitCode run(const Settings& settings, const RunOptions& options) {
-  const RunPlan plan = make_run_plan(options);
+  RunPlan plan = make_run_plan(options);
   for (const std::string& note : plan.notes) say(settings, "note: " + note);
   const RunDevice device(probes::require_device(settings.device.value_or("cpu")));
+  // What one runs on a GPU; a config says itself what it wants.
+  if (device.on_gpu() && !options.dtype && !options.config) plan.config.dtype = Dtype::bf16;
   if (options.graph && !device.on_gpu()) {
     throw InputError("run: --graph captures a CUDA graph; --device cpu has none");
   }
@@ -99,6 +102,8 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   context.stream = device.stream();
   context.router = &router;
   context.workspace = &workspace;
+  StageRanges ranges;
+  context.observer = &ranges;
   context.telemetry = options.no_telemetry ? nullptr : &telemetry;
   context.constants = constants_from(router.environment());
   context.constants.branches = branch_mask(options.branches);
@@ -145,7 +150,8 @@ void add_run(Program& program) {
       "  nsatune run --preset 125m --seq-len 2048 --thresholds thresholds.json\n"
       "  nsatune run --preset 125m --seq-len 2048 --attention dense\n"
       "  nsatune run --config model.yaml --branches win,cmp --layers 2 --strict\n"
-      "  nsatune run --preset layer --seq-len 1024 --decode 32 --json",
+      "  nsatune run --preset layer --seq-len 1024 --decode 32 --json\n"
+      "  nsatune run --preset layer --seq-len 65536 --decode 100 --graph --device cuda:0",
       [&program, options] {
         RunOptions checked = *options;
         if (checked.strict && checked.no_telemetry) {

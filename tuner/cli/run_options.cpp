@@ -89,8 +89,12 @@ void declare(CLI::App& sub, RunOptions& o) {
   sub.add_option("--seq-len", o.seq_len, "New tokens per sequence (default 2048)");
   sub.add_option("--batch", o.batch, "Sequences (default 1)");
   sub.add_option("--layers", o.layers, "Keep only that many layers");
-  sub.add_option("--decode", o.decode, "After the prefill, time that many decode steps");
-  sub.add_option("--dtype", o.dtype, "fp64, fp32, bf16, fp16 (storage; accumulation is fp32)");
+  sub.add_option(
+      "--decode", o.decode,
+      "After the prefill, time that many decode steps one by one, then as many that flow");
+  sub.add_option("--dtype", o.dtype,
+                 "fp64, fp32, bf16, fp16: storage, accumulation is fp32 (default: bf16 on a GPU, "
+                 "fp32 on a CPU)");
   sub.add_option("--attention", o.attention, "nsa, or dense: the same model with dense attention")
       ->check(CLI::IsMember({"nsa", "dense"}));
   sub.add_option("--branches", o.branches, "Compute only these branches: cmp,sel,win")
@@ -99,7 +103,8 @@ void declare(CLI::App& sub, RunOptions& o) {
       sub.add_option("--thresholds", o.thresholds, "Thresholds file or folder of such files");
   sub.add_flag("--no-thresholds", o.no_thresholds, "Built-in defaults, whatever files there are")
       ->excludes(thresholds);
-  sub.add_flag("--graph", o.graph, "Capture the step as a CUDA graph and time its replays");
+  sub.add_flag("--graph", o.graph,
+               "Capture the step as a CUDA graph and time its replays; a decode step likewise");
   sub.add_option("--warmup", o.warmup, "Steps that are not counted (default 1)");
   sub.add_option("--steps", o.steps, "Steps that are (default 3)");
   sub.add_option("--every", o.every, "Steps between two heartbeats (default 1)");

@@ -16,6 +16,11 @@ double flop_per_s(const RunReport& r) {
   return r.times.flop_per_step / (static_cast<double>(median_of(r.times.step_ns)) * 1e-9);
 }
 
+double decode_tokens_per_s(const RunReport& r) {
+  return static_cast<double>(r.plan.batch) /
+         (static_cast<double>(r.times.decode_flowing_ns) * 1e-9);
+}
+
 Json engaged_json(const TelemetryReport& telemetry) {
   Json engaged = Json::array();
   for (const auto& [key, calls] : telemetry.engaged) {
@@ -102,10 +107,13 @@ Json run_json(const RunReport& r) {
                 {"telemetry", telemetry_to_json(r.telemetry)}};
   if (!r.times.decode_ns.empty()) {
     const std::int64_t median = median_of(r.times.decode_ns);
-    document["decode"] = {
-        {"steps", r.times.decode_ns.size()},
-        {"median_step_ns", median},
-        {"tokens_per_s", static_cast<double>(r.plan.batch) / (static_cast<double>(median) * 1e-9)}};
+    document["decode"] = {{"steps", r.times.decode_ns.size()},
+                          {"median_step_ns", median},
+                          {"flowing_step_ns", r.times.decode_flowing_ns},
+                          {"tokens_per_s", decode_tokens_per_s(r)},
+                          {"bytes_per_step", r.times.decode_bytes},
+                          {"graph", r.options.graph},
+                          {"grow_events", r.times.decode_grow_events}};
   }
   return document;
 }
@@ -126,8 +134,17 @@ std::string run_text(const RunReport& r) {
       fmt::format("  {:.1f} GFLOP/s, {:.0f} % of {} ({:.0f} GFLOP/s)\n", flop_per_s(r) * 1e-9,
                   100 * flop_per_s(r) / r.peak_flop_per_s, r.peak_name, r.peak_flop_per_s * 1e-9);
   if (!r.times.decode_ns.empty()) {
-    text += fmt::format("  decode: {:.2f} ms a step (median of {})\n",
-                        milliseconds(median_of(r.times.decode_ns)), r.times.decode_ns.size());
+    const double flowing_ms = milliseconds(r.times.decode_flowing_ns);
+    text += fmt::format(
+        "  decode after {} tokens{}: {:.4g} ms a step ({:.0f} tok/s), {:.4g} ms where each is "
+        "waited "
+        "for (median of {})\n",
+        r.plan.seq_len, r.options.graph ? " (graph)" : "", flowing_ms, decode_tokens_per_s(r),
+        milliseconds(median_of(r.times.decode_ns)), r.times.decode_ns.size());
+    text +=
+        fmt::format("    a step reads {:.1f} MB of weights, K and V: {:.0f} GB/s; {} grow events\n",
+                    r.times.decode_bytes * 1e-6, r.times.decode_bytes * 1e-6 / flowing_ms,
+                    r.times.decode_grow_events);
   }
   if (r.options.no_telemetry) return text;
   text += "  what ran:\n";

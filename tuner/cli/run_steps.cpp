@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "nsa/probes/graph.hpp"
+#include "nsa/probes/nvtx.hpp"
 #include "nsa/schemas/generator.hpp"
 
 namespace nsa::cli {
@@ -92,28 +93,15 @@ class Runner {
     });
   }
 
-  /// From now on replay() does what step(problem, {}) does. The workspace has to have grown.
-  void capture(const Problem& problem) {
-    struct Captured {
-      Runner& runner;
-      const Problem& problem;
-    } captured{*this, problem};
+  /// From now on replay() does what `launch` does. The workspace has to have grown.
+  void capture(const std::function<void()>& launch) {
     graph_ = probes::capture_graph(
         device_.device(), device_.stream(),
-        [](void* context) {
-          const auto& c = *static_cast<Captured*>(context);
-          c.runner.launch(c.problem, {});
-        },
-        &captured);
+        [](void* body) { (*static_cast<const std::function<void()>*>(body))(); },
+        const_cast<std::function<void()>*>(&launch));
   }
-  std::int64_t replay() {
-    return time_ns([&] {
-      graph_->launch();
-      device_.synchronize();
-    });
-  }
+  void replay() { graph_->launch(); }
 
- private:
   void launch(const Problem& problem, std::span<KvCache> caches) {
     if (plan_.layer) {
       attention_layer(context_, problem, input_.in(), weights_.blocks[0].attention, input_.out(),
@@ -122,7 +110,17 @@ class Runner {
       model_forward(context_, plan_.config, problem, weights_, input_.in(), input_.out(), caches);
     }
   }
+  /// One decode step by lengths on the device.
+  void launch(DecodeLoop& loop) {
+    if (plan_.layer) {
+      loop.layer_step(context_, weights_.blocks[0].attention, input_.in(), input_.out());
+    } else {
+      loop.model_step(context_, weights_, input_.in(), input_.out());
+    }
+  }
+  const Context& context() const noexcept { return context_; }
 
+ private:
   const Context& context_;
   const RunDevice& device_;
   const RunPlan& plan_;
@@ -132,15 +130,86 @@ class Runner {
   std::unique_ptr<probes::GraphReplay> graph_;
 };
 
-void decode(Runner& runner, const RunDevice& device, const RunPlan& plan, RunTimes& times) {
-  std::vector<KvCache> caches =
-      make_caches(plan.config, plan.batch, plan.seq_len + plan.decode, device.allocator());
-  runner.step(runner.prepare(plan.seq_len, 0), caches);
-  for (std::int64_t i = 0; i < plan.decode; ++i) {
-    const Problem p = runner.prepare(1, plan.seq_len + i);
-    times.decode_ns.push_back(runner.step(p, caches));
+/// Bytes that a step has to read: weights once, K and V of each branch for each sequence.
+double decode_bytes(const RunPlan& plan) {
+  const ModelConfig& c = plan.config;
+  const Geometry& g = c.geometry;
+  const auto element = static_cast<double>(size_of(c.dtype));
+  const std::int64_t n = plan.seq_len;
+  std::int64_t rows = n;
+  if (c.attention == AttentionKind::nsa) {
+    rows = num_compressed(n, g) + std::min(g.sel_count * g.sel_block, n) + std::min(g.window, n);
   }
+  const double cached = static_cast<double>(plan.batch * c.layers * rows * c.kv_heads *
+                                            (c.head_dim_k + c.head_dim_v));
+  std::int64_t weights = parameter_count(c) - c.vocab_size * c.model_dim;  // a row of the embedding
+  if (plan.layer) {
+    weights = c.model_dim * (c.q_heads * (c.head_dim_k + c.head_dim_v) +
+                             3 * c.kv_heads * (c.head_dim_k + c.head_dim_v));
+  }
+  return (static_cast<double>(weights) + cached) * element;
 }
+
+/// A decode loop behind a prefill. With `graph`, each step is a replay of one graph.
+class Decoding {
+ public:
+  Decoding(Runner& runner, const RunDevice& device, const RunPlan& plan, bool graph)
+      : runner_(runner),
+        device_(device),
+        plan_(plan),
+        caches_(make_caches(plan.config, plan.batch, plan.seq_len + 2 * plan.decode + kWarmup,
+                            device.allocator())) {
+    runner.step(runner.prepare(plan.seq_len, 0), caches_);
+    runner.prepare(1, plan.seq_len);  // x of one token, from now on
+    if (graph) loop_ = std::make_unique<DecodeLoop>(runner.context(), plan.config, caches_);
+    for (std::int64_t i = 0; i < kWarmup; ++i) step();
+    device.synchronize();
+    runner.context().workspace->reset();
+    if (graph) runner.capture([this] { runner_.launch(*loop_); });
+    replay_ = graph;
+  }
+
+  void run(RunTimes& times) {
+    const std::int64_t grown = runner_.context().workspace->grow_events();
+    for (std::int64_t i = 0; i < plan_.decode; ++i) {
+      times.decode_ns.push_back(time_ns([&] {
+        step();
+        device_.synchronize();
+      }));
+    }
+    const std::int64_t all = time_ns([&] {
+      for (std::int64_t i = 0; i < plan_.decode; ++i) step();
+      device_.synchronize();
+    });
+    times.decode_flowing_ns = all / plan_.decode;
+    times.decode_grow_events = runner_.context().workspace->grow_events() - grown;
+    times.decode_bytes = decode_bytes(plan_);
+  }
+
+ private:
+  static constexpr std::int64_t kWarmup = 3;
+
+  void step() {
+    if (replay_) {
+      runner_.replay();
+    } else if (loop_) {
+      runner_.launch(*loop_);
+    } else {
+      const std::int64_t cached = caches_.front().length(0);
+      runner_.launch(
+          problem_of(plan_.config, repeated(1, plan_.batch), repeated(cached, plan_.batch)),
+          caches_);
+    }
+    if (loop_) loop_->stepped();
+  }
+
+  Runner& runner_;
+  const RunDevice& device_;
+  const RunPlan& plan_;
+  std::vector<KvCache> caches_;
+  std::unique_ptr<DecodeLoop> loop_;
+  bool replay_ = false;
+};
 
 double flop_of(const RunPlan& plan, const Problem& problem) {
   if (!plan.layer) return forward_flop(plan.config, problem);
@@ -168,16 +237,27 @@ RunTimes run_steps(const Context& context, const RunDevice& device, const RunPla
   RunTimes times;
   times.tokens_per_step = problem.total_tokens();
   times.flop_per_step = flop_of(plan, problem);
+  const Stage composite = plan.layer ? Stage::layer : Stage::model;
+  if (plan.config.attention == AttentionKind::nsa)
+    context.workspace->reserve(workspace_bytes(*context.router, composite, problem));
   times.first_call_ns = runner.step(problem, {});
   context.workspace->reset();  // what it grew by becomes one piece, which a graph may hold
-  if (options.graph) runner.capture(problem);
-  const auto step = [&] { return options.graph ? runner.replay() : runner.step(problem, {}); };
+  if (options.graph) runner.capture([&] { runner.launch(problem, {}); });
+  const auto step = [&] {
+    return time_ns([&] {
+      options.graph ? runner.replay() : runner.launch(problem, {});
+      device.synchronize();
+    });
+  };
   for (std::int64_t i = 1; i < options.warmup; ++i) step();
   for (std::int64_t i = 0; i < options.steps; ++i) {
-    times.step_ns.push_back(step());
+    {
+      const probes::Range range(("step " + std::to_string(i)).c_str());
+      times.step_ns.push_back(step());
+    }
     after_step(i, times.step_ns.back());
   }
-  if (plan.decode > 0) decode(runner, device, plan, times);
+  if (plan.decode > 0) Decoding(runner, device, plan, options.graph).run(times);
   return times;
 }
 

@@ -14,7 +14,10 @@ namespace nsa::cli {
 struct RunTimes {
   std::int64_t first_call_ns = 0;       // the first step: pages, threads, workspace
   std::vector<std::int64_t> step_ns;    // counted steps
-  std::vector<std::int64_t> decode_ns;  // decode steps, one new token per sequence each
+  std::vector<std::int64_t> decode_ns;  // decode steps, one new token per sequence, each waited for
+  std::int64_t decode_flowing_ns = 0;   // of a step where none is waited for but the last
+  std::int64_t decode_grow_events = 0;  // of the workspace, in all of these steps
+  double decode_bytes = 0;              // that a step has to read: weights, K and V
   double flop_per_step = 0;
   std::int64_t tokens_per_step = 0;  // new tokens of a step: batch x seq_len
 };

@@ -25,6 +25,7 @@ class StoreSink final : public tuner::Sink {
  public:
   explicit StoreSink(store::Store& db) : db_(db) {}
   bool add(const Measurement& row) override { return db_.add(row); }
+  void add_trace(const LaunchTraceRow& row) override { db_.add(row); }
 
  private:
   store::Store& db_;
@@ -99,9 +100,9 @@ store::RunRequest run_request(const SweepOptions& o, const SweepSpec& spec, cons
 }
 
 Json ledger_json(const tuner::Ledger& l) {
-  return {{"wait_s", l.wait_s},     {"start_s", l.start_s},     {"prepare_s", l.prepare_s},
-          {"verify_s", l.verify_s}, {"measure_s", l.measure_s}, {"framework_s", l.framework_s},
-          {"wall_s", l.wall_s}};
+  return {{"wait_s", l.wait_s},           {"start_s", l.start_s},     {"prepare_s", l.prepare_s},
+          {"verify_s", l.verify_s},       {"measure_s", l.measure_s}, {"trace_s", l.trace_s},
+          {"framework_s", l.framework_s}, {"wall_s", l.wall_s}};
 }
 
 ExitCode finish(const Settings& settings, store::Store& db, const store::OwnedRun& owned,
@@ -187,6 +188,7 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   input.run_id = owned.run().id;
   input.host = host_name();
   input.earlier = db.measurements({.run_id = owned.run().id, .with_samples = true});
+  input.trace = o.trace;
   input.stop = &stop_on_signals();
   StoreSink sink(db);
   ProgressLine progress(settings);
@@ -204,6 +206,7 @@ void add_sweep(Program& program) {
       "  nsatune sweep quick\n"
       "  nsatune sweep default --budget 10m --stage attend_selected --axis seq_len=512,2048\n"
       "  nsatune sweep --dry-run full\n"
+      "  nsatune sweep default --device cuda:0 --trace && nsatune db traces\n"
       "  nsatune sweep --worker 'python3 examples/numpy_worker.py' --with-ours",
       [&program, o] { return run(program.settings, *o); });
   declare(*sub, *o);

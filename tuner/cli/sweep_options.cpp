@@ -34,6 +34,9 @@ void declare(CLI::App& sub, SweepOptions& o) {
   sub.add_option("--config", o.config, "Shape and precision of your YAML");
   sub.add_option("--budget", o.budget, "End after that long, with what there is: 90s, 10m, 2h");
   sub.add_flag("--dry-run", o.dry_run, "Print the plan and what it costs, measure nothing");
+  sub.add_flag("--trace", o.trace,
+               "After the timed passes: which kernels each variant runs, launches, host waits, "
+               "bytes (through CUPTI; see nsatune db traces)");
   CLI::Option* worker =
       sub.add_option("--worker", o.worker, "A worker of yours, as a shell command");
   sub.add_flag("--with-ours", o.with_ours, "With --worker: our variants beside it, interleaved")

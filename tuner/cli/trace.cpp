@@ -1,10 +1,10 @@
-// trace summary.
+// The group of commands, and trace summary.
 #include <memory>
 
 #include "nsa/reports/trace_table.hpp"
 #include "nsa/trace/read.hpp"
 #include "nsa/trace/summary_json.hpp"
-#include "program.hpp"
+#include "trace_commands.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -26,31 +26,37 @@ ExitCode print_summary(const Settings& settings, const SummaryOptions& options) 
 
 }  // namespace
 
-void add_trace(Program& program) {
-  CLI::App* trace = program.app.add_subcommand("trace", "Traces of CUDA programs");
-  trace->require_subcommand(1);
-  trace->fallthrough();
-  trace->footer("Examples:\n  nsatune trace summary trace.json.gz");
-
+void add_trace_summary(Program& program, CLI::App& trace) {
   auto options = std::make_shared<SummaryOptions>();
-  CLI::App* summary = trace->add_subcommand(
+  CLI::App* summary = trace.add_subcommand(
       "summary", "Busy and idle time with its causes, steps, stages, kernels, host waits");
   summary->fallthrough();
   summary->footer(
       "Also: --json --quiet --color (see nsatune --help)\n\nExamples:\n"
       "  nsatune trace summary trace.json.gz\n"
       "  nsatune trace summary report.sqlite --json | jq .idle_by_class_ns");
-  summary
-      ->add_option(
-          "file", options->file,
-          "Chrome trace JSON (PyTorch profiler or ours; plain or gzip), or an SQLite export "
-          "of Nsight Systems")
-      ->required();
+  summary->add_option("file", options->file, kTraceFiles)->required();
   summary->add_option("--top", options->top, "How many kernels the text lists (default 20)")
       ->check(whole_number());
   summary->callback([&program, options] {
     program.command = [&program, options] { return print_summary(program.settings, *options); };
   });
+}
+
+void add_trace(Program& program) {
+  CLI::App* trace = program.app.add_subcommand("trace", "Traces of CUDA programs");
+  trace->require_subcommand(1);
+  trace->fallthrough();
+  trace->footer(
+      "Examples:\n"
+      "  nsatune trace record --skip 10 --warmup 10 --steps 50 -- python train.py\n"
+      "  nsatune trace summary trace.json.gz\n"
+      "  nsatune trace diff before.json.gz after.json.gz\n"
+      "  nsatune trace convert report.sqlite trace.json.gz");
+  add_trace_record(program, *trace);
+  add_trace_summary(program, *trace);
+  add_trace_diff(program, *trace);
+  add_trace_convert(program, *trace);
 }
 
 }  // namespace nsa::cli

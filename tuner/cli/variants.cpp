@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/vendor.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/markdown.hpp"
 #include "nsa/reports/tables.hpp"
@@ -23,7 +24,7 @@ Json state_on(const Variant& variant, const Device& device) {
     state["reason"] = support.reason;
   } else if (!variant.launch) {
     state["state"] = "not_built";
-    state["reason"] = "this build has no CUDA back end; configure with NSA_CUDA=ON";
+    state["reason"] = why_not_built(variant);
   }
   return state;
 }
@@ -37,15 +38,27 @@ Json tensors_json(std::span<const TensorSpec> tensors) {
   return list;
 }
 
+const char* role_name(Role role) {
+  switch (role) {
+    case Role::candidate:
+      return "candidate";
+    case Role::slow_path:
+      return "slow_path";
+    case Role::opt_in:
+      return "opt_in";
+    case Role::yardstick:
+      return "yardstick";
+  }
+  return "";
+}
+
 Json variant_json(const Variant& v, const std::vector<Device>& devices) {
   Json row;
   row["stages"] = Json::array();
   for (const Stage stage : v.stages) row["stages"].push_back(to_string(stage));
   row["name"] = v.name;
   row["backend"] = to_string(v.backend);
-  row["role"] = v.role == Role::candidate   ? "candidate"
-                : v.role == Role::slow_path ? "slow_path"
-                                            : "yardstick";
+  row["role"] = role_name(v.role);
   row["what"] = v.what;
   row["min_compute_capability"] = v.min_compute_capability;
   row["dtypes"] = Json::array();

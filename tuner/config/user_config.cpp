@@ -8,11 +8,11 @@
 #include <map>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/tuner/yaml_text.hpp"
 
 namespace nsa::tuner {
 namespace {
 
-constexpr std::size_t kMaxBytes = 1u << 20;
 constexpr std::int64_t kByteVocabulary = 256;  // the users' 125M model reads bytes
 
 /// What was found for a key: its text and its line.
@@ -64,23 +64,6 @@ int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
 
 [[noreturn]] void refuse(const std::string& where, int line, const std::string& what) {
   throw InputError(fmt::format("{}:{}: {}", where, line, what));
-}
-
-YAML::Node load(std::string_view text, const std::string& where) {
-  if (text.size() > kMaxBytes)
-    throw InputError(fmt::format("{}: larger than 1 MiB; that is no model config", where));
-  // The library takes a NUL for the end, so what follows it would go unseen.
-  if (const auto nul = text.find('\0'); nul != std::string_view::npos)
-    refuse(where, 1 + static_cast<int>(std::count(text.begin(), text.begin() + nul, '\n')),
-           "has a NUL character; YAML is text");
-  try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.size() > 1)
-      refuse(where, line_of(documents[1]), "a second document begins here; keep one");
-    return documents.empty() ? YAML::Node() : documents.front();
-  } catch (const YAML::Exception& error) {
-    refuse(where, error.mark.line + 1, "no YAML: " + error.msg);
-  }
 }
 
 std::string scalar_of(const YAML::Node& node, const std::string& what, const std::string& where) {
@@ -181,7 +164,7 @@ void read_lengths(UserConfig& config, const Entries& entries, const std::string&
 UserConfig parse_user_config(std::string_view text, const std::string& where) {
   UserConfig config;
   config.problem.model = {768, 12, kByteVocabulary};
-  const Entries entries = read_entries(load(text, where), where, config.notes);
+  const Entries entries = read_entries(load_yaml(text, where), where, config.notes);
   for (const IntegerKey& key : kIntegerKeys) {
     if (const auto e = entries.find(std::string(key.key)); e != entries.end())
       key.field(config.problem) = integer_of(e->first, e->second, where);

@@ -128,20 +128,20 @@ std::uint64_t OutputCheck::most_bytes() const {
   return bytes;
 }
 
-void OutputCheck::judge(CheckResult& result, std::int64_t row,
-                        const Oracle::Verdict& verdict) const {
+void OutputCheck::judge(CheckResult& result, std::int64_t row, const Oracle::Verdict& verdict,
+                        double tolerance) const {
   result.worst_row_error = std::max(*result.worst_row_error, verdict.worst_row_error);
-  const bool wrong = !(verdict.worst_row_error <= tolerance()) || verdict.poison_left > 0 ||
-                     verdict.non_finite > 0;
+  const bool wrong =
+      !(verdict.worst_row_error <= tolerance) || verdict.poison_left > 0 || verdict.non_finite > 0;
   if (!wrong || !result.reason.empty()) return;
   result.verification = Verification::wrong_result;
   result.reason = fmt::format(
       "row {}: relative error {:.3g}, at most {:.3g} is right; {} elements not written, {} not "
       "finite",
-      row, verdict.worst_row_error, tolerance(), verdict.poison_left, verdict.non_finite);
+      row, verdict.worst_row_error, tolerance, verdict.poison_left, verdict.non_finite);
 }
 
-CheckResult OutputCheck::check(const std::string& path, Role role) {
+CheckResult OutputCheck::check(const std::string& path, Role role, std::string_view variant) {
   if (stages_.empty()) return {Verification::unverified, std::nullopt, "no oracle for its stages"};
   std::vector<HostTensor> tensors;
   try {
@@ -159,6 +159,7 @@ CheckResult OutputCheck::check(const std::string& path, Role role) {
   for (const TensorSpec& spec : specs) outputs.push_back(named(tensors, spec.name).view());
   const SpanOracle& oracle = oracle_for(role);
   CheckResult result{Verification::verified, 0.0, ""};
+  const double most = tolerance(variant);
   const TimePoint start = Clock::now();
   const std::size_t at_once =
       std::max<std::size_t>(kLeastRows, std::thread::hardware_concurrency());
@@ -166,22 +167,23 @@ CheckResult OutputCheck::check(const std::string& path, Role role) {
     if (i > 0 && seconds_since(start) > kOracleBudgetS) break;
     const auto rows = std::span(rows_).subspan(i, std::min(at_once, rows_.size() - i));
     const auto verdicts = oracle.verify_packed(rows_from(outputs, i), rows);
-    for (std::size_t j = 0; j < rows.size(); ++j) judge(result, rows[j], verdicts[j]);
+    for (std::size_t j = 0; j < rows.size(); ++j) judge(result, rows[j], verdicts[j], most);
   }
   return result;
 }
 
 CheckResult OutputCheck::check(const std::string& path, Role role,
-                               const worker::VerifiedReply& said) {
-  CheckResult result = check(path, role);
+                               const worker::VerifiedReply& said, std::string_view variant) {
+  CheckResult result = check(path, role, variant);
+  const double most = tolerance(variant);
   const double error = said.worst_row_error.value_or(0);
-  const bool doubted = said.poison_left > 0 || said.non_finite > 0 || !(error <= tolerance());
+  const bool doubted = said.poison_left > 0 || said.non_finite > 0 || !(error <= most);
   if (doubted && result.reason.empty()) {
     result.verification = Verification::wrong_result;
     result.reason = fmt::format(
         "the worker says: {} elements not written, {} not finite, worst row error {:.3g}, at most "
         "{:.3g} is right",
-        said.poison_left, said.non_finite, error, tolerance());
+        said.poison_left, said.non_finite, error, most);
   }
   if (result.worst_row_error && said.worst_row_error)
     result.worst_row_error = std::max(*result.worst_row_error, *said.worst_row_error);

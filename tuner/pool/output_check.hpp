@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nsa/kernels/catalog.hpp"
@@ -30,7 +31,9 @@ class OutputCheck {
   /// Whether the stages are one that our oracle knows.
   bool known() const noexcept { return !stages_.empty(); }
   /// Largest relative error of a row that is right.
-  double tolerance() const noexcept { return row_tolerance(stages_, problem_.dtype); }
+  double tolerance(std::string_view variant = {}) const noexcept {
+    return row_tolerance(stages_, problem_.dtype, variant);
+  }
   /// Rows that a worker is asked for.
   const std::vector<std::int64_t>& rows() const noexcept { return rows_; }
   /// A safetensors file of the inputs, written at the first call; nothing for unknown stages.
@@ -39,15 +42,17 @@ class OutputCheck {
   /// writes nothing must not be judged by somebody else's rows.
   std::string fresh_outputs_file() const;
   /// Compares the rows in that file with the oracle, a yardstick's with dense attention. Reads
-  /// nothing else of the worker's words.
-  CheckResult check(const std::string& path, Role role);
+  /// nothing else of the worker's words. `variant` is the name of the row.
+  CheckResult check(const std::string& path, Role role, std::string_view variant = {});
   /// The whole gate: the same, and what the worker says of its own outputs.
-  CheckResult check(const std::string& path, Role role, const worker::VerifiedReply& said);
+  CheckResult check(const std::string& path, Role role, const worker::VerifiedReply& said,
+                    std::string_view variant = {});
 
  private:
   const SpanOracle& oracle_for(Role role);
   /// Adds what the oracle says of one row.
-  void judge(CheckResult& result, std::int64_t row, const Oracle::Verdict& verdict) const;
+  void judge(CheckResult& result, std::int64_t row, const Oracle::Verdict& verdict,
+             double tolerance) const;
   std::uint64_t most_bytes() const;
 
   std::vector<Stage> stages_;  // empty: none that our oracle knows

@@ -49,6 +49,21 @@ void RowWriter::commit(Measurement row) {
       !has_none && (row.outcome != Outcome::ok || row.verification == Verification::wrong_result);
 }
 
+void RowWriter::commit(const Problem& problem, const Offer& offer, LaunchTrace trace) {
+  LaunchTraceRow row;
+  row.id = make_uuid();
+  row.run_id = input_.run_id;
+  row.executor = offer.executor;
+  row.placement = {{input_.host, input_.device.uuid}};
+  row.problem = problem;
+  row.variant = offer.id;
+  row.source_hash = offer.source_hash;
+  row.launch = input_.spec.policy.launch;
+  row.traced_at = now_iso8601();
+  row.trace = std::move(trace);
+  sink_.add_trace(row);
+}
+
 void RowWriter::commit_failure(Measurement row, const Offer& offer, Outcome outcome,
                                const std::string& reason) {
   row.job_key = failure_key(row.problem, offer, input_.spec.policy, timer_);
@@ -67,6 +82,7 @@ void take_samples(Measurement& row, worker::MeasuredReply reply) {
   row.clocks = std::move(reply.clocks);
   row.grow_events = reply.grow_events;
   row.need = reply.need;
+  if (!reply.note.empty()) row.reason = "note: " + reply.note;
   row.samples = std::move(reply.samples);
 }
 

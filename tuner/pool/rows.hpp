@@ -26,6 +26,8 @@ class RowWriter {
   Measurement blank(const Problem& problem, const Offer& offer, const Cost& cost) const;
   /// Commits a row, with its time of day.
   void commit(Measurement row);
+  /// What a launch of a variant does.
+  void commit(const Problem& problem, const Offer& offer, LaunchTrace trace);
   /// The one row of a variant that cannot be measured on a problem.
   void commit_failure(Measurement row, const Offer& offer, Outcome outcome,
                       const std::string& reason);

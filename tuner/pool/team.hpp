@@ -49,9 +49,12 @@ class Team {
   void ready();
   /// One visit: samples, or the row of a failure. Throws Interrupted.
   void measure(Contestant& contestant, const Visit& visit, const std::string& pair_id);
+  /// What a launch of each contestant does, once a contest; its processes are not fresh any more.
+  void trace_all();
   void finish();
 
  private:
+  void trace(Contestant& contestant);
   bool wants_handle(const Contestant& contestant) const;
   /// Whether any contestant wants a handle.
   bool wanted() const;

@@ -154,6 +154,10 @@ Answer<worker::MeasuredReply> WorkerClient::ask(worker::MeasureRequest request,
                                                 const std::string& doing, double deadline_s) {
   return call<worker::MeasuredReply>(std::move(request), doing, deadline_s);
 }
+Answer<worker::TracedReply> WorkerClient::ask(worker::TraceRequest request,
+                                              const std::string& doing, double deadline_s) {
+  return call<worker::TracedReply>(std::move(request), doing, deadline_s);
+}
 Answer<worker::ReleasedReply> WorkerClient::ask(worker::ReleaseRequest request,
                                                 const std::string& doing, double deadline_s) {
   return call<worker::ReleasedReply>(std::move(request), doing, deadline_s);

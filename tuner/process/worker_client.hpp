@@ -44,6 +44,8 @@ class WorkerClient {
                                     double deadline_s);
   Answer<worker::MeasuredReply> ask(worker::MeasureRequest request, const std::string& doing,
                                     double deadline_s);
+  Answer<worker::TracedReply> ask(worker::TraceRequest request, const std::string& doing,
+                                  double deadline_s);
   Answer<worker::ReleasedReply> ask(worker::ReleaseRequest request, const std::string& doing,
                                     double deadline_s);
   bool alive() const noexcept { return child_ != nullptr; }

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "filter.hpp"
 #include "measurement_row.hpp"
 #include "migrate.hpp"
 #include "nsa/schemas/error.hpp"
@@ -12,30 +13,6 @@
 
 namespace nsa::store {
 namespace {
-
-/// WHERE of a query, with its parameters in order.
-struct Filter {
-  std::string sql = " WHERE 1";
-  std::vector<std::string> parameters;
-
-  void add(const char* condition, const std::optional<std::string>& value) {
-    if (!value) return;
-    sql += std::string(" AND ") + condition;
-    parameters.push_back(*value);
-  }
-};
-
-constexpr const char* kOnDevice =
-    "m.placement_id IN (SELECT id FROM placement WHERE device_uuid = ?)";
-
-Filter filter_of(const Query& query) {
-  Filter filter;
-  filter.add("m.run_id = ?", query.run_id);
-  filter.add(kOnDevice, query.device_uuid);
-  filter.add("m.variant_id IN (SELECT id FROM variant WHERE stages = ?)", query.stage);
-  filter.add("m.variant_id IN (SELECT id FROM variant WHERE name = ?)", query.variant);
-  return filter;
-}
 
 /// The one id that is `prefix` or begins with it; nothing when there is none.
 std::optional<std::string> full_id(SQLite::Database& db, const std::string& path,

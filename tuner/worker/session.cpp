@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "nsa/kernels/vendor.hpp"
+#include "nsa/probes/launch_trace.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/tuner/safetensors.hpp"
@@ -105,7 +107,8 @@ const Variant& Session::runnable(const VariantId& id, const Problem& problem) co
   if (!variant)
     throw InputError(fmt::format("{} is not in the table for {}", to_string(id), device_.id));
   if (!variant->launch)
-    throw Failure(Outcome::not_built, fmt::format("{} is not in this build", to_string(id)));
+    throw Failure(Outcome::not_built, fmt::format("{} is not in this build: {}", to_string(id),
+                                                  why_not_built(*variant)));
   const Support support = nsa::supports(*variant, problem, device_);
   if (!support.supported) throw InputError(support.reason);
   return *variant;
@@ -211,6 +214,24 @@ worker::Reply Session::on(const worker::MeasureRequest& request) {
   reply.clocks = timer.clocks();
   reply.grow_events = handle.workspace().grow_events() - grown;
   reply.need = handle.workspace().need();
+  reply.note = timer.take_note();
+  return reply;
+}
+
+worker::Reply Session::on(const worker::TraceRequest& request) {
+  Handle& handle = handle_of(request.handle);
+  set_beacon(fmt::format("tracing {}", handle.variant().name));
+  const Handle::Callback call = handle.callback(request.launch, device_);
+  const auto launch = request.launch == LaunchMode::graph ? call : [](void* eager) {
+    static_cast<Handle*>(eager)->reset();
+    static_cast<Handle*>(eager)->launch();
+  };
+  // Kept, so that all traces of this process share one session; it is no fresh process any more.
+  if (device_.backend == Backend::cuda) timer_of(Timer::cupti);
+  worker::TracedReply reply;
+  reply.id = request.id;
+  reply.trace = probes::trace_launch(device_, memory_->stream(), static_cast<int>(request.samples),
+                                     launch, &handle);
   return reply;
 }
 

@@ -25,6 +25,7 @@ class Session {
   worker::Reply on(const worker::PrepareRequest& request);
   worker::Reply on(const worker::VerifyRequest& request);
   worker::Reply on(const worker::MeasureRequest& request);
+  worker::Reply on(const worker::TraceRequest& request);
   worker::Reply on(const worker::ReleaseRequest& request);
   worker::Reply on(const worker::ByeRequest& request);
 

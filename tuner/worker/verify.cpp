@@ -116,7 +116,7 @@ std::optional<double> worst_row_error(Handle& handle, const Outputs& before, con
                                       const Device& device, std::span<Handle* const> handles,
                                       double budget_s) {
   const auto stages = handle.variant().stages;
-  const double tolerance = row_tolerance(stages, handle.problem().dtype);
+  const double tolerance = row_tolerance(stages, handle.problem().dtype, handle.variant().name);
   const bool on_device =
       device.backend == Backend::cuda && stages.size() == 1 && device_oracle_covers(stages.front());
   if (!on_device && !SpanOracle::covers(stages, handle.problem())) return std::nullopt;

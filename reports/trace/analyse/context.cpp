@@ -24,7 +24,8 @@ Context::Context(const Trace& of) : trace(of), launch(launches_of(of)) {
   std::vector<Interval> waits, own;
   for (const ApiCall& call : trace.calls)
     if (is_sync_name[call.name]) waits.push_back({call.start_ns, call.end_ns});
-  for (const Overhead& o : trace.overheads) own.push_back({o.start_ns, o.end_ns});
+  for (const Overhead& o : trace.overheads)
+    if (o.of_profiler) own.push_back({o.start_ns, o.end_ns});
   syncs = union_of(std::move(waits));
   overheads = union_of(std::move(own));
 }

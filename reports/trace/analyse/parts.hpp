@@ -19,6 +19,7 @@ void add_host_syncs(const Context& context, const StageClasses& classes, Summary
 void add_stages(const Context& context, const StageClasses& classes, Summary& out);
 void add_steps(const Context& context, Summary& out);
 void add_memory(const Context& context, Summary& out);
+void add_recording(const Trace& trace, Summary& out);
 /// X events of one host thread that overlap and are not nested.
 void add_partial_overlaps(const Context& context, Summary& out);
 

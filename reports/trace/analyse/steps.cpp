@@ -1,35 +1,10 @@
-#include <algorithm>
-#include <map>
-
 #include "launches.hpp"
 #include "parts.hpp"
-#include "step_ranges.hpp"
+#include "step_index.hpp"
 #include "sums.hpp"
 
 namespace nsa::trace {
 namespace {
-
-/// Which step holds a moment of a process.
-class StepIndex {
- public:
-  explicit StepIndex(const std::vector<StepRange>& steps) : steps_(steps) {
-    for (std::size_t i = 0; i < steps.size(); ++i) by_process_[steps[i].process].push_back(i);
-  }
-
-  std::optional<std::size_t> at(std::uint32_t process, std::int64_t ns) const {
-    const auto of = by_process_.find(process);
-    if (of == by_process_.end()) return {};
-    const auto next =
-        std::upper_bound(of->second.begin(), of->second.end(), ns,
-                         [&](std::int64_t t, std::size_t i) { return t < steps_[i].start_ns; });
-    if (next == of->second.begin() || ns >= steps_[*std::prev(next)].end_ns) return {};
-    return *std::prev(next);
-  }
-
- private:
-  const std::vector<StepRange>& steps_;
-  std::map<std::uint32_t, std::vector<std::size_t>> by_process_;
-};
 
 void count_call(const Context& context, const ApiCall& call, Step& step) {
   ++step.api_calls;

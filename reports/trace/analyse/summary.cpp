@@ -116,6 +116,7 @@ Summary summarize(const Trace& trace) {
   add_stages_if_known(context, classes, out);
   add_steps(context, out);
   add_memory(context, out);
+  add_recording(trace, out);
   if (trace.ranges.empty() && trace.calls.empty()) {
     give_reason(out, {"partial_overlaps_on_a_thread"}, "no event of a host thread was recorded");
   } else {

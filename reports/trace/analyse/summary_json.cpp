@@ -90,6 +90,7 @@ Json to_json(const Allocation& v) {
 }
 
 Json to_json(const DeviceSummary& v);
+Json to_json(const RecordingRow& v);
 
 template <class Row>
 Json list(const std::vector<Row>& rows) {
@@ -118,6 +119,23 @@ Json to_json(const MemorySummary& v) {
           {"top_allocations", list(v.top_allocations)}};
 }
 
+Json to_json(const RecordingRow& v) {
+  Json notes = Json::array();
+  for (const Note& note : v.notes) notes.push_back({{"what", note.what}, {"text", note.text}});
+  const Totals& t = v.totals;
+  return {{"pid", v.pid},
+          {"rank", or_null(v.rank)},
+          {"complete", t.complete},
+          {"launches", or_null(t.launches)},
+          {"recorded", t.recorded},
+          {"dropped", t.dropped},
+          {"lost", t.lost},
+          {"outside", t.outside},
+          {"torn_bytes", t.torn_bytes},
+          {"all_there", or_null(v.all_there)},
+          {"notes", std::move(notes)}};
+}
+
 }  // namespace
 
 Json to_document(const Summary& s) {
@@ -143,6 +161,7 @@ Json to_document(const Summary& s) {
   j["unattributed_ns"] = or_null(s.unattributed_ns);
   j["attention"] = list(s.attention);
   j["memory"] = s.memory ? to_json(*s.memory) : Json(nullptr);
+  j["recording"] = list(s.recording);
   j["devices"] = list(s.devices);
   j["null_reasons"] = s.null_reasons;
   return j;

@@ -64,15 +64,39 @@ struct Digits {
   }
 };
 
+/// The usual form, "4458676522690.655": no sign, no exponent, few digits. Nothing for any other.
+std::optional<std::int64_t> usual_microseconds(std::string_view text) {
+  constexpr std::size_t kMostDigits = 15;
+  const std::size_t point = skip_digits(text, 0);
+  if (point == 0 || point > kMostDigits || (text[0] == '0' && point > 1)) return {};
+  std::int64_t value = 0;
+  for (const char c : text.substr(0, point)) value = value * 10 + (c - '0');
+  if (point == text.size()) return value * 1000;
+  const std::string_view fraction = text.substr(point + 1);
+  if (text[point] != '.' || fraction.empty() || fraction.size() > 3) return {};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const char c = i < fraction.size() ? fraction[i] : '0';
+    if (!is_digit(c)) return {};
+    value = value * 10 + (c - '0');
+  }
+  return value;
+}
+
 }  // namespace
 
 bool is_json_number(std::string_view text) {
-  const bool short_form = !text.empty() && (text[0] != '0' || text.size() == 1);
-  if (short_form && skip_digits(text, 0) == text.size()) return true;
+  const std::size_t point = skip_digits(text, 0);
+  if (point > 0 && (text[0] != '0' || point == 1)) {
+    if (point == text.size()) return true;
+    if (text[point] == '.' && point + 1 < text.size() &&
+        skip_digits(text, point + 1) == text.size())
+      return true;
+  }
   return split(text).has_value();
 }
 
 std::optional<std::int64_t> microseconds_to_ns(std::string_view text) {
+  if (const auto usual = usual_microseconds(text)) return usual;
   const std::optional<Parts> parts = split(text);
   if (!parts || text.size() > 1000) return {};
   const std::optional<int> exponent = exponent_of(parts->exponent);

@@ -2,15 +2,25 @@
 
 #include <algorithm>
 
+#include "nsa/schemas/error.hpp"
+
 namespace nsa::trace {
 namespace {
 
 template <class Event>
 void sort_by_start(std::vector<Event>& events) {
-  std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+  const auto earlier = [](const Event& a, const Event& b) {
     return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
-  });
-  events.shrink_to_fit();
+  };
+  // Most files are in order, and a stable sort takes half of the memory again.
+  if (!std::is_sorted(events.begin(), events.end(), earlier))
+    std::stable_sort(events.begin(), events.end(), earlier);
+}
+
+template <class Event>
+void sort_by_time(std::vector<Event>& events) {
+  std::stable_sort(events.begin(), events.end(),
+                   [](const Event& a, const Event& b) { return a.at_ns < b.at_ns; });
 }
 
 }  // namespace
@@ -27,9 +37,31 @@ void finish(Trace& trace) {
   sort_by_start(trace.ops);
   sort_by_start(trace.calls);
   sort_by_start(trace.ranges);
+  sort_by_start(trace.async_ranges);
   sort_by_start(trace.overheads);
-  std::stable_sort(trace.memory.begin(), trace.memory.end(),
-                   [](const MemoryEvent& a, const MemoryEvent& b) { return a.at_ns < b.at_ns; });
+  sort_by_start(trace.syncs);
+  sort_by_time(trace.instants);
+  sort_by_time(trace.counters);
+  sort_by_time(trace.memory);
+}
+
+void shift_times(Trace& trace, std::int64_t by_ns, const std::string& where) {
+  if (by_ns == 0) return;
+  const auto shift = [&](std::int64_t& ns) {
+    if (__builtin_add_overflow(ns, by_ns, &ns) || ns > kMaxTimeNs || ns < -kMaxTimeNs)
+      throw InputError(where + ": times that are out of range once its origin is added");
+  };
+  for_each_event(trace, [&](auto& event) {
+    if constexpr (requires { event.at_ns; }) {
+      shift(event.at_ns);
+    } else {
+      shift(event.start_ns);
+      shift(event.end_ns);
+    }
+  });
+  if (trace.source.base_time_ns)
+    if (__builtin_sub_overflow(*trace.source.base_time_ns, by_ns, &*trace.source.base_time_ns))
+      trace.source.base_time_ns.reset();
 }
 
 }  // namespace nsa::trace

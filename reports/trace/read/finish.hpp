@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "nsa/trace/model.hpp"
 
 namespace nsa::trace {
@@ -9,5 +12,20 @@ void add_op(Trace& trace, const GpuOp& op);
 /// What every reader does last: operations, calls and ranges in the order of their starts, whatever
 /// the order in the file, longer ones first.
 void finish(Trace& trace);
+/// Adds to all times. InputError when one leaves the range of a trace.
+void shift_times(Trace& trace, std::int64_t by_ns, const std::string& where);
+
+/// Calls `visit` with every event of every kind; all have a `process`.
+template <class Visit>
+void for_each_event(Trace& trace, Visit visit) {
+  const auto all = [&](auto&... lists) {
+    const auto each = [&](auto& list) {
+      for (auto& event : list) visit(event);
+    };
+    (each(lists), ...);
+  };
+  all(trace.ops, trace.calls, trace.ranges, trace.async_ranges, trace.instants, trace.overheads,
+      trace.syncs, trace.counters, trace.memory);
+}
 
 }  // namespace nsa::trace

@@ -3,6 +3,8 @@
 
 #include <simdjson.h>
 
+#include <array>
+#include <cstdint>
 #include <cstring>
 
 #include "decimal_time.hpp"
@@ -16,6 +18,10 @@ struct BadValue {
   const char* at;
   const char* what;
 };
+
+/// Of a list: enough for three numbers of 32 bits. It may reach behind the list, into its padding.
+constexpr std::size_t kListBytes = 40;
+static_assert(kListBytes <= JsonEventParser::kPadding);
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
@@ -52,7 +58,7 @@ std::string_view checked(ondemand::value value) {
       return token.substr(0, 1);
     case '[':
       for (auto element : value.get_array()) checked(element.value());
-      return token.substr(0, 1);
+      return {token.data(), kListBytes};
     case '"':
       if (token.find('\\') != token.npos) (void)std::string_view(value.get_string());
       return token;
@@ -63,6 +69,11 @@ std::string_view checked(ondemand::value value) {
   }
 }
 
+/// A list or object is no identity: its bracket stands for it.
+std::string_view scalar(std::string_view token) {
+  return token.front() == '[' ? token.substr(0, 1) : token;
+}
+
 std::string_view text_of(ondemand::value value) {
   const std::string_view token = trimmed(value.raw_json_token());
   if (token.front() != '"') throw BadValue{token.data(), "expected a string"};
@@ -70,26 +81,51 @@ std::string_view text_of(ondemand::value value) {
   return value.get_string();
 }
 
+struct ArgumentName {
+  std::string_view name;
+  std::string_view JsonEvent::*where;
+};
+/// Those of one length stand together: most keys are none of these.
+constexpr std::array kArguments{
+    ArgumentName{"Addr", &JsonEvent::address},
+    ArgumentName{"grid", &JsonEvent::grid},
+    ArgumentName{"name", &JsonEvent::row_name},
+    ArgumentName{"bytes", &JsonEvent::bytes},
+    ArgumentName{"Bytes", &JsonEvent::bytes},
+    ArgumentName{"block", &JsonEvent::block},
+    ArgumentName{"stage", &JsonEvent::stage},
+    ArgumentName{"device", &JsonEvent::device},
+    ArgumentName{"stream", &JsonEvent::stream},
+    ArgumentName{"own_tid", &JsonEvent::own_thread},
+    ArgumentName{"context", &JsonEvent::context},
+    ArgumentName{"cluster", &JsonEvent::cluster},
+    ArgumentName{"graph id", &JsonEvent::graph},
+    ArgumentName{"Device Id", &JsonEvent::device},
+    ArgumentName{"Device Type", &JsonEvent::device_type},
+    ArgumentName{"correlation", &JsonEvent::correlation},
+    ArgumentName{"graph node id", &JsonEvent::graph_node},
+    ArgumentName{"shared memory", &JsonEvent::shared_memory},
+    ArgumentName{"Total Reserved", &JsonEvent::total_reserved},
+    ArgumentName{"Total Allocated", &JsonEvent::total_allocated},
+    ArgumentName{"registers per thread", &JsonEvent::registers},
+};
+
+/// The first of kArguments that is as long as the index; the next entry is behind the last.
+constexpr std::array<std::uint8_t, 23> first_of_length() {
+  std::array<std::uint8_t, 23> first{};
+  for (std::size_t length = 0; length < first.size(); ++length)
+    for (const ArgumentName& argument : kArguments) first[length] += argument.name.size() < length;
+  return first;
+}
+constexpr std::array<std::uint8_t, 23> kFirstOfLength = first_of_length();
+
 void read_argument(std::string_view key, ondemand::value value, JsonEvent& out) {
   const std::string_view token = checked(value);
-  if (key == "correlation")
-    out.correlation = token;
-  else if (key == "stream")
-    out.stream = token;
-  else if (key == "device" || key == "Device Id")
-    out.device = token;
-  else if (key == "stage")
-    out.stage = token;
-  else if (key == "Bytes")
-    out.bytes = token;
-  else if (key == "Addr")
-    out.address = token;
-  else if (key == "Device Type")
-    out.device_type = token;
-  else if (key == "Total Allocated")
-    out.total_allocated = token;
-  else if (key == "Total Reserved")
-    out.total_reserved = token;
+  if (out.first_key.empty()) out.first_key = key, out.first_value = token;
+  if (key.size() + 1 >= kFirstOfLength.size()) return;
+  const std::size_t end = kFirstOfLength[key.size() + 1];
+  for (std::size_t i = kFirstOfLength[key.size()]; i < end; ++i)
+    if (key == kArguments[i].name) out.*kArguments[i].where = token;
 }
 
 void read_arguments(ondemand::value value, JsonEvent& out) {
@@ -116,11 +152,13 @@ void read_field(std::string_view key, ondemand::value value, JsonEvent& out) {
   else if (key == "dur")
     out.duration = checked(value);
   else if (key == "pid")
-    out.process = checked(value);
+    out.process = scalar(checked(value));
   else if (key == "tid")
-    out.thread = checked(value);
+    out.thread = scalar(checked(value));
   else if (key == "args")
     read_arguments(value, out);
+  else if (key == "id")
+    out.id = checked(value);
   else
     checked(value);
 }

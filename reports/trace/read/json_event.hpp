@@ -14,9 +14,14 @@ struct JsonEvent {
   const char* at = nullptr;  // where it begins, for messages
   std::string_view phase, category, name;
   std::string_view time, duration, process, thread;  // tokens
-  // Tokens of "args".
+  std::string_view id;
+  // Tokens of "args"; of a list, all text from its '[' on.
   std::string_view correlation, device, stream, stage, bytes, address, device_type;
   std::string_view total_allocated, total_reserved;
+  std::string_view context, graph, graph_node, registers, shared_memory, grid, block, cluster;
+  std::string_view own_thread;  // the thread, where the event is drawn in a row of its own
+  std::string_view row_name;    // of metadata events
+  std::string_view first_key, first_value;
 };
 
 /// Parses arrays of events. Its buffers are kept from one call to the next.

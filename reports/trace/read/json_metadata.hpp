@@ -1,16 +1,30 @@
-// What stands beside "traceEvents": devices, rank, base time. Unknown keys pass.
+// What stands beside "traceEvents": devices, rank, base time, and what our writer says of its
+// recording. Other keys are kept as they are.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "nsa/trace/model.hpp"
 
 namespace nsa::trace {
 
+/// How a file of ours is to be read; it may stand behind the events.
+struct OurMetadata {
+  std::int64_t origin_ns = 0;  // added to every time
+  /// The ids under which the events of Trace::processes[i] are drawn; empty: no file of ours.
+  std::vector<std::vector<std::string>> pids;
+  struct DevicePid {
+    std::string pid;
+    std::int32_t device;
+  };
+  std::vector<DevicePid> device_pids;
+};
+
 /// InputError with `where` and `offset` when a known key has a value of another kind.
 void take_metadata(const std::string& key, std::string_view value, const std::string& where,
-                   std::uint64_t offset, Trace& trace);
+                   std::uint64_t offset, Trace& trace, OurMetadata& ours);
 
 }  // namespace nsa::trace

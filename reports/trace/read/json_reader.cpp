@@ -27,7 +27,7 @@ class JsonReader {
     }
     if (window_.peek() != '\0') window_.fail(window_.offset(), "text behind the end of the JSON");
     trace_.source.bytes = window_.offset();
-    sink_.finish();
+    sink_.finish(ours_, where_);
   }
 
  private:
@@ -70,7 +70,7 @@ class JsonReader {
       window_.fail(offset + static_cast<std::uint64_t>(at - padded.data()) - (at > padded.data()),
                    what);
     });
-    take_metadata(key, {array.data() + 1, array.size() - 2}, where_, offset, trace_);
+    take_metadata(key, {array.data() + 1, array.size() - 2}, where_, offset, trace_, ours_);
   }
 
   JsonWindow window_;
@@ -79,6 +79,7 @@ class JsonReader {
   JsonEventParser::Fail fail_;
   JsonEventParser parser_;
   JsonSink sink_;
+  OurMetadata ours_;
 };
 
 }  // namespace

@@ -15,7 +15,8 @@ std::string_view inside(std::string_view token) { return token.substr(1, token.s
 
 }  // namespace
 
-JsonSink::JsonSink(Trace& trace, Fail fail) : trace_(trace), fail_(std::move(fail)) {}
+JsonSink::JsonSink(Trace& trace, Fail fail)
+    : trace_(trace), fail_(std::move(fail)), shapes_(trace.shapes) {}
 
 JsonSink::Category JsonSink::category_of(std::string_view name) const {
   struct Row {
@@ -33,6 +34,7 @@ JsonSink::Category JsonSink::category_of(std::string_view name) const {
       Row{"user_annotation", Category::annotation},
       Row{"nvtx", Category::nvtx},
       Row{"overhead", Category::overhead},
+      Row{"cuda_sync", Category::sync},
       Row{"Operator", Category::cpu_op},
       Row{"Runtime", Category::runtime},
       Row{"Kernel", Category::kernel},
@@ -53,8 +55,20 @@ void JsonSink::add(const JsonEvent& event) {
     begin(event);
   } else if (event.phase == "E") {
     end(event);
-  } else if (event.phase == "i" && event.name == "[memory]") {
-    add_memory(event);
+  } else if (event.phase == "s") {
+    ++trace_.source.flow_starts;
+  } else if (event.phase == "f") {
+    ++trace_.source.flow_ends;
+  } else if (event.phase == "i" || event.phase == "I") {
+    event.name == "[memory]" ? add_memory(event) : add_instant(event);
+  } else if (event.phase == "C") {
+    add_counter(event);
+  } else if (event.phase == "b") {
+    begin_async(event);
+  } else if (event.phase == "e") {
+    end_async(event);
+  } else if (event.phase == "M") {
+    add_metadata(event);
   } else if (event.phase.empty()) {
     fail_(event.at, "an event without \"ph\"");
   }
@@ -65,8 +79,8 @@ void JsonSink::add_complete(const JsonEvent& event) {
   if (category == Category::other) return;
   const auto range = [&](RangeKind kind) {
     const Times t = times_of(event);
-    trace_.ranges.push_back(
-        {t.start, t.end, trace_.names.intern(event.name), thread_of(event), 0, kind, false});
+    trace_.ranges.push_back({t.start, t.end, trace_.names.intern(event.name), thread_of(event),
+                             pid_of(event), kind, false});
   };
   switch (category) {
     case Category::kernel:
@@ -86,9 +100,12 @@ void JsonSink::add_complete(const JsonEvent& event) {
     case Category::nvtx:
       return range(RangeKind::nvtx);
     case Category::overhead:
-      if (const Times t = times_of(event); is_profiler_overhead(event.name))
-        trace_.overheads.push_back({t.start, t.end});
+      if (const Times t = times_of(event); true)
+        trace_.overheads.push_back({t.start, t.end, trace_.names.intern(event.name), pid_of(event),
+                                    is_profiler_overhead(event.name)});
       return;
+    case Category::sync:
+      return add_sync(event);
     case Category::other:
       return;
   }
@@ -105,6 +122,15 @@ void JsonSink::add_op(const JsonEvent& event, OpKind kind) {
   if (device < INT32_MIN || device > INT32_MAX) fail_(event.at, "a device id that is out of range");
   op.device = static_cast<std::int32_t>(device);
   op.stream = stream_of(event);
+  op.process = pid_of(event);
+  op.graph = static_cast<std::uint32_t>(identity(event.graph, "graph id", event));
+  op.graph_node = identity(event.graph_node, "graph node id", event);
+  op.context = static_cast<std::uint32_t>(identity(event.context, "context", event));
+  if (kind == OpKind::kernel) {
+    op.shape = shape_of(event);
+  } else {
+    op.bytes = identity(event.bytes, "bytes", event);
+  }
   nsa::trace::add_op(trace_, op);
 }
 
@@ -114,6 +140,7 @@ void JsonSink::add_call(const JsonEvent& event, bool driver) {
   call.correlation = identity(event.correlation, "correlation", event);
   call.name = trace_.names.intern(without_version(event.name));
   call.thread = thread_of(event);
+  call.process = pid_of(event);
   trace_.calls.push_back(call);
 }
 
@@ -126,13 +153,14 @@ void JsonSink::add_memory(const JsonEvent& event) {
   m.allocated_bytes = number(event.total_allocated, "Total Allocated", event);
   m.reserved_bytes = number(event.total_reserved, "Total Reserved", event);
   m.device = static_cast<std::int32_t>(number(event.device, "Device Id", event));
+  m.process = pid_of(event);
   trace_.memory.push_back(m);
 }
 
 void JsonSink::begin(const JsonEvent& event) {
   const std::int64_t start = time_of(event);
-  begun_[thread_of(event)].push_back(
-      {start, start, trace_.names.intern(event.name), thread_of(event), 0, RangeKind::nvtx, true});
+  begun_[thread_of(event)].push_back({start, start, trace_.names.intern(event.name),
+                                      thread_of(event), pid_of(event), RangeKind::nvtx, true});
 }
 
 void JsonSink::end(const JsonEvent& event) {
@@ -142,21 +170,8 @@ void JsonSink::end(const JsonEvent& event) {
   open.pop_back();
   range.end_ns = time_of(event);
   range.open = false;
-  if (range.end_ns < range.start_ns) fail_(event.at, "an end that is before its begin");
+  check_end(range.start_ns, range.end_ns, event);
   trace_.ranges.push_back(range);
-}
-
-void JsonSink::finish() {
-  std::int64_t last_ns = -kMaxTimeNs;
-  for (const ApiCall& call : trace_.calls) last_ns = std::max(last_ns, call.end_ns);
-  for (const HostRange& range : trace_.ranges) last_ns = std::max(last_ns, range.end_ns);
-  for (auto& [thread, open] : begun_) {
-    for (HostRange& range : open) {
-      range.end_ns = std::max(range.start_ns, last_ns);
-      trace_.ranges.push_back(range);
-    }
-  }
-  nsa::trace::finish(trace_);
 }
 
 }  // namespace nsa::trace

@@ -1,5 +1,6 @@
 // How the fields of a Chrome trace are written.
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "decimal_time.hpp"
@@ -17,6 +18,20 @@ bool parse(std::string_view token, Number& out) {
   const char* const end = token.data() + token.size();
   const auto [rest, error] = std::from_chars(token.data(), end, out);
   return error == std::errc{} && rest == end;
+}
+
+/// "[8, 1, 1, ...": up to three; what is none counts as 0.
+std::array<std::uint32_t, 3> three_numbers(std::string_view list) {
+  std::array<std::uint32_t, 3> out{};
+  const char* at = list.data();
+  const char* const end = at + list.size();
+  for (std::uint32_t& number : out) {
+    while (at < end && (*at == '[' || *at == ',' || *at == ' ')) ++at;
+    const auto [rest, error] = std::from_chars(at, end, number);
+    if (error != std::errc{}) break;
+    at = rest;
+  }
+  return out;
 }
 
 }  // namespace
@@ -37,6 +52,11 @@ JsonSink::Times JsonSink::times_of(const JsonEvent& event) const {
   if (*ns < 0) fail_(event.duration.data(), "\"dur\" is negative");
   if (*ns > kMaxDurationNs) fail_(event.duration.data(), "\"dur\" is longer than 104 days");
   return {start, start + *ns};
+}
+
+void JsonSink::check_end(std::int64_t start_ns, std::int64_t end_ns, const JsonEvent& event) const {
+  if (end_ns < start_ns) fail_(event.at, "an end that is before its begin");
+  if (end_ns - start_ns > kMaxDurationNs) fail_(event.at, "an end 104 days behind its begin");
 }
 
 /// Absent is 0: traces without ids have no launches, not wrong ones.
@@ -67,12 +87,38 @@ std::int64_t JsonSink::stream_of(const JsonEvent& event) const {
 }
 
 std::uint32_t JsonSink::thread_of(const JsonEvent& event) {
-  thread_key_.assign(event.process).append(1, ' ').append(event.thread);
+  const std::string_view thread = event.own_thread.empty() ? event.thread : event.own_thread;
+  thread_key_.assign(event.process).append(1, ' ').append(thread);
   if (thread_key_ == last_key_ && !threads_.empty()) return last_thread_;
   const auto next = static_cast<std::uint32_t>(threads_.size());
-  last_thread_ = threads_.emplace(thread_key_, next).first->second;
+  const auto [at, added] = threads_.emplace(thread_key_, next);
+  if (added)
+    trace_.threads.push_back(
+        {std::string(without_quotes(event.process)), std::string(without_quotes(thread)), {}});
+  last_thread_ = at->second;
   last_key_ = thread_key_;
   return last_thread_;
+}
+
+/// A small number for the pid, which is no process yet: the GPU's rows have pids of their own.
+std::uint32_t JsonSink::pid_of(const JsonEvent& event) {
+  if (event.process == last_pid_ && !pids_.empty()) return last_pid_number_;
+  last_pid_ = event.process;
+  const auto next = static_cast<std::uint32_t>(pids_.size());
+  const auto [at, added] = pids_.emplace(last_pid_, next);
+  if (added) pid_texts_.emplace_back(without_quotes(last_pid_));
+  return last_pid_number_ = at->second;
+}
+
+std::uint32_t JsonSink::shape_of(const JsonEvent& event) {
+  if (event.grid.empty() && event.block.empty()) return 0;
+  LaunchShape shape;
+  shape.grid = three_numbers(event.grid);
+  shape.block = three_numbers(event.block);
+  shape.cluster = three_numbers(event.cluster);
+  parse(event.registers, shape.registers);
+  parse(event.shared_memory, shape.shared_bytes);
+  return shapes_.intern(shape);
 }
 
 }  // namespace nsa::trace

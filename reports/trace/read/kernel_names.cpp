@@ -18,6 +18,19 @@ std::string demangled(std::string_view name) {
   return status == 0 ? std::string(plain.get()) : text;
 }
 
+std::string demangled_words(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t blanks = std::min(text.find_first_not_of(" \n\t"), text.size());
+    out += text.substr(0, blanks);
+    text.remove_prefix(blanks);
+    const std::size_t word = std::min(text.find_first_of(" \n\t"), text.size());
+    out += demangled(text.substr(0, word));
+    text.remove_prefix(word);
+  }
+  return out;
+}
+
 std::string_view without_version(std::string_view api) {
   for (const std::string_view suffix : {"_ptsz", "_ptds"})
     if (api.ends_with(suffix)) api.remove_suffix(suffix.size());

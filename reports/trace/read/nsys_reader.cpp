@@ -1,8 +1,10 @@
 // SQLite exports of Nsight Systems: one function per kind of table.
+#include <array>
 #include <unordered_map>
 
 #include "finish.hpp"
 #include "kernel_names.hpp"
+#include "launch_shapes.hpp"
 #include "nsa/trace/read.hpp"
 #include "nsys_source.hpp"
 
@@ -10,6 +12,18 @@ namespace nsa::trace {
 namespace {
 
 constexpr const char* kOverheads = "CUPTI_ACTIVITY_KIND_OVERHEAD";
+constexpr std::array kShapeColumns{"gridX",
+                                   "gridY",
+                                   "gridZ",
+                                   "blockX",
+                                   "blockY",
+                                   "blockZ",
+                                   "clusterX",
+                                   "clusterY",
+                                   "clusterZ",
+                                   "registersPerThread",
+                                   "staticSharedMemory",
+                                   "dynamicSharedMemory"};
 constexpr int kPushPopRange = 59, kStartEndRange = 60;  // ENUM_NSYS_EVENT_TYPE
 
 /// ENUM_CUDA_MEMCPY_OPER in the words of the other formats.
@@ -32,24 +46,33 @@ std::string copy_name(std::int64_t kind) {
 
 class NsysReader {
  public:
-  NsysReader(const std::string& path, Trace& trace) : source_(path), trace_(trace) {}
+  NsysReader(const std::string& path, Trace& trace)
+      : source_(path), trace_(trace), shapes_(trace.shapes) {}
 
   void read() {
-    read_ops(kKernels, OpKind::kernel, ", demangledName");
-    read_ops(kCopies, OpKind::copy, ", copyKind");
-    read_ops(kSets, OpKind::set, "");
+    read_ops(kKernels, OpKind::kernel, "demangledName");
+    read_ops(kCopies, OpKind::copy, "copyKind");
+    read_ops(kSets, OpKind::set, "0");
     if (source_.has(kCalls)) read_calls();
     if (source_.has("NVTX_EVENTS")) read_ranges();
     read_overheads();
     if (source_.has("TARGET_INFO_GPU")) read_devices();
+    source_.name_threads(trace_);
     finish(trace_);
   }
 
  private:
-  void read_ops(const char* table, OpKind kind, const std::string& more) {
+  void read_ops(const char* table, OpKind kind, const std::string& name) {
     if (!source_.has(table)) return;
-    SqliteRows rows(source_.file(), table,
-                    "start, end, correlationId, deviceId, streamId, globalPid" + more);
+    const auto optional = [&](const char* column) {
+      return ", " + source_.file().or_zero(table, column);
+    };
+    std::string columns = "start, end, correlationId, deviceId, streamId, globalPid, " + name;
+    for (const char* column : {"contextId", "graphNodeId", "graphId", "bytes"})
+      columns += optional(column);
+    if (kind == OpKind::kernel)
+      for (const char* column : kShapeColumns) columns += optional(column);
+    SqliteRows rows(source_.file(), table, columns);
     while (rows.next()) {
       const NsysSource::Times t = NsysSource::times(rows);
       GpuOp op{.start_ns = t.start, .end_ns = t.end, .kind = kind};
@@ -58,6 +81,11 @@ class NsysReader {
       op.stream = rows.integer(4);
       op.process = source_.process(rows.maybe_integer(5).value_or(0));
       op.name = op_name(rows, kind);
+      op.context = static_cast<std::uint32_t>(rows.integer(7));
+      op.graph_node = static_cast<std::uint64_t>(rows.integer(8));
+      op.graph = static_cast<std::uint32_t>(rows.integer(9));
+      op.bytes = static_cast<std::uint64_t>(rows.integer(10));
+      if (kind == OpKind::kernel) op.shape = shape(rows);
       add_op(trace_, op);
       ++trace_.source.events;
     }
@@ -69,6 +97,20 @@ class NsysReader {
     const auto [at, added] = kernels_.try_emplace(rows.integer(6), kNoName);
     if (added) at->second = trace_.names.intern(demangled(source_.string(rows, 6)));
     return at->second;
+  }
+
+  std::uint32_t shape(const SqliteRows& rows) {
+    const auto at = [&](int column) { return static_cast<std::uint32_t>(rows.integer(column)); };
+    LaunchShape s;
+    for (int i = 0; i < 3; ++i) {
+      const auto axis = static_cast<std::size_t>(i);
+      s.grid[axis] = at(11 + i);
+      s.block[axis] = at(14 + i);
+      s.cluster[axis] = at(17 + i);
+    }
+    s.registers = at(20);
+    s.shared_bytes = at(21) + at(22);
+    return shapes_.intern(s);
   }
 
   void read_calls() {
@@ -97,10 +139,14 @@ class NsysReader {
       const std::int64_t type = rows.integer(3);
       if (type != kPushPopRange && type != kStartEndRange) continue;
       const std::int64_t thread = rows.maybe_integer(6).value_or(0);
-      if (rows.maybe_integer(7).value_or(0) != thread) continue;  // no span of one thread
       const NsysSource::Times t = NsysSource::times(rows);
       const std::string_view name =
           rows.maybe_integer(5) ? std::string_view(source_.string(rows, 5)) : rows.text(4);
+      if (rows.maybe_integer(7).value_or(0) != thread) {
+        trace_.async_ranges.push_back(
+            {t.start, t.end, trace_.names.intern(name), source_.process(thread)});
+        continue;
+      }
       trace_.ranges.push_back({t.start, t.end, trace_.names.intern(name), source_.thread(thread),
                                source_.process(thread), RangeKind::nvtx, rows.integer(2) != 0});
     }
@@ -115,8 +161,10 @@ class NsysReader {
       while (rows.next()) {
         ++trace_.source.events;
         const NsysSource::Times t = NsysSource::times(rows);
-        if (!rows.maybe_integer(2) || is_profiler_overhead(source_.string(rows, 2)))
-          trace_.overheads.push_back({t.start, t.end});
+        const std::string_view name =
+            rows.maybe_integer(2) ? source_.string(rows, 2) : std::string_view();
+        trace_.overheads.push_back(
+            {t.start, t.end, trace_.names.intern(name), 0, is_profiler_overhead(name)});
       }
     }
   }
@@ -130,6 +178,7 @@ class NsysReader {
   NsysSource source_;
   Trace& trace_;
   std::unordered_map<std::int64_t, NameId> kernels_;
+  LaunchShapes shapes_;
 };
 
 }  // namespace

@@ -39,6 +39,15 @@ std::int32_t NsysSource::device(const SqliteRows& rows, int column) {
   return static_cast<std::int32_t>(id);
 }
 
+void NsysSource::name_threads(Trace& trace) const {
+  trace.threads.resize(threads_.size());
+  trace.processes.resize(processes_.size());
+  const auto pid_of = [](std::int64_t id) { return std::to_string(id & 0xffffff); };
+  for (const auto& [id, number] : threads_)
+    trace.threads[number] = {pid_of(id >> 24), pid_of(id), {}};
+  for (const auto& [id, number] : processes_) trace.processes[number].pid = pid_of(id);
+}
+
 const std::string& NsysSource::string(const SqliteRows& rows, int column) const {
   const auto at = strings_.find(rows.integer(column));
   if (at == strings_.end()) rows.fail("a name that is not in StringIds");

@@ -26,6 +26,8 @@ class NsysSource {
   const std::string& string(const SqliteRows& rows, int column) const;
   /// Small numbers for global ids, which hold the thread in bits 0-23 and the process above.
   std::uint32_t process(std::int64_t global_id) { return small_id(processes_, global_id >> 24); }
+  /// Fills threads and processes: what the small numbers stand for.
+  void name_threads(Trace& trace) const;
   std::uint32_t thread(std::int64_t global_id) { return small_id(threads_, global_id); }
 
  private:

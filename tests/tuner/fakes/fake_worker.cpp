@@ -128,7 +128,7 @@ void on_measure(const MeasureRequest& request) {
     if (is("chatter")) {
       for (int i = 0; i < 1000; ++i) say("progress " + std::to_string(i));
     }
-    if (is("wrong_id")) return say(MeasuredReply{request.id + 100, {}, {}, {}, {}});
+    if (is("wrong_id")) return say(MeasuredReply{request.id + 100, {}, {}, {}, {}, {}});
     if (is("wrong_type")) return say(ReleasedReply{request.id});
     if (is("not_a_number"))
       return say(R"({"type":"measured","id":)" + std::to_string(request.id) +
@@ -154,11 +154,24 @@ void on_measure(const MeasureRequest& request) {
   say(line);
 }
 
+void on_trace(const TraceRequest& request) {
+  const bool bad = handles.at(request.handle).name == "bad";
+  if (bad && is("cannot_trace"))
+    return say(FailedReply{request.id, Outcome::unsupported, "there is no CUPTI here"});
+  if (bad && is("hang_trace")) hang();
+  TracedReply reply;
+  reply.id = request.id;
+  reply.trace.kernels = {{"kernel_of_" + handles.at(request.handle).name, 2, 300}};
+  reply.trace.launches = 2;
+  say(reply);
+}
+
 void on_request(const Request& request) {
   if (std::holds_alternative<HelloRequest>(request)) on_hello();
   if (const auto* r = std::get_if<PrepareRequest>(&request)) on_prepare(*r);
   if (const auto* r = std::get_if<VerifyRequest>(&request)) on_verify(*r);
   if (const auto* r = std::get_if<MeasureRequest>(&request)) on_measure(*r);
+  if (const auto* r = std::get_if<TraceRequest>(&request)) on_trace(*r);
   if (const auto* r = std::get_if<DescribeRequest>(&request))
     say(FailedReply{r->id, Outcome::unsupported, "describe is not known here"});
   if (std::holds_alternative<ByeRequest>(request)) std::exit(is("stays") ? (hang(), 0) : 0);

@@ -48,6 +48,7 @@ struct Coordinate {
 enum class Role : std::uint8_t {
   candidate,  // may be chosen
   slow_path,  // exact but never chosen by default: warned about and counted when it runs
+  opt_in,     // coarser than the problem's dtype (TF32): measured, runs only where somebody asks
   yardstick,  // another answer (dense attention): measured everywhere, never chosen
 };
 

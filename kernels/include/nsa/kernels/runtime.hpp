@@ -72,6 +72,7 @@ class KvCache {
 
  private:
   friend class CachedLayer;
+  friend class DecodeLoop;
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
   struct Free {
     Allocator* allocator;
@@ -149,5 +150,54 @@ std::vector<KvCache> make_caches(const ModelConfig& config, std::int64_t batch,
 void model_forward(const Context& context, const ModelConfig& config, const Problem& problem,
                    const ModelWeights& weights, const TensorView& tokens, const TensorView& logits,
                    std::span<KvCache> caches = {});
+
+namespace decode {
+struct Standing;
+}  // namespace decode
+
+/// A decode loop whose positions lie on the device: each step reads where the sequences stand and
+/// moves them on by one, so that a CUDA graph of one step, captured once, replays for one token
+/// after another. That is right while every sequence holds first_context() .. last_context() tokens
+/// before the step; variants and grids are chosen for the longest.
+class DecodeLoop {
+ public:
+  /// Over the caches of one model (or of one layer), which hold the tokens so far and outlive the
+  /// loop. The first step may be enqueued, or captured, right behind; all of them have to be done
+  /// before the loop is destroyed. Throws InputError where no row runs such a step: it takes NSA on
+  /// a device with `fused_step`, and nobody who asks for other rows of its stages.
+  DecodeLoop(const Context& context, const ModelConfig& config, std::span<KvCache> caches);
+  /// Lengths of the shortest and of the longest sequence before a step for which it is right.
+  std::int64_t first_context() const noexcept { return first_; }
+  std::int64_t last_context() const noexcept { return capacity_ - 1; }
+  /// The problem that bounds every step.
+  const Problem& problem() const noexcept { return problem_; }
+  /// To be called once for each step that was enqueued or replayed (not for a capture): the caches'
+  /// lengths on the host follow. InputError when a sequence was full already: that step overwrote
+  /// its last token.
+  void stepped();
+
+  /// One new token in each sequence: tokens [batch] int32 -> logits [batch, vocab_size].
+  void model_step(const Context& context, const ModelWeights& weights, const TensorView& tokens,
+                  const TensorView& logits);
+  /// The same for a single layer: x [batch, model_dim] -> y [batch, model_dim].
+  void layer_step(const Context& context, const LayerWeights& weights, const TensorView& x,
+                  const TensorView& y);
+
+ private:
+  void advance(const Context& context);
+
+  ModelConfig config_;
+  std::span<KvCache> caches_;
+  std::int64_t first_ = 0, capacity_ = 0;
+  Problem problem_;
+  std::vector<Sequence> bounds_;  // [batch] of the longest step
+  KvCache::Rows standing_;        // device memory: Standing [batch], Sequence [2, batch]
+  decode::Standing* standing_at_ = nullptr;
+  Sequence* sequences_at_ = nullptr;  // of the selected branch, then of the window
+};
+
+/// Upper bound of the workspace that a call takes with the rows that the router chooses: to be
+/// reserved before the first one.
+std::size_t workspace_bytes(const Router& router, Stage composite, const Problem& problem);
 
 }  // namespace nsa

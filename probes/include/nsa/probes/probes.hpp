@@ -35,8 +35,11 @@ class LaunchTimer {
   virtual Sample time(void (*launch)(void*), void* context) = 0;
   /// Clocks, power and throttle reasons now; what cannot be read is absent.
   virtual ClockReading clocks() = 0;
+  /// What is worth saying of the samples since the last call, in one line; mostly nothing.
+  virtual std::string take_note() { return {}; }
 };
-/// InputError when `timer` is not available on that device, with those that are.
+/// InputError when `timer` is not available on that device, with those that are; EnvironmentError
+/// when the library that it needs is missing or held by another tool.
 std::unique_ptr<LaunchTimer> make_timer(const Device& device, Timer timer, CUstream_st* stream);
 
 }  // namespace nsa::probes

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "nsa/schemas/device.hpp"
+#include "nsa/schemas/launch_trace.hpp"
 #include "nsa/schemas/measurement.hpp"
 #include "nsa/schemas/problem.hpp"
 #include "nsa/schemas/run.hpp"
@@ -32,6 +33,9 @@ void to_json(Json& j, const Sample& v);
 void to_json(Json& j, const ClockReading& v);
 void to_json(Json& j, const ReserveNeed& v);
 void to_json(Json& j, const Measurement& v);
+void to_json(Json& j, const TracedKernel& v);
+void to_json(Json& j, const LaunchTrace& v);
+void to_json(Json& j, const LaunchTraceRow& v);
 void to_json(Json& j, const Environment& v);
 void to_json(Json& j, const Run& v);
 void to_json(Json& j, const SweepSpec& v);
@@ -48,6 +52,9 @@ void from_json(const Json& j, Sample& v);
 void from_json(const Json& j, ClockReading& v);
 void from_json(const Json& j, ReserveNeed& v);
 void from_json(const Json& j, Measurement& v);
+void from_json(const Json& j, TracedKernel& v);
+void from_json(const Json& j, LaunchTrace& v);
+void from_json(const Json& j, LaunchTraceRow& v);
 void from_json(const Json& j, Environment& v);
 void from_json(const Json& j, Run& v);
 void from_json(const Json& j, SweepSpec& v);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "nsa/schemas/device.hpp"
+#include "nsa/schemas/launch_trace.hpp"
 #include "nsa/schemas/measurement.hpp"
 #include "nsa/schemas/problem.hpp"
 #include "nsa/schemas/variant.hpp"
@@ -47,13 +48,20 @@ struct MeasureRequest {
   LaunchMode launch = LaunchMode::eager;
   Timer timer = Timer::events;
 };
+/// Comes after all timed samples of a process: a process that was traced is no longer a fresh one.
+struct TraceRequest {
+  std::int64_t id = 0;
+  std::int64_t handle = 0;
+  LaunchMode launch = LaunchMode::eager;
+  std::int64_t samples = 5;  // launches that both timers time, to be compared; 0 = none
+};
 struct ReleaseRequest {
   std::int64_t id = 0;
   std::int64_t handle = 0;
 };
 struct ByeRequest {};
 using Request = std::variant<HelloRequest, DescribeRequest, PrepareRequest, VerifyRequest,
-                             MeasureRequest, ReleaseRequest, ByeRequest>;
+                             MeasureRequest, TraceRequest, ReleaseRequest, ByeRequest>;
 
 /// A variant that a worker brings. `inputs` and `outputs` name its tensors.
 struct OfferedVariant {
@@ -96,6 +104,11 @@ struct MeasuredReply {
   ClockReading clocks;                      // optional in JSON
   std::optional<std::int64_t> grow_events;  // of the workspace since prepare; optional in JSON
   std::optional<ReserveNeed> need;          // optional in JSON
+  std::string note;                         // on the samples; left out when empty
+};
+struct TracedReply {
+  std::int64_t id = 0;
+  LaunchTrace trace;
 };
 struct ReleasedReply {
   std::int64_t id = 0;
@@ -106,7 +119,7 @@ struct FailedReply {
   std::string reason;
 };
 using Reply = std::variant<HelloReply, DescribedReply, PreparedReply, VerifiedReply, MeasuredReply,
-                           ReleasedReply, FailedReply>;
+                           TracedReply, ReleasedReply, FailedReply>;
 
 /// One line (without the newline) of the protocol.
 std::string encode(const Request& request);

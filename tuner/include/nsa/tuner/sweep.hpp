@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "nsa/schemas/device.hpp"
+#include "nsa/schemas/launch_trace.hpp"
 #include "nsa/schemas/measurement.hpp"
 #include "nsa/schemas/sweep_spec.hpp"
 #include "nsa/schemas/worker.hpp"
@@ -28,6 +29,8 @@ class Sink {
   virtual ~Sink() = default;
   /// False when the row was there already.
   virtual bool add(const Measurement& row) = 0;
+  /// What a launch does; kept or not, as the sink likes.
+  virtual void add_trace(const LaunchTraceRow&) {}
 };
 
 /// Where a sweep stands, after each visit.
@@ -55,6 +58,7 @@ struct Ledger {
   double prepare_s = 0;  // inputs and first calls
   double verify_s = 0;
   double measure_s = 0;  // requests that gave samples
+  double trace_s = 0;    // seeing what launches do
   double framework_s = 0;
   double wall_s = 0;
 };
@@ -67,6 +71,7 @@ struct SweepInput {
   std::string run_id;
   std::string host;                         // of the placement
   std::vector<Measurement> earlier;         // rows of this run: never measured again, failed or not
+  bool trace = false;                       // what each variant launches, too
   const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C: ends between two visits
   std::string lock_dir;  // of the device lock; empty: $XDG_RUNTIME_DIR, else the temporary folder
 };

@@ -3,9 +3,12 @@
 // of two times fits in 64 bits.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "nsa/trace/names.hpp"
@@ -29,7 +32,19 @@ struct GpuOp {
   NameId stage = kNoName;     // what the recorder said itself; kNoName = nothing
   std::uint32_t process = 0;  // whose correlation ids and streams these are
   std::int32_t device = 0;
+  std::uint32_t shape = 0;  // of a kernel: into Trace::shapes; 0 = not recorded
   OpKind kind = OpKind::kernel;
+  std::uint64_t graph_node = 0;  // 0 = not out of a graph, or not recorded
+  std::uint64_t bytes = 0;       // of a copy or memset
+  std::uint32_t graph = 0, context = 0;
+};
+
+/// How kernels were launched; the same few again and again.
+struct LaunchShape {
+  bool operator==(const LaunchShape&) const = default;
+  std::array<std::uint32_t, 3> grid{}, block{}, cluster{};  // cluster 0: none
+  std::uint32_t registers = 0;                              // per thread
+  std::uint32_t shared_bytes = 0;                           // per block, static and dynamic
 };
 
 /// A call of the CUDA (or HIP) runtime or driver.
@@ -55,9 +70,46 @@ struct HostRange {
   bool open = false;
 };
 
-/// Time that the profiler itself took.
+/// A span that begins on one thread and may end on another.
+struct AsyncRange {
+  std::int64_t start_ns = 0, end_ns = 0;
+  NameId name = kNoName;
+  std::uint32_t process = 0;
+};
+
+/// A moment that somebody marked on a thread.
+struct Instant {
+  std::int64_t at_ns = 0;
+  NameId name = kNoName;
+  std::uint32_t thread = 0;
+  std::uint32_t process = 0;
+};
+
+/// Time that the recording itself took, or CUDA on its own account (module loading, a full queue).
 struct Overhead {
   std::int64_t start_ns = 0, end_ns = 0;
+  NameId name = kNoName;
+  std::uint32_t process = 0;
+  bool of_profiler = true;
+};
+
+/// A synchronisation as the GPU's driver saw it; no operation of the GPU.
+struct Sync {
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::uint64_t correlation = 0;
+  std::int64_t stream = -1;  // -1: of the whole device or context
+  NameId name = kNoName;
+  std::uint32_t process = 0;
+  std::int32_t device = 0;
+};
+
+/// A reading: clocks, power, memory, ... of a device, or of the process (device -1).
+struct Counter {
+  std::int64_t at_ns = 0;
+  double value = 0;
+  NameId name = kNoName;
+  std::uint32_t process = 0;
+  std::int32_t device = -1;
 };
 
 /// An allocation (bytes > 0) or a release, and the allocator's totals after it.
@@ -66,6 +118,7 @@ struct MemoryEvent {
   std::uint64_t address = 0;
   std::int64_t allocated_bytes = 0, reserved_bytes = 0;
   std::int32_t device = 0;
+  std::uint32_t process = 0;
 };
 
 struct DeviceInfo {
@@ -73,15 +126,49 @@ struct DeviceInfo {
   std::string name;
 };
 
+/// A host thread: events hold its number in Trace::threads. Ids are numbers, but for texts that
+/// PyTorch writes ("Spans").
+struct ThreadInfo {
+  std::string pid, tid;
+  std::string name;  // empty: not recorded
+};
+
+/// What the recorder counted. launches = kernels + copies + sets + dropped + lost + outside.
+struct Totals {
+  bool complete = false;  // the recording ended in order; false: what came last is missing
+  std::optional<std::uint64_t> launches;
+  std::uint64_t recorded = 0;  // kernels, copies and memsets in the recording
+  std::uint64_t dropped = 0;   // by CUPTI
+  std::uint64_t lost = 0;      // by the tracer: the file could not be written
+  std::uint64_t outside = 0;   // left out on purpose: outside of the window
+  std::uint64_t torn_bytes = 0;
+};
+
+/// What the recorder has to say in words.
+struct Note {
+  std::string what;  // information, self_profiled, degraded, nothing, hang, forked, error
+  std::string text;
+};
+
+/// A process that was recorded. Where a file holds several, operations and calls say which.
+struct ProcessInfo {
+  std::string pid;
+  std::optional<std::int64_t> rank, world_size;
+  std::map<std::string, std::string> metadata;  // command, host, driver, libraries, ...
+  std::optional<Totals> totals;
+  std::vector<Note> notes;
+};
+
 /// What the file is, and what it can hold.
 struct Source {
   std::string path;
-  std::string format;        // "chrome_json", "nsys_sqlite"
+  std::string format;        // "chrome_json", "nsys_sqlite", "spool", "merged"
   std::uint64_t events = 0;  // all of the file, also those that no analysis needs
   std::uint64_t bytes = 0;   // unpacked
   std::optional<std::int64_t> base_time_ns, rank, world_size;
   std::uint64_t untimed_ops = 0;  // GPU operations without a time stamp; they are not in `ops`
-  bool holds_overhead = true;     // false: its recorder does not write the profiler's own time
+  std::uint64_t flow_starts = 0, flow_ends = 0;  // arrows between events
+  bool holds_overhead = true;  // false: its recorder does not write the profiler's own time
 };
 
 struct Trace {
@@ -92,7 +179,16 @@ struct Trace {
   std::vector<HostRange> ranges;
   std::vector<Overhead> overheads;
   std::vector<MemoryEvent> memory;
+  std::vector<AsyncRange> async_ranges;
+  std::vector<Instant> instants;
+  std::vector<Sync> syncs;
+  std::vector<Counter> counters;
+  std::vector<LaunchShape> shapes{LaunchShape{}};  // [0]: not recorded
   std::vector<DeviceInfo> devices;
+  std::vector<ThreadInfo> threads;
+  std::vector<ProcessInfo> processes;
+  /// Keys that stood beside the events and their JSON, for those that nothing here models.
+  std::vector<std::pair<std::string, std::string>> other_metadata;
 };
 
 }  // namespace nsa::trace

@@ -98,6 +98,15 @@ struct MemorySummary {
   std::vector<Allocation> top_allocations;  // largest first
 };
 
+/// What a process's recorder counted.
+struct RecordingRow {
+  std::string pid;
+  std::optional<std::int64_t> rank;
+  Totals totals;
+  std::optional<bool> all_there;  // launches = recorded + dropped + lost + outside
+  std::vector<Note> notes;
+};
+
 struct Summary {
   std::string path, format;
   std::uint64_t events = 0, bytes = 0;
@@ -117,7 +126,8 @@ struct Summary {
   std::optional<std::int64_t> unattributed_ns;
   std::optional<std::vector<AttentionRow>> attention;
   std::optional<MemorySummary> memory;
-  std::map<std::string, std::string> null_reasons;  // key of an absent figure -> why
+  std::optional<std::vector<RecordingRow>> recording;  // by process
+  std::map<std::string, std::string> null_reasons;     // key of an absent figure -> why
 };
 
 /// Pure: the same summary for the same trace.

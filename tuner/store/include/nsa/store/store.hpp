@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "nsa/schemas/json.hpp"
+#include "nsa/schemas/launch_trace.hpp"
 #include "nsa/schemas/measurement.hpp"
 #include "nsa/schemas/run.hpp"
 
@@ -104,6 +105,9 @@ class Store {
   bool add(const Measurement& measurement);
   /// The same id again is ignored.
   void add(const TelemetryRow& row);
+  /// The same (run, executor, placement, problem, variant, launch) again is ignored and returns
+  /// false.
+  bool add(const LaunchTraceRow& row);
 
   std::vector<Run> runs() const;  // newest first
   /// Nothing when no run begins so; InputError when several do.
@@ -113,6 +117,8 @@ class Store {
   /// In the order in which they were measured. InputError when an id prefix is ambiguous.
   std::vector<Measurement> measurements(const Query& query) const;
   std::vector<TelemetryRow> telemetry(const std::optional<std::string>& run_id) const;
+  /// Oldest first. `id` and `with_samples` of the query mean nothing here.
+  std::vector<LaunchTraceRow> launch_traces(const Query& query) const;
 
   Info info() const;
   /// Problems found (integrity_check, foreign keys, blobs that do not unpack); empty = good.

@@ -1,0 +1,15 @@
+#include "attend_selected/cuda_packed_rows.hpp"
+#include "attend_selected/cuda_row_keys.cuh"
+#include "attend_selected/cuda_row_packed.cuh"
+#include "cuda/tile_mma.cuh"
+
+namespace nsa::cuda {
+
+void attend_listed_fp16(const AttendParams& p, const PackedRow* list, std::int64_t count,
+                        CUstream_st* stream) {
+  with_padded_dv(p.dv, [&](auto width) {
+    launch_row_keys<MmaTile<__half, 16, width()>>(p, ListedRow{list}, count, stream);
+  });
+}
+
+}  // namespace nsa::cuda

@@ -1,0 +1,103 @@
+// A decode loop with its positions on the device (docs/nsa.md 9).
+#include <algorithm>
+#include <string>
+
+#include "attention.hpp"
+#include "cache.hpp"
+#include "decode/step.hpp"
+#include "layer.hpp"
+#include "nsa/kernels/device_memory.hpp"
+#include "ops.hpp"
+
+namespace nsa {
+namespace {
+
+/// Why no row runs a step of the problem by lengths on the device; empty where one does. What a
+/// table prefers does not count: there is one such row only.
+std::string why_not(const Context& context, const Problem& problem, AttentionKind kind) {
+  if (kind == AttentionKind::dense) return "dense attention has no such kernel";
+  const Support support = decode::supports_step(problem, context.router->inputs().device);
+  if (!support.supported) return support.reason;
+  if (context.constants.branches != 7) return "it computes all three branches";
+  if (other_rows_asked_for(context, problem))
+    return "the API or the environment asks for other rows";
+  return {};
+}
+
+}  // namespace
+
+DecodeLoop::DecodeLoop(const Context& context, const ModelConfig& config, std::span<KvCache> caches)
+    : config_(config), caches_(caches) {
+  expects(!caches.empty(), "one cache per layer");
+  const KvCache& cache = caches.front();
+  for (const KvCache& other : caches) {
+    expects(other.lengths_ == cache.lengths_ && other.win_lengths_ == cache.win_lengths_ &&
+                other.capacity_ == cache.capacity_ && other.win_stride_ == cache.win_stride_,
+            "caches of one model");
+  }
+  const std::size_t batch = cache.lengths_.size();
+  capacity_ = cache.capacity_;
+  first_ = *std::min_element(cache.lengths_.begin(), cache.lengths_.end());
+  problem_ = problem_of(config, std::vector<std::int64_t>(batch, 1),
+                        std::vector<std::int64_t>(batch, capacity_ - 1));
+  problem_.phase = Phase::decode;
+  const std::string reason = why_not(context, problem_, config.attention);
+  if (!reason.empty()) {
+    throw InputError("a decode step as a graph runs attention/fused_step: " + reason);
+  }
+  bounds_ = sequences_of(problem_);
+  for (KvCache& each : caches) CachedLayer::zero(context, each);
+  const std::size_t bytes = batch * (sizeof(decode::Standing) + 2 * sizeof(Sequence));
+  standing_.memory = {cache.allocator_->allocate(bytes), KvCache::Free{cache.allocator_, bytes}};
+  standing_at_ = static_cast<decode::Standing*>(standing_.memory.get());
+  sequences_at_ = reinterpret_cast<Sequence*>(standing_at_ + batch);
+  std::vector<decode::Standing> standing;
+  for (std::size_t b = 0; b < batch; ++b) {
+    standing.push_back({cache.lengths_[b], cache.win_lengths_[b]});
+  }
+  device::copy_to_device(standing_at_, standing.data(), batch * sizeof(decode::Standing),
+                         context.stream);
+}
+
+void DecodeLoop::stepped() {
+  for (KvCache& cache : caches_) {
+    for (std::size_t b = 0; b < cache.lengths_.size(); ++b) {
+      if (cache.lengths_[b] >= capacity_) {
+        throw InputError("cache: sequence " + std::to_string(b) + " holds " +
+                         std::to_string(capacity_) + " tokens already, which is its capacity");
+      }
+      std::int64_t& stored = cache.win_lengths_[b];
+      if (stored + 1 > cache.win_stride_) {
+        stored = std::min(stored, std::max<std::int64_t>(problem_.geometry.window - 1, 0));
+      }
+      ++stored;
+      ++cache.lengths_[b];
+    }
+  }
+}
+
+void DecodeLoop::advance(const Context& context) {
+  const KvCache& cache = caches_.front();
+  const auto batch = static_cast<std::int64_t>(bounds_.size());
+  decode::advance(problem_,
+                  {capacity_, cache.win_stride_, num_compressed(capacity_, problem_.geometry)},
+                  standing_at_, sequences_at_, sequences_at_ + batch, context.stream);
+}
+
+void DecodeLoop::model_step(const Context& context, const ModelWeights& weights,
+                            const TensorView& tokens, const TensorView& logits) {
+  advance(context);
+  const decode::StepSequences step{sequences_at_, sequences_at_ + bounds_.size()};
+  model_placed(context, config_, problem_, {bounds_, step.selected}, weights, tokens, logits,
+               caches_, &step);
+}
+
+void DecodeLoop::layer_step(const Context& context, const LayerWeights& weights,
+                            const TensorView& x, const TensorView& y) {
+  advance(context);
+  const decode::StepSequences step{sequences_at_, sequences_at_ + bounds_.size()};
+  layer_placed(context, problem_, {bounds_, step.selected}, x, weights, y, &caches_.front(),
+               AttentionKind::nsa, {}, &step);
+}
+
+}  // namespace nsa

@@ -1,0 +1,43 @@
+// What a call takes of its workspace with the rows that the router chooses.
+#include <algorithm>
+
+#include "composite_bounds.hpp"
+#include "nsa/kernels/runtime.hpp"
+
+namespace nsa {
+namespace {
+
+/// The hungriest of the rows that a layer runs: chosen ones, and those of two stages, which the
+/// runtime prefers where they run.
+std::int64_t hungriest_row(const Router& router, const Problem& p) {
+  std::int64_t most = 0;
+  const auto take = [&](const Variant& row) {
+    if (row.workspace_bytes) most = std::max(most, row.workspace_bytes(p));
+  };
+  for (int i = 0; i < static_cast<int>(Stage::attention); ++i) {
+    const auto stage = static_cast<Stage>(i);
+    if ((stage == Stage::project_rope || stage == Stage::out_proj) && p.model.model_dim < 1)
+      continue;
+    const Choice choice = router.choose(stage, p);
+    if (choice.variant) take(*choice.variant);
+  }
+  const Router::Inputs& inputs = router.inputs();
+  for (const Variant& row : inputs.rows) {
+    if (row.stages.size() == 2 && row.launch && supports(row, p, inputs.device).supported)
+      take(row);
+  }
+  return most;
+}
+
+}  // namespace
+
+std::size_t workspace_bytes(const Router& router, Stage composite, const Problem& p) {
+  expects(composite >= Stage::attention, "a composite");
+  const Backend backend = router.inputs().device.backend;
+  std::int64_t between = between_attention(p, backend);
+  if (composite != Stage::attention) between += between_layer(p);
+  if (composite == Stage::model) between += between_model(p, backend);
+  return static_cast<std::size_t>(between + hungriest_row(router, p));
+}
+
+}  // namespace nsa

@@ -1,0 +1,48 @@
+// What this build and this machine have of vendors' kernels.
+#include "nsa/kernels/device_memory.hpp"
+#include "nsa/kernels/vendor.hpp"
+#include "vendor/cudnn_sdpa.hpp"
+#include "vendor/launch.hpp"
+
+namespace nsa {
+namespace {
+
+constexpr const char* kNoCuda = "this build has no CUDA back end; configure with NSA_CUDA=ON";
+constexpr const char* kNoFrontEnd =
+    "built without the headers of cudnn-frontend 1.32.0 or of cuDNN; run scripts/install_deps and "
+    "configure again, or set NSA_CUDNN_FRONTEND_INCLUDE_DIR";
+constexpr const char* kNoFlashInfer =
+    "built without the headers of FlashInfer 0.5.3; run scripts/install_deps and configure again, "
+    "or set NSA_FLASHINFER_INCLUDE_DIR";
+
+Capability sdpa() {
+  Capability row{"cuDNN attention", false, vendor::sdpa_version(), vendor::sdpa_missing()};
+  if (!vendor::kSdpa.window) row.reason = device::built() ? kNoFrontEnd : kNoCuda;
+  row.usable = row.reason.empty();
+  return row;
+}
+
+Capability flashinfer() {
+  Capability row{"FlashInfer", vendor::kFa2Dense.window != nullptr, "", ""};
+  if (row.usable) {
+    row.version = "0.5.3";
+  } else {
+    row.reason = device::built() ? kNoFlashInfer : kNoCuda;
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<Capability> vendor_capabilities() { return {sdpa(), flashinfer()}; }
+
+std::string why_not_built(const Variant& row) {
+  if (row.launch) return "";
+  if (row.backend == Backend::cuda && device::built()) {
+    if (row.name.starts_with("fa2_") || row.name == "dense_fa2") return kNoFlashInfer;
+    if (row.name == "sdpa" || row.name == "dense_sdpa") return kNoFrontEnd;
+  }
+  return kNoCuda;
+}
+
+}  // namespace nsa

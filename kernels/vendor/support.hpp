@@ -1,0 +1,20 @@
+// What vendors' kernels can run, with the reason where they cannot: plain C++, pure functions.
+#pragma once
+
+#include "nsa/kernels/catalog.hpp"
+#include "vendor/branch.hpp"
+
+namespace nsa::vendor {
+
+Support supports_sdpa(const Problem& p, const Device& device);
+Support supports_fa2(const Problem& p, const Device& device);
+template <Band kBand>
+Support supports_math(const Problem& p, const Device& device);
+
+/// Upper bounds, without copies of tensors whose rows do not start at multiples of 16 bytes.
+std::int64_t sdpa_bytes(const Problem& p);
+std::int64_t fa2_bytes(const Problem& p);
+template <Band kBand>
+std::int64_t math_bytes(const Problem& p);
+
+}  // namespace nsa::vendor

@@ -1,0 +1,92 @@
+// The tracer inside a program that is not ours: what is asked for, and where the program stands.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+
+#include "cupti/tracer.hpp"
+#include "inject/spool_file.hpp"
+#include "inject/window.hpp"
+#include "src/nvml.hpp"
+
+namespace nsa::inject {
+
+/// One a process; made when it first uses CUDA, and never destroyed: threads of the program may run
+/// after its exit handlers.
+class Injector {
+ public:
+  /// Opens the spool and CUPTI, and starts the thread that empties its buffers. What cannot be done
+  /// is a note in the spool, or a line on stderr where there is none.
+  static void start(const Request& request);
+  /// Null before start() and in a child that was forked.
+  static Injector* get();
+
+  bool is_step(std::string_view name) const {
+    return is_step_name(name, request_.window.step_name);
+  }
+  /// A range with that name begins: a step, perhaps.
+  void range_begins(std::string_view name);
+  /// A step ended.
+  void step_ends();
+  /// cudaProfilerStart and Stop, and launches where they are counted.
+  void on_call(const probes::cupti::Tracer::CallEvent& event);
+  /// Which range a graph's node was captured in: kernels of its replays belong to it.
+  void on_node(const probes::cupti::Tracer::NodeEvent& event);
+  /// The program ends.
+  void finish();
+
+ private:
+  explicit Injector(const Request& request) : request_(request) {}
+  void describe();
+  void open_tracer();
+  void watch_calls();
+  void enter(Phase phase, bool waits);
+  void begin_tracing();
+  void end_tracing();
+  void mark(spool::MarkWhat what, std::int64_t index, std::string_view name);
+  void run();
+  void tick();
+  void follow_time();
+  void sample_devices();
+  void watch_for_hang();
+  void note_hang();
+  void append_totals(bool is_final);
+  void anchor();
+
+  Request request_;
+  SpoolFile spool_;
+  struct Sink;
+  std::unique_ptr<probes::cupti::RecordSink> sink_;
+  std::unique_ptr<probes::cupti::Tracer> tracer_;  // null: degraded
+  probes::Nvml nvml_;
+  std::int64_t started_ns_ = 0;
+
+  std::mutex phase_mutex_;
+  Phase phase_ = Phase::skipping;
+  bool tracing_ = false;
+  bool ending_ = false;  // the window is over, the thread has still to switch off
+  probes::cupti::Keep keep_;
+  std::int64_t steps_ = 0;
+  std::atomic<std::int64_t> calls_{0};
+
+  std::mutex nodes_mutex_;
+  std::unordered_map<std::uint64_t, std::uint32_t> node_ranges_;  // node -> text of its range
+
+  std::uint64_t ended_ = 0;  // operations, when the hang watch looked last
+  std::int64_t last_progress_ns_ = 0;
+  bool hang_noted_ = false;
+
+  std::thread thread_;
+  std::mutex wake_mutex_;
+  std::condition_variable wake_;
+  bool stop_ = false;
+};
+
+}  // namespace nsa::inject

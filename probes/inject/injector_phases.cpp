@@ -1,0 +1,128 @@
+// What the program does, and which phase of the recording that means.
+#include <limits>
+
+#include "inject/driver.hpp"
+#include "inject/injector.hpp"
+#include "inject/ranges.hpp"
+
+namespace nsa::inject {
+
+namespace cupti = probes::cupti;
+
+/// `waits`: the caller may wait for the devices, so that what was launched before the change is
+/// over and what comes after it is whole. Under phase_mutex_.
+void Injector::enter(Phase phase, bool waits) {
+  if (phase == phase_ && phase != Phase::skipping) return;
+  const Phase before = phase_;
+  phase_ = phase;
+  if (phase == Phase::warming_up || phase == Phase::recording) begin_tracing();
+  if (phase == Phase::warming_up) {
+    keep_.from_ns = std::numeric_limits<std::int64_t>::max();
+    tracer_->keep(keep_);
+  }
+  if (phase == Phase::recording) {
+    if (waits && before != Phase::recording) {
+      wait_for_devices();
+      tracer_->flush(true);  // what the warm-up left goes where it belongs
+    }
+    keep_.from_ns = monotonic_now_ns();
+    keep_.calls_until_ns = std::numeric_limits<std::int64_t>::max();
+    tracer_->keep(keep_);
+    mark(spool::MarkWhat::window_begin, steps_, "");
+  }
+  const bool was_recording = before == Phase::recording;
+  if (phase == Phase::done || (phase == Phase::skipping && was_recording)) {
+    keep_.calls_until_ns = monotonic_now_ns();
+    tracer_->keep(keep_);
+    if (was_recording) mark(spool::MarkWhat::window_end, steps_, "");
+    if (waits) {
+      end_tracing();
+    } else {
+      ending_ = true;  // the thread does it
+    }
+  }
+}
+
+void Injector::begin_tracing() {
+  if (tracing_) return;
+  try {
+    tracer_->start({true, true, request_.all_calls, true, true, true, true});
+    tracing_ = true;
+  } catch (const std::exception& error) {
+    spool_.note(spool::NoteWhat::error, error.what());
+  }
+}
+
+void Injector::end_tracing() {
+  ending_ = false;
+  if (!tracing_) return;
+  tracing_ = false;
+  wait_for_devices();
+  tracer_->stop();
+}
+
+void Injector::range_begins(std::string_view name) {
+  if (!is_step(name)) return;
+  const std::lock_guard lock(phase_mutex_);
+  const std::int64_t index = steps_++;
+  if (tracer_ && request_.window.kind == WindowKind::steps)
+    enter(phase_of(request_.window, index), true);
+  mark(spool::MarkWhat::step, index, name);
+}
+
+void Injector::step_ends() {
+  const std::lock_guard lock(phase_mutex_);
+  if (tracer_ && request_.window.kind == WindowKind::steps &&
+      phase_of(request_.window, steps_) == Phase::done)
+    enter(Phase::done, true);
+}
+
+void Injector::on_node(const cupti::Tracer::NodeEvent& event) {
+  if (event.node == 0) return;
+  const std::lock_guard lock(nodes_mutex_);
+  std::uint32_t range = 0;
+  if (event.original != 0) {
+    const auto known = node_ranges_.find(event.original);
+    if (known != node_ranges_.end()) range = known->second;
+  } else if (!node_ranges_.contains(event.node)) {  // else it is a copy that is known already
+    range = spool_.text(innermost_range());
+  }
+  if (range == 0) return;
+  node_ranges_[event.node] = range;
+  spool::SpoolStage stage;
+  stage.id = event.node;
+  stage.of = spool::StageOf::graph_node;
+  stage.stage = range;
+  spool_.append(stage);
+}
+
+void Injector::on_call(const cupti::Tracer::CallEvent& event) {
+  // A call of the runtime makes one of the driver, which is no call of the program's.
+  thread_local int depth = 0;
+  if (request_.window.kind == WindowKind::profiler_api) {
+    if (event.begins) return;
+    const bool starts = event.id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart;
+    const std::lock_guard lock(phase_mutex_);
+    if (starts == (phase_ == Phase::recording)) return;
+    // The thread switches CUPTI off a moment later: what is launched until then is cut by its id.
+    if (starts) keep_.first_correlation = event.correlation;
+    keep_.end_correlation = starts ? std::numeric_limits<std::uint32_t>::max() : event.correlation;
+    enter(starts ? Phase::recording : Phase::skipping, false);
+    return;
+  }
+  if (!event.begins) {
+    depth -= depth > 0;
+    return;
+  }
+  if (depth++ > 0) return;
+  const std::int64_t index = calls_.fetch_add(1);
+  const Window& w = request_.window;
+  const Phase phase = phase_of(w, index);
+  if (index > 0 && phase == phase_of(w, index - 1)) return;
+  const std::lock_guard lock(phase_mutex_);
+  if (phase == Phase::recording) keep_.first_correlation = event.correlation;
+  if (phase == Phase::done) keep_.end_correlation = event.correlation;
+  enter(phase, false);
+}
+
+}  // namespace nsa::inject

@@ -1,0 +1,162 @@
+// Ranges as the program opens them, for steps and for notes on a hang; the records are CUPTI's.
+#include "inject/nvtx.hpp"
+
+#include <nvtx3/nvToolsExt.h>
+
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "inject/injector.hpp"
+#include "inject/ranges.hpp"
+
+namespace nsa::inject {
+namespace {
+
+// NVTX's interface for tools (nvtx3/nvtxDetail/nvtxTypes.h): numbers of tables and functions.
+constexpr unsigned kCallbacksTable = 1;
+constexpr int kCoreModule = 1, kCore2Module = 5;
+constexpr unsigned kRangeStartEx = 4, kRangeStartA = 5, kRangePushEx = 8, kRangePushA = 9,
+                   kRangePop = 11;
+constexpr unsigned kDomainRangeStartEx = 2, kDomainRangePushEx = 4, kDomainRangePop = 5,
+                   kDomainRegisterString = 10;
+
+using Function = void (*)();
+struct CallbackTables {
+  std::size_t bytes;
+  int (*functions_of)(int module, Function*** table, unsigned* size);
+};
+
+/// What is behind ours: CUPTI's function, or null where it has none.
+struct Next {
+  decltype(&nvtxRangeStartEx) range_start_ex = nullptr;
+  decltype(&nvtxRangeStartA) range_start = nullptr;
+  decltype(&nvtxRangePushEx) range_push_ex = nullptr;
+  decltype(&nvtxRangePushA) range_push = nullptr;
+  decltype(&nvtxRangePop) range_pop = nullptr;
+  decltype(&nvtxDomainRangeStartEx) domain_start = nullptr;
+  decltype(&nvtxDomainRangePushEx) domain_push = nullptr;
+  decltype(&nvtxDomainRangePop) domain_pop = nullptr;
+  decltype(&nvtxDomainRegisterStringA) register_string = nullptr;
+} next;
+
+std::mutex strings_mutex;
+std::unordered_map<const void*, std::string>& strings() {
+  static auto* strings = new std::unordered_map<const void*, std::string>;
+  return *strings;
+}
+
+std::string name_of(const nvtxEventAttributes_t* event) {
+  if (!event) return {};
+  if (event->messageType == NVTX_MESSAGE_TYPE_ASCII && event->message.ascii)
+    return event->message.ascii;
+  if (event->messageType != NVTX_MESSAGE_TYPE_REGISTERED) return {};
+  const std::lock_guard lock(strings_mutex);
+  const auto found = strings().find(event->message.registered);
+  return found == strings().end() ? std::string() : found->second;
+}
+
+void begins(std::string_view name) {
+  if (Injector* injector = Injector::get()) injector->range_begins(name);
+}
+
+void opens(std::string_view name) {
+  begins(name);
+  push_range(name);
+}
+
+void closes() {
+  const std::string name = pop_range();
+  Injector* injector = Injector::get();
+  if (injector && injector->is_step(name)) injector->step_ends();
+}
+
+nvtxRangeId_t range_start_ex(const nvtxEventAttributes_t* event) {
+  begins(name_of(event));
+  return next.range_start_ex ? next.range_start_ex(event) : 0;
+}
+nvtxRangeId_t range_start(const char* name) {
+  begins(name ? name : "");
+  return next.range_start ? next.range_start(name) : 0;
+}
+int range_push_ex(const nvtxEventAttributes_t* event) {
+  opens(name_of(event));
+  return next.range_push_ex ? next.range_push_ex(event) : NVTX_NO_PUSH_POP_TRACKING;
+}
+int range_push(const char* name) {
+  opens(name ? name : "");
+  return next.range_push ? next.range_push(name) : NVTX_NO_PUSH_POP_TRACKING;
+}
+int range_pop() {
+  const int depth = next.range_pop ? next.range_pop() : NVTX_NO_PUSH_POP_TRACKING;
+  closes();
+  return depth;
+}
+nvtxRangeId_t domain_start(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
+  begins(name_of(event));
+  return next.domain_start ? next.domain_start(domain, event) : 0;
+}
+int domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
+  opens(name_of(event));
+  return next.domain_push ? next.domain_push(domain, event) : NVTX_NO_PUSH_POP_TRACKING;
+}
+int domain_pop(nvtxDomainHandle_t domain) {
+  const int depth = next.domain_pop ? next.domain_pop(domain) : NVTX_NO_PUSH_POP_TRACKING;
+  closes();
+  return depth;
+}
+nvtxStringHandle_t register_string(nvtxDomainHandle_t domain, const char* text) {
+  const nvtxStringHandle_t handle =
+      next.register_string ? next.register_string(domain, text) : nullptr;
+  if (handle && text) {
+    const std::lock_guard lock(strings_mutex);
+    strings()[handle] = text;
+  }
+  return handle;
+}
+
+/// A table of functions, and what stood in it before CUPTI: stubs that initialise NVTX and call
+/// what stands in the table then. Calling one of them from there would never end.
+struct Table {
+  Function** places = nullptr;
+  unsigned size = 0;
+  std::vector<Function> stubs;
+
+  bool read(const CallbackTables& tables, int module) {
+    if (!tables.functions_of(module, &places, &size)) return false;
+    for (unsigned i = 0; i < size; ++i) stubs.push_back(places[i] ? *places[i] : nullptr);
+    return true;
+  }
+  /// Puts `ours` into a place and keeps what CUPTI put there, if it did.
+  template <class F>
+  void chain(unsigned place, F& behind, F ours) {
+    if (place >= size || !places[place]) return;
+    if (*places[place] != stubs[place]) behind = reinterpret_cast<F>(*places[place]);
+    *places[place] = reinterpret_cast<Function>(ours);
+  }
+};
+
+}  // namespace
+
+bool attach_nvtx(ExportTable export_table, const std::function<void()>& attach_cupti) {
+  const auto* tables = static_cast<const CallbackTables*>(export_table(kCallbacksTable));
+  Table core, core2;
+  const bool known = tables && tables->bytes >= sizeof(CallbackTables) &&
+                     core.read(*tables, kCoreModule) && core2.read(*tables, kCore2Module);
+  attach_cupti();
+  if (!known) return false;
+  core.chain(kRangeStartEx, next.range_start_ex, &range_start_ex);
+  core.chain(kRangeStartA, next.range_start, &range_start);
+  core.chain(kRangePushEx, next.range_push_ex, &range_push_ex);
+  core.chain(kRangePushA, next.range_push, &range_push);
+  core.chain(kRangePop, next.range_pop, &range_pop);
+  core2.chain(kDomainRangeStartEx, next.domain_start, &domain_start);
+  core2.chain(kDomainRangePushEx, next.domain_push, &domain_push);
+  core2.chain(kDomainRangePop, next.domain_pop, &domain_pop);
+  core2.chain(kDomainRegisterString, next.register_string, &register_string);
+  return true;
+}
+
+}  // namespace nsa::inject

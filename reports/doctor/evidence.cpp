@@ -1,0 +1,100 @@
+#include "nsa/doctor/evidence.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace nsa::doctor {
+namespace {
+
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+const Setting* find_in(const Settings& settings, std::string_view name) {
+  const auto at = settings.find(name);
+  return at == settings.end() ? nullptr : &at->second;
+}
+
+std::optional<bool> boolean_of(const Setting* setting) {
+  if (!setting) return {};
+  const std::string value = lowered(setting->value);
+  for (const char* word : {"1", "true", "yes", "on"})
+    if (value == word) return true;
+  for (const char* word : {"0", "false", "no", "off"})
+    if (value == word) return false;
+  return {};
+}
+
+std::optional<std::int64_t> integer_of(const Setting* setting) {
+  if (!setting) return {};
+  std::int64_t value = 0;
+  const char* end = setting->value.data() + setting->value.size();
+  const auto [rest, error] = std::from_chars(setting->value.data(), end, value);
+  if (error != std::errc{} || rest != end) return {};
+  return value;
+}
+
+}  // namespace
+
+std::string_view to_string(Kind kind) {
+  constexpr std::array<std::string_view, 6> kNames{"environment", "config", "log",
+                                                   "heartbeat",   "trace",  "command"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string clean(std::string_view text, std::size_t bytes) {
+  const bool cut = text.size() > bytes;
+  std::string out(text.substr(0, bytes));
+  while (cut && !out.empty() && (static_cast<unsigned char>(out.back()) & 0x80u)) out.pop_back();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(out[i]);
+    const bool c1 = byte == 0xc2 && i + 1 < out.size() &&
+                    static_cast<unsigned char>(out[i + 1]) < 0xa0;  // U+0080 to U+009F
+    if (byte < 0x20 || byte == 0x7f || c1) out[i] = '?';
+    if (c1) out[++i] = '?';
+  }
+  return cut ? out + "..." : out;
+}
+
+const Setting* EnvironmentEvidence::find(std::string_view name) const {
+  return find_in(variables, name);
+}
+std::optional<bool> EnvironmentEvidence::boolean(std::string_view name) const {
+  return boolean_of(find(name));
+}
+std::optional<std::int64_t> EnvironmentEvidence::integer(std::string_view name) const {
+  return integer_of(find(name));
+}
+
+const Setting* ConfigEvidence::find(std::string_view key) const { return find_in(keys, key); }
+std::optional<bool> ConfigEvidence::boolean(std::string_view key) const {
+  return boolean_of(find(key));
+}
+std::optional<std::int64_t> ConfigEvidence::integer(std::string_view key) const {
+  return integer_of(find(key));
+}
+
+bool Evidence::has(Kind kind) const {
+  switch (kind) {
+    case Kind::environment:
+      return !environments.empty();
+    case Kind::config:
+      return !configs.empty();
+    case Kind::log:
+      return !logs.empty();
+    case Kind::heartbeat:
+      return !heartbeats.empty();
+    case Kind::trace:
+      return !traces.empty();
+    case Kind::command:
+      return !commands.empty();
+  }
+  return false;
+}
+
+}  // namespace nsa::doctor

@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "log_signals.hpp"
+#include "nsa/doctor/gather.hpp"
+
+namespace nsa::doctor {
+namespace {
+
+constexpr std::size_t kMaxLineBytes = 4096;    // of what is looked at
+constexpr std::size_t kMaxValues = 1'000'000;  // throughputs that are kept
+
+/// "loss=3.2" is no variable of an environment.
+bool of_interest(std::string_view name) {
+  for (const std::string_view prefix : {"NSA_", "CUDA_", "PYTORCH_", "TORCH_", "NCCL_"})
+    if (name.starts_with(prefix)) return true;
+  return false;
+}
+
+bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == line.npos; }
+
+}  // namespace
+
+void LogReader::take(std::string_view line) {
+  const std::int64_t number = ++log_.lines;
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  line = line.substr(0, kMaxLineBytes);
+  if (blank(line)) return;
+  log_.last_line = number;
+  std::string lowered(line);
+  for (char& c : lowered) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  for (const Signal signal : signals_of(lowered)) {
+    Hits& hits = log_.signals[signal];
+    if (hits.count++ == 0) {
+      hits.first_line = number;
+      hits.text = clean(line);
+    }
+    hits.last_line = number;
+  }
+  take_numbers(lowered);
+  Settings set;
+  if (!read_assignments(line, number, set)) return;
+  for (auto& [name, setting] : set) {
+    if (of_interest(name)) variables_[name] = std::move(setting);
+  }
+}
+
+void LogReader::take_numbers(const std::string& lowered) {
+  if (const auto value = tok_per_s_of(lowered); value && log_.tok_per_s.size() < kMaxValues) {
+    log_.tok_per_s.push_back(*value);
+    log_.tok_line = log_.lines;
+  }
+  if (const auto value = gpu_percent_of(lowered); value && log_.gpu_percent.size() < kMaxValues) {
+    log_.gpu_percent.push_back(*value);
+    log_.gpu_line = log_.lines;
+  }
+  const auto unallocated = bytes_before(lowered, "is reserved by pytorch but unallocated");
+  if (!unallocated || *unallocated < log_.unallocated_bytes.value_or(0)) return;
+  log_.unallocated_bytes = unallocated;
+  log_.allocated_bytes = bytes_before(lowered, "is allocated by pytorch");
+}
+
+}  // namespace nsa::doctor

@@ -1,0 +1,178 @@
+// From the events of a trace what its summary does not keep: ids, and who called.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "around.hpp"
+#include "nsa/doctor/gather.hpp"
+
+namespace nsa::doctor {
+namespace {
+
+using trace::ApiCall;
+using trace::GpuOp;
+using trace::NameId;
+using trace::OpKind;
+using trace::Trace;
+
+constexpr std::size_t kIds = 3, kGaps = 3;
+
+/// Groups by two names, with the ids of the first events.
+class Groups {
+ public:
+  void add(const std::string& name, const std::string& by, std::int64_t ns, std::uint64_t id) {
+    Group& group = groups_[{name, by}];
+    ++group.count;
+    if (__builtin_add_overflow(group.total_ns, ns, &group.total_ns)) group.total_ns = INT64_MAX;
+    if (id != 0 && group.ids.size() < kIds) group.ids.push_back(id);
+  }
+  /// Largest count first.
+  std::vector<Group> take() {
+    std::vector<Group> out;
+    for (auto& [key, group] : groups_) {
+      group.name = clean(key.first);
+      group.by = clean(key.second);
+      out.push_back(std::move(group));
+    }
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Group& a, const Group& b) { return a.count > b.count; });
+    return out;
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, Group> groups_;
+};
+
+bool allocates(const std::string& api) {
+  constexpr std::array<std::string_view, 8> kNames{
+      "cudaMalloc",    "cudaFree",     "cuMemAlloc",     "cuMemFree",
+      "cudaHostAlloc", "cudaFreeHost", "cuMemHostAlloc", "cudaMallocHost"};
+  return std::find(kNames.begin(), kNames.end(), api) != kNames.end();
+}
+
+void add_calls(const Trace& trace, TraceEvidence& out) {
+  std::set<std::string> waits;
+  for (const trace::HostSync& row : out.summary.host_syncs.value_or(std::vector<trace::HostSync>{}))
+    waits.insert(row.api);
+  const std::vector<NameId> around = ranges_around(trace);
+  Groups of_waits, of_allocations;
+  for (std::size_t i = 0; i < trace.calls.size(); ++i) {
+    const ApiCall& call = trace.calls[i];
+    const std::string& name = trace.names.text(call.name);
+    const bool wait = waits.contains(name);
+    if (!wait && !allocates(name)) continue;
+    std::string by = trace.names.text(around[i]);
+    if (by == "aten::_local_scalar_dense") by = "aten::item";  // what the user wrote
+    (wait ? of_waits : of_allocations).add(name, by, call.end_ns - call.start_ns, call.correlation);
+  }
+  out.waits = of_waits.take();
+  out.allocations = of_allocations.take();
+}
+
+/// Between host and device: "Memcpy DtoH (Device -> Pageable)", "[CUDA memcpy HtoD]".
+bool crosses(const std::string& name) {
+  for (const char* way : {"HtoD", "DtoH", "Host-to-Device", "Device-to-Host"})
+    if (name.find(way) != name.npos) return true;
+  return false;
+}
+
+/// Correlation ids are those of one process.
+template <class Event>
+std::uint64_t key_of(const Event& event) {
+  return event.correlation ^ std::uint64_t{event.process} << 40;
+}
+
+void add_ops(const Trace& trace, TraceEvidence& out) {
+  std::unordered_map<std::uint64_t, std::int64_t> launch_end;  // of the call
+  for (const ApiCall& call : trace.calls) {
+    if (call.correlation == 0) continue;
+    std::int64_t& end = launch_end[key_of(call)];
+    end = std::max(end, call.end_ns);
+  }
+  Groups copies;
+  for (const GpuOp& op : trace.ops) {
+    const std::int64_t ns = op.end_ns - op.start_ns;
+    if (op.kind == OpKind::copy) {
+      const std::string& name = trace.names.text(op.name);
+      if (crosses(name)) copies.add(name, "", ns, op.correlation);
+    }
+    if (op.kind != OpKind::kernel) continue;
+    out.short_kernels += ns < kShortKernelNs;
+    const auto launch = launch_end.find(key_of(op));
+    if (op.correlation == 0 || launch == launch_end.end()) continue;
+    ++out.launches;
+    out.blocking_launches += launch->second >= op.end_ns;
+  }
+  out.copies = copies.take();
+}
+
+void add_gaps(const Trace& trace, TraceEvidence& out) {
+  std::vector<const GpuOp*> ops;
+  for (const GpuOp& op : trace.ops) ops.push_back(&op);
+  std::sort(ops.begin(), ops.end(),
+            [](const GpuOp* a, const GpuOp* b) { return a->start_ns < b->start_ns; });
+  std::int64_t busy_until = ops.empty() ? 0 : ops.front()->start_ns;
+  for (const GpuOp* op : ops) {
+    if (op->start_ns > busy_until)
+      out.gaps.push_back({busy_until, op->start_ns - busy_until, op->correlation});
+    busy_until = std::max(busy_until, op->end_ns);
+  }
+  const std::size_t kept = std::min(kGaps, out.gaps.size());
+  std::partial_sort(out.gaps.begin(), out.gaps.begin() + static_cast<std::ptrdiff_t>(kept),
+                    out.gaps.end(),
+                    [](const Gap& a, const Gap& b) { return a.duration_ns > b.duration_ns; });
+  out.gaps.resize(kept);
+}
+
+struct Mark {
+  std::string_view word, suspect;
+};
+
+/// Kernels that PyTorch's unique and sorting without repeats is made of: the source's range
+/// converters.
+constexpr std::array<Mark, 2> kKernels{
+    {{"unique_dim", "range_conversion"}, {"Unique", "range_conversion"}}};
+constexpr std::array<Mark, 2> kOperators{
+    {{"aten::repeat_interleave", "heads_copied"}, {"CheckpointFunction", "checkpointing"}}};
+
+template <std::size_t N>
+std::vector<std::string> marked(const Trace& trace, const std::array<Mark, N>& marks) {
+  std::vector<std::string> of_name(trace.names.size());
+  for (NameId i = 0; i < trace.names.size(); ++i) {
+    for (const Mark& mark : marks)
+      if (trace.names.text(i).find(mark.word) != std::string::npos)
+        of_name[i] = std::string(mark.suspect);
+  }
+  return of_name;
+}
+
+void add_suspects(const Trace& trace, TraceEvidence& out) {
+  Groups groups;
+  const auto kernels = marked(trace, kKernels), operators = marked(trace, kOperators);
+  for (const GpuOp& op : trace.ops) {
+    if (op.kind == OpKind::kernel && !kernels[op.name].empty())
+      groups.add(kernels[op.name], "", op.end_ns - op.start_ns, op.correlation);
+  }
+  for (const trace::HostRange& range : trace.ranges) {
+    if (!operators[range.name].empty())
+      groups.add(operators[range.name], "", range.end_ns - range.start_ns, 0);
+  }
+  out.suspects = groups.take();
+}
+
+}  // namespace
+
+TraceEvidence examine_trace(const Trace& trace) {
+  TraceEvidence out;
+  out.summary = trace::summarize(trace);
+  out.summary.path = clean(out.summary.path);
+  add_calls(trace, out);
+  add_ops(trace, out);
+  add_gaps(trace, out);
+  add_suspects(trace, out);
+  return out;
+}
+
+}  // namespace nsa::doctor

@@ -1,0 +1,55 @@
+// Text and traces to evidence. Input is hostile: InputError with file and line, or text that is cut
+// and cleaned, never a crash.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "nsa/doctor/evidence.hpp"
+#include "nsa/trace/model.hpp"
+
+namespace nsa::doctor {
+
+/// Takes a log line by line, so that logs of any size and running commands go the same way.
+class LogReader {
+ public:
+  /// `live`: the output of a command, whose last line need not be the last of the run.
+  explicit LogReader(std::string file, bool live = false) {
+    log_.file = std::move(file);
+    log_.live = live;
+  }
+  /// A line without its newline; what is longer than 4 KiB is cut.
+  void take(std::string_view line);
+  const LogEvidence& log() const noexcept { return log_; }
+  /// Variables that a line of the log sets: "NSA_USE_FA2=1 python train.py".
+  const Settings& variables() const noexcept { return variables_; }
+
+ private:
+  void take_numbers(const std::string& lowered);
+
+  LogEvidence log_;
+  Settings variables_;
+};
+
+/// Adds "NAME=value" assignments at the front of a line ("export A=1", "+ A=1 B=2 python ...").
+/// False where there is none.
+bool read_assignments(std::string_view line, std::int64_t line_number, Settings& into);
+/// A file of variables: a shell script, `env`'s output, or /proc/PID/environ (NUL between them).
+EnvironmentEvidence parse_environment_file(std::string_view text, const std::string& file);
+
+/// Heartbeat JSONL. A last line without newline that does not parse is one that is being written.
+HeartbeatEvidence parse_heartbeat(std::string_view text, const std::string& file);
+
+/// A recording of `doctor --record`.
+CommandEvidence parse_command_record(std::string_view text, const std::string& file);
+std::string command_record(const CommandEvidence& command);
+
+TraceEvidence examine_trace(const trace::Trace& trace);
+
+/// What a file is, by its first bytes and its name.
+enum class FileKind : std::uint8_t { config, log, heartbeat, trace, sqlite, environment, command };
+/// InputError where it is none of these: binary, empty.
+FileKind recognise(std::string_view head, const std::string& path);
+
+}  // namespace nsa::doctor

@@ -1,0 +1,72 @@
+// The one table of rules, and what a rule finds. Rules are pure functions over evidence.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nsa/doctor/evidence.hpp"
+
+namespace nsa::doctor {
+
+enum class Severity : std::uint8_t { critical, warning, note };
+std::string_view to_string(Severity severity);
+
+/// One thing that was seen. What does not apply is empty or absent.
+struct Fact {
+  std::string what{};      // "1,152 calls of cudaStreamSynchronize in aten::item"
+  std::string source{};    // file, "environment" or the command
+  std::int64_t line = 0;   // of the file; 0 = none
+  std::string variable{};  // name of the variable or key
+  std::string value{};     // of it
+  std::optional<std::int64_t> count{}, ns{};
+  std::vector<std::uint64_t> event_ids{};  // correlation ids of the first events
+};
+
+/// What can be won at most. `basis` says by which bound, or why there is none.
+struct Gain {
+  std::optional<std::int64_t> at_most_ns{}, of_ns{};
+  std::optional<double> at_most_ratio{};  // time now / time then
+  std::string basis{};
+};
+
+/// What the function of a rule returns: the rule's own words are added by examine().
+struct Found {
+  std::string message{};
+  std::vector<Fact> facts{};
+  Gain gain{};
+};
+
+struct Rule {
+  std::string_view id;
+  Kind kind = Kind::environment;  // evidence without which it is silent
+  Severity severity = Severity::warning;
+  std::string_view title;
+  std::string_view seed;    // "004:34": lines of the seeds
+  std::string_view advice;  // what to do
+  std::vector<Found> (*judge)(const Evidence&) = nullptr;
+};
+
+/// All rules, in the order in which findings are printed.
+std::span<const Rule> rules();
+
+struct Finding {
+  const Rule* rule = nullptr;
+  Found found;
+};
+
+struct Report {
+  std::vector<Finding> findings;  // critical ones first, else in the order of the table
+  std::vector<Kind> judged;       // kinds of evidence that were there
+  std::vector<std::string> sources;
+  std::vector<NotJudged> not_judged;
+  std::size_t rules_judged = 0;
+};
+
+/// Every rule whose evidence is there. Pure: the same report for the same evidence.
+Report examine(const Evidence& evidence);
+
+}  // namespace nsa::doctor

@@ -1,0 +1,111 @@
+// Training logs: lines that say what went wrong.
+#include <fmt/format.h>
+
+#include "measured.hpp"
+#include "rules.hpp"
+#include "words.hpp"
+
+namespace nsa::doctor {
+namespace {
+
+constexpr std::int64_t kManyDebugLines = 100;
+
+const Hits* hits_of(const LogEvidence& log, Signal signal) {
+  const auto at = log.signals.find(signal);
+  return at == log.signals.end() ? nullptr : &at->second;
+}
+
+/// "packed" of "sel.path path=packed S=2048".
+std::string path_of(const std::string& text) {
+  const std::size_t at = text.find("path=");
+  if (at == text.npos) return "another path";
+  const std::size_t end = text.find_first_of(" ,}", at);
+  return text.substr(at + 5, end == text.npos ? end : end - at - 5);
+}
+
+/// One finding for each log with that signal.
+Founds each_log(const Evidence& evidence, Signal signal, const std::string& message,
+                const std::string& basis) {
+  Founds founds;
+  for (const LogEvidence& log : evidence.logs) {
+    if (const Hits* hits = hits_of(log, signal))
+      founds.push_back({message, {fact_of(log, *hits)}, unknown_gain(basis)});
+  }
+  return founds;
+}
+
+constexpr const char* kNoTimes = "a line of a log does not say how much it costs";
+
+}  // namespace
+
+Founds log_slow_path(const Evidence& evidence) {
+  return each_log(evidence, Signal::slow_path,
+                  "selected attention runs as a host loop over rows and groups",
+                  "the seed claims 1000 times, from <10 to 9,200 tok/s; not measured here");
+}
+
+Founds log_selection_path(const Evidence& evidence) {
+  Founds founds;
+  for (const LogEvidence& log : evidence.logs) {
+    const Hits* hits = hits_of(log, Signal::sel_path);
+    if (!hits) continue;
+    const std::string path = path_of(hits->text);
+    const auto verdict = compare(
+        evidence, "attend_selected", [](std::string_view v) { return v == "masked"; },
+        [&](std::string_view v) { return v == path; });
+    if (verdict && verdict->ratio >= 1) continue;
+    std::string message = fmt::format("selected attention takes `{}`, not `masked`", path);
+    if (verdict) message += ", and `masked` was " + text_of(*verdict);
+    founds.push_back({message, {fact_of(log, *hits)}, unknown_gain(kNoTimes)});
+  }
+  return founds;
+}
+
+Founds log_fa2_unused(const Evidence& evidence) {
+  return each_log(evidence, Signal::fa2_unused, "FA-2 was asked for and refused, or is not there",
+                  "whether it would be faster is another question: measure it");
+}
+
+Founds log_sdpa_fallback(const Evidence& evidence) {
+  return each_log(evidence, Signal::sdpa_fallback,
+                  "SDPA does not take its flash back end, so it takes memory-efficient or math",
+                  kNoTimes);
+}
+
+Founds log_out_of_memory(const Evidence& evidence) {
+  return each_log(evidence, Signal::out_of_memory, "the GPU's memory did not suffice",
+                  "memory, not time");
+}
+
+Founds log_heads_copied(const Evidence& evidence) {
+  return each_log(evidence, Signal::heads_copied, "K and V are copied for every query head",
+                  kNoTimes);
+}
+
+Founds log_malformed_batch(const Evidence& evidence) {
+  return each_log(evidence, Signal::malformed_batch,
+                  "a rank got a batch without the dimension of sequences",
+                  "this rank does not train at all");
+}
+
+Founds log_checkpointing(const Evidence& evidence) {
+  return each_log(evidence, Signal::checkpointing, "gradient checkpointing is on",
+                  "the seed says 3-4 times (004:37); not measured here");
+}
+
+Founds log_debugging(const Evidence& evidence) {
+  Founds founds =
+      each_log(evidence, Signal::anomaly_mode, "anomaly detection checks every gradient", kNoTimes);
+  for (const LogEvidence& log : evidence.logs) {
+    const Hits* hits = hits_of(log, Signal::debug_output);
+    if (!hits || hits->count < kManyDebugLines) continue;
+    founds.push_back({fmt::format("{} lines of debugging output: some of their values are read "
+                                  "back from the GPU",
+                                  count_text(hits->count)),
+                      {fact_of(log, *hits)},
+                      unknown_gain(kNoTimes)});
+  }
+  return founds;
+}
+
+}  // namespace nsa::doctor

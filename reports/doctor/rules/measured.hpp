@@ -1,0 +1,31 @@
+// What the results database says of a switch. Where it holds a measurement, that decides.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nsa/doctor/evidence.hpp"
+
+namespace nsa::doctor {
+
+struct Verdict {
+  double ratio = 1;              // time of the first group / time of the second; below 1 = faster
+  std::string where;             // "cuda:0, S 2048 of bf16 12/2 heads"
+  std::vector<std::string> ids;  // of the two measurements
+};
+
+using IsVariant = std::function<bool(std::string_view)>;
+
+/// The best of the first variants against the best of the second ones, of one device, executor and
+/// problem: the problem of the config's shape whose length is nearest to the config's; without a
+/// config one that stands for all, and nothing where the lengths contradict each other.
+std::optional<Verdict> compare(const Evidence& evidence, std::string_view stages,
+                               const IsVariant& first, const IsVariant& second);
+
+/// "1.35 times slower on cuda:0, ..."
+std::string text_of(const Verdict& verdict);
+
+}  // namespace nsa::doctor

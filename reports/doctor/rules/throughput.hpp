@@ -1,0 +1,19 @@
+// Tokens per second against what the seeds expect of their 125M model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rules.hpp"
+
+namespace nsa::doctor {
+
+inline constexpr double kCollapsedTokPerS = 10;  // 004:82
+inline constexpr double kTargetTokPerS = 300;    // 000:6, the lower end
+
+/// A finding where the median lies in [from, to).
+Founds throughput_between(const std::vector<double>& values, double from, double to,
+                          const std::string& file, std::int64_t line, const char* message);
+
+}  // namespace nsa::doctor

@@ -1,0 +1,174 @@
+// Traces: what the GPU does.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rules.hpp"
+#include "trace_parts.hpp"
+#include "words.hpp"
+
+namespace nsa::doctor {
+namespace {
+
+constexpr std::int64_t kCopiesPerStep = 20;
+constexpr double kCopyShare = .05;  // of the span
+constexpr double kRangeShare = .1;  // of the time of all operations
+constexpr double kReservedRatio = 1.5;
+constexpr std::int64_t kReservedBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kAllocationsPerStep = 5, kManyAllocations = 20;
+
+/// Whether anything in the evidence says that FA-2 should run.
+bool fa2_believed(const Evidence& evidence) {
+  for (const EnvironmentEvidence& env : evidence.environments)
+    for (const char* name : {"NSA_USE_FA2", "NSA_USE_FA2_WIN", "NSA_USE_FA2_CMP"})
+      if (env.boolean(name).value_or(false)) return true;
+  for (const ConfigEvidence& config : evidence.configs)
+    for (const char* key : {"runtime.use_flash", "runtime.fa2_enabled"})
+      if (config.boolean(key).value_or(false)) return true;
+  return false;
+}
+
+std::int64_t stage_ns(const TraceEvidence& t, std::string_view stage) {
+  std::int64_t ns = 0;
+  for (const trace::StageRow& row : t.summary.stages.value_or(std::vector<trace::StageRow>{}))
+    if (row.stage == stage) ns = row.total_ns;
+  return ns;
+}
+
+}  // namespace
+
+Founds trace_host_copies(const Evidence& evidence) {
+  return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
+    const Group all = total_of(t.copies);
+    const std::int64_t a_step = all.count / steps_of(t);
+    const trace::GpuFigures& gpu = *t.summary.gpu;
+    const std::int64_t exposed = std::min({all.total_ns, gpu.mem_ns, gpu.busy_ns - gpu.compute_ns});
+    const bool many = all.count > kCopiesPerStep && a_step > kCopiesPerStep;
+    if (!many && share_of(all.total_ns, gpu.span_ns) <= kCopyShare) return;
+    Found found{
+        fmt::format("{} copies between host and device, {} a step, {} in all",
+                    count_text(all.count), count_text(a_step), time_text(all.total_ns)),
+        {},
+        gain_in(t, exposed,
+                "time in which copies run and no computation; waits for them are counted as "
+                "host synchronisations")};
+    for (const Group& group : first_of(t.copies, 4))
+      found.facts.push_back(fact_of(t, group, group.name));
+    founds.push_back(std::move(found));
+  });
+}
+
+Founds trace_sdpa_fallback(const Evidence& evidence) {
+  return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
+    Found found{"attention runs in a back end without flash", {}, {}};
+    std::int64_t total = 0;
+    for (const trace::AttentionRow& row :
+         t.summary.attention.value_or(std::vector<trace::AttentionRow>{})) {
+      if (row.backend != "math" && row.backend != "memory_efficient") continue;
+      found.facts.push_back({.what = row.backend + " attention",
+                             .source = t.summary.path,
+                             .count = row.kernels,
+                             .ns = row.total_ns});
+      total += row.total_ns;
+    }
+    if (found.facts.empty()) return;
+    found.gain = gain_in(t, total, "all time of these kernels");
+    founds.push_back(std::move(found));
+  });
+}
+
+Founds trace_fa2_absent(const Evidence& evidence) {
+  if (!fa2_believed(evidence)) return {};
+  return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
+    const auto& attention = t.summary.attention;
+    if (!attention || attention->empty()) return;
+    std::vector<Fact> facts;
+    std::int64_t total = 0;
+    for (const trace::AttentionRow& row : *attention) {
+      if (row.backend == "flash") return;
+      facts.push_back({.what = row.backend + " attention",
+                       .source = t.summary.path,
+                       .count = row.kernels,
+                       .ns = row.total_ns});
+      total += row.total_ns;
+    }
+    founds.push_back({"FA-2 is believed to be on, and no kernel of it ran", std::move(facts),
+                      gain_in(t, total,
+                              "all time of attention; whether FA-2 would be faster is "
+                              "another question")});
+  });
+}
+
+Founds trace_range_conversion(const Evidence& evidence) {
+  return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
+    const Group* unique = suspect(t, "range_conversion");
+    const std::int64_t ns = std::max(stage_ns(t, "ranges"), unique ? unique->total_ns : 0);
+    const double share = share_of(ns, t.summary.gpu->op_sum_ns);
+    if (share <= kRangeShare) return;
+    Fact fact{.what = "kernels of the range conversion", .source = t.summary.path, .ns = ns};
+    if (unique)
+      fact = fact_of(t, *unique, "kernels that drop repeated block ids and merge neighbours");
+    founds.push_back({fmt::format("turning block ids into ranges takes {} of the GPU's work",
+                                  percent_text(share)),
+                      {std::move(fact)},
+                      gain_in(t, ns, "all time of these kernels")});
+  });
+}
+
+Founds trace_heads_copied(const Evidence& evidence) {
+  return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
+    const Group* copied = suspect(t, "heads_copied");
+    if (!copied) return;
+    founds.push_back({"K and V are copied for every query head",
+                      {fact_of(t, *copied, "aten::repeat_interleave")},
+                      unknown_gain("the copies are not told apart from other copies")});
+  });
+}
+
+Founds trace_checkpointing(const Evidence& evidence) {
+  return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
+    const Group* again = suspect(t, "checkpointing");
+    if (!again) return;
+    const std::int64_t backward = std::min(t.summary.gpu->busy_ns, stage_ns(t, "backward"));
+    founds.push_back({"the backward pass computes layers a second time",
+                      {fact_of(t, *again, "CheckpointFunction")},
+                      backward > 0
+                          ? gain_in(t, backward,
+                                    "all time of the backward pass, in which the second forward "
+                                    "pass runs")
+                          : unknown_gain("the trace does not tell the backward pass apart")});
+  });
+}
+
+Founds trace_fragmentation(const Evidence& evidence) {
+  return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
+    if (!t.summary.memory) return;
+    const std::int64_t reserved = t.summary.memory->peak_reserved_bytes;
+    const std::int64_t used = t.summary.memory->peak_allocated_bytes;
+    if (reserved - used < kReservedBytes ||
+        static_cast<double>(reserved) < kReservedRatio * static_cast<double>(used))
+      return;
+    founds.push_back(
+        {fmt::format("{} reserved for {} in use", gib_text(static_cast<double>(reserved)),
+                     gib_text(static_cast<double>(used))),
+         {{.what = "peak of the allocator", .source = t.summary.path}},
+         unknown_gain("memory, not time")});
+  });
+}
+
+Founds trace_allocations(const Evidence& evidence) {
+  return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
+    const Group all = total_of(t.allocations);
+    if (all.count <= kManyAllocations || all.count / steps_of(t) <= kAllocationsPerStep) return;
+    Found found{fmt::format("the driver allocates or releases memory {} times, {} a step",
+                            count_text(all.count), count_text(all.count / steps_of(t))),
+                {},
+                gain_in(t, std::min(all.total_ns, t.summary.gpu->idle_ns),
+                        "the time in these calls, at most the idle time")};
+    for (const Group& group : first_of(t.allocations, 3))
+      found.facts.push_back(fact_of(t, group, in_text(group)));
+    founds.push_back(std::move(found));
+  });
+}
+
+}  // namespace nsa::doctor

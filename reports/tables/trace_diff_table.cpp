@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include "nsa/reports/text_table.hpp"
+#include "nsa/reports/trace_table.hpp"
+#include "nsa/reports/units.hpp"
+
+namespace nsa::reports {
+namespace {
+
+using trace::DiffRow;
+using trace::DiffVerdict;
+
+constexpr std::size_t kNameColumns = 60;
+
+std::string ns(std::int64_t value) { return format_ns(static_cast<double>(value)); }
+std::string change(double ratio) { return fmt::format("{:+.1f} %", (ratio - 1) * 100); }
+
+Ink ink_of(DiffVerdict verdict) {
+  if (verdict == DiffVerdict::worse) return Ink::bad;
+  return verdict == DiffVerdict::better ? Ink::good : Ink::dim;
+}
+
+std::string interval(const DiffRow& row) {
+  if (!row.ratio) return "-";
+  return fmt::format("{} ({} to {})", change(*row.ratio), change(*row.low), change(*row.high));
+}
+
+std::string verdict_text(const DiffRow& row) {
+  if (row.count_a == 0) return "only in B";
+  if (row.count_b == 0) return "only in A";
+  return row.ratio ? to_text(row.verdict) : "too few samples";
+}
+
+TextTable table_of(const char* what) {
+  TextTable table;
+  for (const char* column : {"A", "B"}) table.add_column(column, Align::right);
+  for (const char* column : {"calls A", "calls B"}) table.add_column(column, Align::right);
+  table.add_column("change (interval)", Align::right);
+  table.add_column("per");
+  table.add_column("verdict");
+  table.add_column(what);
+  return table;
+}
+
+void add(TextTable& table, const DiffRow& row) {
+  table.add_row({ns(row.total_ns_a), ns(row.total_ns_b), format_tokens(row.count_a),
+                 format_tokens(row.count_b), interval(row), row.unit,
+                 Cell{verdict_text(row), ink_of(row.verdict)},
+                 shortened(printable(row.name), kNameColumns)});
+}
+
+/// Rows that say something: not those where nothing changed.
+std::string section(const char* heading, const std::vector<DiffRow>& rows, std::size_t top,
+                    Style style) {
+  TextTable table = table_of("");
+  std::size_t left_out = 0;
+  for (const DiffRow& row : rows) {
+    if (row.verdict == DiffVerdict::neutral) continue;
+    if (top > 0) {
+      add(table, row);
+      --top;
+    } else {
+      ++left_out;
+    }
+  }
+  if (table.empty()) return {};
+  std::string text = "\n" + inked(heading, Ink::bold, style) + "\n" + table.render(style, 2);
+  if (left_out > 0) text += fmt::format("  and {} more (--top)\n", left_out);
+  return text;
+}
+
+}  // namespace
+
+std::string trace_diff_table(const trace::TraceDiff& diff, std::size_t top, Style style) {
+  std::string text = fmt::format("A: {}\nB: {}\nverdict: {}\n", printable(diff.path_a),
+                                 printable(diff.path_b), to_text(diff.verdict));
+  for (const std::string& reason : diff.reasons)
+    text += "  not comparable: " + printable(reason) + "\n";
+  for (const std::string& note : diff.notes) text += "  " + printable(note) + "\n";
+  if (diff.steps) {
+    TextTable table = table_of("");
+    add(table, *diff.steps);
+    text += "\n" + inked("Steps", Ink::bold, style) + "\n" + table.render(style, 2);
+  }
+  text += section("Stages that differ", diff.stages, top, style);
+  text += section("Kernels that differ", diff.kernels, top, style);
+  return text;
+}
+
+}  // namespace nsa::reports

@@ -1,0 +1,56 @@
+#include "profile.hpp"
+
+#include "analyse/launches.hpp"
+#include "analyse/parts.hpp"
+#include "analyse/step_index.hpp"
+#include "analyse/sums.hpp"
+
+namespace nsa::trace {
+namespace {
+
+/// For each operation the step that launched it, -1 = none.
+std::vector<std::int64_t> steps_of_ops(const Context& context,
+                                       const std::vector<StepRange>& ranges) {
+  const StepIndex index(ranges);
+  std::vector<std::int64_t> out(context.trace.ops.size(), -1);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (context.launch[i] == kNone) continue;
+    const ApiCall& call = context.trace.calls[context.launch[i]];
+    if (const auto at = index.at(call.process, call.start_ns))
+      out[i] = static_cast<std::int64_t>(*at);
+  }
+  return out;
+}
+
+void add(Samples& samples, std::int64_t duration, std::int64_t step, std::size_t steps) {
+  samples.calls.push_back(duration);
+  add_to(samples.total_ns, duration);
+  if (samples.steps.empty()) samples.steps.resize(steps);
+  if (step >= 0) add_to(samples.steps[static_cast<std::size_t>(step)], duration);
+}
+
+}  // namespace
+
+Profile profile_of(const Trace& trace) {
+  const Context context(trace);
+  const StageClasses classes = stage_classes(context);
+  const std::vector<StepRange> ranges = step_ranges(trace);
+  const std::vector<std::int64_t> step = steps_of_ops(context, ranges);
+  Profile out;
+  for (const StepRange& range : ranges) out.step_ns.push_back(range.end_ns - range.start_ns);
+  std::set<std::int32_t> devices;
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    const GpuOp& op = trace.ops[i];
+    const std::int64_t duration = op.end_ns - op.start_ns;
+    devices.insert(op.device);
+    add(out.kernels[trace.names.text(op.name)], duration, step[i], ranges.size());
+    if (classes.of_op[i] < 0) continue;
+    const std::string& stage = classes.names[static_cast<std::size_t>(classes.of_op[i])];
+    add(out.stages[stage], duration, step[i], ranges.size());
+  }
+  for (const DeviceInfo& device : trace.devices)
+    if (devices.count(device.id) != 0) out.gpus.insert(device.name);
+  return out;
+}
+
+}  // namespace nsa::trace

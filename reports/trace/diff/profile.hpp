@@ -1,0 +1,28 @@
+// What of a trace is compared: samples of everything that has a name.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "nsa/trace/model.hpp"
+
+namespace nsa::trace {
+
+struct Samples {
+  std::vector<std::int64_t> calls;  // duration of each operation
+  std::vector<std::int64_t> steps;  // [steps] sum of the operations launched in it
+  std::int64_t total_ns = 0;
+};
+
+struct Profile {
+  std::set<std::string> gpus;                      // names of the devices that worked
+  std::vector<std::int64_t> step_ns;               // duration of each step
+  std::map<std::string, Samples> kernels, stages;  // by name; kernels: copies and memsets too
+};
+
+Profile profile_of(const Trace& trace);
+
+}  // namespace nsa::trace

@@ -1,0 +1,53 @@
+#include "ratio.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+
+namespace nsa::trace {
+namespace {
+
+struct Logs {
+  double mean = 0, error2 = 0;  // error2: squared standard error of the mean
+  double n = 0;
+};
+
+Logs logs_of(const std::vector<std::int64_t>& samples) {
+  Logs out;
+  out.n = static_cast<double>(samples.size());
+  for (const std::int64_t s : samples) out.mean += std::log(static_cast<double>(s));
+  out.mean /= out.n;
+  for (const std::int64_t s : samples) {
+    const double d = std::log(static_cast<double>(s)) - out.mean;
+    out.error2 += d * d;
+  }
+  out.error2 /= (out.n - 1) * out.n;
+  return out;
+}
+
+/// Welch-Satterthwaite.
+double degrees_of_freedom(const Logs& a, const Logs& b) {
+  const double sum = a.error2 + b.error2;
+  const double down = a.error2 * a.error2 / (a.n - 1) + b.error2 * b.error2 / (b.n - 1);
+  return down > 0 ? sum * sum / down : a.n + b.n - 2;
+}
+
+}  // namespace
+
+std::optional<Ratio> ratio_of(const std::vector<std::int64_t>& a,
+                              const std::vector<std::int64_t>& b, double alpha) {
+  if (a == b && !a.empty()) return Ratio{1, 1, 1};
+  const auto usable = [](const std::vector<std::int64_t>& samples) {
+    return samples.size() >= 2 &&
+           std::all_of(samples.begin(), samples.end(), [](std::int64_t s) { return s > 0; });
+  };
+  if (!usable(a) || !usable(b)) return {};
+  const Logs in_a = logs_of(a), in_b = logs_of(b);
+  const boost::math::students_t t(degrees_of_freedom(in_a, in_b));
+  const double half = boost::math::quantile(boost::math::complement(t, alpha / 2)) *
+                      std::sqrt(in_a.error2 + in_b.error2);
+  const double middle = in_b.mean - in_a.mean;
+  return Ratio{std::exp(middle), std::exp(middle - half), std::exp(middle + half)};
+}
+
+}  // namespace nsa::trace

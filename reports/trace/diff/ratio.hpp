@@ -1,0 +1,19 @@
+// The ratio of two sets of positive samples, with an interval.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace nsa::trace {
+
+struct Ratio {
+  double value, low, high;
+};
+
+/// Of the geometric means, b to a, at confidence 1 - alpha (Welch's t on logarithms). Absent where
+/// a set has fewer than two samples, or one that is not positive; equal sets have the ratio 1.
+std::optional<Ratio> ratio_of(const std::vector<std::int64_t>& a,
+                              const std::vector<std::int64_t>& b, double alpha);
+
+}  // namespace nsa::trace

@@ -1,0 +1,27 @@
+// What one row is judged by.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profile.hpp"
+
+namespace nsa::trace {
+
+/// Times of one thing on one side; with one run they are in its order.
+struct SampleSet {
+  std::string unit;  // "run", "step" or "call"
+  std::vector<std::int64_t> a, b;
+};
+
+/// Of a stage or a kernel, by run: nullptr where a run does not hold it.
+SampleSet samples_of(const std::vector<const Samples*>& a, const std::vector<const Samples*>& b);
+/// Of the steps themselves.
+SampleSet step_samples(const std::vector<Profile>& a, const std::vector<Profile>& b);
+
+/// Neighbours are like each other (clocks, caches), so long series are cut into a few batches,
+/// whose means are nearly independent.
+std::vector<std::int64_t> batch_means(const std::vector<std::int64_t>& series);
+
+}  // namespace nsa::trace

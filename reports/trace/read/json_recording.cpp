@@ -1,0 +1,92 @@
+#include "json_recording.hpp"
+
+namespace nsa::trace {
+namespace {
+
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json to_json(const Totals& t) {
+  return {{"complete", t.complete},
+          {"launches", or_null(t.launches)},
+          {"recorded", t.recorded},
+          {"dropped", t.dropped},
+          {"lost", t.lost},
+          {"outside", t.outside},
+          {"torn_bytes", t.torn_bytes}};
+}
+
+Json to_json(const ProcessInfo& p, const std::vector<std::string>& pids) {
+  Json notes = Json::array();
+  for (const Note& note : p.notes) notes.push_back({{"what", note.what}, {"text", note.text}});
+  return {{"pids", pids},
+          {"pid", p.pid},
+          {"rank", or_null(p.rank)},
+          {"world_size", or_null(p.world_size)},
+          {"metadata", Json(p.metadata)},
+          {"totals", p.totals ? to_json(*p.totals) : Json(nullptr)},
+          {"notes", std::move(notes)}};
+}
+
+Totals totals_of(const Json& j) {
+  Totals t;
+  t.complete = j.at("complete").get<bool>();
+  if (!j.at("launches").is_null()) t.launches = j.at("launches").get<std::uint64_t>();
+  t.recorded = j.at("recorded").get<std::uint64_t>();
+  t.dropped = j.at("dropped").get<std::uint64_t>();
+  t.lost = j.at("lost").get<std::uint64_t>();
+  t.outside = j.at("outside").get<std::uint64_t>();
+  t.torn_bytes = j.at("torn_bytes").get<std::uint64_t>();
+  return t;
+}
+
+ProcessInfo process_of(const Json& j) {
+  ProcessInfo p;
+  p.pid = j.at("pid").get<std::string>();
+  if (!j.at("rank").is_null()) p.rank = j.at("rank").get<std::int64_t>();
+  if (!j.at("world_size").is_null()) p.world_size = j.at("world_size").get<std::int64_t>();
+  p.metadata = j.at("metadata").get<std::map<std::string, std::string>>();
+  if (!j.at("totals").is_null()) p.totals = totals_of(j.at("totals"));
+  for (const Json& note : j.at("notes"))
+    p.notes.push_back({note.at("what").get<std::string>(), note.at("text").get<std::string>()});
+  return p;
+}
+
+}  // namespace
+
+Json recording_json(const Trace& trace, const OurMetadata& ours) {
+  Json processes = Json::array(), devices = Json::array();
+  for (std::size_t i = 0; i < trace.processes.size(); ++i)
+    processes.push_back(to_json(trace.processes[i], ours.pids.at(i)));
+  for (const auto& [pid, device] : ours.device_pids)
+    devices.push_back({{"pid", pid}, {"device", device}});
+  return {{"version", 1},
+          {"origin_ns", ours.origin_ns},
+          {"untimed_ops", trace.source.untimed_ops},
+          {"holds_overhead", trace.source.holds_overhead},
+          {"processes", std::move(processes)},
+          {"device_pids", std::move(devices)}};
+}
+
+bool take_recording(const Json& value, Trace& trace, OurMetadata& ours) {
+  try {
+    if (value.at("version").get<int>() != 1) return false;
+    ours.origin_ns = value.at("origin_ns").get<std::int64_t>();
+    trace.source.untimed_ops += value.at("untimed_ops").get<std::uint64_t>();
+    trace.source.holds_overhead = value.at("holds_overhead").get<bool>();
+    for (const Json& process : value.at("processes")) {
+      trace.processes.push_back(process_of(process));
+      ours.pids.push_back(process.at("pids").get<std::vector<std::string>>());
+    }
+    for (const Json& device : value.at("device_pids"))
+      ours.device_pids.push_back(
+          {device.at("pid").get<std::string>(), device.at("device").get<std::int32_t>()});
+  } catch (const Json::exception&) {
+    return false;
+  }
+  return ours.origin_ns <= kMaxTimeNs && ours.origin_ns >= -kMaxTimeNs;
+}
+
+}  // namespace nsa::trace

@@ -1,0 +1,80 @@
+// Events that are neither work of the GPU nor of the host: counters, marks, rows' names.
+#include <charconv>
+
+#include "json_sink.hpp"
+
+namespace nsa::trace {
+namespace {
+
+std::string_view unquoted(std::string_view token) {
+  return token.starts_with('"') ? token.substr(1, token.size() - 2) : token;
+}
+
+/// Which async begin belongs to which end.
+std::string async_key(const JsonEvent& event) {
+  return std::string(event.process) + ' ' + std::string(unquoted(event.id)) + ' ' +
+         std::string(event.name);
+}
+
+}  // namespace
+
+void JsonSink::add_sync(const JsonEvent& event) {
+  const Times t = times_of(event);
+  Sync sync{.start_ns = t.start, .end_ns = t.end, .name = trace_.names.intern(event.name)};
+  const auto read = [](std::string_view token, auto& out) {
+    std::from_chars(token.data(), token.data() + token.size(), out);
+  };
+  read(event.correlation, sync.correlation);
+  read(event.stream, sync.stream);
+  read(event.device, sync.device);
+  sync.process = pid_of(event);
+  trace_.syncs.push_back(sync);
+}
+
+/// Of a foreign counter with several values the first counts. What our writer derived from other
+/// events is no reading.
+void JsonSink::add_counter(const JsonEvent& event) {
+  if (event.category == "derived") return;
+  Counter counter;
+  const char* const end = event.first_value.data() + event.first_value.size();
+  const auto [rest, error] = std::from_chars(event.first_value.data(), end, counter.value);
+  if (event.first_value.empty() || error != std::errc{} || rest != end) return;
+  std::string name(event.name);
+  if (event.first_key != "value") name.append(1, ' ').append(event.first_key);
+  counter.at_ns = time_of(event);
+  counter.name = trace_.names.intern(name);
+  counter.process = pid_of(event);
+  trace_.counters.push_back(counter);
+}
+
+void JsonSink::add_instant(const JsonEvent& event) {
+  if (event.category != "nvtx") return;
+  trace_.instants.push_back(
+      {time_of(event), trace_.names.intern(event.name), thread_of(event), pid_of(event)});
+}
+
+void JsonSink::add_metadata(const JsonEvent& event) {
+  if (event.name != "thread_name" || !event.row_name.starts_with('"')) return;
+  row_names_[std::string(event.process) + ' ' + std::string(event.thread)] =
+      unquoted(event.row_name);
+}
+
+void JsonSink::begin_async(const JsonEvent& event) {
+  if (event.category != "nvtx") return;
+  const std::int64_t start = time_of(event);
+  begun_async_[async_key(event)].push_back(
+      {start, start, trace_.names.intern(event.name), pid_of(event)});
+}
+
+void JsonSink::end_async(const JsonEvent& event) {
+  const auto at = begun_async_.find(async_key(event));
+  if (at == begun_async_.end()) return;  // begun before the recording, or of another category
+  AsyncRange range = at->second.back();
+  at->second.pop_back();
+  if (at->second.empty()) begun_async_.erase(at);
+  range.end_ns = time_of(event);
+  check_end(range.start_ns, range.end_ns, event);
+  trace_.async_ranges.push_back(range);
+}
+
+}  // namespace nsa::trace

@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <map>
+
+#include "chrome_parts.hpp"
+#include "lanes.hpp"
+
+namespace nsa::trace {
+namespace {
+
+/// A call or a range, on its way into the order of its thread.
+struct Item {
+  std::int64_t start_ns, end_ns;
+  std::uint32_t thread, index;
+  bool is_call;
+};
+
+std::vector<Item> items_of(const Trace& trace) {
+  std::vector<Item> items;
+  items.reserve(trace.calls.size() + trace.ranges.size());
+  for (std::uint32_t i = 0; i < trace.ranges.size(); ++i) {
+    const HostRange& range = trace.ranges[i];
+    if (!range.open) items.push_back({range.start_ns, range.end_ns, range.thread, i, false});
+  }
+  for (std::uint32_t i = 0; i < trace.calls.size(); ++i) {
+    const ApiCall& call = trace.calls[i];
+    items.push_back({call.start_ns, call.end_ns, call.thread, i, true});
+  }
+  std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+    if (a.thread != b.thread) return a.thread < b.thread;
+    if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
+    if (a.end_ns != b.end_ns) return a.end_ns > b.end_ns;
+    return a.is_call != b.is_call ? b.is_call : a.index < b.index;
+  });
+  return items;
+}
+
+class HostWriter {
+ public:
+  explicit HostWriter(const ChromeParts& parts) : parts_(parts) {
+    for (std::uint32_t i = 0; i < parts.trace.threads.size(); ++i)
+      own_.push_back("\"own_tid\":" + std::to_string(parts.rows.thread(i).tid));
+  }
+
+  void write() {
+    for (const Item& item : items_of(parts_.trace)) write_item(item);
+    for (const HostRange& range : parts_.trace.ranges)
+      if (range.open) write_open(range);
+  }
+
+ private:
+  void write_item(const Item& item) {
+    if (lane_rows_.empty() || item.thread != thread_) {
+      thread_ = item.thread;
+      lanes_ = {};
+      lane_rows_ = {parts_.rows.thread(thread_)};
+    }
+    const std::uint32_t lane = lanes_.lane_of(item.start_ns, item.end_ns);
+    while (lane_rows_.size() <= lane)
+      lane_rows_.push_back(another(thread_, " (" + std::to_string(lane_rows_.size() + 1) + ")"));
+    const bool own = lane == 0;
+    if (item.is_call) {
+      write_call(item.index, lane_rows_[lane], own);
+    } else {
+      write_range(parts_.trace.ranges[item.index], lane_rows_[lane], own);
+    }
+  }
+
+  Row another(std::uint32_t thread, const std::string& what) {
+    return parts_.rows.another(parts_.rows.thread(thread).pid,
+                               "thread " + parts_.trace.threads[thread].tid + what);
+  }
+
+  void write_call(std::uint32_t index, Row row, bool own) {
+    const ApiCall& call = parts_.trace.calls[index];
+    TextBuffer& out = parts_.events.next();
+    out << (call.driver ? kDriver : kRuntime) << parts_.texts.names[call.name];
+    put_row(out, row);
+    parts_.times(call.start_ns, call.end_ns);
+    out << ",\"args\":{\"correlation\":" << call.correlation;
+    if (!own) out << "," << own_[call.thread];
+    out << "}}";
+    const Arrows& arrows = parts_.arrows;
+    for (std::uint32_t at = arrows.begin[index]; at < arrows.begin[index + 1]; ++at) {
+      parts_.events.next() << R"({"ph":"s","cat":"ac2g","name":"ac2g","id":)" << arrows.ops[at] + 1;
+      put_row(out, row);
+      parts_.time(call.start_ns);
+      out << "}";
+    }
+  }
+
+  void write_range(const HostRange& range, Row row, bool own) {
+    TextBuffer& out = parts_.events.next();
+    out << kRanges[static_cast<std::size_t>(range.kind)] << parts_.texts.names[range.name];
+    put_row(out, row);
+    parts_.times(range.start_ns, range.end_ns);
+    if (!own) out << ",\"args\":{" << own_[range.thread] << "}";
+    out << "}";
+  }
+
+  /// What was never closed gets a begin without an end, in a row where nothing stands behind it.
+  void write_open(const HostRange& range) {
+    auto at = open_rows_.find(range.thread);
+    if (at == open_rows_.end())
+      at = open_rows_.emplace(range.thread, another(range.thread, " (never closed)")).first;
+    TextBuffer& out = parts_.events.next();
+    out << R"({"ph":"B","cat":"nvtx","name":)" << parts_.texts.names[range.name];
+    put_row(out, at->second);
+    parts_.time(range.start_ns);
+    out << ",\"args\":{" << own_[range.thread] << "}}";
+  }
+
+  const ChromeParts& parts_;
+  const std::string kRuntime = begin_of('X', "cuda_runtime"),
+                    kDriver = begin_of('X', "cuda_driver");
+  const std::array<std::string, 3> kRanges{begin_of('X', "user_annotation"), begin_of('X', "nvtx"),
+                                           begin_of('X', "cpu_op")};  // by RangeKind
+  std::vector<std::string> own_;                                      // [threads]
+  std::uint32_t thread_ = 0;
+  Lanes lanes_;
+  std::vector<Row> lane_rows_;
+  std::map<std::uint32_t, Row> open_rows_;
+};
+
+}  // namespace
+
+void write_host(const ChromeParts& parts) { HostWriter(parts).write(); }
+
+}  // namespace nsa::trace

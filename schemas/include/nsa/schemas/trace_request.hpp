@@ -1,0 +1,39 @@
+// How `trace record` tells the tracer inside a program what to record: environment variables, which
+// children inherit. The names are here, so that both sides mean the same.
+#pragma once
+
+#include <cstdint>
+
+namespace nsa::spool {
+
+/// Absolute path of the folder that the spools go to; the tracer does nothing without it. A spool's
+/// name is "<host>.<pid>.nsaspool", or "<host>.<pid>.<n>.nsaspool" where that exists.
+inline constexpr const char* kEnvFolder = "NSATUNE_TRACE_DIR";
+/// all, steps, seconds, calls, profiler_api (cudaProfilerStart and Stop).
+inline constexpr const char* kEnvWindow = "NSATUNE_TRACE_WINDOW";
+/// Whole numbers. steps, calls: `skip` are left out, then `warmup` are traced and thrown away, then
+/// `count` are recorded (0 = all that follow). A step begins with an NVTX range whose name is that
+/// of a step ("step 3", "ProfilerStep#3", "iteration_3") or is kEnvStepName; a call is a launch.
+inline constexpr const char* kEnvSkip = "NSATUNE_TRACE_SKIP";
+inline constexpr const char* kEnvWarmup = "NSATUNE_TRACE_WARMUP";
+inline constexpr const char* kEnvCount = "NSATUNE_TRACE_COUNT";
+inline constexpr const char* kEnvStepName = "NSATUNE_TRACE_STEP_NAME";
+/// Milliseconds that are recorded from the first CUDA call on (window "seconds"), behind
+/// NSATUNE_TRACE_SKIP_MS.
+inline constexpr const char* kEnvDurationMs = "NSATUNE_TRACE_DURATION_MS";
+inline constexpr const char* kEnvSkipMs = "NSATUNE_TRACE_SKIP_MS";
+/// Milliseconds without any operation ending on the GPU, while some are pending, after which a hang
+/// is noted; 0 or unset = never.
+inline constexpr const char* kEnvHangMs = "NSATUNE_TRACE_HANG_MS";
+/// "end": the program is ended (exit code 124) once the hang is noted; else it is left.
+inline constexpr const char* kEnvOnHang = "NSATUNE_TRACE_ON_HANG";
+/// 1: the getters that only make noise are recorded too.
+inline constexpr const char* kEnvAllCalls = "NSATUNE_TRACE_ALL_CALLS";
+
+/// File name of the library that is injected; beside the program, or in ../lib/nsatune of it.
+inline constexpr const char* kInjectionLibrary = "libnsatune_inject.so";
+/// What CUDA and NVTX load it by; both get its path.
+inline constexpr const char* kEnvCudaInjection = "CUDA_INJECTION64_PATH";
+inline constexpr const char* kEnvNvtxInjection = "NVTX_INJECTION64_PATH";
+
+}  // namespace nsa::spool

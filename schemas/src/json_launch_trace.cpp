@@ -1,0 +1,87 @@
+// JSON of launch traces.
+#include "json_fields.hpp"
+
+namespace nsa {
+
+using fields::put;
+using fields::read;
+using fields::require;
+
+void to_json(Json& j, const TracedKernel& v) {
+  j = Json::object();
+  put(j, "name", v.name);
+  put(j, "count", v.count);
+  put(j, "total_ns", v.total_ns);
+}
+
+void from_json(const Json& j, TracedKernel& v) {
+  require(j, "name", v.name);
+  require(j, "count", v.count);
+  require(j, "total_ns", v.total_ns);
+}
+
+void to_json(Json& j, const LaunchTrace& v) {
+  j = Json::object();
+  put(j, "kernels", v.kernels);
+  put(j, "launches", v.launches);
+  put(j, "host_waits", v.host_waits);
+  put(j, "allocations", v.allocations);
+  put(j, "host_to_device_bytes", v.host_to_device_bytes);
+  put(j, "device_to_host_bytes", v.device_to_host_bytes);
+  put(j, "device_to_device_bytes", v.device_to_device_bytes);
+  put(j, "memset_bytes", v.memset_bytes);
+  put(j, "busy_ns", v.busy_ns);
+  put(j, "span_ns", v.span_ns);
+  put(j, "dropped", v.dropped);
+  put(j, "cupti_ns", v.cupti_ns);
+  put(j, "events_ns", v.events_ns);
+  fields::put_text(j, "note", v.note);
+}
+
+void from_json(const Json& j, LaunchTrace& v) {
+  v = {};
+  require(j, "kernels", v.kernels);
+  require(j, "launches", v.launches);
+  require(j, "host_waits", v.host_waits);
+  require(j, "allocations", v.allocations);
+  read(j, "host_to_device_bytes", v.host_to_device_bytes);
+  read(j, "device_to_host_bytes", v.device_to_host_bytes);
+  read(j, "device_to_device_bytes", v.device_to_device_bytes);
+  read(j, "memset_bytes", v.memset_bytes);
+  read(j, "busy_ns", v.busy_ns);
+  read(j, "span_ns", v.span_ns);
+  read(j, "dropped", v.dropped);
+  read(j, "cupti_ns", v.cupti_ns);
+  read(j, "events_ns", v.events_ns);
+  read(j, "note", v.note);
+}
+
+void to_json(Json& j, const LaunchTraceRow& v) {
+  j = Json::object();
+  put(j, "id", v.id);
+  put(j, "run_id", v.run_id);
+  put(j, "executor", v.executor);
+  put(j, "placement", v.placement);
+  put(j, "problem", v.problem);
+  put(j, "variant", v.variant);
+  put(j, "source_hash", v.source_hash);
+  put(j, "launch", v.launch);
+  put(j, "traced_at", v.traced_at);
+  put(j, "trace", v.trace);
+}
+
+void from_json(const Json& j, LaunchTraceRow& v) {
+  v = {};
+  require(j, "id", v.id);
+  require(j, "run_id", v.run_id);
+  require(j, "executor", v.executor);
+  require(j, "placement", v.placement);
+  require(j, "problem", v.problem);
+  require(j, "variant", v.variant);
+  require(j, "source_hash", v.source_hash);
+  require(j, "launch", v.launch);
+  require(j, "traced_at", v.traced_at);
+  require(j, "trace", v.trace);
+}
+
+}  // namespace nsa

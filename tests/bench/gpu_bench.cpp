@@ -1,0 +1,185 @@
+// Times of rows on a GPU at chosen shapes, cold L2, eager and as a CUDA graph: the figures of
+// docs/results that are no sweep's.
+//   bench_gpu [--samples N] ROW SHAPE LENGTHS...
+// ROW is stages/name as `nsatune variants` prints it (attention/batched); SHAPE seed or paper;
+// a length is S, or 1@C for a decode step behind C tokens. ROW@smooth: neighbours share .95 of
+// their blocks. Device 0.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/device_memory.hpp"
+#include "nsa/kernels/inputs.hpp"
+#include "nsa/probes/graph.hpp"
+#include "nsa/probes/probes.hpp"
+
+using namespace nsa;
+
+namespace {
+
+Problem problem_for(const std::string& shape, const std::string& length, bool smooth) {
+  Problem p;
+  p.dtype = Dtype::bf16;
+  const bool paper = shape == "paper";
+  if (!paper && shape != "seed") throw InputError("a shape is seed or paper, not " + shape);
+  p.q_heads = paper ? 64 : 12;
+  p.kv_heads = paper ? 4 : 2;
+  p.head_dim_k = p.head_dim_v = paper ? 128 : 64;
+  p.model = {p.q_heads * p.head_dim_k, 1, 256};
+  const std::size_t at = length.find('@');
+  p.seq_lens = {std::stoll(length)};
+  p.context_lens = {at == std::string::npos ? 0 : std::stoll(length.substr(at + 1))};
+  p.phase = p.context_lens[0] == 0 ? Phase::prefill
+            : p.seq_lens[0] == 1   ? Phase::decode
+                                   : Phase::chunked_prefill;
+  if (smooth) {
+    p.selection.pattern = SelectionPattern::smooth;
+    p.selection.overlap = .95;
+  }
+  return p;
+}
+
+/// One row on one problem, with all that it needs on the device.
+class Bench {
+ public:
+  Bench(const Variant& row, Problem problem, CUstream_st* stream)
+      : row_(row),
+        problem_(std::move(problem)),
+        sequences_(sequences_of(problem_)),
+        stream_(stream) {
+    for (const auto& [tensors, views] : {std::pair{make_inputs(row.stages, problem_, 7), &in_},
+                                         std::pair{make_outputs(row.stages, problem_), &out_}}) {
+      for (const HostTensor& tensor : tensors) views->push_back(place(tensor));
+    }
+    placed_ = device::Buffer(sequences_.size() * sizeof(Sequence));
+    device::copy_to_device(placed_.data(), sequences_.data(), placed_.bytes(), stream);
+    device::synchronize(stream);
+  }
+  void launch() {
+    row_.launch({.problem = problem_,
+                 .sequences = sequences_,
+                 .device_sequences = static_cast<const Sequence*>(placed_.data()),
+                 .in = in_,
+                 .out = out_,
+                 .point = point_,
+                 .constants = constants_,
+                 .workspace = workspace_,
+                 .stream = stream_,
+                 .saved = nullptr});
+  }
+  /// The workspace grows in the first launch only.
+  void warm_up() {
+    launch();
+    device::synchronize(stream_);
+    workspace_.reset();
+    launch();
+    device::synchronize(stream_);
+  }
+
+ private:
+  TensorView place(const HostTensor& tensor) {
+    buffers_.emplace_back(tensor.bytes.size());
+    device::copy_to_device(buffers_.back().data(), tensor.bytes.data(), tensor.bytes.size(),
+                           stream_);
+    device::synchronize(stream_);
+    TensorView view = tensor.view();
+    view.data = buffers_.back().data();
+    return view;
+  }
+
+  const Variant& row_;
+  Problem problem_;
+  std::vector<Sequence> sequences_;
+  CUstream_st* stream_;
+  std::vector<device::Buffer> buffers_;
+  std::vector<TensorView> in_, out_;
+  device::Buffer placed_;
+  Point point_;
+  Constants constants_;
+  Workspace workspace_{device::allocator()};
+};
+
+double median_ms(probes::LaunchTimer& timer, int samples, void (*launch)(void*), void* context) {
+  std::vector<std::int64_t> ns;
+  for (int i = 0; i < samples; ++i) {
+    timer.flush_caches();
+    ns.push_back(timer.time(launch, context).device_ns);
+  }
+  std::nth_element(ns.begin(), ns.begin() + static_cast<std::ptrdiff_t>(ns.size() / 2), ns.end());
+  return static_cast<double>(ns[ns.size() / 2]) * 1e-6;
+}
+
+const Variant& find_row(const std::string& name) {
+  for (const Variant& row : catalog()) {
+    if (row.backend == Backend::cuda && row.launch && to_string(ids_of(row).front()) == name)
+      return row;
+  }
+  for (const Variant& row : catalog()) {  // whatever its points
+    std::string stages;
+    for (const Stage stage : row.stages)
+      stages += (stages.empty() ? "" : "+") + std::string(to_string(stage));
+    if (row.backend == Backend::cuda && row.launch && stages + "/" + std::string(row.name) == name)
+      return row;
+  }
+  throw InputError("no CUDA row " + name + " in this build");
+}
+
+void measure(const std::string& name, const std::string& shape, const std::string& length,
+             int samples, const Device& device, CUstream_st* stream) {
+  const std::size_t at = name.find('@');
+  const Variant& row = find_row(name.substr(0, at));
+  const Problem problem = problem_for(shape, length, at != std::string::npos);
+  const Support support = supports(row, problem, device);
+  if (!support.supported) {
+    std::printf("%-40s %-5s %10s  %s\n", name.c_str(), shape.c_str(), length.c_str(),
+                support.reason.c_str());
+    return;
+  }
+  Bench bench(row, problem, stream);
+  bench.warm_up();
+  const auto timer = probes::make_timer(device, Timer::events, stream);
+  const auto launch = [](void* b) { static_cast<Bench*>(b)->launch(); };
+  const double eager = median_ms(*timer, samples, launch, &bench);
+  std::string graph = "-";
+  try {
+    const auto replay = probes::capture_graph(device, stream, launch, &bench);
+    const auto again = [](void* r) { static_cast<probes::GraphReplay*>(r)->launch(); };
+    graph = std::to_string(median_ms(*timer, samples, again, replay.get()));
+  } catch (const probes::NotCapturable& e) {
+    graph = e.what();
+  }
+  std::printf("%-40s %-5s %10s  eager %.4f ms  graph %s ms\n", name.c_str(), shape.c_str(),
+              length.c_str(), eager, graph.c_str());
+  std::fflush(stdout);
+}
+
+int run(std::vector<std::string> arguments) {
+  int samples = 17;
+  if (arguments.size() > 2 && arguments[0] == "--samples") {
+    samples = std::stoi(arguments[1]);
+    arguments.erase(arguments.begin(), arguments.begin() + 2);
+  }
+  if (arguments.size() < 3) throw InputError("usage: bench_gpu [--samples N] ROW SHAPE LENGTHS...");
+  const Device device = probes::require_device("cuda:0");
+  device::select(0);
+  CUstream_st* stream = device::make_stream();
+  for (std::size_t i = 2; i < arguments.size(); ++i)
+    measure(arguments[0], arguments[1], arguments[i], samples, device, stream);
+  device::destroy_stream(stream);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run({argv + 1, argv + argc});
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "bench_gpu: %s\n", e.what());
+    return 2;
+  }
+}

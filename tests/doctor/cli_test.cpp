@@ -1,0 +1,242 @@
+// `nsatune doctor` as a user runs it, over files.
+#include <algorithm>
+
+#include "catch.hpp"
+#include "fixtures.hpp"
+#include "nsa/doctor/rule.hpp"
+#include "nsa/reports/doctor_text.hpp"
+
+namespace nsa::test {
+namespace {
+
+const std::string kSlow = "WARNING: Using slow _sdpa_over_ranges\n";
+
+/// No control character but the line feed, as bytes and as UTF-8.
+bool printable_only(const std::string& text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const bool c1 =
+        c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if ((c < 0x20 && c != '\n') || c == 0x7f || c1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("files are recognised by what they hold, whatever their names", "[doctor]") {
+  const Folder folder;
+  const Fixture clean("_clean");
+  const auto copy = [&](const char* from, const char* to) {
+    std::filesystem::copy_file(clean.folder().file(from), folder.file(to));
+  };
+  copy("train.yaml", "a");
+  copy("run.log", "b");
+  copy("heartbeat_rank0.jsonl", "c");
+  copy("trace.json.gz", "d");
+  copy("load.jsonl", "e");
+  copy("env", "f");
+  const Json document = json_of(nsatune(folder, "doctor a b c d e f --json"), "doctor");
+  CHECK(document["judged"].size() == 6);
+  CHECK(document["findings"].empty());
+}
+
+TEST_CASE("the environment is judged where a run starts from it, not beside what was recorded",
+          "[doctor]") {
+  const Folder folder;
+  folder.write("run.log", "all is well\n");
+  folder.write("train.yaml", "nsa: {l: 32}\n");
+  const std::string bad = "CUDA_LAUNCH_BLOCKING=1";
+  const auto found = [&](const std::string& arguments, const std::string& environment) {
+    return rules_of(json_of(nsatune(folder, "doctor --json " + arguments, environment), "doctor"));
+  };
+  CHECK(found("", bad).contains("launch_blocking"));
+  CHECK(found("train.yaml", bad).contains("launch_blocking"));
+  CHECK(found("-q -- true", bad).contains("launch_blocking"));
+  CHECK(found("run.log", bad).empty());
+  CHECK(found("", "").empty());
+  CHECK(found("", "NSA_NVTX=0").contains("masked_switch_off"));  // ours: unset counts
+  CHECK(found("train.yaml", "").contains("masked_switch_off"));
+}
+
+TEST_CASE("variables at the front of a log line are judged", "[doctor]") {
+  const Folder folder;
+  folder.write("run.log", "+ NSA_FORCE_SEL_MASK=0 NSA_PREFILL_BATCHED=1 python train.py\nloss=3\n");
+  const Json document = json_of(nsatune(folder, "doctor run.log --json"), "doctor");
+  CHECK(rules_of(document) == std::set<std::string>{"masked_switch_off"});
+  const Json& fact = document["findings"][0]["evidence"][0];
+  CHECK(fact["variable"] == "NSA_FORCE_SEL_MASK");
+  CHECK(fact["value"] == "0");
+  CHECK(fact["line"] == 1);
+}
+
+TEST_CASE("a finding is printed with its rule, seed, place, gain and advice", "[doctor]") {
+  const Folder folder;
+  folder.write("run.log", "start\n" + kSlow + kSlow);
+  const Result plain = nsatune(folder, "doctor run.log --color never");
+  CHECK(plain.exit_code == 1);
+  CHECK(plain.err.empty());
+  for (const char* part : {"critical", "log_slow_path", "seed 004:85", "run.log:2: WARNING", "2x",
+                           "gain  ", "do    export NSA_FORCE_SEL_MASK=1", "1 findings"}) {
+    CAPTURE(part);
+    CHECK(plain.out.find(part) != std::string::npos);
+  }
+  CHECK(plain.out.find('\x1b') == std::string::npos);
+  CHECK(nsatune(folder, "doctor run.log --color always").out.find('\x1b') != std::string::npos);
+  CHECK(nsatune(folder, "doctor run.log").out.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("bad input is one line with the place, exit 2, and nothing on stdout", "[doctor]") {
+  const Folder folder;
+  folder.write("empty", "");
+  folder.write("binary", std::string("\x7f"
+                                     "ELF\0\0\0",
+                                     7));
+  folder.write("bad.yaml", "model:\n  dim: [1, 2\n");
+  folder.write("two.yaml", "model: {dim: 1}\n---\nmodel: {dim: 2}\n");
+  folder.write("endless.yaml", ", model: {dim: 1}\n");  // LoadAll of yaml-cpp never comes back
+  folder.write("deep.yaml", "model: " + std::string(5000, '[') + "\n");
+  folder.write("bomb.yaml",
+               "a: &a {x: 1, y: 2}\nb: &b {a1: *a, a2: *a, a3: *a, a4: *a, a5: *a, a6: *a}\n"
+               "c: &c {a1: *b, a2: *b, a3: *b, a4: *b, a5: *b, a6: *b}\n"
+               "d: &d {a1: *c, a2: *c, a3: *c, a4: *c, a5: *c, a6: *c}\n"
+               "e: &e {a1: *d, a2: *d, a3: *d, a4: *d, a5: *d, a6: *d}\n"
+               "f: &f {a1: *e, a2: *e, a3: *e, a4: *e, a5: *e, a6: *e}\n"
+               "g: &g {a1: *f, a2: *f, a3: *f, a4: *f, a5: *f, a6: *f}\n"
+               "model: {a1: *g, a2: *g, a3: *g, a4: *g, a5: *g, a6: *g}\n");
+  folder.write("cut.jsonl",
+               "{\"msg\": \"beat\", \"ts\": 1}\n{\"msg\": \"be\n{\"msg\": \"beat\"}\n");
+  folder.write("types.jsonl", "{\"msg\": \"progress\", \"toks_per_s\": \"many\"}\n");
+  folder.write("deep.jsonl", "{\"msg\": \"a\"}\n{\"a\":" + std::string(9000, '[') + "\n{}\n");
+  folder.write("list.jsonl", "{\"msg\": \"beat\"}\n[1]\n");
+  folder.write("load.jsonl", "{\"nsatune_command\": 1, \"seconds\": -3}\n");
+  folder.write("trace.json", "{\"traceEvents\": [{\"ph\": \"X\",");
+  folder.write("diary.sqlite", "SQLite format 3" + std::string(300, '\0'));
+  folder.write("words", "no variables here\n");
+  for (const char* arguments : {"absent.log",
+                                ".",
+                                "empty",
+                                "binary",
+                                "bad.yaml",
+                                "two.yaml",
+                                "deep.yaml",
+                                "bomb.yaml",
+                                "cut.jsonl",
+                                "types.jsonl",
+                                "deep.jsonl",
+                                "list.jsonl",
+                                "load.jsonl",
+                                "trace.json",
+                                "diary.sqlite",
+                                "--env-file words",
+                                "--log empty",
+                                "--config words",
+                                "--config .",
+                                "--for 3s empty",
+                                "--for soon -- true",
+                                "--record x",
+                                "--markdown",
+                                "--db absent.sqlite",
+                                "-- ./no_such_program",
+                                "--nonsense"}) {
+    for (const char* flag : {"", "--json "}) {
+      CAPTURE(arguments, flag);
+      const Result r = nsatune(folder, std::string("doctor ") + flag + arguments);
+      INFO(r.err);
+      CHECK(r.exit_code == 2);
+      CHECK(r.out.empty());
+      CHECK(std::count(r.err.begin(), r.err.end(), '\n') == 1);
+      CHECK(printable_only(r.err));
+    }
+  }
+}
+
+TEST_CASE("the line of a bad heartbeat is named; one that is being written is left out",
+          "[doctor]") {
+  const Folder folder;
+  folder.write("h.jsonl", "{\"msg\": \"beat\"}\n{\"msg\": \"progress\", \"step\": []}\n");
+  CHECK(nsatune(folder, "doctor h.jsonl").err.find("h.jsonl:2: step") != std::string::npos);
+  folder.write("h.jsonl", "{\"msg\": \"beat\"}\n{\"msg\": \"prog");
+  CHECK(nsatune(folder, "doctor h.jsonl").exit_code == 0);
+}
+
+TEST_CASE("control characters of hostile files never reach the terminal", "[doctor]") {
+  const Folder folder;
+  const std::string evil =
+      "\x1b[31m\x07\xc2\x9b"
+      "2J\x7f\r";
+  folder.write("run.log", "step " + evil + " Using slow _sdpa_over_ranges " + evil + "\xff\n");
+  folder.write("t.yaml", "runtime:\n  gradient_checkpointing: true\n  precision: \"fp32\"\n");
+  folder.write("h.jsonl", R"({"msg": "progress", "engaged": [{"stage": "attend_selected",)"
+                          R"( "variant": "ranges", "calls": 3}], "fb_\u001b[2J\u009b": 3})"
+                          "\n");
+  folder.write("env", "NSA_\xc2\x9bX=1\nNSA_FORCE_SEL_MASK=" + evil + "\nNSA_XYZ=" + evil + "\n");
+  folder.write("na\x1bme.log", kSlow);
+  for (const char* flags : {"", "--json"}) {
+    const Result r = nsatune(folder, std::string("doctor run.log t.yaml h.jsonl --env-file env "
+                                                 "na*me.log --color never ") +
+                                         flags);
+    INFO(r.out);
+    CHECK(r.exit_code == 1);
+    CHECK(r.out.find("slow_path") != std::string::npos);
+    CHECK(printable_only(r.out));
+    CHECK(printable_only(r.err));
+  }
+}
+
+TEST_CASE("a log with one endless line and a log of a million lines are read", "[doctor]") {
+  const Folder folder;
+  folder.write("endless.log", kSlow + std::string(40'000'000, 'x'));
+  CHECK(nsatune(folder, "doctor endless.log").exit_code == 1);
+  std::string many;
+  for (int i = 0; i < 1'000'000; ++i) many += "step | 9200 tok/s\n";
+  folder.write("many.log", many + kSlow);
+  const Json document = json_of(nsatune(folder, "doctor many.log --json"), "doctor");
+  CHECK(document["findings"][0]["evidence"][0]["line"] == 1'000'001);
+}
+
+TEST_CASE("doctor --help has examples and the exit codes", "[doctor]") {
+  const Result help = nsatune(Folder(), "doctor --help");
+  CHECK(help.exit_code == 0);
+  CHECK(help.out.find("Examples:") != std::string::npos);
+  CHECK(help.out.find("Exit code 0: nothing found; 1: findings; 2: bad input") !=
+        std::string::npos);
+}
+
+TEST_CASE("doctor --list prints the table, and docs/doctor.md is that table", "[doctor]") {
+  const Folder folder;
+  const Result text = nsatune(folder, "doctor --list");
+  CHECK(text.exit_code == 0);
+  const Json rules = json_of(nsatune(folder, "doctor --list --json"), "doctor_rules")["rules"];
+  REQUIRE(rules.size() == doctor::rules().size());
+  for (const Json& rule : rules)
+    CHECK(text.out.find(rule["id"].get<std::string>()) != std::string::npos);
+  INFO("after a change of the table run: nsatune doctor --list --markdown > docs/doctor.md");
+  CHECK(read_text_file(std::string(NSA_SOURCE_DIR) + "/docs/doctor.md") ==
+        reports::doctor_markdown());
+  CHECK(nsatune(folder, "doctor --list --markdown").out == reports::doctor_markdown());
+}
+
+TEST_CASE("the trace of the users' training: host synchronisations and an idle GPU", "[doctor]") {
+  const char* data = std::getenv("NSATUNE_EXTERNAL_DATA");
+  if (!data) {
+    WARN("skipped: NSATUNE_EXTERNAL_DATA is not set");
+    return;
+  }
+  const Folder folder;
+  const std::string trace =
+      std::string(data) + "/traces/h200_nsa_train_masked_S2048_2steps.json.gz";
+  const Json document = json_of(nsatune(folder, "doctor --json " + trace), "doctor");
+  for (const Json& finding : document["findings"]) {
+    if (finding["rule"] == "trace_idle_gpu") CHECK(finding["gain"]["at_most_ns"] == 460319126);
+    if (finding["rule"] != "trace_host_syncs") continue;
+    CHECK(finding["evidence"][0]["what"] == "cudaStreamSynchronize in aten::item");
+    CHECK(finding["evidence"][0]["count"] == 528);
+    CHECK(finding["evidence"][0]["event_ids"].size() == 3);
+  }
+  CHECK(rules_of(document).contains("trace_idle_gpu"));
+  CHECK(rules_of(document).contains("trace_host_syncs"));
+  CHECK(rules_of(document).contains("trace_host_loop"));
+}
+
+}  // namespace nsa::test

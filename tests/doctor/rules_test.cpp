@@ -1,0 +1,168 @@
+// What the fixtures do not reach: measurements against the seeds, bounds, the readers' corners.
+#include <set>
+#include <sstream>
+
+#include "catch.hpp"
+#include "gather/log_signals.hpp"
+#include "nsa/doctor/gather.hpp"
+#include "nsa/doctor/rule.hpp"
+#include "nsa/schemas/error.hpp"
+#include "rules/measured.hpp"
+
+namespace nsa::test {
+namespace {
+
+using doctor::Evidence;
+
+doctor::Measured row(const std::string& stage, const std::string& variant, std::int64_t length,
+                     double ns, const std::string& device = "gpu") {
+  doctor::Measured m;
+  m.id = variant + "@" + std::to_string(length);
+  m.stages = stage;
+  m.variant = variant;
+  m.device = device;
+  m.executor = "nsatune";
+  m.problem.seq_lens = {length};
+  m.median_ns = ns;
+  return m;
+}
+
+Evidence with_variables(std::initializer_list<std::pair<const char*, const char*>> variables) {
+  Evidence evidence;
+  evidence.environments.push_back({"env", {}, true});
+  for (const auto& [name, value] : variables) evidence.environments[0].variables[name] = {value, 0};
+  return evidence;
+}
+
+const doctor::Found* found(const doctor::Report& report, std::string_view rule) {
+  for (const doctor::Finding& finding : report.findings)
+    if (finding.rule->id == rule) return &finding.found;
+  return nullptr;
+}
+
+doctor::IsVariant is(const char* name) {
+  return [name](std::string_view variant) { return variant == name; };
+}
+
+}  // namespace
+
+TEST_CASE("ids are unique, seeds are file:line, and every rule says what to do", "[doctor]") {
+  std::set<std::string_view> ids;
+  for (const doctor::Rule& rule : doctor::rules()) {
+    CAPTURE(std::string(rule.id));
+    CHECK(ids.insert(rule.id).second);
+    CHECK_FALSE(rule.advice.empty());
+    CHECK_FALSE(rule.title.empty());
+    REQUIRE(rule.judge != nullptr);
+    std::istringstream seeds{std::string(rule.seed)};
+    for (std::string one; std::getline(seeds >> std::ws, one, ',');) {
+      REQUIRE(one.size() >= 5);
+      CHECK(one.substr(0, 2) == "00");
+      CHECK(one[3] == ':');
+      CHECK(one.find_first_not_of("0123456789", 4) == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a rule without its evidence is not judged", "[doctor]") {
+  CHECK(doctor::examine({}).rules_judged == 0);
+  CHECK(doctor::examine(with_variables({})).rules_judged == 18);
+}
+
+TEST_CASE("where packed was measured faster than masked, the seed does not count", "[doctor]") {
+  Evidence evidence = with_variables({});
+  CHECK(found(doctor::examine(evidence), "masked_switch_off"));
+  evidence.measured = {row("attend_selected", "masked", 2048, 200),
+                       row("attend_selected", "packed", 2048, 100)};
+  CHECK_FALSE(found(doctor::examine(evidence), "masked_switch_off"));
+  evidence.measured[1].median_ns = 700;
+  const doctor::Report slower = doctor::examine(evidence);
+  const doctor::Found* finding = found(slower, "masked_switch_off");
+  REQUIRE(finding);
+  CHECK(finding->gain.at_most_ratio == Approx(3.5));
+  CHECK(finding->message.find("3.5 times slower") != std::string::npos);
+}
+
+TEST_CASE("FA-2 that is off and was measured faster is found, and the other way round",
+          "[doctor]") {
+  Evidence evidence = with_variables({{"NSA_USE_FA2", "0"}});
+  evidence.measured = {row("attend_window", "fa2_varlen", 2048, 100),
+                       row("attend_window", "masked", 2048, 150)};
+  CHECK(found(doctor::examine(evidence), "fa2_against_measurement"));
+  evidence.environments[0].variables["NSA_USE_FA2_WIN"] = {"1", 0};  // the branch's own flag wins
+  CHECK_FALSE(found(doctor::examine(evidence), "fa2_against_measurement"));
+  evidence.measured[0].median_ns = 300;
+  CHECK(found(doctor::examine(evidence), "fa2_against_measurement"));
+}
+
+TEST_CASE("the converter is judged at the length of the config", "[doctor]") {
+  Evidence evidence = with_variables({{"NSA_SEL_RANGES_V2", "1"}});
+  evidence.measured = {row("ranges", "ranges_v1", 128, 10), row("ranges", "ranges_v2", 128, 40),
+                       row("ranges", "ranges_v1", 4096, 900), row("ranges", "ranges_v2", 4096, 40)};
+  CHECK_FALSE(found(doctor::examine(evidence), "range_converter"));  // contradictory without one
+  doctor::ConfigEvidence config;
+  config.keys["train.seq_len"] = {"256", 1};
+  evidence.configs = {config};
+  const doctor::Report short_report = doctor::examine(evidence);
+  REQUIRE(found(short_report, "range_converter"));
+  CHECK(found(short_report, "range_converter")->gain.at_most_ratio == Approx(4));
+  evidence.configs[0].keys["train.seq_len"] = {"2048", 1};
+  CHECK_FALSE(found(doctor::examine(evidence), "range_converter"));
+}
+
+TEST_CASE("rows of different devices or shapes are not compared", "[doctor]") {
+  Evidence evidence;
+  evidence.measured = {row("ranges", "ranges_v1", 128, 10, "a"),
+                       row("ranges", "ranges_v2", 128, 40, "b")};
+  CHECK_FALSE(compare(evidence, "ranges", is("ranges_v1"), is("ranges_v2")));
+  evidence.measured[1].device = "a";
+  REQUIRE(compare(evidence, "ranges", is("ranges_v1"), is("ranges_v2")));
+  evidence.measured[1].problem.dtype = Dtype::bf16;
+  CHECK_FALSE(compare(evidence, "ranges", is("ranges_v1"), is("ranges_v2")));
+  evidence.measured[1].problem.dtype = evidence.measured[0].problem.dtype;
+  doctor::ConfigEvidence other;
+  other.keys["model.n_heads"] = {"64", 1};
+  evidence.configs = {other};
+  CHECK_FALSE(compare(evidence, "ranges", is("ranges_v1"), is("ranges_v2")));
+}
+
+TEST_CASE("throughput is read from the forms that logs have", "[doctor]") {
+  CHECK(doctor::tok_per_s_of("step 20 | 39.5 toks/s") == Approx(39.5));
+  CHECK(doctor::tok_per_s_of("step 20 | ~9,200 tok/s") == Approx(9200));
+  CHECK(doctor::tok_per_s_of("\"toks_per_s\": 12.0, \"loss\": 3") == Approx(12));
+  CHECK(doctor::tok_per_s_of("tokens_per_sec=7") == Approx(7));
+  CHECK(doctor::tok_per_s_of("tok/s: 5.5") == Approx(5.5));
+  CHECK_FALSE(doctor::tok_per_s_of("tok/s is what we print"));
+  CHECK_FALSE(doctor::tok_per_s_of("toks_per_s=nan"));
+}
+
+TEST_CASE("memory and utilisation are read from the forms that tools have", "[doctor]") {
+  CHECK(doctor::gpu_percent_of("0, 24117 mib, 88 %") == Approx(88));
+  CHECK_FALSE(doctor::gpu_percent_of("index, memory.used [mib], utilization.gpu [%]"));
+  CHECK_FALSE(doctor::gpu_percent_of("0, 24117 mib, 188 %"));
+  CHECK(doctor::bytes_before("and 512.00 mib is reserved by x", "is reserved by") ==
+        Approx(536870912.0));
+  CHECK_FALSE(doctor::bytes_before("and much is reserved by x", "is reserved by"));
+}
+
+TEST_CASE("variables are read from a script, a prefix and another process", "[doctor]") {
+  doctor::Settings set;
+  CHECK(doctor::read_assignments("export A='x y' B=\"2\" # no C=3", 4, set));
+  CHECK(set.size() == 2);
+  CHECK(set["A"].value == "x y");
+  CHECK(set["B"].line == 4);
+  CHECK_FALSE(doctor::read_assignments("python train.py --x=3", 1, set));
+  const auto process =
+      doctor::parse_environment_file(std::string("A=1\0NSA_X=two words\0", 20), "environ");
+  CHECK(process.variables.at("NSA_X").value == "two words");
+}
+
+TEST_CASE("text of others is cut and cleaned", "[doctor]") {
+  CHECK(doctor::clean("a\x1b[31m\x7f\xc2\x9b"
+                      "b\n") == "a?[31m???b?");
+  CHECK(doctor::clean("h\xc3\xa9llo") == "h\xc3\xa9llo");
+  CHECK(doctor::clean(std::string(500, 'x')).size() == 203);
+  CHECK(doctor::clean("aaaa\xc3\xa9", 5) == "aaaa...");
+}
+
+}  // namespace nsa::test

@@ -1,0 +1,81 @@
+// The log-sum-exp that a backward pass needs, from every row of the window and of the compressed
+// branch, by the caller's strides.
+#include <cmath>
+
+#include "gpu.hpp"
+#include "reference/reference.hpp"
+
+using namespace nsa;
+using namespace nsa::test;
+
+namespace {
+
+/// By the definition, in fp64: [tokens, q_heads].
+std::vector<double> expected_lse(Stage stage, const Problem& p,
+                                 const std::vector<HostTensor>& inputs) {
+  std::vector<double> all;
+  for (const Sequence& s : sequences_of(p)) {
+    for (std::int64_t i = 0; i < s.q_len; ++i) {
+      const std::int64_t t = s.first_position() + i;
+      const auto rows = stage == Stage::attend_window
+                            ? reference::window_rows(s, t, p.geometry)
+                            : reference::compressed_rows(s, t, p.geometry);
+      for (std::int64_t head = 0; head < p.q_heads; ++head) {
+        double lse = 0;
+        reference::attend(reference::load_head(inputs[0].view(), s.q_begin + i, head),
+                          inputs[1].view(), inputs[2].view(), rows, head / p.heads_per_group(),
+                          &lse);
+        all.push_back(lse);
+      }
+    }
+  }
+  return all;
+}
+
+void check_row(const Variant& variant, const Problem& p, const std::vector<HostTensor>& inputs,
+               const std::vector<double>& want, std::int64_t row_gap, CUstream_st* stream) {
+  const Stage stage = variant.stages.front();
+  const auto in = upload(inputs, stream);
+  const auto out = upload(make_outputs(stage, p), stream);
+  HostTensor lse{"lse", {Dtype::fp32, 2, {p.total_tokens(), p.q_heads}}, {}};
+  lse.bytes.resize(lse.view().bytes());
+  const DeviceTensor saved_lse(lse, stream, row_gap);
+  Saved saved;
+  (stage == Stage::attend_window ? saved.lse_win : saved.lse_cmp) = saved_lse.view();
+  Launchable(variant, p, views(in), views(out), stream, &saved).launch();
+  const HostTensor produced = saved_lse.download(stream);
+  const auto* got = produced.view().as<const float>();
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < want.size(); ++i)
+    wrong += std::isinf(want[i]) ? got[i] != want[i] : !(std::abs(got[i] - want[i]) <= 1e-3);
+  INFO(variant.name << " " << describe(p) << " gap " << row_gap);
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_CASE("the saved log-sum-exp of the window and the compressed branch is right in every row",
+          "[gpu]") {
+  const auto device = gpu_or_skip();
+  if (!device) return;
+  const Stream stream;
+  int checked = 0;
+  for (const Stage stage : {Stage::attend_window, Stage::attend_compressed}) {
+    for (const Problem& p : {small_problem({150}, {0}, 12, 2, 64, 64, Dtype::bf16),
+                             small_problem({40, 40}, {90, 200}, 4, 2, 128, 128, Dtype::fp16),
+                             small_problem({1, 1}, {99, 500}, 12, 2, 64, 64, Dtype::bf16),
+                             small_problem({5, 40}, {3, 0}, 6, 2, 64, 64, Dtype::fp32)}) {
+      const auto inputs = make_inputs(stage, p, 7);
+      const auto want = expected_lse(stage, p, inputs);
+      for (const Variant& variant : catalog()) {
+        if (variant.backend != Backend::cuda || variant.stages.size() != 1 || !variant.launch)
+          continue;
+        if (variant.stages.front() != stage || !supports(variant, p, *device).supported) continue;
+        check_row(variant, p, inputs, want, 0, stream.get());
+        check_row(variant, p, inputs, want, 3, stream.get());
+        ++checked;
+      }
+    }
+  }
+  CHECK(checked > 10);
+}

@@ -1,0 +1,139 @@
+// The spool as the injected tracer appends it.
+#include "inject/spool_file.hpp"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "catch.hpp"
+#include "inject/ranges.hpp"
+#include "nsa/schemas/trace_spool_reader.hpp"
+
+using namespace nsa;
+using inject::SpoolFile;
+
+namespace {
+
+class Folder {
+ public:
+  Folder() {
+    char name[] = "/tmp/nsa_spool_XXXXXX";
+    REQUIRE(mkdtemp(name));
+    path_ = name;
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+spool::SpoolHeader header(std::uint32_t process) {
+  spool::SpoolHeader h;
+  h.process = process;
+  return h;
+}
+
+std::int64_t count(const std::string& bytes, spool::Kind kind) {
+  spool::SpoolCursor cursor(bytes, "test");
+  std::int64_t found = 0;
+  while (cursor.next()) found += cursor.kind() == kind;
+  CHECK(cursor.torn_bytes() == 0);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("records that are appended by several threads are all read back", "[probes]") {
+  const Folder folder;
+  SpoolFile file;
+  REQUIRE(file.open(folder.path(), header(77)));
+  constexpr int kThreads = 4, kEach = 20'000;  // more than one write
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kEach; ++i) {
+        spool::SpoolKernel k;
+        k.name = file.text("kernel " + std::to_string(t));
+        file.append(k);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  file.flush();
+  const std::string bytes = bytes_of(file.path());
+  CHECK(count(bytes, spool::Kind::kernel) == kThreads * kEach);
+  CHECK(count(bytes, spool::Kind::text) == kThreads);
+  CHECK(file.lost() == 0);
+}
+
+TEST_CASE("a name that is taken gets a number, a folder that is not there a reason", "[probes]") {
+  const Folder folder;
+  SpoolFile first, second, third;
+  REQUIRE(first.open(folder.path(), header(5)));
+  REQUIRE(second.open(folder.path(), header(5)));
+  CHECK(first.path() != second.path());
+  CHECK(second.path().ends_with(".5.1.nsaspool"));
+  CHECK_FALSE(third.open(folder.path() + "/no/such", header(5)));
+  CHECK(third.reason().find("No such file") != std::string::npos);
+}
+
+TEST_CASE("what was flushed is there after a kill", "[probes]") {
+  const Folder folder;
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    SpoolFile file;
+    if (!file.open(folder.path(), header(1))) _exit(1);
+    file.note(spool::NoteWhat::information, "flushed");
+    file.flush();
+    file.note(spool::NoteWhat::information, "not flushed");
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFSIGNALED(status));
+  const auto first = *std::filesystem::directory_iterator(folder.path());
+  CHECK(count(bytes_of(first.path().string()), spool::Kind::note) == 1);
+}
+
+TEST_CASE("a device is known by its number once it was appended", "[probes]") {
+  const Folder folder;
+  SpoolFile file;
+  REQUIRE(file.open(folder.path(), header(2)));
+  spool::SpoolDevice device;
+  device.id = 3;
+  device.uuid = file.text("GPU-abc");
+  file.append(device);
+  CHECK(file.devices().at(3) == "GPU-abc");
+  CHECK(file.text_of(device.uuid) == "GPU-abc");
+  CHECK(file.text_of(0).empty());
+  CHECK(file.text_of(99).empty());
+}
+
+TEST_CASE("open ranges are those of each thread, in their order", "[probes]") {
+  CHECK(inject::pop_range().empty());
+  inject::push_range("step 1");
+  inject::push_range("score");
+  CHECK(inject::innermost_range() == "score");
+  CHECK(inject::open_ranges().find(": step 1 > score\n") != std::string::npos);
+  std::thread([] {
+    inject::push_range("loader");
+    CHECK(inject::open_ranges().find(": loader\n") != std::string::npos);
+  }).join();
+  CHECK(inject::open_ranges().find("loader") == std::string::npos);
+  CHECK(inject::pop_range() == "score");
+  CHECK(inject::pop_range() == "step 1");
+  CHECK(inject::open_ranges().empty());
+  CHECK(inject::innermost_range().empty());
+}

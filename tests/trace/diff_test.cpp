@@ -1,0 +1,205 @@
+// Which of two traces is faster, and when nobody can tell.
+#include "nsa/trace/diff.hpp"
+
+#include <random>
+
+#include "../cli/program.hpp"
+#include "catch.hpp"
+#include "nsa/trace/diff_json.hpp"
+#include "samples.hpp"
+#include "traces.hpp"
+
+namespace nsa::test {
+namespace {
+
+using trace::DiffVerdict;
+
+struct Run {
+  int steps = 20;
+  double kernel_us = 40, step_us = 100;
+  unsigned seed = 1;
+  std::string gpu = "NVIDIA H200", kernel = "flash_fwd_kernel";
+  double clock_mhz = 1980;
+  int throttle = 0;
+};
+
+/// Steps of two kernels each, with half a percent of noise.
+std::string text_of(const Run& run) {
+  std::mt19937 random(run.seed);
+  std::normal_distribution<double> noise(1, .005);
+  JsonTrace t;
+  double at = 10;
+  for (int i = 0; i < run.steps; ++i) {
+    const double length = run.step_us * noise(random);
+    t.range("ProfilerStep#" + std::to_string(i), at, length).range("attend_selected", at + 1, 50);
+    t.launched(run.kernel, 2 * i + 1, at + 2, at + 5, run.kernel_us * noise(random));
+    t.launched("other", 2 * i + 2, at + 3, at + 60, 20 * noise(random));
+    at += length + 1;
+  }
+  const auto counter = [&](const char* name, double value) {
+    t.raw(std::string(R"({"ph":"C","pid":0,"tid":0,"ts":1,"name":")") + name +
+          R"(","args":{"value":)" + std::to_string(value) + "}}");
+  };
+  counter("sm_clock_mhz", run.clock_mhz);
+  counter("throttle_reasons", run.throttle);
+  const std::string text = t.text();
+  return R"({"deviceProperties": [{"id": 0, "name": ")" + run.gpu + "\"}]," + text.substr(1);
+}
+
+std::vector<trace::Trace> side(const std::vector<std::string>& texts) {
+  std::vector<trace::Trace> out;
+  for (const std::string& text : texts) out.push_back(trace::read_json_trace(text, "t"));
+  return out;
+}
+trace::TraceDiff diff(const Run& a, const Run& b, double margin = .02) {
+  return trace::diff_traces(side({text_of(a)}), side({text_of(b)}), margin);
+}
+
+const trace::DiffRow& row(const std::vector<trace::DiffRow>& rows, const std::string& name) {
+  for (const trace::DiffRow& r : rows)
+    if (r.name == name) return r;
+  FAIL("no row " + name);
+  return rows.front();
+}
+
+}  // namespace
+
+TEST_CASE("a trace against itself gives nothing", "[trace]") {
+  for (const int steps : {0, 1, 2, 20}) {
+    CAPTURE(steps);
+    Run run;
+    run.steps = std::max(steps, 1);
+    const std::string text = text_of(run);
+    const trace::TraceDiff d = trace::diff_traces(side({text}), side({text}), .02);
+    CHECK(d.verdict == DiffVerdict::neutral);
+    CHECK(d.reasons.empty());
+    for (const auto* rows : {&d.stages, &d.kernels})
+      for (const trace::DiffRow& r : *rows) CHECK(r.verdict == DiffVerdict::neutral);
+  }
+}
+
+TEST_CASE("twenty runs of the same program raise no alarm, five percent always do", "[trace]") {
+  int alarms = 0, found = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Run a, b;
+    a.seed = 100 + seed;
+    b.seed = 200 + seed;
+    const trace::TraceDiff same = diff(a, b);
+    alarms += same.verdict != DiffVerdict::neutral;
+    b.kernel_us = a.kernel_us * 1.05;
+    const trace::TraceDiff slower = diff(a, b);
+    found += row(slower.kernels, "flash_fwd_kernel").verdict == DiffVerdict::worse &&
+             row(slower.stages, "attend_selected").verdict == DiffVerdict::worse;
+    CHECK(slower.verdict == DiffVerdict::neutral);  // the step did not move
+  }
+  CHECK(alarms <= 1);
+  CHECK(found == 20);
+}
+
+TEST_CASE("the verdict is that of the steps, with its interval", "[trace]") {
+  Run a, b;
+  b.seed = 2;
+  b.step_us = 110;
+  const trace::TraceDiff worse = diff(a, b);
+  CHECK(worse.verdict == DiffVerdict::worse);
+  REQUIRE(worse.steps);
+  CHECK(*worse.steps->low < 1.1);
+  CHECK(*worse.steps->high > 1.1);
+  CHECK(diff(b, a).verdict == DiffVerdict::better);
+  CHECK(diff(a, b, .2).verdict == DiffVerdict::neutral);
+  b.steps = 3;  // too few to tell
+  CHECK(diff(a, b).verdict == DiffVerdict::inconclusive);
+  CHECK_FALSE(diff(a, b).steps->ratio);
+}
+
+TEST_CASE("what differs from process to process is no difference, once two runs of each are there",
+          "[trace]") {
+  const auto run = [](double step_us, unsigned seed) {
+    Run r;
+    r.step_us = step_us;
+    r.seed = seed;
+    return text_of(r);
+  };
+  // Each process has a speed of its own, between 95 and 115 us.
+  const trace::TraceDiff one = trace::diff_traces(side({run(95, 1)}), side({run(110, 2)}), .02);
+  CHECK(one.verdict == DiffVerdict::worse);
+  REQUIRE_FALSE(one.notes.empty());
+  CHECK(one.notes.back().find("from process to process") != std::string::npos);
+  const trace::TraceDiff some =
+      trace::diff_traces(side({run(95, 1), run(115, 2), run(104, 3)}),
+                         side({run(110, 4), run(96, 5), run(113, 6)}), .02);
+  CHECK(some.verdict == DiffVerdict::inconclusive);
+  CHECK(some.steps->unit == "run");
+  const trace::TraceDiff twice =
+      trace::diff_traces(side({run(95, 1), run(97, 2), run(96, 3)}),
+                         side({run(190, 4), run(195, 5), run(188, 6)}), .02);
+  CHECK(twice.verdict == DiffVerdict::worse);
+}
+
+TEST_CASE("a drift within a run widens its interval", "[trace]") {
+  CHECK(trace::batch_means({3, 1, 2}) == std::vector<std::int64_t>{3, 1, 2});
+  std::vector<std::int64_t> series;
+  for (int i = 0; i < 20; ++i) series.push_back(i < 10 ? 100 : 200);
+  CHECK(trace::batch_means(series) == std::vector<std::int64_t>{100, 100, 200, 200});
+  CHECK(trace::batch_means(std::vector<std::int64_t>(100'000, 7)) ==
+        std::vector<std::int64_t>(10, 7));
+}
+
+TEST_CASE("other GPUs, other work and other clocks are not compared, and it says why", "[trace]") {
+  const auto reason = [](const Run& b) {
+    const trace::TraceDiff d = diff(Run{}, b);
+    CHECK(d.verdict == DiffVerdict::not_comparable);
+    return d.reasons.empty() ? "" : d.reasons.front();
+  };
+  Run b;
+  b.gpu = "NVIDIA A100";
+  CHECK(reason(b).find("GPUs differ") != std::string::npos);
+  b = {};
+  b.clock_mhz = 1500;
+  CHECK(reason(b).find("1980 and 1500 MHz") != std::string::npos);
+  b = {};
+  b.throttle = 4;
+  CHECK(reason(b).find("held back") != std::string::npos);
+  const trace::TraceDiff nothing =
+      trace::diff_traces(side({text_of({})}), side({JsonTrace().text()}), .02);
+  CHECK(nothing.reasons.at(0).find("no GPU operation") != std::string::npos);
+  // Without steps other kernels are other work; with steps they may have been replaced.
+  const auto kernels = [](const char* name) {
+    JsonTrace t;
+    for (int i = 0; i < 9; ++i) t.kernel(name, i + 1, i, .5);
+    return side({t.text()});
+  };
+  CHECK(trace::diff_traces(kernels("x"), kernels("y"), .02).verdict == DiffVerdict::not_comparable);
+  b = {};
+  b.kernel = "fused_kernel";
+  const trace::TraceDiff replaced = diff(Run{}, b);
+  CHECK(replaced.verdict == DiffVerdict::neutral);
+  CHECK(row(replaced.kernels, "fused_kernel").count_a == 0);
+}
+
+TEST_CASE("trace diff prints what differs, and its exit code says which way", "[trace]") {
+  const Folder folder;
+  Run slow;
+  slow.step_us = 120;
+  slow.kernel_us = 60;
+  slow.seed = 3;
+  Run other;
+  other.gpu = "NVIDIA A100";
+  folder.write("a.json", text_of({}));
+  folder.write("slow.json", text_of(slow));
+  folder.write("other.json", text_of(other));
+  CHECK(nsatune(folder, "trace diff a.json a.json").exit_code == 0);
+  const Result worse = nsatune(folder, "trace diff a.json slow.json");
+  CHECK(worse.exit_code == 1);
+  CHECK(worse.out.find("verdict: worse") != std::string::npos);
+  CHECK(worse.out.find("flash_fwd_kernel") != std::string::npos);
+  CHECK(nsatune(folder, "trace diff slow.json a.json").exit_code == 0);
+  CHECK(nsatune(folder, "trace diff a.json other.json").exit_code == 3);
+  CHECK(nsatune(folder, "trace diff a.json absent.json").exit_code == 2);
+  Result json = nsatune(folder, "trace diff a.json slow.json --json");
+  CHECK(json.exit_code == 1);
+  json.exit_code = 0;
+  CHECK(json_of(json, "trace_diff")["verdict"] == "worse");
+}
+
+}  // namespace nsa::test

@@ -1,0 +1,204 @@
+// Spools as traces: what a tracer appended, also when its program was killed, and several on one
+// time line.
+#include "catch.hpp"
+#include "nsa/schemas/error.hpp"
+#include "nsa/trace/merge.hpp"
+#include "nsa/trace/read.hpp"
+#include "nsa/trace/summary_json.hpp"
+#include "spool_builder.hpp"
+#include "traces.hpp"
+
+namespace nsa::test {
+namespace {
+
+using namespace spool;
+
+trace::Trace read(const SpoolBuilder& spool) {
+  return trace::read_spool_trace(spool.bytes(), "t.nsaspool");
+}
+
+SpoolBuilder of_rank(int rank, const char* host) {
+  SpoolHeader header;
+  header.process = 42;  // the same pid in every container
+  header.rank = rank;
+  header.world_size = 2;
+  header.start_ns = 1000;
+  header.start_realtime_ns = 1'790'000'000'000'001'000 + rank * 500;  // half a microsecond later
+  SpoolBuilder spool(header);
+  spool.metadata("host", host).metadata("command", "train");
+  spool.range("step 1", 1000, 9000).range("score", 1100, 1500);
+  spool.launched("k", 1, 1200, 2000, 300).launched("ncclDevKernel", 2, 1600, 2400, 100);
+  return spool.totals(2, 2);
+}
+
+std::string refusal_of(const SpoolBuilder& spool) {
+  try {
+    read(spool);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a spool is a trace: launches, stages, steps, totals", "[trace]") {
+  const trace::Trace t = read(of_rank(1, "a"));
+  const trace::Summary s = trace::summarize(t);
+  CHECK(s.gpu->kernels == 2);
+  CHECK(s.launch_apis == std::map<std::string, std::int64_t>{{"cudaLaunchKernel", 2}});
+  REQUIRE(s.stages->size() == 2);
+  CHECK(s.stages->at(0).stage == "score");
+  CHECK(s.stages->at(1).stage == "communication");
+  CHECK(s.steps->at(0).name == "step 1");
+  CHECK(s.rank == 1);
+  CHECK(s.base_time_ns == 1'790'000'000'000'000'500);
+  REQUIRE(s.recording);
+  CHECK(s.recording->at(0).totals.complete);
+  CHECK(s.recording->at(0).all_there == true);
+  CHECK(t.processes.at(0).metadata.at("command") == "train");
+  CHECK(t.shapes.at(t.ops.at(0).shape).block[0] == 128);
+  CHECK_NOTHROW(validate_json(trace::to_document(s), "trace_summary", "test"));
+}
+
+TEST_CASE("a killed program's spool is read as far as it goes, and says so", "[trace]") {
+  SpoolBuilder spool;
+  spool.launched("k", 1, 100, 200, 30).totals(1, 1, 0, 0);
+  SpoolMarker open;
+  open.at_ns = 300;
+  open.what = MarkerWhat::begin;
+  open.id = 77;
+  open.name = spool.text("attend_selected");
+  open.thread = 11;
+  spool.append(open).launched("k", 2, 310, 400, 30);
+  const std::string torn = spool.bytes().substr(0, spool.bytes().size() - 20);
+  const trace::Trace t = trace::read_spool_trace(torn, "t.nsaspool");
+  CHECK(t.ops.size() == 1);    // the second kernel is the torn record
+  CHECK(t.calls.size() == 2);  // its call is not
+  REQUIRE(t.ranges.size() == 1);
+  CHECK(t.ranges[0].open);
+  const trace::Totals totals = *t.processes.at(0).totals;
+  CHECK_FALSE(totals.complete);
+  CHECK(totals.torn_bytes == 100);
+  CHECK(totals.recorded == 1);
+  CHECK(totals.launches == 1);
+  // Whole, but without the exit handler's totals.
+  CHECK_FALSE(read(SpoolBuilder().launched("k", 1, 1, 2, 3)).processes.at(0).totals->complete);
+}
+
+TEST_CASE("what does not add up is said", "[trace]") {
+  const auto all_there = [](std::uint64_t launches, std::uint64_t dropped) {
+    SpoolBuilder spool;
+    spool.launched("k", 1, 100, 200, 30).totals(launches, 1, dropped);
+    return trace::summarize(read(spool)).recording->at(0).all_there;
+  };
+  CHECK(all_there(1, 0) == true);
+  CHECK(all_there(4, 3) == true);
+  CHECK(all_there(4, 0) == false);
+  CHECK(all_there(kNotCounted, 0) == std::nullopt);
+}
+
+TEST_CASE("stages come from graph nodes where no range stands around the launch", "[trace]") {
+  SpoolBuilder spool;
+  SpoolApi launch;
+  launch.start_ns = 100, launch.end_ns = 150, launch.correlation = 9;
+  launch.name = spool.text("cudaGraphLaunch");
+  spool.append(launch);
+  for (const std::uint64_t node : {1, 2}) {
+    SpoolKernel k;
+    k.start_ns = 200 * static_cast<std::int64_t>(node), k.end_ns = k.start_ns + 10;
+    k.correlation = 9, k.graph = 3, k.graph_node = node;
+    k.name = spool.text("_Z1kv");
+    SpoolStage stage;
+    stage.id = node, stage.of = StageOf::graph_node;
+    stage.stage = spool.text(node == 1 ? "compress" : "attend_window");
+    spool.append(k).append(stage);
+  }
+  const trace::Trace t = read(spool);
+  const trace::Summary s = trace::summarize(t);
+  CHECK(s.unattributed_ns == 0);
+  CHECK(s.stages->size() == 2);
+  CHECK(s.gpu_ops_with_launch == 2);
+  CHECK(t.names.text(t.ops.at(0).name) == "k()");
+}
+
+TEST_CASE("marks are paired in the order of their times, whatever their order in the file",
+          "[trace]") {
+  SpoolBuilder spool;
+  SpoolMarker m;
+  m.thread = 1, m.id = 5, m.at_ns = 20, m.what = MarkerWhat::end;
+  spool.append(m);
+  m.at_ns = 10, m.what = MarkerWhat::begin, m.name = spool.text("late");
+  spool.append(m);
+  m.id = 6, m.at_ns = 30, m.what = MarkerWhat::end, m.name = 0;
+  spool.append(m);
+  m.what = MarkerWhat::begin, m.name = spool.text("of no length");
+  const trace::Trace t = read(spool.append(m));
+  REQUIRE(t.ranges.size() == 2);
+  CHECK_FALSE(t.ranges[0].open);
+  CHECK(t.ranges[0].end_ns == 20);
+  CHECK_FALSE(t.ranges[1].open);
+  CHECK(t.ranges[1].start_ns == t.ranges[1].end_ns);
+}
+
+TEST_CASE("a range that ends on another thread is no range of one thread", "[trace]") {
+  SpoolBuilder spool;
+  SpoolMarker m;
+  m.at_ns = 10, m.what = MarkerWhat::begin, m.id = 5, m.name = spool.text("request"), m.thread = 1;
+  spool.append(m);
+  m.at_ns = 20, m.what = MarkerWhat::end, m.thread = 2;
+  spool.append(m);
+  const trace::Trace t = read(spool);
+  CHECK(t.ranges.empty());
+  REQUIRE(t.async_ranges.size() == 1);
+  CHECK(t.async_ranges[0].end_ns == 20);
+}
+
+TEST_CASE("kernels in a hang's report are named as people write them", "[trace]") {
+  SpoolBuilder spool;
+  SpoolNote note;
+  note.what = NoteWhat::hang;
+  note.text = spool.text("nothing ended\n  last kernel: _Z6kernelIfEvPT_ of 3 ");
+  const trace::ProcessInfo process = read(spool.append(note)).processes.at(0);
+  REQUIRE(process.notes.size() == 1);
+  CHECK(process.notes[0].what == "hang");
+  CHECK(process.notes[0].text == "nothing ended\n  last kernel: void kernel<float>(float*) of 3 ");
+}
+
+TEST_CASE("ranks of one machine share its clock; others are put by their absolute times",
+          "[trace]") {
+  for (const bool same_host : {true, false}) {
+    CAPTURE(same_host);
+    std::vector<trace::Trace> traces;
+    traces.push_back(read(of_rank(1, same_host ? "a" : "b")));
+    traces.push_back(read(of_rank(0, "a")));
+    const trace::Trace t = trace::merge_traces(std::move(traces));
+    CHECK(t.source.format == "merged");
+    CHECK(t.processes.at(0).rank == 0);
+    CHECK(t.processes.at(1).rank == 1);
+    CHECK(t.ops.at(0).start_ns == 2000);
+    CHECK(t.ops.at(2).start_ns == (same_host ? 2400 : 2500));
+    const trace::Summary s = trace::summarize(t);
+    CHECK(s.gpu_ops_with_launch == 4);  // correlation ids are those of each process
+    CHECK(s.recording->size() == 2);
+  }
+}
+
+TEST_CASE("spools that are wrong are refused with the byte", "[trace]") {
+  SpoolKernel k;
+  k.start_ns = 5, k.end_ns = 4;
+  CHECK(refusal_of(SpoolBuilder().append(k)).find("byte 64: an end before its start") !=
+        std::string::npos);
+  k.end_ns = INT64_MAX;
+  CHECK(refusal_of(SpoolBuilder().append(k)).find("out of range") != std::string::npos);
+  k.end_ns = 6, k.name = 12345;
+  CHECK(refusal_of(SpoolBuilder().append(k)).find("text number 12345 is nowhere") !=
+        std::string::npos);
+  SpoolText text;
+  text.record.bytes = sizeof text;
+  CHECK(refusal_of(SpoolBuilder().append(text)).find("number 0") != std::string::npos);
+  text.id = 4'000'000'000;
+  CHECK(refusal_of(SpoolBuilder().append(text)).find("number 4000000000") != std::string::npos);
+}
+
+}  // namespace nsa::test

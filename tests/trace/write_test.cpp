@@ -1,0 +1,205 @@
+// The Chrome writer: what it writes is JSON, reads back as the same trace, and is there whole or
+// not at all. validate_chrome.py holds it to the viewers' rules.
+#include "nsa/trace/write.hpp"
+
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "../cli/program.hpp"
+#include "catch.hpp"
+#include "json_text.hpp"
+#include "lanes.hpp"
+#include "nsa/schemas/error.hpp"
+#include "nsa/trace/summary_json.hpp"
+#include "traces.hpp"
+
+namespace nsa::test {
+namespace {
+
+std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+/// Out and back.
+std::string written(const trace::Trace& t) {
+  const Folder folder;
+  trace::write_chrome_trace(t, folder.file("t.json"));
+  return content(folder.file("t.json"));
+}
+trace::Trace again(const trace::Trace& t) { return trace::read_json_trace(written(t), "again"); }
+
+/// What a summary says, but for the file itself.
+Json figures(const trace::Trace& t) {
+  Json document = trace::to_document(trace::summarize(t));
+  for (const char* key : {"path", "format", "events"}) document.erase(key);
+  return document;
+}
+
+JsonTrace busy() {
+  JsonTrace t;
+  t.range("ProfilerStep#3", 0, 40).range("score", 1, 9).range("topk", 2, 3, 1, "cpu_op");
+  t.range("partly over score", 5, 20, 1, "nvtx").range("other thread", 0, 9, 2);
+  for (int i = 0; i < 8; ++i) t.launched("flash_fwd_kernel", i + 1, 2 + i, 3.5 + i, 1.75);
+  t.kernel("ncclDevKernel", 99, 30, 5, 20, 1).call("cudaStreamSynchronize", 50, 20, 12);
+  t.raw(R"({"ph":"B","name":"open","pid":5,"tid":1,"ts":3})");
+  t.raw(R"({"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD","pid":0,"tid":7,"ts":20,"dur":1,
+            "args":{"device":0,"stream":7,"correlation":70,"bytes":4096}})");
+  t.raw(R"({"ph":"X","cat":"overhead","name":"Buffer Flush","pid":-1,"tid":0,"ts":15,"dur":2})");
+  t.raw(R"({"ph":"X","cat":"overhead","name":"Command Buffer Full","pid":-1,"tid":0,"ts":16,
+            "dur":2})");
+  t.raw(R"({"ph":"i","s":"t","name":"[memory]","pid":5,"tid":1,"ts":7,"args":{"Bytes":64,
+            "Addr":4096,"Device Type":1,"Device Id":0,"Total Allocated":64,"Total Reserved":128}})");
+  return t;
+}
+
+}  // namespace
+
+TEST_CASE("what was written says what its source said", "[trace]") {
+  for (const JsonTrace& t : {busy(), JsonTrace(), JsonTrace().call("cudaMalloc", 1, 0, 1),
+                             JsonTrace().range("aten::add", 1e9, 1, 1, "cpu_op")}) {
+    const trace::Trace source = t.read();
+    CHECK(figures(again(source)) == figures(source));
+  }
+}
+
+TEST_CASE("all kinds of events come back, with what they hold", "[trace]") {
+  const trace::Trace t = again(
+      busy()
+          .raw(R"({"ph":"C","name":"sm_clock_mhz","pid":0,"tid":0,"ts":3,"args":{"value":1980.5}})")
+          .raw(R"({"ph":"i","s":"t","cat":"nvtx","name":"mark","pid":5,"tid":1,"ts":4})")
+          .raw(R"({"ph":"b","cat":"nvtx","name":"over","id":3,"pid":5,"tid":1,"ts":1})")
+          .raw(R"({"ph":"e","cat":"nvtx","name":"over","id":3,"pid":5,"tid":2,"ts":9})")
+          .raw(R"({"ph":"X","cat":"cuda_sync","name":"Stream Sync","pid":0,"tid":7,"ts":12,"dur":1,
+                   "args":{"stream":7,"correlation":50,"device":0}})")
+          .raw(R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":60,"dur":1,"args":{
+                   "device":0,"stream":7,"correlation":0,"grid":[8,2,1],"block":[128,1,1],
+                   "cluster":[2,1,1],"registers per thread":40,"shared memory":1024,
+                   "graph id":4,"graph node id":17,"context":1,"stage":"compress"}})")
+          .read());
+  REQUIRE(t.counters.size() == 1);
+  CHECK(t.counters[0].value == 1980.5);
+  CHECK(t.names.text(t.counters[0].name) == "sm_clock_mhz");
+  CHECK(t.counters[0].device == 0);
+  CHECK(t.instants.size() == 1);
+  REQUIRE(t.async_ranges.size() == 1);
+  CHECK(t.async_ranges[0].end_ns == 9000);
+  REQUIRE(t.syncs.size() == 1);
+  CHECK(t.syncs[0].correlation == 50);
+  CHECK(t.overheads.size() == 2);
+  CHECK(t.memory.size() == 1);
+  const trace::GpuOp& k = t.ops.back();
+  CHECK(k.graph_node == 17);
+  CHECK(k.graph == 4);
+  CHECK(t.names.text(k.stage) == "compress");
+  const trace::LaunchShape& shape = t.shapes.at(k.shape);
+  CHECK(shape.grid == std::array<std::uint32_t, 3>{8, 2, 1});
+  CHECK(shape.cluster == std::array<std::uint32_t, 3>{2, 1, 1});
+  CHECK(shape.registers == 40);
+  CHECK(shape.shared_bytes == 1024);
+  CHECK(t.source.flow_starts == 8);
+  CHECK(t.source.flow_ends == 8);
+}
+
+TEST_CASE("the same trace gives the same bytes, and so does what was written before", "[trace]") {
+  const trace::Trace source = busy().read();
+  const std::string once = written(source);
+  CHECK(written(source) == once);
+  CHECK(written(trace::read_json_trace(once, "once")) == once);
+  const Folder folder;
+  trace::write_chrome_trace(source, folder.file("a.json.gz"));
+  trace::write_chrome_trace(source, folder.file("b.json.gz"));
+  CHECK(content(folder.file("a.json.gz")) == content(folder.file("b.json.gz")));
+  CHECK(figures(trace::read_trace(folder.file("a.json.gz"))) == figures(source));
+}
+
+TEST_CASE("times are relative, exact to the nanosecond, and the absolute base stays", "[trace]") {
+  const trace::Trace source = trace::read_json_trace(
+      R"({"baseTimeNanoseconds": 1790857026000000000, "distributedInfo": {"rank": 3,
+          "world_size": 8}, "traceEvents": [{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,
+          "ts":4458676522690.655,"dur":0.001,"args":{"device":0,"stream":7}}]})",
+      "test");
+  const std::string text = written(source);
+  CHECK(text.find("\"ts\":0.000,\"dur\":0.001") != std::string::npos);
+  CHECK(text.find("\"baseTimeNanoseconds\":1795315702522690655") != std::string::npos);
+  const trace::Trace t = trace::read_json_trace(text, "again");
+  CHECK(t.ops.at(0).start_ns == 4458676522690655);
+  CHECK(t.source.base_time_ns == 1790857026000000000);
+  CHECK(t.source.rank == 3);
+}
+
+TEST_CASE("names are data: whatever bytes they are, the file is strict JSON", "[trace]") {
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string name = std::string("a") + static_cast<char>(byte) + "b";
+    CAPTURE(byte);
+    const Json text = Json::parse(trace::json_quoted(name));  // throws on bad UTF-8 too
+    CHECK(text.get<std::string>() == (byte < 128 ? name
+                                                 : "a\xef\xbf\xbd"
+                                                   "b"));
+  }
+  for (const char* good : {"\xc3\xa4", "\xed\x9f\xbf", "\xee\x80\x80", "\xf0\x9f\x98\x80"})
+    CHECK(Json::parse(trace::json_quoted(good)).get<std::string>() == good);
+  for (const char* bad : {"\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                          "\xf0\x9f", "\xf8\x88\x80\x80\x80", "\xc3("})
+    CHECK_NOTHROW(Json::parse(trace::json_quoted(bad)));
+}
+
+TEST_CASE("spans of a row are disjoint or nested; the rest goes to further rows", "[trace]") {
+  trace::Lanes lanes;
+  CHECK(lanes.lane_of(0, 100) == 0);
+  CHECK(lanes.lane_of(10, 50) == 0);  // nested
+  CHECK(lanes.lane_of(40, 60) == 1);  // over the end of the one before
+  CHECK(lanes.lane_of(45, 70) == 2);
+  CHECK(lanes.lane_of(50, 100) == 0);  // beside the first nested one
+  CHECK(lanes.lane_of(60, 200) == 1);  // where a further row is free again
+  CHECK(lanes.lane_of(100, 101) == 0);
+}
+
+TEST_CASE("a write that fails leaves what was there", "[trace]") {
+  const Folder folder;
+  folder.write("t.json", "before");
+  CHECK_THROWS_AS(trace::write_chrome_trace(busy().read(), folder.file("no/t.json")),
+                  EnvironmentError);
+  std::filesystem::create_directory(folder.path() / "d.json");
+  CHECK_THROWS_AS(trace::write_chrome_trace(busy().read(), folder.file("d.json")),
+                  EnvironmentError);
+  CHECK(content(folder.file("t.json")) == "before");
+  const std::filesystem::directory_iterator all(folder.path());
+  CHECK(std::distance(all, std::filesystem::directory_iterator()) == 2);  // nothing half-written
+}
+
+TEST_CASE("trace convert writes what summary reads, and refuses other names", "[trace]") {
+  const Folder folder;
+  folder.write("t.json", busy().text());
+  CHECK(nsatune(folder, "trace convert t.json out.json.gz").exit_code == 0);
+  const Json before = json_of(nsatune(folder, "trace summary t.json --json"), "trace_summary");
+  const Json after = json_of(nsatune(folder, "trace summary out.json.gz --json"), "trace_summary");
+  CHECK(before["kernels_by_name"] == after["kernels_by_name"]);
+  CHECK(before["idle_by_class_ns"] == after["idle_by_class_ns"]);
+  CHECK(nsatune(folder, "trace convert t.json").exit_code == 2);
+  CHECK(nsatune(folder, "trace convert t.json out.sqlite").exit_code == 2);
+  CHECK(nsatune(folder, "trace convert t.json absent/out.json").exit_code == 4);
+  const Result no_base = nsatune(folder, "trace convert t.json t.json both.json");
+  CHECK(no_base.exit_code == 2);
+  CHECK(no_base.err.find("absolute time") != std::string::npos);
+}
+
+TEST_CASE("real traces say the same after their conversion", "[trace]") {
+  const char* data = std::getenv("NSATUNE_EXTERNAL_DATA");
+  if (!data) {
+    WARN("skipped: NSATUNE_EXTERNAL_DATA is not set");
+    return;
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(data) + "/traces")) {
+    CAPTURE(entry.path().string());
+    const trace::Trace source = trace::read_trace(entry.path().string());
+    CHECK(figures(again(source)) == figures(source));
+  }
+}
+
+}  // namespace nsa::test

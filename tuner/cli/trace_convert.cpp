@@ -1,0 +1,58 @@
+// trace convert: any trace that is read, to the one form that is written.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "nsa/trace/merge.hpp"
+#include "nsa/trace/read.hpp"
+#include "nsa/trace/write.hpp"
+#include "trace_commands.hpp"
+
+namespace nsa::cli {
+namespace {
+
+struct ConvertOptions {
+  std::vector<std::string> files;  // the last one is written
+};
+
+ExitCode convert(const Settings& settings, const ConvertOptions& options) {
+  if (options.files.size() < 2)
+    throw InputError("trace convert: give the trace and the file to write");
+  const std::string& out = options.files.back();
+  if (!out.ends_with(".json") && !out.ends_with(".json.gz"))
+    throw InputError(out +
+                     ": what is written is Chrome trace JSON; end the name in .json or "
+                     ".json.gz");
+  std::vector<trace::Trace> traces;
+  for (std::size_t i = 0; i + 1 < options.files.size(); ++i)
+    traces.push_back(trace::read_trace(options.files[i]));
+  const trace::Trace merged = trace::merge_traces(std::move(traces));
+  trace::write_chrome_trace(merged, out);
+  say(settings, fmt::format("{}: {} GPU operations, {} API calls, {} ranges", out,
+                            merged.ops.size(), merged.calls.size(), merged.ranges.size()));
+  return ExitCode::good;
+}
+
+}  // namespace
+
+void add_trace_convert(Program& program, CLI::App& trace) {
+  auto options = std::make_shared<ConvertOptions>();
+  CLI::App* sub = trace.add_subcommand(
+      "convert", "Write a trace as Chrome trace JSON for Perfetto and chrome://tracing");
+  sub->fallthrough();
+  sub->footer(
+      "Several traces become one, each rank with rows of its own. Kept are GPU operations, API "
+      "calls, operators, annotations, NVTX ranges, memory, counters and the profiler's own time; "
+      "Python call stacks are not.\n\nExamples:\n"
+      "  nsatune trace convert report.sqlite trace.json.gz\n"
+      "  nsatune trace convert rank0.json.gz rank1.json.gz merged.json.gz");
+  sub->add_option(
+         "files", options->files,
+         std::string("Traces, then the file to write (.json or .json.gz). A trace: ") + kTraceFiles)
+      ->required();
+  sub->callback([&program, options] {
+    program.command = [&program, options] { return convert(program.settings, *options); };
+  });
+}
+
+}  // namespace nsa::cli
