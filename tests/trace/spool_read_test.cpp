@@ -194,6 +194,9 @@ TEST_CASE("spools that are wrong are refused with the byte", "[trace]") {
   k.end_ns = 6, k.name = 12345;
   CHECK(refusal_of(SpoolBuilder().append(k)).find("text number 12345 is nowhere") !=
         std::string::npos);
+  SpoolDevice device;
+  device.id = -1;
+  CHECK(refusal_of(SpoolBuilder().append(device)).find("device id") != std::string::npos);
   SpoolText text;
   text.record.bytes = sizeof text;
   CHECK(refusal_of(SpoolBuilder().append(text)).find("number 0") != std::string::npos);

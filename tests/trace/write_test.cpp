@@ -133,6 +133,16 @@ TEST_CASE("times are relative, exact to the nanosecond, and the absolute base st
   CHECK(t.source.rank == 3);
 }
 
+TEST_CASE("an operation of no length that is the first event keeps its time", "[trace]") {
+  const trace::Trace source = JsonTrace().kernel("k", 1, 10, 0).kernel("l", 2, 10, 3).read();
+  REQUIRE(source.ops.size() == 2);
+  const trace::Trace t = again(source);
+  CHECK(t.ops.size() == 2);
+  CHECK(t.source.untimed_ops == 0);
+  CHECK(t.ops.front().start_ns == 10000);
+  CHECK(written(t) == written(source));
+}
+
 TEST_CASE("names are data: whatever bytes they are, the file is strict JSON", "[trace]") {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string name = std::string("a") + static_cast<char>(byte) + "b";

@@ -84,6 +84,7 @@ void SpoolSink::add_metadata(const SpoolMetadata& record) {
 }
 
 void SpoolSink::add_device(const SpoolDevice& record) {
+  if (record.id < 0) cursor_.fail("a device id that is out of range");
   for (const DeviceInfo& known : trace_.devices)
     if (known.id == record.id) return;
   trace_.devices.push_back({record.id, std::string(texts_.text(record.name, cursor_))});

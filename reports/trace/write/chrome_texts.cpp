@@ -35,9 +35,20 @@ std::int64_t first_time(const Trace& trace) {
   return first == kMaxTimeNs ? 0 : first;
 }
 
+/// An operation of no length at 0 would read as one without a time stamp, so such a trace begins a
+/// microsecond later.
+std::int64_t origin_of(const Trace& trace) {
+  const std::int64_t first = first_time(trace);
+  for (const GpuOp& op : trace.ops) {
+    if (op.start_ns != first) break;  // they are in the order of their starts
+    if (op.end_ns == first) return std::max(first - 1000, -kMaxTimeNs);
+  }
+  return first;
+}
+
 }  // namespace
 
-ChromeTexts::ChromeTexts(const Trace& trace) : origin_ns(first_time(trace)) {
+ChromeTexts::ChromeTexts(const Trace& trace) : origin_ns(origin_of(trace)) {
   for (NameId i = 0; i < trace.names.size(); ++i) names.push_back(json_quoted(trace.names.text(i)));
   shapes.emplace_back();  // not recorded
   for (std::size_t i = 1; i < trace.shapes.size(); ++i)
