@@ -1,6 +1,7 @@
 #include "cupti/api.hpp"
 
 #include <array>
+#include <span>
 #include <type_traits>
 
 namespace nsa::probes::cupti {
@@ -8,6 +9,12 @@ namespace {
 
 constexpr std::array kFiles{"libcupti.so.13"};
 constexpr std::uint32_t kOldest = 130000;  // the first with the records of our header
+
+/// CUPTI opens without a driver, takes 7 ms for it, and then says "unknown error".
+bool driver_is_here() {
+  constexpr std::array kDriver{"libcuda.so.1"};
+  return static_cast<bool>(DynamicLibrary(kDriver));
+}
 
 }  // namespace
 
@@ -17,8 +24,11 @@ void Api::load(Function& function, const char* name) {
   if (!function && missing_.empty()) missing_ = std::string("libcupti.so.13 has no ") + name;
 }
 
-Api::Api() : library_(kFiles) {
-  if (!library_) missing_ = "CUPTI: " + library_.reason();
+Api::Api()
+    : library_(driver_is_here() ? std::span<const char* const>(kFiles)
+                                : std::span<const char* const>()) {
+  if (!driver_is_here()) missing_ = "CUPTI: no NVIDIA driver is installed";
+  if (!library_ && missing_.empty()) missing_ = "CUPTI: " + library_.reason();
   load(subscribe, "cuptiSubscribe_v2");
   load(unsubscribe, "cuptiUnsubscribe");
   load(enable_callback, "cuptiEnableCallback");
