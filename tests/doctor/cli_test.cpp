@@ -160,6 +160,38 @@ TEST_CASE("the line of a bad heartbeat is named; one that is being written is le
   CHECK(nsatune(folder, "doctor h.jsonl").exit_code == 0);
 }
 
+TEST_CASE("a heartbeat is read where its loss is NaN, and where it is larger than 64 MiB",
+          "[doctor]") {
+  const Folder folder;
+  folder.write("nan.jsonl", R"({"msg": "progress", "toks_per_s": 9200, "loss": NaN, "note": "NaN"})"
+                            "\n"
+                            R"({"msg": "progress", "toks_per_s": -Infinity})"
+                            "\n"
+                            R"({"msg": "beat", "slow_path_calls": 3})"
+                            "\n");
+  CHECK(rules_of(json_of(nsatune(folder, "doctor nan.jsonl --json"), "doctor")) ==
+        std::set<std::string>{"heartbeat_slow_path"});
+  folder.write("bad.jsonl", "{\"msg\": \"beat\"}\n{\"loss\": NaNa}\n{}\n");
+  CHECK(nsatune(folder, "doctor bad.jsonl").err.find("bad.jsonl:2: no JSON") != std::string::npos);
+  const std::string padding(60'000, 'x');
+  std::string large;
+  for (int i = 0; i < 1200; ++i) large += "{\"msg\": \"beat\", \"pad\": \"" + padding + "\"}\n";
+  folder.write("large.jsonl", large + "{\"msg\": \"beat\", \"slow_path_calls\": 3}\n");
+  const Json document = json_of(nsatune(folder, "doctor large.jsonl --json"), "doctor");
+  REQUIRE(rules_of(document) == std::set<std::string>{"heartbeat_slow_path"});
+  CHECK(document["findings"][0]["evidence"][0]["line"] == 1201);
+}
+
+TEST_CASE("memory that no machine has is no evidence", "[doctor]") {
+  const Folder folder;
+  for (const char* sizes : {R"("gpu_mem_alloc": -5, "gpu_mem_reserved": 8000)",
+                            R"("gpu_mem_alloc": 5, "gpu_mem_reserved": 1e308)"}) {
+    CAPTURE(sizes);
+    folder.write("h.jsonl", std::string("{\"msg\": \"beat\", ") + sizes + "}\n");
+    CHECK(nsatune(folder, "doctor h.jsonl").exit_code == 0);
+  }
+}
+
 TEST_CASE("control characters of hostile files never reach the terminal", "[doctor]") {
   const Folder folder;
   const std::string evil =
