@@ -26,7 +26,7 @@ struct QueryParams {
 template <class Sizes>
 struct BlockRing {
   std::uint32_t stages, barriers;  // shared memory
-  volatile int* issued;            // blocks whose copies have begun
+  std::uint32_t issued;            // there too: blocks whose copies have begun
   int count;                       // stages
 
   __device__ std::uint32_t stage(int i) const {
@@ -36,6 +36,18 @@ struct BlockRing {
     return barriers + static_cast<std::uint32_t>(i) * 16;
   }
   __device__ std::uint32_t empty(int i) const { return full(i) + 8; }
+  /// Release and acquire: who sees the number sees the barriers as they were when it was written.
+  __device__ void set_issued(int blocks) const {
+    asm volatile("st.release.cta.shared::cta.s32 [%0], %1;" ::"r"(issued), "r"(blocks) : "memory");
+  }
+  __device__ int issued_now() const {
+    int blocks;
+    asm volatile("ld.acquire.cta.shared::cta.s32 %0, [%1];"
+                 : "=r"(blocks)
+                 : "r"(issued)
+                 : "memory");
+    return blocks;
+  }
 };
 
 /// One thread brings the blocks of the union, in order. Warps that do not need a block never look
@@ -55,8 +67,7 @@ __device__ void fetch_blocks(const QueryParams& p, const BlockRing<Sizes>& ring,
     sm90::barrier_expect(ring.full(s), Sizes::kStageBytes);
     const int row = kv_begin + static_cast<int>(entry.x) * Sizes::kKeys;
     sm90::copy_key_tile<Sizes>(p.k, p.v, ring.stage(s), kv_head, row, ring.full(s));
-    __threadfence_block();
-    *ring.issued = i + 1;
+    ring.set_issued(i + 1);
     if (++s == ring.count) s = 0, parity ^= 1;
   }
 }
@@ -78,9 +89,8 @@ __device__ void add_blocks(QueryWarp<Sizes>& queries, const BlockRing<Sizes>& ri
       const int block = static_cast<int>(__shfl_sync(0xffffffffu, mine.x, from));
       for (s += i - before, before = i; s >= ring.count; s -= ring.count) parity ^= 1;
       // A phase's parity tells it from its neighbours only: do not ask before the copies began.
-      while (*ring.issued <= i) {
+      while (ring.issued_now() <= i) {
       }
-      __threadfence_block();
       sm90::barrier_wait(ring.full(s), parity);
       int visible[kOwn];
 #pragma unroll
@@ -123,7 +133,7 @@ __device__ void fused_query_block(const QueryParams& p, unsigned char* shared) {
   auto* list = reinterpret_cast<uint2*>(barriers + Sizes::kMaxStages * 16);
   auto* small = reinterpret_cast<int*>(list + p.entries);  // union size, issued, prefix sums
   const BlockRing<Sizes> ring{sm90::shared_address(shared), sm90::shared_address(barriers),
-                              small + 1, p.stages};
+                              sm90::shared_address(small + 1), p.stages};
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32;
   if (thread == 0) {
     for (int i = 0; i < p.stages; ++i) {

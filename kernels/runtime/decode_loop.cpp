@@ -60,16 +60,17 @@ DecodeLoop::DecodeLoop(const Context& context, const ModelConfig& config, std::s
 }
 
 void DecodeLoop::stepped() {
+  const std::vector<std::int64_t>& lengths = caches_.front().lengths_;
+  for (std::size_t b = 0; b < lengths.size(); ++b) {  // before any is changed
+    if (lengths[b] < capacity_) continue;
+    throw InputError("cache: sequence " + std::to_string(b) + " holds " +
+                     std::to_string(capacity_) + " tokens already, which is its capacity");
+  }
+  const std::int64_t kept = std::max<std::int64_t>(problem_.geometry.window - 1, 0);
   for (KvCache& cache : caches_) {
     for (std::size_t b = 0; b < cache.lengths_.size(); ++b) {
-      if (cache.lengths_[b] >= capacity_) {
-        throw InputError("cache: sequence " + std::to_string(b) + " holds " +
-                         std::to_string(capacity_) + " tokens already, which is its capacity");
-      }
       std::int64_t& stored = cache.win_lengths_[b];
-      if (stored + 1 > cache.win_stride_) {
-        stored = std::min(stored, std::max<std::int64_t>(problem_.geometry.window - 1, 0));
-      }
+      if (stored + 1 > cache.win_stride_) stored = std::min(stored, kept);
       ++stored;
       ++cache.lengths_[b];
     }

@@ -41,17 +41,16 @@ void launch_run(const LaunchArgs& args, const BranchTensors& t, std::span<const 
                 SdpaShape shape) {
   const Sequence& first = run[0];
   const std::int64_t window = args.problem.geometry.window;
-  const std::int64_t q_step = run.size() > 1 ? run[1].q_begin - first.q_begin : first.q_len;
-  const std::int64_t kv_step = run.size() > 1 ? run[1].kv_begin - first.kv_begin : first.kv_len;
   const WindowKeys keys = window_keys(first, window);
+  const RunSteps step = steps_of(run, keys);
   shape.batch = static_cast<std::int64_t>(run.size());
   shape.q_len = first.q_len;
   shape.kv_len = keys.count;
   shape.window = keys.bounded ? window : 0;
-  shape.q = strides_of(t.q, q_step);
-  shape.k = strides_of(t.k, kv_step);
-  shape.v = strides_of(t.v, kv_step);
-  shape.o = strides_of(t.o, q_step);
+  shape.q = strides_of(t.q, step.q);
+  shape.k = strides_of(t.k, step.kv);
+  shape.v = strides_of(t.v, step.kv);
+  shape.o = strides_of(t.o, step.q);
   const TensorView lse = lse_of(args, Band::window);
   shape.wants_lse = static_cast<bool>(lse);
   const WorkspaceScope scope(args.workspace);
@@ -63,7 +62,7 @@ void launch_run(const LaunchArgs& args, const BranchTensors& t, std::span<const 
   run_sdpa(shape, data, args.workspace, args.stream);
   if (lse) {
     spread_lse({data.lse, shape.batch, shape.q_heads, shape.q_len, row<float>(lse, first.q_begin),
-                q_step * lse.stride[0], lse.stride[0], lse.stride[1]},
+                step.q * lse.stride[0], lse.stride[0], lse.stride[1]},
                args.stream);
   }
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "nsa/kernels/launch.hpp"
 
@@ -23,6 +24,18 @@ inline WindowKeys window_keys(const Sequence& sequence, std::int64_t window) {
   keys.first_row = sequence.kv_begin + sequence.kv_len - keys.count;
   keys.bounded = window < keys.count;
   return keys;
+}
+
+struct RunSteps {
+  std::int64_t q = 0, kv = 0;
+};
+
+/// Rows from one sequence of a run to the next. One sequence alone has no next: then the steps are
+/// numbers that the shape has anyway, because a plan belongs to its strides too, and the context of
+/// a decoder grows with each token.
+inline RunSteps steps_of(std::span<const Sequence> run, const WindowKeys& keys) {
+  if (run.size() < 2) return {run[0].q_len, keys.count};
+  return {run[1].q_begin - run[0].q_begin, run[1].kv_begin - run[0].kv_begin};
 }
 
 }  // namespace nsa::vendor

@@ -13,6 +13,7 @@
 
 #include "cupti/call_names.hpp"
 #include "inject/driver.hpp"
+#include "inject/host_stacks.hpp"
 #include "inject/ranges.hpp"
 
 namespace nsa::inject {
@@ -94,6 +95,7 @@ void Injector::start(const Request& request) {
     const std::lock_guard lock(made->phase_mutex_);
     made->enter(first_phase(request.window), false);
   }
+  if (request.hang_ms > 0) prime_host_stacks();
   made->spool_.flush();
   made->thread_ = std::thread([made] { made->run(); });
   pthread_atfork(nullptr, nullptr, forget_in_child);

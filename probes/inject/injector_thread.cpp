@@ -7,28 +7,16 @@
 #include <fstream>
 
 #include "inject/driver.hpp"
+#include "inject/host_stacks.hpp"
 #include "inject/injector.hpp"
 #include "inject/ranges.hpp"
+#include "inject/symbols.hpp"
+#include "nsa/schemas/trace_request.hpp"
 
 namespace nsa::inject {
 namespace {
 
 constexpr std::chrono::milliseconds kPeriod{100};
-
-/// "123 python: futex_wait", a line for each thread of this process.
-std::string threads_and_waits() {
-  std::string text;
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", none)) {
-    std::string name, wait;
-    std::getline(std::ifstream(entry.path() / "comm"), name);
-    std::getline(std::ifstream(entry.path() / "wchan"), wait);
-    text += entry.path().filename().string() + " " + name;
-    if (!wait.empty() && wait != "0") text += ": " + wait;
-    text += '\n';
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -130,11 +118,12 @@ void Injector::watch_for_hang() {
 
 void Injector::note_hang() {
   std::string text = "nothing ended on the GPU for " + std::to_string(request_.hang_ms) + " ms\n";
-  text += "last kernel: " + spool_.text_of(tracer_->unfinished_kernel()) + '\n';
+  text += "last kernel: " + demangled(spool_.text_of(tracer_->unfinished_kernel())) + '\n';
   const std::string ranges = open_ranges();
   text += ranges.empty() ? "no range is open\n" : "open ranges:\n" + ranges;
-  text += "threads and what they wait for:\n" + threads_and_waits();
   spool_.note(spool::NoteWhat::hang, text);
+  spool_.flush();  // what follows can hang itself, where a thread holds the dynamic linker's lock
+  spool_.note(spool::NoteWhat::hang, std::string(spool::kHostStacks) + '\n' + host_stacks());
   if (!request_.end_on_hang) return;
   append_totals(false);
   spool_.flush();

@@ -1,4 +1,6 @@
 // `nsatune doctor` as a user runs it, over files.
+#include <sys/stat.h>
+
 #include <algorithm>
 
 #include "catch.hpp"
@@ -190,6 +192,17 @@ TEST_CASE("memory that no machine has is no evidence", "[doctor]") {
     folder.write("h.jsonl", std::string("{\"msg\": \"beat\", ") + sizes + "}\n");
     CHECK(nsatune(folder, "doctor h.jsonl").exit_code == 0);
   }
+}
+
+TEST_CASE("a pipe is not recognised by content, which would take its first lines", "[doctor]") {
+  const Folder folder;
+  folder.write("run.log", kSlow + "loss=3\n");
+  REQUIRE(mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+  const Result r = nsatune(folder, "doctor pipe");
+  CHECK(r.exit_code == 2);
+  CHECK(r.err.find("pipe: is no regular file") != std::string::npos);
+  CHECK(r.err.find("--log") != std::string::npos);
+  CHECK(nsatune(folder, "doctor --log /dev/stdin <run.log").exit_code == 1);
 }
 
 TEST_CASE("control characters of hostile files never reach the terminal", "[doctor]") {

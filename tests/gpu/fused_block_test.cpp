@@ -93,11 +93,23 @@ double worst_row_distance(const HostTensor& a, const HostTensor& b) {
   return worst;
 }
 
+/// Built for compute capability 9.0; there it has to run.
+std::optional<Device> gpu_with_fused_block() {
+  auto device = gpu_or_skip();
+  if (!device) return device;
+  const Support support = supports(row("fused_block"), edges().front(), *device);
+  if (support.supported) return device;
+  INFO(support.reason);
+  REQUIRE(device->compute_capability.value_or(0) != 90);
+  WARN("skipped: " << support.reason);
+  return std::nullopt;
+}
+
 }  // namespace
 
 TEST_CASE("fused_block gives the oracle's answer whatever meets in a chunk", "[gpu]") {
-  const auto device = gpu_or_skip();
-  if (!device || !supports(row("fused_block"), edges().front(), *device).supported) return;
+  const auto device = gpu_with_fused_block();
+  if (!device) return;
   const Stream stream;
   for (const Problem& problem : edges()) {
     const auto inputs = make_inputs(Stage::attend_selected, problem, 5);
@@ -121,8 +133,8 @@ TEST_CASE("fused_block gives the oracle's answer whatever meets in a chunk", "[g
 }
 
 TEST_CASE("fused_block takes any list of blocks, as fused_query does", "[gpu]") {
-  const auto device = gpu_or_skip();
-  if (!device || !supports(row("fused_block"), edges().front(), *device).supported) return;
+  const auto device = gpu_with_fused_block();
+  if (!device) return;
   const Stream stream;
   const Problem problem = block_problem({1200}, {0}, 12, 2, 64);
   auto inputs = make_inputs(Stage::attend_selected, problem, 6);

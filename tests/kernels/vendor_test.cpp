@@ -95,6 +95,20 @@ TEST_CASE("a kernel that is told of the keys in the window has one shape behind 
   CHECK_FALSE(one.bounded);  // a single query sees all of them: no mask is needed
 }
 
+TEST_CASE("one sequence has the same strides behind the window, whatever its context",
+          "[kernels][vendor]") {
+  const auto steps = [](const std::vector<Sequence>& run) {
+    return vendor::steps_of(run, vendor::window_keys(run[0], 512));
+  };
+  const vendor::RunSteps one = steps({{0, 1, 0, 2000, 0, 0}});
+  CHECK(one.kv == 512);
+  CHECK(one.q == 1);
+  CHECK(steps({{0, 1, 0, 2001, 0, 0}}).kv == one.kv);  // the next token of a decoder
+  const vendor::RunSteps two = steps({{0, 3, 10, 2000, 0, 0}, {3, 3, 4106, 2000, 0, 0}});
+  CHECK(two.q == 3);
+  CHECK(two.kv == 4096);
+}
+
 TEST_CASE("FlashInfer is refused dims that it is not compiled for and offsets over 32 bits",
           "[kernels][vendor]") {
   Problem p = lengths({4096, 100}, {0, 5});

@@ -3,6 +3,8 @@
 
 #include <memory>
 
+#include "nsa/reports/launch_trace_text.hpp"
+#include "nsa/reports/text_table.hpp"
 #include "nsa/store/store.hpp"
 #include "program.hpp"
 
@@ -39,13 +41,14 @@ ExitCode print_info(const Settings& settings) {
     return ExitCode::good;
   }
   const store::Info i = db.info();
-  std::string text = fmt::format("{}: schema {}, journal {}, {} bytes\n", i.path, i.schema_version,
-                                 i.journal_mode, i.bytes);
+  std::string text =
+      fmt::format("{}: schema {}, journal {}, {} bytes\n", reports::printable(i.path),
+                  i.schema_version, i.journal_mode, i.bytes);
   text += fmt::format("{} runs ({} open), {} measurements, {} samples\n", i.runs, i.open_runs,
                       i.measurements, i.samples);
   for (const Run& run : db.runs()) {
-    text += fmt::format("  {}  {:<10}  {}  {}\n", run.id, to_string(run.state), run.started_at,
-                        run.build_id);
+    text += fmt::format("  {}  {:<10}  {}  {}\n", reports::printable(run.id), to_string(run.state),
+                        reports::printable(run.started_at), reports::printable(run.build_id));
   }
   print_text(text);
   return ExitCode::good;
@@ -78,27 +81,9 @@ ExitCode print_samples(const Settings& settings, const std::string& id) {
   return ExitCode::good;
 }
 
-std::string trace_text(const LaunchTraceRow& row) {
-  const LaunchTrace& t = row.trace;
-  const Problem& p = row.problem;
-  std::string text = fmt::format(
-      "{}  {} seq_len {} context {} batch {} {} {}\n  {} launches, {} host waits, {} allocations, "
-      "copied {} B to the device, {} B from it, {} B within; set {} B; busy {:.1f} of {:.1f} us\n",
-      to_string(row.variant), to_string(p.phase), p.max_seq_len(), p.max_context(), p.batch(),
-      to_string(p.dtype), to_string(row.launch), t.launches, t.host_waits, t.allocations,
-      t.host_to_device_bytes, t.device_to_host_bytes, t.device_to_device_bytes, t.memset_bytes,
-      1e-3 * static_cast<double>(t.busy_ns), 1e-3 * static_cast<double>(t.span_ns));
-  if (t.dropped > 0) text += fmt::format("  {} records were lost\n", t.dropped);
-  if (!t.note.empty()) text += fmt::format("  {}\n", t.note);
-  for (const TracedKernel& kernel : t.kernels) {
-    text += fmt::format("  {:>6} x {:>10.1f} us  {}\n", kernel.count,
-                        1e-3 * static_cast<double>(kernel.total_ns), kernel.name);
-  }
-  return text;
-}
-
 struct TraceFilter {
   std::optional<std::string> run_id, stage, variant;
+  bool any() const { return run_id || stage || variant; }
 };
 
 ExitCode print_traces(const Settings& settings, const TraceFilter& filter) {
@@ -117,8 +102,12 @@ ExitCode print_traces(const Settings& settings, const TraceFilter& filter) {
     return ExitCode::good;
   }
   std::string text;
-  for (const LaunchTraceRow& row : rows) text += trace_text(row);
-  if (rows.empty()) say(settings, "no traced launches; nsatune sweep --trace makes them");
+  for (const LaunchTraceRow& row : rows) text += reports::launch_trace_text(row);
+  if (rows.empty()) {
+    say(settings, filter.any() ? "no such traced launches; without --run, --stage and --variant "
+                                 "nsatune db traces lists all that there are"
+                               : "no traced launches; nsatune sweep --trace makes them");
+  }
   print_text(text);
   return ExitCode::good;
 }

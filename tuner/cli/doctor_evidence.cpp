@@ -30,7 +30,15 @@ std::ifstream open_file(const std::string& path) {
   return file;
 }
 
+/// A file is read twice, first to recognise it; a pipe gives its text only once.
 std::string head_of(const std::string& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+      !std::filesystem::is_directory(status))
+    throw InputError(doctor::clean(path) +
+                     ": is no regular file, so it cannot be recognised by content; say what it is "
+                     "with --log or --env-file, or make it a file");
   std::ifstream file = open_file(path);
   std::string head(kHeadBytes, '\0');
   file.read(head.data(), static_cast<std::streamsize>(head.size()));
@@ -38,25 +46,38 @@ std::string head_of(const std::string& path) {
   return head;
 }
 
-/// A text without end in one line is cut, so that memory does not grow with it.
-void read_log(const std::string& path, Evidence& evidence) {
+/// take(line, unfinished) for each line of a file of any size; the last one is unfinished where no
+/// newline ends it. A text without end in one line is cut, so that memory does not grow with it.
+template <class Take>
+void for_each_line(const std::string& path, Take take) {
   std::ifstream file = open_file(path);
-  doctor::LogReader reader(doctor::clean(path));
   std::string line, chunk(kHeadBytes, '\0');
   while (file.read(chunk.data(), static_cast<std::streamsize>(chunk.size())), file.gcount() > 0) {
     std::string_view rest(chunk.data(), static_cast<std::size_t>(file.gcount()));
     for (std::size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
       line.append(rest.substr(0, end));
-      reader.take(line);
+      take(line, false);
       line.clear();
     }
     if (line.size() < kMaxLineBytes) line.append(rest);
   }
-  if (!line.empty()) reader.take(line);
+  if (!line.empty()) take(line, true);
+}
+
+void read_log(const std::string& path, Evidence& evidence) {
+  doctor::LogReader reader(doctor::clean(path));
+  for_each_line(path, [&](const std::string& line, bool) { reader.take(line); });
   if (reader.log().lines == 0) throw InputError(doctor::clean(path) + ": is empty");
   evidence.logs.push_back(reader.log());
   if (!reader.variables().empty())
     evidence.environments.push_back({reader.log().file, reader.variables(), false});
+}
+
+void read_heartbeat(const std::string& path, Evidence& evidence) {
+  doctor::HeartbeatReader reader(path);
+  for_each_line(path,
+                [&](const std::string& line, bool unfinished) { reader.take(line, unfinished); });
+  evidence.heartbeats.push_back(reader.finish());
 }
 
 /// A results database, else an export of Nsight Systems.
@@ -86,7 +107,7 @@ void read_file(const std::string& path, Evidence& evidence) {
       read_log(path, evidence);
       break;
     case FileKind::heartbeat:
-      evidence.heartbeats.push_back(doctor::parse_heartbeat(read_text_file(path), path));
+      read_heartbeat(path, evidence);
       break;
     case FileKind::trace:
       evidence.traces.push_back(doctor::examine_trace(trace::read_trace(path)));

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "interrupt.hpp"
+#include "nsa/probes/activity.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/store/store.hpp"
@@ -41,6 +42,19 @@ std::vector<tuner::WorkerCommand> workers_of(const SweepOptions& o, const Device
   if (!o.worker || o.with_ours) workers.push_back(our_worker(device));
   if (o.worker) workers.push_back(tuner::shell_worker(*o.worker));
   return workers;
+}
+
+/// What traces a worker that hung on a GPU, or why nothing can.
+void add_tracer(tuner::SweepInput& input) {
+  if (input.device.backend != Backend::cuda) return;
+  try {
+    const std::string library = probes::tracer_library();
+    input.no_tracer = probes::activity_missing();
+    if (input.no_tracer.empty()) input.no_tracer = probes::other_tracer(library);
+    if (input.no_tracer.empty()) input.tracer_library = library;
+  } catch (const EnvironmentError& error) {
+    input.no_tracer = error.what();
+  }
 }
 
 std::string host_name() {
@@ -189,6 +203,7 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   input.host = host_name();
   input.earlier = db.measurements({.run_id = owned.run().id, .with_samples = true});
   input.trace = o.trace;
+  add_tracer(input);
   input.stop = &stop_on_signals();
   StoreSink sink(db);
   ProgressLine progress(settings);

@@ -8,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "nsa/schemas/error.hpp"
@@ -55,19 +54,6 @@ class Forwarding {
   std::array<struct sigaction, kForwarded.size()> before_{};
 };
 
-/// Our environment with the plan's variables; strings live as long as the vector.
-std::vector<std::string> environment_of(const ChildPlan& plan) {
-  std::vector<std::string> out;
-  for (char** at = environ; *at; ++at) {
-    const std::string_view entry(*at);
-    bool replaced = false;
-    for (const auto& [name, value] : plan.environment) replaced |= entry.starts_with(name + "=");
-    if (!replaced) out.emplace_back(entry);
-  }
-  for (const auto& [name, value] : plan.environment) out.push_back(name + "=" + value);
-  return out;
-}
-
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> out;
   for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
@@ -86,7 +72,7 @@ int exit_code_of(pid_t pid) {
 
 int run_child(const ChildPlan& plan) {
   expects(!plan.argv.empty(), "a program to start");
-  const std::vector<std::string> environment = environment_of(plan);
+  const std::vector<std::string> environment = probes::environment_with(plan.environment);
   const std::vector<char*> argv = pointers(plan.argv), envp = pointers(environment);
   int failure[2];
   if (pipe2(failure, O_CLOEXEC) != 0)

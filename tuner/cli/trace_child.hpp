@@ -2,14 +2,15 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "nsa/probes/injection.hpp"
 
 namespace nsa::cli {
 
 struct ChildPlan {
   std::vector<std::string> argv;
-  std::vector<std::pair<std::string, std::string>> environment;  // beside ours
+  probes::Variables environment;  // beside ours
   bool stdout_to_stderr = false;
 };
 

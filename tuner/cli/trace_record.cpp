@@ -2,11 +2,11 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <sstream>
 
+#include "nsa/probes/injection.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/trace_request.hpp"
 #include "sweep_options.hpp"
@@ -28,41 +28,11 @@ struct RecordOptions {
   bool profiler_api = false, end_on_hang = false, all_calls = false, keep_spools = false;
 };
 
-/// Beside the program, as it is built and as it is installed.
-std::string library_path(const RecordOptions& options) {
-  std::vector<fs::path> places{options.library};
-  if (options.library.empty()) {
-    const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
-    places = {folder / spool::kInjectionLibrary};
-    for (const char* libraries : {NSATUNE_LIBDIR, "lib"})
-      places.push_back(folder / ".." / libraries / "nsatune" / spool::kInjectionLibrary);
-  }
-  std::error_code error;
-  for (const fs::path& place : places)
-    if (fs::is_regular_file(place, error)) return fs::canonical(place).string();
-  throw EnvironmentError(fmt::format(
-      "{}: not there; it is what records. It is built where the CUDA toolkit is (preset cuda), or "
-      "give --library FILE",
-      places.front().string()));
-}
-
-/// Two tracers in one process lose each other's records.
-void refuse_other_tools(const std::string& library) {
-  for (const char* name : {spool::kEnvCudaInjection, spool::kEnvNvtxInjection}) {
-    const char* value = std::getenv(name);
-    if (value && *value && value != library)
-      throw InputError(
-          fmt::format("{} is set to {}: another tool traces already; unset it", name, value));
-  }
-}
-
 std::string milliseconds(const char* flag, const std::string& text) {
   return std::to_string(static_cast<std::uint64_t>(parse_duration(flag, text) * 1000 + 0.5));
 }
 
-using Environment = std::vector<std::pair<std::string, std::string>>;
-
-void add_window(const RecordOptions& o, Environment& out) {
+void add_window(const RecordOptions& o, probes::Variables& out) {
   const int windows = (o.steps ? 1 : 0) + (o.calls ? 1 : 0) + (o.seconds ? 1 : 0) + o.profiler_api;
   if (windows > 1)
     throw InputError("--steps, --calls, --seconds and --profiler-api exclude each other");
@@ -83,11 +53,9 @@ void add_window(const RecordOptions& o, Environment& out) {
     out.emplace_back(spool::kEnvSkipMs, milliseconds("--skip-seconds", *o.skip_seconds));
 }
 
-Environment environment_of(const RecordOptions& o, const std::string& library,
-                           const std::string& folder) {
-  Environment out{{spool::kEnvFolder, folder},
-                  {spool::kEnvCudaInjection, library},
-                  {spool::kEnvNvtxInjection, library}};
+probes::Variables environment_of(const RecordOptions& o, const std::string& library,
+                                 const std::string& folder) {
+  probes::Variables out = probes::tracer_variables(library, folder);
   add_window(o, out);
   if (!o.step_name.empty()) out.emplace_back(spool::kEnvStepName, o.step_name);
   if (o.hang_after)
@@ -159,8 +127,9 @@ void print_lines(const Settings& settings, const Recorded& recorded, const std::
 }
 
 ExitCode record(const Settings& settings, const RecordOptions& options) {
-  const std::string library = library_path(options);
-  refuse_other_tools(library);
+  const std::string library = probes::tracer_library(options.library);
+  if (const std::string other = probes::other_tracer(library); !other.empty())
+    throw InputError(other);
   const std::string folder = fs::absolute(options.folder).lexically_normal().string();
   ChildPlan plan;
   plan.argv = options.command;

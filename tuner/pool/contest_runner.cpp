@@ -16,7 +16,7 @@ ContestRunner::ContestRunner(Shared& shared, const Contest& contest,
       contest_(contest),
       policy_(shared.input.spec.policy),
       check_(contest.stages, contest.problem, shared.input.spec.seed, policy_.verify_rows, folder),
-      team_(shared, contest, check_, contestants_),
+      team_(shared, contest, check_, contestants_, folder),
       lock_(lock) {
   contestants_.reserve(contest.variants.size() + 1);  // and the twin: references stay
   for (std::size_t i = 0; i < contest.variants.size(); ++i) {

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "nsa/kernels/catalog.hpp"
 #include "plan/estimate.hpp"
+#include "pool/traced_retry.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -19,12 +22,13 @@ Cost cost_of(const Description& described) { return {described.flop, described.b
 }  // namespace
 
 Team::Team(Shared& shared, const Contest& contest, OutputCheck& check,
-           std::vector<Contestant>& contestants)
+           std::vector<Contestant>& contestants, std::string folder)
     : shared_(shared),
       contest_(contest),
       policy_(shared.input.spec.policy),
       check_(check),
       contestants_(contestants),
+      folder_(std::move(folder)),
       clients_(shared.input.workers.size()) {}
 
 void Team::begin_process(std::int64_t process) {
@@ -152,21 +156,27 @@ void Team::pick_twin() {
   contestants_.push_back(std::move(twin));
 }
 
-void Team::prepare(Contestant& contestant) {
-  const Account account(shared_.ledger.prepare_s);
+worker::PrepareRequest Team::prepare_request(const Contestant& contestant) {
   worker::PrepareRequest request;
   request.problem = contest_.problem;
   request.variant = contestant.offer.id;
   request.seed = shared_.input.spec.seed;
   if (!client(contestant).hello().generator) request.inputs = check_.inputs_file();
+  return request;
+}
+
+double Team::prepare_deadline_s(const Contestant& contestant) const {
+  return deadline_s(estimate_launch_s(contestant.described, shared_.input.device));
+}
+
+void Team::prepare(Contestant& contestant) {
+  const TimePoint start = Clock::now();
   auto answer = client(contestant)
-                    .ask(std::move(request), doing("preparing", contestant),
-                         deadline_s(estimate_launch_s(contestant.described, shared_.input.device)));
+                    .ask(prepare_request(contestant), doing("preparing", contestant),
+                         prepare_deadline_s(contestant));
+  shared_.ledger.prepare_s += seconds_since(start);
   if (answer.interrupted) throw Interrupted{};
-  if (!answer) {
-    fail(contestant, answer.outcome, answer.reason, {process_, 0, 0});
-    return;
-  }
+  if (!answer) return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});
   contestant.prepared = *answer.reply;
   contestant.handle = answer.reply->handle;
   if (!contestant.sample_s)
@@ -174,7 +184,7 @@ void Team::prepare(Contestant& contestant) {
 }
 
 void Team::verify(Contestant& contestant) {
-  const Account account(shared_.ledger.verify_s);
+  std::optional<Account> account(std::in_place, shared_.ledger.verify_s);
   contestant.checked = true;
   const bool can_check = client(contestant).hello().verifies && check_.known();
   if (contestant.control || !can_check) return;
@@ -189,8 +199,8 @@ void Team::verify(Contestant& contestant) {
           .ask(std::move(request), doing("verifying", contestant), deadline_s(2 * first_call_s));
   if (answer.interrupted) throw Interrupted{};
   if (!answer) {
-    fail(contestant, answer.outcome, answer.reason, {process_, 0, 0});
-    return;
+    account.reset();
+    return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});
   }
   const CheckResult result =
       check_.check(outputs, role_of(contestant.offer), *answer.reply, contestant.offer.id.name);
@@ -201,6 +211,25 @@ void Team::verify(Contestant& contestant) {
 
 void Team::reject(Contestant& contestant, const CheckResult& result) {
   fail(contestant, Outcome::ok, result.reason, {process_, 0, 0});
+}
+
+void Team::fail_request(Contestant& contestant, Outcome outcome, std::string reason,
+                        const Visit& visit) {
+  const bool hung = outcome == Outcome::timeout && !client(contestant).alive();
+  if (hung && shared_.input.device.backend == Backend::cuda) reason += "; " + retry(contestant);
+  fail(contestant, outcome, reason, visit);
+}
+
+/// Once for a variant and problem: whatever it says, the variant is out of the contest then.
+std::string Team::retry(const Contestant& contestant) {
+  const Account account(shared_.ledger.trace_s);
+  shared_.reporter.note(
+      fmt::format("{} hung: asking it again under the tracer", to_string(contestant.offer.id)));
+  const Retry again{prepare_request(contestant), measure_request(contestant),
+                    prepare_deadline_s(contestant), measure_deadline_s(contestant)};
+  const auto worker = static_cast<std::size_t>(contestant.offer.worker);
+  return retry_traced(shared_.input, shared_.input.workers.at(worker), again, folder_ + "/hang",
+                      shared_.interrupt);
 }
 
 void Team::fail(Contestant& contestant, Outcome outcome, const std::string& reason,
@@ -233,21 +262,29 @@ std::int64_t Team::samples_for(const Contestant& contestant) const {
       std::clamp(fits, 1.0, std::max(1.0, static_cast<double>(policy_.samples))));
 }
 
-void Team::measure(Contestant& contestant, const Visit& visit, const std::string& pair_id) {
+worker::MeasureRequest Team::measure_request(const Contestant& contestant) const {
   worker::MeasureRequest request;
-  request.handle = *contestant.handle;
+  request.handle = contestant.handle.value_or(0);
   request.samples = samples_for(contestant);
   request.cold = policy_.cold;
   request.launch = policy_.launch;
   request.timer = timer_of(policy_, shared_.input.device);
+  return request;
+}
+
+double Team::measure_deadline_s(const Contestant& contestant) const {
+  return deadline_s(contestant.sample_s.value_or(0) * static_cast<double>(samples_for(contestant)));
+}
+
+void Team::measure(Contestant& contestant, const Visit& visit, const std::string& pair_id) {
+  const worker::MeasureRequest request = measure_request(contestant);
   const std::int64_t asked = request.samples;
   const TimePoint start = Clock::now();
   auto answer = client(contestant)
-                    .ask(std::move(request), doing("measuring", contestant),
-                         deadline_s(contestant.sample_s.value_or(0) * static_cast<double>(asked)));
+                    .ask(request, doing("measuring", contestant), measure_deadline_s(contestant));
   shared_.ledger.measure_s += seconds_since(start);
   if (answer.interrupted) throw Interrupted{};
-  if (!answer) return fail(contestant, answer.outcome, answer.reason, visit);
+  if (!answer) return fail_request(contestant, answer.outcome, answer.reason, visit);
   if (const auto lie = find_lie(*answer.reply, asked))
     return fail(contestant, Outcome::bad_reply, *lie, visit);
   contestant.sample_s = seconds_since(start) / static_cast<double>(asked);

@@ -39,8 +39,9 @@ struct Interrupted {};
 
 class Team {
  public:
+  /// `folder`: a place for files that is removed with the contest.
   Team(Shared& shared, const Contest& contest, OutputCheck& check,
-       std::vector<Contestant>& contestants);
+       std::vector<Contestant>& contestants, std::string folder);
 
   /// Ends the processes of the last process number; the next ready() starts fresh ones.
   void begin_process(std::int64_t process);
@@ -66,12 +67,20 @@ class Team {
   void pick_twin();
   void drop_handles(std::size_t worker);
   void fail(Contestant& contestant, Outcome outcome, const std::string& reason, const Visit& visit);
+  /// The row of a request that was not answered. What hung on a GPU is asked once more before it.
+  void fail_request(Contestant& contestant, Outcome outcome, std::string reason,
+                    const Visit& visit);
+  std::string retry(const Contestant& contestant);
   void reject(Contestant& contestant, const CheckResult& result);
   WorkerClient& client(const Contestant& contestant);
   bool same_variant(const Contestant& a, const Contestant& b) const;
   const Contestant& original_of(const Contestant& contestant) const;
   Role role_of(const Offer& offer) const;
   double deadline_s(double estimate_s) const;
+  worker::PrepareRequest prepare_request(const Contestant& contestant);
+  worker::MeasureRequest measure_request(const Contestant& contestant) const;
+  double prepare_deadline_s(const Contestant& contestant) const;
+  double measure_deadline_s(const Contestant& contestant) const;
   std::int64_t samples_for(const Contestant& contestant) const;
   std::string doing(const char* verb, const Contestant& contestant) const;
 
@@ -80,6 +89,7 @@ class Team {
   const MeasurePolicy& policy_;
   OutputCheck& check_;
   std::vector<Contestant>& contestants_;
+  std::string folder_;
   std::vector<std::unique_ptr<WorkerClient>> clients_;  // by worker command; null = not started
   std::int64_t process_ = 0;
 };

@@ -56,9 +56,9 @@ void Fd::reset(int fd) noexcept {
   fd_ = fd;
 }
 
-Child::Child(const std::vector<std::string>& argv,
-             std::optional<std::uint64_t> memory_limit_bytes) {
-  Spawned spawned = spawn(argv, memory_limit_bytes);
+Child::Child(const std::vector<std::string>& argv, std::optional<std::uint64_t> memory_limit_bytes,
+             const probes::Variables& environment) {
+  Spawned spawned = spawn(argv, memory_limit_bytes, environment);
   pid_ = spawned.pid;
   in_ = std::move(spawned.in);
   out_ = std::move(spawned.out);

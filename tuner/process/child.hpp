@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "nsa/probes/injection.hpp"
+
 namespace nsa::tuner {
 
 using Clock = std::chrono::steady_clock;
@@ -50,8 +52,10 @@ class Fd {
 class Child {
  public:
   /// Starts argv[0], found on PATH. The child gets no core dump, is killed with us, and may hold at
-  /// most `memory_limit_bytes` of private memory. EnvironmentError when it cannot be started.
-  Child(const std::vector<std::string>& argv, std::optional<std::uint64_t> memory_limit_bytes);
+  /// most `memory_limit_bytes` of private memory; `environment`: variables beside ours.
+  /// EnvironmentError when it cannot be started.
+  Child(const std::vector<std::string>& argv, std::optional<std::uint64_t> memory_limit_bytes,
+        const probes::Variables& environment = {});
   ~Child();  // kills the group and reaps the child
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;

@@ -38,9 +38,9 @@ void limit(__rlimit_resource resource, std::uint64_t bytes) {
 }
 
 /// Between fork and exec only calls that are safe in a signal handler.
-[[noreturn]] void run_child(char* const* argv, const Pipe& in, const Pipe& out, const Pipe& err,
-                            const Pipe& failure, std::optional<std::uint64_t> memory_limit,
-                            pid_t parent) {
+[[noreturn]] void run_child(char* const* argv, char* const* envp, const Pipe& in, const Pipe& out,
+                            const Pipe& err, const Pipe& failure,
+                            std::optional<std::uint64_t> memory_limit, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // it died before the line above
@@ -54,10 +54,18 @@ void limit(__rlimit_resource resource, std::uint64_t bytes) {
   dup2(in.read.get(), STDIN_FILENO);
   dup2(out.write.get(), STDOUT_FILENO);
   dup2(err.write.get(), STDERR_FILENO);
-  execvp(argv[0], argv);
+  execvpe(argv[0], argv, envp);
   const int error = errno;
   [[maybe_unused]] const auto written = write(failure.write.get(), &error, sizeof error);
   _exit(127);
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  out.reserve(texts.size() + 1);
+  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  out.push_back(nullptr);
+  return out;
 }
 
 /// errno of a failed exec, or 0: the pipe closes by itself when exec succeeds.
@@ -72,16 +80,17 @@ int exec_error(const Pipe& failure) {
 
 }  // namespace
 
-Spawned spawn(const std::vector<std::string>& argv, std::optional<std::uint64_t> memory_limit) {
+Spawned spawn(const std::vector<std::string>& argv, std::optional<std::uint64_t> memory_limit,
+              const probes::Variables& environment) {
   expects(!argv.empty(), "a program to start");
   Pipe in = make_pipe(), out = make_pipe(), err = make_pipe(), failure = make_pipe();
-  std::vector<char*> arguments;
-  for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
+  const std::vector<std::string> all_variables = probes::environment_with(environment);
+  const std::vector<char*> arguments = pointers(argv), variables = pointers(all_variables);
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) throw EnvironmentError(fmt::format("cannot start a process: {}", strerror(errno)));
-  if (pid == 0) run_child(arguments.data(), in, out, err, failure, memory_limit, parent);
+  if (pid == 0)
+    run_child(arguments.data(), variables.data(), in, out, err, failure, memory_limit, parent);
   setpgid(pid, pid);  // here too, so that the group exists whoever is first
   failure.write.reset();
   if (const int error = exec_error(failure)) {

@@ -14,7 +14,9 @@ struct Spawned {
   pid_t pid = -1;
   Fd in, out, err;  // our ends, non-blocking
 };
-/// EnvironmentError when a pipe or process cannot be made, or the program cannot be executed.
-Spawned spawn(const std::vector<std::string>& argv, std::optional<std::uint64_t> memory_limit);
+/// `environment`: variables in place of ours or beside them. EnvironmentError when a pipe or
+/// process cannot be made, or the program cannot be executed.
+Spawned spawn(const std::vector<std::string>& argv, std::optional<std::uint64_t> memory_limit,
+              const probes::Variables& environment);
 
 }  // namespace nsa::tuner

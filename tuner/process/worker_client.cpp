@@ -16,17 +16,6 @@ constexpr double kSliceS = 0.1;  // how often a waiting call looks at the interr
 constexpr double kExitS = 1;     // how long a closed worker may take to end
 constexpr std::size_t kMaxReasonBytes = 2000;
 
-/// One line of printable text, bounded: reasons go into a database and a terminal.
-std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
-  }
-  while (!text.empty() && text.back() == ' ') text.pop_back();
-  if (text.size() > kMaxReasonBytes) text = text.substr(0, kMaxReasonBytes) + "...";
-  return text;
-}
-
 std::string quoted_start(const std::string& line) {
   constexpr std::size_t kShown = 100;
   return fmt::format("'{}'{}", one_line(line.substr(0, kShown)),
@@ -39,6 +28,16 @@ Answer<To> passed_on(const Answer<std::string>& from) {
 }
 
 }  // namespace
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+  }
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  if (text.size() > kMaxReasonBytes) text = text.substr(0, kMaxReasonBytes) + "...";
+  return text;
+}
 
 WorkerClient::WorkerClient(WorkerCommand command, std::optional<std::uint64_t> memory_limit_bytes,
                            Interrupt& interrupt)
@@ -123,7 +122,7 @@ Answer<Reply> WorkerClient::call(Request request, const std::string& doing, doub
 
 Answer<worker::HelloReply> WorkerClient::start(const std::string& device, double deadline_s) {
   try {
-    child_ = std::make_unique<Child>(command_.argv, memory_limit_bytes_);
+    child_ = std::make_unique<Child>(command_.argv, memory_limit_bytes_, command_.environment);
   } catch (const EnvironmentError& error) {
     return {std::nullopt, Outcome::crashed, error.what(), false};
   }

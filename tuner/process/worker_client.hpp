@@ -70,6 +70,9 @@ class WorkerClient {
   std::int64_t next_id_ = 1;
 };
 
+/// One line of printable text, bounded: reasons go into a database and a terminal.
+std::string one_line(std::string text);
+
 /// Memory that each of `workers` processes on a CPU may hold, so that they cannot take the machine
 /// down together; nothing where a limit would hit the tool itself (sanitizers reserve terabytes).
 std::optional<std::uint64_t> worker_memory_limit(const Device& device, std::size_t workers);

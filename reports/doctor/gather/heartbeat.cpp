@@ -6,14 +6,15 @@
 #include "nsa/doctor/gather.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
+#include "python_json.hpp"
 #include "sorted.hpp"
 
 namespace nsa::doctor {
-namespace {
 
-class Reader {
+class HeartbeatReader::Records {
  public:
-  explicit Reader(const std::string& file) { out_.file = file; }
+  explicit Records(const std::string& file) { out_.file = file; }
+  const std::string& file() const noexcept { return out_.file; }
 
   void take(const Json& record, std::int64_t line) {
     line_ = line;
@@ -55,6 +56,12 @@ class Reader {
     const double value = at->get<double>();
     return std::isfinite(value) ? std::optional(value) : std::nullopt;
   }
+  /// A size in MiB that some machine may have.
+  std::optional<double> memory(const char* field) const {
+    constexpr double kMostMib = 1e9;
+    const auto value = number(field);
+    return value && *value >= 0 && *value <= kMostMib ? value : std::nullopt;
+  }
   std::string text(const char* field) const { return text(*record_, field); }
   std::string text(const Json& object, const char* field) const {
     const auto at = object.find(field);
@@ -91,7 +98,7 @@ class Reader {
   }
 
   void take_memory() {
-    const auto reserved = number("gpu_mem_reserved"), allocated = number("gpu_mem_alloc");
+    const auto reserved = memory("gpu_mem_reserved"), allocated = memory("gpu_mem_alloc");
     if (!reserved || !allocated) return;
     if (out_.reserved_mib && *reserved < out_.reserved_mib->value) return;
     out_.reserved_mib = At{*reserved, line_};
@@ -136,25 +143,31 @@ class Reader {
   std::map<std::string, Counter> fallbacks_, engaged_;
 };
 
-}  // namespace
+HeartbeatReader::HeartbeatReader(const std::string& file)
+    : records_(std::make_unique<Records>(clean(file))) {}
+HeartbeatReader::~HeartbeatReader() = default;
+
+void HeartbeatReader::take(std::string_view line, bool unfinished) {
+  ++lines_;
+  if (line.find_first_not_of(" \t\r") == line.npos) return;
+  Json record;
+  try {
+    record = parse_python_json(line, records_->file());
+  } catch (const InputError&) {
+    if (unfinished && lines_ > 1) return;  // it is being written
+    throw InputError(records_->file() + ":" + std::to_string(lines_) + ": no JSON record");
+  }
+  records_->take(record, lines_);
+}
+
+HeartbeatEvidence HeartbeatReader::finish() { return records_->finish(); }
 
 HeartbeatEvidence parse_heartbeat(std::string_view text, const std::string& file) {
-  Reader reader(clean(file));
-  std::int64_t number = 0;
+  HeartbeatReader reader(file);
   while (!text.empty()) {
     const std::size_t at = text.find('\n');
-    const std::string_view line = text.substr(0, std::min(at, text.size()));
+    reader.take(text.substr(0, std::min(at, text.size())), at == text.npos);
     text.remove_prefix(at == text.npos ? text.size() : at + 1);
-    ++number;
-    if (line.find_first_not_of(" \t\r") == line.npos) continue;
-    Json record;
-    try {
-      record = parse_json(line, clean(file));
-    } catch (const InputError&) {
-      if (at == text.npos && number > 1) break;  // it is being written
-      throw InputError(clean(file) + ":" + std::to_string(number) + ": no JSON record");
-    }
-    reader.take(record, number);
   }
   return reader.finish();
 }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <string>
@@ -14,8 +15,10 @@
 
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/oracle.hpp"
+#include "nsa/schemas/trace_request.hpp"
 #include "nsa/schemas/worker.hpp"
 #include "nsa/tuner/safetensors.hpp"
+#include "spool_builder.hpp"
 
 namespace {
 
@@ -62,6 +65,32 @@ void on_hello() {
   say(reply);
 }
 
+bool is_traced() { return std::getenv(spool::kEnvFolder) != nullptr; }
+
+/// What the tracer inside leaves behind: a note on something else, one on a hang, and the stacks.
+void leave_spool() {
+  test::SpoolBuilder spool;
+  const auto note = [&](spool::NoteWhat what, const std::string& text) {
+    spool::SpoolNote record;
+    record.what = what;
+    record.text = spool.text(text);
+    spool.append(record);
+  };
+  if (is("other_tool_measure")) {
+    note(spool::NoteWhat::degraded, "CUPTI is held by another tool");
+  } else {
+    note(spool::NoteWhat::information, "not to be told");
+    note(spool::NoteWhat::hang, "nothing ended on the GPU for " +
+                                    std::string(std::getenv(spool::kEnvHangMs)) +
+                                    " ms\nlast kernel: spins<float>(int)\x1b\nopen ranges:\n"
+                                    "thread 12: step 1 > attend_selected\n");
+    note(spool::NoteWhat::hang, std::string(spool::kHostStacks) + "\n12 fake: pause < main\n");
+  }
+  const std::string bytes = spool.bytes() + "torn";
+  std::ofstream(std::getenv(spool::kEnvFolder) + std::string("/here.1") + spool::kFileSuffix)
+      << bytes;
+}
+
 void die() {
   if (is("exit_prepare") || is("exit_measure")) {
     std::cerr << "a last word\n";
@@ -72,6 +101,12 @@ void die() {
     raise(SIGSEGV);
   }
   if (is("hang_prepare") || is("hang_measure")) hang();
+  if (is("hang_once_measure") && !is_traced()) hang();
+  if (is("crash_then_measure")) is_traced() ? std::_Exit(3) : hang();
+  if (is("noted_measure") || is("noted_prepare") || is("other_tool_measure")) {
+    if (is_traced()) leave_spool();
+    hang();
+  }
 }
 
 void on_prepare(const PrepareRequest& request) {
@@ -180,6 +215,8 @@ void on_request(const Request& request) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const char* log = std::getenv("FAKE_WORKER_LOG"); log && is_traced())
+    std::ofstream(log, std::ios::app) << std::getenv(spool::kEnvCudaInjection) << "\n";
   if (argc > 1) mode = argv[1];
   if (argc > 2) sleep_ms = std::stoll(argv[2]);
   for (std::string line; std::getline(std::cin, line);) on_request(decode_request(line));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "nsa/schemas/device.hpp"
 #include "nsa/schemas/problem.hpp"
 #include "nsa/schemas/variant.hpp"
 

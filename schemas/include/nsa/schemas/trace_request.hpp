@@ -25,6 +25,9 @@ inline constexpr const char* kEnvSkipMs = "NSATUNE_TRACE_SKIP_MS";
 /// Milliseconds without any operation ending on the GPU, while some are pending, after which a hang
 /// is noted; 0 or unset = never.
 inline constexpr const char* kEnvHangMs = "NSATUNE_TRACE_HANG_MS";
+/// A hang is two notes in the spool: where the GPU stands (last kernel, open ranges), and one that
+/// begins with this line, with the stack of each thread.
+inline constexpr const char* kHostStacks = "host stacks:";
 /// "end": the program is ended (exit code 124) once the hang is noted; else it is left.
 inline constexpr const char* kEnvOnHang = "NSATUNE_TRACE_ON_HANG";
 /// 1: the getters that only make noise are recorded too.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "nsa/probes/injection.hpp"
 #include "nsa/schemas/device.hpp"
 #include "nsa/schemas/launch_trace.hpp"
 #include "nsa/schemas/measurement.hpp"
@@ -19,6 +20,7 @@ namespace nsa::tuner {
 /// How a worker is started: ours ({"/path/nsatune", "worker", ...}) or a user's.
 struct WorkerCommand {
   std::vector<std::string> argv;
+  probes::Variables environment = {};  // beside ours
 };
 /// --worker CMD: a command line for /bin/sh.
 WorkerCommand shell_worker(const std::string& command);
@@ -58,7 +60,7 @@ struct Ledger {
   double prepare_s = 0;  // inputs and first calls
   double verify_s = 0;
   double measure_s = 0;  // requests that gave samples
-  double trace_s = 0;    // seeing what launches do
+  double trace_s = 0;    // seeing what launches do, and asking again what hung
   double framework_s = 0;
   double wall_s = 0;
 };
@@ -69,9 +71,11 @@ struct SweepInput {
   Device device;
   std::vector<WorkerCommand> workers;  // Offer::worker is an index into it
   std::string run_id;
-  std::string host;                         // of the placement
-  std::vector<Measurement> earlier;         // rows of this run: never measured again, failed or not
-  bool trace = false;                       // what each variant launches, too
+  std::string host;                  // of the placement
+  std::vector<Measurement> earlier;  // rows of this run: never measured again, failed or not
+  bool trace = false;                // what each variant launches, too
+  std::string tracer_library;        // for a worker that hung on a GPU; empty: none, because
+  std::string no_tracer = "no library that traces was given";
   const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C: ends between two visits
   std::string lock_dir;  // of the device lock; empty: $XDG_RUNTIME_DIR, else the temporary folder
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -38,7 +39,23 @@ bool read_assignments(std::string_view line, std::int64_t line_number, Settings&
 /// A file of variables: a shell script, `env`'s output, or /proc/PID/environ (NUL between them).
 EnvironmentEvidence parse_environment_file(std::string_view text, const std::string& file);
 
-/// Heartbeat JSONL. A last line without newline that does not parse is one that is being written.
+/// Takes heartbeat JSONL line by line, so that files of any size are read. NaN and Infinity, which
+/// Python writes where training diverged, are fields without a value.
+class HeartbeatReader {
+ public:
+  explicit HeartbeatReader(const std::string& file);
+  ~HeartbeatReader();
+  /// A line without its newline. `unfinished`: it has none; where it does not parse, it is being
+  /// written and is left out.
+  void take(std::string_view line, bool unfinished = false);
+  HeartbeatEvidence finish();
+
+ private:
+  class Records;
+  std::unique_ptr<Records> records_;
+  std::int64_t lines_ = 0;
+};
+/// All of a text.
 HeartbeatEvidence parse_heartbeat(std::string_view text, const std::string& file);
 
 /// A recording of `doctor --record`.
