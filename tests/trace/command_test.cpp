@@ -3,6 +3,7 @@
 
 #include "../cli/program.hpp"
 #include "catch.hpp"
+#include "nsa/schemas/json.hpp"
 #include "traces.hpp"
 
 namespace nsa::test {
@@ -60,6 +61,31 @@ TEST_CASE("names of a trace cannot move the cursor or break the table", "[trace]
   CHECK(std::none_of(r.out.begin(), r.out.end(),
                      [](char c) { return c != '\n' && c >= 0 && c < ' '; }));
   CHECK(r.out.find("red") != std::string::npos);
+}
+
+TEST_CASE("trace convert never writes over a trace that it was given", "[trace]") {
+  const Folder folder;
+  const std::string text = JsonTrace().kernel("k", 1, 0, 1).text();
+  for (const char* file : {"a.json", "b.json", "c.json"}) folder.write(file, text);
+  for (const char* files : {"a.json a.json", "a.json ./a.json", "a.json b.json c.json"}) {
+    CAPTURE(files);
+    const Result r = nsatune(folder, std::string("trace convert ") + files);
+    CHECK(r.exit_code == 2);
+    CHECK(std::count(r.err.begin(), r.err.end(), '\n') == 1);
+    CHECK(r.err.find("json: is ") != std::string::npos);  // one of the traces; there already
+  }
+  for (const char* file : {"a.json", "c.json"}) CHECK(read_text_file(folder.file(file)) == text);
+  CHECK(nsatune(folder, "trace convert a.json c.json").exit_code == 0);  // one trace, by name
+}
+
+TEST_CASE("a margin that is no number is refused", "[trace]") {
+  const Folder folder;
+  folder.write("a.json", JsonTrace().kernel("k", 1, 0, 1).text());
+  for (const char* margin : {"nan", "-1", "101", "x"}) {
+    CAPTURE(margin);
+    CHECK(nsatune(folder, std::string("trace diff a.json a.json --margin ") + margin).exit_code ==
+          2);
+  }
 }
 
 }  // namespace nsa::test

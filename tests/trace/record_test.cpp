@@ -147,6 +147,8 @@ TEST_CASE("what cannot be recorded is refused before the program starts", "[trac
   CHECK(has(no_library.err, "absent.so"));
   folder.write("file", "");
   CHECK(record(folder, "-o file", "good").exit_code == 2);
+  CHECK(record(folder, "-o /proc/traces", "good").exit_code ==
+        4);  // nobody can make a folder there
 }
 
 TEST_CASE("a signal that somebody sends goes on to the program", "[trace]") {

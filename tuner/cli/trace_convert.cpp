@@ -1,6 +1,7 @@
 // trace convert: any trace that is read, to the one form that is written.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "nsa/trace/merge.hpp"
@@ -15,6 +16,18 @@ struct ConvertOptions {
   std::vector<std::string> files;  // the last one is written
 };
 
+/// A shell's pattern without a name behind it would have the last trace written over.
+void refuse_loss(const ConvertOptions& options) {
+  const std::string& out = options.files.back();
+  std::error_code ignored;
+  for (std::size_t i = 0; i + 1 < options.files.size(); ++i) {
+    if (std::filesystem::equivalent(options.files[i], out, ignored))
+      throw InputError(out + ": is one of the traces that are read; write to another file");
+  }
+  if (options.files.size() > 2 && std::filesystem::exists(out, ignored))
+    throw InputError(out + ": is there already; name a new file behind the traces, or remove it");
+}
+
 ExitCode convert(const Settings& settings, const ConvertOptions& options) {
   if (options.files.size() < 2)
     throw InputError("trace convert: give the trace and the file to write");
@@ -23,6 +36,7 @@ ExitCode convert(const Settings& settings, const ConvertOptions& options) {
     throw InputError(out +
                      ": what is written is Chrome trace JSON; end the name in .json or "
                      ".json.gz");
+  refuse_loss(options);
   std::vector<trace::Trace> traces;
   for (std::size_t i = 0; i + 1 < options.files.size(); ++i)
     traces.push_back(trace::read_trace(options.files[i]));

@@ -1,4 +1,6 @@
 // trace diff: is B faster than A, and where.
+#include <cmath>
+#include <cstdlib>
 #include <memory>
 
 #include "nsa/reports/trace_table.hpp"
@@ -70,7 +72,10 @@ void add_trace_diff(Program& program, CLI::App& trace) {
       ->allow_extra_args(false);
   sub->add_option("--margin", options->margin_percent,
                   "Differences up to that many percent are neutral (default 2)")
-      ->check(CLI::Range(0.0, 100.0));
+      ->check(CLI::Range(0.0, 100.0))
+      ->check([](const std::string& text) {  // NaN passes a range
+        return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is no percentage" : "";
+      });
   sub->add_option("--top", options->top, "How many kernels the text lists (default 20)")
       ->check(whole_number());
   sub->callback([&program, options] {

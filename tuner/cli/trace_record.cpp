@@ -1,7 +1,10 @@
 // trace record: runs a program with our tracer inside.
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <sstream>
@@ -68,8 +71,12 @@ probes::Variables environment_of(const RecordOptions& o, const std::string& libr
 void make_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
+  if (error && error != std::errc::not_a_directory && error != std::errc::file_exists)
+    throw EnvironmentError(path + ": cannot be made: " + error.message());
   if (!fs::is_directory(path))
     throw InputError(path + ": is no folder that traces could be written to");
+  if (access(path.c_str(), W_OK) != 0)
+    throw EnvironmentError(path + ": cannot be written to: " + strerror(errno));
 }
 
 /// Why there is nothing, as far as can be told from outside.
