@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cuda/shared_memory.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "nsa/schemas/error.hpp"
 
@@ -17,19 +18,13 @@ __device__ inline unsigned char* dynamic_shared() {
   return nsa_dynamic_shared;
 }
 
-/// Most shared memory of a block that needs no opting in.
-inline constexpr std::size_t kPlainSharedBytes = 48 * 1024;
-
 /// Enqueues `kernel` with `blocks` blocks of `threads` threads. Nothing is enqueued for 0 blocks.
 template <class... Params, class... Args>
 void launch(void (*kernel)(Params...), std::int64_t blocks, int threads, std::size_t shared_bytes,
             cudaStream_t stream, const Args&... args) {
   expects(blocks >= 0 && blocks <= 0x7fffffff, "a grid of 2^31 - 1 blocks or less");
   if (blocks == 0) return;
-  if (shared_bytes > kPlainSharedBytes) {
-    NSA_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(shared_bytes)));
-  }
+  allow_shared_bytes(reinterpret_cast<const void*>(kernel), shared_bytes);
   kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes, stream>>>(
       args...);
   NSA_CUDA(cudaGetLastError());

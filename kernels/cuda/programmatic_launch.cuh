@@ -23,10 +23,7 @@ __device__ inline void wait_for_kernel_before() {
 template <class Params>
 void launch_behind(void (*kernel)(Params), std::int64_t blocks, int threads,
                    std::size_t shared_bytes, cudaStream_t stream, const Params& p) {
-  if (shared_bytes > kPlainSharedBytes) {
-    NSA_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(shared_bytes)));
-  }
+  allow_shared_bytes(reinterpret_cast<const void*>(kernel), shared_bytes);
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;

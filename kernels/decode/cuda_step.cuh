@@ -97,10 +97,7 @@ template <class T, bool kVectors>
 void launch_kernel(const Params& p, int batch, CUstream_st* stream) {
   const auto kernel = step_kernel<T, kVectors>;
   const auto bytes = static_cast<std::size_t>(shared_bytes(p.layout));
-  if (bytes > kPlainSharedBytes) {
-    NSA_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(bytes)));
-  }
+  allow_shared_bytes(reinterpret_cast<const void*>(kernel), bytes);
   if (p.ranks > 8)
     NSA_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   cudaLaunchAttribute attributes[2]{};

@@ -1,4 +1,8 @@
 // Every CUDA row of the table against the CPU's oracle, row by row.
+#include <string>
+#include <thread>
+#include <vector>
+
 #include "gpu.hpp"
 #include "nsa/kernels/oracle.hpp"
 #include "nsa/kernels/vendor.hpp"
@@ -167,4 +171,31 @@ TEST_CASE("a CUDA row writes the same bits every time", "[gpu]") {
       CHECK(bytes == first);
     }
   }
+}
+
+TEST_CASE("threads may launch one row for shapes that need different shared memory", "[gpu]") {
+  const auto device = gpu_or_skip();
+  if (!device) return;
+  const Stage stages[] = {Stage::attend_selected};
+  const Variant* masked = find_variant(stages, "masked", Backend::cuda);
+  REQUIRE(masked);
+  std::vector<std::string> errors(2);
+  const auto launch_often = [&](std::int64_t dim, std::string& error) {
+    try {
+      const Stream stream;
+      const Problem problem = small_problem({64}, {0}, 4, 2, dim, dim, Dtype::fp32);
+      const auto in = upload(make_inputs(masked->stages, problem, 3), stream.get());
+      const auto out = upload(make_outputs(masked->stages, problem), stream.get());
+      Launchable launchable(*masked, problem, views(in), views(out), stream.get());
+      for (int i = 0; i < 500; ++i) launchable.launch();
+      device::synchronize(stream.get());
+    } catch (const std::exception& e) {
+      error = e.what();
+    }
+  };
+  std::thread small([&] { launch_often(64, errors[0]); });
+  std::thread large([&] { launch_often(256, errors[1]); });
+  small.join();
+  large.join();
+  CHECK(errors == std::vector<std::string>(2));
 }
