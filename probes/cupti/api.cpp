@@ -1,8 +1,9 @@
 #include "cupti/api.hpp"
 
 #include <array>
-#include <span>
 #include <type_traits>
+
+#include "src/cuda_driver.hpp"
 
 namespace nsa::probes::cupti {
 namespace {
@@ -10,10 +11,10 @@ namespace {
 constexpr std::array kFiles{"libcupti.so.13"};
 constexpr std::uint32_t kOldest = 130000;  // the first with the records of our header
 
-/// CUPTI opens without a driver, takes 7 ms for it, and then says "unknown error".
-bool driver_is_here() {
-  constexpr std::array kDriver{"libcuda.so.1"};
-  return static_cast<bool>(DynamicLibrary(kDriver));
+/// Nothing without a driver: CUPTI then opens, takes 7 ms for it, and says "unknown error".
+DynamicLibrary open_behind_driver() {
+  if (!DynamicLibrary(kDriverFiles)) return DynamicLibrary({});
+  return DynamicLibrary(kFiles);
 }
 
 }  // namespace
@@ -24,11 +25,10 @@ void Api::load(Function& function, const char* name) {
   if (!function && missing_.empty()) missing_ = std::string("libcupti.so.13 has no ") + name;
 }
 
-Api::Api()
-    : library_(driver_is_here() ? std::span<const char* const>(kFiles)
-                                : std::span<const char* const>()) {
-  if (!driver_is_here()) missing_ = "CUPTI: no NVIDIA driver is installed";
-  if (!library_ && missing_.empty()) missing_ = "CUPTI: " + library_.reason();
+Api::Api() : library_(open_behind_driver()) {
+  if (!library_)
+    missing_ = "CUPTI: " +
+               (library_.reason().empty() ? "no NVIDIA driver is installed" : library_.reason());
   load(subscribe, "cuptiSubscribe_v2");
   load(unsubscribe, "cuptiUnsubscribe");
   load(enable_callback, "cuptiEnableCallback");

@@ -85,9 +85,11 @@ void Converter::put(const CUpti_ActivityKernel10& k, const Keep& keep, RecordSin
   append(sink, out);
 }
 
-void Converter::put(const CUpti_ActivityMemcpy6& c, const Keep& keep, RecordSink& sink) {
-  totals_.launches += c.graphNodeId == 0;
-  if (!keeps(c, keep, totals_.copies)) return;
+namespace {
+
+/// What copies within a device and copies between two have in common.
+template <class Copy>
+spool::SpoolCopy copy_of(const Copy& c) {
   spool::SpoolCopy out;
   if (c.flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) out.record.flags = spool::kAsync;
   out.start_ns = ns(c.start);
@@ -95,34 +97,31 @@ void Converter::put(const CUpti_ActivityMemcpy6& c, const Keep& keep, RecordSink
   out.correlation = c.correlationId;
   out.graph_node = c.graphNodeId;
   out.bytes = c.bytes;
-  out.device = static_cast<std::int32_t>(c.deviceId);
   out.context = c.contextId;
   out.stream = c.streamId;
   out.graph = c.graphId;
   out.copy_kind = c.copyKind;
   out.source_kind = c.srcKind;
   out.target_kind = c.dstKind;
+  return out;
+}
+
+}  // namespace
+
+void Converter::put(const CUpti_ActivityMemcpy6& c, const Keep& keep, RecordSink& sink) {
+  totals_.launches += c.graphNodeId == 0;
+  if (!keeps(c, keep, totals_.copies)) return;
+  spool::SpoolCopy out = copy_of(c);
+  out.device = static_cast<std::int32_t>(c.deviceId);
   append(sink, out);
 }
 
 void Converter::put(const CUpti_ActivityMemcpyPtoP4& c, const Keep& keep, RecordSink& sink) {
   totals_.launches += c.graphNodeId == 0;
   if (!keeps(c, keep, totals_.copies)) return;
-  spool::SpoolCopy out;
-  if (c.flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) out.record.flags = spool::kAsync;
-  out.start_ns = ns(c.start);
-  out.end_ns = ns(c.end);
-  out.correlation = c.correlationId;
-  out.graph_node = c.graphNodeId;
-  out.bytes = c.bytes;
+  spool::SpoolCopy out = copy_of(c);
   out.device = static_cast<std::int32_t>(c.srcDeviceId);
   out.peer_device = static_cast<std::int32_t>(c.dstDeviceId);
-  out.context = c.contextId;
-  out.stream = c.streamId;
-  out.graph = c.graphId;
-  out.copy_kind = c.copyKind;
-  out.source_kind = c.srcKind;
-  out.target_kind = c.dstKind;
   append(sink, out);
 }
 

@@ -5,6 +5,7 @@
 #include "nsa/probes/activity.hpp"
 #include "nsa/probes/probes.hpp"
 #include "src/cuda_device.hpp"
+#include "src/cuda_driver.hpp"
 #include "src/dynamic_library.hpp"
 #include "src/nvml.hpp"
 
@@ -33,12 +34,9 @@ Capability probe(const char* name, std::span<const char* const> files, Read read
 }
 
 Capability cuda_driver() {
-  constexpr std::array kFiles{"libcuda.so.1"};
-  return probe("CUDA driver", kFiles, [](const DynamicLibrary& library) -> std::string {
-    auto* version_of = library.function<int(int*)>("cuDriverGetVersion");
-    int version = 0;
-    if (!version_of || version_of(&version) != 0) return {};
-    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  return probe("CUDA driver", kDriverFiles, [](const DynamicLibrary& library) {
+    const int version = driver_version(library);
+    return version == 0 ? std::string() : cuda_version_text(version);
   });
 }
 

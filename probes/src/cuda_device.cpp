@@ -5,15 +5,11 @@
 #include <array>
 #include <cstdio>
 
-#include "src/dynamic_library.hpp"
+#include "src/cuda_driver.hpp"
 #include "src/nvml.hpp"
 
 namespace nsa::probes {
 namespace {
-
-std::string version_text(int version) {  // 13020 -> "13.2"
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
 
 std::string uuid_text(const cudaUUID_t& uuid) {
   std::string text = "GPU";
@@ -37,7 +33,7 @@ Device describe(int ordinal, const cudaDeviceProp& properties, const Nvml& nvml,
   device.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   device.l2_bytes = properties.l2CacheSize;
   device.driver = nvml.driver_version();
-  device.runtime = version_text(runtime);
+  device.runtime = cuda_version_text(runtime);
   const NvmlFacts facts = nvml.facts(device.uuid);
   device.memory_free_bytes = facts.memory_free_bytes;
   device.power_limit_w = facts.power_limit_w;
@@ -51,22 +47,14 @@ Device describe(int ordinal, const cudaDeviceProp& properties, const Nvml& nvml,
   return device;
 }
 
-/// What the driver supports, 0 where there is none. The runtime's own question answers 0 for a
-/// driver that is too old as well.
-int driver_version() {
-  constexpr std::array kFiles{"libcuda.so.1"};
-  const DynamicLibrary driver(kFiles);
-  auto* version_of = driver ? driver.function<int(int*)>("cuDriverGetVersion") : nullptr;
-  int version = 0;
-  return version_of && version_of(&version) == 0 ? version : 0;
-}
-
+/// Asks the driver itself: the runtime answers 0 for a driver that is too old as well as for none.
 std::string why_none(cudaError_t error, int runtime) {
-  const int driver = driver_version();
+  const int driver = driver_version(DynamicLibrary(kDriverFiles));
   if (driver == 0) return "no NVIDIA driver is installed";
   if (driver / 1000 < runtime / 1000) {
-    return "the NVIDIA driver is too old: it supports CUDA " + version_text(driver) +
-           ", this program needs " + version_text(runtime / 1000 * 1000) + "; update the driver";
+    return "the NVIDIA driver is too old: it supports CUDA " + cuda_version_text(driver) +
+           ", this program needs " + cuda_version_text(runtime / 1000 * 1000) +
+           "; update the driver";
   }
   return error != cudaSuccess ? cudaGetErrorString(error) : "the driver shows no device";
 }
@@ -76,7 +64,7 @@ std::string why_none(cudaError_t error, int runtime) {
 CudaDevices cuda_devices() {
   CudaDevices found;
   int runtime = 0;
-  if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) found.runtime = version_text(runtime);
+  if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) found.runtime = cuda_version_text(runtime);
   int count = 0;
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess || count == 0) {
     found.reason = why_none(error, runtime);
