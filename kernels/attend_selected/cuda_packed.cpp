@@ -187,7 +187,7 @@ void attend_varlen_v2(const LaunchArgs& args) {
   for (std::int64_t first = 0; first < launch.rows(); first += chunk) {
     const WorkspaceScope copies(args.workspace);
     const std::int64_t count = std::min(chunk, launch.rows() - first);
-    list_rows(lengths, first, count, list, args.stream);
+    list_rows(lengths, first, count, launch.bound(), list, args.stream);
     const std::int64_t keys = count * launch.bound();  // at most: nobody waits to know it exactly
     args.workspace.note_need({.varlen_n = count, .varlen_k = keys});
     launch.take_copies(keys, reserve(args.point, kReserveKeys));

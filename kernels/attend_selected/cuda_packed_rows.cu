@@ -28,16 +28,17 @@ __global__ void __launch_bounds__(kThreads) measure_kernel(AttendParams p, std::
   lengths[row] = keys;
 }
 
-/// One block: running sums, a strip of rows per thread.
+/// One block: running sums, a strip of rows per thread. A row that is longer than `most` is cut
+/// there, because its copies have no more room.
 __global__ void __launch_bounds__(kListThreads)
-    list_kernel(const std::int32_t* lengths, std::int64_t first, std::int64_t count,
+    list_kernel(const std::int32_t* lengths, std::int64_t first, std::int64_t count, int most,
                 PackedRow* list) {
   __shared__ std::int64_t sums[kListThreads];
   const int thread = static_cast<int>(threadIdx.x);
   const std::int64_t each = (count + kListThreads - 1) / kListThreads;
   const std::int64_t begin = thread * each, end = min(begin + each, count);
   std::int64_t sum = 0;
-  for (std::int64_t i = begin; i < end; ++i) sum += lengths[first + i];
+  for (std::int64_t i = begin; i < end; ++i) sum += min(lengths[first + i], most);
   sums[thread] = sum;
   __syncthreads();
   for (int step = 1; step < kListThreads; step *= 2) {
@@ -48,8 +49,9 @@ __global__ void __launch_bounds__(kListThreads)
   }
   std::int64_t at = sums[thread] - sum;
   for (std::int64_t i = begin; i < end; ++i) {
-    list[i] = {at, static_cast<int>(first + i), lengths[first + i]};
-    at += lengths[first + i];
+    const int length = min(lengths[first + i], most);
+    list[i] = {at, static_cast<int>(first + i), length};
+    at += length;
   }
 }
 
@@ -94,9 +96,10 @@ void measure_rows(const AttendParams& p, std::int32_t* lengths, CUstream_st* str
          lengths);
 }
 
-void list_rows(const std::int32_t* lengths, std::int64_t first, std::int64_t count, PackedRow* list,
-               CUstream_st* stream) {
-  launch(list_kernel, 1, kListThreads, 0, stream, lengths, first, count, list);
+void list_rows(const std::int32_t* lengths, std::int64_t first, std::int64_t count,
+               std::int64_t most, PackedRow* list, CUstream_st* stream) {
+  launch(list_kernel, 1, kListThreads, 0, stream, lengths, first, count, static_cast<int>(most),
+         list);
 }
 
 void pack_rows(const AttendParams& p, Dtype dtype, const PackedRow* list, std::int64_t count,

@@ -102,7 +102,7 @@ ClaimedKernels claimed_kernels(const Variant& variant) {
 }
 
 bool waits_for_host(const Variant& variant) {
-  constexpr std::array<std::string_view, 3> kWaiting{"ranges_v1", "packed", "varlen_v2"};
+  constexpr std::array<std::string_view, 2> kWaiting{"ranges_v1", "packed"};
   return variant.role == Role::slow_path ||
          std::find(kWaiting.begin(), kWaiting.end(), variant.name) != kWaiting.end();
 }

@@ -1,5 +1,6 @@
 // What a call takes of its workspace with the rows that the router chooses.
 #include <algorithm>
+#include <string_view>
 
 #include "composite_bounds.hpp"
 #include "nsa/kernels/runtime.hpp"
@@ -29,6 +30,24 @@ std::int64_t hungriest_row(const Router& router, const Problem& p) {
   return most;
 }
 
+/// What the router's reserves ask for ahead of the need, where the chosen row copies K and V.
+std::int64_t reserved_bytes(const Router& router, const Problem& p) {
+  const Choice choice = router.choose(Stage::attend_selected, p);
+  if (!choice.variant) return 0;
+  const std::string_view name = choice.variant->name;
+  const Reserves reserves = router.reserves(p);
+  const std::int64_t token =
+      (p.head_dim_k + p.head_dim_v) * static_cast<std::int64_t>(size_of(p.dtype));
+  const std::int64_t row = p.heads_per_group() * token;  // queries and outputs
+  if (name == "packed")
+    return reserves.sel_pack_reserve_n.value_or(0) *
+           (row + reserves.sel_pack_reserve_l.value_or(0) * token);
+  if (name == "varlen_v1" || name == "varlen_v2")
+    return reserves.varlen_reserve_n.value_or(0) * row +
+           reserves.varlen_reserve_k.value_or(0) * token;
+  return 0;
+}
+
 }  // namespace
 
 std::size_t workspace_bytes(const Router& router, Stage composite, const Problem& p) {
@@ -37,7 +56,8 @@ std::size_t workspace_bytes(const Router& router, Stage composite, const Problem
   std::int64_t between = between_attention(p, backend);
   if (composite != Stage::attention) between += between_layer(p);
   if (composite == Stage::model) between += between_model(p, backend);
-  return static_cast<std::size_t>(between + hungriest_row(router, p));
+  return static_cast<std::size_t>(between +
+                                  std::max(hungriest_row(router, p), reserved_bytes(router, p)));
 }
 
 }  // namespace nsa

@@ -53,6 +53,7 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("run --config missing.yaml", "missing.yaml");
   check_refused("run --thresholds missing.json", "missing.json");
   check_refused("run --strict --no-telemetry", "--strict");
+  check_refused("run --preset 125m --seq-len 8 --batch 1000 --decode 16000000", "--seq-len");
   check_refused("explain missing.json --seq-len 5", "missing.json");
   check_refused("explain --seq-len 99999999999999999999", "seq-len");
   check_refused("export --run 3f2a", "results.sqlite");

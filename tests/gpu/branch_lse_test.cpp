@@ -32,6 +32,13 @@ std::vector<double> expected_lse(Stage stage, const Problem& p,
   return all;
 }
 
+/// FlashInfer sums the weights as it multiplies them by V, rounded to the storage type: half a unit
+/// in the last place of bf16 is 2^-9 of the sum.
+double lse_tolerance(const Variant& variant, Dtype dtype) {
+  const bool rounds = variant.name.starts_with("fa2") && dtype == Dtype::bf16;
+  return rounds ? 1.0 / 512 + 1e-4 : 1e-3;
+}
+
 void check_row(const Variant& variant, const Problem& p, const std::vector<HostTensor>& inputs,
                const std::vector<double>& want, std::int64_t row_gap, CUstream_st* stream) {
   const Stage stage = variant.stages.front();
@@ -45,9 +52,10 @@ void check_row(const Variant& variant, const Problem& p, const std::vector<HostT
   Launchable(variant, p, views(in), views(out), stream, &saved).launch();
   const HostTensor produced = saved_lse.download(stream);
   const auto* got = produced.view().as<const float>();
+  const double most = lse_tolerance(variant, p.dtype);
   std::int64_t wrong = 0;
   for (std::size_t i = 0; i < want.size(); ++i)
-    wrong += std::isinf(want[i]) ? got[i] != want[i] : !(std::abs(got[i] - want[i]) <= 1e-3);
+    wrong += std::isinf(want[i]) ? got[i] != want[i] : !(std::abs(got[i] - want[i]) <= most);
   INFO(variant.name << " " << describe(p) << " gap " << row_gap);
   CHECK(wrong == 0);
 }

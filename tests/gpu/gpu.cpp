@@ -16,14 +16,6 @@ std::string list(const std::vector<std::int64_t>& values) {
   return text + "]";
 }
 
-/// Ranges of one row of [tokens, kv_heads]; the rest of the row is unused.
-void set_ranges(HostTensor& ranges, const Problem& p, std::int64_t row,
-                const std::vector<std::int32_t>& pairs) {
-  auto* data = ranges.view().as<std::int32_t>() + row * p.geometry.sel_count * 2;
-  std::fill_n(data, p.geometry.sel_count * 2, 0);
-  std::copy(pairs.begin(), pairs.end(), data);
-}
-
 }  // namespace
 
 std::optional<Device> gpu_or_skip() {
@@ -148,6 +140,13 @@ Problem small_problem(std::vector<std::int64_t> seq_lens, std::vector<std::int64
                   : problem.max_seq_len() == 1 ? Phase::decode
                                                : Phase::chunked_prefill;
   return problem;
+}
+
+void set_ranges(HostTensor& ranges, const Problem& p, std::int64_t row,
+                const std::vector<std::int32_t>& pairs) {
+  auto* data = ranges.view().as<std::int32_t>() + row * p.geometry.sel_count * 2;
+  std::fill_n(data, p.geometry.sel_count * 2, 0);
+  std::copy(pairs.begin(), pairs.end(), data);
 }
 
 std::vector<HostTensor> odd_selected_inputs(const Problem& p) {

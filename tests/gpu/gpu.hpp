@@ -77,6 +77,9 @@ class Launchable {
 Problem small_problem(std::vector<std::int64_t> seq_lens, std::vector<std::int64_t> context_lens,
                       std::int64_t q_heads, std::int64_t kv_heads, std::int64_t dk, std::int64_t dv,
                       Dtype dtype);
+/// Ranges of one row of [tokens, kv_heads], as pairs begin, end; the rest of the row is unused.
+void set_ranges(HostTensor& ranges, const Problem& problem, std::int64_t row,
+                const std::vector<std::int32_t>& pairs);
 /// Inputs of attend_selected whose rows select nothing, ranges of negative length, ranges that
 /// overlap, one key, or parts of blocks with a hole in the list. One sequence, n of 3 or more.
 std::vector<HostTensor> odd_selected_inputs(const Problem& problem);

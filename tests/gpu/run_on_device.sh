@@ -51,6 +51,17 @@ if grep -q 'skipped: no CUDA device' "$out/tests.log"; then
   exit 3
 fi
 
+# racecheck knows barriers and atomics, but not release and acquire: it reports the counter that the
+# loader of fused_query writes with st.release and the warps read with ld.acquire. True when nothing
+# else was reported, and nothing was left out of the report.
+only_released_counter() {
+  local log=$1 lines shown
+  lines=$(grep -E 'Race reported between|and (Read|Write) access at' "$log")
+  [[ -n $lines ]] && ! grep -qvE '::(issued_now|set_issued)\(' <<<"$lines" || return 1
+  shown=$(sed -n 's/.*RACECHECK SUMMARY: \([0-9]*\) hazards\? displayed.*/\1/p' "$log")
+  [[ $shown == $(grep -c 'Race reported between' "$log") ]] && grep -q 'All tests passed' "$log"
+}
+
 # One test under one tool; its whole output stays in a file when it fails.
 sanitize() {
   local tool=$1 name=$2 options=() status=good started=$SECONDS log
@@ -63,11 +74,12 @@ sanitize() {
   [[ $tool == initcheck ]] && options=(--kernel-name-exclude kernel_substring=rope_kernel)
   timeout "${LIMIT:-600}" compute-sanitizer --tool "$tool" "${options[@]}" --error-exitcode 9 --print-limit 5 \
     "$program" "${name//,/\\,}" >"$log" 2>&1 || status=failed:$?
+  [[ $tool == racecheck && $status == failed:9 ]] && only_released_counter "$log" && status=good
   echo "$tool $status $((SECONDS - started))s $name"
   [[ $status == good ]] && rm -f "$log"
   return 0
 }
-export -f sanitize
+export -f sanitize only_released_counter
 export out program
 
 mapfile -t names < <("$program" "$tests" --list-test-names-only | sed 's/^ *//; /^$/d' || true)

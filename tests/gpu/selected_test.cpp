@@ -100,3 +100,27 @@ TEST_CASE("the saved log-sum-exp is that of the selected keys, -inf where there 
     }
   }
 }
+
+TEST_CASE("varlen_v2 cuts a row that holds more than n l' keys: its copies have no more room",
+          "[gpu]") {
+  if (!gpu_or_skip()) return;
+  const Stream stream;
+  const Problem problem = small_problem({300}, {0}, 6, 2, 64, 64, Dtype::bf16);
+  const std::int64_t most = problem.geometry.sel_count * problem.geometry.sel_block;
+  const auto run = [&](std::int64_t longest) {
+    auto inputs = make_inputs(Stage::attend_selected, problem, 11);
+    for (std::int64_t row = 0; row < problem.total_tokens() * problem.kv_heads; ++row) {
+      const std::int64_t seen = row / problem.kv_heads + 1;
+      set_ranges(inputs[kRangesInput], problem, row,
+                 {0, static_cast<std::int32_t>(std::min(seen, longest))});
+    }
+    const auto in = upload(inputs, stream.get());
+    const auto out = upload(make_outputs(Stage::attend_selected, problem), stream.get());
+    static constexpr Stage kStages[] = {Stage::attend_selected};
+    const Variant* variant = find_variant(kStages, "varlen_v2", Backend::cuda);
+    REQUIRE(variant);
+    Launchable(*variant, problem, views(in), views(out), stream.get()).launch();
+    return out.front().download(stream.get()).bytes;
+  };
+  CHECK(run(problem.total_tokens()) == run(most));
+}

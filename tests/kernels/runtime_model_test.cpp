@@ -99,6 +99,25 @@ TEST_CASE("the workspace that is reserved for a model holds it", "[kernels][mode
   }
 }
 
+TEST_CASE("reserves ask for room where the chosen row copies keys, and nowhere else",
+          "[kernels][model]") {
+  ModelConfig config = small_model();
+  config.dtype = Dtype::fp32;
+  const Problem p = problem_of(config, {150}, {0});
+  const auto bytes = [&](const char* variant, std::int64_t keys) {
+    Router::Inputs inputs;
+    inputs.device.backend = Backend::cpu;
+    const std::vector<std::string> names{"NSA_VARLEN_RESERVE_K=" + std::to_string(keys)};
+    inputs.environment = snapshot_environment(names);
+    inputs.api.variants.push_back({Stage::attend_selected, {{"attend_selected"}, variant, {}}});
+    return workspace_bytes(Router(std::move(inputs)), Stage::model, p);
+  };
+  const std::int64_t token = (p.head_dim_k + p.head_dim_v) * 4, many = 1'000'000;
+  CHECK(bytes("varlen_v2", many) >= static_cast<std::size_t>(many * token));
+  CHECK(bytes("varlen_v2", 0) < static_cast<std::size_t>(many * token));
+  CHECK(bytes("gather", many) == bytes("gather", 0));
+}
+
 TEST_CASE("fewer layers are fewer parameters and another answer", "[kernels][model]") {
   Fixture three(small_model());
   ModelConfig config = small_model();

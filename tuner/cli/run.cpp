@@ -59,6 +59,23 @@ void record_telemetry(store::Store& db, const RunReport& report) {
   db.add(row);
 }
 
+/// Refuses what cannot fit, before the first allocation: weights, and the cache of a decode loop.
+void check_memory(const RunDevice& device, const RunPlan& plan) {
+  const ModelConfig& c = plan.config;
+  const std::int64_t weights = parameter_count(c);
+  std::int64_t cached = 0;
+  if (plan.decode > 0)
+    cached = plan.batch * c.layers * (plan.seq_len + plan.decode) * c.kv_heads *
+             (c.head_dim_k + c.head_dim_v);
+  const double need = static_cast<double>(weights + cached) * static_cast<double>(size_of(c.dtype));
+  const auto most = device.device().memory_bytes;
+  if (!most || need <= static_cast<double>(*most)) return;
+  throw InputError(fmt::format(
+      "run: weights and cache take {:.1f} GB, {} has {:.1f} GB; take a shorter --seq-len, a "
+      "smaller --batch or fewer --layers",
+      need * 1e-9, device.device().id, static_cast<double>(*most) * 1e-9));
+}
+
 /// A line every `every` steps, outside of the timed region.
 class Heartbeats {
  public:
@@ -91,6 +108,7 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   if (options.graph && !device.on_gpu()) {
     throw InputError("run: --graph captures a CUDA graph; --device cpu has none");
   }
+  check_memory(device, plan);
   const Router router =
       make_router(settings, device.device(), options.thresholds, options.no_thresholds);
   const auto batch = static_cast<std::size_t>(plan.batch);

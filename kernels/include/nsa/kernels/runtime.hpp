@@ -196,8 +196,8 @@ class DecodeLoop {
   Sequence* sequences_at_ = nullptr;  // of the selected branch, then of the window
 };
 
-/// Upper bound of the workspace that a call takes with the rows that the router chooses: to be
-/// reserved before the first one.
+/// Upper bound of the workspace that a call takes with the rows that the router chooses, and no
+/// less than the router's reserves ask for: to be reserved before the first one.
 std::size_t workspace_bytes(const Router& router, Stage composite, const Problem& problem);
 
 }  // namespace nsa
