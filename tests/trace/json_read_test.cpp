@@ -125,6 +125,28 @@ TEST_CASE("a window of any size reads the same", "[trace]") {
   }
 }
 
+TEST_CASE("what looks like the end of an event and is none neither loses nor doubles one",
+          "[trace]") {
+  JsonTrace some;
+  for (int i = 0; i < 12; ++i) {
+    const std::string id = std::to_string(i + 1);
+    some.raw(R"({"ph": "X", "cat": "kernel", "name": "}, {", "pid": 0, "tid": 7, "ts": )" + id +
+             R"(, "dur": 0.25, "args": {"list": [{"a": 1}, {"b": 2},{ "c": [{"d": 3} ,
+             {"e": 4}]}], "device": 0, "stream": 7, "correlation": )" +
+             id + R"(, "more": [{"f": 5}, {"g": 6}]}})");
+  }
+  const std::string text = R"({"before": [{"a": 1}, {"b": 2}], "traceEvents": [)" +
+                           some.text().substr(17, some.text().size() - 19) +
+                           R"(], "after": [{"a": 1}, {"b": 2}]})";
+  for (std::size_t window = 2; window < text.size() + 2; ++window) {
+    CAPTURE(window);
+    const auto source = trace::open_bytes(text, "test", false);
+    const trace::Trace t = trace::read_json(*source, "test", window);
+    REQUIRE(t.ops.size() == 12);
+    for (std::size_t i = 0; i < 12; ++i) REQUIRE(t.ops[i].correlation == i + 1);
+  }
+}
+
 TEST_CASE("a name of a megabyte is a name", "[trace]") {
   const std::string name(1 << 20, 'n');
   const trace::Trace t = JsonTrace().kernel(name, 1, 0, 1).kernel(name + "2", 1, 2, 1).read();

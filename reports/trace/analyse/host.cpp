@@ -9,23 +9,21 @@
 namespace nsa::trace {
 namespace {
 
-struct Span {
-  std::int64_t start, end;
-  std::uint32_t thread;
-};
+/// Ends of the spans of one thread that are open, and how many spans end behind the one around
+/// them.
+class Nesting {
+ public:
+  void add(std::int64_t start_ns, std::int64_t end_ns) {
+    while (!ends_.empty() && ends_.back() <= start_ns) ends_.pop_back();
+    overlaps_ += !ends_.empty() && ends_.back() < end_ns;
+    ends_.push_back(end_ns);
+  }
+  std::int64_t overlaps() const { return overlaps_; }
 
-std::vector<Span> host_spans(const Trace& trace) {
-  std::vector<Span> spans;
-  spans.reserve(trace.calls.size() + trace.ranges.size());
-  for (const ApiCall& c : trace.calls) spans.push_back({c.start_ns, c.end_ns, c.thread});
-  for (const HostRange& r : trace.ranges)
-    if (!r.open) spans.push_back({r.start_ns, r.end_ns, r.thread});
-  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
-    if (a.thread != b.thread) return a.thread < b.thread;
-    return a.start != b.start ? a.start < b.start : a.end > b.end;
-  });
-  return spans;
-}
+ private:
+  std::vector<std::int64_t> ends_;
+  std::int64_t overlaps_ = 0;
+};
 
 LaunchToStart statistics(std::vector<std::int64_t>& delays) {
   __int128 sum = 0;
@@ -81,14 +79,26 @@ void add_host_syncs(const Context& context, const StageClasses& classes, Summary
 }
 
 void add_partial_overlaps(const Context& context, Summary& out) {
-  std::int64_t overlaps = 0;
-  std::vector<Span> open;
-  for (const Span& span : host_spans(context.trace)) {
-    if (!open.empty() && open.back().thread != span.thread) open.clear();
-    while (!open.empty() && open.back().end <= span.start) open.pop_back();
-    overlaps += !open.empty() && open.back().end < span.end;
-    open.push_back(span);
+  const Trace& trace = context.trace;
+  std::vector<Nesting> threads(trace.threads.size());
+  auto call = trace.calls.begin();
+  auto range = trace.ranges.begin();
+  const auto earlier = [](const auto& a, const auto& b) {
+    return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
+  };
+  while (call != trace.calls.end() || range != trace.ranges.end()) {  // both in that order
+    const bool calls_turn =
+        range == trace.ranges.end() || (call != trace.calls.end() && earlier(*call, *range));
+    if (calls_turn) {
+      threads[call->thread].add(call->start_ns, call->end_ns);
+      ++call;
+    } else {
+      if (!range->open) threads[range->thread].add(range->start_ns, range->end_ns);
+      ++range;
+    }
   }
+  std::int64_t overlaps = 0;
+  for (const Nesting& thread : threads) overlaps += thread.overlaps();
   out.partial_overlaps_on_a_thread = overlaps;
 }
 

@@ -55,9 +55,26 @@ class JsonReader {
 
   void read_events() {
     window_.expect('[');
-    for (std::string_view some = window_.elements(); !some.empty(); some = window_.elements())
+    for (auto some = window_.elements(); !some.empty(); some = window_.elements()) read_some(some);
+  }
+
+  /// Elements whose end was guessed. Where it was wrong, or where they are no JSON, they are looked
+  /// at exactly; those that were taken already are not taken again.
+  void read_some(std::string_view likely) {
+    struct NotWhole {};
+    std::size_t taken = 0, seen = 0;
+    try {
       parser_.parse(
-          some, [this](const JsonEvent& event) { sink_.add(event); }, fail_);
+          likely, [&](const JsonEvent& event) { sink_.add(event), ++taken; },
+          [](const char*, const std::string&) { throw NotWhole{}; });
+    } catch (const NotWhole&) {
+      parser_.parse(
+          window_.elements_again(),
+          [&](const JsonEvent& event) {
+            if (++seen > taken) sink_.add(event);
+          },
+          fail_);
+    }
   }
 
   void read_metadata(const std::string& key) {

@@ -23,4 +23,8 @@ ValueScan scan_values(std::string_view text, bool many);
 /// there.
 std::size_t scan_string(std::string_view text);
 
+/// Where the comma between two objects stands that is the last one to look like it: "}, {\"". It
+/// may also stand in a list inside of an element or, hardly ever, in a string. 0: nowhere.
+std::size_t last_object_end(std::string_view text);
+
 }  // namespace nsa::trace

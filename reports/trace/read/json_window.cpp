@@ -94,31 +94,57 @@ std::string_view JsonWindow::value() {
   }
 }
 
-std::string_view JsonWindow::elements() {
-  if (in_array_) {  // give back what elements() wrote over, and step over it
+/// Gives back what hand_out() wrote over and steps over it. False at the end of the array, behind
+/// it.
+bool JsonWindow::at_element() {
+  if (in_array_) {
     buffer_[begin_] = behind_;
     in_array_ = false;
     ++begin_;
-    if (behind_ == ']') return {};
+    if (behind_ == ']') return false;
     if (behind_ != ',') fail(offset() - 1, std::string("unexpected '") + behind_ + "'");
   } else if (peek() == ']') {
     ++begin_;
-    return {};
+    return false;
   }
   if (peek() == '\0') fail_cut();
+  return true;
+}
+
+std::string_view JsonWindow::hand_out(std::size_t end) {
+  behind_ = buffer_[end];
+  in_array_ = true;
+  buffer_[begin_ - 1] = '[';
+  buffer_[end] = ']';
+  const std::string_view text(buffer_.data() + begin_ - 1, end + 2 - begin_);
+  handed_out_ = begin_;
+  begin_ = end;
+  return text;
+}
+
+std::string_view JsonWindow::whole_elements() {
   Scan found = scan(true);
   while (!found.whole) {
     if (found.closed) fail(offset(), "unexpected bracket");
     if (!refill()) fail_cut();
     found = scan(true);
   }
-  behind_ = buffer_[found.end];
-  in_array_ = true;
-  buffer_[begin_ - 1] = '[';
-  buffer_[found.end] = ']';
-  const std::string_view text(buffer_.data() + begin_ - 1, found.end + 2 - begin_);
-  begin_ = found.end;
-  return text;
+  return hand_out(found.end);
+}
+
+std::string_view JsonWindow::elements() {
+  if (!at_element()) return {};
+  const auto comma = [&] { return last_object_end({buffer_.data() + begin_, end_ - begin_}); };
+  std::size_t end = comma();
+  if (end == 0 && refill()) end = comma();
+  return end == 0 ? whole_elements() : hand_out(begin_ + end);
+}
+
+std::string_view JsonWindow::elements_again() {
+  buffer_[begin_] = behind_;
+  in_array_ = false;
+  begin_ = handed_out_;
+  return whole_elements();
 }
 
 std::uint64_t JsonWindow::offset_of(const char* at) const {

@@ -1,0 +1,241 @@
+"""The figures of `nsatune trace summary --json`, computed in another way than the program does.
+
+Shares no code and no method with it: times are cut at every event and walked through once with counters,
+names are matched by regular expressions. check_summary.py compares.
+"""
+import collections
+import gzip
+import heapq
+import json
+import re
+import sqlite3
+from decimal import Decimal
+
+Op = collections.namedtuple("Op", "start end name kind device stream process correlation number")
+Call = collections.namedtuple("Call", "start end name thread process correlation driver")
+Range = collections.namedtuple("Range", "start end name thread process kind")
+Source = collections.namedtuple("Source", "ops calls ranges overheads memory")
+
+
+def ns(microseconds):
+    value = Decimal(microseconds) * 1000
+    whole = int(value)
+    return whole + (1 if abs(value - whole) >= Decimal("0.5") else 0)
+
+
+def read_json(path):
+    data = path.read_bytes()
+    document = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data, parse_float=str)
+    events = document["traceEvents"] if isinstance(document, dict) else document
+    kinds = {"kernel": "kernel", "gpu_memcpy": "copy", "gpu_memset": "set"}
+    out = Source([], [], [], [], [])
+    for event in events:
+        category, args = event.get("cat"), event.get("args", {})
+        if event["name"] == "[memory]" and args["Device Type"] == 1:
+            out.memory.append((ns(event["ts"]), args["Bytes"], args["Total Allocated"], args["Total Reserved"]))
+        if event["ph"] != "X" or category is None:
+            continue
+        start = ns(event["ts"])
+        end = start + ns(event["dur"])
+        thread = (event["pid"], event["tid"])
+        if category in kinds:
+            out.ops.append(Op(start, end, event["name"], kinds[category], args["device"], args["stream"], 0,
+                              args.get("correlation", 0), len(out.ops)))
+        elif category in ("cuda_runtime", "cuda_driver"):
+            out.calls.append(Call(start, end, event["name"], thread, 0, args.get("correlation", 0),
+                                  category == "cuda_driver"))
+        elif category in ("cpu_op", "user_annotation"):
+            out.ranges.append(Range(start, end, event["name"], thread, 0, category))
+        elif category == "overhead":
+            out.overheads.append((start, end))
+    return out
+
+
+def read_nsys(path):
+    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    out = Source([], [], [], [], [])
+    table = "CUPTI_ACTIVITY_KIND_"
+    columns = "start, end, deviceId, streamId, globalPid >> 24, correlationId"
+    names = {"KERNEL": "(SELECT value FROM StringIds WHERE id = demangledName)", "MEMCPY": "''", "MEMSET": "''"}
+    for (what, name), kind in zip(names.items(), ("kernel", "copy", "set")):
+        for row in db.execute(f"SELECT {columns}, {name} FROM {table}{what}"):
+            out.ops.append(Op(row[0], row[1], row[6], kind, *row[2:6], len(out.ops)))
+    for row in db.execute("SELECT start, end, value, globalTid, globalTid >> 24, correlationId "
+                          f"FROM {table}RUNTIME JOIN StringIds ON id = nameId"):
+        name = re.sub(r"(_ptsz|_ptds)?$", "", re.sub(r"_v\d{4,}", "", row[2]))
+        out.calls.append(Call(row[0], row[1], name, *row[3:], not name.startswith("cuda")))
+    for row in db.execute("SELECT start, end, coalesce(text, value), globalTid, globalTid >> 24 FROM NVTX_EVENTS "
+                          "LEFT JOIN StringIds ON id = textId WHERE eventType IN (59, 60) AND end IS NOT NULL"):
+        out.ranges.append(Range(*row, "nvtx"))
+    out.overheads.extend(db.execute(f"SELECT o.start, o.end FROM {table}OVERHEAD o JOIN ENUM_CUPTI_OVERHEAD_TYPE t "
+                                    "ON t.id = overheadType WHERE t.label LIKE '%(Profiler)'"))
+    return out
+
+
+def is_comm(op):
+    return op.kind == "kernel" and re.search("nccl|rccl", op.name, re.IGNORECASE) is not None
+
+
+def is_sync(call):
+    return "Synchronize" in call.name
+
+
+def launches(source):
+    """The launch call of each operation, by its number: the runtime's where the driver's has the same id."""
+    by_id = {}
+    for call in sorted(source.calls, key=lambda c: (c.driver, c.start, -c.end), reverse=True):
+        by_id[call.process, call.correlation] = call
+    return {op.number: by_id[op.process, op.correlation] for op in source.ops
+            if op.correlation and (op.process, op.correlation) in by_id}
+
+
+def walk(ops, calls, launch, overheads):
+    """Cuts the time at every event and adds each piece to what it is."""
+    points = collections.defaultdict(list)
+
+    def add(what, start, end):
+        if start < end:
+            points[start].append((what, 1))
+            points[end].append((what, -1))
+
+    for op in ops:
+        add("mem" if op.kind != "kernel" else "comm" if is_comm(op) else "compute", op.start, op.end)
+        if op.number in launch:
+            add("pending", launch[op.number].start, op.start)
+    for call in filter(is_sync, calls):
+        add("sync", call.start, call.end)
+    for start, end in overheads:
+        add("overhead", start, end)
+    begin, end = min(op.start for op in ops), max(op.end for op in ops)
+    points[begin], points[end]
+    starts = collections.defaultdict(list)
+    for op in ops:
+        if op.start < op.end:
+            starts[op.start].append(op)
+    on, out, waiting = collections.Counter(), collections.Counter(), 0
+    times = sorted(points)
+    for now, then in zip(times, times[1:]):
+        for what, step in points[now]:
+            on[what] += step
+        if now < begin or then > end:
+            continue
+        working = [kind for kind in ("compute", "comm", "mem") if on[kind]]
+        for kind in working:
+            out[kind] += then - now
+        if on["compute"] and on["comm"]:
+            out["both"] += then - now
+        if working:
+            out["busy"] += then - now
+            continue
+        cause = next((c for c, what in (("profiler_overhead", "overhead"), ("sync", "sync"),
+                                        ("kernel_wait", "pending")) if on[what]), None)
+        out[cause] += then - now if cause else 0
+        waiting += 0 if cause else then - now
+        if starts.get(then):  # without a launch known of what ends the gap nobody can say that none was pending
+            out["host_wait" if any(op.number in launch for op in starts[then]) else "other"] += waiting
+            waiting = 0
+    return end - begin, out
+
+
+def figures(source, launch, ops):
+    """Of some operations on one time line."""
+    span, out = walk(ops, source.calls, launch, source.overheads)
+    kernels = [op for op in ops if op.kind == "kernel"]
+    classes = ("host_wait", "kernel_wait", "sync", "profiler_overhead", "other")
+    return {
+        "span_ns": span, "busy_ns": out["busy"], "idle_ns": span - out["busy"],
+        "compute_ns": out["compute"], "comm_ns": out["comm"], "mem_ns": out["mem"],
+        "comm_overlapped_by_compute_ns": out["both"], "exposed_comm_ns": out["comm"] - out["both"],
+        "kernel_sum_ns": sum(op.end - op.start for op in kernels), "kernels": len(kernels),
+        "op_sum_ns": sum(op.end - op.start for op in ops), "memops": len(ops) - len(kernels),
+        "comm_kernels": sum(map(is_comm, ops)), "distinct_kernels": len({op.name for op in kernels}),
+        "same_stream_overlaps": overlaps_on_streams(ops),
+        "idle_by_class_ns": {name: out[name] for name in classes}}
+
+
+def rank(values, percent):
+    """Nearest rank: the smallest value that is not below that many percent of all."""
+    return sorted(values)[max(0, -(-len(values) * percent // 100) - 1)]
+
+
+def overlaps_on_streams(ops):
+    last, count = {}, 0
+    for op in sorted(ops, key=lambda o: (o.start, -o.end)):
+        key = (op.process, op.device, op.stream)
+        count += key in last and op.start < last[key]
+        last[key] = max(op.end, last.get(key, op.end))
+    return count
+
+
+def partial_overlaps(source):
+    count, stack = 0, []
+    for span in sorted(source.calls + source.ranges, key=lambda s: (str(s.thread), s.start, -s.end)):
+        stack = stack if stack and stack[-1].thread == span.thread else []
+        while stack and stack[-1].end <= span.start:
+            stack.pop()
+        count += bool(stack) and stack[-1].end < span.end
+        stack.append(span)
+    return count
+
+
+ATTENDS = "attend_compressed+attend_selected+attend_window+gate_combine"
+STAGES = [(re.compile(pattern), stage) for pattern, stage in (
+    (r"projections\+rope$", "project_rope"), ("pcmp_all$", "pcmp"), ("map_pcmp_to_pslc$", "pslc"),
+    (r"topk\+ranges$", "topk+ranges"), (r"branch_attn\+gate$", ATTENDS),
+    (r"(nsa\.sel\.ranges_v[12]|v2_run_detection|v2_scatter_reduce)$", "ranges"),
+    (r"(project_rope|compress|score|pcmp|pslc|topk|ranges|attend_compressed|attend_selected|attend_window|"
+     r"gate_combine|out_proj|attention|layer|model)(?=$|[/ :\[(])", None),
+    (r"autograd::engine::evaluate_function|## backward", "backward"),
+    (r"Optimizer\.(step|zero_grad)|## optimizer", "optimizer"), (r"nccl:|rccl:|c10d::", "communication"))]
+
+
+def stage_of(name):
+    name = re.sub("^decode/|^prefill/", "", re.sub("^nsatune/", "", name.split(", op_id")[0]))
+    for pattern, stage in STAGES:
+        found = pattern.match(name)
+        if found:
+            return stage or found.group(1)
+    return None
+
+
+def stages_of_calls(source):
+    """The stage of the last range to begin before each call, of those that are still open on its thread."""
+    events = collections.defaultdict(list)
+    ranges = [(r, stage_of(r.name)) for r in sorted(source.ranges, key=lambda r: (r.start, -r.end))]
+    for order, (r, stage) in enumerate(ranges):
+        if stage:
+            events[r.thread].append((r.start, 0, -order, r.end, stage))
+    for call in source.calls:
+        events[call.thread].append((call.start, 1, 0, 0, call))
+    out = {}
+    for of_thread in events.values():
+        open_ranges = []
+        for start, is_call, order, end, what in sorted(of_thread, key=lambda e: e[:3]):
+            if not is_call:
+                heapq.heappush(open_ranges, (order, end, what))
+                continue
+            while open_ranges and open_ranges[0][1] <= start:
+                heapq.heappop(open_ranges)
+            out[what] = open_ranges[0][2] if open_ranges else None
+    return out
+
+
+def steps_of(source):
+    """(name, start, end, process) of each step."""
+    marks = [r for r in source.ranges if r.kind == "user_annotation" and r.name.startswith("ProfilerStep#")]
+    named = re.compile(r"(training|train)?[ _]*(step|iteration|iter)[ _#:=\[]*\d+\]?$", re.IGNORECASE)
+    marks = marks or [r for r in source.ranges if r.kind != "cpu_op" and named.match(r.name)]
+    found = [r for r in sorted(source.ranges, key=lambda r: r.start) if r.name.startswith("Optimizer.step")]
+    steps, last = [], {}
+    for r in sorted(marks, key=lambda r: r.start):
+        if r.start >= last.get(r.process, r.start):
+            last[r.process] = r.end
+            steps.append((r.name, r.start, r.end, r.process))
+    for r in [] if marks else found:
+        if r.name != next(f.name for f in found if f.process == r.process):
+            continue
+        of_process = [e for e in source.ranges + source.calls if e.process == r.process]
+        before = [s for s in steps if s[3] == r.process]
+        start = before[-1][2] if before else min(e.start for e in of_process)
+        steps.append((f"step {len(before) + 1}", start, r.end, r.process))
+    return steps
