@@ -4,6 +4,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -106,6 +107,43 @@ TEST_CASE("all kinds of events come back, with what they hold", "[trace]") {
   CHECK(t.source.flow_ends == 8);
 }
 
+TEST_CASE("Python's functions and call stacks come back, and change no figure", "[trace]") {
+  const auto function = [](const char* name, const char* times, const char* args) {
+    return std::string(R"({"ph":"X","cat":"python_function","name":")") + name +
+           R"(","pid":5,"tid":1,)" + times + R"(,"args":{)" + args + "}}";
+  };
+  const trace::Trace source =
+      busy()
+          .raw(function("train.py(3): <module>", R"("ts":0,"dur":50)",
+                        R"("Python id":1,"Python parent id":null,"Ev Idx":7)"))
+          .raw(function("nn.Module: Attention_0", R"("ts":5,"dur":40)",
+                        R"("Python id":2,"Python parent id":1,"Python module id":0)"))
+          .raw(function(R"(score/\"top\".py(9): k)", R"("ts":44,"dur":9)", R"("Python id":"x")"))
+          .raw(R"({"ph":"X","cat":"cpu_op","name":"aten::add","pid":5,"tid":1,"ts":6,"dur":1,
+                   "args":{"Call stack":"a.py(1): f;<b>\t(\"2\"): g"}})")
+          .read();
+  REQUIRE(source.python.size() == 3);
+  const trace::Trace t = again(source);
+  CHECK(figures(t) == figures(source));
+  REQUIRE(t.python.size() == 3);
+  CHECK(t.names.text(t.python[0].name) == "train.py(3): <module>");
+  CHECK(t.python[0].id == 1);
+  CHECK(t.python[0].parent == -1);
+  CHECK(t.python[1].parent == 1);
+  CHECK(t.python[1].module == 0);
+  CHECK(t.python[1].end_ns == 45000);
+  CHECK(t.python[2].id == -1);
+  CHECK(t.names.text(t.python[2].name) == "score/\"top\".py(9): k");
+  const auto add = std::find_if(t.ranges.begin(), t.ranges.end(), [&](const trace::HostRange& r) {
+    return t.names.text(r.name) == "aten::add";
+  });
+  REQUIRE(add != t.ranges.end());
+  CHECK(t.names.text(add->stack) == "a.py(1): f;<b>\t(\"2\"): g");
+  for (const trace::PythonCall& call : t.python) CHECK(t.threads.at(call.thread).tid == "1");
+  CHECK(figures(source)["stages"] == figures(busy().read())["stages"]);
+  CHECK(written(t) == written(source));
+}
+
 TEST_CASE("the same trace gives the same bytes, and so does what was written before", "[trace]") {
   const trace::Trace source = busy().read();
   const std::string once = written(source);
@@ -205,11 +243,16 @@ TEST_CASE("real traces say the same after their conversion", "[trace]") {
     WARN("skipped: NSATUNE_EXTERNAL_DATA is not set");
     return;
   }
+  std::size_t python = 0;
   for (const auto& entry : std::filesystem::directory_iterator(std::string(data) + "/traces")) {
     CAPTURE(entry.path().string());
     const trace::Trace source = trace::read_trace(entry.path().string());
-    CHECK(figures(again(source)) == figures(source));
+    const trace::Trace converted = again(source);
+    CHECK(figures(converted) == figures(source));
+    CHECK(converted.python.size() == source.python.size());
+    python += converted.python.size();
   }
+  CHECK(python == 1385);
 }
 
 }  // namespace nsa::test

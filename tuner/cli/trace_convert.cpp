@@ -56,8 +56,8 @@ void add_trace_convert(Program& program, CLI::App& trace) {
   sub->fallthrough();
   sub->footer(
       "Several traces become one, each rank with rows of its own. Kept are GPU operations, API "
-      "calls, operators, annotations, NVTX ranges, memory, counters and the profiler's own time; "
-      "Python call stacks are not.\n\nExamples:\n"
+      "calls, operators, annotations, NVTX ranges, Python functions and stacks, memory, counters "
+      "and the profiler's own time; arguments of operators are not.\n\nExamples:\n"
       "  nsatune trace convert report.sqlite trace.json.gz\n"
       "  nsatune trace convert rank0.json.gz rank1.json.gz merged.json.gz");
   sub->add_option(

@@ -60,6 +60,7 @@ void renumber(Trace& trace, Trace& target, LaunchShapes& shapes) {
   for_each_event(trace, [&](auto& event) {
     event.process += first_process;
     if constexpr (requires { event.name; }) event.name = names[event.name];
+    if constexpr (requires { event.stack; }) event.stack = names[event.stack];
     if constexpr (requires { event.thread; }) event.thread += first_thread;
     if constexpr (requires { event.shape; }) {
       event.shape = shape_ids[event.shape];
@@ -72,6 +73,7 @@ void append_all(Trace& target, Trace&& trace) {
   append(target.ops, std::move(trace.ops));
   append(target.calls, std::move(trace.calls));
   append(target.ranges, std::move(trace.ranges));
+  append(target.python, std::move(trace.python));
   append(target.async_ranges, std::move(trace.async_ranges));
   append(target.instants, std::move(trace.instants));
   append(target.overheads, std::move(trace.overheads));

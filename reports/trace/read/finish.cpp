@@ -37,6 +37,7 @@ void finish(Trace& trace) {
   sort_by_start(trace.ops);
   sort_by_start(trace.calls);
   sort_by_start(trace.ranges);
+  sort_by_start(trace.python);
   sort_by_start(trace.async_ranges);
   sort_by_start(trace.overheads);
   sort_by_start(trace.syncs);

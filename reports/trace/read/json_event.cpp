@@ -84,16 +84,17 @@ std::string_view text_of(ondemand::value value) {
 struct ArgumentName {
   std::string_view name;
   std::string_view JsonEvent::*where;
+  bool is_text = false;
 };
 /// Those of one length stand together: most keys are none of these.
 constexpr std::array kArguments{
     ArgumentName{"Addr", &JsonEvent::address},
     ArgumentName{"grid", &JsonEvent::grid},
-    ArgumentName{"name", &JsonEvent::row_name},
+    ArgumentName{"name", &JsonEvent::row_name, true},
     ArgumentName{"bytes", &JsonEvent::bytes},
     ArgumentName{"Bytes", &JsonEvent::bytes},
     ArgumentName{"block", &JsonEvent::block},
-    ArgumentName{"stage", &JsonEvent::stage},
+    ArgumentName{"stage", &JsonEvent::stage, true},
     ArgumentName{"device", &JsonEvent::device},
     ArgumentName{"stream", &JsonEvent::stream},
     ArgumentName{"own_tid", &JsonEvent::own_thread},
@@ -101,12 +102,16 @@ constexpr std::array kArguments{
     ArgumentName{"cluster", &JsonEvent::cluster},
     ArgumentName{"graph id", &JsonEvent::graph},
     ArgumentName{"Device Id", &JsonEvent::device},
+    ArgumentName{"Python id", &JsonEvent::python_id},
+    ArgumentName{"Call stack", &JsonEvent::stack, true},
     ArgumentName{"Device Type", &JsonEvent::device_type},
     ArgumentName{"correlation", &JsonEvent::correlation},
     ArgumentName{"graph node id", &JsonEvent::graph_node},
     ArgumentName{"shared memory", &JsonEvent::shared_memory},
     ArgumentName{"Total Reserved", &JsonEvent::total_reserved},
     ArgumentName{"Total Allocated", &JsonEvent::total_allocated},
+    ArgumentName{"Python module id", &JsonEvent::python_module},
+    ArgumentName{"Python parent id", &JsonEvent::python_parent},
     ArgumentName{"registers per thread", &JsonEvent::registers},
 };
 
@@ -119,13 +124,24 @@ constexpr std::array<std::uint8_t, 23> first_of_length() {
 }
 constexpr std::array<std::uint8_t, 23> kFirstOfLength = first_of_length();
 
-void read_argument(std::string_view key, ondemand::value value, JsonEvent& out) {
-  const std::string_view token = checked(value);
-  if (out.first_key.empty()) out.first_key = key, out.first_value = token;
-  if (key.size() + 1 >= kFirstOfLength.size()) return;
+/// The argument of that name; nullptr for all that nobody needs.
+const ArgumentName* argument_named(std::string_view key) {
+  if (key.size() + 1 >= kFirstOfLength.size()) return nullptr;
   const std::size_t end = kFirstOfLength[key.size() + 1];
   for (std::size_t i = kFirstOfLength[key.size()]; i < end; ++i)
-    if (key == kArguments[i].name) out.*kArguments[i].where = token;
+    if (key == kArguments[i].name) return &kArguments[i];
+  return nullptr;
+}
+
+void read_argument(std::string_view key, ondemand::value value, JsonEvent& out) {
+  const ArgumentName* const known = argument_named(key);
+  if (known && known->is_text && trimmed(value.raw_json_token()).front() == '"') {
+    out.*known->where = text_of(value);
+    return;
+  }
+  const std::string_view token = checked(value);
+  if (out.first_key.empty()) out.first_key = key, out.first_value = token;
+  if (known && !known->is_text) out.*known->where = token;
 }
 
 void read_arguments(ondemand::value value, JsonEvent& out) {

@@ -16,11 +16,12 @@ struct JsonEvent {
   std::string_view time, duration, process, thread;  // tokens
   std::string_view id;
   // Tokens of "args"; of a list, all text from its '[' on.
-  std::string_view correlation, device, stream, stage, bytes, address, device_type;
+  std::string_view correlation, device, stream, bytes, address, device_type;
   std::string_view total_allocated, total_reserved;
   std::string_view context, graph, graph_node, registers, shared_memory, grid, block, cluster;
   std::string_view own_thread;  // the thread, where the event is drawn in a row of its own
-  std::string_view row_name;    // of metadata events
+  std::string_view python_id, python_parent, python_module;
+  std::string_view stage, stack, row_name;  // texts of "args"; empty where they are none
   std::string_view first_key, first_value;
 };
 

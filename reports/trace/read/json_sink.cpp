@@ -8,12 +8,6 @@
 #include "nsa/schemas/error.hpp"
 
 namespace nsa::trace {
-namespace {
-
-bool is_text(std::string_view token) { return token.starts_with('"'); }
-std::string_view inside(std::string_view token) { return token.substr(1, token.size() - 2); }
-
-}  // namespace
 
 JsonSink::JsonSink(Trace& trace, Fail fail)
     : trace_(trace), fail_(std::move(fail)), shapes_(trace.shapes) {}
@@ -35,6 +29,7 @@ JsonSink::Category JsonSink::category_of(std::string_view name) const {
       Row{"nvtx", Category::nvtx},
       Row{"overhead", Category::overhead},
       Row{"cuda_sync", Category::sync},
+      Row{"python_function", Category::python},
       Row{"Operator", Category::cpu_op},
       Row{"Runtime", Category::runtime},
       Row{"Kernel", Category::kernel},
@@ -80,7 +75,7 @@ void JsonSink::add_complete(const JsonEvent& event) {
   const auto range = [&](RangeKind kind) {
     const Times t = times_of(event);
     trace_.ranges.push_back({t.start, t.end, trace_.names.intern(event.name), thread_of(event),
-                             pid_of(event), kind, false});
+                             pid_of(event), kind, false, text(event.stack)});
   };
   switch (category) {
     case Category::kernel:
@@ -106,6 +101,8 @@ void JsonSink::add_complete(const JsonEvent& event) {
       return;
     case Category::sync:
       return add_sync(event);
+    case Category::python:
+      return add_python(event);
     case Category::other:
       return;
   }
@@ -116,7 +113,7 @@ void JsonSink::add_op(const JsonEvent& event, OpKind kind) {
   GpuOp op{.start_ns = t.start, .end_ns = t.end, .kind = kind};
   op.correlation = identity(event.correlation, "correlation", event);
   op.name = trace_.names.intern(demangled(event.name));
-  if (is_text(event.stage)) op.stage = trace_.names.intern(inside(event.stage));
+  op.stage = text(event.stage);
   const std::int64_t device =
       number(event.device.empty() ? event.process : event.device, "device", event);
   if (device < INT32_MIN || device > INT32_MAX) fail_(event.at, "a device id that is out of range");
@@ -142,6 +139,19 @@ void JsonSink::add_call(const JsonEvent& event, bool driver) {
   call.thread = thread_of(event);
   call.process = pid_of(event);
   trace_.calls.push_back(call);
+}
+
+/// Ids that are no numbers are none: viewers show these events without them.
+void JsonSink::add_python(const JsonEvent& event) {
+  const Times t = times_of(event);
+  PythonCall call{.start_ns = t.start, .end_ns = t.end};
+  call.id = number_or_none(event.python_id);
+  call.parent = number_or_none(event.python_parent);
+  call.module = number_or_none(event.python_module);
+  call.name = trace_.names.intern(event.name);
+  call.thread = thread_of(event);
+  call.process = pid_of(event);
+  trace_.python.push_back(call);
 }
 
 void JsonSink::add_memory(const JsonEvent& event) {

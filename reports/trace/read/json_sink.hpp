@@ -34,7 +34,8 @@ class JsonSink {
     annotation,
     nvtx,
     overhead,
-    sync
+    sync,
+    python
   };
   struct Times {
     std::int64_t start = 0, end = 0;
@@ -44,6 +45,7 @@ class JsonSink {
   void add_complete(const JsonEvent& event);
   void add_op(const JsonEvent& event, OpKind kind);
   void add_call(const JsonEvent& event, bool driver);
+  void add_python(const JsonEvent& event);
   void add_memory(const JsonEvent& event);
   void add_sync(const JsonEvent& event);
   void add_counter(const JsonEvent& event);
@@ -64,8 +66,10 @@ class JsonSink {
   std::uint32_t pid_of(const JsonEvent& event);
   std::uint32_t shape_of(const JsonEvent& event);
   std::int64_t number(std::string_view token, const char* what, const JsonEvent& event) const;
+  static std::int64_t number_or_none(std::string_view token);  // none: -1
   std::uint64_t identity(std::string_view token, const char* what, const JsonEvent& event) const;
   std::int64_t stream_of(const JsonEvent& event) const;
+  NameId text(std::string_view text) { return text.empty() ? kNoName : trace_.names.intern(text); }
 
   Trace& trace_;
   Fail fail_;

@@ -78,6 +78,11 @@ std::int64_t JsonSink::number(std::string_view token, const char* what,
   return value;
 }
 
+std::int64_t JsonSink::number_or_none(std::string_view token) {
+  std::int64_t value = -1;
+  return parse(token, value) ? value : -1;
+}
+
 /// From args, else from the row that it is drawn in: 7 or "stream 7".
 std::int64_t JsonSink::stream_of(const JsonEvent& event) const {
   if (!event.stream.empty()) return number(event.stream, "stream", event);

@@ -54,9 +54,8 @@ void JsonSink::add_instant(const JsonEvent& event) {
 }
 
 void JsonSink::add_metadata(const JsonEvent& event) {
-  if (event.name != "thread_name" || !event.row_name.starts_with('"')) return;
-  row_names_[std::string(event.process) + ' ' + std::string(event.thread)] =
-      unquoted(event.row_name);
+  if (event.name != "thread_name" || event.row_name.empty()) return;
+  row_names_[std::string(event.process) + ' ' + std::string(event.thread)] = event.row_name;
 }
 
 void JsonSink::begin_async(const JsonEvent& event) {

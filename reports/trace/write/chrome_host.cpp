@@ -7,29 +7,32 @@
 namespace nsa::trace {
 namespace {
 
-/// A call or a range, on its way into the order of its thread.
+/// In the order in which events of the same time are written.
+enum class ItemKind : std::uint8_t { python, range, call };
+
+/// An event on its way into the order of its thread.
 struct Item {
   std::int64_t start_ns, end_ns;
   std::uint32_t thread, index;
-  bool is_call;
+  ItemKind kind;
 };
 
 std::vector<Item> items_of(const Trace& trace) {
   std::vector<Item> items;
-  items.reserve(trace.calls.size() + trace.ranges.size());
-  for (std::uint32_t i = 0; i < trace.ranges.size(); ++i) {
-    const HostRange& range = trace.ranges[i];
-    if (!range.open) items.push_back({range.start_ns, range.end_ns, range.thread, i, false});
-  }
-  for (std::uint32_t i = 0; i < trace.calls.size(); ++i) {
-    const ApiCall& call = trace.calls[i];
-    items.push_back({call.start_ns, call.end_ns, call.thread, i, true});
-  }
+  items.reserve(trace.calls.size() + trace.ranges.size() + trace.python.size());
+  const auto add = [&](const auto& events, ItemKind kind) {
+    for (std::uint32_t i = 0; i < events.size(); ++i)
+      items.push_back({events[i].start_ns, events[i].end_ns, events[i].thread, i, kind});
+  };
+  add(trace.ranges, ItemKind::range);
+  std::erase_if(items, [&](const Item& item) { return trace.ranges[item.index].open; });
+  add(trace.calls, ItemKind::call);
+  add(trace.python, ItemKind::python);
   std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
     if (a.thread != b.thread) return a.thread < b.thread;
     if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
     if (a.end_ns != b.end_ns) return a.end_ns > b.end_ns;
-    return a.is_call != b.is_call ? b.is_call : a.index < b.index;
+    return a.kind != b.kind ? a.kind < b.kind : a.index < b.index;
   });
   return items;
 }
@@ -57,11 +60,14 @@ class HostWriter {
     const std::uint32_t lane = lanes_.lane_of(item.start_ns, item.end_ns);
     while (lane_rows_.size() <= lane)
       lane_rows_.push_back(another(thread_, " (" + std::to_string(lane_rows_.size() + 1) + ")"));
-    const bool own = lane == 0;
-    if (item.is_call) {
-      write_call(item.index, lane_rows_[lane], own);
-    } else {
-      write_range(parts_.trace.ranges[item.index], lane_rows_[lane], own);
+    const Row row = lane_rows_[lane];
+    switch (item.kind) {
+      case ItemKind::call:
+        return write_call(item.index, row, lane == 0);
+      case ItemKind::range:
+        return write_range(parts_.trace.ranges[item.index], row, lane == 0);
+      case ItemKind::python:
+        return write_python(parts_.trace.python[item.index], row, lane == 0);
     }
   }
 
@@ -93,8 +99,36 @@ class HostWriter {
     out << kRanges[static_cast<std::size_t>(range.kind)] << parts_.texts.names[range.name];
     put_row(out, row);
     parts_.times(range.start_ns, range.end_ns);
-    if (!own) out << ",\"args\":{" << own_[range.thread] << "}";
-    out << "}";
+    const bool stack = range.stack != kNoName;
+    if (own && !stack) {
+      out << "}";
+      return;
+    }
+    out << ",\"args\":{";
+    if (!own) out << own_[range.thread] << (stack ? "," : "");
+    if (stack) out << "\"Call stack\":" << parts_.texts.names[range.stack];
+    out << "}}";
+  }
+
+  void put_id(const char* key, std::int64_t id) {
+    parts_.out << key;
+    if (id < 0) {
+      parts_.out << "null";
+    } else {
+      parts_.out << id;
+    }
+  }
+
+  void write_python(const PythonCall& call, Row row, bool own) {
+    TextBuffer& out = parts_.events.next();
+    out << kPython << parts_.texts.names[call.name];
+    put_row(out, row);
+    parts_.times(call.start_ns, call.end_ns);
+    put_id(",\"args\":{\"Python id\":", call.id);
+    put_id(",\"Python parent id\":", call.parent);
+    if (call.module >= 0) put_id(",\"Python module id\":", call.module);
+    if (!own) out << "," << own_[call.thread];
+    out << "}}";
   }
 
   /// What was never closed gets a begin without an end, in a row where nothing stands behind it.
@@ -111,7 +145,8 @@ class HostWriter {
 
   const ChromeParts& parts_;
   const std::string kRuntime = begin_of('X', "cuda_runtime"),
-                    kDriver = begin_of('X', "cuda_driver");
+                    kDriver = begin_of('X', "cuda_driver"),
+                    kPython = begin_of('X', "python_function");
   const std::array<std::string, 3> kRanges{begin_of('X', "user_annotation"), begin_of('X', "nvtx"),
                                            begin_of('X', "cpu_op")};  // by RangeKind
   std::vector<std::string> own_;                                      // [threads]

@@ -26,6 +26,7 @@ std::vector<std::uint32_t> process_of_threads(const Trace& trace) {
   std::vector<std::uint32_t> out(trace.threads.size(), kNobody);
   for (const ApiCall& call : trace.calls) out[call.thread] = call.process;
   for (const HostRange& range : trace.ranges) out[range.thread] = range.process;
+  for (const PythonCall& call : trace.python) out[call.thread] = call.process;
   for (const Instant& instant : trace.instants) out[instant.thread] = instant.process;
   return out;
 }

@@ -68,6 +68,17 @@ struct HostRange {
   std::uint32_t process = 0;
   RangeKind kind = RangeKind::cpu_op;
   bool open = false;
+  NameId stack = kNoName;  // where an operator was called, as PyTorch writes it
+};
+
+/// A function or module of Python, as PyTorch records them with `with_stack`. No figure uses them.
+struct PythonCall {
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::int64_t id = -1, parent = -1;  // of the recorder; -1 = none
+  std::int64_t module = -1;           // of a module: which one of its name; -1 = a function
+  NameId name = kNoName;
+  std::uint32_t thread = 0;
+  std::uint32_t process = 0;
 };
 
 /// A span that begins on one thread and may end on another.
@@ -177,6 +188,7 @@ struct Trace {
   std::vector<GpuOp> ops;
   std::vector<ApiCall> calls;
   std::vector<HostRange> ranges;
+  std::vector<PythonCall> python;
   std::vector<Overhead> overheads;
   std::vector<MemoryEvent> memory;
   std::vector<AsyncRange> async_ranges;
