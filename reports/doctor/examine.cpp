@@ -6,6 +6,8 @@
 namespace nsa::doctor {
 namespace {
 
+constexpr std::size_t kFewestReadings = 10;  // of the rules over a command's load
+
 std::vector<std::string> sources_of(const Evidence& evidence) {
   std::vector<std::string> names;
   for (const auto& e : evidence.environments) names.push_back(e.source);
@@ -20,22 +22,30 @@ std::vector<std::string> sources_of(const Evidence& evidence) {
   return once;
 }
 
+NotJudged silent_trace(const trace::Summary& summary) {
+  if (summary.events == 0) return {summary.path, "it holds no event", true};
+  return {summary.path, summary.null_reasons.at("span_ns"), true};
+}
+
+void add_silent(const CommandEvidence& c, std::vector<NotJudged>& out) {
+  const bool short_run = c.samples.size() < kFewestReadings;
+  const std::string code = c.exit_code ? std::to_string(*c.exit_code) : "";
+  const bool failed = c.exit_code.value_or(0) != 0;
+  if (failed && short_run) {
+    out.push_back(
+        {c.source, "it failed with exit code " + code + " before its load was read", true});
+    return;
+  }
+  if (!c.gpu_reason.empty()) out.push_back({c.source, "the GPU: " + c.gpu_reason});
+  if (failed) out.push_back({c.source, "how it ended: exit code " + code});
+  if (short_run) out.push_back({c.source, "its load: it ran too short for ten readings"});
+}
+
 /// What is there and says nothing.
 void add_silent(const Evidence& evidence, std::vector<NotJudged>& out) {
-  for (const TraceEvidence& t : evidence.traces) {
-    const auto reason = t.summary.null_reasons.find("span_ns");
-    if (!t.summary.gpu)
-      out.push_back({t.summary.path, reason == t.summary.null_reasons.end()
-                                         ? "no GPU operation was recorded"
-                                         : reason->second});
-  }
-  for (const CommandEvidence& c : evidence.commands) {
-    if (!c.gpu_reason.empty()) out.push_back({c.source, "the GPU: " + c.gpu_reason});
-    if (c.exit_code.value_or(0) != 0)
-      out.push_back({c.source, "how it ended: exit code " + std::to_string(*c.exit_code)});
-    if (c.samples.size() < 10)
-      out.push_back({c.source, "its load: it ran too short for ten readings"});
-  }
+  for (const TraceEvidence& t : evidence.traces)
+    if (!t.summary.gpu) out.push_back(silent_trace(t.summary));
+  for (const CommandEvidence& c : evidence.commands) add_silent(c, out);
 }
 
 }  // namespace
@@ -43,6 +53,11 @@ void add_silent(const Evidence& evidence, std::vector<NotJudged>& out) {
 std::string_view to_string(Severity severity) {
   constexpr std::array<std::string_view, 3> kNames{"critical", "warning", "note"};
   return kNames[static_cast<std::size_t>(severity)];
+}
+
+bool Report::any_silent() const {
+  return std::any_of(not_judged.begin(), not_judged.end(),
+                     [](const NotJudged& n) { return n.whole; });
 }
 
 Report examine(const Evidence& evidence) {

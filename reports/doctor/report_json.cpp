@@ -53,7 +53,7 @@ Json to_document(const Report& report) {
   for (const Kind kind : report.judged) judged.push_back(to_string(kind));
   for (const Finding& finding : report.findings) findings.push_back(json_of(finding));
   for (const NotJudged& n : report.not_judged)
-    not_judged.push_back({{"source", n.source}, {"reason", n.reason}});
+    not_judged.push_back({{"source", n.source}, {"reason", n.reason}, {"whole", n.whole}});
   return {{"schema_version", 1},
           {"sources", report.sources},
           {"judged", std::move(judged)},

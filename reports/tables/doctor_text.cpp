@@ -94,9 +94,10 @@ std::string doctor_text(const Report& report, Style style) {
   std::string sources;
   for (const std::string& source : report.sources)
     sources += (sources.empty() ? "" : ", ") + printable(source);
-  text += report.findings.empty()
-              ? inked("nothing found", Ink::good, style)
-              : fmt::format("{} findings ({})", report.findings.size(), counts_of(report));
+  text += !report.findings.empty()
+              ? fmt::format("{} findings ({})", report.findings.size(), counts_of(report))
+          : report.any_silent() ? inked("nothing found in what could be judged", Ink::warn, style)
+                                : inked("nothing found", Ink::good, style);
   text += fmt::format("; {} rules over {}\n", report.rules_judged, sources);
   if (several_of_a_trace(report))
     text += "gains of one trace share the same idle time: they do not add up\n";

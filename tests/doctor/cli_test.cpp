@@ -240,6 +240,47 @@ TEST_CASE("a log with one endless line and a log of a million lines are read", "
   CHECK(document["findings"][0]["evidence"][0]["line"] == 1'000'001);
 }
 
+TEST_CASE("a trace that says nothing is not a trace in which all is well", "[doctor]") {
+  const Folder folder;
+  folder.write("empty.json", R"({"traceEvents": []})");
+  folder.write("host.json", R"({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::add",
+      "pid": 1, "tid": 1, "ts": 1, "dur": 1}]})");
+  folder.write("run.log", kSlow);
+  const Result empty = nsatune(folder, "doctor empty.json");
+  CHECK(empty.exit_code == 3);
+  CHECK(empty.out.find("not judged: empty.json: it holds no event") != std::string::npos);
+  const Result host = nsatune(folder, "doctor host.json --json");
+  CHECK(host.exit_code == 3);
+  const Json not_judged = json_of(host, "doctor")["not_judged"];
+  REQUIRE(not_judged.size() == 1);
+  CHECK(not_judged[0]["whole"] == true);
+  CHECK(not_judged[0]["reason"] == "no GPU operation was recorded");
+  CHECK(nsatune(folder, "doctor empty.json run.log").exit_code == 1);  // a finding comes first
+}
+
+TEST_CASE("input that is no text, or is larger than it can be, is refused and not cut",
+          "[doctor]") {
+  const Folder folder;
+  const Result zeros = nsatune(folder, "doctor --log /dev/zero");
+  CHECK(zeros.exit_code == 2);
+  CHECK(zeros.err.find("/dev/zero:1: more than 64 MiB without a line end") != std::string::npos);
+  CHECK(nsatune(folder, "doctor --log /dev/null").exit_code == 2);
+  CHECK(nsatune(folder, "doctor --env-file /dev/zero").err.find("16 MiB") != std::string::npos);
+  CHECK(nsatune(folder, "doctor --config /dev/zero").exit_code == 2);
+  folder.write("env", "NSA_FORCE_SEL_MASK=0\nPADDING=" + std::string(2 << 20, 'x') +
+                          "\nCUDA_LAUNCH_BLOCKING=1\n");
+  CHECK(rules_of(json_of(nsatune(folder, "doctor --env-file env --json"), "doctor"))
+            .contains("launch_blocking"));  // behind the first MiB
+  std::string many;
+  for (int i = 0; i < 10'001; ++i) many += "V" + std::to_string(i) + "=1\n";
+  folder.write("env", many);
+  const Result variables = nsatune(folder, "doctor --env-file env");
+  CHECK(variables.exit_code == 2);
+  CHECK(variables.err.find("more than 10000 variables") != std::string::npos);
+  REQUIRE(mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+  CHECK(nsatune(folder, "doctor --config pipe").exit_code == 2);  // would wait for a writer
+}
+
 TEST_CASE("doctor --help has examples and the exit codes", "[doctor]") {
   const Result help = nsatune(Folder(), "doctor --help");
   CHECK(help.exit_code == 0);

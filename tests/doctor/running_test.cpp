@@ -56,6 +56,19 @@ TEST_CASE("a command runs to its end, its output is judged and shown, its argume
   CHECK(nsatune(folder, "doctor -q -- true").exit_code == 0);
 }
 
+TEST_CASE("a command that fails before anything was measured is not one without findings",
+          "[doctor]") {
+  const Folder folder;
+  const Result failed = nsatune(folder, "doctor -- sh -c 'echo no module named torch; exit 7'");
+  CHECK(failed.exit_code == 3);
+  CHECK(failed.out.find("it failed with exit code 7 before its load was read") !=
+        std::string::npos);
+  CHECK(nsatune(folder, "doctor -q -- sh -c 'kill -SEGV $$'").exit_code == 3);
+  const Result absent = nsatune(folder, "doctor -- ./no_such_program");
+  CHECK(absent.exit_code == 2);
+  CHECK(absent.err.find("cannot start ./no_such_program") != std::string::npos);
+}
+
 TEST_CASE("files may stand before a command", "[doctor]") {
   const Folder folder;
   folder.write("train.yaml", "runtime: {gradient_checkpointing: true}\n");

@@ -92,8 +92,12 @@ TEST_CASE("each rank gets a file, and all a merged view", "[trace]") {
 
 TEST_CASE("nothing recorded is said with the reason", "[trace]") {
   const Folder folder;
-  const Result silent = record(folder, "", "silent");
+  const Result silent = record(folder, "-o new/traces", "silent");
   CHECK(silent.exit_code == 0);
+  CHECK_FALSE(std::filesystem::exists(folder.file("new")));  // nobody needs an empty folder
+  std::filesystem::create_directory(folder.file("old"));
+  CHECK(record(folder, "-o old", "silent").exit_code == 0);
+  CHECK(std::filesystem::exists(folder.file("old")));
   CHECK(has(silent.err, "nothing was recorded because "));
   const Result rubbish = record(folder, "", "rubbish");
   CHECK(rubbish.exit_code == 0);
@@ -141,6 +145,7 @@ TEST_CASE("what cannot be recorded is refused before the program starts", "[trac
   CHECK(nsatune(folder, "trace record").exit_code == 2);
   CHECK_FALSE(std::filesystem::exists(folder.file("trace")));
   CHECK(nsatune(folder, "trace record" + kLibrary + "-- ./absent").exit_code == 2);
+  CHECK_FALSE(std::filesystem::exists(folder.file("trace")));
   const Result no_library =
       nsatune(folder, "trace record --library absent.so -- " NSATUNE_FAKE_TRACED);
   CHECK(no_library.exit_code == 4);

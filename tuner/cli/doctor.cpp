@@ -19,7 +19,10 @@ constexpr const char* kExamples =
     "  nsatune doctor train.yaml --for 60s -- python train.py\n"
     "  nsatune doctor --list\n"
     "  nsatune doctor --list --markdown > docs/doctor.md\n\n"
-    "Exit code 0: nothing found; 1: findings; 2: bad input; 4: the machine cannot do it now.\n"
+    "Exit code 0: nothing found; 1: findings; 2: bad input; 3: no findings, but a trace without "
+    "GPU\n"
+    "operations or a command that failed at once could not be judged; 4: the machine cannot do it\n"
+    "now.\n"
     "A command ends with SIGINT after --for; its stdin is empty and its output goes to stderr.";
 
 /// How many arguments stand behind the first "--" of the command line: the parser hands them over
@@ -73,7 +76,8 @@ ExitCode run_doctor(const Settings& settings, DoctorOptions options) {
   } else {
     print_text(reports::doctor_text(report, {.color = settings.color_out()}));
   }
-  return report.findings.empty() ? ExitCode::good : ExitCode::found;
+  if (!report.findings.empty()) return ExitCode::found;
+  return report.any_silent() ? ExitCode::nothing_judged : ExitCode::good;
 }
 
 }  // namespace

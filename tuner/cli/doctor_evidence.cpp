@@ -19,7 +19,8 @@ using doctor::Evidence;
 using doctor::FileKind;
 
 constexpr std::size_t kHeadBytes = 64 << 10;
-constexpr std::size_t kMaxLineBytes = 1 << 20;
+constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20;  // of what is text
+constexpr std::size_t kMaxEnvironmentBytes = std::size_t{16} << 20;
 
 std::ifstream open_file(const std::string& path) {
   std::error_code ignored;
@@ -47,19 +48,26 @@ std::string head_of(const std::string& path) {
 }
 
 /// take(line, unfinished) for each line of a file of any size; the last one is unfinished where no
-/// newline ends it. A text without end in one line is cut, so that memory does not grow with it.
+/// newline ends it. InputError for a line that no text has: memory would grow with it, and a device
+/// may give it without end.
 template <class Take>
 void for_each_line(const std::string& path, Take take) {
   std::ifstream file = open_file(path);
   std::string line, chunk(kHeadBytes, '\0');
+  std::int64_t number = 1;
   while (file.read(chunk.data(), static_cast<std::streamsize>(chunk.size())), file.gcount() > 0) {
     std::string_view rest(chunk.data(), static_cast<std::size_t>(file.gcount()));
     for (std::size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
       line.append(rest.substr(0, end));
       take(line, false);
       line.clear();
+      ++number;
     }
-    if (line.size() < kMaxLineBytes) line.append(rest);
+    line.append(rest);
+    if (line.size() > kMaxLineBytes)
+      throw InputError(
+          doctor::clean(path) + ":" + std::to_string(number) +
+          ": more than 64 MiB without a line end; this is no text, give the log itself");
   }
   if (!line.empty()) take(line, true);
 }
@@ -92,9 +100,12 @@ void read_sqlite(const std::string& path, Evidence& evidence) {
 
 void read_environment_file(const std::string& path, Evidence& evidence) {
   std::ifstream file = open_file(path);  // /proc/PID/environ has no size, so it is read as a stream
-  std::string text(kMaxLineBytes, '\0');
+  std::string text(kMaxEnvironmentBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMaxEnvironmentBytes)
+    throw InputError(doctor::clean(path) +
+                     ": is larger than 16 MiB; no file of variables is, give the right one");
   evidence.environments.push_back(doctor::parse_environment_file(text, doctor::clean(path)));
 }
 
@@ -152,7 +163,7 @@ Evidence gather_evidence(const DoctorOptions& options, const DoctorInputs& input
   Evidence evidence;
   for (const std::string& path : options.environment_files) read_environment_file(path, evidence);
   for (const std::string& path : options.configs)
-    evidence.configs.push_back(read_config((open_file(path), read_text_file(path)), path));
+    evidence.configs.push_back(read_config(read_text_file(path), path));
   for (const std::string& path : options.logs) read_log(path, evidence);
   for (const std::string& path : options.files) read_file(path, evidence);
   // What is recorded ran elsewhere: this environment is judged only where a run starts from it.

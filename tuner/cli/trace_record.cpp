@@ -1,6 +1,8 @@
 // trace record: runs a program with our tracer inside.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -68,7 +70,33 @@ probes::Variables environment_of(const RecordOptions& o, const std::string& libr
   return out;
 }
 
-void make_folder(const std::string& path) {
+/// Where the traces go. A folder that was made for them goes again when nothing came, unless
+/// another `trace record` uses it too (one of several ranks).
+class TraceFolder {
+ public:
+  explicit TraceFolder(const fs::path& path) {
+    std::error_code ignored;
+    for (fs::path at = path; !at.empty() && !fs::exists(at, ignored); at = at.parent_path())
+      made_.push_back(at);
+    make(path);
+    in_use_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    flock(in_use_, LOCK_SH);
+  }
+  ~TraceFolder() {
+    if (flock(in_use_, LOCK_EX | LOCK_NB) == 0)
+      for (const fs::path& path : made_) rmdir(path.c_str());  // the innermost first; only if empty
+    close(in_use_);
+  }
+  TraceFolder(const TraceFolder&) = delete;
+  TraceFolder& operator=(const TraceFolder&) = delete;
+
+ private:
+  static void make(const std::string& path);
+  std::vector<fs::path> made_;
+  int in_use_ = -1;
+};
+
+void TraceFolder::make(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error && error != std::errc::not_a_directory && error != std::errc::file_exists)
@@ -142,7 +170,7 @@ ExitCode record(const Settings& settings, const RecordOptions& options) {
   plan.argv = options.command;
   plan.environment = environment_of(options, library, folder);
   plan.stdout_to_stderr = settings.json;
-  make_folder(folder);
+  const TraceFolder made(folder);
   const std::set<std::string> before = spools_in(folder);
   const int code = run_child(plan);
 

@@ -81,6 +81,9 @@ EnvironmentEvidence parse_environment_file(std::string_view text, const std::str
     }
     if (line.ends_with('\r')) line.remove_suffix(1);
     read_assignments(line, number, evidence.variables);
+    if (evidence.variables.size() >= kMaxVariables)
+      throw InputError(clean(file) + ":" + std::to_string(number) + ": more than " +
+                       std::to_string(kMaxVariables) + " variables; give a file of an environment");
   }
   if (evidence.variables.empty())
     throw InputError(clean(file) +

@@ -169,6 +169,7 @@ struct Measured {
 /// What could not be judged, and why.
 struct NotJudged {
   std::string source, reason;
+  bool whole = false;  // nothing of the source could be judged
 };
 
 struct Evidence {

@@ -64,6 +64,9 @@ struct Report {
   std::vector<std::string> sources;
   std::vector<NotJudged> not_judged;
   std::size_t rules_judged = 0;
+
+  /// Whether a source says nothing at all, so that no finding does not mean that all is well.
+  bool any_silent() const;
 };
 
 /// Every rule whose evidence is there. Pure: the same report for the same evidence.
