@@ -113,6 +113,7 @@ TEST_CASE("bad input is one line with the place, exit 2, and nothing on stdout",
   folder.write("list.jsonl", "{\"msg\": \"beat\"}\n[1]\n");
   folder.write("load.jsonl", "{\"nsatune_command\": 1, \"seconds\": -3}\n");
   folder.write("trace.json", "{\"traceEvents\": [{\"ph\": \"X\",");
+  folder.write("rest.json", "\"X\", \"cat\": \"kernel\"}]}");  // its beginning is missing
   folder.write("diary.sqlite", "SQLite format 3" + std::string(300, '\0'));
   folder.write("words", "no variables here\n");
   for (const char* arguments : {"absent.log",
@@ -129,6 +130,7 @@ TEST_CASE("bad input is one line with the place, exit 2, and nothing on stdout",
                                 "list.jsonl",
                                 "load.jsonl",
                                 "trace.json",
+                                "rest.json",
                                 "diary.sqlite",
                                 "--env-file words",
                                 "--log empty",

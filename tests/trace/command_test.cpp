@@ -53,6 +53,13 @@ TEST_CASE("a bad trace is one line with the place, exit 2, and nothing on stdout
   CHECK(nsatune(folder, "trace summary --help").out.find("Examples:") != std::string::npos);
 }
 
+TEST_CASE("a message is UTF-8, whatever bytes it quotes", "[trace]") {
+  const Folder folder;
+  const Result r = nsatune(folder, "trace summary 'a\xff\xc2\x9b.json'");
+  CHECK(r.exit_code == 2);
+  CHECK(r.err == "nsatune: a??.json: No such file or directory\n");
+}
+
 TEST_CASE("names of a trace cannot move the cursor or break the table", "[trace]") {
   const Folder folder;
   folder.write("t.json", JsonTrace().kernel(R"(\u001b[31mred\r\n\u0007|x)", 1, 0, 1).text());

@@ -99,6 +99,57 @@ TEST_CASE("fields of the wrong type are refused where they matter", "[trace]") {
   CHECK(has(refusal(R"({"baseTimeNanoseconds": "now", "traceEvents": []})"), "baseTime"));
 }
 
+TEST_CASE("a field of the wrong type is never taken for another value", "[trace]") {
+  const auto kernel = [](const std::string& args) {
+    return refusal(with(R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1,
+                            "dur": 1, "args": )" +
+                        args + "}"));
+  };
+  CHECK(kernel(R"({"device": 0, "grid": [8, 1, 1], "block": [ 128 ,1,
+                   1 ], "registers per thread": 40, "shared memory": 0})")
+            .empty());
+  CHECK(kernel("null").empty());
+  CHECK(has(kernel("[1]"), "args"));
+  CHECK(has(kernel("\"x\""), "args"));
+  CHECK(has(kernel(R"({"grid": [1e9, 1, 1]})"), "grid"));
+  CHECK(has(kernel(R"({"grid": [8, 1]})"), "grid"));
+  CHECK(has(kernel(R"({"grid": [8, 1, 1, 1]})"), "grid"));
+  CHECK(has(kernel(R"({"grid": [8, -1, 1]})"), "grid"));
+  CHECK(has(kernel(R"({"grid": [4294967296, 1, 1]})"), "grid"));
+  CHECK(has(kernel(R"({"grid": [1, 1, 1], "block": {"x": 1}})"), "block"));
+  CHECK(has(kernel(R"({"grid": [1, 1, 1], "shared memory": "x"})"), "shared memory"));
+  CHECK(has(kernel(R"({"context": 4294967296})"), "context"));
+  CHECK(has(kernel(R"({"graph id": 4294967296})"), "graph id"));
+  const auto sync = [](const std::string& args) {
+    return refusal(with(R"({"ph": "X", "cat": "cuda_sync", "name": "Stream Sync", "pid": 0,
+                            "tid": 7, "ts": 1, "dur": 1, "args": {)" +
+                        args + "}}"));
+  };
+  CHECK(sync(R"("stream": -1, "correlation": 5, "device": 0)").empty());
+  CHECK(has(sync(R"("stream": 1e9)"), "stream"));
+  CHECK(has(sync(R"("device": "x")"), "device"));
+  CHECK(has(refusal(with(R"({"ph": "i", "name": "[memory]", "ts": 1, "args": {"Device Type": 1,
+                             "Bytes": 1, "Device Id": 4294967296}})")),
+            "device"));
+  CHECK(has(refusal(with(R"({"ph": "C", "name": "c", "pid": 0, "ts": 1, "args": {"v": 1e999}})")),
+            "counter"));
+}
+
+TEST_CASE("what stands beside the events is read whole or refused", "[trace]") {
+  const auto beside = [](const std::string& text) {
+    return refusal("{" + text + R"(, "traceEvents": []})");
+  };
+  CHECK(beside(R"("baseTimeNanoseconds": 9223372036854775807)").empty());
+  CHECK(has(beside(R"("baseTimeNanoseconds": 9223372036854775808)"), "byte 24: "));
+  CHECK(has(beside(R"("baseTimeNanoseconds": 1.5)"), "baseTime"));
+  CHECK(has(beside(R"("baseTimeNanoseconds": 1, "baseTimeNanoseconds": 2)"), "twice"));
+  const std::string ours = R"("nsatune": {"version": 1, "origin_ns": 0, "holds_overhead": true,
+                              "processes": [], "device_pids": [], "untimed_ops": )";
+  CHECK(beside(ours + "5}").empty());
+  CHECK(has(beside(ours + "-5}"), "nsatune"));
+  CHECK(has(beside(ours + "5}, " + ours + "5}"), "twice"));
+}
+
 TEST_CASE("times that no trace has are refused", "[trace]") {
   const auto kernel = [](const char* ts, const char* dur) {
     return refusal(JsonTrace().event("kernel", "k", ts, dur).text());

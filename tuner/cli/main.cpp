@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "nsa/kernels/workspace.hpp"
+#include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "program.hpp"
 #include "version.hpp"
@@ -53,11 +54,8 @@ void add_global_flags(nsa::cli::Program& program) {
 }
 
 /// One line, whatever a file or an argument that the message quotes has in it.
-int report(std::string what, ExitCode code) {
-  for (char& c : what) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
-  }
-  std::fprintf(stderr, "nsatune: %s\n", what.c_str());
+int report(const std::string& what, ExitCode code) {
+  std::fprintf(stderr, "nsatune: %s\n", nsa::reports::printable(what).c_str());
   return static_cast<int>(code);
 }
 

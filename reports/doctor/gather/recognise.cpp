@@ -66,6 +66,7 @@ FileKind recognise(std::string_view head, const std::string& path) {
                         line.find("\"traceEvents\"") == line.npos;
     return record ? FileKind::heartbeat : FileKind::trace;
   }
+  if (name.ends_with(".json")) return FileKind::trace;  // which says what is wrong with it
   // "[debug] step 1" and "[rank1]: ..." are lines of a log, an array begins with an object.
   if (head[first] == '[') {
     const std::size_t second = head.find_first_not_of(" \t\r\n", first + 1);

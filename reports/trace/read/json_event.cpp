@@ -19,10 +19,6 @@ struct BadValue {
   const char* what;
 };
 
-/// Of a list: enough for three numbers of 32 bits. It may reach behind the list, into its padding.
-constexpr std::size_t kListBytes = 40;
-static_assert(kListBytes <= JsonEventParser::kPadding);
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
   return text;
@@ -58,7 +54,7 @@ std::string_view checked(ondemand::value value) {
       return token.substr(0, 1);
     case '[':
       for (auto element : value.get_array()) checked(element.value());
-      return {token.data(), kListBytes};
+      return token.substr(0, 1);
     case '"':
       if (token.find('\\') != token.npos) (void)std::string_view(value.get_string());
       return token;
@@ -69,9 +65,11 @@ std::string_view checked(ondemand::value value) {
   }
 }
 
-/// A list or object is no identity: its bracket stands for it.
-std::string_view scalar(std::string_view token) {
-  return token.front() == '[' ? token.substr(0, 1) : token;
+/// Of the token of a list all of it, as long as it holds no other list.
+std::string_view flat(std::string_view token) {
+  if (token != "[") return token;
+  const auto* const end = static_cast<const char*>(std::memchr(token.data(), ']', SIZE_MAX >> 1));
+  return {token.data(), static_cast<std::size_t>(end - token.data()) + 1};
 }
 
 std::string_view text_of(ondemand::value value) {
@@ -141,12 +139,13 @@ void read_argument(std::string_view key, ondemand::value value, JsonEvent& out) 
   }
   const std::string_view token = checked(value);
   if (out.first_key.empty()) out.first_key = key, out.first_value = token;
-  if (known && !known->is_text) out.*known->where = token;
+  if (known && !known->is_text) out.*known->where = flat(token);
 }
 
 void read_arguments(ondemand::value value, JsonEvent& out) {
-  if (trimmed(value.raw_json_token()).front() != '{') {
-    checked(value);
+  const std::string_view token = trimmed(value.raw_json_token());
+  if (token.front() != '{') {
+    if (checked(value) != "null") throw BadValue{token.data(), "\"args\" is no object"};
     return;
   }
   for (auto field : value.get_object()) {
@@ -168,9 +167,9 @@ void read_field(std::string_view key, ondemand::value value, JsonEvent& out) {
   else if (key == "dur")
     out.duration = checked(value);
   else if (key == "pid")
-    out.process = scalar(checked(value));
+    out.process = checked(value);
   else if (key == "tid")
-    out.thread = scalar(checked(value));
+    out.thread = checked(value);
   else if (key == "args")
     read_arguments(value, out);
   else if (key == "id")

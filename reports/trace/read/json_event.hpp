@@ -15,7 +15,7 @@ struct JsonEvent {
   std::string_view phase, category, name;
   std::string_view time, duration, process, thread;  // tokens
   std::string_view id;
-  // Tokens of "args"; of a list, all text from its '[' on.
+  // Tokens of "args"; a list is one with all that it holds.
   std::string_view correlation, device, stream, bytes, address, device_type;
   std::string_view total_allocated, total_reserved;
   std::string_view context, graph, graph_node, registers, shared_memory, grid, block, cluster;

@@ -10,10 +10,16 @@
 namespace nsa::trace {
 namespace {
 
+/// Nothing where it is no whole number of 64 bits with a sign.
+std::optional<std::int64_t> integer_of(const Json& value) {
+  if (!value.is_number_integer()) return {};
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX) return {};
+  return value.get<std::int64_t>();
+}
+
 std::optional<std::int64_t> integer_at(const Json& object, const char* key) {
   const auto at = object.find(key);
-  if (at == object.end() || !at->is_number_integer()) return {};
-  return at->get<std::int64_t>();
+  return at == object.end() ? std::nullopt : integer_of(*at);
 }
 
 bool take_devices(const Json& value, Trace& trace) {
@@ -31,8 +37,8 @@ bool take_devices(const Json& value, Trace& trace) {
 
 bool take(const std::string& key, const Json& value, Trace& trace, OurMetadata& ours) {
   if (key == "baseTimeNanoseconds") {
-    if (!value.is_number_integer()) return false;
-    trace.source.base_time_ns = value.get<std::int64_t>();
+    trace.source.base_time_ns = integer_of(value);
+    return trace.source.base_time_ns.has_value();
   } else if (key == "distributedInfo") {
     if (!value.is_object()) return false;
     trace.source.rank = integer_at(value, "rank");
@@ -63,6 +69,7 @@ void take_metadata(const std::string& key, std::string_view value, const std::st
       key != kRecordingKey)
     return;
   const std::string place = where + ": byte " + std::to_string(offset) + ": \"" + key + "\"";
+  if (!ours.known_keys.insert(key).second) throw InputError(place + " stands there twice");
   if (!take(key, parse_json(value, place), trace, ours))
     throw InputError(place + " is not what a trace has there");
 }

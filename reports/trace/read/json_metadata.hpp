@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,8 @@ namespace nsa::trace {
 
 /// How a file of ours is to be read; it may stand behind the events.
 struct OurMetadata {
-  std::int64_t origin_ns = 0;  // added to every time
+  std::set<std::string> known_keys;  // that were read already, ours or not
+  std::int64_t origin_ns = 0;        // added to every time
   /// The ids under which the events of Trace::processes[i] are drawn; empty: no file of ours.
   std::vector<std::vector<std::string>> pids;
   struct DevicePid {
@@ -23,7 +25,8 @@ struct OurMetadata {
   std::vector<DevicePid> device_pids;
 };
 
-/// InputError with `where` and `offset` when a known key has a value of another kind.
+/// InputError with `where` and `offset` when a known key has a value of another kind, or is there
+/// twice.
 void take_metadata(const std::string& key, std::string_view value, const std::string& where,
                    std::uint64_t offset, Trace& trace, OurMetadata& ours);
 

@@ -30,15 +30,20 @@ Json to_json(const ProcessInfo& p, const std::vector<std::string>& pids) {
           {"notes", std::move(notes)}};
 }
 
+/// Throws for a negative number, which get() would wrap around.
+std::uint64_t count_of(const Json& j, const char* key) {
+  return j.at(key).get_ref<const Json::number_unsigned_t&>();
+}
+
 Totals totals_of(const Json& j) {
   Totals t;
   t.complete = j.at("complete").get<bool>();
-  if (!j.at("launches").is_null()) t.launches = j.at("launches").get<std::uint64_t>();
-  t.recorded = j.at("recorded").get<std::uint64_t>();
-  t.dropped = j.at("dropped").get<std::uint64_t>();
-  t.lost = j.at("lost").get<std::uint64_t>();
-  t.outside = j.at("outside").get<std::uint64_t>();
-  t.torn_bytes = j.at("torn_bytes").get<std::uint64_t>();
+  if (!j.at("launches").is_null()) t.launches = count_of(j, "launches");
+  t.recorded = count_of(j, "recorded");
+  t.dropped = count_of(j, "dropped");
+  t.lost = count_of(j, "lost");
+  t.outside = count_of(j, "outside");
+  t.torn_bytes = count_of(j, "torn_bytes");
   return t;
 }
 
@@ -74,7 +79,7 @@ bool take_recording(const Json& value, Trace& trace, OurMetadata& ours) {
   try {
     if (value.at("version").get<int>() != 1) return false;
     ours.origin_ns = value.at("origin_ns").get<std::int64_t>();
-    trace.source.untimed_ops += value.at("untimed_ops").get<std::uint64_t>();
+    trace.source.untimed_ops += count_of(value, "untimed_ops");
     trace.source.holds_overhead = value.at("holds_overhead").get<bool>();
     for (const Json& process : value.at("processes")) {
       trace.processes.push_back(process_of(process));

@@ -114,15 +114,12 @@ void JsonSink::add_op(const JsonEvent& event, OpKind kind) {
   op.correlation = identity(event.correlation, "correlation", event);
   op.name = trace_.names.intern(demangled(event.name));
   op.stage = text(event.stage);
-  const std::int64_t device =
-      number(event.device.empty() ? event.process : event.device, "device", event);
-  if (device < INT32_MIN || device > INT32_MAX) fail_(event.at, "a device id that is out of range");
-  op.device = static_cast<std::int32_t>(device);
+  op.device = device_of(event.device.empty() ? event.process : event.device, event);
   op.stream = stream_of(event);
   op.process = pid_of(event);
-  op.graph = static_cast<std::uint32_t>(identity(event.graph, "graph id", event));
+  op.graph = small(event.graph, "graph id", event);
   op.graph_node = identity(event.graph_node, "graph node id", event);
-  op.context = static_cast<std::uint32_t>(identity(event.context, "context", event));
+  op.context = small(event.context, "context", event);
   if (kind == OpKind::kernel) {
     op.shape = shape_of(event);
   } else {
@@ -162,7 +159,7 @@ void JsonSink::add_memory(const JsonEvent& event) {
   m.address = identity(event.address, "Addr", event);
   m.allocated_bytes = number(event.total_allocated, "Total Allocated", event);
   m.reserved_bytes = number(event.total_reserved, "Total Reserved", event);
-  m.device = static_cast<std::int32_t>(number(event.device, "Device Id", event));
+  m.device = device_of(event.device, event);
   m.process = pid_of(event);
   trace_.memory.push_back(m);
 }

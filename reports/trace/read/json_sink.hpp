@@ -68,6 +68,8 @@ class JsonSink {
   std::int64_t number(std::string_view token, const char* what, const JsonEvent& event) const;
   static std::int64_t number_or_none(std::string_view token);  // none: -1
   std::uint64_t identity(std::string_view token, const char* what, const JsonEvent& event) const;
+  std::uint32_t small(std::string_view token, const char* what, const JsonEvent& event) const;
+  std::int32_t device_of(std::string_view token, const JsonEvent& event) const;
   std::int64_t stream_of(const JsonEvent& event) const;
   NameId text(std::string_view text) { return text.empty() ? kNoName : trace_.names.intern(text); }
 

@@ -20,18 +20,22 @@ bool parse(std::string_view token, Number& out) {
   return error == std::errc{} && rest == end;
 }
 
-/// "[8, 1, 1, ...": up to three; what is none counts as 0.
-std::array<std::uint32_t, 3> three_numbers(std::string_view list) {
+/// "[8, 1, 1]"; nothing where it is no such list.
+std::optional<std::array<std::uint32_t, 3>> three_numbers(std::string_view list) {
   std::array<std::uint32_t, 3> out{};
-  const char* at = list.data();
-  const char* const end = at + list.size();
-  for (std::uint32_t& number : out) {
-    while (at < end && (*at == '[' || *at == ',' || *at == ' ')) ++at;
-    const auto [rest, error] = std::from_chars(at, end, number);
-    if (error != std::errc{}) break;
-    at = rest;
+  const auto skip_blanks = [&] {
+    list.remove_prefix(std::min(list.find_first_not_of(" \n\r\t"), list.size()));
+  };
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!list.starts_with(i == 0 ? '[' : ',')) return {};
+    list.remove_prefix(1);
+    skip_blanks();
+    const auto [rest, error] = std::from_chars(list.data(), list.data() + list.size(), out[i]);
+    if (error != std::errc{}) return {};
+    list.remove_prefix(static_cast<std::size_t>(rest - list.data()));
+    skip_blanks();
   }
-  return out;
+  return list == "]" ? std::optional(out) : std::nullopt;
 }
 
 }  // namespace
@@ -68,6 +72,20 @@ std::uint64_t JsonSink::identity(std::string_view token, const char* what,
     fail_(event.at, std::string("an event whose \"") + what + "\" is no whole number of 64 bits");
   }
   return value;
+}
+
+std::uint32_t JsonSink::small(std::string_view token, const char* what,
+                              const JsonEvent& event) const {
+  const std::uint64_t value = identity(token, what, event);
+  if (value > UINT32_MAX)
+    fail_(event.at, std::string("an event whose \"") + what + "\" is too large");
+  return static_cast<std::uint32_t>(value);
+}
+
+std::int32_t JsonSink::device_of(std::string_view token, const JsonEvent& event) const {
+  const std::int64_t id = number(token, "device", event);
+  if (id < INT32_MIN || id > INT32_MAX) fail_(event.at, "a device id that is out of range");
+  return static_cast<std::int32_t>(id);
 }
 
 std::int64_t JsonSink::number(std::string_view token, const char* what,
@@ -118,11 +136,18 @@ std::uint32_t JsonSink::pid_of(const JsonEvent& event) {
 std::uint32_t JsonSink::shape_of(const JsonEvent& event) {
   if (event.grid.empty() && event.block.empty()) return 0;
   LaunchShape shape;
-  shape.grid = three_numbers(event.grid);
-  shape.block = three_numbers(event.block);
-  shape.cluster = three_numbers(event.cluster);
-  parse(event.registers, shape.registers);
-  parse(event.shared_memory, shape.shared_bytes);
+  const auto read = [&](std::string_view list, const char* what, auto& into) {
+    if (list.empty()) return;
+    const auto three = three_numbers(list);
+    if (!three)
+      fail_(list.data(), std::string("\"") + what + "\" is no list of three whole numbers");
+    into = *three;
+  };
+  read(event.grid, "grid", shape.grid);
+  read(event.block, "block", shape.block);
+  read(event.cluster, "cluster", shape.cluster);
+  shape.registers = small(event.registers, "registers per thread", event);
+  shape.shared_bytes = small(event.shared_memory, "shared memory", event);
   return shapes_.intern(shape);
 }
 

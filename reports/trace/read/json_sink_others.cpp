@@ -21,12 +21,9 @@ std::string async_key(const JsonEvent& event) {
 void JsonSink::add_sync(const JsonEvent& event) {
   const Times t = times_of(event);
   Sync sync{.start_ns = t.start, .end_ns = t.end, .name = trace_.names.intern(event.name)};
-  const auto read = [](std::string_view token, auto& out) {
-    std::from_chars(token.data(), token.data() + token.size(), out);
-  };
-  read(event.correlation, sync.correlation);
-  read(event.stream, sync.stream);
-  read(event.device, sync.device);
+  sync.correlation = identity(event.correlation, "correlation", event);
+  if (!event.stream.empty()) sync.stream = number(event.stream, "stream", event);
+  sync.device = device_of(event.device, event);
   sync.process = pid_of(event);
   trace_.syncs.push_back(sync);
 }
@@ -38,6 +35,7 @@ void JsonSink::add_counter(const JsonEvent& event) {
   Counter counter;
   const char* const end = event.first_value.data() + event.first_value.size();
   const auto [rest, error] = std::from_chars(event.first_value.data(), end, counter.value);
+  if (error == std::errc::result_out_of_range) fail_(event.at, "a counter that no double holds");
   if (event.first_value.empty() || error != std::errc{} || rest != end) return;
   std::string name(event.name);
   if (event.first_key != "value") name.append(1, ' ').append(event.first_key);
