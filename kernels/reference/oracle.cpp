@@ -80,12 +80,10 @@ std::vector<std::vector<Row>> Oracle::composite_parts(std::int64_t row, double t
   for (std::int64_t g = 0; g < problem_.kv_heads; ++g) {
     const Row scores = reference::group_scores(problem_, *query.sequence, operands.q,
                                                operands.k_cmp, query.index, g);
-    parts.emplace_back();
-    for (const auto& blocks :
-         reference::right_selections(scores, query.position, problem_.geometry, tolerance)) {
-      parts.back().push_back(
-          reference::attention_part(problem_, operands, query, g, constants_, blocks));
-    }
+    const auto selections =
+        reference::right_selections(scores, query.position, problem_.geometry, tolerance);
+    parts.push_back(
+        reference::attention_parts(problem_, operands, query, g, constants_, selections));
   }
   return parts;
 }
