@@ -90,6 +90,12 @@ Json json_of(const TracedReply& v) {
   return j;
 }
 
+Json json_of(const CountedReply& v) {
+  Json j = message("counted", v.id);
+  put(j, "counters", v.counters);
+  return j;
+}
+
 Json json_of(const ReleasedReply& v) { return message("released", v.id); }
 
 Json json_of(const FailedReply& v) {
@@ -189,6 +195,13 @@ TracedReply traced(const Json& j) {
   return v;
 }
 
+CountedReply counted(const Json& j) {
+  CountedReply v;
+  require(j, "id", v.id);
+  require(j, "counters", v.counters);
+  return v;
+}
+
 FailedReply failed(const Json& j) {
   FailedReply v;
   read(j, "id", v.id);  // a refused hello has none
@@ -206,6 +219,7 @@ Reply convert(const Json& j) {
   if (type == "verified") return verified(j);
   if (type == "measured") return measured(j);
   if (type == "traced") return traced(j);
+  if (type == "counted") return counted(j);
   if (type == "failed") return failed(j);
   if (type != "released") throw fields::FieldError("/type", fields::shown(type) + " is no reply");
   ReleasedReply v;

@@ -70,6 +70,14 @@ Json json_of(const TraceRequest& v) {
   return j;
 }
 
+Json json_of(const CountRequest& v) {
+  Json j = message("count", v.id);
+  put(j, "handle", v.handle);
+  put(j, "launch", v.launch);
+  put(j, "cold", v.cold);
+  return j;
+}
+
 Json json_of(const ReleaseRequest& v) {
   Json j = message("release", v.id);
   put(j, "handle", v.handle);
@@ -138,6 +146,15 @@ TraceRequest trace(const Json& j) {
   return v;
 }
 
+CountRequest count(const Json& j) {
+  CountRequest v;
+  require(j, "id", v.id);
+  require(j, "handle", v.handle);
+  require(j, "launch", v.launch);
+  require(j, "cold", v.cold);
+  return v;
+}
+
 ReleaseRequest release(const Json& j) {
   ReleaseRequest v;
   require(j, "id", v.id);
@@ -154,6 +171,7 @@ Request convert(const Json& j) {
   if (type == "verify") return verify(j);
   if (type == "measure") return measure(j);
   if (type == "trace") return trace(j);
+  if (type == "count") return count(j);
   if (type == "release") return release(j);
   if (type == "bye") return ByeRequest{};
   throw fields::FieldError("/type", fields::shown(type) + " is no request");

@@ -62,6 +62,29 @@ TEST_CASE("a sweep fills the database, and the same command again measures nothi
   CHECK(verified["problems"].empty());
 }
 
+TEST_CASE("counters that cannot be read are a reason in the database, told once, and no failure",
+          "[cli]") {
+  const Folder folder;
+  folder.write("small.json", kSpec);
+  const Result sweep = nsatune(folder, "sweep small.json --stage ranges --counters");
+  INFO(sweep.err);
+  CHECK(sweep.exit_code == 0);
+  const std::string reason = "read through CUPTI, which cpu has not";
+  const std::size_t told = sweep.err.find(reason);
+  REQUIRE(told != std::string::npos);
+  CHECK(sweep.err.find(reason, told + 1) == std::string::npos);
+  const Json counters = json_of(nsatune(folder, "db counters --json"), "db_counters");
+  REQUIRE(counters["launch_counters"].size() == 4);  // two converters, two lengths
+  for (const Json& row : counters["launch_counters"]) {
+    CHECK(row["outcome"] == "unsupported");
+    CHECK(row["reason"].get<std::string>().find(reason) != std::string::npos);
+  }
+  CHECK(nsatune(folder, "db counters --variant ranges_v1").out.find(reason) != std::string::npos);
+  const Result none = nsatune(folder, "db counters --variant nobody");
+  CHECK(none.out.empty());
+  CHECK(none.err.find("db counters lists all") != std::string::npos);
+}
+
 TEST_CASE("the results can be exported and the samples printed", "[cli]") {
   Folder& folder = swept();
   const Json all = json_of(nsatune(folder, "export --format json"), "export_results");

@@ -172,6 +172,37 @@ LaunchTraceRow filled_launch_trace_row() {
   return row;
 }
 
+LaunchCounters filled_launch_counters() {
+  return {"GH100",
+          0.815,
+          0.392,
+          0.887,
+          268435456,
+          244390000,
+          131072.5,
+          2,
+          {{"dram__bytes_read.sum", 268435456}, {"sm__cycles_active.max", 259454.5}},
+          "not counted: nothing"};
+}
+
+LaunchCountersRow filled_launch_counters_row() {
+  LaunchCountersRow row;
+  row.id = "c1";
+  row.run_id = "r1";
+  row.executor = "triton";
+  row.placement = {{"host", "GPU-1"}};
+  row.problem = filled_problem();
+  row.variant = filled_variant();
+  row.source_hash = "9f";
+  row.launch = LaunchMode::graph;
+  row.cold = false;
+  row.outcome = Outcome::unsupported;
+  row.reason = "no privilege";
+  row.counted_at = "2026-01-02T03:04:05.000Z";
+  row.counters = filled_launch_counters();
+  return row;
+}
+
 std::vector<worker::Request> filled_requests() {
   using namespace worker;
   return {HelloRequest{1, "cuda:0"},
@@ -180,6 +211,7 @@ std::vector<worker::Request> filled_requests() {
           VerifyRequest{3, 1, std::vector<std::int64_t>{0, 63, 64}, "/tmp/out.safetensors"},
           MeasureRequest{4, 1, 5, false, LaunchMode::graph, Timer::host},
           TraceRequest{5, 1, LaunchMode::graph, 3},
+          CountRequest{6, 1, LaunchMode::graph, false},
           ReleaseRequest{5, 1},
           ByeRequest{}};
 }
@@ -194,6 +226,7 @@ std::vector<worker::Reply> filled_replies() {
           VerifiedReply{3, 1, 2, 0.0031},
           MeasuredReply{4, m.samples, m.clocks, 2, m.need, "timers disagree"},
           TracedReply{5, filled_launch_trace()},
+          CountedReply{6, filled_launch_counters()},
           ReleasedReply{5},
           FailedReply{6, Outcome::out_of_memory, "needs 51.5 GB, 12.1 GB free"}};
 }
@@ -201,7 +234,8 @@ std::vector<worker::Reply> filled_replies() {
 std::vector<worker::Request> bare_requests() {
   using namespace worker;
   return {HelloRequest{},   DescribeRequest{}, PrepareRequest{}, VerifyRequest{1, 1, {}, "o"},
-          MeasureRequest{}, TraceRequest{},    ReleaseRequest{}, ByeRequest{}};
+          MeasureRequest{}, TraceRequest{},    CountRequest{},   ReleaseRequest{},
+          ByeRequest{}};
 }
 
 std::vector<worker::Reply> bare_replies() {
@@ -212,6 +246,7 @@ std::vector<worker::Reply> bare_replies() {
           VerifiedReply{},
           MeasuredReply{},
           TracedReply{},
+          CountedReply{},
           ReleasedReply{},
           FailedReply{}};
 }

@@ -19,6 +19,8 @@ ThresholdTable filled_table();
 /// One of each, every optional field present.
 LaunchTrace filled_launch_trace();
 LaunchTraceRow filled_launch_trace_row();
+LaunchCounters filled_launch_counters();
+LaunchCountersRow filled_launch_counters_row();
 std::vector<worker::Request> filled_requests();
 std::vector<worker::Reply> filled_replies();
 /// One of each, every optional field absent.

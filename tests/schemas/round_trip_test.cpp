@@ -29,6 +29,8 @@ TEST_CASE("documents with every field set survive JSON and obey their schemas", 
   CHECK(checked(c, "problem_class") == c);
   checked(test::filled_run(), "run");
   CHECK(checked(test::filled_launch_trace(), "launch_trace") == test::filled_launch_trace());
+  CHECK(checked(test::filled_launch_counters(), "launch_counters") ==
+        test::filled_launch_counters());
   const Measurement m = checked(test::filled_measurement(), "measurement");
   CHECK(m.samples == test::filled_measurement().samples);
   CHECK(m.clocks == test::filled_measurement().clocks);
@@ -46,6 +48,22 @@ TEST_CASE("a traced launch survives JSON, alone and in the list of them", "[sche
   LaunchTraceRow back;
   from_json(document["launch_traces"][0], back);
   CHECK(back == row);
+}
+
+TEST_CASE("a counted launch survives JSON, and one that was not read has no numbers", "[schemas]") {
+  LaunchCountersRow unread = test::filled_launch_counters_row();
+  unread.counters = {};
+  for (const LaunchCountersRow& row : {test::filled_launch_counters_row(), unread}) {
+    Json list = Json::array();
+    list.push_back(row);
+    const Json document{{"launch_counters", list}};
+    CHECK_NOTHROW(validate_json(document, "db_counters", "test"));
+    LaunchCountersRow back;
+    from_json(document["launch_counters"][0], back);
+    CHECK(back == row);
+    CHECK(document["launch_counters"][0]["counters"].contains("dram_share") ==
+          row.counters.dram_share.has_value());
+  }
 }
 
 TEST_CASE("documents with nothing set survive JSON and obey their schemas", "[schemas]") {

@@ -84,3 +84,30 @@ TEST_CASE("a file of version 1 keeps its rows and gets what is new", "[store]") 
   CHECK(store.info().runs == 1);
   CHECK(store.launch_traces({}).empty());
 }
+
+TEST_CASE("a file of version 2 keeps its traces and takes counters", "[store]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("a.sqlite");
+  LaunchTraceRow trace;
+  LaunchCountersRow counters;
+  trace.id = "t";
+  counters.id = "c";
+  {
+    store::Store store = store::Store::open(path);
+    trace.run_id = counters.run_id = store.open_run(test::some_request()).run().id;
+    REQUIRE(store.add(trace));
+  }
+  {
+    SQLite::Database db(path, SQLite::OPEN_READWRITE);
+    db.exec(
+        "DROP VIEW launch_counters_summary; DROP TABLE launch_counter_metric; "
+        "DROP TABLE launch_counters; PRAGMA user_version = 2");
+  }
+  store::Store store = store::Store::open(path);
+  CHECK(store.info().schema_version == store::newest_version());
+  CHECK(store.launch_traces({}) == std::vector<LaunchTraceRow>{trace});
+  CHECK(store.launch_counters({}).empty());
+  CHECK(store.add(counters));
+  CHECK(store.launch_counters({}) == std::vector<LaunchCountersRow>{counters});
+  CHECK(store.verify().empty());
+}

@@ -28,8 +28,10 @@ class MemorySink : public tuner::Sink {
     return found;
   }
   void add_trace(const LaunchTraceRow& row) override { traces.push_back(row); }
+  void add_counters(const LaunchCountersRow& row) override { counters.push_back(row); }
   std::vector<Measurement> rows;
   std::vector<LaunchTraceRow> traces;
+  std::vector<LaunchCountersRow> counters;
   void (*after_row)(std::size_t) = nullptr;
 
  private:

@@ -1,8 +1,9 @@
-// db info, samples, traces, verify, compact.
+// db info, samples, traces, counters, verify, compact.
 #include <fmt/format.h>
 
 #include <memory>
 
+#include "nsa/reports/launch_counters_text.hpp"
 #include "nsa/reports/launch_trace_text.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/store/store.hpp"
@@ -81,35 +82,56 @@ ExitCode print_samples(const Settings& settings, const std::string& id) {
   return ExitCode::good;
 }
 
-struct TraceFilter {
+/// Which launches `traces` and `counters` print.
+struct LaunchFilter {
   std::optional<std::string> run_id, stage, variant;
   bool any() const { return run_id || stage || variant; }
 };
 
-ExitCode print_traces(const Settings& settings, const TraceFilter& filter) {
-  const auto db = store::Store::open_existing(settings.db_path());
+store::Query query_of(const store::Store& db, const LaunchFilter& filter) {
   store::Query query{.stage = filter.stage, .variant = filter.variant};
   if (filter.run_id) {
     const auto run = db.find_run(*filter.run_id);
     if (!run) throw InputError("--run: no run " + *filter.run_id + "; nsatune db info lists them");
     query.run_id = run->id;
   }
-  const std::vector<LaunchTraceRow> rows = db.launch_traces(query);
+  return query;
+}
+
+/// Rows as JSON under `key`, or the text of each; `made_by` is the flag of sweep that makes them.
+template <class LaunchRow>
+ExitCode print_launches(const Settings& settings, const LaunchFilter& filter,
+                        const std::vector<LaunchRow>& rows, const char* key,
+                        std::string (*text_of)(const LaunchRow&), const std::string& command,
+                        const std::string& made_by) {
   if (settings.json) {
     Json list = Json::array();
-    for (const LaunchTraceRow& row : rows) list.push_back(row);
-    print_json({{"launch_traces", list}});
+    for (const LaunchRow& row : rows) list.push_back(row);
+    print_json({{key, list}});
     return ExitCode::good;
   }
   std::string text;
-  for (const LaunchTraceRow& row : rows) text += reports::launch_trace_text(row);
+  for (const LaunchRow& row : rows) text += text_of(row);
   if (rows.empty()) {
-    say(settings, filter.any() ? "no such traced launches; without --run, --stage and --variant "
-                                 "nsatune db traces lists all that there are"
-                               : "no traced launches; nsatune sweep --trace makes them");
+    say(settings, filter.any() ? "no such launches; without --run, --stage and --variant nsatune "
+                                 "db " +
+                                     command + " lists all that there are"
+                               : "none; nsatune sweep --" + made_by + " makes them");
   }
   print_text(text);
   return ExitCode::good;
+}
+
+ExitCode print_traces(const Settings& settings, const LaunchFilter& filter) {
+  const auto db = store::Store::open_existing(settings.db_path());
+  return print_launches(settings, filter, db.launch_traces(query_of(db, filter)), "launch_traces",
+                        reports::launch_trace_text, "traces", "trace");
+}
+
+ExitCode print_counters(const Settings& settings, const LaunchFilter& filter) {
+  const auto db = store::Store::open_existing(settings.db_path());
+  return print_launches(settings, filter, db.launch_counters(query_of(db, filter)),
+                        "launch_counters", reports::launch_counters_text, "counters", "counters");
 }
 
 ExitCode verify(const Settings& settings) {
@@ -159,13 +181,19 @@ void add_db(Program& program) {
       [&settings, id] { return print_samples(settings, *id); })
       ->add_option("id", *id, "Id of a measurement, or its first digits")
       ->required();
-  auto filter = std::make_shared<TraceFilter>();
-  CLI::App* traces = add("traces", "Which kernels each variant really ran (sweep --trace)",
-                         "nsatune db traces --stage attend_selected",
-                         [&settings, filter] { return print_traces(settings, *filter); });
-  traces->add_option("--run", filter->run_id, "Only this run (id or its first digits)");
-  traces->add_option("--stage", filter->stage, "Only this stage");
-  traces->add_option("--variant", filter->variant, "Only this variant");
+  auto filter = std::make_shared<LaunchFilter>();
+  for (CLI::App* of_launches :
+       {add("traces", "Which kernels each variant really ran (sweep --trace)",
+            "nsatune db traces --stage attend_selected",
+            [&settings, filter] { return print_traces(settings, *filter); }),
+        add("counters",
+            "Shares of the peaks of DRAM, L2 and tensor pipes, and DRAM bytes (sweep --counters)",
+            "nsatune db counters --stage attend_selected --json",
+            [&settings, filter] { return print_counters(settings, *filter); })}) {
+    of_launches->add_option("--run", filter->run_id, "Only this run (id or its first digits)");
+    of_launches->add_option("--stage", filter->stage, "Only this stage");
+    of_launches->add_option("--variant", filter->variant, "Only this variant");
+  }
   add("verify", "Integrity, foreign keys, every sample blob; exit 1 when something is wrong",
       "nsatune db verify --db nightly.sqlite", [&settings] { return verify(settings); });
   add("compact", "Gives unused space back", "nsatune db compact",

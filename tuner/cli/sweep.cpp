@@ -27,6 +27,7 @@ class StoreSink final : public tuner::Sink {
   explicit StoreSink(store::Store& db) : db_(db) {}
   bool add(const Measurement& row) override { return db_.add(row); }
   void add_trace(const LaunchTraceRow& row) override { db_.add(row); }
+  void add_counters(const LaunchCountersRow& row) override { db_.add(row); }
 
  private:
   store::Store& db_;
@@ -203,6 +204,7 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   input.host = host_name();
   input.earlier = db.measurements({.run_id = owned.run().id, .with_samples = true});
   input.trace = o.trace;
+  input.counters = o.counters;
   add_tracer(input);
   input.stop = &stop_on_signals();
   StoreSink sink(db);
@@ -222,6 +224,7 @@ void add_sweep(Program& program) {
       "  nsatune sweep default --budget 10m --stage attend_selected --axis seq_len=512,2048\n"
       "  nsatune sweep --dry-run full\n"
       "  nsatune sweep default --device cuda:0 --trace && nsatune db traces\n"
+      "  nsatune sweep default --device cuda:0 --counters && nsatune db counters\n"
       "  nsatune sweep --worker 'python3 examples/numpy_worker.py' --with-ours",
       [&program, o] { return run(program.settings, *o); });
   declare(*sub, *o);

@@ -37,6 +37,9 @@ void declare(CLI::App& sub, SweepOptions& o) {
   sub.add_flag("--trace", o.trace,
                "After the timed passes: which kernels each variant runs, launches, host waits, "
                "bytes (through CUPTI; see nsatune db traces)");
+  sub.add_flag("--counters", o.counters,
+               "After those: DRAM, L2 and tensor-pipe shares of their peaks, DRAM bytes (through "
+               "CUPTI; see nsatune db counters)");
   CLI::Option* worker =
       sub.add_option("--worker", o.worker, "A worker of yours, as a shell command");
   sub.add_flag("--with-ours", o.with_ours, "With --worker: our variants beside it, interleaved")

@@ -17,7 +17,7 @@ struct SweepOptions {
   std::vector<std::string> stages, variants, axes;
   std::optional<std::string> config;  // users.yaml
   std::optional<std::string> budget;  // "10m"
-  bool dry_run = false, trace = false;
+  bool dry_run = false, trace = false, counters = false;
   std::optional<std::string> worker;
   bool with_ours = false;
   bool always_new = false;

@@ -99,6 +99,7 @@ void ContestRunner::run_process(std::int64_t process,
                                 const std::function<void(const Offer&)>& after_visit) {
   for (std::int64_t round = 0; !enough(round); ++round) run_round(process, round, after_visit);
   if (begun_ && shared_.input.trace) team_.trace_all();
+  if (begun_ && shared_.input.counters) team_.count_all();
   end();
 }
 

@@ -28,7 +28,7 @@ struct Contestant {
   std::map<Block, double> visits;                             // median ns of each
   std::vector<double> visit_ns;                               // the same values
   double least_ns = std::numeric_limits<double>::infinity();  // fastest sample
-  bool traced = false;                                        // or cannot be
+  bool traced = false, counted = false;                       // or cannot be
   std::optional<double> sample_s;  // wall time of one sample, flush included, as last seen
 
   // In the worker process that runs now.

@@ -23,8 +23,10 @@ RowWriter::RowWriter(const SweepInput& input, Sink& sink, SweepReport& report)
       report_(report),
       timer_(timer_of(input.spec.policy, input.device)) {}
 
-Measurement RowWriter::blank(const Problem& problem, const Offer& offer, const Cost& cost) const {
-  Measurement row;
+/// What belongs to a variant on a problem, whatever was seen of it.
+template <class Row>
+Row RowWriter::row_of(const Problem& problem, const Offer& offer) const {
+  Row row;
   row.id = make_uuid();
   row.run_id = input_.run_id;
   row.executor = offer.executor;
@@ -33,6 +35,11 @@ Measurement RowWriter::blank(const Problem& problem, const Offer& offer, const C
   row.variant = offer.id;
   row.source_hash = offer.source_hash;
   row.launch = input_.spec.policy.launch;
+  return row;
+}
+
+Measurement RowWriter::blank(const Problem& problem, const Offer& offer, const Cost& cost) const {
+  auto row = row_of<Measurement>(problem, offer);
   row.timer = timer_;
   row.cold = input_.spec.policy.cold;
   row.cost = cost;
@@ -50,18 +57,21 @@ void RowWriter::commit(Measurement row) {
 }
 
 void RowWriter::commit(const Problem& problem, const Offer& offer, LaunchTrace trace) {
-  LaunchTraceRow row;
-  row.id = make_uuid();
-  row.run_id = input_.run_id;
-  row.executor = offer.executor;
-  row.placement = {{input_.host, input_.device.uuid}};
-  row.problem = problem;
-  row.variant = offer.id;
-  row.source_hash = offer.source_hash;
-  row.launch = input_.spec.policy.launch;
+  auto row = row_of<LaunchTraceRow>(problem, offer);
   row.traced_at = now_iso8601();
   row.trace = std::move(trace);
   sink_.add_trace(row);
+}
+
+void RowWriter::commit(const Problem& problem, const Offer& offer, LaunchCounters counters,
+                       Outcome outcome, const std::string& reason) {
+  auto row = row_of<LaunchCountersRow>(problem, offer);
+  row.cold = input_.spec.policy.cold;
+  row.outcome = outcome;
+  row.reason = reason;
+  row.counted_at = now_iso8601();
+  row.counters = std::move(counters);
+  sink_.add_counters(row);
 }
 
 void RowWriter::commit_failure(Measurement row, const Offer& offer, Outcome outcome,

@@ -28,11 +28,17 @@ class RowWriter {
   void commit(Measurement row);
   /// What a launch of a variant does.
   void commit(const Problem& problem, const Offer& offer, LaunchTrace trace);
+  /// What the hardware counts during one, or `outcome` and `reason` why it was not read.
+  void commit(const Problem& problem, const Offer& offer, LaunchCounters counters, Outcome outcome,
+              const std::string& reason);
   /// The one row of a variant that cannot be measured on a problem.
   void commit_failure(Measurement row, const Offer& offer, Outcome outcome,
                       const std::string& reason);
 
  private:
+  template <class Row>
+  Row row_of(const Problem& problem, const Offer& offer) const;
+
   const SweepInput& input_;
   Sink& sink_;
   SweepReport& report_;

@@ -316,37 +316,4 @@ void Team::measure(Contestant& contestant, const Visit& visit, const std::string
   shared_.writer.commit(std::move(row));
 }
 
-void Team::trace_all() {
-  const Account account(shared_.ledger.trace_s);
-  for (Contestant& contestant : contestants_) {
-    if (shared_.interrupt.requested()) throw Interrupted{};
-    if (contestant.handle && !contestant.control && !contestant.out && !contestant.traced)
-      trace(contestant);
-  }
-}
-
-void Team::trace(Contestant& contestant) {
-  constexpr std::int64_t kSamples = 5;
-  contestant.traced = true;
-  worker::TraceRequest request;
-  request.handle = *contestant.handle;
-  request.launch = policy_.launch;
-  request.samples = kSamples;
-  auto answer = client(contestant)
-                    .ask(request, doing("tracing", contestant),
-                         deadline_s(contestant.sample_s.value_or(0) * (kSamples + 2)));
-  if (answer.interrupted) throw Interrupted{};
-  const auto note = [&](const std::string& what) {
-    shared_.reporter.note(fmt::format("{}: {}", to_string(contestant.offer.id), what));
-  };
-  if (answer) {
-    if (!answer.reply->trace.note.empty()) note(answer.reply->trace.note);
-    shared_.writer.commit(contest_.problem, contestant.offer, std::move(answer.reply->trace));
-    return;
-  }
-  note("not traced: " + answer.reason);  // its times stand
-  const std::size_t worker = static_cast<std::size_t>(contestant.offer.worker);
-  if (!clients_[worker]->alive()) drop_handles(worker);
-}
-
 }  // namespace nsa::tuner

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Shared {
   RowWriter& writer;
   Reporter& reporter;
   Ledger& ledger;
+  std::set<std::string> told = {};  // reasons why nothing was counted, each said once
 };
 
 /// Adds the wall time of a scope to an account of the ledger.
@@ -52,10 +54,16 @@ class Team {
   void measure(Contestant& contestant, const Visit& visit, const std::string& pair_id);
   /// What a launch of each contestant does, once a contest; its processes are not fresh any more.
   void trace_all();
+  /// What the hardware counts during one, or why not; after trace_all().
+  void count_all();
   void finish();
 
  private:
-  void trace(Contestant& contestant);
+  /// `ask` for each contestant that has a handle and was not `asked` before.
+  template <class Ask>
+  void ask_all(bool Contestant::*asked, Ask ask);
+  void trace(const Contestant& contestant);
+  void count(const Contestant& contestant);
   bool wants_handle(const Contestant& contestant) const;
   /// Whether any contestant wants a handle.
   bool wanted() const;

@@ -157,6 +157,10 @@ Answer<worker::TracedReply> WorkerClient::ask(worker::TraceRequest request,
                                               const std::string& doing, double deadline_s) {
   return call<worker::TracedReply>(std::move(request), doing, deadline_s);
 }
+Answer<worker::CountedReply> WorkerClient::ask(worker::CountRequest request,
+                                               const std::string& doing, double deadline_s) {
+  return call<worker::CountedReply>(std::move(request), doing, deadline_s);
+}
 Answer<worker::ReleasedReply> WorkerClient::ask(worker::ReleaseRequest request,
                                                 const std::string& doing, double deadline_s) {
   return call<worker::ReleasedReply>(std::move(request), doing, deadline_s);

@@ -46,6 +46,8 @@ class WorkerClient {
                                     double deadline_s);
   Answer<worker::TracedReply> ask(worker::TraceRequest request, const std::string& doing,
                                   double deadline_s);
+  Answer<worker::CountedReply> ask(worker::CountRequest request, const std::string& doing,
+                                   double deadline_s);
   Answer<worker::ReleasedReply> ask(worker::ReleaseRequest request, const std::string& doing,
                                     double deadline_s);
   bool alive() const noexcept { return child_ != nullptr; }

@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include "nsa/kernels/vendor.hpp"
-#include "nsa/probes/launch_trace.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/tuner/safetensors.hpp"
@@ -201,6 +200,7 @@ worker::Reply Session::on(const worker::MeasureRequest& request) {
   if (request.samples < 1 || request.samples > kMaxSamples)
     throw InputError(fmt::format("{} samples; ask for 1 to {}", request.samples, kMaxSamples));
   set_beacon(fmt::format("measuring {}", handle.variant().name));
+  counters_.reset();  // who counts is in the way of every launch
   probes::LaunchTimer& timer = timer_of(request.timer);
   const Handle::Callback call = handle.callback(request.launch, device_);
   worker::MeasuredReply reply;
@@ -215,23 +215,6 @@ worker::Reply Session::on(const worker::MeasureRequest& request) {
   reply.grow_events = handle.workspace().grow_events() - grown;
   reply.need = handle.workspace().need();
   reply.note = timer.take_note();
-  return reply;
-}
-
-worker::Reply Session::on(const worker::TraceRequest& request) {
-  Handle& handle = handle_of(request.handle);
-  set_beacon(fmt::format("tracing {}", handle.variant().name));
-  const Handle::Callback call = handle.callback(request.launch, device_);
-  const auto launch = request.launch == LaunchMode::graph ? call : [](void* eager) {
-    static_cast<Handle*>(eager)->reset();
-    static_cast<Handle*>(eager)->launch();
-  };
-  // Kept, so that all traces of this process share one session; it is no fresh process any more.
-  if (device_.backend == Backend::cuda) timer_of(Timer::cupti);
-  worker::TracedReply reply;
-  reply.id = request.id;
-  reply.trace = probes::trace_launch(device_, memory_->stream(), static_cast<int>(request.samples),
-                                     launch, &handle);
   return reply;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 
+#include "nsa/probes/launch_counters.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/schemas/worker.hpp"
 #include "nsa/tuner/serve.hpp"
@@ -26,6 +27,7 @@ class Session {
   worker::Reply on(const worker::VerifyRequest& request);
   worker::Reply on(const worker::MeasureRequest& request);
   worker::Reply on(const worker::TraceRequest& request);
+  worker::Reply on(const worker::CountRequest& request);
   worker::Reply on(const worker::ReleaseRequest& request);
   worker::Reply on(const worker::ByeRequest& request);
 
@@ -34,12 +36,15 @@ class Session {
                                     std::span<const Stage> stages);
   Handle& handle_of(std::int64_t id);
   probes::LaunchTimer& timer_of(Timer timer);
+  probes::CounterSession& counters();
 
   std::string only_device_;
   ServeOptions options_;
   Device device_;
   std::unique_ptr<Memory> memory_;
   std::map<Timer, std::unique_ptr<probes::LaunchTimer>> timers_;
+  std::unique_ptr<probes::CounterSession> counters_;     // between two requests to count only
+  std::string no_counters_;                              // why there can be none; empty = not known
   std::map<std::string, std::weak_ptr<Inputs>> inputs_;  // by stage, problem, seed and file
   std::map<std::int64_t, std::unique_ptr<Handle>> handles_;
   std::int64_t next_handle_ = 1;

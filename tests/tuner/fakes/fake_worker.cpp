@@ -34,6 +34,7 @@ struct Prepared {
 std::string mode;
 std::int64_t sleep_ms = 1;
 std::map<std::int64_t, Prepared> handles;
+std::int64_t measured = 0, traced = 0;  // requests so far
 
 bool is(const char* name) { return mode == name; }
 void say(const std::string& text) { std::cout << text << '\n' << std::flush; }
@@ -150,6 +151,7 @@ void on_verify(const VerifyRequest& request) {
 }
 
 void on_measure(const MeasureRequest& request) {
+  ++measured;
   const Prepared& prepared = handles.at(request.handle);
   const bool bad = prepared.name == "bad";
   if (bad) {
@@ -190,6 +192,7 @@ void on_measure(const MeasureRequest& request) {
 }
 
 void on_trace(const TraceRequest& request) {
+  ++traced;
   const bool bad = handles.at(request.handle).name == "bad";
   if (bad && is("cannot_trace"))
     return say(FailedReply{request.id, Outcome::unsupported, "there is no CUPTI here"});
@@ -201,12 +204,28 @@ void on_trace(const TraceRequest& request) {
   say(reply);
 }
 
+/// What was asked before stands in the counters, so that the order of the passes shows.
+void on_count(const CountRequest& request) {
+  const bool bad = handles.at(request.handle).name == "bad";
+  if (is("refuses_count") || (bad && is("cannot_count")))
+    return say(FailedReply{request.id, Outcome::unsupported, "administrators only"});
+  if (bad && is("hang_count")) hang();
+  CountedReply reply;
+  reply.id = request.id;
+  reply.counters.dram_share = request.cold ? 0.5 : 0.25;
+  reply.counters.passes = 1;
+  reply.counters.metrics = {{"measured", static_cast<double>(measured)},
+                            {"traced", static_cast<double>(traced)}};
+  say(reply);
+}
+
 void on_request(const Request& request) {
   if (std::holds_alternative<HelloRequest>(request)) on_hello();
   if (const auto* r = std::get_if<PrepareRequest>(&request)) on_prepare(*r);
   if (const auto* r = std::get_if<VerifyRequest>(&request)) on_verify(*r);
   if (const auto* r = std::get_if<MeasureRequest>(&request)) on_measure(*r);
   if (const auto* r = std::get_if<TraceRequest>(&request)) on_trace(*r);
+  if (const auto* r = std::get_if<CountRequest>(&request)) on_count(*r);
   if (const auto* r = std::get_if<DescribeRequest>(&request))
     say(FailedReply{r->id, Outcome::unsupported, "describe is not known here"});
   if (std::holds_alternative<ByeRequest>(request)) std::exit(is("stays") ? (hang(), 0) : 0);

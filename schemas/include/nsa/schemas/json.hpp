@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "nsa/schemas/device.hpp"
+#include "nsa/schemas/launch_counters.hpp"
 #include "nsa/schemas/launch_trace.hpp"
 #include "nsa/schemas/measurement.hpp"
 #include "nsa/schemas/problem.hpp"
@@ -36,6 +37,8 @@ void to_json(Json& j, const Measurement& v);
 void to_json(Json& j, const TracedKernel& v);
 void to_json(Json& j, const LaunchTrace& v);
 void to_json(Json& j, const LaunchTraceRow& v);
+void to_json(Json& j, const LaunchCounters& v);
+void to_json(Json& j, const LaunchCountersRow& v);
 void to_json(Json& j, const Environment& v);
 void to_json(Json& j, const Run& v);
 void to_json(Json& j, const SweepSpec& v);
@@ -55,6 +58,8 @@ void from_json(const Json& j, Measurement& v);
 void from_json(const Json& j, TracedKernel& v);
 void from_json(const Json& j, LaunchTrace& v);
 void from_json(const Json& j, LaunchTraceRow& v);
+void from_json(const Json& j, LaunchCounters& v);
+void from_json(const Json& j, LaunchCountersRow& v);
 void from_json(const Json& j, Environment& v);
 void from_json(const Json& j, Run& v);
 void from_json(const Json& j, SweepSpec& v);

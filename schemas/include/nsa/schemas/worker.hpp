@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "nsa/schemas/device.hpp"
+#include "nsa/schemas/launch_counters.hpp"
 #include "nsa/schemas/launch_trace.hpp"
 #include "nsa/schemas/measurement.hpp"
 #include "nsa/schemas/problem.hpp"
@@ -55,13 +56,21 @@ struct TraceRequest {
   LaunchMode launch = LaunchMode::eager;
   std::int64_t samples = 5;  // launches that both timers time, to be compared; 0 = none
 };
+/// Comes after all timed samples of a process, and after all traces: see docs/tracer.md.
+struct CountRequest {
+  std::int64_t id = 0;
+  std::int64_t handle = 0;
+  LaunchMode launch = LaunchMode::eager;
+  bool cold = true;  // empty the caches before the launch
+};
 struct ReleaseRequest {
   std::int64_t id = 0;
   std::int64_t handle = 0;
 };
 struct ByeRequest {};
-using Request = std::variant<HelloRequest, DescribeRequest, PrepareRequest, VerifyRequest,
-                             MeasureRequest, TraceRequest, ReleaseRequest, ByeRequest>;
+using Request =
+    std::variant<HelloRequest, DescribeRequest, PrepareRequest, VerifyRequest, MeasureRequest,
+                 TraceRequest, CountRequest, ReleaseRequest, ByeRequest>;
 
 /// A variant that a worker brings. `inputs` and `outputs` name its tensors.
 struct OfferedVariant {
@@ -110,6 +119,10 @@ struct TracedReply {
   std::int64_t id = 0;
   LaunchTrace trace;
 };
+struct CountedReply {
+  std::int64_t id = 0;
+  LaunchCounters counters;
+};
 struct ReleasedReply {
   std::int64_t id = 0;
 };
@@ -119,7 +132,7 @@ struct FailedReply {
   std::string reason;
 };
 using Reply = std::variant<HelloReply, DescribedReply, PreparedReply, VerifiedReply, MeasuredReply,
-                           TracedReply, ReleasedReply, FailedReply>;
+                           TracedReply, CountedReply, ReleasedReply, FailedReply>;
 
 /// One line (without the newline) of the protocol.
 std::string encode(const Request& request);

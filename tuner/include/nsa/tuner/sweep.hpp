@@ -9,6 +9,7 @@
 
 #include "nsa/probes/injection.hpp"
 #include "nsa/schemas/device.hpp"
+#include "nsa/schemas/launch_counters.hpp"
 #include "nsa/schemas/launch_trace.hpp"
 #include "nsa/schemas/measurement.hpp"
 #include "nsa/schemas/sweep_spec.hpp"
@@ -33,6 +34,8 @@ class Sink {
   virtual bool add(const Measurement& row) = 0;
   /// What a launch does; kept or not, as the sink likes.
   virtual void add_trace(const LaunchTraceRow&) {}
+  /// What the hardware counts during a launch, or why it was not read; likewise.
+  virtual void add_counters(const LaunchCountersRow&) {}
 };
 
 /// Where a sweep stands, after each visit.
@@ -60,7 +63,7 @@ struct Ledger {
   double prepare_s = 0;  // inputs and first calls
   double verify_s = 0;
   double measure_s = 0;  // requests that gave samples
-  double trace_s = 0;    // seeing what launches do, and asking again what hung
+  double trace_s = 0;    // seeing what launches do, counting, and asking again what hung
   double framework_s = 0;
   double wall_s = 0;
 };
@@ -74,6 +77,7 @@ struct SweepInput {
   std::string host;                  // of the placement
   std::vector<Measurement> earlier;  // rows of this run: never measured again, failed or not
   bool trace = false;                // what each variant launches, too
+  bool counters = false;             // and what the hardware counts
   std::string tracer_library;        // for a worker that hung on a GPU; empty: none, because
   std::string no_tracer = "no library that traces was given";
   const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C: ends between two visits

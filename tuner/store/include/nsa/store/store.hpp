@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "nsa/schemas/json.hpp"
+#include "nsa/schemas/launch_counters.hpp"
 #include "nsa/schemas/launch_trace.hpp"
 #include "nsa/schemas/measurement.hpp"
 #include "nsa/schemas/run.hpp"
@@ -108,6 +109,7 @@ class Store {
   /// The same (run, executor, placement, problem, variant, launch) again is ignored and returns
   /// false.
   bool add(const LaunchTraceRow& row);
+  bool add(const LaunchCountersRow& row);
 
   std::vector<Run> runs() const;  // newest first
   /// Nothing when no run begins so; InputError when several do.
@@ -119,6 +121,7 @@ class Store {
   std::vector<TelemetryRow> telemetry(const std::optional<std::string>& run_id) const;
   /// Oldest first. `id` and `with_samples` of the query mean nothing here.
   std::vector<LaunchTraceRow> launch_traces(const Query& query) const;
+  std::vector<LaunchCountersRow> launch_counters(const Query& query) const;
 
   Info info() const;
   /// Problems found (integrity_check, foreign keys, blobs that do not unpack); empty = good.
