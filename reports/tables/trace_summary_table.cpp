@@ -59,10 +59,12 @@ TextTable overview(const Summary& s) {
     if (gpu->comm_kernels > 0)
       table.add_row({"communication", fmt::format("{}, exposed {}", ns(gpu->comm_ns),
                                                   with_share(gpu->exposed_comm_ns, gpu->comm_ns))});
-    table.add_row({"operations", fmt::format("{} kernels ({} different), {} copies and memsets",
-                                             format_tokens(gpu->kernels), gpu->distinct_kernels,
-                                             format_tokens(gpu->memops))});
   }
+  if (s.sums)
+    table.add_row(
+        {"operations", fmt::format("{} kernels ({} different), {} copies and memsets",
+                                   format_tokens(s.sums->kernels), s.sums->distinct_kernels,
+                                   format_tokens(s.sums->memops))});
   if (s.launch_to_start_ns)
     table.add_row({"launch to start",
                    fmt::format("median {}, p99 {}, longest {}", ns(s.launch_to_start_ns->p50),
@@ -127,7 +129,8 @@ TextTable devices(const Summary& s) {
     table.add_row(std::move(cells));
   };
   for (const trace::DeviceSummary& d : s.devices) {
-    add(fmt::format("{} {}", d.device, printable(d.name.value_or(""))), d.gpu);
+    const std::string trace = s.clocks ? fmt::format("trace {}: ", d.part) : "";
+    add(fmt::format("{}{} {}", trace, d.device, printable(d.name.value_or(""))), d.gpu);
     if (d.streams.size() < 2) continue;
     for (const auto& stream : d.streams) add(fmt::format("  stream {}", stream.stream), stream.gpu);
   }
@@ -142,8 +145,9 @@ TextTable steps(const Summary& s) {
   add_scope_columns(table);
   for (const trace::Step& step : s.steps.value_or(std::vector<trace::Step>{})) {
     std::vector<Cell> cells = step.gpu ? scope_cells(*step.gpu) : std::vector<Cell>{};
+    const std::string process = s.clocks ? fmt::format("process {}: ", step.process) : "";
     cells.insert(cells.begin(),
-                 {name(step.name), ns(step.duration_ns), format_tokens(step.host_syncs)});
+                 {process + name(step.name), ns(step.duration_ns), format_tokens(step.host_syncs)});
     table.add_row(std::move(cells));
   }
   return table;
@@ -154,13 +158,13 @@ TextTable stages(const Summary& s) {
   table.add_column("stage");
   for (const char* column : {"GPU time", "share", "kernels", "host syncs", "in syncs"})
     table.add_column(column, Align::right);
-  if (!s.stages || !s.gpu) return table;
+  if (!s.stages || !s.sums) return table;
   for (const trace::StageRow& row : *s.stages)
     table.add_row({(row.parent ? *row.parent + "/" : "") + row.stage, ns(row.total_ns),
-                   share(row.total_ns, s.gpu->op_sum_ns), format_tokens(row.kernels),
+                   share(row.total_ns, s.sums->op_sum_ns), format_tokens(row.kernels),
                    format_tokens(row.host_syncs), ns(row.host_sync_ns)});
   table.add_row({Cell{"unattributed", Ink::dim}, ns(*s.unattributed_ns),
-                 share(*s.unattributed_ns, s.gpu->op_sum_ns)});
+                 share(*s.unattributed_ns, s.sums->op_sum_ns)});
   return table;
 }
 
@@ -182,11 +186,11 @@ TextTable kernels(const Summary& s, std::size_t top) {
   table.add_column("share", Align::right);
   for (const char* column : {"calls", "median", "max"}) table.add_column(column, Align::right);
   table.add_column("kernel");
-  if (!s.kernels_by_name || !s.gpu) return table;
+  if (!s.kernels_by_name || !s.sums) return table;
   for (const trace::KernelRow& row : *s.kernels_by_name) {
     if (top-- == 0) break;
     const std::string mark = row.attention_backend ? "[" + *row.attention_backend + "] " : "";
-    table.add_row({ns(row.total_ns), share(row.total_ns, s.gpu->kernel_sum_ns),
+    table.add_row({ns(row.total_ns), share(row.total_ns, s.sums->kernel_sum_ns),
                    format_tokens(row.count), ns(row.median_ns), ns(row.max_ns),
                    mark + name(row.name)});
   }

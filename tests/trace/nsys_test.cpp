@@ -117,6 +117,23 @@ TEST_CASE("a SQLite file that is no export, or a part of one, is refused with th
   CHECK(has(refusal_of("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 5000000000;"), "device"));
 }
 
+TEST_CASE("an export says when and where it was recorded", "[trace]") {
+  const std::string text = std::string(kTables) + kRows;
+  const std::string session =
+      "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER);"
+      "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1779630014975716426);"
+      "CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);"
+      "INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('CpuCores', '4'), ('Hostname', 'n1');";
+  const std::string analysis =
+      "CREATE TABLE ANALYSIS_DETAILS (startTime INTEGER); INSERT INTO ANALYSIS_DETAILS VALUES "
+      "(35255823190);";
+  CHECK_FALSE(trace::summarize(Database(text).read()).base_time_ns);
+  CHECK_FALSE(trace::summarize(Database(text + session).read()).base_time_ns);
+  const trace::Summary s = trace::summarize(Database(text + session + analysis).read());
+  CHECK(s.base_time_ns == 1779629979719893236);
+  CHECK(s.host == "n1");
+}
+
 TEST_CASE("tables without rows may be left out of an export", "[trace]") {
   const std::string text = std::string(kTables) + kRows;
   const auto s = trace::summarize(

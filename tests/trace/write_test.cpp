@@ -232,7 +232,9 @@ TEST_CASE("trace convert writes what summary reads, and refuses other names", "[
   CHECK(nsatune(folder, "trace convert t.json").exit_code == 2);
   CHECK(nsatune(folder, "trace convert t.json out.sqlite").exit_code == 2);
   CHECK(nsatune(folder, "trace convert t.json absent/out.json").exit_code == 4);
-  const Result no_base = nsatune(folder, "trace convert t.json t.json both.json");
+  folder.write("a.json", JsonTrace().kernel("k", 1, 0, 1).text());
+  folder.write("b.json", JsonTrace().kernel("k", 1, 0, 1).text());
+  const Result no_base = nsatune(folder, "trace convert a.json b.json both.json");
   CHECK(no_base.exit_code == 2);
   CHECK(no_base.err.find("absolute time") != std::string::npos);
 }

@@ -2,25 +2,34 @@
 #include <memory>
 
 #include "nsa/reports/trace_table.hpp"
-#include "nsa/trace/read.hpp"
+#include "nsa/trace/merge.hpp"
 #include "nsa/trace/summary_json.hpp"
 #include "trace_commands.hpp"
+#include "trace_inputs.hpp"
 
 namespace nsa::cli {
 namespace {
 
 struct SummaryOptions {
-  std::string file;
+  std::vector<std::string> files;
   std::size_t top = 20;
 };
 
 ExitCode print_summary(const Settings& settings, const SummaryOptions& options) {
-  const trace::Summary summary = trace::summarize(trace::read_trace(options.file));
-  if (settings.json) {
-    print_json(trace::to_document(summary));
-  } else {
-    print_text(reports::trace_summary_table(summary, options.top, {.color = settings.color_out()}));
+  std::vector<trace::Trace> traces = read_traces(trace_files(options.files));
+  trace::sort_by_rank(traces);
+  std::vector<trace::Summary> ranks;
+  for (const trace::Trace& trace : traces) ranks.push_back(trace::summarize(trace));
+  const reports::Style style{.color = settings.color_out()};
+  if (ranks.size() == 1) {
+    const trace::Summary& one = ranks.front();
+    settings.json ? print_json(trace::to_document(one))
+                  : print_text(reports::trace_summary_table(one, options.top, style));
+    return ExitCode::good;
   }
+  const trace::Summary merged = trace::summarize(trace::merge_traces(std::move(traces)));
+  settings.json ? print_json(trace::to_document(merged, ranks))
+                : print_text(reports::trace_ranks_table(merged, ranks, options.top, style));
   return ExitCode::good;
 }
 
@@ -32,10 +41,21 @@ void add_trace_summary(Program& program, CLI::App& trace) {
       "summary", "Busy and idle time with its causes, steps, stages, kernels, host waits");
   summary->fallthrough();
   summary->footer(
-      "Also: --json --quiet --color (see nsatune --help)\n\nExamples:\n"
+      "Several files, or a folder of them, are the ranks of one job: each has a line of its own, "
+      "and "
+      "all are summarised on one time line. Clocks of several hosts are aligned by their common "
+      "collectives, else by their common steps, and what was assumed is said; where neither is "
+      "there, figures over several hosts are left out. Also: --json --quiet --color (see nsatune "
+      "--help)\n\nExamples:\n"
       "  nsatune trace summary trace.json.gz\n"
-      "  nsatune trace summary report.sqlite --json | jq .idle_by_class_ns");
-  summary->add_option("file", options->file, kTraceFiles)->required();
+      "  nsatune trace summary report.sqlite --json | jq .idle_by_class_ns\n"
+      "  nsatune trace summary traces/                 # of all ranks, as trace record leaves "
+      "them\n"
+      "  nsatune trace summary rank*.json.gz --json | jq '.ranks[].exposed_comm_ns'");
+  summary
+      ->add_option("files", options->files,
+                   std::string("Traces, or folders of them. A trace: ") + kTraceFiles)
+      ->required();
   summary->add_option("--top", options->top, "How many kernels the text lists (default 20)")
       ->check(whole_number());
   summary->callback([&program, options] {

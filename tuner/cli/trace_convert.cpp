@@ -4,10 +4,11 @@
 #include <filesystem>
 #include <memory>
 
+#include "nsa/reports/trace_table.hpp"
 #include "nsa/trace/merge.hpp"
-#include "nsa/trace/read.hpp"
 #include "nsa/trace/write.hpp"
 #include "trace_commands.hpp"
+#include "trace_inputs.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -17,14 +18,13 @@ struct ConvertOptions {
 };
 
 /// A shell's pattern without a name behind it would have the last trace written over.
-void refuse_loss(const ConvertOptions& options) {
-  const std::string& out = options.files.back();
+void refuse_loss(const std::vector<std::string>& inputs, const std::string& out) {
   std::error_code ignored;
-  for (std::size_t i = 0; i + 1 < options.files.size(); ++i) {
-    if (std::filesystem::equivalent(options.files[i], out, ignored))
+  for (const std::string& file : inputs) {
+    if (std::filesystem::equivalent(file, out, ignored))
       throw InputError(out + ": is one of the traces that are read; write to another file");
   }
-  if (options.files.size() > 2 && std::filesystem::exists(out, ignored))
+  if (inputs.size() > 1 && std::filesystem::exists(out, ignored))
     throw InputError(out + ": is there already; name a new file behind the traces, or remove it");
 }
 
@@ -36,11 +36,17 @@ ExitCode convert(const Settings& settings, const ConvertOptions& options) {
     throw InputError(out +
                      ": what is written is Chrome trace JSON; end the name in .json or "
                      ".json.gz");
-  refuse_loss(options);
-  std::vector<trace::Trace> traces;
-  for (std::size_t i = 0; i + 1 < options.files.size(); ++i)
-    traces.push_back(trace::read_trace(options.files[i]));
-  const trace::Trace merged = trace::merge_traces(std::move(traces));
+  const std::vector<std::string> inputs =
+      trace_files({options.files.begin(), options.files.end() - 1});
+  refuse_loss(inputs, out);
+  const trace::Trace merged = trace::merge_traces(read_traces(inputs));
+  if (const auto& clocks = merged.source.clocks; inputs.size() > 1) {
+    if (clocks->alignment == trace::Alignment::none)
+      throw InputError(
+          clocks->assumption +
+          ", and not all say their absolute time (baseTimeNanoseconds); convert each alone");
+    say(settings, reports::clocks_text(*clocks));
+  }
   trace::write_chrome_trace(merged, out);
   say(settings, fmt::format("{}: {} GPU operations, {} API calls, {} ranges", out,
                             merged.ops.size(), merged.calls.size(), merged.ranges.size()));
@@ -55,7 +61,8 @@ void add_trace_convert(Program& program, CLI::App& trace) {
       "convert", "Write a trace as Chrome trace JSON for Perfetto and chrome://tracing");
   sub->fallthrough();
   sub->footer(
-      "Several traces become one, each rank with rows of its own. Kept are GPU operations, API "
+      "Several traces, or a folder of them, become one, each rank with rows of its own; trace "
+      "summary --help says how their clocks are brought together. Kept are GPU operations, API "
       "calls, operators, annotations, NVTX ranges, Python functions and stacks, memory, counters "
       "and the profiler's own time; arguments of operators are not.\n\nExamples:\n"
       "  nsatune trace convert report.sqlite trace.json.gz\n"

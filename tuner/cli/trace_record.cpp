@@ -13,6 +13,7 @@
 
 #include "nsa/probes/injection.hpp"
 #include "nsa/reports/text_table.hpp"
+#include "nsa/reports/trace_table.hpp"
 #include "nsa/schemas/trace_request.hpp"
 #include "sweep_options.hpp"
 #include "trace_child.hpp"
@@ -155,7 +156,9 @@ void print_lines(const Settings& settings, const Recorded& recorded, const std::
         say(settings, "  " + note.what + ": " + reports::printable(line));
     }
   }
-  if (recorded.merged) say(settings, "all processes on one time line -> " + *recorded.merged);
+  if (recorded.merged)
+    say(settings, "all processes " + reports::clocks_text(recorded.clocks.value()) + " -> " +
+                      *recorded.merged);
   if (!recorded.merge_failure.empty()) say(settings, "no merged view: " + recorded.merge_failure);
   if (!nothing.empty())
     say(settings, "nothing was recorded because " + reports::printable(nothing));

@@ -57,8 +57,10 @@ void merge(const fs::path& folder, std::vector<trace::Trace> traces, Recorded& o
   if (traces.size() < 2) return;
   try {
     const std::string path = (folder / "merged.json.gz").string();
-    trace::write_chrome_trace(trace::merge_traces(std::move(traces)), path);
+    const trace::Trace merged = trace::merge_traces(std::move(traces));
+    trace::write_chrome_trace(merged, path);
     out.merged = path;
+    out.clocks = merged.source.clocks;
   } catch (const InputError& e) {
     out.merge_failure = e.what();
   }

@@ -20,7 +20,8 @@ struct RecordedProcess {
 
 struct Recorded {
   std::vector<RecordedProcess> processes;
-  std::optional<std::string> merged;  // path of the view of all
+  std::optional<std::string> merged;    // path of the view of all
+  std::optional<trace::Clocks> clocks;  // how it came to one time line
   std::string merge_failure;
 };
 

@@ -1,20 +1,8 @@
 #include "context.hpp"
 
-#include <algorithm>
-#include <cctype>
-
 #include "launches.hpp"
 
 namespace nsa::trace {
-namespace {
-
-bool is_comm_kernel(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name.find("nccl") != name.npos || name.find("rccl") != name.npos;
-}
-
-}  // namespace
 
 Context::Context(const Trace& of) : trace(of), launch(launches_of(of)) {
   for (NameId id = 0; id < trace.names.size(); ++id) {

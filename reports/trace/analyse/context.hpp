@@ -27,6 +27,7 @@ struct Context {
 };
 
 /// Figures of some operations, at least one.
+GpuSums sums_of(const Context& context, const OpIndices& ops);
 GpuFigures figures_of(const Context& context, const OpIndices& ops);
 /// Splits the time between the operations by cause; `gaps` is that time.
 IdleClasses classify_idle(const Context& context, const OpIndices& ops, const IntervalSet& gaps);

@@ -25,7 +25,7 @@ Sets sets_of(const Context& context, const OpIndices& ops) {
           union_of(std::move(mem))};
 }
 
-void count(const Context& context, const OpIndices& ops, GpuFigures& out) {
+void count(const Context& context, const OpIndices& ops, GpuSums& out) {
   std::set<NameId> names;
   for (const std::uint32_t i : ops) {
     const GpuOp& op = context.trace.ops[i];
@@ -60,10 +60,18 @@ std::int64_t same_stream_overlaps(const Context& context, const OpIndices& ops) 
 
 }  // namespace
 
+GpuSums sums_of(const Context& context, const OpIndices& ops) {
+  GpuSums out;
+  count(context, ops, out);
+  out.same_stream_overlaps = same_stream_overlaps(context, ops);
+  return out;
+}
+
 GpuFigures figures_of(const Context& context, const OpIndices& ops) {
   expects(!ops.empty(), "at least one operation");
   const std::vector<GpuOp>& all = context.trace.ops;
   GpuFigures out;
+  static_cast<GpuSums&>(out) = sums_of(context, ops);
   out.start_ns = all[ops.front()].start_ns;
   out.end_ns = out.start_ns;
   for (const std::uint32_t i : ops) out.end_ns = std::max(out.end_ns, all[i].end_ns);
@@ -77,8 +85,6 @@ GpuFigures figures_of(const Context& context, const OpIndices& ops) {
   out.mem_ns = length(sets.mem);
   out.comm_overlapped_by_compute_ns = length(intersection(sets.comm, sets.compute));
   out.exposed_comm_ns = out.comm_ns - out.comm_overlapped_by_compute_ns;
-  count(context, ops, out);
-  out.same_stream_overlaps = same_stream_overlaps(context, ops);
   const IntervalSet span = union_of({{out.start_ns, out.end_ns}});
   out.idle_by_class_ns = classify_idle(context, ops, difference(span, sets.all));
   return out;

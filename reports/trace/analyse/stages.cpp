@@ -90,7 +90,11 @@ void add_stages(const Context& context, const StageClasses& classes, Summary& ou
     ++row.host_syncs;
     add_to(row.host_sync_ns, call.end_ns - call.start_ns);
   }
-  for (std::size_t c = 0; c < rows.size(); ++c) rows[c].busy_ns = length(union_of(times[c]));
+  if (trace.one_time_line()) {
+    for (std::size_t c = 0; c < rows.size(); ++c) rows[c].busy_ns = length(union_of(times[c]));
+  } else {
+    out.null_reasons["stages.busy_ns"] = trace.source.clocks->assumption;
+  }
   std::erase_if(rows, [](const StageRow& row) { return row.ops == 0 && row.host_syncs == 0; });
   std::stable_sort(rows.begin(), rows.end(),
                    [](const StageRow& a, const StageRow& b) { return a.total_ns > b.total_ns; });

@@ -28,6 +28,7 @@ void add_steps(const Context& context, Summary& out) {
     steps.emplace_back();
     steps.back().name = range.name;
     steps.back().source = range.source;
+    steps.back().process = range.process;
     steps.back().start_ns = range.start_ns;
     steps.back().duration_ns = range.end_ns - range.start_ns;
   }

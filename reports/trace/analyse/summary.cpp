@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "host_name.hpp"
 #include "parts.hpp"
 
 namespace nsa::trace {
@@ -13,8 +14,19 @@ void give_reason(Summary& out, std::initializer_list<const char*> keys, const ch
   for (const char* key : keys) out.null_reasons.try_emplace(key, reason);
 }
 
+constexpr std::initializer_list<const char*> kOnOneTimeLine{"span_ns",
+                                                            "busy_ns",
+                                                            "idle_ns",
+                                                            "compute_ns",
+                                                            "comm_ns",
+                                                            "mem_ns",
+                                                            "comm_overlapped_by_compute_ns",
+                                                            "exposed_comm_ns",
+                                                            "idle_by_class_ns"};
+
 /// Facts of the file, and which of them it does not state.
-void add_source(const Source& source, Summary& out) {
+void add_source(const Trace& trace, Summary& out) {
+  const Source& source = trace.source;
   out.path = source.path;
   out.format = source.format;
   out.events = source.events;
@@ -23,6 +35,9 @@ void add_source(const Source& source, Summary& out) {
   out.base_time_ns = source.base_time_ns;
   out.rank = source.rank;
   out.world_size = source.world_size;
+  out.clocks = source.clocks;
+  if (std::string host = host_name(trace); !host.empty()) out.host = std::move(host);
+  if (!out.host) give_reason(out, {"host"}, out.clocks ? "it is not one host" : kNotStated);
   if (!out.base_time_ns) give_reason(out, {"base_time_ns"}, kNotStated);
   if (!out.rank) give_reason(out, {"rank"}, kNotStated);
   if (!out.world_size) give_reason(out, {"world_size"}, kNotStated);
@@ -31,39 +46,26 @@ void add_source(const Source& source, Summary& out) {
 /// Everything about GPU operations.
 void add_gpu(const Context& context, Summary& out) {
   if (context.trace.ops.empty()) {
-    give_reason(out,
-                {"span_ns",
-                 "busy_ns",
-                 "idle_ns",
-                 "compute_ns",
-                 "comm_ns",
-                 "mem_ns",
-                 "comm_overlapped_by_compute_ns",
-                 "exposed_comm_ns",
-                 "kernel_sum_ns",
-                 "op_sum_ns",
-                 "kernels",
-                 "memops",
-                 "comm_kernels",
-                 "distinct_kernels",
-                 "kernels_by_name",
-                 "launch_apis",
-                 "gpu_ops_with_launch",
-                 "gpu_ops_without_launch",
-                 "launch_to_start_ns",
-                 "idle_by_class_ns",
-                 "same_stream_overlaps",
-                 "stages",
-                 "unattributed_ns",
-                 "attention"},
-                "no GPU operation was recorded");
+    give_reason(out, kOnOneTimeLine, "no GPU operation was recorded");
+    give_reason(
+        out,
+        {"kernel_sum_ns", "op_sum_ns", "kernels", "memops", "comm_kernels", "distinct_kernels",
+         "kernels_by_name", "launch_apis", "gpu_ops_with_launch", "gpu_ops_without_launch",
+         "launch_to_start_ns", "same_stream_overlaps", "stages", "unattributed_ns", "attention"},
+        "no GPU operation was recorded");
     return;
   }
   OpIndices all(context.trace.ops.size());
   std::iota(all.begin(), all.end(), 0u);
-  out.gpu = figures_of(context, all);
-  if (!out.gpu->idle_by_class_ns.profiler_overhead)
-    give_reason(out, {"idle_by_class_ns.profiler_overhead"}, "no overhead was recorded");
+  if (context.trace.one_time_line()) {
+    out.gpu = figures_of(context, all);
+    out.sums = *out.gpu;
+    if (!out.gpu->idle_by_class_ns.profiler_overhead)
+      give_reason(out, {"idle_by_class_ns.profiler_overhead"}, "no overhead was recorded");
+  } else {
+    out.sums = sums_of(context, all);
+    give_reason(out, kOnOneTimeLine, out.clocks->assumption.c_str());
+  }
   add_devices(context, out);
   add_kernels(context, out);
 }
@@ -84,12 +86,12 @@ void add_host(const Context& context, const StageClasses& classes, Summary& out)
   }
   out.api_calls = static_cast<std::int64_t>(context.trace.calls.size());
   add_host_syncs(context, classes, out);
-  if (out.gpu) add_launches(context, out);
+  if (out.sums) add_launches(context, out);
 }
 
 /// An operation gets its stage from the range around its launch, or from its recorder.
 void add_stages_if_known(const Context& context, const StageClasses& classes, Summary& out) {
-  if (!out.gpu) return;
+  if (!out.sums) return;
   const Trace& trace = context.trace;
   bool own = false;
   for (const GpuOp& op : trace.ops) own |= op.stage != kNoName;
@@ -110,7 +112,7 @@ Summary summarize(const Trace& trace) {
   const Context context(trace);
   const StageClasses classes = stage_classes(context);
   Summary out;
-  add_source(trace.source, out);
+  add_source(trace, out);
   add_gpu(context, out);
   add_host(context, classes, out);
   add_stages_if_known(context, classes, out);

@@ -16,11 +16,14 @@ Json to_json(const IdleClasses& v) {
           {"other", v.other}};
 }
 
-/// The figures of operations under their names; all null where there are none.
-Json figures(const GpuFigures* v) {
+/// The figures of operations under their names; null where there are none.
+Json figures(const GpuFigures* v, const GpuSums* sums) {
   Json j = Json::object();
   const auto put = [&](const char* key, std::int64_t GpuFigures::*member) {
     j[key] = v ? Json(v->*member) : Json(nullptr);
+  };
+  const auto put_sum = [&](const char* key, std::int64_t GpuSums::*member) {
+    j[key] = sums ? Json(sums->*member) : Json(nullptr);
   };
   put("span_ns", &GpuFigures::span_ns);
   put("busy_ns", &GpuFigures::busy_ns);
@@ -30,16 +33,18 @@ Json figures(const GpuFigures* v) {
   put("mem_ns", &GpuFigures::mem_ns);
   put("comm_overlapped_by_compute_ns", &GpuFigures::comm_overlapped_by_compute_ns);
   put("exposed_comm_ns", &GpuFigures::exposed_comm_ns);
-  put("kernel_sum_ns", &GpuFigures::kernel_sum_ns);
-  put("op_sum_ns", &GpuFigures::op_sum_ns);
-  put("kernels", &GpuFigures::kernels);
-  put("memops", &GpuFigures::memops);
-  put("comm_kernels", &GpuFigures::comm_kernels);
-  put("distinct_kernels", &GpuFigures::distinct_kernels);
-  put("same_stream_overlaps", &GpuFigures::same_stream_overlaps);
+  put_sum("kernel_sum_ns", &GpuSums::kernel_sum_ns);
+  put_sum("op_sum_ns", &GpuSums::op_sum_ns);
+  put_sum("kernels", &GpuSums::kernels);
+  put_sum("memops", &GpuSums::memops);
+  put_sum("comm_kernels", &GpuSums::comm_kernels);
+  put_sum("distinct_kernels", &GpuSums::distinct_kernels);
+  put_sum("same_stream_overlaps", &GpuSums::same_stream_overlaps);
   j["idle_by_class_ns"] = v ? to_json(v->idle_by_class_ns) : Json(nullptr);
   return j;
 }
+
+Json figures(const GpuFigures* v) { return figures(v, v); }
 
 Json to_json(const KernelRow& v) {
   return {{"name", v.name},           {"count", v.count},
@@ -60,6 +65,7 @@ Json to_json(const HostSync& v) {
 Json to_json(const Step& v) {
   Json j{{"name", v.name},
          {"source", v.source},
+         {"process", v.process},
          {"start_ns", v.start_ns},
          {"duration_ns", v.duration_ns},
          {"api_calls", v.api_calls},
@@ -70,9 +76,14 @@ Json to_json(const Step& v) {
 }
 
 Json to_json(const StageRow& v) {
-  return {{"stage", v.stage},           {"parent", or_null(v.parent)},   {"ops", v.ops},
-          {"kernels", v.kernels},       {"total_ns", v.total_ns},        {"busy_ns", v.busy_ns},
-          {"host_syncs", v.host_syncs}, {"host_sync_ns", v.host_sync_ns}};
+  return {{"stage", v.stage},
+          {"parent", or_null(v.parent)},
+          {"ops", v.ops},
+          {"kernels", v.kernels},
+          {"total_ns", v.total_ns},
+          {"busy_ns", or_null(v.busy_ns)},
+          {"host_syncs", v.host_syncs},
+          {"host_sync_ns", v.host_sync_ns}};
 }
 
 Json to_json(const AttentionRow& v) {
@@ -105,10 +116,16 @@ Json list(const std::optional<std::vector<Row>>& rows) {
 }
 
 Json to_json(const DeviceSummary& v) {
-  Json j{{"device", v.device}, {"name", or_null(v.name)}};
+  Json j{{"device", v.device}, {"part", v.part}, {"name", or_null(v.name)}};
   j.update(figures(&v.gpu));
   j["streams"] = list(v.streams);
   return j;
+}
+
+Json to_json(const Clocks& v) {
+  return {{"alignment", to_string(v.alignment)},
+          {"assumption", v.assumption},
+          {"spread_ns", or_null(v.spread_ns)}};
 }
 
 Json to_json(const MemorySummary& v) {
@@ -139,14 +156,12 @@ Json to_json(const RecordingRow& v) {
 }  // namespace
 
 Json to_document(const Summary& s) {
-  Json j{{"schema_version", 1},
-         {"path", s.path},
-         {"format", s.format},
-         {"events", s.events},
-         {"base_time_ns", or_null(s.base_time_ns)},
-         {"rank", or_null(s.rank)},
-         {"world_size", or_null(s.world_size)}};
-  j.update(figures(s.gpu ? &*s.gpu : nullptr));
+  Json j{{"schema_version", 1},     {"path", s.path},
+         {"format", s.format},      {"events", s.events},
+         {"host", or_null(s.host)}, {"base_time_ns", or_null(s.base_time_ns)},
+         {"rank", or_null(s.rank)}, {"world_size", or_null(s.world_size)}};
+  if (s.clocks) j["clocks"] = to_json(*s.clocks);
+  j.update(figures(s.gpu ? &*s.gpu : nullptr, s.sums ? &*s.sums : nullptr));
   j["api_calls"] = or_null(s.api_calls);
   j["kernels_by_name"] = list(s.kernels_by_name);
   j["launch_apis"] = or_null(s.launch_apis);
@@ -164,6 +179,13 @@ Json to_document(const Summary& s) {
   j["recording"] = list(s.recording);
   j["devices"] = list(s.devices);
   j["null_reasons"] = s.null_reasons;
+  return j;
+}
+
+Json to_document(const Summary& merged, const std::vector<Summary>& ranks) {
+  Json j = to_document(merged);
+  j["ranks"] = Json::array();
+  for (const Summary& rank : ranks) j["ranks"].push_back(to_document(rank));
   return j;
 }
 

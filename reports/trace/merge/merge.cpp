@@ -2,21 +2,14 @@
 
 #include <algorithm>
 
+#include "align.hpp"
+#include "analyse/host_name.hpp"
 #include "nsa/schemas/error.hpp"
 #include "read/finish.hpp"
 #include "read/launch_shapes.hpp"
 
 namespace nsa::trace {
 namespace {
-
-/// Machine and clock, where both are known.
-std::string clock_of(const Trace& trace) {
-  if (trace.processes.empty()) return {};
-  const auto& metadata = trace.processes.front().metadata;
-  const auto host = metadata.find("host"), clock = metadata.find("clock");
-  if (host == metadata.end() || clock == metadata.end()) return {};
-  return host->second + " " + clock->second;
-}
 
 /// Every trace says of itself what the merged one has to say of its processes.
 void name_process(Trace& trace) {
@@ -25,21 +18,15 @@ void name_process(Trace& trace) {
   info.rank = trace.source.rank;
   info.world_size = trace.source.world_size;
   if (!trace.threads.empty()) info.pid = trace.threads.front().pid;
+  if (const std::string host = host_name(trace); !host.empty()) info.metadata["host"] = host;
   trace.processes.push_back(std::move(info));
 }
 
-std::int64_t shift_onto(const Trace& target, const Trace& trace) {
-  const std::string clock = clock_of(trace);
-  if (!clock.empty() && clock == clock_of(target)) return 0;
-  for (const Trace* t : {&target, &trace})
-    if (!t->source.base_time_ns)
-      throw InputError(t->source.path +
-                       ": says no absolute time (baseTimeNanoseconds), so that it cannot be put "
-                       "beside other traces");
-  std::int64_t shift = 0;
-  if (__builtin_sub_overflow(*trace.source.base_time_ns, *target.source.base_time_ns, &shift))
-    throw InputError(trace.source.path + ": its absolute time is out of range");
-  return shift;
+/// How many recordings a trace holds already.
+std::uint32_t part_count(const Trace& trace) {
+  std::uint32_t count = 1;
+  for (const ProcessInfo& process : trace.processes) count = std::max(count, process.part + 1);
+  return count;
 }
 
 template <class Event>
@@ -81,12 +68,11 @@ void append_all(Trace& target, Trace&& trace) {
   append(target.counters, std::move(trace.counters));
   append(target.memory, std::move(trace.memory));
   append(target.threads, std::move(trace.threads));
+  const std::uint32_t first_part = part_count(target);
+  for (ProcessInfo& process : trace.processes) process.part += first_part;
+  for (DeviceInfo& device : trace.devices) device.part += first_part;
   append(target.processes, std::move(trace.processes));
-  for (const DeviceInfo& device : trace.devices) {
-    const auto same = [&](const DeviceInfo& known) { return known.id == device.id; };
-    if (std::none_of(target.devices.begin(), target.devices.end(), same))
-      target.devices.push_back(device);
-  }
+  append(target.devices, std::move(trace.devices));
   target.source.events += trace.source.events;
   target.source.bytes += trace.source.bytes;
   target.source.untimed_ops += trace.source.untimed_ops;
@@ -95,23 +81,28 @@ void append_all(Trace& target, Trace&& trace) {
 
 }  // namespace
 
-Trace merge_traces(std::vector<Trace> traces) {
-  expects(!traces.empty(), "at least one trace");
-  if (traces.size() == 1) return std::move(traces.front());
+void sort_by_rank(std::vector<Trace>& traces) {
   std::stable_sort(traces.begin(), traces.end(), [](const Trace& a, const Trace& b) {
     return a.source.rank.value_or(INT64_MAX) < b.source.rank.value_or(INT64_MAX);
   });
+}
+
+Trace merge_traces(std::vector<Trace> traces) {
+  expects(!traces.empty(), "at least one trace");
+  if (traces.size() == 1) return std::move(traces.front());
+  sort_by_rank(traces);
   for (Trace& trace : traces) name_process(trace);
+  const Placement placement = align(traces);
   Trace target = std::move(traces.front());
   LaunchShapes shapes(target.shapes);
   for (std::size_t i = 1; i < target.shapes.size(); ++i) shapes.adopt(i);
   for (std::size_t i = 1; i < traces.size(); ++i) {
-    const std::int64_t shift = shift_onto(target, traces[i]);
-    shift_times(traces[i], shift, traces[i].source.path);
+    shift_times(traces[i], placement.shift_ns[i], traces[i].source.path);
     renumber(traces[i], target, shapes);
     append_all(target, std::move(traces[i]));
   }
   target.source.format = "merged";
+  target.source.clocks = placement.clocks;
   target.source.path += " and " + std::to_string(traces.size() - 1) + " more";
   target.source.rank.reset();
   std::erase_if(target.other_metadata, [](const auto& pair) {

@@ -30,7 +30,9 @@ bool take_devices(const Json& value, Trace& trace) {
     const auto name = device.find("name");
     if (!id || *id < 0 || *id > INT32_MAX || name == device.end() || !name->is_string())
       return false;
-    trace.devices.push_back({static_cast<std::int32_t>(*id), name->get<std::string>()});
+    const std::int64_t part = integer_at(device, "part").value_or(0);
+    trace.devices.push_back({static_cast<std::int32_t>(*id), name->get<std::string>(),
+                             static_cast<std::uint32_t>(part)});
   }
   return true;
 }

@@ -58,6 +58,7 @@ class NsysReader {
     read_overheads();
     if (source_.has("TARGET_INFO_GPU")) read_devices();
     source_.name_threads(trace_);
+    read_session();
     finish(trace_);
   }
 
@@ -173,6 +174,28 @@ class NsysReader {
     SqliteRows rows(source_.file(), "TARGET_INFO_GPU", "id, name");
     while (rows.next())
       trace_.devices.push_back({NsysSource::device(rows, 0), std::string(rows.text(1))});
+  }
+
+  /// The first value of a column; 0 where there is none.
+  std::int64_t first_of(const char* table, const char* column) {
+    if (!source_.has(table)) return 0;
+    SqliteRows rows(source_.file(), table, source_.file().or_zero(table, column));
+    return rows.next() ? rows.integer(0) : 0;
+  }
+
+  /// When the recording began, on its own clock and on that of the world, and on which machine.
+  void read_session() {
+    const std::int64_t began_utc = first_of("TARGET_INFO_SESSION_START_TIME", "utcEpochNs");
+    std::int64_t base = 0;
+    if (began_utc > 0 && source_.has("ANALYSIS_DETAILS") &&
+        !__builtin_sub_overflow(began_utc, first_of("ANALYSIS_DETAILS", "startTime"), &base))
+      trace_.source.base_time_ns = base;
+    if (!source_.has("TARGET_INFO_SYSTEM_ENV")) return;
+    SqliteRows rows(source_.file(), "TARGET_INFO_SYSTEM_ENV", "name, value");
+    while (rows.next())
+      if (rows.text(0) == "Hostname")
+        for (ProcessInfo& process : trace_.processes)
+          process.metadata["host"] = std::string(rows.text(1));
   }
 
   NsysSource source_;

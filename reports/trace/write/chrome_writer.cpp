@@ -34,14 +34,18 @@ void write_known(const Trace& trace, TextBuffer& out) {
     out << "\"deviceProperties\":[";
     const char* comma = "";
     for (const DeviceInfo& device : trace.devices) {
-      out << comma << "{\"id\":" << device.id << ",\"name\":" << json_quoted(device.name) << "}";
+      out << comma << "{\"id\":" << device.id << ",\"name\":" << json_quoted(device.name);
+      if (device.part != 0) out << ",\"part\":" << device.part;
+      out << "}";
       comma = ",";
     }
     out << "],\n";
   }
-  if (says("distributedInfo") || !trace.source.rank) return;
-  out << "\"distributedInfo\":{\"rank\":" << *trace.source.rank;
-  if (trace.source.world_size) out << ",\"world_size\":" << *trace.source.world_size;
+  const auto &rank = trace.source.rank, &world_size = trace.source.world_size;
+  if (says("distributedInfo") || (!rank && !world_size)) return;
+  out << "\"distributedInfo\":{";
+  if (rank) out << "\"rank\":" << *rank;
+  if (world_size) out << (rank ? "," : "") << "\"world_size\":" << *world_size;
   out << "},\n";
 }
 

@@ -31,10 +31,12 @@ std::vector<std::uint32_t> process_of_threads(const Trace& trace) {
   return out;
 }
 
-std::string device_text(const Trace& trace, std::int32_t device) {
+std::string device_text(const Trace& trace, std::uint32_t process, std::int32_t device) {
   std::string text = "GPU " + std::to_string(device);
+  const std::uint32_t part = trace.part_of(process);
   for (const DeviceInfo& info : trace.devices)
-    if (info.id == device && !info.name.empty()) return text + " " + info.name;
+    if (info.id == device && info.part == part && !info.name.empty())
+      return text + " " + info.name;
   return text;
 }
 
@@ -130,7 +132,7 @@ void Rows::add_devices(const Trace& trace) {
     const std::uint32_t pid =
         free_pid(taken ? kPidsPerProcess + kDevices + number : wanted, process);
     devices_[{process, device}] = pid;
-    name_process(trace, pid, process, device_text(trace, device), 2 * process + 1);
+    name_process(trace, pid, process, device_text(trace, process, device), 2 * process + 1);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "nsa/reports/style.hpp"
 #include "nsa/trace/diff.hpp"
@@ -11,6 +12,13 @@ namespace nsa::reports {
 
 /// Tables for a terminal; `top` kernels at most.
 std::string trace_summary_table(const trace::Summary& summary, std::size_t top, Style style);
+/// Each recording in a line, then the tables of all of them merged. `ranks` are in the order of
+/// ProcessInfo::part.
+std::string trace_ranks_table(const trace::Summary& merged,
+                              const std::vector<trace::Summary>& ranks, std::size_t top,
+                              Style style);
+/// "on one time line: a step of a name begins everywhere at once (hosts a and b); ..."
+std::string clocks_text(const trace::Clocks& clocks);
 /// What differs; `top` kernels at most.
 std::string trace_diff_table(const trace::TraceDiff& diff, std::size_t top, Style style);
 

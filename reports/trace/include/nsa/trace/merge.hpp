@@ -7,9 +7,12 @@
 
 namespace nsa::trace {
 
-/// In the order of their ranks. Those of one machine that were recorded by our tracer share its
-/// clock; others are put beside each other by their absolute times, as good as the clocks of the
-/// machines agree. InputError where one has none. `traces` holds at least one.
+/// The order in which they are merged: by Source::rank, those without one last.
+void sort_by_rank(std::vector<Trace>& traces);
+
+/// In that order. How their clocks were
+/// brought together, and whether they were, is in Source::clocks. `traces` holds at least one, and
+/// a single one comes back as it is.
 Trace merge_traces(std::vector<Trace> traces);
 
 }  // namespace nsa::trace

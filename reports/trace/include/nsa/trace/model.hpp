@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -135,6 +136,7 @@ struct MemoryEvent {
 struct DeviceInfo {
   std::int32_t id = 0;
   std::string name;
+  std::uint32_t part = 0;  // as in ProcessInfo: GPU 0 of two hosts is two GPUs
 };
 
 /// A host thread: events hold its number in Trace::threads. Ids are numbers, but for texts that
@@ -164,10 +166,33 @@ struct Note {
 /// A process that was recorded. Where a file holds several, operations and calls say which.
 struct ProcessInfo {
   std::string pid;
+  std::uint32_t part = 0;  // which of the recordings that were merged; 0 where none were
   std::optional<std::int64_t> rank, world_size;
   std::map<std::string, std::string> metadata;  // command, host, driver, libraries, ...
   std::optional<Totals> totals;
   std::vector<Note> notes;
+};
+
+/// What several recordings were put on one time line by.
+enum class Alignment : std::uint8_t {
+  one_clock,       // all are of one host
+  collectives,     // which end on all ranks at once
+  steps,           // which begin on all ranks at once
+  absolute_times,  // as far off as the clocks of the hosts are
+  none             // no time of one can be compared with a time of another
+};
+std::string_view to_string(Alignment alignment);
+
+struct Clocks {
+  Alignment alignment = Alignment::one_clock;
+  std::string assumption;  // what was taken to be so, in words
+  /// How far moments lie apart that should be one: nine of ten no further.
+  std::optional<std::int64_t> spread_ns;
+
+  /// Whether times of different recordings stand on one time line.
+  bool comparable() const {
+    return alignment != Alignment::absolute_times && alignment != Alignment::none;
+  }
 };
 
 /// What the file is, and what it can hold.
@@ -179,7 +204,8 @@ struct Source {
   std::optional<std::int64_t> base_time_ns, rank, world_size;
   std::uint64_t untimed_ops = 0;  // GPU operations without a time stamp; they are not in `ops`
   std::uint64_t flow_starts = 0, flow_ends = 0;  // arrows between events
-  bool holds_overhead = true;  // false: its recorder does not write the profiler's own time
+  bool holds_overhead = true;    // false: its recorder does not write the profiler's own time
+  std::optional<Clocks> clocks;  // of several recordings that were merged
 };
 
 struct Trace {
@@ -201,6 +227,12 @@ struct Trace {
   std::vector<ProcessInfo> processes;
   /// Keys that stood beside the events and their JSON, for those that nothing here models.
   std::vector<std::pair<std::string, std::string>> other_metadata;
+
+  /// The recording that a process is of.
+  std::uint32_t part_of(std::uint32_t process) const {
+    return process < processes.size() ? processes[process].part : 0;
+  }
+  bool one_time_line() const { return !source.clocks || source.clocks->comparable(); }
 };
 
 }  // namespace nsa::trace

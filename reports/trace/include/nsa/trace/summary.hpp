@@ -21,16 +21,19 @@ struct IdleClasses {
   std::int64_t other = 0;  // what ends the gap has no recorded launch
 };
 
-/// GPU operations (kernels, copies, memsets) of a file, a device, a stream or a step on one time
-/// line.
-struct GpuFigures {
+/// What holds of GPU operations (kernels, copies, memsets) whatever their clocks.
+struct GpuSums {
+  std::int64_t kernel_sum_ns = 0, op_sum_ns = 0;
+  std::int64_t kernels = 0, memops = 0, comm_kernels = 0, distinct_kernels = 0;
+  std::int64_t same_stream_overlaps = 0;
+};
+
+/// GPU operations of a file, a device, a stream or a step on one time line.
+struct GpuFigures : GpuSums {
   std::int64_t start_ns = 0, end_ns = 0;  // as in the file
   std::int64_t span_ns = 0, busy_ns = 0, idle_ns = 0;
   std::int64_t compute_ns = 0, comm_ns = 0, mem_ns = 0;
   std::int64_t comm_overlapped_by_compute_ns = 0, exposed_comm_ns = 0;
-  std::int64_t kernel_sum_ns = 0, op_sum_ns = 0;
-  std::int64_t kernels = 0, memops = 0, comm_kernels = 0, distinct_kernels = 0;
-  std::int64_t same_stream_overlaps = 0;
   IdleClasses idle_by_class_ns;
 };
 
@@ -42,6 +45,7 @@ struct StreamSummary {
 
 struct DeviceSummary {
   std::int32_t device = 0;
+  std::uint32_t part = 0;  // ProcessInfo::part
   std::optional<std::string> name;
   GpuFigures gpu;
   std::vector<StreamSummary> streams;
@@ -70,6 +74,7 @@ struct HostSync {
 struct Step {
   std::string name;
   std::string source;  // "annotation", "nvtx", "detected"
+  std::uint32_t process = 0;
   std::int64_t start_ns = 0, duration_ns = 0;
   std::int64_t api_calls = 0, host_syncs = 0, host_sync_ns = 0;
   std::optional<GpuFigures> gpu;  // absent: nothing was launched in it
@@ -79,7 +84,8 @@ struct Step {
 struct StageRow {
   std::string stage;
   std::optional<std::string> parent;  // pcmp, pslc and topk are parts of score
-  std::int64_t ops = 0, kernels = 0, total_ns = 0, busy_ns = 0, host_syncs = 0, host_sync_ns = 0;
+  std::int64_t ops = 0, kernels = 0, total_ns = 0, host_syncs = 0, host_sync_ns = 0;
+  std::optional<std::int64_t> busy_ns;  // absent: not on one time line
 };
 
 struct AttentionRow {
@@ -111,9 +117,12 @@ struct Summary {
   std::string path, format;
   std::uint64_t events = 0, bytes = 0;
   std::uint64_t gpu_ops_without_time = 0;  // recorded without a time stamp, so in no figure
+  std::optional<std::string> host;
   std::optional<std::int64_t> base_time_ns, rank, world_size;
+  std::optional<Clocks> clocks;  // of a merged trace
 
-  std::optional<GpuFigures> gpu;
+  std::optional<GpuSums> sums;    // of all GPU operations; absent: there are none
+  std::optional<GpuFigures> gpu;  // the same on one time line; absent too where they are on several
   std::optional<std::int64_t> api_calls, gpu_ops_with_launch, gpu_ops_without_launch;
   std::optional<std::vector<KernelRow>> kernels_by_name;           // largest total first
   std::optional<std::map<std::string, std::int64_t>> launch_apis;  // of the GPU operations

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nsa/reports/text_table.hpp"
+#include "nsa/reports/trace_table.hpp"
+#include "nsa/reports/units.hpp"
+
+namespace nsa::reports {
+namespace {
+
+std::string ns(std::int64_t value) { return format_ns(static_cast<double>(value)); }
+
+std::string median_step(const trace::Summary& s) {
+  std::vector<std::int64_t> steps;
+  for (const trace::Step& step : s.steps.value_or(std::vector<trace::Step>{}))
+    steps.push_back(step.duration_ns);
+  if (steps.empty()) return "-";
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>((steps.size() - 1) / 2);
+  std::nth_element(steps.begin(), middle, steps.end());
+  return ns(*middle);
+}
+
+std::vector<Cell> cells_of(const trace::Summary& s) {
+  std::vector<Cell> cells{s.rank ? std::to_string(*s.rank) : "-", s.host.value_or("-"),
+                          format_tokens(static_cast<std::int64_t>(s.steps ? s.steps->size() : 0)),
+                          median_step(s)};
+  if (const auto& gpu = s.gpu) {
+    const double busy = gpu->span_ns > 0
+                            ? static_cast<double>(gpu->busy_ns) / static_cast<double>(gpu->span_ns)
+                            : 1;
+    for (const std::string& text :
+         {ns(gpu->span_ns), format_percent(busy), ns(gpu->compute_ns), ns(gpu->comm_ns),
+          ns(gpu->exposed_comm_ns), format_tokens(gpu->kernels)})
+      cells.push_back(text);
+  } else {
+    cells.insert(cells.end(), 6, Cell{"-"});
+  }
+  cells.push_back(s.path);
+  return cells;
+}
+
+}  // namespace
+
+std::string clocks_text(const trace::Clocks& clocks) {
+  std::string text = clocks.comparable() ? "on one time line: " : "not on one time line: ";
+  text += printable(clocks.assumption);
+  if (clocks.spread_ns)
+    text += fmt::format("; nine of ten of these moments lie no further than {} apart",
+                        ns(*clocks.spread_ns));
+  return text;
+}
+
+std::string trace_ranks_table(const trace::Summary& merged,
+                              const std::vector<trace::Summary>& ranks, std::size_t top,
+                              Style style) {
+  TextTable table;
+  table.add_column("rank", Align::right);
+  table.add_column("host");
+  for (const char* column :
+       {"steps", "median step", "span", "busy", "compute", "comm", "exposed", "kernels"})
+    table.add_column(column, Align::right);
+  table.add_column("file");
+  for (const trace::Summary& rank : ranks) table.add_row(cells_of(rank));
+  return inked("Ranks", Ink::bold, style) + "\n" + table.render(style, 2) + "\n" +
+         (merged.clocks ? clocks_text(*merged.clocks) + "\n\n" : "") +
+         trace_summary_table(merged, top, style);
+}
+
+}  // namespace nsa::reports
