@@ -15,6 +15,10 @@
 namespace nsa::probes {
 namespace {
 
+/// A launch call takes longer while CUPTI records. Here events say what lies between the first
+/// start and the last end, which CUPTI says too, so the host's share has to stay out of them.
+constexpr std::uint64_t kTracedHoldNs = 200'000;
+
 /// One session serves all timers of the process, and is ended with the last of them.
 std::shared_ptr<ActivitySession> shared_session() {
   static std::weak_ptr<ActivitySession> known;
@@ -43,7 +47,7 @@ class CuptiTimer final : public LaunchTimer {
  public:
   CuptiTimer(const Device& device, CUstream_st* stream)
       : stream_(stream),
-        events_(make_cuda_timer(device, Timer::events, stream)),
+        events_(make_cuda_timer(device, Timer::events, stream, kTracedHoldNs)),
         session_(shared_session()) {
     find_offset();
   }

@@ -13,11 +13,6 @@
 namespace nsa::probes {
 namespace {
 
-/// The stream is held until the launch call has returned, so that the latency of its first launch
-/// is not counted as device time; longer host work (a launch per row, a wait for the device) is
-/// what such a variant costs, so the hold ends after this time and the rest is seen.
-constexpr std::uint64_t kHoldNs = 20'000;
-
 /// Host memory that the device reads and writes directly.
 struct Mailbox {
   ClockStamp before, after;
@@ -69,7 +64,8 @@ class CudaTimer : public LaunchTimer {
 /// Device time between two events, device cycles around them, host time around the launch.
 class EventTimer final : public CudaTimer {
  public:
-  EventTimer(const Device& device, CUstream_st* stream) : CudaTimer(device, stream) {
+  EventTimer(const Device& device, CUstream_st* stream, std::uint64_t hold_ns)
+      : CudaTimer(device, stream), hold_ns_(hold_ns) {
     NSA_CUDA(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, ordinal_));
     void* data = nullptr;
     NSA_CUDA(cudaHostAlloc(&data, sizeof(Mailbox), cudaHostAllocMapped));
@@ -82,7 +78,7 @@ class EventTimer final : public CudaTimer {
     NSA_CUDA(cudaStreamSynchronize(stream_));
     clear_stamps();
     auto* box = const_cast<Mailbox*>(mailbox_);
-    enqueue_hold(&box->released, ++ticket_, kHoldNs, stream_);
+    enqueue_hold(&box->released, ++ticket_, hold_ns_, stream_);
     enqueue_stamp(&box->before, multiprocessors_, stream_);
     NSA_CUDA(cudaEventRecord(start_.get(), stream_));
     Sample sample;
@@ -112,6 +108,7 @@ class EventTimer final : public CudaTimer {
     return static_cast<std::int64_t>(after - before);
   }
 
+  std::uint64_t hold_ns_;
   Event start_, stop_;
   int multiprocessors_ = 0;
   volatile Mailbox* mailbox_ = nullptr;
@@ -136,10 +133,10 @@ class CudaHostTimer final : public CudaTimer {
 
 }  // namespace
 
-std::unique_ptr<LaunchTimer> make_cuda_timer(const Device& device, Timer timer,
-                                             CUstream_st* stream) {
+std::unique_ptr<LaunchTimer> make_cuda_timer(const Device& device, Timer timer, CUstream_st* stream,
+                                             std::uint64_t hold_ns) {
   if (timer == Timer::host) return std::make_unique<CudaHostTimer>(device, stream);
-  return std::make_unique<EventTimer>(device, stream);
+  return std::make_unique<EventTimer>(device, stream, hold_ns);
 }
 
 }  // namespace nsa::probes

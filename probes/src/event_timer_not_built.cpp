@@ -4,7 +4,8 @@
 
 namespace nsa::probes {
 
-std::unique_ptr<LaunchTimer> make_cuda_timer(const Device& device, Timer, CUstream_st*) {
+std::unique_ptr<LaunchTimer> make_cuda_timer(const Device& device, Timer, CUstream_st*,
+                                             std::uint64_t) {
   throw EnvironmentError("device " + device.id + ": " + cuda_devices().reason);
 }
 

@@ -44,6 +44,9 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("sweep missing.json", "missing.json");
   check_refused("sweep --axis colour=blue", "colour");
   check_refused("sweep --budget yesterday", "yesterday");
+  check_refused("sweep --budget 30s2m", "30s2m");
+  check_refused("sweep --budget 7m30", "7m30");
+  check_refused("sweep --budget 0s", "0s");
   check_refused("sweep --stage nowhere", "nowhere");
   check_refused("sweep --variant nobody", "nobody");
   check_refused("tune -o t.json", "results.sqlite");

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
@@ -32,7 +34,7 @@ void declare(CLI::App& sub, SweepOptions& o) {
   sub.add_option("--axis", o.axes, "Only these values: --axis seq_len=512,2048 (repeatable)")
       ->take_all();
   sub.add_option("--config", o.config, "Shape and precision of your YAML");
-  sub.add_option("--budget", o.budget, "End after that long, with what there is: 90s, 10m, 2h");
+  sub.add_option("--budget", o.budget, "End after that long, with what there is: 90s, 7m30s, 2h");
   sub.add_flag("--dry-run", o.dry_run, "Print the plan and what it costs, measure nothing");
   sub.add_flag("--trace", o.trace,
                "After the timed passes: which kernels each variant runs, launches, host waits, "
@@ -74,18 +76,30 @@ SweepSpec make_spec(const Settings& settings, const SweepOptions& o) {
 }
 
 double parse_duration(const std::string& flag, const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string unit(end, text.data() + text.size());
-  double scale = -1;
-  for (const auto& [name, seconds] :
-       {std::pair{"", 1.0}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}, {"d", 86400.0}}) {
-    if (unit == name) scale = seconds;
+  constexpr std::array<std::pair<char, double>, 4> kUnits{
+      {{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}}};
+  double total = 0;
+  std::size_t unit = 0;  // the largest that may come next
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  bool good = at != end;
+  while (good && at != end) {
+    double value = 0;
+    const auto [behind, error] = std::from_chars(at, end, value);
+    good = error == std::errc{} && std::isfinite(value) && value >= 0;
+    if (!good) break;
+    if (behind == end && at == text.data()) {  // a number alone is seconds
+      total = value;
+      break;
+    }
+    while (behind != end && unit < kUnits.size() && kUnits[unit].first != *behind) ++unit;
+    good = behind != end && unit < kUnits.size();
+    if (good) total += value * kUnits[unit++].second;
+    at = behind + 1;
   }
-  if (error != std::errc{} || scale < 0 || !std::isfinite(value) || value <= 0) {
-    throw InputError(flag + ": " + text + " is no duration; write 90s, 10m or 2h");
-  }
-  return value * scale;
+  if (!good || !(total > 0) || !std::isfinite(total))
+    throw InputError(flag + ": " + text + " is no duration; write 90s, 7m30s or 2h");
+  return total;
 }
 
 }  // namespace nsa::cli

@@ -73,6 +73,36 @@ std::vector<DeviceRuns> runs_of(const store::Store& db, const TuneOptions& o,
   return all;
 }
 
+/// The run that decides for the model of `device`.
+std::string kept_run(const std::vector<DeviceRuns>& kept, const Device& device) {
+  const std::string name = device_file_name(device);
+  for (const DeviceRuns& d : kept)
+    if (device_file_name(d.device) == name) return d.runs.front().id;
+  return {};
+}
+
+/// Thresholds belong to a model of device: of several boards with one file name the newest run
+/// decides, and the others are named in `left_out`.
+std::vector<DeviceRuns> newest_of_models(std::vector<DeviceRuns> all,
+                                         std::vector<std::string>& left_out) {
+  const auto started = [](const DeviceRuns& d) { return d.runs.front().started_at; };
+  std::stable_sort(all.begin(), all.end(), [&](const DeviceRuns& a, const DeviceRuns& b) {
+    return started(a) > started(b);
+  });
+  std::vector<DeviceRuns> kept;
+  std::set<std::string> models;
+  for (DeviceRuns& d : all) {
+    if (models.insert(device_file_name(d.device)).second) {
+      kept.push_back(std::move(d));
+    } else {
+      left_out.push_back(fmt::format("{}: another board's run {} is newer; --run {} takes this one",
+                                     d.device.name + " " + d.device.uuid, kept_run(kept, d.device),
+                                     d.runs.front().id));
+    }
+  }
+  return kept;
+}
+
 std::vector<tuner::VariantTraits> traits_of(Backend backend) {
   std::vector<tuner::VariantTraits> traits;
   for (const Variant& v : catalog()) {
@@ -116,18 +146,23 @@ tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
 }
 
 /// FILE for one device; for several, a folder with a file for each.
-std::string file_for(const TuneOptions& o, const Device& device, std::size_t devices) {
+std::string file_for(const TuneOptions& o, const Device& device,
+                     const std::vector<DeviceRuns>& devices) {
   if (std::filesystem::is_directory(o.out) || o.out.ends_with('/')) {
     std::error_code error;
     std::filesystem::create_directories(o.out, error);
     if (error) throw EnvironmentError(o.out + ": " + error.message());
     return (std::filesystem::path(o.out) / device_file_name(device)).string();
   }
-  if (devices > 1) {
-    throw InputError(
-        fmt::format("-o: the runs hold {} devices; choose one with --device, or name a "
-                    "folder (-o {}/)",
-                    devices, o.out));
+  if (devices.size() > 1) {
+    std::string names;
+    for (const DeviceRuns& d : devices)
+      names += fmt::format("{}{} {} (--run {})", names.empty() ? "" : ", ", d.device.id,
+                           d.device.name, d.runs.front().id);
+    throw InputError(fmt::format(
+        "-o: the runs hold {} devices: {}; choose one with --device or --run, or name a folder "
+        "(-o {}/)",
+        devices.size(), names, o.out));
   }
   return o.out;
 }
@@ -135,17 +170,20 @@ std::string file_for(const TuneOptions& o, const Device& device, std::size_t dev
 ExitCode run(const Settings& settings, const TuneOptions& o) {
   if (!std::isfinite(o.margin)) throw InputError("--margin: is no number; give 1 to 100");
   const auto db = store::Store::open_existing(settings.db_path());
-  const std::vector<DeviceRuns> devices = runs_of(db, o, settings.device);
+  std::vector<std::string> left_out;
+  std::vector<DeviceRuns> devices = runs_of(db, o, settings.device);
+  if (o.runs.empty()) devices = newest_of_models(std::move(devices), left_out);
   if (devices.empty()) {
     throw InputError(settings.db_path() + ": no measurements of " +
                      settings.device.value_or("any device") + "; run nsatune sweep first");
   }
   std::optional<ThresholdTable> before;
   if (o.against) before = load_thresholds(*o.against);
+  for (const std::string& line : left_out) say(settings, "note: " + line);
   Json written = Json::array();
   std::string text;
   for (const DeviceRuns& d : devices) {
-    const std::string path = file_for(o, d.device, devices.size());
+    const std::string path = file_for(o, d.device, devices);
     const tuner::DecideReport report = decide_device(db, d, o);
     for (const std::string& note : report.notes) say(settings, "note: " + note);
     if (report.table.classes.empty()) {

@@ -16,6 +16,8 @@ namespace nsa::tuner {
 namespace {
 
 constexpr std::uint64_t kMaxInputBytes = std::uint64_t{1} << 40;
+/// A launch of that length is not made another by 0.1 ms of cold code.
+constexpr std::int64_t kSettledNs = 20'000'000;
 
 template <class Request>
 std::int64_t id_of(const Request& request) {
@@ -206,11 +208,17 @@ worker::Reply Session::on(const worker::MeasureRequest& request) {
   worker::MeasuredReply reply;
   reply.id = request.id;
   const std::int64_t grown = handle.workspace().grow_events();
-  for (std::int64_t i = 0; i < request.samples; ++i) {
+  const auto sample = [&] {
     if (request.launch == LaunchMode::eager) handle.reset();  // a graph holds its workspace
     if (request.cold) timer.flush_caches();
-    reply.samples.push_back(timer.time(call, &handle));
-  }
+    return timer.time(call, &handle);
+  };
+  // Other variants ran before: the first launch of a visit finds cold code on the host and on the
+  // device. Where that could count, it is not kept.
+  const Sample first = sample();
+  if (first.host_ns >= kSettledNs) reply.samples.push_back(first);
+  while (static_cast<std::int64_t>(reply.samples.size()) < request.samples)
+    reply.samples.push_back(sample());
   reply.clocks = timer.clocks();
   reply.grow_events = handle.workspace().grow_events() - grown;
   reply.need = handle.workspace().need();
