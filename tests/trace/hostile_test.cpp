@@ -166,6 +166,21 @@ TEST_CASE("times that no trace has are refused", "[trace]") {
   CHECK(has(refusal(sum.text()), "292 years"));
 }
 
+TEST_CASE("ids that stand for several events lose none of them", "[trace]") {
+  const trace::Summary s = JsonTrace()
+                               .call("cudaLaunchKernel", 7, 0, 1)
+                               .call("cudaLaunchKernel", 7, 2, 1)  // the first one counts
+                               .kernel("k", 7, 10, 5, 7, 0)
+                               .kernel("k", 7, 10, 5, 7, 1)
+                               .summary();
+  CHECK(s.gpu_ops_with_launch == 2);
+  CHECK(s.api_calls == 2);
+  CHECK(s.launch_to_start_ns->max == 10'000);
+  REQUIRE(s.devices.size() == 2);
+  for (const trace::DeviceSummary& device : s.devices) CHECK(device.gpu.busy_ns == 5000);
+  CHECK(s.gpu->same_stream_overlaps == 0);  // stream 7 of two devices is two streams
+}
+
 TEST_CASE("files that are no trace are refused by name", "[trace]") {
   const auto message = [](const std::string& path) -> std::string {
     try {
