@@ -1,5 +1,6 @@
 // JSON of the hardware counters of a launch.
 #include "json_fields.hpp"
+#include "json_launch_subject.hpp"
 
 namespace nsa {
 
@@ -48,15 +49,7 @@ void from_json(const Json& j, LaunchCounters& v) {
 }
 
 void to_json(Json& j, const LaunchCountersRow& v) {
-  j = Json::object();
-  put(j, "id", v.id);
-  put(j, "run_id", v.run_id);
-  put(j, "executor", v.executor);
-  put(j, "placement", v.placement);
-  put(j, "problem", v.problem);
-  put(j, "variant", v.variant);
-  put(j, "source_hash", v.source_hash);
-  put(j, "launch", v.launch);
+  put_subject(j, v);
   put(j, "cold", v.cold);
   put(j, "outcome", v.outcome);
   put(j, "reason", v.reason);
@@ -66,14 +59,7 @@ void to_json(Json& j, const LaunchCountersRow& v) {
 
 void from_json(const Json& j, LaunchCountersRow& v) {
   v = {};
-  require(j, "id", v.id);
-  require(j, "run_id", v.run_id);
-  require(j, "executor", v.executor);
-  require(j, "placement", v.placement);
-  require(j, "problem", v.problem);
-  require(j, "variant", v.variant);
-  require(j, "source_hash", v.source_hash);
-  require(j, "launch", v.launch);
+  require_subject(j, v);
   require(j, "cold", v.cold);
   require(j, "outcome", v.outcome);
   require(j, "reason", v.reason);

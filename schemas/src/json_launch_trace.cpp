@@ -1,5 +1,6 @@
 // JSON of launch traces.
 #include "json_fields.hpp"
+#include "json_launch_subject.hpp"
 
 namespace nsa {
 
@@ -57,29 +58,14 @@ void from_json(const Json& j, LaunchTrace& v) {
 }
 
 void to_json(Json& j, const LaunchTraceRow& v) {
-  j = Json::object();
-  put(j, "id", v.id);
-  put(j, "run_id", v.run_id);
-  put(j, "executor", v.executor);
-  put(j, "placement", v.placement);
-  put(j, "problem", v.problem);
-  put(j, "variant", v.variant);
-  put(j, "source_hash", v.source_hash);
-  put(j, "launch", v.launch);
+  put_subject(j, v);
   put(j, "traced_at", v.traced_at);
   put(j, "trace", v.trace);
 }
 
 void from_json(const Json& j, LaunchTraceRow& v) {
   v = {};
-  require(j, "id", v.id);
-  require(j, "run_id", v.run_id);
-  require(j, "executor", v.executor);
-  require(j, "placement", v.placement);
-  require(j, "problem", v.problem);
-  require(j, "variant", v.variant);
-  require(j, "source_hash", v.source_hash);
-  require(j, "launch", v.launch);
+  require_subject(j, v);
   require(j, "traced_at", v.traced_at);
   require(j, "trace", v.trace);
 }

@@ -1,5 +1,6 @@
 // Hardware counters of launches, beside the measurements.
 #include "filter.hpp"
+#include "launch_subject.hpp"
 #include "nsa/schemas/error.hpp"
 #include "problem_row.hpp"
 #include "row.hpp"
@@ -44,14 +45,7 @@ LaunchCountersRow read_row(SQLite::Database& db, const SQLite::Statement& statem
                            const std::string& path) {
   Row row(statement, path + ": launch_counters " + statement.getColumn(0).getString());
   LaunchCountersRow r;
-  r.id = row.text();
-  r.run_id = row.text();
-  r.executor = row.text();
-  r.placement = get_placement(db, row.text(), path);
-  r.problem = get_problem(db, row.text(), path);
-  r.variant = get_variant(db, row.text(), path);
-  r.source_hash = row.text();
-  r.launch = row.word<LaunchMode>();
+  get_subject(db, row, path, r);
   r.cold = row.boolean();
   r.outcome = row.word<Outcome>();
   r.reason = row.text();

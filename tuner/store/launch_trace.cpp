@@ -1,5 +1,6 @@
 // Traced launches and their kernels, beside the measurements.
 #include "filter.hpp"
+#include "launch_subject.hpp"
 #include "nsa/schemas/error.hpp"
 #include "problem_row.hpp"
 #include "row.hpp"
@@ -45,14 +46,7 @@ LaunchTraceRow read_row(SQLite::Database& db, const SQLite::Statement& statement
                         const std::string& path) {
   Row row(statement, path + ": launch_trace " + statement.getColumn(0).getString());
   LaunchTraceRow r;
-  r.id = row.text();
-  r.run_id = row.text();
-  r.executor = row.text();
-  r.placement = get_placement(db, row.text(), path);
-  r.problem = get_problem(db, row.text(), path);
-  r.variant = get_variant(db, row.text(), path);
-  r.source_hash = row.text();
-  r.launch = row.word<LaunchMode>();
+  get_subject(db, row, path, r);
   LaunchTrace& t = r.trace;
   for (std::int64_t* value : {&t.launches, &t.host_waits, &t.allocations, &t.host_to_device_bytes,
                               &t.device_to_host_bytes, &t.device_to_device_bytes, &t.memset_bytes,

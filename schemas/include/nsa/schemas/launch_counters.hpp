@@ -6,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "nsa/schemas/device.hpp"
-#include "nsa/schemas/problem.hpp"
+#include "nsa/schemas/launch_subject.hpp"
 #include "nsa/schemas/types.hpp"
-#include "nsa/schemas/variant.hpp"
 
 namespace nsa {
 
@@ -34,15 +32,7 @@ struct LaunchCounters {
 };
 
 /// The counters of a launch and what they belong to, or why there are none.
-struct LaunchCountersRow {
-  std::string id;      // UUID
-  std::string run_id;  // UUID of its run
-  std::string executor = "nsatune";
-  Placement placement;
-  Problem problem;
-  VariantId variant;
-  std::string source_hash;
-  LaunchMode launch = LaunchMode::eager;
+struct LaunchCountersRow : LaunchSubject {
   bool cold = true;  // caches held nothing of it before the launch
   Outcome outcome = Outcome::ok;
   std::string reason;      // of any outcome but ok

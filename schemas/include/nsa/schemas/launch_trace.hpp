@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "nsa/schemas/device.hpp"
-#include "nsa/schemas/problem.hpp"
-#include "nsa/schemas/variant.hpp"
+#include "nsa/schemas/launch_subject.hpp"
 
 namespace nsa {
 
@@ -36,15 +34,7 @@ struct LaunchTrace {
 };
 
 /// A launch trace and what it belongs to.
-struct LaunchTraceRow {
-  std::string id;      // UUID
-  std::string run_id;  // UUID of its run
-  std::string executor = "nsatune";
-  Placement placement;
-  Problem problem;
-  VariantId variant;
-  std::string source_hash;
-  LaunchMode launch = LaunchMode::eager;
+struct LaunchTraceRow : LaunchSubject {
   std::string traced_at;  // ISO 8601, UTC
   LaunchTrace trace;
   bool operator==(const LaunchTraceRow&) const = default;
