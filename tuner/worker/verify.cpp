@@ -57,7 +57,7 @@ void write_rows(const Outputs& outputs, const worker::VerifyRequest& request) {
 }
 
 /// Handles that should have the same answer from other code; from the same code (a composite by
-/// another plan, say) where there is no other.
+/// another plan, a product by another algorithm of the library) where there is no other.
 std::vector<Handle*> peers_of(const Handle& handle, std::span<Handle* const> handles) {
   std::vector<Handle*> other_code, same_code;
   const Variant& own = handle.variant();
@@ -66,7 +66,8 @@ std::vector<Handle*> peers_of(const Handle& handle, std::span<Handle* const> han
     const bool same_question = peer->inputs() == handle.inputs() &&
                                std::ranges::equal(variant.stages, own.stages) &&
                                (variant.role == Role::yardstick) == (own.role == Role::yardstick);
-    if (!same_question || variant.name == own.name) continue;
+    const bool same_row = variant.name == own.name && peer->point() == handle.point();
+    if (!same_question || same_row) continue;
     (variant.source_hash == own.source_hash ? same_code : other_code).push_back(peer);
   }
   return other_code.empty() ? same_code : other_code;
