@@ -46,7 +46,8 @@ constexpr const char* kHead =
     "another `NSA_*` variable. With recorded files alone (logs, heartbeats, traces) this shell's "
     "environment is not judged.\n\n"
     "Exit code: 0 nothing found, 1 findings, 2 bad input, 3 no findings, but something that was\n"
-    "given could not be judged at all (a trace without GPU operations, a command that failed before\n"
+    "given could not be judged at all (a trace without GPU operations, a command that failed "
+    "before\n"
     "its load was read), 4 the machine cannot do it now.\n";
 
 }  // namespace

@@ -51,8 +51,7 @@ Totals totals_of(const Json& j) {
 ProcessInfo process_of(const Json& j) {
   ProcessInfo p;
   p.pid = j.at("pid").get<std::string>();
-  if (j.contains("part"))
-    p.part = static_cast<std::uint32_t>(count_of(j, "part") & UINT32_MAX);
+  if (j.contains("part")) p.part = static_cast<std::uint32_t>(count_of(j, "part") & UINT32_MAX);
   if (!j.at("rank").is_null()) p.rank = j.at("rank").get<std::int64_t>();
   if (!j.at("world_size").is_null()) p.world_size = j.at("world_size").get<std::int64_t>();
   p.metadata = j.at("metadata").get<std::map<std::string, std::string>>();

@@ -35,8 +35,7 @@ std::string device_text(const Trace& trace, std::uint32_t process, std::int32_t 
   std::string text = "GPU " + std::to_string(device);
   const std::uint32_t part = trace.part_of(process);
   for (const DeviceInfo& info : trace.devices)
-    if (info.id == device && info.part == part && !info.name.empty())
-      return text + " " + info.name;
+    if (info.id == device && info.part == part && !info.name.empty()) return text + " " + info.name;
   return text;
 }
 
