@@ -18,16 +18,20 @@ std::vector<std::string> toolkit_folders() {
   return folders;
 }
 
+/// A library that was opened stays: the vendors' keep threads and memory of their own, which
+/// unloading would leave behind.
+constexpr int kFlags = RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE;
+
 }  // namespace
 
 DynamicLibrary::DynamicLibrary(std::span<const char* const> names) {
   std::string tried;
   for (const char* name : names) {
-    handle_ = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    handle_ = dlopen(name, kFlags);
     if (handle_) return;
     if (const char* error = dlerror(); error && reason_.empty()) reason_ = error;
     for (const std::string& folder : toolkit_folders()) {
-      handle_ = dlopen((folder + name).c_str(), RTLD_LAZY | RTLD_LOCAL);
+      handle_ = dlopen((folder + name).c_str(), kFlags);
       if (handle_) {
         reason_.clear();
         return;
