@@ -6,8 +6,6 @@
 namespace nsa::doctor {
 namespace {
 
-constexpr std::size_t kFewestReadings = 10;  // of the rules over a command's load
-
 std::vector<std::string> sources_of(const Evidence& evidence) {
   std::vector<std::string> names;
   for (const auto& e : evidence.environments) names.push_back(e.source);

@@ -140,6 +140,23 @@ ThresholdTable filled_table() {
   return t;
 }
 
+namespace {
+
+LaunchSubject filled_subject(const char* id) {
+  LaunchSubject row;
+  row.id = id;
+  row.run_id = "r1";
+  row.executor = "triton";
+  row.placement = {{"host", "GPU-1"}};
+  row.problem = filled_problem();
+  row.variant = filled_variant();
+  row.source_hash = "9f";
+  row.launch = LaunchMode::graph;
+  return row;
+}
+
+}  // namespace
+
 LaunchTrace filled_launch_trace() {
   return {{{"void f<int>(int)", 2, 300}, {"g()", 1, 50}},
           3,
@@ -159,14 +176,7 @@ LaunchTrace filled_launch_trace() {
 
 LaunchTraceRow filled_launch_trace_row() {
   LaunchTraceRow row;
-  row.id = "t1";
-  row.run_id = "r1";
-  row.executor = "triton";
-  row.placement = {{"host", "GPU-1"}};
-  row.problem = filled_problem();
-  row.variant = filled_variant();
-  row.source_hash = "9f";
-  row.launch = LaunchMode::graph;
+  static_cast<LaunchSubject&>(row) = filled_subject("t1");
   row.traced_at = "2026-01-02T03:04:05.000Z";
   row.trace = filled_launch_trace();
   return row;
@@ -187,14 +197,7 @@ LaunchCounters filled_launch_counters() {
 
 LaunchCountersRow filled_launch_counters_row() {
   LaunchCountersRow row;
-  row.id = "c1";
-  row.run_id = "r1";
-  row.executor = "triton";
-  row.placement = {{"host", "GPU-1"}};
-  row.problem = filled_problem();
-  row.variant = filled_variant();
-  row.source_hash = "9f";
-  row.launch = LaunchMode::graph;
+  static_cast<LaunchSubject&>(row) = filled_subject("c1");
   row.cold = false;
   row.outcome = Outcome::unsupported;
   row.reason = "no privilege";

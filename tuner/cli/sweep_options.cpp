@@ -5,7 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <utility>
+#include <string_view>
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
@@ -76,28 +76,26 @@ SweepSpec make_spec(const Settings& settings, const SweepOptions& o) {
 }
 
 double parse_duration(const std::string& flag, const std::string& text) {
-  constexpr std::array<std::pair<char, double>, 4> kUnits{
-      {{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}}};
+  constexpr std::string_view kUnits = "dhms";  // each once at most, in this order
+  constexpr std::array<double, kUnits.size()> kSeconds{86400, 3600, 60, 1};
+  // A number alone is seconds.
+  const std::string words = text.find_first_of(kUnits) == text.npos ? text + "s" : text;
+  const char* const end = words.data() + words.size();
   double total = 0;
-  std::size_t unit = 0;  // the largest that may come next
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  bool good = at != end;
-  while (good && at != end) {
+  std::size_t next = 0;  // the largest unit that may follow
+  for (const char* at = words.data(); at != end;) {
     double value = 0;
     const auto [behind, error] = std::from_chars(at, end, value);
-    good = error == std::errc{} && std::isfinite(value) && value >= 0;
-    if (!good) break;
-    if (behind == end && at == text.data()) {  // a number alone is seconds
-      total = value;
+    const std::size_t unit = behind == end ? kUnits.npos : kUnits.find(*behind, next);
+    if (error != std::errc{} || value < 0 || unit == kUnits.npos) {
+      total = 0;
       break;
     }
-    while (behind != end && unit < kUnits.size() && kUnits[unit].first != *behind) ++unit;
-    good = behind != end && unit < kUnits.size();
-    if (good) total += value * kUnits[unit++].second;
+    total += value * kSeconds[unit];
+    next = unit + 1;
     at = behind + 1;
   }
-  if (!good || !(total > 0) || !std::isfinite(total))
+  if (!(total > 0) || !std::isfinite(total))
     throw InputError(flag + ": " + text + " is no duration; write 90s, 7m30s or 2h");
   return total;
 }

@@ -15,4 +15,5 @@ std::vector<std::string> trace_files(const std::vector<std::string>& names);
 /// All of them. With several, InputError for one that holds several recordings already: its events
 /// would count twice.
 std::vector<trace::Trace> read_traces(const std::vector<std::string>& files);
+
 }  // namespace nsa::cli

@@ -73,14 +73,6 @@ std::vector<DeviceRuns> runs_of(const store::Store& db, const TuneOptions& o,
   return all;
 }
 
-/// The run that decides for the model of `device`.
-std::string kept_run(const std::vector<DeviceRuns>& kept, const Device& device) {
-  const std::string name = device_file_name(device);
-  for (const DeviceRuns& d : kept)
-    if (device_file_name(d.device) == name) return d.runs.front().id;
-  return {};
-}
-
 /// Thresholds belong to a model of device: of several boards with one file name the newest run
 /// decides, and the others are named in `left_out`.
 std::vector<DeviceRuns> newest_of_models(std::vector<DeviceRuns> all,
@@ -90,14 +82,16 @@ std::vector<DeviceRuns> newest_of_models(std::vector<DeviceRuns> all,
     return started(a) > started(b);
   });
   std::vector<DeviceRuns> kept;
-  std::set<std::string> models;
   for (DeviceRuns& d : all) {
-    if (models.insert(device_file_name(d.device)).second) {
+    const auto newer = std::find_if(kept.begin(), kept.end(), [&](const DeviceRuns& k) {
+      return device_file_name(k.device) == device_file_name(d.device);
+    });
+    if (newer == kept.end()) {
       kept.push_back(std::move(d));
     } else {
-      left_out.push_back(fmt::format("{}: another board's run {} is newer; --run {} takes this one",
-                                     d.device.name + " " + d.device.uuid, kept_run(kept, d.device),
-                                     d.runs.front().id));
+      left_out.push_back(
+          fmt::format("{} {}: another board's run {} is newer; --run {} takes this one",
+                      d.device.name, d.device.uuid, newer->runs.front().id, d.runs.front().id));
     }
   }
   return kept;

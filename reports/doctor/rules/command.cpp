@@ -16,7 +16,6 @@ constexpr double kBusyCorePercent = 80;  // 004:84: one core of Python
 constexpr double kUsedMemoryShare = .33, kUsedGpuPercent = 80;
 constexpr double kGpuBytes = 64.0 * (1 << 20);  // a context and something in it
 constexpr double kSilentS = 120;                // 003:28
-constexpr std::size_t kFewest = 5;              // readings
 
 /// Readings of the second half: what comes before is loading and warming up.
 std::vector<double> later(const CommandEvidence& command,
@@ -38,7 +37,7 @@ Load load_of(const CommandEvidence& command) {
   load.gpu_percent = median(gpu);
   load.cpu_percent = median(later(command, [](const LoadSample& s) { return s.cpu_percent; }));
   load.gpu_bytes = median(later(command, [](const LoadSample& s) { return s.gpu_memory_bytes; }));
-  load.enough = command.samples.size() >= 2 * kFewest;
+  load.enough = command.samples.size() >= kFewestReadings;
   return load;
 }
 

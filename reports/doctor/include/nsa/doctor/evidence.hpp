@@ -147,6 +147,9 @@ struct LoadSample {
   std::optional<double> rss_bytes;         // of all its processes
   std::int64_t log_lines = 0;              // so far
 };
+/// Fewer readings than these say nothing of a load: half of them are of loading and warming up.
+inline constexpr std::size_t kFewestReadings = 10;
+
 struct CommandEvidence {
   std::string source;  // the command line, or the file that recorded it
   double seconds = 0;
