@@ -1,6 +1,8 @@
 #include "gpu.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include "nsa/probes/probes.hpp"
 
@@ -14,6 +16,13 @@ std::string list(const std::vector<std::int64_t>& values) {
     text += std::to_string(value);
   }
   return text + "]";
+}
+
+/// Whether cuBLASLt writes to its workspace.
+bool holds_product(const Variant& variant) {
+  const Stage stage = variant.stages.front();
+  return stage == Stage::project_rope || stage == Stage::layer || stage == Stage::model ||
+         variant.name == "sdpa_math";
 }
 
 }  // namespace
@@ -31,6 +40,27 @@ std::optional<Device> gpu_or_skip() {
   }
   WARN("skipped: no CUDA device: " << reason);
   return std::nullopt;
+}
+
+bool sanitized() {
+  const char* asked = std::getenv("NSA_TEST_SANITIZED");
+  return asked && std::string_view(asked) == "1";
+}
+
+Allocator& nan_filled_memory() {
+  struct NanFilled final : Allocator {
+    void* allocate(std::size_t bytes) override {
+      void* const data = device::allocator().allocate(bytes);
+      device::fill(data, std::byte{0xff}, bytes, nullptr);
+      device::synchronize(nullptr);
+      return data;
+    }
+    void deallocate(void* data, std::size_t bytes) noexcept override {
+      device::allocator().deallocate(data, bytes);
+    }
+  };
+  static NanFilled memory;
+  return memory;
 }
 
 DeviceTensor::DeviceTensor(const HostTensor& host, CUstream_st* stream, std::int64_t row_gap,
@@ -100,7 +130,7 @@ Launchable::Launchable(const Variant& variant, const Problem& problem,
       in_(inputs),
       out_(outputs),
       point_(std::move(point)),
-      workspace_(device::allocator()),
+      workspace_(holds_product(variant) ? nan_filled_memory() : device::allocator()),
       stream_(stream),
       saved_(saved) {
   device::copy_to_device(device_sequences_.data(), sequences_.data(), device_sequences_.bytes(),

@@ -17,6 +17,16 @@ namespace nsa::test {
 /// The first CUDA device, made current; or nothing, and the reason is printed.
 std::optional<Device> gpu_or_skip();
 
+/// NSA_TEST_SANITIZED=1, as run_on_device.sh sets it: a sanitizer makes a launch take up to a
+/// second, so every row runs on fewer problems, and its numbers, which the run before compared with
+/// the CPU's oracle, are not compared again.
+bool sanitized();
+
+/// Device memory full of NaN. initcheck does not see what cuBLASLt writes, and reports every read
+/// of it; here it reports none, and what a launch reads without having written it makes its numbers
+/// NaN.
+Allocator& nan_filled_memory();
+
 /// A stream of the current device for one scope.
 class Stream {
  public:

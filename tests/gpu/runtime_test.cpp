@@ -51,7 +51,7 @@ struct Twin {
   std::vector<HostTensor> host;
   std::vector<DeviceTensor> device;
   std::unique_ptr<Router> router;
-  Workspace workspace{device::allocator()};
+  Workspace workspace{nan_filled_memory()};
   Constants constants;
 };
 
