@@ -1,9 +1,9 @@
 // Ranges, memory, the tracer's own cost, devices.
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "cupti/convert.hpp"
+#include "src/cuda_uuid.hpp"
 
 namespace nsa::probes::cupti {
 namespace {
@@ -31,18 +31,6 @@ const char* overhead_name(CUpti_ActivityOverheadKind kind) {
     default:
       return "Unknown";
   }
-}
-
-std::string uuid_text(const CUuuid& uuid) {
-  const auto* b = reinterpret_cast<const unsigned char*>(uuid.bytes);
-  std::string text = "GPU-";
-  for (int i = 0; i < 16; ++i) {
-    char digits[3];
-    std::snprintf(digits, sizeof digits, "%02x", b[i]);
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += digits;
-  }
-  return text;
 }
 
 }  // namespace
@@ -97,7 +85,7 @@ void Converter::put(const CUpti_ActivityDevice5& d, RecordSink& sink) {
   spool::SpoolDevice out;
   out.id = static_cast<std::int32_t>(d.id);
   out.name = sink.text(d.name ? d.name : "");
-  out.uuid = sink.text(uuid_text(d.uuid));
+  out.uuid = sink.text(uuid_text(d.uuid.bytes));
   out.major = static_cast<std::int32_t>(d.computeCapabilityMajor);
   out.minor = static_cast<std::int32_t>(d.computeCapabilityMinor);
   out.sms = static_cast<std::int32_t>(d.numMultiprocessors);

@@ -1,44 +1,50 @@
 #include "inject/driver.hpp"
 
-#include <cuda.h>
-#include <dlfcn.h>
+#include "src/cuda_driver.hpp"
 
 namespace nsa::inject {
 namespace {
 
-/// Null functions where the driver is not loaded.
-struct Driver {
-  void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  template <class Function>
-  Function load(Function, const char* name) const {
-    return library ? reinterpret_cast<Function>(dlsym(library, name)) : nullptr;
-  }
-  decltype(&cuDeviceGetCount) count = load(count, "cuDeviceGetCount");
-  decltype(&cuDevicePrimaryCtxGetState) state = load(state, "cuDevicePrimaryCtxGetState");
-  decltype(&cuDevicePrimaryCtxRetain) retain = load(retain, "cuDevicePrimaryCtxRetain");
-  decltype(&cuDevicePrimaryCtxRelease) release = load(release, "cuDevicePrimaryCtxRelease_v2");
-  decltype(&cuCtxPushCurrent) push = load(push, "cuCtxPushCurrent_v2");
-  decltype(&cuCtxPopCurrent) pop = load(pop, "cuCtxPopCurrent_v2");
-  decltype(&cuCtxSynchronize) synchronize = load(synchronize, "cuCtxSynchronize");
-  decltype(&cuThreadExchangeStreamCaptureMode) capture_mode =
-      load(capture_mode, "cuThreadExchangeStreamCaptureMode");
-  decltype(&cuDriverGetVersion) version = load(version, "cuDriverGetVersion");
+const probes::DynamicLibrary& library() {
+  static const probes::DynamicLibrary kLibrary(probes::kDriverFiles);
+  return kLibrary;
+}
 
-  bool usable() const {
-    return count && state && retain && release && push && pop && synchronize && capture_mode;
-  }
-};
-
-const Driver& driver() {
-  static const Driver kDriver;
-  return kDriver;
+Driver load() {
+  Driver d;
+  const auto set = [](auto& function, const char* name) {
+    function =
+        library().function<std::remove_pointer_t<std::remove_reference_t<decltype(function)>>>(
+            name);
+  };
+  set(d.device_count, "cuDeviceGetCount");
+  set(d.device_name, "cuDeviceGetName");
+  set(d.device_uuid, "cuDeviceGetUuid_v2");
+  set(d.primary_state, "cuDevicePrimaryCtxGetState");
+  set(d.retain, "cuDevicePrimaryCtxRetain");
+  set(d.release, "cuDevicePrimaryCtxRelease_v2");
+  set(d.current, "cuCtxGetCurrent");
+  set(d.device, "cuCtxGetDevice");
+  set(d.context_id, "cuCtxGetId");
+  set(d.push, "cuCtxPushCurrent_v2");
+  set(d.pop, "cuCtxPopCurrent_v2");
+  set(d.synchronize, "cuCtxSynchronize");
+  set(d.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
+  set(d.create_stream, "cuStreamCreate");
+  set(d.is_capturing, "cuStreamIsCapturing");
+  set(d.create_event, "cuEventCreate");
+  set(d.record_event, "cuEventRecord");
+  set(d.query_event, "cuEventQuery");
+  set(d.wait_for_event, "cuEventSynchronize");
+  set(d.elapsed, "cuEventElapsedTime");
+  return d;
 }
 
 void wait_for_device(const Driver& d, CUdevice device) {
   unsigned flags = 0;
   int active = 0;
   CUcontext context = nullptr;
-  if (d.state(device, &flags, &active) != CUDA_SUCCESS || !active) return;
+  if (d.primary_state(device, &flags, &active) != CUDA_SUCCESS || !active) return;
   if (d.retain(&context, device) != CUDA_SUCCESS) return;
   if (d.push(context) == CUDA_SUCCESS) {
     d.synchronize();
@@ -49,26 +55,31 @@ void wait_for_device(const Driver& d, CUdevice device) {
 
 }  // namespace
 
-bool has_driver() {
-  static const bool kHas = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr;
-  return kHas;
+bool Driver::complete() const noexcept {
+  return device_count && device_name && device_uuid && primary_state && retain && release &&
+         current && device && context_id && push && pop && synchronize && exchange_capture_mode &&
+         create_stream && is_capturing && create_event && record_event && query_event &&
+         wait_for_event && elapsed;
 }
+
+const Driver& driver() {
+  static const Driver kDriver = load();
+  return kDriver;
+}
+
+bool has_driver() { return static_cast<bool>(library()); }
 
 void wait_for_devices() {
   const Driver& d = driver();
   int devices = 0;
-  if (!d.usable() || d.count(&devices) != CUDA_SUCCESS) return;
-  // A capture on another thread is not ours to break.
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  d.capture_mode(&mode);
+  if (!d.complete() || d.device_count(&devices) != CUDA_SUCCESS) return;
+  const DuringCaptures allowed(d);
   for (CUdevice device = 0; device < devices; ++device) wait_for_device(d, device);
-  d.capture_mode(&mode);
 }
 
 std::string driver_cuda_version() {
-  int version = 0;
-  if (!driver().version || driver().version(&version) != CUDA_SUCCESS) return {};
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  const int version = probes::driver_version(library());
+  return version == 0 ? std::string() : probes::cuda_version_text(version);
 }
 
 }  // namespace nsa::inject

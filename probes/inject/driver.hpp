@@ -1,10 +1,41 @@
-// The few calls of the driver that the injected tracer makes, from the library that loaded it.
+// The few calls of the driver that the injected tracer makes. CUPTI is not in between, so that they
+// work while another tool holds it.
 #pragma once
+
+#include <cuda.h>
 
 #include <string>
 
 namespace nsa::inject {
 
+/// Its functions; null where there is no driver, or one that has not got them.
+struct Driver {
+  decltype(&::cuDeviceGetCount) device_count = nullptr;
+  decltype(&::cuDeviceGetName) device_name = nullptr;
+  decltype(&::cuDeviceGetUuid) device_uuid = nullptr;
+  decltype(&::cuDevicePrimaryCtxGetState) primary_state = nullptr;
+  decltype(&::cuDevicePrimaryCtxRetain) retain = nullptr;
+  decltype(&::cuDevicePrimaryCtxRelease) release = nullptr;
+  decltype(&::cuCtxGetCurrent) current = nullptr;
+  decltype(&::cuCtxGetDevice) device = nullptr;
+  decltype(&::cuCtxGetId) context_id = nullptr;
+  decltype(&::cuCtxPushCurrent) push = nullptr;
+  decltype(&::cuCtxPopCurrent) pop = nullptr;
+  decltype(&::cuCtxSynchronize) synchronize = nullptr;
+  decltype(&::cuThreadExchangeStreamCaptureMode) exchange_capture_mode = nullptr;
+  decltype(&::cuStreamCreate) create_stream = nullptr;
+  decltype(&::cuStreamIsCapturing) is_capturing = nullptr;
+  decltype(&::cuEventCreate) create_event = nullptr;
+  decltype(&::cuEventRecord) record_event = nullptr;
+  decltype(&::cuEventQuery) query_event = nullptr;
+  decltype(&::cuEventSynchronize) wait_for_event = nullptr;
+  decltype(&::cuEventElapsedTime) elapsed = nullptr;
+
+  bool complete() const noexcept;
+};
+
+/// Of the library that loaded us.
+const Driver& driver();
 /// Whether the driver's library can be loaded here.
 bool has_driver();
 /// Waits for all work of the devices that this process uses, on any thread; nothing where that is
@@ -12,5 +43,21 @@ bool has_driver();
 void wait_for_devices();
 /// "13.0", or empty.
 std::string driver_cuda_version();
+
+/// While it lives this thread may make calls that a capture on another thread would forbid: that
+/// capture is not ours to break.
+class DuringCaptures {
+ public:
+  explicit DuringCaptures(const Driver& driver) : driver_(driver) {
+    driver_.exchange_capture_mode(&mode_);
+  }
+  ~DuringCaptures() { driver_.exchange_capture_mode(&mode_); }
+  DuringCaptures(const DuringCaptures&) = delete;
+  DuringCaptures& operator=(const DuringCaptures&) = delete;
+
+ private:
+  const Driver& driver_;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
 
 }  // namespace nsa::inject

@@ -91,9 +91,9 @@ void Injector::start(const Request& request) {
   made->describe();
   made->open_tracer();
   injector.store(made);
-  if (made->tracer_) {
+  {
     const std::lock_guard lock(made->phase_mutex_);
-    made->enter(first_phase(request.window), false);
+    made->enter(first_phase(made->request_.window), false);
   }
   if (request.hang_ms > 0) prime_host_stacks();
   made->spool_.flush();
@@ -132,13 +132,27 @@ void Injector::open_tracer() {
     anchor();
     watch_calls();
   } catch (const cupti::Held& held) {
-    spool_.metadata("tracer", "degraded");
     spool_.metadata("subscriber_in_the_way", held.holder());
-    spool_.note(spool::NoteWhat::degraded, held.what());
+    time_ranges(spool::NoteWhat::degraded, held.what());
   } catch (const std::exception& error) {
-    spool_.metadata("tracer", "degraded");
-    spool_.note(spool::NoteWhat::nothing, error.what());
+    time_ranges(spool::NoteWhat::nothing, error.what());
   }
+}
+
+/// What is left without CUPTI.
+void Injector::time_ranges(spool::NoteWhat what, const std::string& why) {
+  spool_.metadata("tracer", "degraded");
+  anchor();
+  if (!driver().complete()) return spool_.note(what, why);
+  spool_.note(what, why +
+                        "; instead of kernels, NVTX ranges are timed by events on the default "
+                        "stream, which do not see streams that were made non-blocking");
+  timer_ = std::make_unique<RangeTimer>(spool_, driver());
+  WindowKind& window = request_.window.kind;
+  if (window != WindowKind::calls && window != WindowKind::profiler_api) return;
+  window = WindowKind::all;
+  spool_.note(spool::NoteWhat::information,
+              "calls are not seen without CUPTI: ranges are timed from the start to the end");
 }
 
 /// Calls whose callback is wanted: what starts and stops a recording, and launches to be counted.

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "cupti/tracer.hpp"
+#include "inject/range_timer.hpp"
 #include "inject/spool_file.hpp"
 #include "inject/window.hpp"
 #include "src/nvml.hpp"
@@ -33,8 +34,9 @@ class Injector {
   }
   /// A range with that name begins: a step, perhaps.
   void range_begins(std::string_view name);
-  /// A step ended.
-  void step_ends();
+  /// It is one that the same thread will close; and did.
+  void range_opens(std::string_view name);
+  void range_closes(std::string_view name);
   /// cudaProfilerStart and Stop, and launches where they are counted.
   void on_call(const probes::cupti::Tracer::CallEvent& event);
   /// Which range a graph's node was captured in: kernels of its replays belong to it.
@@ -46,6 +48,7 @@ class Injector {
   explicit Injector(const Request& request) : request_(request) {}
   void describe();
   void open_tracer();
+  void time_ranges(spool::NoteWhat what, const std::string& why);
   void watch_calls();
   void enter(Phase phase, bool waits);
   void begin_tracing();
@@ -58,6 +61,7 @@ class Injector {
   void watch_for_hang();
   void note_hang();
   void append_totals(bool is_final);
+  void finish_timing();
   void anchor();
 
   Request request_;
@@ -65,6 +69,7 @@ class Injector {
   struct Sink;
   std::unique_ptr<probes::cupti::RecordSink> sink_;
   std::unique_ptr<probes::cupti::Tracer> tracer_;  // null: degraded
+  std::unique_ptr<RangeTimer> timer_;              // then, where the driver has events
   probes::Nvml nvml_;
   std::int64_t started_ns_ = 0;
 

@@ -15,13 +15,19 @@ void Injector::enter(Phase phase, bool waits) {
   if (phase == phase_ && phase != Phase::skipping) return;
   const Phase before = phase_;
   phase_ = phase;
+  const bool was_recording = before == Phase::recording;
+  if (!tracer_) {
+    if (phase == Phase::recording) mark(spool::MarkWhat::window_begin, steps_, "");
+    if (was_recording) mark(spool::MarkWhat::window_end, steps_, "");
+    return;
+  }
   if (phase == Phase::warming_up || phase == Phase::recording) begin_tracing();
   if (phase == Phase::warming_up) {
     keep_.from_ns = std::numeric_limits<std::int64_t>::max();
     tracer_->keep(keep_);
   }
   if (phase == Phase::recording) {
-    if (waits && before != Phase::recording) {
+    if (waits && !was_recording) {
       wait_for_devices();
       tracer_->flush(true);  // what the warm-up left goes where it belongs
     }
@@ -30,7 +36,6 @@ void Injector::enter(Phase phase, bool waits) {
     tracer_->keep(keep_);
     mark(spool::MarkWhat::window_begin, steps_, "");
   }
-  const bool was_recording = before == Phase::recording;
   if (phase == Phase::done || (phase == Phase::skipping && was_recording)) {
     keep_.calls_until_ns = monotonic_now_ns();
     tracer_->keep(keep_);
@@ -65,15 +70,25 @@ void Injector::range_begins(std::string_view name) {
   if (!is_step(name)) return;
   const std::lock_guard lock(phase_mutex_);
   const std::int64_t index = steps_++;
-  if (tracer_ && request_.window.kind == WindowKind::steps)
-    enter(phase_of(request_.window, index), true);
+  if (request_.window.kind == WindowKind::steps) enter(phase_of(request_.window, index), true);
   mark(spool::MarkWhat::step, index, name);
 }
 
-void Injector::step_ends() {
+void Injector::range_opens(std::string_view name) {
+  if (!timer_) return;
+  bool timed = false;
+  {
+    const std::lock_guard lock(phase_mutex_);
+    timed = phase_ == Phase::recording;
+  }
+  timer_->open(name, timed);
+}
+
+void Injector::range_closes(std::string_view name) {
+  if (timer_) timer_->close();
+  if (!is_step(name)) return;
   const std::lock_guard lock(phase_mutex_);
-  if (tracer_ && request_.window.kind == WindowKind::steps &&
-      phase_of(request_.window, steps_) == Phase::done)
+  if (request_.window.kind == WindowKind::steps && phase_of(request_.window, steps_) == Phase::done)
     enter(Phase::done, true);
 }
 

@@ -37,12 +37,13 @@ void Injector::run() {
 }
 
 void Injector::tick() {
+  follow_time();
   if (tracer_) {
-    follow_time();
     const std::lock_guard lock(phase_mutex_);
     if (ending_) end_tracing();
   }
   if (tracer_) tracer_->flush(false);
+  if (timer_) timer_->collect();
   sample_devices();
   append_totals(false);
   if (tracer_ && request_.hang_ms > 0) watch_for_hang();
@@ -130,6 +131,16 @@ void Injector::note_hang() {
   _exit(124);
 }
 
+void Injector::finish_timing() {
+  wait_for_devices();
+  timer_->collect();
+  if (const std::uint64_t count = timer_->left_out(); count > 0)
+    spool_.note(spool::NoteWhat::information,
+                std::to_string(count) +
+                    " ranges have no time on the GPU: a stream was captured, "
+                    "their context is gone, or too many waited");
+}
+
 void Injector::finish() {
   {
     const std::lock_guard lock(wake_mutex_);
@@ -144,6 +155,7 @@ void Injector::finish() {
     end_tracing();
     tracer_->flush(true);
   }
+  if (timer_) finish_timing();
   anchor();
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", none)) {

@@ -65,12 +65,12 @@ void begins(std::string_view name) {
 void opens(std::string_view name) {
   begins(name);
   push_range(name);
+  if (Injector* injector = Injector::get()) injector->range_opens(name);
 }
 
 void closes() {
   const std::string name = pop_range();
-  Injector* injector = Injector::get();
-  if (injector && injector->is_step(name)) injector->step_ends();
+  if (Injector* injector = Injector::get()) injector->range_closes(name);
 }
 
 nvtxRangeId_t range_start_ex(const nvtxEventAttributes_t* event) {

@@ -2,32 +2,19 @@
 
 #include <cuda_runtime_api.h>
 
-#include <array>
-#include <cstdio>
-
 #include "src/cuda_driver.hpp"
+#include "src/cuda_uuid.hpp"
 #include "src/nvml.hpp"
 
 namespace nsa::probes {
 namespace {
-
-std::string uuid_text(const cudaUUID_t& uuid) {
-  std::string text = "GPU";
-  for (int i = 0; i < 16; ++i) {
-    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    std::array<char, 3> hex{};
-    std::snprintf(hex.data(), hex.size(), "%02x", static_cast<unsigned char>(uuid.bytes[i]));
-    text += hex.data();
-  }
-  return text;
-}
 
 Device describe(int ordinal, const cudaDeviceProp& properties, const Nvml& nvml, int runtime) {
   Device device;
   device.id = "cuda:" + std::to_string(ordinal);
   device.backend = Backend::cuda;
   device.name = properties.name;
-  device.uuid = uuid_text(properties.uuid);
+  device.uuid = uuid_text(properties.uuid.bytes);
   device.compute_capability = properties.major * 10 + properties.minor;
   device.multiprocessors = properties.multiProcessorCount;
   device.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);

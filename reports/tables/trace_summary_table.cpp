@@ -180,6 +180,19 @@ TextTable host_syncs(const Summary& s) {
   return table;
 }
 
+TextTable gpu_ranges(const Summary& s, std::size_t top) {
+  TextTable table;
+  for (const char* column : {"total", "ranges", "median", "max"})
+    table.add_column(column, Align::right);
+  table.add_column("range");
+  for (const auto& row : s.gpu_ranges_by_name.value_or(std::vector<trace::TimesByName>{})) {
+    if (top-- == 0) break;
+    table.add_row({ns(row.total_ns), format_tokens(row.count), ns(row.median_ns), ns(row.max_ns),
+                   name(row.name)});
+  }
+  return table;
+}
+
 TextTable kernels(const Summary& s, std::size_t top) {
   TextTable table;
   table.add_column("total", Align::right);
@@ -220,6 +233,7 @@ std::string trace_summary_table(const Summary& s, std::size_t top, Style style) 
   text += section("Steps", steps(s), style);
   text += section("Stages", stages(s), style);
   text += section("Host synchronisations", host_syncs(s), style);
+  text += section("Ranges on the GPU, gaps included", gpu_ranges(s, top), style);
   text += section("Kernels by total time", kernels(s, top), style);
   return text + absences(s);
 }

@@ -158,7 +158,74 @@ def hang(report):
                 code=document["exit_code"], note=text[:1500])
 
 
-CHECKS = {"plain": plain, "torch": torch, "model": model, "cost": cost, "hang": hang}
+def held(report):
+    """Another tool holds CUPTI: its name, and the ranges by events."""
+    document, own = report.record("held", [report.options.traced_program, "--hold-cupti", "--blocking"], "--skip", 5,
+                                  "--steps", 10)
+    if document is None:
+        return
+    notes = [note["text"] for process in document["processes"] for note in process["notes"]]
+    paths = report.traces(document)
+    summary = report.summary(paths[0])
+    ranges = {row["name"]: row for row in summary["gpu_ranges_by_name"]}
+    # 500 kernels in a row, a memset and a copy take 1 to 10 ms on any GPU, and a step is little but its work.
+    work, step = ranges["work"], ranges["step N"]
+    report.line(document["exit_code"] == 0 and any("another profiler" in note for note in notes) and
+                work["count"] == step["count"] == len(summary["steps"]) == 10 and
+                0.5e6 < work["median_ns"] <= step["median_ns"] < 20e6 and summary["kernels"] is None,
+                "held: the holder is named, ranges have GPU times", work_us=work["median_ns"] / 1e3,
+                step_us=step["median_ns"] / 1e3, host_us=summary["steps"][5]["duration_ns"] / 1e3, notes=notes)
+    report.obeys_viewers("held", paths)
+
+
+def gpus(report):
+    done = report.run("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
+    return len(done.stdout.splitlines()) if done.returncode == 0 else 0
+
+
+def devices(report):
+    """Several GPUs in one process, and one a rank."""
+    count = gpus(report)
+    if count < 2:
+        print(f"left out: {count} GPU here, two are needed")
+        return
+    document, own = report.record("devices", [report.options.traced_program, "--threads", 4, "--devices", 2])
+    if document is not None:
+        report.all_there("devices", document)
+        summary = report.summary(report.traces(document)[0])
+        kernels = [device["kernels"] for device in summary["devices"]]
+        report.line(len(kernels) == 2 and sum(kernels) == own["kernels"] and min(kernels) > 0.4 * own["kernels"],
+                    "devices: kernels of each", kernels=kernels, expected=own["kernels"],
+                    names=[device["name"] for device in summary["devices"]])
+        report.obeys_viewers("devices", report.traces(document))
+    document, own = report.record("ranks", ["torchrun", "--standalone", "--nproc-per-node", count,
+                                            HERE / "traced_ranks.py"])
+    if document is None or own is None:
+        report.line(False, "ranks", own=own)
+        return
+    report.all_there("ranks", document)
+    # torchrun itself asks CUDA what is there, and is a process without a rank.
+    ranks = sorted(process["rank"] for process in document["processes"] if process["rank"] is not None)
+    report.line(ranks == list(range(count)) and document["merged"] is not None and document["exit_code"] == 0,
+                "ranks: a trace each and a merged view", ranks=ranks, merged=document["merged"])
+    whole = report.summary(report.options.output / "ranks")
+    for rank in whole["ranks"]:
+        if rank["rank"] is None:
+            continue
+        # Two sums a step, and the first one; the communicator may be tried out by more.
+        report.line(rank["comm_kernels"] >= 2 * own["steps"] + 1 and len(rank["steps"]) == own["steps"] and
+                    0 < rank["exposed_comm_ns"] < rank["comm_ns"] and rank["comm_overlapped_by_compute_ns"] > 0,
+                    f"ranks: communication of rank {rank['rank']}", comm_kernels=rank["comm_kernels"],
+                    comm_ms=rank["comm_ns"] / 1e6, exposed_ms=rank["exposed_comm_ns"] / 1e6,
+                    overlapped_ms=rank["comm_overlapped_by_compute_ns"] / 1e6, busy_ms=rank["busy_ns"] / 1e6)
+    report.line(whole["clocks"]["alignment"] == "one_clock" and len(whole["devices"]) == count and
+                whole["kernels"] == sum(rank["kernels"] or 0 for rank in whole["ranks"]),
+                "ranks: the merged figures are of all", devices=len(whole["devices"]), kernels=whole["kernels"])
+    report.obeys_viewers("ranks", [*report.traces(document), document["merged"]])
+
+
+CHECKS = {"plain": plain, "torch": torch, "model": model, "cost": cost, "hang": hang, "held": held,
+          "devices": devices}
 
 
 def main():

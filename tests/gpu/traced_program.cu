@@ -1,13 +1,18 @@
 // A plain CUDA program for the injected tracer: it says how many operations it launched, so that
 // the trace can be held against it.
 //
-//   traced_program [--threads 1] [--steps 20] [--launches 500] [--graphs 10] [--profiler]
-//                  [--end return|exit|_exit|kill|hang]
+//   traced_program [--threads 1] [--devices 1] [--steps 20] [--launches 500] [--graphs 10]
+//   [--profiler]
+//                  [--blocking] [--hold-cupti] [--end return|exit|_exit|kill|hang]
 //
 // Each thread makes `steps` steps: an NVTX range "step i" with a range "work" in it, `launches`
-// kernels, one memory set and one copy. Then `graphs` replays of a graph of 5 kernels.
+// kernels, one memory set and one copy. Then `graphs` replays of a graph of 5 kernels. --blocking:
+// on streams that wait for the default stream. --devices: the threads take turns. --hold-cupti:
+// this program is another tool that uses CUPTI.
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
+#include <cupti.h>
+#include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
 #include <unistd.h>
@@ -27,8 +32,8 @@ __global__ void endless_kernel(const volatile int* stop) {
 }
 
 struct Options {
-  int threads = 1, steps = 20, launches = 500, graphs = 10;
-  bool profiler = false;
+  int threads = 1, devices = 1, steps = 20, launches = 500, graphs = 10;
+  bool profiler = false, blocking = false, hold_cupti = false;
   std::string end = "return";
 };
 
@@ -39,9 +44,10 @@ void check(cudaError_t error) {
 }
 
 void steps_of_thread(const Options& o, int index) {
+  check(cudaSetDevice(index % o.devices));
   cudaStream_t stream;
   float* data = nullptr;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  check(cudaStreamCreateWithFlags(&stream, o.blocking ? cudaStreamDefault : cudaStreamNonBlocking));
   check(cudaMalloc(&data, 4096));
   std::vector<float> host(1024);
   for (int step = 0; step < o.steps; ++step) {
@@ -75,6 +81,23 @@ void replay_graphs(const Options& o) {
   nvtxRangePop();
 }
 
+void hold_cupti() {
+  void* library = nullptr;
+  for (const char* name : {"libcupti.so.13", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13"})
+    if (!library) library = dlopen(name, RTLD_NOW);
+  auto* subscribe =
+      library ? reinterpret_cast<decltype(&cuptiSubscribe_v2)>(dlsym(library, "cuptiSubscribe_v2"))
+              : nullptr;
+  CUpti_SubscriberParams params{};
+  params.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+  params.subscriberName = "another profiler";
+  CUpti_SubscriberHandle subscriber = nullptr;
+  const auto ignore = [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {};
+  if (subscribe && subscribe(&subscriber, ignore, nullptr, &params) == CUPTI_SUCCESS) return;
+  std::fprintf(stderr, "CUPTI cannot be held\n");
+  std::exit(4);
+}
+
 void hang() {
   int* stop = nullptr;
   check(cudaHostAlloc(&stop, sizeof *stop, cudaHostAllocMapped));
@@ -97,12 +120,16 @@ int main(int argc, char** argv) {
     const std::string name = argv[i];
     const auto number = [&] { return i + 1 < argc ? std::atoi(argv[++i]) : 0; };
     if (name == "--threads") o.threads = number();
+    if (name == "--devices") o.devices = number();
     if (name == "--steps") o.steps = number();
     if (name == "--launches") o.launches = number();
     if (name == "--graphs") o.graphs = number();
     if (name == "--profiler") o.profiler = true;
+    if (name == "--blocking") o.blocking = true;
+    if (name == "--hold-cupti") o.hold_cupti = true;
     if (name == "--end" && i + 1 < argc) o.end = argv[++i];
   }
+  if (o.hold_cupti) hold_cupti();
   check(cudaFree(nullptr));
   if (o.profiler) check(cudaProfilerStart());
   std::vector<std::thread> threads;

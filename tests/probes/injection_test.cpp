@@ -4,15 +4,14 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include "catch.hpp"
 #include "nsa/probes/probes.hpp"
-#include "nsa/schemas/trace_spool_reader.hpp"
+#include "spool_folder.hpp"
 
 using namespace nsa;
+using Folder = test::SpoolFolder;
 
 namespace {
 
@@ -23,8 +22,7 @@ struct Read {
 };
 
 Read read_spool(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::string bytes = test::bytes_of(path);
   spool::SpoolCursor cursor(bytes, path.string());
   Read read;
   std::map<std::uint32_t, std::string> texts;
@@ -51,25 +49,6 @@ int run(const std::string& folder, const std::string& end) {
                               end;
   return WEXITSTATUS(std::system(command.c_str()));
 }
-
-class Folder {
- public:
-  Folder() {
-    char name[] = "/tmp/nsa_inject_XXXXXX";
-    REQUIRE(mkdtemp(name));
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string path() const { return path_; }
-  std::vector<std::filesystem::path> files() const {
-    std::vector<std::filesystem::path> all;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) all.push_back(entry);
-    return all;
-  }
-
- private:
-  std::string path_;
-};
 
 }  // namespace
 

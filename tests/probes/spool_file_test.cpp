@@ -5,38 +5,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <thread>
 
 #include "catch.hpp"
 #include "inject/ranges.hpp"
-#include "nsa/schemas/trace_spool_reader.hpp"
+#include "spool_folder.hpp"
 
 using namespace nsa;
 using inject::SpoolFile;
+using test::bytes_of;
+using Folder = test::SpoolFolder;
 
 namespace {
-
-class Folder {
- public:
-  Folder() {
-    char name[] = "/tmp/nsa_spool_XXXXXX";
-    REQUIRE(mkdtemp(name));
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 spool::SpoolHeader header(std::uint32_t process) {
   spool::SpoolHeader h;

@@ -55,6 +55,14 @@ class SpoolBuilder {
     k.block[0] = 128, k.block[1] = k.block[2] = 1;
     return append(api).append(k);
   }
+  /// What a range took on device 0, by events.
+  SpoolBuilder& gpu_range(std::string_view name, std::int64_t start_ns, std::int64_t end_ns) {
+    spool::SpoolGpuRange range;
+    range.start_ns = start_ns;
+    range.end_ns = end_ns;
+    range.name = text(name);
+    return append(range);
+  }
   /// An NVTX range by push and pop.
   SpoolBuilder& range(std::string_view name, std::int64_t start_ns, std::int64_t end_ns,
                       std::uint32_t thread = 11) {

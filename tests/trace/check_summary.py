@@ -8,6 +8,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -77,12 +78,21 @@ def expected_memory(events):
             "top": sorted((e[1] for e in events if e[1] > 0), reverse=True)[:10]}
 
 
+def expected_gpu_ranges(ranges):
+    lengths = collections.defaultdict(list)
+    for name, length in ranges:
+        step = re.fullmatch(r"(ProfilerStep#|step )\d+", name)
+        lengths[step.group(1) + "N" if step else name].append(length)
+    return {name: (len(of), sum(of), min(of), rank(of, 50), max(of)) for name, of in lengths.items()} or None
+
+
 def expected(source):
     launch, stage = reference.launches(source), reference.stages_of_calls(source)
     calls = len(source.calls) or None
     want = {"partial_overlaps_on_a_thread": reference.partial_overlaps(source), "api_calls": calls,
             "host_syncs": expected_syncs(source, stage) if calls else None,
-            "steps": expected_steps(source, launch), "memory": expected_memory(source.memory)}
+            "steps": expected_steps(source, launch), "memory": expected_memory(source.memory),
+            "gpu_ranges_by_name": expected_gpu_ranges(source.gpu_ranges)}
     if not source.ops:
         nothing = ("span_ns", "busy_ns", "kernels", "idle_by_class_ns", "stages", "launch_to_start_ns")
         return want | dict.fromkeys(nothing) | {"devices": {}, "streams": {}}
@@ -112,6 +122,7 @@ def reduced(summary):
         return lambda row: tuple(row[key] for key in keys)
 
     by("kernels_by_name", lambda k: k["name"], pick("count", "total_ns", "min_ns", "median_ns", "max_ns"))
+    by("gpu_ranges_by_name", lambda r: r["name"], pick("count", "total_ns", "min_ns", "median_ns", "max_ns"))
     by("host_syncs", pick("api", "stage"), pick("count", "total_ns"))
     by("stages", lambda s: s["stage"],
        pick("ops", "kernels", "total_ns", "busy_ns", "host_syncs", "host_sync_ns"))

@@ -1,6 +1,6 @@
 // A program that behaves as one with the tracer inside: it leaves a spool where it is told to.
 //   fake_traced WHAT...   good, exit N, killed, silent, ranks, wait, environment, echo, hang,
-//   rubbish
+//   ranges, rubbish
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,6 +49,21 @@ void leave_hang() {
   leave(spool.append(note).totals(2, 2).bytes());
 }
 
+/// As where another tool holds CUPTI: no operation, but ranges by events.
+void leave_ranges() {
+  spool::SpoolHeader header;
+  header.process = static_cast<std::uint32_t>(getpid());
+  test::SpoolBuilder spool(header);
+  spool::SpoolNote note;
+  note.what = spool::NoteWhat::degraded;
+  note.text = spool.text("another profiler holds CUPTI");
+  spool.append(note).range("step 1", 50, 900).gpu_range("step 1", 60, 950);
+  spool::SpoolTotals totals;
+  totals.launches = spool::kNotCounted;
+  totals.record.flags = spool::kSpoolFinal;
+  leave(spool.append(totals).bytes());
+}
+
 void leave_ranks() {
   for (int rank = 0; rank < 2; ++rank) {
     if (fork() == 0) {
@@ -84,6 +99,7 @@ int main(int argc, char** argv) {
   }
   if (what == "hang") leave_hang();
   if (what == "ranks") leave_ranks();
+  if (what == "ranges") leave_ranges();
   if (what == "rubbish")
     leave("NSASPOOL and then rubbish that goes on and on and on, 64 bytes.....");
   if (what == "wait") return wait_for_signal();

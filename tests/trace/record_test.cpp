@@ -104,6 +104,22 @@ TEST_CASE("nothing recorded is said with the reason", "[trace]") {
   CHECK(has(rubbish.err, "not read: "));
 }
 
+TEST_CASE("ranges by events are a recording too", "[trace]") {
+  const Folder folder;
+  const Result held = record(folder, "-o out", "ranges");
+  CHECK(has(held.err, "0 GPU operations recorded, 0 dropped, 1 ranges timed by events"));
+  CHECK(has(held.err, "degraded: another profiler holds CUPTI"));
+  CHECK_FALSE(has(held.err, "nothing was recorded"));
+  const Json document = json_of(record(folder, "-o json --json", "ranges"), "trace_record");
+  CHECK(document["nothing_because"] == nullptr);
+  CHECK(document["processes"][0]["gpu_ranges"] == 1);
+  CHECK(document["processes"][0]["all_there"] == nullptr);
+  const Result summary =
+      nsatune(folder, "trace summary " + document["processes"][0]["path"].get<std::string>());
+  CHECK(has(summary.out, "Ranges on the GPU, gaps included"));
+  CHECK(has(summary.out, "step N"));
+}
+
 TEST_CASE("notes are shown as data", "[trace]") {
   const Folder folder;
   const Result hang = record(folder, "", "hang");

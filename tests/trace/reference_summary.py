@@ -14,7 +14,7 @@ from decimal import Decimal
 Op = collections.namedtuple("Op", "start end name kind device stream process correlation number")
 Call = collections.namedtuple("Call", "start end name thread process correlation driver")
 Range = collections.namedtuple("Range", "start end name thread process kind")
-Source = collections.namedtuple("Source", "ops calls ranges overheads memory")
+Source = collections.namedtuple("Source", "ops calls ranges overheads memory gpu_ranges")
 
 
 def ns(microseconds):
@@ -28,7 +28,7 @@ def read_json(path):
     document = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data, parse_float=str)
     events = document["traceEvents"] if isinstance(document, dict) else document
     kinds = {"kernel": "kernel", "gpu_memcpy": "copy", "gpu_memset": "set"}
-    out = Source([], [], [], [], [])
+    out = Source([], [], [], [], [], [])
     for event in events:
         category, args = event.get("cat"), event.get("args", {})
         if event["name"] == "[memory]" and args["Device Type"] == 1:
@@ -46,6 +46,8 @@ def read_json(path):
                                   category == "cuda_driver"))
         elif category in ("cpu_op", "user_annotation"):
             out.ranges.append(Range(start, end, event["name"], thread, 0, category))
+        elif category == "gpu_user_annotation":
+            out.gpu_ranges.append((event["name"], end - start))
         elif category == "overhead":
             out.overheads.append((start, end))
     return out
@@ -53,7 +55,7 @@ def read_json(path):
 
 def read_nsys(path):
     db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    out = Source([], [], [], [], [])
+    out = Source([], [], [], [], [], [])
     table = "CUPTI_ACTIVITY_KIND_"
     columns = "start, end, deviceId, streamId, globalPid >> 24, correlationId"
     names = {"KERNEL": "(SELECT value FROM StringIds WHERE id = demangledName)", "MEMCPY": "''", "MEMSET": "''"}

@@ -154,6 +154,36 @@ TEST_CASE("a range that ends on another thread is no range of one thread", "[tra
   CHECK(t.async_ranges[0].end_ns == 20);
 }
 
+TEST_CASE(
+    "where another tool held CUPTI, ranges have their times on the GPU, and all steps are one row",
+    "[trace]") {
+  SpoolBuilder spool;
+  for (const std::int64_t step : {0, 1, 2}) {
+    const std::int64_t at = 1000 * step;
+    spool.range("step " + std::to_string(step), at, at + 900).range("score", at + 100, at + 200);
+    spool.gpu_range("step " + std::to_string(step), at + 50, at + 950 + step);
+    spool.gpu_range("score", at + 300, at + 400 + 10 * step);
+  }
+  const trace::Trace t = read(spool);
+  REQUIRE(t.gpu_ranges.size() == 6);
+  CHECK(t.gpu_ranges[0].stream == -1);
+  const trace::Summary s = trace::summarize(t);
+  CHECK_FALSE(s.gpu);
+  CHECK(s.steps->size() == 3);
+  REQUIRE(s.gpu_ranges_by_name);
+  REQUIRE(s.gpu_ranges_by_name->size() == 2);
+  const trace::TimesByName &steps = s.gpu_ranges_by_name->at(0),
+                           &score = s.gpu_ranges_by_name->at(1);
+  CHECK(steps.name == "step N");
+  CHECK(steps.count == 3);
+  CHECK(steps.total_ns == 2703);
+  CHECK(score.name == "score");
+  CHECK(score.min_ns == 100);
+  CHECK(score.median_ns == 110);
+  CHECK(score.max_ns == 120);
+  CHECK_NOTHROW(validate_json(trace::to_document(s), "trace_summary", "test"));
+}
+
 TEST_CASE("kernels in a hang's report are named as people write them", "[trace]") {
   SpoolBuilder spool;
   SpoolNote note;
@@ -194,6 +224,12 @@ TEST_CASE("spools that are wrong are refused with the byte", "[trace]") {
   SpoolDevice device;
   device.id = -1;
   CHECK(refusal_of(SpoolBuilder().append(device)).find("device id") != std::string::npos);
+  SpoolGpuRange range;
+  range.device = -1;
+  CHECK(refusal_of(SpoolBuilder().append(range)).find("device id") != std::string::npos);
+  range.device = 0, range.end_ns = -1;
+  CHECK(refusal_of(SpoolBuilder().append(range)).find("an end before its start") !=
+        std::string::npos);
   SpoolText text;
   text.record.bytes = sizeof text;
   CHECK(refusal_of(SpoolBuilder().append(text)).find("number 0") != std::string::npos);

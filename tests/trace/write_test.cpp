@@ -78,6 +78,10 @@ TEST_CASE("all kinds of events come back, with what they hold", "[trace]") {
           .raw(R"({"ph":"e","cat":"nvtx","name":"over","id":3,"pid":5,"tid":2,"ts":9})")
           .raw(R"({"ph":"X","cat":"cuda_sync","name":"Stream Sync","pid":0,"tid":7,"ts":12,"dur":1,
                    "args":{"stream":7,"correlation":50,"device":0}})")
+          .raw(R"({"ph":"X","cat":"gpu_user_annotation","name":"step 3","pid":0,"tid":7,"ts":3,
+                   "dur":9,"args":{"External id":5}})")
+          .raw(R"({"ph":"X","cat":"gpu_user_annotation","name":"by events","pid":0,"tid":2000000000,
+                   "ts":4,"dur":20,"args":{"device":0,"stream":-1}})")
           .raw(R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":60,"dur":1,"args":{
                    "device":0,"stream":7,"correlation":0,"grid":[8,2,1],"block":[128,1,1],
                    "cluster":[2,1,1],"registers per thread":40,"shared memory":1024,
@@ -92,6 +96,12 @@ TEST_CASE("all kinds of events come back, with what they hold", "[trace]") {
   CHECK(t.async_ranges[0].end_ns == 9000);
   REQUIRE(t.syncs.size() == 1);
   CHECK(t.syncs[0].correlation == 50);
+  REQUIRE(t.gpu_ranges.size() == 2);
+  CHECK(t.names.text(t.gpu_ranges[0].name) == "step 3");
+  CHECK(t.gpu_ranges[0].stream == 7);
+  CHECK(t.gpu_ranges[0].device == 0);
+  CHECK(t.gpu_ranges[1].stream == -1);
+  CHECK(t.gpu_ranges[1].end_ns == 24'000);
   CHECK(t.overheads.size() == 2);
   CHECK(t.memory.size() == 1);
   const trace::GpuOp& k = t.ops.back();

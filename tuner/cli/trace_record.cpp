@@ -133,6 +133,7 @@ Json document_of(const Recorded& recorded, int exit_code, const std::string& not
                          {"complete", t.complete},
                          {"launches", t.launches ? Json(*t.launches) : Json(nullptr)},
                          {"recorded", t.recorded},
+                         {"gpu_ranges", p.gpu_ranges},
                          {"dropped", t.dropped},
                          {"lost", t.lost},
                          {"outside", t.outside},
@@ -178,9 +179,10 @@ ExitCode record(const Settings& settings, const RecordOptions& options) {
   const int code = run_child(plan);
 
   const Recorded recorded = convert_spools(folder, before, options.keep_spools);
-  std::uint64_t operations = 0;
-  for (const RecordedProcess& process : recorded.processes) operations += process.gpu_operations;
-  const std::string nothing = operations == 0 ? reason_for_nothing(recorded) : "";
+  std::uint64_t events = 0;  // on the GPU
+  for (const RecordedProcess& process : recorded.processes)
+    events += process.gpu_operations + process.gpu_ranges;
+  const std::string nothing = events == 0 ? reason_for_nothing(recorded) : "";
   if (settings.json) print_json(document_of(recorded, code, nothing));
   print_lines(settings, recorded, nothing);
   return static_cast<ExitCode>(code);

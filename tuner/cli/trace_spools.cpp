@@ -39,8 +39,7 @@ RecordedProcess convert_one(const fs::path& folder, const std::string& name, boo
       out.row.all_there =
           *totals.launches == totals.recorded + totals.dropped + totals.lost + totals.outside;
     out.gpu_operations = trace.ops.size();
-    out.api_calls = trace.calls.size();
-    out.ranges = trace.ranges.size();
+    out.gpu_ranges = trace.gpu_ranges.size();
     out.path = (folder / name_of(trace, name, folder)).string();
     trace::write_chrome_trace(trace, out.path);
     all.push_back(std::move(trace));
@@ -53,7 +52,9 @@ RecordedProcess convert_one(const fs::path& folder, const std::string& name, boo
 }
 
 void merge(const fs::path& folder, std::vector<trace::Trace> traces, Recorded& out) {
-  std::erase_if(traces, [](const trace::Trace& t) { return t.ops.empty() && t.calls.empty(); });
+  std::erase_if(traces, [](const trace::Trace& t) {
+    return t.ops.empty() && t.calls.empty() && t.gpu_ranges.empty();
+  });
   if (traces.size() < 2) return;
   try {
     const std::string path = (folder / "merged.json.gz").string();
@@ -94,6 +95,8 @@ std::string line_of(const RecordedProcess& process) {
   std::string line = row.rank ? fmt::format("rank {}, process {}: ", *row.rank, row.pid)
                               : fmt::format("process {}: ", row.pid);
   line += fmt::format("{} GPU operations recorded, {} dropped", t.recorded, t.dropped);
+  if (process.gpu_ranges != 0)
+    line += fmt::format(", {} ranges timed by events", process.gpu_ranges);
   if (t.outside != 0) line += fmt::format(", {} outside of the window", t.outside);
   if (t.lost != 0) line += fmt::format(", {} lost", t.lost);
   if (row.all_there && !*row.all_there) line += fmt::format(", BUT {} were launched", *t.launches);

@@ -14,7 +14,7 @@ namespace nsa::cli {
 struct RecordedProcess {
   std::string path;  // of the trace; empty: it could not be read
   trace::RecordingRow row;
-  std::uint64_t gpu_operations = 0, api_calls = 0, ranges = 0;
+  std::uint64_t gpu_operations = 0, gpu_ranges = 0;
   std::string failure;  // why it could not be read
 };
 

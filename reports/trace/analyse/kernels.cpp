@@ -53,13 +53,7 @@ struct Group {
 };
 
 KernelRow row_of(const std::string& name, bool comm, Group& group) {
-  KernelRow row{.name = name, .comm = comm, .attention_backend = backend_of_name(name)};
-  row.count = static_cast<std::int64_t>(group.durations.size());
-  for (const std::int64_t d : group.durations) add_to(row.total_ns, d);
-  const auto [least, most] = std::minmax_element(group.durations.begin(), group.durations.end());
-  row.min_ns = *least;
-  row.max_ns = *most;
-  row.median_ns = nearest_rank(group.durations, 50);
+  KernelRow row{times_by_name(name, group.durations), comm, backend_of_name(name)};
   if (!row.attention_backend && group.in_math == row.count) row.attention_backend = "math";
   return row;
 }
@@ -96,9 +90,7 @@ void add_kernels(const Context& context, Summary& out) {
     }
     rows.push_back(row);
   }
-  std::sort(rows.begin(), rows.end(), [](const KernelRow& a, const KernelRow& b) {
-    return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : a.name < b.name;
-  });
+  std::sort(rows.begin(), rows.end(), larger_total);
   out.kernels_by_name = std::move(rows);
   out.attention.emplace();
   for (const auto& [backend, row] : attention) out.attention->push_back(row);

@@ -13,6 +13,7 @@ struct StageClasses {
 StageClasses stage_classes(const Context& context);
 
 void add_devices(const Context& context, Summary& out);
+void add_gpu_ranges(const Context& context, Summary& out);
 void add_kernels(const Context& context, Summary& out);
 void add_launches(const Context& context, Summary& out);
 void add_host_syncs(const Context& context, const StageClasses& classes, Summary& out);

@@ -117,6 +117,7 @@ Summary summarize(const Trace& trace) {
   add_host(context, classes, out);
   add_stages_if_known(context, classes, out);
   add_steps(context, out);
+  add_gpu_ranges(context, out);
   add_memory(context, out);
   add_recording(trace, out);
   if (trace.ranges.empty() && trace.calls.empty()) {

@@ -46,11 +46,16 @@ Json figures(const GpuFigures* v, const GpuSums* sums) {
 
 Json figures(const GpuFigures* v) { return figures(v, v); }
 
+Json to_json(const TimesByName& v) {
+  return {{"name", v.name},     {"count", v.count},         {"total_ns", v.total_ns},
+          {"min_ns", v.min_ns}, {"median_ns", v.median_ns}, {"max_ns", v.max_ns}};
+}
+
 Json to_json(const KernelRow& v) {
-  return {{"name", v.name},           {"count", v.count},
-          {"total_ns", v.total_ns},   {"min_ns", v.min_ns},
-          {"median_ns", v.median_ns}, {"max_ns", v.max_ns},
-          {"comm", v.comm},           {"attention_backend", or_null(v.attention_backend)}};
+  Json j = to_json(static_cast<const TimesByName&>(v));
+  j["comm"] = v.comm;
+  j["attention_backend"] = or_null(v.attention_backend);
+  return j;
 }
 
 Json to_json(const LaunchToStart& v) {
@@ -164,6 +169,7 @@ Json to_document(const Summary& s) {
   j.update(figures(s.gpu ? &*s.gpu : nullptr, s.sums ? &*s.sums : nullptr));
   j["api_calls"] = or_null(s.api_calls);
   j["kernels_by_name"] = list(s.kernels_by_name);
+  j["gpu_ranges_by_name"] = list(s.gpu_ranges_by_name);
   j["launch_apis"] = or_null(s.launch_apis);
   j["gpu_ops_with_launch"] = or_null(s.gpu_ops_with_launch);
   j["gpu_ops_without_launch"] = or_null(s.gpu_ops_without_launch);

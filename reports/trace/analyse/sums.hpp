@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/trace/summary.hpp"
 
 namespace nsa::trace {
 
@@ -20,6 +21,20 @@ inline std::int64_t nearest_rank(std::vector<std::int64_t>& values, std::size_t 
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(rank == 0 ? 0 : rank - 1);
   std::nth_element(values.begin(), at, values.end());
   return *at;
+}
+
+/// Figures of spans of one name, at least one. Reorders `durations`.
+inline TimesByName times_by_name(const std::string& name, std::vector<std::int64_t>& durations) {
+  TimesByName row{.name = name, .count = static_cast<std::int64_t>(durations.size())};
+  for (const std::int64_t d : durations) add_to(row.total_ns, d);
+  const auto [least, most] = std::minmax_element(durations.begin(), durations.end());
+  row.min_ns = *least;
+  row.max_ns = *most;
+  row.median_ns = nearest_rank(durations, 50);
+  return row;
+}
+inline bool larger_total(const TimesByName& a, const TimesByName& b) {
+  return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : a.name < b.name;
 }
 
 }  // namespace nsa::trace

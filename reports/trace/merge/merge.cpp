@@ -62,6 +62,7 @@ void append_all(Trace& target, Trace&& trace) {
   append(target.ranges, std::move(trace.ranges));
   append(target.python, std::move(trace.python));
   append(target.async_ranges, std::move(trace.async_ranges));
+  append(target.gpu_ranges, std::move(trace.gpu_ranges));
   append(target.instants, std::move(trace.instants));
   append(target.overheads, std::move(trace.overheads));
   append(target.syncs, std::move(trace.syncs));

@@ -26,6 +26,7 @@ JsonSink::Category JsonSink::category_of(std::string_view name) const {
       Row{"gpu_memcpy", Category::copy},
       Row{"gpu_memset", Category::set},
       Row{"user_annotation", Category::annotation},
+      Row{"gpu_user_annotation", Category::gpu_range},
       Row{"nvtx", Category::nvtx},
       Row{"overhead", Category::overhead},
       Row{"cuda_sync", Category::sync},
@@ -101,6 +102,8 @@ void JsonSink::add_complete(const JsonEvent& event) {
       return;
     case Category::sync:
       return add_sync(event);
+    case Category::gpu_range:
+      return add_gpu_range(event);
     case Category::python:
       return add_python(event);
     case Category::other:

@@ -35,6 +35,7 @@ class JsonSink {
     nvtx,
     overhead,
     sync,
+    gpu_range,
     python
   };
   struct Times {
@@ -47,6 +48,7 @@ class JsonSink {
   void add_call(const JsonEvent& event, bool driver);
   void add_python(const JsonEvent& event);
   void add_memory(const JsonEvent& event);
+  void add_gpu_range(const JsonEvent& event);
   void add_sync(const JsonEvent& event);
   void add_counter(const JsonEvent& event);
   void add_instant(const JsonEvent& event);

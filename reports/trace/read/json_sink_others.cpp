@@ -1,4 +1,5 @@
-// Events that are neither work of the GPU nor of the host: counters, marks, rows' names.
+// Events that are neither operations of the GPU nor of the host: waits, ranges, counters, marks,
+// rows' names.
 #include <charconv>
 
 #include "json_sink.hpp"
@@ -17,6 +18,16 @@ std::string async_key(const JsonEvent& event) {
 }
 
 }  // namespace
+
+/// PyTorch draws it in the row of its stream, and has neither device nor stream in its args.
+void JsonSink::add_gpu_range(const JsonEvent& event) {
+  const Times t = times_of(event);
+  GpuRange range{.start_ns = t.start, .end_ns = t.end, .stream = stream_of(event)};
+  range.name = trace_.names.intern(event.name);
+  range.device = device_of(event.device.empty() ? event.process : event.device, event);
+  range.process = pid_of(event);
+  trace_.gpu_ranges.push_back(range);
+}
 
 void JsonSink::add_sync(const JsonEvent& event) {
   const Times t = times_of(event);

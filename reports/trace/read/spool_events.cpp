@@ -83,6 +83,15 @@ void SpoolSink::add_marker(const SpoolMarker& marker) {
                thread(marker.thread));
 }
 
+void SpoolSink::add_gpu_range(const SpoolGpuRange& record) {
+  check(record);
+  if (record.device < 0) cursor_.fail("a device id that is out of range");
+  GpuRange range{.start_ns = record.start_ns, .end_ns = record.end_ns};
+  range.name = texts_.name(record.name, Form::as_is, cursor_, trace_.names);
+  range.device = record.device;
+  trace_.gpu_ranges.push_back(range);
+}
+
 void SpoolSink::add_sync(const SpoolSync& record) {
   check(record);
   Sync sync{.start_ns = record.start_ns, .end_ns = record.end_ns};

@@ -47,6 +47,8 @@ void SpoolSink::read_rare() {
       return add_sync(cursor_.get<SpoolSync>());
     case Kind::stage:
       return add_stage(cursor_.get<SpoolStage>());
+    case Kind::gpu_range:
+      return add_gpu_range(cursor_.get<SpoolGpuRange>());
     case Kind::memory:
       return add_memory(cursor_.get<SpoolMemory>());
     case Kind::overhead:

@@ -20,18 +20,19 @@ class GpuWriter {
       streams[{ops[i].process, ops[i].device, ops[i].stream}].push_back(i);
     for (const auto& [key, of_stream] : streams) {
       const auto& [process, device, stream] = key;
-      start_stream(parts_.rows.device(process, device), stream, "");
+      start_rows(parts_.rows.stream(parts_.rows.device(process, device), stream),
+                 "stream " + std::to_string(stream));
       for (const std::uint32_t i : of_stream) write_op(i);
     }
-    write_syncs();
+    write_spans(parts_.trace.syncs, " waits", [this](const Sync& sync) { write_sync(sync); });
+    write_spans(parts_.trace.gpu_ranges, " ranges", [this](const GpuRange& r) { write_range(r); });
   }
 
  private:
-  void start_stream(std::uint32_t pid, std::int64_t stream, const char* what) {
+  void start_rows(Row first, const std::string& name) {
     lanes_ = {};
-    name_ = "stream " + std::to_string(stream) + what;
-    lane_rows_ = {*what == '\0' ? parts_.rows.stream(pid, stream)
-                                : parts_.rows.another(pid, name_)};
+    name_ = name;
+    lane_rows_ = {first};
   }
 
   Row row_for(std::int64_t start_ns, std::int64_t end_ns) {
@@ -64,14 +65,17 @@ class GpuWriter {
     out << "}";
   }
 
-  void write_syncs() {
-    std::map<StreamKey, std::vector<const Sync*>> streams;
-    for (const Sync& sync : parts_.trace.syncs)
-      streams[{sync.process, sync.device, sync.stream}].push_back(&sync);
+  /// What is no operation: rows of its own for each stream.
+  template <class Span, class Write>
+  void write_spans(const std::vector<Span>& spans, const char* what, Write write) {
+    std::map<StreamKey, std::vector<const Span*>> streams;
+    for (const Span& span : spans)
+      streams[{span.process, span.device, span.stream}].push_back(&span);
     for (const auto& [key, of_stream] : streams) {
       const auto& [process, device, stream] = key;
-      start_stream(parts_.rows.device(process, device), stream, " waits");
-      for (const Sync* sync : of_stream) write_sync(*sync);
+      const std::string name = (stream < 0 ? "device" : "stream " + std::to_string(stream)) + what;
+      start_rows(parts_.rows.another(parts_.rows.device(process, device), name), name);
+      for (const Span* span : of_stream) write(*span);
     }
   }
 
@@ -83,6 +87,15 @@ class GpuWriter {
     parts_.times(sync.start_ns, sync.end_ns);
     out << ",\"args\":{\"device\":" << sync.device << ",\"stream\":" << sync.stream
         << ",\"correlation\":" << sync.correlation << "}}";
+  }
+
+  void write_range(const GpuRange& range) {
+    const Row row = row_for(range.start_ns, range.end_ns);
+    TextBuffer& out = parts_.events.next();
+    out << R"({"ph":"X","cat":"gpu_user_annotation","name":)" << parts_.texts.names[range.name];
+    put_row(out, row);
+    parts_.times(range.start_ns, range.end_ns);
+    out << ",\"args\":{\"device\":" << range.device << ",\"stream\":" << range.stream << "}}";
   }
 
   const ChromeParts& parts_;

@@ -30,7 +30,7 @@ std::int64_t first_time(const Trace& trace) {
     if (!events.empty()) first = std::min(first, events.front().at_ns);
   };
   spans(trace.ops), spans(trace.calls), spans(trace.ranges), spans(trace.python);
-  spans(trace.async_ranges);
+  spans(trace.async_ranges), spans(trace.gpu_ranges);
   spans(trace.overheads), spans(trace.syncs);
   moments(trace.instants), moments(trace.counters), moments(trace.memory);
   return first == kMaxTimeNs ? 0 : first;

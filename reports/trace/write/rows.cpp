@@ -120,6 +120,7 @@ void Rows::add_devices(const Trace& trace) {
   std::set<std::pair<std::uint32_t, std::int32_t>> keys;
   for (const GpuOp& op : trace.ops) keys.insert({op.process, op.device});
   for (const Sync& sync : trace.syncs) keys.insert({sync.process, sync.device});
+  for (const GpuRange& range : trace.gpu_ranges) keys.insert({range.process, range.device});
   for (const Counter& counter : trace.counters)
     if (counter.device >= 0) keys.insert({counter.process, counter.device});
   for (const auto& [process, device] : keys) {

@@ -56,7 +56,8 @@ enum class Kind : std::uint16_t {
   anchor,
   mark,
   note,
-  totals
+  totals,
+  gpu_range
 };
 
 /// What every record begins with.
@@ -168,6 +169,17 @@ struct SpoolMarker {
   std::uint32_t name = 0, domain = 0, thread = 0;
 };
 
+/// What a range of the host took on the GPU, by two events on the default stream of its context:
+/// from when that stream got to the range's begin to when it got to its end. Gaps are in it; work
+/// on streams that do not wait for the default stream is not.
+struct SpoolGpuRange {
+  SpoolRecord record{40, Kind::gpu_range, 0};
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::uint32_t name = 0, thread = 0;
+  std::int32_t device = 0;
+  std::uint32_t reserved = 0;
+};
+
 enum class StageOf : std::uint32_t { correlation = 1, graph_node = 2 };
 
 /// Which NSA stage launched an operation, where the tracer knows it itself.
@@ -232,7 +244,7 @@ struct SpoolMark {
 enum class NoteWhat : std::uint32_t {
   information = 1,
   self_profiled = 2,  // the program profiles itself
-  degraded = 3,       // another tool holds CUPTI: no activity records
+  degraded = 3,       // another tool holds CUPTI: ranges by events, no activity records
   nothing = 4,        // why nothing was recorded
   hang = 5,           // open stage, last kernel, host stacks; several lines
   forked = 6,
@@ -275,6 +287,7 @@ static_assert(kPlain<SpoolSet> && sizeof(SpoolSet) == 72);
 static_assert(kPlain<SpoolApi> && sizeof(SpoolApi) == 48);
 static_assert(kPlain<SpoolSync> && sizeof(SpoolSync) == 56);
 static_assert(kPlain<SpoolMarker> && sizeof(SpoolMarker) == 40);
+static_assert(kPlain<SpoolGpuRange> && sizeof(SpoolGpuRange) == 40);
 static_assert(kPlain<SpoolStage> && sizeof(SpoolStage) == 24);
 static_assert(kPlain<SpoolMemory> && sizeof(SpoolMemory) == 72);
 static_assert(kPlain<SpoolOverhead> && sizeof(SpoolOverhead) == 40);

@@ -89,6 +89,16 @@ struct AsyncRange {
   std::uint32_t process = 0;
 };
 
+/// What a range of the host took on a GPU: PyTorch's from its first to its last operation on a
+/// stream, ours between two events on the default stream. Gaps are in it.
+struct GpuRange {
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::int64_t stream = -1;  // -1: by events, of all streams that wait for the default stream
+  NameId name = kNoName;
+  std::uint32_t process = 0;
+  std::int32_t device = 0;
+};
+
 /// A moment that somebody marked on a thread.
 struct Instant {
   std::int64_t at_ns = 0;
@@ -218,6 +228,7 @@ struct Trace {
   std::vector<Overhead> overheads;
   std::vector<MemoryEvent> memory;
   std::vector<AsyncRange> async_ranges;
+  std::vector<GpuRange> gpu_ranges;
   std::vector<Instant> instants;
   std::vector<Sync> syncs;
   std::vector<Counter> counters;

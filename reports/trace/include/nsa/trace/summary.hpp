@@ -51,9 +51,14 @@ struct DeviceSummary {
   std::vector<StreamSummary> streams;
 };
 
-struct KernelRow {
-  std::string name;  // demangled
+/// Durations of what has one name. The median is by nearest rank.
+struct TimesByName {
+  std::string name;
   std::int64_t count = 0, total_ns = 0, min_ns = 0, median_ns = 0, max_ns = 0;
+};
+
+/// Kernels of one name, demangled.
+struct KernelRow : TimesByName {
   bool comm = false;
   std::optional<std::string> attention_backend;  // flash, memory_efficient, math, cudnn, ours
 };
@@ -124,7 +129,9 @@ struct Summary {
   std::optional<GpuSums> sums;    // of all GPU operations; absent: there are none
   std::optional<GpuFigures> gpu;  // the same on one time line; absent too where they are on several
   std::optional<std::int64_t> api_calls, gpu_ops_with_launch, gpu_ops_without_launch;
-  std::optional<std::vector<KernelRow>> kernels_by_name;           // largest total first
+  std::optional<std::vector<KernelRow>> kernels_by_name;  // largest total first
+  /// What ranges of the host took on the GPU (GpuRange); all steps are one row, "step N".
+  std::optional<std::vector<TimesByName>> gpu_ranges_by_name;      // largest total first
   std::optional<std::map<std::string, std::int64_t>> launch_apis;  // of the GPU operations
   std::optional<LaunchToStart> launch_to_start_ns;
   std::optional<std::vector<HostSync>> host_syncs;  // largest total first
