@@ -117,6 +117,12 @@ class CuptiTimer final : public LaunchTimer {
 }  // namespace
 
 std::unique_ptr<LaunchTimer> make_cupti_timer(const Device& device, CUstream_st* stream) {
+  std::shared_ptr<ActivitySession> session;  // the timer's too
+  try {
+    session = shared_session();
+  } catch (const EnvironmentError& error) {
+    throw EnvironmentError(std::string(error.what()) + "; the timer \"events\" needs no CUPTI");
+  }
   return std::make_unique<CuptiTimer>(device, stream);
 }
 

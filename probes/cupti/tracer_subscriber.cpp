@@ -1,5 +1,6 @@
 // Being CUPTI's one subscriber: who is in the way, and the callbacks that are asked for.
 #include <array>
+#include <string_view>
 
 #include "cupti/tracer.hpp"
 #include "nsa/schemas/error.hpp"
@@ -31,8 +32,12 @@ void Tracer::subscribe() {
   params.oldSubscriberSize = holder.size();
   CUpti_SubscriberHandle subscriber = nullptr;
   const CUptiResult result = api_.subscribe(&subscriber, on_callback, this, &params);
-  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
-    throw Held(holder[0] ? holder.data() : "another tool");
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    std::string_view name = holder.data();
+    if (constexpr std::string_view kBefore = "CUPTI for "; name.starts_with(kBefore))
+      name.remove_prefix(kBefore.size());  // CUPTI puts it before the name that a tool gave
+    throw Held(std::string(name.empty() ? "another tool" : name));
+  }
   check(result, "cuptiSubscribe_v2");
   subscriber_ = subscriber;
 }

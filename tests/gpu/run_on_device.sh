@@ -8,7 +8,8 @@
 #                                              libraries that it needs to FOLDER, to carry it to a
 #                                              machine that has no build tools
 # SANITIZERS="memcheck racecheck" narrows the tools, SANITIZERS= skips them; TESTS="[gpu]" the tests;
-# JOBS=4 how many sanitized tests share the device at a time (default: cores less two), LIMIT=600 the seconds of one.
+# JOBS=4 how many sanitized tests share the device at a time (default: cores less two, and 6 at most: a sanitizer takes 10 GB of
+# device memory and more, and has ten ports), LIMIT=600 the seconds of one.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
@@ -83,7 +84,8 @@ export -f sanitize only_released_counter
 export out program
 
 mapfile -t names < <("$program" "$tests" --list-test-names-only | sed 's/^ *//; /^$/d' || true)
-jobs=${JOBS:-$(($(nproc) > 3 ? $(nproc) - 2 : 1))}
+cores=$(nproc)
+jobs=${JOBS:-$((cores > 8 ? 6 : cores > 3 ? cores - 2 : 1))}
 for tool in ${SANITIZERS-initcheck racecheck memcheck synccheck}; do
   for name in "${names[@]}"; do printf '%s\0%s\0' "$tool" "$name"; done
 done | xargs -0 -r -n 2 -P "$jobs" bash -c 'sanitize "$1" "$2"' _ | tee "$out/sanitizer.log"
