@@ -117,7 +117,7 @@ class CuptiTimer final : public LaunchTimer {
 }  // namespace
 
 std::unique_ptr<LaunchTimer> make_cupti_timer(const Device& device, CUstream_st* stream) {
-  std::shared_ptr<ActivitySession> session;  // the timer's too
+  std::shared_ptr<ActivitySession> session;  // held, so that the timer gets the same
   try {
     session = shared_session();
   } catch (const EnvironmentError& error) {

@@ -1,6 +1,10 @@
 #include "inject/driver.hpp"
 
+#include <array>
+#include <type_traits>
+
 #include "src/cuda_driver.hpp"
+#include "src/cuda_uuid.hpp"
 
 namespace nsa::inject {
 namespace {
@@ -35,16 +39,19 @@ Driver load() {
   set(d.create_event, "cuEventCreate");
   set(d.record_event, "cuEventRecord");
   set(d.query_event, "cuEventQuery");
-  set(d.wait_for_event, "cuEventSynchronize");
   set(d.elapsed, "cuEventElapsedTime");
   return d;
 }
 
-void wait_for_device(const Driver& d, CUdevice device) {
+bool is_used(const Driver& d, CUdevice device) {
   unsigned flags = 0;
   int active = 0;
+  return d.primary_state(device, &flags, &active) == CUDA_SUCCESS && active != 0;
+}
+
+void wait_for_device(const Driver& d, CUdevice device) {
   CUcontext context = nullptr;
-  if (d.primary_state(device, &flags, &active) != CUDA_SUCCESS || !active) return;
+  if (!is_used(d, device)) return;
   if (d.retain(&context, device) != CUDA_SUCCESS) return;
   if (d.push(context) == CUDA_SUCCESS) {
     d.synchronize();
@@ -58,8 +65,7 @@ void wait_for_device(const Driver& d, CUdevice device) {
 bool Driver::complete() const noexcept {
   return device_count && device_name && device_uuid && primary_state && retain && release &&
          current && device && context_id && push && pop && synchronize && exchange_capture_mode &&
-         create_stream && is_capturing && create_event && record_event && query_event &&
-         wait_for_event && elapsed;
+         create_stream && is_capturing && create_event && record_event && query_event && elapsed;
 }
 
 const Driver& driver() {
@@ -68,6 +74,22 @@ const Driver& driver() {
 }
 
 bool has_driver() { return static_cast<bool>(library()); }
+
+std::vector<UsedDevice> used_devices() {
+  const Driver& d = driver();
+  std::vector<UsedDevice> used;
+  int devices = 0;
+  if (!d.complete() || d.device_count(&devices) != CUDA_SUCCESS) return used;
+  for (CUdevice device = 0; device < devices; ++device) {
+    if (!is_used(d, device)) continue;
+    std::array<char, 256> name{};
+    CUuuid uuid{};
+    d.device_name(name.data(), static_cast<int>(name.size()) - 1, device);
+    const bool known = d.device_uuid(&uuid, device) == CUDA_SUCCESS;
+    used.push_back({device, name.data(), known ? probes::uuid_text(uuid.bytes) : std::string()});
+  }
+  return used;
+}
 
 void wait_for_devices() {
   const Driver& d = driver();

@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include <string>
+#include <vector>
 
 namespace nsa::inject {
 
@@ -28,7 +29,6 @@ struct Driver {
   decltype(&::cuEventCreate) create_event = nullptr;
   decltype(&::cuEventRecord) record_event = nullptr;
   decltype(&::cuEventQuery) query_event = nullptr;
-  decltype(&::cuEventSynchronize) wait_for_event = nullptr;
   decltype(&::cuEventElapsedTime) elapsed = nullptr;
 
   bool complete() const noexcept;
@@ -38,6 +38,12 @@ struct Driver {
 const Driver& driver();
 /// Whether the driver's library can be loaded here.
 bool has_driver();
+/// Devices whose primary context is in use by this process, with what they are called.
+struct UsedDevice {
+  int ordinal = 0;
+  std::string name, uuid;
+};
+std::vector<UsedDevice> used_devices();
 /// Waits for all work of the devices that this process uses, on any thread; nothing where that is
 /// not possible (the driver is gone, a stream is captured).
 void wait_for_devices();

@@ -90,6 +90,7 @@ void Injector::start(const Request& request) {
   made->started_ns_ = made->last_progress_ns_ = monotonic_now_ns();
   made->describe();
   made->open_tracer();
+  made->spool_.metadata("window", window_word(made->request_.window.kind));
   injector.store(made);
   {
     const std::lock_guard lock(made->phase_mutex_);
@@ -111,7 +112,6 @@ void Injector::describe() {
   spool_.metadata("driver", nvml_.driver_version());
   spool_.metadata("driver_cuda", driver_cuda_version());
   spool_.metadata("clock", "CLOCK_MONOTONIC");
-  spool_.metadata("window", window_word(request_.window.kind));
   spool_.metadata("cupti_header", std::to_string(CUPTI_API_VERSION));
   if (!request_.complaint.empty()) spool_.note(spool::NoteWhat::error, request_.complaint);
 }
@@ -133,20 +133,21 @@ void Injector::open_tracer() {
     watch_calls();
   } catch (const cupti::Held& held) {
     spool_.metadata("subscriber_in_the_way", held.holder());
-    time_ranges(spool::NoteWhat::degraded, held.what());
+    time_ranges(held.what());
   } catch (const std::exception& error) {
-    time_ranges(spool::NoteWhat::nothing, error.what());
+    time_ranges(error.what());
   }
 }
 
-/// What is left without CUPTI.
-void Injector::time_ranges(spool::NoteWhat what, const std::string& why) {
+/// What is left without CUPTI, and why it is.
+void Injector::time_ranges(const std::string& why) {
   spool_.metadata("tracer", "degraded");
   anchor();
-  if (!driver().complete()) return spool_.note(what, why);
-  spool_.note(what, why +
-                        "; instead of kernels, NVTX ranges are timed by events on the default "
-                        "stream, which do not see streams that were made non-blocking");
+  if (!driver().complete()) return spool_.note(spool::NoteWhat::nothing, why);
+  spool_.note(spool::NoteWhat::degraded, why);
+  spool_.note(spool::NoteWhat::information,
+              "kernels are not recorded; NVTX ranges are timed by events on the default stream, "
+              "which do not see streams that were made non-blocking");
   timer_ = std::make_unique<RangeTimer>(spool_, driver());
   WindowKind& window = request_.window.kind;
   if (window != WindowKind::calls && window != WindowKind::profiler_api) return;

@@ -35,8 +35,8 @@ class Injector {
   /// A range with that name begins: a step, perhaps.
   void range_begins(std::string_view name);
   /// It is one that the same thread will close; and did.
-  void range_opens(std::string_view name);
-  void range_closes(std::string_view name);
+  void range_opens(const void* domain, std::string_view name);
+  void range_closes(const void* domain, std::string_view name);
   /// cudaProfilerStart and Stop, and launches where they are counted.
   void on_call(const probes::cupti::Tracer::CallEvent& event);
   /// Which range a graph's node was captured in: kernels of its replays belong to it.
@@ -48,7 +48,7 @@ class Injector {
   explicit Injector(const Request& request) : request_(request) {}
   void describe();
   void open_tracer();
-  void time_ranges(spool::NoteWhat what, const std::string& why);
+  void time_ranges(const std::string& why);
   void watch_calls();
   void enter(Phase phase, bool waits);
   void begin_tracing();
@@ -57,6 +57,7 @@ class Injector {
   void run();
   void tick();
   void follow_time();
+  void note_devices();
   void sample_devices();
   void watch_for_hang();
   void note_hang();

@@ -74,18 +74,18 @@ void Injector::range_begins(std::string_view name) {
   mark(spool::MarkWhat::step, index, name);
 }
 
-void Injector::range_opens(std::string_view name) {
+void Injector::range_opens(const void* domain, std::string_view name) {
   if (!timer_) return;
   bool timed = false;
   {
     const std::lock_guard lock(phase_mutex_);
     timed = phase_ == Phase::recording;
   }
-  timer_->open(name, timed);
+  timer_->open(domain, name, timed);
 }
 
-void Injector::range_closes(std::string_view name) {
-  if (timer_) timer_->close();
+void Injector::range_closes(const void* domain, std::string_view name) {
+  if (timer_) timer_->close(domain);
   if (!is_step(name)) return;
   const std::lock_guard lock(phase_mutex_);
   if (request_.window.kind == WindowKind::steps && phase_of(request_.window, steps_) == Phase::done)

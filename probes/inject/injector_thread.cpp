@@ -17,6 +17,7 @@ namespace nsa::inject {
 namespace {
 
 constexpr std::chrono::milliseconds kPeriod{100};
+constexpr std::int64_t kMostToFinishNs = 2'000'000'000;
 
 }  // namespace
 
@@ -44,6 +45,7 @@ void Injector::tick() {
   }
   if (tracer_) tracer_->flush(false);
   if (timer_) timer_->collect();
+  if (!tracer_) note_devices();
   sample_devices();
   append_totals(false);
   if (tracer_ && request_.hang_ms > 0) watch_for_hang();
@@ -59,6 +61,19 @@ void Injector::follow_time() {
   const bool over = w.duration_ms > 0 && past_ms >= w.duration_ms;
   if (!over && phase_ == Phase::recording) return;
   enter(over ? Phase::done : Phase::recording, true);
+}
+
+/// Which CUPTI would tell.
+void Injector::note_devices() {
+  const auto known = spool_.devices();
+  for (const UsedDevice& used : used_devices()) {
+    if (known.contains(used.ordinal) || used.uuid.empty()) continue;
+    spool::SpoolDevice device;
+    device.id = used.ordinal;
+    device.name = spool_.text(used.name);
+    device.uuid = spool_.text(used.uuid);
+    spool_.append(device);
+  }
 }
 
 void Injector::sample_devices() {
@@ -131,14 +146,17 @@ void Injector::note_hang() {
   _exit(124);
 }
 
+/// A GPU that hangs must not hold the program's end up.
 void Injector::finish_timing() {
-  wait_for_devices();
-  timer_->collect();
+  const std::int64_t until_ns = monotonic_now_ns() + kMostToFinishNs;
+  while (timer_->collect() > 0 && monotonic_now_ns() < until_ns)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  timer_->give_up();
   if (const std::uint64_t count = timer_->left_out(); count > 0)
     spool_.note(spool::NoteWhat::information,
                 std::to_string(count) +
-                    " ranges have no time on the GPU: a stream was captured, "
-                    "their context is gone, or too many waited");
+                    " ranges have no time on the GPU: a stream was captured, another device was "
+                    "current at their end, their context is gone, or they did not end in time");
 }
 
 void Injector::finish() {
@@ -149,12 +167,12 @@ void Injector::finish() {
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
-  if (tracer_) {
+  {
     const std::lock_guard lock(phase_mutex_);
     if (phase_ == Phase::recording) enter(Phase::done, true);
-    end_tracing();
-    tracer_->flush(true);
+    if (tracer_) end_tracing();
   }
+  if (tracer_) tracer_->flush(true);
   if (timer_) finish_timing();
   anchor();
   std::error_code none;

@@ -18,8 +18,8 @@ namespace {
 // NVTX's interface for tools (nvtx3/nvtxDetail/nvtxTypes.h): numbers of tables and functions.
 constexpr unsigned kCallbacksTable = 1;
 constexpr int kCoreModule = 1, kCore2Module = 5;
-constexpr unsigned kRangeStartEx = 4, kRangeStartA = 5, kRangePushEx = 8, kRangePushA = 9,
-                   kRangePop = 11;
+constexpr unsigned kRangeStartEx = 4, kRangeStartA = 5, kRangeStartW = 6, kRangePushEx = 8,
+                   kRangePushA = 9, kRangePushW = 10, kRangePop = 11;
 constexpr unsigned kDomainRangeStartEx = 2, kDomainRangePushEx = 4, kDomainRangePop = 5,
                    kDomainRegisterString = 10;
 
@@ -33,8 +33,10 @@ struct CallbackTables {
 struct Next {
   decltype(&nvtxRangeStartEx) range_start_ex = nullptr;
   decltype(&nvtxRangeStartA) range_start = nullptr;
+  decltype(&nvtxRangeStartW) range_start_wide = nullptr;
   decltype(&nvtxRangePushEx) range_push_ex = nullptr;
   decltype(&nvtxRangePushA) range_push = nullptr;
+  decltype(&nvtxRangePushW) range_push_wide = nullptr;
   decltype(&nvtxRangePop) range_pop = nullptr;
   decltype(&nvtxDomainRangeStartEx) domain_start = nullptr;
   decltype(&nvtxDomainRangePushEx) domain_push = nullptr;
@@ -43,15 +45,25 @@ struct Next {
 } next;
 
 std::mutex strings_mutex;
+/// Registered strings by their handle. Never destroyed: the program may use NVTX at its very end.
 std::unordered_map<const void*, std::string>& strings() {
   static auto* strings = new std::unordered_map<const void*, std::string>;
   return *strings;
+}
+
+/// What is no ASCII becomes a question mark.
+std::string narrow(const wchar_t* text) {
+  std::string out;
+  for (; text && *text != L'\0'; ++text)
+    out += *text > 0 && *text < 128 ? static_cast<char>(*text) : '?';
+  return out;
 }
 
 std::string name_of(const nvtxEventAttributes_t* event) {
   if (!event) return {};
   if (event->messageType == NVTX_MESSAGE_TYPE_ASCII && event->message.ascii)
     return event->message.ascii;
+  if (event->messageType == NVTX_MESSAGE_TYPE_UNICODE) return narrow(event->message.unicode);
   if (event->messageType != NVTX_MESSAGE_TYPE_REGISTERED) return {};
   const std::lock_guard lock(strings_mutex);
   const auto found = strings().find(event->message.registered);
@@ -62,15 +74,15 @@ void begins(std::string_view name) {
   if (Injector* injector = Injector::get()) injector->range_begins(name);
 }
 
-void opens(std::string_view name) {
+void opens(const void* domain, std::string_view name) {
   begins(name);
-  push_range(name);
-  if (Injector* injector = Injector::get()) injector->range_opens(name);
+  push_range(domain, name);
+  if (Injector* injector = Injector::get()) injector->range_opens(domain, name);
 }
 
-void closes() {
-  const std::string name = pop_range();
-  if (Injector* injector = Injector::get()) injector->range_closes(name);
+void closes(const void* domain) {
+  const std::string name = pop_range(domain);
+  if (Injector* injector = Injector::get()) injector->range_closes(domain, name);
 }
 
 nvtxRangeId_t range_start_ex(const nvtxEventAttributes_t* event) {
@@ -81,17 +93,25 @@ nvtxRangeId_t range_start(const char* name) {
   begins(name ? name : "");
   return next.range_start ? next.range_start(name) : 0;
 }
+nvtxRangeId_t range_start_wide(const wchar_t* name) {
+  begins(narrow(name));
+  return next.range_start_wide ? next.range_start_wide(name) : 0;
+}
 int range_push_ex(const nvtxEventAttributes_t* event) {
-  opens(name_of(event));
+  opens(nullptr, name_of(event));
   return next.range_push_ex ? next.range_push_ex(event) : NVTX_NO_PUSH_POP_TRACKING;
 }
 int range_push(const char* name) {
-  opens(name ? name : "");
+  opens(nullptr, name ? name : "");
   return next.range_push ? next.range_push(name) : NVTX_NO_PUSH_POP_TRACKING;
+}
+int range_push_wide(const wchar_t* name) {
+  opens(nullptr, narrow(name));
+  return next.range_push_wide ? next.range_push_wide(name) : NVTX_NO_PUSH_POP_TRACKING;
 }
 int range_pop() {
   const int depth = next.range_pop ? next.range_pop() : NVTX_NO_PUSH_POP_TRACKING;
-  closes();
+  closes(nullptr);
   return depth;
 }
 nvtxRangeId_t domain_start(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
@@ -99,17 +119,20 @@ nvtxRangeId_t domain_start(nvtxDomainHandle_t domain, const nvtxEventAttributes_
   return next.domain_start ? next.domain_start(domain, event) : 0;
 }
 int domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
-  opens(name_of(event));
+  opens(domain, name_of(event));
   return next.domain_push ? next.domain_push(domain, event) : NVTX_NO_PUSH_POP_TRACKING;
 }
 int domain_pop(nvtxDomainHandle_t domain) {
   const int depth = next.domain_pop ? next.domain_pop(domain) : NVTX_NO_PUSH_POP_TRACKING;
-  closes();
+  closes(domain);
   return depth;
 }
+/// Where nobody is behind us the handle is ours: a place that no other string has.
 nvtxStringHandle_t register_string(nvtxDomainHandle_t domain, const char* text) {
   const nvtxStringHandle_t handle =
-      next.register_string ? next.register_string(domain, text) : nullptr;
+      next.register_string
+          ? next.register_string(domain, text)
+          : reinterpret_cast<nvtxStringHandle_t>(new std::string(text ? text : ""));
   if (handle && text) {
     const std::lock_guard lock(strings_mutex);
     strings()[handle] = text;
@@ -149,8 +172,10 @@ bool attach_nvtx(ExportTable export_table, const std::function<void()>& attach_c
   if (!known) return false;
   core.chain(kRangeStartEx, next.range_start_ex, &range_start_ex);
   core.chain(kRangeStartA, next.range_start, &range_start);
+  core.chain(kRangeStartW, next.range_start_wide, &range_start_wide);
   core.chain(kRangePushEx, next.range_push_ex, &range_push_ex);
   core.chain(kRangePushA, next.range_push, &range_push);
+  core.chain(kRangePushW, next.range_push_wide, &range_push_wide);
   core.chain(kRangePop, next.range_pop, &range_pop);
   core2.chain(kDomainRangeStartEx, next.domain_start, &domain_start);
   core2.chain(kDomainRangePushEx, next.domain_push, &domain_push);

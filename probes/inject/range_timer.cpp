@@ -1,29 +1,87 @@
 #include "inject/range_timer.hpp"
 
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
-
-#include "src/cuda_uuid.hpp"
+#include <iterator>
+#include <string>
+#include <utility>
 
 namespace nsa::inject {
 namespace {
 
 constexpr std::size_t kMostWaiting = 100'000;  // ranges; a GPU that hangs ends none of them
-
-std::uint32_t this_thread() { return static_cast<std::uint32_t>(syscall(SYS_gettid)); }
+constexpr std::int64_t kBaseWaitNs = 5'000'000, kGoodBaseNs = 20'000;
+constexpr int kBaseTries = 3;
 
 std::int64_t nanoseconds(float milliseconds) {
   return std::llround(static_cast<double>(milliseconds) * 1e6);
 }
 
+/// The driver's own threads, "cuda-EvtHandlr" or "cuda" and digits: functions that a program gives
+/// to cudaLaunchHostFunc run there, and must not call CUDA.
+bool is_of_driver() {
+  std::array<char, 16> name{};
+  pthread_getname_np(pthread_self(), name.data(), name.size());
+  const std::string_view text = name.data();
+  if (!text.starts_with("cuda")) return false;
+  const std::string_view rest = text.substr(4);
+  return rest.starts_with("-Evt") ||
+         (rest.size() > 8 && rest.find_first_not_of("0123456789") == rest.npos);
+}
+
+/// A device's primary context, current and held as long as this lives, so that nobody but a reset
+/// of the device can end it. To ask a handle that may be dead is not allowed.
+class HeldContext {
+ public:
+  HeldContext(const Driver& driver, CUcontext handle, CUdevice device, unsigned long long id)
+      : driver_(driver), device_(device) {
+    unsigned flags = 0;
+    int active = 0;
+    unsigned long long now = 0;
+    retained_ = driver.primary_state(device, &flags, &active) == CUDA_SUCCESS && active != 0 &&
+                driver.retain(&handle_, device) == CUDA_SUCCESS;
+    lives_ = retained_ && handle_ == handle && driver.context_id(handle_, &now) == CUDA_SUCCESS &&
+             now == id && driver.push(handle_) == CUDA_SUCCESS;
+  }
+  ~HeldContext() {
+    if (lives_) driver_.pop(&handle_);
+    if (retained_) driver_.release(device_);
+  }
+  HeldContext(const HeldContext&) = delete;
+  HeldContext& operator=(const HeldContext&) = delete;
+
+  /// Whether it is the context that was asked for.
+  bool lives() const noexcept { return lives_; }
+
+ private:
+  const Driver& driver_;
+  CUdevice device_;
+  CUcontext handle_ = nullptr;
+  bool retained_ = false, lives_ = false;
+};
+
+thread_local bool thread_is_over = false;  // still there when other destructors of the thread run
+
 }  // namespace
 
-std::vector<RangeTimer::Open>& RangeTimer::open_here() {
-  thread_local std::vector<Open> ranges;
-  return ranges;
+struct RangeTimer::Thread {
+  ~Thread() { thread_is_over = true; }
+  std::vector<Open> open;
+  std::uint32_t id = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  bool of_driver = is_of_driver();
+  bool inside = false;  // of a call of ours: what it makes another tool do is not the program's
+};
+
+/// Null when the thread's own variables are gone: it is about to end.
+RangeTimer::Thread* RangeTimer::this_thread() {
+  if (thread_is_over) return nullptr;
+  thread_local Thread thread;
+  return &thread;
 }
 
 void RangeTimer::append_marker(spool::MarkerWhat what, std::uint32_t name) {
@@ -31,31 +89,28 @@ void RangeTimer::append_marker(spool::MarkerWhat what, std::uint32_t name) {
   marker.at_ns = monotonic_now_ns();
   marker.what = what;
   marker.name = name;
-  marker.thread = this_thread();
+  marker.thread = this_thread()->id;
   spool_.append(marker);
 }
 
-/// The calling thread's context, with a record of its device when it is new; null without one.
-RangeTimer::Context* RangeTimer::current_context(unsigned long long& id) {
+/// The calling thread's context; 0 without one.
+RangeTimer::ContextId RangeTimer::current_context() {
   CUcontext handle = nullptr;
-  CUdevice device = 0;
+  ContextId id = 0;
   if (driver_.current(&handle) != CUDA_SUCCESS || !handle ||
-      driver_.context_id(handle, &id) != CUDA_SUCCESS || driver_.device(&device) != CUDA_SUCCESS)
-    return nullptr;
-  const auto [at, is_new] = contexts_.try_emplace(id);
-  if (!is_new) return &at->second;
-  at->second.handle = handle;
-  at->second.device = device;
-  std::array<char, 256> name{};
-  CUuuid uuid{};
-  driver_.device_name(name.data(), static_cast<int>(name.size()) - 1, device);
-  spool::SpoolDevice record;
-  record.id = device;
-  record.name = spool_.text(name.data());
-  if (driver_.device_uuid(&uuid, device) == CUDA_SUCCESS)
-    record.uuid = spool_.text(probes::uuid_text(uuid.bytes));
-  spool_.append(record);
-  return &at->second;
+      driver_.context_id(handle, &id) != CUDA_SUCCESS)
+    return 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (contexts_.contains(id)) return id;
+  }
+  Context context;
+  context.place.handle = handle;
+  context.usable = driver_.device(&context.place.device) == CUDA_SUCCESS &&
+                   HeldContext(driver_, handle, context.place.device, id).lives();
+  const std::lock_guard lock(mutex_);
+  contexts_.try_emplace(id, std::move(context));
+  return id;
 }
 
 /// An event in the default stream would break a capture that has to wait for that stream. (One that
@@ -66,120 +121,188 @@ bool RangeTimer::can_mark() const {
          status == CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-CUevent RangeTimer::mark(Context& context) {
-  if (!can_mark()) return nullptr;
+/// One that was used before, or a new one; null where the context is not for us.
+CUevent RangeTimer::take_event(ContextId id) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = contexts_.find(id);
+    if (at == contexts_.end() || !at->second.usable) return nullptr;
+    std::vector<CUevent>& free = at->second.free;
+    if (!free.empty()) {
+      const CUevent event = free.back();
+      free.pop_back();
+      return event;
+    }
+  }
   CUevent event = nullptr;
-  if (!context.free.empty()) {
-    event = context.free.back();
-    context.free.pop_back();
-  } else if (driver_.create_event(&event, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
+  return driver_.create_event(&event, CU_EVENT_DEFAULT) == CUDA_SUCCESS ? event : nullptr;
+}
+
+void RangeTimer::give_back(ContextId id, CUevent event) {
+  const std::lock_guard lock(mutex_);
+  if (const auto at = contexts_.find(id); at != contexts_.end()) at->second.free.push_back(event);
+}
+
+/// An event that is recorded now, in the current context; null where that cannot be.
+CUevent RangeTimer::mark(ContextId id) {
+  if (!can_mark()) return nullptr;
+  const CUevent event = take_event(id);
+  if (!event) return nullptr;
+  const CUresult result = driver_.record_event(event, CU_STREAM_LEGACY);
+  if (result == CUDA_SUCCESS) return event;
+  if (result != CUDA_ERROR_INVALID_HANDLE && result != CUDA_ERROR_CONTEXT_IS_DESTROYED) {
+    give_back(id, event);
     return nullptr;
   }
-  if (driver_.record_event(event, CU_STREAM_LEGACY) == CUDA_SUCCESS) return event;
-  context.free.push_back(event);
+  // The context was reset, and came back under the same id: what is left of it is dead.
+  const std::lock_guard lock(mutex_);
+  contexts_[id].usable = false;
   return nullptr;
 }
 
-void RangeTimer::open_on_gpu(Open& range) {
-  const DuringCaptures allowed(driver_);
-  const std::lock_guard lock(mutex_);
-  if (Context* context = current_context(range.context)) range.begin = mark(*context);
-}
-
-void RangeTimer::open(std::string_view name, bool timed) {
-  Open range;
-  if (timed) {
+void RangeTimer::open(const void* domain, std::string_view name, bool timed) {
+  Thread* const thread = this_thread();
+  if (!thread) return;
+  Open range{.domain = domain};
+  if (timed && !thread->inside && !thread->of_driver) {
+    thread->inside = true;
     range.name = spool_.text(name.empty() ? "(no name)" : name);
     append_marker(spool::MarkerWhat::begin, range.name);
-    open_on_gpu(range);
+    const DuringCaptures allowed(driver_);
+    range.context = current_context();
+    if (range.context != 0) range.begin = mark(range.context);
+    thread->inside = false;
   }
-  open_here().push_back(range);
+  thread->open.push_back(range);
 }
 
-void RangeTimer::close() {
-  if (open_here().empty()) return;  // opened before we were there
-  const Open range = open_here().back();
-  open_here().pop_back();
+void RangeTimer::close(const void* domain) {
+  Thread* const thread = this_thread();
+  if (!thread) return;
+  const auto last = std::find_if(thread->open.rbegin(), thread->open.rend(),
+                                 [&](const Open& range) { return range.domain == domain; });
+  if (last == thread->open.rend()) return;  // opened before we were there
+  const Open range = *last;
+  thread->open.erase(std::next(last).base());
   if (range.name == 0) return;
+  thread->inside = true;
   {
     const DuringCaptures allowed(driver_);
-    const std::lock_guard lock(mutex_);
-    unsigned long long id = 0;
-    Context* context = current_context(id);
+    const ContextId context = current_context();
     CUevent end = nullptr;
-    if (range.begin && context && id == range.context && ended_.size() < kMostWaiting)
-      end = mark(*context);
-    if (end) ended_.push_back({range, end, this_thread()});
-    // Without a context when it opened there was no GPU for it to use.
-    if (!end && range.context != 0) ++left_out_;
-    if (!end && range.begin) contexts_[range.context].free.push_back(range.begin);
-  }
-  append_marker(spool::MarkerWhat::end, 0);
-}
-
-/// A moment that both clocks know; false where the context is gone.
-bool RangeTimer::set_base(unsigned long long id, Context& context) {
-  unsigned long long now = 0;
-  if (driver_.context_id(context.handle, &now) != CUDA_SUCCESS || now != id ||
-      driver_.push(context.handle) != CUDA_SUCCESS)
-    return false;
-  if (!context.stream &&
-      driver_.create_stream(&context.stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
-    context.stream = nullptr;
-  if (!context.base && driver_.create_event(&context.base, CU_EVENT_DEFAULT) != CUDA_SUCCESS)
-    context.base = nullptr;
-  // Nothing but this ever goes to our stream, so that the event is over at once.
-  const bool good = context.stream && context.base &&
-                    driver_.record_event(context.base, context.stream) == CUDA_SUCCESS &&
-                    driver_.wait_for_event(context.base) == CUDA_SUCCESS;
-  context.base_ns = monotonic_now_ns();
-  CUcontext popped = nullptr;
-  driver_.pop(&popped);
-  return good;
-}
-
-void RangeTimer::write(const Context& context, const Ended& ended) {
-  float since = 0, lasted = 0;
-  if (driver_.elapsed(&since, ended.range.begin, context.base) != CUDA_SUCCESS ||
-      driver_.elapsed(&lasted, ended.range.begin, ended.end) != CUDA_SUCCESS) {
-    ++left_out_;
-    return;
-  }
-  spool::SpoolGpuRange record;
-  record.start_ns = context.base_ns - nanoseconds(since);
-  record.end_ns = record.start_ns + nanoseconds(lasted);
-  record.name = ended.range.name;
-  record.thread = ended.thread;
-  record.device = context.device;
-  spool_.append(record);
-}
-
-void RangeTimer::collect() {
-  const DuringCaptures allowed(driver_);
-  const std::lock_guard lock(mutex_);
-  std::vector<Ended> waiting;
-  std::map<unsigned long long, bool> lives;
-  for (const Ended& ended : ended_) {
-    const unsigned long long id = ended.range.context;
-    Context& context = contexts_[id];
-    const auto [at, is_new] = lives.try_emplace(id, false);
-    if (is_new) at->second = set_base(id, context);
-    const CUresult state = at->second ? driver_.query_event(ended.end) : CUDA_ERROR_INVALID_CONTEXT;
-    if (state == CUDA_ERROR_NOT_READY) {
-      waiting.push_back(ended);
-    } else if (state == CUDA_SUCCESS) {
-      write(context, ended);
-      context.free.insert(context.free.end(), {ended.range.begin, ended.end});
-    } else {
-      ++left_out_;
+    if (range.begin && context == range.context) end = mark(context);
+    bool kept = end != nullptr;
+    if (kept) {
+      const std::lock_guard lock(mutex_);
+      kept = ended_.size() < kMostWaiting;
+      if (kept) ended_.push_back({range, end, thread->id});
+    }
+    if (!kept) {
+      if (range.begin) give_back(range.context, range.begin);
+      if (end) give_back(context, end);
+      // Where there was no context at all there was no GPU for it to use.
+      if (range.context != 0 || context != 0) ++left_out_;
     }
   }
-  ended_ = std::move(waiting);
+  append_marker(spool::MarkerWhat::end, 0);
+  thread->inside = false;
 }
 
-std::uint64_t RangeTimer::left_out() const {
+/// False where the GPU does not get to it soon: our stream may share a queue with the program's.
+bool RangeTimer::set_base(Base& base) {
+  if (!base.stream && driver_.create_stream(&base.stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) {
+    base.stream = nullptr;
+    return false;
+  }
+  if (!base.event && driver_.create_event(&base.event, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
+    base.event = nullptr;
+    return false;
+  }
+  for (int i = 0; i < kBaseTries; ++i) {
+    const std::int64_t before = monotonic_now_ns();
+    if (driver_.record_event(base.event, base.stream) != CUDA_SUCCESS) return false;
+    std::int64_t after = before;
+    while (driver_.query_event(base.event) != CUDA_SUCCESS) {
+      after = monotonic_now_ns();
+      if (after - before > kBaseWaitNs) return false;
+    }
+    after = monotonic_now_ns();
+    base.at_ns = before + (after - before) / 2;
+    if (after - before < kGoodBaseNs) break;
+  }
+  return true;
+}
+
+bool RangeTimer::write(CUdevice device, const Base& base, const Ended& ended) {
+  float since = 0, lasted = 0;
+  if (driver_.elapsed(&since, ended.range.begin, base.event) != CUDA_SUCCESS ||
+      driver_.elapsed(&lasted, ended.range.begin, ended.end) != CUDA_SUCCESS)
+    return false;
+  spool::SpoolGpuRange record;
+  record.start_ns = base.at_ns - nanoseconds(since);
+  record.end_ns = record.start_ns + std::max<std::int64_t>(0, nanoseconds(lasted));
+  record.name = ended.range.name;
+  record.thread = ended.thread;
+  record.device = device;
+  spool_.append(record);
+  return true;
+}
+
+/// How many of them have no time.
+std::size_t RangeTimer::collect_context(ContextId id, const std::vector<Ended>& of_context,
+                                        std::vector<Ended>& waiting) {
+  Place place;
+  {
+    const std::lock_guard lock(mutex_);
+    place = contexts_[id].place;
+  }
+  const HeldContext held(driver_, place.handle, place.device, id);
+  if (!held.lives()) {
+    bases_.erase(id);
+    const std::lock_guard lock(mutex_);
+    contexts_.erase(id);
+    return of_context.size();
+  }
+  Base& base = bases_[id];
+  std::vector<CUevent> free;
+  std::size_t lost = 0;
+  // They end in about the order in which they were marked: behind the first that waits all do.
+  bool waits = !set_base(base);
+  for (const Ended& ended : of_context) {
+    const CUresult state = waits ? CUDA_ERROR_NOT_READY : driver_.query_event(ended.end);
+    waits = state == CUDA_ERROR_NOT_READY;
+    if (waits) {
+      waiting.push_back(ended);
+    } else if (state == CUDA_SUCCESS && write(place.device, base, ended)) {
+      free.insert(free.end(), {ended.range.begin, ended.end});
+    } else {
+      ++lost;
+    }
+  }
+  for (const CUevent event : free) give_back(id, event);
+  return lost;
+}
+
+std::size_t RangeTimer::collect() {
+  const DuringCaptures allowed(driver_);
+  std::map<ContextId, std::vector<Ended>> by_context;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Ended& ended : ended_) by_context[ended.range.context].push_back(ended);
+    ended_.clear();
+  }
+  std::vector<Ended> waiting;
+  for (const auto& [id, of_context] : by_context)
+    left_out_ += collect_context(id, of_context, waiting);
   const std::lock_guard lock(mutex_);
-  return left_out_;
+  ended_.insert(ended_.begin(), waiting.begin(), waiting.end());
+  return ended_.size();
+}
+
+void RangeTimer::give_up() {
+  const std::lock_guard lock(mutex_);
+  left_out_ += ended_.size();
+  ended_.clear();
 }
 
 }  // namespace nsa::inject

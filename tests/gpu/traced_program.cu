@@ -2,8 +2,9 @@
 // the trace can be held against it.
 //
 //   traced_program [--threads 1] [--devices 1] [--steps 20] [--launches 500] [--graphs 10]
-//   [--profiler]
-//                  [--blocking] [--hold-cupti] [--end return|exit|_exit|kill|hang]
+//                  [--profiler] [--blocking] [--hold-cupti] [--end HOW]
+//
+// HOW it ends: return, exit, _exit, kill, hang.
 //
 // Each thread makes `steps` steps: an NVTX range "step i" with a range "work" in it, `launches`
 // kernels, one memory set and one copy. Then `graphs` replays of a graph of 5 kernels. --blocking:

@@ -2,7 +2,9 @@
 // says.
 #include "inject/range_timer.hpp"
 
-#include <algorithm>
+#include <pthread.h>
+
+#include <functional>
 #include <thread>
 
 #include "catch.hpp"
@@ -17,16 +19,22 @@ namespace {
 struct Event {
   bool recorded = false;
   double at_ms = 0;
+  CUstream stream = nullptr;
 };
+const CUstream kTimersOwn = reinterpret_cast<CUstream>(64);
 
 /// What the made-up driver knows. One at a time: its functions are plain functions.
 struct Gpu {
   CUcontext context = reinterpret_cast<CUcontext>(16);
   unsigned long long context_id = 1;
-  bool context_lives = true, captures = false, is_through = true;
+  CUcontext primary = reinterpret_cast<CUcontext>(16);  // null: the device is not in use
+  bool captures = false, is_through = true, own_is_through = true;
+  int retained = 0, pushed = 0;
   double now_ms = 5;  // when an event is recorded, the GPU gets to it at once
   int created = 0;
   int relaxed = 0;  // threads that may call during captures
+  bool was_reset = false;
+  std::function<void()> other_tool;  // what another tool does in its callback
 } gpu;
 
 CUevent as_handle(Event* event) { return reinterpret_cast<CUevent>(event); }
@@ -40,23 +48,36 @@ inject::Driver made_up_driver() {
     return CUDA_SUCCESS;
   };
   d.context_id = [](CUcontext, unsigned long long* id) {
+    CHECK((gpu.retained > 0 || gpu.context));  // else it may be dead, and must not be asked
     *id = gpu.context_id;
-    return gpu.context_lives ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    return CUDA_SUCCESS;
   };
   d.device = [](CUdevice* device) {
     *device = 3;
     return CUDA_SUCCESS;
   };
-  d.device_name = [](char* name, int length, CUdevice) {
-    std::snprintf(name, static_cast<std::size_t>(length), "Made-up GPU");
+  d.primary_state = [](CUdevice device, unsigned*, int* active) {
+    CHECK(device == 3);
+    *active = gpu.primary ? 1 : 0;
     return CUDA_SUCCESS;
   };
-  d.device_uuid = [](CUuuid* uuid, CUdevice) {
-    *uuid = {};
+  d.retain = [](CUcontext* context, CUdevice) {
+    ++gpu.retained;
+    *context = gpu.primary;
     return CUDA_SUCCESS;
   };
-  d.push = [](CUcontext) { return CUDA_SUCCESS; };
-  d.pop = [](CUcontext*) { return CUDA_SUCCESS; };
+  d.release = [](CUdevice) {
+    --gpu.retained;
+    return CUDA_SUCCESS;
+  };
+  d.push = [](CUcontext) {
+    ++gpu.pushed;
+    return CUDA_SUCCESS;
+  };
+  d.pop = [](CUcontext*) {
+    --gpu.pushed;
+    return CUDA_SUCCESS;
+  };
   d.exchange_capture_mode = [](CUstreamCaptureMode* mode) {
     gpu.relaxed += *mode == CU_STREAM_CAPTURE_MODE_RELAXED ? 1 : -1;
     *mode = *mode == CU_STREAM_CAPTURE_MODE_RELAXED ? CU_STREAM_CAPTURE_MODE_GLOBAL
@@ -64,7 +85,7 @@ inject::Driver made_up_driver() {
     return CUDA_SUCCESS;
   };
   d.create_stream = [](CUstream* stream, unsigned) {
-    *stream = reinterpret_cast<CUstream>(8);
+    *stream = kTimersOwn;
     return CUDA_SUCCESS;
   };
   d.is_capturing = [](CUstream, CUstreamCaptureStatus*) {
@@ -75,17 +96,19 @@ inject::Driver made_up_driver() {
     *event = as_handle(new Event);
     return CUDA_SUCCESS;
   };
-  d.record_event = [](CUevent event, CUstream) {
+  d.record_event = [](CUevent event, CUstream stream) {
     CHECK_FALSE(gpu.captures);
     CHECK(gpu.relaxed == 1);
-    as_event(event) = {true, gpu.now_ms};
+    if (gpu.other_tool) gpu.other_tool();
+    if (gpu.was_reset && stream != kTimersOwn) return CUDA_ERROR_INVALID_HANDLE;
+    as_event(event) = {true, gpu.now_ms, stream};
     return CUDA_SUCCESS;
   };
   d.query_event = [](CUevent event) {
-    CHECK(as_event(event).recorded);
-    return gpu.is_through ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    if (!as_event(event).recorded) return CUDA_ERROR_INVALID_HANDLE;
+    const bool own = as_event(event).stream == kTimersOwn;
+    return (own ? gpu.own_is_through : gpu.is_through) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   };
-  d.wait_for_event = [](CUevent) { return CUDA_SUCCESS; };
   d.elapsed = [](float* ms, CUevent from, CUevent to) {
     *ms = static_cast<float>(as_event(to).at_ms - as_event(from).at_ms);
     return CUDA_SUCCESS;
@@ -103,9 +126,9 @@ struct Timed {
   Timed() { REQUIRE(file.open(folder.path(), {})); }
   /// A range that takes so long on the GPU.
   void range(const char* name, double ms, bool timed = true) {
-    timer.open(name, timed);
+    timer.open(nullptr, name, timed);
     gpu.now_ms += ms;
-    timer.close();
+    timer.close(nullptr);
   }
   template <class Record>
   std::vector<Record> written(spool::Kind kind) {
@@ -114,6 +137,12 @@ struct Timed {
   }
   std::vector<spool::SpoolGpuRange> ranges() {
     return written<spool::SpoolGpuRange>(spool::Kind::gpu_range);
+  }
+  void collect() {
+    timer.collect();
+    CHECK(gpu.retained == 0);
+    CHECK(gpu.pushed == 0);
+    CHECK(gpu.relaxed == 0);
   }
   std::vector<spool::SpoolMarker> markers() {
     return written<spool::SpoolMarker>(spool::Kind::marker);
@@ -124,13 +153,13 @@ struct Timed {
 
 TEST_CASE("ranges are timed by two events, nested ones each, on the host's time line", "[probes]") {
   Timed t;
-  t.timer.open("step 0", true);
+  t.timer.open(nullptr, "step 0", true);
   t.range("work", 2);
   t.range("work", 3);
   gpu.now_ms += 10;
-  t.timer.close();
+  t.timer.close(nullptr);
   CHECK(t.ranges().empty());
-  t.timer.collect();
+  t.collect();
   const std::int64_t now = inject::monotonic_now_ns();
   const auto ranges = t.ranges();
   REQUIRE(ranges.size() == 3);
@@ -144,36 +173,32 @@ TEST_CASE("ranges are timed by two events, nested ones each, on the host's time 
   CHECK(ranges[2].end_ns <= now);
   CHECK(ranges[2].end_ns > now - 1'000'000'000);
   CHECK(t.markers().size() == 6);
-  const auto devices = t.written<spool::SpoolDevice>(spool::Kind::device);
-  REQUIRE(devices.size() == 1);
-  CHECK(t.file.text_of(devices[0].uuid) == "GPU-00000000-0000-0000-0000-000000000000");
-  CHECK(gpu.relaxed == 0);
   t.range("work", 1);  // events are used again, but for the one of our own stream
   CHECK(gpu.created == 7);
 }
 
-TEST_CASE("what the GPU is not through with waits", "[probes]") {
+TEST_CASE("what the GPU is not through with waits, also where it does not get to our own stream",
+          "[probes]") {
   Timed t;
-  gpu.is_through = false;
   t.range("work", 2);
-  t.timer.collect();
+  SECTION("the program's") { gpu.is_through = false; }
+  SECTION("ours") { gpu.own_is_through = false; }
+  CHECK(t.timer.collect() == 1);
   CHECK(t.ranges().empty());
-  gpu.is_through = true;
-  t.timer.collect();
-  CHECK(t.ranges().size() == 1);
-  t.timer.collect();
+  gpu.is_through = gpu.own_is_through = true;
+  CHECK(t.timer.collect() == 0);
   CHECK(t.ranges().size() == 1);
   CHECK(t.timer.left_out() == 0);
 }
 
 TEST_CASE("ranges outside of the window and ends without a begin leave nothing", "[probes]") {
   Timed t;
-  t.timer.close();
-  t.timer.open("skipped", false);
+  t.timer.close(nullptr);
+  t.timer.open(nullptr, "skipped", false);
   t.range("work", 2);
-  t.timer.close();
-  t.timer.close();
-  t.timer.collect();
+  t.timer.close(nullptr);
+  t.timer.close(nullptr);
+  t.collect();
   CHECK(t.ranges().size() == 1);
   CHECK(t.markers().size() == 2);
 }
@@ -182,15 +207,15 @@ TEST_CASE("a capture is not disturbed, and ranges in it are counted", "[probes]"
   Timed t;
   gpu.captures = true;
   t.range("captured", 2);
-  t.timer.open("ends in a capture", true);
+  t.timer.open(nullptr, "ends in a capture", true);
   gpu.captures = false;
-  t.timer.open("begins outside", true);
+  t.timer.open(nullptr, "begins outside", true);
   gpu.captures = true;
-  t.timer.close();
-  t.timer.close();
+  t.timer.close(nullptr);
+  t.timer.close(nullptr);
   gpu.captures = false;
   t.range("behind", 2);
-  t.timer.collect();
+  t.collect();
   REQUIRE(t.ranges().size() == 1);
   CHECK(t.file.text_of(t.ranges()[0].name) == "behind");
   CHECK(t.timer.left_out() == 3);
@@ -200,35 +225,112 @@ TEST_CASE("a capture is not disturbed, and ranges in it are counted", "[probes]"
 TEST_CASE("ranges of a context that is gone, or without one, have no time", "[probes]") {
   Timed t;
   t.range("before", 2);
-  gpu.context_lives = false;
-  t.timer.collect();
+  gpu.primary = gpu.context = nullptr;
+  t.collect();
   CHECK(t.ranges().empty());
   CHECK(t.timer.left_out() == 1);
-  gpu.context_lives = true;
+  gpu.primary = gpu.context = reinterpret_cast<CUcontext>(16);
   gpu.context_id = 2;  // at the same address
   t.range("of the next", 4);
-  t.timer.open("over a change", true);
+  t.timer.open(nullptr, "over a change", true);
   gpu.context_id = 3;
-  t.timer.close();
+  t.timer.close(nullptr);
   gpu.context_id = 2;
   gpu.context = nullptr;
   t.range("of the host alone", 1);
-  t.timer.collect();
+  t.timer.open(nullptr, "before the first call of CUDA", true);
+  gpu.context = gpu.primary;
+  t.timer.close(nullptr);
+  t.collect();
   REQUIRE(t.ranges().size() == 1);
   CHECK(t.file.text_of(t.ranges()[0].name) == "of the next");
-  CHECK(t.timer.left_out() == 2);
+  CHECK(t.timer.left_out() == 3);
+}
+
+TEST_CASE("contexts that the program made itself are left alone", "[probes]") {
+  Timed t;
+  gpu.context = reinterpret_cast<CUcontext>(32);
+  t.range("in its own", 2);
+  CHECK(gpu.created == 0);
+  t.collect();
+  CHECK(t.timer.left_out() == 1);
+}
+
+TEST_CASE("events that a reset of the device left behind are not used again", "[probes]") {
+  Timed t;
+  t.range("before", 2);
+  t.collect();
+  gpu.was_reset = true;
+  for (int i = 0; i < 10; ++i) t.range("behind", 2);
+  CHECK(gpu.created == 3);
+  t.collect();
+  CHECK(t.ranges().size() == 1);
+  CHECK(t.timer.left_out() == 10);
+}
+
+TEST_CASE("ranges of the tool that holds CUPTI, within our calls, are not the program's",
+          "[probes]") {
+  Timed t;
+  gpu.other_tool = [&t] {
+    t.timer.open(nullptr, "of the tool", true);
+    t.timer.close(nullptr);
+  };
+  t.range("work", 2);
+  gpu.other_tool = nullptr;
+  t.collect();
+  REQUIRE(t.ranges().size() == 1);
+  CHECK(t.file.text_of(t.ranges()[0].name) == "work");
+  CHECK(t.markers().size() == 2);
+}
+
+TEST_CASE("functions that the driver calls on a thread of its own are not timed", "[probes]") {
+  Timed t;
+  std::thread([&] {
+    pthread_setname_np(pthread_self(), "cuda00001400006");
+    t.range("host function", 2);
+  }).join();
+  t.collect();
+  CHECK(t.ranges().empty());
+  CHECK(t.timer.left_out() == 0);
+}
+
+TEST_CASE("a domain's end closes a range of that domain", "[probes]") {
+  Timed t;
+  const int nccl = 0;
+  t.timer.open(nullptr, "outer", true);
+  t.timer.open(&nccl, "of NCCL", true);
+  gpu.now_ms += 1;
+  t.timer.close(nullptr);
+  gpu.now_ms += 1;
+  t.timer.close(&nccl);
+  t.collect();
+  const auto ranges = t.ranges();
+  REQUIRE(ranges.size() == 2);
+  CHECK(t.file.text_of(ranges[0].name) == "outer");
+  CHECK(ranges[0].end_ns - ranges[0].start_ns == 1'000'000);
+  CHECK(ranges[1].end_ns - ranges[1].start_ns == 2'000'000);
+}
+
+TEST_CASE("what never ends is given up and counted", "[probes]") {
+  Timed t;
+  gpu.is_through = false;
+  t.range("work", 2);
+  CHECK(t.timer.collect() == 1);
+  t.timer.give_up();
+  CHECK(t.timer.left_out() == 1);
+  CHECK(t.timer.collect() == 0);
 }
 
 TEST_CASE("each thread closes its own ranges", "[probes]") {
   Timed t;
-  t.timer.open("here", true);
+  t.timer.open(nullptr, "here", true);
   std::thread([&] {
-    t.timer.close();
+    t.timer.close(nullptr);
     t.range("there", 2);
   }).join();
   gpu.now_ms += 1;
-  t.timer.close();
-  t.timer.collect();
+  t.timer.close(nullptr);
+  t.collect();
   const auto ranges = t.ranges();
   REQUIRE(ranges.size() == 2);
   CHECK(ranges[0].thread != ranges[1].thread);

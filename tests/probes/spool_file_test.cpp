@@ -102,18 +102,18 @@ TEST_CASE("a device is known by its number once it was appended", "[probes]") {
 }
 
 TEST_CASE("open ranges are those of each thread, in their order", "[probes]") {
-  CHECK(inject::pop_range().empty());
-  inject::push_range("step 1");
-  inject::push_range("score");
+  CHECK(inject::pop_range(nullptr).empty());
+  inject::push_range(nullptr, "step 1");
+  inject::push_range(nullptr, "score");
   CHECK(inject::innermost_range() == "score");
   CHECK(inject::open_ranges().find(": step 1 > score\n") != std::string::npos);
   std::thread([] {
-    inject::push_range("loader");
+    inject::push_range(nullptr, "loader");
     CHECK(inject::open_ranges().find(": loader\n") != std::string::npos);
   }).join();
   CHECK(inject::open_ranges().find("loader") == std::string::npos);
-  CHECK(inject::pop_range() == "score");
-  CHECK(inject::pop_range() == "step 1");
+  CHECK(inject::pop_range(nullptr) == "score");
+  CHECK(inject::pop_range(nullptr) == "step 1");
   CHECK(inject::open_ranges().empty());
   CHECK(inject::innermost_range().empty());
 }

@@ -169,7 +169,7 @@ struct SpoolMarker {
   std::uint32_t name = 0, domain = 0, thread = 0;
 };
 
-/// What a range of the host took on the GPU, by two events on the default stream of its context:
+/// What a range of the host took on the GPU, by two events on the default stream of its device:
 /// from when that stream got to the range's begin to when it got to its end. Gaps are in it; work
 /// on streams that do not wait for the default stream is not.
 struct SpoolGpuRange {

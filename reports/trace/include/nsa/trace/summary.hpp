@@ -130,7 +130,7 @@ struct Summary {
   std::optional<GpuFigures> gpu;  // the same on one time line; absent too where they are on several
   std::optional<std::int64_t> api_calls, gpu_ops_with_launch, gpu_ops_without_launch;
   std::optional<std::vector<KernelRow>> kernels_by_name;  // largest total first
-  /// What ranges of the host took on the GPU (GpuRange); all steps are one row, "step N".
+  /// What ranges of the host took on the GPU (GpuRange); of steps with N for their number.
   std::optional<std::vector<TimesByName>> gpu_ranges_by_name;      // largest total first
   std::optional<std::map<std::string, std::int64_t>> launch_apis;  // of the GPU operations
   std::optional<LaunchToStart> launch_to_start_ns;
