@@ -143,6 +143,13 @@ Pool& pool() {
 
 void run_inline(Job& job) { job.work(t_index); }
 
+/// False where the pool works for another caller.
+bool run_on_pool(Job& job) {
+  const std::unique_lock owner(pool().busy(), std::try_to_lock);
+  if (owner.owns_lock()) pool().run(job);
+  return owner.owns_lock();
+}
+
 }  // namespace
 
 int parallel_threads() {
@@ -156,13 +163,8 @@ void parallel_for(std::int64_t begin, std::int64_t end, std::int64_t grain, cons
   expects(grain > 0, "a grain of 1 or more");
   if (begin >= end) return;
   Job job{.begin = begin, .end = end, .grain = grain, .body = &body};
-  if (t_inside || end - begin <= grain || parallel_threads() == 1) {
-    run_inline(job);
-  } else if (std::unique_lock owner(pool().busy(), std::try_to_lock); owner.owns_lock()) {
-    pool().run(job);
-  } else {
-    run_inline(job);
-  }
+  const bool in_pieces = !t_inside && end - begin > grain && parallel_threads() > 1;
+  if (!in_pieces || !run_on_pool(job)) run_inline(job);
   if (job.error) std::rethrow_exception(job.error);
 }
 

@@ -100,7 +100,9 @@ std::optional<std::int64_t> cpu_cache_bytes(int level) {
   for (int i = 0; i < 8; ++i) {
     const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/";
     if (system_file_line(folder + "type") == "Instruction") continue;
-    const int this_level = std::atoi(system_file_line(folder + "level").c_str());
+    const std::string text = system_file_line(folder + "level");
+    int this_level = 0;
+    std::from_chars(text.data(), text.data() + text.size(), this_level);
     const auto size = parse_cache_size(system_file_line(folder + "size"));
     if (!size || this_level <= found_level || (level != 0 && this_level != level)) continue;
     found = size;

@@ -46,6 +46,7 @@ std::string variants_table(const Json& rows, Style style) {
       cells.emplace_back(row.at("backend").get<std::string>());
       cells.emplace_back("no device", Ink::dim);
       table.add_row(std::move(cells));
+      continue;
     }
     for (const Json& device : row.at("devices")) {
       std::vector<Cell> line = cells;

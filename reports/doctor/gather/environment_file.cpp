@@ -25,12 +25,12 @@ std::string take_value(std::string_view& rest) {
   const char quote = rest.empty() ? '\0' : rest.front();
   if (quote == '"' || quote == '\'') {
     const std::size_t end = rest.find(quote, 1);
-    const std::string value(rest.substr(1, end == rest.npos ? rest.npos : end - 1));
+    std::string value(rest.substr(1, end == rest.npos ? rest.npos : end - 1));
     rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
     return value;
   }
   const std::size_t end = std::min(rest.find_first_of(" \t;"), rest.size());
-  const std::string value(rest.substr(0, end));
+  std::string value(rest.substr(0, end));
   rest.remove_prefix(end);
   return value;
 }
