@@ -218,7 +218,8 @@ const routing::ClassPlace& Router::State::place_of(const Problem& problem) const
 void Router::State::decide(Stage stage, const Problem& problem, const routing::AllPolicies* by,
                            Choice& choice, routing::Why& why) const noexcept {
   const auto i = static_cast<std::size_t>(stage);
-  const routing::ApiWish* wish = by && api[i] ? &*api[i] : nullptr;
+  const auto& asked = api[i];
+  const routing::ApiWish* wish = by && asked ? &*asked : nullptr;
   routing::Walk(*this, stage, problem, by ? &(*by)[i] : nullptr, choice, why).decide(wish);
   if (!choice.point) choice.point = &routing::kNoPoint;
 }

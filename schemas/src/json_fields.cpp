@@ -36,7 +36,7 @@ std::string pointer_token(const std::string& key) {
 }
 
 Json printable(const std::string& text) {
-  const Json value(text);
+  Json value(text);
   try {
     (void)value.dump();
     return value;

@@ -9,8 +9,6 @@
 namespace nsa {
 namespace {
 
-using fields::FieldError;
-
 /// A problem of that class, as short as its phase allows, to check the rest of
 /// it.
 Problem smallest_problem(const ProblemClass& c) {

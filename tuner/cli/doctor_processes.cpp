@@ -29,6 +29,7 @@ bool read_process(pid_t pid, Process& out) {
   int parent = 0, group = 0;
   unsigned long user = 0, system = 0;
   long rss_pages = 0;
+  // The kernel's own numbers: NOLINTNEXTLINE(cert-err34-c)
   const int fields = std::sscanf(line.c_str() + name_end + 1,
                                  " %*c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d "
                                  "%*d %*d %*d %*u %*u %ld",
