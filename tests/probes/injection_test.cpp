@@ -8,6 +8,7 @@
 
 #include "catch.hpp"
 #include "nsa/probes/probes.hpp"
+#include "nsa/trace/read.hpp"
 #include "spool_folder.hpp"
 
 using namespace nsa;
@@ -42,12 +43,25 @@ Read read_spool(const std::filesystem::path& path) {
 }
 
 /// Exit code of the program with the library in it; its spools are left in `folder`.
-int run(const std::string& folder, const std::string& end) {
-  const std::string command = "NSATUNE_TRACE_DIR='" + folder +
+int run(const std::string& folder, const std::string& end, const std::string& environment = "") {
+  const std::string command = environment + " NSATUNE_TRACE_DIR='" + folder +
                               "' NVTX_INJECTION64_PATH=" NSA_INJECTED_LIBRARY " " NSA_LOAD_LIBRARY
                               " " NSA_INJECTED_LIBRARY " " +
                               end;
   return WEXITSTATUS(std::system(command.c_str()));
+}
+
+/// The same where another tool holds CUPTI, on a GPU that is made up.
+trace::Trace run_held(const Folder& folder, const std::string& window) {
+  CHECK(run(folder.path(), "nvtx", "LD_LIBRARY_PATH=" NSA_MADE_UP " " + window) == 5);
+  REQUIRE(folder.files().size() == 1);
+  return trace::read_trace(folder.files().front().string());
+}
+
+std::map<std::string, int> count_names(const trace::Trace& trace) {
+  std::map<std::string, int> counts;
+  for (const trace::GpuRange& range : trace.gpu_ranges) ++counts[trace.names.text(range.name)];
+  return counts;
 }
 
 }  // namespace
@@ -89,4 +103,38 @@ TEST_CASE("ranges of NVTX do no harm to a program that has the library in it", "
 
 TEST_CASE("a folder that is not there is said, and the program goes on", "[probes]") {
   CHECK(run("/no/such/folder", "return") == 5);
+}
+
+TEST_CASE("where another tool holds CUPTI it is named, and ranges are timed by events",
+          "[probes]") {
+  const Folder folder;
+  const trace::Trace trace = run_held(folder, "");
+  const auto counts = count_names(trace);
+  CHECK(counts.size() == 6);  // five steps, and what is in each
+  CHECK(counts.at("step 3") == 1);
+  CHECK(counts.at("a registered name") == 5);
+  CHECK(trace.ops.empty());
+  CHECK(trace.ranges.size() == 10);
+  const trace::ProcessInfo& process = trace.processes.at(0);
+  CHECK(process.totals->complete);
+  CHECK_FALSE(process.totals->launches);
+  CHECK(process.metadata.at("subscriber_in_the_way") == "another tool");
+  CHECK(process.metadata.at("window") == "all");
+  REQUIRE(process.notes.size() == 2);
+  CHECK(process.notes[0].what == "degraded");
+  CHECK(process.notes[0].text.starts_with("another tool holds CUPTI"));
+  REQUIRE(trace.instants.size() == 2);  // the window begins and ends
+  for (const trace::GpuRange& range : trace.gpu_ranges) CHECK(range.end_ns >= range.start_ns);
+}
+
+TEST_CASE("ranges by events keep to the window, where it can be followed", "[probes]") {
+  const Folder steps, calls;
+  const auto of_steps = count_names(
+      run_held(steps, "NSATUNE_TRACE_WINDOW=steps NSATUNE_TRACE_SKIP=1 NSATUNE_TRACE_COUNT=2"));
+  CHECK(of_steps ==
+        std::map<std::string, int>{{"step 1", 1}, {"step 2", 1}, {"a registered name", 2}});
+  const trace::Trace all = run_held(calls, "NSATUNE_TRACE_WINDOW=calls NSATUNE_TRACE_COUNT=2");
+  CHECK(count_names(all).size() == 6);
+  CHECK(all.processes.at(0).metadata.at("window") == "all");
+  CHECK(all.processes.at(0).notes.size() == 3);  // also that calls are not seen
 }
