@@ -64,10 +64,7 @@ void run(const LaunchArgs& args) {
   const auto memory = layout_memory<T>(args.workspace, p, args.sequences);
   const RowIndex rows(args.sequences, p.kv_heads);
   const Launch<T> launch{args, tensors, memory, rows, pack_source<T>(args, tensors, memory.packed)};
-  const auto buckets = buckets_of(args, tensors, rows, memory.copy.spans.data());
-  for (const auto& of_length : buckets) {
-    const auto length = of_length.first;
-    const auto& bucket = of_length.second;
+  for (const auto& [length, bucket] : buckets_of(args, tensors, rows, memory.copy.spans.data())) {
     const auto size = static_cast<std::int64_t>(bucket.size());
     const std::int64_t chunk = rows_per_chunk<T>(p, longest_row(p));
     args.workspace.note_need({.sel_pack_n = std::min(size, chunk), .sel_pack_l = length});

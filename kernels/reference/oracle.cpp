@@ -111,7 +111,6 @@ std::vector<double> Oracle::row(std::size_t output, std::int64_t row) const {
   }
   const auto parts = composite_parts(row, -1);
   std::vector<const Row*> first;
-  first.reserve(parts.size());
   for (const auto& part : parts) first.push_back(&part.front());
   return composite_row(first);
 }
@@ -119,7 +118,6 @@ std::vector<double> Oracle::row(std::size_t output, std::int64_t row) const {
 std::vector<double> Oracle::closest_row(std::int64_t row, const Row& produced) const {
   const auto parts = composite_parts(row, reference::tie_tolerance(problem_.dtype));
   std::vector<const Row*> best;
-  best.reserve(parts.size());
   for (const auto& part : parts) best.push_back(&part.front());
   Row expected = composite_row(best);
   for (std::size_t g = 0; g < parts.size(); ++g) {  // one group after the other

@@ -49,23 +49,28 @@ bool is_used(const Driver& d, CUdevice device) {
   return d.primary_state(device, &flags, &active) == CUDA_SUCCESS && active != 0;
 }
 
-void wait_for_device(const Driver& d, CUdevice device) {
-  CUcontext context = nullptr;
-  if (!is_used(d, device)) return;
-  if (d.retain(&context, device) != CUDA_SUCCESS) return;
-  if (d.push(context) == CUDA_SUCCESS) {
-    d.synchronize();
-    d.pop(&context);
-  }
-  d.release(device);
-}
-
 }  // namespace
 
 bool Driver::complete() const noexcept {
   return device_count && device_name && device_uuid && primary_state && retain && release &&
          current && device && context_id && push && pop && synchronize && exchange_capture_mode &&
          create_stream && is_capturing && create_event && record_event && query_event && elapsed;
+}
+
+HeldPrimary::HeldPrimary(const Driver& driver, CUdevice device) : driver_(driver), device_(device) {
+  retained_ = is_used(driver, device) && driver.retain(&handle_, device) == CUDA_SUCCESS;
+  current_ = retained_ && driver.push(handle_) == CUDA_SUCCESS;
+}
+
+HeldPrimary::~HeldPrimary() {
+  if (current_) driver_.pop(&handle_);
+  if (retained_) driver_.release(device_);
+}
+
+bool HeldPrimary::is(CUcontext handle, unsigned long long id) const {
+  unsigned long long now = 0;
+  return current_ && handle_ == handle && driver_.context_id(handle_, &now) == CUDA_SUCCESS &&
+         now == id;
 }
 
 const Driver& driver() {
@@ -96,7 +101,10 @@ void wait_for_devices() {
   int devices = 0;
   if (!d.complete() || d.device_count(&devices) != CUDA_SUCCESS) return;
   const DuringCaptures allowed(d);
-  for (CUdevice device = 0; device < devices; ++device) wait_for_device(d, device);
+  for (CUdevice device = 0; device < devices; ++device) {
+    const HeldPrimary held(d, device);
+    if (held.current()) d.synchronize();
+  }
 }
 
 std::string driver_cuda_version() {

@@ -50,6 +50,26 @@ void wait_for_devices();
 /// "13.0", or empty.
 std::string driver_cuda_version();
 
+/// A device's primary context, where it is in use: held as long as this lives, so that nobody but a
+/// reset of the device can end it, and current. To ask a handle that may be dead is not allowed.
+class HeldPrimary {
+ public:
+  HeldPrimary(const Driver& driver, CUdevice device);
+  ~HeldPrimary();
+  HeldPrimary(const HeldPrimary&) = delete;
+  HeldPrimary& operator=(const HeldPrimary&) = delete;
+
+  bool current() const noexcept { return current_; }
+  /// Whether it is that context.
+  bool is(CUcontext handle, unsigned long long id) const;
+
+ private:
+  const Driver& driver_;
+  CUdevice device_;
+  CUcontext handle_ = nullptr;
+  bool retained_ = false, current_ = false;
+};
+
 /// While it lives this thread may make calls that a capture on another thread would forbid: that
 /// capture is not ours to break.
 class DuringCaptures {

@@ -34,37 +34,6 @@ bool is_of_driver() {
          (rest.size() > 8 && rest.find_first_not_of("0123456789") == rest.npos);
 }
 
-/// A device's primary context, current and held as long as this lives, so that nobody but a reset
-/// of the device can end it. To ask a handle that may be dead is not allowed.
-class HeldContext {
- public:
-  HeldContext(const Driver& driver, CUcontext handle, CUdevice device, unsigned long long id)
-      : driver_(driver), device_(device) {
-    unsigned flags = 0;
-    int active = 0;
-    unsigned long long now = 0;
-    retained_ = driver.primary_state(device, &flags, &active) == CUDA_SUCCESS && active != 0 &&
-                driver.retain(&handle_, device) == CUDA_SUCCESS;
-    lives_ = retained_ && handle_ == handle && driver.context_id(handle_, &now) == CUDA_SUCCESS &&
-             now == id && driver.push(handle_) == CUDA_SUCCESS;
-  }
-  ~HeldContext() {
-    if (lives_) driver_.pop(&handle_);
-    if (retained_) driver_.release(device_);
-  }
-  HeldContext(const HeldContext&) = delete;
-  HeldContext& operator=(const HeldContext&) = delete;
-
-  /// Whether it is the context that was asked for.
-  bool lives() const noexcept { return lives_; }
-
- private:
-  const Driver& driver_;
-  CUdevice device_;
-  CUcontext handle_ = nullptr;
-  bool retained_ = false, lives_ = false;
-};
-
 thread_local bool thread_is_over = false;  // still there when other destructors of the thread run
 
 }  // namespace
@@ -107,7 +76,7 @@ RangeTimer::ContextId RangeTimer::current_context() {
   Context context;
   context.place.handle = handle;
   context.usable = driver_.device(&context.place.device) == CUDA_SUCCESS &&
-                   HeldContext(driver_, handle, context.place.device, id).lives();
+                   HeldPrimary(driver_, context.place.device).is(handle, id);
   const std::lock_guard lock(mutex_);
   contexts_.try_emplace(id, std::move(context));
   return id;
@@ -256,8 +225,8 @@ std::size_t RangeTimer::collect_context(ContextId id, const std::vector<Ended>& 
     const std::lock_guard lock(mutex_);
     place = contexts_[id].place;
   }
-  const HeldContext held(driver_, place.handle, place.device, id);
-  if (!held.lives()) {
+  const HeldPrimary held(driver_, place.device);
+  if (!held.is(place.handle, id)) {
     bases_.erase(id);
     const std::lock_guard lock(mutex_);
     contexts_.erase(id);

@@ -28,7 +28,6 @@ void add_gpu_ranges(const Context& context, Summary& out) {
   for (const GpuRange& range : trace.gpu_ranges)
     durations[row_name(trace.names.text(range.name))].push_back(range.end_ns - range.start_ns);
   std::vector<TimesByName> rows;
-  rows.reserve(durations.size());
   for (auto& [name, of_name] : durations) rows.push_back(times_by_name(name, of_name));
   std::sort(rows.begin(), rows.end(), larger_total);
   out.gpu_ranges_by_name = std::move(rows);
