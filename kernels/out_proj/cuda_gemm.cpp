@@ -2,7 +2,7 @@
 #include <array>
 
 #include "cuda/copy_rows.hpp"
-#include "cuda/gemm.hpp"
+#include "cuda/gemm_rows.hpp"
 #include "out_proj/cuda_rows.hpp"
 #include "out_proj/matrix.hpp"
 
@@ -23,16 +23,9 @@ void launch(const LaunchArgs& args, const cuda::GemmOptions& options) {
   cuda::gemm(cuda::as_matrix(o), args.in[1], args.out[0], args.workspace, args.stream, options);
 }
 
-void launch_gemm(const LaunchArgs& args) {
-  launch(args, {.algorithm = cuda::algorithm_of(args.point)});
-}
-void launch_tf32(const LaunchArgs& args) {
-  launch(args, {.algorithm = cuda::algorithm_of(args.point), .tf32 = true});
-}
-
 }  // namespace
 
-constinit const LaunchFunction kCudaGemm = launch_gemm;
-constinit const LaunchFunction kCudaGemmTf32 = launch_tf32;
+constinit const LaunchFunction kCudaGemm = cuda::launch_product<launch, false>;
+constinit const LaunchFunction kCudaGemmTf32 = cuda::launch_product<launch, true>;
 
 }  // namespace nsa::out_proj

@@ -4,7 +4,7 @@
 
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
-#include "cuda/gemm.hpp"
+#include "cuda/gemm_rows.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa::out_proj {
@@ -28,26 +28,18 @@ std::int64_t gemm_bytes(const Problem& p) {
 
 std::span<const Variant> cuda_rows() {
   static const std::array kRows = [] {
-    Variant gemm{.stages = kStage,
-                 .name = "gemm",
-                 .backend = Backend::cuda,
-                 .role = Role::candidate,
-                 .min_compute_capability = 80,
-                 .dtypes = kDeviceDtypes,
-                 .coordinates = cuda::kAlgorithmCoordinates,
-                 .what = "One cuBLASLt product, fp32 sums.",
-                 .supports = supports_gemm,
-                 .cost = out_proj_cost,
-                 .workspace_bytes = gemm_bytes,
-                 .launch = kCudaGemm,
-                 .source_hash = source_hash::out_proj_cuda_gemm};
-    Variant tf32 = gemm;
-    tf32.name = "gemm_tf32";
-    tf32.role = Role::opt_in;
-    tf32.dtypes = dtype_bit(Dtype::fp32);
-    tf32.what = "As gemm, operands rounded to TF32 (10 bits) for the tensor cores; fp32 sums.";
-    tf32.launch = kCudaGemmTf32;
-    return std::array{gemm, tf32};
+    Variant gemm = cuda::gemm_row(kStage);
+    gemm.what = "One cuBLASLt product, fp32 sums.";
+    gemm.supports = supports_gemm;
+    gemm.cost = out_proj_cost;
+    gemm.workspace_bytes = gemm_bytes;
+    gemm.launch = kCudaGemm;
+    gemm.source_hash = source_hash::out_proj_cuda_gemm;
+    return std::array{
+        gemm, cuda::gemm_tf32_row(gemm,
+                                  "As gemm, operands rounded to TF32 (10 bits) for the tensor "
+                                  "cores; fp32 sums.",
+                                  kCudaGemmTf32)};
   }();
   return kRows;
 }

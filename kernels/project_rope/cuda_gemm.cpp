@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "cuda/alignment.hpp"
-#include "cuda/gemm.hpp"
+#include "cuda/gemm_rows.hpp"
 #include "project_rope/cuda_rope.hpp"
 
 namespace nsa::project_rope {
@@ -103,16 +103,9 @@ void launch(const LaunchArgs& args, const cuda::GemmOptions& options) {
   }
 }
 
-void launch_gemm(const LaunchArgs& args) {
-  launch(args, {.algorithm = cuda::algorithm_of(args.point)});
-}
-void launch_tf32(const LaunchArgs& args) {
-  launch(args, {.algorithm = cuda::algorithm_of(args.point), .tf32 = true});
-}
-
 }  // namespace
 
-constinit const LaunchFunction kCudaGemm = launch_gemm;
-constinit const LaunchFunction kCudaGemmTf32 = launch_tf32;
+constinit const LaunchFunction kCudaGemm = cuda::launch_product<launch, false>;
+constinit const LaunchFunction kCudaGemmTf32 = cuda::launch_product<launch, true>;
 
 }  // namespace nsa::project_rope

@@ -1,25 +1,14 @@
 // `ranges_v2` on a GPU: one kernel, a warp per row. A run of neighbouring ids becomes one range;
 // the start of a run and its end are found by comparing each id with the valid one before it.
-#include "cuda/attend_device.cuh"
 #include "cuda/launch.cuh"
 #include "ranges/cuda_launch.hpp"
+#include "ranges/cuda_params.cuh"
 
 namespace nsa::ranges {
 namespace {
 
 constexpr int kWarps = 8;
 constexpr unsigned kAll = 0xffffffffu;
-
-struct RangesParams {
-  const std::int32_t* blocks;  // [tokens, kv_heads, sel_count]
-  std::int64_t blocks_row_stride, blocks_head_stride, blocks_id_stride;
-  std::int32_t* ranges;  // [tokens, kv_heads, sel_count, 2]
-  std::int64_t ranges_row_stride, ranges_head_stride, ranges_pair_stride;
-  const Sequence* sequences;
-  std::int64_t batch, rows;  // rows: tokens x kv_heads
-  int kv_heads, sel_count;
-  std::int64_t sel_block;
-};
 
 /// Where the warp stands after some of the row's ids.
 struct RowState {
@@ -56,12 +45,11 @@ __global__ void __launch_bounds__(32 * kWarps) ranges_kernel(RangesParams p) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t row = blockIdx.x * std::int64_t{kWarps} + threadIdx.x / 32;
   if (row >= p.rows) return;
-  const std::int64_t token = row / p.kv_heads, kv_head = row % p.kv_heads;
-  const Sequence s = cuda::sequence_of_token(p.sequences, p.batch, token);
-  const std::int64_t position = s.kv_len - s.q_len + token - s.q_begin;
+  const Sequence s = p.sequence(row);
+  const std::int64_t position = p.position(s, row);
   const std::int64_t blocks_in_all = (s.kv_len + p.sel_block - 1) / p.sel_block;
-  const std::int32_t* ids = p.blocks + token * p.blocks_row_stride + kv_head * p.blocks_head_stride;
-  std::int32_t* out = p.ranges + token * p.ranges_row_stride + kv_head * p.ranges_head_stride;
+  const std::int32_t* ids = p.ids(row);
+  std::int32_t* out = p.pairs(row);
 
   RowState state;
   for (int first = 0; first < p.sel_count; first += 32) {
@@ -76,25 +64,9 @@ __global__ void __launch_bounds__(32 * kWarps) ranges_kernel(RangesParams p) {
 }
 
 void launch_v2(const LaunchArgs& args) {
-  expects(args.in.size() == 1 && args.out.size() == 1, "blocks in, ranges out");
-  const TensorView &blocks = args.in[0], &ranges = args.out[0];
-  const Problem& problem = args.problem;
-  const std::int64_t rows = problem.total_tokens() * problem.kv_heads;
-  const RangesParams params{blocks.as<const std::int32_t>(),
-                            blocks.stride[0],
-                            blocks.stride[1],
-                            blocks.stride[2],
-                            ranges.as<std::int32_t>(),
-                            ranges.stride[0],
-                            ranges.stride[1],
-                            ranges.stride[2],
-                            args.device_sequences,
-                            problem.batch(),
-                            rows,
-                            static_cast<int>(problem.kv_heads),
-                            static_cast<int>(problem.geometry.sel_count),
-                            problem.geometry.sel_block};
-  cuda::launch(ranges_kernel, (rows + kWarps - 1) / kWarps, 32 * kWarps, 0, args.stream, params);
+  const RangesParams params = ranges_params(args);
+  cuda::launch(ranges_kernel, (params.rows + kWarps - 1) / kWarps, 32 * kWarps, 0, args.stream,
+               params);
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
+#include <optional>
+
 #include "attention.hpp"
 #include "ops.hpp"
+#include "plans.hpp"
 
 namespace nsa {
 namespace {
@@ -48,6 +51,56 @@ void attend_and_score(const Context& context, const AttendCall& call, const Tens
   }
 }
 
+/// A context whose stream runs beside the caller's from here to join().
+class Beside {
+ public:
+  explicit Beside(const Context& context)
+      : main_(context), ops_(ops_of(context)), side_(context), open_(true) {
+    side_.stream = ops_.fork(main_);
+  }
+  const Context& context() const { return side_; }
+  void join() {
+    open_ = false;
+    ops_.join(main_);
+  }
+  // Another exception is on its way; the caller's stream waits for what reads and writes its
+  // tensors also then, as far as that can be had.
+  ~Beside() {
+    if (!open_) return;
+    try {
+      ops_.join(main_);
+    } catch (...) {
+    }
+  }
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
+
+ private:
+  const Context& main_;
+  const RuntimeOps& ops_;
+  Context side_;
+  bool open_;
+};
+
+/// Whether the window branch can run beside the others: they take the one workspace in turns.
+bool window_runs_beside(const Context& context, const AttendCall& call) {
+  if (!call.streams || !branch_on(context.constants, 2)) return false;
+  if (context.router->inputs().device.backend == Backend::cpu) return false;
+  const Variant* row = context.router->choose(Stage::attend_window, call.window_problem).variant;
+  return row && row->workspace_bytes && row->workspace_bytes(call.window_problem) == 0;
+}
+
+void attend_window(const Context& context, const AttendCall& call, const TensorView& o_win,
+                   Saved* saved) {
+  run_stage(context,
+            {Stage::attend_window,
+             call.window_problem,
+             call.window_sequences,
+             {call.q, call.k_win, call.v_win},
+             {o_win}},
+            saved);
+}
+
 void attend_selected(const Context& context, const AttendCall& call, const TensorView& blocks,
                      const TensorView& o_sel, Saved* saved) {
   const Problem& p = call.problem;
@@ -77,16 +130,18 @@ void attend(const Context& context, const AttendCall& call, Saved* saved) {
   const TensorView o_sel = take_branch(context, call, sel);
   const TensorView o_win = take_branch(context, call, win);
   const TensorView blocks = sel ? take_blocks(context, call) : TensorView{};
+  std::optional<Beside> beside;
+  if (window_runs_beside(context, call)) beside.emplace(context);
+  // The scores come first, and the selected branch waits for them: the window fills what these two
+  // leave of the device.
   attend_and_score(context, call, o_cmp, blocks, saved);
+  if (beside) attend_window(beside->context(), call, o_win, saved);
   if (sel) attend_selected(context, call, blocks, o_sel, saved);
-  if (win) {
-    run_stage(context,
-              {Stage::attend_window,
-               call.window_problem,
-               call.window_sequences,
-               {call.q, call.k_win, call.v_win},
-               {o_win}},
-              saved);
+  if (beside) {
+    beside->join();
+    if (context.telemetry) context.telemetry->engaged(Stage::attention, plans::kStreams.name);
+  } else if (win) {
+    attend_window(context, call, o_win, saved);
   }
   run_stage(context,
             {Stage::gate_combine,

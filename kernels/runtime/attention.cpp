@@ -5,6 +5,7 @@
 
 #include "decode/step.hpp"
 #include "ops.hpp"
+#include "plans.hpp"
 
 namespace nsa {
 namespace {
@@ -110,7 +111,7 @@ class SequentialPrefill {
 
 void attention_batched(const Context& context, const Problem& problem,
                        const PlacedSequences& sequences, const AttentionTensors& t, Saved* saved,
-                       bool fused_step) {
+                       std::string_view path) {
   const WorkspaceScope scratch(*context.workspace);
   const Sequence& last = sequences.host.back();
   const std::int64_t rows = last.cmp_begin + last.cmp_len;
@@ -121,11 +122,16 @@ void attention_batched(const Context& context, const Problem& problem,
               {Stage::compress, problem, sequences, {t.k_cmp_raw, t.v_cmp_raw}, {cmp.k, cmp.v}},
               saved);
   }
-  const AttendCall call{problem, sequences, problem, sequences, t.q,     cmp.k,
-                        cmp.v,   t.k_sel,   t.v_sel, t.k_win,   t.v_win, t.fc1_w,
-                        t.fc1_b, t.fc2_w,   t.fc2_b, t.o,       t.blocks};
-  if (fused_step) return attend_step(context, call);
+  const AttendCall call{
+      problem, sequences, problem, sequences, t.q,      cmp.k,
+      cmp.v,   t.k_sel,   t.v_sel, t.k_win,   t.v_win,  t.fc1_w,
+      t.fc1_b, t.fc2_w,   t.fc2_b, t.o,       t.blocks, path == plans::kStreams.name};
+  if (path == "fused_step") return attend_step(context, call);
   attend(context, call, saved);
+}
+
+bool takes_streams(const Choice& choice) {
+  return choice.variant && choice.variant->name == plans::kStreams.name;
 }
 
 bool other_rows_asked_for(const Context& context, const Problem& problem) {
@@ -165,15 +171,16 @@ void attention_placed(const Context& context, const Problem& problem,
   const Choice choice = context.router->choose(Stage::attention, problem);
   const bool sequential = choice.variant && choice.variant->name == "sequential";
   const bool step = takes_fused_step(context, problem, choice, saved);
-  const StageScope scope(context.observer, Stage::attention,
-                         sequential ? "sequential"
-                         : step     ? "fused_step"
-                                    : "batched",
-                         problem.max_seq_len(), context.stream);
+  const std::string_view path = sequential              ? "sequential"
+                                : step                  ? "fused_step"
+                                : takes_streams(choice) ? plans::kStreams.name
+                                                        : "batched";
+  const StageScope scope(context.observer, Stage::attention, path, problem.max_seq_len(),
+                         context.stream);
   if (sequential) {
     attention_sequential(context, problem, tensors, saved);
   } else {
-    attention_batched(context, problem, sequences, tensors, saved, step);
+    attention_batched(context, problem, sequences, tensors, saved, path);
   }
 }
 

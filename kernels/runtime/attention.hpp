@@ -1,6 +1,8 @@
 // Attention over keys that may lie in a cache, below the public attention().
 #pragma once
 
+#include <string_view>
+
 #include "stage.hpp"
 
 namespace nsa {
@@ -15,6 +17,7 @@ struct AttendCall {
   TensorView q, k_cmp, v_cmp, k_sel, v_sel, k_win, v_win;
   TensorView fc1_w, fc1_b, fc2_w, fc2_b;
   TensorView o, blocks;
+  bool streams = false;  // window branch on a stream of its own, where it needs no workspace
 };
 
 /// Score, ranges where they are read, the three branches and the gate. A branch that is off in
@@ -36,6 +39,9 @@ inline bool branch_on(const Constants& constants, unsigned branch) {
   return (constants.branches >> branch) & 1u;
 }
 
+/// Whether the choice is that row.
+bool takes_streams(const Choice& choice);
+
 /// attention() for sequences that are placed already: those of sequences_of(problem).
 void attention_placed(const Context& context, const Problem& problem,
                       const PlacedSequences& sequences, const AttentionTensors& tensors,
@@ -44,7 +50,7 @@ void attention_placed(const Context& context, const Problem& problem,
 /// prefill).
 void attention_batched(const Context& context, const Problem& problem,
                        const PlacedSequences& sequences, const AttentionTensors& tensors,
-                       Saved* saved, bool fused_step = false);
+                       Saved* saved, std::string_view path = "batched");
 void attention_sequential(const Context& context, const Problem& problem,
                           const AttentionTensors& tensors, Saved* saved);
 

@@ -2,6 +2,7 @@
 
 #include "cuda/copy_rows.hpp"
 #include "cuda/gemm.hpp"
+#include "cuda/side_stream.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "ops.hpp"
 #include "runtime/cuda_model_ops.hpp"
@@ -53,6 +54,10 @@ class CudaOps final : public RuntimeOps {
              const TensorView& y) const override {
     cuda::embed(tokens, table, y, context.stream);
   }
+  CUstream_st* fork(const Context& context) const override {
+    return cuda::fork_stream(context.stream);
+  }
+  void join(const Context& context) const override { cuda::join_stream(context.stream); }
 };
 
 }  // namespace

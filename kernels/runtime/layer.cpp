@@ -72,6 +72,7 @@ void attend_cached(const Context& context, const Problem& p, const Projected& r,
   const CachedSequences sequences(context, sel, win);
   Problem window_problem = p;
   window_problem.context_lens = win.context_lens;
+  const Choice choice = context.router->choose(Stage::attention, p);
   const AttendCall call{p,
                         sequences.selected,
                         window_problem,
@@ -88,8 +89,9 @@ void attend_cached(const Context& context, const Problem& p, const Projected& r,
                         w.fc2_w,
                         w.fc2_b,
                         o,
-                        blocks};
-  if (takes_fused_step(context, p, context.router->choose(Stage::attention, p), nullptr)) {
+                        blocks,
+                        takes_streams(choice)};
+  if (takes_fused_step(context, p, choice, nullptr)) {
     const StageScope scope(context.observer, Stage::attention, "fused_step", p.max_seq_len(),
                            context.stream);
     attend_step(context, call);

@@ -40,6 +40,11 @@ class RuntimeOps {
   /// vocabulary: InputError on the CPU; on a GPU, where nobody waits, its row is NaN.
   virtual void embed(const Context&, const TensorView& tokens, const TensorView& table,
                      const TensorView& y) const = 0;
+  /// A stream that runs beside the context's, behind all that this holds by now; null where the
+  /// back end has one order only. One at a time for each thread.
+  virtual CUstream_st* fork(const Context&) const { return nullptr; }
+  /// The context's stream goes on behind all that the forked one holds by now.
+  virtual void join(const Context&) const {}
 };
 
 const RuntimeOps& cpu_ops() noexcept;

@@ -1,6 +1,5 @@
 #include "plans.hpp"
 
-#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -8,23 +7,9 @@
 #include <utility>
 
 #include "nsa/kernels/device_memory.hpp"
-#include "nsa/schemas/error.hpp"
 
 namespace nsa {
 namespace {
-
-constexpr std::array kPlans{
-    Plan{"batched", "batched", ""},
-    Plan{"batched_masked", "batched", "masked"},
-    Plan{"batched_packed", "batched", "packed"},
-    Plan{"batched_varlen_v2", "batched", "varlen_v2"},
-    Plan{"batched_dense_prefix", "batched", "dense_prefix"},
-    Plan{"sequential", "sequential", ""},
-    Plan{"batched_gather", "batched", "gather"},
-    Plan{"fused_step", "fused_step", ""},
-    Plan{"dense_sdpa", "batched", "", "sdpa"},
-    Plan{"dense_fa2", "batched", "", "fa2_varlen"},
-};
 
 Router make_router(const Plan& plan, Device device) {
   Router::Inputs inputs;
@@ -63,15 +48,6 @@ class Routers {
 };
 
 }  // namespace
-
-std::span<const Plan> plans() { return kPlans; }
-
-const Plan& find_plan(std::string_view name) {
-  for (const Plan& plan : kPlans) {
-    if (plan.name == name) return plan;
-  }
-  throw ContractError("expected: the name of a plan");
-}
 
 const Router& router_of(const Plan& plan, Backend backend) {
   static Routers routers;

@@ -4,6 +4,7 @@
 
 #include "composite_bounds.hpp"
 #include "nsa/kernels/runtime.hpp"
+#include "nsa/schemas/reserve_bytes.hpp"
 
 namespace nsa {
 namespace {
@@ -36,15 +37,15 @@ std::int64_t reserved_bytes(const Router& router, const Problem& p) {
   if (!choice.variant) return 0;
   const std::string_view name = choice.variant->name;
   const Reserves reserves = router.reserves(p);
-  const std::int64_t token =
-      (p.head_dim_k + p.head_dim_v) * static_cast<std::int64_t>(size_of(p.dtype));
-  const std::int64_t row = p.heads_per_group() * token;  // queries and outputs
-  if (name == "packed")
-    return reserves.sel_pack_reserve_n.value_or(0) *
-           (row + reserves.sel_pack_reserve_l.value_or(0) * token);
-  if (name == "varlen_v1" || name == "varlen_v2")
-    return reserves.varlen_reserve_n.value_or(0) * row +
-           reserves.varlen_reserve_k.value_or(0) * token;
+  const ReserveBytes bytes(p.heads_per_group(), p.head_dim_k, p.head_dim_v, p.dtype);
+  if (name == "packed") {
+    return static_cast<std::int64_t>(bytes.packed(reserves.sel_pack_reserve_n.value_or(0),
+                                                  reserves.sel_pack_reserve_l.value_or(0)));
+  }
+  if (name == "varlen_v1" || name == "varlen_v2") {
+    return static_cast<std::int64_t>(
+        bytes.varlen(reserves.varlen_reserve_n.value_or(0), reserves.varlen_reserve_k.value_or(0)));
+  }
   return 0;
 }
 

@@ -77,14 +77,14 @@ Variant composite(std::span<const Stage> stages, Cost (*cost)(const Problem&)) {
   return row;
 }
 
-/// A row that follows plan I.
-template <Backend kOn, std::size_t I, Run kRun>
+/// A row that follows a plan.
+template <Backend kOn, const Plan& kPlan, Run kRun>
 Variant planned(Variant row, std::string_view what) {
-  row.name = plans()[I].name;
+  row.name = kPlan.name;
   row.what = what;
   if (kOn == Backend::cuda && !device::built()) return row;
   row.launch = [](const LaunchArgs& args) {
-    kRun(context_of<kOn>(args, plans()[I]), args, AttentionKind::nsa);
+    kRun(context_of<kOn>(args, kPlan), args, AttentionKind::nsa);
   };
   return row;
 }
@@ -99,17 +99,17 @@ Variant dense(Variant row, Cost (*cost)(const Problem&)) {
   row.cost = cost;
   if (kOn == Backend::cuda && !device::built()) return row;
   row.launch = [](const LaunchArgs& args) {
-    kRun(context_of<kOn>(args, plans().front()), args, AttentionKind::dense);
+    kRun(context_of<kOn>(args, plans::kBatched), args, AttentionKind::dense);
   };
   return row;
 }
 
-/// Dense attention by a vendor's row of the window stage, as plan I has it: the break-even length
-/// is that of the best dense attention there is.
-template <std::size_t I, Supports kSupports, Support (*kVendor)(const Problem&, const Device&),
+/// Dense attention by a vendor's row of the window stage, as the plan has it: the break-even
+/// length is that of the best dense attention there is.
+template <const Plan& kPlan, Supports kSupports, Support (*kVendor)(const Problem&, const Device&),
           Run kRun>
 Variant dense_by(Variant row, bool built, std::string_view what) {
-  row.name = plans()[I].name;
+  row.name = kPlan.name;
   row.dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
   row.what = what;
   row.supports = [](const Problem& p, const Device& d) {
@@ -119,7 +119,7 @@ Variant dense_by(Variant row, bool built, std::string_view what) {
   row.launch = nullptr;
   if (!built) return row;
   row.launch = [](const LaunchArgs& args) {
-    kRun(context_of<Backend::cuda>(args, plans()[I]), args, AttentionKind::dense);
+    kRun(context_of<Backend::cuda>(args, kPlan), args, AttentionKind::dense);
   };
   return row;
 }
@@ -130,9 +130,9 @@ void add_dense(std::vector<Variant>& rows, const Variant& row, Cost (*cost)(cons
   rows.push_back(dense<kOn, kSupports, kRun>(row, cost));
   if (kOn != Backend::cuda) return;
   const Variant ours = rows.back();
-  rows.push_back(dense_by<8, kSupports, vendor::supports_sdpa, kRun>(
+  rows.push_back(dense_by<plans::kDenseSdpa, kSupports, vendor::supports_sdpa, kRun>(
       ours, vendor::kSdpa.window != nullptr, "Dense causal attention by cuDNN."));
-  rows.push_back(dense_by<9, kSupports, vendor::supports_fa2, kRun>(
+  rows.push_back(dense_by<plans::kDenseFa2, kSupports, vendor::supports_fa2, kRun>(
       ours, vendor::kFa2Varlen.window != nullptr,
       "Dense causal attention by FlashInfer's FlashAttention-2."));
 }
@@ -156,19 +156,24 @@ template <Backend kOn>
 std::vector<Variant> attention_rows() {
   const Variant row =
       composite<kOn, supports_attention, attention_workspace>(kAttentionStage, attention_cost);
-  Variant sequential = planned<kOn, 5, run_attention>(row, kSequential);
+  Variant sequential = planned<kOn, plans::kSequential, run_attention>(row, kSequential);
   sequential.supports = several_tokens;
   std::vector<Variant> rows{
-      planned<kOn, 0, run_attention>(row, kBatched),
-      planned<kOn, 1, run_attention>(row, "Batched, selected branch by `masked`.")};
+      planned<kOn, plans::kBatched, run_attention>(row, kBatched),
+      planned<kOn, plans::kMasked, run_attention>(row, "Batched, selected branch by `masked`.")};
   if (kOn == Backend::cpu) {
-    rows.push_back(planned<kOn, 2, run_attention>(row, "Batched, selected branch by `packed`."));
-    rows.push_back(planned<kOn, 3, run_attention>(row, "Batched, selected branch by `varlen_v2`."));
     rows.push_back(
-        planned<kOn, 4, run_attention>(row, "Batched, selected branch by `dense_prefix`."));
+        planned<kOn, plans::kPacked, run_attention>(row, "Batched, selected branch by `packed`."));
+    rows.push_back(planned<kOn, plans::kVarlen, run_attention>(
+        row, "Batched, selected branch by `varlen_v2`."));
+    rows.push_back(planned<kOn, plans::kDensePrefix, run_attention>(
+        row, "Batched, selected branch by `dense_prefix`."));
   } else {
-    rows.push_back(planned<kOn, 6, run_attention>(row, "Batched, selected branch by `gather`."));
-    Variant step = planned<kOn, 7, run_attention>(
+    rows.push_back(
+        planned<kOn, plans::kGather, run_attention>(row, "Batched, selected branch by `gather`."));
+    rows.push_back(planned<kOn, plans::kStreams, run_attention>(
+        row, "Batched, the window branch beside the others on a stream of its own."));
+    Variant step = planned<kOn, plans::kFusedStep, run_attention>(
         row,
         "A decode step: all behind compression in one kernel, a cluster of blocks for each "
         "sequence and KV head.");
@@ -185,8 +190,8 @@ template <Backend kOn, Supports kSupports, Bytes kBytes, Run kRun>
 std::vector<Variant> whole_rows(std::span<const Stage> stages, Cost (*cost)(const Problem&),
                                 Cost (*dense_cost)(const Problem&)) {
   const Variant row = composite<kOn, kSupports, kBytes>(stages, cost);
-  std::vector<Variant> rows{planned<kOn, 0, kRun>(row, kBatched),
-                            planned<kOn, 5, kRun>(row, kSequential)};
+  std::vector<Variant> rows{planned<kOn, plans::kBatched, kRun>(row, kBatched),
+                            planned<kOn, plans::kSequential, kRun>(row, kSequential)};
   add_dense<kOn, kSupports, kRun>(rows, row, dense_cost);
   return rows;
 }

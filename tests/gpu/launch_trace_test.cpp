@@ -142,7 +142,9 @@ TEST_CASE("a whole layer neither allocates nor waits nor copies to or from the h
   std::int64_t layers = 0;
   trace_rows(
       *device, {Dtype::bf16},
-      [](const Variant& variant) { return is_composite(variant) && variant.name == "batched"; },
+      [](const Variant& variant) {
+        return is_composite(variant) && variant.name.starts_with("batched");
+      },
       [&](const Variant&, const VariantId&, const LaunchTrace& trace) {
         CHECK(trace.allocations == 0);
         CHECK(trace.host_waits == 0);
@@ -151,7 +153,33 @@ TEST_CASE("a whole layer neither allocates nor waits nor copies to or from the h
         CHECK(trace.launches > 0);
         ++layers;
       });
-  CHECK(layers >= 3);  // attention, layer, model
+  CHECK(layers >= 6);  // four rows of attention, layer, model
+}
+
+TEST_CASE("the window branch of batched_streams runs on a stream of its own", "[gpu][cupti]") {
+  const auto device = gpu_with_cupti();
+  if (!device) return;
+  const Stream stream;
+  const Stage stage[] = {Stage::attention};
+  const Problem p = problems({Dtype::bf16}).front();
+  const auto in = upload(make_inputs(stage, p, 7), stream.get());
+  const auto out = upload(make_outputs(stage, p), stream.get());
+  Launchable launchable(*find_variant(stage, "batched_streams", Backend::cuda), p, views(in),
+                        views(out), stream.get());
+  launchable.launch();
+  device::synchronize(stream.get());
+  probes::ActivitySession session;
+  launchable.launch();
+  device::synchronize(stream.get());
+  const probes::ActivityTrace trace = session.take();
+  std::set<std::uint32_t> window, others;
+  for (const auto& kernel : trace.kernels) {
+    const bool is_window = trace.texts.at(kernel.name).find("WindowBand") != std::string::npos;
+    (is_window ? window : others).insert(kernel.stream);
+  }
+  REQUIRE(window.size() == 1);
+  REQUIRE(others.size() == 1);
+  CHECK(*window.begin() != *others.begin());
 }
 
 TEST_CASE("the timers agree within 2 % on kernels of more than 50 us", "[gpu][cupti]") {

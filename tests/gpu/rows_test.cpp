@@ -1,4 +1,5 @@
 // Every CUDA row of the table against the CPU's oracle, row by row.
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <vector>
@@ -81,11 +82,6 @@ void check_row(const Variant& variant, const VariantId& id, const Problem& probl
   CHECK(verdict.non_finite == 0);
 }
 
-bool is_composite(const Variant& variant) {
-  const Stage stage = variant.stages.front();
-  return stage == Stage::attention || stage == Stage::layer || stage == Stage::model;
-}
-
 /// One row, at each point of its coordinates, on every problem that it supports; what it refuses,
 /// it refuses with a reason, and no row refuses all of a type that it claims to store.
 void check_problems(const Variant& variant, Dtype dtype, const Device& device,
@@ -98,20 +94,22 @@ void check_problems(const Variant& variant, Dtype dtype, const Device& device,
     if (!support.supported) continue;
     for (const VariantId& id : ids_of(variant)) check_row(variant, id, problem, stream, 0, 0);
     ++run;
-    if (sanitized() && variant.role == Role::slow_path) break;  // they launch a kernel a row
+    // They launch a kernel, or all of them, for each row.
+    if (sanitized() && (variant.role == Role::slow_path || variant.name == "sequential")) break;
   }
   INFO(to_string(variant.stages.front()) << "/" << variant.name << " " << to_string(dtype));
   CHECK(run > 0);
 }
 
-/// In parts, so that a sanitizer, which is a hundred times slower, can take them side by side.
-void check_rows(bool composites, Dtype dtype) {
+/// Rows of these stages.
+void check_rows(std::initializer_list<Stage> stages, Dtype dtype) {
   const auto device = gpu_or_skip();
   if (!device) return;
   const Stream stream;
   int rows = 0;
   for (const Variant& variant : catalog()) {
-    if (variant.backend != Backend::cuda || is_composite(variant) != composites) continue;
+    if (variant.backend != Backend::cuda) continue;
+    if (std::ranges::count(stages, variant.stages.front()) == 0) continue;
     // Vendors' rows may be left out of a build; what is left out says how to get it.
     CHECK((variant.launch || why_not_built(variant).find("install_deps") != std::string::npos));
     if (!variant.launch) continue;
@@ -122,30 +120,49 @@ void check_rows(bool composites, Dtype dtype) {
   CHECK(rows > 0);
 }
 
+struct Fp32 {
+  static constexpr Dtype kDtype = Dtype::fp32;
+};
+struct Bf16 {
+  static constexpr Dtype kDtype = Dtype::bf16;
+};
+struct Fp16 {
+  static constexpr Dtype kDtype = Dtype::fp16;
+};
+
 }  // namespace
 
-TEST_CASE("every CUDA row of a stage gives the oracle's answer in every row, fp32", "[gpu]") {
-  check_rows(false, Dtype::fp32);
+// In parts, so that a sanitizer, which is a hundred times slower, can take them side by side.
+TEMPLATE_TEST_CASE("CUDA rows of attend_selected give the oracle's answer in every row", "[gpu]",
+                   Fp32, Bf16, Fp16) {
+  check_rows({Stage::attend_selected}, TestType::kDtype);
 }
 
-TEST_CASE("every CUDA row of a stage gives the oracle's answer in every row, bf16", "[gpu]") {
-  check_rows(false, Dtype::bf16);
+TEMPLATE_TEST_CASE("CUDA rows of the other branches give the oracle's answer in every row", "[gpu]",
+                   Fp32, Bf16, Fp16) {
+  check_rows({Stage::attend_compressed, Stage::attend_window}, TestType::kDtype);
 }
 
-TEST_CASE("every CUDA row of a stage gives the oracle's answer in every row, fp16", "[gpu]") {
-  check_rows(false, Dtype::fp16);
+TEMPLATE_TEST_CASE("CUDA rows around the branches give the oracle's answer in every row", "[gpu]",
+                   Fp32, Bf16, Fp16) {
+  check_rows({Stage::project_rope, Stage::compress, Stage::score, Stage::ranges,
+              Stage::gate_combine, Stage::out_proj},
+             TestType::kDtype);
 }
 
-TEST_CASE("every CUDA composite gives the oracle's answer in every row, fp32", "[gpu]") {
-  check_rows(true, Dtype::fp32);
+TEMPLATE_TEST_CASE("CUDA rows of attention give the oracle's answer in every row", "[gpu]", Fp32,
+                   Bf16, Fp16) {
+  check_rows({Stage::attention}, TestType::kDtype);
 }
 
-TEST_CASE("every CUDA composite gives the oracle's answer in every row, bf16", "[gpu]") {
-  check_rows(true, Dtype::bf16);
+TEMPLATE_TEST_CASE("CUDA rows of a layer give the oracle's answer in every row", "[gpu]", Fp32,
+                   Bf16, Fp16) {
+  check_rows({Stage::layer}, TestType::kDtype);
 }
 
-TEST_CASE("every CUDA composite gives the oracle's answer in every row, fp16", "[gpu]") {
-  check_rows(true, Dtype::fp16);
+TEMPLATE_TEST_CASE("CUDA rows of a model give the oracle's answer in every row", "[gpu]", Fp32,
+                   Bf16, Fp16) {
+  check_rows({Stage::model}, TestType::kDtype);
 }
 
 TEST_CASE("every CUDA row reads and writes by the caller's strides, aligned or not", "[gpu]") {

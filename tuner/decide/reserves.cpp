@@ -1,7 +1,8 @@
 #include "reserves.hpp"
 
 #include <algorithm>
-#include <cmath>
+
+#include "nsa/schemas/reserve_bytes.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -20,17 +21,6 @@ ReserveNeed largest_need(const Rows& rows) {
     need.sel_pack_l = std::max(need.sel_pack_l, row->need->sel_pack_l);
   }
   return need;
-}
-
-/// Bytes of K and V of one token of one group.
-double token_bytes(const ProblemClass& c) {
-  return static_cast<double>(c.head_dim_k + c.head_dim_v) * static_cast<double>(size_of(c.dtype));
-}
-
-/// Bytes of the queries and outputs of one row: all heads of a group.
-double row_bytes(const ProblemClass& c) {
-  const auto heads = static_cast<double>(c.q_heads) / static_cast<double>(c.kv_heads);
-  return heads * token_bytes(c);
 }
 
 std::int64_t scaled(std::int64_t value, double factor) {
@@ -52,10 +42,9 @@ Reserves reserves_of(const ClassRows& rows, const Device& device) {
   if (device.memory_bytes) {
     const ProblemClass& c = rows.problem_class;
     const double bound = kMemoryShare * static_cast<double>(*device.memory_bytes);
-    const double varlen = static_cast<double>(need.varlen_n) * row_bytes(c) +
-                          static_cast<double>(need.varlen_k) * token_bytes(c);
-    const double pack = static_cast<double>(need.sel_pack_n) *
-                        (row_bytes(c) + static_cast<double>(need.sel_pack_l) * token_bytes(c));
+    const ReserveBytes bytes(c.q_heads / c.kv_heads, c.head_dim_k, c.head_dim_v, c.dtype);
+    const double varlen = bytes.varlen(need.varlen_n, need.varlen_k);
+    const double pack = bytes.packed(need.sel_pack_n, need.sel_pack_l);
     if (varlen > bound) {
       if (need.varlen_n > 0) need.varlen_n = scaled(need.varlen_n, bound / varlen);
       if (need.varlen_k > 0) need.varlen_k = scaled(need.varlen_k, bound / varlen);
