@@ -2,26 +2,9 @@
 // Fragment layouts: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type".
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
-#include <cstdint>
+#include "cuda/numbers.cuh"
 
 namespace nsa::cuda {
-
-/// Two numbers as the 32 bits of a fragment register, `low` first.
-template <class T>
-__device__ std::uint32_t pack_pair(float low, float high);
-template <>
-__device__ inline std::uint32_t pack_pair<__nv_bfloat16>(float low, float high) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
-  return *reinterpret_cast<const std::uint32_t*>(&pair);
-}
-template <>
-__device__ inline std::uint32_t pack_pair<__half>(float low, float high) {
-  const __half2 pair = __floats2half2_rn(low, high);
-  return *reinterpret_cast<const std::uint32_t*>(&pair);
-}
 
 /// c += a b for a [16, 16], b [16, 8]. With g = lane / 4, t = lane % 4:
 /// a[0] rows g, columns 2t..2t+1; a[1] rows g+8; a[2] rows g, columns 2t+8..; a[3] rows g+8.

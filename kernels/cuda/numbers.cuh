@@ -30,6 +30,20 @@ __device__ inline __half from_float<__half>(float x) {
   return __float2half_rn(x);
 }
 
+/// Two numbers as the 32 bits of one register, `low` first: one instruction.
+template <class T>
+__device__ std::uint32_t pack_pair(float low, float high);
+template <>
+__device__ inline std::uint32_t pack_pair<__nv_bfloat16>(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return *reinterpret_cast<const std::uint32_t*>(&pair);
+}
+template <>
+__device__ inline std::uint32_t pack_pair<__half>(float low, float high) {
+  const __half2 pair = __floats2half2_rn(low, high);
+  return *reinterpret_cast<const std::uint32_t*>(&pair);
+}
+
 /// Calls f with a value of the storage type of `dtype`.
 template <class F>
 void with_storage_type(Dtype dtype, F f) {

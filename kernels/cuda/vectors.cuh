@@ -24,10 +24,18 @@ __device__ void load_vector(const T* from, float (&to)[kCount]) {
 
 template <int kCount, class T>
 __device__ void store_vector(T* to, const float (&from)[kCount]) {
-  Vector<T, kCount> vector;
+  if constexpr (sizeof(T) == 2 && kCount % 2 == 0) {
+    Vector<std::uint32_t, kCount / 2> pairs;
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) vector.values[i] = from_float<T>(from[i]);
-  *reinterpret_cast<Vector<T, kCount>*>(to) = vector;
+    for (int i = 0; i < kCount / 2; ++i)
+      pairs.values[i] = pack_pair<T>(from[2 * i], from[2 * i + 1]);
+    *reinterpret_cast<Vector<std::uint32_t, kCount / 2>*>(to) = pairs;
+  } else {
+    Vector<T, kCount> vector;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) vector.values[i] = from_float<T>(from[i]);
+    *reinterpret_cast<Vector<T, kCount>*>(to) = vector;
+  }
 }
 
 /// The bits of kCount numbers of T, to be held in registers until they are wanted: a Vector of

@@ -17,23 +17,29 @@ using cuda::GateParams;
 using cuda::kGateThreads;
 using cuda::kGateWarps;
 
+constexpr int kAhead = 3;  // pieces of a lane whose reads hide behind the gate
+
 /// First of the warp's rows.
 template <int kRows>
 __device__ std::uint32_t first_row() {
   return (blockIdx.x * kGateWarps + threadIdx.x / 32) * kRows;
 }
 
+/// Blocks go over the rows with the weights of the hidden units, which they read once.
 template <class T, int kWidth, int kRows>
 __global__ void __launch_bounds__(kGateThreads, 2) fused_kernel(GateParams p) {
   const cuda::GateTile tile = cuda::gate_tile<kRows>(p);
-  const std::uint32_t first = first_row<kRows>();
-  cuda::Ahead<T, kWidth, kRows> ahead;
-  ahead.load(p, first, static_cast<int>(threadIdx.x) % 32);
-  cuda::fill_means<T, kWidth, kRows>(p, first, tile);
-  __syncwarp();
-  float gates[kRows][3];
-  cuda::make_gates<T, kRows>(p, first, tile, gates);
-  cuda::combine_rows<T, kWidth, kRows>(p, first, ahead, gates);
+  cuda::keep_units<T>(p, tile);
+  for (std::uint32_t first = first_row<kRows>(); first - first % (kGateWarps * kRows) < p.rows;
+       first += gridDim.x * kGateWarps * kRows) {
+    cuda::Ahead<T, kWidth, kRows, kAhead> ahead;
+    ahead.load(p, first, static_cast<int>(threadIdx.x) % 32);
+    __syncwarp();  // the means before are no longer read
+    cuda::fill_means<T, kWidth, kRows>(p, first, tile);
+    __syncwarp();
+    cuda::make_gates<T, kRows>(p, first, tile);
+    cuda::combine_rows<T, kWidth, kRows>(p, first, ahead, tile);
+  }
 }
 
 template <class T, int kWidth>
@@ -58,25 +64,25 @@ __global__ void __launch_bounds__(kGateThreads) gates_kernel(GateParams p) {
     tile.means[column * kRows + r] = row < p.rows ? p.means[row * p.dk + column] : 0;
   }
   __syncwarp();
-  float gates[kRows][3];
-  cuda::make_gates<T, kRows>(p, first, tile, gates);
+  cuda::keep_units<T>(p, tile);
+  cuda::make_gates<T, kRows>(p, first, tile);
 }
 
 template <class T, int kWidth, int kRows>
 __global__ void __launch_bounds__(kGateThreads, 2) combine_kernel(GateParams p) {
   const std::uint32_t first = first_row<kRows>();
-  float gates[kRows][3] = {};
+  const cuda::GateTile tile = cuda::gate_tile<kRows>(p);
+  const auto lane = threadIdx.x % 32;
+  if (lane < kRows && first + lane < p.rows) {
+    float gates[3];
 #pragma unroll
-  for (int r = 0; r < kRows; ++r) {
-#pragma unroll
-    for (int b = 0; b < 3; ++b) {
-      const std::int64_t row = std::int64_t{first} + r;
-      if (row < p.rows) gates[r][b] = p.weights[row * 3 + b];
-    }
+    for (int b = 0; b < 3; ++b) gates[b] = p.weights[std::int64_t{first + lane} * 3 + b];
+    cuda::put_gates(tile, static_cast<int>(lane), gates);
   }
-  cuda::Ahead<T, kWidth, kRows> ahead;
-  ahead.load(p, first, static_cast<int>(threadIdx.x) % 32);
-  cuda::combine_rows<T, kWidth, kRows>(p, first, ahead, gates);
+  __syncwarp();
+  cuda::Ahead<T, kWidth, kRows, kAhead> ahead;
+  ahead.load(p, first, static_cast<int>(lane));
+  cuda::combine_rows<T, kWidth, kRows>(p, first, ahead, tile);
 }
 
 template <class T>
@@ -122,6 +128,7 @@ GateParams make_params(const LaunchArgs& args) {
   p.group = static_cast<int>(problem.heads_per_group());
   p.dk = static_cast<int>(problem.head_dim_k);
   p.dv = static_cast<int>(problem.head_dim_v);
+  p.inverse_group = 1.0f / static_cast<float>(p.group);
   p.inverse_tau = static_cast<float>(1.0 / std::max(args.constants.gate_tau, 1e-6));
   p.force_branch = args.constants.force_branch;
   p.branches = args.constants.branches;
@@ -143,26 +150,50 @@ bool vectors(const GateParams& p) {
 
 std::int64_t blocks_of(std::int64_t items, std::int64_t each) { return (items + each - 1) / each; }
 
-/// Calls f(zero of the storage type, width, rows of a warp): two, so that few rows fill the chip;
-/// four where there are many, so that each weight that is read serves more rows.
+/// Calls f(zero of the storage type, width, rows of a warp): two, so that few rows fill the chip,
+/// and where a row is long; four where there are many short ones, so that each weight that is read
+/// serves more of them.
 template <class F>
 void with_kernel_types(const LaunchArgs& args, const GateParams& p, F f) {
   constexpr std::int64_t kManyRows = 16384;
+  constexpr int kLongRow = 1024;  // numbers in each branch
   cuda::with_storage_type(args.problem.dtype, [&](auto zero) {
     cuda::with_vector_width<decltype(zero)>(vectors(p), [&](auto width) {
-      if (p.rows < kManyRows) return f(zero, width, std::integral_constant<int, 2>{});
+      if (p.rows < kManyRows || p.group * p.dv > kLongRow)
+        return f(zero, width, std::integral_constant<int, 2>{});
       f(zero, width, std::integral_constant<int, cuda::kMostGateRows>{});
     });
   });
 }
 
+/// Bytes of a block's tile; also sets whether it keeps all hidden units.
+std::size_t tile_bytes(GateParams& p, int rows) {
+  const int kept = cuda::gate_units_kept(p.dk, rows, p.hidden);
+  p.units_kept = kept * cuda::kGateUnits >= p.hidden;
+  return static_cast<std::size_t>(cuda::gate_shared_floats(p.dk, rows, kept)) * 4;
+}
+
+/// As many blocks as the device holds at a time, each for many rows.
+template <class Kernel>
+std::int64_t resident_blocks(Kernel kernel, std::size_t shared_bytes) {
+  int device = 0, processors = 0, each = 0;
+  NSA_CUDA(cudaGetDevice(&device));
+  NSA_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  cuda::allow_shared_bytes(reinterpret_cast<const void*>(kernel), shared_bytes);
+  NSA_CUDA(
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kGateThreads, shared_bytes));
+  return std::int64_t{processors} * std::max(each, 1);
+}
+
 void launch_fused(const LaunchArgs& args) {
-  const GateParams p = make_params(args);
+  GateParams p = make_params(args);
   with_kernel_types(args, p, [&](auto zero, auto width, auto rows) {
     constexpr int kRows = decltype(rows)::value;
-    const auto shared = static_cast<std::size_t>(cuda::gate_shared_floats(p.dk, kRows)) * 4;
-    cuda::launch(fused_kernel<decltype(zero), decltype(width)::value, kRows>,
-                 blocks_of(p.rows, kGateWarps * kRows), kGateThreads, shared, args.stream, p);
+    const auto kernel = fused_kernel<decltype(zero), decltype(width)::value, kRows>;
+    const std::size_t shared = tile_bytes(p, kRows);
+    const std::int64_t blocks =
+        std::min(blocks_of(p.rows, kGateWarps * kRows), resident_blocks(kernel, shared));
+    cuda::launch(kernel, blocks, kGateThreads, shared, args.stream, p);
   });
 }
 
@@ -175,12 +206,13 @@ void launch_three_steps(const LaunchArgs& args) {
     using T = decltype(zero);
     constexpr int kWidth = decltype(width)::value, kRows = decltype(rows)::value;
     const std::int64_t blocks = blocks_of(p.rows, kGateWarps * kRows);
-    const auto shared = static_cast<std::size_t>(cuda::gate_shared_floats(p.dk, kRows)) * 4;
+    const std::size_t shared = tile_bytes(p, kRows);
     cuda::launch(means_kernel<T, kWidth>,
                  blocks_of(std::int64_t{p.rows} * (p.dk / kWidth), kGateThreads), kGateThreads, 0,
                  args.stream, p);
     cuda::launch(gates_kernel<T, kRows>, blocks, kGateThreads, shared, args.stream, p);
-    cuda::launch(combine_kernel<T, kWidth, kRows>, blocks, kGateThreads, 0, args.stream, p);
+    cuda::launch(combine_kernel<T, kWidth, kRows>, blocks, kGateThreads,
+                 sizeof(float4) * kGateWarps * kRows, args.stream, p);
   });
 }
 

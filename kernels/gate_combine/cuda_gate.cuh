@@ -27,26 +27,39 @@ __device__ inline void softmax_branches(const GateParams& p, const float (&z)[3]
   }
 }
 
-/// Gates of the warp's rows from the means in its tile, kept where the caller wants them.
+/// The gates of a row where the combination reads them.
+__device__ inline void put_gates(const GateTile& tile, int row, const float (&gates)[3]) {
+  tile.gates[row] = make_float4(gates[0], gates[1], gates[2], 0);
+}
+
+/// Gates of the warp's rows from the means in its tile, a row per lane; into the tile, and where
+/// the caller wants them.
 template <class T, int kRows>
-__device__ void make_gates(const GateParams& p, std::uint32_t first, const GateTile& tile,
-                           float (&gates)[kRows][3]) {
+__device__ void make_gates(const GateParams& p, std::uint32_t first, const GateTile& tile) {
   float z[kRows][3] = {};
   if (!p.uniform && p.force_branch < 0) make_logits<T, kRows>(p, tile, z);
+  const auto lane = threadIdx.x % 32;
+  if (lane < kRows) {
+    float own[3] = {}, gates[3];
 #pragma unroll
-  for (int r = 0; r < kRows; ++r) {
-    softmax_branches(p, z[r], gates[r]);
-    const std::uint32_t row = first + static_cast<std::uint32_t>(r);
-    if (threadIdx.x % 32 != 0 || row >= p.rows) continue;
-    float* saved = p.gates;
-    if (saved)
-      saved += row / p.kv_heads * p.gates_row_stride + row % p.kv_heads * p.gates_head_stride;
+    for (unsigned r = 0; r < kRows; ++r) {
 #pragma unroll
-    for (int b = 0; b < 3; ++b) {
-      if (saved) saved[b] = gates[r][b];
-      if (p.weights) p.weights[std::int64_t{row} * 3 + b] = gates[r][b];
+      for (int b = 0; b < 3; ++b) own[b] = lane == r ? z[r][b] : own[b];
+    }
+    softmax_branches(p, own, gates);
+    put_gates(tile, static_cast<int>(lane), gates);
+    const std::uint32_t row = first + lane;
+    if (row < p.rows) {
+#pragma unroll
+      for (int b = 0; b < 3; ++b) {
+        if (p.gates)
+          p.gates[row / p.kv_heads * p.gates_row_stride + row % p.kv_heads * p.gates_head_stride +
+                  b] = gates[b];
+        if (p.weights) p.weights[std::int64_t{row} * 3 + b] = gates[b];
+      }
     }
   }
+  __syncwarp();
 }
 
 /// kWidth columns of one head of one of the warp's rows. Wider than one only where the branches and
@@ -99,55 +112,53 @@ __device__ void load_branches(const GateParams& p, const GatePiece& piece,
 }
 
 /// o = sum of gate x branch; what stands in a branch of gate 0 counts for nothing, NaN included.
-template <class T, int kWidth, int kRows>
+template <class T, int kWidth>
 __device__ void combine(const GateParams& p, const GatePiece& piece,
-                        const BranchNumbers<T, kWidth>& numbers, const float (&gates)[kRows][3]) {
+                        const BranchNumbers<T, kWidth>& numbers, const GateTile& tile) {
   if (piece.row < 0) return;
+  const float4 gates = tile.gates[piece.row];
+  const float gate[3] = {gates.x, gates.y, gates.z};
   float sum[kWidth] = {};
 #pragma unroll
   for (int b = 0; b < 3; ++b) {
-    float gate = 0;
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) gate = piece.row == r ? gates[r][b] : gate;
-    if (gate == 0.0f || !p.branch[b].data) continue;
+    if (gate[b] == 0.0f || !p.branch[b].data) continue;
     float of_branch[kWidth];
     unpack<T, kWidth>(numbers.of[b], of_branch);
 #pragma unroll
-    for (int j = 0; j < kWidth; ++j) sum[j] += gate * of_branch[j];
+    for (int j = 0; j < kWidth; ++j) sum[j] += gate[b] * of_branch[j];
   }
   store_vector(static_cast<T*>(p.o.data) + offset_in<kWidth>(p.o, piece), sum);
 }
 
 /// What a lane reads before the gates are known, so that the reads hide behind the gate.
-inline constexpr int kGateAhead = 3;
-template <class T, int kWidth, int kRows>
+template <class T, int kWidth, int kRows, int kAhead>
 struct Ahead {
-  GatePiece piece[kGateAhead];
-  BranchNumbers<T, kWidth> numbers[kGateAhead];
+  GatePiece piece[kAhead];
+  BranchNumbers<T, kWidth> numbers[kAhead];
 
   __device__ void load(const GateParams& p, std::uint32_t first, int begin) {
 #pragma unroll
-    for (int i = 0; i < kGateAhead; ++i) {
+    for (int i = 0; i < kAhead; ++i) {
       piece[i] = gate_piece<kWidth>(p, first, kRows, begin + 32 * i);
       load_branches<T, kWidth>(p, piece[i], numbers[i]);
     }
   }
-  __device__ void store(const GateParams& p, const float (&gates)[kRows][3]) const {
+  __device__ void store(const GateParams& p, const GateTile& tile) const {
 #pragma unroll
-    for (int i = 0; i < kGateAhead; ++i) combine<T, kWidth, kRows>(p, piece[i], numbers[i], gates);
+    for (int i = 0; i < kAhead; ++i) combine<T, kWidth>(p, piece[i], numbers[i], tile);
   }
 };
 
 /// All heads of the warp's rows; `ahead` holds the first pieces.
-template <class T, int kWidth, int kRows>
+template <class T, int kWidth, int kRows, int kAhead>
 __device__ void combine_rows(const GateParams& p, std::uint32_t first,
-                             Ahead<T, kWidth, kRows>& ahead, const float (&gates)[kRows][3]) {
+                             Ahead<T, kWidth, kRows, kAhead>& ahead, const GateTile& tile) {
   const int all = kRows * p.group * (p.dv / kWidth);
   int begin = static_cast<int>(threadIdx.x) % 32;
-  ahead.store(p, gates);
-  for (begin += 32 * kGateAhead; begin < all; begin += 32 * kGateAhead) {
+  ahead.store(p, tile);
+  for (begin += 32 * kAhead; begin < all; begin += 32 * kAhead) {
     ahead.load(p, first, begin);
-    ahead.store(p, gates);
+    ahead.store(p, tile);
   }
 }
 

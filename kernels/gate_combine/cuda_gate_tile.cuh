@@ -23,7 +23,8 @@ struct GateParams {
   std::uint32_t kv_heads;
   int group, dk, dv, hidden;
   bool unit_vectors;  // rows of fc1_w can be read four numbers at a time
-  float inverse_tau;
+  bool units_kept;    // a block keeps the weights of all hidden units in shared memory
+  float inverse_tau, inverse_group;
   int force_branch;  // -1: none
   unsigned branches;
   bool uniform;
@@ -31,15 +32,18 @@ struct GateParams {
   float* weights;  // [rows, 3]; of three_steps
 };
 
-/// The warp's part of shared memory: means [dk, kRows]; units [dk, kGateUnitStride] is the block's.
+/// The warp's part of shared memory: the three gates of each of kRows rows, means [dk, kRows]. The
+/// block's: units [dk, kGateUnitStride], once or for every 32 units.
 struct GateTile {
+  float4* gates;
   float *means, *units;
 };
 template <int kRows>
 __device__ GateTile gate_tile(const GateParams& p) {
-  auto* floats = reinterpret_cast<float*>(dynamic_shared());
+  auto* gates = reinterpret_cast<float4*>(dynamic_shared());
+  auto* floats = reinterpret_cast<float*>(gates + kGateWarps * kRows);
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  return {floats + warp * p.dk * kRows, floats + kGateWarps * p.dk * kRows};
+  return {gates + warp * kRows, floats + warp * p.dk * kRows, floats + kGateWarps * p.dk * kRows};
 }
 
 /// Mean of kWidth columns over the heads of a row's group.
@@ -71,7 +75,7 @@ __device__ void mean_query(const GateParams& p, std::uint32_t row, int column,
     }
   }
 #pragma unroll
-  for (int j = 0; j < kWidth; ++j) mean[j] /= static_cast<float>(p.group);
+  for (int j = 0; j < kWidth; ++j) mean[j] *= p.inverse_group;
 }
 
 /// Mean queries of the warp's rows into the tile; zeros behind the last row.
@@ -88,10 +92,10 @@ __device__ void fill_means(const GateParams& p, std::uint32_t first, const GateT
   }
 }
 
-/// Rows of fc1_w of the units [first, first + kGateUnits) into the tile, columns outermost; zeros
-/// behind the last unit. By all threads of the block.
+/// Rows of fc1_w of the units [first, first + kGateUnits), columns outermost; zeros behind the last
+/// unit. By all threads of the block.
 template <class T, int kWidth>
-__device__ void fill_units(const GateParams& p, int first, const GateTile& tile) {
+__device__ void fill_units(const GateParams& p, int first, float* units) {
   constexpr int kPieces = 2;  // whose loads are under way together
   const int pieces = p.dk / kWidth, all = kGateUnits * pieces;
   for (int begin = static_cast<int>(threadIdx.x); begin < all; begin += kPieces * kGateThreads) {
@@ -111,9 +115,27 @@ __device__ void fill_units(const GateParams& p, int first, const GateTile& tile)
       unpack<T, kWidth>(bits[k], w);
 #pragma unroll
       for (int j = 0; j < kWidth; ++j)
-        tile.units[(i % pieces * kWidth + j) * kGateUnitStride + i / pieces] = w[j];
+        units[(i % pieces * kWidth + j) * kGateUnitStride + i / pieces] = w[j];
     }
   }
+}
+
+template <class T>
+__device__ void fill_units(const GateParams& p, int first, float* units) {
+  if (p.unit_vectors) {
+    fill_units<T, 4>(p, first, units);
+  } else {
+    fill_units<T, 1>(p, first, units);
+  }
+}
+
+/// Weights of all hidden units, for a block that keeps them. By whole blocks.
+template <class T>
+__device__ void keep_units(const GateParams& p, const GateTile& tile) {
+  if (!p.units_kept) return;
+  for (int first = 0; first < p.hidden; first += kGateUnits)
+    fill_units<T>(p, first, tile.units + first / kGateUnits * p.dk * kGateUnitStride);
+  __syncthreads();
 }
 
 /// What stands around a unit's dot product: its bias, its weights in the three logits.
@@ -134,9 +156,9 @@ __device__ UnitWeights load_unit(const GateParams& p, int unit) {
 
 /// Adds what the lane's unit gives to the logits of the warp's rows.
 template <int kRows>
-__device__ void add_unit(const GateParams& p, const UnitWeights& weights, const GateTile& tile,
-                         float (&z)[kRows][3]) {
-  const float* unit = tile.units + threadIdx.x % 32;
+__device__ void add_unit(const GateParams& p, const UnitWeights& weights, const float* units,
+                         const GateTile& tile, float (&z)[kRows][3]) {
+  const float* unit = units + threadIdx.x % 32;
   float sum[kRows] = {};
 #pragma unroll 8
   for (int c = 0; c < p.dk; ++c) {
@@ -148,7 +170,7 @@ __device__ void add_unit(const GateParams& p, const UnitWeights& weights, const 
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     const float x = sum[r] + weights.bias;
-    const float activated = x / (1.0f + expf(-x));  // SiLU
+    const float activated = __fdividef(x, 1.0f + __expf(-x));  // SiLU
 #pragma unroll
     for (int b = 0; b < 3; ++b) z[r][b] += weights.logit[b] * activated;
   }
@@ -176,14 +198,15 @@ __device__ void make_logits(const GateParams& p, const GateTile& tile, float (&z
     bias[b] = to_float(static_cast<const T*>(p.fc2_b)[b * p.fc2_b_stride]);
   for (int first = 0; first < p.hidden; first += kGateUnits) {
     const UnitWeights weights = load_unit<T>(p, first + static_cast<int>(threadIdx.x) % 32);
-    if (first > 0) __syncthreads();  // the units before are no longer read
-    if (p.unit_vectors) {
-      fill_units<T, 4>(p, first, tile);
+    float* units = tile.units;
+    if (p.units_kept) {
+      units += first / kGateUnits * p.dk * kGateUnitStride;
     } else {
-      fill_units<T, 1>(p, first, tile);
+      __syncthreads();  // the units before are no longer read
+      fill_units<T>(p, first, units);
+      __syncthreads();
     }
-    __syncthreads();
-    add_unit<kRows>(p, weights, tile, z);
+    add_unit<kRows>(p, weights, units, tile, z);
   }
   sum_lanes<kRows>(z);
 #pragma unroll

@@ -1,4 +1,4 @@
-// All seven projections as one matrix product per tile of tokens, in fp32, then RoPE.
+// All seven projections as one matrix product per tile of tokens, then RoPE.
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +18,8 @@ struct Column {
 constexpr std::array<Column, 7> kColumns{
     {{0, true}, {1, true}, {3, true}, {5, true}, {2, false}, {4, false}, {6, false}}};
 
-std::array<RopePart, 7> parts_of(const LaunchArgs& args, bool& vectors) {
+/// `vectors` stays true where 16 bytes of output can be made at a time.
+std::array<RopePart, 7> parts_of(const LaunchArgs& args, Dtype product, bool& vectors) {
   const Problem& p = args.problem;
   std::array<RopePart, 7> parts;
   int column = 0;
@@ -38,15 +39,17 @@ std::array<RopePart, 7> parts_of(const LaunchArgs& args, bool& vectors) {
     vectors = vectors && cuda::rows_are_vectors(out);
   }
   // Columns of the product start at multiples of 16 bytes where every part's are.
-  for (const RopePart& part : parts) vectors = vectors && part.heads * part.dim % 4 == 0;
+  const int aligned = 16 / static_cast<int>(size_of(product));
+  for (const RopePart& part : parts) vectors = vectors && part.heads * part.dim % aligned == 0;
   return parts;
 }
 
-RopeParams make_params(const LaunchArgs& args) {
+RopeParams make_params(const LaunchArgs& args, Dtype product) {
   const Problem& p = args.problem;
   RopeParams params;
+  params.rounded = product != Dtype::fp32;
   params.vectors = true;
-  params.parts = parts_of(args, params.vectors);
+  params.parts = parts_of(args, product, params.vectors);
   params.columns = projected_columns(p);
   params.sequences = args.device_sequences;
   params.batch = static_cast<std::int64_t>(args.sequences.size());
@@ -78,7 +81,7 @@ void multiply(const LaunchArgs& args, const RopeParams& params, const TensorView
       const std::int64_t columns =
           (end < params.parts.size() ? params.parts[end].column : params.columns) - first;
       TensorView part = product;
-      part.data = product.as<float>() + first;
+      part.data = product.as<char>() + first * static_cast<std::int64_t>(size_of(product.dtype));
       part.shape[1] = columns;
       cuda::gemm(x, rows_of(args.in[1], first, columns), part, args.workspace, args.stream,
                  options);
@@ -87,25 +90,34 @@ void multiply(const LaunchArgs& args, const RopeParams& params, const TensorView
   }
 }
 
-void launch(const LaunchArgs& args, const cuda::GemmOptions& options) {
+/// The product in fp32 or in the outputs' dtype.
+void launch(const LaunchArgs& args, const cuda::GemmOptions& options, Dtype dtype) {
   expects(args.in.size() == 2 && args.out.size() == 7, "x and w_qkv in, q, K and V out");
   const WorkspaceScope scope(args.workspace);
-  RopeParams params = make_params(args);
+  RopeParams params = make_params(args, dtype);
   const std::int64_t tokens = args.in[0].shape[0], tile = std::min(kCudaTile, tokens);
-  float* product = args.workspace.take<float>(tile * params.columns).data();
-  params.product = product;
+  TensorView product = make_view(nullptr, dtype, {tile, params.columns});
+  params.product = product.data = args.workspace.take(product.bytes());
   for (std::int64_t first = 0; first < tokens; first += tile) {
     params.first_token = first;
     params.count = std::min(tile, tokens - first);
     multiply(args, params, rows_of(args.in[0], first, params.count),
-             make_view(product, Dtype::fp32, {params.count, params.columns}), options);
+             rows_of(product, 0, params.count), options);
     rotate_and_spread(params, args.problem.dtype, args.stream);
   }
 }
 
+void launch_exact(const LaunchArgs& args, const cuda::GemmOptions& options) {
+  launch(args, options, Dtype::fp32);
+}
+void launch_rounded(const LaunchArgs& args, const cuda::GemmOptions& options) {
+  launch(args, options, args.problem.dtype);
+}
+
 }  // namespace
 
-constinit const LaunchFunction kCudaGemm = cuda::launch_product<launch, false>;
-constinit const LaunchFunction kCudaGemmTf32 = cuda::launch_product<launch, true>;
+constinit const LaunchFunction kCudaGemm = cuda::launch_product<launch_exact, false>;
+constinit const LaunchFunction kCudaGemmTf32 = cuda::launch_product<launch_exact, true>;
+constinit const LaunchFunction kCudaGemm16bit = cuda::launch_product<launch_rounded, false>;
 
 }  // namespace nsa::project_rope

@@ -4,5 +4,6 @@ namespace nsa::project_rope {
 
 constinit const LaunchFunction kCudaGemm = nullptr;
 constinit const LaunchFunction kCudaGemmTf32 = nullptr;
+constinit const LaunchFunction kCudaGemm16bit = nullptr;
 
 }  // namespace nsa::project_rope

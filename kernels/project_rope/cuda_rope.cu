@@ -1,7 +1,7 @@
 // RoPE (docs/nsa.md 2) on a GPU, and the way from the product of all projections [tokens, columns]
-// in fp32 to the seven tensors q, K and V. A block makes one table of sines for four tokens, in
-// shared memory, and all heads read it. A thread takes the same columns of each of these tokens, so
-// that four loads are under way at a time.
+// in fp32 or in their dtype to the seven tensors q, K and V. A block makes one table of sines for
+// four tokens, in shared memory, and all heads read it. A thread takes the same columns of each of
+// these tokens, so that four loads are under way at a time.
 #include <type_traits>
 
 #include "cuda/attend_device.cuh"
@@ -41,21 +41,17 @@ struct Columns {
   float other;
 };
 
-template <int kWidth>
-__device__ Columns<kWidth> load_columns(const float* row, int column) {
+template <int kWidth, class P>
+__device__ Columns<kWidth> load_columns(const P* row, int column) {
   Columns<kWidth> columns;
-  if constexpr (kWidth == 1) {
-    columns.numbers[0] = row[column];
-    columns.other = 0;
-  } else {
+  columns.other = 0;
+  constexpr int kAtATime = kWidth < cuda::kVectorOf<P> ? kWidth : cuda::kVectorOf<P>;
 #pragma unroll
-    for (int j = 0; j < kWidth; j += 4) {
-      const float4 four = *reinterpret_cast<const float4*>(row + column + j);
-      columns.numbers[j] = four.x;
-      columns.numbers[j + 1] = four.y;
-      columns.numbers[j + 2] = four.z;
-      columns.numbers[j + 3] = four.w;
-    }
+  for (int j = 0; j < kWidth; j += kAtATime) {
+    float numbers[kAtATime];
+    cuda::load_vector(row + column + j, numbers);
+#pragma unroll
+    for (int i = 0; i < kAtATime; ++i) columns.numbers[j + i] = numbers[i];
   }
   return columns;
 }
@@ -84,17 +80,17 @@ __device__ void rotate(Columns<kWidth>& x, int column, const float2* table) {
 }
 
 /// The same columns of the tokens [first, first + kAtOnce), from the product to their place.
-template <class T, int kWidth>
+template <class T, class P, int kWidth>
 __device__ void move_columns(const RopeParams& p, const RopePart& part, int head, int column,
                              std::int64_t first, const float2* table) {
-  const float* from = p.product + part.column + head * part.dim;
+  const P* from = static_cast<const P*>(p.product) + part.column + head * part.dim;
   Columns<kWidth> columns[kAtOnce];
 #pragma unroll
   for (int t = 0; t < kAtOnce; ++t) {
     if (first + t >= p.count) break;
-    const float* row = from + (first + t) * p.columns;
+    const P* row = from + (first + t) * p.columns;
     columns[t] = load_columns<kWidth>(row, column);
-    if (kWidth == 1 && part.rotated) columns[t].other = row[column ^ 1];
+    if (kWidth == 1 && part.rotated) columns[t].other = cuda::to_float(row[column ^ 1]);
   }
   T* to = static_cast<T*>(part.out) + (p.first_token + first) * part.row_stride +
           head * part.head_stride + column;
@@ -114,7 +110,8 @@ __device__ inline const RopePart& part_of(const RopeParams& p, int column) {
   return p.parts[static_cast<unsigned>(i)];
 }
 
-template <class T, int kWidth>
+/// Outputs of T from a product of P.
+template <class T, class P, int kWidth>
 __global__ void __launch_bounds__(kThreads) rope_kernel(const __grid_constant__ RopeParams p) {
   auto* table = reinterpret_cast<float2*>(cuda::dynamic_shared());
   const std::int64_t first = blockIdx.x * std::int64_t{kTokens};
@@ -125,8 +122,8 @@ __global__ void __launch_bounds__(kThreads) rope_kernel(const __grid_constant__ 
     if (!part.out) continue;
     const int in_part = i * kWidth - part.column;
     for (int t = 0; t < kTokens; t += kAtOnce) {
-      move_columns<T, kWidth>(p, part, in_part / part.dim, in_part % part.dim, first + t,
-                              table + t * p.pairs);
+      move_columns<T, P, kWidth>(p, part, in_part / part.dim, in_part % part.dim, first + t,
+                                 table + t * p.pairs);
     }
   }
 }
@@ -139,7 +136,9 @@ void rotate_and_spread(const RopeParams& p, Dtype dtype, CUstream_st* stream) {
   cuda::with_storage_type(dtype, [&](auto zero) {
     using T = decltype(zero);
     cuda::with_vector_width<T>(p.vectors, [&](auto width) {
-      cuda::launch(rope_kernel<T, decltype(width)::value>, blocks, kThreads, shared, stream, p);
+      constexpr int kWidth = decltype(width)::value;
+      const auto kernel = p.rounded ? rope_kernel<T, T, kWidth> : rope_kernel<T, float, kWidth>;
+      cuda::launch(kernel, blocks, kThreads, shared, stream, p);
     });
   });
 }

@@ -19,12 +19,13 @@ struct RopePart {
 };
 
 struct RopeParams {
-  const float* product = nullptr;  // [count, columns] of the tokens from `first_token`
+  const void* product = nullptr;  // [count, columns] of the tokens from `first_token`
   std::int64_t columns = 0, first_token = 0, count = 0;
   std::array<RopePart, 7> parts;
   const Sequence* sequences = nullptr;  // on the device
   std::int64_t batch = 0;
   int pairs = 0;         // of a rotated head
+  bool rounded = false;  // the product is in the outputs' dtype, not in fp32
   bool vectors = false;  // dims, strides and addresses allow 16 bytes of output at a time
   std::array<double, kCudaMaxPairs> frequencies{};  // angle of a pair per position
 };

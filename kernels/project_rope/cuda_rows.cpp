@@ -21,10 +21,11 @@ Support supports_gemm(const Problem& p, const Device& device) {
   return needs_model_dim(p, device);
 }
 
+template <int kElement>
 std::int64_t gemm_bytes(const Problem& p) {
   constexpr std::int64_t kAlignment = 256;
   const std::int64_t tokens = std::min(p.total_tokens(), kCudaTile);
-  return 4 * tokens * projected_columns(p) + cuda::kGemmWorkspaceBytes + 2 * kAlignment;
+  return kElement * tokens * projected_columns(p) + cuda::kGemmWorkspaceBytes + 2 * kAlignment;
 }
 
 }  // namespace
@@ -36,14 +37,22 @@ std::span<const Variant> cuda_rows() {
         "All projections in one cuBLASLt product, then one kernel that rotates and spreads them.";
     gemm.supports = supports_gemm;
     gemm.cost = project_rope_cost;
-    gemm.workspace_bytes = gemm_bytes;
+    gemm.workspace_bytes = gemm_bytes<4>;
     gemm.launch = kCudaGemm;
     gemm.source_hash = source_hash::project_rope_cuda_gemm;
+    Variant rounded = gemm;
+    rounded.name = "gemm_16bit";
+    rounded.dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
+    rounded.what =
+        "As gemm, the product rounded to the tensors' 16 bits before RoPE, as in the frameworks.";
+    rounded.workspace_bytes = gemm_bytes<2>;
+    rounded.launch = kCudaGemm16bit;
     return std::array{
-        gemm, cuda::gemm_tf32_row(gemm,
-                                  "As gemm, operands of the product rounded to TF32 (10 bits) for "
-                                  "the tensor cores; fp32 sums.",
-                                  kCudaGemmTf32)};
+        gemm, rounded,
+        cuda::gemm_tf32_row(gemm,
+                            "As gemm, operands of the product rounded to TF32 (10 bits) for "
+                            "the tensor cores; fp32 sums.",
+                            kCudaGemmTf32)};
   }();
   return kRows;
 }

@@ -45,7 +45,8 @@ bool contains(std::string_view name, std::string_view part) {
 
 /// Rows that trade precision for speed are taken only where somebody asks or measures.
 bool reduced_precision(std::string_view name) {
-  return contains(name, "_bf16") || contains(name, "_fp16") || contains(name, "_tf32");
+  return contains(name, "_bf16") || contains(name, "_fp16") || contains(name, "_tf32") ||
+         contains(name, "_16bit");
 }
 
 }  // namespace
