@@ -21,7 +21,8 @@ double poison_value(Dtype dtype) {
   return value;
 }
 
-/// The best blocks, or others whose scores tie with those that they replace.
+}  // namespace
+
 bool is_right_selection(const std::vector<std::int32_t>& row, const Row& scores,
                         std::int64_t position, const Problem& p) {
   const auto best = top_blocks(scores, position, p.geometry);
@@ -45,8 +46,6 @@ bool is_right_selection(const std::vector<std::int32_t>& row, const Row& scores,
   }
   return best_missing - worst_extra <= tie_tolerance(p.dtype) * std::abs(best_missing);
 }
-
-}  // namespace
 
 double relative_l2(const Row& expected, const Row& produced) noexcept {
   double difference = 0, norm = 0;

@@ -28,14 +28,14 @@ struct AttentionOperands {
   TensorView q, k_cmp, v_cmp, k_sel, v_sel, k_win, v_win;
   GateWeights gate;
 };
-/// Output of one KV group for one query, [heads_per_group * head_dim_v], for each list of blocks.
-std::vector<Row> attention_parts(const Problem& problem, const AttentionOperands& operands,
-                                 const Query& query, std::int64_t group, const Constants& constants,
-                                 std::span<const std::vector<std::int32_t>> selections);
-/// Right answers of the selection: the best blocks first, then those where picks swap whose scores
-/// tie within `tolerance` (relative); a bounded number of them.
-std::vector<std::vector<std::int32_t>> right_selections(const Row& scores, std::int64_t position,
-                                                        const Geometry& g, double tolerance);
+/// Output of one KV group for one query, [heads_per_group * head_dim_v], over a list of blocks.
+Row attention_part(const Problem& problem, const AttentionOperands& operands, const Query& query,
+                   std::int64_t group, const Constants& constants,
+                   const std::vector<std::int32_t>& blocks);
+/// Whether a list of blocks is a right answer of the selection: the best ones, or others whose
+/// scores tie with those that they replace.
+bool is_right_selection(const std::vector<std::int32_t>& blocks, const Row& scores,
+                        std::int64_t position, const Problem& problem);
 /// Relative difference of two scores below which rounding may swap them.
 double tie_tolerance(Dtype dtype) noexcept;
 

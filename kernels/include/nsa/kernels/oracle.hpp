@@ -34,9 +34,11 @@ class Oracle {
   /// The row in fp64, all elements of the trailing dimensions.
   std::vector<double> row(std::size_t output, std::int64_t row) const;
   /// Compares a row of a contiguous output. Selected blocks (score) and ranges count as right when
-  /// they are a right answer: picks whose fp64 scores tie within the dtype's rounding may swap.
+  /// they are a right answer: picks whose fp64 scores tie within the dtype's rounding may swap. The
+  /// output of a composite is compared with that over the best blocks.
   RowError compare(std::size_t output, std::int64_t row, const TensorView& produced) const;
-  /// All rows: the worst error, and how many elements hold the poison or are not finite.
+  /// All rows: the worst error, and how many elements hold the poison or are not finite. The output
+  /// of a composite has to be that over the blocks beside it, where these are a right answer.
   struct Verdict {
     double worst_row_error = 0;
     std::int64_t worst_row = -1;
@@ -50,15 +52,14 @@ class Oracle {
     double error = 0;
     std::int64_t poisoned = 0, non_finite = 0;  // elements
   };
-  Checked check(std::size_t output, std::int64_t row, const TensorView& produced) const;
+  /// `blocks`: what the same launch says it selected, for output 0 of a composite; may be absent.
+  Checked check(std::size_t output, std::int64_t row, const TensorView& produced,
+                const TensorView& blocks) const;
   /// Share of the KV heads of that row whose blocks are no right answer.
   double selection_error(std::int64_t row, const std::vector<double>& produced) const;
-  /// Of attention and layer: per KV head the output for each selection that is right.
-  std::vector<std::vector<std::vector<double>>> composite_parts(std::int64_t row,
-                                                                double tie_tolerance) const;
-  std::vector<double> composite_row(const std::vector<const std::vector<double>*>& parts) const;
-  /// The right answer that is nearest to what was produced.
-  std::vector<double> closest_row(std::int64_t row, const std::vector<double>& produced) const;
+  /// Output 0 of a composite over the best blocks, or over `blocks` in the KV heads where those are
+  /// a right answer too.
+  std::vector<double> composite_row(std::int64_t row, const TensorView& blocks) const;
 
   Stage stage_;
   bool dense_;
