@@ -11,6 +11,7 @@
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
+#include "nsa/schemas/output_path.hpp"
 
 namespace nsa {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{64} << 20;
 constexpr std::uintmax_t kFirstReadBytes = std::uintmax_t{1} << 16;
+constexpr char kSqliteHead[] = "SQLite format 3";  // with its final zero
 
 /// A new file beside the target that vanishes unless it takes the target's place.
 class TemporaryFile {
@@ -55,6 +57,11 @@ class TemporaryFile {
   bool renamed_ = false;
 };
 
+/// What the user named wrongly; the rest (a full disk, no permission) is the machine's.
+bool bad_path(int error) {
+  return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP;
+}
+
 }  // namespace
 
 std::string read_text_file(const std::string& path) {
@@ -82,19 +89,31 @@ std::string read_text_file(const std::string& path) {
   return text;
 }
 
+void refuse_database(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return;  // a pipe would wait for its writer
+  char head[sizeof kSqliteHead] = {};
+  std::ifstream(path, std::ios::binary).read(head, sizeof head);
+  if (std::memcmp(head, kSqliteHead, sizeof head) == 0)
+    throw InputError(path + ": is a SQLite database; name another file");
+}
+
 void write_text_file(const std::string& path, std::string_view text) {
+  refuse_database(path);
   std::error_code error;
   const auto status = fs::status(path, error);
   if (fs::exists(status) && !fs::is_regular_file(status))
-    throw EnvironmentError(path + ": is not a regular file; name another output");
+    throw InputError(path + ": is not a regular file; name another output");
   // Through a link to the file that it names, so that the link stays.
   fs::path target =
       fs::is_symlink(fs::symlink_status(path, error)) ? fs::canonical(path, error) : fs::path(path);
   if (target.empty()) target = path;
   TemporaryFile temporary(target);
-  if (!temporary.replace(target, text))
-    throw EnvironmentError(path + ": cannot be written: " + std::strerror(errno) +
-                           "; choose a folder that exists, is writable and has space");
+  if (temporary.replace(target, text)) return;
+  const std::string what = path + ": cannot be written: " + std::strerror(errno) +
+                           "; choose a folder that exists, is writable and has space";
+  if (bad_path(errno)) throw InputError(what);
+  throw EnvironmentError(what);
 }
 
 }  // namespace nsa

@@ -196,4 +196,22 @@ TEST_CASE("a database that is none of ours is refused and kept", "[cli]") {
   CHECK_FALSE(std::filesystem::exists(folder.file("t.json")));
 }
 
+TEST_CASE("no output goes over a database, and a folder that is not there is exit 2", "[cli]") {
+  const Folder folder;
+  const std::string tiny = "run --preset tiny --seq-len 8 --layers 1 --steps 1 ";
+  REQUIRE(nsatune(folder, tiny + "--db results.sqlite").exit_code == 0);
+  const std::string before = read_text_file(folder.file("results.sqlite"));
+  for (const std::string& command : {std::string("export -o results.sqlite"),
+                                     std::string("doctor --record results.sqlite -- true"),
+                                     tiny + "--heartbeat results.sqlite --db other.sqlite"}) {
+    const Result r = nsatune(folder, command);
+    INFO(command << ": " << r.err);
+    CHECK(r.exit_code == 2);
+    CHECK(r.err.find("results.sqlite: is a SQLite database; name another file") !=
+          std::string::npos);
+    CHECK(read_text_file(folder.file("results.sqlite")) == before);
+  }
+  CHECK(nsatune(folder, "export -o no/such/folder.csv").exit_code == 2);
+}
+
 }  // namespace nsa::test

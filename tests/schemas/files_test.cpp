@@ -57,11 +57,23 @@ TEST_CASE("files that report no size are read", "[schemas]") {
 
 TEST_CASE("a file that cannot be written leaves nothing behind", "[schemas]") {
   const Folder folder;
-  CHECK_THROWS_AS(write_text_file(folder.file("no/such/folder"), "x"), EnvironmentError);
-  CHECK_THROWS_AS(write_text_file(folder.path.string(), "x"), EnvironmentError);
-  CHECK_THROWS_AS(write_text_file("/dev/null", "x"), EnvironmentError);
+  CHECK_THROWS_AS(write_text_file(folder.file("no/such/folder"), "x"), InputError);
+  CHECK_THROWS_AS(write_text_file(folder.path.string(), "x"), InputError);
+  CHECK_THROWS_AS(write_text_file("/dev/null", "x"), InputError);
   CHECK(fs::is_character_file("/dev/null"));
   CHECK(folder.entries() == 0);
+}
+
+TEST_CASE("a database is never written over, nor is a link to one", "[schemas]") {
+  const Folder folder;
+  const std::string database = std::string("SQLite format 3\0", 16) + "pages";
+  std::ofstream(folder.file("db"), std::ios::binary) << database;
+  fs::create_symlink("db", folder.file("link"));
+  for (const char* name : {"db", "link"}) {
+    const std::string message = test::message_of([&] { write_text_file(folder.file(name), "x"); });
+    CHECK(message == folder.file(name) + ": is a SQLite database; name another file");
+  }
+  CHECK(read_text_file(folder.file("db")) == database);
 }
 
 TEST_CASE("writing keeps the mode and goes through a link", "[schemas]") {

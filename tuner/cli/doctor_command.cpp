@@ -13,6 +13,7 @@
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
+#include "nsa/schemas/output_path.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -139,6 +140,7 @@ class Watch {
 }  // namespace
 
 void watch_command(const DoctorOptions& options, bool quiet, doctor::Evidence& into) {
+  if (options.record) refuse_database(*options.record);  // before the command has run for hours
   Watch watch(options, quiet);
   watch.run();
   watch.hand_over(into);

@@ -7,6 +7,7 @@
 #include "nsa/kernels/heartbeat.hpp"
 #include "nsa/kernels/peak.hpp"
 #include "nsa/probes/probes.hpp"
+#include "nsa/schemas/output_path.hpp"
 #include "nsa/store/store.hpp"
 #include "program.hpp"
 #include "routing_inputs.hpp"
@@ -81,7 +82,9 @@ class Heartbeats {
  public:
   Heartbeats(const RunOptions& options, const Telemetry& telemetry, std::int64_t tokens)
       : options_(options), telemetry_(telemetry), tokens_(tokens) {
-    if (options.heartbeat) writer_ = std::make_unique<HeartbeatWriter>(*options.heartbeat);
+    if (!options.heartbeat) return;
+    refuse_database(*options.heartbeat);
+    writer_ = std::make_unique<HeartbeatWriter>(*options.heartbeat);
   }
   void after_step(std::int64_t step, std::int64_t ns) {
     if (!writer_ || (step + 1) % options_.every != 0) return;

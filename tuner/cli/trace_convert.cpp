@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "nsa/reports/trace_table.hpp"
+#include "nsa/schemas/output_path.hpp"
 #include "nsa/trace/merge.hpp"
 #include "nsa/trace/write.hpp"
 #include "trace_commands.hpp"
@@ -19,6 +20,7 @@ struct ConvertOptions {
 
 /// A shell's pattern without a name behind it would have the last trace written over.
 void refuse_loss(const std::vector<std::string>& inputs, const std::string& out) {
+  refuse_database(out);
   std::error_code ignored;
   for (const std::string& file : inputs) {
     if (std::filesystem::equivalent(file, out, ignored))
