@@ -132,8 +132,60 @@ TEST_CASE("throughput is read from the forms that logs have", "[doctor]") {
   CHECK(doctor::tok_per_s_of("\"toks_per_s\": 12.0, \"loss\": 3") == Approx(12));
   CHECK(doctor::tok_per_s_of("tokens_per_sec=7") == Approx(7));
   CHECK(doctor::tok_per_s_of("tok/s: 5.5") == Approx(5.5));
+  CHECK(doctor::tok_per_s_of("loss 3.1 tokens/s: 18400") == Approx(18400));
+  CHECK(doctor::tok_per_s_of("loss: 5.71, tok/s: 18400") == Approx(18400));
+  CHECK(doctor::tok_per_s_of("step=7 loss=3.21, tok/s=18400") == Approx(18400));
+  CHECK(doctor::tok_per_s_of("step=7 tok/s=18400") == Approx(18400));
+  CHECK(doctor::tok_per_s_of("step 7, loss 3, tok/s 18400") == Approx(18400));
+  CHECK(doctor::tok_per_s_of("step 1 loss 5.71 9.2e+03 tok/s") == Approx(9200));
+  CHECK(doctor::tok_per_s_of("loss 5.71 tok/s: 12.3k") == Approx(12300));
+  CHECK(doctor::tok_per_s_of("12.3k tok/s, loss 2") == Approx(12300));
+  CHECK(doctor::tok_per_s_of("1.2m tok/s") == Approx(1.2e6));
+  CHECK(doctor::tok_per_s_of("18400 tok/s/gpu") == Approx(18400));
+  CHECK(doctor::tok_per_s_of("tok_per_s:18,400") == Approx(18400));
+  CHECK(doctor::tok_per_s_of("tokens_per_sec=18,400, loss=3") == Approx(18400));
+  CHECK(doctor::tok_per_s_of("tokens/second: 1,018,400.5") == Approx(1018400.5));
+  CHECK(doctor::tok_per_s_of("speed (tok/s): 18400") == Approx(18400));
+  CHECK(doctor::tok_per_s_of("500 steps, 3 tok/step, 18400 tok/s") == Approx(18400));
+  CHECK(doctor::tok_per_s_of("https: //x 7 tps=18400") == Approx(18400));
+  CHECK_FALSE(doctor::tok_per_s_of("12.3 ktok/s"));
+  CHECK_FALSE(doctor::tok_per_s_of("loss 3.1 tok/s=nan"));
   CHECK_FALSE(doctor::tok_per_s_of("tok/s is what we print"));
   CHECK_FALSE(doctor::tok_per_s_of("toks_per_s=nan"));
+}
+
+TEST_CASE("a progress bar's carriage returns part its figures", "[doctor]") {
+  doctor::LogReader reader("run.log");
+  reader.take("1/3, tok/s=18400\r2/3, tok/s=18500\r3/3, tok/s=18600\r");
+  CHECK(reader.log().tok_per_s == std::vector<double>{18400, 18500, 18600});
+  CHECK(reader.log().lines == 1);
+}
+
+TEST_CASE("a word that is denied, or stands for another setting, is no signal", "[doctor]") {
+  for (const char* line :
+       {"namespace(gradient_checkpointing=false, compile=true)",
+        "gradient checkpointing enabled: false", "gradient checkpointing: not enabled",
+        "gradient_checkpointing_kwargs={'use_reentrant': true}", "gradient_checkpointing: 0",
+        "anomaly detection enabled: false", "anomaly mode: off",
+        "sdpa backends allowed: flash, efficient, math; fallback off",
+        "processgroupnccl environments: torch_nccl_dump_on_timeout: 0, torch_nccl_enable_timing: "
+        "0, watchdog heartbeat monitor: 1"}) {
+    CAPTURE(line);
+    CHECK(doctor::signals_of(line).empty());
+  }
+  using doctor::Signal;
+  for (const auto& [line, signal] :
+       {std::pair{"namespace(gradient_checkpointing=true, compile=false)", Signal::checkpointing},
+        std::pair{"'gradient_checkpointing': true", Signal::checkpointing},
+        std::pair{"gradient checkpointing enabled (use_reentrant=false)", Signal::checkpointing},
+        std::pair{"gradient checkpointing is enabled", Signal::checkpointing},
+        std::pair{"anomaly detection enabled", Signal::anomaly_mode},
+        std::pair{"sdpa: falling back to math", Signal::sdpa_fallback},
+        std::pair{"watchdog caught collective operation timeout: worknccl", Signal::watchdog},
+        std::pair{"nccl watchdog timed out, dumping stacks", Signal::watchdog}}) {
+    CAPTURE(line);
+    CHECK(doctor::signals_of(line) == std::vector<Signal>{signal});
+  }
 }
 
 TEST_CASE("memory and utilisation are read from the forms that tools have", "[doctor]") {

@@ -21,8 +21,17 @@ bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == li
 }  // namespace
 
 void LogReader::take(std::string_view line) {
-  const std::int64_t number = ++log_.lines;
-  if (line.ends_with('\r')) line.remove_suffix(1);
+  ++log_.lines;
+  // A progress bar writes over its line; editors and our facts count it once.
+  while (!line.empty()) {
+    const std::size_t end = std::min(line.find('\r'), line.size());
+    take_part(line.substr(0, end));
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+}
+
+void LogReader::take_part(std::string_view line) {
+  const std::int64_t number = log_.lines;
   line = line.substr(0, kMaxLineBytes);
   if (blank(line)) return;
   log_.last_line = number;

@@ -20,13 +20,14 @@ class LogReader {
     log_.file = std::move(file);
     log_.live = live;
   }
-  /// A line without its newline; what is longer than 4 KiB is cut.
+  /// A line without its newline; carriage returns part it, and what is longer than 4 KiB is cut.
   void take(std::string_view line);
   const LogEvidence& log() const noexcept { return log_; }
   /// Variables that a line of the log sets: "NSA_USE_FA2=1 python train.py".
   const Settings& variables() const noexcept { return variables_; }
 
  private:
+  void take_part(std::string_view line);
   void take_numbers(const std::string& lowered);
 
   LogEvidence log_;
