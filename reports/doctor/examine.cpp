@@ -46,6 +46,25 @@ void add_silent(const Evidence& evidence, std::vector<NotJudged>& out) {
   for (const CommandEvidence& c : evidence.commands) add_silent(c, out);
 }
 
+/// The variable of a fact whose value only a shell knows; null where there is none.
+const Fact* unknown_value(const Evidence& evidence, const Found& found) {
+  for (const Fact& fact : found.facts)
+    for (const EnvironmentEvidence& env : evidence.environments) {
+      const Setting* setting = env.source == fact.source ? env.find(fact.variable) : nullptr;
+      if (setting && !setting->known) return &fact;
+    }
+  return nullptr;
+}
+
+/// Each variable once, whatever number of rules ask for it.
+void add_unknown(const Fact& fact, std::vector<NotJudged>& out) {
+  NotJudged row{fact.source, fact.what + ": its value is known only when the shell runs"};
+  const bool there = std::any_of(out.begin(), out.end(), [&](const NotJudged& n) {
+    return n.source == row.source && n.reason == row.reason;
+  });
+  if (!there) out.push_back(std::move(row));
+}
+
 }  // namespace
 
 std::string_view to_string(Severity severity) {
@@ -68,7 +87,12 @@ Report examine(const Evidence& evidence) {
     if (report.judged.empty() || report.judged.back() != rule.kind)
       report.judged.push_back(rule.kind);
     ++report.rules_judged;
-    for (Found& found : rule.judge(evidence)) report.findings.push_back({&rule, std::move(found)});
+    for (Found& found : rule.judge(evidence)) {
+      if (const Fact* fact = unknown_value(evidence, found))
+        add_unknown(*fact, report.not_judged);
+      else
+        report.findings.push_back({&rule, std::move(found)});
+    }
   }
   std::stable_sort(
       report.findings.begin(), report.findings.end(),

@@ -95,7 +95,8 @@ std::string doctor_text(const Report& report, Style style) {
   for (const std::string& source : report.sources)
     sources += (sources.empty() ? "" : ", ") + printable(source);
   text += !report.findings.empty()
-              ? fmt::format("{} findings ({})", report.findings.size(), counts_of(report))
+              ? fmt::format("{} finding{} ({})", report.findings.size(),
+                            report.findings.size() == 1 ? "" : "s", counts_of(report))
           : report.any_silent() ? inked("nothing found in what could be judged", Ink::warn, style)
                                 : inked("nothing found", Ink::good, style);
   text += fmt::format("; {} rules over {}\n", report.rules_judged, sources);

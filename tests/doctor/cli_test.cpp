@@ -43,6 +43,25 @@ TEST_CASE("files are recognised by what they hold, whatever their names", "[doct
   CHECK(document["findings"].empty());
 }
 
+TEST_CASE("a log of objects is judged as a log, a lone object is not one", "[doctor]") {
+  const Folder folder;
+  std::string slow, words;
+  for (int i = 0; i < 40; ++i) {
+    slow += R"({"step": 1, "loss": 5.7, "tok_per_s": 3.5})"
+            "\n";
+    words += R"({"level":"INFO","message":"step 1"})"
+             "\n";
+  }
+  folder.write("slow.jsonl", slow);
+  folder.write("words.jsonl", words);
+  folder.write("one.json", R"({"step": 1, "loss": 5.7})");
+  CHECK(rules_of(json_of(nsatune(folder, "doctor --json slow.jsonl"), "doctor")) ==
+        std::set<std::string>{"log_collapsed"});
+  const Json said = json_of(nsatune(folder, "doctor --json words.jsonl"), "doctor");
+  CHECK(said["judged"] == Json{"log"});
+  CHECK(nsatune(folder, "doctor one.json").exit_code == 2);
+}
+
 TEST_CASE("the environment is judged where a run starts from it, not beside what was recorded",
           "[doctor]") {
   const Folder folder;
@@ -72,6 +91,36 @@ TEST_CASE("variables at the front of a log line are judged", "[doctor]") {
   CHECK(fact["line"] == 1);
 }
 
+TEST_CASE("what a shell puts into a value is read where it can be, and else not judged",
+          "[doctor]") {
+  const Folder folder;
+  const auto judged = [&](const std::string& line) {
+    folder.write("start.sh",
+                 "export NSA_PREFILL_BATCHED=1 NSA_DISABLE_AUX_STATS=1 "
+                 "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n" +
+                     line + "\n");
+    return json_of(nsatune(folder, "doctor --json --env-file start.sh"), "doctor");
+  };
+  for (const char* on :
+       {"export NSA_FORCE_SEL_MASK=\"${NSA_FORCE_SEL_MASK:-1}\"", "NSA_FORCE_SEL_MASK=${X:=1}"}) {
+    const Json document = judged(on);
+    CHECK(document["findings"].empty());
+    CHECK(document["not_judged"].empty());
+  }
+  for (const char* off :
+       {"NSA_FORCE_SEL_MASK=${X:-0}", "NSA_FORCE_SEL_MASK='$X'", "X=0\nNSA_FORCE_SEL_MASK=${X:-1}"})
+    CHECK(rules_of(judged(off)).contains("masked_switch_off"));
+  for (const char* unknown : {"NSA_FORCE_SEL_MASK=$X", "NSA_FORCE_SEL_MASK=\"${X:-$Y}\"",
+                              "NSA_FORCE_SEL_MASK=`cat mask`", "NSA_FORCE_SEL_MASK=${X-}"}) {
+    CAPTURE(unknown);
+    const Json document = judged(unknown);
+    CHECK(document["findings"].empty());
+    REQUIRE(document["not_judged"].size() == 1);
+    CHECK(document["not_judged"][0]["whole"] == false);
+    CHECK(document["not_judged"][0]["reason"].get<std::string>().find("NSA_FORCE_SEL_MASK") == 0);
+  }
+}
+
 TEST_CASE("a finding is printed with its rule, seed, place, gain and advice", "[doctor]") {
   const Folder folder;
   folder.write("run.log", "start\n" + kSlow + kSlow);
@@ -79,7 +128,7 @@ TEST_CASE("a finding is printed with its rule, seed, place, gain and advice", "[
   CHECK(plain.exit_code == 1);
   CHECK(plain.err.empty());
   for (const char* part : {"critical", "log_slow_path", "seed 004:85", "run.log:2: WARNING", "2x",
-                           "gain  ", "do    export NSA_FORCE_SEL_MASK=1", "1 findings"}) {
+                           "gain  ", "do    export NSA_FORCE_SEL_MASK=1", "1 finding ("}) {
     CAPTURE(part);
     CHECK(plain.out.find(part) != std::string::npos);
   }

@@ -20,19 +20,36 @@ std::size_t name_length(std::string_view text) {
   return static_cast<std::size_t>(end - text.begin());
 }
 
+/// The value that a shell makes of `text`: "${NAME:-1}" is 1 where nobody sets NAME before; what
+/// else it puts in is known only when it runs.
+Setting expanded(std::string_view text, const Settings& before) {
+  Setting plain{clean(text)};
+  if (text.find_first_of("$`") == text.npos) return plain;
+  plain.known = false;
+  if (!text.starts_with("${") || !text.ends_with('}')) return plain;
+  text = text.substr(2, text.size() - 3);
+  const std::size_t length = name_length(text);
+  const std::string_view otherwise = text.substr(length);
+  if (!otherwise.starts_with(":-") && !otherwise.starts_with(":=")) return plain;
+  const auto set = before.find(text.substr(0, length));
+  if (set != before.end() && !set->second.value.empty()) return set->second;
+  if (otherwise.find_first_of("$`") != otherwise.npos) return plain;
+  return {clean(otherwise.substr(2))};
+}
+
 /// Cuts the value off `rest`: in quotes, or up to a blank, ';' or the end.
-std::string take_value(std::string_view& rest) {
+Setting take_value(std::string_view& rest, const Settings& before) {
   const char quote = rest.empty() ? '\0' : rest.front();
   if (quote == '"' || quote == '\'') {
     const std::size_t end = rest.find(quote, 1);
-    std::string value(rest.substr(1, end == rest.npos ? rest.npos : end - 1));
+    const std::string_view value = rest.substr(1, end == rest.npos ? rest.npos : end - 1);
     rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
-    return value;
+    return quote == '"' ? expanded(value, before) : Setting{clean(value)};
   }
   const std::size_t end = std::min(rest.find_first_of(" \t;"), rest.size());
-  std::string value(rest.substr(0, end));
+  const std::string_view value = rest.substr(0, end);
   rest.remove_prefix(end);
-  return value;
+  return expanded(value, before);
 }
 
 void skip_blanks(std::string_view& text) {
@@ -53,7 +70,9 @@ bool read_assignments(std::string_view line, std::int64_t line_number, Settings&
     if (length == 0 || length >= line.size() || line[length] != '=') break;
     const std::string name(line.substr(0, std::min<std::size_t>(length, 200)));
     line.remove_prefix(length + 1);
-    into[name] = {clean(take_value(line)), line_number};
+    Setting setting = take_value(line, into);
+    setting.line = line_number;
+    into[name] = std::move(setting);
     any = true;
     skip_blanks(line);
   }

@@ -45,6 +45,13 @@ bool looks_like_environment(std::string_view text) {
   return any;
 }
 
+/// An object a line: a heartbeat by its field, else a log of objects. One object alone is a trace.
+FileKind lines_of_objects(std::string_view first, std::string_view rest) {
+  if (!first.ends_with('}') || first.find("\"traceEvents\"") != first.npos) return FileKind::trace;
+  if (first.find("\"msg\"") != first.npos) return FileKind::heartbeat;
+  return next_line(rest).starts_with('{') ? FileKind::log : FileKind::trace;
+}
+
 }  // namespace
 
 FileKind recognise(std::string_view head, const std::string& path) {
@@ -62,9 +69,7 @@ FileKind recognise(std::string_view head, const std::string& path) {
     std::string_view text = head.substr(first);
     const std::string_view line = next_line(text);
     if (line.starts_with("{\"nsatune_command\"")) return FileKind::command;
-    const bool record = line.ends_with('}') && line.find("\"msg\"") != line.npos &&
-                        line.find("\"traceEvents\"") == line.npos;
-    return record ? FileKind::heartbeat : FileKind::trace;
+    return lines_of_objects(line, text);
   }
   if (name.ends_with(".json")) return FileKind::trace;  // which says what is wrong with it
   // "[debug] step 1" and "[rank1]: ..." are lines of a log, an array begins with an object.

@@ -26,6 +26,7 @@ std::string clean(std::string_view text, std::size_t bytes = 200);
 struct Setting {
   std::string value;
   std::int64_t line = 0;
+  bool known = true;  // false: a shell puts something in when it runs, as in "$NAME"
 };
 using Settings = std::map<std::string, Setting, std::less<>>;
 
