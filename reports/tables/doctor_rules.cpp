@@ -46,9 +46,10 @@ constexpr const char* kHead =
     "another `NSA_*` variable. With recorded files alone (logs, heartbeats, traces) this shell's "
     "environment is not judged.\n\n"
     "Exit code: 0 nothing found, 1 findings, 2 bad input, 3 no findings, but something that was\n"
-    "given could not be judged at all (a trace without GPU operations, a command that failed "
-    "before\n"
-    "its load was read), 4 the machine cannot do it now.\n";
+    "given could not be judged at all (a trace without GPU operations, a config without a key "
+    "that a\n"
+    "rule reads, a command that failed before its load was read), 4 the machine cannot do it "
+    "now.\n";
 
 }  // namespace
 

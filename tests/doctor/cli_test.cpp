@@ -62,6 +62,27 @@ TEST_CASE("a log of objects is judged as a log, a lone object is not one", "[doc
   CHECK(nsatune(folder, "doctor one.json").exit_code == 2);
 }
 
+TEST_CASE("a config is read through its merge keys and by Lightning's names", "[doctor]") {
+  const Folder folder;
+  folder.write("merged.yaml",
+               "defaults: &d {precision: fp32, gradient_checkpointing: true}\n"
+               "runtime:\n  <<: *d\n  gradient_checkpointing: false\nnsa: {l: 32}\n");
+  folder.write("lightning.yaml", "trainer: {precision: 32-true}\n");
+  folder.write("foreign.yaml", "optimizer: {lr: 0.1}\n");
+  const auto rules = [&](const std::string& file) {
+    return rules_of(json_of(nsatune(folder, "doctor --json --env-file env " + file), "doctor"));
+  };
+  folder.write("env",
+               "PATH=/bin NSA_FORCE_SEL_MASK=1 NSA_PREFILL_BATCHED=1 "
+               "NSA_DISABLE_AUX_STATS=1 "
+               "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n");
+  CHECK(rules("merged.yaml") == std::set<std::string>{"config_precision"});
+  CHECK(rules("lightning.yaml") == std::set<std::string>{"config_precision"});
+  const Result foreign = nsatune(folder, "doctor foreign.yaml");
+  CHECK(foreign.exit_code == 3);
+  CHECK(foreign.out.find("not judged: foreign.yaml") != std::string::npos);
+}
+
 TEST_CASE("the environment is judged where a run starts from it, not beside what was recorded",
           "[doctor]") {
   const Folder folder;

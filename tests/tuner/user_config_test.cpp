@@ -44,6 +44,20 @@ std::string message_of(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("merge keys are expanded, own keys and the first map of a list win", "[tuner]") {
+  const UserConfig config = parse_user_config(
+      "a: &a {n_heads: 8, n_kv_groups: 4}\n"
+      "b: &b {n_heads: 32, d_k: 32, d_v: 32}\n"
+      "model:\n  <<: [*a, *b]\n  n_kv_groups: 2\n",
+      "users.yaml");
+  CHECK(config.problem.q_heads == 8);
+  CHECK(config.problem.kv_heads == 2);
+  CHECK(config.problem.head_dim_k == 32);
+  CHECK(contains(message_of("model:\n  <<: 3\n"), "users.yaml:2: '<<' takes a map"));
+  CHECK(contains(message_of("model:\n\tdim: 3\n"), "a tab indents; use blanks"));
+  CHECK(contains(message_of("model: &m {d_k: 16, d_v: 16, <<: *m}\n"), ""));  // comes back
+}
+
 TEST_CASE("shape, precision and lengths are read from a user's config", "[tuner]") {
   const UserConfig config = parse_user_config(kConfig, "users.yaml");
   const Problem& p = config.problem;

@@ -5,7 +5,9 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <set>
 #include <sstream>
+#include <utility>
 
 #include "nsa/schemas/error.hpp"
 
@@ -16,6 +18,15 @@ constexpr std::size_t kMaxBytes = 1u << 20;
 
 [[noreturn]] void refuse(const std::string& where, std::int64_t line, const std::string& what) {
   throw InputError(fmt::format("{}:{}: {}", where, line, what));
+}
+
+/// Whether a line, counted from 0, begins with a tab: the library has other names for that.
+bool tab_indents(const std::string& text, int line) {
+  std::istringstream lines(text);
+  std::string one;
+  for (int i = 0; i <= line; ++i)
+    if (!std::getline(lines, one)) return false;
+  return one.substr(0, one.find_first_not_of(" \t")).find('\t') != one.npos;
 }
 
 /// Where the last document has its first value; everything else is of no interest.
@@ -64,6 +75,57 @@ void refuse_second_document(const std::string& text, const std::string& where) {
     if (documents == 1) refuse(where, starts.line, "a second document begins here; keep one");
 }
 
+/// Puts what "<<: *name" stands for in its place, as YAML 1.1 has it and the library does not.
+class Merger {
+ public:
+  explicit Merger(const std::string& where) : where_(where) {}
+
+  void expand(YAML::Node node, int depth) {
+    count(node);
+    if (depth > kMaxDepth || !(node.IsMap() || node.IsSequence())) return;
+    for (const auto& item : node) {
+      const YAML::Node& value = item;  // of a sequence
+      expand(node.IsMap() ? item.second : value, depth + 1);
+    }
+    const YAML::Node merged = node.IsMap() ? std::as_const(node)["<<"] : YAML::Node();
+    if (!merged.IsDefined() || merged.IsNull()) return;
+    if (merged.IsSequence()) {
+      for (const YAML::Node& map : merged) add(node, map);
+    } else {
+      add(node, merged);
+    }
+    node.remove("<<");
+  }
+
+ private:
+  static constexpr int kMaxDepth = 16;         // no config is deeper
+  static constexpr int kMaxNodes = 1'000'000;  // an alias may stand for a tree of aliases
+
+  void count(const YAML::Node& node) {
+    if (++nodes_ > kMaxNodes)
+      refuse(where_, node.Mark().line + 1, "aliases stand for more than a million values");
+  }
+
+  /// The keys of `map` that `node` has not: its own win, then those of the first map of a list.
+  void add(YAML::Node& node, const YAML::Node& map) {
+    if (!map.IsMap()) refuse(where_, map.Mark().line + 1, "'<<' takes a map or a list of maps");
+    if (map.is(node)) return;
+    std::set<std::string> own;
+    for (const auto& item : node) {
+      count(item.first);
+      if (item.first.IsScalar()) own.insert(item.first.Scalar());
+    }
+    for (const auto& item : map) {
+      count(item.first);
+      if (!item.first.IsScalar() || !own.contains(item.first.Scalar()))
+        node.force_insert(item.first, item.second);
+    }
+  }
+
+  const std::string& where_;
+  int nodes_ = 0;
+};
+
 }  // namespace
 
 YAML::Node load_yaml(std::string_view text, const std::string& where) {
@@ -77,9 +139,13 @@ YAML::Node load_yaml(std::string_view text, const std::string& where) {
   const std::string copy(text);
   try {
     refuse_second_document(copy, where);
-    return YAML::Load(copy);
+    YAML::Node document = YAML::Load(copy);
+    Merger(where).expand(document, 0);
+    return document;
   } catch (const YAML::Exception& error) {
-    refuse(where, error.mark.line + 1, "no YAML: " + error.msg);
+    const bool tab = tab_indents(copy, error.mark.line);
+    refuse(where, error.mark.line + 1,
+           "no YAML: " + (tab ? "a tab indents; use blanks" : error.msg));
   }
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "nsa/schemas/problem.hpp"
 #include "rules.hpp"
@@ -70,16 +71,18 @@ Founds config_checkpointing(const Evidence& evidence) {
 }
 
 Founds config_precision(const Evidence& evidence) {
+  constexpr std::array kFull{"fp32", "float32", "32", "32-true",
+                             "fp64", "float64", "64", "64-true"};
   Founds founds;
   for (const ConfigEvidence& config : evidence.configs) {
-    const Setting* precision = config.find("runtime.precision");
-    if (!precision) continue;
-    const std::string& p = precision->value;
-    const bool full = p == "fp32" || p == "float32" || p == "32" || p == "fp64" || p == "float64";
-    if (full)
+    for (const char* key : {"runtime.precision", "trainer.precision"}) {
+      const Setting* precision = config.find(key);
+      if (!precision || std::find(kFull.begin(), kFull.end(), precision->value) == kFull.end())
+        continue;
       founds.push_back({"the tensor cores for 16 bit are not used",
-                        {fact_of(config, "runtime.precision")},
+                        {fact_of(config, key)},
                         unknown_gain(std::string(kSettingGain))});
+    }
   }
   return founds;
 }
