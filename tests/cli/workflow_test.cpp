@@ -1,4 +1,6 @@
 // sweep -> tune -> explain -> run on a grid that is small enough for a test.
+#include <sys/wait.h>
+
 #include <csignal>
 #include <thread>
 
@@ -60,6 +62,24 @@ TEST_CASE("a sweep fills the database, and the same command again measures nothi
   CHECK(again["rows"] == info["measurements"]);
   const Json verified = json_of(nsatune(folder, "db verify --json"), "db_verify");
   CHECK(verified["problems"].empty());
+}
+
+TEST_CASE("a sweep that a signal stops exits 130, whether it measures or waits for a worker",
+          "[cli]") {
+  const Folder folder;
+  folder.write("small.json", kSpec);
+  const auto stopped = [&](const std::string& arguments, const char* until) {
+    const std::string script = "cd '" + folder.path().string() + "' && { rm -f out err; '" +
+                               NSATUNE_PROGRAM "' sweep " + arguments +
+                               " >out 2>err & p=$!; while ! " + until +
+                               "; do sleep 0.05; done; kill -TERM $p; wait $p; }";
+    const int status = std::system(script.c_str());
+    return WEXITSTATUS(status);
+  };
+  CHECK(stopped("default", "grep -q '^run ' err 2>/dev/null") == 130);
+  CHECK(stopped("small.json --worker 'echo $$ >shell; sleep 975'", "test -s shell") == 130);
+  const std::string pid = read_text_file(folder.file("shell"));
+  CHECK_FALSE(std::filesystem::exists("/proc/" + pid.substr(0, pid.find('\n')) + "/exe"));
 }
 
 TEST_CASE("counters that cannot be read are a reason in the database, told once, and no failure",

@@ -121,6 +121,38 @@ TEST_CASE("a worker that does not answer hello as the protocol says is refused b
   CHECK(own_children().empty());
 }
 
+TEST_CASE("a worker that hangs when it describes costs a row with the reason", "[tuner]") {
+  const std::vector<tuner::WorkerCommand> workers{fake("hang_describe")};
+  const SweepSpec spec = small_spec({"70"}, 1.5);
+  Notes notes;
+  const tuner::Asking asking{nullptr, std::nullopt, &notes};
+  const auto found = tuner::discover(workers, fake_device(), 5, asking);
+  const auto plan = tuner::plan_with_workers(spec, fake_device(), workers, found, asking);
+  REQUIRE_FALSE(plan.skipped.empty());
+  CHECK(plan.skipped[0].outcome == Outcome::timeout);
+  CHECK(contains(plan.skipped[0].reason, "while describing"));
+  REQUIRE_FALSE(notes.lines.empty());
+  CHECK(contains(notes.lines[0], "asking worker '"));
+}
+
+TEST_CASE("questions end with the budget and with a stop", "[tuner]") {
+  const std::vector<tuner::WorkerCommand> silent{tuner::shell_worker("sleep 975")};
+  const auto start = std::chrono::steady_clock::now();
+  CHECK_THROWS_AS(tuner::discover(silent, fake_device(), 60, {nullptr, 0.1, nullptr}), InputError);
+  const std::atomic<bool> stop{true};
+  CHECK(tuner::discover(silent, fake_device(), 60, {&stop, std::nullopt, nullptr}).hellos.empty());
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
+  CHECK(own_children().empty());
+}
+
+TEST_CASE("a shell's worker takes the shell's place where it is one program", "[tuner]") {
+  const auto line = [](const char* command) { return tuner::shell_worker(command).argv.back(); };
+  CHECK(line("sh -c 'exit 3'") == "exec sh -c 'exit 3'");
+  CHECK(line("./worker.py \"a b\"") == "exec ./worker.py \"a b\"");
+  for (const char* command : {"exit 3", "cd /tmp && sh", "X=1 sh", "sh | cat", "$SHELL", ""})
+    CHECK(line(command) == command);
+}
+
 TEST_CASE("a worker that no longer starts costs one row per variant, not the sweep", "[tuner]") {
   auto input = sweep_input(small_spec(), {fake("fine")});
   input.workers = {fake("exit_at_hello")};

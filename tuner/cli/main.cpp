@@ -16,7 +16,8 @@ using nsa::ExitCode;
 
 constexpr const char* kExitCodes =
     "Exit codes: 0 good; 1 the check found something; 2 usage or bad input; 3 nothing could be "
-    "judged; 4 the machine cannot do it now (no device, disk full, database locked).";
+    "judged; 4 the machine cannot do it now (no device, disk full, database locked); "
+    "130 a sweep was stopped by a signal (the same command goes on).";
 
 void add_commands(nsa::cli::Program& program) {
   nsa::cli::add_devices(program);

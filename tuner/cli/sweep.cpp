@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <climits>
 #include <filesystem>
 #include <memory>
@@ -152,6 +153,7 @@ ExitCode finish(const Settings& settings, store::Store& db, const store::OwnedRu
                   report.stopped        ? "; stopped, the same command goes on"
                   : report.budget_spent ? "; the budget is spent"
                                         : ""));
+  if (report.stopped) return kStopped;  // `sweep && tune` must not go on with half of the rows
   return rows.empty() ? ExitCode::nothing_judged : ExitCode::good;
 }
 
@@ -170,14 +172,31 @@ void require_known_variants(const SweepOptions& o, const std::vector<tuner::Offe
   }
 }
 
+/// What is left of the budget; some, so that the sweep itself says that it is spent.
+std::optional<double> left_of(std::optional<double> budget_s,
+                              std::chrono::steady_clock::time_point start) {
+  if (!budget_s) return {};
+  const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - start;
+  return std::max(*budget_s - gone.count(), 1e-3);
+}
+
 ExitCode run(const Settings& settings, const SweepOptions& o) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::atomic<bool>& stop = stop_on_signals();  // before the first worker is started
   const SweepSpec spec = make_spec(settings, o);
   const double resume_within_s = parse_duration("--resume-within", o.resume_within);
   const Device device = probes::require_device(settings.device.value_or("cpu"));
   const std::vector<tuner::WorkerCommand> workers = workers_of(o, device);
-  const tuner::Discovery found = tuner::discover(workers, device, 60);
-  require_known_variants(o, found.offers, device);
-  tuner::Plan plan = tuner::plan_with_workers(spec, device, workers, found);
+  ProgressLine progress(settings);
+  const tuner::Discovery found =
+      tuner::discover(workers, device, 60, {&stop, spec.budget_s, &progress});
+  if (!stop) require_known_variants(o, found.offers, device);
+  tuner::Plan plan = tuner::plan_with_workers(spec, device, workers, found,
+                                              {&stop, left_of(spec.budget_s, start), &progress});
+  if (stop) {
+    say(settings, "sweep: stopped before anything was measured");
+    return kStopped;
+  }
   if (plan.contests.empty()) {
     say(settings, "sweep: no variant of this build runs any problem of the spec on " + device.id);
     if (settings.json && o.dry_run) print_json(plan_json(plan));
@@ -197,6 +216,7 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
                             owned.resumed() ? " (resumed)" : ""));
   tuner::SweepInput input;
   input.spec = spec;
+  input.spec.budget_s = left_of(spec.budget_s, start);
   input.plan = std::move(plan);
   input.device = device;
   input.workers = workers;
@@ -206,9 +226,8 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   input.trace = o.trace;
   input.counters = o.counters;
   add_tracer(input);
-  input.stop = &stop_on_signals();
+  input.stop = &stop;
   StoreSink sink(db);
-  ProgressLine progress(settings);
   const tuner::SweepReport report = tuner::run_sweep(input, sink, progress);
   progress.clear();
   return finish(settings, db, owned, report);

@@ -1,6 +1,7 @@
 // What workers bring, and what they say of each problem.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "nsa/kernels/catalog.hpp"
@@ -37,12 +38,37 @@ Cost known_cost(const Problem& problem, const VariantId& id) {
   return {};
 }
 
+/// The time that questions may take. A second is the least: a worker has to start.
+class Patience {
+ public:
+  Patience(double deadline_s, const Asking& asking)
+      : deadline_s_(deadline_s), asking_(asking), interrupt(asking.stop, std::nullopt) {}
+
+  double next_s() const {
+    if (!asking_.budget_s) return deadline_s_;
+    return std::min(deadline_s_, std::max(1.0, *asking_.budget_s - seconds_since(start_)));
+  }
+  bool over() const {
+    return interrupt.stopped() || (asking_.budget_s && seconds_since(start_) > *asking_.budget_s);
+  }
+  Reporter* reporter() const { return asking_.reporter; }
+
+ private:
+  double deadline_s_;
+  Asking asking_;
+  TimePoint start_ = Clock::now();
+
+ public:
+  Interrupt interrupt;
+};
+
 /// Asks the workers, each in a process that stays for all questions and is started again once when
 /// it dies.
 class Describer {
  public:
-  Describer(const SweepSpec& spec, const Device& device, const std::vector<WorkerCommand>& workers)
-      : deadline_s_(spec.policy.deadline_s),
+  Describer(const SweepSpec& spec, const Device& device, const std::vector<WorkerCommand>& workers,
+            const Asking& asking)
+      : patience_(spec.policy.deadline_s, asking),
         device_(device),
         workers_(workers),
         clients_(workers.size()),
@@ -50,10 +76,13 @@ class Describer {
 
   Description describe(const Problem& problem, const Offer& offer) {
     const auto w = static_cast<std::size_t>(offer.worker);
-    if (!ensure(w)) return unknown(problem, offer.id);
+    if (patience_.over() || !ensure(w)) return unknown(problem, offer.id);
     const auto answer = clients_[w]->ask(worker::DescribeRequest{0, problem, offer.id},
-                                         "describing " + to_string(offer.id), deadline_s_);
+                                         "describing " + to_string(offer.id), patience_.next_s());
     if (!answer) {
+      // It would hang again; where the budget cut the wait, nobody knows.
+      if (answer.outcome == Outcome::timeout && !patience_.over())
+        return {false, answer.outcome, answer.reason, 0, 0, 0};
       // No answer to an optional question is no answer about the variant: prepare will tell.
       if (answer.outcome == Outcome::unsupported || !clients_[w]->alive())
         return unknown(problem, offer.id);
@@ -74,8 +103,9 @@ class Describer {
     if (clients_[w] && clients_[w]->alive()) return true;
     if (clients_[w] && ++losses_[w] >= kMaxLosses) return false;
     clients_[w] = std::make_unique<WorkerClient>(
-        workers_[w], worker_memory_limit(device_, workers_.size()), interrupt_);
-    return static_cast<bool>(clients_[w]->start(device_.id, deadline_s_));
+        workers_[w], worker_memory_limit(device_, workers_.size()), patience_.interrupt);
+    clients_[w]->tell_when_slow(patience_.reporter());
+    return static_cast<bool>(clients_[w]->start(device_.id, patience_.next_s()));
   }
 
   static Description unknown(const Problem& problem, const VariantId& id) {
@@ -86,23 +116,25 @@ class Describer {
     return description;
   }
 
-  double deadline_s_;
+  Patience patience_;
   const Device& device_;
   const std::vector<WorkerCommand>& workers_;
   std::vector<std::unique_ptr<WorkerClient>> clients_;
   std::vector<int> losses_;
-  Interrupt interrupt_;
 };
 
 }  // namespace
 
 Discovery discover(const std::vector<WorkerCommand>& workers, const Device& device,
-                   double deadline_s) {
+                   double deadline_s, const Asking& asking) {
   Discovery discovery;
-  Interrupt interrupt;
+  Patience patience(deadline_s, asking);
   for (std::size_t w = 0; w < workers.size(); ++w) {
-    WorkerClient client(workers[w], worker_memory_limit(device, workers.size()), interrupt);
-    const auto answer = client.start(device.id, deadline_s);
+    WorkerClient client(workers[w], worker_memory_limit(device, workers.size()),
+                        patience.interrupt);
+    client.tell_when_slow(patience.reporter());
+    const auto answer = client.start(device.id, patience.next_s());
+    if (patience.interrupt.stopped()) return discovery;
     if (!answer)
       throw InputError(fmt::format("{}: {}; it must answer hello as the worker protocol says",
                                    text_of(workers[w]), answer.reason));
@@ -114,8 +146,9 @@ Discovery discover(const std::vector<WorkerCommand>& workers, const Device& devi
 }
 
 Plan plan_with_workers(const SweepSpec& spec, const Device& device,
-                       const std::vector<WorkerCommand>& workers, const Discovery& discovery) {
-  Describer describer(spec, device, workers);
+                       const std::vector<WorkerCommand>& workers, const Discovery& discovery,
+                       const Asking& asking) {
+  Describer describer(spec, device, workers, asking);
   return make_plan(spec, device, discovery.offers, &Describer::ask, &describer);
 }
 

@@ -1,10 +1,13 @@
 #include "nsa/tuner/sweep.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "plan/contest_id.hpp"
 #include "pool/contest_runner.hpp"
@@ -142,9 +145,27 @@ class Sweep {
   double left_s_ = 0, planned_s_ = 0, measured_until_s_ = 0;  // left_s_, planned_s_: by the plan
 };
 
+/// Whether a command line is one program with its arguments. It takes the shell's place then, so
+/// that the signal that ends it with us reaches it.
+bool one_program(const std::string& command) {
+  if (command.find_first_of(";&|(){}`#\n") != command.npos) return false;
+  const std::size_t first = command.find_first_not_of(" \t");
+  if (first == command.npos) return false;
+  const std::string word = command.substr(first, command.find_first_of(" \t", first) - first);
+  if (word.find_first_of("=$\"'\\~*?[<>!") != word.npos) return false;
+  if (word.find('/') != word.npos) return true;
+  const char* path = std::getenv("PATH");  // what is not there is a word of the shell: exit, cd
+  std::istringstream folders(path ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (access((folder + "/" + word).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
 }  // namespace
 
-WorkerCommand shell_worker(const std::string& command) { return {{"/bin/sh", "-c", command}}; }
+WorkerCommand shell_worker(const std::string& command) {
+  return {{"/bin/sh", "-c", one_program(command) ? "exec " + command : command}};
+}
 
 SweepReport run_sweep(const SweepInput& input, Sink& sink, Reporter& reporter) {
   return Sweep(input, sink, reporter).run();

@@ -13,6 +13,7 @@ namespace nsa::tuner {
 namespace {
 
 constexpr double kSliceS = 0.1;  // how often a waiting call looks at the interrupt
+constexpr double kSlowS = 1;     // after which somebody may wonder
 constexpr double kExitS = 1;     // how long a closed worker may take to end
 constexpr std::size_t kMaxReasonBytes = 2000;
 
@@ -65,7 +66,8 @@ Answer<std::string> WorkerClient::exchange(const std::string& line, const std::s
                                            double deadline_s) {
   if (!child_) return {std::nullopt, Outcome::crashed, "the worker is gone", false};
   child_->send(line);
-  const TimePoint deadline = Clock::now() + seconds(deadline_s);
+  const TimePoint asked = Clock::now(), deadline = asked + seconds(deadline_s);
+  Reporter* told = reporter_;
   while (true) {
     std::string reply;
     switch (child_->receive(reply, std::min(deadline, Clock::now() + seconds(kSliceS)))) {
@@ -81,6 +83,11 @@ Answer<std::string> WorkerClient::exchange(const std::string& line, const std::s
         if (interrupt_.overdue()) {
           child_.reset();
           return {std::nullopt, Outcome::timeout, "interrupted", true};
+        }
+        if (told && seconds_since(asked) > kSlowS) {
+          told->note(fmt::format("asking worker '{}' ({}; it has {:.3g} s)",
+                                 one_line(command_.argv.back()), doing, deadline_s));
+          told = nullptr;
         }
         if (Clock::now() < deadline) break;
         return lost(Outcome::timeout, fmt::format("no answer within {:.3g} s while {}; {}",

@@ -50,6 +50,8 @@ class WorkerClient {
                                    double deadline_s);
   Answer<worker::ReleasedReply> ask(worker::ReleaseRequest request, const std::string& doing,
                                     double deadline_s);
+  /// Says once for each request that the worker takes longer than a second.
+  void tell_when_slow(Reporter* reporter) noexcept { reporter_ = reporter; }
   bool alive() const noexcept { return child_ != nullptr; }
   /// What the worker said of itself when it started.
   const worker::HelloReply& hello() const noexcept { return hello_; }
@@ -67,6 +69,7 @@ class WorkerClient {
   WorkerCommand command_;
   std::optional<std::uint64_t> memory_limit_bytes_;
   Interrupt& interrupt_;
+  Reporter* reporter_ = nullptr;
   std::unique_ptr<Child> child_;
   worker::HelloReply hello_;
   std::int64_t next_id_ = 1;

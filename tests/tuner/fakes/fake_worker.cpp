@@ -226,8 +226,10 @@ void on_request(const Request& request) {
   if (const auto* r = std::get_if<MeasureRequest>(&request)) on_measure(*r);
   if (const auto* r = std::get_if<TraceRequest>(&request)) on_trace(*r);
   if (const auto* r = std::get_if<CountRequest>(&request)) on_count(*r);
-  if (const auto* r = std::get_if<DescribeRequest>(&request))
+  if (const auto* r = std::get_if<DescribeRequest>(&request)) {
+    if (is("hang_describe")) hang();
     say(FailedReply{r->id, Outcome::unsupported, "describe is not known here"});
+  }
   if (std::holds_alternative<ByeRequest>(request)) std::exit(is("stays") ? (hang(), 0) : 0);
 }
 

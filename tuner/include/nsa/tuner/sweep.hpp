@@ -96,16 +96,25 @@ struct SweepReport {
 /// throws, or EnvironmentError when no process or file can be made.
 SweepReport run_sweep(const SweepInput& input, Sink& sink, Reporter& reporter);
 
+/// How long questions before the first measurement may take, and who hears of a slow answer.
+struct Asking {
+  const std::atomic<bool>* stop = nullptr;  // as in SweepInput
+  std::optional<double> budget_s;           // of all questions of one call, besides their deadline
+  Reporter* reporter = nullptr;
+};
+
 /// What the workers say they bring. InputError when one does not answer as the protocol says.
+/// After a stop: what was said until then.
 struct Discovery {
   std::vector<worker::HelloReply> hellos;  // one a command
   std::vector<Offer> offers;
 };
 Discovery discover(const std::vector<WorkerCommand>& workers, const Device& device,
-                   double deadline_s);
+                   double deadline_s, const Asking& asking = {});
 /// The plan, with support and cost as the workers describe them. A worker that cannot describe is
-/// believed to support everything: prepare will tell.
+/// believed to support everything: prepare will tell. One that hangs is left out for that variant.
 Plan plan_with_workers(const SweepSpec& spec, const Device& device,
-                       const std::vector<WorkerCommand>& workers, const Discovery& discovery);
+                       const std::vector<WorkerCommand>& workers, const Discovery& discovery,
+                       const Asking& asking = {});
 
 }  // namespace nsa::tuner
