@@ -1,3 +1,4 @@
+#include <fstream>
 #include <functional>
 
 #include <fmt/core.h>
@@ -169,6 +170,25 @@ TEST_CASE("a database whose schema was tampered with is refused and left as it w
   }
   std::filesystem::remove(path + "-lock");
   check_refused(folder, path, words);
+}
+
+TEST_CASE("a header that was damaged is the file's fault, not ours", "[store]") {
+  const test::TempFolder folder;
+  const std::string version = folder.file("version.sqlite"), format = folder.file("format.sqlite");
+  make_database(version);
+  run_sql(version, "PRAGMA user_version = 1");
+  make_database(format);
+  {
+    std::fstream file(format, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(47);  // the last byte of the schema's format number
+    file.put('\x44');
+  }
+  for (const std::string& path : {version, format}) {
+    const std::string message = test::message_of<InputError>([&] { Store::open_existing(path); });
+    INFO(message);
+    CHECK(message.rfind(path + ": ", 0) == 0);
+    CHECK(message.find("damaged") != std::string::npos);
+  }
 }
 
 TEST_CASE("views, indices and tables that a user added do not matter", "[store]") {

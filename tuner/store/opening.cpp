@@ -160,7 +160,7 @@ Opened accept(std::unique_ptr<Connection> connection, const std::string& path) {
 }  // namespace
 
 Opened open_for_writing(const std::string& path, const OpenOptions& options) {
-  return guarded(path, [&] {
+  const auto opened = [&] {
     bool exists = inspect_file(path);
     const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                              std::chrono::duration<double>(options.busy_timeout_s));
@@ -178,7 +178,8 @@ Opened open_for_writing(const std::string& path, const OpenOptions& options) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
       }
     }
-  });
+  };
+  return guarded(path, opened, Doing::opening);
 }
 
 Opened open_for_reading(const std::string& path, const OpenOptions& options) {
@@ -186,7 +187,7 @@ Opened open_for_reading(const std::string& path, const OpenOptions& options) {
     throw InputError(path +
                      ": does not exist; run `nsatune sweep` first, or name a file with --db");
   }
-  return guarded(path, [&]() -> Opened {
+  const auto opened = [&]() -> Opened {
     Look look;
     try {
       look = try_ready(path, Access::read_only, options);
@@ -207,7 +208,8 @@ Opened open_for_reading(const std::string& path, const OpenOptions& options) {
       look = try_ready(path, Access::read_only, options);
     }
     return {std::move(look.connection), {}};
-  });
+  };
+  return guarded(path, opened, Doing::opening);
 }
 
 }  // namespace nsa::store

@@ -17,7 +17,10 @@ struct Meaning {
   const char* advice;
 };
 
-Meaning meaning_of(int code, int extended) {
+Meaning meaning_of(int code, int extended, Doing doing) {
+  constexpr Meaning kDamaged{Who::input,
+                             "it is damaged or no results database; name another file with --db"};
+  if (code == SQLITE_ERROR && doing == Doing::opening) return kDamaged;
   if (extended == SQLITE_IOERR_SHORT_READ || extended == SQLITE_CANTOPEN_ISDIR) {
     return {Who::input, "name another file"};
   }
@@ -41,7 +44,7 @@ Meaning meaning_of(int code, int extended) {
     case SQLITE_CORRUPT:
     case SQLITE_FORMAT:
     case SQLITE_TOOBIG:
-      return {Who::input, "it is damaged or no results database; name another file with --db"};
+      return kDamaged;
     default:
       return {Who::contract, "this is a defect of nsatune, please report it"};
   }
@@ -49,9 +52,9 @@ Meaning meaning_of(int code, int extended) {
 
 }  // namespace
 
-void raise(const std::string& path, const SQLite::Exception& error) {
+void raise(const std::string& path, const SQLite::Exception& error, Doing doing) {
   const int extended = error.getExtendedErrorCode();
-  const Meaning meaning = meaning_of(error.getErrorCode() & 0xff, extended);
+  const Meaning meaning = meaning_of(error.getErrorCode() & 0xff, extended, doing);
   std::string message =
       fmt::format("{}: {} (SQLite error {}); {}", path, error.what(), extended, meaning.advice);
   std::replace(message.begin(), message.end(), '\n', ' ');
