@@ -3,14 +3,11 @@
 #include <vector>
 
 #include "env_names_values.hpp"
+#include "nsa/schemas/edit_distance.hpp"
 #include "nsa/schemas/env_names.hpp"
 
-namespace nsa::env {
-namespace {
+namespace nsa {
 
-constexpr std::size_t kMaxShown = 40;  // of a name or value in a warning
-
-/// Levenshtein distance: insertions, deletions and replacements.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -25,6 +22,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   }
   return row[b.size()];
 }
+
+namespace env {
+namespace {
+
+constexpr std::size_t kMaxShown = 40;  // of a name or value in a warning
 
 }  // namespace
 
@@ -49,4 +51,5 @@ std::string unknown_name(std::string_view name) {
   return line;
 }
 
-}  // namespace nsa::env
+}  // namespace env
+}  // namespace nsa

@@ -39,7 +39,9 @@ TEST_CASE("help and version answer with exit 0 and examples", "[cli]") {
 
 TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") {
   check_refused("", "subcommand");
-  check_refused("nonsense", "subcommand");
+  check_refused("nonsense", "no command 'nonsense'");
+  check_refused("swep", "did you mean sweep?");
+  check_refused("db inof", "did you mean info?");
   check_refused("sweep nonsense", "nonsense");
   check_refused("sweep missing.json", "missing.json");
   check_refused("sweep --axis colour=blue", "colour");
@@ -58,6 +60,12 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("run --strict --no-telemetry", "--strict");
   check_refused("run --preset 125m --seq-len 8 --batch 1000 --decode 16000000", "--seq-len");
   check_refused("explain missing.json --seq-len 5", "missing.json");
+  check_refused("explain --seq-len 4k", "a whole number is expected");
+  check_refused("explain --overlap much", "a number is expected");
+  check_refused("explain --context-len -1", "--context-len: -1");
+  check_refused("explain --overlap nan", "--overlap");
+  check_refused("trace record --end-on-hang -- true", "--hang-after");
+  check_refused("doctor /proc/self/environ", "--env-file");
   check_refused("explain --seq-len 99999999999999999999", "seq-len");
   check_refused("export --run 3f2a", "results.sqlite");
   check_refused("db info", "results.sqlite");

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "catch.hpp"
 #include "fixtures.hpp"
@@ -140,6 +141,20 @@ TEST_CASE("what a shell puts into a value is read where it can be, and else not 
     CHECK(document["not_judged"][0]["whole"] == false);
     CHECK(document["not_judged"][0]["reason"].get<std::string>().find("NSA_FORCE_SEL_MASK") == 0);
   }
+}
+
+TEST_CASE("a database of a newer nsatune is named as one", "[doctor]") {
+  const Folder folder;
+  const char* make = "run --preset tiny --seq-len 8 --layers 1 --steps 1 --db newer.sqlite";
+  REQUIRE(nsatune(folder, make).exit_code == 0);
+  {
+    std::fstream file(folder.file("newer.sqlite"), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(63);  // the last byte of user_version
+    file.put(99);
+  }
+  const Result newer = nsatune(folder, "doctor newer.sqlite");
+  CHECK(newer.exit_code == 2);
+  CHECK(newer.err.find("has schema version 99") != std::string::npos);
 }
 
 TEST_CASE("a finding is printed with its rule, seed, place, gain and advice", "[doctor]") {

@@ -88,14 +88,16 @@ void read_heartbeat(const std::string& path, Evidence& evidence) {
   evidence.heartbeats.push_back(reader.finish());
 }
 
-/// A results database, else an export of Nsight Systems.
+/// A results database by the mark in its header, whatever else is wrong with it; else an export of
+/// Nsight Systems.
 void read_sqlite(const std::string& path, Evidence& evidence) {
-  try {
-    auto rows = read_measured(path);
-    evidence.measured.insert(evidence.measured.end(), rows.begin(), rows.end());
-  } catch (const InputError&) {
+  constexpr std::size_t kApplicationIdAt = 68;
+  if (head_of(path).compare(kApplicationIdAt, 4, "nsat") != 0) {
     evidence.traces.push_back(doctor::examine_trace(trace::read_trace(path)));
+    return;
   }
+  auto rows = read_measured(path);
+  evidence.measured.insert(evidence.measured.end(), rows.begin(), rows.end());
 }
 
 void read_environment_file(const std::string& path, Evidence& evidence) {

@@ -8,6 +8,7 @@
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "program.hpp"
+#include "usage_error.hpp"
 #include "version.hpp"
 
 namespace {
@@ -71,8 +72,7 @@ int run(int argc, char** argv) {
     if (!std::cout.flush()) throw nsa::EnvironmentError("stdout: cannot write (disk full)");
     return code;
   } catch (const CLI::ParseError& e) {
-    return report(std::string(e.what()) + " (nsatune --help lists the commands and flags)",
-                  ExitCode::bad_input);
+    return report(nsa::cli::usage_error(program.app, e), ExitCode::bad_input);
   }
   nsa::cli::refuse_empty_values(program.app);
   return static_cast<int>(program.command());

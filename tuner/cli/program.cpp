@@ -17,7 +17,12 @@ std::string Settings::db_path() const {
 bool Settings::color_out() const {
   if (color != "auto") return color == "always";
   const char* no_color = std::getenv("NO_COLOR");
-  return isatty(STDOUT_FILENO) && !(no_color && *no_color);
+  return isatty(STDOUT_FILENO) && !dumb_terminal() && !(no_color && *no_color);
+}
+
+bool dumb_terminal() {
+  const char* term = std::getenv("TERM");
+  return term && std::string_view(term) == "dumb";
 }
 
 CLI::App* Program::add(const std::string& name, const std::string& about,

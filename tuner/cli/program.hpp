@@ -39,6 +39,8 @@ struct Program {
                 std::function<ExitCode()> run);
 };
 
+/// TERM=dumb: a terminal that takes neither colours nor a line that is written over.
+bool dumb_terminal();
 /// One line to stderr unless --quiet.
 void say(const Settings& settings, const std::string& line);
 /// JSON as text; bytes that are no UTF-8 (file names may hold them) are replaced. indent -1: one

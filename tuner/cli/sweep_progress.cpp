@@ -1,5 +1,6 @@
 #include "sweep_progress.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,12 +12,22 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kTerminalEvery = std::chrono::milliseconds(100);
+constexpr std::size_t kColumns = 100;  // where nobody says how many there are
 constexpr auto kLogEvery = std::chrono::seconds(10);
+
+/// How much of a line the terminal shows; a full line would wrap, and the next not cover it.
+std::size_t columns() {
+  winsize size{};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return known ? size.ws_col - 1u : kColumns;
+}
 
 }  // namespace
 
 ProgressLine::ProgressLine(const Settings& settings)
-    : quiet_(settings.quiet), terminal_(isatty(STDERR_FILENO)), next_(Clock::now()) {}
+    : quiet_(settings.quiet),
+      terminal_(isatty(STDERR_FILENO) && !dumb_terminal()),
+      next_(Clock::now()) {}
 
 void ProgressLine::progress(const tuner::Progress& p) {
   if (quiet_ || Clock::now() < next_) return;
@@ -27,7 +38,7 @@ void ProgressLine::progress(const tuner::Progress& p) {
   state.elapsed_s = p.elapsed_s;
   state.left_s = p.left_s;
   state.job = p.contest + " " + p.variant;
-  const std::string line = reports::progress_line(state, 100);
+  const std::string line = reports::progress_line(state, terminal_ ? columns() : kColumns);
   std::fprintf(stderr, terminal_ ? "\r\033[K%s" : "%s\n", line.c_str());
   shown_ = terminal_;
 }

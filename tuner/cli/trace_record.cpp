@@ -203,9 +203,11 @@ void add_options(CLI::App& sub, RecordOptions& o) {
   sub.add_option("--skip-seconds", o.skip_seconds, "Leave out that long first: 10s");
   sub.add_flag("--profiler-api", o.profiler_api,
                "Record between cudaProfilerStart and cudaProfilerStop");
-  sub.add_option("--hang-after", o.hang_after,
-                 "When nothing ends on the GPU for so long, write down where it stands: 120s");
-  sub.add_flag("--end-on-hang", o.end_on_hang, "Then end the program (exit code 124)");
+  CLI::Option* hang_after =
+      sub.add_option("--hang-after", o.hang_after,
+                     "When nothing ends on the GPU for so long, write down where it stands: 120s");
+  sub.add_flag("--end-on-hang", o.end_on_hang, "Then end the program (exit code 124)")
+      ->needs(hang_after);
   sub.add_flag("--all-calls", o.all_calls, "Record cudaGetDevice and the like too");
   sub.add_flag("--keep-spools", o.keep_spools, "Keep the raw records beside the traces");
   sub.add_option("--library", o.library, "The library that records, where it is elsewhere");

@@ -59,6 +59,8 @@ FileKind recognise(std::string_view head, const std::string& path) {
   if (head.starts_with("SQLite format 3")) return FileKind::sqlite;
   const std::string_view name = path;
   if (name.ends_with(".yaml") || name.ends_with(".yml")) return FileKind::config;
+  if (name.starts_with("/proc/") && name.ends_with("/environ"))
+    throw InputError(clean(path) + ": holds variables of a process; give it with --env-file");
   if (head.find('\0') != head.npos)
     throw InputError(clean(path) +
                      ": is neither text nor a trace; give configs (YAML), logs, heartbeat JSONL, "
