@@ -146,7 +146,8 @@ TEST_CASE("the schedule reaches the tracer in the environment", "[trace]") {
   CHECK(has(environment(""), "NSATUNE_TRACE_WINDOW=all\n"));
   CHECK(has(environment("--calls 100"), "NSATUNE_TRACE_WINDOW=calls\n"));
   CHECK(has(environment("--profiler-api"), "NSATUNE_TRACE_WINDOW=profiler_api\n"));
-  const std::string seconds = environment("--seconds 30s --skip-seconds 5s --end-on-hang");
+  const std::string seconds =
+      environment("--seconds 30s --skip-seconds 5s --hang-after 2m --end-on-hang");
   CHECK(has(seconds, "NSATUNE_TRACE_DURATION_MS=30000\n"));
   CHECK(has(seconds, "NSATUNE_TRACE_SKIP_MS=5000\n"));
   CHECK(has(seconds, "NSATUNE_TRACE_ON_HANG=end\n"));

@@ -140,7 +140,8 @@ YAML::Node load_yaml(std::string_view text, const std::string& where) {
   try {
     refuse_second_document(copy, where);
     YAML::Node document = YAML::Load(copy);
-    Merger(where).expand(document, 0);
+    // Nested aliases are only walked through where there is something to merge.
+    if (copy.find("<<") != copy.npos) Merger(where).expand(document, 0);
     return document;
   } catch (const YAML::Exception& error) {
     const bool tab = tab_indents(copy, error.mark.line);

@@ -76,7 +76,7 @@ void validate_json(const Json& document, std::string_view schema, const std::str
 std::string_view schema_text(std::string_view schema);
 /// Reads a whole file; InputError when it is missing, not a regular file, or over 64 MiB.
 std::string read_text_file(const std::string& path);
-/// Writes through a temporary file beside it and renames; EnvironmentError when that fails.
+/// Writes beside it and renames. InputError: a bad path, a database; EnvironmentError: the machine.
 void write_text_file(const std::string& path, std::string_view text);
 
 /// Both steps and the conversion for a thresholds file and a sweep spec; semantic checks included
