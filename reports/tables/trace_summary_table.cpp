@@ -54,12 +54,18 @@ TextTable overview(const Summary& s) {
     table.add_row({"busy", with_share(gpu->busy_ns, gpu->span_ns)});
     table.add_row({"idle", with_share(gpu->idle_ns, gpu->span_ns)});
     table.add_row({"idle because of", idle_causes(*gpu)});
-    table.add_row({"compute", with_share(gpu->compute_ns, gpu->span_ns)});
-    table.add_row({"copies and memsets", with_share(gpu->mem_ns, gpu->span_ns)});
-    if (gpu->comm_kernels > 0)
+    if (gpu->whole_graphs == 0) {
+      table.add_row({"compute", with_share(gpu->compute_ns, gpu->span_ns)});
+      table.add_row({"copies and memsets", with_share(gpu->mem_ns, gpu->span_ns)});
+    }
+    if (gpu->comm_kernels > 0 && gpu->whole_graphs == 0)
       table.add_row({"communication", fmt::format("{}, exposed {}", ns(gpu->comm_ns),
                                                   with_share(gpu->exposed_comm_ns, gpu->comm_ns))});
   }
+  if (s.sums && s.sums->whole_graphs > 0)
+    table.add_row(
+        {"graphs", fmt::format("{} launches recorded as a whole: what is in them is unknown",
+                               format_tokens(s.sums->whole_graphs))});
   if (s.sums)
     table.add_row(
         {"operations", fmt::format("{} kernels ({} different), {} copies and memsets",
@@ -74,10 +80,10 @@ TextTable overview(const Summary& s) {
   if (s.gpu_ops_without_time > 0)
     table.add_row(
         {"without a time", fmt::format("{} operations, in no figure", s.gpu_ops_without_time)});
-  if (s.memory)
+  if (s.memory && s.memory->peak_allocated_bytes)
     table.add_row({"memory", fmt::format("peak {} allocated, {} reserved",
-                                         format_bytes(s.memory->peak_allocated_bytes),
-                                         format_bytes(s.memory->peak_reserved_bytes))});
+                                         format_bytes(*s.memory->peak_allocated_bytes),
+                                         format_bytes(s.memory->peak_reserved_bytes.value_or(0)))});
   return table;
 }
 
@@ -114,6 +120,8 @@ void add_scope_columns(TextTable& table) {
 }
 
 std::vector<Cell> scope_cells(const GpuFigures& g) {
+  if (g.whole_graphs > 0)
+    return {ns(g.span_ns), share(g.busy_ns, g.span_ns), "-", "-", "-", "-", "-"};
   return {ns(g.span_ns),           share(g.busy_ns, g.span_ns), ns(g.compute_ns),
           ns(g.comm_ns),           ns(g.exposed_comm_ns),       ns(g.mem_ns),
           format_tokens(g.kernels)};

@@ -104,6 +104,8 @@ TEST_CASE("a SQLite file that is no export, or a part of one, is refused with th
             "table CUPTI_ACTIVITY_KIND_RUNTIME: is missing"));
   CHECK(has(refusal_of("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL;"),
             "table CUPTI_ACTIVITY_KIND_KERNEL: is missing"));
+  CHECK(has(refusal_of("DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;"),
+            "table CUPTI_ACTIVITY_KIND_MEMCPY: is missing or empty"));
   CHECK(has(refusal_of("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME COLUMN streamId TO s;"),
             "streamId"));
   CHECK(has(refusal_of("DELETE FROM StringIds WHERE id = 1;"), "StringIds"));
@@ -115,6 +117,20 @@ TEST_CASE("a SQLite file that is no export, or a part of one, is refused with th
   CHECK(has(refusal_of("UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = -9223372036854775807;"),
             "range"));
   CHECK(has(refusal_of("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 5000000000;"), "device"));
+}
+
+TEST_CASE("graphs that were recorded as a whole hide the figures of kernels, and no time",
+          "[trace]") {
+  const trace::Trace t = Database(std::string(kTables) + kRows + R"(
+    CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (
+      start, end, deviceId, streamId, correlationId, globalPid, graphId, graphExecId);
+    INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (4000, 5000, 0, 7, 9, 16777216, 3, 4);)")
+                             .read();
+  const trace::Summary s = trace::summarize(t);
+  CHECK(s.gpu.value().busy_ns == 500 + 100 + 200 + 1000);
+  CHECK(s.sums.value().whole_graphs == 1);
+  CHECK_FALSE(s.kernels_by_name);
+  CHECK(s.null_reasons.at("kernels").find("--cuda-graph-trace=node") != std::string::npos);
 }
 
 TEST_CASE("an export says when and where it was recorded", "[trace]") {

@@ -142,9 +142,10 @@ Founds trace_checkpointing(const Evidence& evidence) {
 
 Founds trace_fragmentation(const Evidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
-    if (!t.summary.memory) return;
-    const std::int64_t reserved = t.summary.memory->peak_reserved_bytes;
-    const std::int64_t used = t.summary.memory->peak_allocated_bytes;
+    const auto& memory = t.summary.memory;
+    if (!memory || !memory->peak_reserved_bytes || !memory->peak_allocated_bytes) return;
+    const std::int64_t reserved = *memory->peak_reserved_bytes;
+    const std::int64_t used = *memory->peak_allocated_bytes;
     if (reserved - used < kReservedBytes ||
         static_cast<double>(reserved) < kReservedRatio * static_cast<double>(used))
       return;

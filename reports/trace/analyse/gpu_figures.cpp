@@ -19,6 +19,7 @@ Sets sets_of(const Context& context, const OpIndices& ops) {
     const GpuOp& op = context.trace.ops[i];
     const Interval time{op.start_ns, op.end_ns};
     all.push_back(time);
+    if (op.kind == OpKind::graph) continue;
     (op.kind != OpKind::kernel ? mem : context.is_comm(op) ? comm : compute).push_back(time);
   }
   return {union_of(std::move(all)), union_of(std::move(compute)), union_of(std::move(comm)),
@@ -32,7 +33,7 @@ void count(const Context& context, const OpIndices& ops, GpuSums& out) {
     const std::int64_t duration = op.end_ns - op.start_ns;
     add_to(out.op_sum_ns, duration);
     if (op.kind != OpKind::kernel) {
-      ++out.memops;
+      ++(op.kind == OpKind::graph ? out.whole_graphs : out.memops);
       continue;
     }
     ++out.kernels;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "launches.hpp"
 #include "parts.hpp"
 #include "step_index.hpp"
@@ -42,8 +44,18 @@ void add_steps(const Context& context, Summary& out) {
     const ApiCall& call = trace.calls[context.launch[i]];
     if (const auto at = index.at(call.process, call.start_ns)) ops[*at].push_back(i);
   }
-  for (std::size_t i = 0; i < steps.size(); ++i)
-    if (!ops[i].empty()) steps[i].gpu = figures_of(context, ops[i]);
+  const bool linked = std::any_of(context.launch.begin(), context.launch.end(),
+                                  [](std::uint32_t call) { return call != kNone; });
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!ops[i].empty()) {
+      steps[i].gpu = figures_of(context, ops[i]);
+    } else if (linked) {
+      steps[i].gpu.emplace();  // nothing was launched in it: all figures are 0
+    }
+  }
+  if (!linked)
+    out.null_reasons["steps.*"] =
+        "no operation refers to a recorded launch call, so none to a step";
   out.steps = std::move(steps);
 }
 

@@ -43,6 +43,20 @@ void add_source(const Trace& trace, Summary& out) {
   if (!out.world_size) give_reason(out, {"world_size"}, kNotStated);
 }
 
+/// What is said of kernels would be said of those outside of graphs only.
+void hide_kernels(Summary& out) {
+  static const std::string kReason =
+      "graph launches were recorded as a whole; record again with "
+      "their nodes (nsys profile --cuda-graph-trace=node)";
+  give_reason(out,
+              {"compute_ns", "comm_ns", "mem_ns", "comm_overlapped_by_compute_ns",
+               "exposed_comm_ns", "kernel_sum_ns", "kernels", "memops", "comm_kernels",
+               "distinct_kernels", "same_stream_overlaps", "kernels_by_name", "attention"},
+              kReason.c_str());
+  out.kernels_by_name.reset();
+  out.attention.reset();
+}
+
 /// Everything about GPU operations.
 void add_gpu(const Context& context, Summary& out) {
   if (context.trace.ops.empty()) {
@@ -68,6 +82,7 @@ void add_gpu(const Context& context, Summary& out) {
   }
   add_devices(context, out);
   add_kernels(context, out);
+  if (out.sums->whole_graphs > 0) hide_kernels(out);
 }
 
 /// Everything about calls of the host and what they launched.

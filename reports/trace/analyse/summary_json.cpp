@@ -16,6 +16,19 @@ Json to_json(const IdleClasses& v) {
           {"other", v.other}};
 }
 
+/// Not known where graphs were recorded as a whole.
+constexpr const char* kOfKernels[]{"compute_ns",
+                                   "comm_ns",
+                                   "mem_ns",
+                                   "comm_overlapped_by_compute_ns",
+                                   "exposed_comm_ns",
+                                   "kernel_sum_ns",
+                                   "kernels",
+                                   "memops",
+                                   "comm_kernels",
+                                   "distinct_kernels",
+                                   "same_stream_overlaps"};
+
 /// The figures of operations under their names; null where there are none.
 Json figures(const GpuFigures* v, const GpuSums* sums) {
   Json j = Json::object();
@@ -41,6 +54,10 @@ Json figures(const GpuFigures* v, const GpuSums* sums) {
   put_sum("distinct_kernels", &GpuSums::distinct_kernels);
   put_sum("same_stream_overlaps", &GpuSums::same_stream_overlaps);
   j["idle_by_class_ns"] = v ? to_json(v->idle_by_class_ns) : Json(nullptr);
+  if (sums && sums->whole_graphs > 0) {
+    for (const char* key : kOfKernels) j[key] = nullptr;
+    j["whole_graphs"] = sums->whole_graphs;
+  }
   return j;
 }
 
@@ -134,10 +151,10 @@ Json to_json(const Clocks& v) {
 }
 
 Json to_json(const MemorySummary& v) {
-  return {{"peak_allocated_bytes", v.peak_allocated_bytes},
-          {"peak_reserved_bytes", v.peak_reserved_bytes},
-          {"last_allocated_bytes", v.last_allocated_bytes},
-          {"last_reserved_bytes", v.last_reserved_bytes},
+  return {{"peak_allocated_bytes", or_null(v.peak_allocated_bytes)},
+          {"peak_reserved_bytes", or_null(v.peak_reserved_bytes)},
+          {"last_allocated_bytes", or_null(v.last_allocated_bytes)},
+          {"last_reserved_bytes", or_null(v.last_reserved_bytes)},
           {"top_allocations", list(v.top_allocations)}};
 }
 

@@ -80,6 +80,10 @@ void judge_clocks(const Trace& a, const Trace& b, TraceDiff& out) {
 
 /// A trace that misses operations would look faster than it was.
 void judge_whole(const Trace& trace, TraceDiff& out) {
+  if (std::any_of(trace.ops.begin(), trace.ops.end(),
+                  [](const GpuOp& op) { return op.kind == OpKind::graph; }))
+    out.reasons.push_back(trace.source.path +
+                          " holds graph launches that were recorded as a whole");
   for (const ProcessInfo& process : trace.processes) {
     if (!process.totals) continue;
     const Totals& t = *process.totals;

@@ -99,6 +99,7 @@ constexpr std::array kArguments{
     ArgumentName{"context", &JsonEvent::context},
     ArgumentName{"cluster", &JsonEvent::cluster},
     ArgumentName{"graph id", &JsonEvent::graph},
+    ArgumentName{"inDevice", &JsonEvent::in_device},
     ArgumentName{"Device Id", &JsonEvent::device},
     ArgumentName{"Python id", &JsonEvent::python_id},
     ArgumentName{"Call stack", &JsonEvent::stack, true},

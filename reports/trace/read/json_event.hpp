@@ -16,7 +16,7 @@ struct JsonEvent {
   std::string_view time, duration, process, thread;  // tokens
   std::string_view id;
   // Tokens of "args"; a list is one with all that it holds.
-  std::string_view correlation, device, stream, bytes, address, device_type;
+  std::string_view correlation, device, in_device, stream, bytes, address, device_type;
   std::string_view total_allocated, total_reserved;
   std::string_view context, graph, graph_node, registers, shared_memory, grid, block, cluster;
   std::string_view own_thread;  // the thread, where the event is drawn in a row of its own

@@ -20,12 +20,13 @@ class JsonReader {
         sink_(trace, fail_) {}
 
   void read() {
+    window_.skip_byte_order_mark();
     if (window_.peek() == '[') {
       read_events();
     } else {
       read_object();
     }
-    if (window_.peek() != '\0') window_.fail(window_.offset(), "text behind the end of the JSON");
+    if (!window_.at_end()) window_.fail(window_.offset(), "text behind the end of the JSON");
     trace_.source.bytes = window_.offset();
     sink_.finish(ours_, where_);
   }

@@ -37,6 +37,12 @@ JsonSink::Category JsonSink::category_of(std::string_view name) const {
       Row{"Memcpy", Category::copy},
       Row{"Memset", Category::set},
       Row{"hip_runtime", Category::runtime},
+      Row{"xpu_runtime", Category::runtime},
+      Row{"mtia_runtime", Category::runtime},
+      Row{"privateuse1_runtime", Category::runtime},
+      Row{"xpu_driver", Category::driver},
+      Row{"privateuse1_driver", Category::driver},
+      Row{"gpu_graph", Category::graph},
   };
   const auto at =
       std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.name == name; });
@@ -65,8 +71,8 @@ void JsonSink::add(const JsonEvent& event) {
     end_async(event);
   } else if (event.phase == "M") {
     add_metadata(event);
-  } else if (event.phase.empty()) {
-    fail_(event.at, "an event without \"ph\"");
+  } else if (event.phase.empty() && !(event.name.empty() && event.time.empty())) {
+    fail_(event.at, "an event without \"ph\"");  // JAX ends its files with an empty object
   }
 }
 
@@ -85,6 +91,8 @@ void JsonSink::add_complete(const JsonEvent& event) {
       return add_op(event, OpKind::copy);
     case Category::set:
       return add_op(event, OpKind::set);
+    case Category::graph:
+      return add_op(event, OpKind::graph);
     case Category::runtime:
       return add_call(event, false);
     case Category::driver:
@@ -117,7 +125,7 @@ void JsonSink::add_op(const JsonEvent& event, OpKind kind) {
   op.correlation = identity(event.correlation, "correlation", event);
   op.name = trace_.names.intern(demangled(event.name));
   op.stage = text(event.stage);
-  op.device = device_of(event.device.empty() ? event.process : event.device, event);
+  op.device = device_of(event);
   op.stream = stream_of(event);
   op.process = pid_of(event);
   op.graph = small(event.graph, "graph id", event);
@@ -125,7 +133,7 @@ void JsonSink::add_op(const JsonEvent& event, OpKind kind) {
   op.context = small(event.context, "context", event);
   if (kind == OpKind::kernel) {
     op.shape = shape_of(event);
-  } else {
+  } else if (kind != OpKind::graph) {
     op.bytes = identity(event.bytes, "bytes", event);
   }
   nsa::trace::add_op(trace_, op);
@@ -160,14 +168,30 @@ void JsonSink::add_memory(const JsonEvent& event) {
   m.at_ns = time_of(event);
   m.bytes = number(event.bytes, "Bytes", event);
   m.address = identity(event.address, "Addr", event);
-  m.allocated_bytes = number(event.total_allocated, "Total Allocated", event);
-  m.reserved_bytes = number(event.total_reserved, "Total Reserved", event);
-  m.device = device_of(event.device, event);
+  const auto total = [&](std::string_view token, const char* what) {
+    return token.empty() ? kNotStated : number(token, what, event);
+  };
+  m.allocated_bytes = total(event.total_allocated, "Total Allocated");
+  m.reserved_bytes = total(event.total_reserved, "Total Reserved");
+  m.device = device_of(event);
   m.process = pid_of(event);
   trace_.memory.push_back(m);
 }
 
+/// Pairs are ranges of a thread. What the GPU did and what was called are complete events (ph X) in
+/// every file that is known; taken for ranges they would be missing in the figures.
 void JsonSink::begin(const JsonEvent& event) {
+  switch (category_of(event.category)) {
+    case Category::kernel:
+    case Category::graph:
+    case Category::copy:
+    case Category::set:
+    case Category::runtime:
+    case Category::driver:
+      fail_(event.at, "a GPU operation or API call as a pair (ph B and E); only ph X is read");
+    default:
+      break;
+  }
   const std::int64_t start = time_of(event);
   begun_[thread_of(event)].push_back({start, start, trace_.names.intern(event.name),
                                       thread_of(event), pid_of(event), RangeKind::nvtx, true});

@@ -36,7 +36,8 @@ class JsonSink {
     overhead,
     sync,
     gpu_range,
-    python
+    python,
+    graph
   };
   struct Times {
     std::int64_t start = 0, end = 0;
@@ -71,8 +72,9 @@ class JsonSink {
   static std::int64_t number_or_none(std::string_view token);  // none: -1
   std::uint64_t identity(std::string_view token, const char* what, const JsonEvent& event) const;
   std::uint32_t small(std::string_view token, const char* what, const JsonEvent& event) const;
-  std::int32_t device_of(std::string_view token, const JsonEvent& event) const;
-  std::int64_t stream_of(const JsonEvent& event) const;
+  std::int32_t device_of(const JsonEvent& event);
+  std::int64_t stream_of(const JsonEvent& event);
+  std::int64_t row_number(std::string_view token);
   NameId text(std::string_view text) { return text.empty() ? kNoName : trace_.names.intern(text); }
 
   Trace& trace_;
@@ -85,6 +87,7 @@ class JsonSink {
   std::string last_pid_;
   std::uint32_t last_pid_number_ = 0;
   std::unordered_map<std::string, std::string> row_names_;           // by key of the thread
+  std::unordered_map<std::string, std::int64_t> row_numbers_;        // of rows that have none
   std::unordered_map<std::uint32_t, std::vector<HostRange>> begun_;  // by thread
   std::map<std::string, std::vector<AsyncRange>> begun_async_;       // by pid, id and name
   LaunchShapes shapes_;

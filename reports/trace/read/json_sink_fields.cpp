@@ -13,6 +13,14 @@ std::string_view without_quotes(std::string_view token) {
   return token.starts_with('"') ? token.substr(1, token.size() - 2) : token;
 }
 
+/// The number of 12, "12" and 12.0 as it would be written without either.
+std::string_view whole_number(std::string_view token) {
+  token = without_quotes(token);
+  const std::size_t point = token.find('.');
+  if (point == token.npos || point == 0 || point + 1 == token.size()) return token;
+  return token.find_first_not_of('0', point + 1) == token.npos ? token.substr(0, point) : token;
+}
+
 template <class Number>
 bool parse(std::string_view token, Number& out) {
   const char* const end = token.data() + token.size();
@@ -63,10 +71,12 @@ void JsonSink::check_end(std::int64_t start_ns, std::int64_t end_ns, const JsonE
   if (end_ns - start_ns > kMaxDurationNs) fail_(event.at, "an end 104 days behind its begin");
 }
 
-/// Absent is 0: traces without ids have no launches, not wrong ones.
+/// Absent is 0: traces without ids have no launches, not wrong ones. Some writers put numbers into
+/// quotes, or write them as 12.0.
 std::uint64_t JsonSink::identity(std::string_view token, const char* what,
                                  const JsonEvent& event) const {
-  if (token.empty() || token.starts_with('-')) return 0;
+  token = whole_number(token);
+  if (token.empty() || token.starts_with('-') || token == "null") return 0;
   std::uint64_t value = 0;
   if (!parse(token, value)) {
     fail_(event.at, std::string("an event whose \"") + what + "\" is no whole number of 64 bits");
@@ -82,16 +92,35 @@ std::uint32_t JsonSink::small(std::string_view token, const char* what,
   return static_cast<std::uint32_t>(value);
 }
 
-std::int32_t JsonSink::device_of(std::string_view token, const JsonEvent& event) const {
-  const std::int64_t id = number(token, "device", event);
+/// From args; of a copy between GPUs the one that it went to; else the number of the row's process,
+/// which merging tools lengthen ("[TP00] 0").
+std::int32_t JsonSink::device_of(const JsonEvent& event) {
+  std::string_view token = event.device;
+  if (token.empty() || token == "null") token = event.in_device;
+  const std::int64_t id =
+      token.empty() ? row_number(event.process) : number(token, "device", event);
   if (id < INT32_MIN || id > INT32_MAX) fail_(event.at, "a device id that is out of range");
   return static_cast<std::int32_t>(id);
+}
+
+/// 7 of 7, of "7", of "stream 7" and of "[TP00] 7"; a text without a number gets one of its own,
+/// which no stream and no GPU has.
+std::int64_t JsonSink::row_number(std::string_view token) {
+  constexpr std::int64_t kFirstOwn = 1'000'000;
+  const std::string_view text = whole_number(token);
+  std::int64_t value = 0;
+  if (text.empty() || parse(text, value)) return value;
+  const std::size_t digits = text.find_last_not_of("0123456789") + 1;
+  if (digits < text.size() && parse(text.substr(digits), value)) return value;
+  const auto next = kFirstOwn + static_cast<std::int64_t>(row_numbers_.size());
+  return row_numbers_.emplace(text, next).first->second;
 }
 
 std::int64_t JsonSink::number(std::string_view token, const char* what,
                               const JsonEvent& event) const {
   std::int64_t value = 0;
-  if (!token.empty() && !parse(without_quotes(token), value))
+  token = whole_number(token);
+  if (!token.empty() && token != "null" && !parse(token, value))
     fail_(event.at, std::string("an event whose \"") + what + "\" is no whole number");
   return value;
 }
@@ -101,12 +130,10 @@ std::int64_t JsonSink::number_or_none(std::string_view token) {
   return parse(token, value) ? value : -1;
 }
 
-/// From args, else from the row that it is drawn in: 7 or "stream 7".
-std::int64_t JsonSink::stream_of(const JsonEvent& event) const {
-  if (!event.stream.empty()) return number(event.stream, "stream", event);
-  std::string_view row = without_quotes(event.thread);
-  if (row.starts_with("stream ")) row.remove_prefix(7);
-  return number(row, "tid", event);
+/// From args, else from the row that it is drawn in.
+std::int64_t JsonSink::stream_of(const JsonEvent& event) {
+  if (!event.stream.empty() && event.stream != "null") return number(event.stream, "stream", event);
+  return row_number(event.thread);
 }
 
 std::uint32_t JsonSink::thread_of(const JsonEvent& event) {

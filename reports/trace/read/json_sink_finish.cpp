@@ -1,7 +1,9 @@
 // What is known only when all events have been seen.
 #include <algorithm>
+#include <type_traits>
 
 #include "finish.hpp"
+#include "json_processes.hpp"
 #include "json_sink.hpp"
 
 namespace nsa::trace {
@@ -24,7 +26,8 @@ void JsonSink::close_open() {
   }
 }
 
-/// From pids to processes. A file that is not ours holds one process, whatever its pids.
+/// From pids to processes. A file that is not ours holds one process, whatever its pids, but where
+/// ranks were merged.
 void JsonSink::apply(const OurMetadata& ours) {
   std::vector<std::uint32_t> process(pid_texts_.size(), 0);
   std::vector<std::int32_t> device(pid_texts_.size(), -1);
@@ -44,6 +47,18 @@ void JsonSink::apply(const OurMetadata& ours) {
         break;
       }
   for (Counter& counter : trace_.counters) counter.device = device[counter.process];
+  if (ours.pids.empty()) {
+    const MergedProcesses merged = part_merged_processes(trace_, pid_texts_);
+    if (!merged.pids.empty()) {
+      trace_.processes.clear();
+      for (const std::string& pid : merged.pids) trace_.processes.emplace_back().pid = pid;
+      for_each_event(trace_, [&](auto& event) {
+        if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(event)>, GpuOp>)
+          event.process = merged.of_pid[event.process];
+      });
+      return;
+    }
+  }
   for_each_event(trace_, [&](auto& event) { event.process = process[event.process]; });
 }
 

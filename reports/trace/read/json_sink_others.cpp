@@ -24,7 +24,7 @@ void JsonSink::add_gpu_range(const JsonEvent& event) {
   const Times t = times_of(event);
   GpuRange range{.start_ns = t.start, .end_ns = t.end, .stream = stream_of(event)};
   range.name = trace_.names.intern(event.name);
-  range.device = device_of(event.device.empty() ? event.process : event.device, event);
+  range.device = device_of(event);
   range.process = pid_of(event);
   trace_.gpu_ranges.push_back(range);
 }
@@ -34,7 +34,7 @@ void JsonSink::add_sync(const JsonEvent& event) {
   Sync sync{.start_ns = t.start, .end_ns = t.end, .name = trace_.names.intern(event.name)};
   sync.correlation = identity(event.correlation, "correlation", event);
   if (!event.stream.empty()) sync.stream = number(event.stream, "stream", event);
-  sync.device = device_of(event.device, event);
+  sync.device = device_of(event);
   sync.process = pid_of(event);
   trace_.syncs.push_back(sync);
 }

@@ -52,6 +52,19 @@ char JsonWindow::peek() {
   return begin_ < end_ ? buffer_[begin_] : '\0';
 }
 
+void JsonWindow::skip_byte_order_mark() {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  while (end_ - begin_ < kMark.size() && refill()) {
+  }
+  if (std::string_view(buffer_.data() + begin_, end_ - begin_).starts_with(kMark))
+    begin_ += kMark.size();
+}
+
+bool JsonWindow::at_end() {
+  skip_blanks();
+  return begin_ == end_;
+}
+
 void JsonWindow::expect(char wanted) {
   skip_blanks();
   if (begin_ == end_) fail_cut();

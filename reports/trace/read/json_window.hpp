@@ -18,6 +18,10 @@ class JsonWindow {
 
   /// The next byte that is no blank, not consumed; '\0' at the end of the text.
   char peek();
+  /// Some editors begin UTF-8 with one.
+  void skip_byte_order_mark();
+  /// Whether nothing but blanks is left.
+  bool at_end();
   /// Consumes the next byte that is no blank; InputError when it is another than `wanted`.
   void expect(char wanted);
   /// A string, for instance a key: its text without the quotes, escapes as they are. Valid until

@@ -53,6 +53,7 @@ class NsysReader {
     read_ops(kKernels, OpKind::kernel, "demangledName");
     read_ops(kCopies, OpKind::copy, "copyKind");
     read_ops(kSets, OpKind::set, "0");
+    read_ops(kGraphs, OpKind::graph, "0");
     if (source_.has(kCalls)) read_calls();
     if (source_.has("NVTX_EVENTS")) read_ranges();
     read_overheads();
@@ -95,6 +96,7 @@ class NsysReader {
   NameId op_name(const SqliteRows& rows, OpKind kind) {
     if (kind == OpKind::copy) return trace_.names.intern(copy_name(rows.integer(6)));
     if (kind == OpKind::set) return trace_.names.intern("Memset");
+    if (kind == OpKind::graph) return trace_.names.intern("CUDA graph");
     const auto [at, added] = kernels_.try_emplace(rows.integer(6), kNoName);
     if (added) at->second = trace_.names.intern(demangled(source_.string(rows, 6)));
     return at->second;

@@ -12,16 +12,25 @@ NsysSource::NsysSource(const std::string& path) : file_(path) {
 /// GPU operations name their calls and the other way round: one without the other is a damaged
 /// file. Other tables are left out where there are no rows.
 void NsysSource::require_tables() const {
-  if ((has(kKernels) || has(kCopies) || has(kSets)) && !has(kCalls))
+  if ((has(kKernels) || has(kCopies) || has(kSets) || has(kGraphs)) && !has(kCalls))
     file_.fail(kCalls, "is missing, but GPU operations refer to it");
-  if (has(kCalls) && !has(kKernels) && launches_kernels())
-    file_.fail(kKernels, "is missing, but kernels were launched");
+  // Calls in a capture make nodes of a graph and no operations; a graph's may be recorded whole.
+  if (!has(kCalls) || has(kGraphs) || calls("StreamBeginCapture")) return;
+  require_ops(kKernels, "LaunchKernel");
+  require_ops(kCopies, "MemcpyAsync");
+  require_ops(kSets, "MemsetAsync");
 }
 
-bool NsysSource::launches_kernels() const {
+void NsysSource::require_ops(const char* table, std::string_view call) const {
+  const bool rows = has(table) && SqliteRows(file_, table, "1").next();
+  if (!rows && calls(call))
+    file_.fail(table, "is missing or empty, but " + std::string(call) + " was called");
+}
+
+bool NsysSource::calls(std::string_view part) const {
   SqliteRows rows(file_, std::string(kCalls) + " r JOIN StringIds s ON s.id = r.nameId", "s.value");
   while (rows.next())
-    if (rows.text(0).find("LaunchKernel") != std::string_view::npos) return true;
+    if (rows.text(0).find(part) != std::string_view::npos) return true;
   return false;
 }
 

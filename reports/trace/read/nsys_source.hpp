@@ -36,7 +36,8 @@ class NsysSource {
     return ids.emplace(of, static_cast<std::uint32_t>(ids.size())).first->second;
   }
   void require_tables() const;
-  bool launches_kernels() const;
+  bool calls(std::string_view part) const;
+  void require_ops(const char* table, std::string_view call) const;
 
   SqliteFile file_;
   std::unordered_map<std::int64_t, std::string> strings_;
@@ -46,6 +47,7 @@ class NsysSource {
 inline constexpr const char* kKernels = "CUPTI_ACTIVITY_KIND_KERNEL";
 inline constexpr const char* kCopies = "CUPTI_ACTIVITY_KIND_MEMCPY";
 inline constexpr const char* kSets = "CUPTI_ACTIVITY_KIND_MEMSET";
+inline constexpr const char* kGraphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
 inline constexpr const char* kCalls = "CUPTI_ACTIVITY_KIND_RUNTIME";
 
 }  // namespace nsa::trace

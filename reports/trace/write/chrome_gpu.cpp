@@ -52,8 +52,9 @@ class GpuWriter {
     parts_.times(op.start_ns, op.end_ns);
     out << ",\"args\":{\"device\":" << op.device << ",\"context\":" << op.context
         << ",\"stream\":" << op.stream << ",\"correlation\":" << op.correlation;
-    if (op.kind != OpKind::kernel) out << ",\"bytes\":" << op.bytes;
+    if (op.kind == OpKind::copy || op.kind == OpKind::set) out << ",\"bytes\":" << op.bytes;
     out << parts_.texts.shapes[op.shape];
+    if (op.kind == OpKind::graph) out << ",\"graph id\":" << op.graph;
     if (op.graph_node != 0)
       out << ",\"graph id\":" << op.graph << ",\"graph node id\":" << op.graph_node;
     if (op.stage != kNoName) out << ",\"stage\":" << parts_.texts.names[op.stage];
@@ -99,8 +100,8 @@ class GpuWriter {
   }
 
   const ChromeParts& parts_;
-  const std::array<std::string, 3> kBegins{begin_of('X', "kernel"), begin_of('X', "gpu_memcpy"),
-                                           begin_of('X', "gpu_memset")};
+  const std::array<std::string, 4> kBegins{begin_of('X', "kernel"), begin_of('X', "gpu_memcpy"),
+                                           begin_of('X', "gpu_memset"), begin_of('X', "gpu_graph")};
   Lanes lanes_;
   std::vector<Row> lane_rows_;
   std::string name_;

@@ -56,10 +56,14 @@ void write_memory(const ChromeParts& parts) {
     parts.events.next() << R"({"ph":"i","s":"p","cat":"cpu_instant_event","name":"[memory]")";
     put_row(parts.out, {pid, pid});
     parts.time(m.at_ns);
-    parts.out << ",\"args\":{\"Total Reserved\":" << m.reserved_bytes
-              << ",\"Total Allocated\":" << m.allocated_bytes << ",\"Bytes\":" << m.bytes
-              << ",\"Addr\":" << m.address << ",\"Device Id\":" << m.device
-              << ",\"Device Type\":1}}";
+    parts.out << ",\"args\":{";
+    if (m.reserved_bytes != kNotStated)
+      parts.out << "\"Total Reserved\":" << m.reserved_bytes << ",";
+    if (m.allocated_bytes != kNotStated)
+      parts.out << "\"Total Allocated\":" << m.allocated_bytes << ",";
+    parts.out << "\"Bytes\":" << m.bytes << ",\"Addr\":" << m.address
+              << ",\"Device Id\":" << m.device << ",\"Device Type\":1}}";
+    if (m.reserved_bytes == kNotStated || m.allocated_bytes == kNotStated) continue;
     parts.events.next() << R"({"ph":"C","cat":"derived","name":"GPU )" << m.device
                         << " memory, bytes\"";
     put_row(parts.out, {pid, 0});

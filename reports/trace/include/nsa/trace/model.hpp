@@ -19,9 +19,10 @@ namespace nsa::trace {
 inline constexpr std::int64_t kMaxTimeNs = 4'000'000'000'000'000'000;  // the year 2096
 inline constexpr std::int64_t kMaxDurationNs = std::int64_t{1} << 53;  // 104 days
 
-enum class OpKind : std::uint8_t { kernel, copy, set };
+/// A graph is what its recorder did not take apart: kernels, copies and memsets of one launch.
+enum class OpKind : std::uint8_t { kernel, copy, set, graph };
 
-/// Work of a GPU: a kernel, a copy or a memset.
+/// Work of a GPU: a kernel, a copy, a memset, or a graph as a whole.
 struct GpuOp {
   /// Recorders write 0 for both where the GPU gave no time stamp; that is no operation of 0 ns.
   bool has_time() const noexcept { return start_ns != 0 || end_ns != 0; }
@@ -134,7 +135,10 @@ struct Counter {
   std::int32_t device = -1;
 };
 
-/// An allocation (bytes > 0) or a release, and the allocator's totals after it.
+inline constexpr std::int64_t kNotStated = -1;
+
+/// An allocation (bytes > 0) or a release, and the allocator's totals after it (kNotStated in old
+/// files).
 struct MemoryEvent {
   std::int64_t at_ns = 0, bytes = 0;
   std::uint64_t address = 0;

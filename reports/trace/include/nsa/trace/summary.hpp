@@ -26,6 +26,9 @@ struct GpuSums {
   std::int64_t kernel_sum_ns = 0, op_sum_ns = 0;
   std::int64_t kernels = 0, memops = 0, comm_kernels = 0, distinct_kernels = 0;
   std::int64_t same_stream_overlaps = 0;
+  /// Launches of graphs that were recorded as a whole: what is in them is unknown, and so are the
+  /// figures of kernels, copies and memsets.
+  std::int64_t whole_graphs = 0;
 };
 
 /// GPU operations of a file, a device, a stream or a step on one time line.
@@ -82,7 +85,7 @@ struct Step {
   std::uint32_t process = 0;
   std::int64_t start_ns = 0, duration_ns = 0;
   std::int64_t api_calls = 0, host_syncs = 0, host_sync_ns = 0;
-  std::optional<GpuFigures> gpu;  // absent: nothing was launched in it
+  std::optional<GpuFigures> gpu;  // absent: no operation of the file has a launch call
 };
 
 /// Work of one NSA stage, or of backward, optimizer, communication; each operation counts once.
@@ -103,9 +106,10 @@ struct Allocation {
   std::int32_t device = 0;
 };
 
+/// Of all GPUs together; totals are absent where the source does not state them.
 struct MemorySummary {
-  std::int64_t peak_allocated_bytes = 0, peak_reserved_bytes = 0;
-  std::int64_t last_allocated_bytes = 0, last_reserved_bytes = 0;
+  std::optional<std::int64_t> peak_allocated_bytes, peak_reserved_bytes;
+  std::optional<std::int64_t> last_allocated_bytes, last_reserved_bytes;
   std::vector<Allocation> top_allocations;  // largest first
 };
 
