@@ -65,7 +65,7 @@ TEST_CASE("attention is right over the blocks that it says it took, where these 
   set_blocks(out[1].view(), {0, 11, 17, 23, 29, 30, 36, 37});  // right too, but not what o is over
   CHECK(error(out) > right);
   set_blocks(out[1].view(), {0, 11, 17, 23, 29, 31, 35, 37});  // 36 is forced
-  CHECK(error(out) >= 1);  // in all KV heads
+  CHECK(error(out) >= 1);                                      // in all KV heads
 }
 
 }  // namespace nsa::test
