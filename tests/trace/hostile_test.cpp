@@ -1,6 +1,9 @@
 // Bad input: one line with the place, never a part of a summary.
+#include <filesystem>
+
 #include "catch.hpp"
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/json.hpp"
 #include "traces.hpp"
 
 namespace nsa::test {
@@ -28,6 +31,16 @@ TEST_CASE("a trace that is cut anywhere is refused, plain or packed", "[trace]")
   for (std::size_t length = 2; length < packed.size(); ++length) {
     CAPTURE(length);
     CHECK(has(refusal(packed.substr(0, length)), "t.json: byte "));
+  }
+}
+
+TEST_CASE("what a fuzzer found is read or refused", "[trace]") {
+  const std::filesystem::path corpus = std::filesystem::path(NSATUNE_CORPUS) / "fuzz_trace_json";
+  for (const auto& file : std::filesystem::directory_iterator(corpus)) {
+    const std::string message = refusal(read_text_file(file.path().string()));
+    CAPTURE(file.path().string(), message);
+    CHECK((message.empty() || has(message, "t.json: byte ")));
+    if (file.path().filename() == "value_missing.json.gz") CHECK(has(message, "ends"));
   }
 }
 

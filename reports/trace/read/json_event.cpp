@@ -24,6 +24,16 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+/// The token of a value, or the bracket that opens it. Where a value is missing at the end,
+/// simdjson (3.0) takes one behind its last index, whose length is 0 or wraps around.
+std::string_view token_of(ondemand::value value) {
+  constexpr std::size_t kLongest = std::size_t{1} << 30;
+  const std::string_view token = value.raw_json_token();
+  if (token.empty() || token.size() > kLongest)
+    throw BadValue{token.data(), "a value is missing where the JSON ends"};
+  return trimmed(token);
+}
+
 ondemand::field taken(simdjson::simdjson_result<ondemand::field> field) {
   ondemand::field inner;
   if (const simdjson::error_code error = std::move(field).get(inner))
@@ -43,7 +53,7 @@ std::string_view key_of(ondemand::field& field) {
 /// Checks a value of any kind, bad JSON being bad wherever it stands. Its token, or the bracket
 /// that opens it.
 std::string_view checked(ondemand::value value) {
-  const std::string_view token = trimmed(value.raw_json_token());
+  const std::string_view token = token_of(value);
   switch (token.front()) {
     case '{':
       for (auto field : value.get_object()) {
@@ -73,7 +83,7 @@ std::string_view flat(std::string_view token) {
 }
 
 std::string_view text_of(ondemand::value value) {
-  const std::string_view token = trimmed(value.raw_json_token());
+  const std::string_view token = token_of(value);
   if (token.front() != '"') throw BadValue{token.data(), "expected a string"};
   if (token.find('\\') == token.npos) return token.substr(1, token.size() - 2);
   return value.get_string();
@@ -134,7 +144,7 @@ const ArgumentName* argument_named(std::string_view key) {
 
 void read_argument(std::string_view key, ondemand::value value, JsonEvent& out) {
   const ArgumentName* const known = argument_named(key);
-  if (known && known->is_text && trimmed(value.raw_json_token()).front() == '"') {
+  if (known && known->is_text && token_of(value).front() == '"') {
     out.*known->where = text_of(value);
     return;
   }
@@ -144,7 +154,7 @@ void read_argument(std::string_view key, ondemand::value value, JsonEvent& out) 
 }
 
 void read_arguments(ondemand::value value, JsonEvent& out) {
-  const std::string_view token = trimmed(value.raw_json_token());
+  const std::string_view token = token_of(value);
   if (token.front() != '{') {
     if (checked(value) != "null") throw BadValue{token.data(), "\"args\" is no object"};
     return;
@@ -181,7 +191,7 @@ void read_field(std::string_view key, ondemand::value value, JsonEvent& out) {
 
 JsonEvent event_of(ondemand::value value) {
   JsonEvent event;
-  const std::string_view token = value.raw_json_token();
+  const std::string_view token = token_of(value);
   event.at = token.data();
   if (token.front() != '{') throw BadValue{event.at, "expected an event, which is an object"};
   for (auto field : value.get_object()) {
