@@ -5,6 +5,7 @@
 #include "attend_compressed/cuda_fused_shape.hpp"
 #include "attend_compressed/cuda_launch.hpp"
 #include "cuda/alignment.hpp"
+#include "cuda/sm90_device.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "nsa/schemas/error.hpp"
 
@@ -55,13 +56,6 @@ FusedParams params_of(const LaunchArgs& args) {
   return p;
 }
 
-int multiprocessors() {
-  int device = 0, count = 0;
-  NSA_CUDA(cudaGetDevice(&device));
-  NSA_CUDA(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-  return count;
-}
-
 void launch_fused(const LaunchArgs& args) {
   const Problem& problem = args.problem;
   const Kernels kernels = kernels_of(problem);
@@ -72,7 +66,7 @@ void launch_fused(const LaunchArgs& args) {
   p.k_image = args.workspace.take(static_cast<std::size_t>(image_bytes));
   p.v_image = args.workspace.take(static_cast<std::size_t>(image_bytes));
   kernels.prepare(p, args.stream);
-  const int processors = multiprocessors();
+  const int processors = cuda::multiprocessors();
   for (const cuda::FusedChunk& chunk : cuda::fused_chunks(problem, args.sequences)) {
     const WorkspaceScope pass(args.workspace);
     p.first_slot = chunk.first;

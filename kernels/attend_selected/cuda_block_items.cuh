@@ -137,16 +137,17 @@ __device__ void attend_item(const BlockParams& p, const BlockShared<Sizes>& shar
                         state.buffer ^ 1);
       loaded = true;
     }
-    int place[2];
+    int entry[2], place[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+      entry[i] = entries[min(tile * p.tile_queries + query[i], work.item.count - 1)];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const int at = tile * p.tile_queries + query[i];
-      place[i] = -1;
-      if (query[i] < p.tile_queries && at < work.item.count) {
-        const int entry = entries[at], slot = entry >> kSlotShift;
-        const int row = (entry & ((1 << kSlotShift) - 1)) * p.attend.sel_count + slot;
-        place[i] = head[i] + row * p.attend.group;
-      }
+      const bool exists =
+          query[i] < p.tile_queries && tile * p.tile_queries + query[i] < work.item.count;
+      const int row =
+          (entry[i] & ((1 << kSlotShift) - 1)) * p.attend.sel_count + (entry[i] >> kSlotShift);
+      place[i] = exists ? head[i] + row * p.attend.group : -1;
     }
     attend_block_rows<Sizes>(p,
                              sm90::shared_address(shared.queries) +

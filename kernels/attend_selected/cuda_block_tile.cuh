@@ -134,13 +134,18 @@ __device__ __forceinline__ void load_block_queries(const BlockParams& p,
   const auto head_stride = static_cast<int>(p.attend.q.head_stride);
   const std::uint32_t to =
       sm90::shared_address(shared.queries) + static_cast<std::uint32_t>(buffer * Sizes::kQBytes);
+  constexpr int kSteps = Sizes::kRows / kRowsAtOnce;
+  int at[kSteps], query[kSteps];  // first all reads of shared memory: the copies are ordered
 #pragma unroll
-  for (int i = 0; i < Sizes::kRows / kRowsAtOnce; ++i) {
-    const int row = first + i * kRowsAtOnce, at = shared.rows[row];
-    const T* from =
-        chunk + std::int64_t{query_of(at >> 8)} * row_stride + (at & 0xff) * head_stride;
-    copy_async_16(to + static_cast<std::uint32_t>(sm90::swizzled(Sizes::kRows, row, piece)), from,
-                  true);
+  for (int i = 0; i < kSteps; ++i) at[i] = shared.rows[first + i * kRowsAtOnce];
+#pragma unroll
+  for (int i = 0; i < kSteps; ++i) query[i] = query_of(at[i] >> 8);
+#pragma unroll
+  for (int i = 0; i < kSteps; ++i) {
+    const T* from = chunk + (std::int64_t{query[i]} * row_stride + (at[i] & 0xff) * head_stride);
+    copy_async_16(to + static_cast<std::uint32_t>(
+                           sm90::swizzled(Sizes::kRows, first + i * kRowsAtOnce, piece)),
+                  from, true);
   }
   commit_copies();
 }
@@ -148,13 +153,13 @@ __device__ __forceinline__ void load_block_queries(const BlockParams& p,
 /// s = q k^T: s[4 n + 2 i + e] is row(i), key 8 n + 2 (lane % 4) + e.
 template <class Sizes>
 __device__ __forceinline__ void block_logits(std::uint32_t q, std::uint32_t k, float (&s)[32]) {
+  const sm90::MatrixDescriptor rows(q, 0), keys(k, 0);
   sm90::wgmma_fence();
 #pragma unroll
   for (int d = 0; d < Sizes::kDk / 16; ++d) {
-    const std::uint32_t panel = d / 4, step = d % 4 * 32;
-    sm90::wgmma_shared<typename Sizes::Storage>(
-        s, sm90::MatrixDescriptor(q + panel * Sizes::kRows * 128 + step, 0).at(),
-        sm90::MatrixDescriptor(k + panel * Sizes::kKeys * 128 + step, 0).at(), d > 0);
+    const int panel = d / 4, step = d % 4 * 32;
+    sm90::wgmma_shared<typename Sizes::Storage>(s, rows.at(panel * Sizes::kRows * 128 + step),
+                                                keys.at(panel * Sizes::kKeys * 128 + step), d > 0);
   }
   sm90::wgmma_commit();
   sm90::wgmma_wait<0>(s);
@@ -171,12 +176,11 @@ __device__ __forceinline__ void block_values(std::uint32_t v, const float (&s)[3
 #pragma unroll
     for (int h = 0; h < 4; ++h)
       weights[i][h] = pack_pair<T>(s[8 * i + 2 * h], s[8 * i + 2 * h + 1]);
+  const sm90::MatrixDescriptor values(v, Sizes::kKeys * 128);
   sm90::pin(o);
   sm90::wgmma_fence();
 #pragma unroll
-  for (int i = 0; i < 4; ++i)
-    sm90::wgmma_registers<T>(o, weights[i],
-                             sm90::MatrixDescriptor(v + i * 2048, Sizes::kKeys * 128).at());
+  for (int i = 0; i < 4; ++i) sm90::wgmma_registers<T>(o, weights[i], values.at(i * 2048));
   sm90::wgmma_commit();
   sm90::wgmma_wait<0>(o);
 }

@@ -40,13 +40,6 @@ void take_block_workspace(BlockParams& b, const BlockPlan& plan, Workspace& work
   b.partial_lse = workspace.take<float>(rows).data();
 }
 
-inline int multiprocessors() {
-  int device = 0, count = 0;
-  NSA_CUDA(cudaGetDevice(&device));
-  NSA_CUDA(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-  return count;
-}
-
 template <class Sizes>
 void launch_block_sizes(const AttendParams& p, const BlockPlan& plan, const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);

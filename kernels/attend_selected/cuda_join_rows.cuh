@@ -100,11 +100,15 @@ struct JoinRows {
 #pragma unroll
     for (int i = 0; i < 2; ++i) weigh_picks(i);
     const int most = __reduce_max_sync(0xffffffffu, max(picks[0], picks[1]));
-#pragma unroll
-    for (int j = 0; j < kSums; ++j) {
-      if (4 * j >= most) break;
+    // One piece of code for all: unrolled, it would fill the caches of instructions.
+#pragma unroll 1
+    for (int j = 0; 4 * j < most; ++j) {
 #pragma unroll
       for (int u = 0; u < 4; u += kAtOnce) add_partials(p, j, u);
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+#pragma unroll
+        for (int k = 1; k < kSums; ++k) weight[i][k - 1] = weight[i][k];
     }
   }
 
@@ -157,7 +161,8 @@ struct JoinRows {
     l[i] = sum_of_row(l[i]);
   }
 
-  /// Picks 4 j + u and, where registers hold them, the one behind it.
+  /// Picks 4 j + u and, where registers hold them, the one behind it; the weights of picks 4 j +
+  /// lane % 4 stand in front.
   __device__ __forceinline__ void add_partials(const BlockParams& p, int j, int u) {
     const int t = static_cast<int>(threadIdx.x) % 4, lane = static_cast<int>(threadIdx.x) % 32;
     const auto* partial = static_cast<const uint4*>(p.partial_o) + t;
@@ -176,7 +181,7 @@ struct JoinRows {
     for (int a = 0; a < kAtOnce; ++a)
 #pragma unroll
       for (int i = 0; i < 2; ++i)
-        add_partial(i, __shfl_sync(0xffffffffu, weight[i][j], lane / 4 * 4 + u + a), words[a][i]);
+        add_partial(i, __shfl_sync(0xffffffffu, weight[i][0], lane / 4 * 4 + u + a), words[a][i]);
   }
   __device__ void add_partial(int i, float weight, const uint4 (&words)[kDv / 32]) {
 #pragma unroll

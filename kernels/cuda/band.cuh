@@ -79,6 +79,18 @@ struct RowTile {
   __device__ auto* row_of(const HeadTensor<Untyped>& tensor, int row) const {
     return head_row<T>(tensor, token(row), head(row));
   }
+  /// The same in two parts: where the first query's heads of this group begin, and elements from
+  /// there on. For strides whose multiples 32 bits hold (short_strides).
+  template <class T, class Untyped>
+  __device__ auto* first_of(const HeadTensor<Untyped>& tensor) const {
+    return head_row<T>(tensor, sequence.q_begin + first_query_, kv_head * group_);
+  }
+  template <class Untyped>
+  __device__ int offset_of(const HeadTensor<Untyped>& tensor, int row) const {
+    const int queries = queries_before(row), head = first_head_ + row - queries * group_;
+    return queries * static_cast<int>(tensor.row_stride) +
+           head * static_cast<int>(tensor.head_stride);
+  }
   /// Position of the query of a row; rows behind the last one stand where the last one does.
   __device__ int position(int row) const {
     return static_cast<int>(sequence.kv_len - sequence.q_len) +

@@ -21,6 +21,7 @@ using PaperBand = BandSm90<T, 192, 128, 2, 1>;
 template <class T, class Band>
 bool launch_on_hopper(const AttendParams& p, Dtype dtype, cudaStream_t stream) {
   if (p.context_tokens == 0 || !on_hopper()) return false;  // no compressed key so far
+  if (!short_strides(p)) return false;
   if (whole_vectors(p, 64, 64))
     return launch_band_sm90<NarrowBand<T>, Band>(p, dtype, stream), true;
   if (whole_vectors(p, 128, 128))

@@ -43,8 +43,7 @@ class BandWorker {
       row_begin_[i] = Band::begin(p_, t);
       row_end_[i] = Band::end(p_, t);
     }
-#pragma unroll
-    for (int i = 0; i < kDv / 2; ++i) softmax_.o[i] = 0.0f;
+    softmax_.start();
   }
 
   __device__ void run() {
@@ -84,12 +83,13 @@ class BandWorker {
   __device__ void load_queries() const {
     constexpr int kPieces = kDk / 8;
     const std::uint32_t to = sm90::shared_address(q_);
+    const T* first = at_.first_of<const T>(p_.q);
 #pragma unroll
     for (int i = 0; i < Sizes::kRows * kPieces / Sizes::kThreads; ++i) {
       const int n = thread() + i * Sizes::kThreads, r = n / kPieces, piece = n % kPieces;
       const bool exists = at_.holds(r);
       copy_async_16(to + static_cast<std::uint32_t>(sm90::swizzled(Sizes::kRows, r, piece)),
-                    at_.row_of<const T>(p_.q, exists ? r : 0) + 8 * piece, exists);
+                    first + (at_.offset_of(p_.q, exists ? r : 0) + 8 * piece), exists);
     }
     commit_copies();
     wait_copies<0>();
@@ -98,27 +98,25 @@ class BandWorker {
   }
 
   __device__ void multiply_keys(int j) {
-    const std::uint32_t q =
-        sm90::shared_address(q_) + static_cast<std::uint32_t>(warpgroup_) * 64 * 128;
-    const std::uint32_t k = keys_.stage(j);
+    const sm90::MatrixDescriptor q(
+        sm90::shared_address(q_) + static_cast<std::uint32_t>(warpgroup_) * 64 * 128, 0);
+    const sm90::MatrixDescriptor k(keys_.stage(j), 0);
     sm90::wgmma_fence();
 #pragma unroll
     for (int d = 0; d < kDk / 16; ++d) {
-      const std::uint32_t block = d / 4, step = d % 4 * 32;
-      sm90::wgmma_shared<T>(softmax_.s,
-                            sm90::MatrixDescriptor(q + block * Sizes::kRows * 128 + step, 0).at(),
-                            sm90::MatrixDescriptor(k + block * kKeys * 128 + step, 0).at(), d > 0);
+      const int panel = d / 4, step = d % 4 * 32;
+      sm90::wgmma_shared<T>(softmax_.s, q.at(panel * Sizes::kRows * 128 + step),
+                            k.at(panel * kKeys * 128 + step), d > 0);
     }
     sm90::wgmma_commit();
   }
 
   __device__ void multiply_values(int j) {
-    const std::uint32_t v = keys_.stage(j) + Sizes::kKBytes;
+    const sm90::MatrixDescriptor v(keys_.stage(j) + Sizes::kKBytes, kKeys * 128);
     sm90::wgmma_fence();
 #pragma unroll
     for (int i = 0; i < kKeys / 16; ++i)
-      sm90::wgmma_registers<T>(softmax_.o, softmax_.weights[i],
-                               sm90::MatrixDescriptor(v + i * 2048, kKeys * 128).at());
+      sm90::wgmma_registers<T>(softmax_.o, softmax_.weights[i], v.at(i * 2048));
     sm90::wgmma_commit();
   }
 
@@ -126,9 +124,47 @@ class BandWorker {
   /// wait in settle(), and reads the weights before until then.
   __device__ void weigh(int j) {
     const int first = begin_ + j * kKeys;
+    hide(first);
+    bool raise = first <= whole_begin_;  // rows may see their first key here
+    for (;;) {
+      if (raise) {
+        const bool seen[] = {row_begin_[0] < first, row_begin_[1] < first};
+        softmax_.raise(seen, p_.scale_log2);
+      }
+      if (!softmax_.weigh(p_.scale_log2)) break;
+      multiply_keys_again(j);
+      hide(first);
+      raise = true;
+    }
+  }
+  /// Hides what rows do not see of the tile of keys that begins with key `first`.
+  __device__ void hide(int first) {
     if (first < whole_begin_) softmax_.template hide<true>(row_begin_, first);
     if (first + kKeys > whole_end_) softmax_.template hide<false>(row_end_, first);
-    softmax_.weigh(p_.scale_log2);
+  }
+  /// The logits of tile j once more, by one warp: where weights were too large, which is rare, and
+  /// the other warps do not wait for it.
+  __device__ void multiply_keys_again(int j) {
+    const std::uint32_t q = sm90::shared_address(q_), k = keys_.stage(j);
+#pragma unroll
+    for (int i = 0; i < kKeys / 2; ++i) softmax_.s[i] = 0.0f;
+#pragma unroll 1
+    for (int d = 0; d < kDk / 16; ++d) {
+      std::uint32_t a[4], b[4];
+      load_matrices(a,
+                    q + static_cast<std::uint32_t>(sm90::swizzled(
+                            Sizes::kRows, first_row_of_warp() + lane() % 16, 2 * d + lane() / 16)));
+#pragma unroll
+      for (int n = 0; n < kKeys / 8; n += 2) {
+        load_matrices(b,
+                      k + static_cast<std::uint32_t>(sm90::swizzled(
+                              kKeys, 8 * (n + lane() / 16) + lane() % 8, 2 * d + lane() / 8 % 2)));
+        for (int h = 0; h < 2; ++h) {
+          auto& c = *reinterpret_cast<float(*)[4]>(softmax_.s + 4 * (n + h));
+          mma_16x8x16<T>(c, a, b[2 * h], b[2 * h + 1]);
+        }
+      }
+    }
   }
   /// A branch lies between this and weigh(): without one, ptxas puts the wait in front of the
   /// exponentials, and they do not run beside the tensor cores.
@@ -156,12 +192,13 @@ class BandWorker {
       }
     }
     __syncwarp();
+    T* first = at_.first_of<T>(p_.o);
     constexpr int kPieces = kDv / 8;
 #pragma unroll
     for (int i = 0; i < 16 * kPieces / 32; ++i) {
       const int n = lane() + 32 * i, r = first_row_of_warp() + n / kPieces, piece = n % kPieces;
       if (at_.holds(r))
-        *reinterpret_cast<uint4*>(at_.row_of<T>(p_.o, r) + 8 * piece) =
+        *reinterpret_cast<uint4*>(first + (at_.offset_of(p_.o, r) + 8 * piece)) =
             *reinterpret_cast<const uint4*>(q_ + sm90::swizzled(Sizes::kRows, r, piece));
     }
   }

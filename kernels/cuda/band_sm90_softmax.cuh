@@ -1,8 +1,10 @@
 // The online softmax of the band on Hopper: what a thread does with the logits of a tile of keys.
-// Weights are against a reference, a logit that the row has seen, which rises only when a logit
-// passes it by a factor of 2^8: so the largest logit needs no exchange between threads in most
-// tiles, and the sums are not scaled there.
+// Weights are against a reference, the largest logit of the first tile in which a row saw a key. It
+// rises only where weights become too large for their type, which their sum tells: so no other tile
+// looks for its largest logit, and the sums are not scaled there.
 #pragma once
+
+#include <type_traits>
 
 #include "cuda/attend_device.cuh"
 #include "cuda/exp2.cuh"
@@ -15,17 +17,25 @@ namespace nsa::cuda {
 template <class T, int kKeys, int kDv>
 struct BandSoftmax {
   static_assert(kKeys == 64, "32 logits of a thread");
-  /// By how much (log2) a logit may pass the reference: weights stay below 2^8, which fp16 holds.
-  static constexpr float kSlack = 8.0f;
+  /// Largest sum of a thread's weights of a tile: what the type of the weights holds, and where
+  /// products with values stay far from the end of fp32.
+  static constexpr float kMostSum = std::is_same_v<T, __half> ? 0x1p14f : 0x1p60f;
 
-  float s[kKeys / 2];                       // logits, then weights
-  std::uint32_t weights[kKeys / 16][4];     // as operands
-  float o[kDv / 2];                         // weighted sum of V: column 8 n + 2 (lane % 4) + {0, 1}
-  float reference[2] = {0.0f, 0.0f};        // of each row, in log2 units: what weights are against
-  float limit[2] = {-INFINITY, -INFINITY};  // largest logit that needs no new reference
-  bool raised = false;                      // by the last tile; then o has to shrink
-  float shrink[2] = {1.0f, 1.0f};
-  float l[2] = {0.0f, 0.0f};  // sum of weights; this thread's share
+  float s[kKeys / 2];                    // logits, then weights
+  std::uint32_t weights[kKeys / 16][4];  // as operands
+  float o[kDv / 2];                      // weighted sum of V: column 8 n + 2 (lane % 4) + {0, 1}
+  float reference[2];                    // of each row, in log2 units: what weights are against
+  bool raised;                           // a reference, in the last tile; then o has to shrink
+  float shrink[2];
+  float l[2];  // sum of weights; this thread's share
+
+  __device__ void start() {
+#pragma unroll
+    for (int i = 0; i < kDv / 2; ++i) o[i] = 0.0f;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) reference[i] = l[i] = 0.0f;
+    raised = false;
+  }
 
   /// Hides the keys before the first that a row sees, or those behind the last: `edges` of both
   /// rows. `first` is the tile's first key.
@@ -45,30 +55,45 @@ struct BandSoftmax {
     }
   }
 
-  /// Turns the logits of a tile into weights against the references.
-  __device__ void weigh(float scale_log2) {
-    float largest[2];
+  /// Makes the largest logits of the tile the references, where they are larger or the first: a row
+  /// has `seen` keys before or not.
+  __device__ void raise(const bool (&seen)[2], float scale_log2) {
+    raised = true;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      largest[i] = s[2 * i];
+      float x = s[2 * i];
 #pragma unroll
-      for (int n = 0; n < 8; ++n)
-        largest[i] = fmaxf(largest[i], fmaxf(s[4 * n + 2 * i], s[4 * n + 2 * i + 1]));
-      largest[i] *= scale_log2;
+      for (int n = 0; n < 8; ++n) x = fmaxf(x, fmaxf(s[4 * n + 2 * i], s[4 * n + 2 * i + 1]));
+      x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
+      x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2)) * scale_log2;
+      shrink[i] = 1.0f;
+      if (x == -INFINITY && !seen[i]) continue;  // still none
+      const float higher = seen[i] ? fmaxf(x, reference[i]) : x;
+      shrink[i] = seen[i] ? exp2_in_place(reference[i] - higher) : 0.0f;
+      reference[i] = higher;
+      l[i] *= shrink[i];
     }
-    raised = __any_sync(0xffffffffu, largest[0] > limit[0] || largest[1] > limit[1]) != 0;
-    if (raised) raise(largest);
+  }
+
+  /// Turns the logits of a tile into weights against the references, and adds them to l. Returns
+  /// whether some of the warp were too large; then l is as before.
+  __device__ bool weigh(float scale_log2) {
+    float sum[2] = {0.0f, 0.0f}, odd[2] = {0.0f, 0.0f};  // two chains of additions a row
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
+    for (int n = 0; n < 8; ++n) {
 #pragma unroll
-      for (int n = 0; n < 8; ++n) {
-#pragma unroll
-        for (int c = 4 * n + 2 * i; c < 4 * n + 2 * i + 2; ++c) {
-          s[c] = exp2_in_place(fmaf(s[c], scale_log2, -reference[i]));
-          l[i] += s[c];
-        }
+      for (int c = 4 * n; c < 4 * n + 4; ++c) {
+        const int i = c / 2 % 2;
+        s[c] = exp2_in_place(fmaf(s[c], scale_log2, -reference[i]));
+        (c % 2 ? odd : sum)[i] += s[c];
       }
     }
+    sum[0] += odd[0];
+    sum[1] += odd[1];
+    if (__any_sync(0xffffffffu, sum[0] > kMostSum || sum[1] > kMostSum)) return true;
+    l[0] += sum[0];
+    l[1] += sum[1];
+    return false;
   }
 
   /// Once the sum of the tiles before is there: scales it where a reference was raised, and makes
@@ -80,6 +105,7 @@ struct BandSoftmax {
 #pragma unroll
         for (int c = 0; c < 4; ++c) o[4 * n + c] *= shrink[c / 2];
       }
+      raised = false;
     }
 #pragma unroll
     for (int i = 0; i < kKeys / 16; ++i) {
@@ -102,25 +128,6 @@ struct BandSoftmax {
   /// Log-sum-exp of row i, natural logarithm.
   __device__ float log_sum(int i) const {
     return l[i] == 0.0f ? -INFINITY : (reference[i] + log2f(l[i])) * kLn2;
-  }
-
- private:
-  /// Makes the largest logits of the tile the references, where they are larger. Rare: a logit may
-  /// pass its reference by kSlack before that.
-  __device__ void raise(const float (&largest)[2]) {
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      float x = fmaxf(largest[i], __shfl_xor_sync(0xffffffffu, largest[i], 1));
-      x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
-      const bool first_key = limit[i] == -INFINITY;  // of this row
-      shrink[i] = 1.0f;
-      if (x == -INFINITY && first_key) continue;  // still none
-      const float higher = first_key ? x : fmaxf(x, reference[i]);
-      shrink[i] = first_key ? 0.0f : exp2_in_place(reference[i] - higher);
-      reference[i] = higher;
-      limit[i] = higher + kSlack;
-      l[i] *= shrink[i];
-    }
   }
 };
 

@@ -28,13 +28,13 @@ class SideStream {
  public:
   SideStream() {
     const DuringCaptures allowed;
-    NSA_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    stream_ = device::make_stream();
     NSA_CUDA(cudaEventCreateWithFlags(&reached_, cudaEventDisableTiming));
   }
   // At the end of a process the driver may be gone, and there is nobody to tell.
   ~SideStream() {
     static_cast<void>(cudaEventDestroy(reached_));
-    static_cast<void>(cudaStreamDestroy(stream_));
+    device::destroy_stream(stream_);
   }
   SideStream(const SideStream&) = delete;
   SideStream& operator=(const SideStream&) = delete;

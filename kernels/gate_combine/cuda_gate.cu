@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "cuda/alignment.hpp"
+#include "cuda/sm90_device.hpp"
 #include "gate_combine/cuda_gate.cuh"
 #include "gate_combine/cuda_rows.hpp"
 
@@ -176,13 +177,11 @@ std::size_t tile_bytes(GateParams& p, int rows) {
 /// As many blocks as the device holds at a time, each for many rows.
 template <class Kernel>
 std::int64_t resident_blocks(Kernel kernel, std::size_t shared_bytes) {
-  int device = 0, processors = 0, each = 0;
-  NSA_CUDA(cudaGetDevice(&device));
-  NSA_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  int each = 0;
   cuda::allow_shared_bytes(reinterpret_cast<const void*>(kernel), shared_bytes);
   NSA_CUDA(
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kGateThreads, shared_bytes));
-  return std::int64_t{processors} * std::max(each, 1);
+  return std::int64_t{cuda::multiprocessors()} * std::max(each, 1);
 }
 
 void launch_fused(const LaunchArgs& args) {
