@@ -8,7 +8,8 @@
 namespace nsa::cuda {
 
 /// Attention of 64 rows to one block, and its partial result: o normalised, log2-sum-exp beside it.
-/// `place` of each of the thread's rows is where it goes, negative where nowhere.
+/// `place` of each of the thread's rows is where it goes, negative where nowhere; a stream through
+/// the L2, in which keys and queries are to stay.
 /// `before_writes` is called once the products are done.
 template <class Sizes, class BeforeWrites>
 __device__ __forceinline__ void attend_block_rows(const BlockParams& p, std::uint32_t q,
@@ -23,9 +24,7 @@ __device__ __forceinline__ void attend_block_rows(const BlockParams& p, std::uin
     reference[i] = block_largest(s, i) * p.attend.scale_log2;
     sum[i] = block_weigh(s, i, p.attend.scale_log2, reference[i]);
   }
-#pragma unroll
-  for (int j = 0; j < kDv / 2; ++j) o[j] = 0.0f;
-  block_values<Sizes>(k + Sizes::kKBytes, s, o);
+  block_values<Sizes>(k + Sizes::kKBytes, s, o, false);
   before_writes();
   const int t = static_cast<int>(threadIdx.x) % 4;
 #pragma unroll
@@ -41,7 +40,7 @@ __device__ __forceinline__ void attend_block_rows(const BlockParams& p, std::uin
       for (int w = 0; w < 4; ++w)
         word[w] = pack_pair<T>(o[16 * h + 4 * w + 2 * i] * inverse,
                                o[16 * h + 4 * w + 2 * i + 1] * inverse);
-      __stcg(to + 4 * h, make_uint4(word[0], word[1], word[2], word[3]));
+      __stcs(to + 4 * h, make_uint4(word[0], word[1], word[2], word[3]));
     }
     if (t == 0) __stcg(p.partial_lse + place[i], reference[i] + log2_fast(sum[i]));
   }

@@ -11,37 +11,43 @@
 namespace nsa::cuda {
 
 /// Values of the coordinate `c`, the neighbouring queries whose lists of blocks are turned around
-/// together. Few queries share no block that is read, many have partial results that leave the L2.
-inline constexpr std::array<std::int64_t, 2> kQueryChunks{1024, 2048};
+/// together. Few queries share no block that is read, many are few stages, which wait for another.
+inline constexpr std::array<std::int64_t, 3> kQueryChunks{512, 1024, 2048};
 /// Tiles of 64 rows that one item of work covers at most.
 inline constexpr int kItemTiles = 8;
-inline constexpr int kBlockRows = 64;  // of a tile: (query, head of the group)
-/// How many stages behind its items the tiles of a stage are joined, and stages whose partial
-/// results are in memory at a time. On an H200 a stage of 2048 queries is less work than its blocks
-/// of threads have in hand, so with 1 and 3 they wait for one another: 2.06 ms at 65,536 tokens of
-/// the seeds' heads, 1.79 with 2 and 5, 1.78 with 4 and 8, 1.77 with 8 and 12.
-inline constexpr int kJoinLag = 4, kPartialRing = 8;
+inline constexpr int kBlockRows = 64;                  // of a tile: (query, head of the group)
 inline constexpr std::int64_t kMaxBlockTable = 16384;  // counters in shared memory
 inline constexpr std::int64_t kMaxBlockPicks = 32;     // lanes of a warp
 
-/// The chunk of a launch whose point does not name one: partial results of more queries are more
-/// than an L2 holds, and short sequences are to fill the device.
+/// Whether the partial results of a query are many bytes.
+inline bool has_wide_rows(const Problem& p) { return p.heads_per_group() * p.head_dim_v > 512; }
+
+/// The chunk of a launch whose point does not name one: the fastest on an H200.
 inline std::int64_t default_chunk(const Problem& p) {
-  const bool wide = p.heads_per_group() * p.head_dim_v > 512;
-  return wide || p.total_tokens() <= 8192 ? 1024 : 2048;
+  return has_wide_rows(p) ? 1024 : p.total_tokens() <= 8192 ? 512 : 2048;
 }
+
+/// How many queries behind its items the tiles of a stage are joined, and of how many queries the
+/// partial results are in memory at a time. Blocks of threads have the items of some 4,000 queries
+/// in hand, so with less they wait for one another. On an H200, seeds' heads, chunks of 1024 and
+/// 8192 tokens: .232 ms with 2048 and 8192, .193 with 4096 and 8192, .183 with 6144 and 16,384;
+/// chunks of 2048 and 65,536 tokens: 1.48 with 2048 and 8192, 1.35 with 4096 and 12,288, 1.34 with
+/// 6144 and 16,384. Wide rows are as fast with the smaller numbers, which are less memory.
+inline std::int64_t queries_of_lag(const Problem& p) { return has_wide_rows(p) ? 4096 : 6144; }
+inline std::int64_t queries_of_ring(const Problem& p) { return has_wide_rows(p) ? 8192 : 16384; }
 
 /// A stage is a chunk of queries and a KV head. Sizes are counts of elements.
 struct BlockPlan {
-  std::int64_t chunk, chunks, stages, ring;
-  std::int64_t blocks_of_sequence, table;  // table: (sequence, block) of the whole batch
+  std::int64_t chunk, chunks, stages, lag, ring;  // lag and ring count stages
+  std::int64_t blocks_of_sequence, table;         // table: (sequence, block) of the whole batch
   std::int64_t tile_queries, item_queries, item_cap;
 
   BlockPlan(const Problem& p, std::int64_t queries)
       : chunk(queries),
         chunks((p.total_tokens() + queries - 1) / queries),
         stages(chunks * p.kv_heads),
-        ring(std::min<std::int64_t>(stages, kPartialRing)),
+        lag(queries_of_lag(p) / chunk),
+        ring(std::min(stages, queries_of_ring(p) / chunk)),
         blocks_of_sequence(num_blocks(p.max_kv_len(), p.geometry)),
         table(p.batch() * blocks_of_sequence),
         tile_queries(kBlockRows / p.heads_per_group()),

@@ -165,10 +165,10 @@ __device__ __forceinline__ void block_logits(std::uint32_t q, std::uint32_t k, f
   sm90::wgmma_wait<0>(s);
 }
 
-/// o += weights v: o[4 n + 2 i + e] is row(i), column 8 n + 2 (lane % 4) + e.
+/// o (+)= weights v: o[4 n + 2 i + e] is row(i), column 8 n + 2 (lane % 4) + e.
 template <class Sizes>
 __device__ __forceinline__ void block_values(std::uint32_t v, const float (&s)[32],
-                                             float (&o)[Sizes::kDv / 2]) {
+                                             float (&o)[Sizes::kDv / 2], bool accumulate = true) {
   using T = typename Sizes::Storage;
   std::uint32_t weights[4][4];
 #pragma unroll
@@ -177,10 +177,11 @@ __device__ __forceinline__ void block_values(std::uint32_t v, const float (&s)[3
     for (int h = 0; h < 4; ++h)
       weights[i][h] = pack_pair<T>(s[8 * i + 2 * h], s[8 * i + 2 * h + 1]);
   const sm90::MatrixDescriptor values(v, Sizes::kKeys * 128);
-  sm90::pin(o);
+  if (accumulate) sm90::pin(o);
   sm90::wgmma_fence();
 #pragma unroll
-  for (int i = 0; i < 4; ++i) sm90::wgmma_registers<T>(o, weights[i], values.at(i * 2048));
+  for (int i = 0; i < 4; ++i)
+    sm90::wgmma_registers<T>(o, weights[i], values.at(i * 2048), accumulate || i > 0);
   sm90::wgmma_commit();
   sm90::wgmma_wait<0>(o);
 }

@@ -2,8 +2,8 @@
 // share no blocks a walk over the blocks of each query reads every key once per query; here a block
 // is read once per chunk of queries, and what is read and written per pick is a query and a partial
 // result instead. Two kernels: cuda_block_lists.cu says who picked what, and this one works on it
-// in an order that keeps partial results in the L2: the items of a stage (a chunk of queries and a
-// KV head), then the tiles of a stage before, which join its partial results. Blocks of threads
+// in an order in which little is in memory at a time: the items of a stage (a chunk of queries and
+// a KV head), then the tiles of a stage before, which join its partial results. Blocks of threads
 // take numbered pieces of work; a piece waits for pieces with smaller numbers only, which are
 // running or done, so it is not waiting forever.
 #pragma once

@@ -18,7 +18,7 @@ inline BlockParams block_params(const AttendParams& p, const BlockPlan& plan, Dt
           .chunk = static_cast<int>(plan.chunk),
           .stages = static_cast<int>(plan.stages),
           .ring = static_cast<int>(plan.ring),
-          .lag = kJoinLag,
+          .lag = static_cast<int>(plan.lag),
           .blocks_of_sequence = static_cast<int>(plan.blocks_of_sequence),
           .table = static_cast<int>(plan.table),
           .tile_queries = static_cast<int>(plan.tile_queries),

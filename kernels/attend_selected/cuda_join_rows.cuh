@@ -79,7 +79,9 @@ struct JoinRows {
     }
   }
 
-  /// Log-sum-exps of the picks' partial results: every fourth pick of each row.
+  /// Log-sum-exps of the picks' partial results: every fourth pick of each row. What else is read
+  /// of them has often left the L2: rows of few bytes are asked for here, in front of the work on
+  /// near blocks.
   __device__ void read_sums(const BlockParams& p, int stage) {
     const int t = static_cast<int>(threadIdx.x) % 4;
 #pragma unroll
@@ -88,9 +90,13 @@ struct JoinRows {
       first[i] = p.partial_row(stage, query[i], 0, head[i]);
 #pragma unroll
       for (int j = 0; j < kSums; ++j) {
-        const int slot = 4 * j + t;
-        weight[i][j] =
-            slot < picks[i] ? __ldcg(p.partial_lse + first[i] + slot * p.attend.group) : -INFINITY;
+        const int slot = 4 * j + t, row = first[i] + slot * p.attend.group;
+        weight[i][j] = -INFINITY;
+        if (slot >= picks[i]) continue;
+        weight[i][j] = __ldcg(p.partial_lse + row);
+        if (kDv <= 64)
+          asm volatile("prefetch.global.L2 [%0];" ::"l"(static_cast<const T*>(p.partial_o) +
+                                                        std::int64_t{row} * kDv));
       }
     }
   }
@@ -175,7 +181,7 @@ struct JoinRows {
         const uint4* from = partial + std::int64_t{first[i] + slot * p.attend.group} * (kDv / 8);
 #pragma unroll
         for (int h = 0; h < kPieces; ++h)
-          words[a][i][h] = slot < picks[i] ? __ldcg(from + 4 * h) : uint4{0, 0, 0, 0};
+          words[a][i][h] = slot < picks[i] ? __ldcs(from + 4 * h) : uint4{0, 0, 0, 0};
       }
 #pragma unroll
     for (int a = 0; a < kAtOnce; ++a)

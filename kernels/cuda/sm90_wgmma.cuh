@@ -80,17 +80,19 @@ __device__ __forceinline__ void wgmma_wait(float (&ready)[kCount]) {
                    " {" NSA_PLACES_0_31 "," NSA_PLACES_32_63 "}, %64, %65, p, 1, 1, 0, 0;}") \
                : NSA_D32(0), NSA_D32(32)                                                     \
                : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)))
-#define NSA_REGISTERS_N64(types)                                                                   \
+#define NSA_REGISTERS_N64(types)                                                              \
+  asm volatile(                                                                               \
+      "{.reg .pred p; setp.ne.b32 p, %37, 0;" NSA_WGMMA(                                      \
+          "m64n64k16", types, " {" NSA_PLACES_0_31 "}, {%32,%33,%34,%35}, %36, p, 1, 1, 1;}") \
+      : NSA_D32(0)                                                                            \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)))
+#define NSA_REGISTERS_N128(types)                                                                  \
   asm volatile(                                                                                    \
-      NSA_WGMMA("m64n64k16", types, " {" NSA_PLACES_0_31 "}, {%32,%33,%34,%35}, %36, 1, 1, 1, 1;") \
-      : NSA_D32(0)                                                                                 \
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
-#define NSA_REGISTERS_N128(types)                                  \
-  asm volatile(NSA_WGMMA("m64n128k16", types,                      \
-                         " {" NSA_PLACES_0_31 "," NSA_PLACES_32_63 \
-                         "}, {%64,%65,%66,%67}, %68, 1, 1, 1, 1;") \
-               : NSA_D32(0), NSA_D32(32)                           \
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+      "{.reg .pred p; setp.ne.b32 p, %69, 0;" NSA_WGMMA("m64n128k16", types,                       \
+                                                        " {" NSA_PLACES_0_31 "," NSA_PLACES_32_63  \
+                                                        "}, {%64,%65,%66,%67}, %68, p, 1, 1, 1;}") \
+      : NSA_D32(0), NSA_D32(32)                                                                    \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)))
 #define NSA_FOR_TYPE(T, product)                         \
   if constexpr (std::is_same_v<T, __nv_bfloat16>) {      \
     product("bf16.bf16");                                \
@@ -113,17 +115,17 @@ __device__ __forceinline__ void wgmma_shared(float (&d)[64], std::uint64_t a, st
   NSA_FOR_TYPE(T, NSA_SHARED_N128)
 }
 
-/// d [64, 64] += a [64, 16] b [16, 64]: a in registers, b in shared memory by its descriptor, its
-/// 64 columns contiguous.
+/// d [64, 64] (+)= a [64, 16] b [16, 64]: a in registers, b in shared memory by its descriptor, its
+/// 64 columns contiguous; d is overwritten without `accumulate`.
 template <class T>
 __device__ __forceinline__ void wgmma_registers(float (&d)[32], const std::uint32_t (&a)[4],
-                                                std::uint64_t b) {
+                                                std::uint64_t b, bool accumulate = true) {
   NSA_FOR_TYPE(T, NSA_REGISTERS_N64)
 }
 /// The same for d [64, 128] and b [16, 128].
 template <class T>
 __device__ __forceinline__ void wgmma_registers(float (&d)[64], const std::uint32_t (&a)[4],
-                                                std::uint64_t b) {
+                                                std::uint64_t b, bool accumulate = true) {
   NSA_FOR_TYPE(T, NSA_REGISTERS_N128)
 }
 
