@@ -128,8 +128,11 @@ ExplainReport explain(const Router& router, const Problem& problem) {
   report.device = state.inputs.device;
   report.device_fit = router.device_fit();
   report.problem = problem;
-  report.table_path = state.tables[routing::kThresholdsSlot].usable ? state.inputs.table_path
-                                                                    : state.inputs.shipped_path;
+  if (state.tables[routing::kThresholdsSlot].usable) {
+    report.table_path = state.inputs.table_path;
+  } else if (state.tables[routing::kShippedSlot].usable) {
+    report.table_path = state.inputs.shipped_path;
+  }
   for (std::size_t i = 0; i < kStageCount; ++i) {
     const auto stage = static_cast<Stage>(i);
     if (!routing::applies(state, stage, problem)) continue;

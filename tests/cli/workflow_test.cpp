@@ -136,6 +136,18 @@ TEST_CASE("tune writes a file that explain and run follow", "[cli]") {
   CHECK(run["tokens_per_s"].get<double>() > 0);
 }
 
+TEST_CASE("a run by the shipped thresholds names their file", "[cli]") {
+  Folder& folder = swept();
+  const std::string command = "run --preset tiny --seq-len 64 --steps 1";
+  CHECK(json_of(nsatune(folder, command + " --json"), "run_result")["thresholds"].is_null());
+  std::filesystem::create_directory(folder.file("shipped"));
+  json_of(nsatune(folder, "tune -o shipped/here.json --json"), "tune_result");
+  const std::string shipped = "NSATUNE_SHIPPED='" + folder.file("shipped") + "'";
+  const Json run = json_of(nsatune(folder, command + " --json", shipped), "run_result");
+  CHECK(run["thresholds"] == folder.file("shipped/here.json"));
+  CHECK(nsatune(folder, command, shipped).out.find("thresholds: /") != std::string::npos);
+}
+
 TEST_CASE("tune without a row that counts is exit 3 with an empty document", "[cli]") {
   const Result r = nsatune(swept(), "tune -o nobody.json --executor nobody --json");
   CHECK(r.exit_code == 3);

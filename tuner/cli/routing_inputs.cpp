@@ -14,7 +14,10 @@ Router make_router(const Settings& settings, const Device& device,
       inputs.table = std::move(found->table);
       inputs.table_path = std::move(found->path);
     }
-    if (auto shipped = shipped_thresholds(device)) inputs.shipped = std::move(shipped->table);
+    if (auto shipped = shipped_thresholds(device)) {
+      inputs.shipped = std::move(shipped->table);
+      inputs.shipped_path = std::move(shipped->path);
+    }
   }
   Router router(std::move(inputs));
   for (const std::string& warning : router.warnings()) say(settings, "warning: " + warning);
