@@ -4,8 +4,35 @@
 #include <array>
 #include <charconv>
 
+#include "nsa/schemas/error.hpp"
+
 namespace nsa::doctor {
 namespace {
+
+/// What rules read of a config.
+constexpr std::array<std::string_view, 20> kConfigKeys{"model.d_k",
+                                                       "model.d_v",
+                                                       "model.n_heads",
+                                                       "model.n_kv_groups",
+                                                       "nsa.d",
+                                                       "nsa.l",
+                                                       "nsa.l_sel",
+                                                       "nsa.n_sel",
+                                                       "nsa.w",
+                                                       "runtime.fa2_enabled",
+                                                       "runtime.fa2_min_len_cmp",
+                                                       "runtime.fa2_min_len_win",
+                                                       "runtime.gradient_checkpointing",
+                                                       "runtime.precision",
+                                                       "runtime.use_flash",
+                                                       "runtime.use_triton_sel",
+                                                       "train.accumulate_grad_batches",
+                                                       "train.batch_size",
+                                                       "train.seq_len",
+                                                       "trainer.precision"};
+bool is_known(std::string_view key) {
+  return std::find(kConfigKeys.begin(), kConfigKeys.end(), key) != kConfigKeys.end();
+}
 
 std::string lowered(std::string_view text) {
   std::string out(text);
@@ -71,7 +98,13 @@ std::optional<std::int64_t> EnvironmentEvidence::integer(std::string_view name) 
   return integer_of(find(name));
 }
 
-const Setting* ConfigEvidence::find(std::string_view key) const { return find_in(keys, key); }
+bool ConfigEvidence::any_known() const {
+  return std::any_of(keys.begin(), keys.end(), [](const auto& key) { return is_known(key.first); });
+}
+const Setting* ConfigEvidence::find(std::string_view key) const {
+  expects(is_known(key), "a key of kConfigKeys");
+  return find_in(keys, key);
+}
 std::optional<bool> ConfigEvidence::boolean(std::string_view key) const {
   return boolean_of(find(key));
 }

@@ -39,37 +39,10 @@ void add_silent(const CommandEvidence& c, std::vector<NotJudged>& out) {
   if (short_run) out.push_back({c.source, "its load: it ran too short for ten readings"});
 }
 
-/// What rules and comparisons with measurements read of a config.
-bool rules_read(std::string_view key) {
-  constexpr std::array<std::string_view, 20> kKeys{"model.d_k",
-                                                   "model.d_v",
-                                                   "model.n_heads",
-                                                   "model.n_kv_groups",
-                                                   "nsa.d",
-                                                   "nsa.l",
-                                                   "nsa.l_sel",
-                                                   "nsa.n_sel",
-                                                   "nsa.w",
-                                                   "runtime.fa2_enabled",
-                                                   "runtime.fa2_min_len_cmp",
-                                                   "runtime.fa2_min_len_win",
-                                                   "runtime.gradient_checkpointing",
-                                                   "runtime.precision",
-                                                   "runtime.use_flash",
-                                                   "runtime.use_triton_sel",
-                                                   "train.accumulate_grad_batches",
-                                                   "train.batch_size",
-                                                   "train.seq_len",
-                                                   "trainer.precision"};
-  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
-}
-
 /// What is there and says nothing.
 void add_silent(const Evidence& evidence, std::vector<NotJudged>& out) {
   for (const ConfigEvidence& c : evidence.configs) {
-    const bool read = std::any_of(c.keys.begin(), c.keys.end(),
-                                  [](const auto& key) { return rules_read(key.first); });
-    if (!read)
+    if (!c.any_known())
       out.push_back({c.file,
                      "no rule reads any of its keys; known are runtime.precision, train.seq_len, "
                      "train.batch_size and the like",

@@ -25,6 +25,11 @@ struct JsonEvent {
   std::string_view first_key, first_value;
 };
 
+/// A token without the quotation marks of a text.
+inline std::string_view without_quotes(std::string_view token) {
+  return token.starts_with('"') ? token.substr(1, token.size() - 2) : token;
+}
+
 /// Parses arrays of events. Its buffers are kept from one call to the next.
 class JsonEventParser {
  public:

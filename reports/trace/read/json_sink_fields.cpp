@@ -9,10 +9,6 @@
 namespace nsa::trace {
 namespace {
 
-std::string_view without_quotes(std::string_view token) {
-  return token.starts_with('"') ? token.substr(1, token.size() - 2) : token;
-}
-
 /// The number of 12, "12" and 12.0 as it would be written without either.
 std::string_view whole_number(std::string_view token) {
   token = without_quotes(token);

@@ -7,13 +7,9 @@
 namespace nsa::trace {
 namespace {
 
-std::string_view unquoted(std::string_view token) {
-  return token.starts_with('"') ? token.substr(1, token.size() - 2) : token;
-}
-
 /// Which async begin belongs to which end.
 std::string async_key(const JsonEvent& event) {
-  return std::string(event.process) + ' ' + std::string(unquoted(event.id)) + ' ' +
+  return std::string(event.process) + ' ' + std::string(without_quotes(event.id)) + ' ' +
          std::string(event.name);
 }
 

@@ -47,6 +47,9 @@ struct ConfigEvidence {
   std::string file;
   Settings keys;
 
+  /// Whether it has a key that rules read: one of the list in evidence.cpp. ContractError for a
+  /// find() of a key that is not on the list, so that the list is whole.
+  bool any_known() const;
   const Setting* find(std::string_view key) const;
   std::optional<bool> boolean(std::string_view key) const;
   std::optional<std::int64_t> integer(std::string_view key) const;
