@@ -70,8 +70,9 @@ __device__ __forceinline__ void hide_keys(float (&s)[64], int i, int seen) {
   }
 }
 
-/// Raises the references to the tile's largest logits; `shrink` is what earlier sums are to be
-/// multiplied by.
+/// Raises the references to the tile's largest logits, rounded up as the offsets of weigh() are: no
+/// weight is larger than it is to be, however large the logits, or they would be raised for ever.
+/// `shrink` is what earlier sums are to be multiplied by.
 __device__ __forceinline__ void raise_references(const float (&s)[64], float scale,
                                                  SoftmaxRows& rows, float (&shrink)[2]) {
 #pragma unroll
@@ -80,7 +81,7 @@ __device__ __forceinline__ void raise_references(const float (&s)[64], float sca
 #pragma unroll
     for (int k = 1; k < 32; ++k) largest = fmaxf(largest, s[logit_at(i, k)]);
     largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
-    largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2)) * scale;
+    largest = __fmul_ru(fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2)), scale);
     const float reference = fmaxf(largest, rows.reference[i]);
     shrink[i] = exp2_fast(rows.reference[i] - reference);
     rows.reference[i] = reference;
@@ -105,7 +106,7 @@ __device__ __forceinline__ void weigh(const float (&s)[64], float scale, const S
   const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    const float offset = rows.reference[i] + Format::kWeightShift;
+    const float offset = __fadd_ru(rows.reference[i], Format::kWeightShift);
     float score[8], last = 0.0f;
 #pragma unroll
     for (int b = 0; b < 8; ++b) {

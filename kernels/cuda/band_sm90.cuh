@@ -3,8 +3,7 @@
 // tile, so that a key that is read serves them all, and only tiles of keys that meet the band are
 // visited: time grows with the window, not with the sequence. The softmax of one tile of keys runs
 // beside the weighted sum of the one before, as in FlashAttention-3 (arXiv 2407.08608), and the
-// copy engine brings the keys. On an H200 a window of 512 is limited by instruction issue; a third
-// of it is prologue and epilogue (docs/results/README.md).
+// copy engine brings the keys. What limits it: docs/results/README.md.
 #pragma once
 
 #include "cuda/attend_device.cuh"
@@ -131,7 +130,7 @@ class BandWorker {
         const bool seen[] = {row_begin_[0] < first, row_begin_[1] < first};
         softmax_.raise(seen, p_.scale_log2);
       }
-      if (!softmax_.weigh(p_.scale_log2)) break;
+      if (softmax_.weigh(p_.scale_log2)) break;
       multiply_keys_again(j);
       hide(first);
       raise = true;
@@ -159,6 +158,7 @@ class BandWorker {
         load_matrices(b,
                       k + static_cast<std::uint32_t>(sm90::swizzled(
                               kKeys, 8 * (n + lane() / 16) + lane() % 8, 2 * d + lane() / 8 % 2)));
+#pragma unroll
         for (int h = 0; h < 2; ++h) {
           auto& c = *reinterpret_cast<float(*)[4]>(softmax_.s + 4 * (n + h));
           mma_16x8x16<T>(c, a, b[2 * h], b[2 * h + 1]);

@@ -1,7 +1,7 @@
 // The online softmax of the band on Hopper: what a thread does with the logits of a tile of keys.
-// Weights are against a reference, the largest logit of the first tile in which a row saw a key. It
-// rises only where weights become too large for their type, which their sum tells: so no other tile
-// looks for its largest logit, and the sums are not scaled there.
+// Weights are against a reference, the largest logit of the tiles in which rows see their first
+// key. In other tiles it rises only where weights become too large for their type, which their sum
+// tells: so those do not look for their largest logit, and the sums are not scaled there.
 #pragma once
 
 #include <type_traits>
@@ -65,7 +65,9 @@ struct BandSoftmax {
 #pragma unroll
       for (int n = 0; n < 8; ++n) x = fmaxf(x, fmaxf(s[4 * n + 2 * i], s[4 * n + 2 * i + 1]));
       x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
-      x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2)) * scale_log2;
+      // Rounded up, so that no weight is above 1: weigh() multiplies exactly, and with a reference
+      // below the largest logit weights of huge ones would be too large again, for ever.
+      x = __fmul_ru(fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2)), scale_log2);
       shrink[i] = 1.0f;
       if (x == -INFINITY && !seen[i]) continue;  // still none
       const float higher = seen[i] ? fmaxf(x, reference[i]) : x;
@@ -75,8 +77,8 @@ struct BandSoftmax {
     }
   }
 
-  /// Turns the logits of a tile into weights against the references, and adds them to l. Returns
-  /// whether some of the warp were too large; then l is as before.
+  /// Turns the logits of a tile into weights against the references, and adds them to l. False
+  /// where some of the warp were too large; then l is as before.
   __device__ bool weigh(float scale_log2) {
     float sum[2] = {0.0f, 0.0f}, odd[2] = {0.0f, 0.0f};  // two chains of additions a row
 #pragma unroll
@@ -90,10 +92,10 @@ struct BandSoftmax {
     }
     sum[0] += odd[0];
     sum[1] += odd[1];
-    if (__any_sync(0xffffffffu, sum[0] > kMostSum || sum[1] > kMostSum)) return true;
+    if (__any_sync(0xffffffffu, sum[0] > kMostSum || sum[1] > kMostSum)) return false;
     l[0] += sum[0];
     l[1] += sum[1];
-    return false;
+    return true;
   }
 
   /// Once the sum of the tiles before is there: scales it where a reference was raised, and makes

@@ -30,7 +30,8 @@ Problem block_problem(std::vector<std::int64_t> seq_lens, std::vector<std::int64
 
 std::vector<Problem> edges() {
   std::vector<Problem> all{
-      block_problem({2100}, {0}, 12, 2, 64),   // more stages than the ring holds
+      block_problem({2100}, {0}, 12, 2, 64),   // several stages
+      block_problem({600}, {0}, 81, 9, 64),    // wide rows, more stages of 512 than the ring holds
       block_problem({1300}, {0}, 16, 1, 128),  // 16 heads a group
       block_problem({700, 1, 64, 650}, {0, 900, 64, 0}, 5, 1, 64),  // chunks across sequences
       block_problem({1, 1, 1}, {1500, 0, 63}, 12, 2, 64),           // decode
@@ -116,7 +117,7 @@ TEST_CASE("fused_block gives the oracle's answer whatever meets in a chunk", "[g
     const auto in = upload(inputs, stream.get());
     const auto input_views = views(inputs);
     const Oracle oracle(Stage::attend_selected, problem, input_views);
-    for (const std::int64_t chunk : {512, 1024}) {
+    for (const std::int64_t chunk : {512, 1024, 2048}) {
       INFO(describe(problem) << " c " << chunk);
       const auto out = upload(make_outputs(Stage::attend_selected, problem), stream.get());
       Launchable(row("fused_block"), problem, views(in), views(out), stream.get(), nullptr,
