@@ -116,9 +116,9 @@ store::RunRequest run_request(const SweepOptions& o, const SweepSpec& spec, cons
 }
 
 Json ledger_json(const tuner::Ledger& l) {
-  return {{"wait_s", l.wait_s},           {"start_s", l.start_s},     {"prepare_s", l.prepare_s},
-          {"verify_s", l.verify_s},       {"measure_s", l.measure_s}, {"trace_s", l.trace_s},
-          {"framework_s", l.framework_s}, {"wall_s", l.wall_s}};
+  return {{"wait_s", l.wait_s},     {"start_s", l.start_s},         {"prepare_s", l.prepare_s},
+          {"verify_s", l.verify_s}, {"recheck_s", l.recheck_s},     {"measure_s", l.measure_s},
+          {"trace_s", l.trace_s},   {"framework_s", l.framework_s}, {"wall_s", l.wall_s}};
 }
 
 ExitCode finish(const Settings& settings, store::Store& db, const store::OwnedRun& owned,
@@ -147,9 +147,10 @@ ExitCode finish(const Settings& settings, store::Store& db, const store::OwnedRu
   const auto& l = report.ledger;
   say(settings,
       fmt::format("run {}: {} rows added, {} unsupported, {} failed or wrong; {:.1f} s (start "
-                  "{:.1f}, prepare {:.1f}, verify {:.1f}, measure {:.1f}, harness {:.1f}){}",
+                  "{:.1f}, prepare {:.1f}, verify {:.1f}, recheck {:.1f}, measure {:.1f}, harness "
+                  "{:.1f}){}",
                   run_id, report.rows, report.unsupported, report.failures, l.wall_s, l.start_s,
-                  l.prepare_s, l.verify_s, l.measure_s, l.framework_s,
+                  l.prepare_s, l.verify_s, l.recheck_s, l.measure_s, l.framework_s,
                   report.stopped        ? "; stopped, the same command goes on"
                   : report.budget_spent ? "; the budget is spent"
                                         : ""));

@@ -128,7 +128,7 @@ class Sweep {
     Ledger& ledger = report_.ledger;
     ledger.wall_s = seconds_since(start_);
     ledger.framework_s = ledger.wall_s - ledger.wait_s - ledger.start_s - ledger.prepare_s -
-                         ledger.verify_s - ledger.measure_s - ledger.trace_s;
+                         ledger.verify_s - ledger.recheck_s - ledger.measure_s - ledger.trace_s;
   }
 
   const SweepInput& input_;

@@ -198,10 +198,9 @@ void Team::verify(Contestant& contestant) {
       client(contestant)
           .ask(std::move(request), doing("verifying", contestant), deadline_s(2 * first_call_s));
   if (answer.interrupted) throw Interrupted{};
-  if (!answer) {
-    account.reset();
-    return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});
-  }
+  account.reset();
+  if (!answer) return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});
+  account.emplace(shared_.ledger.recheck_s);
   const CheckResult result =
       check_.check(outputs, role_of(contestant.offer), *answer.reply, contestant.offer.id.name);
   contestant.verification = result.verification;

@@ -61,7 +61,8 @@ struct Ledger {
   double wait_s = 0;     // for the device, while another process measured on it
   double start_s = 0;    // starting and ending worker processes
   double prepare_s = 0;  // inputs and first calls
-  double verify_s = 0;
+  double verify_s = 0;   // workers comparing what they wrote with the oracle
+  double recheck_s = 0;  // the harness comparing some rows of it again
   double measure_s = 0;  // requests that gave samples
   double trace_s = 0;    // seeing what launches do, counting, and asking again what hung
   double framework_s = 0;
