@@ -18,10 +18,20 @@ using WideBand = BandSm90<T, 128, 128, 3, 1>;
 template <class T>
 using PaperBand = BandSm90<T, 192, 128, 2, 1>;
 
+/// True where 32 bits hold the distance of any two rows of a tile in q, and in o
+/// (RowTile::offset_of).
+inline bool near_rows(const AttendParams& p) {
+  constexpr std::int64_t kMostRows = 192, kMost = 0x7fffff00;  // and a row
+  const auto near = [&](const auto& t) {
+    return (kMostRows / p.group + 2) * t.row_stride + p.group * t.head_stride <= kMost;
+  };
+  return near(p.q) && near(p.o);
+}
+
 template <class T, class Band>
 bool launch_on_hopper(const AttendParams& p, Dtype dtype, cudaStream_t stream) {
   if (p.context_tokens == 0 || !on_hopper()) return false;  // no compressed key so far
-  if (!short_strides(p)) return false;
+  if (!near_rows(p)) return false;
   if (whole_vectors(p, 64, 64))
     return launch_band_sm90<NarrowBand<T>, Band>(p, dtype, stream), true;
   if (whole_vectors(p, 128, 128))
