@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
+#include "nsa/kernels/oracle.hpp"
 #include "nsa/probes/probes.hpp"
 
 namespace nsa::test {
@@ -150,6 +152,30 @@ void Launchable::launch() {
                    .workspace = workspace_,
                    .stream = stream_,
                    .saved = saved_});
+}
+
+std::vector<HostTensor> produce(const Variant& variant, const Problem& problem,
+                                const std::vector<HostTensor>& inputs, CUstream_st* stream,
+                                Point point, std::int64_t row_gap, std::int64_t offset) {
+  const auto in = upload(inputs, stream, row_gap, offset);
+  const auto out = upload(make_outputs(variant.stages, problem), stream, row_gap, offset);
+  Launchable(variant, problem, views(in), views(out), stream, nullptr, std::move(point)).launch();
+  std::vector<HostTensor> produced;
+  for (const DeviceTensor& tensor : out) produced.push_back(tensor.download(stream));
+  return produced;
+}
+
+void check_with_oracle(const Variant& variant, const Problem& problem,
+                       const std::vector<HostTensor>& inputs,
+                       const std::vector<HostTensor>& produced) {
+  if (sanitized()) return;
+  const auto input_views = views(inputs);
+  const SpanOracle oracle(variant.stages, problem, input_views, {}, variant.role);
+  const auto verdict = oracle.verify(views(produced));
+  INFO("worst row " << verdict.worst_row);
+  CHECK(verdict.worst_row_error <= row_tolerance(variant.stages, problem.dtype, variant.name));
+  CHECK(verdict.poison_left == 0);
+  CHECK(verdict.non_finite == 0);
 }
 
 Problem small_problem(std::vector<std::int64_t> seq_lens, std::vector<std::int64_t> context_lens,

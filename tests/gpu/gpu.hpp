@@ -83,6 +83,17 @@ class Launchable {
   Saved* saved_;
 };
 
+/// What one launch of a variant writes, from host to host; tensors lie as `row_gap` and `offset` of
+/// DeviceTensor say.
+std::vector<HostTensor> produce(const Variant& variant, const Problem& problem,
+                                const std::vector<HostTensor>& inputs, CUstream_st* stream,
+                                Point point = {}, std::int64_t row_gap = 0,
+                                std::int64_t offset = 0);
+/// Checks every row of it with the CPU's oracle; not where a sanitizer watches (sanitized()).
+void check_with_oracle(const Variant& variant, const Problem& problem,
+                       const std::vector<HostTensor>& inputs,
+                       const std::vector<HostTensor>& produced);
+
 /// A problem for a test, with what most tests leave alone already set.
 Problem small_problem(std::vector<std::int64_t> seq_lens, std::vector<std::int64_t> context_lens,
                       std::int64_t q_heads, std::int64_t kv_heads, std::int64_t dk, std::int64_t dv,

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "gpu.hpp"
-#include "nsa/kernels/oracle.hpp"
 #include "nsa/kernels/vendor.hpp"
 
 using namespace nsa;
@@ -66,20 +65,8 @@ void check_row(const Variant& variant, const VariantId& id, const Problem& probl
   INFO(to_string(id) << " " << describe(problem) << " gap " << row_gap << " offset " << offset);
   REQUIRE_FALSE(find_violation(problem));
   const auto inputs = make_inputs(variant.stages, problem, 7);
-  const auto in = upload(inputs, stream, row_gap, offset);
-  const auto out = upload(make_outputs(variant.stages, problem), stream, row_gap, offset);
-  Launchable(variant, problem, views(in), views(out), stream, nullptr, id.point).launch();
-  std::vector<HostTensor> produced;
-  for (const DeviceTensor& tensor : out) produced.push_back(tensor.download(stream));
-  if (sanitized()) return;
-
-  const auto input_views = views(inputs);
-  const SpanOracle oracle(variant.stages, problem, input_views, {}, variant.role);
-  const auto verdict = oracle.verify(views(produced));
-  INFO("worst row " << verdict.worst_row);
-  CHECK(verdict.worst_row_error <= row_tolerance(variant.stages, problem.dtype, variant.name));
-  CHECK(verdict.poison_left == 0);
-  CHECK(verdict.non_finite == 0);
+  check_with_oracle(variant, problem, inputs,
+                    produce(variant, problem, inputs, stream, id.point, row_gap, offset));
 }
 
 /// One row, at each point of its coordinates, on every problem that it supports; what it refuses,

@@ -24,11 +24,7 @@ Problem score_problem(std::int64_t tokens, Dtype dtype) {
 std::vector<std::int32_t> chosen_blocks(const Variant& variant, const Problem& problem,
                                         const std::vector<HostTensor>& inputs,
                                         CUstream_st* stream) {
-  const auto in = upload(inputs, stream);
-  const auto out = upload(make_outputs(variant.stages, problem), stream);
-  Launchable(variant, problem, views(in), views(out), stream).launch();
-  for (const DeviceTensor& tensor : out) {
-    const HostTensor host = tensor.download(stream);
+  for (const HostTensor& host : produce(variant, problem, inputs, stream)) {
     if (host.name != "blocks") continue;
     const auto* ids = host.view().as<const std::int32_t>();
     return {ids, ids + host.view().elements()};
