@@ -12,6 +12,7 @@
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/schemas/output_path.hpp"
+#include "nsa/schemas/sqlite_head.hpp"
 
 namespace nsa {
 namespace {
@@ -19,7 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{64} << 20;
 constexpr std::uintmax_t kFirstReadBytes = std::uintmax_t{1} << 16;
-constexpr char kSqliteHead[] = "SQLite format 3";  // with its final zero
 
 /// A new file beside the target that vanishes unless it takes the target's place.
 class TemporaryFile {

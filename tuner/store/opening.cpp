@@ -18,14 +18,13 @@
 #include "file_lock.hpp"
 #include "migrate.hpp"
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/sqlite_head.hpp"
 #include "sqlite_error.hpp"
 
 namespace nsa::store {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr char kMagic[] = "SQLite format 3";  // with its final zero: 16 bytes
 
 /// Refuses, before anything is opened or created, what cannot be a database. False: nothing there.
 bool inspect_file(const std::string& path) {
@@ -56,9 +55,9 @@ bool inspect_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file)
     throw EnvironmentError(fmt::format("{}: {}; make it readable", path, std::strerror(errno)));
-  char head[sizeof kMagic] = {};
+  char head[sizeof kSqliteHead] = {};
   file.read(head, sizeof head);
-  if (file.gcount() != sizeof head || std::memcmp(head, kMagic, sizeof head) != 0) {
+  if (file.gcount() != sizeof head || std::memcmp(head, kSqliteHead, sizeof head) != 0) {
     throw InputError(path + ": is not a results database; name another file with --db");
   }
   return true;
