@@ -8,8 +8,8 @@
 namespace nsa::cuda {
 
 /// Attention of 64 rows to one block, and its partial result: o normalised, log2-sum-exp beside it.
-/// `place` of each of the thread's rows is where it goes, negative where nowhere; a stream through
-/// the L2, in which keys and queries are to stay.
+/// `place` of each of the thread's rows is where it goes, negative where nowhere; it is written as
+/// a stream, so that keys and queries stay in the L2.
 /// `before_writes` is called once the products are done.
 template <class Sizes, class BeforeWrites>
 __device__ __forceinline__ void attend_block_rows(const BlockParams& p, std::uint32_t q,

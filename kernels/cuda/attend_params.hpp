@@ -50,13 +50,6 @@ inline bool whole_vectors(const AttendParams& p, int dk, int dv) {
   return p.dk == dk && p.dv == dv && p.q.vectors && p.k.vectors && p.v.vectors && p.o.vectors;
 }
 
-/// True where 32 bits hold the distance of any two rows of q, and of o, in a tile.
-inline bool short_strides(const AttendParams& p) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 22;  // a tile has fewer than 2^9 rows
-  return p.q.row_stride < kMost && p.q.head_stride < kMost && p.o.row_stride < kMost &&
-         p.o.head_stride < kMost;
-}
-
 /// Largest head_dim_k and head_dim_v that the kernels hold in shared memory and registers.
 inline constexpr std::int64_t kMaxHeadDim = 256;
 /// The least width that the kernels are compiled for and that holds head_dim_v.

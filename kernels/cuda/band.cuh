@@ -74,13 +74,8 @@ struct RowTile {
   __device__ int head(int row) const {
     return kv_head * group_ + first_head_ + row - queries_before(row) * group_;
   }
-  /// Where a row of q or o begins.
-  template <class T, class Untyped>
-  __device__ auto* row_of(const HeadTensor<Untyped>& tensor, int row) const {
-    return head_row<T>(tensor, token(row), head(row));
-  }
-  /// The same in two parts: where the first query's heads of this group begin, and elements from
-  /// there on. For strides whose multiples 32 bits hold (short_strides).
+  /// Where a row of q or o begins, in two parts: the heads of this group of the first query, and
+  /// elements from there on, which 32 bits have to hold (near_rows of band_launch.cuh).
   template <class T, class Untyped>
   __device__ auto* first_of(const HeadTensor<Untyped>& tensor) const {
     return head_row<T>(tensor, sequence.q_begin + first_query_, kv_head * group_);

@@ -131,7 +131,8 @@ void attention_batched(const Context& context, const Problem& problem,
 }
 
 bool takes_streams(const Choice& choice) {
-  return choice.variant && choice.variant->name == plans::kStreams.name;
+  return choice.variant && (choice.variant->name == plans::kStreams.name ||
+                            choice.variant->name == plans::kStreamsBlock.name);
 }
 
 bool other_rows_asked_for(const Context& context, const Problem& problem) {

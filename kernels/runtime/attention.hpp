@@ -39,7 +39,7 @@ inline bool branch_on(const Constants& constants, unsigned branch) {
   return (constants.branches >> branch) & 1u;
 }
 
-/// Whether the choice is that row.
+/// Whether the choice is a row that runs the window branch on a stream of its own.
 bool takes_streams(const Choice& choice);
 
 /// attention() for sequences that are placed already: those of sequences_of(problem).

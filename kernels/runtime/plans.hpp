@@ -23,8 +23,10 @@ inline constexpr Plan kMasked{"batched_masked", "batched", "masked"};
 inline constexpr Plan kPacked{"batched_packed", "batched", "packed"};
 inline constexpr Plan kVarlen{"batched_varlen_v2", "batched", "varlen_v2"};
 inline constexpr Plan kDensePrefix{"batched_dense_prefix", "batched", "dense_prefix"};
-inline constexpr Plan kGather{"batched_gather", "batched", "gather"};
 inline constexpr Plan kStreams{"batched_streams", "batched_streams", ""};
+inline constexpr Plan kBlock{"batched_fused_block", "batched", "fused_block"};
+inline constexpr Plan kStreamsBlock{"batched_streams_fused_block", "batched_streams",
+                                    "fused_block"};
 inline constexpr Plan kFusedStep{"fused_step", "fused_step", ""};
 inline constexpr Plan kSequential{"sequential", "sequential", ""};
 inline constexpr Plan kDenseSdpa{"dense_sdpa", "batched", "", "sdpa"};

@@ -143,6 +143,13 @@ Support several_tokens(const Problem& p, const Device& device) {
   return Support::no("a decode step has one token: sequential and batched are the same");
 }
 
+Support supports_fused_block(const Problem& p, const Device& device) {
+  static constexpr std::array kSelected{Stage::attend_selected};
+  const Variant* row = find_variant(kSelected, plans::kBlock.selected, Backend::cuda);
+  const Support selected = supports(*row, p, device);
+  return selected.supported ? supports_attention(p, device, false) : selected;
+}
+
 Support supports_fused_step(const Problem& p, const Device& device) {
   const Support pooling = supports_pooling(p, device);
   return pooling.supported ? decode::supports_step(p, device) : pooling;
@@ -169,10 +176,15 @@ std::vector<Variant> attention_rows() {
     rows.push_back(planned<kOn, plans::kDensePrefix, run_attention>(
         row, "Batched, selected branch by `dense_prefix`."));
   } else {
-    rows.push_back(
-        planned<kOn, plans::kGather, run_attention>(row, "Batched, selected branch by `gather`."));
     rows.push_back(planned<kOn, plans::kStreams, run_attention>(
         row, "Batched, the window branch beside the others on a stream of its own."));
+    Variant block = row;
+    block.dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
+    block.supports = supports_fused_block;
+    rows.push_back(planned<kOn, plans::kBlock, run_attention>(
+        block, "Batched, selected branch by `fused_block`."));
+    rows.push_back(planned<kOn, plans::kStreamsBlock, run_attention>(
+        block, "The same, with the window branch on a stream of its own."));
     Variant step = planned<kOn, plans::kFusedStep, run_attention>(
         row,
         "A decode step: all behind compression in one kernel, a cluster of blocks for each "
