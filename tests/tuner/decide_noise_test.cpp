@@ -148,6 +148,42 @@ TEST_CASE("identical kernels are told apart in less than one percent of sessions
   }
 }
 
+/// One process and two rounds at each length, noise of .4 %.
+Session visited_twice(std::uint64_t seed) {
+  Session s;
+  s.lengths = {512, 2048, 8192, 65536};
+  s.processes = 1;
+  s.noise = white(0.004, seed);
+  return s;
+}
+
+TEST_CASE("a length that was visited twice has a range of its own where it wins 14 %", "[decide]") {
+  int alone = 0;
+  const int trials = 50;
+  for (std::uint64_t t = 0; t < trials; ++t) {
+    Session s = visited_twice(t);
+    s.variants = {{"a", linear(10)},
+                  {"b", [](double n) { return linear(10)(n) * (n < 20000 ? 1.15 : 0.86); }}};
+    const auto report = decide(s, t);
+    const auto& ranges = report.table.classes.at(0).decisions.at(0).ranges;
+    alone += ranges.size() == 2 && ranges[1].variant.name == "b";
+  }
+  CHECK(alone == trials);
+}
+
+TEST_CASE("identical kernels that were visited twice are seldom told apart", "[decide]") {
+  int different = 0;
+  const int trials = 200;
+  for (std::uint64_t t = 0; t < trials; ++t) {
+    Session s = visited_twice(t);
+    s.variants = {{"a", linear(10)}, {"twin", linear(10)}};
+    const auto report = decide(s, t);
+    const auto& ranges = report.table.classes.at(0).decisions.at(0).ranges;
+    different += ranges.size() != 1 || ranges[0].variant.name != "a";
+  }
+  CHECK(different <= trials / 50);
+}
+
 TEST_CASE("a clock that drops by 15 % in the middle of a session moves no threshold", "[decide]") {
   Session s = crossover(0.05);
   const auto undisturbed = decide(s).table.classes[0].decisions[0].ranges;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "statistics.hpp"
 
@@ -71,13 +72,34 @@ void prefer_simpler(const std::vector<SpotRatios>& spots, std::size_t from, std:
   }
 }
 
+/// How much one block's log ratio of two variants varies, by all spots that have both: a length
+/// that was visited twice says little of its own noise, its neighbours say more.
+struct PooledNoise {
+  double variance = 0;
+  std::size_t freedom = 0;  // blocks beyond the first of each spot
+};
+PooledNoise pooled_noise(const std::vector<SpotRatios>& spots, std::size_t a, std::size_t b) {
+  PooledNoise noise;
+  for (const SpotRatios& spot : spots) {
+    if (spot.blocks < 2 || !has_spread(spot, a) || !has_spread(spot, b)) continue;
+    std::vector<double> differences;
+    for (const std::vector<double>& r : spot.replicates) differences.push_back(r[a] - r[b]);
+    const double spread = spread_of(spot.excess[a] - spot.excess[b], differences);
+    noise.variance += static_cast<double>((spot.blocks - 1) * spot.blocks) * spread * spread;
+    noise.freedom += spot.blocks - 1;
+  }
+  if (noise.freedom > 0) noise.variance /= static_cast<double>(noise.freedom);
+  return noise;
+}
+
 }  // namespace
 
 Gain gain_of(const std::vector<SpotRatios>& spots, const Table& from, const Table& to,
              double tail) {
   Gain gain;
-  double weights = 0;
+  double weights = 0, variance = 0;
   std::size_t freedom = 0;  // blocks beyond the first of each spot
+  std::size_t pooled = std::numeric_limits<std::size_t>::max();  // of all spots
   std::vector<double> replicates;
   for (std::size_t i = 0; i < spots.size(); ++i) {
     if (from[i] == to[i]) continue;
@@ -88,6 +110,9 @@ Gain gain_of(const std::vector<SpotRatios>& spots, const Table& from, const Tabl
     replicates.resize(spot.replicates.size());
     weights += spot.weight;
     freedom += spot.blocks - 1;
+    const PooledNoise noise = pooled_noise(spots, from[i], to[i]);
+    variance += spot.weight * spot.weight * noise.variance / static_cast<double>(spot.blocks);
+    pooled = std::min(pooled, noise.freedom);
     gain.mean += spot.weight * (spot.excess[from[i]] - spot.excess[to[i]]);
     for (std::size_t r = 0; r < replicates.size(); ++r) {
       replicates[r] += spot.weight * (spot.replicates[r][from[i]] - spot.replicates[r][to[i]]);
@@ -96,7 +121,9 @@ Gain gain_of(const std::vector<SpotRatios>& spots, const Table& from, const Tabl
   if (!(weights > 0)) return gain;
   gain.mean /= weights;
   for (double& value : replicates) value /= weights;
-  gain.low = interval_of(gain.mean, replicates, tail, freedom).low;
+  gain.low = interval_of(gain.mean, replicates, tail, std::max(freedom, pooled),
+                         std::sqrt(variance) / weights)
+                 .low;
   return gain;
 }
 

@@ -176,6 +176,10 @@ void weigh(std::vector<SpotRatios>& spots, const DecideOptions& options) {
 
 }  // namespace
 
+bool has_spread(const SpotRatios& spot, std::size_t variant) {
+  return spot.known[variant] && spot.excess[variant] <= kOutOfReach;
+}
+
 double log_axis(std::int64_t at) { return std::log(std::max(static_cast<double>(at), 0.5)); }
 
 std::size_t shared_blocks(const Spot& spot, std::size_t a, std::size_t b) {

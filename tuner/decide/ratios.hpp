@@ -24,6 +24,9 @@ struct SpotRatios {
 /// One for each spot with a usable variant.
 std::vector<SpotRatios> estimate(const Group& group, const DecideOptions& options);
 
+/// Whether the variant's replicates vary: it is known there, and not beyond a factor of two.
+bool has_spread(const SpotRatios& spot, std::size_t variant);
+
 /// Position of a length on the axis that ratios are smooth over.
 double log_axis(std::int64_t at);
 

@@ -41,12 +41,17 @@ double expanded_tail(double tail, std::int64_t n) {
   return boost::math::cdf(boost::math::complement(boost::math::normal(), z));
 }
 
-Interval interval_of(double estimate, const std::vector<double>& replicates, double tail,
-                     std::size_t freedom) {
-  if (replicates.empty()) return {estimate, estimate};
+double spread_of(double estimate, const std::vector<double>& replicates) {
+  if (replicates.empty()) return 0;
   double squares = 0;
   for (const double value : replicates) squares += (value - estimate) * (value - estimate);
-  const double spread = std::sqrt(squares / static_cast<double>(replicates.size()));
+  return std::sqrt(squares / static_cast<double>(replicates.size()));
+}
+
+Interval interval_of(double estimate, const std::vector<double>& replicates, double tail,
+                     std::size_t freedom, double least_spread) {
+  if (replicates.empty()) return {estimate, estimate};
+  const double spread = std::max(spread_of(estimate, replicates), least_spread);
   // Without a block to spare the spread is an assumed one, a normal.
   const auto units = freedom == 0 ? std::int64_t{1000} : static_cast<std::int64_t>(freedom) + 1;
   const double half = student_factor(tail, units) * spread;

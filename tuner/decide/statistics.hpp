@@ -31,13 +31,17 @@ double expanded_tail(double tail, std::int64_t n);
 /// Half width of Student's interval of the mean, in standard errors: t(n - 1, 1 - tail).
 double student_factor(double tail, std::int64_t n);
 
+/// Root of the mean squared deviation of bootstrap replicates from the estimate; 0 of none.
+double spread_of(double estimate, const std::vector<double>& replicates);
+
 /// Interval of an estimate from its bootstrap replicates. Few blocks resample to few values (four
 /// of four are above zero once in 16 times by luck), so Student's factor on the spread of the
 /// replicates holds as well: the wider of both. `freedom`: blocks beyond the first of each spot.
+/// `least_spread`: what is known of the spread from elsewhere, and then counts in `freedom`.
 struct Interval {
   double low = 0, high = 0;
 };
 Interval interval_of(double estimate, const std::vector<double>& replicates, double tail,
-                     std::size_t freedom);
+                     std::size_t freedom, double least_spread = 0);
 
 }  // namespace nsa::tuner
