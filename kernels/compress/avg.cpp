@@ -4,7 +4,7 @@
 #include "catalog/rows.hpp"
 #include "compress/variants.hpp"
 #include "cpu/convert.hpp"
-#include "cpu/parallel.hpp"
+#include "nsa/kernels/parallel.hpp"
 
 namespace nsa::compress {
 namespace {

@@ -4,11 +4,11 @@
 #include "cpu/band.hpp"
 #include "cpu/blas.hpp"
 #include "cpu/convert.hpp"
-#include "cpu/parallel.hpp"
 #include "cpu/rows.hpp"
 #include "cpu/tile_gemm.hpp"
 #include "cpu/transpose.hpp"
 #include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/parallel.hpp"
 
 namespace nsa::cpu {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cpu/parallel.hpp"
+#include "nsa/kernels/parallel.hpp"
 
 namespace nsa {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cpu/compute.hpp"
-#include "cpu/parallel.hpp"
 #include "cpu/tile_gemm.hpp"
+#include "nsa/kernels/parallel.hpp"
 #include "nsa/kernels/tensor.hpp"
 
 namespace nsa::cpu {

@@ -1,4 +1,4 @@
-#include "cpu/parallel.hpp"
+#include "nsa/kernels/parallel.hpp"
 
 #include <sched.h>
 

@@ -1,8 +1,8 @@
 // Mean query, gate, combination: three passes with their results in memory between them.
 #include "catalog/rows.hpp"
-#include "cpu/parallel.hpp"
 #include "gate_combine/gate.hpp"
 #include "gate_combine/variants.hpp"
+#include "nsa/kernels/parallel.hpp"
 
 namespace nsa::gate_combine {
 namespace {

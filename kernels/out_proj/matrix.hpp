@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "cpu/convert.hpp"
-#include "cpu/parallel.hpp"
+#include "nsa/kernels/parallel.hpp"
 #include "nsa/kernels/tensor.hpp"
 #include "nsa/kernels/workspace.hpp"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "cpu/convert.hpp"
-#include "cpu/parallel.hpp"
+#include "nsa/kernels/parallel.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "nsa/schemas/generator.hpp"
 
@@ -55,18 +55,20 @@ void fill_tokens(HostTensor& tensor, const Problem& p, std::uint64_t seed) {
   }
 }
 
-/// Calls f(sequence, position, stream, row) for every row of [tokens, kv_heads].
+/// Calls f(sequence, position, stream, row) for every row of [tokens, kv_heads], on all CPUs.
 template <class F>
 void for_rows(const Problem& p, F f) {
   std::uint64_t batch = 0;
   for (const Sequence& s : sequences_of(p)) {
-    for (std::int64_t i = 0; i < s.q_len; ++i) {
-      for (std::int64_t g = 0; g < p.kv_heads; ++g) {
-        f(s, s.first_position() + i,
-          batch * static_cast<std::uint64_t>(p.kv_heads) + static_cast<std::uint64_t>(g),
-          (s.q_begin + i) * p.kv_heads + g);
+    parallel_for(0, s.q_len, 64, [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = from; i < to; ++i) {
+        for (std::int64_t g = 0; g < p.kv_heads; ++g) {
+          f(s, s.first_position() + i,
+            batch * static_cast<std::uint64_t>(p.kv_heads) + static_cast<std::uint64_t>(g),
+            (s.q_begin + i) * p.kv_heads + g);
+        }
       }
-    }
+    });
     ++batch;
   }
 }

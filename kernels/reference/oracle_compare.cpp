@@ -79,14 +79,13 @@ ElementCount count_bad(const Row& expected, const Row& produced, Dtype dtype, do
   return bad;
 }
 
-double wrong_share(const Problem& p, const Query& query, std::span<const TensorView> in,
+double wrong_share(const Problem& p, std::int64_t position, std::span<const Row> scores,
                    const Row& produced) {
   std::int64_t wrong = 0;
   for (std::int64_t g = 0; g < p.kv_heads; ++g) {
-    const Row scores = group_scores(p, *query.sequence, in[0], in[1], query.index, g);
     const auto begin = produced.begin() + g * p.geometry.sel_count;
     const std::vector<std::int32_t> row(begin, begin + p.geometry.sel_count);
-    wrong += !is_right_selection(row, scores, query.position, p);
+    wrong += !is_right_selection(row, scores[static_cast<std::size_t>(g)], position, p);
   }
   return static_cast<double>(wrong) / static_cast<double>(p.kv_heads);
 }

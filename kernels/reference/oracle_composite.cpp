@@ -1,7 +1,7 @@
 // Rows of the composites. Selection is a choice: where scores tie within rounding, several choices
 // are right, and each gives another output: that of the blocks which the row says it took.
 #include "cpu/convert.hpp"
-#include "cpu/parallel.hpp"
+#include "nsa/kernels/parallel.hpp"
 #include "reference/oracle_rows.hpp"
 
 namespace nsa::reference {
@@ -79,15 +79,19 @@ Row attention_part(const Problem& p, const AttentionOperands& x, const Query& qu
   const auto sel = selected_rows(s, ranges);
   const auto win = window_rows(s, query.position, p.geometry);
   const Row weight = gate(p, x.q, x.gate, query.token, group, constants);
-  Row part;
-  for (std::int64_t i = 0; i < p.heads_per_group(); ++i) {
-    const Row q = load_head(x.q, query.token, group * p.heads_per_group() + i);
-    const Row o_cmp = attend(q, x.k_cmp, x.v_cmp, cmp, group);
-    const Row o_sel = attend(q, x.k_sel, x.v_sel, sel, group);
-    const Row o_win = attend(q, x.k_win, x.v_win, win, group);
-    for (std::size_t c = 0; c < o_cmp.size(); ++c)
-      part.push_back(weight[0] * o_cmp[c] + weight[1] * o_sel[c] + weight[2] * o_win[c]);
-  }
+  const auto dv = static_cast<std::size_t>(p.head_dim_v);
+  Row part(static_cast<std::size_t>(p.heads_per_group()) * dv);
+  parallel_for(0, p.heads_per_group(), 1, [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = from; i < to; ++i) {
+      const Row q = load_head(x.q, query.token, group * p.heads_per_group() + i);
+      const Row o_cmp = attend(q, x.k_cmp, x.v_cmp, cmp, group);
+      const Row o_sel = attend(q, x.k_sel, x.v_sel, sel, group);
+      const Row o_win = attend(q, x.k_win, x.v_win, win, group);
+      double* o = part.data() + static_cast<std::size_t>(i) * dv;
+      for (std::size_t c = 0; c < dv; ++c)
+        o[c] = weight[0] * o_cmp[c] + weight[1] * o_sel[c] + weight[2] * o_win[c];
+    }
+  });
   return part;
 }
 

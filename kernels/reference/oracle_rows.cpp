@@ -1,5 +1,7 @@
 #include "reference/oracle_rows.hpp"
 
+#include "nsa/kernels/parallel.hpp"
+
 #include "nsa/schemas/error.hpp"
 
 namespace nsa::reference {
@@ -40,31 +42,28 @@ Row range_row(const Problem& p, const Query& query, const TensorView& blocks) {
   return all;
 }
 
-Row block_row(const Problem& p, const Query& query, std::span<const TensorView> in) {
-  Row all;
-  for (std::int64_t g = 0; g < p.kv_heads; ++g) {
-    const Row scores = group_scores(p, *query.sequence, in[0], in[1], query.index, g);
-    const auto blocks = top_blocks(scores, query.position, p.geometry);
-    all.insert(all.end(), blocks.begin(), blocks.end());
-  }
-  return all;
+/// Keys that a query sees, as the heads of group `g` do.
+std::vector<std::int64_t> keys_of(Stage stage, const Problem& p, const Query& query, std::int64_t g,
+                                  std::span<const TensorView> in) {
+  if (stage == Stage::attend_compressed)
+    return compressed_rows(*query.sequence, query.position, p.geometry);
+  if (stage == Stage::attend_window)
+    return window_rows(*query.sequence, query.position, p.geometry);
+  const std::int64_t width = 2 * p.geometry.sel_count;
+  return selected_rows(*query.sequence, int_row(in[4], query.token, g, width));
 }
 
 Row attend_row(Stage stage, const Problem& p, const Query& query, std::span<const TensorView> in) {
-  Row all;
-  for (std::int64_t head = 0; head < p.q_heads; ++head) {
-    const std::int64_t g = head / p.heads_per_group();
-    std::vector<std::int64_t> rows;
-    if (stage == Stage::attend_compressed) {
-      rows = compressed_rows(*query.sequence, query.position, p.geometry);
-    } else if (stage == Stage::attend_window) {
-      rows = window_rows(*query.sequence, query.position, p.geometry);
-    } else {
-      const std::int64_t width = 2 * p.geometry.sel_count;
-      rows = selected_rows(*query.sequence, int_row(in[4], query.token, g, width));
+  std::vector<Row> heads(static_cast<std::size_t>(p.q_heads));
+  parallel_for(0, p.q_heads, 1, [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t head = from; head < to; ++head) {
+      const std::int64_t g = head / p.heads_per_group();
+      heads[static_cast<std::size_t>(head)] = attend(load_head(in[0], query.token, head), in[1],
+                                                     in[2], keys_of(stage, p, query, g, in), g);
     }
-    append(all, attend(load_head(in[0], query.token, head), in[1], in[2], rows, g));
-  }
+  });
+  Row all;
+  for (const Row& head : heads) append(all, head);
   return all;
 }
 
@@ -102,8 +101,6 @@ Row stage_row(Stage stage, const Problem& p, std::span<const Sequence> sequences
     case Stage::project_rope:
       return project_token(projections(p)[output], in[1], load_index(in[0], row), query.position,
                            constants);
-    case Stage::score:
-      return block_row(p, query, in);
     case Stage::ranges:
       return range_row(p, query, in[0]);
     case Stage::attend_compressed:

@@ -54,8 +54,8 @@ struct ElementCount {
 };
 double relative_l2(const Row& expected, const Row& produced) noexcept;
 ElementCount count_bad(const Row& expected, const Row& produced, Dtype dtype, double tolerance);
-/// Share of the KV heads whose blocks are no right answer.
-double wrong_share(const Problem& problem, const Query& query, std::span<const TensorView> in,
+/// Share of the KV heads whose blocks are no right answer. `scores`: of each KV head, by block.
+double wrong_share(const Problem& problem, std::int64_t position, std::span<const Row> scores,
                    const Row& produced);
 
 }  // namespace nsa::reference

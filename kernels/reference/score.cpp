@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "cpu/convert.hpp"
+#include "nsa/kernels/parallel.hpp"
 #include "reference/forced_blocks.hpp"
 #include "reference/reference.hpp"
 
@@ -53,13 +54,18 @@ Row group_scores(const Problem& problem, const Sequence& sequence, const TensorV
   const std::int64_t position = sequence.first_position() + query;
   const std::int64_t visible = num_compressed(position + 1, problem.geometry);
   const std::int64_t blocks = num_blocks(sequence.kv_len, problem.geometry);
+  std::vector<Row> p_slc(static_cast<std::size_t>(problem.heads_per_group()));
+  parallel_for(0, problem.heads_per_group(), 1, [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = from; i < to; ++i) {
+      const std::int64_t head = group * problem.heads_per_group() + i;
+      const Row p_cmp = compressed_probabilities(load_head(q, sequence.q_begin + query, head),
+                                                 k_cmp, sequence.cmp_begin, visible, group);
+      p_slc[static_cast<std::size_t>(i)] = block_scores(p_cmp, blocks, problem.geometry);
+    }
+  });
   Row sum(static_cast<std::size_t>(blocks), 0.0);
-  for (std::int64_t i = 0; i < problem.heads_per_group(); ++i) {
-    const std::int64_t head = group * problem.heads_per_group() + i;
-    const Row p_cmp = compressed_probabilities(load_head(q, sequence.q_begin + query, head), k_cmp,
-                                               sequence.cmp_begin, visible, group);
-    const Row p_slc = block_scores(p_cmp, blocks, problem.geometry);
-    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += p_slc[j];
+  for (const Row& head : p_slc) {
+    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += head[j];
   }
   return sum;
 }

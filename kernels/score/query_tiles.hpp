@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cpu/convert.hpp"
-#include "cpu/parallel.hpp"
 #include "cpu/softmax.hpp"
 #include "nsa/kernels/launch.hpp"
+#include "nsa/kernels/parallel.hpp"
 #include "out_proj/matrix.hpp"
 
 namespace nsa::score {

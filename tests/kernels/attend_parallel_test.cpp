@@ -13,7 +13,7 @@
 
 #include "catch.hpp"
 #include "cpu/blas.hpp"
-#include "cpu/parallel.hpp"
+#include "nsa/kernels/parallel.hpp"
 
 namespace nsa::test {
 namespace {

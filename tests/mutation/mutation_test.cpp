@@ -69,7 +69,8 @@ tuner::CheckResult gate(const Variant& variant, const Problem& problem,
   worker::VerifyRequest request;
   request.rows = check.rows();
   request.outputs = check.fresh_outputs_file();
-  const auto said = tuner::verify(*handle, request, Device{}, others, kBudgetS);
+  tuner::Outputs before;
+  const auto said = tuner::verify(*handle, request, Device{}, others, kBudgetS, before);
   return check.check(request.outputs, variant.role, said);
 }
 
@@ -125,6 +126,34 @@ TEST_CASE("code that was written out to be mutated passes the gate without the f
     INFO(to_string(stage) << ": " << result.reason);
     CHECK(result.verification == Verification::verified);
   }
+}
+
+void one_wrong_row(const LaunchArgs& args) {
+  ChangedLaunch(args).run(Stage::attend_window, "sdpa_math");
+  scale(args.out[0], 1.5, 101);
+}
+
+TEST_CASE("a variant without peers is compared in every row that one before it was compared in",
+          "[mutation]") {
+  const Problem problem = ragged_problem();
+  const Variant& right = cpu_row(Stage::attend_window, "sdpa_math");
+  const Variant wrong = mutated(right, one_wrong_row);
+  const auto memory = tuner::make_host_memory();
+  const auto inputs = std::make_shared<tuner::Inputs>();
+  inputs->host = make_inputs(right.stages, problem, kSeed);
+  inputs->placed = memory->place(inputs->host);
+  const tuner::ScratchFolder folder;
+  tuner::Outputs before;
+  const auto worst_error = [&](const Variant& variant, double budget_s) {
+    tuner::Handle handle(variant, {}, problem, inputs, *memory);
+    handle.launch();
+    worker::VerifyRequest request;
+    request.outputs = folder.path() + "/outputs.safetensors";
+    return tuner::verify(handle, request, Device{}, {}, budget_s, before).worst_row_error.value();
+  };
+  CHECK(worst_error(wrong, 0) < 0.1);  // rows in the middle of nowhere are not looked at
+  CHECK(worst_error(right, 100) < 0.1);
+  CHECK(worst_error(wrong, 0) > 0.4);
 }
 
 TEST_CASE("there are 20 mutants or more, each with a name of its own", "[mutation]") {

@@ -1,10 +1,25 @@
 #include "worker/elements.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+
+#include "nsa/kernels/parallel.hpp"
 
 namespace nsa::tuner {
 namespace {
+
+/// Sum of count(from, to) over pieces of [0, elements), on all CPUs.
+template <class Count>
+std::int64_t sum_of(std::size_t elements, Count count) {
+  constexpr std::int64_t kPiece = 1 << 20;
+  std::atomic<std::int64_t> sum{0};
+  parallel_for(0, static_cast<std::int64_t>(elements), kPiece,
+               [&](std::int64_t from, std::int64_t to) {
+                 sum += count(static_cast<std::size_t>(from), static_cast<std::size_t>(to));
+               });
+  return sum;
+}
 
 bool holds(const std::byte* element, std::size_t bytes, std::byte poison) {
   return std::all_of(element, element + bytes, [&](std::byte b) { return b == poison; });
@@ -13,13 +28,15 @@ bool holds(const std::byte* element, std::size_t bytes, std::byte poison) {
 /// Elements of type Bits whose exponent bits are all ones.
 template <class Bits>
 std::int64_t count_exponents(const std::vector<std::byte>& bytes, Bits exponent) {
-  std::int64_t count = 0;
-  for (std::size_t at = 0; at + sizeof(Bits) <= bytes.size(); at += sizeof(Bits)) {
-    Bits bits;
-    std::memcpy(&bits, bytes.data() + at, sizeof bits);
-    count += (bits & exponent) == exponent;
-  }
-  return count;
+  return sum_of(bytes.size() / sizeof(Bits), [&](std::size_t from, std::size_t to) {
+    std::int64_t count = 0;
+    for (std::size_t i = from; i < to; ++i) {
+      Bits bits;
+      std::memcpy(&bits, bytes.data() + i * sizeof bits, sizeof bits);
+      count += (bits & exponent) == exponent;
+    }
+    return count;
+  });
 }
 
 std::int64_t count_non_finite(const HostTensor& tensor) {
@@ -45,10 +62,14 @@ std::int64_t count_untouched(const Outputs& before, std::byte old_poison, const 
   std::int64_t count = 0;
   for (std::size_t t = 0; t < now.size(); ++t) {
     const std::size_t bytes = size_of(now[t].shape.dtype);
-    for (std::size_t at = 0; at < now[t].bytes.size(); at += bytes) {
-      count += now[t].bytes[at] == poison && holds(now[t].bytes.data() + at, bytes, poison) &&
-               holds(before[t].bytes.data() + at, bytes, old_poison);
-    }
+    count += sum_of(now[t].bytes.size() / bytes, [&](std::size_t from, std::size_t to) {
+      std::int64_t untouched = 0;
+      for (std::size_t at = from * bytes; at < to * bytes; at += bytes) {
+        untouched += now[t].bytes[at] == poison && holds(now[t].bytes.data() + at, bytes, poison) &&
+                     holds(before[t].bytes.data() + at, bytes, old_poison);
+      }
+      return untouched;
+    });
   }
   return count;
 }

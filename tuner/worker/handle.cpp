@@ -2,22 +2,36 @@
 
 namespace nsa::tuner {
 
-const SpanOracle& Inputs::oracle(std::span<const Stage> stages, const Problem& problem, Role role) {
-  std::unique_ptr<SpanOracle>& made = role == Role::yardstick ? dense_ : nsa_;
-  if (!made) {
-    std::vector<TensorView> views;
-    for (const HostTensor& tensor : host) views.push_back(tensor.view());
-    made = std::make_unique<SpanOracle>(stages, problem, views, Constants{}, role);
-  }
-  return *made;
-}
 namespace {
 
 constexpr std::byte kOtherPoison{0x5A};
 // A NaN in every float type, -1 as an integer. The outputs' poison would be a harmless 1e-16.
 constexpr std::byte kWorkspacePoison{0xFF};
 
+/// 0 .. rows-1 in steps that halve: every prefix of it is spread over all rows.
+std::vector<std::int64_t> spread_order(std::int64_t rows) {
+  std::vector<std::int64_t> order;
+  std::int64_t step = 1;
+  while (step < rows) step *= 2;
+  if (rows > 0) order.push_back(0);
+  for (; step > 1; step /= 2) {
+    for (std::int64_t row = step / 2; row < rows; row += step) order.push_back(row);
+  }
+  return order;
+}
+
 }  // namespace
+
+Inputs::Judge& Inputs::judge(std::span<const Stage> stages, const Problem& problem, Role role) {
+  Judge& judge = role == Role::yardstick ? dense_ : nsa_;
+  if (!judge.oracle) {
+    std::vector<TensorView> views;
+    for (const HostTensor& tensor : host) views.push_back(tensor.view());
+    judge.oracle = std::make_unique<SpanOracle>(stages, problem, views, Constants{}, role);
+    judge.order = spread_order(judge.oracle->rows());
+  }
+  return judge;
+}
 
 void* TrackedAllocator::allocate(std::size_t bytes) {
   void* data = memory_.allocator().allocate(bytes);
@@ -52,6 +66,7 @@ Handle::Handle(const Variant& variant, const Point& point, const Problem& proble
 
 void Handle::launch() {
   static const Constants kDefaults;
+  fetched_ = nullptr;
   const auto outputs = outputs_->views();
   const LaunchArgs args{problem_,
                         sequences_,
@@ -67,12 +82,18 @@ void Handle::launch() {
 }
 
 Handle::Callback Handle::callback(LaunchMode mode, const Device& device) {
+  fetched_ = nullptr;  // replays do not come by launch()
   if (mode == LaunchMode::eager) return &Handle::launch_of;
   if (!graph_) {
     reset();
     graph_ = probes::capture_graph(device, memory_.stream(), &Handle::launch_of, this);
   }
   return [](void* handle) { static_cast<Handle*>(handle)->graph_->launch(); };
+}
+
+const std::vector<HostTensor>& Handle::outputs_on_host() {
+  if (!fetched_) fetched_ = &outputs_->on_host();
+  return *fetched_;
 }
 
 void Handle::run_on_poison() {

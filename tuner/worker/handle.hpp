@@ -18,12 +18,19 @@ struct Inputs {
   std::vector<HostTensor> host;       // for the oracle
   std::unique_ptr<TensorSet> placed;  // for the variants
 
-  /// The oracle over `host`, made when it is first asked for: what lies between the stages of a
-  /// composite takes seconds in fp64, and all variants of a contest share it.
-  const SpanOracle& oracle(std::span<const Stage> stages, const Problem& problem, Role role);
+  /// An oracle over `host`, and how far it has come in the rows that every variant is compared in.
+  struct Judge {
+    std::unique_ptr<SpanOracle> oracle;
+    std::vector<std::int64_t> order;  // of the rows: every prefix is spread over all of them
+    std::size_t known = 0;            // rows of it whose right answers are known
+    double spent_s = 0;               // on these
+  };
+  /// For candidates or for yardsticks, made when it is first asked for: what lies between the
+  /// stages of a composite takes seconds in fp64, and all variants of a contest share it.
+  Judge& judge(std::span<const Stage> stages, const Problem& problem, Role role);
 
  private:
-  std::unique_ptr<SpanOracle> nsa_, dense_;  // for candidates and for yardsticks
+  Judge nsa_, dense_;
 };
 
 /// Passes on what another allocator gives and knows where it lies.
@@ -67,6 +74,9 @@ class Handle {
   const Problem& problem() const noexcept { return problem_; }
   const std::shared_ptr<Inputs>& inputs() const noexcept { return inputs_; }
   TensorSet& outputs() noexcept { return *outputs_; }
+  /// The outputs of the last launch in host memory, valid until the next one; fetched once. Waits
+  /// for the launch.
+  const std::vector<HostTensor>& outputs_on_host();
   const Workspace& workspace() const noexcept { return workspace_; }
   Memory& memory() const noexcept { return memory_; }
   CUstream_st* stream() const noexcept { return memory_.stream(); }
@@ -78,6 +88,7 @@ class Handle {
   std::shared_ptr<Inputs> inputs_;
   Memory& memory_;
   std::unique_ptr<TensorSet> outputs_;
+  const std::vector<HostTensor>* fetched_ = nullptr;  // where they are those of the last launch
   std::vector<Sequence> sequences_;
   std::shared_ptr<const Sequence> placed_sequences_;
   std::byte poison_ = kPoison;

@@ -5,7 +5,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <utility>
+
+#include "nsa/kernels/parallel.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -37,22 +40,50 @@ std::size_t row_bytes(const HostTensor& tensor) {
   return bytes;
 }
 
-double distance(const std::byte* a, const std::byte* b, std::size_t bytes, Dtype dtype) {
-  double difference = 0, norm = 0;
-  std::size_t unequal = 0;
-  const std::size_t step = size_of(dtype);
-  for (std::size_t at = 0; at < bytes; at += step) {
-    if (std::memcmp(a + at, b + at, step) == 0 && dtype == Dtype::int32) continue;
-    const double x = value_of(a + at, dtype), y = value_of(b + at, dtype);
-    unequal += x != y;
-    difference += (x - y) * (x - y);
-    norm += x * x;
-  }
-  if (dtype == Dtype::int32)
-    return static_cast<double>(unequal * step) / static_cast<double>(bytes);
+double relative_l2(double difference, double norm) {
   const double apart =
       std::sqrt(difference) / std::max(std::sqrt(norm), std::numeric_limits<double>::min());
   return std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart;
+}
+
+template <Dtype kDtype>
+double distance(const std::byte* a, const std::byte* b, std::size_t elements) {
+  double difference = 0, norm = 0;
+  constexpr std::size_t kStep = size_of(kDtype);
+  for (std::size_t i = 0; i < elements; ++i) {
+    const double x = value_of(a + i * kStep, kDtype), y = value_of(b + i * kStep, kDtype);
+    difference += (x - y) * (x - y);
+    norm += x * x;
+  }
+  return relative_l2(difference, norm);
+}
+
+/// Of integers the share that differs.
+template <>
+double distance<Dtype::int32>(const std::byte* a, const std::byte* b, std::size_t elements) {
+  std::size_t unequal = 0;
+  for (std::size_t i = 0; i < elements; ++i) {
+    const std::size_t at = i * size_of(Dtype::int32);
+    unequal += std::memcmp(a + at, b + at, size_of(Dtype::int32)) != 0;
+  }
+  return static_cast<double>(unequal) / static_cast<double>(elements);
+}
+
+double distance(const std::byte* a, const std::byte* b, std::size_t bytes, Dtype dtype) {
+  const std::size_t elements = bytes / size_of(dtype);
+  switch (dtype) {
+    case Dtype::fp64:
+      return distance<Dtype::fp64>(a, b, elements);
+    case Dtype::fp32:
+      return distance<Dtype::fp32>(a, b, elements);
+    case Dtype::bf16:
+      return distance<Dtype::bf16>(a, b, elements);
+    case Dtype::fp16:
+      return distance<Dtype::fp16>(a, b, elements);
+    case Dtype::int32:
+      return distance<Dtype::int32>(a, b, elements);
+  }
+  return 0;
 }
 
 /// The farthest of the outputs, 0 where none is farther apart than allowed.
@@ -94,16 +125,18 @@ std::vector<std::int64_t> rows_apart(const std::vector<HostTensor>& a,
                                      const std::vector<HostTensor>& b, double tolerance,
                                      const std::optional<std::vector<std::int64_t>>& among) {
   const std::int64_t rows = a.empty() ? 0 : a.front().shape.shape[0];
+  const std::int64_t count = among ? std::ssize(*among) : rows;
   std::vector<std::pair<double, std::int64_t>> apart;
-  const auto look_at = [&](std::int64_t row) {
-    const double far = row_distance(a, b, row, tolerance);
-    if (far > 0) apart.emplace_back(-far, row);
-  };
-  if (among) {
-    for (const std::int64_t row : *among) look_at(row);
-  } else {
-    for (std::int64_t row = 0; row < rows; ++row) look_at(row);
-  }
+  std::mutex mutex;
+  parallel_for(0, count, 16, [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = from; i < to; ++i) {
+      const std::int64_t row = among ? (*among)[static_cast<std::size_t>(i)] : i;
+      const double far = row_distance(a, b, row, tolerance);
+      if (!(far > 0)) continue;
+      const std::lock_guard lock(mutex);
+      apart.emplace_back(-far, row);
+    }
+  });
   std::sort(apart.begin(), apart.end());
   std::vector<std::int64_t> found;
   for (const auto& [far, row] : apart) found.push_back(row);

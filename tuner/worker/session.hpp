@@ -10,6 +10,7 @@
 #include "nsa/probes/probes.hpp"
 #include "nsa/schemas/worker.hpp"
 #include "nsa/tuner/serve.hpp"
+#include "worker/elements.hpp"
 #include "worker/handle.hpp"
 
 namespace nsa::tuner {
@@ -48,6 +49,7 @@ class Session {
   std::map<std::string, std::weak_ptr<Inputs>> inputs_;  // by stage, problem, seed and file
   std::map<std::int64_t, std::unique_ptr<Handle>> handles_;
   std::int64_t next_handle_ = 1;
+  Outputs before_;  // of the handle that is being verified, from its launch before
 };
 
 }  // namespace nsa::tuner

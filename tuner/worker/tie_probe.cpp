@@ -46,7 +46,7 @@ double wrong_ties(const Handle& handle, const Device& device) {
   inputs->placed = handle.memory().place(inputs->host);
   Handle probe(variant, handle.point(), problem, inputs, handle.memory());
   probe.run_on_poison();
-  const HostTensor& blocks = probe.outputs().on_host().front();
+  const HostTensor& blocks = probe.outputs_on_host().front();
   const TensorView views[] = {inputs->host[0].view(), inputs->host[1].view()};
   const Oracle oracle(Stage::score, problem, views);
   std::int64_t wrong = 0;

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "nsa/kernels/device_oracle.hpp"
+#include "nsa/kernels/parallel.hpp"
 #include "nsa/tuner/safetensors.hpp"
 #include "process/child.hpp"
-#include "worker/elements.hpp"
 #include "worker/row_distance.hpp"
 #include "worker/tie_probe.hpp"
 
@@ -17,19 +17,7 @@ using Rows = std::vector<std::int64_t>;
 
 constexpr double kDoubtFactor = 10;  // times the budget: for rows in doubt
 constexpr double kLoneFactor = 4;    // and for a candidate without peers
-constexpr std::size_t kRowsAtOnce = 16;
-
-/// 0 .. rows-1 in steps that halve: every prefix of it is spread over all rows.
-std::vector<std::int64_t> spread_order(std::int64_t rows) {
-  std::vector<std::int64_t> order;
-  std::int64_t step = 1;
-  while (step < rows) step *= 2;
-  if (rows > 0) order.push_back(0);
-  for (; step > 1; step /= 2) {
-    for (std::int64_t row = step / 2; row < rows; row += step) order.push_back(row);
-  }
-  return order;
-}
+constexpr std::size_t kLeastRowsAtOnce = 16;
 
 /// The rows of a tensor as a tensor of their own; rows that it does not have are left out.
 HostTensor rows_of(const HostTensor& whole, const Rows& rows) {
@@ -77,7 +65,7 @@ std::vector<Handle*> peers_of(const Handle& handle, std::span<Handle* const> han
 Rows lone_rows(const Outputs& now, const std::vector<Handle*>& peers, double tolerance) {
   std::optional<Rows> lone;
   for (Handle* peer : peers) {
-    lone = rows_apart(now, peer->outputs().on_host(), tolerance, lone);
+    lone = rows_apart(now, peer->outputs_on_host(), tolerance, lone);
     if (lone->empty()) break;
   }
   return lone.value_or(Rows{});
@@ -89,26 +77,52 @@ std::vector<TensorView> views_of(const Outputs& tensors) {
   return views;
 }
 
-/// Compares rows with the oracle until the time is spent, and at least the first few.
+/// Compares rows of the outputs of one launch with the oracle, at least the first few.
 class RowJudge {
  public:
   explicit RowJudge(const Handle& handle)
-      : oracle_(handle.inputs()->oracle(handle.variant().stages, handle.problem(),
-                                        handle.variant().role)) {}
-  std::int64_t rows() const { return oracle_.rows(); }
+      : shared_(handle.inputs()->judge(handle.variant().stages, handle.problem(),
+                                       handle.variant().role)) {}
   double worst() const noexcept { return worst_; }
+  /// These rows, until the time is spent.
   void judge(const Outputs& outputs, std::span<const std::int64_t> rows, double budget_s) {
     const TimePoint start = Clock::now();
     const std::vector<TensorView> views = views_of(outputs);
-    for (std::size_t i = 0; i < rows.size(); i += kRowsAtOnce) {
+    for (std::size_t i = 0; i < rows.size(); i += rows_at_once()) {
       if (i > 0 && seconds_since(start) > budget_s) break;
-      const std::size_t count = std::min(kRowsAtOnce, rows.size() - i);
-      worst_ = std::max(worst_, oracle_.verify(views, rows.subspan(i, count)).worst_row_error);
+      verify(views, some(rows, i));
+    }
+  }
+  /// Rows all over the tensor: those that a variant before was compared in, and more until the time
+  /// is spent that finding the right answers may take for all variants together.
+  void judge_spread(const Outputs& outputs, double budget_s) {
+    const std::vector<TensorView> views = views_of(outputs);
+    const std::span<const std::int64_t> order(shared_.order);
+    for (std::size_t i = 0; i < order.size();) {
+      const bool known = i < shared_.known;
+      if (i > 0 && !known && shared_.spent_s > budget_s) break;
+      const auto rows = some(order, i);
+      const TimePoint start = Clock::now();
+      verify(views, rows);
+      i += rows.size();
+      if (known) continue;
+      shared_.known = i;
+      shared_.spent_s += seconds_since(start);
     }
   }
 
  private:
-  const SpanOracle& oracle_;
+  static std::size_t rows_at_once() {
+    return std::max(kLeastRowsAtOnce, static_cast<std::size_t>(parallel_threads()));
+  }
+  static std::span<const std::int64_t> some(std::span<const std::int64_t> rows, std::size_t from) {
+    return rows.subspan(from, std::min(rows_at_once(), rows.size() - from));
+  }
+  void verify(const std::vector<TensorView>& views, std::span<const std::int64_t> rows) {
+    worst_ = std::max(worst_, shared_.oracle->verify(views, rows).worst_row_error);
+  }
+
+  Inputs::Judge& shared_;
   double worst_ = 0;
 };
 
@@ -137,7 +151,7 @@ std::optional<double> worst_row_error(Handle& handle, const Outputs& before, con
     const bool lone = peers.empty() && handle.variant().role != Role::yardstick;
     judge.judge(now, unsteady, kDoubtFactor * budget_s);
     judge.judge(now, lone_rows(now, peers, tolerance), kDoubtFactor * budget_s);
-    judge.judge(now, spread_order(judge.rows()), (lone ? kLoneFactor : 1) * budget_s);
+    judge.judge_spread(now, (lone ? kLoneFactor : 1) * budget_s);
   }
   return std::max(worst, judge.worst());
 }
@@ -145,12 +159,12 @@ std::optional<double> worst_row_error(Handle& handle, const Outputs& before, con
 }  // namespace
 
 worker::VerifiedReply verify(Handle& handle, const worker::VerifyRequest& request,
-                             const Device& device, std::span<Handle* const> peers,
-                             double budget_s) {
-  const Outputs before = handle.outputs().on_host();
+                             const Device& device, std::span<Handle* const> peers, double budget_s,
+                             Outputs& before) {
+  before = handle.outputs_on_host();
   const std::byte old_poison = handle.poison();
   handle.run_on_poison();
-  const Outputs& now = handle.outputs().on_host();
+  const Outputs& now = handle.outputs_on_host();
   write_rows(now, request);
   return {request.id, count_untouched(before, old_poison, now, handle.poison()),
           count_non_finite(now), worst_row_error(handle, before, now, device, peers, budget_s)};

@@ -6,6 +6,7 @@
 
 #include "nsa/kernels/oracle.hpp"
 #include "nsa/schemas/worker.hpp"
+#include "worker/elements.hpp"
 #include "worker/handle.hpp"
 
 namespace nsa::tuner {
@@ -14,14 +15,17 @@ namespace nsa::tuner {
 ///  - for elements that are not written or not finite, in all outputs;
 ///  - at rows that differ from the launch before (the one of `prepare`): both must be right;
 ///  - at rows that differ from what the peers' last launches left, as long as no peer agrees;
-///  - at rows of its own choice: all of them where the device has an oracle for the stage, else
-///    spread evenly until `budget_s` is spent, ten times as long for a candidate without peers;
+///  - at rows of its own choice: all of them where the device has an oracle for the stage, else the
+///    same for all variants, spread evenly until the oracle has spent `budget_s` on them together,
+///    four times as long for a candidate without peers;
 ///  - at ties (tie_probe.hpp).
 /// So a single wrong row is found, but for one that all peers get wrong in the same way, or that a
 /// variant without peers gets wrong, where the oracle does not reach it. `peers` are launched
 /// handles of any kind; those that do not answer the same question are passed over, and so is code
-/// of the same source when there is other code.
+/// of the same source when there is other code. `before`: room for a copy of the outputs, kept from
+/// one call to the next because fresh memory is slow.
 worker::VerifiedReply verify(Handle& handle, const worker::VerifyRequest& request,
-                             const Device& device, std::span<Handle* const> peers, double budget_s);
+                             const Device& device, std::span<Handle* const> peers, double budget_s,
+                             Outputs& before);
 
 }  // namespace nsa::tuner

@@ -22,14 +22,17 @@ struct RowError {
 };
 
 /// Knows the inputs of one stage and problem and computes any row of its outputs in fp64 from the
-/// inputs as they are stored (rounded to the problem's dtype). A model is computed whole, when the
-/// oracle is made: by the runtime's built-in rows in fp64, which are checked row by row themselves.
+/// inputs as they are stored (rounded to the problem's dtype). What it computed it keeps, up to 128
+/// MiB: the outputs of several variants are compared in the same rows. A model is computed whole,
+/// when the oracle is made: by the runtime's built-in rows in fp64, which are checked row by row
+/// themselves.
 class Oracle {
  public:
   /// `inputs` in the order of signature_of(stage); borrowed for the life of the oracle. For a
   /// yardstick (composites only) the right answer is dense causal attention, and no blocks.
   Oracle(Stage stage, const Problem& problem, std::span<const TensorView> inputs,
          const Constants& constants = {}, Role role = Role::candidate);
+  ~Oracle();
   std::int64_t rows(std::size_t output) const;
   /// The row in fp64, all elements of the trailing dimensions.
   std::vector<double> row(std::size_t output, std::int64_t row) const;
@@ -57,9 +60,20 @@ class Oracle {
                 const TensorView& blocks) const;
   /// Share of the KV heads of that row whose blocks are no right answer.
   double selection_error(std::int64_t row, const std::vector<double>& produced) const;
-  /// Output 0 of a composite over the best blocks, or over `blocks` in the KV heads where those are
-  /// a right answer too.
-  std::vector<double> composite_row(std::int64_t row, const TensorView& blocks) const;
+  struct Answer;
+  struct Selection;
+  struct Kept;
+  /// Row `row` of an output, from what is kept.
+  std::shared_ptr<const Answer> answer(std::size_t output, std::int64_t row) const;
+  /// Scores and the best blocks of a row, of the stages that select.
+  std::shared_ptr<const Selection> selection(std::int64_t row) const;
+  std::vector<double> compute(std::size_t output, std::int64_t row) const;
+  /// Output 0 of a composite, over a list of blocks for each KV head.
+  std::vector<double> composite_row(std::int64_t row,
+                                    const std::vector<std::vector<std::int32_t>>& chosen) const;
+  /// The same over the best blocks, or over `blocks` in the KV heads where those are a right answer
+  /// too.
+  std::shared_ptr<const Answer> answer_over(std::int64_t row, const TensorView& blocks) const;
 
   Stage stage_;
   bool dense_;
@@ -69,6 +83,7 @@ class Oracle {
   Constants constants_;
   std::vector<Sequence> sequences_;
   std::vector<HostTensor> derived_;  // of composites: what the stages before the last one store
+  std::unique_ptr<Kept> kept_;
 };
 
 /// Largest relative L2 of a row that counts as right: fp64 1e-12, fp32 1e-5, bf16 5e-3, fp16 1e-3;
