@@ -6,12 +6,14 @@ usage: seed_tables.py [--nsatune ./nsatune] [--device cuda:0] [--dtype bf16] [--
 
 Each cell is `nsatune run` in a process of its own, in --rounds rounds, every second one in reverse order (A B B A), so that
 a machine that gets slower over time does not decide. A token is a new token of the forward pass: batch x sequence length.
-The forced paths are chosen by the users' own NSA_* names, which stand in the tables.
+The forced paths are chosen by the users' own NSA_* names, which stand in the tables. Ctrl-C or SIGTERM ends the measuring:
+what there is by then is written, and the exit code is 130.
 """
 import argparse
 import datetime
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -67,13 +69,18 @@ def run(options, seq_len, label, environment, arguments):
 def measure(options, cells):
     """cell -> list of documents (or the line of a failure), all cells of a table in turn."""
     documents = {cell_key(cell): [] for cell in cells}
-    for round_number in range(options.rounds):
-        for cell in cells if round_number % 2 == 0 else cells[::-1]:
-            seen = documents[cell_key(cell)]
-            if seen and isinstance(seen[-1], str):
-                continue  # it failed once: that is its result
-            print(f"seed_tables: S {cell[0]} {cell[1]}", file=sys.stderr)
-            seen.append(run(options, *cell))
+    if options.stopped:
+        return documents
+    try:
+        for round_number in range(options.rounds):
+            for cell in cells if round_number % 2 == 0 else cells[::-1]:
+                seen = documents[cell_key(cell)]
+                if seen and isinstance(seen[-1], str):
+                    continue  # it failed once: that is its result
+                print(f"seed_tables: S {cell[0]} {cell[1]}", file=sys.stderr)
+                seen.append(run(options, *cell))
+    except KeyboardInterrupt:
+        options.stopped = True
     return documents
 
 
@@ -97,16 +104,23 @@ def table(options, title, sentence, rows, seq_lens, stages, base):
         found = documents[seq_len, label]
         setting = " ".join([f"`{name}={value}`" for name, value in environment.items()]
                            + ([f"`{' '.join(arguments)}`"] if arguments else []))
-        if isinstance(found[-1], str):
-            lines.append(f"| {seq_len} | {label} | {setting} | - | - | - | {found[-1]} |")
+        if failure(found):
+            lines.append(f"| {seq_len} | {label} | {setting} | - | - | - | {failure(found)} |")
             continue
         step_ns = median_step(found)
         reference = documents[seq_len, base]
-        ratio = "-" if isinstance(reference[-1], str) else f"{median_step(reference) / step_ns:.3g}x"
+        ratio = "-" if failure(reference) else f"{median_step(reference) / step_ns:.3g}x"
         rate = found[0]["tokens_per_step"] / (step_ns * 1e-9)
         lines.append(f"| {seq_len} | {label} | {setting} | {step_ns * 1e-6:.4g} | {rate:,.0f} | {ratio} "
                      f"| {ran(found[0], stages)} |")
     return "\n".join(lines) + "\n"
+
+
+def failure(documents):
+    """Why a cell has no times, or None."""
+    if not documents:
+        return "not measured: stopped before"
+    return documents[-1] if isinstance(documents[-1], str) else None
 
 
 def median_step(documents):
@@ -130,6 +144,8 @@ def parse_options():
 
 def main():
     options = parse_options()
+    options.stopped = False
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     seq_lens = [int(word) for word in options.seq_lens.split(",")]
     first = run(options, seq_lens[0], "tuned", {}, [])
     if isinstance(first, str):
@@ -155,7 +171,12 @@ def main():
             file.write(text)
     else:
         print(text, end="")
+    if options.stopped:
+        sys.exit(130)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -20,17 +20,24 @@ class Stream {
   CUstream_st* stream_;
 };
 
+/// Host memory is taken when the tensors are first fetched.
 class CudaTensors final : public TensorSet {
  public:
-  CudaTensors(std::vector<HostTensor> tensors, CUstream_st* stream)
-      : host_(std::move(tensors)), stream_(stream) {
+  /// Of these names and shapes, with no contents yet.
+  CudaTensors(std::vector<HostTensor> shapes, CUstream_st* stream)
+      : host_(std::move(shapes)), stream_(stream) {
     for (const HostTensor& tensor : host_) {
-      device::Buffer& buffer = buffers_.emplace_back(tensor.bytes.size());
-      if (buffer.bytes() > 0)
-        device::copy_to_device(buffer.data(), tensor.bytes.data(), buffer.bytes(), stream_);
       TensorView view = tensor.view();
-      view.data = buffer.data();
+      view.data = buffers_.emplace_back(view.bytes()).data();
       views_.push_back(view);
+    }
+  }
+  /// Copies the contents of tensors of the same shapes, and waits for it.
+  void upload(const std::vector<HostTensor>& from) {
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (buffers_[i].bytes() > 0)
+        device::copy_to_device(buffers_[i].data(), from[i].bytes.data(), buffers_[i].bytes(),
+                               stream_);
     }
     device::synchronize(stream_);
   }
@@ -42,6 +49,7 @@ class CudaTensors final : public TensorSet {
   }
   const std::vector<HostTensor>& on_host() override {
     for (std::size_t i = 0; i < host_.size(); ++i) {
+      host_[i].bytes.resize(buffers_[i].bytes());
       if (buffers_[i].bytes() > 0)
         device::copy_to_host(host_[i].bytes.data(), buffers_[i].data(), buffers_[i].bytes(),
                              stream_);
@@ -59,8 +67,19 @@ class CudaTensors final : public TensorSet {
 
 class CudaMemory final : public Memory {
  public:
-  std::unique_ptr<TensorSet> place(std::vector<HostTensor> tensors) override {
-    return std::make_unique<CudaTensors>(std::move(tensors), stream_.get());
+  std::unique_ptr<TensorSet> place(const std::vector<HostTensor>& tensors) override {
+    std::vector<HostTensor> shapes;
+    for (const HostTensor& tensor : tensors) shapes.push_back({tensor.name, tensor.shape, {}});
+    auto placed = std::make_unique<CudaTensors>(std::move(shapes), stream_.get());
+    placed->upload(tensors);
+    return placed;
+  }
+  std::unique_ptr<TensorSet> place_filled(std::vector<HostTensor> shapes,
+                                          std::byte value) override {
+    auto placed = std::make_unique<CudaTensors>(std::move(shapes), stream_.get());
+    placed->fill(value);
+    synchronize();
+    return placed;
   }
   std::shared_ptr<const Sequence> place(const std::vector<Sequence>& sequences) override {
     const std::size_t bytes = sequences.size() * sizeof(Sequence);

@@ -8,6 +8,13 @@ constexpr std::byte kOtherPoison{0x5A};
 // A NaN in every float type, -1 as an integer. The outputs' poison would be a harmless 1e-16.
 constexpr std::byte kWorkspacePoison{0xFF};
 
+std::vector<HostTensor> output_shapes(std::span<const Stage> stages, const Problem& problem) {
+  std::vector<HostTensor> shapes;
+  for (const TensorSpec& spec : signature_of(stages).outputs)
+    shapes.push_back({std::string(spec.name), shape_of(stages, spec.name, problem), {}});
+  return shapes;
+}
+
 /// 0 .. rows-1 in steps that halve: every prefix of it is spread over all rows.
 std::vector<std::int64_t> spread_order(std::int64_t rows) {
   std::vector<std::int64_t> order;
@@ -55,7 +62,7 @@ Handle::Handle(const Variant& variant, const Point& point, const Problem& proble
       problem_(problem),
       inputs_(std::move(inputs)),
       memory_(memory),
-      outputs_(memory.place(make_outputs(variant.stages, problem))),
+      outputs_(memory.place_filled(output_shapes(variant.stages, problem), kPoison)),
       sequences_(sequences_of(problem)),
       placed_sequences_(memory.place(sequences_)),
       allocator_(memory),

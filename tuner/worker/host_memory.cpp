@@ -24,8 +24,13 @@ class HostTensors final : public TensorSet {
 
 class HostMemory final : public Memory {
  public:
-  std::unique_ptr<TensorSet> place(std::vector<HostTensor> tensors) override {
-    return std::make_unique<HostTensors>(std::move(tensors));
+  std::unique_ptr<TensorSet> place(const std::vector<HostTensor>& tensors) override {
+    return std::make_unique<HostTensors>(tensors);
+  }
+  std::unique_ptr<TensorSet> place_filled(std::vector<HostTensor> shapes,
+                                          std::byte value) override {
+    for (HostTensor& tensor : shapes) tensor.bytes.assign(tensor.view().bytes(), value);
+    return std::make_unique<HostTensors>(std::move(shapes));
   }
   std::shared_ptr<const Sequence> place(const std::vector<Sequence>& sequences) override {
     auto copy = std::make_shared<std::vector<Sequence>>(sequences);

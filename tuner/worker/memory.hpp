@@ -26,8 +26,11 @@ class TensorSet {
 class Memory {
  public:
   virtual ~Memory() = default;
-  /// Takes tensors over. Throws OutOfMemory.
-  virtual std::unique_ptr<TensorSet> place(std::vector<HostTensor> tensors) = 0;
+  /// A copy of tensors. Throws OutOfMemory.
+  virtual std::unique_ptr<TensorSet> place(const std::vector<HostTensor>& tensors) = 0;
+  /// Tensors of these names and shapes, every byte `value`. Throws OutOfMemory.
+  virtual std::unique_ptr<TensorSet> place_filled(std::vector<HostTensor> shapes,
+                                                  std::byte value) = 0;
   /// Sequences where the variants can read them; owned by the result.
   virtual std::shared_ptr<const Sequence> place(const std::vector<Sequence>& sequences) = 0;
   virtual Allocator& allocator() noexcept = 0;
