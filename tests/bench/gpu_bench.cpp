@@ -1,9 +1,9 @@
 // Times of rows on a GPU at chosen shapes, cold L2, eager and as a CUDA graph: the figures of
 // docs/results that are no sweep's.
-//   bench_gpu [--samples N] ROW SHAPE LENGTHS...
+//   bench_gpu [--samples N] [--kernels] ROW SHAPE LENGTHS...
 // ROW is stages/name as `nsatune variants` prints it (attention/batched); SHAPE seed or paper;
 // a length is S, or 1@C for a decode step behind C tokens. ROW@smooth: neighbours share .95 of
-// their blocks. Device 0.
+// their blocks. --kernels: and the kernels of one launch, by CUPTI. Device 0.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +15,7 @@
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/probes/graph.hpp"
+#include "nsa/probes/launch_trace.hpp"
 #include "nsa/probes/probes.hpp"
 
 using namespace nsa;
@@ -128,8 +129,19 @@ const Variant& find_row(const std::string& name) {
   throw InputError("no CUDA row " + name + " in this build");
 }
 
+struct Options {
+  int samples = 17;
+  bool kernels = false;
+};
+
+void print_kernels(const LaunchTrace& trace) {
+  for (const TracedKernel& kernel : trace.kernels)
+    std::printf("    %9.4f ms  %lld x  %s\n", static_cast<double>(kernel.total_ns) * 1e-6,
+                static_cast<long long>(kernel.count), kernel.name.substr(0, 100).c_str());
+}
+
 void measure(const std::string& name, const std::string& shape, const std::string& length,
-             int samples, const Device& device, CUstream_st* stream) {
+             const Options& options, const Device& device, CUstream_st* stream) {
   const std::size_t at = name.find('@');
   const Variant& row = find_row(name.substr(0, at));
   const Problem problem = problem_for(shape, length, at != std::string::npos);
@@ -143,32 +155,38 @@ void measure(const std::string& name, const std::string& shape, const std::strin
   bench.warm_up();
   const auto timer = probes::make_timer(device, Timer::events, stream);
   const auto launch = [](void* b) { static_cast<Bench*>(b)->launch(); };
-  const double eager = median_ms(*timer, samples, launch, &bench);
+  const double eager = median_ms(*timer, options.samples, launch, &bench);
   std::string graph = "-";
   try {
     const auto replay = probes::capture_graph(device, stream, launch, &bench);
     const auto again = [](void* r) { static_cast<probes::GraphReplay*>(r)->launch(); };
-    graph = std::to_string(median_ms(*timer, samples, again, replay.get()));
+    graph = std::to_string(median_ms(*timer, options.samples, again, replay.get()));
   } catch (const probes::NotCapturable& e) {
     graph = e.what();
   }
   std::printf("%-40s %-5s %10s  eager %.4f ms  graph %s ms\n", name.c_str(), shape.c_str(),
               length.c_str(), eager, graph.c_str());
+  if (options.kernels) print_kernels(probes::trace_launch(device, stream, 1, launch, &bench));
   std::fflush(stdout);
 }
 
+constexpr auto kUsage = "usage: bench_gpu [--samples N] [--kernels] ROW SHAPE LENGTHS...";
+
 int run(std::vector<std::string> arguments) {
-  int samples = 17;
-  if (arguments.size() > 2 && arguments[0] == "--samples") {
-    samples = std::stoi(arguments[1]);
-    arguments.erase(arguments.begin(), arguments.begin() + 2);
+  Options options;
+  while (!arguments.empty() && arguments[0].starts_with("--")) {
+    const bool samples = arguments[0] == "--samples" && arguments.size() > 1;
+    if (!samples && arguments[0] != "--kernels") throw InputError(kUsage);
+    if (samples) options.samples = std::stoi(arguments[1]);
+    options.kernels = options.kernels || !samples;
+    arguments.erase(arguments.begin(), arguments.begin() + (samples ? 2 : 1));
   }
-  if (arguments.size() < 3) throw InputError("usage: bench_gpu [--samples N] ROW SHAPE LENGTHS...");
+  if (arguments.size() < 3) throw InputError(kUsage);
   const Device device = probes::require_device("cuda:0");
   device::select(0);
   CUstream_st* stream = device::make_stream();
   for (std::size_t i = 2; i < arguments.size(); ++i)
-    measure(arguments[0], arguments[1], arguments[i], samples, device, stream);
+    measure(arguments[0], arguments[1], arguments[i], options, device, stream);
   device::destroy_stream(stream);
   return 0;
 }
