@@ -5,6 +5,7 @@
 // a length is S, or 1@C for a decode step behind C tokens. ROW@smooth: neighbours share .95 of
 // their blocks. --kernels: and the kernels of one launch, by CUPTI. Device 0.
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -22,6 +23,14 @@ using namespace nsa;
 
 namespace {
 
+std::int64_t number_in(const std::string& text, std::int64_t least) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < least)
+    throw InputError("'" + text + "' is not a number from " + std::to_string(least) + " on");
+  return number;
+}
+
 Problem problem_for(const std::string& shape, const std::string& length, bool smooth) {
   Problem p;
   p.dtype = Dtype::bf16;
@@ -32,8 +41,8 @@ Problem problem_for(const std::string& shape, const std::string& length, bool sm
   p.head_dim_k = p.head_dim_v = paper ? 128 : 64;
   p.model = {p.q_heads * p.head_dim_k, 1, 256};
   const std::size_t at = length.find('@');
-  p.seq_lens = {std::stoll(length)};
-  p.context_lens = {at == std::string::npos ? 0 : std::stoll(length.substr(at + 1))};
+  p.seq_lens = {number_in(length.substr(0, at), 1)};
+  p.context_lens = {at == std::string::npos ? 0 : number_in(length.substr(at + 1), 0)};
   p.phase = p.context_lens[0] == 0 ? Phase::prefill
             : p.seq_lens[0] == 1   ? Phase::decode
                                    : Phase::chunked_prefill;
@@ -177,7 +186,7 @@ int run(std::vector<std::string> arguments) {
   while (!arguments.empty() && arguments[0].starts_with("--")) {
     const bool samples = arguments[0] == "--samples" && arguments.size() > 1;
     if (!samples && arguments[0] != "--kernels") throw InputError(kUsage);
-    if (samples) options.samples = std::stoi(arguments[1]);
+    if (samples) options.samples = static_cast<int>(number_in(arguments[1], 1));
     options.kernels = options.kernels || !samples;
     arguments.erase(arguments.begin(), arguments.begin() + (samples ? 2 : 1));
   }
