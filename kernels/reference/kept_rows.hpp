@@ -23,7 +23,7 @@ class KeptRows {
       const auto found = known_.find(key);
       if (found != known_.end()) return found->second;
     }
-    const auto made = std::make_shared<const Value>(make());
+    auto made = std::make_shared<const Value>(make());
     const std::lock_guard lock(mutex_);
     const std::size_t bytes = made->bytes() + kEntryBytes;
     if (bytes_ + bytes > kMostBytes) return made;
