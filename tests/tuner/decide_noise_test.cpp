@@ -171,6 +171,35 @@ TEST_CASE("a length that was visited twice has a range of its own where it wins 
   CHECK(alone == trials);
 }
 
+TEST_CASE("a length that was visited once keeps its range where another was visited twice",
+          "[decide]") {
+  Session s = visited_twice(3);
+  s.variants = {{"a", linear(10)},
+                {"b", [](double n) { return linear(10)(n) * (n < 20000 ? 1.05 : 0.95); }}};
+  auto rows = measure(s, 3);
+  std::erase_if(rows, [](const Measurement& row) {
+    return row.round > 0 && row.problem.max_seq_len() != 512;
+  });
+  const auto report = nsa::tuner::decide(input_of(s, rows));
+  const auto& ranges = report.table.classes.at(0).decisions.at(0).ranges;
+  REQUIRE(ranges.size() == 2);
+  CHECK(ranges[1].variant.name == "b");
+}
+
+TEST_CASE("a variant that only one of several blocks has wins nothing by a hair", "[decide]") {
+  Session s = visited_twice(5);
+  s.lengths = {512, 2048};
+  s.rounds = 4;
+  s.variants = {{"a", linear(10)}, {"b", [](double n) { return linear(10)(n) * 0.993; }}};
+  auto rows = measure(s, 5);
+  std::erase_if(rows,
+                [](const Measurement& row) { return row.round > 0 && row.variant.name == "b"; });
+  const auto report = nsa::tuner::decide(input_of(s, rows));
+  const auto& ranges = report.table.classes.at(0).decisions.at(0).ranges;
+  REQUIRE(ranges.size() == 1);
+  CHECK(ranges[0].variant.name == "a");
+}
+
 TEST_CASE("identical kernels that were visited twice are seldom told apart", "[decide]") {
   int different = 0;
   const int trials = 200;

@@ -81,12 +81,13 @@ struct PooledNoise {
 PooledNoise pooled_noise(const std::vector<SpotRatios>& spots, std::size_t a, std::size_t b) {
   PooledNoise noise;
   for (const SpotRatios& spot : spots) {
-    if (spot.blocks < 2 || !has_spread(spot, a) || !has_spread(spot, b)) continue;
+    const std::size_t blocks = blocks_of_pair(spot, a, b);
+    if (blocks < 2 || !has_spread(spot, a) || !has_spread(spot, b)) continue;
     std::vector<double> differences;
     for (const std::vector<double>& r : spot.replicates) differences.push_back(r[a] - r[b]);
     const double spread = spread_of(spot.excess[a] - spot.excess[b], differences);
-    noise.variance += static_cast<double>((spot.blocks - 1) * spot.blocks) * spread * spread;
-    noise.freedom += spot.blocks - 1;
+    noise.variance += static_cast<double>((blocks - 1) * blocks) * spread * spread;
+    noise.freedom += blocks - 1;
   }
   if (noise.freedom > 0) noise.variance /= static_cast<double>(noise.freedom);
   return noise;
@@ -109,9 +110,10 @@ Gain gain_of(const std::vector<SpotRatios>& spots, const Table& from, const Tabl
     if (!spot.usable[from[i]] || !spot.usable[to[i]]) continue;
     replicates.resize(spot.replicates.size());
     weights += spot.weight;
-    freedom += spot.blocks - 1;
+    const std::size_t blocks = blocks_of_pair(spot, from[i], to[i]);
+    freedom += blocks - 1;
     const PooledNoise noise = pooled_noise(spots, from[i], to[i]);
-    variance += spot.weight * spot.weight * noise.variance / static_cast<double>(spot.blocks);
+    variance += spot.weight * spot.weight * noise.variance / static_cast<double>(blocks);
     pooled = std::min(pooled, noise.freedom);
     gain.mean += spot.weight * (spot.excess[from[i]] - spot.excess[to[i]]);
     for (std::size_t r = 0; r < replicates.size(); ++r) {
@@ -121,6 +123,12 @@ Gain gain_of(const std::vector<SpotRatios>& spots, const Table& from, const Tabl
   if (!(weights > 0)) return gain;
   gain.mean /= weights;
   for (double& value : replicates) value /= weights;
+  // Without a second block anywhere the spread of the replicates is an assumed one, and none of
+  // other lengths replaces it.
+  if (freedom == 0) {
+    gain.low = interval_of(gain.mean, replicates, tail, 0).low;
+    return gain;
+  }
   gain.low = interval_of(gain.mean, replicates, tail, std::max(freedom, pooled),
                          std::sqrt(variance) / weights)
                  .low;

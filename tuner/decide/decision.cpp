@@ -94,7 +94,8 @@ std::optional<Decision> decide_group(const Group& group, const Decision* shipped
     notes.push_back(stage + ": " + std::to_string(group.spots.size() - spots.size()) +
                     " measured problems have no variant that may be chosen");
   }
-  if (std::all_of(spots.begin(), spots.end(), [](const auto& s) { return s.blocks < 2; })) {
+  if (std::all_of(spots.begin(), spots.end(),
+                  [](const auto& s) { return std::ranges::max(s.blocks) < 2; })) {
     notes.push_back(stage + ": one round only, so no interval is known");
   }
   const std::vector<SpotRatios> judged = judge(group, spots, shipped, options.margin);

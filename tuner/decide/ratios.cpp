@@ -119,7 +119,7 @@ void add_replicates(const Spot& spot, const Matrix& matrix, int count, Random& r
     for (std::size_t& b : drawn) b = random.below(n);
     for (std::size_t v = 0; v < values.size(); ++v) {
       if (!result.known[v] || values[v] > kOutOfReach) continue;
-      if (n == 1) {
+      if (n == 1 || result.blocks[v] < 2) {
         values[v] += unknown * random.normal();
         continue;
       }
@@ -143,7 +143,10 @@ SpotRatios estimate_spot(const Spot& spot, std::size_t variants, int count, Rand
   }
   SpotRatios result;
   result.at = spot.at;
-  result.blocks = spot.blocks.size();
+  for (const std::vector<double>& row : matrix) {
+    result.blocks.push_back(static_cast<std::size_t>(
+        std::count_if(row.begin(), row.end(), [](double value) { return !std::isnan(value); })));
+  }
   result.usable = spot.usable;
   for (const double value : excess) result.known.push_back(!std::isnan(value));
   const double lowest = excess[best_usable(spot, excess, best)];
@@ -175,6 +178,10 @@ void weigh(std::vector<SpotRatios>& spots, const DecideOptions& options) {
 }
 
 }  // namespace
+
+std::size_t blocks_of_pair(const SpotRatios& spot, std::size_t a, std::size_t b) {
+  return std::max<std::size_t>(1, std::min(spot.blocks[a], spot.blocks[b]));
+}
 
 bool has_spread(const SpotRatios& spot, std::size_t variant) {
   return spot.known[variant] && spot.excess[variant] <= kOutOfReach;
