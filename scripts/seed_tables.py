@@ -7,7 +7,7 @@ usage: seed_tables.py [--nsatune ./nsatune] [--device cuda:0] [--dtype bf16] [--
 Each cell is `nsatune run` in a process of its own, in --rounds rounds, every second one in reverse order (A B B A), so that
 a machine that gets slower over time does not decide. A token is a new token of the forward pass: batch x sequence length.
 The forced paths are chosen by the users' own NSA_* names, which stand in the tables. Ctrl-C or SIGTERM ends the measuring:
-what there is by then is written, and the exit code is 130.
+what there is by then is written to FILE.md.partial, and the exit code is 130.
 """
 import argparse
 import datetime
@@ -165,9 +165,12 @@ def main():
               ABLATIONS, seq_lens[1::2], ["attend_compressed", "attend_selected", "attend_window", "attention"],
               "all branches"),
     ]
+    if options.stopped:
+        parts.insert(2, "Stopped before its end: cells have fewer processes than that, or none.\n")
     text = "\n".join(parts)
     if options.output:
-        with open(options.output, "w", encoding="utf-8") as file:
+        path = options.output + ".partial" if options.stopped else options.output
+        with open(path, "w", encoding="utf-8") as file:
             file.write(text)
     else:
         print(text, end="")

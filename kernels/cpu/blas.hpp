@@ -1,4 +1,4 @@
-// Matrix products of the vendor's BLAS, always on the threads of cpu/parallel.hpp.
+// Matrix products of the vendor's BLAS, always on the threads of nsa/kernels/parallel.hpp.
 #pragma once
 
 #include <cstdint>

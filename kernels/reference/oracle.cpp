@@ -146,6 +146,7 @@ Row Oracle::compute(std::size_t output, std::int64_t row) const {
 }
 
 std::shared_ptr<const Oracle::Answer> Oracle::answer(std::size_t output, std::int64_t row) const {
+  if (stage_ == Stage::model) return std::make_shared<const Answer>(Answer{compute(output, row)});
   const auto outputs = static_cast<std::int64_t>(signature_of(stage_).outputs.size());
   return kept_->answers.get(row * outputs + static_cast<std::int64_t>(output),
                             [&] { return Answer{compute(output, row)}; });

@@ -7,7 +7,7 @@
 
 #include "catalog/rows.hpp"
 #include "cpu/convert.hpp"
-#include "nsa/kernels/parallel.hpp"
+#include "cpu/parallel.hpp"
 
 namespace nsa {
 namespace {

@@ -1,5 +1,7 @@
 // Variants of the composites are plans: a prefill mode and, where named, a row for the selected
-// branch; every other stage runs its built-in default.
+// branch; every other stage runs its built-in default. That is how they are measured. Where a
+// thresholds file decides for a plan, its prefill mode is followed, and each stage by its own
+// decision, which knows the overlap at hand.
 #pragma once
 
 #include <string_view>

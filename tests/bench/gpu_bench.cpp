@@ -3,7 +3,8 @@
 //   bench_gpu [--samples N] [--kernels] ROW SHAPE LENGTHS...
 // ROW is stages/name as `nsatune variants` prints it (attention/batched); SHAPE seed or paper;
 // a length is S, or 1@C for a decode step behind C tokens. ROW@smooth: neighbours share .95 of
-// their blocks. --kernels: and the kernels of one launch, by CUPTI. Device 0.
+// their blocks. --kernels: and the kernels of one launch, by CUPTI,
+// with a warm L2. Device 0.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -24,10 +25,12 @@ using namespace nsa;
 namespace {
 
 std::int64_t number_in(const std::string& text, std::int64_t least) {
+  constexpr std::int64_t kMost = 1 << 30;
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < least)
-    throw InputError("'" + text + "' is not a number from " + std::to_string(least) + " on");
+  if (error != std::errc() || end != text.data() + text.size() || number < least || number > kMost)
+    throw InputError("'" + text + "' is not a number from " + std::to_string(least) + " to " +
+                     std::to_string(kMost));
   return number;
 }
 
@@ -143,12 +146,6 @@ struct Options {
   bool kernels = false;
 };
 
-void print_kernels(const LaunchTrace& trace) {
-  for (const TracedKernel& kernel : trace.kernels)
-    std::printf("    %9.4f ms  %lld x  %s\n", static_cast<double>(kernel.total_ns) * 1e-6,
-                static_cast<long long>(kernel.count), kernel.name.substr(0, 100).c_str());
-}
-
 void measure(const std::string& name, const std::string& shape, const std::string& length,
              const Options& options, const Device& device, CUstream_st* stream) {
   const std::size_t at = name.find('@');
@@ -175,8 +172,24 @@ void measure(const std::string& name, const std::string& shape, const std::strin
   }
   std::printf("%-40s %-5s %10s  eager %.4f ms  graph %s ms\n", name.c_str(), shape.c_str(),
               length.c_str(), eager, graph.c_str());
-  if (options.kernels) print_kernels(probes::trace_launch(device, stream, 1, launch, &bench));
   std::fflush(stdout);
+}
+
+/// After all times were taken: CUPTI stays in the process.
+void show_kernels(const std::string& name, const std::string& shape, const std::string& length,
+                  const Device& device, CUstream_st* stream) {
+  const std::size_t at = name.find('@');
+  const Variant& row = find_row(name.substr(0, at));
+  const Problem problem = problem_for(shape, length, at != std::string::npos);
+  if (!supports(row, problem, device).supported) return;
+  Bench bench(row, problem, stream);
+  bench.warm_up();
+  const auto launch = [](void* b) { static_cast<Bench*>(b)->launch(); };
+  const LaunchTrace trace = probes::trace_launch(device, stream, 1, launch, &bench);
+  std::printf("%s %s %s, warm:\n", name.c_str(), shape.c_str(), length.c_str());
+  for (const TracedKernel& kernel : trace.kernels)
+    std::printf("    %9.4f ms  %lld x  %s\n", static_cast<double>(kernel.total_ns) * 1e-6,
+                static_cast<long long>(kernel.count), kernel.name.substr(0, 100).c_str());
 }
 
 constexpr auto kUsage = "usage: bench_gpu [--samples N] [--kernels] ROW SHAPE LENGTHS...";
@@ -196,6 +209,10 @@ int run(std::vector<std::string> arguments) {
   CUstream_st* stream = device::make_stream();
   for (std::size_t i = 2; i < arguments.size(); ++i)
     measure(arguments[0], arguments[1], arguments[i], options, device, stream);
+  if (options.kernels) {
+    for (std::size_t i = 2; i < arguments.size(); ++i)
+      show_kernels(arguments[0], arguments[1], arguments[i], device, stream);
+  }
   device::destroy_stream(stream);
   return 0;
 }

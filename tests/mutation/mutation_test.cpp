@@ -128,6 +128,22 @@ TEST_CASE("code that was written out to be mutated passes the gate without the f
   }
 }
 
+void one_wrong_row_of_attention(const LaunchArgs& args) {
+  ChangedLaunch(args).run(Stage::attention, "batched");
+  scale(args.out[0], 1.5, 101);
+}
+
+TEST_CASE("a fault that two plans of a composite share is caught by a third", "[mutation]") {
+  const Problem problem = ragged_problem();
+  const Variant& right = cpu_row(Stage::attention, "batched");
+  Variant wrong = mutated(right, one_wrong_row_of_attention);
+  wrong.source_hash = right.source_hash;
+  Variant twin = wrong;
+  twin.name = "another plan with the same fault";
+  const auto result = gate(wrong, problem, {&twin, &right});
+  CHECK(result.verification == Verification::wrong_result);
+}
+
 void one_wrong_row(const LaunchArgs& args) {
   ChangedLaunch(args).run(Stage::attend_window, "sdpa_math");
   scale(args.out[0], 1.5, 101);

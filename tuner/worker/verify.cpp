@@ -1,6 +1,7 @@
 #include "worker/verify.hpp"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "nsa/kernels/device_oracle.hpp"
@@ -44,9 +45,13 @@ void write_rows(const Outputs& outputs, const worker::VerifyRequest& request) {
   write_safetensors(request.outputs, tensors);
 }
 
-/// Handles that should have the same answer from other code; from the same code (a composite by
+/// Handles that should have the same answer: from other code, or from the same code (a composite by
 /// another plan, a product by another algorithm of the library) where there is no other.
-std::vector<Handle*> peers_of(const Handle& handle, std::span<Handle* const> handles) {
+struct Peers {
+  std::vector<Handle*> handles;
+  bool same_code = false;
+};
+Peers peers_of(const Handle& handle, std::span<Handle* const> handles) {
   std::vector<Handle*> other_code, same_code;
   const Variant& own = handle.variant();
   for (Handle* peer : handles) {
@@ -58,17 +63,27 @@ std::vector<Handle*> peers_of(const Handle& handle, std::span<Handle* const> han
     if (!same_question || same_row) continue;
     (variant.source_hash == own.source_hash ? same_code : other_code).push_back(peer);
   }
-  return other_code.empty() ? same_code : other_code;
+  if (other_code.empty()) return {same_code, true};
+  return {other_code, false};
 }
 
-/// Rows in which no peer agrees.
-Rows lone_rows(const Outputs& now, const std::vector<Handle*>& peers, double tolerance) {
+/// Rows in doubt: those in which no peer of other code agrees. Peers of the same code may share the
+/// part that is wrong (two plans with the same row for the selected branch), so one of them that
+/// disagrees is enough.
+Rows rows_in_doubt(const Outputs& now, const Peers& peers, double tolerance) {
   std::optional<Rows> lone;
-  for (Handle* peer : peers) {
-    lone = rows_apart(now, peer->outputs_on_host(), tolerance, lone);
-    if (lone->empty()) break;
+  Rows all;
+  for (Handle* peer : peers.handles) {
+    const Rows apart =
+        rows_apart(now, peer->outputs_on_host(), tolerance, peers.same_code ? std::nullopt : lone);
+    all.insert(all.end(), apart.begin(), apart.end());
+    lone = apart;
+    if (lone->empty() && !peers.same_code) break;
   }
-  return lone.value_or(Rows{});
+  if (!peers.same_code) return lone.value_or(Rows{});
+  std::set<std::int64_t> seen;
+  std::erase_if(all, [&](std::int64_t row) { return !seen.insert(row).second; });
+  return all;
 }
 
 std::vector<TensorView> views_of(const Outputs& tensors) {
@@ -77,7 +92,7 @@ std::vector<TensorView> views_of(const Outputs& tensors) {
   return views;
 }
 
-/// Compares rows of the outputs of one launch with the oracle, at least the first few.
+/// Compares rows of outputs with the oracle, at least the first few.
 class RowJudge {
  public:
   explicit RowJudge(const Handle& handle)
@@ -147,10 +162,10 @@ std::optional<double> worst_row_error(Handle& handle, const Outputs& before, con
   RowJudge judge(handle);
   judge.judge(before, unsteady, kDoubtFactor * budget_s);
   if (!on_device) {
-    const std::vector<Handle*> peers = peers_of(handle, handles);
-    const bool lone = peers.empty() && handle.variant().role != Role::yardstick;
+    const Peers peers = peers_of(handle, handles);
+    const bool lone = peers.handles.empty() && handle.variant().role != Role::yardstick;
     judge.judge(now, unsteady, kDoubtFactor * budget_s);
-    judge.judge(now, lone_rows(now, peers, tolerance), kDoubtFactor * budget_s);
+    judge.judge(now, rows_in_doubt(now, peers, tolerance), kDoubtFactor * budget_s);
     judge.judge_spread(now, (lone ? kLoneFactor : 1) * budget_s);
   }
   return std::max(worst, judge.worst());

@@ -14,7 +14,8 @@ namespace nsa::tuner {
 /// The worker's half of the gate. Launches on poison, writes the rows that are asked for, and looks
 ///  - for elements that are not written or not finite, in all outputs;
 ///  - at rows that differ from the launch before (the one of `prepare`): both must be right;
-///  - at rows that differ from what the peers' last launches left, as long as no peer agrees;
+///  - at rows that differ from what the peers' last launches left, as long as no peer of other code
+///    agrees; from any peer, where all are of the same code;
 ///  - at rows of its own choice: all of them where the device has an oracle for the stage, else the
 ///    same for all variants, spread evenly until the oracle has spent `budget_s` on them together,
 ///    four times as long for a candidate without peers;

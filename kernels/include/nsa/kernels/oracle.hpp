@@ -23,9 +23,9 @@ struct RowError {
 
 /// Knows the inputs of one stage and problem and computes any row of its outputs in fp64 from the
 /// inputs as they are stored (rounded to the problem's dtype). What it computed it keeps, up to 128
-/// MiB: the outputs of several variants are compared in the same rows. A model is computed whole,
-/// when the oracle is made: by the runtime's built-in rows in fp64, which are checked row by row
-/// themselves.
+/// MiB for each oracle: the outputs of several variants are compared in the same rows. A model is
+/// computed whole, when the oracle is made: by the runtime's built-in rows in fp64, which are
+/// checked row by row themselves.
 class Oracle {
  public:
   /// `inputs` in the order of signature_of(stage); borrowed for the life of the oracle. For a
