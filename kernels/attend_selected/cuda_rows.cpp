@@ -1,5 +1,6 @@
 #include "attend_selected/cuda_rows.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -69,6 +70,14 @@ Support supports_fused_block(const Problem& p, const Device& device) {
   if (p.batch() * num_blocks(p.max_kv_len(), p.geometry) > cuda::kMaxBlockTable)
     return Support::no("more than 16,384 blocks in a batch do not fit its counters");
   return supports_gather(p, device);
+}
+
+/// On an H200 the larger tile is faster in sequences of 8192 tokens and more (seeds' heads: 179 and
+/// 191 us there, 82 and 80 at 4096; heads of 128 from 3,800 on), and never in a decode step.
+std::size_t default_query_tile(const Problem& p) { return p.max_seq_len() > 4096 ? 1 : 0; }
+std::size_t default_query_chunk(const Problem& p) {
+  const auto* chosen = std::ranges::find(cuda::kQueryChunks, cuda::default_chunk(p));
+  return static_cast<std::size_t>(chosen - cuda::kQueryChunks.begin());
 }
 
 std::int64_t ranges_workspace(const Problem& p) {
@@ -177,12 +186,14 @@ std::array<Variant, 3> block_rows() {
           "warp per one or two of them; takes blocks, needs no ranges.",
           kCudaFusedQuery, supports_gather, source_hash::attend_selected_cuda_fused_query);
   query.coordinates = kQueryCoordinates;
+  query.default_point = default_query_tile;
   Variant block =
       row("fused_block",
           "A block of keys stays and the queries that picked it come to it, c queries "
           "at a time; their partial results are joined with the blocks near them.",
           kCudaFusedBlock, supports_fused_block, source_hash::attend_selected_cuda_fused_block);
   block.coordinates = kBlockCoordinates;
+  block.default_point = default_query_chunk;
   block.min_compute_capability = 90;
   block.dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
   block.workspace_bytes = fused_block_workspace;

@@ -54,7 +54,9 @@ class Walk {
   }
 
   bool from_api(const ApiWish& wish) noexcept {
-    return runs_here(wish.row) && take(wish.row, wish.point, Source::api);
+    if (!runs_here(wish.row)) return false;
+    return take(wish.row, wish.point ? *wish.point : row_at(wish.row).default_point(problem_),
+                Source::api);
   }
 
   bool from_environment() noexcept {
@@ -68,7 +70,7 @@ class Walk {
         if (failed && failed->cause == rule.cause) reason_ = nullptr;
         why_.rule = &rule;
         const int row = swapped(rule.target);
-        return take(row, row_at(row).default_point(), Source::environment);
+        return take(row, row_at(row).default_point(problem_), Source::environment);
       }
       if (!failed) failed = &rule;
     }
@@ -105,7 +107,7 @@ class Walk {
     if (!runs_here(row)) return false;
     const int final_row = swapped(row);
     if (final_row != row) {
-      return take(final_row, row_at(final_row).default_point(), Source::environment);
+      return take(final_row, row_at(final_row).default_point(problem_), Source::environment);
     }
     if (veto_) {
       why_.rule = veto_;
@@ -152,7 +154,7 @@ class Walk {
     for (const int row : rows_.built_in) {
       // That the default's first choice cannot run a problem is no unmet wish.
       const char* wish = reason_;
-      const bool taken = propose(row, row_at(row).default_point(), Source::built_in);
+      const bool taken = propose(row, row_at(row).default_point(problem_), Source::built_in);
       if (!wish && !taken) reason_ = nullptr;
       if (taken) return true;
     }
@@ -161,7 +163,7 @@ class Walk {
     missed("ruled out by the environment, but nothing else runs this");
     for (const int row : rows_.built_in) {
       if (runs(row_at(row), problem_, state_.inputs.device)) {
-        return take(row, row_at(row).default_point(), Source::built_in);
+        return take(row, row_at(row).default_point(problem_), Source::built_in);
       }
     }
     return none_left();

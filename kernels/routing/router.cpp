@@ -23,8 +23,9 @@ routing::ApiWish make_wish(Stage stage, const VariantId& id, const routing::Stag
                      " has no such variant on this device; `nsatune variants` lists them");
   }
   const routing::Row& row = rows.rows[static_cast<std::size_t>(wish.row)];
-  wish.point = id.point.empty() ? row.default_point() : id.point;
-  if (std::find(row.points.begin(), row.points.end(), wish.point) == row.points.end()) {
+  if (id.point.empty()) return wish;
+  wish.point = id.point;
+  if (std::find(row.points.begin(), row.points.end(), id.point) == row.points.end()) {
     throw InputError(text + ": no such point; `nsatune variants` lists the coordinates");
   }
   return wish;

@@ -27,8 +27,8 @@ struct ClassPlace {
 /// The wish of the API for one stage.
 struct ApiWish {
   int row = kNoRow;
-  Point point;
-  std::string unusable;  // why it cannot run on this device at all
+  std::optional<Point> point;  // nothing: the default of the problem at hand
+  std::string unusable;        // why it cannot run on this device at all
 };
 
 using AllPolicies = std::array<StagePolicy, kStageCount>;

@@ -23,8 +23,10 @@ struct Row {
   std::string unusable;       // "gather: not built into this program"
   std::string unsupported;    // "gather: does not support this problem"
 
-  /// The first value of every coordinate: what runs where nobody has measured.
-  const Point& default_point() const noexcept { return points.front(); }
+  /// What runs where nobody has measured.
+  const Point& default_point(const Problem& problem) const noexcept {
+    return points[variant->default_point ? variant->default_point(problem) : 0];
+  }
 };
 
 /// Rows of one stage for one back end, in the order of the table.

@@ -1,9 +1,11 @@
 // The one table, the signatures and the costs.
+#include <array>
 #include <set>
 
 #include "catalog/cost.hpp"
 #include "catch.hpp"
 #include "launch_support.hpp"
+#include "nsa/kernels/routing.hpp"
 
 namespace nsa::test {
 namespace {
@@ -26,6 +28,47 @@ double sum_over_queries(const Problem& p, std::int64_t (*seen)(std::int64_t, con
 }
 
 }  // namespace
+
+TEST_CASE(
+    "the point that runs where nobody has measured is one of the row's, and may follow lengths",
+    "[kernels]") {
+  for (const Variant& row : catalog()) {
+    for (const std::int64_t tokens : {1, 4096, 8192, 65'536}) {
+      INFO(to_string(row.stages.front()) << "/" << row.name << " " << tokens);
+      if (row.default_point) CHECK(row.default_point(seed_problem(tokens)) < ids_of(row).size());
+    }
+  }
+  const std::array stages{Stage::attend_selected};
+  const auto point_at = [&](std::string_view name, std::int64_t tokens) {
+    const Variant& row = *find_variant(stages, name, Backend::cuda);
+    return ids_of(row)[row.default_point(seed_problem(tokens))].point;
+  };
+  CHECK(point_at("fused_block", 8192) == Point{{"c", 512}});
+  CHECK(point_at("fused_block", 65'536) == Point{{"c", 2048}});
+  CHECK(point_at("fused_query", 2048) == Point{{"t", 14}});
+  CHECK(point_at("fused_query", 8192) == Point{{"t", 30}});
+}
+
+TEST_CASE("a wish without a point takes the one for the problem at hand", "[kernels]") {
+  const std::array stages{Stage::attend_selected};
+  if (!find_variant(stages, "fused_block", Backend::cuda)->launch) {
+    WARN("skipped: a build without CUDA");
+    return;
+  }
+  Router::Inputs inputs;
+  inputs.device.id = "cuda:0";
+  inputs.device.backend = Backend::cuda;
+  inputs.device.name = "a Hopper GPU";
+  inputs.device.compute_capability = 90;
+  inputs.api.variants.push_back({Stage::attend_selected, {{"attend_selected"}, "fused_block", {}}});
+  const Router router(inputs);
+  for (const auto& [tokens, chunk] : {std::pair{8192, 512}, std::pair{65'536, 2048}}) {
+    const Choice choice = router.choose(Stage::attend_selected, seed_problem(tokens));
+    REQUIRE(choice.variant);
+    CHECK(choice.variant->name == "fused_block");
+    CHECK(*choice.point == Point{{"c", chunk}});
+  }
+}
 
 TEST_CASE("every row of the table can be found, explained and costed", "[kernels]") {
   std::set<std::pair<std::string, Backend>> seen;

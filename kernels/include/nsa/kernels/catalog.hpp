@@ -69,6 +69,8 @@ struct Variant {
   std::int64_t (*workspace_bytes)(const Problem&) = nullptr;  // upper bound
   void (*launch)(const LaunchArgs&) = nullptr;                // null: not built into this binary
   std::string_view source_hash{};                             // of its sources, made by the build
+  /// Which of ids_of(row) runs where nobody has measured; null: the first.
+  std::size_t (*default_point)(const Problem&) = nullptr;
 };
 
 constexpr unsigned dtype_bit(Dtype dtype) { return 1u << static_cast<unsigned>(dtype); }
