@@ -71,3 +71,20 @@ function(nsa_add_test name)
                        PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300
                        SKIP_REGULAR_EXPRESSION "skipped: .*(All tests passed|- none -)")
 endfunction()
+
+# nsa_add_fuzz_target(<name> SOURCES ... LIBRARIES ...): a libFuzzer program, with NSA_FUZZ only; part
+# of the target fuzz_targets.
+function(nsa_add_fuzz_target name)
+  if(NOT NSA_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} nsa_warnings)
+  target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  if(NOT TARGET fuzz_targets)
+    add_custom_target(fuzz_targets)
+  endif()
+  add_dependencies(fuzz_targets ${name})
+endfunction()

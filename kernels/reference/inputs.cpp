@@ -127,16 +127,20 @@ std::vector<HostTensor> make_inputs(std::span<const Stage> stages, const Problem
   return inputs;
 }
 
+std::vector<HostTensor> output_shapes(std::span<const Stage> stages, const Problem& problem) {
+  std::vector<HostTensor> shapes;
+  for (const TensorSpec& spec : signature_of(stages).outputs)
+    shapes.push_back({std::string(spec.name), shape_of(stages, spec.name, problem), {}});
+  return shapes;
+}
+
 std::vector<HostTensor> make_outputs(Stage stage, const Problem& problem) {
   return make_outputs(std::span(&stage, 1), problem);
 }
 
 std::vector<HostTensor> make_outputs(std::span<const Stage> stages, const Problem& problem) {
-  std::vector<HostTensor> outputs;
-  for (const TensorSpec& spec : signature_of(stages).outputs) {
-    outputs.push_back(empty_tensor(stages, spec, problem));
-    std::fill(outputs.back().bytes.begin(), outputs.back().bytes.end(), kPoison);
-  }
+  std::vector<HostTensor> outputs = output_shapes(stages, problem);
+  for (HostTensor& output : outputs) output.bytes.assign(output.view().bytes(), kPoison);
   return outputs;
 }
 

@@ -4,7 +4,6 @@
 #include <mutex>
 #include <numeric>
 
-#include "nsa/kernels/parallel.hpp"
 #include "reference/kept_rows.hpp"
 #include "reference/oracle_rows.hpp"
 
@@ -216,7 +215,7 @@ Oracle::Verdict Oracle::verify(std::span<const TensorView> outputs,
       wanted.resize(static_cast<std::size_t>(this->rows(output)));
       std::iota(wanted.begin(), wanted.end(), 0);
     }
-    const auto judge = [&](std::int64_t from, std::int64_t to) {
+    reference::parallel_rows(std::ssize(wanted), [&](std::int64_t from, std::int64_t to) {
       for (std::int64_t i = from; i < to; ++i) {
         const std::int64_t row = wanted[static_cast<std::size_t>(i)];
         const Checked checked = check(output, row, outputs[output], blocks);
@@ -227,13 +226,7 @@ Oracle::Verdict Oracle::verify(std::span<const TensorView> outputs,
         verdict.worst_row_error = checked.error;
         verdict.worst_row = row;
       }
-    };
-    const auto count = static_cast<std::int64_t>(wanted.size());
-    if (count == 1) {
-      judge(0, 1);  // leaves the threads to its heads
-    } else {
-      parallel_for(0, count, 1, judge);
-    }
+    });
   }
   return verdict;
 }

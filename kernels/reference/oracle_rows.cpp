@@ -92,6 +92,11 @@ Query find_query(std::span<const Sequence> sequences, std::int64_t token) {
   throw ContractError("expected: a token of the problem");
 }
 
+void parallel_rows(std::int64_t rows, const std::function<void(std::int64_t, std::int64_t)>& body) {
+  if (rows == 1) return body(0, 1);
+  parallel_for(0, rows, 1, body);
+}
+
 Row stage_row(Stage stage, const Problem& p, std::span<const Sequence> sequences,
               std::span<const TensorView> in, const Constants& constants, std::size_t output,
               std::int64_t row) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,10 @@ Query find_query(std::span<const Sequence> sequences, std::int64_t token);
 Row stage_row(Stage stage, const Problem& problem, std::span<const Sequence> sequences,
               std::span<const TensorView> in, const Constants& constants, std::size_t output,
               std::int64_t row);
+
+/// parallel_for over rows, one at a time. A single row is worked on by the caller, which leaves the
+/// threads to the row's heads.
+void parallel_rows(std::int64_t rows, const std::function<void(std::int64_t, std::int64_t)>& body);
 
 /// Operands of the composites, however they came about.
 struct AttentionOperands {

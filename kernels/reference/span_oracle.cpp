@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "nsa/kernels/oracle.hpp"
-#include "nsa/kernels/parallel.hpp"
+#include "reference/oracle_rows.hpp"
 
 namespace nsa {
 namespace {
@@ -75,18 +75,13 @@ Oracle::Verdict SpanOracle::verify(std::span<const TensorView> outputs,
 std::vector<Oracle::Verdict> SpanOracle::verify_packed(std::span<const TensorView> outputs,
                                                        std::span<const std::int64_t> rows) const {
   std::vector<Oracle::Verdict> verdicts(rows.size());
-  const auto judge = [&](std::int64_t from, std::int64_t to) {
+  reference::parallel_rows(std::ssize(rows), [&](std::int64_t from, std::int64_t to) {
     for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i) {
       std::vector<TensorView> row;
       for (const TensorView& output : outputs) row.push_back(row_view(output, i, this->rows()));
       verdicts[i] = verify(row, rows.subspan(i, 1));
     }
-  };
-  if (rows.size() == 1) {
-    judge(0, 1);  // leaves the threads to its heads
-  } else {
-    parallel_for(0, std::ssize(rows), 1, judge);
-  }
+  });
   return verdicts;
 }
 

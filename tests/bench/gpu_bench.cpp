@@ -141,6 +141,15 @@ const Variant& find_row(const std::string& name) {
   throw InputError("no CUDA row " + name + " in this build");
 }
 
+/// What the words of the command line ask for.
+struct Case {
+  const Variant& row;
+  Problem problem;
+  Case(const std::string& name, const std::string& shape, const std::string& length)
+      : row(find_row(name.substr(0, name.find('@')))),
+        problem(problem_for(shape, length, name.find('@') != std::string::npos)) {}
+};
+
 struct Options {
   int samples = 17;
   bool kernels = false;
@@ -148,9 +157,7 @@ struct Options {
 
 void measure(const std::string& name, const std::string& shape, const std::string& length,
              const Options& options, const Device& device, CUstream_st* stream) {
-  const std::size_t at = name.find('@');
-  const Variant& row = find_row(name.substr(0, at));
-  const Problem problem = problem_for(shape, length, at != std::string::npos);
+  const auto& [row, problem] = Case(name, shape, length);
   const Support support = supports(row, problem, device);
   if (!support.supported) {
     std::printf("%-40s %-5s %10s  %s\n", name.c_str(), shape.c_str(), length.c_str(),
@@ -178,9 +185,7 @@ void measure(const std::string& name, const std::string& shape, const std::strin
 /// After all times were taken: CUPTI stays in the process.
 void show_kernels(const std::string& name, const std::string& shape, const std::string& length,
                   const Device& device, CUstream_st* stream) {
-  const std::size_t at = name.find('@');
-  const Variant& row = find_row(name.substr(0, at));
-  const Problem problem = problem_for(shape, length, at != std::string::npos);
+  const auto& [row, problem] = Case(name, shape, length);
   if (!supports(row, problem, device).supported) return;
   Bench bench(row, problem, stream);
   bench.warm_up();

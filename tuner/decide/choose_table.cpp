@@ -125,12 +125,9 @@ Gain gain_of(const std::vector<SpotRatios>& spots, const Table& from, const Tabl
   for (double& value : replicates) value /= weights;
   // Without a second block anywhere the spread of the replicates is an assumed one, and none of
   // other lengths replaces it.
-  if (freedom == 0) {
-    gain.low = interval_of(gain.mean, replicates, tail, 0).low;
-    return gain;
-  }
-  gain.low = interval_of(gain.mean, replicates, tail, std::max(freedom, pooled),
-                         std::sqrt(variance) / weights)
+  const bool assumed = freedom == 0;
+  gain.low = interval_of(gain.mean, replicates, tail, assumed ? 0 : std::max(freedom, pooled),
+                         assumed ? 0 : std::sqrt(variance) / weights)
                  .low;
   return gain;
 }

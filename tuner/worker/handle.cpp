@@ -8,13 +8,6 @@ constexpr std::byte kOtherPoison{0x5A};
 // A NaN in every float type, -1 as an integer. The outputs' poison would be a harmless 1e-16.
 constexpr std::byte kWorkspacePoison{0xFF};
 
-std::vector<HostTensor> output_shapes(std::span<const Stage> stages, const Problem& problem) {
-  std::vector<HostTensor> shapes;
-  for (const TensorSpec& spec : signature_of(stages).outputs)
-    shapes.push_back({std::string(spec.name), shape_of(stages, spec.name, problem), {}});
-  return shapes;
-}
-
 /// 0 .. rows-1 in steps that halve: every prefix of it is spread over all rows.
 std::vector<std::int64_t> spread_order(std::int64_t rows) {
   std::vector<std::int64_t> order;

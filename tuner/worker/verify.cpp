@@ -67,23 +67,33 @@ Peers peers_of(const Handle& handle, std::span<Handle* const> handles) {
   return {other_code, false};
 }
 
-/// Rows in doubt: those in which no peer of other code agrees. Peers of the same code may share the
-/// part that is wrong (two plans with the same row for the selected branch), so one of them that
-/// disagrees is enough.
-Rows rows_in_doubt(const Outputs& now, const Peers& peers, double tolerance) {
-  std::optional<Rows> lone;
-  Rows all;
-  for (Handle* peer : peers.handles) {
-    const Rows apart =
-        rows_apart(now, peer->outputs_on_host(), tolerance, peers.same_code ? std::nullopt : lone);
-    all.insert(all.end(), apart.begin(), apart.end());
-    lone = apart;
-    if (lone->empty() && !peers.same_code) break;
+/// Rows in which no peer agrees.
+Rows apart_from_all(const Outputs& now, const std::vector<Handle*>& peers, double tolerance) {
+  std::optional<Rows> apart;
+  for (Handle* peer : peers) {
+    apart = rows_apart(now, peer->outputs_on_host(), tolerance, apart);
+    if (apart->empty()) break;
   }
-  if (!peers.same_code) return lone.value_or(Rows{});
+  return apart.value_or(Rows{});
+}
+
+/// Rows in which a peer disagrees, each once.
+Rows apart_from_any(const Outputs& now, const std::vector<Handle*>& peers, double tolerance) {
+  Rows apart;
   std::set<std::int64_t> seen;
-  std::erase_if(all, [&](std::int64_t row) { return !seen.insert(row).second; });
-  return all;
+  for (Handle* peer : peers) {
+    for (const std::int64_t row : rows_apart(now, peer->outputs_on_host(), tolerance)) {
+      if (seen.insert(row).second) apart.push_back(row);
+    }
+  }
+  return apart;
+}
+
+/// Peers of the same code may share the part that is wrong (two plans with the same row for the
+/// selected branch), so one of them that disagrees is enough for doubt.
+Rows rows_in_doubt(const Outputs& now, const Peers& peers, double tolerance) {
+  return peers.same_code ? apart_from_any(now, peers.handles, tolerance)
+                         : apart_from_all(now, peers.handles, tolerance);
 }
 
 std::vector<TensorView> views_of(const Outputs& tensors) {

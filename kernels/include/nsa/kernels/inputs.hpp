@@ -27,6 +27,8 @@ struct HostTensor {
 std::vector<HostTensor> make_inputs(std::span<const Stage> stages, const Problem& problem,
                                     std::uint64_t seed);
 std::vector<HostTensor> make_inputs(Stage stage, const Problem& problem, std::uint64_t seed);
+/// Names and shapes of its outputs, without bytes.
+std::vector<HostTensor> output_shapes(std::span<const Stage> stages, const Problem& problem);
 /// Its outputs, every byte filled with the poison 0xA5, which no variant writes on purpose.
 std::vector<HostTensor> make_outputs(std::span<const Stage> stages, const Problem& problem);
 std::vector<HostTensor> make_outputs(Stage stage, const Problem& problem);
