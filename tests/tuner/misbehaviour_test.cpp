@@ -23,6 +23,8 @@ const Case kCases[] = {
     {"exit_measure", Outcome::crashed, "last words: a last word"},
     {"segfault_prepare", Outcome::crashed, "signal 11"},
     {"segfault_measure", Outcome::crashed, "while measuring attend_selected/bad"},
+    {"loses_context_preparing", Outcome::crashed, "cudaErrorIllegalAddress"},
+    {"loses_context_measuring", Outcome::crashed, "cudaErrorIllegalAddress"},
     {"out_of_memory", Outcome::out_of_memory, "needs 51.5 GB"},
     {"rubbish", Outcome::bad_reply, "Segmentation fault"},
     {"flood", Outcome::bad_reply, "without a newline"},
@@ -151,6 +153,12 @@ TEST_CASE("a shell's worker takes the shell's place where it is one program", "[
   CHECK(line("./worker.py \"a b\"") == "exec ./worker.py \"a b\"");
   for (const char* command : {"exit 3", "cd /tmp && sh", "X=1 sh", "sh | cat", "$SHELL", ""})
     CHECK(line(command) == command);
+}
+
+TEST_CASE("a worker that cannot use the device is the environment's fault, not the user's",
+          "[tuner]") {
+  CHECK_THROWS_AS(tuner::discover({fake("device_is_taken")}, fake_device(), 60, {}),
+                  EnvironmentError);
 }
 
 TEST_CASE("a worker that no longer starts costs one row per variant, not the sweep", "[tuner]") {

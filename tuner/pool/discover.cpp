@@ -135,6 +135,9 @@ Discovery discover(const std::vector<WorkerCommand>& workers, const Device& devi
     client.tell_when_slow(patience.reporter());
     const auto answer = client.start(device.id, patience.next_s());
     if (patience.interrupt.stopped()) return discovery;
+    if (!answer && answer.outcome == Outcome::unsupported)
+      throw EnvironmentError(
+          fmt::format("{} cannot use {}: {}", text_of(workers[w]), device.id, answer.reason));
     if (!answer)
       throw InputError(fmt::format("{}: {}; it must answer hello as the worker protocol says",
                                    text_of(workers[w]), answer.reason));

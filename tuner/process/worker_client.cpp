@@ -117,6 +117,9 @@ Answer<Reply> WorkerClient::call(Request request, const std::string& doing, doub
   if (const auto* failed = std::get_if<worker::FailedReply>(&*reply)) {
     if (failed->id != id) return bad(fmt::format("id {} instead of {}", failed->id, id));
     if (failed->status == Outcome::ok) return bad("failed with status ok");
+    // After an illegal access every call to CUDA fails: the next variant needs a new process.
+    if (failed->status == Outcome::crashed)
+      return passed_on<Reply>(lost(failed->status, failed->reason));
     return {std::nullopt, failed->status, one_line(failed->reason), false};
   }
   auto* expected = std::get_if<Reply>(&*reply);

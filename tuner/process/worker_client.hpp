@@ -34,8 +34,8 @@ class WorkerClient {
   /// Starts the process and asks what it brings.
   Answer<worker::HelloReply> start(const std::string& device, double deadline_s);
   /// Sends a request (its id is set here) and waits for the reply of that type. `doing` says what
-  /// for, in reasons: "measuring attend_selected/masked". After a crash, a hang or rubbish the
-  /// process is gone and alive() is false.
+  /// for, in reasons: "measuring attend_selected/masked". After a crash (also one that the worker
+  /// itself replied), a hang or rubbish the process is gone and alive() is false.
   Answer<worker::DescribedReply> ask(worker::DescribeRequest request, const std::string& doing,
                                      double deadline_s);
   Answer<worker::PreparedReply> ask(worker::PrepareRequest request, const std::string& doing,

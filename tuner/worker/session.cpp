@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <type_traits>
 
 #include "nsa/kernels/vendor.hpp"
+#include "nsa/schemas/cuda_error.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/tuner/safetensors.hpp"
@@ -23,6 +25,14 @@ template <class Request>
 std::int64_t id_of(const Request& request) {
   if constexpr (requires { request.id; }) return request.id;
   return 0;
+}
+
+/// A device that cannot even be opened says nothing of a variant.
+template <class Request>
+Outcome outcome_of(const CudaError& error) {
+  constexpr int kMemoryAllocation = 2;
+  if (std::is_same_v<Request, worker::HelloRequest>) return Outcome::unsupported;
+  return error.code() == kMemoryAllocation ? Outcome::out_of_memory : Outcome::crashed;
 }
 
 worker::OfferedVariant offer_of(const Variant& variant) {
@@ -67,6 +77,8 @@ worker::Reply Session::answer(const worker::Request& request) {
           return failed(failure.status(), failure.what());
         } catch (const OutOfMemory& error) {
           return failed(Outcome::out_of_memory, error.what());
+        } catch (const CudaError& error) {
+          return failed(outcome_of<std::decay_t<decltype(r)>>(error), advice_for(error));
         } catch (const std::bad_alloc&) {
           return failed(Outcome::out_of_memory, "no memory is left under the limit of the worker");
         } catch (const InputError& error) {

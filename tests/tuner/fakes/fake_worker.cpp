@@ -35,6 +35,7 @@ std::string mode;
 std::int64_t sleep_ms = 1;
 std::map<std::int64_t, Prepared> handles;
 std::int64_t measured = 0, traced = 0;  // requests so far
+bool context_lost = false;              // as after an illegal access: every request fails
 
 bool is(const char* name) { return mode == name; }
 void say(const std::string& text) { std::cout << text << '\n' << std::flush; }
@@ -53,6 +54,8 @@ std::int64_t now_ns() {
 void on_hello() {
   if (is("exit_at_hello")) std::exit(7);
   if (is("slow_hello")) pause_ms(sleep_ms);
+  if (is("device_is_taken"))
+    return say(FailedReply{0, Outcome::unsupported, "another process holds the GPU"});
   if (is("other_protocol")) return say(R"({"type":"hello","protocol":2})");
   HelloReply reply;
   reply.worker = "fake";
@@ -110,8 +113,16 @@ void die() {
   }
 }
 
+/// Whether the request finds the context lost, now or since one before.
+bool fails(std::int64_t id, bool loses_context) {
+  context_lost = context_lost || loses_context;
+  if (context_lost) say(FailedReply{id, Outcome::crashed, "cudaErrorIllegalAddress (700)"});
+  return context_lost;
+}
+
 void on_prepare(const PrepareRequest& request) {
   const bool bad = request.variant.name == "bad";
+  if (fails(request.id, bad && is("loses_context_preparing"))) return;
   if (bad && mode.ends_with("_prepare")) die();
   if (bad && is("out_of_memory"))
     return say(FailedReply{request.id, Outcome::out_of_memory, "needs 51.5 GB, 12.1 GB free"});
@@ -143,6 +154,7 @@ void write_rows(const VerifyRequest& request, const Prepared& prepared) {
 }
 
 void on_verify(const VerifyRequest& request) {
+  if (fails(request.id, false)) return;
   const Prepared& prepared = handles.at(request.handle);
   if (!(prepared.name == "bad" && is("no_output_file"))) write_rows(request, prepared);
   const bool alone = is("wants_peers") && handles.size() < 3;
@@ -154,6 +166,7 @@ void on_measure(const MeasureRequest& request) {
   ++measured;
   const Prepared& prepared = handles.at(request.handle);
   const bool bad = prepared.name == "bad";
+  if (fails(request.id, bad && is("loses_context_measuring"))) return;
   if (bad) {
     if (mode.ends_with("_measure")) die();
     if (is("rubbish")) return say("Segmentation fault (just kidding) \x01\xff");
