@@ -136,6 +136,18 @@ TEST_CASE("tune writes a file that explain and run follow", "[cli]") {
   CHECK(run["tokens_per_s"].get<double>() > 0);
 }
 
+TEST_CASE("tune says from where NSA beats dense attention", "[cli]") {
+  const Folder folder;
+  Json spec = Json::parse(kSpec);
+  spec["stages"] = {"attention"};
+  folder.write("attention.json", spec.dump());
+  REQUIRE(nsatune(folder, "sweep attention.json").exit_code == 0);
+  REQUIRE(nsatune(folder, "tune -o t.json").exit_code == 0);
+  const ThresholdTable table = load_thresholds(folder.file("t.json"));
+  REQUIRE(table.classes.size() == 1);
+  CHECK(table.classes[0].dense_break_even.value().yardstick == "attention/dense");
+}
+
 TEST_CASE("a run by the shipped thresholds names their file", "[cli]") {
   Folder& folder = swept();
   const std::string command = "run --preset tiny --seq-len 64 --steps 1";

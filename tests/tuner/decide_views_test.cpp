@@ -170,6 +170,22 @@ TEST_CASE("the break-even length is where NSA begins to beat dense for good", "[
         "attention/dense_sdpa");
 }
 
+TEST_CASE("of several dense attentions the fastest at each length counts", "[decide]") {
+  Session s;
+  s.stage = "attention";
+  s.variants = {{"plan", [](double n) { return 1e4 * n; }},
+                {"dense", [](double n) { return 20 * n * n; }},  // would be even at 500
+                {"dense_fa2", [](double n) { return 1e6 + 5 * n * n; }},
+                {"dense_sdpa", [](double n) { return 1e4 * n * n / 1500; }}};
+  auto input = input_of(s, measure(s));
+  for (std::size_t i = 1; i < 4; ++i) input.variants[i].yardstick = true;
+  const auto found = nsa::tuner::decide(input).table.classes.at(0).dense_break_even.value();
+  // dense_sdpa alone would be even at 1500; from 775 on dense_fa2 is faster, and even at 1894
+  CHECK(*found.from > 1700);
+  CHECK(*found.from < 2000);
+  CHECK(found.yardstick == "attention/dense_fa2");
+}
+
 TEST_CASE("the break-even length is 0 for always and absent for never", "[decide]") {
   const auto always = nsa::tuner::decide(with_dense(10)).table.classes[0].dense_break_even;
   CHECK(always.value().from == 0);

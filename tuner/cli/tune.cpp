@@ -97,20 +97,11 @@ std::vector<DeviceRuns> newest_of_models(std::vector<DeviceRuns> all,
   return kept;
 }
 
-std::vector<tuner::VariantTraits> traits_of(Backend backend) {
-  std::vector<tuner::VariantTraits> traits;
-  for (const Variant& v : catalog()) {
-    if (v.backend != backend) continue;
-    for (VariantId& id : ids_of(v)) traits.push_back({std::move(id), v.role == Role::candidate});
-  }
-  return traits;
-}
-
 tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
                                   const TuneOptions& o) {
   tuner::DecideInput input;
   input.device = d.device;
-  input.variants = traits_of(d.device.backend);
+  input.variants = tuner::catalog_traits(d.device.backend);
   input.options.executor = o.executor;
   input.options.unverified = o.unverified;
   input.options.margin = o.margin;

@@ -12,13 +12,24 @@
 namespace nsa::tuner {
 namespace {
 
-/// log(best NSA / yardstick) at each length, mean over its problems.
+/// The fastest dense attention there.
+std::optional<std::size_t> best_yardstick(const SpotRatios& spot,
+                                          const std::vector<std::size_t>& yardsticks) {
+  std::optional<std::size_t> best;
+  for (const std::size_t y : yardsticks) {
+    if (spot.known[y] && (!best || spot.excess[y] < spot.excess[*best])) best = y;
+  }
+  return best;
+}
+
+/// log(best NSA / best yardstick) at each length, mean over its problems.
 std::map<std::int64_t, double> against_dense(const std::vector<SpotRatios>& spots,
-                                             std::size_t yardstick) {
+                                             const std::vector<std::size_t>& yardsticks) {
   std::map<std::int64_t, std::vector<double>> found;
   for (const SpotRatios& spot : spots) {
     // excess is against the best usable variant, which is the NSA plan that would run
-    if (spot.known[yardstick]) found[spot.at].push_back(-spot.excess[yardstick]);
+    if (const auto best = best_yardstick(spot, yardsticks))
+      found[spot.at].push_back(-spot.excess[*best]);
   }
   std::map<std::int64_t, double> result;
   for (const auto& [at, logs] : found) {
@@ -42,31 +53,43 @@ std::optional<std::int64_t> last_crossing(const std::map<std::int64_t, double>& 
                     right->first);
 }
 
-std::optional<std::size_t> yardstick_of(const Group& group, const DecideInput& input) {
+std::vector<std::size_t> yardsticks_of(const Group& group, const DecideInput& input) {
+  std::vector<std::size_t> found;
   for (const VariantTraits& traits : input.variants) {
     if (!traits.yardstick) continue;
-    const auto found = std::find(group.variants.begin(), group.variants.end(), traits.id);
-    if (found != group.variants.end()) {
-      return static_cast<std::size_t>(found - group.variants.begin());
-    }
+    const auto at = std::find(group.variants.begin(), group.variants.end(), traits.id);
+    if (at != group.variants.end())
+      found.push_back(static_cast<std::size_t>(at - group.variants.begin()));
   }
-  return std::nullopt;
+  return found;
+}
+
+/// The one that was fastest at the longest length: the file names it.
+std::size_t named_yardstick(const std::vector<SpotRatios>& spots,
+                            const std::vector<std::size_t>& yardsticks, std::int64_t longest) {
+  for (const SpotRatios& spot : spots) {
+    if (const auto best = best_yardstick(spot, yardsticks); best && spot.at == longest)
+      return *best;
+  }
+  return yardsticks.front();
 }
 
 }  // namespace
 
 std::optional<DenseBreakEven> break_even(const Group& group, const DecideInput& input) {
-  const std::optional<std::size_t> yardstick = yardstick_of(group, input);
-  if (group.stages != std::vector<std::string>{"attention"} || !yardstick) return std::nullopt;
+  const std::vector<std::size_t> yardsticks = yardsticks_of(group, input);
+  if (group.stages != std::vector<std::string>{"attention"} || yardsticks.empty())
+    return std::nullopt;
   DecideOptions options = input.options;
   options.bootstrap = 0;  // only the estimates are asked for
-  const auto logs = against_dense(estimate(group, options), *yardstick);
+  const std::vector<SpotRatios> spots = estimate(group, options);
+  const auto logs = against_dense(spots, yardsticks);
   if (logs.empty()) return std::nullopt;
   DenseBreakEven found;
   found.from = last_crossing(logs);
   found.axis = group.axis;
-  found.yardstick = to_string(group.variants[*yardstick]);
   found.largest = logs.rbegin()->first;
+  found.yardstick = to_string(group.variants[named_yardstick(spots, yardsticks, found.largest)]);
   found.ratio_at_largest = std::exp(logs.rbegin()->second);
   return found;
 }
