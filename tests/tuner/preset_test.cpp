@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "catch.hpp"
+#include "nsa/kernels/catalog.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/tuner/plan.hpp"
 
@@ -6,27 +9,43 @@ using namespace nsa;
 using namespace nsa::tuner;
 
 TEST_CASE("every preset is a valid spec whose problems are all possible", "[tuner]") {
+  const Backend backend = GENERATE(Backend::cpu, Backend::cuda);
   REQUIRE(preset_names() == std::vector<std::string>{"quick", "default", "full"});
   std::size_t before = 0;
   for (const std::string& name : preset_names()) {
     INFO(name);
-    const SweepSpec spec = parse_sweep_spec(preset_text(name).value(), name);
+    const SweepSpec spec = parse_sweep_spec(preset_text(name, backend).value(), name);
     CHECK(spec.name == name);
     const std::size_t problems = expand(spec).size();
     CHECK(problems > before);  // quick < default < full
     before = problems;
   }
-  CHECK_FALSE(preset_text("slow").has_value());
+  CHECK_FALSE(preset_text("slow", backend).has_value());
 }
 
-TEST_CASE("presets name stages that exist", "[tuner]") {
+TEST_CASE("default is another preset for CUDA, under the same name", "[tuner]") {
+  CHECK(preset_text("default", Backend::cpu) != preset_text("default", Backend::cuda));
+  CHECK(preset_text("quick", Backend::cpu) == preset_text("quick", Backend::cuda));
+  CHECK_FALSE(preset_text("default.cuda", Backend::cpu).has_value());
+}
+
+TEST_CASE("presets name stages and rows that exist", "[tuner]") {
+  const Backend backend = GENERATE(Backend::cpu, Backend::cuda);
   for (const std::string& name : preset_names()) {
-    const SweepSpec spec = parse_sweep_spec(preset_text(name).value(), name);
+    const SweepSpec spec = parse_sweep_spec(preset_text(name, backend).value(), name);
     for (const ProblemFamily& family : spec.families) {
       CHECK_FALSE(family.stages.empty());
       for (const std::string& stage : family.stages) {
         INFO(name << "/" << family.name << "/" << stage);
         CHECK(from_string<Stage>(stage).has_value());
+      }
+      for (const std::string& glob : family.variants) {
+        INFO(name << "/" << family.name << "/" << glob);
+        CHECK(std::ranges::any_of(catalog(), [&](const Variant& row) {
+          return row.backend == backend &&
+                 std::ranges::any_of(ids_of(row),
+                                     [&](const VariantId& id) { return matches_any({glob}, id); });
+        }));
       }
     }
   }

@@ -184,9 +184,9 @@ std::optional<double> left_of(std::optional<double> budget_s,
 ExitCode run(const Settings& settings, const SweepOptions& o) {
   const auto start = std::chrono::steady_clock::now();
   const std::atomic<bool>& stop = stop_on_signals();  // before the first worker is started
-  const SweepSpec spec = make_spec(settings, o);
-  const double resume_within_s = parse_duration("--resume-within", o.resume_within);
   const Device device = probes::require_device(settings.device.value_or("cpu"));
+  const SweepSpec spec = make_spec(settings, o, device.backend);
+  const double resume_within_s = parse_duration("--resume-within", o.resume_within);
   const std::vector<tuner::WorkerCommand> workers = workers_of(o, device);
   ProgressLine progress(settings);
   const tuner::Discovery found =

@@ -14,8 +14,9 @@
 namespace nsa::cli {
 namespace {
 
-SweepSpec named_spec(const std::string& name) {
-  if (const auto text = tuner::preset_text(name)) return parse_sweep_spec(*text, "preset " + name);
+SweepSpec named_spec(const std::string& name, Backend backend) {
+  if (const auto text = tuner::preset_text(name, backend))
+    return parse_sweep_spec(*text, "preset " + name);
   const bool looks_like_a_file =
       name.find('.') != std::string::npos || name.find('/') != std::string::npos;
   if (!looks_like_a_file) {
@@ -54,8 +55,9 @@ void declare(CLI::App& sub, SweepOptions& o) {
   sub.add_option("--seed", o.seed, "Of inputs and orders")->check(whole_number());
 }
 
-SweepSpec make_spec(const Settings& settings, const SweepOptions& o) {
-  SweepSpec spec = named_spec(o.spec);
+SweepSpec make_spec(const Settings& settings, const SweepOptions& o, Backend backend) {
+  // The presets of a back end name rows of ours, which a worker of the user's does not have.
+  SweepSpec spec = named_spec(o.spec, o.worker ? Backend::cpu : backend);
   if (o.config) {
     const std::string text = read_text_file(*o.config);
     const tuner::UserConfig config = tuner::parse_user_config(text, *o.config);

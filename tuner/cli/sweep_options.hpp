@@ -27,9 +27,9 @@ struct SweepOptions {
 };
 
 void declare(CLI::App& sub, SweepOptions& options);
-/// The spec: preset or file, the user's shape, narrowed. InputError names what is wrong; keys of a
-/// config that are ignored are said.
-SweepSpec make_spec(const Settings& settings, const SweepOptions& options);
+/// The spec: preset (that of the device's back end) or file, the user's shape, narrowed. InputError
+/// names what is wrong; keys of a config that are ignored are said.
+SweepSpec make_spec(const Settings& settings, const SweepOptions& options, Backend backend);
 /// "90", "90s", "7m30s", "6h", "1d" -> seconds. InputError with the flag's name.
 double parse_duration(const std::string& flag, const std::string& text);
 

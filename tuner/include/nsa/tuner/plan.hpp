@@ -87,8 +87,9 @@ void set_axis(Problem& problem, std::string_view axis, std::string_view value);
 
 /// Names of the specs that come with the program: quick, default, full.
 std::vector<std::string> preset_names();
-/// Text of a preset (JSON), or nothing.
-std::optional<std::string_view> preset_text(std::string_view name);
+/// Text of a preset (JSON), or nothing. `default` is another one for CUDA: the lengths to which
+/// GPUs are used, and rows of ours by name, since the slowest take seconds there.
+std::optional<std::string_view> preset_text(std::string_view name, Backend backend);
 
 /// Key of one measurement for resume: problem, variant, policy, process, round, position.
 /// Executor and source hash of the offer are part of it.
