@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,8 @@ class Launchable {
              const std::vector<TensorView>& outputs, CUstream_st* stream, Saved* saved = nullptr,
              Point point = {});
   void launch();
+  /// Why the last launch ran another row's kernels or copied its tensors; empty where it did not.
+  std::string fallback_reason() const { return fallback_reason_ ? fallback_reason_ : ""; }
 
  private:
   const Variant& variant_;
@@ -81,6 +84,7 @@ class Launchable {
   Workspace workspace_;
   CUstream_st* stream_;
   Saved* saved_;
+  const char* fallback_reason_ = nullptr;
 };
 
 /// What one launch of a variant writes, from host to host; tensors lie as `row_gap` and `offset` of
@@ -89,10 +93,12 @@ std::vector<HostTensor> produce(const Variant& variant, const Problem& problem,
                                 const std::vector<HostTensor>& inputs, CUstream_st* stream,
                                 Point point = {}, std::int64_t row_gap = 0,
                                 std::int64_t offset = 0);
-/// Checks every row of it with the CPU's oracle; not where a sanitizer watches (sanitized()).
+/// Checks these rows of it, or all where none are named, with the CPU's oracle; not where a
+/// sanitizer watches (sanitized()).
 void check_with_oracle(const Variant& variant, const Problem& problem,
                        const std::vector<HostTensor>& inputs,
-                       const std::vector<HostTensor>& produced);
+                       const std::vector<HostTensor>& produced,
+                       std::span<const std::int64_t> rows = {});
 
 /// A problem for a test, with what most tests leave alone already set.
 Problem small_problem(std::vector<std::int64_t> seq_lens, std::vector<std::int64_t> context_lens,

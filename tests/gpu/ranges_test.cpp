@@ -23,7 +23,7 @@ std::vector<HostTensor> odd_blocks(const Problem& p) {
 
 }  // namespace
 
-TEST_CASE("both converters follow the rule for ids that are odd", "[gpu]") {
+TEST_CASE("all converters follow the rule for ids that are odd", "[gpu]") {
   if (!gpu_or_skip()) return;
   const Stream stream;
   for (const std::int64_t n : {3, 16, 31, 32, 33, 70}) {
@@ -40,7 +40,7 @@ TEST_CASE("both converters follow the rule for ids that are odd", "[gpu]") {
       }
     }
     const auto in = upload(inputs, stream.get());
-    for (const char* name : {"ranges_v1", "ranges_v2"}) {
+    for (const char* name : {"ranges_v1", "ranges_v2", "gpu_merge"}) {
       INFO(name << " n " << n);
       const Stage stage[] = {Stage::ranges};
       const Variant* variant = find_variant(stage, name, Backend::cuda);
