@@ -20,15 +20,22 @@ struct Kernels {
 };
 
 Kernels kernels_of(const Problem& p) {
+  using namespace cuda::compressed;
   expects(p.dtype == Dtype::bf16 || p.dtype == Dtype::fp16, "bf16 or fp16");
-  if (p.head_dim_k == 64) {
-    if (p.dtype == Dtype::bf16)
-      return {cuda::compressed::fused_prepare_bf16_64, cuda::compressed::fused_pass_bf16_64};
-    return {cuda::compressed::fused_prepare_fp16_64, cuda::compressed::fused_pass_fp16_64};
+  const bool bf16 = p.dtype == Dtype::bf16;
+  switch (p.head_dim_k) {
+    case 64:
+      return bf16 ? Kernels{fused_prepare_bf16_64, fused_pass_bf16_64}
+                  : Kernels{fused_prepare_fp16_64, fused_pass_fp16_64};
+    case 128:
+      return bf16 ? Kernels{fused_prepare_bf16_128, fused_pass_bf16_128}
+                  : Kernels{fused_prepare_fp16_128, fused_pass_fp16_128};
+    case 192:
+      return bf16 ? Kernels{fused_prepare_bf16_192, fused_pass_bf16_192}
+                  : Kernels{fused_prepare_fp16_192, fused_pass_fp16_192};
+    default:
+      throw ContractError("expected: head dims that supports() takes");
   }
-  if (p.dtype == Dtype::bf16)
-    return {cuda::compressed::fused_prepare_bf16_128, cuda::compressed::fused_pass_bf16_128};
-  return {cuda::compressed::fused_prepare_fp16_128, cuda::compressed::fused_pass_fp16_128};
 }
 
 FusedParams params_of(const LaunchArgs& args) {
@@ -61,10 +68,12 @@ void launch_fused(const LaunchArgs& args) {
   const Kernels kernels = kernels_of(problem);
   const WorkspaceScope scope(args.workspace);
   FusedParams p = params_of(args);
-  const std::int64_t image_bytes = cuda::fused_image_bytes(problem);
-  p.key_tiles = image_bytes / (problem.kv_heads * cuda::kFusedKeys * problem.head_dim_k * 2);
-  p.k_image = args.workspace.take(static_cast<std::size_t>(image_bytes));
-  p.v_image = args.workspace.take(static_cast<std::size_t>(image_bytes));
+  const auto image = [&](std::int64_t dim) {
+    return args.workspace.take(static_cast<std::size_t>(cuda::fused_image_bytes(problem, dim)));
+  };
+  p.key_tiles = cuda::fused_image_tiles(problem);
+  p.k_image = image(problem.head_dim_k);
+  p.v_image = image(problem.head_dim_v);
   kernels.prepare(p, args.stream);
   const int processors = cuda::multiprocessors();
   for (const cuda::FusedChunk& chunk : cuda::fused_chunks(problem, args.sequences)) {

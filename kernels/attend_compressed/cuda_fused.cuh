@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       b.k_empty[i].init(kWarps);
       b.v_empty[i].init(kWarps);
     }
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < Tile::kQueryStages; ++i) {
       b.q_full[i].init(kQueryLoaders);
       b.q_empty[i].init(kWarps);
     }

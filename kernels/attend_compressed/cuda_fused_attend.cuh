@@ -26,7 +26,7 @@ class FusedMath {
   /// The products of a warpgroup are issued in its turn, so that while one waits for the tensor
   /// cores the others work on their logits.
   __device__ void run() {
-    sm90::Ring<2> q_ring;
+    sm90::Ring<Tile::kQueryStages> q_ring;
     if (warpgroup_ == Tile::kWarpgroups - 1) sm90::Turns::pass_to(0);
     for (ItemOrder order(p_); order.more(); order.next(), q_ring.next()) {
       shared_.barriers.q_full[q_ring.stage].wait(q_ring.parity);
@@ -42,7 +42,7 @@ class FusedMath {
   }
 
  private:
-  static constexpr int kSums = Tile::kDim / 2;
+  static constexpr int kSums = Tile::kDimV / 2;
 
   __device__ static int thread() { return static_cast<int>(threadIdx.x) % 128; }
   __device__ static int quad_lane() { return static_cast<int>(threadIdx.x) % 4; }
@@ -65,7 +65,7 @@ class FusedMath {
         sm90::shared_address(shared_.q[uniform(q_stage)] + uniform(first_row_) * 128), 16);
     const sm90::MatrixDescriptor b(sm90::shared_address(shared_.k[uniform(k_stage)]), 16);
 #pragma unroll
-    for (int step = 0; step < Tile::kDim / 16; ++step) {
+    for (int step = 0; step < Tile::kDimK / 16; ++step) {
       const int panel = step / 4, inside = step % 4 * 32;
       sm90::wgmma_shared<T>(s, a.at(panel * Tile::kRows * 128 + inside),
                             b.at(panel * Tile::kKeys * 128 + inside), step > 0);
@@ -210,7 +210,7 @@ class FusedMath {
   __device__ __forceinline__ void write_output(T* to, int i, float inverse,
                                                const float (&o)[kSums]) const {
 #pragma unroll
-    for (int m = 0; m < Tile::kDim / 32; ++m) {
+    for (int m = 0; m < Tile::kDimV / 32; ++m) {
       std::uint32_t words[4];
 #pragma unroll
       for (int n = 0; n < 4; ++n) {

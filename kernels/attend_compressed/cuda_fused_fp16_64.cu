@@ -4,10 +4,10 @@
 namespace nsa::cuda::compressed {
 
 void fused_prepare_fp16_64(const FusedParams& p, cudaStream_t stream) {
-  prepare_images<FusedTile<__half, 64, 6>>(p, stream);
+  prepare_images<FusedTile<__half, 64, 64, 6>>(p, stream);
 }
 void fused_pass_fp16_64(const FusedParams& p, int multiprocessors, cudaStream_t stream) {
-  run_pass<FusedTile<__half, 64, 6>>(p, multiprocessors, stream);
+  run_pass<FusedTile<__half, 64, 64, 6>>(p, multiprocessors, stream);
 }
 
 }  // namespace nsa::cuda::compressed

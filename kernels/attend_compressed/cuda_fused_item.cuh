@@ -7,19 +7,22 @@
 
 namespace nsa::cuda::compressed {
 
-/// Tile sizes for heads of `kHeadDim` and `kHeads` query heads per KV head. Tuned on an H200: three
-/// warpgroups where their accumulators fit, as many stages as shared memory holds.
-template <class T, int kHeadDim, int kHeads>
+/// Tile sizes for heads of `kHeadDimK` and `kHeadDimV` and `kHeads` query heads per KV head. Tuned
+/// on an H200: three warpgroups where their accumulators fit, as many stages as shared memory
+/// holds.
+template <class T, int kHeadDimK, int kHeadDimV, int kHeads>
 struct FusedTile {
   using Storage = T;
-  static constexpr int kDim = kHeadDim, kGroup = kHeads;
-  static constexpr int kQueries = static_cast<int>(fused_queries(kDim, kGroup));
+  static constexpr int kDimK = kHeadDimK, kDimV = kHeadDimV, kGroup = kHeads;
+  static constexpr int kQueries = static_cast<int>(fused_queries(kDimK, kDimV, kGroup));
   static constexpr int kRows = kQueries * kGroup, kKeys = static_cast<int>(kFusedKeys);
   static constexpr int kWarpgroups = kRows / 64, kThreads = 128 * (kWarpgroups + 1);
-  static_assert(kRows % 64 == 0 && kDim % 64 == 0, "whole warpgroups, whole swizzled panels");
-  static constexpr int kStages = kDim == 64 ? 3 : 2;
-  static constexpr int kQBytes = kRows * kDim * 2, kKeyBytes = kKeys * kDim * 2;
-  static constexpr int kSharedBytes = 2 * kQBytes + 2 * kStages * kKeyBytes;
+  static_assert(kRows % 64 == 0 && kDimK % 64 == 0 && kDimV % 64 == 0,
+                "whole warpgroups, whole swizzled panels");
+  static constexpr int kStages = kDimK == 64 ? 3 : 2;       // of K and of V
+  static constexpr int kQueryStages = kDimK > 128 ? 1 : 2;  // 1: the next queries wait for these
+  static constexpr int kQBytes = kRows * kDimK * 2;
+  static constexpr int kKBytes = kKeys * kDimK * 2, kVBytes = kKeys * kDimV * 2;
   // Registers of the loading warpgroup and of the others: together no more than the launch gave.
   static constexpr int kLoadRegisters = kWarpgroups == 3 ? 32 : 40;
   static constexpr int kMathRegisters = kWarpgroups == 3 ? 160 : 232;

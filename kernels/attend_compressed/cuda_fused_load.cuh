@@ -9,20 +9,21 @@
 
 namespace nsa::cuda::compressed {
 
-template <int kStages>
+template <class Tile>
 struct FusedBarriers {
-  sm90::Barrier k_full[kStages], k_empty[kStages], v_full[kStages], v_empty[kStages];
-  sm90::Barrier q_full[2], q_empty[2];
+  sm90::Barrier k_full[Tile::kStages], k_empty[Tile::kStages];
+  sm90::Barrier v_full[Tile::kStages], v_empty[Tile::kStages];
+  sm90::Barrier q_full[Tile::kQueryStages], q_empty[Tile::kQueryStages];
 };
 
 /// Shared memory of a block; operands start at multiples of 1024 bytes.
 template <class Tile>
 struct FusedShared {
-  unsigned char q[2][Tile::kQBytes];
-  unsigned char k[Tile::kStages][Tile::kKeyBytes];
-  unsigned char v[Tile::kStages][Tile::kKeyBytes];
-  FusedBarriers<Tile::kStages> barriers;
-  Item items[2];  // whose queries are in q
+  unsigned char q[Tile::kQueryStages][Tile::kQBytes];
+  unsigned char k[Tile::kStages][Tile::kKBytes];
+  unsigned char v[Tile::kStages][Tile::kVBytes];
+  FusedBarriers<Tile> barriers;
+  Item items[Tile::kQueryStages];  // whose queries are in q
 };
 
 inline constexpr int kQueryLoaders = 96;
@@ -50,19 +51,18 @@ __device__ void load_tiles(const FusedParams& p, FusedShared<Tile>& shared) {
   for (ItemOrder order(p); order.more(); order.next()) {
     const Item item = item_of<Tile>(p, order.index());
     if (item.queries == 0) continue;
-    const std::int64_t first = (item.kv_head * p.key_tiles + item.first_key_tile) * Tile::kKeyBytes;
+    const std::int64_t first = item.kv_head * p.key_tiles + item.first_key_tile;
     for (int j = 0; j < item.tiles(); ++j, ring.next()) {
-      const std::int64_t from = first + std::int64_t{j} * Tile::kKeyBytes;
       b.k_empty[ring.stage].wait(ring.parity ^ 1);
-      b.k_full[ring.stage].expect(Tile::kKeyBytes);
+      b.k_full[ring.stage].expect(Tile::kKBytes);
       sm90::copy_bulk(sm90::shared_address(shared.k[ring.stage]),
-                      static_cast<const char*>(p.k_image) + from, Tile::kKeyBytes,
-                      b.k_full[ring.stage].address());
+                      static_cast<const char*>(p.k_image) + (first + j) * Tile::kKBytes,
+                      Tile::kKBytes, b.k_full[ring.stage].address());
       b.v_empty[ring.stage].wait(ring.parity ^ 1);
-      b.v_full[ring.stage].expect(Tile::kKeyBytes);
+      b.v_full[ring.stage].expect(Tile::kVBytes);
       sm90::copy_bulk(sm90::shared_address(shared.v[ring.stage]),
-                      static_cast<const char*>(p.v_image) + from, Tile::kKeyBytes,
-                      b.v_full[ring.stage].address());
+                      static_cast<const char*>(p.v_image) + (first + j) * Tile::kVBytes,
+                      Tile::kVBytes, b.v_full[ring.stage].address());
     }
   }
 }
@@ -72,7 +72,7 @@ template <class Tile>
 __device__ void load_queries(const FusedParams& p, const Item& item, unsigned char* to,
                              int loader) {
   using T = typename Tile::Storage;
-  constexpr int kPieces = Tile::kDim / 8;
+  constexpr int kPieces = Tile::kDimK / 8;
   for (int i = loader; i < Tile::kRows * kPieces; i += kQueryLoaders) {
     const int row = i / kPieces, piece = i % kPieces, query = row / Tile::kGroup;
     const bool exists = query < item.queries;
@@ -93,7 +93,7 @@ __device__ void load_queries(const FusedParams& p, const Item& item, unsigned ch
 template <class Tile>
 __device__ void load_all_queries(const FusedParams& p, FusedShared<Tile>& shared, int loader) {
   auto& b = shared.barriers;
-  sm90::Ring<2> ring;
+  sm90::Ring<Tile::kQueryStages> ring;
   for (ItemOrder order(p); order.more(); order.next(), ring.next()) {
     const Item item = item_of<Tile>(p, order.index());
     b.q_empty[ring.stage].wait(ring.parity ^ 1);

@@ -41,7 +41,6 @@ inline constexpr int kPrepareThreads = 256, kPrepareRows = 32;
 template <class Tile>
 __global__ void __launch_bounds__(kPrepareThreads) prepare_kernel(FusedParams p) {
   using T = typename Tile::Storage;
-  constexpr int kPieces = Tile::kDim / 8;
   constexpr int kParts = Tile::kKeys / kPrepareRows;
   let_next_kernel_start();
   const int part = static_cast<int>(blockIdx.x) % kParts;
@@ -58,17 +57,21 @@ __global__ void __launch_bounds__(kPrepareThreads) prepare_kernel(FusedParams p)
   }
   const Sequence s = p.score.sequences[low];
   const std::int64_t first = (tile - fused_key_tiles(s.cmp_begin, low)) * Tile::kKeys;
-  const std::int64_t image = (kv_head * p.key_tiles + tile) * Tile::kKeyBytes;
+  const std::int64_t image = kv_head * p.key_tiles + tile;
+  constexpr int kPieces = (Tile::kDimK > Tile::kDimV ? Tile::kDimK : Tile::kDimV) / 8;
 #pragma unroll
   for (int i = static_cast<int>(threadIdx.x); i < kPrepareRows * kPieces; i += kPrepareThreads) {
     const int row = part * kPrepareRows + i / kPieces, piece = i % kPieces;
     const std::int64_t key = first + key_of_row(row);
     uint4 k = make_uint4(0, 0, 0, 0), v = k;
+    const bool in_v = Tile::kDimV == 8 * kPieces || piece < Tile::kDimV / 8;
     if (key < s.cmp_len) {
       k = eight_elements(static_cast<const T*>(p.score.k) +
                              (s.cmp_begin + key) * p.score.k_row_stride +
                              kv_head * p.score.k_head_stride + 8 * piece,
                          p.k_vectors);
+    }
+    if (key < s.cmp_len && in_v) {
       const T* from = static_cast<const T*>(p.v) + (s.cmp_begin + key) * p.v_row_stride +
                       kv_head * p.v_head_stride;
       v.x = two_elements(from + column_of_pair(piece, 0), p.v_vectors);
@@ -76,9 +79,10 @@ __global__ void __launch_bounds__(kPrepareThreads) prepare_kernel(FusedParams p)
       v.z = two_elements(from + column_of_pair(piece, 2), p.v_vectors);
       v.w = two_elements(from + column_of_pair(piece, 3), p.v_vectors);
     }
-    const std::int64_t to = image + swizzled_offset(row, piece, Tile::kKeys * 128);
-    *reinterpret_cast<uint4*>(static_cast<char*>(p.k_image) + to) = k;
-    *reinterpret_cast<uint4*>(static_cast<char*>(p.v_image) + to) = v;
+    const int to = swizzled_offset(row, piece, Tile::kKeys * 128);
+    *reinterpret_cast<uint4*>(static_cast<char*>(p.k_image) + image * Tile::kKBytes + to) = k;
+    if (in_v)
+      *reinterpret_cast<uint4*>(static_cast<char*>(p.v_image) + image * Tile::kVBytes + to) = v;
   }
 }
 

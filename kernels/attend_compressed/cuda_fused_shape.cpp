@@ -1,6 +1,7 @@
 #include "attend_compressed/cuda_fused_shape.hpp"
 
 #include "nsa/kernels/catalog.hpp"
+#include "nsa/schemas/error.hpp"
 
 namespace nsa::cuda {
 namespace {
@@ -11,7 +12,9 @@ constexpr std::int64_t kPassBytes = std::int64_t{1} << 30;
 constexpr std::int64_t kAlignment = 256;
 
 std::int64_t queries_of(const Problem& p) {
-  return fused_queries(p.head_dim_k, p.heads_per_group());
+  const std::int64_t queries = fused_queries(p);
+  expects(queries > 0, "heads that supports() takes");
+  return queries;
 }
 std::int64_t rows_of(const Problem& p) { return queries_of(p) * p.heads_per_group(); }
 
@@ -56,11 +59,13 @@ std::vector<FusedChunk> fused_chunks(const Problem& p, std::span<const Sequence>
   return chunks;
 }
 
-std::int64_t fused_image_bytes(const Problem& p) {
+std::int64_t fused_image_tiles(const Problem& p) {
   std::int64_t compressed = 0;
   for (const Sequence& s : sequences_of(p)) compressed += s.cmp_len;
-  const std::int64_t tiles = fused_key_tiles(compressed, p.batch());
-  return p.kv_heads * tiles * kFusedKeys * p.head_dim_k * 2;
+  return fused_key_tiles(compressed, p.batch());
+}
+std::int64_t fused_image_bytes(const Problem& p, std::int64_t head_dim) {
+  return p.kv_heads * fused_image_tiles(p) * kFusedKeys * head_dim * 2;
 }
 
 std::int64_t fused_workspace(const Problem& p) {
@@ -70,7 +75,8 @@ std::int64_t fused_workspace(const Problem& p) {
     most = std::max(most,
                     fused_score_bytes(p, c) + fused_reference_bytes(p, c) + fused_row_bytes(p, c));
   }
-  return most + 2 * fused_image_bytes(p) + 5 * kAlignment;
+  return most + fused_image_bytes(p, p.head_dim_k) + fused_image_bytes(p, p.head_dim_v) +
+         5 * kAlignment;
 }
 
 }  // namespace nsa::cuda

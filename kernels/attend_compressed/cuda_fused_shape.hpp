@@ -23,10 +23,13 @@ inline constexpr std::int64_t kFusedMaxBlocks = 2048;  // of a row, held in regi
 
 /// Queries of a slot; with their heads they fill the rows of two or three warpgroups. 0 = not
 /// built.
-constexpr std::int64_t fused_queries(std::int64_t dim, std::int64_t group) {
-  if (dim == 64 && group == 6) return 32;
-  if (dim == 128 && group == 16) return 8;
+constexpr std::int64_t fused_queries(std::int64_t dim_k, std::int64_t dim_v, std::int64_t group) {
+  if (dim_k == 64 && dim_v == 64 && group == 6) return 32;
+  if ((dim_k == 128 || dim_k == 192) && dim_v == 128 && group == 16) return 8;
   return 0;
+}
+inline std::int64_t fused_queries(const Problem& p) {
+  return fused_queries(p.head_dim_k, p.head_dim_v, p.heads_per_group());
 }
 
 constexpr std::int64_t fused_slots(std::int64_t q_begin, std::int64_t b, std::int64_t queries) {
@@ -48,8 +51,9 @@ std::vector<FusedChunk> fused_chunks(const Problem& p, std::span<const Sequence>
 std::int64_t fused_score_bytes(const Problem& p, const FusedChunk& chunk);
 std::int64_t fused_reference_bytes(const Problem& p, const FusedChunk& chunk);
 std::int64_t fused_row_bytes(const Problem& p, const FusedChunk& chunk);
-/// Bytes of the tile images of K (or of V, whose head dim is the same).
-std::int64_t fused_image_bytes(const Problem& p);
+/// Tiles of 128 keys in the images of K and V, of a KV head; and the bytes of an image.
+std::int64_t fused_image_tiles(const Problem& p);
+std::int64_t fused_image_bytes(const Problem& p, std::int64_t head_dim);
 std::int64_t fused_workspace(const Problem& p);
 
 }  // namespace nsa::cuda

@@ -22,9 +22,9 @@ Support supports_fused(const Problem& p, const Device& device) {
   if (capability != 90)
     return Support::no("its warpgroup products exist on compute capability 9.0 only, " + device.id +
                        " has " + std::to_string(capability));
-  if (p.head_dim_k != p.head_dim_v || cuda::fused_queries(p.head_dim_k, p.heads_per_group()) == 0)
+  if (cuda::fused_queries(p) == 0)
     return Support::no(
-        "built for 6 query heads per KV head with head dims of 64, and for 16 with 128");
+        "built for 6 query heads per KV head with head dims of 64, and for 16 with 128 or 192/128");
   const Geometry &g = p.geometry, &built = cuda::kFusedGeometry;
   if (g.cmp_block != built.cmp_block || g.cmp_stride != built.cmp_stride ||
       g.sel_block != built.sel_block)
@@ -37,7 +37,7 @@ Support supports_fused(const Problem& p, const Device& device) {
 }
 
 std::int64_t workspace(const Problem& p) {
-  if (cuda::fused_queries(p.head_dim_k, p.heads_per_group()) == 0) return 0;  // not supported
+  if (cuda::fused_queries(p) == 0) return 0;  // not supported
   return cuda::fused_workspace(p);
 }
 

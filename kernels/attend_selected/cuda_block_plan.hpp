@@ -24,7 +24,7 @@ inline constexpr std::int64_t kMaxBlockPicks = 32;     // lanes of a warp
 inline bool has_wide_rows(const Problem& p) { return p.heads_per_group() * p.head_dim_v > 512; }
 
 /// The chunk of a launch whose point does not name one: the fastest on an H200.
-inline std::int64_t default_chunk(const Problem& p) {
+inline std::int64_t default_query_chunk(const Problem& p) {
   return has_wide_rows(p) ? 1024 : p.total_tokens() <= 8192 ? 512 : 2048;
 }
 

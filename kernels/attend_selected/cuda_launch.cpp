@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <vector>
 
 #include "attend_selected/cuda_dense_prefix.hpp"
@@ -41,13 +42,16 @@ void launch_gather(const LaunchArgs& args) {
   kGather.of(args.problem.dtype)(cuda::make_attend_params(args), args.stream);
 }
 
-/// Value of the coordinate `t`. Without one: many queries, so that more of them share what is read;
-/// but short sequences (decode) do not fill such a tile.
-std::int64_t query_tile(const LaunchArgs& args) {
-  for (const auto& [name, value] : args.point) {
-    if (name == "t") return value;
+/// Value of the point's coordinate `name`, or, in a launch whose point does not name it,
+/// `fallback`.
+std::int64_t coordinate(const LaunchArgs& args, std::string_view name, std::int64_t fallback) {
+  for (const auto& [given, value] : args.point) {
+    if (given == name) return value;
   }
-  return args.problem.max_seq_len() > 8 ? cuda::kLargeQueryTile : cuda::kSmallQueryTile;
+  return fallback;
+}
+std::int64_t query_tile(const LaunchArgs& args) {
+  return coordinate(args, "t", cuda::default_query_tile(args.problem));
 }
 
 void launch_fused_query(const LaunchArgs& args) {
@@ -56,22 +60,16 @@ void launch_fused_query(const LaunchArgs& args) {
   kFusedQuery.of(args.problem.dtype)(params, query_tile(args), args.stream);
 }
 
-/// Value of the coordinate `c`.
-std::int64_t query_chunk(const LaunchArgs& args) {
-  for (const auto& [name, value] : args.point) {
-    if (name == "c") return value;
-  }
-  return cuda::default_chunk(args.problem);
-}
-
 /// Rows that are not aligned go to fused_query, which takes any.
 void launch_fused_block(const LaunchArgs& args) {
   const cuda::AttendParams params = cuda::make_attend_params(args);
   expects(params.blocks != nullptr, "blocks");
-  const cuda::BlockPlan plan(args.problem, query_chunk(args));
+  const cuda::BlockPlan plan(args.problem,
+                             coordinate(args, "c", cuda::default_query_chunk(args.problem)));
   const bool bf16 = args.problem.dtype == Dtype::bf16;
-  if (!(bf16 ? cuda::fused_block_bf16 : cuda::fused_block_fp16)(params, plan, args))
-    launch_fused_query(args);
+  if ((bf16 ? cuda::fused_block_bf16 : cuda::fused_block_fp16)(params, plan, args)) return;
+  args.fall_back("fused_block_unaligned_rows");
+  launch_fused_query(args);
 }
 
 /// Queries of a sequence that n l' may cover, at most.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "attend_selected/cuda_block_plan.hpp"
+#include "attend_selected/cuda_fused_query.hpp"
 #include "attend_selected/cuda_launch.hpp"
 #include "attend_selected/cuda_pack_sizes.hpp"
 #include "attend_selected/cuda_shared_memory.hpp"
@@ -19,7 +20,7 @@ namespace {
 constexpr std::array kStage{Stage::attend_selected};
 constexpr std::array kBlocks{std::string_view("blocks")};
 constexpr std::array kRanges{std::string_view("ranges")};
-constexpr std::array<std::int64_t, 2> kQueryTiles{14, 30};  // see cuda_fused_query.hpp
+constexpr std::array kQueryTiles{cuda::kSmallQueryTile, cuda::kLargeQueryTile};
 constexpr std::array kQueryCoordinates{Coordinate{"t", kQueryTiles}};
 constexpr std::array kBlockCoordinates{Coordinate{"c", cuda::kQueryChunks}};
 constexpr std::array kPackedCoordinates{Coordinate{cuda::kReserveRows, cuda::kRowReserves}};
@@ -72,12 +73,14 @@ Support supports_fused_block(const Problem& p, const Device& device) {
   return supports_gather(p, device);
 }
 
-/// On an H200 the larger tile is faster in sequences of 8192 tokens and more (seeds' heads: 179 and
-/// 191 us there, 82 and 80 at 4096; heads of 128 from 3,800 on), and never in a decode step.
-std::size_t default_query_tile(const Problem& p) { return p.max_seq_len() > 4096 ? 1 : 0; }
-std::size_t default_query_chunk(const Problem& p) {
-  const auto* chosen = std::ranges::find(cuda::kQueryChunks, cuda::default_chunk(p));
-  return static_cast<std::size_t>(chosen - cuda::kQueryChunks.begin());
+std::size_t index_of(std::span<const std::int64_t> values, std::int64_t value) {
+  return static_cast<std::size_t>(std::ranges::find(values, value) - values.begin());
+}
+std::size_t tile_point(const Problem& p) {
+  return index_of(kQueryTiles, cuda::default_query_tile(p));
+}
+std::size_t chunk_point(const Problem& p) {
+  return index_of(cuda::kQueryChunks, cuda::default_query_chunk(p));
 }
 
 std::int64_t ranges_workspace(const Problem& p) {
@@ -186,14 +189,14 @@ std::array<Variant, 3> block_rows() {
           "warp per one or two of them; takes blocks, needs no ranges.",
           kCudaFusedQuery, supports_gather, source_hash::attend_selected_cuda_fused_query);
   query.coordinates = kQueryCoordinates;
-  query.default_point = default_query_tile;
+  query.default_point = tile_point;
   Variant block =
       row("fused_block",
           "A block of keys stays and the queries that picked it come to it, c queries "
           "at a time; their partial results are joined with the blocks near them.",
           kCudaFusedBlock, supports_fused_block, source_hash::attend_selected_cuda_fused_block);
   block.coordinates = kBlockCoordinates;
-  block.default_point = default_query_chunk;
+  block.default_point = chunk_point;
   block.min_compute_capability = 90;
   block.dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
   block.workspace_bytes = fused_block_workspace;

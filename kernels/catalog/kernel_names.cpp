@@ -30,6 +30,7 @@ const std::vector<Claim>& claims() {
     return names;
   }();
   static const std::vector<Claim> kClaims{
+      {"project_rope/fused", {"nsa::project_rope::(anonymous namespace)::fused_kernel<"}, {}},
       {"project_rope/gemm*", {"nsa::project_rope::"}, product_names()},
       {"out_proj/gemm*", product_names(), {}},
       {"score/*", {"::logits_kernel<", "::block_scores_kernel<"}, {}},

@@ -1,4 +1,5 @@
-# nsa_variant_sources(<name> <files...>): the files whose contents identify a variant.
+# nsa_variant_sources(<name> <files...>): the files whose contents identify a variant. The headers of
+# its .cu files are found by their includes; those of other files are named where they count.
 # The build writes generated/source_hashes.hpp with one constant per name, nsa::source_hash::<name>,
 # so that a measurement knows which code it timed. Rows of a stage's table use the constant.
 function(nsa_variant_sources name)
@@ -26,9 +27,12 @@ function(nsa_generate_source_hashes target)
   set(header ${PROJECT_BINARY_DIR}/generated/source_hashes.hpp)
   file(CONFIGURE OUTPUT ${lists_file} CONTENT "set(names \"${names}\")\n${lists}" @ONLY)
   set(script ${PROJECT_SOURCE_DIR}/kernels/catalog/hash_sources.cmake)
+  set(kernels ${PROJECT_SOURCE_DIR}/kernels)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${kernels}/*.cuh ${kernels}/*.hpp)
   add_custom_command(OUTPUT ${header}
-    COMMAND ${CMAKE_COMMAND} -DLISTS=${lists_file} -DHEADER=${header} -P ${script}
-    DEPENDS ${all_files} ${lists_file} ${script}
+    COMMAND ${CMAKE_COMMAND} -DLISTS=${lists_file} -DHEADER=${header} -DKERNELS=${kernels}
+            -P ${script}
+    DEPENDS ${all_files} ${headers} ${lists_file} ${script}
     COMMENT "Hashing the sources of the variants" VERBATIM)
   target_sources(${target} PRIVATE ${header})
   target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated)

@@ -4,7 +4,7 @@
 
 #include "cuda/alignment.hpp"
 #include "cuda/gemm_rows.hpp"
-#include "project_rope/cuda_rope.hpp"
+#include "project_rope/cuda_fused.hpp"
 
 namespace nsa::project_rope {
 namespace {
@@ -114,8 +114,19 @@ void launch_rounded(const LaunchArgs& args, const cuda::GemmOptions& options) {
   launch(args, options, args.problem.dtype);
 }
 
+void launch_fused(const LaunchArgs& args) {
+  expects(args.in.size() == 2 && args.out.size() == 7, "x and w_qkv in, q, K and V out");
+  RopeParams params = make_params(args, args.problem.dtype);
+  params.count = args.in[0].shape[0];
+  if (fused_takes(params, args.in[0], args.in[1]))
+    return project_and_rotate(params, args.in[0], args.in[1], args.stream);
+  args.fall_back("project_rope_fused_unaligned_rows");
+  launch_rounded(args, {});
+}
+
 }  // namespace
 
+constinit const LaunchFunction kCudaFused = launch_fused;
 constinit const LaunchFunction kCudaGemm = cuda::launch_product<launch_exact, false>;
 constinit const LaunchFunction kCudaGemmTf32 = cuda::launch_product<launch_exact, true>;
 constinit const LaunchFunction kCudaGemm16bit = cuda::launch_product<launch_rounded, false>;

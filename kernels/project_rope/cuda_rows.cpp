@@ -21,6 +21,16 @@ Support supports_gemm(const Problem& p, const Device& device) {
   return needs_model_dim(p, device);
 }
 
+Support supports_fused(const Problem& p, const Device& device) {
+  const int capability = device.compute_capability.value_or(0);
+  if (capability != 90)
+    return Support::no("its warpgroup products exist on compute capability 9.0 only, " + device.id +
+                       " has " + std::to_string(capability));
+  if (p.head_dim_k % 8 != 0 || p.head_dim_v % 8 != 0 || p.model.model_dim % 8 != 0)
+    return Support::no("built for head dims and model_dim that are multiples of 8");
+  return supports_gemm(p, device);
+}
+
 template <int kElement>
 std::int64_t gemm_bytes(const Problem& p) {
   constexpr std::int64_t kAlignment = 256;
@@ -47,8 +57,18 @@ std::span<const Variant> cuda_rows() {
         "As gemm, the product rounded to the tensors' 16 bits before RoPE, as in the frameworks.";
     rounded.workspace_bytes = gemm_bytes<2>;
     rounded.launch = kCudaGemm16bit;
+    Variant fused = rounded;
+    fused.name = "fused";
+    fused.min_compute_capability = 90;
+    fused.coordinates = {};
+    fused.what =
+        "One kernel: warpgroup products of tiles, whose pairs of columns are turned in registers "
+        "before they are rounded and stored.";
+    fused.supports = supports_fused;
+    fused.launch = kCudaFused;
+    fused.source_hash = source_hash::project_rope_cuda_fused;
     return std::array{
-        gemm, rounded,
+        gemm, rounded, fused,
         cuda::gemm_tf32_row(gemm,
                             "As gemm, operands of the product rounded to TF32 (10 bits) for "
                             "the tensor cores; fp32 sums.",

@@ -11,6 +11,7 @@ std::span<const Variant> cuda_rows();
 
 using LaunchFunction = void (*)(const LaunchArgs&);
 // Null in a build without CUDA (cuda_not_built.cpp).
+extern const LaunchFunction kCudaFused;  // one kernel
 extern const LaunchFunction kCudaGemm;
 extern const LaunchFunction kCudaGemmTf32;   // the product by TF32 tensor cores
 extern const LaunchFunction kCudaGemm16bit;  // the product in the outputs' dtype

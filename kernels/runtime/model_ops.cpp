@@ -7,7 +7,7 @@
 
 #include "catalog/rows.hpp"
 #include "cpu/convert.hpp"
-#include "cpu/parallel.hpp"
+#include "nsa/kernels/parallel.hpp"
 
 namespace nsa {
 namespace {

@@ -26,6 +26,7 @@ void launch(const Context& context, const Variant& row, const Point& point, cons
   const WorkspaceScope scratch(*context.workspace);
   const StageScope scope(context.observer, call.stage, row.name, call.problem.max_seq_len(),
                          context.stream);
+  const char* fallback_reason = nullptr;
   row.launch({.problem = call.problem,
               .sequences = call.sequences.host,
               .device_sequences = call.sequences.device,
@@ -35,7 +36,10 @@ void launch(const Context& context, const Variant& row, const Point& point, cons
               .constants = context.constants,
               .workspace = *context.workspace,
               .stream = context.stream,
-              .saved = saved});
+              .saved = saved,
+              .fallback_reason = &fallback_reason});
+  if (fallback_reason && context.telemetry)
+    context.telemetry->fallback(call.stage, fallback_reason);
 }
 
 }  // namespace

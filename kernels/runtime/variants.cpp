@@ -180,6 +180,7 @@ std::vector<Variant> attention_rows() {
         row, "Batched, the window branch beside the others on a stream of its own."));
     Variant block = row;
     block.dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
+    block.min_compute_capability = 90;
     block.supports = supports_fused_block;
     rows.push_back(planned<kOn, plans::kBlock, run_attention>(
         block, "Batched, selected branch by `fused_block`."));
@@ -189,6 +190,7 @@ std::vector<Variant> attention_rows() {
         row,
         "A decode step: all behind compression in one kernel, a cluster of blocks for each "
         "sequence and KV head.");
+    step.min_compute_capability = 90;
     step.supports = supports_fused_step;
     step.source_hash = source_hash::decode_step;
     rows.push_back(step);

@@ -41,7 +41,13 @@ constexpr Variant row(std::string_view name, unsigned dtypes, std::string_view w
 }  // namespace
 
 std::span<const Variant> cuda_rows() {
-  // Rounding p_cmp to 16 bits is right within the rounding of a bf16 problem, not of a finer one.
+  // Rounding p_cmp to 16 bits is right within the rounding of a bf16 problem, not of a finer one;
+  // fp16 has nothing below 3e-8, so that the least blocks of a steep softmax tie.
+  Variant p_cmp_fp16 = row("p_cmp_fp16", dtype_bit(Dtype::bf16),
+                           "materialised with p_cmp stored as fp16, where less than 3e-8 is "
+                           "nothing; scores and top-n in fp32.",
+                           workspace_half, kCudaPCmpFp16);
+  p_cmp_fp16.role = Role::opt_in;
   static const std::array kRows{
       row("materialised", kDeviceDtypes,
           "Logits, p_cmp, block scores and top-n in memory, one kernel each, all in fp32.",
@@ -49,9 +55,7 @@ std::span<const Variant> cuda_rows() {
       row("p_cmp_bf16", dtype_bit(Dtype::bf16),
           "materialised with p_cmp stored as bf16; scores and top-n in fp32.", workspace_half,
           kCudaPCmpBf16),
-      row("p_cmp_fp16", dtype_bit(Dtype::bf16),
-          "materialised with p_cmp stored as fp16; scores and top-n in fp32.", workspace_half,
-          kCudaPCmpFp16),
+      p_cmp_fp16,
       row("p_slc_bf16", dtype_bit(Dtype::bf16),
           "materialised with the scores of the selection blocks stored as bf16; top-n in fp32.",
           workspace_fp32, kCudaPSlcBf16),

@@ -18,6 +18,7 @@ TensorView room_for(const TensorView& tensor, Workspace& workspace) {
 TensorView aligned(const TensorView& tensor, const LaunchArgs& args) {
   expects(tensor.rank == 3 && tensor.rows_contiguous(), "a tensor [rows, heads, dim]");
   if (cuda::rows_are_vectors(tensor)) return tensor;
+  args.fall_back("copied_unaligned_rows");
   const TensorView packed = room_for(tensor, args.workspace);
   const std::array copies{cuda::TensorCopy{tensor, packed}};
   cuda::copy_tensors(copies, args.stream);

@@ -1,10 +1,10 @@
 // Times of rows on a GPU at chosen shapes, cold L2, eager and as a CUDA graph: the figures of
 // docs/results that are no sweep's.
 //   bench_gpu [--samples N] [--kernels] ROW SHAPE LENGTHS...
-// ROW is stages/name as `nsatune variants` prints it (attention/batched); SHAPE seed or paper;
-// a length is S, or 1@C for a decode step behind C tokens. ROW@smooth: neighbours share .95 of
-// their blocks. --kernels: and the kernels of one launch, by CUPTI,
-// with a warm L2. Device 0.
+// ROW is stages/name as `nsatune variants` prints it (attention/batched); SHAPE seed, paper or wide
+// (paper's heads, K of 192 columns); a length is S, or 1@C for a decode step behind C tokens.
+// ROW@smooth: neighbours share .95 of their blocks. --kernels: and the kernels of one launch, by
+// CUPTI, with a warm L2. Device 0.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -37,12 +37,13 @@ std::int64_t number_in(const std::string& text, std::int64_t least) {
 Problem problem_for(const std::string& shape, const std::string& length, bool smooth) {
   Problem p;
   p.dtype = Dtype::bf16;
-  const bool paper = shape == "paper";
-  if (!paper && shape != "seed") throw InputError("a shape is seed or paper, not " + shape);
+  const bool wide = shape == "wide", paper = wide || shape == "paper";
+  if (!paper && shape != "seed") throw InputError("a shape is seed, paper or wide, not " + shape);
   p.q_heads = paper ? 64 : 12;
   p.kv_heads = paper ? 4 : 2;
-  p.head_dim_k = p.head_dim_v = paper ? 128 : 64;
-  p.model = {p.q_heads * p.head_dim_k, 1, 256};
+  p.head_dim_v = paper ? 128 : 64;
+  p.head_dim_k = wide ? 192 : p.head_dim_v;
+  p.model = {paper ? 2560 : 768, 1, 256};
   const std::size_t at = length.find('@');
   p.seq_lens = {number_in(length.substr(0, at), 1)};
   p.context_lens = {at == std::string::npos ? 0 : number_in(length.substr(at + 1), 0)};

@@ -49,8 +49,9 @@ Founds bad_value(const Evidence& evidence) {
 Founds unread_name(const Evidence& evidence) {
   return each_variable(evidence, [](const std::string& name, const std::string&) {
     const EnvName* entry = find_env_name(name);
-    // Documents of the users name it (000:104); it stands among the names of logs.
-    if (name == "NSA_DEBUG_FA2") return name + ": no code ever read it: use NSA_FA2_AUDIT";
+    // Documents of the users name it (000:104), and it chooses nothing here.
+    if (name == "NSA_DEBUG_FA2")
+      return name + ": only nsatune's runtime reads it; the Python module has NSA_FA2_AUDIT";
     if (!entry || !entry->effect.starts_with("no code ever read it")) return std::string();
     return name + ": " + std::string(entry->effect);
   });

@@ -55,6 +55,13 @@ struct LaunchArgs {
   Workspace& workspace;
   CUstream_st* stream = nullptr;
   Saved* saved = nullptr;
+  /// A row that runs the kernels of another one, or copies what it cannot read, since these tensors
+  /// are not aligned as its own need it, says why here. Null: nobody asks.
+  const char** fallback_reason = nullptr;
+
+  void fall_back(const char* reason) const noexcept {
+    if (fallback_reason) *fallback_reason = reason;
+  }
 };
 
 }  // namespace nsa

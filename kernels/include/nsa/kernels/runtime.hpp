@@ -103,6 +103,10 @@ class KvCache {
 /// x [tokens, model_dim] -> y [tokens, model_dim]: projections and RoPE, attention, output
 /// projection. With a cache, the problem's context_lens must equal the cache's lengths; new tokens
 /// are appended. InputError when the cache has no room. `blocks` may be absent.
+/// On a GPU a call without a cache can be captured in a CUDA graph, once a call of the same problem
+/// has grown the workspace, where no row waits for the host (slow paths do). A replay reads what the
+/// tensors hold then, at the lengths and positions of the capture; for positions that move on there
+/// is DecodeLoop.
 void attention_layer(const Context& context, const Problem& problem, const TensorView& x,
                      const LayerWeights& weights, const TensorView& y, KvCache* cache = nullptr,
                      AttentionKind kind = AttentionKind::nsa, const TensorView& blocks = {});
@@ -146,7 +150,8 @@ HostTensor make_weights(const ModelConfig& config, std::uint64_t seed);
 std::vector<KvCache> make_caches(const ModelConfig& config, std::int64_t batch,
                                  std::int64_t capacity, Allocator& allocator = host_allocator());
 /// tokens [tokens] int32 -> logits [tokens, vocab_size]. `caches` empty = no cache. All tensors
-/// where the router's device reads them; on a GPU the call only enqueues, on context.stream.
+/// where the router's device reads them; on a GPU the call only enqueues, on context.stream, and can
+/// be captured as attention_layer can.
 void model_forward(const Context& context, const ModelConfig& config, const Problem& problem,
                    const ModelWeights& weights, const TensorView& tokens, const TensorView& logits,
                    std::span<KvCache> caches = {});
@@ -158,7 +163,7 @@ struct Standing;
 /// A decode loop whose positions lie on the device: each step reads where the sequences stand and
 /// moves them on by one, so that a CUDA graph of one step, captured once, replays for one token
 /// after another. That is right while every sequence holds first_context() .. last_context() tokens
-/// before the step; variants and grids are chosen for the longest.
+/// before the step; variants and grids are chosen for the longest. Needs compute capability 9.0.
 class DecodeLoop {
  public:
   /// Over the caches of one model (or of one layer), which hold the tokens so far and outlive the
