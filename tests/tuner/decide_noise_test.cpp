@@ -186,6 +186,39 @@ TEST_CASE("a length that was visited once keeps its range where another was visi
   CHECK(ranges[1].variant.name == "b");
 }
 
+TEST_CASE("the A/A controls tell the noise where one length alone was visited twice", "[decide]") {
+  int alone = 0;
+  const int trials = 50;
+  for (std::uint64_t t = 0; t < trials; ++t) {
+    Session s = visited_twice(t);
+    s.control = true;
+    s.variants = {{"a", linear(10)},
+                  {"b", [](double n) { return linear(10)(n) * (n < 20000 ? 1.15 : 0.86); }}};
+    auto rows = measure(s, t);
+    std::erase_if(rows, [](const Measurement& row) {
+      return row.round > 0 && row.problem.max_seq_len() != 65536;
+    });
+    const auto report = nsa::tuner::decide(input_of(s, rows));
+    const auto& ranges = report.table.classes.at(0).decisions.at(0).ranges;
+    alone += ranges.size() == 2 && ranges[1].variant.name == "b";
+  }
+  CHECK(alone == trials);
+}
+
+TEST_CASE("identical kernels are seldom told apart by the noise of their controls", "[decide]") {
+  int different = 0;
+  const int trials = 200;
+  for (std::uint64_t t = 0; t < trials; ++t) {
+    Session s = visited_twice(t);
+    s.control = true;
+    s.variants = {{"a", linear(10)}, {"twin", linear(10)}};
+    const auto report = decide(s, t);
+    const auto& ranges = report.table.classes.at(0).decisions.at(0).ranges;
+    different += ranges.size() != 1 || ranges[0].variant.name != "a";
+  }
+  CHECK(different <= trials / 50);
+}
+
 TEST_CASE("a variant that only one of several blocks has wins nothing by a hair", "[decide]") {
   Session s = visited_twice(5);
   s.lengths = {512, 2048};

@@ -17,12 +17,12 @@ struct ExplainOptions {
   bool built_in = false;
 };
 
-Problem problem_from(const Settings& settings, const ExplainOptions& o) {
+Problem problem_from(const Settings& settings, const ExplainOptions& o, Backend backend) {
   if (o.context_len < 0)
     throw InputError("--context-len: " + std::to_string(o.context_len) + " is below 0");
   if (o.overlap && !(*o.overlap >= 0 && *o.overlap <= 1))
     throw InputError("--overlap: is no share from 0 to 1");
-  const RunPlan plan = make_run_plan(o.run);
+  const RunPlan plan = make_run_plan(o.run, backend);
   for (const std::string& note : plan.notes) say(settings, "note: " + note);
   const auto batch = static_cast<std::size_t>(plan.batch);
   Problem p = problem_of(plan.config, std::vector<std::int64_t>(batch, plan.seq_len),
@@ -34,7 +34,7 @@ Problem problem_from(const Settings& settings, const ExplainOptions& o) {
 
 ExitCode run(const Settings& settings, const ExplainOptions& o) {
   const Device device = probes::require_device(settings.device.value_or("cpu"));
-  const Problem problem = problem_from(settings, o);
+  const Problem problem = problem_from(settings, o, device.backend);
   const Router router = make_router(settings, device, o.file, o.built_in);
   const ExplainReport report = explain(router, problem);
   if (settings.json) {
@@ -62,7 +62,8 @@ void add_explain(Program& program) {
   sub->add_option("--seq-len", o->run.seq_len, "New tokens per sequence (default 2048)");
   sub->add_option("--context-len", o->context_len, "Tokens already in the cache (default 0)");
   sub->add_option("--batch", o->run.batch, "Sequences (default 1)");
-  sub->add_option("--dtype", o->run.dtype, "fp64, fp32, bf16, fp16");
+  sub->add_option("--dtype", o->run.dtype,
+                  "fp64, fp32, bf16, fp16 (default: bf16 on a GPU, fp32 on a CPU)");
   sub->add_option("--overlap", o->overlap,
                   "Share of blocks that neighbouring queries share, 0 to 1");
   sub->add_flag("--no-thresholds", o->built_in, "Only what is built in")->excludes(file);

@@ -103,11 +103,9 @@ class Heartbeats {
 };
 
 ExitCode run(const Settings& settings, const RunOptions& options) {
-  RunPlan plan = make_run_plan(options);
-  for (const std::string& note : plan.notes) say(settings, "note: " + note);
   const RunDevice device(probes::require_device(settings.device.value_or("cpu")));
-  // What one runs on a GPU; a config says itself what it wants.
-  if (device.on_gpu() && !options.dtype && !options.config) plan.config.dtype = Dtype::bf16;
+  const RunPlan plan = make_run_plan(options, device.device().backend);
+  for (const std::string& note : plan.notes) say(settings, "note: " + note);
   if (options.graph && !device.on_gpu()) {
     throw InputError("run: --graph captures a CUDA graph; --device cpu has none");
   }

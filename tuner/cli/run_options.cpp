@@ -129,11 +129,13 @@ unsigned branch_mask(const std::vector<std::string>& branches) {
   return mask;
 }
 
-RunPlan make_run_plan(const RunOptions& o) {
+RunPlan make_run_plan(const RunOptions& o, Backend backend) {
   const Preset preset = find_preset(o.preset);
   RunPlan plan;
   plan.config = preset.config;
   plan.layer = preset.layer;
+  // What one runs on a GPU; a config says itself what it wants.
+  if (backend == Backend::cuda) plan.config.dtype = Dtype::bf16;
   if (o.config) {
     plan.layer = false;
     apply_config(o, plan);

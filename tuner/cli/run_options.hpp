@@ -38,8 +38,8 @@ struct RunPlan {
   std::int64_t seq_len = 2048, batch = 1, decode = 0;
   std::vector<std::string> notes;  // about the user's config, for stderr
 };
-/// InputError where flags contradict each other or a constraint.
-RunPlan make_run_plan(const RunOptions& options);
+/// For a device of that back end. InputError where flags contradict each other or a constraint.
+RunPlan make_run_plan(const RunOptions& options, Backend backend);
 /// cmp, sel, win -> bits 0, 1, 2.
 unsigned branch_mask(const std::vector<std::string>& branches);
 

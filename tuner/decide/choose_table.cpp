@@ -73,24 +73,32 @@ void prefer_simpler(const std::vector<SpotRatios>& spots, std::size_t from, std:
 }
 
 /// How much one block's log ratio of two variants varies, by all spots that have both: a length
-/// that was visited twice says little of its own noise, its neighbours say more.
+/// that was visited twice says little of its own noise, its neighbours say more. Where they say too
+/// little, the A/A controls do, whose ratio is known to be 1.
 struct PooledNoise {
   double variance = 0;
-  std::size_t freedom = 0;  // blocks beyond the first of each spot
+  std::size_t freedom = 0;  // blocks beyond the first of each spot, and those of controls
 };
 PooledNoise pooled_noise(const std::vector<SpotRatios>& spots, std::size_t a, std::size_t b) {
-  PooledNoise noise;
+  constexpr std::size_t kEnough = 3;
+  double squares = 0;
+  std::size_t freedom = 0;
   for (const SpotRatios& spot : spots) {
     const std::size_t blocks = blocks_of_pair(spot, a, b);
     if (blocks < 2 || !has_spread(spot, a) || !has_spread(spot, b)) continue;
     std::vector<double> differences;
     for (const std::vector<double>& r : spot.replicates) differences.push_back(r[a] - r[b]);
     const double spread = spread_of(spot.excess[a] - spot.excess[b], differences);
-    noise.variance += static_cast<double>((blocks - 1) * blocks) * spread * spread;
-    noise.freedom += blocks - 1;
+    squares += static_cast<double>((blocks - 1) * blocks) * spread * spread;
+    freedom += blocks - 1;
   }
-  if (noise.freedom > 0) noise.variance /= static_cast<double>(noise.freedom);
-  return noise;
+  if (freedom < kEnough) {
+    for (const SpotRatios& spot : spots) {
+      for (const double control : spot.controls) squares += control * control;
+      freedom += spot.controls.size();
+    }
+  }
+  return {freedom > 0 ? squares / static_cast<double>(freedom) : 0, freedom};
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ std::size_t best_usable(const Spot& spot, const std::vector<double>& excess, std
   return best;
 }
 
-std::optional<double> noise_floor(const Spot& spot) {
+std::vector<double> control_ratios(const Spot& spot) {
   std::vector<double> ratios;
   for (const Block& block : spot.blocks) {
     for (const auto& [v, twin] : block.controls) {
@@ -101,8 +101,7 @@ std::optional<double> noise_floor(const Spot& spot) {
       if (arm != block.arms.end()) ratios.push_back(log_ratio(twin, arm->second));
     }
   }
-  if (ratios.empty()) return std::nullopt;
-  return std::abs(median(std::move(ratios)));
+  return ratios;
 }
 
 /// Resamples whole blocks, the same draw for every variant, so that pairs stay pairs. Deviations
@@ -155,7 +154,8 @@ SpotRatios estimate_spot(const Spot& spot, std::size_t variants, int count, Rand
     for (double& value : row) value -= lowest;
   }
   result.excess = std::move(excess);
-  result.noise_floor = noise_floor(spot);
+  result.controls = control_ratios(spot);
+  if (!result.controls.empty()) result.noise_floor = std::abs(median(result.controls));
   add_replicates(spot, matrix, count, random, result);
   return result;
 }

@@ -18,7 +18,8 @@ struct SpotRatios {
   std::vector<bool> known;          // has an estimate (the yardstick too)
   std::vector<double> excess;       // log ratio to the best; 0 = the best
   std::vector<std::vector<double>> replicates;  // [replicate][variant], against the same best
-  std::optional<double> noise_floor;            // |median log ratio| of the A/A control
+  std::vector<double> controls;       // log ratio of the A/A control, of each block that has one
+  std::optional<double> noise_floor;  // |median| of those
 };
 
 /// One for each spot with a usable variant.
