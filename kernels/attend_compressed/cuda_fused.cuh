@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     }
     for (int i = 0; i < Tile::kQueryStages; ++i) {
       b.q_full[i].init(kQueryLoaders);
-      b.q_empty[i].init(kWarps);
+      b.q_empty[i].init(32 * kWarps);
     }
     sm90::barrier_fence();
   }

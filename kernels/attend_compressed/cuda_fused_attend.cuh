@@ -37,7 +37,7 @@ class FusedMath {
         attend(item, q_ring.stage, o, rows);
         write_rows(item, rows, o);
       }
-      release(shared_.barriers.q_empty[q_ring.stage]);
+      shared_.barriers.q_empty[q_ring.stage].arrive();  // each thread has read the item itself
     }
   }
 
