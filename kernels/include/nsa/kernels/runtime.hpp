@@ -104,9 +104,9 @@ class KvCache {
 /// projection. With a cache, the problem's context_lens must equal the cache's lengths; new tokens
 /// are appended. InputError when the cache has no room. `blocks` may be absent.
 /// On a GPU a call without a cache can be captured in a CUDA graph, once a call of the same problem
-/// has grown the workspace, where no row waits for the host (slow paths do). A replay reads what the
-/// tensors hold then, at the lengths and positions of the capture; for positions that move on there
-/// is DecodeLoop.
+/// has grown the workspace, where no row waits for the host (slow paths do). A replay reads what
+/// the tensors hold then, at the lengths and positions of the capture; for positions that move on
+/// there is DecodeLoop.
 void attention_layer(const Context& context, const Problem& problem, const TensorView& x,
                      const LayerWeights& weights, const TensorView& y, KvCache* cache = nullptr,
                      AttentionKind kind = AttentionKind::nsa, const TensorView& blocks = {});
@@ -150,8 +150,8 @@ HostTensor make_weights(const ModelConfig& config, std::uint64_t seed);
 std::vector<KvCache> make_caches(const ModelConfig& config, std::int64_t batch,
                                  std::int64_t capacity, Allocator& allocator = host_allocator());
 /// tokens [tokens] int32 -> logits [tokens, vocab_size]. `caches` empty = no cache. All tensors
-/// where the router's device reads them; on a GPU the call only enqueues, on context.stream, and can
-/// be captured as attention_layer can.
+/// where the router's device reads them; on a GPU the call only enqueues, on context.stream, and
+/// can be captured as attention_layer can.
 void model_forward(const Context& context, const ModelConfig& config, const Problem& problem,
                    const ModelWeights& weights, const TensorView& tokens, const TensorView& logits,
                    std::span<KvCache> caches = {});
