@@ -167,12 +167,10 @@ void weigh(std::vector<SpotRatios>& spots, const DecideOptions& options) {
   if (!(total > 0) || spots.empty()) return;
   for (SpotRatios& spot : spots) spot.weight = 0;
   for (const auto& [length, weight] : options.workload) {
-    const auto nearest =
-        std::min_element(spots.begin(), spots.end(), [&](const SpotRatios& a, const SpotRatios& b) {
-          return std::abs(log_axis(a.at) - log_axis(length)) <
-                 std::abs(log_axis(b.at) - log_axis(length));
-        });
-    nearest->weight += weight;
+    const auto distance = [at = log_axis(length)](const SpotRatios& spot) {
+      return std::abs(log_axis(spot.at) - at);
+    };
+    std::ranges::min_element(spots, {}, distance)->weight += weight;
   }
   for (SpotRatios& spot : spots) spot.weight *= static_cast<double>(spots.size()) / total;
 }
