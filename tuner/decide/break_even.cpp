@@ -22,20 +22,32 @@ std::optional<std::size_t> best_yardstick(const SpotRatios& spot,
   return best;
 }
 
-/// log(best NSA / best yardstick) at each length, mean over its problems.
-std::map<std::int64_t, double> against_dense(const std::vector<SpotRatios>& spots,
-                                             const std::vector<std::size_t>& yardsticks) {
-  std::map<std::int64_t, std::vector<double>> found;
+/// The best NSA plan against the best dense attention, on one problem.
+struct AgainstDense {
+  std::int64_t at;
+  double log_ratio;
+  std::size_t yardstick;
+};
+std::vector<AgainstDense> against_dense(const std::vector<SpotRatios>& spots,
+                                        const std::vector<std::size_t>& yardsticks) {
+  std::vector<AgainstDense> found;
   for (const SpotRatios& spot : spots) {
     // excess is against the best usable variant, which is the NSA plan that would run
     if (const auto best = best_yardstick(spot, yardsticks))
-      found[spot.at].push_back(-spot.excess[*best]);
+      found.push_back({spot.at, -spot.excess[*best], *best});
   }
+  return found;
+}
+
+/// Mean log ratio at each length.
+std::map<std::int64_t, double> means_of(const std::vector<AgainstDense>& all) {
+  std::map<std::int64_t, std::vector<double>> logs;
+  for (const AgainstDense& one : all) logs[one.at].push_back(one.log_ratio);
   std::map<std::int64_t, double> result;
-  for (const auto& [at, logs] : found) {
+  for (const auto& [at, values] : logs) {
     double sum = 0;
-    for (const double value : logs) sum += value;
-    result[at] = sum / static_cast<double>(logs.size());
+    for (const double value : values) sum += value;
+    result[at] = sum / static_cast<double>(values.size());
   }
   return result;
 }
@@ -64,16 +76,6 @@ std::vector<std::size_t> yardsticks_of(const Group& group, const DecideInput& in
   return found;
 }
 
-/// The one that was fastest at the longest length: the file names it.
-std::size_t named_yardstick(const std::vector<SpotRatios>& spots,
-                            const std::vector<std::size_t>& yardsticks, std::int64_t longest) {
-  for (const SpotRatios& spot : spots) {
-    if (const auto best = best_yardstick(spot, yardsticks); best && spot.at == longest)
-      return *best;
-  }
-  return yardsticks.front();
-}
-
 }  // namespace
 
 std::optional<DenseBreakEven> break_even(const Group& group, const DecideInput& input) {
@@ -82,14 +84,15 @@ std::optional<DenseBreakEven> break_even(const Group& group, const DecideInput& 
     return std::nullopt;
   DecideOptions options = input.options;
   options.bootstrap = 0;  // only the estimates are asked for
-  const std::vector<SpotRatios> spots = estimate(group, options);
-  const auto logs = against_dense(spots, yardsticks);
-  if (logs.empty()) return std::nullopt;
+  const std::vector<AgainstDense> all = against_dense(estimate(group, options), yardsticks);
+  if (all.empty()) return std::nullopt;
+  const auto logs = means_of(all);
+  const AgainstDense& longest = *std::ranges::max_element(all, {}, &AgainstDense::at);
   DenseBreakEven found;
   found.from = last_crossing(logs);
   found.axis = group.axis;
-  found.largest = logs.rbegin()->first;
-  found.yardstick = to_string(group.variants[named_yardstick(spots, yardsticks, found.largest)]);
+  found.largest = longest.at;
+  found.yardstick = to_string(group.variants[longest.yardstick]);
   found.ratio_at_largest = std::exp(logs.rbegin()->second);
   return found;
 }

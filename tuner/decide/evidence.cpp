@@ -98,7 +98,7 @@ double expected_regret(const std::vector<SpotRatios>& spots, const Run& run) {
 std::optional<double> noise_floor_of(const std::vector<SpotRatios>& spots, const Run& run) {
   std::vector<double> floors;
   for (std::size_t i = run.first; i < run.last; ++i) {
-    if (spots[i].noise_floor) floors.push_back(*spots[i].noise_floor);
+    if (const auto floor = noise_floor(spots[i])) floors.push_back(*floor);
   }
   if (floors.empty()) return std::nullopt;
   return median(std::move(floors));

@@ -111,7 +111,7 @@ void add_replicates(const Spot& spot, const Matrix& matrix, int count, Random& r
   const std::size_t n = spot.blocks.size();
   const auto blocks = static_cast<double>(n);
   const double stretch = n > 1 ? std::sqrt(blocks / (blocks - 1)) : 0;
-  const double unknown = std::max(kUnknownSpread, result.noise_floor.value_or(0));
+  const double unknown = std::max(kUnknownSpread, noise_floor(result).value_or(0));
   std::vector<std::size_t> drawn(n);
   for (int r = 0; r < count; ++r) {
     std::vector<double> values = result.excess;
@@ -155,7 +155,6 @@ SpotRatios estimate_spot(const Spot& spot, std::size_t variants, int count, Rand
   }
   result.excess = std::move(excess);
   result.controls = control_ratios(spot);
-  if (!result.controls.empty()) result.noise_floor = std::abs(median(result.controls));
   add_replicates(spot, matrix, count, random, result);
   return result;
 }
@@ -176,6 +175,11 @@ void weigh(std::vector<SpotRatios>& spots, const DecideOptions& options) {
 }
 
 }  // namespace
+
+std::optional<double> noise_floor(const SpotRatios& spot) {
+  if (spot.controls.empty()) return std::nullopt;
+  return std::abs(median(spot.controls));
+}
 
 std::size_t blocks_of_pair(const SpotRatios& spot, std::size_t a, std::size_t b) {
   return std::max<std::size_t>(1, std::min(spot.blocks[a], spot.blocks[b]));

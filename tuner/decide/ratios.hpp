@@ -18,9 +18,10 @@ struct SpotRatios {
   std::vector<bool> known;          // has an estimate (the yardstick too)
   std::vector<double> excess;       // log ratio to the best; 0 = the best
   std::vector<std::vector<double>> replicates;  // [replicate][variant], against the same best
-  std::vector<double> controls;       // log ratio of the A/A control, of each block that has one
-  std::optional<double> noise_floor;  // |median| of those
+  std::vector<double> controls;  // log ratio of the A/A control, of each block that has one
 };
+/// |median log ratio| of the A/A control, where there is one.
+std::optional<double> noise_floor(const SpotRatios& spot);
 
 /// One for each spot with a usable variant.
 std::vector<SpotRatios> estimate(const Group& group, const DecideOptions& options);
