@@ -1,6 +1,5 @@
-#include "attend_compressed/cuda_launch.hpp"
-
 #include "attend_compressed/cuda_flash.hpp"
+
 #include "cuda/typed_kernels.hpp"
 
 namespace nsa::attend_compressed {
@@ -17,6 +16,6 @@ void launch_flash(const LaunchArgs& args) {
 
 }  // namespace
 
-constinit const LaunchFunction kCudaFlash = launch_flash;
+extern constinit const LaunchFunction kCudaFlash = launch_flash;
 
 }  // namespace nsa::attend_compressed

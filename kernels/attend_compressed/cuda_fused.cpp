@@ -3,7 +3,6 @@
 
 #include "attend_compressed/cuda_fused_kernels.cuh"
 #include "attend_compressed/cuda_fused_shape.hpp"
-#include "attend_compressed/cuda_launch.hpp"
 #include "cuda/alignment.hpp"
 #include "cuda/sm90_device.hpp"
 #include "nsa/schemas/cuda_error.hpp"
@@ -93,6 +92,6 @@ void launch_fused(const LaunchArgs& args) {
 
 }  // namespace
 
-constinit const LaunchFunction kCudaFused = launch_fused;
+extern constinit const LaunchFunction kCudaFused = launch_fused;
 
 }  // namespace nsa::attend_compressed

@@ -1,6 +1,5 @@
 #include "attend_compressed/cuda_fused_shape.hpp"
 
-#include "nsa/kernels/catalog.hpp"
 #include "nsa/schemas/error.hpp"
 
 namespace nsa::cuda {

@@ -16,12 +16,14 @@ namespace {
 
 constexpr std::array kStage{Stage::attend_compressed};
 constexpr std::array kStages{Stage::attend_compressed, Stage::score};
+constexpr std::array kBandKernels{std::string_view("CompressedBand")};
+constexpr std::array kFusedKernels{std::string_view("nsa::cuda::compressed::")};
 
-Support supports_fused(const Problem& p, const Device& device) {
+Support supports_fused(const Problem& p, const Device& device) noexcept {
   const int capability = device.compute_capability.value_or(0);
   if (capability != 90)
-    return Support::no("its warpgroup products exist on compute capability 9.0 only, " + device.id +
-                       " has " + std::to_string(capability));
+    return Support::no("its warpgroup products exist on compute capability 9.0 only, ", device.id,
+                       " has ", capability);
   if (cuda::fused_queries(p) == 0)
     return Support::no(
         "built for 6 query heads per KV head with head dims of 64, and for 16 with 128 or 192/128");
@@ -41,13 +43,6 @@ std::int64_t workspace(const Problem& p) {
   return cuda::fused_workspace(p);
 }
 
-/// The logits are needed once for both stages.
-Cost cost(const Problem& p) {
-  Cost both = attend_compressed_cost(p);
-  both.bytes += 4.0 * static_cast<double>(p.total_tokens() * p.kv_heads * p.geometry.sel_count);
-  return both;
-}
-
 }  // namespace
 
 std::span<const Variant> cuda_rows() {
@@ -56,7 +51,8 @@ std::span<const Variant> cuda_rows() {
         kStage,
         "One kernel that visits only the compressed keys so far; the heads of a group are rows of "
         "one tile, tensor cores for bf16 and fp16.",
-        attend_compressed_cost, kCudaFlash, source_hash::attend_compressed_cuda_flash)};
+        attend_compressed_cost, kCudaFlash, source_hash::attend_compressed_cuda_flash,
+        kBandKernels)};
     for (const Variant& row :
          vendor::branch_rows(vendor::Band::compressed, kStage, attend_compressed_cost)) {
       all.push_back(row);
@@ -71,10 +67,12 @@ std::span<const Variant> cuda_rows() {
                        "Attention to the compressed keys by warpgroup products that writes the "
                        "scores of the selection blocks on the way, then top-n; no second product.",
                    .supports = supports_fused,
-                   .cost = cost,
+                   .cost = attend_compressed_and_score_cost,
                    .workspace_bytes = workspace,
                    .launch = kCudaFused,
-                   .source_hash = source_hash::attend_compressed_cuda_fused});
+                   .source_hash = source_hash::attend_compressed_cuda_fused,
+                   .rank = 0,
+                   .kernels = {.own = kFusedKernels}});
     return all;
   }();
   return rows;

@@ -22,4 +22,7 @@ void fused_query_fp32(const AttendParams& p, std::int64_t tile, CUstream_st* str
 void fused_query_bf16(const AttendParams& p, std::int64_t tile, CUstream_st* stream);
 void fused_query_fp16(const AttendParams& p, std::int64_t tile, CUstream_st* stream);
 
+/// The one of the launch's storage type, with the tile that its point names. Takes any rows.
+void fused_query(const AttendParams& p, const LaunchArgs& args);
+
 }  // namespace nsa::cuda

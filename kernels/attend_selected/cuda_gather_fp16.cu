@@ -1,5 +1,5 @@
 #include "attend_selected/cuda_gather.cuh"
-#include "attend_selected/cuda_tiles.hpp"
+#include "attend_selected/cuda_gather.hpp"
 #include "cuda/tile_mma.cuh"
 
 namespace nsa::cuda {

@@ -1,5 +1,5 @@
 #include "attend_selected/cuda_masked.cuh"
-#include "attend_selected/cuda_tiles.hpp"
+#include "attend_selected/cuda_masked.hpp"
 #include "cuda/tile_simt.cuh"
 
 namespace nsa::cuda {

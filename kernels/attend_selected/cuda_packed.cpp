@@ -1,5 +1,5 @@
-#include "attend_selected/cuda_packed.hpp"
-
+// `packed`, `varlen_v1` and `varlen_v2` on a GPU: the seeds' ways to copy what a row selected and
+// to attend to the copies.
 #include <cuda_runtime_api.h>
 
 #include <map>
@@ -11,6 +11,7 @@
 #include "attend_selected/cuda_packed_rows.hpp"
 #include "attend_selected/cuda_row_packed.hpp"
 #include "cuda/attend_params.hpp"
+#include "cuda/coordinate.hpp"
 #include "cuda/typed_kernels.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 
@@ -81,14 +82,6 @@ class PackedLaunch {
   void *k_ = nullptr, *v_ = nullptr;  // [keys, dk], [keys, dv]
 };
 
-/// Value of a coordinate that reserves memory ahead of the need; 0 without one.
-std::int64_t reserve(const Point& point, std::string_view name) {
-  for (const auto& [coordinate, value] : point) {
-    if (coordinate == name) return value;
-  }
-  return 0;
-}
-
 /// Rows of each length, by a wait for the device.
 std::map<int, std::vector<int>> buckets_of(const PackedLaunch& launch, const LaunchArgs& args) {
   const WorkspaceScope scratch(args.workspace);
@@ -113,8 +106,8 @@ std::vector<PackedRow> list_of(const std::vector<int>& bucket, std::int64_t firs
   return list;
 }
 
-}  // namespace
-
+/// Lengths are read back, the host puts rows of equal length into buckets, and each bucket is a
+/// copy and an attention of its own.
 void attend_packed(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
   PackedLaunch launch(args);
@@ -127,7 +120,7 @@ void attend_packed(const LaunchArgs& args) {
     most_keys = std::max(most_keys, rows * length);
     most_rows = std::max(most_rows, rows);
   }
-  const std::int64_t reserved_rows = reserve(args.point, kReserveRows);
+  const std::int64_t reserved_rows = coordinate(args, kReserveRows, 0);
   launch.take_copies(most_keys, reserved_rows * launch.bound());
   PackedRow* list = launch.take_list(std::max(most_rows, reserved_rows));
   for (const auto& [length, bucket] : buckets) {
@@ -142,6 +135,8 @@ void attend_packed(const LaunchArgs& args) {
   }
 }
 
+/// A host loop over rows that waits for each row's ranges and copies them run by run, then one
+/// attention by where rows begin.
 void attend_varlen_v1(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
   PackedLaunch launch(args);
@@ -177,6 +172,7 @@ void attend_varlen_v1(const LaunchArgs& args) {
   flush();
 }
 
+/// Lists and copies made by kernels, for as many keys as rows can have, so that nobody waits.
 void attend_varlen_v2(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
   PackedLaunch launch(args);
@@ -190,10 +186,19 @@ void attend_varlen_v2(const LaunchArgs& args) {
     list_rows(lengths, first, count, launch.bound(), list, args.stream);
     const std::int64_t keys = count * launch.bound();  // at most: nobody waits to know it exactly
     args.workspace.note_need({.varlen_n = count, .varlen_k = keys});
-    launch.take_copies(keys, reserve(args.point, kReserveKeys));
+    launch.take_copies(keys, coordinate(args, kReserveKeys, 0));
     launch.pack(list, count);
     launch.attend(list, count);
   }
 }
 
+}  // namespace
 }  // namespace nsa::cuda
+
+namespace nsa::attend_selected {
+
+extern constinit const LaunchFunction kCudaPacked = cuda::attend_packed;
+extern constinit const LaunchFunction kCudaVarlenV1 = cuda::attend_varlen_v1;
+extern constinit const LaunchFunction kCudaVarlenV2 = cuda::attend_varlen_v2;
+
+}  // namespace nsa::attend_selected

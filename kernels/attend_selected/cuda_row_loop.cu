@@ -1,7 +1,6 @@
-// `ranges` on a GPU: the seeds' loop over rows on the host (see the header). Kept slow on purpose:
-// per query and KV head it waits for the ranges, copies K and V, and launches a kernel of its own.
-#include "attend_selected/cuda_row_loop.hpp"
-
+// `ranges` on a GPU: the slow path of the seeds (_sdpa_over_ranges), kept because guarding against
+// it is the point. A host loop over rows, slow on purpose: per query and KV head it waits for the
+// ranges, copies K and V, and launches a kernel of its own.
 #include "attend_selected/cuda_host_ranges.hpp"
 #include "attend_selected/cuda_row_bound.hpp"
 #include "cuda/attend_device.cuh"
@@ -119,12 +118,17 @@ void run_rows(const AttendParams& p, const LaunchArgs& args) {
   }
 }
 
-}  // namespace
-
 void attend_row_by_row(const LaunchArgs& args) {
   const AttendParams params = make_attend_params(args);
   const WorkspaceScope scratch(args.workspace);
   with_storage_type(args.problem.dtype, [&](auto zero) { run_rows<decltype(zero)>(params, args); });
 }
 
+}  // namespace
 }  // namespace nsa::cuda
+
+namespace nsa::attend_selected {
+
+extern constinit const LaunchFunction kCudaRanges = cuda::attend_row_by_row;
+
+}  // namespace nsa::attend_selected

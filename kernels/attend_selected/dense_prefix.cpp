@@ -2,7 +2,6 @@
 // attention, whose tiles share their keys; behind that, fused_query. Exact.
 #include "attend_selected/fused_query.hpp"
 #include "cpu/band.hpp"
-#include "nsa/kernels/catalog.hpp"
 
 namespace nsa::cpu {
 namespace {
@@ -46,8 +45,9 @@ void selected_dense_prefix(const LaunchArgs& args) {
     if (queries > 0) dense.push_back(front(s, queries));
     if (queries < s.q_len) sparse.push_back(back(s, queries));
   }
-  LaunchArgs part{args.problem, dense,          nullptr,        args.in,     args.out,
-                  args.point,   args.constants, args.workspace, args.stream, args.saved};
+  LaunchArgs part = args;
+  part.sequences = dense;
+  part.device_sequences = nullptr;
   if (!dense.empty()) {
     band_blocked(part, {BandKind::causal, args.problem.geometry},
                  {tensors.q, tensors.k, tensors.v, tensors.out, tensors.lse}, Layout::varlen);

@@ -1,8 +1,6 @@
 // fused_query: see fused_query.hpp. Coordinate bq: queries that walk their blocks together.
 #include "attend_selected/fused_query.hpp"
 
-#include "nsa/kernels/catalog.hpp"
-
 namespace nsa::cpu {
 namespace {
 

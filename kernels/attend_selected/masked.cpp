@@ -5,7 +5,6 @@
 #include "attend_selected/selected.hpp"
 #include "attend_selected/spans.hpp"
 #include "cpu/flash_tile.hpp"
-#include "nsa/kernels/catalog.hpp"
 
 namespace nsa::cpu {
 namespace {

@@ -3,7 +3,6 @@
 #include <map>
 
 #include "attend_selected/copied_rows.hpp"
-#include "nsa/kernels/catalog.hpp"
 
 namespace nsa::cpu {
 namespace {

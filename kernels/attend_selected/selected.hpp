@@ -1,4 +1,4 @@
-// The selected branch on the CPU: what its variants get, and the launch function of each.
+// What the variants of the selected branch get on the CPU.
 #pragma once
 
 #include "nsa/kernels/launch.hpp"
@@ -23,25 +23,5 @@ inline SelectedTensors selected_tensors(const LaunchArgs& args) {
   expects(!tensors.ranges || tensors.ranges.shape[2] <= count, "sel_count ranges in a row");
   return tensors;
 }
-
-void selected_masked(const LaunchArgs& args);
-void selected_kv_expanded(const LaunchArgs& args);
-void selected_ranges(const LaunchArgs& args);
-void selected_gather(const LaunchArgs& args);
-void selected_packed(const LaunchArgs& args);
-void selected_varlen_v1(const LaunchArgs& args);
-void selected_varlen_v2(const LaunchArgs& args);
-void selected_fused_query(const LaunchArgs& args);
-void selected_dense_prefix(const LaunchArgs& args);
-
-std::int64_t selected_masked_bytes(const Problem& problem);
-std::int64_t selected_kv_expanded_bytes(const Problem& problem);
-std::int64_t selected_ranges_bytes(const Problem& problem);
-std::int64_t selected_gather_bytes(const Problem& problem);
-std::int64_t selected_packed_bytes(const Problem& problem);
-std::int64_t selected_varlen_v1_bytes(const Problem& problem);
-std::int64_t selected_varlen_v2_bytes(const Problem& problem);
-std::int64_t selected_fused_query_bytes(const Problem& problem);
-std::int64_t selected_dense_prefix_bytes(const Problem& problem);
 
 }  // namespace nsa::cpu

@@ -3,7 +3,6 @@
 // runs of keys with all threads.
 #include "attend_selected/copied_rows.hpp"
 #include "cpu/convert.hpp"
-#include "nsa/kernels/catalog.hpp"
 
 namespace nsa::cpu {
 namespace {

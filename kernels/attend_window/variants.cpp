@@ -1,4 +1,5 @@
 // The window branch: rows of the one table.
+#include "attend_window/variants.hpp"
 #include "attend_window/cuda_rows.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
@@ -11,9 +12,13 @@ namespace {
 
 constexpr Stage kStages[] = {Stage::attend_window};
 
-constexpr auto kVariants = cpu::band_rows<cpu::BandKind::window>(
-    kStages, attend_window_cost, source_hash::attend_window_sdpa_math,
-    source_hash::attend_window_fa2);
+constexpr cpu::BandRows kRows{
+    .sdpa_math = {attend_window::sdpa_math, attend_window::sdpa_math_bytes},
+    .fa2_dense = {attend_window::fa2_dense, attend_window::fa2_dense_bytes},
+    .fa2_varlen = {attend_window::fa2_varlen, attend_window::fa2_varlen_bytes}};
+constexpr auto kVariants =
+    cpu::band_rows(kStages, attend_window_cost, kRows, source_hash::attend_window_sdpa_math,
+                   source_hash::attend_window_fa2);
 
 }  // namespace
 

@@ -1,26 +1,83 @@
 // Joins the stage folders' tables into the one table.
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <string>
 #include <vector>
 
+#include "catalog/composite_hash.hpp"
+#include "catalog/in_turn.hpp"
 #include "catalog/stages.hpp"
 
 namespace nsa {
 namespace {
 
+void append_sorted(std::vector<Variant>& rows, std::vector<Variant> more) {
+  std::ranges::stable_sort(more, {}, &Variant::backend);
+  rows.insert(rows.end(), more.begin(), more.end());
+}
+
 std::vector<Variant> joined_tables() {
   std::vector<Variant> rows;
   for (const auto table : {project_rope_variants, compress_variants, score_variants,
                            ranges_variants, attend_compressed_variants, attend_selected_variants,
-                           attend_window_variants, gate_combine_variants, out_proj_variants,
-                           attention_variants, layer_variants, model_variants}) {
-    std::vector<Variant> stage(table().begin(), table().end());
-    std::stable_sort(stage.begin(), stage.end(),
-                     [](const Variant& a, const Variant& b) { return a.backend < b.backend; });
-    rows.insert(rows.end(), stage.begin(), stage.end());
+                           attend_window_variants, gate_combine_variants, out_proj_variants}) {
+    append_sorted(rows, {table().begin(), table().end()});
+  }
+  for (Variant& sequence : rows_in_turn(rows)) {
+    const auto of_its_stage = [&](const Variant& row) {
+      return row.stages.front() == sequence.stages.front() && row.backend <= sequence.backend;
+    };
+    const auto last = std::find_if(rows.rbegin(), rows.rend(), of_its_stage);
+    rows.insert(last.base(), std::move(sequence));
+  }
+  for (const auto table : {attention_variants, layer_variants, model_variants}) {
+    append_sorted(rows, {table().begin(), table().end()});
   }
   return rows;
+}
+
+/// Points each part of a plan at its row; `parts` keeps them.
+void resolve_parts(std::vector<Variant>& rows, std::deque<std::vector<Part>>& parts) {
+  for (Variant& row : rows) {
+    if (row.plan.parts.empty()) continue;
+    auto& resolved = parts.emplace_back(row.plan.parts.begin(), row.plan.parts.end());
+    for (Part& part : resolved) {
+      const auto named = std::ranges::find_if(rows, [&](const Variant& other) {
+        return other.backend == row.backend && other.name == part.name &&
+               other.stages.size() == 1 && other.stages.front() == part.stage;
+      });
+      expects(named != rows.end(), "a part that the table has");
+      part.row = &*named;
+    }
+    row.plan.parts = resolved;
+  }
+}
+
+/// The table, and what its views look at.
+struct Catalog {
+  Catalog() : rows(joined_tables()) {
+    resolve_parts(rows, parts);
+    hash_composites(rows, hashes);
+    for (const Variant& row : rows) {
+      if (row.stages.size() != 1 || row.role != Role::candidate || !row.launch) continue;
+      candidates[index(row.stages.front(), row.backend)].push_back(&row);
+    }
+    for (auto& of_stage : candidates) std::ranges::stable_sort(of_stage, {}, &Variant::rank);
+  }
+  static std::size_t index(Stage stage, Backend backend) {
+    return 2 * static_cast<std::size_t>(stage) + (backend == Backend::cpu ? 0 : 1);
+  }
+
+  std::vector<Variant> rows;
+  std::deque<std::vector<Part>> parts;
+  std::deque<std::string> hashes;
+  std::array<std::vector<const Variant*>, 2 * kStageCount> candidates;
+};
+
+const Catalog& the_catalog() {
+  static const Catalog catalog;
+  return catalog;
 }
 
 bool same_stages(std::span<const Stage> stages, const std::vector<std::string>& names) {
@@ -28,27 +85,17 @@ bool same_stages(std::span<const Stage> stages, const std::vector<std::string>& 
                     [](Stage stage, const std::string& name) { return to_string(stage) == name; });
 }
 
-std::string dtype_names(unsigned dtypes) {
-  std::string names;
-  for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
-    if (!(dtypes & dtype_bit(dtype))) continue;
-    if (!names.empty()) names += ", ";
-    names += to_string(dtype);
-  }
-  return names;
-}
-
 }  // namespace
 
-std::span<const Variant> catalog() {
-  static const std::vector<Variant> rows = joined_tables();
-  return rows;
+std::span<const Variant> catalog() { return the_catalog().rows; }
+
+std::span<const Variant* const> candidates_of(Stage stage, Backend backend) {
+  return the_catalog().candidates[Catalog::index(stage, backend)];
 }
 
 const Variant* find_variant(std::span<const Stage> stages, std::string_view name, Backend backend) {
   for (const Variant& row : catalog()) {
-    if (row.backend == backend && row.name == name &&
-        std::equal(row.stages.begin(), row.stages.end(), stages.begin(), stages.end())) {
+    if (row.backend == backend && row.name == name && std::ranges::equal(row.stages, stages)) {
       return &row;
     }
   }
@@ -83,26 +130,14 @@ std::vector<VariantId> ids_of(const Variant& variant) {
   return ids;
 }
 
-Support supports(const Variant& variant, const Problem& problem, const Device& device) {
-  const std::string name(variant.name);
-  if (device.backend != variant.backend) {
-    return Support::no(name + " runs on " + std::string(to_string(variant.backend)) +
-                       " devices, and " + device.id + " is not one");
-  }
-  if (problem.direction != Direction::forward) {
-    return Support::no(name + " computes the forward direction only");
-  }
-  if (!(variant.dtypes & dtype_bit(problem.dtype))) {
-    return Support::no(name + " stores " + dtype_names(variant.dtypes) + ", not " +
-                       std::string(to_string(problem.dtype)));
-  }
-  const int capability = device.compute_capability.value_or(0);
-  if (capability < variant.min_compute_capability) {
-    return Support::no(name + " needs compute capability " +
-                       std::to_string(variant.min_compute_capability) + ", " + device.id + " has " +
-                       std::to_string(capability));
-  }
-  return variant.supports ? variant.supports(problem, device) : Support::yes();
+std::string stages_text(std::span<const Stage> stages) {
+  std::string text;
+  for (const Stage stage : stages) text.append(text.empty() ? "" : "+").append(to_string(stage));
+  return text;
+}
+
+bool reads(const Variant& variant, std::string_view input) noexcept {
+  return std::ranges::find(variant.ignores, input) == variant.ignores.end();
 }
 
 }  // namespace nsa

@@ -128,6 +128,12 @@ Cost attend_compressed_cost(const Problem& p) {
           q_and_o_bytes(p) + kv_row_bytes(p) * compressed_tokens(p)};
 }
 
+Cost attend_compressed_and_score_cost(const Problem& p) {
+  Cost both = attend_compressed_cost(p);
+  both.bytes += block_bytes(p);
+  return both;
+}
+
 Cost attend_selected_cost(const Problem& p) {
   return {attend_flop(p, selected_pairs(p)),
           q_and_o_bytes(p) + kv_row_bytes(p) * selected_rows(p) + block_bytes(p)};

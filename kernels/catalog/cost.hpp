@@ -19,6 +19,8 @@ Cost compress_cost(const Problem& p);
 Cost score_cost(const Problem& p);
 Cost ranges_cost(const Problem& p);
 Cost attend_compressed_cost(const Problem& p);
+/// attend_compressed and score at once: the logits serve both.
+Cost attend_compressed_and_score_cost(const Problem& p);
 Cost attend_selected_cost(const Problem& p);
 Cost attend_window_cost(const Problem& p);
 Cost gate_combine_cost(const Problem& p);

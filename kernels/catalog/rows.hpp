@@ -15,7 +15,7 @@ inline constexpr unsigned kDeviceDtypes =
     dtype_bit(Dtype::fp32) | dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
 
 /// For stages between the model's width and the heads.
-inline Support needs_model_dim(const Problem& problem, const Device&) {
+inline Support needs_model_dim(const Problem& problem, const Device&) noexcept {
   if (problem.model.model_dim > 0) return Support::yes();
   return Support::no("the problem has no model_dim; give one to measure the projections");
 }
@@ -29,20 +29,5 @@ inline std::vector<Variant> both_back_ends(std::span<const Variant> cpu,
 }
 
 inline std::int64_t no_workspace(const Problem&) { return 0; }
-
-/// Bytes of one number as the CPU variants accumulate: fp64 where storage is fp64, else fp32.
-inline std::int64_t accumulator_bytes(const Problem& problem) {
-  return problem.dtype == Dtype::fp64 ? 8 : 4;
-}
-
-/// Runs `body` with a zero of the accumulator's type: accumulate(args, [&](auto zero) { ... }).
-template <class Body>
-void with_accumulator(Dtype dtype, const Body& body) {
-  if (dtype == Dtype::fp64) {
-    body(double{});
-  } else {
-    body(float{});
-  }
-}
 
 }  // namespace nsa

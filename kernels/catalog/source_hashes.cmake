@@ -1,39 +1,51 @@
-# nsa_variant_sources(<name> <files...>): the files whose contents identify a variant. The headers of
-# its .cu files are found by their includes; those of other files are named where they count.
-# The build writes generated/source_hashes.hpp with one constant per name, nsa::source_hash::<name>,
-# so that a measurement knows which code it timed. Rows of a stage's table use the constant.
+# nsa_variant_sources(<name> <units...>): the translation units (.cpp, .cu) whose code a launch of a
+# row can run, the one with its launch function first; what they include is found by the build. The
+# build writes generated/source_hashes.hpp with one constant per name, nsa::source_hash::<name>, so
+# that a measurement knows which code it timed. Rows of a stage's table use the constant. A list is
+# the same in every build: none depends on what is installed.
 function(nsa_variant_sources name)
-  set(files "")
-  foreach(file IN LISTS ARGN)
-    get_filename_component(file ${file} ABSOLUTE)
-    list(APPEND files ${file})
+  get_property(names GLOBAL PROPERTY NSA_VARIANT_NAMES)
+  if(name IN_LIST names)
+    message(FATAL_ERROR "nsa_variant_sources(${name}) is there twice")
+  endif()
+  set(units "")
+  foreach(unit IN LISTS ARGN)
+    if(NOT unit MATCHES "\\.(cpp|cu)$")
+      message(FATAL_ERROR "nsa_variant_sources(${name}): ${unit} is no translation unit; headers "
+                          "are found by what includes them")
+    endif()
+    get_filename_component(unit ${unit} ABSOLUTE)
+    file(RELATIVE_PATH unit ${PROJECT_SOURCE_DIR} ${unit})
+    list(APPEND units ${unit})
   endforeach()
+  list(REMOVE_DUPLICATES units)
+  list(JOIN units " " units)
   set_property(GLOBAL APPEND PROPERTY NSA_VARIANT_NAMES ${name})
-  set_property(GLOBAL PROPERTY NSA_VARIANT_FILES_${name} "${files}")
+  set_property(GLOBAL APPEND_STRING PROPERTY NSA_VARIANT_LISTS "list ${name} ${units}\n")
 endfunction()
 
 # nsa_generate_source_hashes(<target>): called once, after all folders have named their sources.
 function(nsa_generate_source_hashes target)
-  get_property(names GLOBAL PROPERTY NSA_VARIANT_NAMES)
-  set(all_files "")
-  set(lists "")
-  foreach(name IN LISTS names)
-    get_property(files GLOBAL PROPERTY NSA_VARIANT_FILES_${name})
-    list(APPEND all_files ${files})
-    string(APPEND lists "set(files_of_${name} \"${files}\")\n")
-  endforeach()
-  list(REMOVE_DUPLICATES all_files)
-  set(lists_file ${PROJECT_BINARY_DIR}/generated/source_lists.cmake)
-  set(header ${PROJECT_BINARY_DIR}/generated/source_hashes.hpp)
-  file(CONFIGURE OUTPUT ${lists_file} CONTENT "set(names \"${names}\")\n${lists}" @ONLY)
-  set(script ${PROJECT_SOURCE_DIR}/kernels/catalog/hash_sources.cmake)
-  set(kernels ${PROJECT_SOURCE_DIR}/kernels)
-  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${kernels}/*.cuh ${kernels}/*.hpp)
-  add_custom_command(OUTPUT ${header}
-    COMMAND ${CMAKE_COMMAND} -DLISTS=${lists_file} -DHEADER=${header} -DKERNELS=${kernels}
-            -P ${script}
-    DEPENDS ${all_files} ${headers} ${lists_file} ${script}
+  set(generated ${PROJECT_BINARY_DIR}/generated)
+  set(lists ${generated}/source_lists.txt)
+  set(header ${generated}/source_hashes.hpp)
+  set(stamp ${generated}/source_hashes.stamp)  # the header is older where nothing changed
+  get_property(text GLOBAL PROPERTY NSA_VARIANT_LISTS)
+  string(PREPEND text "include kernels/include\ninclude kernels\ninclude schemas/include\n")
+  file(CONFIGURE OUTPUT ${lists} CONTENT "${text}" @ONLY)
+
+  set(tool ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/source_hash)
+  add_library(nsa_source_scan STATIC ${tool}/scan.cpp ${tool}/sha256.cpp)
+  target_include_directories(nsa_source_scan PUBLIC ${tool})
+  target_link_libraries(nsa_source_scan PRIVATE nsa_warnings)
+  add_executable(nsa_source_hash ${tool}/main.cpp)
+  target_link_libraries(nsa_source_hash PRIVATE nsa_source_scan nsa_warnings)
+  set_target_properties(nsa_source_hash PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${generated})
+  add_custom_command(OUTPUT ${stamp} BYPRODUCTS ${header}
+    COMMAND nsa_source_hash ${PROJECT_SOURCE_DIR} ${lists} ${header} ${stamp}
+    DEPENDS nsa_source_hash ${lists} DEPFILE ${stamp}.d
     COMMENT "Hashing the sources of the variants" VERBATIM)
-  target_sources(${target} PRIVATE ${header})
-  target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated)
+  add_custom_target(nsa_source_hashes DEPENDS ${stamp})
+  add_dependencies(${target} nsa_source_hashes)
+  target_include_directories(${target} PRIVATE ${generated})
 endfunction()

@@ -1,9 +1,9 @@
 // phi "avg": the mean of l rows. Compressed token i of a sequence covers tokens [i d, i d + l).
 #include <algorithm>
 
-#include "catalog/rows.hpp"
-#include "compress/variants.hpp"
+#include "cpu/accumulator.hpp"
 #include "cpu/convert.hpp"
+#include "nsa/kernels/launch.hpp"
 #include "nsa/kernels/parallel.hpp"
 
 namespace nsa::compress {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "compress/cuda_rows.hpp"
 #include "cuda/alignment.hpp"
 #include "cuda/launch.cuh"
 #include "cuda/vectors.cuh"
+#include "nsa/kernels/launch.hpp"
 
 namespace nsa::compress {
 namespace {
@@ -125,6 +125,6 @@ void launch_avg(const LaunchArgs& args) {
 
 }  // namespace
 
-constinit const LaunchFunction kCudaAvg = launch_avg;
+extern constinit const LaunchFunction kCudaAvg = launch_avg;
 
 }  // namespace nsa::compress

@@ -1,4 +1,4 @@
-#include "compress/cuda_rows.hpp"
+#include "compress/cuda_launch.hpp"
 
 namespace nsa::compress {
 

@@ -4,6 +4,7 @@
 
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
+#include "compress/cuda_launch.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa::compress {

@@ -9,7 +9,4 @@ namespace nsa::compress {
 
 std::span<const Variant> cuda_rows();
 
-using LaunchFunction = void (*)(const LaunchArgs&);
-extern const LaunchFunction kCudaAvg;  // null in a build without CUDA (cuda_not_built.cpp)
-
 }  // namespace nsa::compress

@@ -1,4 +1,5 @@
 // Pooling of raw keys and values: k_cmp_raw, v_cmp_raw -> k_cmp, v_cmp.
+// The table alone includes this: a unit that did would have a new hash with every new row.
 #pragma once
 
 #include "nsa/kernels/launch.hpp"

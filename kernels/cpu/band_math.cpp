@@ -7,7 +7,6 @@
 #include "cpu/rows.hpp"
 #include "cpu/tile_gemm.hpp"
 #include "cpu/transpose.hpp"
-#include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/parallel.hpp"
 
 namespace nsa::cpu {

@@ -1,7 +1,6 @@
 #include "cpu/dense_attention.hpp"
 
 #include "cpu/band.hpp"
-#include "nsa/kernels/catalog.hpp"
 
 namespace nsa::cpu {
 

@@ -8,7 +8,7 @@
 
 namespace nsa::cuda {
 
-Support supports_band(const Problem& p, const Device& device) {
+Support supports_band(const Problem& p, const Device& device) noexcept {
   constexpr std::int64_t kLargestDim = 256, kMostRows = 0x7fffffff;
   if (p.head_dim_k > kLargestDim || p.head_dim_v > kLargestDim)
     return Support::no("head dims over 256 do not fit its tiles");
@@ -20,12 +20,13 @@ Support supports_band(const Problem& p, const Device& device) {
                tile_bytes(gather_sizes(p.dtype, width), p.head_dim_k, width));
   const std::int64_t room = shared_bytes_per_block(device.compute_capability.value_or(0));
   if (bytes <= room) return Support::yes();
-  return Support::no("needs " + std::to_string(bytes) + " bytes of shared memory a block, " +
-                     device.id + " has " + std::to_string(room));
+  return Support::no("needs ", bytes, " bytes of shared memory a block, ", device.id, " has ",
+                     room);
 }
 
 Variant band_row(std::span<const Stage> stages, std::string_view what, Cost (*cost)(const Problem&),
-                 void (*launch)(const LaunchArgs&), std::string_view source_hash) {
+                 void (*launch)(const LaunchArgs&), std::string_view source_hash,
+                 std::span<const std::string_view> kernels) {
   return {.stages = stages,
           .name = "fused",
           .backend = Backend::cuda,
@@ -37,7 +38,9 @@ Variant band_row(std::span<const Stage> stages, std::string_view what, Cost (*co
           .cost = cost,
           .workspace_bytes = no_workspace,
           .launch = launch,
-          .source_hash = source_hash};
+          .source_hash = source_hash,
+          .rank = 0,
+          .kernels = {.own = kernels}};
 }
 
 }  // namespace nsa::cuda

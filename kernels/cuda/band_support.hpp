@@ -10,10 +10,11 @@
 namespace nsa::cuda {
 
 /// What the kernels of a band of keys (band_launch.cuh) support.
-Support supports_band(const Problem& p, const Device& device);
+Support supports_band(const Problem& p, const Device& device) noexcept;
 
 /// The row `fused`; `launch` is null in a build without CUDA.
 Variant band_row(std::span<const Stage> stages, std::string_view what, Cost (*cost)(const Problem&),
-                 void (*launch)(const LaunchArgs&), std::string_view source_hash);
+                 void (*launch)(const LaunchArgs&), std::string_view source_hash,
+                 std::span<const std::string_view> kernels);
 
 }  // namespace nsa::cuda

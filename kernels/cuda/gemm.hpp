@@ -2,13 +2,10 @@
 // not still starts, and the rows that need it say so.
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
-#include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/tensor.hpp"
 #include "nsa/kernels/workspace.hpp"
 
@@ -36,18 +33,6 @@ struct GemmOptions {
   WLayout w = WLayout::out_in;
   auto operator<=>(const GemmOptions&) const = default;
 };
-
-/// The coordinate "algo" of a row that is one product, and its value in a point: 0 without one.
-inline constexpr std::string_view kAlgorithmCoordinate = "algo";
-inline constexpr std::array<std::int64_t, kGemmAlgorithms> kAlgorithmValues{0, 1, 2, 3, 4, 5, 6, 7};
-inline constexpr std::array kAlgorithmCoordinates{
-    Coordinate{kAlgorithmCoordinate, kAlgorithmValues}};
-inline int algorithm_of(const Point& point) {
-  for (const auto& [name, value] : point) {
-    if (name == kAlgorithmCoordinate) return static_cast<int>(value);
-  }
-  return 0;
-}
 
 /// y = x w^T on the current device: x [rows, in], w [out, in] of one dtype (fp32, bf16, fp16), y
 /// [rows, out] of that dtype or fp32. Rows are contiguous, dimension 0 may have any stride.

@@ -32,7 +32,9 @@ class Expectation {
     const Point point;
     const Constants constants;
     Workspace workspace;
-    params_ = cuda::make_attend_params({.problem = problem,
+    const Variant no_row;  // nothing is launched
+    params_ = cuda::make_attend_params({.row = no_row,
+                                        .problem = problem,
                                         .sequences = {},
                                         .device_sequences = sequences(),
                                         .in = inputs,

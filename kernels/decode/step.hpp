@@ -2,7 +2,8 @@
 // branches and the gate. Plain C++: what it gets, what it supports.
 #pragma once
 
-#include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/launch.hpp"
+#include "nsa/kernels/support.hpp"
 
 namespace nsa::decode {
 
@@ -24,7 +25,7 @@ struct StepSequences {
   const Sequence* window = nullptr;
 };
 
-Support supports_step(const Problem& problem, const Device& device);
+Support supports_step(const Problem& problem, const Device& device) noexcept;
 /// Enqueues the step. All three branches are on.
 void attend_step(const Problem& problem, const StepTensors& tensors, const StepSequences& sequences,
                  const Constants& constants, CUstream_st* stream);

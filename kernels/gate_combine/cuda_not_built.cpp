@@ -1,4 +1,4 @@
-#include "gate_combine/cuda_rows.hpp"
+#include "gate_combine/cuda_launch.hpp"
 
 namespace nsa::gate_combine {
 

@@ -4,6 +4,7 @@
 
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
+#include "gate_combine/cuda_launch.hpp"
 #include "gate_combine/cuda_tile.hpp"
 #include "source_hashes.hpp"
 
@@ -12,11 +13,11 @@ namespace {
 
 constexpr std::array kStage{Stage::gate_combine};
 
-Support fits_tile(const Problem& p, const Device&) {
+Support fits_tile(const Problem& p, const Device&) noexcept {
   if (p.total_tokens() * p.kv_heads > 0x7fffffff)
     return Support::no("more than 2^31 rows do not fit one launch; split the batch");
   if (p.head_dim_k <= cuda::kMaxGateDim) return Support::yes();
-  return Support::no("a head_dim_k over " + std::to_string(cuda::kMaxGateDim) +
+  return Support::no("a head_dim_k over ", cuda::kMaxGateDim,
                      " does not fit its tile of mean queries");
 }
 
@@ -43,7 +44,7 @@ std::span<const Variant> cuda_rows() {
               .cost = gate_combine_cost,
               .workspace_bytes = three_steps_bytes,
               .launch = kCudaThreeSteps,
-              .source_hash = source_hash::gate_combine_cuda},
+              .source_hash = source_hash::gate_combine_cuda_three_steps},
       Variant{.stages = kStage,
               .name = "gate_fused",
               .backend = Backend::cuda,
@@ -57,7 +58,9 @@ std::span<const Variant> cuda_rows() {
               .cost = gate_combine_cost,
               .workspace_bytes = no_workspace,
               .launch = kCudaGateFused,
-              .source_hash = source_hash::gate_combine_cuda},
+              .source_hash = source_hash::gate_combine_cuda_gate_fused,
+              .rank = 0,
+              .switch_target = SwitchTarget::gate_fused},
   };
   return kRows;
 }

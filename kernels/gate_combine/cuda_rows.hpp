@@ -9,7 +9,4 @@ namespace nsa::gate_combine {
 
 std::span<const Variant> cuda_rows();
 
-using LaunchFunction = void (*)(const LaunchArgs&);
-extern const LaunchFunction kCudaGateFused, kCudaThreeSteps;  // null in a build without CUDA
-
 }  // namespace nsa::gate_combine

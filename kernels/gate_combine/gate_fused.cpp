@@ -1,7 +1,7 @@
 // The whole stage row by row in one pass: nothing is written but the output.
-#include "catalog/rows.hpp"
+#include "cpu/accumulator.hpp"
 #include "gate_combine/gate.hpp"
-#include "gate_combine/variants.hpp"
+#include "nsa/kernels/launch.hpp"
 #include "nsa/kernels/parallel.hpp"
 
 namespace nsa::gate_combine {

@@ -1,7 +1,7 @@
 // Mean query, gate, combination: three passes with their results in memory between them.
-#include "catalog/rows.hpp"
+#include "cpu/accumulator.hpp"
 #include "gate_combine/gate.hpp"
-#include "gate_combine/variants.hpp"
+#include "nsa/kernels/launch.hpp"
 #include "nsa/kernels/parallel.hpp"
 
 namespace nsa::gate_combine {

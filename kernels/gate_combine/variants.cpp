@@ -34,7 +34,9 @@ std::span<const Variant> gate_combine_variants() {
               .cost = gate_combine_cost,
               .workspace_bytes = gate_combine::gate_fused_workspace,
               .launch = gate_combine::gate_fused,
-              .source_hash = source_hash::gate_combine_gate_fused},
+              .source_hash = source_hash::gate_combine_gate_fused,
+              .rank = 0,
+              .switch_target = SwitchTarget::gate_fused},
   };
   static const std::vector<Variant> all = both_back_ends(kRows, gate_combine::cuda_rows());
   return all;

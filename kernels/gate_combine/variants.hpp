@@ -1,4 +1,5 @@
 // The gate over the three branches: q, o_cmp, o_sel, o_win, fc1_w, fc1_b, fc2_w, fc2_b -> o.
+// The table alone includes this: a unit that did would have a new hash with every new row.
 #pragma once
 
 #include "nsa/kernels/launch.hpp"

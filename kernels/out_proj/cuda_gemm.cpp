@@ -2,8 +2,8 @@
 #include <array>
 
 #include "cuda/copy_rows.hpp"
-#include "cuda/gemm_rows.hpp"
-#include "out_proj/cuda_rows.hpp"
+#include "cuda/gemm_launch.hpp"
+#include "nsa/schemas/error.hpp"
 #include "out_proj/matrix.hpp"
 
 namespace nsa::out_proj {
@@ -25,7 +25,7 @@ void launch(const LaunchArgs& args, const cuda::GemmOptions& options) {
 
 }  // namespace
 
-constinit const LaunchFunction kCudaGemm = cuda::launch_product<launch, false>;
-constinit const LaunchFunction kCudaGemmTf32 = cuda::launch_product<launch, true>;
+extern constinit const LaunchFunction kCudaGemm = cuda::launch_product<launch, false>;
+extern constinit const LaunchFunction kCudaGemmTf32 = cuda::launch_product<launch, true>;
 
 }  // namespace nsa::out_proj

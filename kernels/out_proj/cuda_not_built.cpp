@@ -1,4 +1,4 @@
-#include "out_proj/cuda_rows.hpp"
+#include "out_proj/cuda_launch.hpp"
 
 namespace nsa::out_proj {
 

@@ -5,17 +5,13 @@
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "cuda/gemm_rows.hpp"
+#include "out_proj/cuda_launch.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa::out_proj {
 namespace {
 
 constexpr std::array kStage{Stage::out_proj};
-
-Support supports_gemm(const Problem& p, const Device& device) {
-  if (!cuda::gemm_missing().empty()) return Support::no(cuda::gemm_missing());
-  return needs_model_dim(p, device);
-}
 
 /// The product's, and the packed copy of an o with gaps between its heads.
 std::int64_t gemm_bytes(const Problem& p) {
@@ -30,7 +26,7 @@ std::span<const Variant> cuda_rows() {
   static const std::array kRows = [] {
     Variant gemm = cuda::gemm_row(kStage);
     gemm.what = "One cuBLASLt product, fp32 sums.";
-    gemm.supports = supports_gemm;
+    gemm.supports = needs_model_dim;
     gemm.cost = out_proj_cost;
     gemm.workspace_bytes = gemm_bytes;
     gemm.launch = kCudaGemm;

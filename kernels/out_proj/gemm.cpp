@@ -1,10 +1,10 @@
 // y = o W_O^T by one matrix product for a tile of tokens.
 #include <algorithm>
 
-#include "catalog/rows.hpp"
+#include "cpu/accumulator.hpp"
 #include "cpu/blas.hpp"
+#include "nsa/kernels/launch.hpp"
 #include "out_proj/matrix.hpp"
-#include "out_proj/variants.hpp"
 
 namespace nsa::out_proj {
 namespace {

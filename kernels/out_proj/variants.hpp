@@ -1,4 +1,5 @@
 // Output projection: o [tokens, q_heads, head_dim_v], w_o -> y [tokens, model_dim].
+// The table alone includes this: a unit that did would have a new hash with every new row.
 #pragma once
 
 #include "nsa/kernels/launch.hpp"

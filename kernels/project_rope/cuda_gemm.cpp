@@ -1,10 +1,13 @@
 // All seven projections as one matrix product per tile of tokens, then RoPE.
+#include "project_rope/cuda_gemm.hpp"
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "cuda/alignment.hpp"
-#include "cuda/gemm_rows.hpp"
-#include "project_rope/cuda_fused.hpp"
+#include "cuda/gemm_launch.hpp"
+#include "nsa/schemas/error.hpp"
 
 namespace nsa::project_rope {
 namespace {
@@ -44,7 +47,9 @@ std::array<RopePart, 7> parts_of(const LaunchArgs& args, Dtype product, bool& ve
   return parts;
 }
 
-RopeParams make_params(const LaunchArgs& args, Dtype product) {
+}  // namespace
+
+RopeParams make_rope_params(const LaunchArgs& args, Dtype product) {
   const Problem& p = args.problem;
   RopeParams params;
   params.rounded = product != Dtype::fp32;
@@ -61,6 +66,8 @@ RopeParams make_params(const LaunchArgs& args, Dtype product) {
   }
   return params;
 }
+
+namespace {
 
 TensorView rows_of(const TensorView& tensor, std::int64_t first, std::int64_t count) {
   TensorView view = tensor;
@@ -94,7 +101,7 @@ void multiply(const LaunchArgs& args, const RopeParams& params, const TensorView
 void launch(const LaunchArgs& args, const cuda::GemmOptions& options, Dtype dtype) {
   expects(args.in.size() == 2 && args.out.size() == 7, "x and w_qkv in, q, K and V out");
   const WorkspaceScope scope(args.workspace);
-  RopeParams params = make_params(args, dtype);
+  RopeParams params = make_rope_params(args, dtype);
   const std::int64_t tokens = args.in[0].shape[0], tile = std::min(kCudaTile, tokens);
   TensorView product = make_view(nullptr, dtype, {tile, params.columns});
   params.product = product.data = args.workspace.take(product.bytes());
@@ -110,25 +117,15 @@ void launch(const LaunchArgs& args, const cuda::GemmOptions& options, Dtype dtyp
 void launch_exact(const LaunchArgs& args, const cuda::GemmOptions& options) {
   launch(args, options, Dtype::fp32);
 }
+
+}  // namespace
+
 void launch_rounded(const LaunchArgs& args, const cuda::GemmOptions& options) {
   launch(args, options, args.problem.dtype);
 }
 
-void launch_fused(const LaunchArgs& args) {
-  expects(args.in.size() == 2 && args.out.size() == 7, "x and w_qkv in, q, K and V out");
-  RopeParams params = make_params(args, args.problem.dtype);
-  params.count = args.in[0].shape[0];
-  if (fused_takes(params, args.in[0], args.in[1]))
-    return project_and_rotate(params, args.in[0], args.in[1], args.stream);
-  args.fall_back("project_rope_fused_unaligned_rows");
-  launch_rounded(args, {});
-}
-
-}  // namespace
-
-constinit const LaunchFunction kCudaFused = launch_fused;
-constinit const LaunchFunction kCudaGemm = cuda::launch_product<launch_exact, false>;
-constinit const LaunchFunction kCudaGemmTf32 = cuda::launch_product<launch_exact, true>;
-constinit const LaunchFunction kCudaGemm16bit = cuda::launch_product<launch_rounded, false>;
+extern constinit const LaunchFunction kCudaGemm = cuda::launch_product<launch_exact, false>;
+extern constinit const LaunchFunction kCudaGemmTf32 = cuda::launch_product<launch_exact, true>;
+extern constinit const LaunchFunction kCudaGemm16bit = cuda::launch_product<launch_rounded, false>;
 
 }  // namespace nsa::project_rope

@@ -1,4 +1,4 @@
-#include "project_rope/cuda_rows.hpp"
+#include "project_rope/cuda_launch.hpp"
 
 namespace nsa::project_rope {
 

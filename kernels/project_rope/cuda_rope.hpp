@@ -4,7 +4,8 @@
 #include <array>
 #include <cstdint>
 
-#include "project_rope/cuda_rows.hpp"
+#include "nsa/kernels/launch.hpp"
+#include "project_rope/cuda_product.hpp"
 
 struct CUstream_st;
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <vector>
 
-#include "catalog/rows.hpp"
+#include "cpu/accumulator.hpp"
 #include "cpu/blas.hpp"
+#include "nsa/kernels/launch.hpp"
 #include "out_proj/matrix.hpp"
-#include "project_rope/variants.hpp"
 
 namespace nsa::project_rope {
 namespace {

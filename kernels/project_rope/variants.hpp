@@ -1,4 +1,5 @@
 // Projections and RoPE of the new tokens: x, w_qkv -> q and the three K/V sets, q and K rotated.
+// The table alone includes this: a unit that did would have a new hash with every new row.
 #pragma once
 
 #include "nsa/kernels/launch.hpp"

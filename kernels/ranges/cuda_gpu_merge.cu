@@ -2,7 +2,6 @@
 // operations would. Run starts, a running count of them per row, and a scatter are a kernel each,
 // with what lies between them in memory. ranges_v2 does the same in registers.
 #include "cuda/launch.cuh"
-#include "ranges/cuda_launch.hpp"
 #include "ranges/cuda_params.cuh"
 
 namespace nsa::ranges {
@@ -76,6 +75,6 @@ void launch_merge(const LaunchArgs& args) {
 
 }  // namespace
 
-constinit const LaunchFunction kCudaGpuMerge = launch_merge;
+extern constinit const LaunchFunction kCudaGpuMerge = launch_merge;
 
 }  // namespace nsa::ranges

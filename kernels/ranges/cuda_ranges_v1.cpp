@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "nsa/kernels/launch.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "nsa/schemas/error.hpp"
-#include "ranges/cuda_launch.hpp"
 
 namespace nsa::ranges {
 namespace {
@@ -92,6 +92,6 @@ void launch_v1(const LaunchArgs& args) {
 
 }  // namespace
 
-constinit const LaunchFunction kCudaRangesV1 = launch_v1;
+extern constinit const LaunchFunction kCudaRangesV1 = launch_v1;
 
 }  // namespace nsa::ranges

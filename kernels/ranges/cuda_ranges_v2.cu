@@ -1,7 +1,6 @@
 // `ranges_v2` on a GPU: one kernel, a warp per row. A run of neighbouring ids becomes one range;
 // the start of a run and its end are found by comparing each id with the valid one before it.
 #include "cuda/launch.cuh"
-#include "ranges/cuda_launch.hpp"
 #include "ranges/cuda_params.cuh"
 
 namespace nsa::ranges {
@@ -71,6 +70,6 @@ void launch_v2(const LaunchArgs& args) {
 
 }  // namespace
 
-constinit const LaunchFunction kCudaRangesV2 = launch_v2;
+extern constinit const LaunchFunction kCudaRangesV2 = launch_v2;
 
 }  // namespace nsa::ranges

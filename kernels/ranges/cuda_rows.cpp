@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::array kStage{Stage::ranges};
 
-Support any_problem(const Problem&, const Device&) { return Support::yes(); }
-
 /// Two numbers per id.
 std::int64_t merge_workspace(const Problem& p) {
   return 8 * p.total_tokens() * p.kv_heads * p.geometry.sel_count + 2 * 256;
@@ -31,11 +29,14 @@ std::span<const Variant> cuda_rows() {
               .dtypes = kAllDtypes,
               .what = "A loop on the host that waits for the device at every block id, as the "
                       "seeds' first converter did.",
-              .supports = any_problem,
               .cost = ranges_cost,
               .workspace_bytes = no_workspace,
               .launch = kCudaRangesV1,
-              .source_hash = source_hash::ranges_cuda_v1},
+              .source_hash = source_hash::ranges_cuda_v1,
+              .rank = 1,
+              .kernels = {.host_only = true},
+              .waits_for_host = true,
+              .switch_target = SwitchTarget::ranges_v1},
       Variant{.stages = kStage,
               .name = "ranges_v2",
               .backend = Backend::cuda,
@@ -43,11 +44,12 @@ std::span<const Variant> cuda_rows() {
               .min_compute_capability = 80,
               .dtypes = kAllDtypes,
               .what = "One kernel, a warp per row; never waits for the device.",
-              .supports = any_problem,
               .cost = ranges_cost,
               .workspace_bytes = no_workspace,
               .launch = kCudaRangesV2,
-              .source_hash = source_hash::ranges_cuda_v2},
+              .source_hash = source_hash::ranges_cuda_v2,
+              .rank = 0,
+              .switch_target = SwitchTarget::ranges_v2},
       Variant{.stages = kStage,
               .name = "gpu_merge",
               .backend = Backend::cuda,
@@ -56,7 +58,6 @@ std::span<const Variant> cuda_rows() {
               .dtypes = kAllDtypes,
               .what = "Run starts, running counts and a scatter as kernels of their own, with "
                       "arrays in memory between them, as tensor operations would.",
-              .supports = any_problem,
               .cost = ranges_cost,
               .workspace_bytes = merge_workspace,
               .launch = kCudaGpuMerge,

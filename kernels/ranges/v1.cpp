@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "ranges/variants.hpp"
+#include "nsa/kernels/launch.hpp"
 
 namespace nsa::ranges {
 namespace {

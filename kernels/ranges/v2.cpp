@@ -2,9 +2,8 @@
 // count of them as the index of each run, then a scatter of starts and of the largest end.
 #include <algorithm>
 
-#include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/launch.hpp"
 #include "nsa/kernels/parallel.hpp"
-#include "ranges/variants.hpp"
 
 namespace nsa::ranges {
 namespace {

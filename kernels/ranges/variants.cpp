@@ -25,7 +25,9 @@ std::span<const Variant> ranges_variants() {
               .cost = ranges_cost,
               .workspace_bytes = no_workspace,
               .launch = ranges::v1,
-              .source_hash = source_hash::ranges_v1},
+              .source_hash = source_hash::ranges_v1,
+              .rank = 1,
+              .switch_target = SwitchTarget::ranges_v1},
       Variant{.stages = kStages,
               .name = "ranges_v2",
               .dtypes = kAllDtypes,
@@ -33,7 +35,9 @@ std::span<const Variant> ranges_variants() {
               .cost = ranges_cost,
               .workspace_bytes = ranges::v2_workspace,
               .launch = ranges::v2,
-              .source_hash = source_hash::ranges_v2},
+              .source_hash = source_hash::ranges_v2,
+              .rank = 0,
+              .switch_target = SwitchTarget::ranges_v2},
   };
   static const std::vector<Variant> all = both_back_ends(kRows, ranges::cuda_rows());
   return all;

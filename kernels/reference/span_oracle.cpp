@@ -91,11 +91,9 @@ double row_tolerance(std::span<const Stage> stages, Dtype dtype) noexcept {
   return most;
 }
 
-double row_tolerance(std::span<const Stage> stages, Dtype dtype,
-                     std::string_view variant) noexcept {
-  constexpr double kTf32 = 2e-3;
-  const double usual = row_tolerance(stages, dtype);
-  return dtype == Dtype::fp32 && variant.ends_with("_tf32") ? std::max(usual, kTf32) : usual;
+double row_tolerance(const Variant& row, Dtype dtype) noexcept {
+  const double usual = row_tolerance(row.stages, dtype);
+  return dtype == Dtype::fp32 ? std::max(usual, row.fp32_tolerance) : usual;
 }
 
 }  // namespace nsa

@@ -1,26 +1,28 @@
 // One decision: API, environment, thresholds file, shipped table, built-in default, in this order.
-// No lock and no allocation: a thread remembers where the last classes stand in the tables, and a
-// row is asked whether it supports the problem (a row that says no makes its reason in words; that
-// is the one case which may allocate, and each is counted as a fallback).
+// No lock and no allocation: a thread remembers where the last classes stand in the tables, and
+// reasons are texts that were made beforehand.
+#include <algorithm>
+
 #include "router_state.hpp"
 
 namespace nsa {
 namespace routing {
 namespace {
 
-const Point kNoPoint;
 constexpr std::size_t kRemembered = 32;  // classes per thread; a power of two
 
 /// The state of one decision on its way down the sources.
 class Walk {
  public:
-  Walk(const Router::State& state, Stage stage, const Problem& problem, const StagePolicy* policy,
-       Choice& choice, Why& why) noexcept
+  Walk(const Router::State& state, std::size_t slot, const Problem& problem,
+       const AllPolicies* policies, Form form, Choice& choice, Why& why) noexcept
       : state_(state),
-        rows_(state.rows[static_cast<std::size_t>(stage)]),
-        stage_(stage),
+        rows_(state.rows[slot]),
+        slot_(slot),
         problem_(problem),
-        policy_(policy && !policy->empty() ? policy : nullptr),
+        policies_(policies),
+        policy_(policies && !(*policies)[slot].empty() ? &(*policies)[slot] : nullptr),
+        form_(form),
         choice_(choice),
         why_(why) {}
 
@@ -32,7 +34,7 @@ class Walk {
   }
 
  private:
-  const Row& row_at(int row) const noexcept { return rows_.rows[static_cast<std::size_t>(row)]; }
+  const Row& row_at(int row) const noexcept { return rows_.at(row); }
 
   void missed(const char* reason) noexcept {
     if (!reason_) reason_ = reason;
@@ -42,6 +44,18 @@ class Walk {
     const Row& candidate = row_at(row);
     if (runs(candidate, problem_, state_.inputs.device)) return true;
     missed((candidate.usable ? candidate.unsupported : candidate.unusable).c_str());
+    return false;
+  }
+
+  /// Whether a row that computes several stages at once may stand for them here.
+  bool may_join(const Row& row) noexcept {
+    if (row.one.empty()) return true;
+    if (form_ == Form::stage_by_stage) {
+      missed("a row over several stages cannot leave one out or save what lies between them");
+      return false;
+    }
+    if (!policies_ || !state_.asked(row.one, problem_, *policies_)) return true;
+    missed("another row is asked for one of its stages");
     return false;
   }
 
@@ -104,7 +118,7 @@ class Walk {
       veto_ = rule;
       return false;
     }
-    if (!runs_here(row)) return false;
+    if (!runs_here(row) || !may_join(row_at(row))) return false;
     const int final_row = swapped(row);
     if (final_row != row) {
       return take(final_row, row_at(final_row).default_point(problem_), Source::environment);
@@ -116,15 +130,14 @@ class Walk {
     return take(row, point, source);
   }
 
-  bool from_table(TableSlot slot, Source source) noexcept {
-    const TableIndex& table = state_.tables[slot];
+  bool from_table(TableSlot table_slot, Source source) noexcept {
+    const TableIndex& table = state_.tables[table_slot];
     if (!table.usable) return false;
-    const auto stage = static_cast<std::size_t>(stage_);
     if (!place_) place_ = &state_.place_of(problem_);
-    const ClassFit fit = place_->fits[slot][stage];
+    const ClassFit fit = place_->fits[table_slot][slot_];
     if (fit.index < 0) return false;
     const DecisionIndex& decision =
-        table.classes[static_cast<std::size_t>(fit.index)].decisions[stage];
+        table.classes[static_cast<std::size_t>(fit.index)].decisions[slot_];
     const RangeIndex* range = decision.find(axis_value(problem_, decision.axis));
     if (!range) return false;
     const bool taken = propose_range(*range, source);
@@ -176,15 +189,21 @@ class Walk {
 
   const Router::State& state_;
   const StageRows& rows_;
-  Stage stage_;
+  std::size_t slot_;
   const Problem& problem_;
+  const AllPolicies* policies_;
   const StagePolicy* policy_;
+  Form form_;
   Choice& choice_;
   Why& why_;
   const ClassPlace* place_ = nullptr;  // in both tables; of this thread
   const EnvRule* veto_ = nullptr;
   const char* reason_ = nullptr;
 };
+
+bool from_outside(Source source) noexcept {
+  return source == Source::api || source == Source::environment;
+}
 
 }  // namespace
 }  // namespace routing
@@ -208,22 +227,89 @@ const routing::ClassPlace& Router::State::place_of(const Problem& problem) const
                                                  const routing::ClassKey& key,
                                                  routing::ClassPlace& place) const noexcept {
   const ProblemClass wanted = class_of(problem);
-  for (std::size_t slot = 0; slot < routing::kTableSlots; ++slot) {
-    for (std::size_t stage = 0; stage < kStageCount; ++stage) {
-      place.fits[slot][stage] = tables[slot].resolve(static_cast<Stage>(stage), wanted, key);
+  for (std::size_t table = 0; table < routing::kTableSlots; ++table) {
+    for (std::size_t slot = 0; slot < routing::kSlots; ++slot) {
+      place.fits[table][slot] = tables[table].resolve(slot, wanted, key);
     }
   }
   place.key = key;
   place.router = id;
 }
 
-void Router::State::decide(Stage stage, const Problem& problem, const routing::AllPolicies* by,
-                           Choice& choice, routing::Why& why) const noexcept {
-  const auto i = static_cast<std::size_t>(stage);
-  const auto& asked = api[i];
-  const routing::ApiWish* wish = by && asked ? &*asked : nullptr;
-  routing::Walk(*this, stage, problem, by ? &(*by)[i] : nullptr, choice, why).decide(wish);
+void Router::State::decide(std::size_t slot, const Problem& problem, const routing::AllPolicies* by,
+                           Form form, Choice& choice, routing::Why& why) const noexcept {
+  const routing::ApiWish* wish = by && api[slot] ? &*api[slot] : nullptr;
+  routing::Walk(*this, slot, problem, by, form, choice, why).decide(wish);
   if (!choice.point) choice.point = &routing::kNoPoint;
+}
+
+bool Router::State::asked(std::span<const Stage> stages, const Problem& problem,
+                          const routing::AllPolicies& by) const noexcept {
+  return std::ranges::any_of(stages, [&](Stage stage) {
+    const auto slot = static_cast<std::size_t>(stage);
+    if (!api[slot] && by[slot].empty()) return false;
+    return routing::from_outside(decide(slot, problem, &by).choice.source);
+  });
+}
+
+void Router::State::bind_part(const Choice& within, Stage stage, const Problem& problem,
+                              routing::Decided& own) const noexcept {
+  const Variant* named = within.variant->plan.part(stage);
+  Choice& choice = own.choice;
+  if (!named || named == choice.variant) return;
+  const bool stronger =
+      choice.source < within.source || (choice.source == within.source && choice.fit < within.fit);
+  if (stronger && choice.variant) return;
+  const routing::StageRows& of_stage = rows[static_cast<std::size_t>(stage)];
+  const int row = of_stage.find(named);
+  if (row == routing::kNoRow || !routing::runs(of_stage.at(row), problem, inputs.device)) return;
+  choice.variant = named;
+  choice.point = &of_stage.at(row).default_point(problem);
+  choice.range = within.range;
+  choice.source = within.source;
+  choice.fit = within.fit;
+  choice.device_fit = within.device_fit;
+  choice.stale = within.stale;
+  own.within = within.variant;
+}
+
+void Router::State::cover(std::span<const Stage> stages, const Problem& problem,
+                          const routing::AllPolicies* by, const Choice* within, Cover& cover,
+                          routing::Why* whys) const noexcept {
+  routing::Why unread;
+  const auto why_of = [&](std::size_t row) -> routing::Why& { return whys ? whys[row] : unread; };
+  const std::size_t slot = routing::slot_of(rows, stages);
+  if (slot >= kStageCount && slot < routing::kSlots) {
+    Choice& whole = cover.add();
+    decide(slot, problem, by, Form::any, whole, why_of(0));
+    if (whole.variant && whole.variant->plan.mode != Plan::Mode::in_turn) return;
+    const Choice sequence = whole;
+    cover = {};
+    if (sequence.variant) {
+      for (std::size_t i = 1; whys && i < stages.size(); ++i) whys[i] = whys[0];
+      return in_turn(sequence, problem, cover);
+    }
+  }
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    routing::Decided own;
+    decide(static_cast<std::size_t>(stages[i]), problem, by, Form::any, own.choice, own);
+    if (within && within->variant) bind_part(*within, stages[i], problem, own);
+    cover.add() = own.choice;
+    why_of(i) = own;
+  }
+}
+
+void Router::State::in_turn(const Choice& sequence, const Problem& problem,
+                            Cover& cover) const noexcept {
+  for (const Part& part : sequence.variant->plan.parts) {
+    const routing::StageRows& of_stage = rows[static_cast<std::size_t>(part.stage)];
+    const int row = of_stage.find(part.row);
+    Choice& choice = cover.add();
+    choice = sequence;
+    choice.variant = part.row;
+    choice.point =
+        row == routing::kNoRow ? &routing::kNoPoint : &of_stage.at(row).default_point(problem);
+  }
 }
 
 }  // namespace nsa

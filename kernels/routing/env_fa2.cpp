@@ -27,30 +27,33 @@ Branch branch_of(Stage stage) {
 }
 
 /// fa2_dense or fa2_varlen where somebody forces one: the other is replaced wherever it was chosen.
-std::string_view form_rules(RuleBuilder& build) {
-  const bool window = build.stage().stage == Stage::attend_window;
-  const auto force = [&](std::string_view name, std::string_view from, std::string_view to) {
+/// none where nobody does.
+SwitchTarget form_rules(RuleBuilder& build) {
+  using enum SwitchTarget;
+  const bool window = build.stage().stage() == Stage::attend_window;
+  const auto force = [&](std::string_view name, SwitchTarget from, SwitchTarget to) {
     build.swap(build.stage().set_of({from}), build.taking({to}, build.cause({name})));
     return to;
   };
-  if (build.on(kVarlen)) return force(kVarlen, "fa2_dense", "fa2_varlen");
-  if (build.on(kDense)) return force(kDense, "fa2_varlen", "fa2_dense");
-  if (window && build.on(kWindowDense)) return force(kWindowDense, "fa2_varlen", "fa2_dense");
-  return "";
+  if (build.on(kVarlen)) return force(kVarlen, fa2_dense, fa2_varlen);
+  if (build.on(kDense)) return force(kDense, fa2_varlen, fa2_dense);
+  if (window && build.on(kWindowDense)) return force(kWindowDense, fa2_varlen, fa2_dense);
+  return none;
 }
 
 }  // namespace
 
 void fa2_rules(RuleBuilder& build) {
-  const Branch branch = branch_of(build.stage().stage);
-  const RowSet fa2 = build.stage().set_of_prefix("fa2_");
-  const std::string_view form = form_rules(build);
+  using enum SwitchTarget;
+  const Branch branch = branch_of(build.stage().stage());
+  const RowSet fa2 = build.stage().set_of({fa2_dense, fa2_varlen});
+  const SwitchTarget form = form_rules(build);
 
   const std::string_view decisive = build.flag(branch.flag) ? branch.flag : kGlobal;
   const auto wanted = build.flag(decisive);
   if (wanted == false) return build.veto(fa2, build.cause({decisive}));
   // Forcing a form also lifts the policy gate of the sliding branch, as in the source.
-  if (branch.length == Length::row_len && build.off(kAllowSliding) && form.empty()) {
+  if (branch.length == Length::row_len && build.off(kAllowSliding) && form == none) {
     return build.veto(fa2, build.cause({kAllowSliding}));
   }
   const auto min_len = build.number(branch.min_len);
@@ -63,9 +66,9 @@ void fa2_rules(RuleBuilder& build) {
   const std::string cause = build.cause({decisive, branch.min_len});
   build.veto(fa2, cause, below);
   if (!wanted) return;
-  const bool dense_first = form == "fa2_dense";
+  const bool dense_first = form == fa2_dense;
   for (const bool dense : {dense_first, !dense_first}) {
-    EnvRule rule = build.taking({dense ? "fa2_dense" : "fa2_varlen"}, cause);
+    EnvRule rule = build.taking({dense ? fa2_dense : fa2_varlen}, cause);
     rule.length = branch.length;
     rule.from = below.to;
     build.pick(std::move(rule));

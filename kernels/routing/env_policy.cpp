@@ -1,28 +1,28 @@
 #include "env_policy.hpp"
 
 #include "env_rules.hpp"
+#include "nsa/kernels/routing.hpp"
 
 namespace nsa::routing {
 namespace {
 
 /// 1 takes the row, 0 rules it and its like out.
-void on_off_rules(RuleBuilder& build, std::string_view name,
-                  std::initializer_list<std::string_view> takes,
-                  std::initializer_list<std::string_view> rules_out) {
-  if (build.on(name)) build.pick(build.taking(takes, build.cause({name})));
-  if (build.off(name)) build.veto(build.stage().set_of(rules_out), build.cause({name}));
+void on_off_rules(RuleBuilder& build, std::string_view name, SwitchTarget target) {
+  if (build.on(name)) build.pick(build.taking({target}, build.cause({name})));
+  if (build.off(name)) build.veto(build.stage().set_of({target}), build.cause({name}));
 }
 
 void range_rules(RuleBuilder& build) {
   if (const auto v2 = build.flag("NSA_SEL_RANGES_V2")) {
-    build.pick(build.taking({*v2 ? "ranges_v2" : "ranges_v1"}, build.cause({"NSA_SEL_RANGES_V2"})));
+    build.pick(build.taking({*v2 ? SwitchTarget::ranges_v2 : SwitchTarget::ranges_v1},
+                            build.cause({"NSA_SEL_RANGES_V2"})));
     return;
   }
   const auto min_s = build.number("NSA_SEL_RANGES_V2_MIN_S");
   if (!min_s) return;
-  EnvRule below = build.taking({"ranges_v1"}, build.cause({"NSA_SEL_RANGES_V2_MIN_S"}));
+  EnvRule below = build.taking({SwitchTarget::ranges_v1}, build.cause({"NSA_SEL_RANGES_V2_MIN_S"}));
   below.to = *min_s;
-  EnvRule above = build.taking({"ranges_v2"}, build.cause({"NSA_SEL_RANGES_V2_MIN_S"}));
+  EnvRule above = build.taking({SwitchTarget::ranges_v2}, build.cause({"NSA_SEL_RANGES_V2_MIN_S"}));
   above.from = *min_s;
   build.pick(std::move(below));
   build.pick(std::move(above));
@@ -32,10 +32,10 @@ void range_rules(RuleBuilder& build) {
 void prefill_rules(RuleBuilder& build) {
   EnvRule rule;
   if (build.number("NSA_PREFILL_TILE").value_or(0) > 0) {
-    rule = build.taking({"sequential"}, build.cause({"NSA_PREFILL_TILE"}));
+    rule = build.taking({SwitchTarget::sequential}, build.cause({"NSA_PREFILL_TILE"}));
   } else if (const auto batched = build.flag("NSA_PREFILL_BATCHED")) {
-    rule =
-        build.taking({*batched ? "batched" : "sequential"}, build.cause({"NSA_PREFILL_BATCHED"}));
+    rule = build.taking({*batched ? SwitchTarget::batched : SwitchTarget::sequential},
+                        build.cause({"NSA_PREFILL_BATCHED"}));
   } else {
     return;
   }
@@ -56,12 +56,12 @@ std::string RuleBuilder::cause(std::initializer_list<std::string_view> names) co
   return text;
 }
 
-EnvRule RuleBuilder::taking(std::initializer_list<std::string_view> targets,
-                            std::string why) const {
+EnvRule RuleBuilder::taking(std::initializer_list<SwitchTarget> targets, std::string why) const {
   EnvRule rule;
   rule.target = stage_.find_any(targets);
   if (rule.target == kNoRow) {
-    rule.missing = std::string(*targets.begin()) + ": unknown to this build (" + why + ")";
+    rule.missing =
+        std::string(to_string(*targets.begin())) + ": unknown to this build (" + why + ")";
   }
   rule.cause = std::move(why);
   return rule;
@@ -82,9 +82,9 @@ void RuleBuilder::swap(RowSet rows, EnvRule rule) {
 
 StagePolicy make_policy(const StageRows& rows, const EnvSnapshot& environment) {
   StagePolicy policy;
-  if (environment.values.empty()) return policy;
+  if (environment.values.empty() || rows.stages.size() != 1) return policy;
   RuleBuilder build(rows, environment, policy);
-  switch (rows.stage) {
+  switch (rows.stage()) {
     case Stage::attend_selected:
       selection_rules(build);
       break;
@@ -96,11 +96,11 @@ StagePolicy make_policy(const StageRows& rows, const EnvSnapshot& environment) {
       range_rules(build);
       break;
     case Stage::score:
-      on_off_rules(build, "NSA_P_CMP_MIXED", {"p_cmp_bf16"}, {"p_cmp_bf16", "p_cmp_fp16"});
-      on_off_rules(build, "NSA_P_SLC_MIXED", {"p_slc_bf16"}, {"p_slc_bf16"});
+      on_off_rules(build, "NSA_P_CMP_MIXED", SwitchTarget::p_cmp_mixed);
+      on_off_rules(build, "NSA_P_SLC_MIXED", SwitchTarget::p_slc_mixed);
       break;
     case Stage::gate_combine:
-      on_off_rules(build, "NSA_GATE_COMPILE", {"gate_fused", "fused"}, {"gate_fused", "fused"});
+      on_off_rules(build, "NSA_GATE_COMPILE", SwitchTarget::gate_fused);
       break;
     case Stage::attention:
     case Stage::layer:

@@ -26,7 +26,7 @@ class RuleBuilder {
   std::string cause(std::initializer_list<std::string_view> names) const;
 
   /// A rule that takes the first of `targets` that the stage has.
-  EnvRule taking(std::initializer_list<std::string_view> targets, std::string why) const;
+  EnvRule taking(std::initializer_list<SwitchTarget> targets, std::string why) const;
   void pick(EnvRule rule) { policy_.picks.push_back(std::move(rule)); }
   void veto(RowSet rows, std::string why, EnvRule rule = {});
   void swap(RowSet rows, EnvRule rule);

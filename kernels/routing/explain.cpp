@@ -1,9 +1,10 @@
 // explain(): every decision of one problem with its evidence and its source, in words.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "all_decisions.hpp"
 #include "name_effects.hpp"
-#include "router_state.hpp"
 
 namespace nsa {
 namespace routing {
@@ -40,25 +41,44 @@ std::string no_variant_words(const Router::State& state, Stage stage, const Prob
   return "no variant runs this: " + words;
 }
 
-std::string why_words(const Router::State& state, Stage stage, const Problem& problem,
-                      const Decided& decided) {
+/// "range of FILE" of what a table decided.
+std::string table_words(const Router::State& state, const Choice& choice,
+                        std::optional<Axis> axis) {
+  const std::string file = table_name(state, choice.source);
+  if (!choice.range) return "runner-up of a range of " + file;
+  // A part of a composite goes by the axis of the composite's decision, which the range knows not.
+  return axis ? range_words(*choice.range, *axis, file)
+              : to_string(choice.range->variant) + " of " + file;
+}
+
+std::string source_words(const Router::State& state, const Decided& decided) {
   const Choice& choice = decided.choice;
-  if (!choice.variant) return no_variant_words(state, stage, problem);
   switch (choice.source) {
     case Source::api:
       return "asked for by the caller";
     case Source::environment:
       return decided.rule ? decided.rule->cause : "the environment";
     case Source::thresholds:
-    case Source::shipped: {
-      const std::string file = table_name(state, choice.source);
-      if (!choice.range || !decided.axis) return "runner-up of a range of " + file;
-      return range_words(*choice.range, *decided.axis, file);
-    }
+    case Source::shipped:
+      return table_words(state, choice, decided.within ? std::nullopt : decided.axis);
     case Source::built_in:
       return "the first of the built-in order that runs this problem";
   }
   return "";
+}
+
+std::string why_words(const Router::State& state, Stage stage, const Problem& problem,
+                      const Decided& decided) {
+  const Choice& choice = decided.choice;
+  if (!choice.variant) return no_variant_words(state, stage, problem);
+  std::string words;
+  if (decided.within) {
+    words = "a part of " + std::string(to_string(decided.within->stages.front())) + "/" +
+            std::string(decided.within->name) + ": ";
+  } else if (choice.range && choice.range->variant.stages.size() > choice.variant->stages.size()) {
+    words = "a part of " + to_string(choice.range->variant) + ": ";  // a row of a sequence
+  }
+  return words + source_words(state, decided);
 }
 
 /// Time of `chosen` over the time of what the range chose, where the two were measured together.
@@ -81,11 +101,11 @@ void add_override(Explanation& line, const Choice& chosen, const Choice& without
   line.override_cost = cost_of(id, without.range);
 }
 
-Explanation explain_stage(const Router::State& state, Stage stage, const Problem& problem) {
-  const Decided decided = state.decide(stage, problem, &state.policies);
+Explanation explain_stage(const Router::State& state, Stage stage, const Problem& problem,
+                          const Decided& decided, const Choice& without) {
   const Choice& choice = decided.choice;
   Explanation line;
-  line.stage = stage;
+  line.stages = {stage};
   line.axis = decided.axis.value_or(axis_of(stage, problem.phase));
   line.axis_value = axis_value(problem, line.axis);
   line.source = choice.source;
@@ -96,9 +116,10 @@ Explanation explain_stage(const Router::State& state, Stage stage, const Problem
   if (choice.fallback_reason) line.fallback_reason = choice.fallback_reason;
   if (choice.range) line.evidence = choice.range->evidence;
   if (!choice.variant) return line;
+  line.stages.assign(choice.variant->stages.begin(), choice.variant->stages.end());
   line.variant = to_string(id_of(choice));
   line.slow_path = choice.variant->role == Role::slow_path;
-  add_override(line, choice, state.decide(stage, problem, nullptr).choice);
+  add_override(line, choice, without);
   return line;
 }
 
@@ -133,10 +154,17 @@ ExplainReport explain(const Router& router, const Problem& problem) {
   } else if (state.tables[routing::kShippedSlot].usable) {
     report.table_path = state.inputs.shipped_path;
   }
+  const auto decided = routing::decide_all(state, problem, &state.policies);
+  const auto without = routing::decide_all(state, problem, nullptr);
+  std::array<bool, kStageCount> said{};
   for (std::size_t i = 0; i < kStageCount; ++i) {
     const auto stage = static_cast<Stage>(i);
-    if (!routing::applies(state, stage, problem)) continue;
-    report.decisions.push_back(routing::explain_stage(state, stage, problem));
+    if (said[i] || !routing::applies(state, stage, problem)) continue;
+    report.decisions.push_back(
+        routing::explain_stage(state, stage, problem, decided[i], without[i].choice));
+    for (const Stage covered : report.decisions.back().stages) {
+      said[static_cast<std::size_t>(covered)] = true;
+    }
   }
   report.reserves = router.reserves(problem);
   report.constants = constants_from(state.inputs.environment);

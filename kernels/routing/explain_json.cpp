@@ -16,7 +16,9 @@ Json as_json(const T& value) {
 
 Json decision_json(const Explanation& line) {
   Json j = Json::object();
-  j["stage"] = to_string(line.stage);
+  j["stage"] = stages_text(line.stages);
+  j["stages"] = Json::array();
+  for (const Stage stage : line.stages) j["stages"].push_back(to_string(stage));
   j["variant"] = line.variant.empty() ? Json(nullptr) : Json(line.variant);
   j["source"] = to_string(line.source);
   j["why"] = line.why;

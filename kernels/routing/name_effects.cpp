@@ -1,5 +1,7 @@
 #include "name_effects.hpp"
 
+#include "all_decisions.hpp"
+
 namespace nsa::routing {
 namespace {
 
@@ -19,10 +21,7 @@ struct WhatIf {
 /// Decides again with `environment` in the place of the router's own.
 void consider(WhatIf& what_if, const Router::State& state, const Problem& problem) {
   what_if.policies = make_policies(state.rows, what_if.environment);
-  for (std::size_t i = 0; i < kStageCount; ++i) {
-    what_if.consequences.decisions[i] =
-        state.decide(static_cast<Stage>(i), problem, &what_if.policies);
-  }
+  what_if.consequences.decisions = decide_all(state, problem, &what_if.policies);
   what_if.consequences.reserves = reserves_of(state, problem, what_if.environment);
   what_if.consequences.constants = constants_from(what_if.environment);
 }
@@ -33,7 +32,10 @@ bool same_constants(const Constants& a, const Constants& b) {
 }
 
 std::string name_of(const Choice& choice) {
-  return choice.variant ? std::string(choice.variant->name) : "nothing";
+  if (!choice.variant) return "nothing";
+  const std::string name(choice.variant->name);
+  return choice.variant->stages.size() > 1 ? stages_text(choice.variant->stages) + "/" + name
+                                           : name;
 }
 
 void append(std::string& to, const std::string& part) { to += (to.empty() ? "" : ", ") + part; }

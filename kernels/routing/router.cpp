@@ -13,22 +13,28 @@ std::uint64_t next_id() {
   return ++last;
 }
 
-routing::ApiWish make_wish(Stage stage, const VariantId& id, const routing::StageRows& rows) {
+/// The place of the wish, and the wish. InputError where the table has no such row.
+std::pair<std::size_t, routing::ApiWish> make_wish(Stage stage, const VariantId& id,
+                                                   const routing::AllStageRows& rows) {
   const std::string text = to_string(id);
+  const std::size_t slot = routing::slot_of(rows, id.stages);
+  const bool here = !id.stages.empty() && id.stages.front() == to_string(stage);
   routing::ApiWish wish;
-  wish.row = rows.find(id.name);
-  const bool same_stage = id.stages.size() == 1 && id.stages.front() == to_string(stage);
-  if (wish.row == routing::kNoRow || !same_stage) {
+  if (here && slot != routing::kSlots) wish.row = rows[slot].find(id.name);
+  if (wish.row == routing::kNoRow) {
     throw InputError(text + ": stage " + std::string(to_string(stage)) +
                      " has no such variant on this device; `nsatune variants` lists them");
   }
-  const routing::Row& row = rows.rows[static_cast<std::size_t>(wish.row)];
-  if (id.point.empty()) return wish;
+  const routing::Row& row = rows[slot].at(wish.row);
+  if (row.variant->role == Role::yardstick) {
+    throw InputError(text + ": gives another answer than NSA; it is only measured");
+  }
+  if (id.point.empty()) return {slot, wish};
   wish.point = id.point;
   if (std::find(row.points.begin(), row.points.end(), id.point) == row.points.end()) {
     throw InputError(text + ": no such point; `nsatune variants` lists the coordinates");
   }
-  return wish;
+  return {slot, wish};
 }
 
 std::optional<std::string> branch_warning(const EnvSnapshot& environment) {
@@ -51,12 +57,10 @@ routing::AllPolicies routing::make_policies(const AllStageRows& rows,
 }
 
 Router::State::State(Inputs given) : inputs(std::move(given)), id(next_id()) {
-  for (std::size_t i = 0; i < kStageCount; ++i) {
-    rows[i] = routing::make_stage_rows(static_cast<Stage>(i), inputs.rows, inputs.device);
-  }
+  rows = routing::make_all_rows(inputs.rows, inputs.device);
   for (const auto& [stage, variant] : inputs.api.variants) {
-    const auto i = static_cast<std::size_t>(stage);
-    api[i] = make_wish(stage, variant, rows[i]);
+    auto [slot, wish] = make_wish(stage, variant, rows);
+    api[slot] = std::move(wish);
   }
   policies = routing::make_policies(rows, inputs.environment);
   append(warnings, inputs.environment.warnings);
@@ -73,6 +77,12 @@ Router::State::State(Inputs given) : inputs(std::move(given)), id(next_id()) {
   add_table(routing::kShippedSlot, inputs.shipped, inputs.shipped_path, "shipped thresholds");
 }
 
+Router::Router(Device device)
+    : Router([&] {
+        Inputs inputs;
+        inputs.device = std::move(device);
+        return inputs;
+      }()) {}
 Router::Router(Inputs inputs) : state_(std::make_unique<State>(std::move(inputs))) {}
 Router::~Router() = default;
 Router::Router(Router&&) noexcept = default;
@@ -81,8 +91,24 @@ Router& Router::operator=(Router&&) noexcept = default;
 Choice Router::choose(Stage stage, const Problem& problem) const noexcept {
   Choice choice;
   routing::Why why;
-  state_->decide(stage, problem, &state_->policies, choice, why);
+  state_->decide(static_cast<std::size_t>(stage), problem, &state_->policies, Form::any, choice,
+                 why);
   return choice;
+}
+
+Choice Router::choose(Stage stage, const Problem& problem, const Choice* within,
+                      Form form) const noexcept {
+  const auto slot = static_cast<std::size_t>(stage);
+  routing::Decided own = state_->decide(slot, problem, &state_->policies, form);
+  if (within && within->variant) state_->bind_part(*within, stage, problem, own);
+  return own.choice;
+}
+
+Cover Router::cover(std::span<const Stage> stages, const Problem& problem,
+                    const Choice* within) const noexcept {
+  Cover cover;
+  state_->cover(stages, problem, &state_->policies, within, cover);
+  return cover;
 }
 
 DeviceFit Router::device_fit() const noexcept {

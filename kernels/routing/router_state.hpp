@@ -17,11 +17,12 @@ namespace routing {
 
 enum TableSlot : std::size_t { kThresholdsSlot, kShippedSlot, kTableSlots };
 
-/// Where one class stands in both tables, for all stages: what a thread remembers of it.
+/// Where one class stands in both tables, for all stages and spans of them: what a thread remembers
+/// of it.
 struct ClassPlace {
   std::uint64_t router = 0;  // 0 = nothing remembered
   ClassKey key;
-  std::array<std::array<ClassFit, kStageCount>, kTableSlots> fits;
+  std::array<std::array<ClassFit, kSlots>, kTableSlots> fits;
 };
 
 /// The wish of the API for one stage.
@@ -31,12 +32,17 @@ struct ApiWish {
   std::string unusable;        // why it cannot run on this device at all
 };
 
-using AllPolicies = std::array<StagePolicy, kStageCount>;
+/// Spans of stages have none: a variable asks for a row of one stage.
+using AllPolicies = std::array<StagePolicy, kSlots>;
+
+/// The point of a row without coordinates.
+inline const Point kNoPoint;
 
 /// What explain() says of a Choice beside it.
 struct Why {
-  const EnvRule* rule = nullptr;  // of the environment, when one made it
-  std::optional<Axis> axis;       // of the table's decision
+  const EnvRule* rule = nullptr;    // of the environment, when one made it
+  std::optional<Axis> axis;         // of the table's decision
+  const Variant* within = nullptr;  // the composite whose plan names the row
 };
 struct Decided : Why {
   Choice choice;
@@ -47,17 +53,30 @@ struct Decided : Why {
 struct Router::State {
   explicit State(Inputs given);
 
-  /// The decision by these policies (null: without environment and API, as explain() asks).
-  routing::Decided decide(Stage stage, const Problem& problem,
-                          const routing::AllPolicies* by) const noexcept {
+  /// The decision by these policies (null: without environment and API, as explain() asks) for the
+  /// stage or span in that place of `rows`.
+  routing::Decided decide(std::size_t slot, const Problem& problem, const routing::AllPolicies* by,
+                          Form form = Form::any) const noexcept {
     routing::Decided decided;
-    decide(stage, problem, by, decided.choice, decided);
+    decide(slot, problem, by, form, decided.choice, decided);
     return decided;
   }
   /// The same into the caller's (empty) objects: choose() is a few nanoseconds of work, and copying
   /// fields that were written one by one costs as much again.
-  void decide(Stage stage, const Problem& problem, const routing::AllPolicies* by, Choice& choice,
-              routing::Why& why) const noexcept;
+  void decide(std::size_t slot, const Problem& problem, const routing::AllPolicies* by, Form form,
+              Choice& choice, routing::Why& why) const noexcept;
+  /// Whether the API or the environment decides one of the stages.
+  bool asked(std::span<const Stage> stages, const Problem& problem,
+             const routing::AllPolicies& by) const noexcept;
+  /// Replaces what a stage would run by itself by the row that the composite's plan names for it,
+  /// unless the stage's own decision is of a stronger source, or fits the problem better.
+  void bind_part(const Choice& within, Stage stage, const Problem& problem,
+                 routing::Decided& own) const noexcept;
+  /// Into an empty cover, and into whys[0 .. kMost) where they are asked for.
+  void cover(std::span<const Stage> stages, const Problem& problem, const routing::AllPolicies* by,
+             const Choice* within, Cover& cover, routing::Why* whys = nullptr) const noexcept;
+  /// The rows of a sequence, each with what the table says of the sequence.
+  void in_turn(const Choice& sequence, const Problem& problem, Cover& cover) const noexcept;
   const routing::ClassPlace& place_of(const Problem& problem) const noexcept;
   void find_place(const Problem& problem, const routing::ClassKey& key,
                   routing::ClassPlace& place) const noexcept;
@@ -65,7 +84,7 @@ struct Router::State {
   Inputs inputs;
   std::uint64_t id = 0;  // unique in the process, never 0
   routing::AllStageRows rows;
-  std::array<std::optional<routing::ApiWish>, kStageCount> api;
+  std::array<std::optional<routing::ApiWish>, routing::kSlots> api;
   routing::AllPolicies policies;
   std::array<routing::TableIndex, routing::kTableSlots> tables;
   std::vector<std::string> warnings;

@@ -1,30 +1,46 @@
 #include "stage_rows.hpp"
 
+#include <algorithm>
+
+#include "nsa/kernels/vendor.hpp"
 #include "nsa/schemas/error.hpp"
 
 namespace nsa::routing {
 namespace {
 
-std::string device_words(const Device& device) {
-  return device.compute_capability ? device.id + " (compute capability " +
-                                         std::to_string(*device.compute_capability) + ")"
-                                   : device.id;
+/// Stages whose own wishes the row has to give way to: it leaves none of them to another row.
+std::span<const Stage> computed_at_once(const Variant& variant) {
+  return variant.stages.size() > 1 ? variant.stages : variant.plan.covers;
 }
 
 Row make_row(const Variant& variant, const Device& device) {
   Row row;
   row.variant = &variant;
   for (VariantId& id : ids_of(variant)) row.points.push_back(std::move(id.point));
+  row.one = computed_at_once(variant);
   const std::string name(variant.name);
   row.unsupported = name + ": does not support this problem";
   if (!variant.launch) {
     row.unusable = name + ": not built into this program";
-  } else if (device.compute_capability.value_or(0) < variant.min_compute_capability) {
-    row.unusable = name + ": needs compute capability " +
-                   std::to_string(variant.min_compute_capability) + ", not " + device_words(device);
+  } else if (const Support here = runs_on(variant, device); !here.supported) {
+    row.unusable = here.reason();
   }
   row.usable = row.unusable.empty();
   return row;
+}
+
+StageRows make_stage_rows(std::span<const Stage> stages, std::span<const Variant> catalog,
+                          const Device& device) {
+  StageRows result;
+  result.stages.assign(stages.begin(), stages.end());
+  for (const Variant& variant : catalog) {
+    if (variant.backend == device.backend && std::ranges::equal(variant.stages, stages)) {
+      result.rows.push_back(make_row(variant, device));
+    }
+  }
+  expects(result.rows.size() <= 64, "64 variants of a stage and back end at most");
+  result.built_in = built_in_order(result);
+  return result;
 }
 
 }  // namespace
@@ -36,54 +52,79 @@ int StageRows::find(std::string_view name) const noexcept {
   return kNoRow;
 }
 
-int StageRows::find_any(std::initializer_list<std::string_view> names) const noexcept {
-  for (const std::string_view name : names) {
-    if (const int row = find(name); row != kNoRow) return row;
+int StageRows::find(const Variant* variant) const noexcept {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].variant == variant) return static_cast<int>(i);
   }
   return kNoRow;
 }
 
-RowSet StageRows::set_of(std::initializer_list<std::string_view> names) const noexcept {
-  RowSet set = 0;
-  for (const std::string_view name : names) {
-    if (const int row = find(name); row != kNoRow) set |= bit(row);
-  }
-  return set;
-}
-
-RowSet StageRows::set_of_prefix(std::string_view prefix) const noexcept {
-  RowSet set = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].variant->name.starts_with(prefix)) set |= bit(static_cast<int>(i));
-  }
-  return set;
-}
-
-StageRows make_stage_rows(Stage stage, std::span<const Variant> catalog, const Device& device) {
-  StageRows result;
-  result.stage = stage;
-  for (const Variant& variant : catalog) {
-    const bool here = variant.stages.size() == 1 && variant.stages.front() == stage;
-    if (here && variant.backend == device.backend) {
-      result.rows.push_back(make_row(variant, device));
+int StageRows::find_any(std::initializer_list<SwitchTarget> targets) const noexcept {
+  for (const SwitchTarget target : targets) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].variant->switch_target == target) return static_cast<int>(i);
     }
   }
-  expects(result.rows.size() <= 64, "64 variants of a stage and back end at most");
-  result.built_in = built_in_order(result);
-  return result;
+  return kNoRow;
 }
 
-bool runs(const Row& row, const Problem& problem, const Device& device) noexcept {
-  const Variant& variant = *row.variant;
-  if (!row.usable || !(variant.dtypes & dtype_bit(problem.dtype))) return false;
-  if (problem.direction != Direction::forward) return false;
-  return !variant.supports || variant.supports(problem, device).supported;
+RowSet StageRows::set_of(std::initializer_list<SwitchTarget> targets) const noexcept {
+  RowSet set = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool meant = std::ranges::find(targets, rows[i].variant->switch_target) != targets.end();
+    if (meant) set |= bit(static_cast<int>(i));
+  }
+  return set;
+}
+
+AllStageRows make_all_rows(std::span<const Variant> catalog, const Device& device) {
+  AllStageRows all;
+  for (std::size_t i = 0; i < kStageCount; ++i) {
+    const std::array stage{static_cast<Stage>(i)};
+    all[i] = make_stage_rows(stage, catalog, device);
+  }
+  std::size_t used = kStageCount;
+  for (const Variant& variant : catalog) {
+    if (variant.backend != device.backend || variant.stages.size() < 2) continue;
+    if (slot_of(all, variant.stages) != kSlots) continue;
+    expects(used < kSlots, "four spans of stages of a back end at most");
+    all[used++] = make_stage_rows(variant.stages, catalog, device);
+  }
+  return all;
+}
+
+std::size_t slot_of(const AllStageRows& rows, std::span<const Stage> stages) noexcept {
+  if (stages.size() == 1) return static_cast<std::size_t>(stages.front());
+  for (std::size_t slot = kStageCount; slot < kSlots; ++slot) {
+    if (!rows[slot].stages.empty() && std::ranges::equal(rows[slot].stages, stages)) return slot;
+  }
+  return kSlots;
+}
+
+std::size_t slot_of(const AllStageRows& rows, const std::vector<std::string>& stages) {
+  std::vector<Stage> known;
+  for (const std::string& name : stages) {
+    const auto stage = from_string<Stage>(name);
+    if (!stage) return kSlots;
+    known.push_back(*stage);
+  }
+  return known.empty() ? kSlots : slot_of(rows, known);
 }
 
 std::string why_not(const Row& row, const Problem& problem, const Device& device) {
   if (!row.usable) return row.unusable;
-  const Support support = supports(*row.variant, problem, device);
-  return support.supported ? std::string() : support.reason;
+  return runs_problem(*row.variant, problem, device).reason();
+}
+
+std::vector<int> built_in_order(const StageRows& rows) {
+  std::vector<int> order;
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+    const Variant& variant = *rows.rows[i].variant;
+    if (!rows.rows[i].usable || variant.role != Role::candidate) continue;
+    if (variant.precision == Precision::native) order.push_back(static_cast<int>(i));
+  }
+  std::ranges::stable_sort(order, {}, [&](int i) { return rows.at(i).variant->rank; });
+  return order;
 }
 
 }  // namespace nsa::routing

@@ -1,8 +1,10 @@
-// The rows of one stage that this device may run, with what has to be known of them beforehand.
+// The rows of one stage, or of several stages at once, that this device may run, with what has to
+// be known of them beforehand.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <deque>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,10 +20,11 @@ constexpr int kNoRow = -1;
 
 struct Row {
   const Variant* variant = nullptr;
-  bool usable = false;        // right back end, built, enough compute capability
-  std::vector<Point> points;  // all of its coordinates; one empty point without coordinates
-  std::string unusable;       // "gather: not built into this program"
-  std::string unsupported;    // "gather: does not support this problem"
+  bool usable = false;         // right back end, built, enough compute capability, its libraries
+  std::vector<Point> points;   // all of its coordinates; one empty point without coordinates
+  std::string unusable;        // "gather: not built into this program"
+  std::string unsupported;     // "gather: does not support this problem"
+  std::span<const Stage> one;  // stages that it computes at once, where they are several
 
   /// What runs where nobody has measured.
   const Point& default_point(const Problem& problem) const noexcept {
@@ -29,29 +32,44 @@ struct Row {
   }
 };
 
-/// Rows of one stage for one back end, in the order of the table.
+/// Rows of one stage, or of a span of them, for one back end, in the order of the table.
 struct StageRows {
-  Stage stage = Stage::attend_selected;
+  std::vector<Stage> stages;
   std::vector<Row> rows;
   std::vector<int> built_in;  // rows in the order in which the built-in default takes them
 
+  Stage stage() const noexcept { return stages.front(); }
+  const Row& at(int row) const noexcept { return rows[static_cast<std::size_t>(row)]; }
   int find(std::string_view name) const noexcept;
-  /// The first of several names that is there.
-  int find_any(std::initializer_list<std::string_view> names) const noexcept;
-  RowSet set_of(std::initializer_list<std::string_view> names) const noexcept;
-  RowSet set_of_prefix(std::string_view prefix) const noexcept;
+  int find(const Variant* variant) const noexcept;
+  /// The first row in the order of the table that a switch can mean by one of these, asked in turn.
+  int find_any(std::initializer_list<SwitchTarget> targets) const noexcept;
+  RowSet set_of(std::initializer_list<SwitchTarget> targets) const noexcept;
 };
 
 constexpr RowSet bit(int row) noexcept { return RowSet{1} << row; }
 
-StageRows make_stage_rows(Stage stage, std::span<const Variant> catalog, const Device& device);
+/// A place for each stage, and behind them one for each span of stages that rows cover.
+inline constexpr std::size_t kMostSpans = 4;
+inline constexpr std::size_t kSlots = kStageCount + kMostSpans;
+using AllStageRows = std::array<StageRows, kSlots>;
 
-/// Whether the row runs this problem. Does not allocate where the answer is yes.
-bool runs(const Row& row, const Problem& problem, const Device& device) noexcept;
-/// The row's own reason, for explain().
+/// The rows of `catalog` for the device, with an empty place for every span that there is not.
+AllStageRows make_all_rows(std::span<const Variant> catalog, const Device& device);
+/// The place of these stages, or kSlots.
+std::size_t slot_of(const AllStageRows& rows, std::span<const Stage> stages) noexcept;
+/// Likewise by their names.
+std::size_t slot_of(const AllStageRows& rows, const std::vector<std::string>& stages);
+
+/// Whether the row runs this problem. Allocates nothing.
+inline bool runs(const Row& row, const Problem& problem, const Device& device) noexcept {
+  return row.usable && runs_problem(*row.variant, problem, device).supported;
+}
+/// The row's own reason, for explain(); empty where it runs.
 std::string why_not(const Row& row, const Problem& problem, const Device& device);
 
-/// Names in the order of the built-in default: the fastest exact form first.
+/// Rows in the order of the built-in default, by the rank that the table gives them: exact rows
+/// only, never a slow path. Which is really fastest at a length is for a thresholds file to say.
 std::vector<int> built_in_order(const StageRows& rows);
 
 }  // namespace nsa::routing

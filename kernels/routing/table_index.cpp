@@ -12,25 +12,24 @@ namespace {
 
 constexpr std::size_t kMaxClasses = 32767;  // a ClassFit holds an int16
 constexpr std::string_view kExecutor = "nsatune";
+constexpr int kCompositeHashesSince = 2;  // schema version of thresholds files
 
 /// Turns the names of one table into rows, and remembers what it could not turn.
 class Builder {
  public:
-  Builder(TableIndex& index, const AllStageRows& rows, bool stale)
-      : index_(index), rows_(rows), stale_(stale) {}
+  Builder(TableIndex& index, const ThresholdTable& table, const AllStageRows& rows, bool stale)
+      : index_(index), table_(table), rows_(rows), stale_(stale) {}
 
   ClassIndex make_class(const ClassDecisions& decided) {
     ClassIndex result;
     result.problem_class = decided.problem_class;
     result.key = key_of(decided.problem_class);
     result.reserves = decided.reserves;
-    std::array<bool, kStageCount> eager{};
+    std::array<bool, kSlots> eager{};
     for (const Decision& decision : decided.decisions) {
-      // A span of several stages is decided as a whole by the composites above it.
-      if (decision.stages.size() != 1 || decision.ranges.empty()) continue;
-      const auto stage = from_string<Stage>(decision.stages.front());
-      if (!stage) continue;
-      const auto at = static_cast<std::size_t>(*stage);
+      if (decision.ranges.empty()) continue;
+      const std::size_t at = slot_of(rows_, decision.stages);
+      if (at == kSlots) continue;  // of a foreign worker's stages
       // The runtime launches eagerly; what was timed in a graph counts where nothing else was.
       const bool better = decision.launch == LaunchMode::eager;
       if (!result.decisions[at].ranges.empty() && (!better || eager[at])) continue;
@@ -49,6 +48,13 @@ class Builder {
       index_.warnings.push_back(name + ": " + std::to_string(changed_) +
                                 " ranges are stale: the kernels have changed since they were "
                                 "measured; measure again with `nsatune sweep` and `tune`");
+    }
+    if (unknown_hashes_ > 0) {
+      index_.warnings.push_back(
+          name +
+          ": of an older nsatune, whose hashes of attention, layer, model and of rows over "
+          "several stages said nothing of the kernels that they run; whether these " +
+          std::to_string(unknown_hashes_) + " ranges are stale is unknown");
     }
   }
 
@@ -74,13 +80,23 @@ class Builder {
     } else {
       result.row = rows.find(range.variant.name);
       result.point = &range.variant.point;
-      const auto& hash = row_of(rows, result.row).variant->source_hash;
-      const bool changed = !range.source_hash.empty() && !hash.empty() && hash != range.source_hash;
-      result.stale = stale_ || changed;
-      changed_ += changed ? 1 : 0;
+      result.stale = stale_ || changed(*rows.at(result.row).variant, range.source_hash);
     }
     add_runner_up(result, rows);
     return result;
+  }
+
+  /// Whether the row is compiled from other code than when it was measured, as far as is known.
+  bool changed(const Variant& variant, const std::string& measured) {
+    if (measured.empty() || variant.source_hash.empty()) return false;
+    const bool composite = variant.stages.size() > 1 || variant.stages.front() >= Stage::attention;
+    if (composite && table_.schema_version < kCompositeHashesSince) {
+      ++unknown_hashes_;
+      return false;
+    }
+    const bool other = variant.source_hash != measured;
+    changed_ += other ? 1 : 0;
+    return other;
   }
 
   void add_runner_up(RangeIndex& result, const StageRows& rows) {
@@ -89,18 +105,18 @@ class Builder {
       const VariantId id = parse_variant_id(*result.range->evidence.runner_up);
       if (!why_skipped(id, rows).empty()) return;
       result.runner_up = rows.find(id.name);
-      const auto& points = row_of(rows, result.runner_up).points;
+      const auto& points = rows.at(result.runner_up).points;
       result.runner_up_point = &*std::find(points.begin(), points.end(), id.point);
     } catch (const InputError&) {
       // The runner-up is evidence in words; one that is no id of ours is only shown.
     }
   }
 
-  static std::string why_skipped(const VariantId& id, const StageRows& rows) {
+  std::string why_skipped(const VariantId& id, const StageRows& rows) const {
     const int at = rows.find(id.name);
     const std::string text = to_string(id);
-    if (at == kNoRow) return text + " is unknown to this build";
-    const Row& row = row_of(rows, at);
+    if (at == kNoRow) return text + why_unknown(id);
+    const Row& row = rows.at(at);
     if (!row.usable) return row.unusable;
     if (row.variant->role != Role::candidate) return text + " is never chosen by a table";
     const bool known =
@@ -108,8 +124,17 @@ class Builder {
     return known ? std::string() : text + " is unknown to this build";
   }
 
-  static const Row& row_of(const StageRows& rows, int at) {
-    return rows.rows[static_cast<std::size_t>(at)];
+  /// Of a sequence, the stage whose row there is not.
+  std::string why_unknown(const VariantId& id) const {
+    const std::vector<std::string> names = sequence_of(id);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::size_t slot = slot_of(rows_, std::vector<std::string>{id.stages[i]});
+      if (rows_[slot].find(names[i]) == kNoRow) {
+        return " leaves " + id.stages[i] + " without a row: " + names[i] +
+               " is unknown to this build";
+      }
+    }
+    return " is unknown to this build";
   }
 
   const std::string* remember(const std::string& reason) {
@@ -119,9 +144,10 @@ class Builder {
   }
 
   TableIndex& index_;
+  const ThresholdTable& table_;
   const AllStageRows& rows_;
   bool stale_;
-  int changed_ = 0;
+  int changed_ = 0, unknown_hashes_ = 0;
   std::map<const std::string*, int> skipped_;
 };
 
@@ -166,7 +192,7 @@ TableIndex make_index(const ThresholdTable& table, const std::string& name, cons
   index.usable = true;
   index.validators = check_validators(table.validators, validators_of(device));
   expects(table.classes.size() <= kMaxClasses, "32,767 problem classes of a table at most");
-  Builder builder(index, rows, say_validators(index, name));
+  Builder builder(index, table, rows, say_validators(index, name));
   for (const ClassDecisions& decided : table.classes) {
     index.classes.push_back(builder.make_class(decided));
   }

@@ -44,17 +44,15 @@ struct DecisionIndex {
 struct ClassIndex {
   ProblemClass problem_class;
   ClassKey key;
-  std::array<DecisionIndex, kStageCount> decisions;
+  std::array<DecisionIndex, kSlots> decisions;  // of a stage or a span of them
   Reserves reserves;
 };
 
-/// Where a class stands on the ladder for one stage. `index` < 0: no class decides the stage.
+/// Where a class stands on the ladder for one stage or span. `index` < 0: no class decides it.
 struct ClassFit {
   std::int16_t index = -1;
   Fit fit = Fit::built_in;
 };
-
-using AllStageRows = std::array<StageRows, kStageCount>;
 
 struct TableIndex {
   bool usable = false;
@@ -64,8 +62,10 @@ struct TableIndex {
   std::vector<ValidatorCheck> validators;
   std::vector<std::string> warnings;
 
-  /// The class that decides `stage` for this key: exact, else nearest bin, else nearest shape.
-  ClassFit resolve(Stage stage, const ProblemClass& wanted, const ClassKey& key) const noexcept;
+  /// The class that decides this stage or span for the key: exact, else nearest bin, else nearest
+  /// shape.
+  ClassFit resolve(std::size_t slot, const ProblemClass& wanted,
+                   const ClassKey& key) const noexcept;
   /// The same for the reserves.
   ClassFit resolve_reserves(const ProblemClass& wanted, const ClassKey& key) const noexcept;
 };

@@ -55,11 +55,10 @@ ClassFit nearest(const std::vector<ClassIndex>& classes, const ProblemClass& wan
 
 }  // namespace
 
-ClassFit TableIndex::resolve(Stage stage, const ProblemClass& wanted,
+ClassFit TableIndex::resolve(std::size_t slot, const ProblemClass& wanted,
                              const ClassKey& key) const noexcept {
-  return nearest(classes, wanted, key, [stage](const ClassIndex& c) {
-    return !c.decisions[static_cast<std::size_t>(stage)].ranges.empty();
-  });
+  return nearest(classes, wanted, key,
+                 [slot](const ClassIndex& c) { return !c.decisions[slot].ranges.empty(); });
 }
 
 ClassFit TableIndex::resolve_reserves(const ProblemClass& wanted,

@@ -1,8 +1,8 @@
+#include <array>
 #include <optional>
 
 #include "attention.hpp"
 #include "ops.hpp"
-#include "plans.hpp"
 
 namespace nsa {
 namespace {
@@ -24,30 +24,38 @@ TensorView take_blocks(const Context& context, const AttendCall& call) {
                      {call.q.shape[0], p.kv_heads, p.geometry.sel_count});
 }
 
-/// o_cmp and the selected blocks, each where its branch is on; at once where a row does both.
+/// One of the two branches that read compressed keys, or both at once.
+void run_compressed(const Context& context, const Choice& choice, Stage stage,
+                    const AttendCall& call, const TensorView& o_cmp, const TensorView& blocks,
+                    Saved* saved) {
+  const Problem& p = call.problem;
+  if (choice.variant && choice.variant->stages.size() > 1) {
+    const StageCall both{
+        stage, p, call.sequences, {call.q, call.k_cmp, call.v_cmp}, {o_cmp, blocks}};
+    run_choice(context, choice, both, saved);
+  } else if (stage == Stage::score) {
+    run_choice(context, choice, {stage, p, call.sequences, {call.q, call.k_cmp}, {blocks}}, saved);
+  } else {
+    const StageCall one{stage, p, call.sequences, {call.q, call.k_cmp, call.v_cmp}, {o_cmp}};
+    run_choice(context, choice, one, saved);
+  }
+}
+
+/// o_cmp and the selected blocks, each where its branch is on: by a row for each, or one for both.
 void attend_and_score(const Context& context, const AttendCall& call, const TensorView& o_cmp,
                       const TensorView& blocks, Saved* saved) {
-  const Problem& p = call.problem;
-  const bool cmp = branch_on(context.constants, 0), sel = branch_on(context.constants, 1);
-  const Variant* both =
-      cmp && sel ? fused_row(context, Stage::attend_compressed, Stage::score, p) : nullptr;
-  if (both) {
-    return run_fused(context, *both,
-                     {Stage::attend_compressed,
-                      p,
-                      call.sequences,
-                      {call.q, call.k_cmp, call.v_cmp},
-                      {o_cmp, blocks}},
-                     saved);
+  static constexpr std::array kBoth{Stage::attend_compressed, Stage::score};
+  const bool on[] = {branch_on(context.constants, 0), branch_on(context.constants, 1)};
+  if (on[0] && on[1]) {
+    const Cover cover = context.router->cover(kBoth, call.problem, context.within);
+    for (std::size_t i = 0; i < cover.choices().size(); ++i)
+      run_compressed(context, cover.choices()[i], kBoth[i], call, o_cmp, blocks, saved);
+    return;
   }
-  if (cmp) {
-    run_stage(
-        context,
-        {Stage::attend_compressed, p, call.sequences, {call.q, call.k_cmp, call.v_cmp}, {o_cmp}},
-        saved);
-  }
-  if (sel) {
-    run_stage(context, {Stage::score, p, call.sequences, {call.q, call.k_cmp}, {blocks}}, saved);
+  for (std::size_t i = 0; i < kBoth.size(); ++i) {
+    if (!on[i]) continue;
+    const Choice choice = choose(context, kBoth[i], call.problem);
+    run_compressed(context, choice, kBoth[i], call, o_cmp, blocks, saved);
   }
 }
 
@@ -84,10 +92,10 @@ class Beside {
 
 /// Whether the window branch can run beside the others: they take the one workspace in turns.
 bool window_runs_beside(const Context& context, const AttendCall& call) {
-  if (!call.streams || !branch_on(context.constants, 2)) return false;
+  if (!plan_of(context.within).window_beside || !branch_on(context.constants, 2)) return false;
   if (context.router->inputs().device.backend == Backend::cpu) return false;
-  const Variant* row = context.router->choose(Stage::attend_window, call.window_problem).variant;
-  return row && row->workspace_bytes && row->workspace_bytes(call.window_problem) == 0;
+  const Variant* row = choose(context, Stage::attend_window, call.window_problem).variant;
+  return row && workspace_of(*row, call.window_problem) == 0;
 }
 
 void attend_window(const Context& context, const AttendCall& call, const TensorView& o_win,
@@ -122,6 +130,7 @@ void attend_selected(const Context& context, const AttendCall& call, const Tenso
 }  // namespace
 
 void attend(const Context& context, const AttendCall& call, Saved* saved) {
+  if (plan_of(context.within).mode == Plan::Mode::one_kernel) return attend_step(context, call);
   const Problem& p = call.problem;
   const WorkspaceScope scratch(*context.workspace);
   const bool cmp = branch_on(context.constants, 0), sel = branch_on(context.constants, 1),
@@ -139,7 +148,9 @@ void attend(const Context& context, const AttendCall& call, Saved* saved) {
   if (sel) attend_selected(context, call, blocks, o_sel, saved);
   if (beside) {
     beside->join();
-    if (context.telemetry) context.telemetry->engaged(Stage::attention, plans::kStreams.name);
+    if (context.telemetry) {
+      context.telemetry->engaged(Stage::attention, context.within->variant->name);
+    }
   } else if (win) {
     attend_window(context, call, o_win, saved);
   }

@@ -1,18 +1,10 @@
 #include "attention.hpp"
 
-#include <algorithm>
-#include <array>
-
 #include "decode/step.hpp"
 #include "ops.hpp"
-#include "plans.hpp"
 
 namespace nsa {
 namespace {
-
-/// What fused_step computes.
-constexpr std::array kStepStages{Stage::score, Stage::attend_compressed, Stage::attend_selected,
-                                 Stage::attend_window, Stage::gate_combine};
 
 struct Compressed {
   TensorView k, v;
@@ -107,11 +99,9 @@ class SequentialPrefill {
   Problem token_, block_;
 };
 
-}  // namespace
-
+/// All tokens through compression at once, then through what the plan has behind it.
 void attention_batched(const Context& context, const Problem& problem,
-                       const PlacedSequences& sequences, const AttentionTensors& t, Saved* saved,
-                       std::string_view path) {
+                       const PlacedSequences& sequences, const AttentionTensors& t, Saved* saved) {
   const WorkspaceScope scratch(*context.workspace);
   const Sequence& last = sequences.host.back();
   const std::int64_t rows = last.cmp_begin + last.cmp_len;
@@ -122,42 +112,10 @@ void attention_batched(const Context& context, const Problem& problem,
               {Stage::compress, problem, sequences, {t.k_cmp_raw, t.v_cmp_raw}, {cmp.k, cmp.v}},
               saved);
   }
-  const AttendCall call{
-      problem, sequences, problem, sequences, t.q,      cmp.k,
-      cmp.v,   t.k_sel,   t.v_sel, t.k_win,   t.v_win,  t.fc1_w,
-      t.fc1_b, t.fc2_w,   t.fc2_b, t.o,       t.blocks, path == plans::kStreams.name};
-  if (path == "fused_step") return attend_step(context, call);
-  attend(context, call, saved);
-}
-
-bool takes_streams(const Choice& choice) {
-  return choice.variant && (choice.variant->name == plans::kStreams.name ||
-                            choice.variant->name == plans::kStreamsBlock.name);
-}
-
-bool other_rows_asked_for(const Context& context, const Problem& problem) {
-  const auto asked = [](const Choice& choice) {
-    return choice.source == Source::api || choice.source == Source::environment;
-  };
-  const Choice choice = context.router->choose(Stage::attention, problem);
-  if (choice.variant && asked(choice)) return choice.variant->name != "fused_step";
-  return std::ranges::any_of(
-      kStepStages, [&](Stage stage) { return asked(context.router->choose(stage, problem)); });
-}
-
-bool takes_fused_step(const Context& context, const Problem& problem, const Choice& choice,
-                      const Saved* saved) {
-  return choice.variant && choice.variant->name == "fused_step" && !saved &&
-         context.constants.branches == 7 && !other_rows_asked_for(context, problem);
-}
-
-void attend_step(const Context& context, const AttendCall& call) {
-  if (context.telemetry) context.telemetry->engaged(Stage::attention, "fused_step");
-  decode::attend_step(
-      call.problem,
-      {call.q, call.k_cmp, call.v_cmp, call.k_sel, call.v_sel, call.k_win, call.v_win, call.fc1_w,
-       call.fc1_b, call.fc2_w, call.fc2_b, call.o, call.blocks},
-      {call.sequences.device, call.window_sequences.device}, context.constants, context.stream);
+  attend(context,
+         {problem, sequences, problem, sequences, t.q, cmp.k, cmp.v, t.k_sel, t.v_sel, t.k_win,
+          t.v_win, t.fc1_w, t.fc1_b, t.fc2_w, t.fc2_b, t.o, t.blocks},
+         saved);
 }
 
 void attention_sequential(const Context& context, const Problem& problem, const AttentionTensors& t,
@@ -166,30 +124,49 @@ void attention_sequential(const Context& context, const Problem& problem, const 
   for (const Sequence& sequence : sequences_of(problem)) prefill.run(sequence);
 }
 
-void attention_placed(const Context& context, const Problem& problem,
+}  // namespace
+
+Choice choose_attention(const Context& context, const Problem& problem,
+                        const Saved* saved) noexcept {
+  const bool whole = !saved && context.constants.branches == 7;
+  return choose(context, Stage::attention, problem, whole ? Form::any : Form::stage_by_stage);
+}
+
+void attend_step(const Context& context, const AttendCall& call) {
+  if (context.telemetry) {
+    context.telemetry->engaged(Stage::attention, context.within->variant->name);
+  }
+  decode::attend_step(
+      call.problem,
+      {call.q, call.k_cmp, call.v_cmp, call.k_sel, call.v_sel, call.k_win, call.v_win, call.fc1_w,
+       call.fc1_b, call.fc2_w, call.fc2_b, call.o, call.blocks},
+      {call.sequences.device, call.window_sequences.device}, context.constants, context.stream);
+}
+
+void attention_placed(const Context& context, const Choice& chosen, const Problem& problem,
                       const PlacedSequences& sequences, const AttentionTensors& tensors,
                       Saved* saved) {
-  const Choice choice = context.router->choose(Stage::attention, problem);
-  const bool sequential = choice.variant && choice.variant->name == "sequential";
-  const bool step = takes_fused_step(context, problem, choice, saved);
-  const std::string_view path = sequential              ? "sequential"
-                                : step                  ? "fused_step"
-                                : takes_streams(choice) ? plans::kStreams.name
-                                                        : "batched";
-  const StageScope scope(context.observer, Stage::attention, path, problem.max_seq_len(),
+  const Context inner = within(context, chosen);
+  const std::string_view name = chosen.variant ? chosen.variant->name : std::string_view("none");
+  const StageScope scope(context.observer, Stage::attention, name, problem.max_seq_len(),
                          context.stream);
-  if (sequential) {
-    attention_sequential(context, problem, tensors, saved);
+  if (plan_of(&chosen).mode == Plan::Mode::sequential) {
+    attention_sequential(inner, problem, tensors, saved);
   } else {
-    attention_batched(context, problem, sequences, tensors, saved, path);
+    attention_batched(inner, problem, sequences, tensors, saved);
   }
+}
+
+void attention_by(const Context& context, const Choice& chosen, const Problem& problem,
+                  const AttentionTensors& tensors, Saved* saved) {
+  const WorkspaceScope scratch(*context.workspace);
+  const std::vector<Sequence> sequences = sequences_of(problem);
+  attention_placed(context, chosen, problem, place_sequences(context, sequences), tensors, saved);
 }
 
 void attention(const Context& context, const Problem& problem, const AttentionTensors& tensors,
                Saved* saved) {
-  const WorkspaceScope scratch(*context.workspace);
-  const std::vector<Sequence> sequences = sequences_of(problem);
-  attention_placed(context, problem, place_sequences(context, sequences), tensors, saved);
+  attention_by(context, choose_attention(context, problem, saved), problem, tensors, saved);
 }
 
 }  // namespace nsa

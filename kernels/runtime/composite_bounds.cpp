@@ -1,80 +1,41 @@
 #include "composite_bounds.hpp"
 
 #include <algorithm>
-#include <array>
-#include <string>
 
 #include "catalog/cost.hpp"
 #include "nsa/kernels/launch.hpp"
+#include "runtime/composite_stages.hpp"
+#include "runtime/dense.hpp"
 
 namespace nsa {
 namespace {
 
-constexpr std::array kAttentionStages{
-    Stage::compress,        Stage::score,         Stage::ranges,      Stage::attend_compressed,
-    Stage::attend_selected, Stage::attend_window, Stage::gate_combine};
-constexpr std::array kProjections{Stage::project_rope, Stage::out_proj};
-
 /// Whether some row that may be chosen runs the stage on the device, and if not, why the last one
 /// does not.
 Support stage_support(Stage stage, const Problem& p, const Device& device) {
-  Support answer = Support::no(std::string(to_string(stage)) + " has no row for " +
-                               std::string(to_string(device.backend)));
-  for (const Variant& row : catalog()) {
-    if (row.backend != device.backend || row.role != Role::candidate || row.stages.size() != 1 ||
-        row.stages.front() != stage) {
-      continue;
-    }
-    answer = supports(row, p, device);
-    if (answer.supported && row.launch) return answer;
-    const std::string why = answer.supported ? "not in this build" : answer.reason;
-    answer = Support::no(std::string(to_string(stage)) + ": " + why);
+  Support answer = Support::no("not in this build");
+  for (const Variant* row : candidates_of(stage, device.backend)) {
+    answer = supports(*row, p, device);
+    if (answer.supported) return answer;
   }
-  return answer;
-}
-
-/// The first stage that nothing runs. The CPU has rows for every stage and problem.
-template <std::size_t N>
-Support all_support(const std::array<Stage, N>& stages, const Problem& p, const Device& device) {
-  if (device.backend == Backend::cpu) return Support::yes();
-  for (const Stage stage : stages) {
-    Support answer = stage_support(stage, p, device);
-    if (!answer.supported) return answer;
-  }
-  return Support::yes();
-}
-
-Support supports_dense(const Problem& p, const Device& device) {
-  Problem dense = p;
-  dense.geometry.window = std::max<std::int64_t>(p.max_kv_len(), 1);
-  return all_support(std::array{Stage::attend_window}, dense, device);
+  return Support::no(to_string(stage), ": ", answer);
 }
 
 }  // namespace
 
-Support supports_pooling(const Problem& p, const Device& device) {
-  return all_support(std::array{Stage::compress}, p, device);
-}
-
-Support supports_attention(const Problem& p, const Device& device, bool dense) {
-  return dense ? supports_dense(p, device) : all_support(kAttentionStages, p, device);
-}
-
-Support supports_layer(const Problem& p, const Device& device, bool dense) {
-  if (p.phase != Phase::prefill) {
-    return Support::no(
-        "layers and models are measured from an empty cache; `run --decode` times steps");
+Support stages_run(const Variant& composite, const Problem& p, const Device& device) {
+  // Dense attention runs the rows of the window over a problem of its own.
+  const Problem seen = composite.plan.dense ? dense_problem(p) : p;
+  for (const Part& part : composite.plan.parts) {
+    const Support answer = supports(*part.row, part.stage < Stage::attention ? seen : p, device);
+    if (!answer.supported) return Support::no(to_string(part.stage), ": ", answer);
   }
-  if (p.model.model_dim < 1) return Support::no("the problem has no model_dim");
-  const Support projections = all_support(kProjections, p, device);
-  return projections.supported ? supports_attention(p, device, dense) : projections;
-}
-
-Support supports_model(const Problem& p, const Device& device, bool dense) {
-  if (p.model.layers < 1 || p.model.vocab_size < 2) {
-    return Support::no("the problem has no layers and vocab_size");
+  const auto& covers = composite.plan.covers;
+  for (const Stage stage : stages_within(composite)) {
+    if (composite.plan.part(stage) || std::ranges::find(covers, stage) != covers.end()) continue;
+    if (Support answer = stage_support(stage, seen, device); !answer.supported) return answer;
   }
-  return supports_layer(p, device, dense);
+  return Support::yes();
 }
 
 std::int64_t between_attention(const Problem& p, Backend backend) {
@@ -111,9 +72,8 @@ std::int64_t between_model(const Problem& p, Backend backend) {
 std::int64_t attention_workspace(const Problem& p, Backend backend) {
   std::int64_t hungriest = 0;
   for (const Variant& row : catalog()) {
-    const bool composite = row.stages.front() >= Stage::attention;
-    if (composite || row.backend != backend || !row.workspace_bytes) continue;
-    hungriest = std::max(hungriest, row.workspace_bytes(p));
+    if (is_composite(row) || row.backend != backend) continue;
+    hungriest = std::max(hungriest, workspace_of(row, p));
   }
   return between_attention(p, backend) + hungriest;
 }

@@ -1,17 +1,14 @@
-// What the composites' rows say before they run: support, cost and workspace.
+// What is known of composites before they run: whether their stages do, cost and workspace.
 #pragma once
 
 #include "nsa/kernels/catalog.hpp"
 
 namespace nsa {
 
-/// One function per composite and back end, for the rows of variants.cpp. On a GPU each stage has
-/// to have a row that runs the problem; the first one without says why. `dense` asks for what dense
-/// attention needs.
-Support supports_pooling(const Problem& p, const Device& device);
-Support supports_attention(const Problem& p, const Device& device, bool dense);
-Support supports_layer(const Problem& p, const Device& device, bool dense);
-Support supports_model(const Problem& p, const Device& device, bool dense);
+/// Whether each stage that the plan leaves open has a row that runs the problem; the first one
+/// without says why. Asked before a composite is measured: choices leave it to the stage that
+/// fails.
+Support stages_run(const Variant& composite, const Problem& problem, const Device& device);
 
 /// Upper bounds over the stages: what lies between them, and the hungriest row of each.
 std::int64_t attention_workspace(const Problem& p, Backend backend);

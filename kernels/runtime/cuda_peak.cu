@@ -1,12 +1,13 @@
 // What products by cuBLASLt reach on this device, with numbers like real data.
-#include <algorithm>
-#include <array>
+#include <utility>
+#include <vector>
 
 #include "cuda/gemm.hpp"
 #include "cuda/launch.cuh"
 #include "cuda/numbers.cuh"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/peak.hpp"
+#include "nsa/schemas/median.hpp"
 
 namespace nsa {
 namespace {
@@ -75,14 +76,13 @@ double measure_device_flop_per_s(Dtype dtype, CUstream_st* stream) {
   const TensorView y = make_view(c.data(), dtype, {n, n});
   Workspace workspace(device::allocator());
   Stopwatch watch;
-  std::array<double, 9> seconds{};
+  std::vector<double> seconds(9);
   for (int warmup = 0; warmup < 2; ++warmup) cuda::gemm(x, w, y, workspace, stream);
   for (double& one : seconds) {
     one = watch.seconds(stream, [&] { cuda::gemm(x, w, y, workspace, stream); });
   }
-  std::nth_element(seconds.begin(), seconds.begin() + seconds.size() / 2, seconds.end());
   const auto side = static_cast<double>(n);
-  return 2 * side * side * side / seconds[seconds.size() / 2];
+  return 2 * side * side * side / median(std::move(seconds));
 }
 
 }  // namespace nsa

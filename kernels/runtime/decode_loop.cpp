@@ -7,19 +7,43 @@
 #include "decode/step.hpp"
 #include "layer.hpp"
 #include "nsa/kernels/device_memory.hpp"
+#include "nsa/kernels/vendor.hpp"
 #include "ops.hpp"
 
 namespace nsa {
 namespace {
 
-/// Why no row runs a step of the problem by lengths on the device; empty where one does. What a
-/// table prefers does not count: there is one such row only.
-std::string why_not(const Context& context, const Problem& problem, AttentionKind kind) {
+/// The row that computes a step by lengths on the device. What a table prefers does not count:
+/// there is one such row only.
+const Variant& step_row(const Router::Inputs& inputs) {
+  for (const Variant& row : inputs.rows) {
+    const bool attention = row.stages.size() == 1 && row.stages.front() == Stage::attention;
+    if (attention && row.plan.mode == Plan::Mode::one_kernel) return row;
+  }
+  throw InputError("a decode step as a graph: no row of the table computes it in one kernel");
+}
+
+/// Whether somebody asks for another row of attention, or for a row of a stage that `row` computes.
+bool others_asked_for(const Context& context, const Problem& problem, const Variant& row) {
+  const auto asked = [&](Stage stage) {
+    const Choice choice = context.router->choose(stage, problem);
+    const bool outside = choice.source == Source::api || choice.source == Source::environment;
+    return outside ? choice.variant : nullptr;
+  };
+  if (const Variant* attention = asked(Stage::attention)) return attention != &row;
+  return std::ranges::any_of(row.plan.covers, asked);
+}
+
+/// Why it does not run a step of the problem; empty where it does.
+std::string why_not(const Context& context, const Problem& problem, AttentionKind kind,
+                    const Variant& row) {
   if (kind == AttentionKind::dense) return "dense attention has no such kernel";
-  const Support support = decode::supports_step(problem, context.router->inputs().device);
-  if (!support.supported) return support.reason;
+  const Device& device = context.router->inputs().device;
+  if (const Support here = runs_on(row, device); !here.supported) return here.reason();
+  if (const Support it = runs_problem(row, problem, device); !it.supported) return it.reason();
+  if (!row.launch) return why_not_built(row);
   if (context.constants.branches != 7) return "it computes all three branches";
-  if (other_rows_asked_for(context, problem))
+  if (others_asked_for(context, problem, row))
     return "the API or the environment asks for other rows";
   return {};
 }
@@ -41,10 +65,13 @@ DecodeLoop::DecodeLoop(const Context& context, const ModelConfig& config, std::s
   problem_ = problem_of(config, std::vector<std::int64_t>(batch, 1),
                         std::vector<std::int64_t>(batch, capacity_ - 1));
   problem_.phase = Phase::decode;
-  const std::string reason = why_not(context, problem_, config.attention);
+  const Variant& row = step_row(context.router->inputs());
+  const std::string reason = why_not(context, problem_, config.attention, row);
   if (!reason.empty()) {
-    throw InputError("a decode step as a graph runs attention/fused_step: " + reason);
+    throw InputError("a decode step as a graph runs attention/" + std::string(row.name) + ": " +
+                     reason);
   }
+  chosen_ = asked_for(row);
   bounds_ = sequences_of(problem_);
   for (KvCache& each : caches) CachedLayer::zero(context, each);
   const std::size_t bytes = batch * (sizeof(decode::Standing) + 2 * sizeof(Sequence));
@@ -89,16 +116,16 @@ void DecodeLoop::model_step(const Context& context, const ModelWeights& weights,
                             const TensorView& tokens, const TensorView& logits) {
   advance(context);
   const decode::StepSequences step{sequences_at_, sequences_at_ + bounds_.size()};
-  model_placed(context, config_, problem_, {bounds_, step.selected}, weights, tokens, logits,
-               caches_, &step);
+  model_placed(within(context, chosen_), config_, problem_, {bounds_, step.selected}, weights,
+               tokens, logits, caches_, &step);
 }
 
 void DecodeLoop::layer_step(const Context& context, const LayerWeights& weights,
                             const TensorView& x, const TensorView& y) {
   advance(context);
   const decode::StepSequences step{sequences_at_, sequences_at_ + bounds_.size()};
-  layer_placed(context, problem_, {bounds_, step.selected}, x, weights, y, &caches_.front(),
-               AttentionKind::nsa, {}, &step);
+  layer_placed(within(context, chosen_), problem_, {bounds_, step.selected}, x, weights, y,
+               &caches_.front(), AttentionKind::nsa, {}, &step);
 }
 
 }  // namespace nsa

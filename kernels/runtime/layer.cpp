@@ -42,7 +42,7 @@ Projected project(const Context& context, const Problem& p, const PlacedSequence
 void attend_fresh(const Context& context, const Problem& p, const PlacedSequences& sequences,
                   const Projected& r, const LayerWeights& w, const TensorView& o,
                   const TensorView& blocks) {
-  attention_placed(context, p, sequences,
+  attention_placed(context, choose_attention(context, p, nullptr), p, sequences,
                    {r.q, r.k_cmp_raw, r.v_cmp_raw, r.k_sel, r.v_sel, r.k_win, r.v_win, w.fc1_w,
                     w.fc1_b, w.fc2_w, w.fc2_b, o, blocks},
                    nullptr);
@@ -72,41 +72,23 @@ void attend_cached(const Context& context, const Problem& p, const Projected& r,
   const CachedSequences sequences(context, sel, win);
   Problem window_problem = p;
   window_problem.context_lens = win.context_lens;
-  const Choice choice = context.router->choose(Stage::attention, p);
-  const AttendCall call{p,
-                        sequences.selected,
-                        window_problem,
-                        sequences.window,
-                        r.q,
-                        cmp.k,
-                        cmp.v,
-                        sel.k,
-                        sel.v,
-                        win.k,
-                        win.v,
-                        w.fc1_w,
-                        w.fc1_b,
-                        w.fc2_w,
-                        w.fc2_b,
-                        o,
-                        blocks,
-                        takes_streams(choice)};
-  if (takes_fused_step(context, p, choice, nullptr)) {
-    const StageScope scope(context.observer, Stage::attention, "fused_step", p.max_seq_len(),
-                           context.stream);
-    attend_step(context, call);
-  } else {
-    attend(context, call, nullptr);
-  }
+  const Choice chosen = choose_attention(context, p, nullptr);
+  const std::string_view name = chosen.variant ? chosen.variant->name : std::string_view("none");
+  const StageScope scope(context.observer, Stage::attention, name, p.max_seq_len(), context.stream);
+  attend(within(context, chosen),
+         {p, sequences.selected, window_problem, sequences.window, r.q, cmp.k, cmp.v, sel.k, sel.v,
+          win.k, win.v, w.fc1_w, w.fc1_b, w.fc2_w, w.fc2_b, o, blocks},
+         nullptr);
   layer.commit();
 }
 
-/// The same with lengths that lie on the device. The loop that made `step` chose the kernel.
+/// The same with lengths that lie on the device. The loop that made `step` chose the kernel, which
+/// is what the context is within.
 void attend_stepped(const Context& context, const Problem& p, const PlacedSequences& sequences,
                     const decode::StepSequences& step, const Projected& r, const LayerWeights& w,
                     const TensorView& o, const TensorView& blocks, KvCache& cache) {
-  const StageScope scope(context.observer, Stage::attention, "fused_step", p.max_seq_len(),
-                         context.stream);
+  const StageScope scope(context.observer, Stage::attention, context.within->variant->name,
+                         p.max_seq_len(), context.stream);
   const CacheViews all = CachedLayer::views_of(cache);
   decode::append_step(p,
                       {r.k_cmp_raw, r.v_cmp_raw, r.k_sel, r.v_sel, r.k_win, r.v_win, all.k_sel,
@@ -154,12 +136,19 @@ void layer_placed(const Context& context, const Problem& p, const PlacedSequence
   run_stage(context, {Stage::out_proj, p, sequences, {o, weights.w_o}, {y}});
 }
 
+void layer_by(const Context& context, const Choice& chosen, const Problem& p, const TensorView& x,
+              const LayerWeights& weights, const TensorView& y, KvCache* cache, AttentionKind kind,
+              const TensorView& blocks) {
+  const WorkspaceScope scratch(*context.workspace);
+  const std::vector<Sequence> sequences = sequences_of(p);
+  layer_placed(within(context, chosen), p, place_sequences(context, sequences), x, weights, y,
+               cache, kind, blocks);
+}
+
 void attention_layer(const Context& context, const Problem& p, const TensorView& x,
                      const LayerWeights& weights, const TensorView& y, KvCache* cache,
                      AttentionKind kind, const TensorView& blocks) {
-  const WorkspaceScope scratch(*context.workspace);
-  const std::vector<Sequence> sequences = sequences_of(p);
-  layer_placed(context, p, place_sequences(context, sequences), x, weights, y, cache, kind, blocks);
+  layer_by(context, choose(context, Stage::layer, p), p, x, weights, y, cache, kind, blocks);
 }
 
 }  // namespace nsa

@@ -1,6 +1,6 @@
 #include "linear.hpp"
 
-#include "catalog/rows.hpp"
+#include "cpu/accumulator.hpp"
 #include "cpu/blas.hpp"
 #include "cpu/convert.hpp"
 #include "out_proj/matrix.hpp"

@@ -1,3 +1,4 @@
+#include "attention.hpp"
 #include "catalog/cost.hpp"
 #include "layer.hpp"
 #include "ops.hpp"
@@ -72,13 +73,20 @@ std::vector<KvCache> make_caches(const ModelConfig& config, std::int64_t batch,
   return caches;
 }
 
+void model_by(const Context& context, const Choice& chosen, const ModelConfig& config,
+              const Problem& problem, const ModelWeights& weights, const TensorView& tokens,
+              const TensorView& logits, std::span<KvCache> caches) {
+  const WorkspaceScope scratch(*context.workspace);
+  const std::vector<Sequence> sequences = sequences_of(problem);
+  model_placed(within(context, chosen), config, problem, place_sequences(context, sequences),
+               weights, tokens, logits, caches);
+}
+
 void model_forward(const Context& context, const ModelConfig& config, const Problem& problem,
                    const ModelWeights& weights, const TensorView& tokens, const TensorView& logits,
                    std::span<KvCache> caches) {
-  const WorkspaceScope scratch(*context.workspace);
-  const std::vector<Sequence> sequences = sequences_of(problem);
-  model_placed(context, config, problem, place_sequences(context, sequences), weights, tokens,
-               logits, caches);
+  model_by(context, choose(context, Stage::model, problem), config, problem, weights, tokens,
+           logits, caches);
 }
 
 void model_placed(const Context& context, const ModelConfig& config, const Problem& problem,
@@ -97,10 +105,13 @@ void model_placed(const Context& context, const ModelConfig& config, const Probl
   const RuntimeOps& ops = ops_of(context);
   ops.embed(context, tokens, weights.embedding, x);
   const auto blocks = weights.blocks.size();
+  // All layers see the same problem.
+  const Choice layer = step ? *context.within : choose(context, Stage::layer, problem);
+  const Context of_layer = within(context, layer);
   ops.rms_norm(context, x, blocks > 0 ? weights.blocks[0].norm1 : weights.final_norm, normed);
   for (std::size_t i = 0; i < blocks; ++i) {
     const BlockWeights& block = weights.blocks[i];
-    layer_placed(context, problem, sequences, normed, block.attention, delta,
+    layer_placed(of_layer, problem, sequences, normed, block.attention, delta,
                  caches.empty() ? nullptr : &caches[i], config.attention, {}, step);
     ops.add_norm(context, x, delta, block.norm2, normed);
     mlp(context, block, normed, delta);

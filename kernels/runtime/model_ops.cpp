@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "catalog/rows.hpp"
+#include "cpu/accumulator.hpp"
 #include "cpu/convert.hpp"
 #include "nsa/kernels/parallel.hpp"
 

@@ -1,11 +1,12 @@
 #include "nsa/kernels/peak.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "cpu/blas.hpp"
+#include "nsa/schemas/median.hpp"
 
 namespace nsa {
 
@@ -26,9 +27,7 @@ double measure_sgemm_flop_per_s(double seconds) {
     product();
     rates.push_back(kFlop / std::chrono::duration<double>(Clock::now() - begin).count());
   } while (Clock::now() < end || rates.size() < 3);
-  std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2),
-                   rates.end());
-  return rates[rates.size() / 2];
+  return median(std::move(rates));
 }
 
 }  // namespace nsa

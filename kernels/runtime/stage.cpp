@@ -1,7 +1,5 @@
 #include "stage.hpp"
 
-#include <algorithm>
-#include <array>
 #include <string>
 
 #include "nsa/schemas/error.hpp"
@@ -17,7 +15,7 @@ void count(const Context& context, Stage stage, const Choice& choice) {
     if (context.telemetry) context.telemetry->slow_path();
   }
   if (!context.telemetry) return;
-  context.telemetry->engaged(stage, choice.variant->name);
+  context.telemetry->engaged(choice.variant->stages, choice.variant->name);
   if (choice.fallback_reason) context.telemetry->fallback(stage, choice.fallback_reason);
 }
 
@@ -27,7 +25,8 @@ void launch(const Context& context, const Variant& row, const Point& point, cons
   const StageScope scope(context.observer, call.stage, row.name, call.problem.max_seq_len(),
                          context.stream);
   const char* fallback_reason = nullptr;
-  row.launch({.problem = call.problem,
+  row.launch({.row = row,
+              .problem = call.problem,
               .sequences = call.sequences.host,
               .device_sequences = call.sequences.device,
               .in = {call.in.begin(), call.in.size()},
@@ -49,7 +48,10 @@ PlacedSequences place_sequences(const Context& context, std::span<const Sequence
 }
 
 void run_stage(const Context& context, const StageCall& call, Saved* saved) {
-  const Choice choice = context.router->choose(call.stage, call.problem);
+  run_choice(context, choose(context, call.stage, call.problem), call, saved);
+}
+
+void run_choice(const Context& context, const Choice& choice, const StageCall& call, Saved* saved) {
   if (!choice.variant) {
     throw InputError(std::string(to_string(call.stage)) +
                      ": no variant of this build runs this problem on this device; "
@@ -60,35 +62,19 @@ void run_stage(const Context& context, const StageCall& call, Saved* saved) {
   launch(context, *choice.variant, *choice.point, call, saved);
 }
 
-const Variant* fused_row(const Context& context, Stage first, Stage second,
-                         const Problem& problem) {
-  const Router::Inputs& inputs = context.router->inputs();
-  for (const Variant& row : inputs.rows) {
-    const bool both = row.stages.size() == 2 && std::ranges::count(row.stages, first) == 1 &&
-                      std::ranges::count(row.stages, second) == 1;
-    if (!both || !row.launch || row.role != Role::candidate) continue;
-    if (!supports(row, problem, inputs.device).supported) continue;
-    for (const Stage stage : {first, second}) {
-      // A file's decision compares rows of this one stage; a wish for one of them is kept.
-      const Source source = context.router->choose(stage, problem).source;
-      if (source == Source::api || source == Source::environment) return nullptr;
-    }
-    return &row;
-  }
-  return nullptr;
-}
-
-void run_fused(const Context& context, const Variant& row, const StageCall& call, Saved* saved) {
+Choice asked_for(const Variant& row) noexcept {
   static const Point kNoPoint;
-  if (context.telemetry) context.telemetry->engaged(call.stage, row.name);
-  launch(context, row, kNoPoint, call, saved);
+  Choice choice;
+  choice.variant = &row;
+  choice.point = &kNoPoint;
+  choice.source = Source::api;
+  choice.fit = Fit::exact;
+  return choice;
 }
 
 bool needs_ranges(const Context& context, const Problem& problem) {
-  const Choice choice = context.router->choose(Stage::attend_selected, problem);
-  if (!choice.variant) return true;
-  const auto& ignored = choice.variant->ignores;
-  return std::find(ignored.begin(), ignored.end(), "ranges") == ignored.end();
+  const Choice choice = choose(context, Stage::attend_selected, problem);
+  return !choice.variant || reads(*choice.variant, "ranges");
 }
 
 TensorView take_tensor(Workspace& workspace, Dtype dtype,

@@ -27,13 +27,18 @@ struct StageCall {
 
 /// Runs the variant that the router chooses for `call.stage`. InputError when there is none.
 void run_stage(const Context& context, const StageCall& call, Saved* saved = nullptr);
-/// A row that computes both stages at once and runs the problem. Null where there is none, or where
-/// the API or the environment asks for a row of one of the stages.
-const Variant* fused_row(const Context& context, Stage first, Stage second, const Problem& problem);
-/// Runs that row; `call.stage` is the one that it is announced as.
-void run_fused(const Context& context, const Variant& row, const StageCall& call,
-               Saved* saved = nullptr);
-/// Whether the chosen variant of `stage` reads the ranges, so that they have to be made first.
+/// Runs that choice; `call.stage` is the stage that it is announced as, which its row covers.
+void run_choice(const Context& context, const Choice& choice, const StageCall& call,
+                Saved* saved = nullptr);
+/// What runs for one stage of the composite that the context is within.
+inline Choice choose(const Context& context, Stage stage, const Problem& problem,
+                     Form form = Form::any) noexcept {
+  return context.router->choose(stage, problem, context.within, form);
+}
+/// What the caller of a row itself has chosen.
+Choice asked_for(const Variant& row) noexcept;
+/// Whether the chosen variant of attend_selected reads the ranges, so that they have to be made
+/// first.
 bool needs_ranges(const Context& context, const Problem& problem);
 
 /// A tensor in the workspace, contiguous.

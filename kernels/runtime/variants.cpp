@@ -1,18 +1,16 @@
 // The rows of the composites, for both back ends.
 #include <array>
+#include <vector>
 
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
 #include "composite_bounds.hpp"
+#include "composite_launch.hpp"
 #include "decode/step.hpp"
-#include "dense.hpp"
 #include "nsa/kernels/device_memory.hpp"
-#include "nsa/kernels/runtime.hpp"
-#include "plans.hpp"
 #include "source_hashes.hpp"
 #include "vendor/launch.hpp"
-#include "vendor/support.hpp"
 
 namespace nsa {
 namespace {
@@ -21,223 +19,235 @@ constexpr std::array kAttentionStage{Stage::attention};
 constexpr std::array kLayerStage{Stage::layer};
 constexpr std::array kModelStage{Stage::model};
 
-template <Backend kOn>
-Context context_of(const LaunchArgs& args, const Plan& plan) {
-  Context context;
-  context.router = &router_of(plan, kOn);
-  context.workspace = &args.workspace;
-  context.stream = args.stream;
-  context.constants = args.constants;
-  return context;
+// What plans name for the stages that they do not leave open.
+constexpr std::array kMasked{Part{Stage::attend_selected, "masked"}};
+constexpr std::array kPacked{Part{Stage::attend_selected, "packed"}};
+constexpr std::array kVarlen{Part{Stage::attend_selected, "varlen_v2"}};
+constexpr std::array kDensePrefix{Part{Stage::attend_selected, "dense_prefix"}};
+constexpr std::array kFusedBlock{Part{Stage::attend_selected, "fused_block"}};
+constexpr std::array kSequentialAttention{Part{Stage::attention, "sequential"}};
+constexpr std::array kSequentialLayer{Part{Stage::layer, "sequential"}};
+constexpr std::array kSdpaWindow{Part{Stage::attend_window, "sdpa"}};
+constexpr std::array kFa2Window{Part{Stage::attend_window, "fa2_varlen"}};
+constexpr std::array kSdpaLayer{Part{Stage::layer, "dense_sdpa"}};
+constexpr std::array kFa2Layer{Part{Stage::layer, "dense_fa2"}};
+/// What the kernel of a decode step computes.
+constexpr std::array kStepStages{Stage::score, Stage::attend_compressed, Stage::attend_selected,
+                                 Stage::attend_window, Stage::gate_combine};
+
+/// One token is the same by any plan.
+Support several_tokens(const Problem& p, const Device&) noexcept {
+  if (p.phase != Phase::decode) return Support::yes();
+  return Support::no("a decode step has one token: sequential and batched are the same");
 }
 
-AttentionTensors attention_tensors(const LaunchArgs& args) {
-  const auto& in = args.in;
-  return {in[0], in[1], in[2], in[3],  in[4],       in[5],      in[6],
-          in[7], in[8], in[9], in[10], args.out[0], args.out[1]};
+Support from_empty_cache(const Problem& p, const Device& device) noexcept {
+  if (p.phase == Phase::prefill) return needs_model_dim(p, device);
+  return Support::no(
+      "layers and models are measured from an empty cache; `run --decode` times steps");
 }
 
-void run_attention(const Context& context, const LaunchArgs& args, AttentionKind kind) {
-  if (kind == AttentionKind::nsa) {
-    return attention(context, args.problem, attention_tensors(args), args.saved);
-  }
-  dense_attention(context, args.problem, attention_tensors(args));
-  no_blocks(context, args.out[1]);
+Support whole_model(const Problem& p, const Device& device) noexcept {
+  if (p.model.layers < 1 || p.model.vocab_size < 2)
+    return Support::no("the problem has no layers and vocab_size");
+  return from_empty_cache(p, device);
 }
 
-void run_layer(const Context& context, const LaunchArgs& args, AttentionKind kind) {
-  const auto& in = args.in;
-  attention_layer(context, args.problem, in[0], {in[1], in[2], in[3], in[4], in[5], in[6]},
-                  args.out[0], nullptr, kind, args.out[1]);
-  if (kind == AttentionKind::dense) no_blocks(context, args.out[1]);
+/// What the rows of one composite share on both back ends.
+struct Composite {
+  std::span<const Stage> stages;
+  Support (*supports)(const Problem&, const Device&) noexcept;
+  Cost (*cost)(const Problem&);
+  Cost (*dense_cost)(const Problem&);
+  std::int64_t (*cpu_workspace)(const Problem&);
+  std::int64_t (*cuda_workspace)(const Problem&);
+  void (*launch)(const LaunchArgs&);
+};
+
+template <std::int64_t (*kBytes)(const Problem&, Backend), Backend kOn>
+std::int64_t bytes_on(const Problem& problem) {
+  return kBytes(problem, kOn);
 }
 
-void run_model(const Context& context, const LaunchArgs& args, AttentionKind kind) {
-  ModelConfig config = config_of(args.problem);
-  config.attention = kind;
-  model_forward(context, config, args.problem, bind_weights(config, args.in[1]), args.in[0],
-                args.out[0]);
+constexpr Composite kAttention{kAttentionStage,
+                               nullptr,
+                               attention_cost,
+                               dense_attention_cost,
+                               bytes_on<attention_workspace, Backend::cpu>,
+                               bytes_on<attention_workspace, Backend::cuda>,
+                               launch_attention};
+constexpr Composite kLayer{kLayerStage,
+                           from_empty_cache,
+                           layer_cost,
+                           dense_layer_cost,
+                           bytes_on<layer_workspace, Backend::cpu>,
+                           bytes_on<layer_workspace, Backend::cuda>,
+                           launch_layer};
+constexpr Composite kModel{kModelStage,
+                           whole_model,
+                           model_cost,
+                           dense_model_cost,
+                           bytes_on<model_workspace, Backend::cpu>,
+                           bytes_on<model_workspace, Backend::cuda>,
+                           launch_model};
+
+/// Rows without a rank of their own come behind these: what they name is for a table to say.
+constexpr int kStepRank = 0, kBatchedRank = 1, kSequentialRank = 2;
+
+Variant planned(const Composite& composite, Backend backend, std::string_view name,
+                std::string_view what, const Plan& plan) {
+  const bool cpu = backend == Backend::cpu;
+  return {.stages = composite.stages,
+          .name = name,
+          .backend = backend,
+          .min_compute_capability = cpu ? 0 : 80,
+          .dtypes = cpu ? kAllDtypes : kDeviceDtypes,
+          .what = what,
+          .supports = composite.supports,
+          .cost = composite.cost,
+          .workspace_bytes = cpu ? composite.cpu_workspace : composite.cuda_workspace,
+          .launch = cpu || device::built() ? composite.launch : nullptr,
+          .source_hash = source_hash::runtime,
+          .plan = plan};
 }
 
-/// What the rows of one composite share on one back end, all but name and launch.
-using Run = void (*)(const Context&, const LaunchArgs&, AttentionKind);
-using Supports = Support (*)(const Problem&, const Device&, bool);
-using Bytes = std::int64_t (*)(const Problem&, Backend);
-
-template <Backend kOn, Supports kSupports, Bytes kBytes>
-Variant composite(std::span<const Stage> stages, Cost (*cost)(const Problem&)) {
-  Variant row{.stages = stages,
-              .backend = kOn,
-              .dtypes = kOn == Backend::cpu ? kAllDtypes : kDeviceDtypes,
-              .supports = [](const Problem& p, const Device& d) { return kSupports(p, d, false); },
-              .cost = cost,
-              .workspace_bytes = [](const Problem& p) { return kBytes(p, kOn); },
-              .source_hash = source_hash::runtime};
-  if (kOn == Backend::cuda) row.min_compute_capability = 80;
+Variant batched(const Composite& composite, Backend backend) {
+  Variant row = planned(composite, backend, "batched", "All tokens through each stage at once.",
+                        {.mode = Plan::Mode::batched});
+  row.rank = kBatchedRank;
+  row.switch_target = SwitchTarget::batched;
   return row;
 }
 
-/// A row that follows a plan.
-template <Backend kOn, const Plan& kPlan, Run kRun>
-Variant planned(Variant row, std::string_view what) {
-  row.name = kPlan.name;
-  row.what = what;
-  if (kOn == Backend::cuda && !device::built()) return row;
-  row.launch = [](const LaunchArgs& args) {
-    kRun(context_of<kOn>(args, kPlan), args, AttentionKind::nsa);
-  };
+Variant sequential(const Composite& composite, Backend backend, std::span<const Part> parts) {
+  Variant row = planned(composite, backend, "sequential",
+                        "Token after token, as a decode loop: what the seeds' default prefill did.",
+                        {.mode = Plan::Mode::sequential, .parts = parts});
+  row.rank = kSequentialRank;
+  row.switch_target = SwitchTarget::sequential;
   return row;
 }
 
 /// The same composite with dense causal attention: another answer, so measured and never chosen.
-template <Backend kOn, Supports kSupports, Run kRun>
-Variant dense(Variant row, Cost (*cost)(const Problem&)) {
-  row.name = "dense";
+Variant dense(const Composite& composite, Backend backend) {
+  Variant row = planned(composite, backend, "dense",
+                        "Dense causal attention instead of NSA: what it has to beat.",
+                        {.mode = Plan::Mode::batched, .dense = true});
   row.role = Role::yardstick;
-  row.what = "Dense causal attention instead of NSA: what it has to beat.";
-  row.supports = [](const Problem& p, const Device& d) { return kSupports(p, d, true); };
-  row.cost = cost;
-  if (kOn == Backend::cuda && !device::built()) return row;
-  row.launch = [](const LaunchArgs& args) {
-    kRun(context_of<kOn>(args, plans::kBatched), args, AttentionKind::dense);
-  };
+  row.cost = composite.dense_cost;
   return row;
 }
 
-/// Dense attention by a vendor's row of the window stage, as the plan has it: the break-even
-/// length is that of the best dense attention there is.
-template <const Plan& kPlan, Supports kSupports, Support (*kVendor)(const Problem&, const Device&),
-          Run kRun>
-Variant dense_by(Variant row, bool built, std::string_view what) {
-  row.name = kPlan.name;
+/// Dense attention by a vendor's row of the window stage, or a model of layers that have it: the
+/// break-even length is that of the best dense attention there is.
+Variant dense_by(const Composite& composite, std::string_view name, std::string_view what,
+                 std::span<const Part> parts, Library library, bool built) {
+  Variant row = dense(composite, Backend::cuda);
+  row.name = name;
   row.dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
   row.what = what;
-  row.supports = [](const Problem& p, const Device& d) {
-    const Support composite = kSupports(p, d, true);
-    return composite.supported ? kVendor(dense_problem(p), d) : composite;
-  };
-  row.launch = nullptr;
-  if (!built) return row;
-  row.launch = [](const LaunchArgs& args) {
-    kRun(context_of<Backend::cuda>(args, kPlan), args, AttentionKind::dense);
-  };
+  row.plan.parts = parts;
+  row.library = library;
+  if (!built) row.launch = nullptr;
   return row;
 }
 
 /// `dense`, and on a GPU what vendors have.
-template <Backend kOn, Supports kSupports, Run kRun>
-void add_dense(std::vector<Variant>& rows, const Variant& row, Cost (*cost)(const Problem&)) {
-  rows.push_back(dense<kOn, kSupports, kRun>(row, cost));
-  if (kOn != Backend::cuda) return;
-  const Variant ours = rows.back();
-  rows.push_back(dense_by<plans::kDenseSdpa, kSupports, vendor::supports_sdpa, kRun>(
-      ours, vendor::kSdpa.window != nullptr, "Dense causal attention by cuDNN."));
-  rows.push_back(dense_by<plans::kDenseFa2, kSupports, vendor::supports_fa2, kRun>(
-      ours, vendor::kFa2Varlen.window != nullptr,
-      "Dense causal attention by FlashInfer's FlashAttention-2."));
+void add_dense(std::vector<Variant>& rows, const Composite& composite, Backend backend) {
+  rows.push_back(dense(composite, backend));
+  if (backend != Backend::cuda) return;
+  const bool model = composite.stages.front() == Stage::model;
+  rows.push_back(dense_by(composite, "dense_sdpa", "Dense causal attention by cuDNN.",
+                          model ? kSdpaLayer : kSdpaWindow, Library::cudnn,
+                          vendor::kSdpa.window != nullptr));
+  rows.push_back(dense_by(
+      composite, "dense_fa2", "Dense causal attention by FlashInfer's FlashAttention-2.",
+      model ? kFa2Layer : kFa2Window, Library::flashinfer, vendor::kFa2Varlen.window != nullptr));
 }
 
-/// One token is the same by any plan.
-Support several_tokens(const Problem& p, const Device& device) {
-  if (p.phase != Phase::decode) return supports_attention(p, device, false);
-  return Support::no("a decode step has one token: sequential and batched are the same");
+Variant by_selected(Backend backend, std::string_view name, std::string_view what,
+                    std::span<const Part> parts) {
+  return planned(kAttention, backend, name, what, {.mode = Plan::Mode::batched, .parts = parts});
 }
 
-Support supports_fused_block(const Problem& p, const Device& device) {
-  static constexpr std::array kSelected{Stage::attend_selected};
-  const Variant* row = find_variant(kSelected, plans::kBlock.selected, Backend::cuda);
-  const Support selected = supports(*row, p, device);
-  return selected.supported ? supports_attention(p, device, false) : selected;
+void add_cpu_plans(std::vector<Variant>& rows) {
+  constexpr Backend kCpu = Backend::cpu;
+  rows.push_back(
+      by_selected(kCpu, "batched_packed", "Batched, selected branch by `packed`.", kPacked));
+  rows.push_back(
+      by_selected(kCpu, "batched_varlen_v2", "Batched, selected branch by `varlen_v2`.", kVarlen));
+  rows.push_back(by_selected(kCpu, "batched_dense_prefix",
+                             "Batched, selected branch by `dense_prefix`.", kDensePrefix));
 }
 
-Support supports_fused_step(const Problem& p, const Device& device) {
-  const Support pooling = supports_pooling(p, device);
-  return pooling.supported ? decode::supports_step(p, device) : pooling;
-}
-
-constexpr std::string_view kBatched = "All tokens through each stage at once.";
-constexpr std::string_view kSequential =
-    "Token after token, as a decode loop: what the seeds' default prefill did.";
-
-template <Backend kOn>
-std::vector<Variant> attention_rows() {
-  const Variant row =
-      composite<kOn, supports_attention, attention_workspace>(kAttentionStage, attention_cost);
-  Variant sequential = planned<kOn, plans::kSequential, run_attention>(row, kSequential);
-  sequential.supports = several_tokens;
-  std::vector<Variant> rows{
-      planned<kOn, plans::kBatched, run_attention>(row, kBatched),
-      planned<kOn, plans::kMasked, run_attention>(row, "Batched, selected branch by `masked`.")};
-  if (kOn == Backend::cpu) {
-    rows.push_back(
-        planned<kOn, plans::kPacked, run_attention>(row, "Batched, selected branch by `packed`."));
-    rows.push_back(planned<kOn, plans::kVarlen, run_attention>(
-        row, "Batched, selected branch by `varlen_v2`."));
-    rows.push_back(planned<kOn, plans::kDensePrefix, run_attention>(
-        row, "Batched, selected branch by `dense_prefix`."));
-  } else {
-    rows.push_back(planned<kOn, plans::kStreams, run_attention>(
-        row, "Batched, the window branch beside the others on a stream of its own."));
-    Variant block = row;
+void add_cuda_plans(std::vector<Variant>& rows) {
+  constexpr Backend kCuda = Backend::cuda;
+  rows.push_back(planned(kAttention, kCuda, "batched_streams",
+                         "Batched, the window branch beside the others on a stream of its own.",
+                         {.mode = Plan::Mode::batched, .window_beside = true}));
+  for (const bool streams : {false, true}) {
+    Variant block =
+        by_selected(kCuda, streams ? "batched_streams_fused_block" : "batched_fused_block",
+                    streams ? "The same, with the window branch on a stream of its own."
+                            : "Batched, selected branch by `fused_block`.",
+                    kFusedBlock);
+    block.plan.window_beside = streams;
     block.dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
     block.min_compute_capability = 90;
-    block.supports = supports_fused_block;
-    rows.push_back(planned<kOn, plans::kBlock, run_attention>(
-        block, "Batched, selected branch by `fused_block`."));
-    rows.push_back(planned<kOn, plans::kStreamsBlock, run_attention>(
-        block, "The same, with the window branch on a stream of its own."));
-    Variant step = planned<kOn, plans::kFusedStep, run_attention>(
-        row,
-        "A decode step: all behind compression in one kernel, a cluster of blocks for each "
-        "sequence and KV head.");
-    step.min_compute_capability = 90;
-    step.supports = supports_fused_step;
-    step.source_hash = source_hash::decode_step;
-    rows.push_back(step);
+    rows.push_back(block);
   }
-  rows.push_back(sequential);
-  add_dense<kOn, supports_attention, run_attention>(rows, row, dense_attention_cost);
-  return rows;
+  Variant step =
+      planned(kAttention, kCuda, "fused_step",
+              "A decode step: all behind compression in one kernel, a cluster of blocks for each "
+              "sequence and KV head.",
+              {.mode = Plan::Mode::one_kernel, .covers = kStepStages});
+  step.min_compute_capability = 90;
+  step.supports = decode::supports_step;
+  step.rank = kStepRank;
+  step.source_hash = source_hash::decode_step;
+  rows.push_back(step);
 }
 
-template <Backend kOn, Supports kSupports, Bytes kBytes, Run kRun>
-std::vector<Variant> whole_rows(std::span<const Stage> stages, Cost (*cost)(const Problem&),
-                                Cost (*dense_cost)(const Problem&)) {
-  const Variant row = composite<kOn, kSupports, kBytes>(stages, cost);
-  std::vector<Variant> rows{planned<kOn, plans::kBatched, kRun>(row, kBatched),
-                            planned<kOn, plans::kSequential, kRun>(row, kSequential)};
-  add_dense<kOn, kSupports, kRun>(rows, row, dense_cost);
-  return rows;
+void add_attention(std::vector<Variant>& rows, Backend backend) {
+  rows.push_back(batched(kAttention, backend));
+  rows.push_back(
+      by_selected(backend, "batched_masked", "Batched, selected branch by `masked`.", kMasked));
+  backend == Backend::cpu ? add_cpu_plans(rows) : add_cuda_plans(rows);
+  rows.push_back(sequential(kAttention, backend, {}));
+  rows.back().supports = several_tokens;
+  add_dense(rows, kAttention, backend);
 }
 
-template <Backend kOn>
-std::vector<Variant> layer_rows() {
-  return whole_rows<kOn, supports_layer, layer_workspace, run_layer>(kLayerStage, layer_cost,
-                                                                     dense_layer_cost);
+void add_whole(std::vector<Variant>& rows, const Composite& composite, Backend backend,
+               std::span<const Part> sequential_parts) {
+  rows.push_back(batched(composite, backend));
+  rows.push_back(sequential(composite, backend, sequential_parts));
+  add_dense(rows, composite, backend);
 }
-template <Backend kOn>
-std::vector<Variant> model_rows() {
-  return whole_rows<kOn, supports_model, model_workspace, run_model>(kModelStage, model_cost,
-                                                                     dense_model_cost);
+
+template <class Add>
+std::vector<Variant> of_both(Add add) {
+  std::vector<Variant> rows;
+  for (const Backend backend : {Backend::cpu, Backend::cuda}) add(rows, backend);
+  return rows;
 }
 
 }  // namespace
 
 std::span<const Variant> attention_variants() {
-  static const std::vector<Variant> rows =
-      both_back_ends(attention_rows<Backend::cpu>(), attention_rows<Backend::cuda>());
+  static const std::vector<Variant> rows = of_both(add_attention);
   return rows;
 }
 
 std::span<const Variant> layer_variants() {
-  static const std::vector<Variant> rows =
-      both_back_ends(layer_rows<Backend::cpu>(), layer_rows<Backend::cuda>());
+  static const std::vector<Variant> rows = of_both(
+      [](auto& all, Backend backend) { add_whole(all, kLayer, backend, kSequentialAttention); });
   return rows;
 }
 
 std::span<const Variant> model_variants() {
-  static const std::vector<Variant> rows =
-      both_back_ends(model_rows<Backend::cpu>(), model_rows<Backend::cuda>());
+  static const std::vector<Variant> rows = of_both(
+      [](auto& all, Backend backend) { add_whole(all, kModel, backend, kSequentialLayer); });
   return rows;
 }
 

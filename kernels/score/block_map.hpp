@@ -14,17 +14,22 @@ template <class T>
 void add_block_scores(const T* p, std::int64_t first, std::int64_t count, const Geometry& g,
                       T* scores) {
   const T share = T{1} / static_cast<T>(g.cmp_block);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t begin = (first + i) * g.cmp_stride, end = begin + g.cmp_block;
-    std::int64_t j = begin / g.sel_block, from = begin;
-    if (end <= (j + 1) * g.sel_block) {  // inside one block
-      scores[j] += p[i];
+  std::int64_t begin = first * g.cmp_stride, block = begin / g.sel_block;
+  std::int64_t block_end = (block + 1) * g.sel_block;
+  for (std::int64_t i = 0; i < count; ++i, begin += g.cmp_stride) {
+    // d divides l', so the next begin is in this block or the next; a division would cost more than
+    // all the rest.
+    if (begin == block_end) ++block, block_end += g.sel_block;
+    const std::int64_t end = begin + g.cmp_block;
+    if (end <= block_end) {  // inside one block
+      scores[block] += p[i];
       continue;
     }
-    for (; from < end; ++j) {
-      const std::int64_t to = std::min(end, (j + 1) * g.sel_block);
+    std::int64_t from = begin, to = block_end;
+    for (std::int64_t j = block; from < end; ++j) {
       scores[j] += p[i] * (static_cast<T>(to - from) * share);
       from = to;
+      to = std::min(end, to + g.sel_block);
     }
   }
 }

@@ -7,7 +7,6 @@
 #include "cuda/launch.cuh"
 #include "cuda/numbers.cuh"
 #include "score/cuda_device.cuh"
-#include "score/cuda_launch.hpp"
 #include "score/cuda_workspace.hpp"
 
 namespace nsa::cuda {
@@ -217,9 +216,9 @@ void materialised(const LaunchArgs& args) {
 
 namespace nsa::score {
 
-constinit const LaunchFunction kCudaMaterialised = cuda::materialised<float>;
-constinit const LaunchFunction kCudaPCmpBf16 = cuda::materialised<__nv_bfloat16>;
-constinit const LaunchFunction kCudaPCmpFp16 = cuda::materialised<__half>;
-constinit const LaunchFunction kCudaPSlcBf16 = cuda::materialised<float, __nv_bfloat16>;
+extern constinit const LaunchFunction kCudaMaterialised = cuda::materialised<float>;
+extern constinit const LaunchFunction kCudaPCmpBf16 = cuda::materialised<__nv_bfloat16>;
+extern constinit const LaunchFunction kCudaPCmpFp16 = cuda::materialised<__half>;
+extern constinit const LaunchFunction kCudaPSlcBf16 = cuda::materialised<float, __nv_bfloat16>;
 
 }  // namespace nsa::score

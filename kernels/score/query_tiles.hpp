@@ -24,7 +24,8 @@ inline std::int64_t tile_queries(const Problem& p) {
 struct Tile {
   const Sequence* sequence;
   std::int64_t group, first, count;  // queries [first, first + count)
-  std::int64_t last_position() const { return sequence->first_position() + first + count - 1; }
+  std::int64_t first_position() const { return sequence->first_position() + first; }
+  std::int64_t last_position() const { return first_position() + count - 1; }
 };
 
 /// Calls body(tile) for every tile, by all threads, the last queries (the longest rows) first.
@@ -57,9 +58,10 @@ void load_queries(const LaunchArgs& args, const Tile& tile, T* out) {
   }
 }
 
-/// Compressed keys as the accumulator's type; `head_stride` elements from one KV head to the next.
+/// Compressed keys or values as the accumulator's type; `head_stride` elements from one KV head to
+/// the next.
 template <class T>
-struct Keys {
+struct CompressedRows {
   const T* data;
   std::int64_t row_stride, head_stride;
   const T* of(const Tile& tile, std::int64_t row) const {
@@ -68,7 +70,7 @@ struct Keys {
 };
 
 template <class T>
-Keys<T> load_keys(const LaunchArgs& args) {
+CompressedRows<T> load_keys(const LaunchArgs& args) {
   const TensorView& k = args.in[1];
   constexpr Dtype kDtype = std::is_same_v<T, double> ? Dtype::fp64 : Dtype::fp32;
   if (k.dtype == kDtype && k.stride[0] >= k.shape[2]) {
@@ -78,19 +80,19 @@ Keys<T> load_keys(const LaunchArgs& args) {
   return {copy.data, copy.row_stride, k.shape[2]};
 }
 
-/// Upper bound of what load_keys takes.
-inline std::int64_t key_numbers(const Problem& p) {
-  return (p.total_context() / p.geometry.cmp_stride + p.batch()) * p.kv_heads * p.head_dim_k;
+/// Upper bound of the numbers in all compressed rows of that many columns.
+inline std::int64_t compressed_numbers(const Problem& p, std::int64_t columns) {
+  return (p.total_context() / p.geometry.cmp_stride + p.batch()) * p.kv_heads * columns;
 }
 
 /// Where the row of blocks of a query goes: the output, and what the caller wants saved.
-inline void write_blocks(const LaunchArgs& args, const Tile& tile, std::int64_t query,
-                         std::span<const std::int32_t> row) {
+inline void write_blocks(const LaunchArgs& args, const TensorView& out, const Tile& tile,
+                         std::int64_t query, std::span<const std::int32_t> row) {
   const std::int64_t token = tile.sequence->q_begin + tile.first + query;
   const auto write = [&](const TensorView& blocks) {
     std::copy(row.begin(), row.end(), blocks.as<std::int32_t>() + blocks.at(token, tile.group));
   };
-  write(args.out[0]);
+  write(out);
   if (args.saved && args.saved->blocks) write(args.saved->blocks);
 }
 

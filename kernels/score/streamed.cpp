@@ -2,13 +2,13 @@
 // against a running maximum and rescaled when it rises, as the accumulators of an online softmax.
 #include <limits>
 
-#include "catalog/rows.hpp"
+#include "cpu/accumulator.hpp"
 #include "cpu/blas.hpp"
 #include "cpu/tile_gemm.hpp"
+#include "nsa/kernels/launch.hpp"
 #include "score/block_map.hpp"
 #include "score/query_tiles.hpp"
 #include "score/top_blocks.hpp"
-#include "score/variants.hpp"
 
 namespace nsa::score {
 namespace {
@@ -59,11 +59,11 @@ void add_panel(T* logits, std::int64_t visible, std::int64_t first, const Geomet
 }
 
 template <class T>
-void select_tile(const LaunchArgs& args, const Keys<T>& keys, const Tile& tile, const Sizes& sizes,
-                 const Scratch<T>& s) {
+void select_tile(const LaunchArgs& args, const CompressedRows<T>& keys, const Tile& tile,
+                 const Sizes& sizes, const Scratch<T>& s) {
   const Problem& p = args.problem;
   const std::int64_t heads = p.heads_per_group(), rows = tile.count * heads;
-  const std::int64_t start = tile.sequence->first_position() + tile.first;
+  const std::int64_t start = tile.first_position();
   const std::int64_t seen = candidates(tile.last_position(), p.geometry) == 0
                                 ? 0
                                 : num_compressed(tile.last_position() + 1, p.geometry);
@@ -91,7 +91,8 @@ void select_tile(const LaunchArgs& args, const Keys<T>& keys, const Tile& tile, 
       for (std::int64_t j = 0; j < sizes.blocks; ++j) s.group[j] += inverse * scores[j];
     }
     top_blocks(s.group, start + i, p.geometry, s.order, s.row);
-    write_blocks(args, tile, i, {s.row, static_cast<std::size_t>(p.geometry.sel_count)});
+    write_blocks(args, args.out[0], tile, i,
+                 {s.row, static_cast<std::size_t>(p.geometry.sel_count)});
   }
 }
 
@@ -100,7 +101,7 @@ void select(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
   const Sizes sizes(args.problem);
   const std::int64_t integers = sizes.integers(args.problem.geometry), rows = sizes.rows;
-  const Keys<T> keys = load_keys<T>(args);
+  const CompressedRows<T> keys = load_keys<T>(args);
   T* numbers = args.workspace.take<T>(sizes.numbers() * parallel_threads()).data();
   auto* ids = args.workspace.take<std::int32_t>(integers * parallel_threads()).data();
   for_tiles(args, [&](const Tile& tile) {
@@ -125,7 +126,8 @@ void streamed(const LaunchArgs& args) {
 
 std::int64_t streamed_workspace(const Problem& p) {
   const Sizes sizes(p);
-  return accumulator_bytes(p) * (key_numbers(p) + sizes.numbers() * parallel_threads()) +
+  return accumulator_bytes(p) *
+             (compressed_numbers(p, p.head_dim_k) + sizes.numbers() * parallel_threads()) +
          4 * sizes.integers(p.geometry) * parallel_threads() + 4096;
 }
 

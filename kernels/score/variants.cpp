@@ -42,7 +42,9 @@ std::span<const Variant> score_variants() {
               .cost = score_cost,
               .workspace_bytes = score::materialised_workspace,
               .launch = score::p_cmp_bf16,
-              .source_hash = source_hash::score_materialised},
+              .source_hash = source_hash::score_materialised,
+              .precision = Precision::reduced,
+              .switch_target = SwitchTarget::p_cmp_mixed},
   };
   static const std::vector<Variant> all = both_back_ends(kRows, score::cuda_rows());
   return all;

@@ -1,4 +1,5 @@
 // Which blocks a query selects: q, k_cmp -> blocks (docs/nsa.md 4 and 5).
+// The table alone includes this: a unit that did would have a new hash with every new row.
 #pragma once
 
 #include "nsa/kernels/launch.hpp"

@@ -1,5 +1,6 @@
 #include "telemetry/fa2_gates.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <mutex>
 #include <set>
@@ -12,13 +13,14 @@ namespace {
 
 bool is_gated(const Variant& row, Stage stage, Backend backend) {
   return row.backend == backend && row.stages.size() == 1 && row.stages.front() == stage &&
-         (row.name == "sdpa" || row.name.starts_with("fa2_"));
+         (row.switch_target == SwitchTarget::sdpa || row.switch_target == SwitchTarget::fa2_dense ||
+          row.switch_target == SwitchTarget::fa2_varlen);
 }
 
 std::string gate_of(const Variant& row, const Problem& problem, const Device& device) {
   if (!row.launch) return "no: " + why_not_built(row);
   const Support support = supports(row, problem, device);
-  return support.supported ? "yes" : "no: " + support.reason;
+  return support.supported ? "yes" : "no: " + support.reason();
 }
 
 /// "attend_window S=2048 B=1 H=12/2 D=64/64 w=512 bf16"
@@ -42,7 +44,7 @@ std::string fa2_gates(const Router& router, Stage stage, const Problem& problem)
   }
   if (text.empty()) return text;
   for (const Explanation& line : explain(router, problem).decisions) {
-    if (line.stage != stage) continue;
+    if (std::ranges::find(line.stages, stage) == line.stages.end()) continue;
     text += title + "runs " + line.variant + " (" + std::string(to_string(line.source)) +
             (line.why.empty() ? "" : ": " + line.why) + ")" +
             (line.fallback_reason ? "; fell back: " + *line.fallback_reason : "") + "\n";

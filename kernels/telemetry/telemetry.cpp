@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "nsa/kernels/catalog.hpp"
 #include "selected_rows.hpp"
 
 namespace nsa {
@@ -15,25 +16,38 @@ std::size_t bin_of(std::int64_t tokens) {
              : static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(tokens - 1)));
 }
 
+/// A span of that stage alone.
+std::span<const Stage> only(Stage stage) {
+  static constexpr auto kEach = [] {
+    std::array<Stage, kStageCount> all{};
+    for (std::size_t i = 0; i < kStageCount; ++i) all[i] = static_cast<Stage>(i);
+    return all;
+  }();
+  return std::span(kEach).subspan(static_cast<std::size_t>(stage), 1);
+}
+
 }  // namespace
 
-void Telemetry::count(std::vector<Counter>& counters, Stage stage, std::string_view name) {
+void Telemetry::count(std::vector<Counter>& counters, std::span<const Stage> stages,
+                      std::string_view name) {
   for (Counter& counter : counters) {
-    if (counter.stage != stage || counter.name != name) continue;
+    if (!std::ranges::equal(counter.stages, stages) || counter.name != name) continue;
     ++counter.count;
     return;
   }
-  counters.push_back({stage, std::string(name), 1});
+  counters.push_back({stages, std::string(name), 1});
 }
 
-void Telemetry::engaged(Stage stage, std::string_view variant) {
+void Telemetry::engaged(Stage stage, std::string_view variant) { engaged(only(stage), variant); }
+
+void Telemetry::engaged(std::span<const Stage> stages, std::string_view variant) {
   const std::lock_guard lock(mutex_);
-  count(engaged_, stage, variant);
+  count(engaged_, stages, variant);
 }
 
 void Telemetry::fallback(Stage stage, std::string_view reason) {
   const std::lock_guard lock(mutex_);
-  count(fallback_, stage, reason);
+  count(fallback_, only(stage), reason);
 }
 
 void Telemetry::slow_path() {
@@ -116,10 +130,9 @@ void Telemetry::reset() {
 TelemetryReport Telemetry::report() const {
   const std::lock_guard lock(mutex_);
   TelemetryReport report = totals_;
-  for (const Counter& c : engaged_)
-    report.engaged[{std::string(to_string(c.stage)), c.name}] = c.count;
+  for (const Counter& c : engaged_) report.engaged[{stages_text(c.stages), c.name}] = c.count;
   for (const Counter& c : fallback_) {
-    report.fallback[{std::string(to_string(c.stage)), c.name}] = c.count;
+    report.fallback[{stages_text(c.stages), c.name}] = c.count;
   }
   if (report.sel_rows > 0) {
     const auto rows = static_cast<double>(report.sel_rows);

@@ -39,8 +39,11 @@ std::vector<Capability> vendor_capabilities() { return {sdpa(), flashinfer()}; }
 std::string why_not_built(const Variant& row) {
   if (row.launch) return "";
   if (row.backend == Backend::cuda && device::built()) {
-    if (row.name.starts_with("fa2_") || row.name == "dense_fa2") return kNoFlashInfer;
-    if (row.name == "sdpa" || row.name == "dense_sdpa") return kNoFrontEnd;
+    if (row.library == Library::flashinfer) return kNoFlashInfer;
+    if (row.library == Library::cudnn) return kNoFrontEnd;
+    for (const Part& part : row.plan.parts) {
+      if (part.row && !part.row->launch) return why_not_built(*part.row);
+    }
   }
   return kNoCuda;
 }

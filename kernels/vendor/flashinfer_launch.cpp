@@ -1,7 +1,6 @@
 #include "nsa/schemas/error.hpp"
 #include "vendor/aligned_tensors.hpp"
 #include "vendor/flashinfer.hpp"
-#include "vendor/launch.hpp"
 
 namespace nsa::vendor {
 namespace {
@@ -53,9 +52,9 @@ void launch_branch(const LaunchArgs& args, Band band, Form form) {
   const BranchTensors tensors = aligned_tensors(args, true);
   const std::array in{tensors.q, tensors.k, tensors.v};
   const std::array out{tensors.o};
-  const LaunchArgs aligned{args.problem, args.sequences, args.device_sequences, in,
-                           out,          args.point,     args.constants,        args.workspace,
-                           args.stream,  args.saved};
+  LaunchArgs aligned = args;
+  aligned.in = in;
+  aligned.out = out;
   const TensorView lse = lse_of(args, band);
   FlashInferCall call;
   call.params = cuda::make_band_params(aligned, lse);
@@ -76,9 +75,9 @@ void launch(const LaunchArgs& args) {
 
 }  // namespace
 
-constinit const BranchLaunch kFa2Dense{launch<Band::window, Form::dense>,
-                                       launch<Band::compressed, Form::dense>};
-constinit const BranchLaunch kFa2Varlen{launch<Band::window, Form::varlen>,
-                                        launch<Band::compressed, Form::varlen>};
+extern constinit const BranchLaunch kFa2Dense{launch<Band::window, Form::dense>,
+                                              launch<Band::compressed, Form::dense>};
+extern constinit const BranchLaunch kFa2Varlen{launch<Band::window, Form::varlen>,
+                                               launch<Band::compressed, Form::varlen>};
 
 }  // namespace nsa::vendor

@@ -5,7 +5,6 @@
 
 #include "cuda/gemm.hpp"
 #include "nsa/schemas/error.hpp"
-#include "vendor/launch.hpp"
 #include "vendor/math_shape.hpp"
 #include "vendor/math_softmax.hpp"
 
@@ -126,6 +125,6 @@ void launch_math(const LaunchArgs& args) {
 
 }  // namespace
 
-constinit const BranchLaunch kMath{launch_math<Band::window>, launch_math<Band::compressed>};
+extern constinit const BranchLaunch kMath{launch_math<Band::window>, launch_math<Band::compressed>};
 
 }  // namespace nsa::vendor

@@ -3,8 +3,8 @@
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/schemas/error.hpp"
 #include "vendor/aligned_tensors.hpp"
+#include "vendor/branch.hpp"
 #include "vendor/cudnn_sdpa.hpp"
-#include "vendor/launch.hpp"
 #include "vendor/sdpa_lse.hpp"
 #include "vendor/window_keys.hpp"
 
@@ -88,6 +88,6 @@ void launch_sdpa(const LaunchArgs& args) {
 
 }  // namespace
 
-constinit const BranchLaunch kSdpa{launch_sdpa, nullptr};
+extern constinit const BranchLaunch kSdpa{launch_sdpa, nullptr};
 
 }  // namespace nsa::vendor

@@ -1,10 +1,9 @@
 #include "vendor/support.hpp"
 
 #include <algorithm>
-#include <string>
+#include <utility>
 
 #include "cuda/gemm.hpp"
-#include "vendor/cudnn_sdpa.hpp"
 #include "vendor/flashinfer_shape.hpp"
 #include "vendor/math_shape.hpp"
 #include "vendor/window_keys.hpp"
@@ -12,33 +11,38 @@
 namespace nsa::vendor {
 namespace {
 
-std::string gb(std::int64_t bytes) {
+/// "1.5 GB"
+void add_gb(Support& answer, std::int64_t bytes) noexcept {
   const std::int64_t tenths = (bytes + 50'000'000) / 100'000'000;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GB";
+  answer.add(tenths / 10);
+  answer.add(".");
+  answer.add(tenths % 10);
+  answer.add(" GB");
 }
 
-std::string dims_of(const Problem& p) {
-  return std::to_string(p.head_dim_k) + "/" + std::to_string(p.head_dim_v);
+Support wrong_dims(const char* what, const Problem& p) noexcept {
+  return Support::no(what, p.head_dim_k, "/", p.head_dim_v);
 }
 
 /// New tokens of sequence b, and the keys that they see through the window.
-std::pair<std::int64_t, std::int64_t> shape_of_sequence(const Problem& p, std::size_t b) {
+std::pair<std::int64_t, std::int64_t> shape_of_sequence(const Problem& p, std::size_t b,
+                                                        std::int64_t window) noexcept {
   Sequence sequence;
   sequence.q_len = p.seq_lens[b];
   sequence.kv_len = p.seq_lens[b] + (p.context_lens.empty() ? 0 : p.context_lens[b]);
-  return {sequence.q_len, window_keys(sequence, p.geometry.window).count};
+  return {sequence.q_len, window_keys(sequence, window).count};
 }
 
 /// cuDNN has a plan per shape. That is no way to run lengths which change from call to call.
-Support one_plan(const Problem& p) {
-  const auto first = shape_of_sequence(p, 0);
+Support one_plan(const Problem& p, std::int64_t window) noexcept {
+  const auto first = shape_of_sequence(p, 0, window);
   for (std::size_t b = 1; b < p.seq_lens.size(); ++b) {
-    if (shape_of_sequence(p, b) != first)
+    if (shape_of_sequence(p, b, window) != first)
       return Support::no(
           "it has a plan per shape, and the lengths differ in this batch; fa2_varlen "
           "takes them all");
   }
-  if (first.first == 1 && first.second < p.geometry.window)
+  if (first.first == 1 && first.second < window)
     return Support::no(
         "it has a plan per shape, and below the window each step of a decoder has "
         "another");
@@ -47,29 +51,25 @@ Support one_plan(const Problem& p) {
 
 }  // namespace
 
-Support supports_sdpa(const Problem& p, const Device& device) {
+Support supports_sdpa(const Problem& p, std::int64_t window, const Device& device) noexcept {
   constexpr std::int64_t kLargestDim = 128, kMultiple = 8;
   if (p.head_dim_k % kMultiple != 0 || p.head_dim_v % kMultiple != 0)
-    return Support::no("cuDNN wants head dims that are multiples of 8, not " + dims_of(p));
+    return wrong_dims("cuDNN wants head dims that are multiples of 8, not ", p);
   const bool paper = p.head_dim_k == 192 && p.head_dim_v == 128;
   if ((p.head_dim_k > kLargestDim || p.head_dim_v > kLargestDim) && !paper)
-    return Support::no("cuDNN takes head dims of 128 or less, or 192/128, not " + dims_of(p));
+    return wrong_dims("cuDNN takes head dims of 128 or less, or 192/128, not ", p);
   if (paper && device.compute_capability.value_or(0) < 90)
     return Support::no("cuDNN takes head dims of 192/128 from compute capability 9.0 on");
-  if (p.geometry.window < 1) return Support::no("a window of 0 tokens has no keys");
-  if (Support plan = one_plan(p); !plan.supported) return plan;
-  if (!sdpa_missing().empty()) return Support::no(sdpa_missing());
-  return Support::yes();
+  if (window < 1) return Support::no("a window of 0 tokens has no keys");
+  return one_plan(p, window);
 }
 
-Support supports_fa2(const Problem& p, const Device&) {
+Support supports_fa2(const Problem& p, std::int64_t window, const Device&) noexcept {
   constexpr std::int64_t kMost = 0x7fffffff;
   if (!flashinfer_has(p.head_dim_k, p.head_dim_v))
-    return Support::no(
-        "FlashInfer's kernels are compiled for head dims 64/64, 128/128 and 192/128, "
-        "not " +
-        dims_of(p));
-  if (p.geometry.window < 1) return Support::no("a window of 0 tokens has no keys");
+    return wrong_dims(
+        "FlashInfer's kernels are compiled for head dims 64/64, 128/128 and 192/128, not ", p);
+  if (window < 1) return Support::no("a window of 0 tokens has no keys");
   const std::int64_t rows = p.total_tokens() + p.batch() * p.max_context();
   if (rows * p.q_heads * p.head_dim_k > kMost)
     return Support::no(
@@ -79,16 +79,19 @@ Support supports_fa2(const Problem& p, const Device&) {
 }
 
 template <Band kBand>
-Support supports_math(const Problem& p, const Device& device) {
-  if (!cuda::gemm_missing().empty()) return Support::no(cuda::gemm_missing());
+Support supports_math(const Problem& p, const Device& device) noexcept {
   const std::int64_t bytes = logits_bytes(p, kBand);
-  if (device.memory_bytes && bytes > *device.memory_bytes / 2)
-    return Support::no("its logits take " + gb(bytes) + ", more than half of the " +
-                       gb(*device.memory_bytes) + " of " + device.id);
-  return Support::yes();
+  if (!device.memory_bytes || bytes <= *device.memory_bytes / 2) return Support::yes();
+  Support answer = Support::no("its logits take ");
+  add_gb(answer, bytes);
+  answer.add(", more than half of the ");
+  add_gb(answer, *device.memory_bytes);
+  answer.add(" of ");
+  answer.add(device.id);
+  return answer;
 }
-template Support supports_math<Band::window>(const Problem&, const Device&);
-template Support supports_math<Band::compressed>(const Problem&, const Device&);
+template Support supports_math<Band::window>(const Problem&, const Device&) noexcept;
+template Support supports_math<Band::compressed>(const Problem&, const Device&) noexcept;
 
 /// cuDNN's own workspace: 0.2 MB at most was seen on an H200 with cuDNN 9.14, for one query.
 std::int64_t sdpa_bytes(const Problem&) { return std::int64_t{1} << 20; }

@@ -6,10 +6,18 @@
 
 namespace nsa::vendor {
 
-Support supports_sdpa(const Problem& p, const Device& device);
-Support supports_fa2(const Problem& p, const Device& device);
+/// `window` tokens up to each query: the problem's for the window branch, all for dense attention.
+Support supports_sdpa(const Problem& p, std::int64_t window, const Device& device) noexcept;
+Support supports_fa2(const Problem& p, std::int64_t window, const Device& device) noexcept;
+/// As `supports` of the branches' rows.
+inline Support supports_sdpa(const Problem& p, const Device& device) noexcept {
+  return supports_sdpa(p, p.geometry.window, device);
+}
+inline Support supports_fa2(const Problem& p, const Device& device) noexcept {
+  return supports_fa2(p, p.geometry.window, device);
+}
 template <Band kBand>
-Support supports_math(const Problem& p, const Device& device);
+Support supports_math(const Problem& p, const Device& device) noexcept;
 
 /// Upper bounds, without copies of tensors whose rows do not start at multiples of 16 bytes.
 std::int64_t sdpa_bytes(const Problem& p);

@@ -2,12 +2,12 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "nsa/probes/launch_trace.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/median.hpp"
 #include "src/cuda_clock.hpp"
 #include "src/event_timer.hpp"
 #include "src/host_timer.hpp"
@@ -25,12 +25,6 @@ std::shared_ptr<ActivitySession> shared_session() {
   auto session = known.lock();
   if (!session) known = session = std::make_shared<ActivitySession>();
   return session;
-}
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// The kernel that ends at once; `box` is host memory of zero.
@@ -72,15 +66,14 @@ class CuptiTimer final : public LaunchTimer {
   /// between its kernels is in it, and not in the device time that is reported.
   std::string take_note() override {
     if (by_cupti_.empty()) return {};
-    const std::string note =
-        timer_disagreement(median_of(spans_), median_of(by_events_) - offset_ns_);
+    const std::string note = timer_disagreement(median(spans_), median(by_events_) - offset_ns_);
     by_cupti_.clear();
     by_events_.clear();
     spans_.clear();
     return note;
   }
-  double cupti_ns() const { return median_of(by_cupti_); }
-  double events_ns() const { return median_of(by_events_); }
+  double cupti_ns() const { return median(by_cupti_); }
+  double events_ns() const { return median(by_events_); }
 
  private:
   /// What two events around a kernel count beside it, while CUPTI records: microseconds.
@@ -103,7 +96,7 @@ class CuptiTimer final : public LaunchTimer {
         offsets.push_back(static_cast<double>(sample.device_ns - last->end_ns + last->start_ns));
     }
     cudaFreeHost(box);
-    if (!offsets.empty()) offset_ns_ = median_of(offsets);
+    if (!offsets.empty()) offset_ns_ = median(offsets);
   }
 
   cudaStream_t stream_;

@@ -1,18 +1,18 @@
-// Middle values.
+// Middle values of what may not have been read.
 #pragma once
 
-#include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
+
+#include "nsa/schemas/median.hpp"
 
 namespace nsa::doctor {
 
-/// The upper one of two middle values; nothing for no values.
+/// The median; nothing for no values.
 inline std::optional<double> median(std::vector<double> values) {
   if (values.empty()) return {};
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  return nsa::median(std::move(values));
 }
 
 }  // namespace nsa::doctor

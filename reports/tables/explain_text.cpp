@@ -49,7 +49,7 @@ std::string decisions_text(const ExplainReport& r, Style style) {
   table.add_column("fit");
   table.add_column("evidence");
   for (const Explanation& e : r.decisions) {
-    table.add_row({std::string(to_string(e.stage)),
+    table.add_row({stages_text(e.stages),
                    fmt::format("{} {}", to_string(e.axis), e.axis_value),
                    {e.variant.substr(e.variant.rfind('/') + 1), Ink::good},
                    std::string(to_string(e.source)),
@@ -67,14 +67,15 @@ std::string overrides_text(const ExplainReport& r, Style style) {
       const std::string cost = e.override_cost
                                    ? "takes " + format_ratio(*e.override_cost) + " of its time"
                                    : std::string("at a cost that was not measured");
-      text += inked(fmt::format("override: {}: {} replaces the tuned {}, {}\n", to_string(e.stage),
-                                printable(e.variant), printable(*e.overridden), cost),
-                    Ink::warn, style);
+      text +=
+          inked(fmt::format("override: {}: {} replaces the tuned {}, {}\n", stages_text(e.stages),
+                            printable(e.variant), printable(*e.overridden), cost),
+                Ink::warn, style);
     }
     if (e.fallback_reason) {
-      text +=
-          inked(fmt::format("not met: {}: {}\n", to_string(e.stage), printable(*e.fallback_reason)),
-                Ink::warn, style);
+      text += inked(
+          fmt::format("not met: {}: {}\n", stages_text(e.stages), printable(*e.fallback_reason)),
+          Ink::warn, style);
     }
   }
   return text;

@@ -6,18 +6,14 @@
 #include <map>
 #include <tuple>
 
+#include "nsa/schemas/median.hpp"
+
 namespace nsa::reports {
 namespace {
 
 using Rows = std::vector<const Measurement*>;
 using BlockKey = std::tuple<std::string, std::string, std::int64_t, std::int64_t>;
 using Blocks = std::map<BlockKey, double>;  // mean log time of one variant in a round
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 bool timed(const Measurement& row) {
   return row.outcome == Outcome::ok && row.median_ns && *row.median_ns > 0 && !row.control;
@@ -44,7 +40,7 @@ std::optional<Ratio> ratio_of(const Blocks& variant, const Blocks& best) {
     if (found != best.end()) logs.push_back(value - found->second);
   }
   if (logs.empty()) return std::nullopt;
-  Ratio ratio{std::exp(median_of(logs)), {}, {}};
+  Ratio ratio{std::exp(median(logs)), {}, {}};
   const auto n = static_cast<double>(logs.size());
   if (logs.size() < 2) return ratio;
   double mean = 0, squares = 0;
@@ -70,6 +66,7 @@ Result result_of(const Rows& rows, const RoleOf& role) {
     if (row->verification != Verification::verified) result.verification = row->verification;
     if (row->outcome != Outcome::ok && result.outcome == Outcome::ok) result.reason = row->reason;
     if (row->outcome == Outcome::ok) result.outcome = Outcome::ok;
+    if (result.note.empty()) result.note = row->note;
     result.samples_n += row->samples_n;
     if (timed(*row)) medians.push_back(*row->median_ns);
     if (timed(*row) && row->mad_ns) spreads.push_back(*row->mad_ns);
@@ -79,8 +76,8 @@ Result result_of(const Rows& rows, const RoleOf& role) {
       result.verification = Verification::wrong_result;
     }
   }
-  if (!medians.empty()) result.median_ns = median_of(medians);
-  if (!spreads.empty()) result.mad_ns = median_of(spreads);
+  if (!medians.empty()) result.median_ns = median(medians);
+  if (!spreads.empty()) result.mad_ns = median(spreads);
   return result;
 }
 

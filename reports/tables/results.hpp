@@ -20,6 +20,7 @@ struct Result {
   Outcome outcome = Outcome::ok;       // ok when any row is ok
   Verification verification = Verification::unverified;  // the worst of its rows
   std::string reason;                                    // of the first row that failed
+  std::string note;                                      // the first that a row has
   std::string role;                                      // see RoleOf
   std::optional<double> median_ns, mad_ns;
   std::int64_t samples_n = 0;

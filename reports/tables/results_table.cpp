@@ -49,7 +49,9 @@ Cell note_cell(const Result& result) {
   if (result.verification == Verification::unverified && result.median_ns) {
     note += (note.empty() ? "" : ", ") + std::string("unverified");
   }
-  if (!result.reason.empty()) note += (note.empty() ? "" : "; ") + result.reason;
+  for (const std::string& text : {result.reason, result.note}) {
+    if (!text.empty()) note += (note.empty() ? "" : "; ") + text;
+  }
   return {shortened(printable(note), 60), result.role.empty() ? Ink::dim : Ink::warn};
 }
 
@@ -119,6 +121,7 @@ Json results_json(const std::vector<Measurement>& rows, const RoleOf& role) {
              {"samples_n", result.samples_n}};
     if (!first.placement.empty()) row["device_uuid"] = first.placement[0].device_uuid;
     if (!result.reason.empty()) row["reason"] = printable(result.reason);
+    if (!result.note.empty()) row["note"] = printable(result.note);
     if (result.median_ns) row["median_ns"] = *result.median_ns;
     if (result.mad_ns) row["mad_ns"] = *result.mad_ns;
     if (result.ratio) row["ratio"] = result.ratio->median;

@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/trace_table.hpp"
 #include "nsa/reports/units.hpp"
+#include "nsa/schemas/median.hpp"
 
 namespace nsa::reports {
 namespace {
@@ -16,9 +17,7 @@ std::string median_step(const trace::Summary& s) {
   for (const trace::Step& step : s.steps.value_or(std::vector<trace::Step>{}))
     steps.push_back(step.duration_ns);
   if (steps.empty()) return "-";
-  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>((steps.size() - 1) / 2);
-  std::nth_element(steps.begin(), middle, steps.end());
-  return ns(*middle);
+  return ns(median(std::move(steps)));
 }
 
 std::vector<Cell> cells_of(const trace::Summary& s) {

@@ -91,6 +91,7 @@ void to_json(Json& j, const Measurement& v) {
   put(j, "cold", v.cold);
   put(j, "outcome", v.outcome);
   put(j, "reason", v.reason);
+  fields::put_text(j, "note", v.note);
   put(j, "verification", v.verification);
   fields::put_error(j, "worst_row_error", v.worst_row_error);
   put(j, "first_call_ns", v.first_call_ns);
@@ -126,6 +127,7 @@ void from_json(const Json& j, Measurement& v) {
   require(j, "cold", v.cold);
   require(j, "outcome", v.outcome);
   require(j, "reason", v.reason);
+  read(j, "note", v.note);
   require(j, "verification", v.verification);
   read(j, "worst_row_error", v.worst_row_error);
   read(j, "first_call_ns", v.first_call_ns);

@@ -62,7 +62,8 @@ void check_policy(const MeasurePolicy& policy) {
 
 SweepSpec parse_sweep_spec(std::string_view text, const std::string& where) {
   const Json document = parse_json(text, where);
-  check_version(document, kSweepSchemaVersion, "write the spec as in schemas/README.md", where);
+  check_version(document, kSweepSchemaVersion, kSweepSchemaVersion,
+                "write the spec as in schemas/README.md", where);
   validate_json(document, "sweep", where);
   try {
     SweepSpec spec;

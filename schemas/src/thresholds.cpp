@@ -2,6 +2,8 @@
 // cannot express.
 #include "nsa/schemas/thresholds.hpp"
 
+#include <algorithm>
+
 #include "json_fields.hpp"
 #include "pretty.hpp"
 #include "versions.hpp"
@@ -68,6 +70,18 @@ void check_ranges(const std::vector<ThresholdRange>& ranges, const std::string& 
   }
 }
 
+/// Every stage that is decided needs a row, in each range.
+void check_covers(const Decision& decision, const std::string& pointer) {
+  for (std::size_t i = 0; i < decision.ranges.size(); ++i) {
+    const VariantId& id = decision.ranges[i].variant;
+    for (const std::string& stage : decision.stages) {
+      if (std::find(id.stages.begin(), id.stages.end(), stage) != id.stages.end()) continue;
+      throw InputError(pointer + "/ranges/" + std::to_string(i) + "/variant: " + to_string(id) +
+                       " leaves " + stage + " without a row");
+    }
+  }
+}
+
 bool same_question(const Decision& a, const Decision& b) {
   return a.stages == b.stages && a.launch == b.launch && a.timer == b.timer;
 }
@@ -80,6 +94,7 @@ void check_decisions(const std::vector<Decision>& decisions, const std::string& 
         throw InputError(here + ": decides the same stages, launch and timer as decision " +
                          std::to_string(other));
     }
+    check_covers(decisions[i], here);
     check_ranges(decisions[i].ranges, here + "/ranges");
   }
 }
@@ -105,7 +120,8 @@ void check_table(const ThresholdTable& table) {
 
 ThresholdTable parse_thresholds(std::string_view text, const std::string& where) {
   const Json document = parse_json(text, where);
-  check_version(document, kThresholdsSchemaVersion, "run 'nsatune tune' to make a new file", where);
+  check_version(document, kOldestThresholdsVersion, kThresholdsSchemaVersion,
+                "run 'nsatune tune' to make a new file", where);
   validate_json(document, "thresholds", where);
   try {
     ThresholdTable table;

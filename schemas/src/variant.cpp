@@ -62,6 +62,24 @@ std::string to_string(const VariantId& id) {
   return text;
 }
 
+std::vector<std::string> sequence_of(const VariantId& id) {
+  if (id.name.find('+') == std::string::npos) return {};
+  std::vector<std::string> names;
+  for (const std::string_view name : split(id.name, '+')) names.emplace_back(name);
+  return names;
+}
+
+std::optional<std::string> find_gap(const VariantId& id) {
+  const std::vector<std::string> names = sequence_of(id);
+  if (names.empty()) return std::nullopt;
+  for (std::size_t i = 0; i < id.stages.size(); ++i) {
+    if (i >= names.size() || names[i].empty()) return "leaves " + id.stages[i] + " without a row";
+  }
+  if (names.size() == id.stages.size()) return std::nullopt;
+  return "names " + std::to_string(names.size()) + " rows for " + std::to_string(id.stages.size()) +
+         (id.stages.size() == 1 ? " stage" : " stages");
+}
+
 VariantId parse_variant_id(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) refuse(text, "no '/' between stage and name");
@@ -70,7 +88,9 @@ VariantId parse_variant_id(std::string_view text) {
   for (const auto stage : split(text.substr(0, slash), '+'))
     id.stages.push_back(word(stage, text, "stage"));
   const auto parts = split(text.substr(slash + 1), '.');
-  id.name = word(parts.front(), text, "name");
+  id.name = parts.front();
+  if (const auto gap = find_gap(id)) refuse(text, *gap);
+  for (const auto name : split(parts.front(), '+')) word(name, text, "name");
   for (std::size_t i = 1; i < parts.size(); ++i) id.point.push_back(coordinate(parts[i], text));
   return id;
 }

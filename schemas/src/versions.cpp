@@ -4,16 +4,17 @@
 
 namespace nsa {
 
-void check_version(const Json& document, int version, const std::string& what_to_do,
+void check_version(const Json& document, int oldest, int newest, const std::string& what_to_do,
                    const std::string& where) {
   if (!document.is_object()) return;
   const auto at = document.find("schema_version");
   if (at == document.end())
     throw InputError(where + ": /schema_version: is missing, so this is no file of ours; " +
                      what_to_do);
-  if (!at->is_number_integer() || *at == version) return;
+  if (!at->is_number_integer() || (*at >= oldest && *at <= newest)) return;
   throw InputError(where + ": /schema_version: is " + at->dump() + ", this program reads " +
-                   std::to_string(version) + "; " + what_to_do);
+                   (oldest == newest ? "" : std::to_string(oldest) + " to ") +
+                   std::to_string(newest) + "; " + what_to_do);
 }
 
 }  // namespace nsa

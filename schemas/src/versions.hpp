@@ -7,9 +7,10 @@
 
 namespace nsa {
 
-/// InputError "<where>: /schema_version: ..." when the document has no version or another one than
-/// `version`; `what_to_do` ends the line. A version that is no integer is left to the schema.
-void check_version(const Json& document, int version, const std::string& what_to_do,
+/// InputError "<where>: /schema_version: ..." when the document has no version, or none of
+/// [oldest, newest]; `what_to_do` ends the line. A version that is no integer is left to the
+/// schema.
+void check_version(const Json& document, int oldest, int newest, const std::string& what_to_do,
                    const std::string& where);
 
 }  // namespace nsa

@@ -19,10 +19,11 @@ constexpr int kDevices = 100;
 constexpr int kRanges = 4;
 
 void run_nothing(const LaunchArgs&) {}
-Support any(const Problem&, const Device&) { return Support::yes(); }
+Support any(const Problem&, const Device&) noexcept { return Support::yes(); }
 
 constexpr std::array kSelected{Stage::attend_selected};
 constexpr std::array kWindow{Stage::attend_window};
+constexpr std::array kBranches{Stage::attend_compressed, Stage::score};
 
 Variant row(std::span<const Stage> stages, std::string_view name) {
   Variant v;
@@ -31,6 +32,7 @@ Variant row(std::span<const Stage> stages, std::string_view name) {
   v.dtypes = dtype_bit(Dtype::fp32) | dtype_bit(Dtype::bf16);
   v.supports = any;
   v.launch = run_nothing;
+  v.switch_target = switch_target_of(name).value_or(SwitchTarget::none);
   return v;
 }
 
@@ -132,6 +134,63 @@ BENCHMARK(choose_built_in);
 BENCHMARK(choose_by_environment);
 BENCHMARK(choose_by_minimum_length);
 BENCHMARK(choose_batch_of_16);
+
+/// The real table of a CPU: rows that are asked what they support, composites, and a file that
+/// decides the two branches over compressed keys together, split below 4,096 tokens.
+Router real_router(std::vector<std::string> entries = {}) {
+  Router::Inputs in;
+  in.device = device(0);
+  in.table = table(in.device);
+  for (ClassDecisions& c : in.table->classes) {
+    Decision d;
+    d.stages = {"attend_compressed", "score"};
+    const std::vector<std::string> both = d.stages;
+    d.ranges.resize(2);
+    d.ranges[0].to = d.ranges[1].from = 4096;
+    d.ranges[0].variant = {both, "fa2_dense+streamed", {}};
+    d.ranges[1].variant = {both, "fused", {}};
+    c.decisions.push_back(d);
+  }
+  in.environment = snapshot_environment(entries);
+  return Router(std::move(in));
+}
+
+void time_cover(benchmark::State& state, const Router& router, std::int64_t seq_len) {
+  const Problem p = problem(seq_len);
+  const Choice attention = router.choose(Stage::attention, p);
+  for (auto _ : state) {
+    Cover cover = router.cover(kBranches, p, &attention);
+    benchmark::DoNotOptimize(cover);
+  }
+}
+void cover_joined(benchmark::State& state) { time_cover(state, real_router(), 8192); }
+void cover_split(benchmark::State& state) { time_cover(state, real_router(), 512); }
+void cover_broken_up_by_a_wish(benchmark::State& state) {
+  time_cover(state, real_router({"NSA_P_CMP_MIXED=1"}), 8192);
+}
+void choose_real_row(benchmark::State& state) {
+  const Router router = real_router();
+  time_choose(state, router, Stage::attend_selected, problem(8192));
+}
+void choose_attention(benchmark::State& state) {
+  const Router router = real_router();
+  time_choose(state, router, Stage::attention, problem(8192));
+}
+void choose_within_attention(benchmark::State& state) {
+  const Router router = real_router();
+  const Problem p = problem(8192);
+  const Choice attention = router.choose(Stage::attention, p);
+  for (auto _ : state) {
+    Choice choice = router.choose(Stage::attend_selected, p, &attention);
+    benchmark::DoNotOptimize(choice);
+  }
+}
+BENCHMARK(cover_joined);
+BENCHMARK(cover_split);
+BENCHMARK(cover_broken_up_by_a_wish);
+BENCHMARK(choose_real_row);
+BENCHMARK(choose_attention);
+BENCHMARK(choose_within_attention);
 
 /// A folder with one file per device.
 class Bundle {

@@ -11,14 +11,17 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/inputs.hpp"
+#include "nsa/kernels/routing.hpp"
 #include "nsa/probes/graph.hpp"
 #include "nsa/probes/launch_trace.hpp"
 #include "nsa/probes/probes.hpp"
+#include "nsa/schemas/median.hpp"
 
 using namespace nsa;
 
@@ -74,7 +77,8 @@ class Bench {
     device::synchronize(stream);
   }
   void launch() {
-    row_.launch({.problem = problem_,
+    row_.launch({.row = row_,
+                 .problem = problem_,
                  .sequences = sequences_,
                  .device_sequences = static_cast<const Sequence*>(placed_.data()),
                  .in = in_,
@@ -83,7 +87,7 @@ class Bench {
                  .constants = constants_,
                  .workspace = workspace_,
                  .stream = stream_,
-                 .saved = nullptr});
+                 .router = &router_});
   }
   /// The workspace grows in the first launch only.
   void warm_up() {
@@ -115,6 +119,7 @@ class Bench {
   Point point_;
   Constants constants_;
   Workspace workspace_{device::allocator()};
+  Router router_{device::current()};
 };
 
 double median_ms(probes::LaunchTimer& timer, int samples, void (*launch)(void*), void* context) {
@@ -123,8 +128,7 @@ double median_ms(probes::LaunchTimer& timer, int samples, void (*launch)(void*),
     timer.flush_caches();
     ns.push_back(timer.time(launch, context).device_ns);
   }
-  std::nth_element(ns.begin(), ns.begin() + static_cast<std::ptrdiff_t>(ns.size() / 2), ns.end());
-  return static_cast<double>(ns[ns.size() / 2]) * 1e-6;
+  return static_cast<double>(median(std::move(ns))) * 1e-6;
 }
 
 const Variant& find_row(const std::string& name) {
@@ -162,7 +166,7 @@ void measure(const std::string& name, const std::string& shape, const std::strin
   const Support support = supports(row, problem, device);
   if (!support.supported) {
     std::printf("%-40s %-5s %10s  %s\n", name.c_str(), shape.c_str(), length.c_str(),
-                support.reason.c_str());
+                support.reason().c_str());
     return;
   }
   Bench bench(row, problem, stream);

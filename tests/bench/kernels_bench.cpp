@@ -13,6 +13,8 @@
 #include "cpu/dense_attention.hpp"
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/inputs.hpp"
+#include "nsa/kernels/routing.hpp"
+#include "nsa/schemas/median.hpp"
 
 namespace nsa::bench {
 namespace {
@@ -48,24 +50,26 @@ void sgemm(benchmark::State& state) {
 
 /// Everything that one launch needs, made once per benchmark.
 struct Prepared {
-  Prepared(Stage stage, const Problem& p)
+  Prepared(std::span<const Stage> stages, const Problem& p)
       : problem(p),
-        inputs(make_inputs(stage, p, 1)),
-        outputs(make_outputs(stage, p)),
+        inputs(make_inputs(stages, p, 1)),
+        outputs(make_outputs(stages, p)),
         sequences(sequences_of(p)) {
     for (const HostTensor& t : inputs) in.push_back(t.view());
     for (const HostTensor& t : outputs) out.push_back(t.view());
   }
-  LaunchArgs args(const Point& point) {
+  LaunchArgs args(const Variant& row, const Point& point) {
     workspace.reset();
-    return {.problem = problem,
+    return {.row = row,
+            .problem = problem,
             .sequences = sequences,
             .device_sequences = sequences.data(),
             .in = in,
             .out = out,
             .point = point,
             .constants = constants,
-            .workspace = workspace};
+            .workspace = workspace,
+            .router = &router};
   }
 
   Problem problem;
@@ -74,21 +78,23 @@ struct Prepared {
   std::vector<TensorView> in, out;
   Constants constants;
   Workspace workspace;
+  Router router{Device{}};
 };
 
 void launch_row(benchmark::State& state, const Variant& variant, const Point& point,
                 const Problem& problem) {
-  Prepared prepared(variant.stages[0], problem);
-  variant.launch(prepared.args(point));  // threads, pages, workspace
-  for (auto _ : state) variant.launch(prepared.args(point));
+  Prepared prepared(variant.stages, problem);
+  variant.launch(prepared.args(variant, point));  // threads, pages, workspace
+  for (auto _ : state) variant.launch(prepared.args(variant, point));
   set_rate(state, variant.cost(problem).flop);
 }
 
 void launch_dense(benchmark::State& state, const Problem& problem) {
-  Prepared p(Stage::attend_window, problem);
+  const Variant& row = *candidates_of(Stage::attend_window, Backend::cpu).front();
+  Prepared p(row.stages, problem);
   const Point point;
   for (auto _ : state) {
-    cpu::dense_attention(p.args(point), p.in[0], p.in[1], p.in[2], p.out[0]);
+    cpu::dense_attention(p.args(row, point), p.in[0], p.in[1], p.in[2], p.out[0]);
   }
   const auto s = static_cast<double>(problem.seq_lens[0]);
   const auto width =
@@ -125,12 +131,6 @@ void register_all() {
       }
     }
   }
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// Prints the usual table, keeps the rates of all repetitions, and compares them with sgemm's.

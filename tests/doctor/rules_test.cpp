@@ -24,6 +24,7 @@ doctor::Measured row(const std::string& stage, const std::string& variant, std::
   m.executor = "nsatune";
   m.problem.seq_lens = {length};
   m.median_ns = ns;
+  m.path = switch_target_of(variant).value_or(SwitchTarget::none);
   return m;
 }
 
@@ -40,8 +41,8 @@ const doctor::Found* found(const doctor::Report& report, std::string_view rule) 
   return nullptr;
 }
 
-doctor::IsVariant is(const char* name) {
-  return [name](std::string_view variant) { return variant == name; };
+doctor::IsPath is(SwitchTarget wanted) {
+  return [wanted](SwitchTarget path) { return path == wanted; };
 }
 
 }  // namespace
@@ -114,16 +115,19 @@ TEST_CASE("rows of different devices or shapes are not compared", "[doctor]") {
   Evidence evidence;
   evidence.measured = {row("ranges", "ranges_v1", 128, 10, "a"),
                        row("ranges", "ranges_v2", 128, 40, "b")};
-  CHECK_FALSE(compare(evidence, "ranges", is("ranges_v1"), is("ranges_v2")));
+  CHECK_FALSE(
+      compare(evidence, "ranges", is(SwitchTarget::ranges_v1), is(SwitchTarget::ranges_v2)));
   evidence.measured[1].device = "a";
-  REQUIRE(compare(evidence, "ranges", is("ranges_v1"), is("ranges_v2")));
+  REQUIRE(compare(evidence, "ranges", is(SwitchTarget::ranges_v1), is(SwitchTarget::ranges_v2)));
   evidence.measured[1].problem.dtype = Dtype::bf16;
-  CHECK_FALSE(compare(evidence, "ranges", is("ranges_v1"), is("ranges_v2")));
+  CHECK_FALSE(
+      compare(evidence, "ranges", is(SwitchTarget::ranges_v1), is(SwitchTarget::ranges_v2)));
   evidence.measured[1].problem.dtype = evidence.measured[0].problem.dtype;
   doctor::ConfigEvidence other;
   other.keys["model.n_heads"] = {"64", 1};
   evidence.configs = {other};
-  CHECK_FALSE(compare(evidence, "ranges", is("ranges_v1"), is("ranges_v2")));
+  CHECK_FALSE(
+      compare(evidence, "ranges", is(SwitchTarget::ranges_v1), is(SwitchTarget::ranges_v2)));
 }
 
 TEST_CASE("throughput is read from the forms that logs have", "[doctor]") {

@@ -95,9 +95,9 @@ bool has_fused_step(const Device& gpu, const Problem& problem) {
   const std::array stage{Stage::attention};
   const Support support = supports(*find_variant(stage, "fused_step", Backend::cuda), step, gpu);
   if (support.supported) return true;
-  INFO(support.reason);
+  INFO(support.reason());
   REQUIRE(gpu.compute_capability.value_or(0) != 90);  // there it has to run
-  WARN("skipped: " << support.reason);
+  WARN("skipped: " << support.reason());
   return false;
 }
 

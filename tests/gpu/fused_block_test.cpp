@@ -45,9 +45,9 @@ std::optional<Device> gpu_with_fused_block() {
   if (!device) return device;
   const Support support = supports(row("fused_block"), edges().front(), *device);
   if (support.supported) return device;
-  INFO(support.reason);
+  INFO(support.reason());
   REQUIRE(device->compute_capability.value_or(0) != 90);
-  WARN("skipped: " << support.reason);
+  WARN("skipped: " << support.reason());
   return std::nullopt;
 }
 

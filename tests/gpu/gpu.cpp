@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "nsa/kernels/oracle.hpp"
+#include "nsa/kernels/routing.hpp"
 #include "nsa/probes/probes.hpp"
 
 namespace nsa::test {
@@ -23,8 +24,14 @@ std::string list(const std::vector<std::int64_t>& values) {
 /// Whether cuBLASLt writes to its workspace.
 bool holds_product(const Variant& variant) {
   const Stage stage = variant.stages.front();
-  return stage == Stage::project_rope || stage == Stage::layer || stage == Stage::model ||
-         variant.name == "sdpa_math";
+  return stage == Stage::project_rope || stage >= Stage::layer ||
+         (variant.missing != nullptr && variant.library == Library::none);
+}
+
+/// Of the current device, without a table.
+const Router& built_in_router() {
+  static const Router router(device::current());
+  return router;
 }
 
 }  // namespace
@@ -145,7 +152,8 @@ Launchable::Launchable(const Variant& variant, const Problem& problem,
 void Launchable::launch() {
   workspace_.reset();
   fallback_reason_ = nullptr;
-  variant_.launch({.problem = problem_,
+  variant_.launch({.row = variant_,
+                   .problem = problem_,
                    .sequences = sequences_,
                    .device_sequences = static_cast<const Sequence*>(device_sequences_.data()),
                    .in = in_,
@@ -155,7 +163,8 @@ void Launchable::launch() {
                    .workspace = workspace_,
                    .stream = stream_,
                    .saved = saved_,
-                   .fallback_reason = &fallback_reason_});
+                   .fallback_reason = &fallback_reason_,
+                   .router = &built_in_router()});
 }
 
 std::vector<HostTensor> produce(const Variant& variant, const Problem& problem,
@@ -178,7 +187,7 @@ void check_with_oracle(const Variant& variant, const Problem& problem,
   const SpanOracle oracle(variant.stages, problem, input_views, {}, variant.role);
   const auto verdict = oracle.verify(views(produced), rows);
   INFO("worst row " << verdict.worst_row);
-  CHECK(verdict.worst_row_error <= row_tolerance(variant.stages, problem.dtype, variant.name));
+  CHECK(verdict.worst_row_error <= row_tolerance(variant, problem.dtype));
   CHECK(verdict.poison_left == 0);
   CHECK(verdict.non_finite == 0);
 }

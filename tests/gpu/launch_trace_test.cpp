@@ -28,10 +28,8 @@ std::optional<Device> gpu_with_cupti() {
   }
 }
 
-bool is_composite(const Variant& variant) {
-  const Stage stage = variant.stages.front();
-  return stage == Stage::attention || stage == Stage::layer || stage == Stage::model;
-}
+/// attention, layer or model; rows that run others in turn are none of these.
+bool is_whole(const Variant& variant) { return variant.stages.front() >= Stage::attention; }
 
 /// The seeds' heads and geometry; decode too, because a row may have another kernel for it.
 std::vector<Problem> problems(std::initializer_list<Dtype> dtypes) {
@@ -93,7 +91,7 @@ TEST_CASE("each row runs the kernels that it claims and no others", "[gpu][cupti
   std::int64_t launches = 0;
   trace_rows(
       *device, {Dtype::bf16, Dtype::fp16, Dtype::fp32},
-      [](const Variant& variant) { return !is_composite(variant); },
+      [](const Variant& variant) { return !is_whole(variant); },
       [&](const Variant& variant, const VariantId&, const LaunchTrace& trace) {
         const auto claimed = claimed_kernels(variant);
         CHECK(trace.dropped == 0);
@@ -121,11 +119,11 @@ TEST_CASE(
   if (!device) return;
   std::set<std::string_view> waiting, marked;
   trace_rows(
-      *device, {Dtype::bf16}, [](const Variant& variant) { return !is_composite(variant); },
+      *device, {Dtype::bf16}, [](const Variant& variant) { return !is_whole(variant); },
       [&](const Variant& variant, const VariantId&, const LaunchTrace& trace) {
         CHECK(trace.allocations == 0);
         if (trace.host_waits > 0) waiting.insert(variant.name);
-        if (waits_for_host(variant)) {
+        if (variant.waits_for_host) {
           marked.insert(variant.name);
           return;
         }
@@ -143,7 +141,7 @@ TEST_CASE("a whole layer neither allocates nor waits nor copies to or from the h
   trace_rows(
       *device, {Dtype::bf16},
       [](const Variant& variant) {
-        return is_composite(variant) && variant.name.starts_with("batched");
+        return is_whole(variant) && variant.name.starts_with("batched");
       },
       [&](const Variant&, const VariantId&, const LaunchTrace& trace) {
         CHECK(trace.allocations == 0);

@@ -37,7 +37,7 @@ std::optional<Device> gpu_with_layers() {
   const Support support = supports(*find_variant(stage, "batched", Backend::cuda),
                                    layer_problem(64, Dtype::fp32), *device);
   if (support.supported) return device;
-  WARN("skipped: " << support.reason);
+  WARN("skipped: " << support.reason());
   return std::nullopt;
 }
 

@@ -55,7 +55,7 @@ TEST_CASE("the fast rows are right up to the last of 131072 tokens", "[gpu]") {
     const Variant* variant = find_variant(fast.stages, fast.name, Backend::cuda);
     REQUIRE(variant);
     const Support support = supports(*variant, problem, *device);
-    INFO(to_string(fast.stages.front()) << "/" << fast.name << " " << support.reason);
+    INFO(to_string(fast.stages.front()) << "/" << fast.name << " " << support.reason());
     CHECK((support.supported || device->compute_capability.value_or(0) != 90));
     if (!support.supported) continue;
     const auto inputs = make_inputs(fast.stages, problem, 7);

@@ -76,8 +76,8 @@ void check_problems(const Variant& variant, Dtype dtype, const Device& device,
   int run = 0;
   for (const Problem& problem : problems(dtype)) {
     const Support support = supports(variant, problem, device);
-    INFO(variant.name << " " << describe(problem) << ": " << support.reason);
-    CHECK(support.supported == support.reason.empty());
+    INFO(variant.name << " " << describe(problem) << ": " << support.reason());
+    CHECK(support.supported == support.reason().empty());
     if (!support.supported) continue;
     for (const VariantId& id : ids_of(variant)) check_row(variant, id, problem, stream, 0, 0);
     ++run;

@@ -22,9 +22,9 @@ std::optional<Device> gpu_with_steps() {
   const Support support =
       supports(*find_variant(kAttention, "fused_step", Backend::cuda), p, *device);
   if (support.supported) return device;
-  INFO(support.reason);
+  INFO(support.reason());
   REQUIRE(device->compute_capability.value_or(0) != 90);  // there it has to run
-  WARN("skipped: " << support.reason);
+  WARN("skipped: " << support.reason());
   return std::nullopt;
 }
 

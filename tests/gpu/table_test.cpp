@@ -48,7 +48,7 @@ TEST_CASE("a CUDA row refuses what it cannot run, with the reason", "[kernels]")
   CHECK(supports(masked, problem, gpu_of(90)).supported);
   CHECK_FALSE(supports(masked, problem, gpu_of(75)).supported);
   problem.head_dim_v = 258;
-  CHECK(supports(masked, problem, gpu_of(90)).reason.find("256") != std::string::npos);
+  CHECK(supports(masked, problem, gpu_of(90)).reason().find("256") != std::string::npos);
   problem.head_dim_v = 64;
   problem.q_heads = 34;
   CHECK_FALSE(supports(masked, problem, gpu_of(90)).supported);
@@ -62,7 +62,7 @@ TEST_CASE("a tile that needs more shared memory than the device has is refused",
   const Variant& masked = row(Stage::attend_selected, "masked");
   CHECK(supports(masked, large, gpu_of(90)).supported);
   CHECK(supports(masked, large, gpu_of(80)).supported);
-  CHECK(supports(masked, large, gpu_of(86)).reason.find("shared memory") != std::string::npos);
+  CHECK(supports(masked, large, gpu_of(86)).reason().find("shared memory") != std::string::npos);
   CHECK(cuda::shared_bytes_per_block(86) < cuda::masked_shared_bytes(large));
   CHECK(cuda::masked_shared_bytes(large) < cuda::shared_bytes_per_block(80));
 }

@@ -148,7 +148,8 @@ TEST_CASE("full coverage makes selected and window attention dense causal attent
   const Point point;
   const auto in = views_of(inputs);
   const auto out = views_of(dense);
-  cpu::dense_attention({.problem = problem,
+  cpu::dense_attention({.row = cpu_variant(Stage::attend_selected, "dense_prefix"),
+                        .problem = problem,
                         .sequences = sequences,
                         .device_sequences = sequences.data(),
                         .in = in,

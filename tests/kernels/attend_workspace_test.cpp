@@ -35,13 +35,14 @@ TEST_CASE("a workspace that shrinks and grows gives the same answers within the 
         INFO(to_string(stage) << " " << variant->name << " " << describe(problem));
         const auto inputs = make_inputs(stage, problem, 21);
         const auto in = views_of(inputs);
-        auto outputs = make_outputs(stage, problem);
+        auto outputs = make_outputs(variant->stages, problem);
         const auto out = views_of(outputs);
         const auto sequences = sequences_of(problem);
         const Constants constants;
         const Point point;
         workspace.reset();
-        variant->launch({.problem = problem,
+        variant->launch({.row = *variant,
+                         .problem = problem,
                          .sequences = sequences,
                          .device_sequences = sequences.data(),
                          .in = in,
@@ -49,11 +50,12 @@ TEST_CASE("a workspace that shrinks and grows gives the same answers within the 
                          .point = point,
                          .constants = constants,
                          .workspace = workspace});
-        const auto verdict = Oracle(stage, problem, in).verify(out);
-        CHECK(verdict.worst_row_error <= row_tolerance(stage, problem.dtype));
+        const auto verdict = SpanOracle(variant->stages, problem, in).verify(out);
+        CHECK(verdict.worst_row_error <= row_tolerance(variant->stages, problem.dtype));
         CHECK(verdict.poison_left == 0);
         Workspace fresh;
-        variant->launch({.problem = problem,
+        variant->launch({.row = *variant,
+                         .problem = problem,
                          .sequences = sequences,
                          .device_sequences = sequences.data(),
                          .in = in,
@@ -77,15 +79,16 @@ TEST_CASE("packed and varlen note the rows and tokens that they needed", "[kerne
     const Constants constants;
     const Point point;
     Workspace workspace;
-    cpu_variant(Stage::attend_selected, name)
-        .launch({.problem = problem,
-                 .sequences = sequences,
-                 .device_sequences = sequences.data(),
-                 .in = in,
-                 .out = out,
-                 .point = point,
-                 .constants = constants,
-                 .workspace = workspace});
+    const Variant& variant = cpu_variant(Stage::attend_selected, name);
+    variant.launch({.row = variant,
+                    .problem = problem,
+                    .sequences = sequences,
+                    .device_sequences = sequences.data(),
+                    .in = in,
+                    .out = out,
+                    .point = point,
+                    .constants = constants,
+                    .workspace = workspace});
     return workspace.need();
   };
   // 200 rows; token t < 64 has t + 1 keys, later ones 3 whole blocks and t mod 16 + 1 keys.

@@ -2,6 +2,7 @@
 // points.
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "catch.hpp"
 #include "launch_support.hpp"
@@ -117,51 +118,53 @@ std::vector<TensorView> views_of(const std::vector<Spread>& tensors) {
 
 /// One launch of one row at one point, checked in every respect.
 void check_launch(const Variant& variant, const Problem& problem, const Point& point,
-                  const Oracle& oracle, const std::vector<TensorView>& inputs, bool with_gaps) {
-  const auto outputs = spread(make_outputs(variant.stages.back(), problem), with_gaps);
+                  const SpanOracle& oracle, const std::vector<TensorView>& inputs, bool with_gaps) {
+  const auto outputs = spread(make_outputs(variant.stages, problem), with_gaps);
   const auto out = views_of(outputs);
   const auto sequences = sequences_of(problem);
   const Constants constants;
   Workspace workspace;
-  variant.launch({.problem = problem,
+  variant.launch({.row = variant,
+                  .problem = problem,
                   .sequences = sequences,
                   .device_sequences = sequences.data(),
                   .in = inputs,
                   .out = out,
                   .point = point,
                   .constants = constants,
-                  .workspace = workspace});
+                  .workspace = workspace,
+                  .router = &built_in_router()});
   const auto verdict = oracle.verify(out);
   INFO("worst row " << verdict.worst_row);
   CHECK(verdict.poison_left == 0);
   CHECK(verdict.non_finite == 0);
-  CHECK(verdict.worst_row_error <= row_tolerance(variant.stages.back(), problem.dtype));
+  CHECK(verdict.worst_row_error <= row_tolerance(variant.stages, problem.dtype));
   for (const Spread& output : outputs) CHECK(output.overwritten() == 0);
   const auto bytes = static_cast<std::int64_t>(workspace.peak_bytes());
-  CHECK(bytes <= variant.workspace_bytes(problem));
+  CHECK(bytes <= workspace_of(variant, problem));
 }
 
-/// Every CPU row of the stage on this problem; returns how many launches were checked.
-int check_stage(Stage stage, const Problem& problem, bool with_gaps) {
-  const auto inputs = spread(make_inputs(stage, problem, 7), with_gaps);
+/// Every CPU row of these stages on this problem; returns how many launches were checked.
+int check_stages(std::span<const Stage> stages, const Problem& problem, bool with_gaps) {
+  const auto inputs = spread(make_inputs(stages, problem, 7), with_gaps);
   const auto in = views_of(inputs);
-  const Oracle oracle(stage, problem, in);
-  std::optional<Oracle> dense_oracle;
-  const auto dense = [&]() -> const Oracle& {
-    if (!dense_oracle) dense_oracle.emplace(stage, problem, in, Constants{}, Role::yardstick);
+  const SpanOracle oracle(stages, problem, in);
+  std::optional<SpanOracle> dense_oracle;
+  const auto dense = [&]() -> const SpanOracle& {
+    if (!dense_oracle) dense_oracle.emplace(stages, problem, in, Constants{}, Role::yardstick);
     return *dense_oracle;
   };
   Device cpu;
   int checked = 0;
   for (const Variant& variant : catalog()) {
-    if (variant.backend != Backend::cpu || !variant.launch || variant.stages.size() != 1 ||
-        variant.stages.front() != stage) {
+    if (variant.backend != Backend::cpu || !variant.launch ||
+        !std::ranges::equal(variant.stages, stages)) {
       continue;
     }
-    INFO(to_string(stage) << "/" << variant.name << " on " << describe(problem)
-                          << (with_gaps ? " strided" : ""));
+    INFO(to_string(ids_of(variant).front())
+         << " on " << describe(problem) << (with_gaps ? " strided" : ""));
     const Support support = supports(variant, problem, cpu);
-    CHECK(support.supported == support.reason.empty());
+    CHECK(support.supported == support.reason().empty());
     if (!support.supported) continue;
     for (const VariantId& id : ids_of(variant)) {
       INFO("point " << to_string(id));
@@ -171,6 +174,22 @@ int check_stage(Stage stage, const Problem& problem, bool with_gaps) {
     }
   }
   return checked;
+}
+
+int check_stage(Stage stage, const Problem& problem, bool with_gaps) {
+  return check_stages(std::span(&stage, 1), problem, with_gaps);
+}
+
+/// The lists of several stages that some CPU row covers.
+std::vector<std::span<const Stage>> stage_lists() {
+  std::vector<std::span<const Stage>> lists;
+  for (const Variant& variant : catalog()) {
+    const bool known = std::ranges::any_of(
+        lists, [&](auto stages) { return std::ranges::equal(stages, variant.stages); });
+    if (variant.backend == Backend::cpu && variant.stages.size() > 1 && !known)
+      lists.push_back(variant.stages);
+  }
+  return lists;
 }
 
 constexpr Stage kChecked[] = {
@@ -197,6 +216,17 @@ TEST_CASE("every CPU row of one stage follows the caller's strides", "[kernels]"
   for (const Stage stage : kChecked) {
     for (const std::size_t shape : {2u, 3u, 8u}) {
       CHECK(check_stage(stage, problem_of(shapes()[shape], dtype), true) > 0);
+    }
+  }
+}
+
+TEST_CASE("every CPU row over several stages agrees with the oracles of all of them", "[kernels]") {
+  const Dtype dtype = GENERATE(Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16);
+  const bool with_gaps = GENERATE(false, true);
+  CHECK_FALSE(stage_lists().empty());
+  for (const auto stages : stage_lists()) {
+    for (const Shape& shape : shapes()) {
+      CHECK(check_stages(stages, problem_of(shape, dtype), with_gaps) > 0);
     }
   }
 }

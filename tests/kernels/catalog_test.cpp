@@ -78,7 +78,8 @@ TEST_CASE("every row of the table can be found, explained and costed", "[kernels
     CHECK(row.what.back() == '.');
     CHECK(row.dtypes != 0);
     CHECK(row.cost != nullptr);
-    CHECK(row.workspace_bytes != nullptr);
+    // A sequence takes what the hungriest of its rows takes.
+    CHECK((row.workspace_bytes != nullptr || row.plan.mode == Plan::Mode::in_turn));
     CHECK((row.launch != nullptr || row.backend == Backend::cuda));
     CHECK(row.source_hash.size() == 16);
     CHECK(find_variant(row.stages, row.name, row.backend) == &row);
@@ -100,12 +101,12 @@ TEST_CASE("the table stands stage by stage, CPU before CUDA", "[kernels]") {
   }
 }
 
-TEST_CASE("a row says why it does not run: device, direction, dtype, capability, its own reason",
+TEST_CASE("a row says why it does not run: device, capability, direction, dtype, its own reason",
           "[kernels]") {
   const auto reason = [](const Variant& row, const Problem& p, const Device& device) {
     const Support support = supports(row, p, device);
     CHECK_FALSE(support.supported);
-    return support.reason;
+    return support.reason();
   };
   constexpr Stage kStages[] = {Stage::score};
   const Variant row{.stages = kStages,
@@ -113,7 +114,7 @@ TEST_CASE("a row says why it does not run: device, direction, dtype, capability,
                     .backend = Backend::cuda,
                     .min_compute_capability = 90,
                     .dtypes = dtype_bit(Dtype::bf16),
-                    .supports = [](const Problem& p, const Device&) {
+                    .supports = [](const Problem& p, const Device&) noexcept {
                       return p.kv_heads == 2 ? Support::yes() : Support::no("needs two KV heads");
                     }};
   Problem p;
@@ -121,10 +122,10 @@ TEST_CASE("a row says why it does not run: device, direction, dtype, capability,
   CHECK(reason(row, p, device).find("cuda") != std::string::npos);
   device.backend = Backend::cuda;
   device.compute_capability = 80;
-  CHECK(reason(row, p, device).find("fp32") != std::string::npos);
-  p.dtype = Dtype::bf16;
   CHECK(reason(row, p, device).find("90") != std::string::npos);
   device.compute_capability = 90;
+  CHECK(reason(row, p, device).find("fp32") != std::string::npos);
+  p.dtype = Dtype::bf16;
   CHECK(supports(row, p, device).supported);
   p.kv_heads = 4;
   CHECK(reason(row, p, device) == "needs two KV heads");

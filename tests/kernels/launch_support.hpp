@@ -8,6 +8,7 @@
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/oracle.hpp"
+#include "nsa/kernels/routing.hpp"
 
 namespace nsa::test {
 
@@ -17,15 +18,22 @@ inline std::vector<TensorView> views_of(const std::vector<HostTensor>& tensors) 
   return views;
 }
 
+/// Of the CPU, without a table: what composites leave open runs in the built-in order.
+inline const Router& built_in_router() {
+  static const Router router{Device{}};
+  return router;
+}
+
 inline std::vector<HostTensor> launch(const Variant& variant, const Problem& problem,
                                       const std::vector<TensorView>& inputs,
                                       const Point& point = {}, const Constants& constants = {},
                                       Saved* saved = nullptr) {
-  auto outputs = make_outputs(variant.stages.back(), problem);
+  auto outputs = make_outputs(variant.stages, problem);
   const auto views = views_of(outputs);
   const auto sequences = sequences_of(problem);
   Workspace workspace;
-  variant.launch({.problem = problem,
+  variant.launch({.row = variant,
+                  .problem = problem,
                   .sequences = sequences,
                   .device_sequences = sequences.data(),
                   .in = inputs,
@@ -33,15 +41,18 @@ inline std::vector<HostTensor> launch(const Variant& variant, const Problem& pro
                   .point = point,
                   .constants = constants,
                   .workspace = workspace,
-                  .saved = saved});
+                  .saved = saved,
+                  .router = &built_in_router()});
   return outputs;
 }
 
-inline const Variant& cpu_variant(Stage stage, std::string_view name) {
-  const Stage stages[] = {stage};
+inline const Variant& cpu_variant(std::span<const Stage> stages, std::string_view name) {
   const Variant* variant = find_variant(stages, name, Backend::cpu);
   expects(variant != nullptr, "a CPU variant of that name");
   return *variant;
+}
+inline const Variant& cpu_variant(Stage stage, std::string_view name) {
+  return cpu_variant(std::span(&stage, 1), name);
 }
 
 /// Small enough to check every row of everything.

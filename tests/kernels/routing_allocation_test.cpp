@@ -1,4 +1,5 @@
 // choose() allocates nothing: operator new of this program counts.
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -23,11 +24,34 @@ using namespace nsa::test;
 
 namespace {
 
-/// Allocations of one choose() for every stage.
+constexpr std::array kBranches{Stage::attend_compressed, Stage::score};
+
+/// Allocations of one choose() for every stage, with and without a composite around it, and of a
+/// cover.
 long counted(const Router& router, const Problem& p) {
   const long before = allocations;
-  for (std::size_t i = 0; i < kStageCount; ++i) (void)router.choose(static_cast<Stage>(i), p);
+  const Choice attention = router.choose(Stage::attention, p);
+  for (std::size_t i = 0; i < kStageCount; ++i) {
+    (void)router.choose(static_cast<Stage>(i), p);
+    (void)router.choose(static_cast<Stage>(i), p, &attention, Form::stage_by_stage);
+  }
+  (void)router.cover(kBranches, p, &attention);
   return allocations - before;
+}
+
+/// All lengths and shapes of which some row says no.
+std::vector<Problem> problems() {
+  std::vector<Problem> all{prefill(1),      prefill(777), prefill(8192),
+                           prefill(300, 5), decode(64),   decode(5000)};
+  Problem odd = prefill(512);
+  odd.head_dim_k = 2000;  // no row has room for it
+  all.push_back(odd);
+  Problem wide = prefill(64);
+  wide.q_heads = 96;
+  wide.kv_heads = 2;
+  all.push_back(wide);
+  for (Problem& p : all) p.model = {768, 12, 256};
+  return all;
 }
 
 }  // namespace
@@ -44,36 +68,63 @@ TEST_CASE("choose() allocates nothing, the first time included", "[kernels][rout
       CHECK(counted(router, p) == 0);
     }
   }
+  // varlen_v2 says no to a decode step, in words that are too long for a small string.
+  const Problem step = decode(64);
+  CHECK(counted(router, step) == 0);
   Problem other = prefill(512);  // nearest shape
   other.q_heads = 64;
   CHECK(counted(router, other) == 0);
 }
 
-TEST_CASE("with the real table of variants choose() allocates nothing either",
+TEST_CASE("with the real table choose() allocates nothing on any path, on a CPU and on a GPU",
           "[kernels][routing]") {
-  Router::Inputs in = inputs();
-  in.rows = catalog();
-  const Router router(std::move(in));
-  for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
-    for (Problem p : {prefill(1), prefill(777), prefill(8192), prefill(300, 5), decode(5000)}) {
-      p.dtype = dtype;
-      p.model = {768, 12, 256};
-      for (const Stage stage : {Stage::project_rope, Stage::compress, Stage::score, Stage::ranges,
-                                Stage::attend_compressed, Stage::attend_selected,
-                                Stage::attend_window, Stage::gate_combine, Stage::out_proj}) {
-        const long before = allocations;
-        const Choice choice = router.choose(stage, p);
-        const long after = allocations;
-        INFO(to_string(stage) << " " << to_string(dtype) << " " << p.max_kv_len());
-        CHECK(choice.variant != nullptr);
-        CHECK(after - before == 0);
+  Device gpu;
+  gpu.id = "cuda:0";
+  gpu.backend = Backend::cuda;
+  gpu.name = "some GPU";
+  gpu.compute_capability = 90;
+  gpu.memory_bytes = std::int64_t{1} << 30;  // so little that logits do not fit
+  for (const Device& device : {cpu(), gpu}) {
+    for (const std::vector<std::string>& variables :
+         {std::vector<std::string>{}, {"NSA_USE_SEL_VARLEN=1", "NSA_P_CMP_MIXED=1"}}) {
+      Router::Inputs in;
+      in.device = device;
+      in.environment = environment(variables);
+      const Router router(std::move(in));
+      for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
+        for (Problem p : problems()) {
+          p.dtype = dtype;
+          INFO(device.id << " " << to_string(dtype) << " " << p.max_kv_len());
+          const long made = counted(router, p);
+          CHECK(made == 0);
+          p.direction = Direction::backward;
+          const long refused = counted(router, p);
+          CHECK(refused == 0);
+        }
       }
     }
   }
 }
 
+TEST_CASE("on a CPU every stage has a row for every problem", "[kernels][routing]") {
+  Router::Inputs in = inputs();
+  in.rows = catalog();
+  const Router router(std::move(in));
+  for (const Problem& p : problems()) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(Stage::layer); ++i) {
+      INFO(to_string(static_cast<Stage>(i)) << " " << p.max_kv_len());
+      CHECK(router.choose(static_cast<Stage>(i), p).variant != nullptr);
+    }
+  }
+}
+
 TEST_CASE("the count sees an allocation where there is one", "[kernels][routing]") {
-  const Router router(inputs({"NSA_USE_SEL_VARLEN=1"}));
-  // varlen_v2 says no to a decode step, in words that are too long for a small string.
-  CHECK(counted(router, decode(64)) > 0);
+  const long before = allocations;
+  const Support no = several_tokens(decode(64), cpu());
+  const long asked = allocations;
+  const std::string words = no.reason();
+  const long said = allocations;
+  CHECK(asked - before >= 0);  // decode() itself makes vectors
+  CHECK(said > asked);
+  CHECK(words == "prefill only, whatever you ask of it");
 }

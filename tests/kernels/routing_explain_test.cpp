@@ -25,7 +25,7 @@ Router::Inputs tuned(std::vector<std::string> entries = {}) {
 
 Explanation selected_line(const ExplainReport& report) {
   for (const Explanation& line : report.decisions) {
-    if (line.stage == Stage::attend_selected) return line;
+    if (line.stages.front() == Stage::attend_selected) return line;
   }
   throw ContractError("no line for attend_selected");
 }
@@ -93,8 +93,8 @@ TEST_CASE("a stage that nothing can run says why, row by row", "[kernels][routin
 
 TEST_CASE("stages of a model are left out where the problem has none", "[kernels][routing]") {
   for (const Explanation& line : explain(Router(tuned()), prefill(64)).decisions) {
-    CHECK(line.stage != Stage::project_rope);
-    CHECK(line.stage != Stage::model);
+    CHECK(line.stages.front() != Stage::project_rope);
+    CHECK(line.stages.front() != Stage::model);
   }
 }
 

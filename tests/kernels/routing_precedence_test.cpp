@@ -78,8 +78,9 @@ TEST_CASE("the built-in default is the fastest exact row and never the slow path
 }
 
 TEST_CASE("with only the slow path left nothing is chosen", "[kernels][routing]") {
-  const std::vector<Variant> rows{row<Stage::attend_selected>("ranges", Role::slow_path),
-                                  row<Stage::attend_selected>("p_cmp_bf16")};
+  Variant coarse = row<Stage::attend_selected>("coarse");
+  coarse.precision = Precision::reduced;
+  const std::vector<Variant> rows{row<Stage::attend_selected>("ranges", Role::slow_path), coarse};
   Router::Inputs in = inputs();
   in.rows = rows;
   const Router router(std::move(in));

@@ -18,19 +18,19 @@ inline constexpr std::array<std::int64_t, 2> kTiles{32, 64};
 inline constexpr std::array kTile{Coordinate{"bq", kTiles}};
 
 inline void run_nothing(const LaunchArgs&) {}
-inline Support short_only(const Problem& p, const Device&) {
+inline Support short_only(const Problem& p, const Device&) noexcept {
   return p.max_kv_len() <= p.geometry.sel_count * p.geometry.sel_block
              ? Support::yes()
              : Support::no("dense_prefix needs a context of sel_count * sel_block at most");
 }
-inline Support several_tokens(const Problem& p, const Device&) {
+inline Support several_tokens(const Problem& p, const Device&) noexcept {
   return p.phase == Phase::decode ? Support::no("prefill only, whatever you ask of it")
                                   : Support::yes();
 }
 
 template <Stage S>
 Variant row(std::string_view name, Role role = Role::candidate,
-            Support (*supports)(const Problem&, const Device&) = nullptr,
+            Support (*supports)(const Problem&, const Device&) noexcept = nullptr,
             std::span<const Coordinate> coordinates = {}) {
   Variant v;
   v.stages = kStage<S>;
@@ -41,6 +41,21 @@ Variant row(std::string_view name, Role role = Role::candidate,
   v.supports = supports;
   v.launch = run_nothing;
   v.source_hash = "h1";
+  // The users' switches call most of these by their names.
+  v.switch_target = switch_target_of(name).value_or(SwitchTarget::none);
+  return v;
+}
+
+/// The row with its place in the built-in order.
+inline Variant ranked(int rank, Variant v) {
+  v.rank = rank;
+  return v;
+}
+/// A row of score that rounds in between.
+inline Variant reduced(std::string_view name, SwitchTarget target) {
+  Variant v = row<Stage::score>(name);
+  v.precision = Precision::reduced;
+  v.switch_target = target;
   return v;
 }
 
@@ -49,31 +64,31 @@ inline const std::vector<Variant>& fake_rows() {
   static const std::vector<Variant> rows = [] {
     std::vector<Variant> r{
         row<Stage::score>("exact"),
-        row<Stage::score>("p_cmp_bf16"),
-        row<Stage::score>("p_slc_bf16"),
-        row<Stage::ranges>("ranges_v1"),
-        row<Stage::ranges>("ranges_v2"),
-        row<Stage::attend_selected>("masked"),
+        reduced("p_cmp_bf16", SwitchTarget::p_cmp_mixed),
+        reduced("p_slc_bf16", SwitchTarget::p_slc_mixed),
+        ranked(1, row<Stage::ranges>("ranges_v1")),
+        ranked(0, row<Stage::ranges>("ranges_v2")),
+        ranked(2, row<Stage::attend_selected>("masked")),
         row<Stage::attend_selected>("ranges", Role::slow_path),
-        row<Stage::attend_selected>("gather"),
-        row<Stage::attend_selected>("packed"),
-        row<Stage::attend_selected>("varlen_v1"),
-        row<Stage::attend_selected>("varlen_v2", Role::candidate, several_tokens),
-        row<Stage::attend_selected>("fused_query", Role::candidate, nullptr, kTile),
-        row<Stage::attend_selected>("dense_prefix", Role::candidate, short_only),
-        row<Stage::attend_window>("sdpa_math"),
-        row<Stage::attend_window>("fa2_varlen"),
-        row<Stage::attend_window>("fa2_dense"),
-        row<Stage::attend_compressed>("sdpa_math"),
-        row<Stage::attend_compressed>("fa2_varlen"),
-        row<Stage::attend_compressed>("fa2_dense"),
-        row<Stage::gate_combine>("gate_fused"),
+        ranked(3, row<Stage::attend_selected>("gather")),
+        ranked(5, row<Stage::attend_selected>("packed")),
+        ranked(6, row<Stage::attend_selected>("varlen_v1")),
+        ranked(4, row<Stage::attend_selected>("varlen_v2", Role::candidate, several_tokens)),
+        ranked(0, row<Stage::attend_selected>("fused_query", Role::candidate, nullptr, kTile)),
+        ranked(7, row<Stage::attend_selected>("dense_prefix", Role::candidate, short_only)),
+        ranked(4, row<Stage::attend_window>("sdpa_math")),
+        ranked(2, row<Stage::attend_window>("fa2_varlen")),
+        ranked(3, row<Stage::attend_window>("fa2_dense")),
+        ranked(4, row<Stage::attend_compressed>("sdpa_math")),
+        ranked(2, row<Stage::attend_compressed>("fa2_varlen")),
+        ranked(3, row<Stage::attend_compressed>("fa2_dense")),
+        ranked(0, row<Stage::gate_combine>("gate_fused")),
         row<Stage::gate_combine>("three_steps"),
-        row<Stage::attention>("batched"),
-        row<Stage::attention>("sequential"),
+        ranked(1, row<Stage::attention>("batched")),
+        ranked(2, row<Stage::attention>("sequential")),
         row<Stage::attention>("dense", Role::yardstick),
     };
-    Variant absent = row<Stage::attend_selected>("fused_block");
+    Variant absent = ranked(1, row<Stage::attend_selected>("fused_block"));
     absent.launch = nullptr;  // known, but not in this program
     r.push_back(absent);
     return r;

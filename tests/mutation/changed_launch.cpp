@@ -3,9 +3,15 @@
 #include <bit>
 #include <cstring>
 
+#include "nsa/kernels/routing.hpp"
 #include "worker/row_distance.hpp"
 
 namespace nsa::test {
+
+const Router& cpu_router() {
+  static const Router router{Device{}};
+  return router;
+}
 
 const Variant& cpu_row(Stage stage, std::string_view name) {
   const Stage stages[] = {stage};
@@ -33,17 +39,19 @@ TensorView ChangedLaunch::copy_input(std::size_t index) {
 }
 
 void ChangedLaunch::run(Stage stage, std::string_view right) const {
-  cpu_row(stage, right)
-      .launch({.problem = problem,
-               .sequences = sequences,
-               .device_sequences = sequences.data(),
-               .in = in,
-               .out = out,
-               .point = args_.point,
-               .constants = constants,
-               .workspace = args_.workspace,
-               .stream = args_.stream,
-               .saved = args_.saved});
+  const Variant& row = cpu_row(stage, right);
+  row.launch({.row = row,
+              .problem = problem,
+              .sequences = sequences,
+              .device_sequences = sequences.data(),
+              .in = in,
+              .out = out,
+              .point = args_.point,
+              .constants = constants,
+              .workspace = args_.workspace,
+              .stream = args_.stream,
+              .saved = args_.saved,
+              .router = args_.router});
 }
 
 double get(const TensorView& view, std::int64_t offset) {

@@ -10,6 +10,8 @@
 
 namespace nsa::test {
 
+/// A router of the built-in order.
+const Router& cpu_router();
 const Variant& cpu_row(Stage stage, std::string_view name);
 
 class ChangedLaunch {

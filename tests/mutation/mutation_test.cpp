@@ -1,6 +1,7 @@
 // The gate that a variant passes before its time counts, against variants with one planted fault
 // each. What is run is the product's own code: the worker's verify() and the parent's OutputCheck.
 #include <algorithm>
+#include <array>
 
 #include "catch.hpp"
 #include "changed_launch.hpp"
@@ -55,14 +56,14 @@ tuner::CheckResult gate(const Variant& variant, const Problem& problem,
   std::vector<std::unique_ptr<tuner::Handle>> handles;
   std::vector<tuner::Handle*> others;
   const auto prepare = [&](const Variant& row) {
-    handles.push_back(
-        std::make_unique<tuner::Handle>(row, ids_of(row).front().point, problem, inputs, *memory));
+    handles.push_back(std::make_unique<tuner::Handle>(row, ids_of(row).front().point, problem,
+                                                      inputs, *memory, cpu_router()));
     handles.back()->launch();
     return handles.back().get();
   };
   const tuner::ScratchFolder folder;
-  tuner::OutputCheck check({std::string(to_string(variant.stages.front()))}, problem, kSeed,
-                           kRowsAsked, folder.path());
+  tuner::OutputCheck check(ids_of(variant).front().stages, problem, kSeed, kRowsAsked,
+                           folder.path());
   asked_rows() = check.rows();
   tuner::Handle* handle = prepare(variant);
   for (const Variant* row : peers) others.push_back(prepare(*row));
@@ -71,7 +72,7 @@ tuner::CheckResult gate(const Variant& variant, const Problem& problem,
   request.outputs = check.fresh_outputs_file();
   tuner::Outputs before;
   const auto said = tuner::verify(*handle, request, Device{}, others, kBudgetS, before);
-  return check.check(request.outputs, variant.role, said);
+  return check.check(request.outputs, &variant, said);
 }
 
 }  // namespace
@@ -107,8 +108,7 @@ TEST_CASE("every CPU row of the table passes the gate in every dtype", "[mutatio
   for (const Variant& row : catalog()) {
     if (row.backend != Backend::cpu || !supports(row, problem, Device{}).supported) continue;
     const auto result = gate(row, problem, contest_of(row, problem));
-    INFO(to_string(row.stages.front())
-         << "/" << row.name << " " << to_string(dtype) << ": " << result.reason);
+    INFO(to_string(ids_of(row).front()) << " " << to_string(dtype) << ": " << result.reason);
     CHECK(result.verification == Verification::verified);
     ++passed;
   }
@@ -144,6 +144,23 @@ TEST_CASE("a fault that two plans of a composite share is caught by a third", "[
   CHECK(result.verification == Verification::wrong_result);
 }
 
+constexpr std::array kTwoStages{Stage::attend_compressed, Stage::score};
+
+void own_block_forgotten(const LaunchArgs& args) {
+  find_variant(kTwoStages, "fused", Backend::cpu)->launch(args);
+  const TensorView& blocks = args.out[1];
+  for (std::int64_t row = 0; row < blocks.shape[0]; ++row) {
+    blocks.as<std::int32_t>()[blocks.at(row, 0, blocks.shape[2] - 1)] = -1;
+  }
+}
+
+TEST_CASE("a fault in the second output of a row over two stages is caught", "[mutation]") {
+  const Variant* right = find_variant(kTwoStages, "fused", Backend::cpu);
+  REQUIRE(right != nullptr);
+  const auto result = gate(mutated(*right, own_block_forgotten), ragged_problem(), {});
+  CHECK(result.verification == Verification::wrong_result);
+}
+
 void one_wrong_row(const LaunchArgs& args) {
   ChangedLaunch(args).run(Stage::attend_window, "sdpa_math");
   scale(args.out[0], 1.5, 101);
@@ -161,7 +178,7 @@ TEST_CASE("a variant without peers is compared in every row that one before it w
   const tuner::ScratchFolder folder;
   tuner::Outputs before;
   const auto worst_error = [&](const Variant& variant, double budget_s) {
-    tuner::Handle handle(variant, {}, problem, inputs, *memory);
+    tuner::Handle handle(variant, {}, problem, inputs, *memory, cpu_router());
     handle.launch();
     worker::VerifyRequest request;
     request.outputs = folder.path() + "/outputs.safetensors";

@@ -61,11 +61,13 @@ TEST_CASE("a name with commas, quotes and line breaks survives the CSV", "[repor
   auto rows = visits("masked", 512, 1000);
   rows.resize(1);
   rows[0].reason = "needs \"51.5 GB\",\r\n12.1 GB free";
+  rows[0].note = "the timers differ, by 3 %";
   rows[0].variant.point = {{"bq", 64}, {"st", 3}};
   rows[0].problem.seq_lens = {512, 300};
   const auto lines = parse(measurements_csv(rows));
   REQUIRE(lines.size() == 2);
   CHECK(cell(lines, 1, "reason") == rows[0].reason);
+  CHECK(cell(lines, 1, "note") == rows[0].note);
   CHECK(cell(lines, 1, "point") == "bq=64;st=3");
   CHECK(cell(lines, 1, "seq_lens") == "512;300");
 }

@@ -74,6 +74,23 @@ TEST_CASE("the results as JSON hold the same verdicts", "[reports]") {
   CHECK(failed["reason"] == "needs 51.5 GB,?12.1 GB free");
 }
 
+TEST_CASE("the first note of a variant's rows stands beside its time, and a twin's does not",
+          "[reports]") {
+  auto rows = visits("a", 512, 1000);
+  rows[2].note = "the timers\ndiffer";
+  rows[3].note = "another one";
+  append(rows, visits("b", 512, 1500));
+  rows.back().note = "of the twin";
+  rows.back().control = true;
+  const Json results = results_json(rows, role);
+  CHECK(find(results, "attend_selected/a", 512)["note"] == "the timers?differ");
+  CHECK_FALSE(find(results, "attend_selected/a", 512).contains("reason"));
+  CHECK_FALSE(find(results, "attend_selected/b", 512).contains("note"));
+  const std::string text = results_table(rows, {}, role);
+  CHECK(text.find("  yes       the timers?differ") != std::string::npos);
+  CHECK(text.find("another") == std::string::npos);
+}
+
 TEST_CASE("a ratio is paired by round, so that a slow round moves no interval", "[reports]") {
   auto rows = visits("a", 512, 1000);
   append(rows, visits("b", 512, 1100));

@@ -58,7 +58,7 @@ ExplainReport explained() {
   r.device_fit = DeviceFit::exact;
   r.table_path = "t.json";
   Explanation tuned;
-  tuned.stage = Stage::attend_selected;
+  tuned.stages = {Stage::attend_selected};
   tuned.axis_value = 2048;
   tuned.variant = "attend_selected/fused_query.bq64.st3";
   tuned.source = Source::thresholds;
@@ -67,7 +67,7 @@ ExplainReport explained() {
   tuned.why = "seq_len [800, ...) of t.json";
   tuned.evidence = evidence("attend_selected/masked", 0.43);
   Explanation forced;
-  forced.stage = Stage::ranges;
+  forced.stages = {Stage::ranges};
   forced.axis_value = 2048;
   forced.variant = "ranges/ranges_v1";
   forced.source = Source::environment;

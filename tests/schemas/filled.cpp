@@ -64,6 +64,7 @@ Measurement filled_measurement() {
   m.cold = false;
   m.outcome = Outcome::noisy;
   m.reason = "the clock fell";
+  m.note = "the timers differ";
   m.verification = Verification::verified;
   m.worst_row_error = 0.0031;
   m.first_call_ns = 48211;

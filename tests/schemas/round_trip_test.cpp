@@ -37,6 +37,7 @@ TEST_CASE("documents with every field set survive JSON and obey their schemas", 
   CHECK(m.need == test::filled_measurement().need);
   CHECK(m.placement == test::filled_measurement().placement);
   CHECK(m.variant == test::filled_measurement().variant);
+  CHECK(m.note == test::filled_measurement().note);
 }
 
 TEST_CASE("a traced launch survives JSON, alone and in the list of them", "[schemas]") {
@@ -90,9 +91,18 @@ TEST_CASE("absent optionals are left out, but for the flat view where null means
   CHECK_FALSE(json_of(Problem{}).contains("model_dim"));
   CHECK_FALSE(json_of(Problem{}).at("selection").contains("overlap"));
   CHECK_FALSE(json_of(Measurement{}).contains("need"));
+  CHECK_FALSE(json_of(Measurement{}).contains("note"));
   CHECK_FALSE(json_of(Evidence{}).contains("median_ratio"));
   CHECK(json_of(FlatView{}).at("fa2_min_len_win").is_null());
   CHECK(json_of(FlatView{}).at("force_sel_mask") == false);
+}
+
+TEST_CASE("a measurement from before there were notes is read as one without", "[schemas]") {
+  Json j = json_of(test::filled_measurement());
+  REQUIRE(j.erase("note") == 1);
+  CHECK_NOTHROW(validate_json(j, "measurement", "test"));
+  CHECK(from<Measurement>(j).note.empty());
+  CHECK(json_of(from<Measurement>(j)) == j);
 }
 
 TEST_CASE("a problem has the flat keys of the worker protocol, in its order", "[schemas]") {

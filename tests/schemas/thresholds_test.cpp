@@ -53,9 +53,10 @@ TEST_CASE("a line of the file has 100 columns at most where values allow it", "[
 }
 
 TEST_CASE("a file of another schema version is refused for that reason only", "[schemas]") {
-  CHECK(refusal(R"({"schema_version": 2, "anything": "else"})") ==
-        "t.json: /schema_version: is 2, this program reads 1; run 'nsatune tune' to make a new "
-        "file");
+  CHECK(
+      refusal(R"({"schema_version": 3, "anything": "else"})") ==
+      "t.json: /schema_version: is 3, this program reads 1 to 2; run 'nsatune tune' to make a new "
+      "file");
   CHECK(refusal(R"({"schema_version": "1"})").starts_with("t.json: /schema_version: \"1\" is not"));
   CHECK(refusal("{}").starts_with("t.json: /schema_version: is missing"));
   CHECK(refusal("[]").starts_with("t.json: /: an array of 0"));

@@ -20,6 +20,34 @@ std::string tables(SQLite::Database& db) {
 }
 int version(SQLite::Database& db) { return db.execAndGet("PRAGMA user_version").getInt(); }
 
+/// Makes a file of an older version with the rows of `newer`, in the tables and columns of then.
+void make_older(const std::string& newer, const std::string& path, std::size_t steps) {
+  SQLite::Database db(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  store::migrate(db, path, store::migrations().first(steps));
+  db.exec("ATTACH '" + newer + "' AS newer");
+  SQLite::Statement table(db,
+                          "SELECT t.name, group_concat(c.name) FROM main.sqlite_schema t, "
+                          "pragma_table_info(t.name, 'main') c WHERE t.type = 'table' GROUP BY 1");
+  std::vector<std::string> copies;
+  while (table.executeStep()) {
+    const std::string name = table.getColumn(0), columns = table.getColumn(1);
+    copies.push_back("INSERT INTO main." + name + " (" + columns + ") SELECT " + columns +
+                     " FROM newer." + name);
+  }
+  table.reset();
+  for (const std::string& copy : copies) db.exec(copy);
+}
+
+/// A row as version 3 stored it: reason and note in one column.
+Measurement row_of_version_3(const std::string& run_id, std::int64_t i, Outcome outcome,
+                             Verification verification, const std::string& reason) {
+  Measurement m = test::some_measurement(run_id, i);
+  m.outcome = outcome;
+  m.verification = verification;
+  m.reason = reason;
+  return m;
+}
+
 }  // namespace
 
 TEST_CASE("only the steps that are missing run, in one transaction", "[store]") {
@@ -87,27 +115,59 @@ TEST_CASE("a file of version 1 keeps its rows and gets what is new", "[store]") 
 
 TEST_CASE("a file of version 2 keeps its traces and takes counters", "[store]") {
   const test::TempFolder folder;
-  const std::string path = folder.file("a.sqlite");
+  const std::string path = folder.file("a.sqlite"), newer = folder.file("newer.sqlite");
   LaunchTraceRow trace;
   LaunchCountersRow counters;
   trace.id = "t";
   counters.id = "c";
   {
-    store::Store store = store::Store::open(path);
+    store::Store store = store::Store::open(newer);
     trace.run_id = counters.run_id = store.open_run(test::some_request()).run().id;
     REQUIRE(store.add(trace));
   }
-  {
-    SQLite::Database db(path, SQLite::OPEN_READWRITE);
-    db.exec(
-        "DROP VIEW launch_counters_summary; DROP TABLE launch_counter_metric; "
-        "DROP TABLE launch_counters; PRAGMA user_version = 2");
-  }
+  make_older(newer, path, 2);
   store::Store store = store::Store::open(path);
   CHECK(store.info().schema_version == store::newest_version());
   CHECK(store.launch_traces({}) == std::vector<LaunchTraceRow>{trace});
   CHECK(store.launch_counters({}).empty());
   CHECK(store.add(counters));
   CHECK(store.launch_counters({}) == std::vector<LaunchCountersRow>{counters});
+  CHECK(store.verify().empty());
+}
+
+TEST_CASE("a file of version 3 keeps its reasons, and notes of ok rows leave them", "[store]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("a.sqlite"), newer = folder.file("newer.sqlite");
+  struct Case {
+    Outcome outcome;
+    Verification verification;
+    std::string reason_then, reason, note;
+  };
+  const std::vector<Case> cases{
+      {Outcome::ok, Verification::verified, "note: 5 ns is less; note: the timers differ", "",
+       "5 ns is less; the timers differ"},
+      {Outcome::ok, Verification::unverified, "note: the timers differ", "", "the timers differ"},
+      {Outcome::ok, Verification::verified, "", "", ""},
+      {Outcome::ok, Verification::verified, "Note: by hand", "Note: by hand", ""},
+      {Outcome::ok, Verification::wrong_result, "note: row 5", "note: row 5", ""},
+      {Outcome::timeout, Verification::unverified, "note: no answer", "note: no answer", ""}};
+  {
+    store::Store store = store::Store::open(newer);
+    const std::string run = store.open_run(test::some_request()).run().id;
+    for (std::size_t i = 0; i < cases.size(); ++i)
+      REQUIRE(store.add(row_of_version_3(run, static_cast<std::int64_t>(i), cases[i].outcome,
+                                         cases[i].verification, cases[i].reason_then)));
+  }
+  make_older(newer, path, 3);
+  const store::Store store = store::Store::open(path);
+  CHECK(store.info().schema_version == store::newest_version());
+  const auto rows = store.measurements({});
+  REQUIRE(rows.size() == cases.size());
+  for (const Measurement& row : rows) {
+    const Case& c = cases.at(std::stoul(row.job_key.substr(4)));
+    INFO(c.reason_then);
+    CHECK(row.reason == c.reason);
+    CHECK(row.note == c.note);
+  }
   CHECK(store.verify().empty());
 }

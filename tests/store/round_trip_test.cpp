@@ -39,6 +39,7 @@ Measurement full_measurement(const std::string& run_id) {
   m.cold = false;
   m.outcome = Outcome::noisy;
   m.reason = "spread \"40 %\"\nand more";
+  m.note = "the 'timers' differ";
   m.verification = Verification::wrong_result;
   m.worst_row_error = 0.25;
   m.first_call_ns = 48211;

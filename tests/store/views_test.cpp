@@ -24,6 +24,7 @@ TEST_CASE("measurement_summary spells out a row with its rates", "[store]") {
     Measurement m = test::some_measurement(run.run().id, 0);
     m.median_ns = 2e6;
     m.cost = {8e9, 4e6};
+    m.note = "the timers differ";
     store.add(m);
     Measurement failed = test::some_measurement(run.run().id, 1);
     failed.outcome = Outcome::timeout;
@@ -35,6 +36,8 @@ TEST_CASE("measurement_summary spells out a row with its rates", "[store]") {
             "SELECT device || ' ' || stages || ' ' || variant || ' ' || seq_len || ' ' || "
             "median_ms || ' ' || tflop_per_s || ' ' || gb_per_s FROM measurement_summary WHERE "
             "outcome = 'ok'") == "Some CPU attend_selected fused_query 256 2.0 4.0 2.0");
+  CHECK(one(db, "SELECT note FROM measurement_summary WHERE outcome = 'ok'") ==
+        "the timers differ");
   CHECK(one(db,
             "SELECT median_ms IS NULL AND tflop_per_s IS NULL FROM measurement_summary WHERE "
             "outcome = 'timeout'") == "1");

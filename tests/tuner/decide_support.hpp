@@ -103,7 +103,10 @@ inline std::vector<Measurement> measure(const Session& s, std::uint64_t seed = 1
 inline nsa::tuner::DecideInput input_of(const Session& s, std::vector<Measurement> rows) {
   nsa::tuner::DecideInput input;
   input.device.name = "simulated";
-  for (const auto& [name, truth] : s.variants) input.variants.push_back({.id = id(name, s.stage)});
+  for (const auto& [name, truth] : s.variants) {
+    const auto path = nsa::switch_target_of(name).value_or(nsa::SwitchTarget::none);
+    input.variants.push_back({.id = id(name, s.stage), .path = path});
+  }
   input.rows = std::move(rows);
   input.options.bootstrap = 200;
   input.options.created_by = "test";

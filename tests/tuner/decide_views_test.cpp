@@ -25,10 +25,10 @@ Decision decision(const std::string& stage,
   return d;
 }
 
-FlatView flat(std::vector<Decision> decisions) {
+FlatView flat(std::vector<Decision> decisions, const std::vector<VariantTraits>& traits = {}) {
   ClassDecisions of;
   of.decisions = std::move(decisions);
-  return flat_view(of);
+  return flat_view(of, traits);
 }
 
 nsa::Reserves reserves(nsa::ReserveNeed need, std::optional<std::int64_t> memory) {
@@ -93,9 +93,13 @@ TEST_CASE("the varlen minimum is in tokens of a row, which end at n l'", "[decid
 }
 
 TEST_CASE("switches without a length follow the chosen variant", "[decide]") {
+  const std::vector<VariantTraits> traits{
+      {id("p_cmp_bf16", "score"), true, false, nsa::SwitchTarget::p_cmp_mixed},
+      {id("token_by_token", "attention"), true, false, nsa::SwitchTarget::sequential}};
   const FlatView v =
       flat({decision("score", {{0, "p_cmp_bf16"}}), decision("gate_combine", {{0, "gate_fused"}}),
-            decision("attention", {{0, "plan_sequential"}})});
+            decision("attention", {{0, "token_by_token"}})},
+           traits);
   CHECK(v.p_cmp_mixed);
   CHECK(v.gate_compile);
   CHECK_FALSE(v.prefill_batched);

@@ -124,6 +124,26 @@ TEST_CASE("variants of two workers are interleaved in one contest", "[tuner]") {
   CHECK(by_executor["fake"] == by_executor["nsatune"]);
 }
 
+TEST_CASE("what a worker says of its samples, and a time that no hardware has, are notes",
+          "[tuner]") {
+  MemorySink sink;
+  Notes notes;
+  auto input = sweep_input(small_spec(), {fake("remarks")});
+  tuner::Contest& contest = input.plan.contests.at(0);
+  for (std::size_t i = 0; i < contest.variants.size(); ++i) {
+    if (contest.variants[i].id.name != "good") contest.described[i].flop = 1e18;
+  }
+  run_sweep(input, sink, notes);
+  REQUIRE_FALSE(sink.of("bad").empty());
+  for (const Measurement& row : sink.rows) {
+    CHECK(row.outcome == Outcome::ok);
+    CHECK(row.reason.empty());
+    CHECK(contains(row.note, "ns is less than any memory") == (row.variant.name != "good"));
+    CHECK(row.note.ends_with("; the timers differ") == (row.variant.name == "bad"));
+    if (row.variant.name == "good") CHECK(row.note.empty());
+  }
+}
+
 TEST_CASE("skipped variants are rows with their outcome and reason", "[tuner]") {
   auto input = sweep_input(small_spec(), {fake("fine")});
   input.plan.skipped.push_back(

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "doctor_evidence.hpp"
+#include "nsa/kernels/catalog.hpp"
 #include "nsa/store/store.hpp"
 
 namespace nsa::cli {
@@ -17,11 +18,20 @@ std::string device_of(const Measurement& row) {
   return row.placement.empty() ? std::string() : row.placement.front().device_uuid;
 }
 
+/// What the users' switches call the variant: the table says it of ours, the name of others.
+SwitchTarget path_of(const Measurement& row) {
+  for (const Backend backend : {Backend::cpu, Backend::cuda}) {
+    const Variant* ours = find_variant(row.variant, backend);
+    if (ours && row.executor == "nsatune") return ours->switch_target;
+  }
+  return switch_target_of(row.variant.name).value_or(SwitchTarget::none);
+}
+
 doctor::Measured measured_of(const Measurement& row) {
   return {row.id,           joined(row.variant.stages),
           row.variant.name, row.executor,
           device_of(row),   row.problem,
-          *row.median_ns};
+          *row.median_ns,   path_of(row)};
 }
 
 }  // namespace

@@ -2,18 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "nsa/schemas/median.hpp"
+
 namespace nsa::cli {
 namespace {
 
 double milliseconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-6; }
 
 double tokens_per_s(const RunReport& r) {
-  const std::int64_t median = median_of(r.times.step_ns);
-  return static_cast<double>(r.times.tokens_per_step) / (static_cast<double>(median) * 1e-9);
+  return static_cast<double>(r.times.tokens_per_step) /
+         (static_cast<double>(median(r.times.step_ns)) * 1e-9);
 }
 
 double flop_per_s(const RunReport& r) {
-  return r.times.flop_per_step / (static_cast<double>(median_of(r.times.step_ns)) * 1e-9);
+  return r.times.flop_per_step / (static_cast<double>(median(r.times.step_ns)) * 1e-9);
 }
 
 double decode_tokens_per_s(const RunReport& r) {
@@ -91,7 +95,7 @@ Json run_json(const RunReport& r) {
                 {"token_definition", "new tokens of all sequences per forward pass"},
                 {"tokens_per_step", r.times.tokens_per_step},
                 {"tokens_per_s", tokens_per_s(r)},
-                {"median_step_ns", median_of(r.times.step_ns)},
+                {"median_step_ns", median(r.times.step_ns)},
                 {"first_call_ns", r.times.first_call_ns},
                 {"step_ns", steps},
                 {"flop_per_step", r.times.flop_per_step},
@@ -106,9 +110,8 @@ Json run_json(const RunReport& r) {
                 {"slow_path_calls", r.telemetry.slow_path_calls},
                 {"telemetry", telemetry_to_json(r.telemetry)}};
   if (!r.times.decode_ns.empty()) {
-    const std::int64_t median = median_of(r.times.decode_ns);
     document["decode"] = {{"steps", r.times.decode_ns.size()},
-                          {"median_step_ns", median},
+                          {"median_step_ns", median(r.times.decode_ns)},
                           {"flowing_step_ns", r.times.decode_flowing_ns},
                           {"tokens_per_s", decode_tokens_per_s(r)},
                           {"bytes_per_step", r.times.decode_bytes},
@@ -128,7 +131,7 @@ std::string run_text(const RunReport& r) {
   text += fmt::format("  thresholds: {}\n", thresholds_text(r));
   text +=
       fmt::format("  first call {:.1f} ms, then {:.4g} ms a step (median of {}): {:.0f} tok/s\n",
-                  milliseconds(r.times.first_call_ns), milliseconds(median_of(r.times.step_ns)),
+                  milliseconds(r.times.first_call_ns), milliseconds(median(r.times.step_ns)),
                   r.times.step_ns.size(), tokens_per_s(r));
   text +=
       fmt::format("  {:.1f} GFLOP/s, {:.0f} % of {} ({:.0f} GFLOP/s)\n", flop_per_s(r) * 1e-9,
@@ -140,7 +143,7 @@ std::string run_text(const RunReport& r) {
         "waited "
         "for (median of {})\n",
         r.plan.seq_len, r.options.graph ? " (graph)" : "", flowing_ms, decode_tokens_per_s(r),
-        milliseconds(median_of(r.times.decode_ns)), r.times.decode_ns.size());
+        milliseconds(median(r.times.decode_ns)), r.times.decode_ns.size());
     text +=
         fmt::format("    a step reads {:.1f} MB of weights, K and V: {:.0f} GB/s; {} grow events\n",
                     r.times.decode_bytes * 1e-6, r.times.decode_bytes * 1e-6 / flowing_ms,
@@ -148,8 +151,10 @@ std::string run_text(const RunReport& r) {
   }
   if (r.options.no_telemetry) return text;
   text += "  what ran:\n";
+  std::size_t widest = 18;  // of one stage; a row over several is wider
+  for (const auto& [key, calls] : r.telemetry.engaged) widest = std::max(widest, key.first.size());
   for (const auto& [key, calls] : r.telemetry.engaged) {
-    text += fmt::format("    {:<18} {:<18} {} calls\n", key.first, key.second, calls);
+    text += fmt::format("    {:<{}} {:<18} {} calls\n", key.first, widest, key.second, calls);
   }
   for (const auto& [key, calls] : r.telemetry.fallback) {
     text += fmt::format("    fallback in {}: {} ({} calls)\n", key.first, key.second, calls);

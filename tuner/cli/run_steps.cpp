@@ -214,20 +214,14 @@ class Decoding {
 double flop_of(const RunPlan& plan, const Problem& problem) {
   if (!plan.layer) return forward_flop(plan.config, problem);
   const bool dense = plan.config.attention == AttentionKind::dense;
-  const std::array stage{Stage::layer};
-  const Variant* row = find_variant(stage, dense ? "dense" : "batched", Backend::cpu);
-  expects(row, "the layer's row in the catalog");
-  return row->cost(problem).flop;
+  for (const Variant& row : catalog()) {
+    const bool layer = row.stages.size() == 1 && row.stages.front() == Stage::layer;
+    if (layer && row.plan.dense == dense) return row.cost(problem).flop;
+  }
+  throw ContractError("expected: the layer's rows in the catalog");
 }
 
 }  // namespace
-
-std::int64_t median_of(std::vector<std::int64_t> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 RunTimes run_steps(const Context& context, const RunDevice& device, const RunPlan& plan,
                    const RunOptions& options,

@@ -27,6 +27,4 @@ RunTimes run_steps(const Context& context, const RunDevice& device, const RunPla
                    const RunOptions& options,
                    const std::function<void(std::int64_t, std::int64_t)>& after_step);
 
-std::int64_t median_of(std::vector<std::int64_t> values);
-
 }  // namespace nsa::cli

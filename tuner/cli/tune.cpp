@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -18,11 +19,13 @@
 namespace nsa::cli {
 namespace {
 
+constexpr std::string_view kOwnExecutor = "nsatune";
+
 struct TuneOptions {
   std::string out;
   std::vector<std::string> runs;
   std::optional<std::string> shipped, against;
-  std::string executor = "nsatune";
+  std::string executor{kOwnExecutor};
   bool unverified = false;
   double margin = 1.0;
   std::uint64_t seed = 1;
@@ -97,6 +100,28 @@ std::vector<DeviceRuns> newest_of_models(std::vector<DeviceRuns> all,
   return kept;
 }
 
+/// Decisions for rows that this build compiles from other files than the measured ones were
+/// compiled from, a line each: the runtime will call them stale.
+std::vector<std::string> stale_notes(const ThresholdTable& table) {
+  std::map<std::string, int> ranges;
+  for (const ClassDecisions& of_class : table.classes) {
+    for (const Decision& decision : of_class.decisions) {
+      for (const ThresholdRange& range : decision.ranges) {
+        const Variant* row = find_variant(range.variant, table.device.backend);
+        const bool known = row && !range.source_hash.empty();
+        if (known && row->source_hash != range.source_hash) ++ranges[to_string(range.variant)];
+      }
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [variant, count] : ranges) {
+    lines.push_back(fmt::format(
+        "stale: {}: {} {} on measurements of other code than this program's; sweep again", variant,
+        count, count == 1 ? "range rests" : "ranges rest"));
+  }
+  return lines;
+}
+
 tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
                                   const TuneOptions& o) {
   tuner::DecideInput input;
@@ -123,6 +148,10 @@ tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
     }
   }
   tuner::DecideReport report = tuner::decide(input);
+  if (o.executor == kOwnExecutor) {
+    const std::vector<std::string> stale = stale_notes(report.table);
+    report.notes.insert(report.notes.end(), stale.begin(), stale.end());
+  }
   if (input.rows.empty() && !others.empty()) {
     report.notes.push_back(fmt::format("--executor {}: no measurements of it; there are some of {}",
                                        o.executor, fmt::join(others, ", ")));

@@ -21,7 +21,7 @@ Json state_on(const Variant& variant, const Device& device) {
   const Support support = supports(variant, usual, device);
   if (!support.supported) {
     state["state"] = "unsupported";
-    state["reason"] = support.reason;
+    state["reason"] = support.reason();
   } else if (!variant.launch) {
     state["state"] = "not_built";
     state["reason"] = why_not_built(variant);

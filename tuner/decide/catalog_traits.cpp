@@ -9,7 +9,8 @@ std::vector<VariantTraits> catalog_traits(Backend backend) {
   for (const Variant& variant : catalog()) {
     if (variant.backend != backend) continue;
     for (const VariantId& id : ids_of(variant)) {
-      traits.push_back({id, variant.role == Role::candidate, variant.role == Role::yardstick});
+      traits.push_back({id, variant.role == Role::candidate, variant.role == Role::yardstick,
+                        variant.switch_target});
     }
   }
   return traits;

@@ -3,10 +3,9 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <tuple>
 
+#include "nsa/schemas/median.hpp"
 #include "nsa/tuner/decide.hpp"
-#include "statistics.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -14,9 +13,6 @@ namespace {
 constexpr int kReplicates = 400;  // enough for a stopping rule that is asked every round
 constexpr double kConfidence = 0.95;
 const double kClearlySlower = std::log(2.0);  // what one block alone may decide
-
-using BlockKey = std::tuple<std::string, std::int64_t, std::int64_t>;
-using Visits = std::vector<const Measurement*>;
 
 /// Ratios of `variant` against `best` on the blocks that both have, in the order of their pairs.
 struct Against {
@@ -56,16 +52,6 @@ std::optional<std::size_t> best_of(const ContestState& state) {
   return best;
 }
 
-/// The first variant, unless it failed: then the first of those that are in most blocks.
-std::size_t reference_of(const std::map<BlockKey, std::vector<Visits>>& blocks, std::size_t count) {
-  std::vector<std::size_t> present(count);
-  for (const auto& [key, visits] : blocks) {
-    for (std::size_t v = 0; v < count; ++v) present[v] += visits[v].empty() ? 0 : 1;
-  }
-  const auto most = std::max_element(present.begin(), present.end());
-  return static_cast<std::size_t>(most - present.begin());
-}
-
 bool decided(const Against& pair, double epsilon, std::uint64_t seed) {
   if (pair.ratios.empty()) return false;
   const bool one_block =
@@ -78,40 +64,11 @@ bool decided(const Against& pair, double epsilon, std::uint64_t seed) {
 
 }  // namespace
 
-ContestState contest_state(const std::vector<Measurement>& rows,
-                           const std::vector<VariantId>& variants) {
-  std::map<BlockKey, std::vector<Visits>> blocks;
-  for (const Measurement& row : rows) {
-    if (row.control || row.outcome != Outcome::ok) continue;
-    const auto found = std::find(variants.begin(), variants.end(), row.variant);
-    if (found == variants.end()) continue;
-    auto& block = blocks[{row.pair_id, row.process, row.round}];
-    block.resize(variants.size());
-    block[static_cast<std::size_t>(found - variants.begin())].push_back(&row);
-  }
-  ContestState state;
-  state.log_ratios.resize(variants.size());
-  state.blocks.resize(variants.size());
-  const std::size_t reference = reference_of(blocks, variants.size());
-  std::int64_t id = 0;
-  for (const auto& [key, visits] : blocks) {
-    for (std::size_t v = 0; v < variants.size(); ++v) {
-      const std::optional<double> ratio = pair_log_ratio(visits[v], visits[reference]);
-      if (!ratio) continue;
-      state.log_ratios[v].push_back(*ratio);
-      state.blocks[v].push_back(id);
-    }
-    ++id;
-  }
-  return state;
-}
-
 bool contest_decided(const ContestState& state, double epsilon, std::uint64_t seed) {
   const std::optional<std::size_t> best = best_of(state);
   if (!best) return false;
   for (std::size_t v = 0; v < state.log_ratios.size(); ++v) {
-    if (v == *best || state.log_ratios[v].empty()) continue;
-    if (!decided(against(state, v, *best), epsilon, seed)) return false;
+    if (v != *best && !decided(against(state, v, *best), epsilon, seed)) return false;
   }
   return true;
 }

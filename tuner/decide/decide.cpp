@@ -46,7 +46,7 @@ std::optional<ClassDecisions> decide_class(const ClassRows& rows, const DecideIn
   add_prefixed(to_string(rows.problem_class), of_class, notes);
   if (result.decisions.empty()) return std::nullopt;
   result.reserves = reserves_of(rows, input.device);
-  result.flat = flat_view(result);
+  result.flat = flat_view(result, input.variants);
   return result;
 }
 

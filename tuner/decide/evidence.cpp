@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "nsa/schemas/median.hpp"
 #include "statistics.hpp"
 
 namespace nsa::tuner {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/median.hpp"
 #include "nsa/tuner/decide.hpp"
 #include "statistics.hpp"
 

@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-#include "nsa/tuner/decide.hpp"
-#include "statistics.hpp"
+#include "nsa/schemas/median.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -63,13 +62,6 @@ double log_ratio(const Arm& a, const Arm& b) {
   const double in_cycles = *a.log_cycles - *b.log_cycles;
   if (in_time * in_cycles <= 0) return 0;
   return std::abs(in_cycles) < std::abs(in_time) ? in_cycles : in_time;
-}
-
-std::optional<double> pair_log_ratio(const std::vector<const Measurement*>& arm,
-                                     const std::vector<const Measurement*>& reference) {
-  const std::optional<Arm> a = make_arm(arm), b = make_arm(reference);
-  if (!a || !b) return std::nullopt;
-  return log_ratio(*a, *b);
 }
 
 }  // namespace nsa::tuner

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "nsa/schemas/median.hpp"
 #include "statistics.hpp"
 
 namespace nsa::tuner {

@@ -21,8 +21,6 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-/// Median; mean of the two in the middle for an even count. `values` is not empty.
-double median(std::vector<double> values);
 /// Quantile by linear interpolation between order statistics, share in [0, 1]. Not empty.
 double quantile(std::vector<double> values, double share);
 /// Lower tail of a percentile interval that has the width of Student's t for `n` units

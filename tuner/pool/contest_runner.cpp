@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "nsa/schemas/json.hpp"
 #include "pool/order.hpp"
 
@@ -44,22 +42,11 @@ void ContestRunner::restore(const Measurement& row) {
     return;
   }
   if (row.control) {
-    if (contestants_.size() == variants) {
-      Contestant twin;
-      twin.offer = found->offer;
-      twin.described = found->described;
-      twin.control = true;
-      twin.out = found->out;
-      contestants_.push_back(std::move(twin));
-    }
+    if (contestants_.size() == variants) contestants_.push_back(twin_of(*found));
     found = &contestants_.back();
   }
   const auto half = row.position >= static_cast<std::int64_t>(slots()) ? 1 : 0;
-  if (!row.median_ns) return;
-  double least_ns = *row.median_ns;  // samples are there or not, as the store was asked
-  for (const Sample& sample : row.samples)
-    least_ns = std::min(least_ns, static_cast<double>(sample.device_ns));
-  found->add_visit({row.process, row.round, half}, *row.median_ns, least_ns);
+  found->add_visit({row.process, row.round, half}, row);
 }
 
 std::size_t ContestRunner::slots() const {

@@ -5,6 +5,23 @@
 
 namespace nsa::tuner {
 
+void Contestant::add_visit(const Block& block, const Measurement& row) {
+  if (!row.median_ns || !visits.emplace(block, *row.median_ns).second) return;
+  visit_ns.push_back(*row.median_ns);
+  least_ns = std::min(least_ns, *row.median_ns);
+  for (const Sample& sample : row.samples)
+    least_ns = std::min(least_ns, static_cast<double>(sample.device_ns));
+}
+
+Contestant twin_of(const Contestant& original) {
+  Contestant twin;
+  twin.offer = original.offer;
+  twin.described = original.described;
+  twin.control = true;
+  twin.out = original.out;
+  return twin;
+}
+
 std::optional<double> best_median_ns(const std::vector<Contestant>& contestants) {
   std::optional<double> best;
   for (const Contestant& contestant : contestants) {

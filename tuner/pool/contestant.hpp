@@ -1,7 +1,6 @@
 // One variant in a contest, or the A/A twin of one, with everything that is known of it so far.
 #pragma once
 
-#include <algorithm>
 #include <limits>
 #include <map>
 #include <optional>
@@ -9,10 +8,11 @@
 #include <tuple>
 #include <vector>
 
+#include "nsa/schemas/measurement.hpp"
+#include "nsa/schemas/median.hpp"
 #include "nsa/schemas/worker.hpp"
 #include "nsa/tuner/decide.hpp"
 #include "nsa/tuner/plan.hpp"
-#include "pool/rows.hpp"
 
 namespace nsa::tuner {
 
@@ -39,13 +39,14 @@ struct Contestant {
   std::optional<double> worst_row_error;
 
   bool visited() const noexcept { return !visit_ns.empty(); }
-  double median_ns() const { return median_of(visit_ns); }
-  void add_visit(const Block& block, double median, double least) {
-    if (!visits.emplace(block, median).second) return;
-    visit_ns.push_back(median);
-    least_ns = std::min(least_ns, least);
-  }
+  double median_ns() const { return median(visit_ns); }
+  /// Its visit of a block, by the row of it; the first row of a block counts. Without samples (the
+  /// store leaves them out unless it is asked) the median stands for the fastest of them.
+  void add_visit(const Block& block, const Measurement& row);
 };
+
+/// The control of a contest: the same variant once more (A/A), out where its original is.
+Contestant twin_of(const Contestant& original);
 
 /// Least median of those that still run; nothing before the first visit.
 std::optional<double> best_median_ns(const std::vector<Contestant>& contestants);

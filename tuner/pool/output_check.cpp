@@ -141,7 +141,7 @@ void OutputCheck::judge(CheckResult& result, std::int64_t row, const Oracle::Ver
       row, verdict.worst_row_error, tolerance, verdict.poison_left, verdict.non_finite);
 }
 
-CheckResult OutputCheck::check(const std::string& path, Role role, std::string_view variant) {
+CheckResult OutputCheck::check(const std::string& path, const Variant* row) {
   if (stages_.empty()) return {Verification::unverified, std::nullopt, "no oracle for its stages"};
   std::vector<HostTensor> tensors;
   try {
@@ -157,9 +157,9 @@ CheckResult OutputCheck::check(const std::string& path, Role role, std::string_v
   }
   std::vector<TensorView> outputs;
   for (const TensorSpec& spec : specs) outputs.push_back(named(tensors, spec.name).view());
-  const SpanOracle& oracle = oracle_for(role);
+  const SpanOracle& oracle = oracle_for(row ? row->role : Role::candidate);
   CheckResult result{Verification::verified, 0.0, ""};
-  const double most = tolerance(variant);
+  const double most = tolerance(row);
   const TimePoint start = Clock::now();
   const std::size_t at_once =
       std::max<std::size_t>(kLeastRows, std::thread::hardware_concurrency());
@@ -172,10 +172,10 @@ CheckResult OutputCheck::check(const std::string& path, Role role, std::string_v
   return result;
 }
 
-CheckResult OutputCheck::check(const std::string& path, Role role,
-                               const worker::VerifiedReply& said, std::string_view variant) {
-  CheckResult result = check(path, role, variant);
-  const double most = tolerance(variant);
+CheckResult OutputCheck::check(const std::string& path, const Variant* row,
+                               const worker::VerifiedReply& said) {
+  CheckResult result = check(path, row);
+  const double most = tolerance(row);
   const double error = said.worst_row_error.value_or(0);
   const bool doubted = said.poison_left > 0 || said.non_finite > 0 || !(error <= most);
   if (doubted && result.reason.empty()) {

@@ -30,9 +30,9 @@ class OutputCheck {
 
   /// Whether the stages are one that our oracle knows.
   bool known() const noexcept { return !stages_.empty(); }
-  /// Largest relative error of a row that is right.
-  double tolerance(std::string_view variant = {}) const noexcept {
-    return row_tolerance(stages_, problem_.dtype, variant);
+  /// Largest relative error of a row that is right: of a row of the table, or of somebody else's.
+  double tolerance(const Variant* row = nullptr) const noexcept {
+    return row ? row_tolerance(*row, problem_.dtype) : row_tolerance(stages_, problem_.dtype);
   }
   /// Rows that a worker is asked for.
   const std::vector<std::int64_t>& rows() const noexcept { return rows_; }
@@ -42,11 +42,11 @@ class OutputCheck {
   /// writes nothing must not be judged by somebody else's rows.
   std::string fresh_outputs_file() const;
   /// Compares the rows in that file with the oracle, a yardstick's with dense attention. Reads
-  /// nothing else of the worker's words. `variant` is the name of the row.
-  CheckResult check(const std::string& path, Role role, std::string_view variant = {});
+  /// nothing else of the worker's words. `row` is that of the table, or null for a foreign
+  /// worker's.
+  CheckResult check(const std::string& path, const Variant* row);
   /// The whole gate: the same, and what the worker says of its own outputs.
-  CheckResult check(const std::string& path, Role role, const worker::VerifiedReply& said,
-                    std::string_view variant = {});
+  CheckResult check(const std::string& path, const Variant* row, const worker::VerifiedReply& said);
 
  private:
   const SpanOracle& oracle_for(Role role);

@@ -2,20 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "nsa/schemas/json.hpp"
+#include "nsa/schemas/median.hpp"
 
 namespace nsa::tuner {
-
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 RowWriter::RowWriter(const SweepInput& input, Sink& sink, SweepReport& report)
     : input_(input),
@@ -86,13 +78,13 @@ void take_samples(Measurement& row, worker::MeasuredReply reply) {
   std::vector<double> times;
   for (const Sample& sample : reply.samples) times.push_back(static_cast<double>(sample.device_ns));
   row.samples_n = static_cast<std::int64_t>(times.size());
-  row.median_ns = median_of(times);
+  row.median_ns = median(times);
   for (double& time : times) time = std::abs(time - *row.median_ns);
-  row.mad_ns = median_of(times);
+  row.mad_ns = median(times);
   row.clocks = std::move(reply.clocks);
   row.grow_events = reply.grow_events;
   row.need = reply.need;
-  if (!reply.note.empty()) row.reason = "note: " + reply.note;
+  row.note = std::move(reply.note);
   row.samples = std::move(reply.samples);
 }
 

@@ -2,14 +2,10 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "nsa/tuner/sweep.hpp"
 
 namespace nsa::tuner {
-
-/// Median; 0 for no values. Takes its own copy to sort.
-double median_of(std::vector<double> values);
 
 /// Where a visit stands in the interleaved order.
 struct Visit {
@@ -45,7 +41,8 @@ class RowWriter {
   Timer timer_;
 };
 
-/// Takes the samples of a reply into a row: n, median and spread of device_ns, clocks, need.
+/// Takes the samples of a reply into a row: n, median and spread of device_ns, clocks, need, and
+/// what the worker says of them as the row's note. There is one sample at least.
 void take_samples(Measurement& row, worker::MeasuredReply reply);
 /// What is wrong with the numbers of a reply, or nothing.
 std::optional<std::string> find_lie(const worker::MeasuredReply& reply, std::int64_t asked);

@@ -19,6 +19,14 @@ constexpr double kDeadlineFactor = 50;  // over the estimate: a seed's slow path
 
 Cost cost_of(const Description& described) { return {described.flop, described.bytes}; }
 
+/// What speaks against a time: that no hardware is so fast. "" = nothing.
+std::string doubt_of(const Measurement& row, Backend backend) {
+  const double least_ns = 1e9 * least_plausible_s(row.cost, backend);
+  if (!(*row.median_ns < least_ns)) return "";
+  return fmt::format("{:.3g} ns is less than any memory or arithmetic unit needs ({:.3g} ns)",
+                     *row.median_ns, least_ns);
+}
+
 }  // namespace
 
 Team::Team(Shared& shared, const Contest& contest, OutputCheck& check,
@@ -78,10 +86,9 @@ bool Team::wants_handle(const Contestant& contestant) const {
   return !contestant.out && !contestant.handle && !given_up(contestant, contestants_, policy_);
 }
 
-Role Team::role_of(const Offer& offer) const {
-  if (offer.executor != "nsatune") return Role::candidate;
-  const Variant* variant = find_variant(offer.id, shared_.input.device.backend);
-  return variant ? variant->role : Role::candidate;
+const Variant* Team::row_of(const Offer& offer) const {
+  if (offer.executor != "nsatune") return nullptr;
+  return find_variant(offer.id, shared_.input.device.backend);
 }
 
 bool Team::start_worker(std::size_t index) {
@@ -148,12 +155,7 @@ void Team::pick_twin() {
     if (!best || contestant.prepared.first_call_ns < best->prepared.first_call_ns)
       best = &contestant;
   }
-  if (!best) return;
-  Contestant twin;
-  twin.offer = best->offer;
-  twin.described = best->described;
-  twin.control = true;
-  contestants_.push_back(std::move(twin));
+  if (best) contestants_.push_back(twin_of(*best));
 }
 
 worker::PrepareRequest Team::prepare_request(const Contestant& contestant) {
@@ -201,8 +203,7 @@ void Team::verify(Contestant& contestant) {
   account.reset();
   if (!answer) return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});
   account.emplace(shared_.ledger.recheck_s);
-  const CheckResult result =
-      check_.check(outputs, role_of(contestant.offer), *answer.reply, contestant.offer.id.name);
+  const CheckResult result = check_.check(outputs, row_of(contestant.offer), *answer.reply);
   contestant.verification = result.verification;
   contestant.worst_row_error = result.worst_row_error;
   if (result.verification == Verification::wrong_result) reject(contestant, result);
@@ -275,19 +276,8 @@ double Team::measure_deadline_s(const Contestant& contestant) const {
   return deadline_s(contestant.sample_s.value_or(0) * static_cast<double>(samples_for(contestant)));
 }
 
-void Team::measure(Contestant& contestant, const Visit& visit, const std::string& pair_id) {
-  const worker::MeasureRequest request = measure_request(contestant);
-  const std::int64_t asked = request.samples;
-  const TimePoint start = Clock::now();
-  auto answer = client(contestant)
-                    .ask(request, doing("measuring", contestant), measure_deadline_s(contestant));
-  shared_.ledger.measure_s += seconds_since(start);
-  if (answer.interrupted) throw Interrupted{};
-  if (!answer) return fail_request(contestant, answer.outcome, answer.reason, visit);
-  if (const auto lie = find_lie(*answer.reply, asked))
-    return fail(contestant, Outcome::bad_reply, *lie, visit);
-  contestant.sample_s = seconds_since(start) / static_cast<double>(asked);
-
+Measurement Team::visit_row(const Contestant& contestant, const Visit& visit,
+                            const std::string& pair_id) const {
   Measurement row =
       shared_.writer.blank(contest_.problem, contestant.offer, cost_of(contestant.described));
   row.job_key = job_key(contest_.problem, contestant.offer, policy_, row.timer, visit.process,
@@ -301,17 +291,27 @@ void Team::measure(Contestant& contestant, const Visit& visit, const std::string
   row.worst_row_error = original_of(contestant).worst_row_error;
   row.first_call_ns = contestant.prepared.first_call_ns;
   row.workspace_bytes = contestant.prepared.workspace_bytes;
+  return row;
+}
+
+void Team::measure(Contestant& contestant, const Visit& visit, const std::string& pair_id) {
+  const worker::MeasureRequest request = measure_request(contestant);
+  const std::int64_t asked = request.samples;
+  const TimePoint start = Clock::now();
+  auto answer = client(contestant)
+                    .ask(request, doing("measuring", contestant), measure_deadline_s(contestant));
+  shared_.ledger.measure_s += seconds_since(start);
+  if (answer.interrupted) throw Interrupted{};
+  if (!answer) return fail_request(contestant, answer.outcome, answer.reason, visit);
+  if (const auto lie = find_lie(*answer.reply, asked))
+    return fail(contestant, Outcome::bad_reply, *lie, visit);
+  contestant.sample_s = seconds_since(start) / static_cast<double>(asked);
+
+  Measurement row = visit_row(contestant, visit, pair_id);
   take_samples(row, std::move(*answer.reply));
-  double least_ns = *row.median_ns;
-  for (const Sample& sample : row.samples)
-    least_ns = std::min(least_ns, static_cast<double>(sample.device_ns));
-  const double least_s = least_plausible_s(row.cost, shared_.input.device.backend);
-  if (*row.median_ns < 1e9 * least_s)
-    row.reason = fmt::format(
-        "note: {:.3g} ns is less than any memory or arithmetic unit needs "
-        "({:.3g} ns){}{}",
-        *row.median_ns, 1e9 * least_s, row.reason.empty() ? "" : "; ", row.reason);
-  contestant.add_visit({visit.process, visit.round, visit.half}, *row.median_ns, least_ns);
+  if (const std::string doubt = doubt_of(row, shared_.input.device.backend); !doubt.empty())
+    row.note = row.note.empty() ? doubt : doubt + "; " + row.note;
+  contestant.add_visit({visit.process, visit.round, visit.half}, row);
   shared_.writer.commit(std::move(row));
 }
 

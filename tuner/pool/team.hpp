@@ -74,6 +74,9 @@ class Team {
   void verify(Contestant& contestant);
   void pick_twin();
   void drop_handles(std::size_t worker);
+  /// The row of a visit but for its samples.
+  Measurement visit_row(const Contestant& contestant, const Visit& visit,
+                        const std::string& pair_id) const;
   void fail(Contestant& contestant, Outcome outcome, const std::string& reason, const Visit& visit);
   /// The row of a request that was not answered. What hung on a GPU is asked once more before it.
   void fail_request(Contestant& contestant, Outcome outcome, std::string reason,
@@ -83,7 +86,8 @@ class Team {
   WorkerClient& client(const Contestant& contestant);
   bool same_variant(const Contestant& a, const Contestant& b) const;
   const Contestant& original_of(const Contestant& contestant) const;
-  Role role_of(const Offer& offer) const;
+  /// The row of the table that an offer of ours is; null for a foreign worker's.
+  const Variant* row_of(const Offer& offer) const;
   double deadline_s(double estimate_s) const;
   worker::PrepareRequest prepare_request(const Contestant& contestant);
   worker::MeasureRequest measure_request(const Contestant& contestant) const;

@@ -13,12 +13,12 @@ namespace {
 // One list for both directions; the samples follow it.
 constexpr const char* kColumns =
     "id, run_id, job_key, executor, placement_id, problem_id, variant_id, source_hash, process, "
-    "round, position, pair_id, control, launch, timer, cold, outcome, reason, verification, "
+    "round, position, pair_id, control, launch, timer, cold, outcome, reason, note, verification, "
     "worst_row_error, first_call_ns, workspace_bytes, grow_events, need_varlen_n, need_varlen_k, "
     "need_sel_pack_n, need_sel_pack_l, median_ns, mad_ns, samples_n, flop, bytes, sm_mhz, "
     "memory_mhz, temperature_c, power_w, throttle, measured_at";
 constexpr const char* kParameters =
-    "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 
 /// An error that is no number is as wrong as can be.
 std::optional<double> storable(std::optional<double> error) {
@@ -74,8 +74,9 @@ bool put_measurement(SQLite::Database& db, const Measurement& m) {
   Binder binder(insert);
   binder.add(m.id, m.run_id, m.job_key, m.executor, placement, problem, variant, m.source_hash,
              m.process, m.round, m.position, m.pair_id, m.control, to_string(m.launch),
-             to_string(m.timer), m.cold, to_string(m.outcome), m.reason, to_string(m.verification),
-             storable(m.worst_row_error), m.first_call_ns, m.workspace_bytes, m.grow_events);
+             to_string(m.timer), m.cold, to_string(m.outcome), m.reason, m.note,
+             to_string(m.verification), storable(m.worst_row_error), m.first_call_ns,
+             m.workspace_bytes, m.grow_events);
   add_need(binder, m.need);
   binder.add(m.median_ns, m.mad_ns, m.samples_n, m.cost.flop, m.cost.bytes, m.clocks.sm_mhz,
              m.clocks.memory_mhz, m.clocks.temperature_c, m.clocks.power_w, m.clocks.throttle,
@@ -114,6 +115,7 @@ Measurement MeasurementReader::read(const SQLite::Statement& statement) {
   m.cold = row.boolean();
   m.outcome = row.word<Outcome>();
   m.reason = row.text();
+  m.note = row.text();
   m.verification = row.word<Verification>();
   m.worst_row_error = row.optional_real();
   m.first_call_ns = row.optional_integer();

@@ -49,36 +49,37 @@ void TrackedAllocator::fill(std::byte value) {
 }
 
 Handle::Handle(const Variant& variant, const Point& point, const Problem& problem,
-               std::shared_ptr<Inputs> inputs, Memory& memory)
+               std::shared_ptr<Inputs> inputs, Memory& memory, const Router& router)
     : variant_(variant),
       point_(point),
       problem_(problem),
       inputs_(std::move(inputs)),
       memory_(memory),
+      router_(router),
       outputs_(memory.place_filled(output_shapes(variant.stages, problem), kPoison)),
       sequences_(sequences_of(problem)),
       placed_sequences_(memory.place(sequences_)),
       allocator_(memory),
       workspace_(allocator_) {
-  if (variant.workspace_bytes)
-    workspace_.reserve(static_cast<std::size_t>(variant.workspace_bytes(problem)));
+  workspace_.reserve(static_cast<std::size_t>(workspace_of(variant, problem)));
 }
 
 void Handle::launch() {
   static const Constants kDefaults;
   fetched_ = nullptr;
   const auto outputs = outputs_->views();
-  const LaunchArgs args{problem_,
-                        sequences_,
-                        placed_sequences_.get(),
-                        inputs_->placed->views(),
-                        outputs,
-                        point_,
-                        kDefaults,
-                        workspace_,
-                        memory_.stream(),
-                        nullptr};
-  variant_.launch(args);
+  const auto inputs = inputs_->placed->views();
+  variant_.launch({.row = variant_,
+                   .problem = problem_,
+                   .sequences = sequences_,
+                   .device_sequences = placed_sequences_.get(),
+                   .in = inputs,
+                   .out = outputs,
+                   .point = point_,
+                   .constants = kDefaults,
+                   .workspace = workspace_,
+                   .stream = memory_.stream(),
+                   .router = &router_});
 }
 
 Handle::Callback Handle::callback(LaunchMode mode, const Device& device) {

@@ -7,6 +7,7 @@
 
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/oracle.hpp"
+#include "nsa/kernels/routing.hpp"
 #include "nsa/kernels/workspace.hpp"
 #include "nsa/probes/graph.hpp"
 #include "worker/memory.hpp"
@@ -49,9 +50,10 @@ class TrackedAllocator final : public Allocator {
 
 class Handle {
  public:
-  /// Makes outputs (poisoned) and workspace. Throws OutOfMemory or std::bad_alloc.
+  /// Makes outputs (poisoned) and workspace. Throws OutOfMemory or std::bad_alloc. `router` chooses
+  /// what a composite's plan leaves open; `variant`, `memory` and it are borrowed.
   Handle(const Variant& variant, const Point& point, const Problem& problem,
-         std::shared_ptr<Inputs> inputs, Memory& memory);
+         std::shared_ptr<Inputs> inputs, Memory& memory, const Router& router);
 
   /// Makes the workspace as good as new; not part of a timed launch.
   void reset() { workspace_.reset(); }
@@ -79,6 +81,7 @@ class Handle {
   const std::vector<HostTensor>& outputs_on_host();
   const Workspace& workspace() const noexcept { return workspace_; }
   Memory& memory() const noexcept { return memory_; }
+  const Router& router() const noexcept { return router_; }
   CUstream_st* stream() const noexcept { return memory_.stream(); }
 
  private:
@@ -87,6 +90,7 @@ class Handle {
   Problem problem_;
   std::shared_ptr<Inputs> inputs_;
   Memory& memory_;
+  const Router& router_;
   std::unique_ptr<TensorSet> outputs_;
   const std::vector<HostTensor>* fetched_ = nullptr;  // where they are those of the last launch
   std::vector<Sequence> sequences_;

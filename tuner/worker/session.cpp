@@ -45,8 +45,7 @@ worker::OfferedVariant offer_of(const Variant& variant) {
 }
 
 std::string what_it_needs(const Variant& variant, const Problem& problem) {
-  double bytes =
-      variant.workspace_bytes ? static_cast<double>(variant.workspace_bytes(problem)) : 0;
+  auto bytes = static_cast<double>(workspace_of(variant, problem));
   const JoinedSignature signature = signature_of(variant.stages);
   for (const auto& side : {signature.inputs, signature.outputs}) {
     for (const TensorSpec& spec : side) {
@@ -100,6 +99,7 @@ worker::Reply Session::on(const worker::HelloRequest& request) {
         fmt::format("this worker was started for {}, not for {}", only_device_, request.device));
   device_ = probes::require_device(request.device);
   memory_ = make_memory(device_);
+  router_.emplace(device_);
   worker::HelloReply reply;
   reply.worker = "nsatune " NSA_VERSION;
   reply.executor = "nsatune";
@@ -123,7 +123,7 @@ const Variant& Session::runnable(const VariantId& id, const Problem& problem) co
     throw Failure(Outcome::not_built, fmt::format("{} is not in this build: {}", to_string(id),
                                                   why_not_built(*variant)));
   const Support support = nsa::supports(*variant, problem, device_);
-  if (!support.supported) throw InputError(support.reason);
+  if (!support.supported) throw InputError(support.reason());
   return *variant;
 }
 
@@ -138,7 +138,7 @@ worker::Reply Session::on(const worker::DescribeRequest& request) {
       reply.flop = cost.flop;
       reply.bytes = cost.bytes;
     }
-    if (variant.workspace_bytes) reply.workspace_bytes = variant.workspace_bytes(request.problem);
+    reply.workspace_bytes = workspace_of(variant, request.problem);
   } catch (const InputError& error) {
     reply.reason = error.what();
   }
@@ -164,7 +164,7 @@ worker::Reply Session::on(const worker::PrepareRequest& request) {
   set_beacon(fmt::format("preparing {}", to_string(request.variant)));
   try {
     auto handle = std::make_unique<Handle>(variant, request.variant.point, request.problem,
-                                           inputs_of(request, variant.stages), *memory_);
+                                           inputs_of(request, variant.stages), *memory_, *router_);
     const auto start = std::chrono::steady_clock::now();
     handle->launch();
     memory_->synchronize();

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -43,6 +44,7 @@ class Session {
   ServeOptions options_;
   Device device_;
   std::unique_ptr<Memory> memory_;
+  std::optional<Router> router_;  // of the device, in the built-in order
   std::map<Timer, std::unique_ptr<probes::LaunchTimer>> timers_;
   std::unique_ptr<probes::CounterSession> counters_;     // between two requests to count only
   std::string no_counters_;                              // why there can be none; empty = not known

@@ -44,7 +44,7 @@ double wrong_ties(const Handle& handle, const Device& device) {
   inputs->host = make_inputs(Stage::score, problem, 0);
   std::fill(inputs->host[1].bytes.begin(), inputs->host[1].bytes.end(), std::byte{0});  // k_cmp
   inputs->placed = handle.memory().place(inputs->host);
-  Handle probe(variant, handle.point(), problem, inputs, handle.memory());
+  Handle probe(variant, handle.point(), problem, inputs, handle.memory(), handle.router());
   probe.run_on_poison();
   const HostTensor& blocks = probe.outputs_on_host().front();
   const TensorView views[] = {inputs->host[0].view(), inputs->host[1].view()};

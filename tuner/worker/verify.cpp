@@ -45,6 +45,15 @@ void write_rows(const Outputs& outputs, const worker::VerifyRequest& request) {
   write_safetensors(request.outputs, tensors);
 }
 
+/// Whether two rows may share the part that is wrong: the same code, or two plans, which leave
+/// their other stages to the same rows.
+bool share_code(const Variant& a, const Variant& b) {
+  const auto runs_others = [](const Variant& row) {
+    return is_composite(row) && row.plan.mode != Plan::Mode::one_kernel;
+  };
+  return a.source_hash == b.source_hash || (runs_others(a) && runs_others(b));
+}
+
 /// Handles that should have the same answer: from other code, or from the same code (a composite by
 /// another plan, a product by another algorithm of the library) where there is no other.
 struct Peers {
@@ -61,7 +70,7 @@ Peers peers_of(const Handle& handle, std::span<Handle* const> handles) {
                                (variant.role == Role::yardstick) == (own.role == Role::yardstick);
     const bool same_row = variant.name == own.name && peer->point() == handle.point();
     if (!same_question || same_row) continue;
-    (variant.source_hash == own.source_hash ? same_code : other_code).push_back(peer);
+    (share_code(variant, own) ? same_code : other_code).push_back(peer);
   }
   if (other_code.empty()) return {same_code, true};
   return {other_code, false};
@@ -156,7 +165,7 @@ std::optional<double> worst_row_error(Handle& handle, const Outputs& before, con
                                       const Device& device, std::span<Handle* const> handles,
                                       double budget_s) {
   const auto stages = handle.variant().stages;
-  const double tolerance = row_tolerance(stages, handle.problem().dtype, handle.variant().name);
+  const double tolerance = row_tolerance(handle.variant(), handle.problem().dtype);
   const bool on_device =
       device.backend == Backend::cuda && stages.size() == 1 && device_oracle_covers(stages.front());
   if (!on_device && !SpanOracle::covers(stages, handle.problem())) return std::nullopt;

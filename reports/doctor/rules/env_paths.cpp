@@ -9,19 +9,22 @@
 namespace nsa::doctor {
 namespace {
 
-bool is_fa2(std::string_view variant) { return variant.starts_with("fa2_"); }
-bool is_not_fa2(std::string_view variant) { return !is_fa2(variant); }
-IsVariant named(std::string name) {
-  return [name = std::move(name)](std::string_view variant) { return variant == name; };
+bool is_fa2(SwitchTarget path) {
+  return path == SwitchTarget::fa2_dense || path == SwitchTarget::fa2_varlen;
+}
+bool is_not_fa2(SwitchTarget path) { return !is_fa2(path); }
+IsPath only(SwitchTarget wanted) {
+  return [wanted](SwitchTarget path) { return path == wanted; };
 }
 
 /// What the selected branch takes in the users' program when masked is not forced.
-std::string selected_path(const EnvironmentEvidence& env) {
+SwitchTarget selected_path(const EnvironmentEvidence& env) {
+  using enum SwitchTarget;
   if (env.boolean("NSA_USE_SEL_VARLEN").value_or(false))
-    return env.boolean("NSA_SEL_VARLEN_V2").value_or(true) ? "varlen_v2" : "varlen_v1";
-  if (env.boolean("NSA_USE_SEL_PACK").value_or(true)) return "packed";
-  if (env.boolean("NSA_USE_SEL_MASK").value_or(false)) return "masked";
-  return "ranges";
+    return env.boolean("NSA_SEL_VARLEN_V2").value_or(true) ? varlen_v2 : varlen_v1;
+  if (env.boolean("NSA_USE_SEL_PACK").value_or(true)) return packed;
+  if (env.boolean("NSA_USE_SEL_MASK").value_or(false)) return masked;
+  return row_loop;
 }
 
 Gain measured_gain(const Verdict& verdict) {
@@ -49,14 +52,16 @@ Founds masked_switch_off(const Evidence& evidence) {
     const auto forced = env.boolean("NSA_FORCE_SEL_MASK");
     const bool silent = !env.find("NSA_FORCE_SEL_MASK");
     if (forced.value_or(false) || (silent && !env.launch)) continue;
-    const std::string path = selected_path(env);
-    if (path == "masked") continue;
-    const auto verdict = compare(evidence, "attend_selected", named("masked"), named(path));
+    const SwitchTarget path = selected_path(env);
+    if (path == SwitchTarget::masked) continue;
+    const auto verdict =
+        compare(evidence, "attend_selected", only(SwitchTarget::masked), only(path));
     if (verdict && verdict->ratio >= 1) continue;
-    Found found{fmt::format("selected attention is free to take `{}` instead of `masked`", path),
-                {fact_of(env, "NSA_FORCE_SEL_MASK")},
-                unknown_gain("the seed claims 1000 times, from <10 to 9,200 tok/s; not measured "
-                             "here")};
+    Found found{
+        fmt::format("selected attention is free to take `{}` instead of `masked`", to_string(path)),
+        {fact_of(env, "NSA_FORCE_SEL_MASK")},
+        unknown_gain("the seed claims 1000 times, from <10 to 9,200 tok/s; not measured "
+                     "here")};
     if (verdict) {
       found.message += ", which is " + text_of({1 / verdict->ratio, verdict->where, {}});
       found.gain = measured_gain(*verdict);
@@ -74,7 +79,7 @@ Founds slow_switches(const Evidence& evidence) {
                         {fact_of(env, "NSA_FORCE_PARITY")},
                         unknown_gain(std::string(kSettingGain))});
     const bool unpacked = env.boolean("NSA_USE_SEL_PACK") == std::optional(false) &&
-                          selected_path(env) == "ranges" &&
+                          selected_path(env) == SwitchTarget::row_loop &&
                           !env.boolean("NSA_FORCE_SEL_MASK").value_or(false);
     if (unpacked)
       founds.push_back({"with packing off and no other path on, a host loop over rows is left",
@@ -99,7 +104,8 @@ Founds prefill_not_batched(const Evidence& evidence) {
     }
     const bool silent = !env.find("NSA_PREFILL_BATCHED");
     if (env.boolean("NSA_PREFILL_BATCHED").value_or(false) || (silent && !env.launch)) continue;
-    const auto verdict = compare(evidence, "attention", named("sequential"), named("batched"));
+    const auto verdict =
+        compare(evidence, "attention", only(SwitchTarget::sequential), only(SwitchTarget::batched));
     if (verdict && verdict->ratio <= 1) continue;
     Found found{"prefill runs token after token",
                 {fact_of(env, "NSA_PREFILL_BATCHED")},
@@ -116,7 +122,8 @@ Founds prefill_not_batched(const Evidence& evidence) {
 
 Founds range_converter(const Evidence& evidence) {
   Founds founds;
-  const auto verdict = compare(evidence, "ranges", named("ranges_v1"), named("ranges_v2"));
+  const auto verdict =
+      compare(evidence, "ranges", only(SwitchTarget::ranges_v1), only(SwitchTarget::ranges_v2));
   for (const EnvironmentEvidence& env : evidence.environments) {
     const auto v2 = env.boolean("NSA_SEL_RANGES_V2");
     if (!v2) continue;

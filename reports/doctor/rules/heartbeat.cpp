@@ -21,6 +21,9 @@ Fact fact_of(const HeartbeatEvidence& beat, const Counter& counter) {
           .count = counter.count};
 }
 
+/// The slow path as heartbeats call it.
+const std::string kSlowPath = "attend_selected/" + std::string(to_string(SwitchTarget::row_loop));
+
 bool of_fa2(const Counter& counter) {
   return counter.name.find("fa2") != std::string::npos ||
          counter.name.starts_with("attend_window/") ||
@@ -67,8 +70,7 @@ Founds heartbeat_slow_path(const Evidence& evidence) {
     if (beat.slow_path_calls && beat.slow_path_calls->value > 0)
       facts.push_back(fact_of(beat, counter_of("slow_path_calls", *beat.slow_path_calls)));
     for (const Counter& engaged : beat.engaged)
-      if (engaged.name == "attend_selected/ranges" && engaged.count > 0)
-        facts.push_back(fact_of(beat, engaged));
+      if (engaged.name == kSlowPath && engaged.count > 0) facts.push_back(fact_of(beat, engaged));
     if (!facts.empty())
       founds.push_back(
           {"calls took a slow path", std::move(facts), unknown_gain("counters hold no times")});

@@ -52,15 +52,15 @@ Verdict verdict_of(const Best& best) {
 }  // namespace
 
 std::optional<Verdict> compare(const Evidence& evidence, std::string_view stages,
-                               const IsVariant& first, const IsVariant& second) {
+                               const IsPath& first, const IsPath& second) {
   const ConfigEvidence* config = evidence.configs.empty() ? nullptr : &evidence.configs.front();
   std::map<std::string, Best> by_problem;
   for (const Measured& row : evidence.measured) {
     if (row.stages != stages || !(row.median_ns > 0)) continue;
     if (config && !of_shape(row.problem, *config)) continue;
     Best& best = by_problem[key_of(row)];
-    if (first(row.variant)) keep_faster(best.first, row);
-    if (second(row.variant)) keep_faster(best.second, row);
+    if (first(row.path)) keep_faster(best.first, row);
+    if (second(row.path)) keep_faster(best.second, row);
   }
   std::erase_if(by_problem, [](const auto& b) { return !b.second.first || !b.second.second; });
   if (by_problem.empty()) return {};

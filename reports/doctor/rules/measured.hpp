@@ -17,13 +17,13 @@ struct Verdict {
   std::vector<std::string> ids;  // of the two measurements
 };
 
-using IsVariant = std::function<bool(std::string_view)>;
+using IsPath = std::function<bool(SwitchTarget)>;
 
-/// The best of the first variants against the best of the second ones, of one device, executor and
+/// The best of the first paths against the best of the second ones, of one device, executor and
 /// problem: the problem of the config's shape whose length is nearest to the config's; without a
 /// config one that stands for all, and nothing where the lengths contradict each other.
 std::optional<Verdict> compare(const Evidence& evidence, std::string_view stages,
-                               const IsVariant& first, const IsVariant& second);
+                               const IsPath& first, const IsPath& second);
 
 /// "1.35 times slower on cuda:0, ..."
 std::string text_of(const Verdict& verdict);

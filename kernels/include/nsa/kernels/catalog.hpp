@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "nsa/kernels/launch.hpp"
+#include "nsa/kernels/support.hpp"
 #include "nsa/schemas/device.hpp"
+#include "nsa/schemas/env_names.hpp"
 #include "nsa/schemas/measurement.hpp"
 #include "nsa/schemas/problem.hpp"
 #include "nsa/schemas/variant.hpp"
@@ -31,14 +33,6 @@ struct Signature {
   std::span<const TensorSpec> outputs;
 };
 
-/// Whether a variant can run a problem on a device, and if not, why and what would help.
-struct Support {
-  bool supported = true;
-  std::string reason;
-  static Support yes() { return {}; }
-  static Support no(std::string why) { return {false, std::move(why)}; }
-};
-
 /// Coordinates that a variant can be tuned over, e.g. {"bq", {32, 64}}.
 struct Coordinate {
   std::string_view name;
@@ -52,6 +46,62 @@ enum class Role : std::uint8_t {
   yardstick,  // another answer (dense attention): measured everywhere, never chosen
 };
 
+/// What a row rounds between its inputs and its outputs.
+enum class Precision : std::uint8_t {
+  native,   // no more than the problem's dtype does
+  reduced,  // something in between to 16 bits or to TF32: runs only where somebody asks or measured
+};
+
+/// Which of the reserves of a thresholds file a row follows.
+enum class Reserve : std::uint8_t { none, sel_pack, varlen };
+
+/// A library of a vendor whose headers a build may lack.
+enum class Library : std::uint8_t { none, cudnn, flashinfer };
+
+/// What the kernels of a row are called, as a profiler shows them: parts of demangled names.
+struct KernelNames {
+  std::span<const std::string_view> own{};  // one kernel at least has one of these; empty: any in
+                                            // the namespaces of its stages
+  std::span<const std::string_view> helpers{};  // what other rows may run too
+  bool host_only = false;                       // copies and the host alone
+};
+
+struct Variant;
+
+/// A row that a composite names for one of its stages.
+struct Part {
+  Stage stage = Stage::attend_selected;
+  std::string_view name{};
+  const Variant* row = nullptr;  // of catalog(), which fills it in
+};
+
+/// How a row over other rows runs. A stage that no part names runs as it is decided by itself.
+struct Plan {
+  enum class Mode : std::uint8_t {
+    kernels,     // no composite: the row's own kernels
+    in_turn,     // its parts, one for each stage, one after another
+    batched,     // all tokens through each stage at once
+    sequential,  // token after token
+    one_kernel,  // the stages of `covers` in one kernel, the others before it
+  };
+  Mode mode = Mode::kernels;
+  bool window_beside = false;  // on a stream of its own, where its row needs no workspace
+  bool dense = false;          // dense causal attention instead of NSA
+  std::span<const Part> parts{};
+  std::span<const Stage> covers{};
+
+  /// The row that it names for the stage, or nullptr.
+  const Variant* part(Stage stage) const noexcept {
+    for (const Part& one : parts) {
+      if (one.stage == stage) return one.row;
+    }
+    return nullptr;
+  }
+};
+
+/// Built-in order: rows without a rank of their own, in the order of the table.
+inline constexpr int kUnranked = 50;
+
 /// A row of the table.
 struct Variant {
   std::span<const Stage> stages{};
@@ -64,13 +114,26 @@ struct Variant {
   std::span<const std::string_view> ignores{};  // inputs of the signature that it does not read:
                                                 // fused_query takes blocks and ignores "ranges"
   std::string_view what{};                      // one sentence for docs/variants.md
-  Support (*supports)(const Problem&, const Device&) = nullptr;
+  /// Arithmetic alone: asked in every choice, so it allocates nothing and cannot throw.
+  Support (*supports)(const Problem&, const Device&) noexcept = nullptr;
   Cost (*cost)(const Problem&) = nullptr;                     // of the mathematics, not of the code
-  std::int64_t (*workspace_bytes)(const Problem&) = nullptr;  // upper bound
+  std::int64_t (*workspace_bytes)(const Problem&) = nullptr;  // null: the most of its parts
   void (*launch)(const LaunchArgs&) = nullptr;                // null: not built into this binary
-  std::string_view source_hash{};                             // of its sources, made by the build
+  std::string_view source_hash{};  // of all that its objects are compiled from; made by the build
   /// Which of ids_of(row) runs where nobody has measured; null: the first.
-  std::size_t (*default_point)(const Problem&) = nullptr;
+  std::size_t (*default_point)(const Problem&) noexcept = nullptr;
+  int rank = kUnranked;  // in the built-in order among the rows of its stages; the least runs
+  Precision precision = Precision::native;
+  double fp32_tolerance =
+      0;  // relative L2 of a row of fp32 that is right, if more than the stages'
+  KernelNames kernels{};
+  bool waits_for_host = false;  // reads something back in the middle of its launch
+  Reserve reserve = Reserve::none;
+  SwitchTarget switch_target = SwitchTarget::none;
+  Library library = Library::none;
+  /// Why a library that is opened at run time is not there, empty where it is. Null: needs none.
+  const std::string& (*missing)() = nullptr;
+  Plan plan{};
 };
 
 constexpr unsigned dtype_bit(Dtype dtype) { return 1u << static_cast<unsigned>(dtype); }
@@ -83,8 +146,29 @@ const Variant* find_variant(std::span<const Stage> stages, std::string_view name
 const Variant* find_variant(const VariantId& id, Backend backend);
 /// Every id that the row stands for: one per point of its coordinates.
 std::vector<VariantId> ids_of(const Variant& variant);
-/// Back end, dtype, compute capability and the row's own `supports`, in this order.
+/// Back end, direction, dtype, compute capability, libraries and the row's own `supports`, in this
+/// order.
 Support supports(const Variant& variant, const Problem& problem, const Device& device);
+/// The part of it that depends on the problem: direction, dtype, the row's own `supports`, and its
+/// parts. Allocates nothing.
+Support runs_problem(const Variant& variant, const Problem& problem, const Device& device) noexcept;
+/// The part that a program can ask once: back end, compute capability, libraries.
+Support runs_on(const Variant& variant, const Device& device);
+/// Rows of one stage that are built and may be chosen, in the built-in order.
+std::span<const Variant* const> candidates_of(Stage stage, Backend backend);
+/// "attend_compressed+score"
+std::string stages_text(std::span<const Stage> stages);
+/// The point of the row that runs where nobody has measured.
+Point default_point_of(const Variant& variant, const Problem& problem);
+/// Upper bound of the workspace of a launch.
+std::int64_t workspace_of(const Variant& variant, const Problem& problem);
+
+/// Whether it reads an input of its signature: not one of `ignores`.
+bool reads(const Variant& variant, std::string_view input) noexcept;
+/// Whether it covers more than one stage: several, or a composite.
+inline bool is_composite(const Variant& variant) noexcept {
+  return variant.plan.mode != Plan::Mode::kernels;
+}
 
 /// Tensors of a stage (see kernels/signatures.cpp, which also makes the table in the docs).
 Signature signature_of(Stage stage);
@@ -104,7 +188,5 @@ struct JoinedSignature {
 JoinedSignature signature_of(std::span<const Stage> stages);
 TensorShape shape_of(std::span<const Stage> stages, std::string_view tensor,
                      const Problem& problem);
-/// Rows of the packed tensors for each sequence of the problem.
-std::vector<Sequence> sequences_of(const Problem& problem);
 
 }  // namespace nsa

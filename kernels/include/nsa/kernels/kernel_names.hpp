@@ -14,11 +14,8 @@ struct ClaimedKernels {
   std::vector<std::string_view> own;  // and one kernel at least one of these; empty = no kernels
   std::vector<std::string_view> helpers;  // what other rows may run too
 };
-/// Of a CUDA row that is no composite.
+/// What a CUDA row says of its kernels (KernelNames), with what every row may run; of a row that
+/// runs others one after another, what these say. Not of attention, layer and model.
 ClaimedKernels claimed_kernels(const Variant& variant);
-
-/// Whether a CUDA row reads something back in the middle of its launch, which keeps it out of
-/// graphs and makes it wait.
-bool waits_for_host(const Variant& variant);
 
 }  // namespace nsa

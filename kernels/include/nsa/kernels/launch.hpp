@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "nsa/kernels/tensor.hpp"
 #include "nsa/kernels/workspace.hpp"
@@ -14,6 +15,9 @@ struct CUstream_st;  // cudaStream_t is a pointer to it; null on a CPU
 
 namespace nsa {
 
+struct Variant;
+class Router;
+
 /// One sequence of a (ragged) batch, as rows of the packed tensors.
 /// Query i of the sequence is row q_begin + i and stands at position t = kv_len - q_len + i.
 /// Key of position p is row kv_begin + p; compressed key c is row cmp_begin + c.
@@ -23,6 +27,9 @@ struct Sequence {
   std::int64_t cmp_begin = 0, cmp_len = 0;  // num_compressed(kv_len)
   std::int64_t first_position() const noexcept { return kv_len - q_len; }
 };
+
+/// Rows of the packed tensors for each sequence of the problem.
+std::vector<Sequence> sequences_of(const Problem& problem);
 
 /// What a backward pass needs; each view may be absent. Written when present.
 struct Saved {
@@ -41,10 +48,12 @@ struct Constants {
   unsigned branches = 7;      // bit 0 cmp, 1 sel, 2 win: a branch that is off is not computed
 };
 
-/// One launch. `in` and `out` follow the names of the variant's signature, in its order.
-/// The variant may use the caller's threads (CPU) or stream (CUDA) and this workspace; it keeps no
-/// state. Row r of a row-contiguous tensor is all that may be assumed: strides are the caller's.
+/// One launch of `row`. `in` and `out` follow the names of the row's signature, in its order.
+/// The row may use the caller's threads (CPU) or stream (CUDA) and this workspace, and keeps
+/// nothing of a launch (descriptors and plans of libraries are kept by shape). Row r of a
+/// row-contiguous tensor is all that may be assumed: strides are the caller's.
 struct LaunchArgs {
+  const Variant& row;
   const Problem& problem;
   std::span<const Sequence> sequences;         // [batch] host
   const Sequence* device_sequences = nullptr;  // [batch] where the tensors are; host on a CPU
@@ -58,10 +67,15 @@ struct LaunchArgs {
   /// A row that runs the kernels of another one, or copies what it cannot read, since these tensors
   /// are not aligned as its own need it, says why here. Null: nobody asks.
   const char** fallback_reason = nullptr;
+  /// Who chooses the rows that a composite's plan leaves open. Only composites need it.
+  const Router* router = nullptr;
 
   void fall_back(const char* reason) const noexcept {
     if (fallback_reason) *fallback_reason = reason;
   }
 };
+
+/// What runs a row of the table.
+using LaunchFunction = void (*)(const LaunchArgs&);
 
 }  // namespace nsa

@@ -122,8 +122,7 @@ class SpanOracle {
 /// The largest of the stages: a wrong choice of blocks is an error of 1 / kv_heads or more.
 double row_tolerance(std::span<const Stage> stages, Dtype dtype) noexcept;
 
-/// The same for the row of that name: one that ends in _tf32 multiplies numbers of 10 bits behind
-/// the point, as fp16 has, and both factors are rounded: 2e-3 where fp32 has 1e-5.
-double row_tolerance(std::span<const Stage> stages, Dtype dtype, std::string_view variant) noexcept;
+/// The same for a row, whose own tolerance may be larger.
+double row_tolerance(const Variant& row, Dtype dtype) noexcept;
 
 }  // namespace nsa

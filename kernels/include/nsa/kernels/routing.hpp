@@ -41,14 +41,35 @@ struct Choice {
   const char* fallback_reason = nullptr;
 };
 
-/// What the caller asks for by API, per decision stage ("attend_selected" -> "masked"). A name that
-/// no row of the stage has is an InputError; one that cannot run here falls to the next source.
+/// What runs for several stages: a row for each, or one over several of them.
+class Cover {
+ public:
+  static constexpr std::size_t kMost = 4;
+  /// In the order of the stages; together they cover each of these once.
+  std::span<const Choice> choices() const noexcept { return {choices_.data(), count_}; }
+  /// Another choice at the end, empty; kMost at most.
+  Choice& add() noexcept { return choices_[count_++]; }
+
+ private:
+  std::array<Choice, kMost> choices_;
+  std::size_t count_ = 0;
+};
+
+/// Whether a row may compute several stages at once.
+enum class Form : std::uint8_t {
+  any,
+  stage_by_stage,  // not where one of them is left out, or what lies between them is to be saved
+};
+
+/// What the caller asks for by API, per stage ("attend_selected" -> "masked"), or for several at
+/// once by the first of them and a row over all. A name that no row has is an InputError, as is a
+/// row with another answer (dense attention); one that cannot run here falls to the next source.
 struct ApiOverrides {
   std::vector<std::pair<Stage, VariantId>> variants;
 };
 
 /// An immutable snapshot of everything that decides, made once per runtime object.
-/// choose() takes no lock, allocates nothing and needs tens of nanoseconds.
+/// choose() and cover() take no lock, allocate nothing and need tens of nanoseconds.
 class Router {
  public:
   struct Inputs {
@@ -62,11 +83,24 @@ class Router {
     std::span<const Variant> rows = catalog();  // the table of variants; borrowed
   };
   explicit Router(Inputs inputs);
+  /// The built-in order of that device, without a table, environment or wishes.
+  explicit Router(Device device);
   ~Router();
   Router(Router&&) noexcept;
   Router& operator=(Router&&) noexcept;
 
   Choice choose(Stage stage, const Problem& problem) const noexcept;
+  /// Of a stage that is a part of a composite: `within` is what was chosen for the composite, or
+  /// null. A row that its plan names runs, unless the stage itself was asked for by a stronger
+  /// source, or decided by a table's class that fits the problem better.
+  Choice choose(Stage stage, const Problem& problem, const Choice* within,
+                Form form = Form::any) const noexcept;
+  /// Of neighbouring stages, kMost at most: the row over all of them, or the sequence of rows, that
+  /// the API, a table or the built-in order has for them together; each by itself where nothing
+  /// does, or where the API or the environment asks for a row of one of them. A stage that nothing
+  /// runs has a choice without a variant.
+  Cover cover(std::span<const Stage> stages, const Problem& problem,
+              const Choice* within = nullptr) const noexcept;
   DeviceFit device_fit() const noexcept;
   const EnvSnapshot& environment() const noexcept;
   const Inputs& inputs() const noexcept;
@@ -99,9 +133,10 @@ std::vector<ValidatorCheck> check_validators(const Validators& recorded, const V
 /// How well decisions of one device serve another.
 DeviceFit fit_of(const Device& decided_on, const Device& here) noexcept;
 
-/// One line of explain(): what runs, why, what overrode what and what that costs.
+/// One line of explain(): what runs, why, what overrode what and what that costs. A row over
+/// several stages has one line, and its stages no others.
 struct Explanation {
-  Stage stage = Stage::attend_selected;
+  std::vector<Stage> stages{Stage::attend_selected};
   Axis axis = Axis::seq_len;
   std::int64_t axis_value = 0;
   std::string variant;

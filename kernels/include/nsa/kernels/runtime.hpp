@@ -28,6 +28,9 @@ struct Context {
   Telemetry* telemetry = nullptr;
   CUstream_st* stream = nullptr;
   Constants constants;
+  /// What was chosen for the composite that the call is a part of, whose plan may name rows of the
+  /// call's stages. Set by the runtime for what it runs; null: the call is a whole.
+  const Choice* within = nullptr;
 };
 
 /// Tensors of one attention call over packed sequences (launch.hpp, Sequence).
@@ -40,8 +43,8 @@ struct AttentionTensors {
   TensorView blocks;                      // out [tokens, kv_heads, sel_count] int32; may be absent
 };
 
-/// The three branches and their gate, from projected and rotated q, k, v to o. Follows the router's
-/// prefill mode (batched or sequential). Throws InputError when no variant supports the problem.
+/// The three branches and their gate, from projected and rotated q, k, v to o, by the plan of the
+/// router's row for Stage::attention. Throws InputError when no variant supports the problem.
 void attention(const Context& context, const Problem& problem, const AttentionTensors& tensors,
                Saved* saved = nullptr);
 /// Dense causal attention over k_sel, v_sel: the yardstick.
@@ -169,7 +172,7 @@ class DecodeLoop {
   /// Over the caches of one model (or of one layer), which hold the tokens so far and outlive the
   /// loop. The first step may be enqueued, or captured, right behind; all of them have to be done
   /// before the loop is destroyed. Throws InputError where no row runs such a step: it takes NSA on
-  /// a device with `fused_step`, and nobody who asks for other rows of its stages.
+  /// a device with a row for it, and nobody who asks for other rows of its stages.
   DecodeLoop(const Context& context, const ModelConfig& config, std::span<KvCache> caches);
   /// Lengths of the shortest and of the longest sequence before a step for which it is right.
   std::int64_t first_context() const noexcept { return first_; }
@@ -191,6 +194,7 @@ class DecodeLoop {
  private:
   void advance(const Context& context);
 
+  Choice chosen_;  // the row of attention that takes lengths on the device
   ModelConfig config_;
   std::span<KvCache> caches_;
   std::int64_t first_ = 0, capacity_ = 0;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,7 +23,8 @@ namespace nsa {
 
 /// Snapshot of the counters, as it goes into the database and the heartbeat.
 struct TelemetryReport {
-  std::map<std::pair<std::string, std::string>, std::int64_t> engaged;  // (stage, variant) -> calls
+  std::map<std::pair<std::string, std::string>, std::int64_t>
+      engaged;  // (stages, variant) -> calls
   std::map<std::pair<std::string, std::string>, std::int64_t> fallback;  // (stage, reason) -> calls
   std::int64_t slow_path_calls = 0;
   std::int64_t grow_events = 0;
@@ -40,6 +42,8 @@ struct TelemetryReport {
 class Telemetry {
  public:
   void engaged(Stage stage, std::string_view variant);
+  /// A row over several stages; `stages` outlives the object, as those of the table do.
+  void engaged(std::span<const Stage> stages, std::string_view variant);
   void fallback(Stage stage, std::string_view reason);
   void slow_path();
   void workspace(const Workspace& workspace);
@@ -58,11 +62,12 @@ class Telemetry {
  private:
   /// A counted name; few of them, so that a search in order is fastest.
   struct Counter {
-    Stage stage;
+    std::span<const Stage> stages;
     std::string name;
     std::int64_t count;
   };
-  static void count(std::vector<Counter>& counters, Stage stage, std::string_view name);
+  static void count(std::vector<Counter>& counters, std::span<const Stage> stages,
+                    std::string_view name);
   static constexpr std::size_t kLengthBins = 40;  // up to 1, 2, 4, ... tokens
 
   mutable std::mutex mutex_;

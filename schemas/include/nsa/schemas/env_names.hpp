@@ -11,6 +11,33 @@
 
 namespace nsa {
 
+/// What the switches (NSA_*), and the flat view of a thresholds file, can say of a variant: the
+/// paths that the users' program has names for. Each row of the table of variants says which one it
+/// is.
+enum class SwitchTarget : std::uint8_t {
+  none,
+  ranges_v1,
+  ranges_v2,
+  p_cmp_mixed,
+  p_slc_mixed,
+  masked,
+  packed,
+  varlen_v1,
+  varlen_v2,
+  gather,
+  row_loop,  // the slow path _sdpa_over_ranges, which their logs call "ranges"
+  triton,    // a kernel that the users' program has and this one has not
+  fa2_dense,
+  fa2_varlen,
+  sdpa,
+  gate_fused,
+  batched,
+  sequential,
+};
+std::string_view to_string(SwitchTarget value) noexcept;
+/// The path of that name, or nothing.
+std::optional<SwitchTarget> switch_target_of(std::string_view name) noexcept;
+
 enum class EnvKind : std::uint8_t { boolean, integer, real, text };
 /// runtime: changes a decision or a constant. no_effect: accepted, listed with the reason.
 /// trainer: belongs to the training script, never warned about.

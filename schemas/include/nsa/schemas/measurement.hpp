@@ -61,7 +61,8 @@ struct Measurement {
   Timer timer = Timer::host;
   bool cold = true;  // caches flushed before each sample, outside the timed region
   Outcome outcome = Outcome::ok;
-  std::string reason;  // of any outcome but ok
+  std::string reason;  // why there is no result, or a wrong one
+  std::string note;    // what was observed on the samples of an ok row; "" = nothing
   Verification verification = Verification::unverified;
   std::optional<double> worst_row_error;  // relative L2 of the worst row, by the parent
   std::optional<std::int64_t> first_call_ns;

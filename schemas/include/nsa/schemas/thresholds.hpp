@@ -13,7 +13,10 @@
 
 namespace nsa {
 
-inline constexpr int kThresholdsSchemaVersion = 1;
+/// 2: decisions over several stages bind, and hashes of composites are made of all that they can
+/// run.
+inline constexpr int kThresholdsSchemaVersion = 2;
+inline constexpr int kOldestThresholdsVersion = 1;
 
 /// Why a range was decided so. Ratios are chosen / runner-up in time: below 1 = faster.
 struct Evidence {

@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,10 +19,15 @@ using Point = std::vector<std::pair<std::string, std::int64_t>>;
 /// Stages of a foreign worker may be unknown to us, so they are names here.
 struct VariantId {
   std::vector<std::string> stages{"attend_selected"};
-  std::string name;  // "fused_query"
+  std::string name;  // "fused_query"; "fused+materialised": one row for each stage, in turn
   Point point;       // empty where the variant has no coordinates
   auto operator<=>(const VariantId&) const = default;
 };
+
+/// The rows of a sequence by their names, one for each stage; empty for a single row.
+std::vector<std::string> sequence_of(const VariantId& id);
+/// What is wrong with a sequence: "leaves score without a row". Nothing where each stage has one.
+std::optional<std::string> find_gap(const VariantId& id);
 
 /// "attend_selected/fused_query.bq64.st3"; several stages are joined with '+'.
 std::string to_string(const VariantId& id);

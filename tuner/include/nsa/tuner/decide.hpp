@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "nsa/schemas/env_names.hpp"
 #include "nsa/schemas/measurement.hpp"
 #include "nsa/schemas/thresholds.hpp"
 
@@ -18,6 +19,7 @@ struct VariantTraits {
   VariantId id;
   bool eligible = true;    // false: yardstick or slow path, measured but never chosen
   bool yardstick = false;  // dense attention: gives the break-even length
+  SwitchTarget path = SwitchTarget::none;  // what the users' switches call it
 };
 
 /// The traits of our own variants on a back end, in the order of the catalog (simple ones first).
@@ -65,24 +67,14 @@ PairedRatio paired_ratio(const std::vector<double>& log_ratios,
                          const std::vector<std::int64_t>& blocks, double confidence, int bootstrap,
                          std::uint64_t seed);
 
-/// Log ratio of two groups of visits of one (process, round): mean over A B B A, so that a linear
-/// drift cancels. Where the clocks of the arms differ by more than 2 % and both have cycles, the
-/// ratio in cycles is asked too, and the more cautious of both is taken (0 where they disagree).
-/// Nothing when a side has no usable sample.
-std::optional<double> pair_log_ratio(const std::vector<const Measurement*>& arm,
-                                     const std::vector<const Measurement*>& reference);
-
-/// Whether a contest needs another round: the pool asks after each.
+/// The variants that still compete in a contest, as the pool makes it after each round.
 struct ContestState {
   std::vector<std::vector<double>> log_ratios;    // [variant][pair] against the first variant
-  std::vector<std::vector<std::int64_t>> blocks;  // [variant][pair]
+  std::vector<std::vector<std::int64_t>> blocks;  // [variant][pair]: its (process, round)
 };
-/// The state of one contest from its rows (one problem): variants in the given order, controls and
-/// outcomes other than ok left out, a block for each (pair_id, process, round).
-ContestState contest_state(const std::vector<Measurement>& rows,
-                           const std::vector<VariantId>& variants);
-/// True when the interval of each variant against the best excludes +-epsilon or lies within it.
-/// A variant with a single block counts as decided beyond a factor of two only.
+/// Whether no further round is needed: the interval of each variant against the best excludes
+/// +-epsilon or lies within it. A single block decides beyond a factor of two only, and no pair
+/// with the best decides nothing.
 bool contest_decided(const ContestState& state, double epsilon, std::uint64_t seed);
 
 /// What changed from one table to another, a line each (tune --against).

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nsa/schemas/env_names.hpp"
 #include "nsa/schemas/problem.hpp"
 #include "nsa/trace/summary.hpp"
 
@@ -171,6 +172,7 @@ struct Measured {
   std::string executor, device;
   Problem problem;
   double median_ns = 0;
+  SwitchTarget path = SwitchTarget::none;  // what the users' switches call the variant
 };
 
 /// What could not be judged, and why.

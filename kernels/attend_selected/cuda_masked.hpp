@@ -1,4 +1,4 @@
-// One function per kernel and storage type, each compiled in a file of its own.
+// `masked` and `masked_blocks`: one function per storage type, each compiled in a file of its own.
 #pragma once
 
 #include "cuda/attend_params.hpp"
@@ -13,8 +13,5 @@ void masked_fp16(const AttendParams& p, CUstream_st* stream);
 void masked_blocks_fp32(const AttendParams& p, CUstream_st* stream);
 void masked_blocks_bf16(const AttendParams& p, CUstream_st* stream);
 void masked_blocks_fp16(const AttendParams& p, CUstream_st* stream);
-void gather_fp32(const AttendParams& p, CUstream_st* stream);
-void gather_bf16(const AttendParams& p, CUstream_st* stream);
-void gather_fp16(const AttendParams& p, CUstream_st* stream);
 
 }  // namespace nsa::cuda

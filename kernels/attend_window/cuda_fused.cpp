@@ -1,6 +1,5 @@
-#include "attend_window/cuda_launch.hpp"
-
 #include "attend_window/cuda_fused.hpp"
+
 #include "cuda/typed_kernels.hpp"
 
 namespace nsa::attend_window {
@@ -16,6 +15,6 @@ void launch_fused(const LaunchArgs& args) {
 
 }  // namespace
 
-constinit const LaunchFunction kCudaFused = launch_fused;
+extern constinit const LaunchFunction kCudaFused = launch_fused;
 
 }  // namespace nsa::attend_window

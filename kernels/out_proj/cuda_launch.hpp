@@ -1,0 +1,13 @@
+// Launch functions of the CUDA rows: null in a build without CUDA (cuda_not_built.cpp).
+// The table alone includes this: a unit that did would have a new hash with every new row, so units
+// define theirs as `extern constinit`.
+#pragma once
+
+#include "nsa/kernels/launch.hpp"
+
+namespace nsa::out_proj {
+
+extern const LaunchFunction kCudaGemm;
+extern const LaunchFunction kCudaGemmTf32;  // the product by TF32 tensor cores
+
+}  // namespace nsa::out_proj

@@ -1,0 +1,16 @@
+// What would run for every stage of a whole model, as its composites run them.
+#pragma once
+
+#include <array>
+
+#include "router_state.hpp"
+
+namespace nsa::routing {
+
+/// One decision a stage. A row over several stages stands at each of them; a row that a composite
+/// names (model names layer, layer attention, attention its branches) has it in `within`. `by` as
+/// for Router::State::decide.
+std::array<Decided, kStageCount> decide_all(const Router::State& state, const Problem& problem,
+                                            const AllPolicies* by);
+
+}  // namespace nsa::routing

@@ -1,0 +1,161 @@
+// Who still competes in a contest, and whether it needs another round.
+#include "pool/contestant.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "catch.hpp"
+#include "decide_support.hpp"
+#include "pool/rows.hpp"
+
+using namespace nsa::tuner;
+using namespace sim;
+
+namespace {
+
+constexpr double kEpsilon = 0.003;
+
+nsa::MeasurePolicy policy_with(double give_up_ratio) {
+  nsa::MeasurePolicy policy;
+  policy.give_up_ratio = give_up_ratio;
+  return policy;
+}
+const nsa::MeasurePolicy kNobodyGivenUp = policy_with(1000);
+
+/// The contestants of a session of one length, after the visits of its rows.
+std::vector<Contestant> contestants_of(const Session& s, std::uint64_t seed = 1) {
+  std::vector<Contestant> contestants(s.variants.size());
+  for (std::size_t v = 0; v < contestants.size(); ++v)
+    contestants[v].offer.id = id(s.variants[v].first);
+  if (s.control) contestants.push_back(twin_of(contestants[0]));
+  const auto slots = static_cast<std::int64_t>(contestants.size());
+  for (Measurement& row : measure(s, seed)) {
+    nsa::worker::MeasuredReply reply;
+    reply.samples = row.samples;
+    take_samples(row, std::move(reply));
+    const auto of_row = [&](const Contestant& c) {
+      return c.offer.id == row.variant && c.control == row.control;
+    };
+    std::ranges::find_if(contestants, of_row)
+        ->add_visit({row.process, row.round, row.position / slots}, row);
+  }
+  return contestants;
+}
+
+Session two_variants(double difference, double sigma, std::int64_t rounds) {
+  Session s;
+  s.variants = {{"a", linear(10)}, {"b", [=](double n) { return linear(10)(n) * difference; }}};
+  s.lengths = {1024};
+  s.rounds = rounds;
+  s.noise = white(sigma, 1);
+  return s;
+}
+
+bool decided(const std::vector<Contestant>& contestants) {
+  return contest_decided(state_of(contestants, kNobodyGivenUp), kEpsilon, 1);
+}
+
+}  // namespace
+
+TEST_CASE("a contest ends when the intervals leave or stay within epsilon", "[tuner]") {
+  CHECK(decided(contestants_of(two_variants(1.05, 0.003, 4))));        // clearly slower
+  CHECK(decided(contestants_of(two_variants(1.0, 0.0002, 4))));        // clearly equal
+  CHECK_FALSE(decided(contestants_of(two_variants(1.004, 0.02, 2))));  // too noisy to say
+}
+
+TEST_CASE("after one block only a factor of two is decided", "[tuner]") {
+  const auto one_block = [](double difference) {
+    Session s = two_variants(difference, 0, 1);
+    s.processes = 1;
+    return decided(contestants_of(s));
+  };
+  CHECK(one_block(3.0));
+  CHECK_FALSE(one_block(1.5));
+}
+
+TEST_CASE("a contest with nothing measured or nothing shared is not decided", "[tuner]") {
+  std::vector<Contestant> contestants(2);
+  CHECK_FALSE(decided(contestants));
+  Measurement row;
+  row.median_ns = 1000;
+  contestants[0].add_visit({0, 0, 0}, row);
+  row.median_ns = 20'000;
+  contestants[1].add_visit({0, 1, 0}, row);
+  CHECK_FALSE(decided(contestants));
+}
+
+TEST_CASE("the reference of a contest is one that ran when the first failed", "[tuner]") {
+  Session s;
+  s.variants = {{"a", linear(10)}, {"b", linear(10)}, {"c", linear(30)}};
+  s.lengths = {1024};
+  auto contestants = contestants_of(s);
+  contestants[0].out = true;
+  const ContestState state = state_of(contestants, kNobodyGivenUp);
+  REQUIRE(state.log_ratios.size() == 2);  // a is not among them
+  CHECK(state.log_ratios[0] == std::vector<double>(8, 0.0));
+  CHECK(state.log_ratios[1].size() == 8);
+  CHECK(contest_decided(state, kEpsilon, 1));
+}
+
+TEST_CASE("both halves of a round are one block, and each is paired for itself", "[tuner]") {
+  Session s = two_variants(1.5, 0, 2);
+  const ContestState state = state_of(contestants_of(s), kNobodyGivenUp);
+  REQUIRE(state.blocks.size() == 2);
+  for (const auto& blocks : state.blocks) {
+    REQUIRE(blocks.size() == 8);  // processes, rounds, halves
+    CHECK(std::set<std::int64_t>(blocks.begin(), blocks.end()).size() == 4);
+    for (std::size_t i = 0; i < blocks.size(); i += 2) CHECK(blocks[i] == blocks[i + 1]);
+  }
+  for (const double ratio : state.log_ratios[1]) CHECK(ratio == Approx(std::log(1.5)));
+}
+
+TEST_CASE("a twin and a variant that was given up keep no contest open", "[tuner]") {
+  Session s;
+  s.variants = {{"a", linear(10)}, {"b", linear(50)}};
+  s.lengths = {1024};
+  s.control = true;
+  const auto contestants = contestants_of(s);
+  REQUIRE(contestants.size() == 3);
+  CHECK(contestants[2].visited());
+  CHECK(state_of(contestants, kNobodyGivenUp).log_ratios.size() == 2);
+  CHECK(state_of(contestants, policy_with(3)).log_ratios.size() == 1);
+}
+
+TEST_CASE("a twin is the same variant once more, and out where its original is", "[tuner]") {
+  Contestant original;
+  original.offer.id = id("a");
+  original.described.flop = 5;
+  original.handle = 3;
+  original.checked = true;
+  Measurement row;
+  row.median_ns = 1000;
+  original.add_visit({0, 0, 0}, row);
+  const Contestant twin = twin_of(original);
+  CHECK(twin.control);
+  CHECK_FALSE(twin.out);
+  CHECK(twin.offer.id == id("a"));
+  CHECK(twin.described.flop == 5);
+  CHECK_FALSE(twin.handle.has_value());  // it is prepared and visited for itself
+  CHECK_FALSE(twin.checked);
+  CHECK_FALSE(twin.visited());
+  original.out = true;
+  CHECK(twin_of(original).out);
+}
+
+TEST_CASE("a visit counts by its median and its fastest sample, once a block", "[tuner]") {
+  Contestant contestant;
+  Measurement row;
+  contestant.add_visit({0, 0, 0}, row);  // nothing was measured
+  CHECK_FALSE(contestant.visited());
+  row.median_ns = 1000;
+  contestant.add_visit({0, 0, 0}, row);
+  CHECK(contestant.least_ns == 1000);  // samples were not read
+  row.median_ns = 2000;
+  row.samples = {{0, 2000, 2000, {}}, {0, 900, 900, {}}, {0, 3000, 3000, {}}};
+  contestant.add_visit({0, 0, 0}, row);
+  CHECK(contestant.median_ns() == 1000);
+  CHECK(contestant.least_ns == 1000);
+  contestant.add_visit({0, 0, 1}, row);
+  CHECK(contestant.median_ns() == 1500);
+  CHECK(contestant.least_ns == 900);
+}
