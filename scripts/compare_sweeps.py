@@ -12,6 +12,7 @@ import argparse
 import csv
 import gzip
 import math
+import signal
 import statistics
 import sys
 
@@ -100,4 +101,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` is no error
     sys.exit(main())

@@ -30,7 +30,6 @@ constexpr Variant kFused{
     .what =
         "One BLAS product and one softmax for both stages: p_cmp of a tile of queries in memory "
         "selects the blocks and is multiplied with v_cmp.",
-    .supports = cpu::supports_forward,
     .cost = attend_compressed_and_score_cost,
     .workspace_bytes = attend_compressed::cpu_fused_workspace,
     .launch = attend_compressed::cpu_fused,

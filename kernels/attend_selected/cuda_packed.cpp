@@ -1,4 +1,4 @@
-// `packed`, `varlen_v1` and `varlen_v2` on a GPU: the seeds' ways to copy what a row selected and
+// `packed`, `varlen_v1` and `varlen_v2` on a GPU: the users' ways to copy what a row selected and
 // to attend to the copies.
 #include <cuda_runtime_api.h>
 

@@ -1,4 +1,4 @@
-// `ranges` on a GPU: the slow path of the seeds (_sdpa_over_ranges), kept because guarding against
+// `ranges` on a GPU: the users' slow path (_sdpa_over_ranges), kept because guarding against
 // it is the point. A host loop over rows, slow on purpose: per query and KV head it waits for the
 // ranges, copies K and V, and launches a kernel of its own.
 #include "attend_selected/cuda_host_ranges.hpp"

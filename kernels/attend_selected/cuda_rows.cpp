@@ -172,7 +172,7 @@ std::array<Variant, 3> masked_rows() {
 /// Rows whose host waits for the device at every launch.
 std::array<Variant, 3> waiting_rows() {
   Variant ranges = row("ranges",
-                       "A wait, copies and a launch per query and KV head, as in the seeds' "
+                       "A wait, copies and a launch per query and KV head, as in the users' "
                        "_sdpa_over_ranges: the slow path to guard against.",
                        kCudaRanges, supports_ranges, source_hash::attend_selected_cuda_ranges,
                        kRowLoopKernels, kUnranked, SwitchTarget::row_loop);

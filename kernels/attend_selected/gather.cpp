@@ -1,5 +1,5 @@
 // gather: K and V of all rows copied, every row padded to the longest, one masked batched attention
-// (seed 000's kernel), in chunks of rows so that memory does not grow with S^2.
+// (the users' first kernel), in chunks of rows so that memory does not grow with S^2.
 #include "attend_selected/copied_rows.hpp"
 
 namespace nsa::cpu {

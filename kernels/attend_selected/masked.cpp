@@ -1,5 +1,6 @@
 // masked: dense attention over all keys so far, with a mask made from the ranges: O(S^2) work.
-// kv_expanded: the same with K and V copied per query head (repeat_interleave), as seed 000 had it.
+// kv_expanded: the same with K and V copied per query head (repeat_interleave), as the users'
+// program has it.
 #include <vector>
 
 #include "attend_selected/selected.hpp"

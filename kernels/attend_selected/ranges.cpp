@@ -1,4 +1,4 @@
-// ranges: the seeds' slow path. A host loop over rows and groups on one thread; each row copies its
+// ranges: the users' slow path. A host loop over rows and groups on one thread; each row copies its
 // keys and is one small attention of its own, with GEMMs of a few rows (17-19 GFLOP/s a core where
 // the machine does 105). Kept because guarding against it is the point.
 #include "attend_selected/selected.hpp"

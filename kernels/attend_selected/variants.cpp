@@ -30,7 +30,6 @@ constexpr Variant row(std::string_view name, Role role, std::string_view what,
           .coordinates = coordinates,
           .ignores = ignores,
           .what = what,
-          .supports = cpu::supports_forward,
           .cost = attend_selected_cost,
           .workspace_bytes = bytes,
           .launch = launch,
@@ -57,7 +56,7 @@ constexpr std::array kVariants{
     ranked(
         kUnranked, SwitchTarget::row_loop,
         row("ranges", Role::slow_path,
-            "Host loop: one small attention per row and group, on one thread (the seeds' slow "
+            "Host loop: one small attention per row and group, on one thread (the users' slow "
             "path).",
             cpu::selected_ranges_bytes, cpu::selected_ranges, source_hash::attend_selected_ranges)),
     ranked(

@@ -1,4 +1,4 @@
-// Sources: facts of the project's kernel sheet, section 5 (floors), written for ragged batches.
+// Floors of each stage by its formula (docs/nsa.md), written for ragged batches.
 #include "catalog/cost.hpp"
 
 #include <algorithm>

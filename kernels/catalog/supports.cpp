@@ -5,9 +5,11 @@
 #include "runtime/composite_bounds.hpp"
 
 namespace nsa {
-namespace {
 
-Support no_dtype(const Variant& variant, Dtype asked) noexcept {
+Support not_of_this_kind(const Variant& variant, const Problem& problem) noexcept {
+  if (problem.direction != Direction::forward) {
+    return Support::no(variant.name, " computes the forward direction only");
+  }
   Support answer = Support::no(variant.name, " stores ");
   const char* separator = "";
   for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
@@ -17,34 +19,19 @@ Support no_dtype(const Variant& variant, Dtype asked) noexcept {
     separator = ", ";
   }
   answer.add(", not ");
-  answer.add(to_string(asked));
+  answer.add(to_string(problem.dtype));
   return answer;
 }
 
-/// The first named part that does not run it.
 Support parts_run(const Variant& variant, const Problem& problem, const Device& device) noexcept {
+  // Dense attention has a problem of its own, with a window over all tokens: its rows look there.
+  if (variant.plan.dense) return Support::yes();
   for (const Part& part : variant.plan.parts) {
     if (!part.row) continue;  // a row that is not of catalog()
     const Support answer = runs_problem(*part.row, problem, device);
     if (!answer.supported) return Support::no(to_string(part.stage), ": ", answer);
   }
   return Support::yes();
-}
-
-}  // namespace
-
-Support runs_problem(const Variant& variant, const Problem& problem,
-                     const Device& device) noexcept {
-  if (problem.direction != Direction::forward) {
-    return Support::no(variant.name, " computes the forward direction only");
-  }
-  if (!(variant.dtypes & dtype_bit(problem.dtype))) return no_dtype(variant, problem.dtype);
-  if (variant.supports) {
-    const Support own = variant.supports(problem, device);
-    if (!own.supported) return own;
-  }
-  // Dense attention has a problem of its own, with a window over all tokens: its rows look there.
-  return variant.plan.dense ? Support::yes() : parts_run(variant, problem, device);
 }
 
 Support runs_on(const Variant& variant, const Device& device) {

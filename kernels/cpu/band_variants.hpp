@@ -8,11 +8,6 @@
 
 namespace nsa::cpu {
 
-inline Support supports_forward(const Problem& problem, const Device&) noexcept {
-  if (problem.direction == Direction::forward) return Support::yes();
-  return Support::no("forward only");
-}
-
 /// What the rows of a branch run, and the bound of what it takes.
 struct BandRow {
   LaunchFunction launch;
@@ -33,7 +28,6 @@ constexpr std::array<Variant, 3> band_rows(std::span<const Stage> stages,
                    .name = name,
                    .dtypes = kAllDtypes,
                    .what = what,
-                   .supports = supports_forward,
                    .cost = cost,
                    .workspace_bytes = runs.bytes,
                    .launch = runs.launch,

@@ -1,4 +1,4 @@
-// `ranges_v1` on a GPU: the seeds' element loop. The host decides about every block id by itself
+// `ranges_v1` on a GPU: the users' element loop. The host decides about every block id by itself
 // and waits for the device to hand it over (their .item()), and writes every pair by itself.
 #include <cuda_runtime_api.h>
 

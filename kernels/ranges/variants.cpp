@@ -21,7 +21,7 @@ std::span<const Variant> ranges_variants() {
       Variant{.stages = kStages,
               .name = "ranges_v1",
               .dtypes = kAllDtypes,
-              .what = "Element loop over the block ids, one thread: the seeds' first converter.",
+              .what = "Element loop over the block ids, one thread: the users' first converter.",
               .cost = ranges_cost,
               .workspace_bytes = no_workspace,
               .launch = ranges::v1,

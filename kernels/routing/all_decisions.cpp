@@ -28,7 +28,8 @@ class All {
 
   void single(Stage stage, const Choice* within) {
     at(stage) = state_.decide(static_cast<std::size_t>(stage), problem_, by_);
-    if (within && within->variant) state_.bind_part(*within, stage, problem_, at(stage));
+    if (within && within->variant)
+      state_.bind_part(*within, stage, problem_, at(stage).choice, at(stage));
   }
 
   void span(const std::vector<Stage>& stages) {

@@ -134,17 +134,16 @@ class Walk {
     const TableIndex& table = state_.tables[table_slot];
     if (!table.usable) return false;
     if (!place_) place_ = &state_.place_of(problem_);
-    const ClassFit fit = place_->fits[table_slot][slot_];
-    if (fit.index < 0) return false;
-    const DecisionIndex& decision =
-        table.classes[static_cast<std::size_t>(fit.index)].decisions[slot_];
+    const PlacedDecision& placed = place_->decisions[table_slot][slot_];
+    if (!placed.decision) return false;
+    const DecisionIndex& decision = *placed.decision;
     const RangeIndex* range = decision.find(axis_value(problem_, decision.axis));
     if (!range) return false;
     const bool taken = propose_range(*range, source);
     // What the environment made of it has no evidence of its own.
     if (!taken || choice_.source != source) return taken;
     why_.axis = decision.axis;
-    choice_.fit = fit.fit;
+    choice_.fit = placed.fit;
     choice_.device_fit = table.device_fit;
     return true;
   }
@@ -227,9 +226,13 @@ const routing::ClassPlace& Router::State::place_of(const Problem& problem) const
                                                  const routing::ClassKey& key,
                                                  routing::ClassPlace& place) const noexcept {
   const ProblemClass wanted = class_of(problem);
-  for (std::size_t table = 0; table < routing::kTableSlots; ++table) {
+  for (std::size_t t = 0; t < routing::kTableSlots; ++t) {
     for (std::size_t slot = 0; slot < routing::kSlots; ++slot) {
-      place.fits[table][slot] = tables[table].resolve(slot, wanted, key);
+      const routing::ClassFit fit = tables[t].resolve(slot, wanted, key);
+      place.decisions[t][slot] = {};
+      if (fit.index < 0) continue;
+      const auto& found = tables[t].classes[static_cast<std::size_t>(fit.index)];
+      place.decisions[t][slot] = {&found.decisions[slot], fit.fit};
     }
   }
   place.key = key;
@@ -245,6 +248,7 @@ void Router::State::decide(std::size_t slot, const Problem& problem, const routi
 
 bool Router::State::asked(std::span<const Stage> stages, const Problem& problem,
                           const routing::AllPolicies& by) const noexcept {
+  if (quiet && &by == &policies) return false;
   return std::ranges::any_of(stages, [&](Stage stage) {
     const auto slot = static_cast<std::size_t>(stage);
     if (!api[slot] && by[slot].empty()) return false;
@@ -253,9 +257,8 @@ bool Router::State::asked(std::span<const Stage> stages, const Problem& problem,
 }
 
 void Router::State::bind_part(const Choice& within, Stage stage, const Problem& problem,
-                              routing::Decided& own) const noexcept {
+                              Choice& choice, routing::Why& why) const noexcept {
   const Variant* named = within.variant->plan.part(stage);
-  Choice& choice = own.choice;
   if (!named || named == choice.variant) return;
   const bool stronger =
       choice.source < within.source || (choice.source == within.source && choice.fit < within.fit);
@@ -270,7 +273,7 @@ void Router::State::bind_part(const Choice& within, Stage stage, const Problem& 
   choice.fit = within.fit;
   choice.device_fit = within.device_fit;
   choice.stale = within.stale;
-  own.within = within.variant;
+  why.within = within.variant;
 }
 
 void Router::State::cover(std::span<const Stage> stages, const Problem& problem,
@@ -283,32 +286,30 @@ void Router::State::cover(std::span<const Stage> stages, const Problem& problem,
     Choice& whole = cover.add();
     decide(slot, problem, by, Form::any, whole, why_of(0));
     if (whole.variant && whole.variant->plan.mode != Plan::Mode::in_turn) return;
-    const Choice sequence = whole;
-    cover = {};
-    if (sequence.variant) {
+    if (whole.variant) {
       for (std::size_t i = 1; whys && i < stages.size(); ++i) whys[i] = whys[0];
-      return in_turn(sequence, problem, cover);
+      return in_turn(rows[slot], problem, cover);
     }
+    cover.clear();
   }
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    routing::Decided own;
-    decide(static_cast<std::size_t>(stages[i]), problem, by, Form::any, own.choice, own);
-    if (within && within->variant) bind_part(*within, stages[i], problem, own);
-    cover.add() = own.choice;
-    why_of(i) = own;
+    Choice& choice = cover.add();
+    decide(static_cast<std::size_t>(stages[i]), problem, by, Form::any, choice, why_of(i));
+    if (within && within->variant) bind_part(*within, stages[i], problem, choice, why_of(i));
   }
 }
 
-void Router::State::in_turn(const Choice& sequence, const Problem& problem,
+void Router::State::in_turn(const routing::StageRows& span, const Problem& problem,
                             Cover& cover) const noexcept {
-  for (const Part& part : sequence.variant->plan.parts) {
-    const routing::StageRows& of_stage = rows[static_cast<std::size_t>(part.stage)];
-    const int row = of_stage.find(part.row);
+  const Choice sequence = cover.choices().front();
+  const routing::Row& row = span.at(span.find(sequence.variant));
+  cover.clear();
+  for (std::size_t i = 0; i < row.in_turn.size(); ++i) {
+    const routing::Row& part = rows[static_cast<std::size_t>(span.stages[i])].at(row.in_turn[i]);
     Choice& choice = cover.add();
     choice = sequence;
-    choice.variant = part.row;
-    choice.point =
-        row == routing::kNoRow ? &routing::kNoPoint : &of_stage.at(row).default_point(problem);
+    choice.variant = part.variant;
+    choice.point = &part.default_point(problem);
   }
 }
 

@@ -63,6 +63,8 @@ Router::State::State(Inputs given) : inputs(std::move(given)), id(next_id()) {
     api[slot] = std::move(wish);
   }
   policies = routing::make_policies(rows, inputs.environment);
+  quiet =
+      inputs.api.variants.empty() && std::ranges::all_of(policies, &routing::StagePolicy::empty);
   append(warnings, inputs.environment.warnings);
   if (const auto line = branch_warning(inputs.environment)) warnings.push_back(*line);
   append(warnings, routing::reserve_warnings(inputs.environment));
@@ -98,10 +100,12 @@ Choice Router::choose(Stage stage, const Problem& problem) const noexcept {
 
 Choice Router::choose(Stage stage, const Problem& problem, const Choice* within,
                       Form form) const noexcept {
+  Choice choice;
+  routing::Why why;
   const auto slot = static_cast<std::size_t>(stage);
-  routing::Decided own = state_->decide(slot, problem, &state_->policies, form);
-  if (within && within->variant) state_->bind_part(*within, stage, problem, own);
-  return own.choice;
+  state_->decide(slot, problem, &state_->policies, form, choice, why);
+  if (within && within->variant) state_->bind_part(*within, stage, problem, choice, why);
+  return choice;
 }
 
 Cover Router::cover(std::span<const Stage> stages, const Problem& problem,

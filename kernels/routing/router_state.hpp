@@ -17,12 +17,17 @@ namespace routing {
 
 enum TableSlot : std::size_t { kThresholdsSlot, kShippedSlot, kTableSlots };
 
+/// What one table decides for one class and stage or span; null: nothing.
+struct PlacedDecision {
+  const DecisionIndex* decision = nullptr;  // of the table, which lives as long as the router
+  Fit fit = Fit::built_in;
+};
 /// Where one class stands in both tables, for all stages and spans of them: what a thread remembers
 /// of it.
 struct ClassPlace {
   std::uint64_t router = 0;  // 0 = nothing remembered
   ClassKey key;
-  std::array<std::array<ClassFit, kSlots>, kTableSlots> fits;
+  std::array<std::array<PlacedDecision, kSlots>, kTableSlots> decisions;
 };
 
 /// The wish of the API for one stage.
@@ -70,13 +75,14 @@ struct Router::State {
              const routing::AllPolicies& by) const noexcept;
   /// Replaces what a stage would run by itself by the row that the composite's plan names for it,
   /// unless the stage's own decision is of a stronger source, or fits the problem better.
-  void bind_part(const Choice& within, Stage stage, const Problem& problem,
-                 routing::Decided& own) const noexcept;
+  void bind_part(const Choice& within, Stage stage, const Problem& problem, Choice& own,
+                 routing::Why& why) const noexcept;
   /// Into an empty cover, and into whys[0 .. kMost) where they are asked for.
   void cover(std::span<const Stage> stages, const Problem& problem, const routing::AllPolicies* by,
              const Choice* within, Cover& cover, routing::Why* whys = nullptr) const noexcept;
-  /// The rows of a sequence, each with what the table says of the sequence.
-  void in_turn(const Choice& sequence, const Problem& problem, Cover& cover) const noexcept;
+  /// Replaces a sequence, which is all that the cover holds, by its rows, each with what the table
+  /// says of the sequence.
+  void in_turn(const routing::StageRows& span, const Problem& problem, Cover& cover) const noexcept;
   const routing::ClassPlace& place_of(const Problem& problem) const noexcept;
   void find_place(const Problem& problem, const routing::ClassKey& key,
                   routing::ClassPlace& place) const noexcept;
@@ -86,6 +92,7 @@ struct Router::State {
   routing::AllStageRows rows;
   std::array<std::optional<routing::ApiWish>, routing::kSlots> api;
   routing::AllPolicies policies;
+  bool quiet = false;  // neither the API nor the environment asks for anything
   std::array<routing::TableIndex, routing::kTableSlots> tables;
   std::vector<std::string> warnings;
 };

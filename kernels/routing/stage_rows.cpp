@@ -29,10 +29,19 @@ Row make_row(const Variant& variant, const Device& device) {
   return row;
 }
 
+/// The places of a sequence's rows. One whose rows are not all there cannot run.
+void find_parts(Row& row, const AllStageRows& all) {
+  for (const Part& part : row.variant->plan.parts) {
+    row.in_turn.push_back(all[static_cast<std::size_t>(part.stage)].find(part.row));
+    if (row.in_turn.back() == kNoRow) row.usable = false;
+  }
+}
+
 StageRows make_stage_rows(std::span<const Stage> stages, std::span<const Variant> catalog,
                           const Device& device) {
   StageRows result;
   result.stages.assign(stages.begin(), stages.end());
+  result.key = span_key(stages);
   for (const Variant& variant : catalog) {
     if (variant.backend == device.backend && std::ranges::equal(variant.stages, stages)) {
       result.rows.push_back(make_row(variant, device));
@@ -88,17 +97,10 @@ AllStageRows make_all_rows(std::span<const Variant> catalog, const Device& devic
     if (variant.backend != device.backend || variant.stages.size() < 2) continue;
     if (slot_of(all, variant.stages) != kSlots) continue;
     expects(used < kSlots, "four spans of stages of a back end at most");
-    all[used++] = make_stage_rows(variant.stages, catalog, device);
+    StageRows& span = all[used++] = make_stage_rows(variant.stages, catalog, device);
+    for (Row& row : span.rows) find_parts(row, all);
   }
   return all;
-}
-
-std::size_t slot_of(const AllStageRows& rows, std::span<const Stage> stages) noexcept {
-  if (stages.size() == 1) return static_cast<std::size_t>(stages.front());
-  for (std::size_t slot = kStageCount; slot < kSlots; ++slot) {
-    if (!rows[slot].stages.empty() && std::ranges::equal(rows[slot].stages, stages)) return slot;
-  }
-  return kSlots;
 }
 
 std::size_t slot_of(const AllStageRows& rows, const std::vector<std::string>& stages) {

@@ -25,6 +25,7 @@ struct Row {
   std::string unusable;        // "gather: not built into this program"
   std::string unsupported;     // "gather: does not support this problem"
   std::span<const Stage> one;  // stages that it computes at once, where they are several
+  std::vector<int> in_turn;    // of a sequence: each part's row among those of its stage
 
   /// What runs where nobody has measured.
   const Point& default_point(const Problem& problem) const noexcept {
@@ -35,6 +36,7 @@ struct Row {
 /// Rows of one stage, or of a span of them, for one back end, in the order of the table.
 struct StageRows {
   std::vector<Stage> stages;
+  std::uint64_t key = 0;  // span_key(stages)
   std::vector<Row> rows;
   std::vector<int> built_in;  // rows in the order in which the built-in default takes them
 
@@ -56,8 +58,21 @@ using AllStageRows = std::array<StageRows, kSlots>;
 
 /// The rows of `catalog` for the device, with an empty place for every span that there is not.
 AllStageRows make_all_rows(std::span<const Variant> catalog, const Device& device);
+/// Stages as one number, so that finding a span is comparing words.
+inline std::uint64_t span_key(std::span<const Stage> stages) noexcept {
+  std::uint64_t key = 0;
+  for (const Stage stage : stages) key = key << 8 | (static_cast<std::uint64_t>(stage) + 1);
+  return key;
+}
 /// The place of these stages, or kSlots.
-std::size_t slot_of(const AllStageRows& rows, std::span<const Stage> stages) noexcept;
+inline std::size_t slot_of(const AllStageRows& rows, std::span<const Stage> stages) noexcept {
+  if (stages.size() == 1) return static_cast<std::size_t>(stages.front());
+  const std::uint64_t key = span_key(stages);
+  for (std::size_t slot = kStageCount; slot < kSlots; ++slot) {
+    if (rows[slot].key == key) return slot;
+  }
+  return kSlots;
+}
 /// Likewise by their names.
 std::size_t slot_of(const AllStageRows& rows, const std::vector<std::string>& stages);
 

@@ -35,7 +35,7 @@ Saved token_saved(const Saved& saved, std::int64_t row) {
   return view;
 }
 
-/// One sequence of a batch, token after token: what a decode loop does, and what the seeds' default
+/// One sequence of a batch, token after token: what a decode loop does, and what the users' default
 /// prefill did.
 class SequentialPrefill {
  public:

@@ -121,7 +121,7 @@ Variant batched(const Composite& composite, Backend backend) {
 
 Variant sequential(const Composite& composite, Backend backend, std::span<const Part> parts) {
   Variant row = planned(composite, backend, "sequential",
-                        "Token after token, as a decode loop: what the seeds' default prefill did.",
+                        "Token after token, as a decode loop: what the users' default prefill did.",
                         {.mode = Plan::Mode::sequential, .parts = parts});
   row.rank = kSequentialRank;
   row.switch_target = SwitchTarget::sequential;

@@ -7,7 +7,7 @@
 namespace nsa::tuner {
 namespace {
 
-/// Arms whose clocks differ by more than this are compared in cycles too (facts of the method: 2
+/// Arms whose clocks differ by more than this are compared in cycles too (docs/method.md: 2
 /// %).
 constexpr double kSameClock = 0.02;
 

@@ -149,9 +149,23 @@ std::vector<VariantId> ids_of(const Variant& variant);
 /// Back end, direction, dtype, compute capability, libraries and the row's own `supports`, in this
 /// order.
 Support supports(const Variant& variant, const Problem& problem, const Device& device);
-/// The part of it that depends on the problem: direction, dtype, the row's own `supports`, and its
-/// parts. Allocates nothing.
-Support runs_problem(const Variant& variant, const Problem& problem, const Device& device) noexcept;
+/// Parts of runs_problem() that are seldom asked: the no of a direction or dtype, and what a plan
+/// names.
+Support not_of_this_kind(const Variant& variant, const Problem& problem) noexcept;
+Support parts_run(const Variant& variant, const Problem& problem, const Device& device) noexcept;
+/// The part of it that depends on the problem: direction, dtype, the row's own `supports`, and the
+/// rows that its plan names. Allocates nothing. Inline: it is most of what a choice costs.
+inline Support runs_problem(const Variant& variant, const Problem& problem,
+                            const Device& device) noexcept {
+  const bool kind =
+      problem.direction == Direction::forward && (variant.dtypes & dtype_bit(problem.dtype)) != 0;
+  if (!kind) return not_of_this_kind(variant, problem);
+  if (variant.supports) {
+    const Support own = variant.supports(problem, device);
+    if (!own.supported) return own;
+  }
+  return variant.plan.parts.empty() ? Support::yes() : parts_run(variant, problem, device);
+}
 /// The part that a program can ask once: back end, compute capability, libraries.
 Support runs_on(const Variant& variant, const Device& device);
 /// Rows of one stage that are built and may be chosen, in the built-in order.

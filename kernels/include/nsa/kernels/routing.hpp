@@ -3,11 +3,14 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -46,14 +49,19 @@ class Cover {
  public:
   static constexpr std::size_t kMost = 4;
   /// In the order of the stages; together they cover each of these once.
-  std::span<const Choice> choices() const noexcept { return {choices_.data(), count_}; }
+  std::span<const Choice> choices() const noexcept {
+    return {std::launder(reinterpret_cast<const Choice*>(bytes_.data())), count_};
+  }
   /// Another choice at the end, empty; kMost at most.
-  Choice& add() noexcept { return choices_[count_++]; }
+  Choice& add() noexcept { return *new (&bytes_[sizeof(Choice) * count_++]) Choice; }
+  void clear() noexcept { count_ = 0; }
 
  private:
-  std::array<Choice, kMost> choices_;
+  // Made one by one: most covers are one row, and empty choices would cost as much as its decision.
+  alignas(Choice) std::array<std::byte, kMost * sizeof(Choice)> bytes_;
   std::size_t count_ = 0;
 };
+static_assert(std::is_trivially_copyable_v<Choice> && std::is_trivially_destructible_v<Choice>);
 
 /// Whether a row may compute several stages at once.
 enum class Form : std::uint8_t {

@@ -92,7 +92,7 @@ std::int64_t reads_act(const Problem& problem) noexcept;
 /// Tokens that the query at `position` selects when it takes as many blocks as it may.
 std::int64_t selected_tokens(std::int64_t position, const Geometry& geometry) noexcept;
 
-/// Writes `Using slow _sdpa_over_ranges ...` (facts: users grep for it) once per reason to stderr.
+/// Writes `Using slow _sdpa_over_ranges ...` (users grep for it) once per reason to stderr.
 /// Returns true when it was written now.
 bool warn_slow_path_once(std::string_view reason);
 

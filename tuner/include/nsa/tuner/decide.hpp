@@ -1,5 +1,5 @@
 // From measurements to thresholds: pure functions, seeded, no clock, no I/O.
-// Method: facts of the design page, section 6 (interleaved pairs, paired log ratios, least regret).
+// Method: docs/method.md (interleaved pairs, paired log ratios, least regret).
 #pragma once
 
 #include <cstdint>
