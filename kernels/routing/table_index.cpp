@@ -14,6 +14,10 @@ constexpr std::size_t kMaxClasses = 32767;  // a ClassFit holds an int16
 constexpr std::string_view kExecutor = "nsatune";
 constexpr int kCompositeHashesSince = 2;  // schema version of thresholds files
 
+std::string ranges_are(int count) {
+  return std::to_string(count) + (count == 1 ? " range is" : " ranges are");
+}
+
 /// Turns the names of one table into rows, and remembers what it could not turn.
 class Builder {
  public:
@@ -45,16 +49,16 @@ class Builder {
                                 (count == 1 ? " range" : " ranges") + " skipped: " + *reason);
     }
     if (changed_ > 0) {
-      index_.warnings.push_back(name + ": " + std::to_string(changed_) +
-                                " ranges are stale: the kernels have changed since they were "
-                                "measured; measure again with `nsatune sweep` and `tune`");
+      index_.warnings.push_back(name + ": " + ranges_are(changed_) +
+                                " stale: the kernels have changed since the measurement; measure "
+                                "again with `nsatune sweep` and `tune`");
     }
     if (unknown_hashes_ > 0) {
       index_.warnings.push_back(
           name +
           ": of an older nsatune, whose hashes of attention, layer, model and of rows over "
-          "several stages said nothing of the kernels that they run; whether these " +
-          std::to_string(unknown_hashes_) + " ranges are stale is unknown");
+          "several stages said nothing of the kernels that they run; whether " +
+          ranges_are(unknown_hashes_) + " stale is unknown");
     }
   }
 
