@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/executor.hpp"
 
 namespace nsa::routing {
 namespace {
 
 constexpr std::size_t kMaxClasses = 32767;  // a ClassFit holds an int16
-constexpr std::string_view kExecutor = "nsatune";
-constexpr int kCompositeHashesSince = 2;  // schema version of thresholds files
+constexpr int kCompositeHashesSince = 2;    // schema version of thresholds files
 
 std::string ranges_are(int count) {
   return std::to_string(count) + (count == 1 ? " range is" : " ranges are");
@@ -185,9 +185,9 @@ bool say_validators(TableIndex& index, const std::string& name) {
 TableIndex make_index(const ThresholdTable& table, const std::string& name, const Device& device,
                       const AllStageRows& rows) {
   TableIndex index;
-  if (table.executor != kExecutor) {
+  if (table.executor != kOwnExecutor) {
     index.warnings.push_back(name + ": not used, its decisions are of executor \"" +
-                             table.executor + "\", this is " + std::string(kExecutor));
+                             table.executor + "\", this is " + std::string(kOwnExecutor));
     return index;
   }
   index.device_fit = fit_of(table.device, device);

@@ -2,6 +2,7 @@
 
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/units.hpp"
+#include "nsa/schemas/executor.hpp"
 #include "results.hpp"
 
 namespace nsa::reports {
@@ -15,7 +16,7 @@ std::string stages_text(const VariantId& id) {
 std::string name_text(const Result& result) {
   const std::string text = to_string(result.first->variant);
   const std::string name = text.substr(text.rfind('/') + 1);
-  return result.first->executor == "nsatune" ? name : name + " (" + result.first->executor + ")";
+  return result.first->executor == kOwnExecutor ? name : name + " (" + result.first->executor + ")";
 }
 
 Cell time_cell(const Result& result) {

@@ -36,33 +36,13 @@ TEST_CASE("a workspace that shrinks and grows gives the same answers within the 
         const auto inputs = make_inputs(stage, problem, 21);
         const auto in = views_of(inputs);
         auto outputs = make_outputs(variant->stages, problem);
-        const auto out = views_of(outputs);
-        const auto sequences = sequences_of(problem);
-        const Constants constants;
-        const Point point;
         workspace.reset();
-        variant->launch({.row = *variant,
-                         .problem = problem,
-                         .sequences = sequences,
-                         .device_sequences = sequences.data(),
-                         .in = in,
-                         .out = out,
-                         .point = point,
-                         .constants = constants,
-                         .workspace = workspace});
-        const auto verdict = SpanOracle(variant->stages, problem, in).verify(out);
+        launch_into(outputs, workspace, *variant, problem, in);
+        const auto verdict = SpanOracle(variant->stages, problem, in).verify(views_of(outputs));
         CHECK(verdict.worst_row_error <= row_tolerance(variant->stages, problem.dtype));
         CHECK(verdict.poison_left == 0);
         Workspace fresh;
-        variant->launch({.row = *variant,
-                         .problem = problem,
-                         .sequences = sequences,
-                         .device_sequences = sequences.data(),
-                         .in = in,
-                         .out = out,
-                         .point = point,
-                         .constants = constants,
-                         .workspace = fresh});
+        launch_into(outputs, fresh, *variant, problem, in);
         CHECK(static_cast<std::int64_t>(fresh.peak_bytes()) <= variant->workspace_bytes(problem));
       }
     }
@@ -74,21 +54,9 @@ TEST_CASE("packed and varlen note the rows and tokens that they needed", "[kerne
   const auto inputs = make_inputs(Stage::attend_selected, problem, 22);
   const auto need_of = [&](std::string_view name) {
     auto outputs = make_outputs(Stage::attend_selected, problem);
-    const auto in = views_of(inputs), out = views_of(outputs);
-    const auto sequences = sequences_of(problem);
-    const Constants constants;
-    const Point point;
     Workspace workspace;
-    const Variant& variant = cpu_variant(Stage::attend_selected, name);
-    variant.launch({.row = variant,
-                    .problem = problem,
-                    .sequences = sequences,
-                    .device_sequences = sequences.data(),
-                    .in = in,
-                    .out = out,
-                    .point = point,
-                    .constants = constants,
-                    .workspace = workspace});
+    launch_into(outputs, workspace, cpu_variant(Stage::attend_selected, name), problem,
+                views_of(inputs));
     return workspace.need();
   };
   // 200 rows; token t < 64 has t + 1 keys, later ones 3 whole blocks and t mod 16 + 1 keys.

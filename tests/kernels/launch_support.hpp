@@ -24,14 +24,13 @@ inline const Router& built_in_router() {
   return router;
 }
 
-inline std::vector<HostTensor> launch(const Variant& variant, const Problem& problem,
-                                      const std::vector<TensorView>& inputs,
-                                      const Point& point = {}, const Constants& constants = {},
-                                      Saved* saved = nullptr) {
-  auto outputs = make_outputs(variant.stages, problem);
+/// One launch into these outputs, with the caller's workspace.
+inline void launch_into(const std::vector<HostTensor>& outputs, Workspace& workspace,
+                        const Variant& variant, const Problem& problem,
+                        const std::vector<TensorView>& inputs, const Point& point = {},
+                        const Constants& constants = {}, Saved* saved = nullptr) {
   const auto views = views_of(outputs);
   const auto sequences = sequences_of(problem);
-  Workspace workspace;
   variant.launch({.row = variant,
                   .problem = problem,
                   .sequences = sequences,
@@ -43,6 +42,15 @@ inline std::vector<HostTensor> launch(const Variant& variant, const Problem& pro
                   .workspace = workspace,
                   .saved = saved,
                   .router = &built_in_router()});
+}
+
+inline std::vector<HostTensor> launch(const Variant& variant, const Problem& problem,
+                                      const std::vector<TensorView>& inputs,
+                                      const Point& point = {}, const Constants& constants = {},
+                                      Saved* saved = nullptr) {
+  auto outputs = make_outputs(variant.stages, problem);
+  Workspace workspace;
+  launch_into(outputs, workspace, variant, problem, inputs, point, constants, saved);
   return outputs;
 }
 

@@ -3,6 +3,7 @@
 
 #include "doctor_evidence.hpp"
 #include "nsa/kernels/catalog.hpp"
+#include "nsa/schemas/executor.hpp"
 #include "nsa/store/store.hpp"
 
 namespace nsa::cli {
@@ -20,9 +21,10 @@ std::string device_of(const Measurement& row) {
 
 /// What the users' switches call the variant: the table says it of ours, the name of others.
 SwitchTarget path_of(const Measurement& row) {
-  for (const Backend backend : {Backend::cpu, Backend::cuda}) {
-    const Variant* ours = find_variant(row.variant, backend);
-    if (ours && row.executor == "nsatune") return ours->switch_target;
+  if (row.executor == kOwnExecutor) {
+    for (const Backend backend : {Backend::cpu, Backend::cuda}) {
+      if (const Variant* ours = find_variant(row.variant, backend)) return ours->switch_target;
+    }
   }
   return switch_target_of(row.variant.name).value_or(SwitchTarget::none);
 }

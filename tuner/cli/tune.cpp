@@ -11,6 +11,7 @@
 #include "nsa/kernels/routing.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/tables.hpp"
+#include "nsa/schemas/executor.hpp"
 #include "nsa/store/store.hpp"
 #include "nsa/tuner/decide.hpp"
 #include "program.hpp"
@@ -18,8 +19,6 @@
 
 namespace nsa::cli {
 namespace {
-
-constexpr std::string_view kOwnExecutor = "nsatune";
 
 struct TuneOptions {
   std::string out;

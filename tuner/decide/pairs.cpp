@@ -7,8 +7,7 @@
 namespace nsa::tuner {
 namespace {
 
-/// Arms whose clocks differ by more than this are compared in cycles too (docs/method.md: 2
-/// %).
+/// Arms whose clocks differ by more than this are compared in cycles too (docs/method.md).
 constexpr double kSameClock = 0.02;
 
 struct Visit {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "nsa/kernels/catalog.hpp"
+#include "nsa/schemas/executor.hpp"
 #include "plan/estimate.hpp"
 #include "pool/traced_retry.hpp"
 
@@ -87,7 +88,7 @@ bool Team::wants_handle(const Contestant& contestant) const {
 }
 
 const Variant* Team::row_of(const Offer& offer) const {
-  if (offer.executor != "nsatune") return nullptr;
+  if (offer.executor != kOwnExecutor) return nullptr;
   return find_variant(offer.id, shared_.input.device.backend);
 }
 

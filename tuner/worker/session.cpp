@@ -8,6 +8,7 @@
 #include "nsa/kernels/vendor.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/tuner/safetensors.hpp"
 #include "worker/failure.hpp"
@@ -102,7 +103,7 @@ worker::Reply Session::on(const worker::HelloRequest& request) {
   router_.emplace(device_);
   worker::HelloReply reply;
   reply.worker = "nsatune " NSA_VERSION;
-  reply.executor = "nsatune";
+  reply.executor = kOwnExecutor;
   reply.generator = true;
   reply.verifies = true;
   reply.device = device_;

@@ -13,9 +13,6 @@ bool is_fa2(SwitchTarget path) {
   return path == SwitchTarget::fa2_dense || path == SwitchTarget::fa2_varlen;
 }
 bool is_not_fa2(SwitchTarget path) { return !is_fa2(path); }
-IsPath only(SwitchTarget wanted) {
-  return [wanted](SwitchTarget path) { return path == wanted; };
-}
 
 /// What the selected branch takes in the users' program when masked is not forced.
 SwitchTarget selected_path(const EnvironmentEvidence& env) {

@@ -50,10 +50,8 @@ Founds log_selection_path(const Evidence& evidence) {
     const Hits* hits = hits_of(log, Signal::sel_path);
     if (!hits) continue;
     const std::string path = path_of(hits->text);
-    const auto taken = switch_target_of(path);
-    const auto verdict = compare(
-        evidence, "attend_selected", [](SwitchTarget p) { return p == SwitchTarget::masked; },
-        [&](SwitchTarget p) { return p == taken; });
+    const auto verdict = compare(evidence, "attend_selected", only(SwitchTarget::masked),
+                                 only(switch_target_of(path)));
     if (verdict && verdict->ratio >= 1) continue;
     std::string message = fmt::format("selected attention takes `{}`, not `masked`", path);
     if (verdict) message += ", and `masked` was " + text_of(*verdict);

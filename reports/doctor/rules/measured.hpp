@@ -18,6 +18,10 @@ struct Verdict {
 };
 
 using IsPath = std::function<bool(SwitchTarget)>;
+/// That path and no other; none where there is no such path.
+inline IsPath only(std::optional<SwitchTarget> wanted) {
+  return [wanted](SwitchTarget path) { return path == wanted; };
+}
 
 /// The best of the first paths against the best of the second ones, of one device, executor and
 /// problem: the problem of the config's shape whose length is nearest to the config's; without a
