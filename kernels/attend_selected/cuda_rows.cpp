@@ -145,11 +145,12 @@ constexpr Variant row(std::string_view name, std::string_view what, LaunchFuncti
 
 /// masked, with what is different about its relatives.
 std::array<Variant, 3> masked_rows() {
-  const Variant masked = row("masked",
-                             "Dense attention up to the query with a mask made from the ranges: "
-                             "O(S^2), tensor cores for bf16 and fp16.",
-                             kCudaMasked, supports_masked, source_hash::attend_selected_cuda_masked,
-                             kMaskedKernels, 2, SwitchTarget::masked);
+  Variant masked = row("masked",
+                       "Dense attention up to the query with a mask made from the ranges: "
+                       "O(S^2), tensor cores for bf16 and fp16.",
+                       kCudaMasked, supports_masked, source_hash::attend_selected_cuda_masked,
+                       kMaskedKernels, 2, SwitchTarget::masked);
+  masked.order = kQuadratic;
   Variant blocks = masked, expanded = masked;
   blocks.name = "masked_blocks";
   blocks.what = "masked, with the mask made from the blocks: needs no ranges.";

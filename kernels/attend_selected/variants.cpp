@@ -44,15 +44,22 @@ constexpr Variant ranked(int rank, SwitchTarget target, Variant row,
   row.reserve = reserve;
   return row;
 }
+/// The row of a dense attention with a mask.
+constexpr Variant quadratic(Variant row) {
+  row.order = kQuadratic;
+  return row;
+}
 /// Copies of K and V per head: the same answer with more memory traffic.
 constexpr int kLast = 100;
 
 constexpr std::array kVariants{
     ranked(
         2, SwitchTarget::masked,
-        row("masked", Role::candidate,
+        quadratic(row(
+            "masked", Role::candidate,
             "Dense attention over all keys so far with a mask made from the ranges; O(S^2) work.",
-            cpu::selected_masked_bytes, cpu::selected_masked, source_hash::attend_selected_masked)),
+            cpu::selected_masked_bytes, cpu::selected_masked,
+            source_hash::attend_selected_masked))),
     ranked(
         kUnranked, SwitchTarget::row_loop,
         row("ranges", Role::slow_path,
@@ -96,10 +103,11 @@ constexpr std::array kVariants{
             cpu::selected_dense_prefix_bytes, cpu::selected_dense_prefix,
             source_hash::attend_selected_dense_prefix, kRanges)),
     ranked(kLast, SwitchTarget::none,
-           row("kv_expanded", Role::candidate,
-               "masked, with K and V copied for every query head instead of indexed by group.",
-               cpu::selected_kv_expanded_bytes, cpu::selected_kv_expanded,
-               source_hash::attend_selected_masked)),
+           quadratic(
+               row("kv_expanded", Role::candidate,
+                   "masked, with K and V copied for every query head instead of indexed by group.",
+                   cpu::selected_kv_expanded_bytes, cpu::selected_kv_expanded,
+                   source_hash::attend_selected_masked))),
 };
 
 }  // namespace

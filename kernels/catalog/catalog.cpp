@@ -54,11 +54,23 @@ void resolve_parts(std::vector<Variant>& rows, std::deque<std::vector<Part>>& pa
   }
 }
 
+/// What no code of the stages can be below: each query sees all compressed tokens before it.
+WorkOrder least_order(const Variant& row) {
+  if (row.plan.dense) return kQuadratic;
+  const bool quadratic = std::ranges::any_of(row.stages, [](Stage stage) {
+    return stage == Stage::score || stage == Stage::attend_compressed || stage >= Stage::attention;
+  });
+  return quadratic ? kQuadratic : WorkOrder{};
+}
+
 /// The table, and what its views look at.
 struct Catalog {
   Catalog() : rows(joined_tables()) {
     resolve_parts(rows, parts);
     hash_composites(rows, hashes);
+    for (Variant& row : rows) {
+      if (!row.order) row.order = least_order(row);
+    }
     for (const Variant& row : rows) {
       if (row.stages.size() != 1 || row.role != Role::candidate || !row.launch) continue;
       candidates[index(row.stages.front(), row.backend)].push_back(&row);

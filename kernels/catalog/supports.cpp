@@ -34,7 +34,7 @@ Support parts_run(const Variant& variant, const Problem& problem, const Device& 
   return Support::yes();
 }
 
-Support runs_on(const Variant& variant, const Device& device) {
+Support runs_on(const Variant& variant, const Device& device, bool libraries) {
   if (device.backend != variant.backend) {
     return Support::no(variant.name, " runs on ", to_string(variant.backend), " devices, and ",
                        device.id, " is not one");
@@ -44,10 +44,12 @@ Support runs_on(const Variant& variant, const Device& device) {
     return Support::no(variant.name, " needs compute capability ", variant.min_compute_capability,
                        ", ", device.id, " has ", capability);
   }
-  if (variant.missing && !variant.missing().empty()) return Support::no(variant.missing());
+  if (libraries && variant.missing && !variant.missing().empty())
+    return Support::no(variant.missing());
   for (const Part& part : variant.plan.parts) {
     if (!part.row) continue;
-    if (const Support answer = runs_on(*part.row, device); !answer.supported) return answer;
+    if (const Support answer = runs_on(*part.row, device, libraries); !answer.supported)
+      return answer;
   }
   return Support::yes();
 }

@@ -114,7 +114,10 @@ Explanation explain_stage(const Router::State& state, Stage stage, const Problem
   line.stale = choice.stale;
   line.why = why_words(state, stage, problem, decided);
   if (choice.fallback_reason) line.fallback_reason = choice.fallback_reason;
-  if (choice.range) line.evidence = choice.range->evidence;
+  if (choice.range) {
+    line.evidence = choice.range->evidence;
+    line.basis = choice.range->basis;
+  }
   if (!choice.variant) return line;
   line.stages.assign(choice.variant->stages.begin(), choice.variant->stages.end());
   line.variant = to_string(id_of(choice));

@@ -27,6 +27,7 @@ Json decision_json(const Explanation& line) {
   j["fit"] = to_string(line.fit);
   j["device_fit"] = to_string(line.device_fit);
   j["stale"] = line.stale;
+  if (line.basis) j["basis"] = to_string(*line.basis);
   j["slow_path"] = line.slow_path;
   if (line.fallback_reason) j["fallback_reason"] = *line.fallback_reason;
   if (line.evidence) j["evidence"] = as_json(*line.evidence);

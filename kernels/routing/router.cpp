@@ -57,7 +57,7 @@ routing::AllPolicies routing::make_policies(const AllStageRows& rows,
 }
 
 Router::State::State(Inputs given) : inputs(std::move(given)), id(next_id()) {
-  rows = routing::make_all_rows(inputs.rows, inputs.device);
+  rows = routing::make_all_rows(inputs.rows, inputs.device, inputs.review);
   for (const auto& [stage, variant] : inputs.api.variants) {
     auto [slot, wish] = make_wish(stage, variant, rows);
     api[slot] = std::move(wish);

@@ -13,16 +13,16 @@ std::span<const Stage> computed_at_once(const Variant& variant) {
   return variant.stages.size() > 1 ? variant.stages : variant.plan.covers;
 }
 
-Row make_row(const Variant& variant, const Device& device) {
+Row make_row(const Variant& variant, const Device& device, bool review) {
   Row row;
   row.variant = &variant;
   for (VariantId& id : ids_of(variant)) row.points.push_back(std::move(id.point));
   row.one = computed_at_once(variant);
   const std::string name(variant.name);
   row.unsupported = name + ": does not support this problem";
-  if (!variant.launch) {
+  if (!variant.launch && !review) {
     row.unusable = name + ": not built into this program";
-  } else if (const Support here = runs_on(variant, device); !here.supported) {
+  } else if (const Support here = runs_on(variant, device, !review); !here.supported) {
     row.unusable = here.reason();
   }
   row.usable = row.unusable.empty();
@@ -38,13 +38,13 @@ void find_parts(Row& row, const AllStageRows& all) {
 }
 
 StageRows make_stage_rows(std::span<const Stage> stages, std::span<const Variant> catalog,
-                          const Device& device) {
+                          const Device& device, bool review) {
   StageRows result;
   result.stages.assign(stages.begin(), stages.end());
   result.key = span_key(stages);
   for (const Variant& variant : catalog) {
     if (variant.backend == device.backend && std::ranges::equal(variant.stages, stages)) {
-      result.rows.push_back(make_row(variant, device));
+      result.rows.push_back(make_row(variant, device, review));
     }
   }
   expects(result.rows.size() <= 64, "64 variants of a stage and back end at most");
@@ -86,18 +86,18 @@ RowSet StageRows::set_of(std::initializer_list<SwitchTarget> targets) const noex
   return set;
 }
 
-AllStageRows make_all_rows(std::span<const Variant> catalog, const Device& device) {
+AllStageRows make_all_rows(std::span<const Variant> catalog, const Device& device, bool review) {
   AllStageRows all;
   for (std::size_t i = 0; i < kStageCount; ++i) {
     const std::array stage{static_cast<Stage>(i)};
-    all[i] = make_stage_rows(stage, catalog, device);
+    all[i] = make_stage_rows(stage, catalog, device, review);
   }
   std::size_t used = kStageCount;
   for (const Variant& variant : catalog) {
     if (variant.backend != device.backend || variant.stages.size() < 2) continue;
     if (slot_of(all, variant.stages) != kSlots) continue;
     expects(used < kSlots, "four spans of stages of a back end at most");
-    StageRows& span = all[used++] = make_stage_rows(variant.stages, catalog, device);
+    StageRows& span = all[used++] = make_stage_rows(variant.stages, catalog, device, review);
     for (Row& row : span.rows) find_parts(row, all);
   }
   return all;

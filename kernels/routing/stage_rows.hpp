@@ -57,7 +57,8 @@ inline constexpr std::size_t kSlots = kStageCount + kMostSpans;
 using AllStageRows = std::array<StageRows, kSlots>;
 
 /// The rows of `catalog` for the device, with an empty place for every span that there is not.
-AllStageRows make_all_rows(std::span<const Variant> catalog, const Device& device);
+/// `review`: as Router::Inputs has it.
+AllStageRows make_all_rows(std::span<const Variant> catalog, const Device& device, bool review);
 /// Stages as one number, so that finding a span is comparing words.
 inline std::uint64_t span_key(std::span<const Stage> stages) noexcept {
   std::uint64_t key = 0;

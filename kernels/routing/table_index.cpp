@@ -66,16 +66,25 @@ class Builder {
   DecisionIndex make_decision(const Decision& decision, const StageRows& rows) {
     DecisionIndex result;
     result.axis = decision.axis;
-    result.from = decision.ranges.front().from;
-    for (const ThresholdRange& range : decision.ranges) {
-      result.ranges.push_back(make_range(range, rows));
+    result.ranges = make_ranges(decision.ranges, rows);
+    if (decision.alignment) {
+      result.multiple = decision.alignment->multiple;
+      result.aligned = make_ranges(decision.alignment->ranges, rows);
     }
+    return result;
+  }
+
+  std::vector<RangeIndex> make_ranges(const std::vector<ThresholdRange>& ranges,
+                                      const StageRows& rows) {
+    std::vector<RangeIndex> result;
+    for (const ThresholdRange& range : ranges) result.push_back(make_range(range, rows));
     return result;
   }
 
   RangeIndex make_range(const ThresholdRange& range, const StageRows& rows) {
     RangeIndex result;
     result.range = &range;
+    result.from = range.from;
     if (range.to) result.to = *range.to;
     const std::string why = why_skipped(range.variant, rows);
     if (!why.empty()) {

@@ -16,6 +16,7 @@ namespace nsa::routing {
 
 /// What a range says: a row and its point, and the runner-up where it is one of ours.
 struct RangeIndex {
+  std::int64_t from = 0;
   std::int64_t to = std::numeric_limits<std::int64_t>::max();  // exclusive
   int row = kNoRow;
   int runner_up = kNoRow;
@@ -28,14 +29,15 @@ struct RangeIndex {
 
 struct DecisionIndex {
   Axis axis = Axis::seq_len;
-  std::int64_t from = 0;
-  std::vector<RangeIndex> ranges;  // ascending, without gap; empty = no decision
+  std::vector<RangeIndex> ranges;   // ascending; empty = no decision
+  std::int64_t multiple = 0;        // of lengths that go by `aligned`; 0 = none
+  std::vector<RangeIndex> aligned;  // likewise
 
-  /// The range that holds `value`, or null below the first and above the last.
+  /// The range that holds `value`, or null where nothing is decided.
   const RangeIndex* find(std::int64_t value) const noexcept {
-    if (value < from) return nullptr;
-    for (const RangeIndex& range : ranges) {  // a handful: faster than halving
-      if (value < range.to) return &range;
+    const bool apart = multiple > 0 && value % multiple == 0;
+    for (const RangeIndex& range : apart ? aligned : ranges) {  // a handful: faster than halving
+      if (value < range.to) return value >= range.from ? &range : nullptr;
     }
     return nullptr;
   }

@@ -100,6 +100,7 @@ std::vector<Variant> branch_rows(Band band, std::span<const Stage> stages,
                                 : "FlashInfer's FlashAttention-2, a launch per sequence; keys that "
                                   "are not visible yet are masked, not left out.",
                          kFa2Dense.of(band), false));
+  rows.back().order = kQuadratic;  // of the window too
   rows.push_back(fa2_row(common, "fa2_varlen",
                          window
                              ? "FlashInfer's FlashAttention-2 over a ragged batch; it leaves out "

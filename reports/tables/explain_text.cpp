@@ -28,6 +28,7 @@ Cell fit_cell(const Explanation& e) {
     if (e.fit != Fit::exact) add(to_string(e.fit));
     if (e.device_fit != DeviceFit::exact) add(to_string(e.device_fit));
   }
+  if (e.basis && *e.basis != Basis::measured) add(to_string(*e.basis));
   if (e.stale) add("stale");
   if (e.slow_path) add("slow path");
   return {text, Ink::warn};
@@ -35,6 +36,7 @@ Cell fit_cell(const Explanation& e) {
 
 std::string evidence_text(const Explanation& e) {
   if (!e.evidence) return "";
+  if (!e.evidence->why.empty()) return e.evidence->why;
   return fmt::format("{}; {} pairs, regret {}", ratio_text(*e.evidence), e.evidence->pairs,
                      format_percent(e.evidence->expected_regret));
 }

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "evidence_text.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
@@ -19,6 +21,44 @@ std::string from_text(const Evidence& evidence) {
   return fmt::format("{} to {}", *evidence.from_low, *evidence.from_high);
 }
 
+std::string note_text(const ThresholdRange& range) {
+  std::string text;
+  const auto add = [&](std::string_view word) {
+    text.append(text.empty() ? "" : ", ").append(word);
+  };
+  if (range.basis != Basis::measured) add(to_string(range.basis));
+  if (range.evidence.unverified) add("unverified");
+  return text;
+}
+
+void add_ranges(std::string stage, std::string axis, const std::vector<ThresholdRange>& ranges,
+                TextTable& table) {
+  for (const ThresholdRange& range : ranges) {
+    const Evidence& e = range.evidence;
+    table.add_row({std::exchange(stage, ""),
+                   std::exchange(axis, ""),
+                   range_text(range.from, range.to),
+                   {variant_name(range.variant), Ink::good},
+                   ratio_text(e),
+                   from_text(e),
+                   format_percent(e.expected_regret),
+                   std::to_string(e.pairs),
+                   {note_text(range), Ink::warn}});
+  }
+}
+
+std::string held_out_text(const ClassDecisions& of) {
+  std::string text;
+  for (const Decision& decision : of.decisions) {
+    if (!decision.held_out) continue;
+    const HeldOut& h = *decision.held_out;
+    text += fmt::format("  {} at {} held-out {}: regret {} on average, {} at worst (at {})\n",
+                        joined(decision.stages), h.lengths, h.lengths == 1 ? "length" : "lengths",
+                        format_percent(h.mean_regret), format_percent(h.worst_regret), h.worst_at);
+  }
+  return text;
+}
+
 std::string ranges_text(const ClassDecisions& of, Style style) {
   TextTable table;
   table.add_column("stage");
@@ -31,20 +71,11 @@ std::string ranges_text(const ClassDecisions& of, Style style) {
   table.add_column("pairs", Align::right);
   table.add_column("note");
   for (const Decision& decision : of.decisions) {
-    bool first = true;
-    for (const ThresholdRange& range : decision.ranges) {
-      const Evidence& e = range.evidence;
-      table.add_row({first ? joined(decision.stages) : "",
-                     first ? std::string(to_string(decision.axis)) : "",
-                     range_text(range.from, range.to),
-                     {variant_name(range.variant), Ink::good},
-                     ratio_text(e),
-                     from_text(e),
-                     format_percent(e.expected_regret),
-                     std::to_string(e.pairs),
-                     {e.unverified ? "unverified" : "", Ink::warn}});
-      first = false;
-    }
+    add_ranges(joined(decision.stages), std::string(to_string(decision.axis)), decision.ranges,
+               table);
+    if (!decision.alignment) continue;
+    add_ranges("", fmt::format("multiples of {}", decision.alignment->multiple),
+               decision.alignment->ranges, table);
   }
   return table.render(style, 2);
 }
@@ -100,6 +131,7 @@ std::string thresholds_table(const ThresholdTable& table, Style style) {
   for (const ClassDecisions& of : table.classes) {
     text += "\n" + inked(to_string(of.problem_class), Ink::bold, style) + "\n";
     text += ranges_text(of, style);
+    text += held_out_text(of);
     if (of.dense_break_even) text += break_even_text(*of.dense_break_even);
     text += flat_text(of.flat);
   }

@@ -74,6 +74,7 @@ static void to_json(Json& j, const ProblemFamily& v) {
   j["axes"] = axes_json(v);
   if (!v.stages.empty()) put(j, "stages", v.stages);
   if (!v.variants.empty()) put(j, "variants", v.variants);
+  if (!v.roles.empty()) put(j, "roles", v.roles);
 }
 
 static void from_json(const Json& j, ProblemFamily& v) {
@@ -83,6 +84,7 @@ static void from_json(const Json& j, ProblemFamily& v) {
   read_axes(j, v);
   read(j, "stages", v.stages);
   read(j, "variants", v.variants);
+  read(j, "roles", v.roles);
 }
 
 static void to_json(Json& j, const MeasurePolicy& v) {
@@ -100,6 +102,8 @@ static void to_json(Json& j, const MeasurePolicy& v) {
   put(j, "deadline_s", v.deadline_s);
   put(j, "visit_target_s", v.visit_target_s);
   put(j, "give_up_ratio", v.give_up_ratio);
+  put(j, "refine", v.refine);
+  put(j, "held_out", v.held_out);
 }
 
 static void from_json(const Json& j, MeasurePolicy& v) {
@@ -118,6 +122,8 @@ static void from_json(const Json& j, MeasurePolicy& v) {
   read(j, "deadline_s", v.deadline_s);
   read(j, "visit_target_s", v.visit_target_s);
   read(j, "give_up_ratio", v.give_up_ratio);
+  read(j, "refine", v.refine);
+  read(j, "held_out", v.held_out);
 }
 
 void to_json(Json& j, const SweepSpec& v) {

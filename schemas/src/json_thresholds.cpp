@@ -23,6 +23,11 @@ void to_json(Json& j, const Evidence& v) {
   put(j, "p_better", v.p_better);
   put(j, "from_low", v.from_low);
   put(j, "from_high", v.from_high);
+  put(j, "measured_from", v.measured_from);
+  put(j, "measured_to", v.measured_to);
+  if (v.lengths > 0) put(j, "lengths", v.lengths);
+  if (!v.ties.empty()) put(j, "ties", v.ties);
+  put_text(j, "why", v.why);
 }
 
 void from_json(const Json& j, Evidence& v) {
@@ -40,6 +45,11 @@ void from_json(const Json& j, Evidence& v) {
   read(j, "p_better", v.p_better);
   read(j, "from_low", v.from_low);
   read(j, "from_high", v.from_high);
+  read(j, "measured_from", v.measured_from);
+  read(j, "measured_to", v.measured_to);
+  read(j, "lengths", v.lengths);
+  read(j, "ties", v.ties);
+  read(j, "why", v.why);
 }
 
 static void to_json(Json& j, const ThresholdRange& v) {
@@ -48,6 +58,7 @@ static void to_json(Json& j, const ThresholdRange& v) {
   put(j, "to", v.to);
   put(j, "variant", v.variant);
   put(j, "source_hash", v.source_hash);
+  if (v.basis != Basis::measured) put(j, "basis", v.basis);
   put(j, "evidence", v.evidence);
 }
 
@@ -57,7 +68,36 @@ static void from_json(const Json& j, ThresholdRange& v) {
   read(j, "to", v.to);
   require(j, "variant", v.variant);
   require(j, "source_hash", v.source_hash);
+  read(j, "basis", v.basis);
   require(j, "evidence", v.evidence);
+}
+
+static void to_json(Json& j, const Alignment& v) {
+  j = Json::object();
+  put(j, "multiple", v.multiple);
+  put(j, "ranges", v.ranges);
+}
+
+static void from_json(const Json& j, Alignment& v) {
+  v = {};
+  require(j, "multiple", v.multiple);
+  require(j, "ranges", v.ranges);
+}
+
+static void to_json(Json& j, const HeldOut& v) {
+  j = Json::object();
+  put(j, "lengths", v.lengths);
+  put(j, "mean_regret", v.mean_regret);
+  put(j, "worst_regret", v.worst_regret);
+  put(j, "worst_at", v.worst_at);
+}
+
+static void from_json(const Json& j, HeldOut& v) {
+  v = {};
+  require(j, "lengths", v.lengths);
+  require(j, "mean_regret", v.mean_regret);
+  require(j, "worst_regret", v.worst_regret);
+  require(j, "worst_at", v.worst_at);
 }
 
 static void to_json(Json& j, const Decision& v) {
@@ -68,6 +108,8 @@ static void to_json(Json& j, const Decision& v) {
   put(j, "launch", v.launch);
   put(j, "timer", v.timer);
   put(j, "ranges", v.ranges);
+  put(j, "alignment", v.alignment);
+  put(j, "held_out", v.held_out);
 }
 
 static void from_json(const Json& j, Decision& v) {
@@ -78,6 +120,8 @@ static void from_json(const Json& j, Decision& v) {
   require(j, "launch", v.launch);
   require(j, "timer", v.timer);
   require(j, "ranges", v.ranges);
+  read(j, "alignment", v.alignment);
+  read(j, "held_out", v.held_out);
 }
 
 void to_json(Json& j, const Reserves& v) {

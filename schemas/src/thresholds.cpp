@@ -61,25 +61,33 @@ void check_ranges(const std::vector<ThresholdRange>& ranges, const std::string& 
     if (ranges[i].to && *ranges[i].to <= ranges[i].from)
       throw InputError(here + "/to: " + std::to_string(*ranges[i].to) + " is not above from " +
                        std::to_string(ranges[i].from));
-    if (!last && ranges[i + 1].from != *ranges[i].to)
+    if (!last && ranges[i + 1].from < *ranges[i].to)
       throw InputError(pointer + "/" + std::to_string(i + 1) +
-                       "/from: " + std::to_string(ranges[i + 1].from) + " does not go on at " +
-                       std::to_string(*ranges[i].to) + "; ranges ascend without gap or overlap");
+                       "/from: " + std::to_string(ranges[i + 1].from) + " is below the end " +
+                       std::to_string(*ranges[i].to) +
+                       " of the range before it; ranges ascend without overlap");
     check_variant(ranges[i].variant, here + "/variant");
     check_evidence(ranges[i].evidence, here + "/evidence");
   }
 }
 
 /// Every stage that is decided needs a row, in each range.
-void check_covers(const Decision& decision, const std::string& pointer) {
-  for (std::size_t i = 0; i < decision.ranges.size(); ++i) {
-    const VariantId& id = decision.ranges[i].variant;
+void check_covers(const Decision& decision, const std::vector<ThresholdRange>& ranges,
+                  const std::string& pointer) {
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const VariantId& id = ranges[i].variant;
     for (const std::string& stage : decision.stages) {
       if (std::find(id.stages.begin(), id.stages.end(), stage) != id.stages.end()) continue;
-      throw InputError(pointer + "/ranges/" + std::to_string(i) + "/variant: " + to_string(id) +
+      throw InputError(pointer + "/" + std::to_string(i) + "/variant: " + to_string(id) +
                        " leaves " + stage + " without a row");
     }
   }
+}
+
+void check_all_ranges(const Decision& decision, const std::vector<ThresholdRange>& ranges,
+                      const std::string& pointer) {
+  check_covers(decision, ranges, pointer);
+  check_ranges(ranges, pointer);
 }
 
 bool same_question(const Decision& a, const Decision& b) {
@@ -94,8 +102,9 @@ void check_decisions(const std::vector<Decision>& decisions, const std::string& 
         throw InputError(here + ": decides the same stages, launch and timer as decision " +
                          std::to_string(other));
     }
-    check_covers(decisions[i], here);
-    check_ranges(decisions[i].ranges, here + "/ranges");
+    check_all_ranges(decisions[i], decisions[i].ranges, here + "/ranges");
+    if (const auto& alignment = decisions[i].alignment)
+      check_all_ranges(decisions[i], alignment->ranges, here + "/alignment/ranges");
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "nsa/schemas/problem.hpp"
 #include "nsa/schemas/run.hpp"
+#include "nsa/schemas/thresholds.hpp"
 
 namespace nsa {
 namespace {
@@ -74,6 +75,11 @@ struct Names<RunState> {
   static constexpr std::array<std::string_view, 3> kAll{"open", "complete", "incomplete"};
 };
 
+template <>
+struct Names<Basis> {
+  static constexpr std::array<std::string_view, 3> kAll{"measured", "extrapolated", "undecided"};
+};
+
 template <class Enum>
 std::string_view name_of(Enum value) noexcept {
   const auto index = static_cast<std::size_t>(value);
@@ -96,6 +102,7 @@ std::string_view to_string(Axis value) noexcept { return name_of(value); }
 std::string_view to_string(BatchBin value) noexcept { return name_of(value); }
 std::string_view to_string(OverlapBin value) noexcept { return name_of(value); }
 std::string_view to_string(RunState value) noexcept { return name_of(value); }
+std::string_view to_string(Basis value) noexcept { return name_of(value); }
 
 template <class Enum>
 std::optional<Enum> from_string(std::string_view name) noexcept {
@@ -119,5 +126,6 @@ template std::optional<Axis> from_string(std::string_view) noexcept;
 template std::optional<BatchBin> from_string(std::string_view) noexcept;
 template std::optional<OverlapBin> from_string(std::string_view) noexcept;
 template std::optional<RunState> from_string(std::string_view) noexcept;
+template std::optional<Basis> from_string(std::string_view) noexcept;
 
 }  // namespace nsa

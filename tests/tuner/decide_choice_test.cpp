@@ -36,14 +36,16 @@ bool noted(const nsa::tuner::DecideReport& report, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("one crossing gives two half-open ranges that cover every length", "[decide]") {
+TEST_CASE(
+    "one crossing gives two half-open ranges, from half the shortest to twice the longest length",
+    "[decide]") {
   Session s = two_variants();
   s.noise = white(0.003, 3);
   const nsa::Decision d = only_decision(decide(s));
   REQUIRE(names(d) == "a b ");
-  CHECK(d.ranges[0].from == 0);
+  CHECK(d.ranges[0].from == 64);
   CHECK(d.ranges[0].to == d.ranges[1].from);
-  CHECK_FALSE(d.ranges[1].to.has_value());
+  CHECK(d.ranges[1].to == 32768);
   CHECK(d.ranges[1].from >= 970);
   CHECK(d.ranges[1].from <= 1030);
   const nsa::Evidence& e = d.ranges[1].evidence;
@@ -58,13 +60,17 @@ TEST_CASE("one crossing gives two half-open ranges that cover every length", "[d
   CHECK(d.ranges[1].source_hash == "hash_b");
 }
 
-TEST_CASE("a variant that wins everywhere has one range from 0 and no upper end", "[decide]") {
+TEST_CASE("a variant that wins everywhere has one range that ends where its evidence ends",
+          "[decide]") {
   Session s;
   s.variants = {{"a", linear(10)}, {"b", linear(5)}};
   const nsa::Decision d = only_decision(decide(s));
   REQUIRE(names(d) == "b ");
-  CHECK(d.ranges[0].from == 0);
-  CHECK_FALSE(d.ranges[0].to.has_value());
+  CHECK(d.ranges[0].from == 64);
+  CHECK(d.ranges[0].to == 32768);
+  CHECK(d.ranges[0].evidence.measured_from == 128);
+  CHECK(d.ranges[0].evidence.measured_to == 16384);
+  CHECK(d.ranges[0].evidence.lengths == 8);
 }
 
 TEST_CASE("three crossings give four ranges where one threshold would cost a percent", "[decide]") {
@@ -161,7 +167,7 @@ TEST_CASE("one crash among good rows forbids the length, one noisy row does not"
   CHECK(with_first(Outcome::noisy) == "fast ");
 }
 
-TEST_CASE("lengths that only some variants were measured at still give a full cover", "[decide]") {
+TEST_CASE("lengths that only some variants were measured at are decided too", "[decide]") {
   Session s = two_variants();
   auto rows = measure(s);
   std::erase_if(rows, [](const Measurement& row) {
@@ -170,8 +176,8 @@ TEST_CASE("lengths that only some variants were measured at still give a full co
   });
   const nsa::Decision d = only_decision(nsa::tuner::decide(input_of(s, rows)));
   CHECK(names(d) == "a b ");
-  CHECK(d.ranges.front().from == 0);
-  CHECK_FALSE(d.ranges.back().to.has_value());
+  CHECK(d.ranges.front().from == 64);
+  CHECK(d.ranges.back().to == 32768);
 }
 
 TEST_CASE("one length, one variant and one round each give a decision", "[decide]") {
@@ -198,7 +204,7 @@ TEST_CASE("one length, one variant and one round each give a decision", "[decide
 }
 
 TEST_CASE("no rows give an empty table and say so", "[decide]") {
-  const auto report = nsa::tuner::decide({});
+  const auto report = nsa::tuner::decide(nsa::tuner::DecideInput{});
   CHECK(report.table.classes.empty());
   REQUIRE(report.notes.size() == 1);
   CHECK(noted(report, "nothing could be decided"));

@@ -1,54 +1,48 @@
-// Paired ratios, clocks and when a contest is decided.
+// Paired ratios, and when a contest is decided.
+#include <set>
+
 #include "catch.hpp"
 #include "decide_support.hpp"
 #include "nsa/schemas/error.hpp"
-#include "pairs.hpp"
 
 using namespace nsa::tuner;
 using namespace sim;
 
-namespace {
-
-Measurement visit(std::int64_t ns, std::optional<std::int64_t> cycles = {}) {
-  Measurement row;
-  row.samples = {{.start_ns = 0, .device_ns = ns, .host_ns = ns, .cycles = cycles}};
-  return row;
-}
-
-using Visits = std::vector<const Measurement*>;
-
-double ratio_of(const Visits& arm, const Visits& reference) {
-  return log_ratio(make_arm(arm).value(), make_arm(reference).value());
-}
-
-}  // namespace
-
 TEST_CASE("a linear drift cancels in A B B A", "[decide]") {
-  const Measurement a1 = visit(1000), b1 = visit(1010), b2 = visit(1020), a2 = visit(1030);
-  CHECK(std::abs(ratio_of({&b1, &b2}, {&a1, &a2})) < 2e-4);
-  CHECK(std::abs(ratio_of({&b1}, {&a1})) > 9e-3);
-}
-
-TEST_CASE("arms at different clocks are compared in cycles too", "[decide]") {
-  const Measurement fast = visit(1000, 2000), slow_clock = visit(2000, 2000);
-  CHECK(ratio_of({&slow_clock}, {&fast}) == 0);  // all of the gap is the clock's
-  const Measurement both = visit(2000, 3000);    // 2x in time, 1.5x in cycles
-  CHECK(ratio_of({&both}, {&fast}) == Approx(std::log(1.5)));
-  const Measurement against = visit(2000, 1000);  // slower in time, fewer cycles: no verdict
-  CHECK(ratio_of({&against}, {&fast}) == 0);
-  const Measurement same = visit(2000, 4010);  // clocks within 2 %: time decides
-  CHECK(ratio_of({&same}, {&fast}) == Approx(std::log(2.0)));
-  const Measurement unread = visit(2000);
-  CHECK(ratio_of({&unread}, {&fast}) == Approx(std::log(2.0)));
+  Session s;
+  s.variants = {{"a", linear(10)}, {"b", linear(10)}};
+  s.samples = s.rounds = s.processes = 1;
+  s.noise = [](std::size_t, std::size_t i, std::size_t) {
+    return 1 + 0.01 * static_cast<double>(i);
+  };
+  const auto report = sim::decide(s);
+  const auto& evidence = report.table.classes.at(0).decisions.at(0).ranges.at(0).evidence;
+  CHECK(std::abs(std::log(evidence.median_ratio.value())) < 3e-4);
 }
 
 TEST_CASE("a row without samples counts by its median and one with neither not at all",
           "[decide]") {
-  const Measurement a = visit(1000), zero = visit(0);
-  Measurement stored;
+  Measurement stored, zero;
   stored.median_ns = 2000;
-  CHECK(ratio_of({&stored}, {&a}) == Approx(std::log(2.0)));
-  CHECK_FALSE(make_arm({&zero}).has_value());
+  zero.samples = {{.start_ns = 0, .device_ns = 0, .host_ns = 0, .cycles = {}}};
+  const Observations rows(std::vector<Measurement>{stored, zero});
+  CHECK(rows.rows().at(0).log_ns == Approx(std::log(2000.0)));
+  CHECK(std::isnan(rows.rows().at(1).log_ns));
+}
+
+TEST_CASE("rows share their problem, variant and texts", "[decide]") {
+  Session s;
+  s.variants = {{"a", linear(10)}, {"b", linear(10)}};
+  s.lengths = {128, 256};
+  const Observations rows(measure(s));
+  std::set<const nsa::Problem*> problems;
+  std::set<const nsa::VariantId*> variants;
+  for (const Observation& row : rows.rows()) {
+    problems.insert(row.problem);
+    variants.insert(row.variant);
+  }
+  CHECK(problems.size() == 2);
+  CHECK(variants.size() == 2);
 }
 
 TEST_CASE("the 95 % interval of a paired ratio covers the truth about that often", "[decide]") {

@@ -34,8 +34,9 @@ FlatView flat(std::vector<Decision> decisions, const std::vector<VariantTraits>&
 nsa::Reserves reserves(nsa::ReserveNeed need, std::optional<std::int64_t> memory) {
   Measurement row;
   row.need = need;
+  const Observations seen(std::vector<Measurement>{row});
   ClassRows rows;
-  rows.rows = {&row};
+  rows.rows = {&seen.rows().front()};
   nsa::Device device;
   device.memory_bytes = memory;
   return reserves_of(rows, device);

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <memory>
 
 #include "nsa/probes/probes.hpp"
@@ -32,10 +33,27 @@ Problem problem_from(const Settings& settings, const ExplainOptions& o, Backend 
   return p;
 }
 
-ExitCode run(const Settings& settings, const ExplainOptions& o) {
+/// A file is read for the device that it was decided on, wherever that is: then what this build
+/// and machine lack is not asked. A folder is searched for this machine's.
+std::optional<Router::Inputs> review_of(const Settings& settings, const ExplainOptions& o) {
+  if (!o.file || settings.device || std::filesystem::is_directory(*o.file)) return std::nullopt;
+  Router::Inputs inputs;
+  inputs.table = load_thresholds(*o.file);
+  inputs.table_path = *o.file;
+  inputs.device = inputs.table->device;
+  inputs.review = true;
+  return inputs;
+}
+
+Router router_of(const Settings& settings, const ExplainOptions& o) {
+  if (auto inputs = review_of(settings, o)) return make_router(settings, std::move(*inputs));
   const Device device = probes::require_device(settings.device.value_or("cpu"));
-  const Problem problem = problem_from(settings, o, device.backend);
-  const Router router = make_router(settings, device, o.file, o.built_in);
+  return make_router(settings, device, o.file, o.built_in);
+}
+
+ExitCode run(const Settings& settings, const ExplainOptions& o) {
+  const Router router = router_of(settings, o);
+  const Problem problem = problem_from(settings, o, router.inputs().device.backend);
   const ExplainReport report = explain(router, problem);
   if (settings.json) {
     print_json(explain_to_json(report));
@@ -52,10 +70,13 @@ void add_explain(Program& program) {
   CLI::App* sub =
       program.add("explain", "Every decision for one problem: what runs, why, on what evidence",
                   "  nsatune explain thresholds.json --seq-len 2048\n"
+                  "  nsatune explain kernels/tuned/nvidia_h200.json --dtype fp32 --seq-len 65536\n"
                   "  NSA_FORCE_SEL_MASK=1 nsatune explain thresholds.json --seq-len 8192 --json",
                   [&program, o] { return run(program.settings, *o); });
-  CLI::Option* file =
-      sub->add_option("file", o->file, "Thresholds file (default: where the runtime looks)");
+  CLI::Option* file = sub->add_option(
+      "file", o->file,
+      "Thresholds file, read for the device that it was decided on unless --device names one "
+      "(default: where the runtime looks)");
   CLI::Option* preset =
       sub->add_option("--preset", o->run.preset, "Shape: 125m (default), tiny, layer, paper-layer");
   sub->add_option("--config", o->run.config, "Shape and precision of your YAML")->excludes(preset);

@@ -2,13 +2,19 @@
 
 namespace nsa::cli {
 
+Router make_router(const Settings& settings, Router::Inputs inputs) {
+  inputs.environment = snapshot_environment();
+  if (!inputs.environment.refused.empty())
+    throw InputError(inputs.environment.refused.front() + "; correct or unset it");
+  Router router(std::move(inputs));
+  for (const std::string& warning : router.warnings()) say(settings, "warning: " + warning);
+  return router;
+}
+
 Router make_router(const Settings& settings, const Device& device,
                    const std::optional<std::string>& file, bool built_in_only) {
   Router::Inputs inputs;
   inputs.device = device;
-  inputs.environment = snapshot_environment();
-  if (!inputs.environment.refused.empty())
-    throw InputError(inputs.environment.refused.front() + "; correct or unset it");
   if (!built_in_only) {
     if (auto found = find_thresholds(file, device)) {
       inputs.table = std::move(found->table);
@@ -19,9 +25,7 @@ Router make_router(const Settings& settings, const Device& device,
       inputs.shipped_path = std::move(shipped->path);
     }
   }
-  Router router(std::move(inputs));
-  for (const std::string& warning : router.warnings()) say(settings, "warning: " + warning);
-  return router;
+  return make_router(settings, std::move(inputs));
 }
 
 }  // namespace nsa::cli

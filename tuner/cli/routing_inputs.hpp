@@ -9,6 +9,8 @@
 
 namespace nsa::cli {
 
+/// The router of these inputs in the environment of the process. Its warnings go to stderr.
+Router make_router(const Settings& settings, Router::Inputs inputs);
 /// The router of `device` with the thresholds of `file` (or where docs/architecture.md says),
 /// unless `built_in_only`. Its warnings go to stderr. InputError on a file that cannot be used.
 Router make_router(const Settings& settings, const Device& device,

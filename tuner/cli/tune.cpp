@@ -1,4 +1,4 @@
-// tune: from the newest run's rows to a thresholds file.
+// tune: from the rows of a device's runs to a thresholds file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +50,13 @@ void add_run_of(std::vector<DeviceRuns>& all, const Run& run,
   }
 }
 
-/// The runs that --run names, else the newest run of each device that has rows.
+/// Whether times of both runs may be told together: nothing that is validated has changed.
+bool same_conditions(const Device& a, const Device& b) {
+  return std::ranges::none_of(check_validators(validators_of(a), validators_of(b)),
+                              [](const ValidatorCheck& c) { return c.verdict == Verdict::no; });
+}
+
+/// The runs that --run names, else all of each device under the conditions of its newest one.
 std::vector<DeviceRuns> runs_of(const store::Store& db, const TuneOptions& o,
                                 const std::optional<std::string>& device_id) {
   std::vector<DeviceRuns> all;
@@ -61,15 +67,16 @@ std::vector<DeviceRuns> runs_of(const store::Store& db, const TuneOptions& o,
     add_run_of(all, *run, device_id);
   }
   if (!o.runs.empty()) return all;
-  std::set<std::string> seen;
-  for (const Run& run : db.runs()) {
+  for (const Run& run : db.runs()) {  // the newest first
     for (const Device& device : run.devices) {
-      const bool wanted = !device_id || device.id == *device_id;
-      if (!wanted || seen.contains(device.uuid)) continue;
-      const std::optional<Run> newest = db.newest_run(device.uuid);
-      if (!newest) continue;
-      seen.insert(device.uuid);
-      all.push_back({device, {*newest}});
+      if (device_id && device.id != *device_id) continue;
+      const auto known =
+          std::ranges::find(all, device.uuid, [](const DeviceRuns& d) { return d.device.uuid; });
+      if (known == all.end()) {
+        if (db.newest_run(device.uuid)) all.push_back({device, {run}});
+      } else if (same_conditions(known->device, device)) {
+        known->runs.push_back(run);
+      }
     }
   }
   return all;
@@ -135,12 +142,12 @@ tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
   if (o.shipped) input.shipped = load_thresholds(*o.shipped);
   for (const Run& run : d.runs) {
     input.validators = validators_of(d.device);
-    input.complete = input.complete && run.state == RunState::complete;
+    if (&run == &d.runs.front()) input.complete = run.state == RunState::complete;
     auto rows =
         db.measurements({.run_id = run.id, .device_uuid = d.device.uuid, .with_samples = true});
-    for (Measurement& row : rows) {
+    for (const Measurement& row : rows) {
       if (row.executor == o.executor) {
-        input.rows.push_back(std::move(row));
+        input.rows.add(row);
       } else {
         others.insert(row.executor);
       }
@@ -194,6 +201,7 @@ ExitCode run(const Settings& settings, const TuneOptions& o) {
   if (o.against) before = load_thresholds(*o.against);
   for (const std::string& line : left_out) say(settings, "note: " + line);
   Json written = Json::array();
+  std::int64_t decided = 0;
   std::string text;
   for (const DeviceRuns& d : devices) {
     const std::string path = file_for(o, d.device, devices);
@@ -203,6 +211,7 @@ ExitCode run(const Settings& settings, const TuneOptions& o) {
       say(settings, "tune: nothing could be decided for " + d.device.id);
       continue;
     }
+    decided += report.decided;
     write_text_file(path, dump_thresholds(report.table));
     const std::vector<std::string> changes =
         before ? tuner::compare_tables(*before, report.table) : std::vector<std::string>{};
@@ -210,14 +219,17 @@ ExitCode run(const Settings& settings, const TuneOptions& o) {
                        {"device", d.device},
                        {"complete", report.table.complete},
                        {"classes", report.table.classes.size()},
+                       {"decided", report.decided},
+                       {"undecided", report.undecided},
                        {"notes", report.notes},
                        {"changes", changes}});
     text += reports::thresholds_table(report.table, {.color = settings.color_out()});
     for (const std::string& change : changes) text += "changed: " + change + "\n";
-    text += "wrote " + path + "\n";
+    text += fmt::format("wrote {}: {} ranges decided, {} undecided\n", path, report.decided,
+                        report.undecided);
   }
   settings.json ? print_json({{"written", written}}) : print_text(text);
-  return written.empty() ? ExitCode::nothing_judged : ExitCode::good;
+  return decided == 0 ? ExitCode::nothing_judged : ExitCode::good;
 }
 
 }  // namespace
@@ -225,14 +237,16 @@ ExitCode run(const Settings& settings, const TuneOptions& o) {
 void add_tune(Program& program) {
   auto o = std::make_shared<TuneOptions>();
   CLI::App* sub =
-      program.add("tune", "Decide from the newest run which variant runs at which length",
+      program.add("tune", "Decide from what was measured which variant runs at which length",
                   "  nsatune tune -o thresholds.json\n"
                   "  nsatune tune -o new.json --shipped old.json --against old.json\n"
                   "  nsatune tune --executor triton --unverified -o triton.json",
                   [&program, o] { return run(program.settings, *o); });
   sub->add_option("-o,--output", o->out, "Thresholds file; a folder for several devices")
       ->required();
-  sub->add_option("--run", o->runs, "Runs to decide from (default: the newest of each device)");
+  sub->add_option(
+      "--run", o->runs,
+      "Runs to decide from (default: all of a device under the conditions of its newest one)");
   sub->add_option("--shipped", o->shipped, "File in use: changed only where the gain is certain");
   sub->add_option("--against", o->against, "Say what changed from this file");
   sub->add_option("--executor", o->executor, "Whose variants (default nsatune)");

@@ -84,7 +84,7 @@ std::optional<DenseBreakEven> break_even(const Group& group, const DecideInput& 
     return std::nullopt;
   DecideOptions options = input.options;
   options.bootstrap = 0;  // only the estimates are asked for
-  const std::vector<AgainstDense> all = against_dense(estimate(group, options), yardsticks);
+  const std::vector<AgainstDense> all = against_dense(estimate(group.spots, options), yardsticks);
   if (all.empty()) return std::nullopt;
   const auto logs = means_of(all);
   const AgainstDense& longest = *std::ranges::max_element(all, {}, &AgainstDense::at);

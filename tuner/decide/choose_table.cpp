@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "statistics.hpp"
 
@@ -10,8 +9,8 @@ namespace nsa::tuner {
 namespace {
 
 constexpr std::size_t kMaxSwitches = 12;
-/// Ranges are searched for, so the best split of pure noise looks like a gain: ask 99 %, two-sided.
-constexpr double kTail = 0.005;
+/// Ranges are searched for, so the best split of pure noise looks like a gain: ask 99.5 %, two-sided.
+constexpr double kTail = 0.0025;
 /// log ratio: 2 %
 constexpr double kLargeGain = 0.02;
 
@@ -56,49 +55,18 @@ Table fewest_switches(const std::vector<SpotRatios>& spots, const DecideOptions&
   return tables[chosen];
 }
 
-/// What comes first in the catalog is the simpler: it wins where the range cannot tell them apart.
-/// A gain that is not sure but large is still the better guess.
+/// What comes first grows more slowly with the length, or is what runs where nobody has measured:
+/// it wins where the range cannot tell them apart.
 void prefer_simpler(const std::vector<SpotRatios>& spots, std::size_t from, std::size_t to,
                     const DecideOptions& options, Table& table) {
   for (std::size_t v = 0; v < table[from]; ++v) {
     Table other = table;
     std::fill(other.begin() + static_cast<std::ptrdiff_t>(from),
               other.begin() + static_cast<std::ptrdiff_t>(to), v);
-    const Gain gain = gain_of(spots, other, table, kTail);
-    const bool different = gain.low > 0 && gain.mean > options.max_regret;
-    if (gain.needed || different || gain.mean > kLargeGain) continue;
+    if (differs(spots, other, table, options)) continue;
     table = std::move(other);
     return;
   }
-}
-
-/// How much one block's log ratio of two variants varies, by all spots that have both: a length
-/// that was visited twice says little of its own noise, its neighbours say more. Where they say too
-/// little, the A/A controls do, whose ratio is known to be 1.
-struct PooledNoise {
-  double variance = 0;
-  std::size_t freedom = 0;  // blocks beyond the first of each spot, and those of controls
-};
-PooledNoise pooled_noise(const std::vector<SpotRatios>& spots, std::size_t a, std::size_t b) {
-  constexpr std::size_t kEnough = 3;
-  double squares = 0;
-  std::size_t freedom = 0;
-  for (const SpotRatios& spot : spots) {
-    const std::size_t blocks = blocks_of_pair(spot, a, b);
-    if (blocks < 2 || !has_spread(spot, a) || !has_spread(spot, b)) continue;
-    std::vector<double> differences;
-    for (const std::vector<double>& r : spot.replicates) differences.push_back(r[a] - r[b]);
-    const double spread = spread_of(spot.excess[a] - spot.excess[b], differences);
-    squares += static_cast<double>((blocks - 1) * blocks) * spread * spread;
-    freedom += blocks - 1;
-  }
-  if (freedom < kEnough) {
-    for (const SpotRatios& spot : spots) {
-      for (const double control : spot.controls) squares += control * control;
-      freedom += spot.controls.size();
-    }
-  }
-  return {freedom > 0 ? squares / static_cast<double>(freedom) : 0, freedom};
 }
 
 }  // namespace
@@ -106,9 +74,7 @@ PooledNoise pooled_noise(const std::vector<SpotRatios>& spots, std::size_t a, st
 Gain gain_of(const std::vector<SpotRatios>& spots, const Table& from, const Table& to,
              double tail) {
   Gain gain;
-  double weights = 0, variance = 0;
-  std::size_t freedom = 0;  // blocks beyond the first of each spot
-  std::size_t pooled = std::numeric_limits<std::size_t>::max();  // of all spots
+  double weights = 0;
   std::vector<double> replicates;
   for (std::size_t i = 0; i < spots.size(); ++i) {
     if (from[i] == to[i]) continue;
@@ -118,11 +84,6 @@ Gain gain_of(const std::vector<SpotRatios>& spots, const Table& from, const Tabl
     if (!spot.usable[from[i]] || !spot.usable[to[i]]) continue;
     replicates.resize(spot.replicates.size());
     weights += spot.weight;
-    const std::size_t blocks = blocks_of_pair(spot, from[i], to[i]);
-    freedom += blocks - 1;
-    const PooledNoise noise = pooled_noise(spots, from[i], to[i]);
-    variance += spot.weight * spot.weight * noise.variance / static_cast<double>(blocks);
-    pooled = std::min(pooled, noise.freedom);
     gain.mean += spot.weight * (spot.excess[from[i]] - spot.excess[to[i]]);
     for (std::size_t r = 0; r < replicates.size(); ++r) {
       replicates[r] += spot.weight * (spot.replicates[r][from[i]] - spot.replicates[r][to[i]]);
@@ -131,13 +92,20 @@ Gain gain_of(const std::vector<SpotRatios>& spots, const Table& from, const Tabl
   if (!(weights > 0)) return gain;
   gain.mean /= weights;
   for (double& value : replicates) value /= weights;
-  // Without a second block anywhere the spread of the replicates is an assumed one, and none of
-  // other lengths replaces it.
-  const bool assumed = freedom == 0;
-  gain.low = interval_of(gain.mean, replicates, tail, assumed ? 0 : std::max(freedom, pooled),
-                         assumed ? 0 : std::sqrt(variance) / weights)
-                 .low;
+  gain.low = interval_of(gain.mean, replicates, tail).low;
   return gain;
+}
+
+bool differs(const std::vector<SpotRatios>& spots, const Table& from, const Table& to,
+             const DecideOptions& options) {
+  const Gain sure = gain_of(spots, from, to, kTail);
+  if (sure.needed || (sure.low > 0 && sure.mean > options.max_regret)) return true;
+  constexpr double kLikely = 0.1;
+  return sure.mean > kLargeGain && gain_of(spots, from, to, kLikely).low > 0;
+}
+
+double total_regret(const std::vector<SpotRatios>& spots, const Table& table) {
+  return cost_of(cover_input(spots), table);
 }
 
 Table choose_table(const std::vector<SpotRatios>& spots, const DecideOptions& options) {

@@ -30,10 +30,14 @@ void compare_ranges(const std::string& where, const Decision& before, const Deci
                     Lines& lines) {
   std::set<std::int64_t> starts;
   for (const Decision* decision : {&before, &after}) {
-    for (const ThresholdRange& range : decision->ranges) starts.insert(range.from);
+    for (const ThresholdRange& range : decision->ranges) {
+      starts.insert(range.from);
+      if (range.to) starts.insert(*range.to);  // behind it nothing may be decided
+    }
   }
   for (auto at = starts.begin(); at != starts.end(); ++at) {
     const VariantId *old = variant_at(before, *at), *now = variant_at(after, *at);
+    if (!old && !now) continue;
     if (old && now && *old == *now) continue;
     const auto end = std::next(at);
     lines.push_back(fmt::format("{}: {} [{}, {}): {} -> {}", where, to_string(after.axis), *at,

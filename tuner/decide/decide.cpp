@@ -7,6 +7,7 @@
 #include "break_even.hpp"
 #include "decision.hpp"
 #include "flat_view.hpp"
+#include "keep_the_rest.hpp"
 #include "nsa/schemas/error.hpp"
 #include "reserves.hpp"
 
@@ -52,10 +53,26 @@ std::optional<ClassDecisions> decide_class(const ClassRows& rows, const DecideIn
 
 std::vector<std::string> run_ids(const DecideInput& input) {
   std::set<std::string> ids;
-  for (const Measurement& row : input.rows) {
-    if (row.executor == input.options.executor) ids.insert(row.run_id);
+  for (const Observation& row : input.rows.rows()) {
+    if (*row.executor == input.options.executor) ids.insert(*row.run_id);
   }
   return {ids.begin(), ids.end()};
+}
+
+void count_ranges(const std::vector<ThresholdRange>& ranges, DecideReport& report) {
+  for (const ThresholdRange& range : ranges) {
+    report.decided += range.basis == Basis::measured;
+    report.undecided += range.basis == Basis::undecided;
+  }
+}
+
+void count_ranges(DecideReport& report) {
+  for (const ClassDecisions& of_class : report.table.classes) {
+    for (const Decision& decision : of_class.decisions) {
+      count_ranges(decision.ranges, report);
+      if (decision.alignment) count_ranges(decision.alignment->ranges, report);
+    }
+  }
 }
 
 }  // namespace
@@ -75,6 +92,9 @@ DecideReport decide(const DecideInput& input) {
     auto of_class = decide_class(rows, input, report.notes);
     if (of_class) report.table.classes.push_back(std::move(*of_class));
   }
+  count_ranges(report);
+  keep_the_rest(input, report);
+  report.table.complete = report.table.complete && report.undecided == 0;
   if (report.table.classes.empty()) {
     report.notes.push_back("nothing could be decided: no row of executor " +
                            input.options.executor + " counts");

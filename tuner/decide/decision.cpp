@@ -2,112 +2,163 @@
 
 #include <algorithm>
 
-#include "hysteresis.hpp"
+#include "alignment.hpp"
+#include "ends.hpp"
+#include "held_out.hpp"
+#include "nights.hpp"
 
 namespace nsa::tuner {
 namespace {
 
-/// `judged`: the ratios that the choice was made by, with the margin; boundaries lie on them.
-std::vector<ThresholdRange> make_ranges(const Group& group, const std::vector<SpotRatios>& spots,
-                                        const std::vector<SpotRatios>& judged, const Table& table) {
-  const std::vector<Run> runs = runs_of(table);
+/// One side of a decision: the lengths that one list of ranges is made from.
+struct Side {
+  const Group& group;
+  const std::vector<SpotRatios>& spots;   // as measured
+  const std::vector<SpotRatios>& judged;  // with the margin: boundaries lie on them
+  const Chosen& chosen;
+  const DecideOptions& options;
+};
+
+ThresholdRange range_of(const Side& side, const Run& run) {
+  ThresholdRange range;
+  range.variant = side.group.variants[run.variant];
+  range.source_hash = source_hash_of(side.group, side.spots, run);
+  range.evidence = evidence_of(side.group, side.spots, run, side.options);
+  if (run.undecided) {
+    range.basis = Basis::undecided;
+    range.evidence.why = "noise hides which is best; what was there before is left there";
+  }
+  return range;
+}
+
+/// The boundary of two runs, and no further from either than its own lengths speak for.
+void join(const Side& side, const Run& left_run, const Run& right_run, ThresholdRange& left,
+          ThresholdRange& right) {
+  const std::int64_t boundary = place_boundary(side.judged, left_run, right_run);
+  left.to = std::min(boundary, latest_end(side.spots[left_run.last - 1].at));
+  right.from = std::max(boundary, earliest_start(side.spots[right_run.first].at));
+  if (const auto interval = boundary_interval(side.judged, left_run, right_run)) {
+    right.evidence.from_low = std::min(interval->low, right.from);
+    right.evidence.from_high = std::max(interval->high, right.from);
+  }
+}
+
+/// What the declared orders say of all lengths beyond.
+void extrapolate(const Side& side, std::vector<ThresholdRange>& ranges) {
+  const ThresholdRange& last = ranges.back();
+  const auto found = beyond(side.group, side.spots, side.chosen.table.back());
+  if (!found || last.basis == Basis::undecided) return;
+  ThresholdRange range;
+  range.from = std::max(found->from, *last.to);
+  range.variant = side.group.variants[found->variant];
+  Run run;
+  run.first = side.spots.size() - 1;
+  run.last = side.spots.size();
+  run.variant = found->variant;
+  range.source_hash = source_hash_of(side.group, side.spots, run);
+  range.basis = Basis::extrapolated;
+  range.evidence = evidence_of(side.group, side.spots, run, side.options);
+  range.evidence.why = found->why;
+  ranges.push_back(std::move(range));
+}
+
+std::vector<ThresholdRange> make_ranges(const Side& side) {
+  const std::vector<Run> runs = runs_of(side.chosen.table, side.chosen.undecided);
   std::vector<ThresholdRange> ranges;
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    ThresholdRange range;
-    range.variant = group.variants[runs[r].variant];
-    range.source_hash = source_hash_of(group, spots, runs[r]);
-    range.evidence = evidence_of(group, spots, runs[r]);
-    if (r > 0) {
-      range.from = place_boundary(judged, runs[r - 1], runs[r]);
-      ranges.back().to = range.from;
-      if (const auto interval = boundary_interval(judged, runs[r - 1], runs[r])) {
-        range.evidence.from_low = std::min(interval->low, range.from);
-        range.evidence.from_high = std::max(interval->high, range.from);
-      }
-    }
-    ranges.push_back(std::move(range));
+    ranges.push_back(range_of(side, runs[r]));
+    if (r > 0) join(side, runs[r - 1], runs[r], ranges[r - 1], ranges[r]);
   }
+  ranges.front().from = earliest_start(side.spots.front().at);
+  ranges.back().to = end_of(side.group, side.spots, runs.back().variant);
+  extrapolate(side, ranges);
   return ranges;
 }
 
-/// The shipped ranges with the evidence of today's rows where a range holds a measured length.
-std::vector<ThresholdRange> refresh(const Group& group, const std::vector<SpotRatios>& spots,
-                                    const Table& table, std::vector<ThresholdRange> ranges) {
+/// The shipped ranges, each with the evidence of today's rows where it holds a measured length. One
+/// without an end, of an older file, ends where its evidence does.
+std::vector<ThresholdRange> refresh(const Side& side, std::vector<ThresholdRange> ranges) {
   for (ThresholdRange& range : ranges) {
     Run run;
-    for (std::size_t i = 0; i < spots.size(); ++i) {
-      if (spots[i].at < range.from || (range.to && spots[i].at >= *range.to)) continue;
-      if (run.last == 0) run = {i, i, table[i]};
+    for (std::size_t i = 0; i < side.spots.size(); ++i) {
+      if (side.spots[i].at < range.from || (range.to && side.spots[i].at >= *range.to)) continue;
+      if (run.last == 0) run = {i, i, side.chosen.table[i]};
       run.last = i + 1;
     }
     if (run.last == 0) continue;
     const auto low = range.evidence.from_low, high = range.evidence.from_high;
-    range.evidence = evidence_of(group, spots, run);
+    const std::string why = range.evidence.why;
+    range.evidence = evidence_of(side.group, side.spots, run, side.options);
     range.evidence.from_low = low;
     range.evidence.from_high = high;
-    range.source_hash = source_hash_of(group, spots, run);
+    range.evidence.why = why;
+    range.source_hash = source_hash_of(side.group, side.spots, run);
+    if (!range.to && range.basis == Basis::measured)
+      range.to = latest_end(side.spots[run.last - 1].at);
   }
   return ranges;
 }
 
-std::vector<SpotRatios> judge(const Group& group, const std::vector<SpotRatios>& spots,
-                              const Decision* shipped, double margin) {
-  if (!(margin > 1)) return spots;
-  const Table single = best_single(spots);
-  const std::optional<Shipped> before = read_shipped(shipped, group, spots, single);
-  return with_margin(spots, before ? before->table : single, margin);
-}
-
-struct Chosen {
-  Table table;
-  bool kept = false;  // the shipped ranges hold as they are
-};
-
-Chosen choose(const Group& group, const std::vector<SpotRatios>& judged, const Decision* shipped,
-              const DecideOptions& options, std::vector<std::string>& notes) {
-  Table now = choose_table(judged, options);
-  const std::optional<Shipped> old = read_shipped(shipped, group, judged, now);
-  if (!old) return {now, false};
+void say_what_is_odd(const Group& group, const std::vector<SpotRatios>& spots,
+                     std::vector<std::string>& notes) {
   const std::string stage = join_stages(group.stages);
-  if (!old->followed) {
-    notes.push_back(stage +
-                    ": a shipped variant was not measured or may not be chosen here; "
-                    "decided anew there");
-  }
-  if (change_pays(judged, old->table, now, options.epsilon)) return {now, false};
-  if (old->followed && old->table != now) notes.push_back(stage + ": the shipped choice is kept");
-  return {old->table, old->followed};
-}
-
-}  // namespace
-
-std::optional<Decision> decide_group(const Group& group, const Decision* shipped,
-                                     const DecideOptions& options,
-                                     std::vector<std::string>& notes) {
-  const std::vector<SpotRatios> spots = estimate(group, options);
-  const std::string stage = join_stages(group.stages);
-  if (spots.empty()) {
-    notes.push_back(stage + ": no variant that may be chosen has a verified time");
-    return std::nullopt;
-  }
   if (spots.size() < group.spots.size()) {
     notes.push_back(stage + ": " + std::to_string(group.spots.size() - spots.size()) +
                     " measured problems have no variant that may be chosen");
   }
-  if (std::all_of(spots.begin(), spots.end(),
-                  [](const auto& s) { return std::ranges::max(s.blocks) < 2; })) {
-    notes.push_back(stage + ": one round only, so no interval is known");
-  }
-  const std::vector<SpotRatios> judged = judge(group, spots, shipped, options.margin);
-  const Chosen chosen = choose(group, judged, shipped, options, notes);
+  const bool one_round =
+      std::ranges::all_of(group.spots, [](const Spot& spot) { return spot.blocks.size() < 2; });
+  if (one_round) notes.push_back(stage + ": one round only, so no interval is known");
+}
+
+Decision blank(const Group& group) {
   Decision decision;
   decision.stages = group.stages;
   decision.axis = group.axis;
   decision.unit = "tokens";
   decision.launch = group.launch;
   decision.timer = group.timer;
-  decision.ranges = chosen.kept ? refresh(group, spots, chosen.table, shipped->ranges)
-                                : make_ranges(group, spots, judged, chosen.table);
+  return decision;
+}
+
+void add_ranges(const Group& group, const std::vector<SpotRatios>& spots, const Decision* shipped,
+                const DecideOptions& options, std::vector<std::string>& notes, Decision& decision) {
+  const std::vector<SpotRatios> judged = judge(group, spots, shipped, options);
+  const Chosen together = choose(group, judged, shipped, options, notes);
+  const Side all{group, spots, judged, together, options};
+  if (together.kept) {
+    decision.ranges = refresh(all, shipped->ranges);
+    decision.alignment = shipped->alignment;
+    return;
+  }
+  const auto apart = decide_apart(group, judged, together, shipped, options);
+  if (!apart) {
+    decision.ranges = make_ranges(all);
+    return;
+  }
+  decision.ranges = make_ranges({group, apart->others, apart->others, apart->of_others, options});
+  decision.alignment =
+      Alignment{apart->multiple,
+                make_ranges({group, apart->aligned, apart->aligned, apart->of_aligned, options})};
+}
+
+}  // namespace
+
+std::optional<Decision> decide_group(const Group& all_runs, const Decision* shipped,
+                                     const DecideOptions& options,
+                                     std::vector<std::string>& notes) {
+  Group group = all_runs;
+  keep_agreeing_runs(group, notes);
+  const std::vector<SpotRatios> spots = estimate(group.spots, options);
+  if (spots.empty()) {
+    notes.push_back(join_stages(group.stages) +
+                    ": no variant that may be chosen has a verified time");
+    return std::nullopt;
+  }
+  say_what_is_odd(group, spots, notes);
+  Decision decision = blank(group);
+  add_ranges(group, spots, shipped, options, notes, decision);
+  decision.held_out = held_out_regret(group, decision, options);
   return decision;
 }
 

@@ -1,6 +1,10 @@
 #include "groups.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
 #include <tuple>
 
 #include "nsa/schemas/types.hpp"
@@ -30,7 +34,7 @@ ClassKey key_of(const ProblemClass& c) {
           c.overlap_bin};
 }
 
-Policy policy_of(const Measurement& row) { return {row.launch, row.timer, !row.cold}; }
+Policy policy_of(const Observation& row) { return {row.launch, row.timer, !row.cold}; }
 
 /// Stages of a foreign worker may be unknown here: they are decided as the whole attention is.
 Axis axis_of_stages(const std::vector<std::string>& stages, Phase phase) {
@@ -42,12 +46,12 @@ Axis axis_of_stages(const std::vector<std::string>& stages, Phase phase) {
 /// Times under several policies do not compare: the one with the most rows that count decides.
 Rows keep_one_policy(const Rows& rows, const std::string& stage, std::vector<std::string>& notes) {
   std::map<Policy, std::size_t> counts;
-  for (const Measurement* row : rows) counts[policy_of(*row)] += row->outcome == Outcome::ok;
+  for (const Observation* row : rows) counts[policy_of(*row)] += row->outcome == Outcome::ok;
   const auto most =
       std::max_element(counts.begin(), counts.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   Rows kept;
-  for (const Measurement* row : rows) {
+  for (const Observation* row : rows) {
     if (policy_of(*row) == most->first) kept.push_back(row);
   }
   if (kept.size() < rows.size()) {
@@ -59,57 +63,110 @@ Rows keep_one_policy(const Rows& rows, const std::string& stage, std::vector<std
   return kept;
 }
 
-void name_variants(const Rows& rows, const RowFilter& filter, Group& group) {
-  std::vector<VariantId> found;
-  for (const Measurement* row : rows) {
-    if (std::find(found.begin(), found.end(), row->variant) == found.end()) {
-      found.push_back(row->variant);
-    }
+/// Times of other code say nothing of a variant: of each, the rows of its newest hash.
+Rows keep_newest_code(const Rows& rows, const std::string& stage, std::vector<std::string>& notes) {
+  std::map<VariantId, const Observation*> newest;
+  for (const Observation* row : rows) {
+    const Observation*& known = newest[*row->variant];
+    if (!known || *row->measured_at > *known->measured_at) known = row;
   }
-  std::sort(found.begin(), found.end(), [&](const VariantId& a, const VariantId& b) {
-    return std::make_tuple(!filter.eligible(a), filter.order(a), a) <
-           std::make_tuple(!filter.eligible(b), filter.order(b), b);
+  Rows kept;
+  for (const Observation* row : rows) {
+    if (*row->source_hash == *newest[*row->variant]->source_hash) kept.push_back(row);
+  }
+  if (kept.size() < rows.size()) {
+    notes.push_back(stage + ": " + std::to_string(rows.size() - kept.size()) +
+                    " rows of older code left out");
+  }
+  return kept;
+}
+
+void name_variants(const Rows& rows, const RowFilter& filter, Group& group) {
+  std::set<VariantId> distinct;
+  for (const Observation* row : rows) distinct.insert(*row->variant);
+  std::vector<VariantId> found(distinct.begin(), distinct.end());
+  const auto key = [&](const VariantId& id) {
+    return std::make_tuple(!filter.eligible(id), filter.tie_order(id, group.axis), id);
+  };
+  std::ranges::sort(found, {}, key);
+  group.eligible = static_cast<std::size_t>(
+      std::ranges::count_if(found, [&](const VariantId& id) { return filter.eligible(id); }));
+  for (const VariantId& id : found) group.exponents.push_back(filter.exponent(id, group.axis));
+  for (std::size_t v = 0; v < group.eligible; ++v) group.built_in.push_back(v);
+  std::ranges::stable_sort(group.built_in, {}, [&](std::size_t v) {
+    return filter.tie_order(found[v], group.axis).second;
   });
-  group.eligible = static_cast<std::size_t>(std::count_if(
-      found.begin(), found.end(), [&](const auto& id) { return filter.eligible(id); }));
   group.variants = std::move(found);
 }
 
+/// Runs by their newest row, the newest first.
+std::vector<std::string> runs_of(const Rows& rows) {
+  std::map<std::string, std::string> newest;
+  for (const Observation* row : rows) {
+    std::string& known = newest[*row->run_id];
+    known = std::max(known, *row->measured_at);
+  }
+  std::vector<std::string> runs;
+  for (const auto& [run, at] : newest) runs.push_back(run);
+  std::ranges::stable_sort(runs, std::ranges::greater{},
+                           [&](const std::string& run) { return newest[run]; });
+  return runs;
+}
+
+/// Means over visits, filled in one after another.
 struct Visits {
-  std::map<std::size_t, Rows> arms, controls;
+  explicit Visits(std::size_t variants) : sum(variants), count(variants) {}
+  void add(std::size_t v, double log_ns) {
+    sum[v] += log_ns;
+    ++count[v];
+  }
+  std::vector<double> means() const {
+    std::vector<double> result(sum.size(), std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t v = 0; v < sum.size(); ++v) {
+      if (count[v] > 0) result[v] = sum[v] / static_cast<double>(count[v]);
+    }
+    return result;
+  }
+  std::vector<double> sum;
+  std::vector<int> count;
 };
 
-std::map<std::size_t, Arm> arms_of(const std::map<std::size_t, Rows>& visits) {
-  std::map<std::size_t, Arm> arms;
-  for (const auto& [variant, rows] : visits) {
-    if (const std::optional<Arm> arm = make_arm(rows)) arms[variant] = *arm;
-  }
-  return arms;
+template <class T>
+std::size_t index_of(const std::vector<T>& values, const T& value) {
+  return static_cast<std::size_t>(std::ranges::find(values, value) - values.begin());
 }
 
 std::vector<Block> make_blocks(const Rows& rows, const Group& group, const RowFilter& filter) {
-  using Key = std::tuple<std::string, std::string, std::int64_t, std::int64_t>;
-  std::map<Key, Visits> found;
-  for (const Measurement* row : rows) {
+  // The pair tells rounds of a resumed process apart; what no pair names goes by its numbers.
+  using Key = std::tuple<std::size_t, std::int64_t, std::int64_t, std::string>;
+  std::map<Key, std::pair<Visits, Visits>> found;
+  for (const Observation* row : rows) {
     if (!filter.counts(*row)) continue;
-    const auto at = std::find(group.variants.begin(), group.variants.end(), row->variant);
-    Visits& visits = found[{row->run_id, row->pair_id, row->process, row->round}];
-    auto& side = row->control ? visits.controls : visits.arms;
-    side[static_cast<std::size_t>(at - group.variants.begin())].push_back(row);
+    const std::size_t n = group.variants.size();
+    const Key key{index_of(group.runs, *row->run_id), row->process, row->round, *row->pair_id};
+    auto& [arms, controls] = found.try_emplace(key, Visits(n), Visits(n)).first->second;
+    (row->control ? controls : arms).add(index_of(group.variants, *row->variant), row->log_ns);
   }
   std::vector<Block> blocks;
+  std::map<std::pair<std::size_t, std::int64_t>, std::size_t> processes;
   for (const auto& [key, visits] : found) {
-    Block block{arms_of(visits.arms), arms_of(visits.controls)};
-    if (!block.arms.empty()) blocks.push_back(std::move(block));
+    const std::pair process{std::get<0>(key), std::get<1>(key)};
+    const std::size_t number = processes.try_emplace(process, processes.size()).first->second;
+    blocks.push_back({process.first, number, visits.first.means(), visits.second.means()});
   }
   return blocks;
 }
 
 Spot make_spot(std::int64_t at, const Rows& rows, const Group& group, const RowFilter& filter) {
-  Spot spot{at, make_blocks(rows, group, filter), {}, rows};
+  Spot spot;
+  spot.at = at;
+  const Problem& problem = *rows.front()->problem;
+  spot.length = problem.phase == Phase::decode ? problem.max_context() : problem.max_seq_len();
+  spot.blocks = make_blocks(rows, group, filter);
+  spot.rows = rows;
   for (std::size_t v = 0; v < group.variants.size(); ++v) {
-    const bool timed = std::any_of(spot.blocks.begin(), spot.blocks.end(),
-                                   [&](const Block& block) { return block.arms.contains(v); });
+    const bool timed = std::ranges::any_of(
+        spot.blocks, [&](const Block& block) { return !std::isnan(block.arms[v]); });
     spot.usable.push_back(timed && v < group.eligible && filter.usable(group.variants[v], rows));
   }
   return spot;
@@ -119,40 +176,47 @@ Group make_group(const DecideInput& input, const ProblemClass& c, const Rows& ro
                  std::vector<std::string>& notes) {
   Group group;
   group.problem_class = c;
-  group.stages = rows.front()->variant.stages;
+  group.stages = rows.front()->variant->stages;
   group.axis = axis_of_stages(group.stages, c.phase);
-  const Rows kept = keep_one_policy(rows, join_stages(group.stages), notes);
+  const std::string stage = join_stages(group.stages);
+  const Rows kept = keep_newest_code(keep_one_policy(rows, stage, notes), stage, notes);
   group.launch = kept.front()->launch;
   group.timer = kept.front()->timer;
   const RowFilter filter(input, rows);
   name_variants(kept, filter, group);
-  std::map<std::pair<std::int64_t, std::string>, Rows> problems;
-  for (const Measurement* row : kept) {
-    problems[{axis_value(row->problem, group.axis), problem_key(row->problem)}].push_back(row);
+  group.runs = runs_of(kept);
+  std::map<std::tuple<bool, std::int64_t, std::string>, Rows> problems;
+  for (const Observation* row : kept) {
+    problems[{row->held_out, axis_value(*row->problem, group.axis), problem_key(*row->problem)}]
+        .push_back(row);
   }
   for (const auto& [key, of_problem] : problems) {
-    group.spots.push_back(make_spot(key.first, of_problem, group, filter));
+    auto& side = std::get<0>(key) ? group.held_out : group.spots;
+    side.push_back(make_spot(std::get<1>(key), of_problem, group, filter));
   }
   return group;
 }
 
-bool by_place(const Measurement* a, const Measurement* b) {
-  return std::tie(a->run_id, a->pair_id, a->process, a->round, a->position, a->id) <
-         std::tie(b->run_id, b->pair_id, b->process, b->round, b->position, b->id);
+bool by_place(const Observation* a, const Observation* b) {
+  return std::tie(*a->run_id, *a->pair_id, a->process, a->round, a->position, *a->variant) <
+         std::tie(*b->run_id, *b->pair_id, b->process, b->round, b->position, *b->variant);
 }
 
 }  // namespace
 
 std::vector<ClassRows> group_rows(const DecideInput& input, std::vector<std::string>& notes) {
   std::map<ClassKey, std::map<std::vector<std::string>, Rows>> found;
-  for (const Measurement& row : input.rows) {
-    if (row.executor != input.options.executor) continue;
-    found[key_of(class_of(row.problem))][row.variant.stages].push_back(&row);
+  std::map<const Problem*, ClassKey> keys;  // rows share their problems
+  for (const Observation& row : input.rows.rows()) {
+    if (*row.executor != input.options.executor) continue;
+    auto key = keys.find(row.problem);
+    if (key == keys.end()) key = keys.emplace(row.problem, key_of(class_of(*row.problem))).first;
+    found[key->second][row.variant->stages].push_back(&row);
   }
   std::vector<ClassRows> classes;
   for (auto& [key, by_stage] : found) {
     ClassRows result;
-    result.problem_class = class_of(by_stage.begin()->second.front()->problem);
+    result.problem_class = class_of(*by_stage.begin()->second.front()->problem);
     for (auto& [stages, rows] : by_stage) {
       std::sort(rows.begin(), rows.end(), by_place);
       result.rows.insert(result.rows.end(), rows.begin(), rows.end());

@@ -1,26 +1,28 @@
 // Rows sorted into the contests that decisions are made from.
 #pragma once
 
-#include <map>
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "nsa/tuner/decide.hpp"
-#include "pairs.hpp"
 #include "row_filter.hpp"
 
 namespace nsa::tuner {
 
-/// One (process, round) of one problem: what each variant took there.
+/// One (process, round) of one problem: what each variant took there, as the mean over its visits
+/// (A B B A: of both A, so that a linear drift cancels) of log ns; NaN = not visited.
 struct Block {
-  std::map<std::size_t, Arm> arms;      // by index of Group::variants
-  std::map<std::size_t, Arm> controls;  // the A/A twins
+  std::size_t run = 0;                 // index of Group::runs
+  std::size_t process = 0;             // fresh processes of one problem are counted over all runs
+  std::vector<double> arms, controls;  // by index of Group::variants; controls are the A/A twins
 };
 
 /// One problem that was measured. Several may share an axis value (batch 2 and 4; every length
 /// beyond the window on the axis row_len).
 struct Spot {
-  std::int64_t at = 0;  // axis value
+  std::int64_t at = 0;      // axis value
+  std::int64_t length = 0;  // new tokens, or cached ones in decode: what tiles are full or not of
   std::vector<Block> blocks;
   std::vector<bool> usable;  // by index of Group::variants: may be chosen there
   Rows rows;
@@ -33,9 +35,13 @@ struct Group {
   Axis axis = Axis::seq_len;
   LaunchMode launch = LaunchMode::eager;
   Timer timer = Timer::host;
-  std::vector<VariantId> variants;  // eligible ones first, in the order of the catalog
-  std::size_t eligible = 0;         // how many of them may be chosen
-  std::vector<Spot> spots;          // ascending by axis value
+  std::vector<VariantId> variants;               // eligible ones first, in the order of ties
+  std::vector<std::optional<double>> exponents;  // of each, as declared for the axis
+  std::size_t eligible = 0;                      // how many of them may be chosen
+  std::vector<std::size_t> built_in;             // the eligible ones in the built-in order
+  std::vector<std::string> runs;                 // newest first
+  std::vector<Spot> spots;                       // ascending by axis value
+  std::vector<Spot> held_out;                    // likewise: they judge, and decide nothing
 };
 
 struct ClassRows {

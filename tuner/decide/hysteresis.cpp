@@ -5,30 +5,28 @@
 #include "nsa/schemas/thresholds.hpp"
 
 namespace nsa::tuner {
-namespace {
 
-const ThresholdRange* range_at(const Decision& decision, std::int64_t at) {
-  for (const ThresholdRange& range : decision.ranges) {
+const ThresholdRange* range_at(const Decision& decision, std::int64_t at, std::int64_t length) {
+  const bool apart = decision.alignment && length % decision.alignment->multiple == 0;
+  for (const ThresholdRange& range : apart ? decision.alignment->ranges : decision.ranges) {
     if (at >= range.from && (!range.to || at < *range.to)) return &range;
   }
   return nullptr;
 }
-
-}  // namespace
 
 std::optional<Shipped> read_shipped(const Decision* shipped, const Group& group,
                                     const std::vector<SpotRatios>& spots, const Table& fallback) {
   if (!shipped || shipped->axis != group.axis || spots.empty()) return std::nullopt;
   Shipped result;
   for (std::size_t i = 0; i < spots.size(); ++i) {
-    const ThresholdRange* range = range_at(*shipped, spots[i].at);
+    const ThresholdRange* range = range_at(*shipped, spots[i].at, spots[i].length);
     const auto found =
         !range ? group.variants.end()
                : std::find(group.variants.begin(), group.variants.end(), range->variant);
     const auto v = static_cast<std::size_t>(found - group.variants.begin());
     const bool usable = found != group.variants.end() && spots[i].usable[v];
     result.table.push_back(usable ? v : fallback[i]);
-    result.followed = result.followed && usable;
+    result.followed = result.followed && usable;  // nothing decided there: decided now
   }
   return result;
 }

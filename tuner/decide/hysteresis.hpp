@@ -13,10 +13,13 @@ struct Shipped {
   Table table;           // where it cannot be followed: the variant of the fallback
   bool followed = true;  // false: somewhere it names a variant that may not be chosen here
 };
-/// Reads the shipped decision at the spots. `fallback` stands in where its variant was not measured
-/// or is not usable. Nothing when there is none or its axis is another one.
+/// Reads the shipped decision at the spots. `fallback` stands in where it says nothing, or its
+/// variant was not measured or is not usable. Nothing when there is none or its axis is another
+/// one.
 std::optional<Shipped> read_shipped(const Decision* shipped, const Group& group,
                                     const std::vector<SpotRatios>& spots, const Table& fallback);
+/// The range that holds a length of that many tokens, or nullptr.
+const ThresholdRange* range_at(const Decision& decision, std::int64_t at, std::int64_t length);
 
 /// True when the lower 95 % bound of the gain, averaged over the spots where both differ, is above
 /// epsilon.

@@ -14,8 +14,10 @@ namespace nsa::tuner {
 struct Run {
   std::size_t first = 0, last = 0;
   std::size_t variant = 0;
+  bool undecided = false;
 };
-std::vector<Run> runs_of(const Table& table);
+/// `undecided`: of each spot; empty = none is.
+std::vector<Run> runs_of(const Table& table, const std::vector<bool>& undecided = {});
 
 /// First length of the right range, between the last length of the left and the first of the right
 /// (the latter included): the zero of log(left / right), interpolated on a log axis. Where one of
@@ -24,6 +26,8 @@ std::int64_t place_boundary(const std::vector<SpotRatios>& spots, const Run& lef
                             const Run& right);
 
 /// 95 % interval of that boundary: in each replicate the split of least regret, placed likewise.
+/// Curves are not straight between lengths: by how much is seen at lengths between others, and is
+/// part of the replicates. Where too few lengths tell, the interval is the whole gap at least.
 struct BoundaryInterval {
   std::int64_t low = 0, high = 0;
 };

@@ -11,47 +11,49 @@ namespace nsa::tuner {
 namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-/// Beyond a factor of two a variant is out of every contest: its replicates would say nothing.
+/// Beyond a factor of two a variant is out of every contest and is visited seldom: its ratio is
+/// known to a few per cent at best.
 const double kOutOfReach = std::log(2.0);
-/// One block says nothing of its spread: at least this much (1 %) is taken to be unknown.
-constexpr double kUnknownSpread = 0.01;
+constexpr double kSeldomVisited = 0.03;
+/// Standard deviation of the ratio of two that never shared a round: other runs, other clocks.
+constexpr double kUnpaired = 0.02;
 
-/// Log ratios of every variant against `reference`: [variant][block], NaN = not measured there.
-using Matrix = std::vector<std::vector<double>>;
+/// What is known of one spot before the noise of all spots is pooled.
+struct Raw {
+  std::size_t best = 0;                      // what the others are paired with
+  std::vector<std::optional<Ratio>> ratios;  // of each variant against it
+  std::vector<double> values;                // the same, or of plain medians; NaN = unknown
+  std::optional<Ratio> control;
+};
 
-Matrix ratios_against(const Spot& spot, std::size_t reference, std::size_t variants) {
-  Matrix matrix(variants, std::vector<double>(spot.blocks.size(), kMissing));
-  for (std::size_t b = 0; b < spot.blocks.size(); ++b) {
-    const auto base = spot.blocks[b].arms.find(reference);
-    if (base == spot.blocks[b].arms.end()) continue;
-    for (const auto& [v, arm] : spot.blocks[b].arms) matrix[v][b] = log_ratio(arm, base->second);
-  }
-  return matrix;
+std::size_t processes_of(const Spot& spot) {
+  std::size_t count = 0;
+  for (const Block& block : spot.blocks) count = std::max(count, block.process + 1);
+  return count;
 }
 
-/// Median over the chosen blocks of what is known; NaN when nothing is.
-double known_median(const std::vector<double>& values, const std::vector<std::size_t>& chosen) {
-  std::vector<double> known;
-  known.reserve(chosen.size());
-  for (const std::size_t b : chosen) {
-    if (!std::isnan(values[b])) known.push_back(values[b]);
-  }
-  return known.empty() ? kMissing : median(std::move(known));
-}
-
-std::vector<std::size_t> every_block(const Spot& spot) {
-  std::vector<std::size_t> all(spot.blocks.size());
-  for (std::size_t b = 0; b < all.size(); ++b) all[b] = b;
-  return all;
-}
-
-std::vector<double> raw_log_times(const Spot& spot, std::size_t variant) {
+std::vector<double> log_times(const Spot& spot, std::size_t variant) {
   std::vector<double> times;
   for (const Block& block : spot.blocks) {
-    const auto arm = block.arms.find(variant);
-    if (arm != block.arms.end()) times.push_back(arm->second.log_ns);
+    if (!std::isnan(block.arms[variant])) times.push_back(block.arms[variant]);
   }
   return times;
+}
+
+/// Of two values in each block, the differences by process. `read` gives (a, b) of a block.
+template <class Read>
+ByProcess differences(const Spot& spot, const Read& read) {
+  ByProcess result(processes_of(spot));
+  for (const Block& block : spot.blocks) {
+    const auto [a, b] = read(block);
+    if (!std::isnan(a) && !std::isnan(b)) result[block.process].push_back(a - b);
+  }
+  return result;
+}
+
+ByProcess paired(const Spot& spot, std::size_t a, std::size_t b) {
+  return differences(spot,
+                     [=](const Block& block) { return std::pair(block.arms[a], block.arms[b]); });
 }
 
 /// The usable variant with the most blocks, the fastest of those: what the others are paired with.
@@ -60,7 +62,7 @@ std::size_t first_reference(const Spot& spot) {
   double least = 0;
   for (std::size_t v = 0; v < spot.usable.size(); ++v) {
     if (!spot.usable[v]) continue;
-    const std::vector<double> times = raw_log_times(spot, v);
+    const std::vector<double> times = log_times(spot, v);
     const double value = median(times);
     const bool better = times.size() > most || (times.size() == most && value < least);
     if (best != spot.usable.size() && !better) continue;
@@ -71,92 +73,113 @@ std::size_t first_reference(const Spot& spot) {
   return best;
 }
 
-/// Paired medians against `reference`; without a common block, the ratio of the plain medians.
-std::vector<double> estimate_against(const Spot& spot, const Matrix& matrix,
-                                     std::size_t reference) {
-  const std::vector<std::size_t> all = every_block(spot);
-  const double base = median(raw_log_times(spot, reference));
-  std::vector<double> result;
-  for (std::size_t v = 0; v < matrix.size(); ++v) {
-    double value = known_median(matrix[v], all);
-    const std::vector<double> times = raw_log_times(spot, v);
-    if (std::isnan(value) && !times.empty()) value = median(times) - base;
-    result.push_back(value);
+/// Paired ratios against `best`; without a common block, the ratio of the plain medians.
+Raw against(const Spot& spot, std::size_t best) {
+  Raw raw;
+  raw.best = best;
+  const double base = median(log_times(spot, best));
+  for (std::size_t v = 0; v < spot.usable.size(); ++v) {
+    raw.ratios.push_back(ratio_of(paired(spot, v, best)));
+    const std::vector<double> times = log_times(spot, v);
+    raw.values.push_back(raw.ratios[v]   ? raw.ratios[v]->value
+                         : times.empty() ? kMissing
+                                         : median(times) - base);
   }
-  return result;
+  return raw;
 }
 
-std::size_t best_usable(const Spot& spot, const std::vector<double>& excess, std::size_t start) {
-  std::size_t best = start;
-  for (std::size_t v = 0; v < excess.size(); ++v) {
-    if (spot.usable[v] && excess[v] < excess[best]) best = v;
+std::size_t best_usable(const Spot& spot, const Raw& raw) {
+  std::size_t best = raw.best;
+  for (std::size_t v = 0; v < raw.values.size(); ++v) {
+    if (spot.usable[v] && raw.values[v] < raw.values[best]) best = v;
   }
   return best;
 }
 
-std::vector<double> control_ratios(const Spot& spot) {
-  std::vector<double> ratios;
-  for (const Block& block : spot.blocks) {
-    for (const auto& [v, twin] : block.controls) {
-      const auto arm = block.arms.find(v);
-      if (arm != block.arms.end()) ratios.push_back(log_ratio(twin, arm->second));
-    }
+std::optional<Ratio> control_of(const Spot& spot) {
+  std::optional<Ratio> found;
+  for (std::size_t v = 0; v < spot.usable.size(); ++v) {
+    auto ratio = ratio_of(differences(
+        spot, [=](const Block& block) { return std::pair(block.controls[v], block.arms[v]); }));
+    if (ratio && (!found || ratio->rounds > found->rounds)) found = ratio;
   }
-  return ratios;
+  return found;
 }
 
-/// Resamples whole blocks, the same draw for every variant, so that pairs stay pairs. Deviations
-/// are stretched by sqrt(n / (n - 1)), because a resample of n varies less than n new blocks would.
-void add_replicates(const Spot& spot, const Matrix& matrix, int count, Random& random,
-                    SpotRatios& result) {
-  const std::size_t n = spot.blocks.size();
-  const auto blocks = static_cast<double>(n);
-  const double stretch = n > 1 ? std::sqrt(blocks / (blocks - 1)) : 0;
-  const double unknown = std::max(kUnknownSpread, noise_floor(result).value_or(0));
-  std::vector<std::size_t> drawn(n);
-  for (int r = 0; r < count; ++r) {
-    std::vector<double> values = result.excess;
-    for (std::size_t& b : drawn) b = random.below(n);
-    for (std::size_t v = 0; v < values.size(); ++v) {
-      if (!result.known[v] || values[v] > kOutOfReach) continue;
-      if (n == 1 || result.blocks[v] < 2) {
-        values[v] += unknown * random.normal();
-        continue;
-      }
-      const double again = known_median(matrix[v], drawn);
-      if (!std::isnan(again)) values[v] += (again - values[v]) * stretch;
-    }
-    result.replicates.push_back(std::move(values));
-  }
-}
-
-SpotRatios estimate_spot(const Spot& spot, std::size_t variants, int count, Random& random) {
-  std::size_t best = first_reference(spot);
-  Matrix matrix = ratios_against(spot, best, variants);
-  std::vector<double> excess = estimate_against(spot, matrix, best);
+Raw read_spot(const Spot& spot) {
+  Raw raw = against(spot, first_reference(spot));
   // Against the best itself the ratios of the close ones have the least noise.
-  const std::size_t better = best_usable(spot, excess, best);
-  if (better != best) {
-    best = better;
-    matrix = ratios_against(spot, best, variants);
-    excess = estimate_against(spot, matrix, best);
+  if (const std::size_t best = best_usable(spot, raw); best != raw.best) raw = against(spot, best);
+  raw.control = control_of(spot);
+  return raw;
+}
+
+PooledNoise pool(const std::vector<Raw>& raws) {
+  std::vector<Ratio> ratios, controls;
+  for (const Raw& raw : raws) {
+    for (std::size_t v = 0; v < raw.ratios.size(); ++v) {
+      if (v != raw.best && raw.ratios[v] && std::abs(raw.values[v]) < kOutOfReach)
+        ratios.push_back(*raw.ratios[v]);
+    }
+    if (raw.control) controls.push_back(*raw.control);
   }
+  return pool_noise(ratios, controls);
+}
+
+Spread spread_at(const Raw& raw, std::size_t v, const PooledNoise& pooled) {
+  if (v == raw.best) return {};
+  if (!raw.ratios[v]) return {kUnpaired * kUnpaired, 1000};
+  Spread spread = spread_of(*raw.ratios[v], pooled);
+  if (raw.values[v] > kOutOfReach)
+    spread.variance = std::max(spread.variance, kSeldomVisited * kSeldomVisited);
+  return spread;
+}
+
+/// Ratios of one process, or of every second round: of each variant to `best`.
+void add_folds(const Spot& spot, std::size_t best, SpotRatios& result) {
+  const std::size_t processes = processes_of(spot);
+  const std::size_t folds = std::max<std::size_t>(2, processes);
+  std::vector<std::vector<std::vector<double>>> found(
+      folds, std::vector<std::vector<double>>(spot.usable.size()));
+  std::size_t turn = 0;
+  for (const Block& block : spot.blocks) {
+    if (std::isnan(block.arms[best])) continue;
+    const std::size_t fold = processes > 1 ? block.process : turn++ % folds;
+    for (std::size_t v = 0; v < block.arms.size(); ++v) {
+      if (!std::isnan(block.arms[v])) found[fold][v].push_back(block.arms[v] - block.arms[best]);
+    }
+  }
+  for (const auto& of_fold : found) {
+    std::vector<double>& values = result.folds.emplace_back();
+    for (const auto& ratios : of_fold)
+      values.push_back(ratios.empty() ? kMissing : centre_of(ratios));
+  }
+}
+
+void add_replicates(std::size_t count, Random& random, SpotRatios& result) {
+  result.replicates.assign(count, result.excess);
+  for (std::size_t v = 0; v < result.excess.size(); ++v) {
+    if (!result.known[v] || !(result.spread[v].variance > 0)) continue;
+    const double sigma = std::sqrt(result.spread[v].variance);
+    const std::vector<double> draws = student_draws(result.spread[v].freedom, count, random);
+    for (std::size_t r = 0; r < count; ++r) result.replicates[r][v] += sigma * draws[r];
+  }
+}
+
+SpotRatios ratios_at(const Spot& spot, const Raw& raw, const PooledNoise& pooled, int count,
+                     Random& random) {
   SpotRatios result;
   result.at = spot.at;
-  for (const std::vector<double>& row : matrix) {
-    result.blocks.push_back(static_cast<std::size_t>(
-        std::count_if(row.begin(), row.end(), [](double value) { return !std::isnan(value); })));
-  }
+  result.length = spot.length;
   result.usable = spot.usable;
-  for (const double value : excess) result.known.push_back(!std::isnan(value));
-  const double lowest = excess[best_usable(spot, excess, best)];
-  for (double& value : excess) value -= lowest;
-  for (std::vector<double>& row : matrix) {
-    for (double& value : row) value -= lowest;
+  result.excess = raw.values;
+  for (std::size_t v = 0; v < raw.values.size(); ++v) {
+    result.known.push_back(!std::isnan(raw.values[v]));
+    result.spread.push_back(spread_at(raw, v, pooled));
   }
-  result.excess = std::move(excess);
-  result.controls = control_ratios(spot);
-  add_replicates(spot, matrix, count, random, result);
+  if (raw.control) result.control = std::abs(raw.control->value);
+  add_folds(spot, raw.best, result);
+  add_replicates(static_cast<std::size_t>(count), random, result);
   return result;
 }
 
@@ -175,37 +198,65 @@ void weigh(std::vector<SpotRatios>& spots, const DecideOptions& options) {
   for (SpotRatios& spot : spots) spot.weight *= static_cast<double>(spots.size()) / total;
 }
 
+/// The best of the usable ones by all folds but `left_out`; the variant count where none is known.
+std::size_t best_without(const SpotRatios& spot, std::size_t left_out) {
+  std::size_t best = spot.usable.size();
+  double least = 0;
+  for (std::size_t v = 0; v < spot.usable.size(); ++v) {
+    if (!spot.usable[v]) continue;
+    double sum = 0;
+    int count = 0;
+    for (std::size_t f = 0; f < spot.folds.size(); ++f) {
+      if (f == left_out || std::isnan(spot.folds[f][v])) continue;
+      sum += spot.folds[f][v];
+      ++count;
+    }
+    if (count == 0 || (best < spot.usable.size() && sum / count >= least)) continue;
+    best = v;
+    least = sum / count;
+  }
+  return best;
+}
+
 }  // namespace
-
-std::optional<double> noise_floor(const SpotRatios& spot) {
-  if (spot.controls.empty()) return std::nullopt;
-  return std::abs(median(spot.controls));
-}
-
-std::size_t blocks_of_pair(const SpotRatios& spot, std::size_t a, std::size_t b) {
-  return std::max<std::size_t>(1, std::min(spot.blocks[a], spot.blocks[b]));
-}
-
-bool has_spread(const SpotRatios& spot, std::size_t variant) {
-  return spot.known[variant] && spot.excess[variant] <= kOutOfReach;
-}
 
 double log_axis(std::int64_t at) { return std::log(std::max(static_cast<double>(at), 0.5)); }
 
 std::size_t shared_blocks(const Spot& spot, std::size_t a, std::size_t b) {
-  return static_cast<std::size_t>(std::count_if(
-      spot.blocks.begin(), spot.blocks.end(),
-      [&](const Block& block) { return block.arms.contains(a) && block.arms.contains(b); }));
+  return static_cast<std::size_t>(std::ranges::count_if(spot.blocks, [&](const Block& block) {
+    return !std::isnan(block.arms[a]) && !std::isnan(block.arms[b]);
+  }));
 }
 
-std::vector<SpotRatios> estimate(const Group& group, const DecideOptions& options) {
+double regret_of(const SpotRatios& spot, std::size_t variant) {
+  double sum = 0;
+  int count = 0;
+  for (std::size_t f = 0; f < spot.folds.size(); ++f) {
+    const std::size_t best = best_without(spot, f);
+    if (best == spot.usable.size()) continue;
+    const double lost = spot.folds[f][variant] - spot.folds[f][best];
+    if (std::isnan(lost)) continue;
+    sum += std::expm1(lost);
+    ++count;
+  }
+  // Seen in one round only, or never beside the others: the plain estimate.
+  return count > 0 ? sum / count : std::expm1(spot.excess[variant]);
+}
+
+std::vector<SpotRatios> estimate(const std::vector<Spot>& spots, const DecideOptions& options) {
+  std::vector<std::size_t> used;
+  std::vector<Raw> raws;
+  for (std::size_t i = 0; i < spots.size(); ++i) {
+    if (std::ranges::none_of(spots[i].usable, [](bool u) { return u; })) continue;
+    used.push_back(i);
+    raws.push_back(read_spot(spots[i]));
+  }
+  const PooledNoise pooled = pool(raws);
   std::vector<SpotRatios> result;
   Random random(options.seed);
-  for (std::size_t i = 0; i < group.spots.size(); ++i) {
-    const Spot& spot = group.spots[i];
-    if (std::none_of(spot.usable.begin(), spot.usable.end(), [](bool u) { return u; })) continue;
-    result.push_back(estimate_spot(spot, group.variants.size(), options.bootstrap, random));
-    result.back().spot = i;
+  for (std::size_t k = 0; k < used.size(); ++k) {
+    result.push_back(ratios_at(spots[used[k]], raws[k], pooled, options.bootstrap, random));
+    result.back().spot = used[k];
   }
   weigh(result, options);
   return result;

@@ -13,12 +13,12 @@ constexpr std::int64_t kMaxPackRows = 100'000, kMaxPackTokens = 10'000;
 
 ReserveNeed largest_need(const Rows& rows) {
   ReserveNeed need;
-  for (const Measurement* row : rows) {
-    if (row->outcome != Outcome::ok || !row->need) continue;
-    need.varlen_n = std::max(need.varlen_n, row->need->varlen_n);
-    need.varlen_k = std::max(need.varlen_k, row->need->varlen_k);
-    need.sel_pack_n = std::max(need.sel_pack_n, row->need->sel_pack_n);
-    need.sel_pack_l = std::max(need.sel_pack_l, row->need->sel_pack_l);
+  for (const Observation* row : rows) {
+    if (row->outcome != Outcome::ok) continue;
+    need.varlen_n = std::max(need.varlen_n, row->need.varlen_n);
+    need.varlen_k = std::max(need.varlen_k, row->need.varlen_k);
+    need.sel_pack_n = std::max(need.sel_pack_n, row->need.sel_pack_n);
+    need.sel_pack_l = std::max(need.sel_pack_l, row->need.sel_pack_l);
   }
   return need;
 }

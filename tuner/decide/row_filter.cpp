@@ -1,18 +1,20 @@
 #include "row_filter.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 namespace nsa::tuner {
 namespace {
 
-bool allowed(const Measurement& row, bool unverified) {
+bool allowed(const Observation& row, bool unverified) {
   if (row.verification == Verification::verified) return true;
   return unverified && row.verification == Verification::unverified;
 }
 
-std::string reason_of(const Measurement& row, const DecideOptions& options) {
-  if (row.executor != options.executor) return "other executor " + row.executor;
+std::string reason_of(const Observation& row, const DecideOptions& options) {
+  if (*row.executor != options.executor) return "other executor " + *row.executor;
   if (row.outcome != Outcome::ok) return std::string(to_string(row.outcome));
   if (allowed(row, options.unverified)) return "";
   return std::string(to_string(row.verification));
@@ -21,8 +23,8 @@ std::string reason_of(const Measurement& row, const DecideOptions& options) {
 }  // namespace
 
 RowFilter::RowFilter(const DecideInput& input, const Rows& rows) : input_(input) {
-  for (const Measurement* row : rows) {
-    if (row->verification == Verification::wrong_result) wrong_.insert(row->variant);
+  for (const Observation* row : rows) {
+    if (row->verification == Verification::wrong_result) wrong_.insert(*row->variant);
   }
 }
 
@@ -37,14 +39,22 @@ bool RowFilter::eligible(const VariantId& id) const {
   return (!known || (known->eligible && !known->yardstick)) && !wrong_.contains(id);
 }
 
-std::size_t RowFilter::order(const VariantId& id) const {
+RowFilter::TieOrder RowFilter::tie_order(const VariantId& id, Axis axis) const {
   const VariantTraits* known = traits(id);
-  return known ? static_cast<std::size_t>(known - input_.variants.data()) : input_.variants.size();
+  const auto place =
+      known ? static_cast<std::size_t>(known - input_.variants.data()) : input_.variants.size();
+  return {exponent(id, axis).value_or(std::numeric_limits<double>::infinity()), place};
 }
 
-bool RowFilter::counts(const Measurement& row) const {
-  if (row.outcome != Outcome::ok) return false;
-  const VariantTraits* known = traits(row.variant);
+std::optional<double> RowFilter::exponent(const VariantId& id, Axis axis) const {
+  const VariantTraits* known = traits(id);
+  if (!known || !known->order) return std::nullopt;
+  return axis == Axis::context_len ? known->order->context_len : known->order->seq_len;
+}
+
+bool RowFilter::counts(const Observation& row) const {
+  if (row.outcome != Outcome::ok || std::isnan(row.log_ns)) return false;
+  const VariantTraits* known = traits(*row.variant);
   // The yardstick is never chosen, so an unverified one does no harm.
   if (known && known->yardstick) return row.verification != Verification::wrong_result;
   return allowed(row, input_.options.unverified);
@@ -52,8 +62,8 @@ bool RowFilter::counts(const Measurement& row) const {
 
 bool RowFilter::usable(const VariantId& id, const Rows& rows_of_problem) const {
   bool any = false;
-  for (const Measurement* row : rows_of_problem) {
-    if (row->variant != id || row->control) continue;
+  for (const Observation* row : rows_of_problem) {
+    if (*row->variant != id || row->control) continue;
     if (row->outcome != Outcome::ok && row->outcome != Outcome::noisy) return false;
     any = any || counts(*row);
   }
@@ -62,9 +72,9 @@ bool RowFilter::usable(const VariantId& id, const Rows& rows_of_problem) const {
 
 std::vector<std::string> left_out(const DecideInput& input) {
   std::map<std::pair<std::string, std::string>, std::size_t> counts;
-  for (const Measurement& row : input.rows) {
+  for (const Observation& row : input.rows.rows()) {
     const std::string reason = reason_of(row, input.options);
-    if (!reason.empty()) ++counts[{reason, to_string(row.variant)}];
+    if (!reason.empty()) ++counts[{reason, to_string(*row.variant)}];
   }
   std::vector<std::string> lines;
   for (const auto& [key, rows] : counts) {

@@ -2,15 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "nsa/tuner/decide.hpp"
 
 namespace nsa::tuner {
 
-using Rows = std::vector<const Measurement*>;
+using Rows = std::vector<const Observation*>;
 
 /// The rules for the rows of one decision. A variant that gave a wrong result on any problem of the
 /// class is out for the whole class: lengths between the measured ones were not checked.
@@ -20,10 +22,14 @@ class RowFilter {
 
   /// May be chosen at all: neither yardstick, nor slow path, nor wrong.
   bool eligible(const VariantId& id) const;
-  /// Place in the catalog, which breaks ties; variants of others come last.
-  std::size_t order(const VariantId& id) const;
+  /// What breaks ties, the least first: how fast its work grows in the length of the axis, then its
+  /// place in the built-in order. Variants of others come last, undeclared orders behind declared.
+  using TieOrder = std::pair<double, std::size_t>;
+  TieOrder tie_order(const VariantId& id, Axis axis) const;
+  /// The declared exponent of its work in the length of the axis.
+  std::optional<double> exponent(const VariantId& id, Axis axis) const;
   /// The row's time may be used.
-  bool counts(const Measurement& row) const;
+  bool counts(const Observation& row) const;
   /// The variant may be chosen on a problem with these rows: something counts, and nothing failed
   /// there (`noisy` says something of the machine, not of the variant).
   bool usable(const VariantId& id, const Rows& rows_of_problem) const;

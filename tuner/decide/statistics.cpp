@@ -4,16 +4,10 @@
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
-#include <numbers>
+#include <map>
+#include <utility>
 
 namespace nsa::tuner {
-
-double Random::normal() {
-  constexpr double kScale = 1.0 / 18446744073709551616.0;  // 2^-64
-  const double u = (static_cast<double>(engine_()) + 1) * kScale;
-  const double v = static_cast<double>(engine_()) * kScale;
-  return std::sqrt(-2 * std::log(std::min(u, 1.0))) * std::cos(2 * std::numbers::pi * v);
-}
 
 double quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
@@ -34,22 +28,35 @@ double expanded_tail(double tail, std::int64_t n) {
   return boost::math::cdf(boost::math::complement(boost::math::normal(), z));
 }
 
-double spread_of(double estimate, const std::vector<double>& replicates) {
-  if (replicates.empty()) return 0;
-  double squares = 0;
-  for (const double value : replicates) squares += (value - estimate) * (value - estimate);
-  return std::sqrt(squares / static_cast<double>(replicates.size()));
+namespace {
+
+/// Quantiles of a freedom are asked for at each problem again, and mostly of a few freedoms.
+const std::vector<double>& student_quantiles(double freedom, std::size_t count) {
+  thread_local std::map<std::pair<double, std::size_t>, std::vector<double>> made;
+  std::vector<double>& values = made[{freedom, count}];
+  if (!values.empty()) return values;
+  const boost::math::students_t t(freedom);
+  for (std::size_t i = 0; i < count; ++i) {
+    values.push_back(
+        boost::math::quantile(t, (static_cast<double>(i) + 0.5) / static_cast<double>(count)));
+  }
+  return values;
 }
 
-Interval interval_of(double estimate, const std::vector<double>& replicates, double tail,
-                     std::size_t freedom, double least_spread) {
+}  // namespace
+
+std::vector<double> student_draws(double freedom, std::size_t count, Random& random) {
+  constexpr double kNearlyNormal = 200;
+  const double whole = std::round(std::clamp(freedom, 1.0, kNearlyNormal));
+  std::vector<double> draws = student_quantiles(whole, count);
+  for (std::size_t i = draws.size(); i > 1; --i) std::swap(draws[i - 1], draws[random.below(i)]);
+  return draws;
+}
+
+Interval interval_of(double estimate, const std::vector<double>& replicates, double tail) {
   if (replicates.empty()) return {estimate, estimate};
-  const double spread = std::max(spread_of(estimate, replicates), least_spread);
-  // Without a block to spare the spread is an assumed one, a normal.
-  const auto units = freedom == 0 ? std::int64_t{1000} : static_cast<std::int64_t>(freedom) + 1;
-  const double half = student_factor(tail, units) * spread;
-  return {std::min(quantile(replicates, tail), estimate - half),
-          std::max(quantile(replicates, 1 - tail), estimate + half)};
+  return {std::min(estimate, quantile(replicates, tail)),
+          std::max(estimate, quantile(replicates, 1 - tail))};
 }
 
 }  // namespace nsa::tuner

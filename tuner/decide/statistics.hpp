@@ -8,14 +8,12 @@
 namespace nsa::tuner {
 
 /// The same stream on every machine: mt19937_64 is specified bit for bit, the distributions of the
-/// standard library are not, so they are written out here.
+/// standard library are not.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
   /// Uniform in [0, n); n is small, so the bias of the remainder does not matter.
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(engine_() % n); }
-  /// Standard normal (Box and Muller).
-  double normal();
 
  private:
   std::mt19937_64 engine_;
@@ -29,17 +27,14 @@ double expanded_tail(double tail, std::int64_t n);
 /// Half width of Student's interval of the mean, in standard errors: t(n - 1, 1 - tail).
 double student_factor(double tail, std::int64_t n);
 
-/// Root of the mean squared deviation of bootstrap replicates from the estimate; 0 of none.
-double spread_of(double estimate, const std::vector<double>& replicates);
+/// `count` draws of Student's t in a random order: its quantiles, each once, so that the tails of
+/// a thousand draws are as they should be (Latin hypercube sampling).
+std::vector<double> student_draws(double freedom, std::size_t count, Random& random);
 
-/// Interval of an estimate from its bootstrap replicates. Few blocks resample to few values (four
-/// of four are above zero once in 16 times by luck), so Student's factor on the spread of the
-/// replicates holds as well: the wider of both. `freedom`: blocks beyond the first of each spot.
-/// `least_spread`: what is known of the spread from elsewhere, and then counts in `freedom`.
+/// Interval between two quantiles of replicates; that of the estimate alone where there are none.
 struct Interval {
   double low = 0, high = 0;
 };
-Interval interval_of(double estimate, const std::vector<double>& replicates, double tail,
-                     std::size_t freedom, double least_spread = 0);
+Interval interval_of(double estimate, const std::vector<double>& replicates, double tail);
 
 }  // namespace nsa::tuner

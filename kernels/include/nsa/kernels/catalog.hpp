@@ -131,6 +131,8 @@ struct Variant {
   Reserve reserve = Reserve::none;
   SwitchTarget switch_target = SwitchTarget::none;
   Library library = Library::none;
+  /// Nothing: as the stages need at least. catalog() fills it in.
+  std::optional<WorkOrder> order{};
   /// Why a library that is opened at run time is not there, empty where it is. Null: needs none.
   const std::string& (*missing)() = nullptr;
   Plan plan{};
@@ -166,8 +168,9 @@ inline Support runs_problem(const Variant& variant, const Problem& problem,
   }
   return variant.plan.parts.empty() ? Support::yes() : parts_run(variant, problem, device);
 }
-/// The part that a program can ask once: back end, compute capability, libraries.
-Support runs_on(const Variant& variant, const Device& device);
+/// The part that a program can ask once: back end, compute capability, libraries. `libraries`:
+/// whether one that is missing here matters.
+Support runs_on(const Variant& variant, const Device& device, bool libraries = true);
 /// Rows of one stage that are built and may be chosen, in the built-in order.
 std::span<const Variant* const> candidates_of(Stage stage, Backend backend);
 /// "attend_compressed+score"

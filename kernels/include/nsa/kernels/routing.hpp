@@ -89,6 +89,9 @@ class Router {
     std::string table_path;                     // for explain()
     std::string shipped_path;                   // likewise
     std::span<const Variant> rows = catalog();  // the table of variants; borrowed
+    /// What would run on `device`, asked on a machine that need not have one: rows that this build
+    /// or a missing library lacks count as there. Such a router is to be asked, not to be run by.
+    bool review = false;
   };
   explicit Router(Inputs inputs);
   /// The built-in order of that device, without a table, environment or wishes.
@@ -152,6 +155,7 @@ struct Explanation {
   Fit fit = Fit::built_in;
   DeviceFit device_fit = DeviceFit::built_in;
   bool stale = false;
+  std::optional<Basis> basis;                  // of the range that decided
   bool slow_path = false;                      // a slow path that somebody asked for
   std::optional<std::string> fallback_reason;  // why a stronger wish was not met
   std::string why;  // "NSA_FORCE_SEL_MASK=1", "range [512, 4096) of t.json"

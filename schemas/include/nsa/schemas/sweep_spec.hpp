@@ -23,6 +23,7 @@ struct ProblemFamily {
   std::vector<std::pair<std::string, std::vector<std::string>>> axes;
   std::vector<std::string> stages;    // narrows the spec's; empty = those of the spec
   std::vector<std::string> variants;  // likewise
+  std::vector<std::string> roles;     // of our own rows: "candidate", ...; empty = all
   bool operator==(const ProblemFamily&) const = default;
 };
 
@@ -43,6 +44,10 @@ struct MeasurePolicy {
   /// A variant this many times slower than the best seen in its contest keeps the visits it has
   /// but gets no more: it cannot win, and it would take the budget.
   double give_up_ratio = 8;
+  /// Whether lengths are added to those of the spec: where choices cross, above the longest, and
+  /// some that only judge the decision. No part of the job key: it says what is measured, not how.
+  bool refine = true;
+  double held_out = 0.1;  // share of lengths that only judge
   bool operator==(const MeasurePolicy&) const = default;
 };
 

@@ -1,10 +1,11 @@
-// What was decided: the thresholds file of one device (design: one JSON per device).
+// What was decided: the thresholds file of one device.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nsa/schemas/device.hpp"
@@ -13,10 +14,19 @@
 
 namespace nsa {
 
+/// 3: ranges end where their evidence ends, and the flat view says always, never and not measured.
 /// 2: decisions over several stages bind, and hashes of composites are made of all that they can
 /// run.
-inline constexpr int kThresholdsSchemaVersion = 2;
+inline constexpr int kThresholdsSchemaVersion = 3;
 inline constexpr int kOldestThresholdsVersion = 1;
+
+/// What a range rests on.
+enum class Basis {
+  measured,      // lengths inside of it, or within a factor of two
+  extrapolated,  // the declared orders of the variants, beyond what was measured
+  undecided,     // nothing that can be told from noise: what was there is left there
+};
+std::string_view to_string(Basis value) noexcept;
 
 /// Why a range was decided so. Ratios are chosen / runner-up in time: below 1 = faster.
 struct Evidence {
@@ -30,6 +40,11 @@ struct Evidence {
   std::vector<std::string> run_ids;
   std::optional<double> p_better;  // share of bootstrap replicates it beats the runner-up
   std::optional<std::int64_t> from_low, from_high;  // 95 % interval of the range's `from`
+  /// Shortest and longest measured length that the range rests on, and how many there are.
+  std::optional<std::int64_t> measured_from, measured_to;
+  std::int64_t lengths = 0;
+  std::vector<std::string> ties;  // VariantId texts that nothing tells from the chosen one
+  std::string why;                // of an extrapolated or undecided range: in words
   bool operator==(const Evidence&) const = default;
 };
 
@@ -39,8 +54,25 @@ struct ThresholdRange {
   std::optional<std::int64_t> to;
   VariantId variant;
   std::string source_hash;  // of the variant when it was measured; another one now = stale
+  Basis basis = Basis::measured;
   Evidence evidence;
   bool operator==(const ThresholdRange&) const = default;
+};
+
+/// Lengths that are multiples of `multiple` go by ranges of their own: kernels work in tiles, and
+/// what wins where the last tile is full may lose where it is not.
+struct Alignment {
+  std::int64_t multiple = 128;
+  std::vector<ThresholdRange> ranges;
+  bool operator==(const Alignment&) const = default;
+};
+
+/// What the ranges lose at lengths that were measured to judge them and decided nothing.
+struct HeldOut {
+  std::int64_t lengths = 0;
+  double mean_regret = 0, worst_regret = 0;  // as a share of time
+  std::int64_t worst_at = 0;                 // axis value
+  bool operator==(const HeldOut&) const = default;
 };
 
 struct Decision {
@@ -49,7 +81,10 @@ struct Decision {
   std::string unit = "tokens";
   LaunchMode launch = LaunchMode::eager;
   Timer timer = Timer::host;
-  std::vector<ThresholdRange> ranges;  // ascending, without gap or overlap
+  /// Ascending, without overlap. Between and beyond them nothing is decided: the built-in order.
+  std::vector<ThresholdRange> ranges;
+  std::optional<Alignment> alignment;
+  std::optional<HeldOut> held_out;
   bool operator==(const Decision&) const = default;
 };
 

@@ -34,4 +34,13 @@ std::string to_string(const VariantId& id);
 /// The reverse of to_string; throws InputError on anything else.
 VariantId parse_variant_id(std::string_view text);
 
+/// How the work of a variant grows with a length, at long lengths: 1 = linear, 2 = quadratic. Of
+/// the code, not of the mathematics: what a decision may go by where nobody has measured.
+struct WorkOrder {
+  double seq_len = 1;      // of new tokens, whose context grows with them
+  double context_len = 0;  // of cached tokens, for as many new ones
+  bool operator==(const WorkOrder&) const = default;
+};
+inline constexpr WorkOrder kQuadratic{2, 1};
+
 }  // namespace nsa

@@ -11,6 +11,7 @@
 #include "nsa/schemas/env_names.hpp"
 #include "nsa/schemas/measurement.hpp"
 #include "nsa/schemas/thresholds.hpp"
+#include "nsa/tuner/observations.hpp"
 
 namespace nsa::tuner {
 
@@ -20,9 +21,10 @@ struct VariantTraits {
   bool eligible = true;    // false: yardstick or slow path, measured but never chosen
   bool yardstick = false;  // dense attention: gives the break-even length
   SwitchTarget path = SwitchTarget::none;  // what the users' switches call it
+  std::optional<WorkOrder> order = {};     // how its work grows, as far as it is declared
 };
 
-/// The traits of our own variants on a back end, in the order of the catalog (simple ones first).
+/// The traits of our own variants on a back end, in the built-in order of their stages.
 std::vector<VariantTraits> catalog_traits(Backend backend);
 
 struct DecideOptions {
@@ -30,9 +32,12 @@ struct DecideOptions {
   double margin = 1.0;        // a challenger must be that many times faster than the incumbent
   double epsilon = 0.003;     // ratios within it are ties
   double max_regret = 0.001;  // that the fewest ranges may cost, as a share of time
-  bool unverified = false;    // let unverified rows count (tune --unverified)
-  std::uint64_t seed = 1;     // of the bootstrap
-  int bootstrap = 1000;
+  /// A range that may lose more than this, or whose ratio to the runner-up is not known to this
+  /// (a log ratio) and may be on either side of 1, is undecided.
+  double max_doubt = 0.05;
+  bool unverified = false;  // let unverified rows count (tune --unverified)
+  std::uint64_t seed = 1;   // of the replicates
+  int bootstrap = 1000;     // how many replicates
   std::string created_by;
   /// How often a length is used: (axis value, weight); each entry counts for the measured length
   /// nearest to it on a log axis. Empty = every measured length counts the same.
@@ -42,7 +47,7 @@ struct DecideOptions {
 struct DecideInput {
   Device device;
   Validators validators;
-  std::vector<Measurement> rows;          // with samples; of one device and executor
+  Observations rows;                      // of one model of device
   std::vector<VariantTraits> variants;    // rows of other variants are foreign and eligible
   std::optional<ThresholdTable> shipped;  // for hysteresis
   bool complete = true;
@@ -53,6 +58,8 @@ struct DecideInput {
 struct DecideReport {
   ThresholdTable table;
   std::vector<std::string> notes;
+  std::int64_t decided = 0;    // ranges that rest on what was measured
+  std::int64_t undecided = 0;  // ranges where what was there is left there
 };
 DecideReport decide(const DecideInput& input);
 

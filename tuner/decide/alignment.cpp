@@ -1,0 +1,83 @@
+#include "alignment.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace nsa::tuner {
+namespace {
+
+constexpr std::array<std::int64_t, 6> kMultiples{256, 128, 64, 32, 16, 8};
+constexpr std::size_t kLeastLengths = 2;  // of either side
+constexpr double kTail = 0.005;           // the best of several splits looks like a gain
+
+std::size_t lengths_of(const std::vector<SpotRatios>& spots) {
+  std::set<std::int64_t> lengths;
+  for (const SpotRatios& spot : spots) lengths.insert(spot.at);
+  return lengths.size();
+}
+
+std::size_t switches_of(const Table& table) {
+  return table.empty() ? 0 : runs_of(table).size() - 1;
+}
+
+/// The choice of both sides at all spots, in their order.
+Table joined(const std::vector<SpotRatios>& spots, const Apart& apart) {
+  Table table;
+  std::size_t aligned = 0, others = 0;
+  for (const SpotRatios& spot : spots) {
+    const bool full = spot.length % apart.multiple == 0;
+    table.push_back(full ? apart.of_aligned.table[aligned++] : apart.of_others.table[others++]);
+  }
+  return table;
+}
+
+std::optional<Apart> split_by(std::int64_t multiple, const Group& group,
+                              const std::vector<SpotRatios>& spots, const Decision* shipped,
+                              const DecideOptions& options) {
+  Apart apart;
+  apart.multiple = multiple;
+  for (const SpotRatios& spot : spots)
+    (spot.length % multiple == 0 ? apart.aligned : apart.others).push_back(spot);
+  if (lengths_of(apart.aligned) < kLeastLengths || lengths_of(apart.others) < kLeastLengths)
+    return std::nullopt;
+  std::vector<std::string> said;  // of both sides once more: nothing new
+  apart.of_aligned = choose(group, apart.aligned, shipped, options, said);
+  apart.of_others = choose(group, apart.others, shipped, options, said);
+  return apart;
+}
+
+bool pays(const std::vector<SpotRatios>& spots, const Chosen& together, const Apart& apart,
+          const DecideOptions& options) {
+  const Table table = joined(spots, apart);
+  const double won = (total_regret(spots, together.table) - total_regret(spots, table)) /
+                     static_cast<double>(spots.size());
+  const std::size_t switches =
+      1 + switches_of(apart.of_aligned.table) + switches_of(apart.of_others.table);
+  if (won >= 0 && switches < switches_of(together.table)) return true;
+  const Gain gain = gain_of(spots, together.table, table, kTail);
+  return won > options.max_regret && gain.mean > options.epsilon && gain.low > 0;
+}
+
+}  // namespace
+
+std::optional<Apart> decide_apart(const Group& group, const std::vector<SpotRatios>& spots,
+                                  const Chosen& together, const Decision* shipped,
+                                  const DecideOptions& options) {
+  std::optional<Apart> best;
+  double least = 0;  // regret, and what a switch may cost where another multiple needs none
+  for (const std::int64_t multiple : kMultiples) {
+    auto apart = split_by(multiple, group, spots, shipped, options);
+    if (!apart || !pays(spots, together, *apart, options)) continue;
+    const auto switches = static_cast<double>(switches_of(apart->of_aligned.table) +
+                                              switches_of(apart->of_others.table));
+    const double cost = total_regret(spots, joined(spots, *apart)) +
+                        switches * options.max_regret * static_cast<double>(spots.size());
+    if (best && cost >= least) continue;
+    least = cost;
+    best = std::move(apart);
+  }
+  return best;
+}
+
+}  // namespace nsa::tuner

@@ -1,0 +1,61 @@
+#include "keep_the_rest.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "flat_view.hpp"
+#include "row_filter.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+void add_runs(const Decision& decision, std::set<std::string>& runs) {
+  for (const ThresholdRange& range : decision.ranges)
+    runs.insert(range.evidence.run_ids.begin(), range.evidence.run_ids.end());
+}
+
+/// Adds what `kept` decides beside `now`; how many decisions that are.
+int add_decisions(const ClassDecisions& kept, ClassDecisions& now, std::set<std::string>& runs) {
+  int count = 0;
+  for (const Decision& decision : kept.decisions) {
+    const auto same = [&](const Decision& other) { return other.stages == decision.stages; };
+    if (std::ranges::any_of(now.decisions, same)) continue;
+    now.decisions.push_back(decision);
+    add_runs(decision, runs);
+    ++count;
+  }
+  std::ranges::stable_sort(now.decisions, {},
+                           [](const Decision& d) { return stage_order(d.stages); });
+  return count;
+}
+
+}  // namespace
+
+void keep_the_rest(const DecideInput& input, DecideReport& report) {
+  if (!input.shipped || input.shipped->executor != input.options.executor) return;
+  std::set<std::string> runs(report.table.run_ids.begin(), report.table.run_ids.end());
+  int count = 0;
+  for (const ClassDecisions& kept : input.shipped->classes) {
+    const auto now =
+        std::ranges::find(report.table.classes, kept.problem_class, &ClassDecisions::problem_class);
+    if (now == report.table.classes.end()) {
+      for (const Decision& decision : kept.decisions) add_runs(decision, runs);
+      count += static_cast<int>(kept.decisions.size());
+      report.table.classes.push_back(kept);
+      continue;
+    }
+    count += add_decisions(kept, *now, runs);
+    if (!now->dense_break_even) now->dense_break_even = kept.dense_break_even;
+    now->flat = flat_view(*now, input.variants);
+  }
+  report.table.run_ids.assign(runs.begin(), runs.end());
+  if (count > 0) {
+    report.notes.push_back(fmt::format("{} shipped {} of what was not measured {} kept", count,
+                                       count == 1 ? "decision" : "decisions",
+                                       count == 1 ? "is" : "are"));
+  }
+}
+
+}  // namespace nsa::tuner

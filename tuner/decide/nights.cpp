@@ -1,0 +1,101 @@
+#include "nights.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+
+#include "noise.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+/// Share of nights without a change that are taken for a change.
+constexpr double kFalseAlarms = 0.01;
+
+/// Ratios of v to u by process, of blocks whose run `wanted` accepts.
+template <class Wanted>
+std::optional<Ratio> ratio_in(const Spot& spot, std::size_t v, std::size_t u,
+                              const Wanted& wanted) {
+  ByProcess found(spot.blocks.size());  // as many processes at most
+  for (const Block& block : spot.blocks) {
+    const double ratio = block.arms[v] - block.arms[u];
+    if (wanted(block.run) && !std::isnan(ratio)) found[block.process].push_back(ratio);
+  }
+  return ratio_of(found);
+}
+
+/// One pair of variants on one problem, before and now.
+struct Change {
+  Ratio before, now;
+};
+
+std::vector<Change> changes_since(const Group& group, std::size_t run) {
+  std::vector<Change> changes;
+  for (const Spot& spot : group.spots) {
+    // Against the first variant that both saw, so that a pair is asked once.
+    for (std::size_t u = 0; u < group.variants.size(); ++u) {
+      bool shared = false;
+      for (std::size_t v = u + 1; v < group.variants.size(); ++v) {
+        const auto before = ratio_in(spot, v, u, [=](std::size_t r) { return r == run; });
+        const auto now = ratio_in(spot, v, u, [=](std::size_t r) { return r < run; });
+        if (!before || !now) continue;
+        changes.push_back({*before, *now});
+        shared = true;
+      }
+      if (shared) break;
+    }
+  }
+  return changes;
+}
+
+bool agrees(const std::vector<Change>& changes) {
+  if (changes.empty()) return true;
+  std::vector<Ratio> all;
+  for (const Change& change : changes) {
+    all.push_back(change.before);
+    all.push_back(change.now);
+  }
+  const PooledNoise pooled = pool_noise(all, {});
+  const double tail = kFalseAlarms / (2 * static_cast<double>(changes.size()));
+  return std::ranges::all_of(changes, [&](const Change& change) {
+    const Spread before = spread_of(change.before, pooled), now = spread_of(change.now, pooled);
+    const double sigma = std::sqrt(before.variance + now.variance);
+    const boost::math::students_t t(std::min(before.freedom, now.freedom));
+    const double limit = boost::math::quantile(boost::math::complement(t, tail));
+    return std::abs(change.now.value - change.before.value) <= limit * sigma + 1e-12;
+  });
+}
+
+void drop_runs_from(Group& group, std::size_t first) {
+  for (auto* spots : {&group.spots, &group.held_out}) {
+    for (Spot& spot : *spots) {
+      std::erase_if(spot.blocks, [=](const Block& block) { return block.run >= first; });
+      std::erase_if(spot.rows, [&](const Observation* row) {
+        const auto at = std::ranges::find(group.runs, *row->run_id) - group.runs.begin();
+        return static_cast<std::size_t>(at) >= first;
+      });
+      for (std::size_t v = 0; v < spot.usable.size(); ++v) {
+        spot.usable[v] = spot.usable[v] && std::ranges::any_of(spot.blocks, [&](const Block& b) {
+                           return !std::isnan(b.arms[v]);
+                         });
+      }
+    }
+    std::erase_if(*spots, [](const Spot& spot) { return spot.blocks.empty(); });
+  }
+}
+
+}  // namespace
+
+void keep_agreeing_runs(Group& group, std::vector<std::string>& notes) {
+  for (std::size_t run = 1; run < group.runs.size(); ++run) {
+    if (agrees(changes_since(group, run))) continue;
+    notes.push_back(fmt::format("{}: times have changed since run {}: {} older {} left out",
+                                join_stages(group.stages), group.runs[run], group.runs.size() - run,
+                                group.runs.size() - run == 1 ? "run" : "runs"));
+    return drop_runs_from(group, run);
+  }
+}
+
+}  // namespace nsa::tuner

@@ -1,0 +1,63 @@
+// What a decision needs of a measurement: a few numbers a row, and what many rows share once.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nsa/schemas/measurement.hpp"
+
+namespace nsa::tuner {
+
+/// One row without its samples. Pointers are into the Observations that it is part of.
+struct Observation {
+  const Problem* problem = nullptr;
+  const VariantId* variant = nullptr;
+  const std::string* executor = nullptr;
+  const std::string* run_id = nullptr;
+  const std::string* pair_id = nullptr;
+  const std::string* source_hash = nullptr;
+  const std::string* measured_at = nullptr;  // ISO 8601: the order of texts is that of time
+  std::int64_t process = 0, round = 0, position = 0;
+  bool control = false, held_out = false, cold = true;
+  LaunchMode launch = LaunchMode::eager;
+  Timer timer = Timer::host;
+  Outcome outcome = Outcome::ok;
+  Verification verification = Verification::unverified;
+  /// log of the median of device_ns; NaN: there is no time
+  double log_ns = std::numeric_limits<double>::quiet_NaN();
+  std::int64_t grow_events = 0;
+  ReserveNeed need;  // zeros: nothing was asked for
+};
+
+/// Rows of one device. Its memory follows the number of problems and rows, not of samples.
+class Observations {
+ public:
+  Observations() = default;
+  Observations(const std::vector<Measurement>& rows) {
+    for (const Measurement& row : rows) add(row);
+  }
+  Observations(Observations&&) = default;
+  Observations& operator=(Observations&&) = default;
+
+  void add(const Measurement& row);
+  const std::vector<Observation>& rows() const noexcept { return rows_; }
+  bool empty() const noexcept { return rows_.empty(); }
+
+ private:
+  const Problem* shared(const Problem& problem);
+  const std::string* shared(std::string_view text);
+
+  std::vector<Observation> rows_;
+  std::deque<Problem> problems_;
+  std::map<std::string, std::vector<const Problem*>> problems_by_lengths_;
+  std::set<VariantId> variants_;
+  std::set<std::string, std::less<>> texts_;
+};
+
+}  // namespace nsa::tuner

@@ -1,0 +1,37 @@
+// Which lengths a sweep adds to those of its spec, by what it has seen so far. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nsa/schemas/sweep_spec.hpp"
+#include "nsa/tuner/decide.hpp"
+#include "nsa/tuner/plan.hpp"
+
+namespace nsa::tuner {
+
+/// One problem to add, and who competes on it.
+struct Refinement {
+  Problem problem;
+  std::vector<std::string> stages;
+  std::vector<VariantId> variants;
+  bool held_out = false;  // judges the decision, and has no part in it
+  std::string why;        // "bisects [512, 1024) of attend_selected"
+};
+
+/// The next problems, by the rows of one executor: none when nothing is open.
+/// - where the choice changes between two measured lengths that are more than 1 % apart, a length
+///   between them, as long as the wrong choice there would cost more than a tie;
+/// - above the longest length, as long as variants of other orders compete there, up to 16 times
+///   the longest of the spec;
+/// - held-out lengths between those of the spec: a share of policy.held_out, one at least where
+///   there are three.
+/// The same rows give the same problems, so a sweep that was killed goes on with them.
+std::vector<Refinement> refine(const DecideInput& input, const SweepSpec& spec);
+
+/// The contests of refinements, as make_plan() makes those of a spec.
+Plan plan_of(const std::vector<Refinement>& refinements, const SweepSpec& spec,
+             const Device& device, const std::vector<Offer>& offers, Describe describe,
+             void* context);
+
+}  // namespace nsa::tuner

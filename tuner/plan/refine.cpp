@@ -1,0 +1,272 @@
+#include "nsa/tuner/refine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "decide/choose_table.hpp"
+#include "decide/ends.hpp"
+#include "nsa/schemas/json.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+constexpr double kFinest = 0.01;        // of a length: bisection ends there
+constexpr std::int64_t kTile = 128;     // lengths that fill every tile of a kernel
+constexpr std::int64_t kSmallTile = 8;  // of the smallest ones
+constexpr std::int64_t kFurthest = 16;  // times the longest length of the spec
+const double kNear = std::log(1.25);    // rivals of a bisection
+const double kInReach = std::log(2.0);  // rivals at a length that judges
+constexpr int kReplicates = 200;
+
+/// The length that is varied: cached tokens where a cache grows, else new ones.
+std::int64_t length_of(const Problem& problem) {
+  return problem.phase == Phase::prefill ? problem.max_seq_len() : problem.max_context();
+}
+
+bool same_lengths(const std::vector<std::int64_t>& lens) {
+  return std::ranges::all_of(lens, [&](std::int64_t len) { return len == lens.front(); });
+}
+
+/// The same problem with another length, or nothing where its sequences differ in length.
+std::optional<Problem> with_length(Problem problem, std::int64_t length) {
+  auto& lens = problem.phase == Phase::prefill ? problem.seq_lens : problem.context_lens;
+  const bool plain = same_lengths(problem.seq_lens) && same_lengths(problem.context_lens);
+  if (!plain || length < 1) return std::nullopt;
+  std::ranges::fill(lens, length);
+  if (find_violation(problem)) return std::nullopt;
+  return problem;
+}
+
+/// Problems of a group that differ in their length alone, ascending, with what was seen of them.
+struct Series {
+  std::vector<SpotRatios> spots;
+  std::vector<const Problem*> problems;
+};
+
+std::string shape_key(const Problem& problem) {
+  return Json(with_length(problem, 1).value_or(problem)).dump();
+}
+
+std::map<std::string, Series> series_of(const Group& group) {
+  DecideOptions options;
+  options.bootstrap = kReplicates;
+  std::map<std::string, Series> found;
+  for (SpotRatios& spot : estimate(group.spots, options)) {
+    const Problem& problem = *group.spots[spot.spot].rows.front()->problem;
+    Series& series = found[shape_key(problem)];
+    series.spots.push_back(std::move(spot));
+    series.problems.push_back(&problem);
+  }
+  for (auto& [key, series] : found) {
+    std::vector<std::size_t> order(series.spots.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::sort(order, {}, [&](std::size_t i) { return length_of(*series.problems[i]); });
+    Series sorted;
+    for (const std::size_t i : order) {
+      sorted.spots.push_back(std::move(series.spots[i]));
+      sorted.problems.push_back(series.problems[i]);
+    }
+    series = std::move(sorted);
+  }
+  return found;
+}
+
+/// Adds the problems of one series.
+class Refiner {
+ public:
+  Refiner(const Group& group, const Series& series, const SweepSpec& spec,
+          std::int64_t longest_of_spec, std::set<std::string>& known,
+          std::vector<Refinement>& found)
+      : group_(group),
+        series_(series),
+        spec_(spec),
+        longest_of_spec_(longest_of_spec),
+        known_(known),
+        found_(found) {}
+
+  void add_all() {
+    if (series_.spots.size() < 2) return;  // one length is what was asked for
+    add_held_out();
+    add_unaligned();
+    table_ = choose_table(series_.spots, options());
+    for (std::size_t i = 1; i < table_.size(); ++i) {
+      if (table_[i] != table_[i - 1]) bisect(i);
+    }
+    go_up();
+  }
+
+ private:
+  DecideOptions options() const {
+    DecideOptions options;
+    options.epsilon = spec_.policy.epsilon;
+    return options;
+  }
+  std::int64_t length_at(std::size_t i) const { return length_of(*series_.problems[i]); }
+  std::string stages() const { return join_stages(group_.stages); }
+
+  void add(std::int64_t length, std::size_t like, std::vector<std::size_t> rivals, bool held_out,
+           std::string why) {
+    auto problem = with_length(*series_.problems[like], length);
+    if (!problem || rivals.empty()) return;
+    if (!known_.insert(stages() + Json(*problem).dump()).second) return;
+    Refinement refinement{std::move(*problem), group_.stages, {}, held_out, std::move(why)};
+    for (const std::size_t v : rivals) refinement.variants.push_back(group_.variants[v]);
+    found_.push_back(std::move(refinement));
+  }
+
+  /// Variants that are that near to the best at one of two lengths at least.
+  std::vector<std::size_t> rivals(std::size_t i, std::size_t j, double reach) const {
+    std::vector<std::size_t> found;
+    for (std::size_t v = 0; v < group_.variants.size(); ++v) {
+      const auto near = [&](const SpotRatios& s) { return s.usable[v] && s.excess[v] < reach; };
+      if (near(series_.spots[i]) || near(series_.spots[j])) found.push_back(v);
+    }
+    return found;
+  }
+
+  /// A length between two at which different variants were chosen.
+  void bisect(std::size_t i) {
+    const std::int64_t below = length_at(i - 1), above = length_at(i);
+    const std::int64_t finest =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(kFinest * static_cast<double>(above)));
+    if (above - below <= finest || !matters(i)) return;
+    // Half way on the axis that ratios are smooth over: a straight line is what is in doubt.
+    auto middle = static_cast<std::int64_t>(
+        std::lround(std::sqrt(static_cast<double>(below) * static_cast<double>(above))));
+    const bool full_tiles = below % kTile == 0 && above % kTile == 0 && above - below > 2 * kTile;
+    if (full_tiles) middle = (middle + kTile / 2) / kTile * kTile;
+    middle = std::clamp(middle, below + 1, above - 1);
+    add(middle, i - 1, rivals(i - 1, i, kNear), false,
+        fmt::format("bisects [{}, {}) of {}", below, above, stages()));
+  }
+
+  /// Whether the wrong one of two neighbouring choices costs more than a tie at either length.
+  bool matters(std::size_t i) const {
+    const SpotRatios &left = series_.spots[i - 1], &right = series_.spots[i];
+    const std::size_t a = table_[i - 1], b = table_[i];
+    if (!left.usable[b] || !right.usable[a]) return true;
+    return std::max(left.excess[b] - left.excess[a], right.excess[a] - right.excess[b]) >
+           options().epsilon;
+  }
+
+  /// Twice the longest length, as long as that may change what runs at long lengths.
+  void go_up() {
+    const std::size_t last = series_.spots.size() - 1;
+    const std::int64_t length = length_at(last);
+    if (group_.axis == Axis::row_len || 2 * length > kFurthest * longest_of_spec_) return;
+    std::vector<std::size_t> open = open_rivals(last);
+    if (open.size() < 2) return;
+    add(2 * length, last, std::move(open), false,
+        fmt::format("goes up from {} of {}", length, stages()));
+  }
+
+  /// The choice of the longest length, and those within reach of it whose order is another one, or
+  /// is not declared. Empty where it goes on without doubt.
+  std::vector<std::size_t> open_rivals(std::size_t last) const {
+    const SpotRatios& spot = series_.spots[last];
+    const std::size_t w = table_[last];
+    std::vector<std::size_t> open;
+    const double reach = std::log(spec_.policy.give_up_ratio);
+    for (std::size_t v = 0; v < group_.variants.size(); ++v) {
+      if (!spot.usable[v] || spot.excess[v] - spot.excess[w] > reach) continue;
+      const bool same = group_.exponents[v] && group_.exponents[w] &&
+                        *group_.exponents[v] == *group_.exponents[w];
+      if (v == w || !same) open.push_back(v);
+    }
+    return open;
+  }
+
+  /// Lengths between those of the spec, spread evenly on a log axis, no multiples of any tile.
+  void add_held_out() {
+    if (!group_.held_out.empty() || series_.spots.size() < 3) return;
+    const auto count = static_cast<std::int64_t>(
+        std::ceil(spec_.policy.held_out * static_cast<double>(series_.spots.size())));
+    const double low = log_axis(length_at(0)), high = log_axis(length_at(length_count() - 1));
+    const std::string seed = fmt::format("{}/{}", spec_.seed, stages());
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::uint64_t random = std::stoull(hash_hex(seed + std::to_string(k)), nullptr, 16);
+      const double share = (static_cast<double>(k) + static_cast<double>(random % 1024) / 1024) /
+                           static_cast<double>(count);
+      auto length = static_cast<std::int64_t>(std::lround(std::exp(std::lerp(low, high, share))));
+      if (length % 8 == 0) ++length;
+      const std::size_t i = neighbour(length);
+      add(length, i - 1, rivals(i - 1, i, kInReach), true,
+          fmt::format("judges {} at {}", stages(), length));
+    }
+  }
+  std::size_t length_count() const { return series_.spots.size(); }
+
+  /// Lengths that fill every tile say nothing of those that do not: where the spec has hardly any
+  /// others, one between each two, the short ones first where tiles cost the most.
+  void add_unaligned() {
+    constexpr std::size_t kLeast = 2, kMost = 5;
+    const auto full = [&](std::size_t i) { return length_at(i) % kSmallTile == 0; };
+    std::size_t others = 0;
+    for (std::size_t i = 0; i < length_count(); ++i) others += full(i) ? 0 : 1;
+    if (others >= kLeast || group_.axis == Axis::row_len) return;
+    for (std::size_t i = 1; i < std::min(length_count(), kMost + 1); ++i) {
+      const double middle = std::lerp(log_axis(length_at(i - 1)), log_axis(length_at(i)), 0.4);
+      auto length = static_cast<std::int64_t>(std::lround(std::exp(middle)));
+      while (length % kSmallTile == 0) ++length;
+      if (length <= length_at(i - 1) || length >= length_at(i)) continue;
+      add(length, i - 1, rivals(i - 1, i, kInReach), false,
+          fmt::format("fills no tile, of {}", stages()));
+    }
+  }
+
+  /// The first measured length above; 1 at least.
+  std::size_t neighbour(std::int64_t length) const {
+    std::size_t i = 1;
+    while (i + 1 < length_count() && length_at(i) < length) ++i;
+    return i;
+  }
+
+  const Group& group_;
+  const Series& series_;
+  const SweepSpec& spec_;
+  std::int64_t longest_of_spec_;
+  std::set<std::string>& known_;
+  std::vector<Refinement>& found_;
+  Table table_;
+};
+
+std::map<std::string, std::int64_t> longest_of(const SweepSpec& spec) {
+  std::map<std::string, std::int64_t> longest;
+  for (const Problem& problem : expand(spec)) {
+    std::int64_t& known = longest[shape_key(problem)];
+    known = std::max(known, length_of(problem));
+  }
+  return longest;
+}
+
+}  // namespace
+
+std::vector<Refinement> refine(const DecideInput& input, const SweepSpec& spec) {
+  std::vector<Refinement> found;
+  if (!spec.policy.refine) return found;
+  const auto longest = longest_of(spec);
+  std::set<std::string> known;
+  std::set<std::pair<const Problem*, const VariantId*>>
+      seen;  // rows share what they have in common
+  for (const Observation& row : input.rows.rows()) {
+    if (seen.insert({row.problem, row.variant}).second)
+      known.insert(join_stages(row.variant->stages) + Json(*row.problem).dump());
+  }
+  std::vector<std::string> unsaid;
+  for (const ClassRows& of_class : group_rows(input, unsaid)) {
+    for (const Group& group : of_class.groups) {
+      for (const auto& [shape, series] : series_of(group)) {
+        const auto of_spec = longest.find(shape);
+        if (of_spec == longest.end()) continue;
+        Refiner(group, series, spec, of_spec->second, known, found).add_all();
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace nsa::tuner
