@@ -34,6 +34,8 @@ void ContestRunner::restore(const Measurement& row) {
     if (offer.id == row.variant && offer.executor == row.executor) found = &contestants_[i];
   }
   if (!found) return;
+  const std::int64_t process = row.process - contest_.first_process;
+  if (row.outcome == Outcome::ok && (process < 0 || process >= policy_.processes)) return;
   if (row.outcome != Outcome::ok || row.verification == Verification::wrong_result) {
     for (Contestant& contestant : contestants_) {
       if (contestant.offer.id == row.variant && contestant.offer.executor == row.executor)
@@ -62,8 +64,8 @@ bool ContestRunner::wants(std::size_t slot, const Block& block) const {
 
 /// Whether no further round is needed in this process.
 bool ContestRunner::enough(std::int64_t round) {
-  if (round >= policy_.max_rounds) return true;
-  if (round < policy_.min_rounds) return false;
+  if (round >= contest_.max_rounds.value_or(policy_.max_rounds)) return true;
+  if (round < contest_.min_rounds.value_or(policy_.min_rounds)) return false;
   const ContestState state = state_of(contestants_, policy_);
   return state.log_ratios.size() < 2 ||
          contest_decided(state, policy_.epsilon, shared_.input.spec.seed);
@@ -71,7 +73,8 @@ bool ContestRunner::enough(std::int64_t round) {
 
 bool ContestRunner::run(const std::function<void(const Offer&)>& after_visit) {
   try {
-    for (std::int64_t p = 0; p < policy_.processes; ++p) run_process(p, after_visit);
+    for (std::int64_t p = 0; p < policy_.processes; ++p)
+      run_process(contest_.first_process + p, after_visit);
   } catch (const Interrupted&) {
     end();
     return false;
