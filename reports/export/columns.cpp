@@ -98,6 +98,8 @@ const Column kAll[] = {
     {{"position", "place in the order of its round"}, [](const M& m) { return text(m.position); }},
     {{"pair_id", "shared by rows that were interleaved"}, [](const M& m) { return m.pair_id; }},
     {{"control", "A/A twin of another row"}, [](const M& m) { return text(m.control); }},
+    {{"held_out", "measured to judge the decision, never decided upon"},
+     [](const M& m) { return text(m.held_out); }},
     {{"launch", "eager or graph"}, [](const M& m) { return word(m.launch); }},
     {{"timer", "events, cupti or host"}, [](const M& m) { return word(m.timer); }},
     {{"cold", "caches flushed before each sample"}, [](const M& m) { return text(m.cold); }},

@@ -86,6 +86,7 @@ void to_json(Json& j, const Measurement& v) {
   put(j, "position", v.position);
   put(j, "pair_id", v.pair_id);
   put(j, "control", v.control);
+  put(j, "held_out", v.held_out);
   put(j, "launch", v.launch);
   put(j, "timer", v.timer);
   put(j, "cold", v.cold);
@@ -122,6 +123,7 @@ void from_json(const Json& j, Measurement& v) {
   require(j, "position", v.position);
   require(j, "pair_id", v.pair_id);
   require(j, "control", v.control);
+  read(j, "held_out", v.held_out);
   require(j, "launch", v.launch);
   require(j, "timer", v.timer);
   require(j, "cold", v.cold);

@@ -59,6 +59,7 @@ Measurement filled_measurement() {
   m.position = 3;
   m.pair_id = "pair";
   m.control = true;
+  m.held_out = true;
   m.launch = LaunchMode::graph;
   m.timer = Timer::cupti;
   m.cold = false;

@@ -105,6 +105,15 @@ TEST_CASE("a measurement from before there were notes is read as one without", "
   CHECK(json_of(from<Measurement>(j)) == j);
 }
 
+TEST_CASE("a measurement from before lengths were held out is read as one to decide upon",
+          "[schemas]") {
+  Json j = json_of(test::filled_measurement());
+  REQUIRE(j.at("held_out") == true);
+  REQUIRE(j.erase("held_out") == 1);
+  CHECK_NOTHROW(validate_json(j, "measurement", "test"));
+  CHECK_FALSE(from<Measurement>(j).held_out);
+}
+
 TEST_CASE("a problem has the flat keys of the worker protocol, in its order", "[schemas]") {
   Problem p;
   p.dtype = Dtype::bf16;

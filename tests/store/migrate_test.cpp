@@ -171,3 +171,26 @@ TEST_CASE("a file of version 3 keeps its reasons, and notes of ok rows leave the
   }
   CHECK(store.verify().empty());
 }
+
+TEST_CASE("a file of version 4 keeps its rows, none of them held out", "[store]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("a.sqlite"), newer = folder.file("newer.sqlite");
+  Measurement row;
+  {
+    store::Store store = store::Store::open(newer);
+    row = test::some_measurement(store.open_run(test::some_request()).run().id, 1);
+    REQUIRE(store.add(row));
+  }
+  make_older(newer, path, 4);
+  store::Store store = store::Store::open(path);
+  CHECK(store.info().schema_version == store::newest_version());
+  const auto rows = store.measurements({.with_samples = true});
+  REQUIRE(rows.size() == 1);
+  CHECK(Json(rows[0]) == Json(row));
+  row.id = make_uuid();
+  row.job_key = "held out";
+  row.held_out = true;
+  REQUIRE(store.add(row));
+  CHECK(store.measurements({.id = row.id}).at(0).held_out);
+  CHECK(store.verify().empty());
+}

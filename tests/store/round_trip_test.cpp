@@ -34,6 +34,7 @@ Measurement full_measurement(const std::string& run_id) {
   m.position = 3;
   m.pair_id = "pair-7";
   m.control = true;
+  m.held_out = true;
   m.launch = LaunchMode::graph;
   m.timer = Timer::cupti;
   m.cold = false;

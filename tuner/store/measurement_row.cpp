@@ -13,12 +13,13 @@ namespace {
 // One list for both directions; the samples follow it.
 constexpr const char* kColumns =
     "id, run_id, job_key, executor, placement_id, problem_id, variant_id, source_hash, process, "
-    "round, position, pair_id, control, launch, timer, cold, outcome, reason, note, verification, "
+    "round, position, pair_id, control, held_out, launch, timer, cold, outcome, reason, note, "
+    "verification, "
     "worst_row_error, first_call_ns, workspace_bytes, grow_events, need_varlen_n, need_varlen_k, "
     "need_sel_pack_n, need_sel_pack_l, median_ns, mad_ns, samples_n, flop, bytes, sm_mhz, "
     "memory_mhz, temperature_c, power_w, throttle, measured_at";
 constexpr const char* kParameters =
-    "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 
 /// An error that is no number is as wrong as can be.
 std::optional<double> storable(std::optional<double> error) {
@@ -73,7 +74,7 @@ bool put_measurement(SQLite::Database& db, const Measurement& m) {
                                    "control) DO NOTHING");
   Binder binder(insert);
   binder.add(m.id, m.run_id, m.job_key, m.executor, placement, problem, variant, m.source_hash,
-             m.process, m.round, m.position, m.pair_id, m.control, to_string(m.launch),
+             m.process, m.round, m.position, m.pair_id, m.control, m.held_out, to_string(m.launch),
              to_string(m.timer), m.cold, to_string(m.outcome), m.reason, m.note,
              to_string(m.verification), storable(m.worst_row_error), m.first_call_ns,
              m.workspace_bytes, m.grow_events);
@@ -110,6 +111,7 @@ Measurement MeasurementReader::read(const SQLite::Statement& statement) {
   m.position = row.integer();
   m.pair_id = row.text();
   m.control = row.boolean();
+  m.held_out = row.boolean();
   m.launch = row.word<LaunchMode>();
   m.timer = row.word<Timer>();
   m.cold = row.boolean();
