@@ -97,6 +97,7 @@ TEST_CASE("finalists are measured once more in processes of their own", "[tuner]
     if (rows.size() > 16) return plan;
     plan.contests = input.plan.contests;
     plan.contests[0].first_process = 2;
+    plan.contests[0].held_out = true;
     plan.contests[0].max_rounds = plan.contests[0].min_rounds = 3;
     plan.contests[0].variants.resize(2);
     plan.contests[0].described.resize(2);
@@ -106,7 +107,10 @@ TEST_CASE("finalists are measured once more in processes of their own", "[tuner]
   Notes notes;
   CHECK(run_sweep(input, sink, notes).complete);
   std::size_t again = 0;
-  for (const Measurement& row : sink.rows) again += row.process >= 2;
+  for (const Measurement& row : sink.rows) {
+    again += row.process >= 2;
+    CHECK(row.held_out == (row.process >= 2));
+  }
   CHECK(again == 2 * 3 * 6);  // processes, rounds, two variants and the twin in both halves
   CHECK(sink.rows.size() == 16 + again);
 

@@ -237,6 +237,7 @@ void Team::fail(Contestant& contestant, Outcome outcome, const std::string& reas
                 const Visit& visit) {
   Measurement row =
       shared_.writer.blank(contest_.problem, contestant.offer, cost_of(contestant.described));
+  row.held_out = contest_.held_out;
   row.process = visit.process;
   row.round = visit.round;
   row.position = visit.position;
@@ -288,6 +289,7 @@ Measurement Team::visit_row(const Contestant& contestant, const Visit& visit,
   row.position = visit.position;
   row.pair_id = pair_id;
   row.control = contestant.control;
+  row.held_out = contest_.held_out;
   row.verification = original_of(contestant).verification;
   row.worst_row_error = original_of(contestant).worst_row_error;
   row.first_call_ns = contestant.prepared.first_call_ns;
