@@ -6,16 +6,24 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <set>
 #include <sstream>
 
 #include "plan/contest_id.hpp"
+#include "pool/account.hpp"
+#include "pool/batches.hpp"
 #include "pool/contest_runner.hpp"
 #include "pool/kept_rows.hpp"
 #include "pool/scratch_folder.hpp"
 
 namespace nsa::tuner {
 namespace {
+
+// Short enough for a stop of the clocks or of the user to cost little, long against a worker's
+// start.
+constexpr double kBatchS = 3;
+constexpr std::size_t kBatchContests = 12;
 
 using RowsByContest = std::map<std::string, std::vector<const Measurement*>>;
 
@@ -41,9 +49,10 @@ class Sweep {
         interrupt_(input.stop, input.spec.budget_s),
         kept_(sink),
         writer_(input, input.next_plan ? kept_ : sink, report_),
-        shared_{input_, interrupt_, writer_, reporter_, report_.ledger},
-        lock_(input.lock_dir, input.device.uuid),
+        turn_(input_, interrupt_, reporter, report_.ledger),
+        shared_{input_, interrupt_, writer_, reporter_, report_.ledger, turn_, verified_},
         earlier_(group_by_contest(input.earlier)) {
+    for (const Measurement& row : input.earlier) verified_.restore(row);
     if (input.next_plan) kept_.keep_all(input.earlier);
   }
 
@@ -70,8 +79,11 @@ class Sweep {
       left_s_ += contest.estimated_s;
       planned_.insert({contest.id, contest.first_process});
     }
-    return std::all_of(plan.contests.begin(), plan.contests.end(), [&](const Contest& contest) {
-      return !interrupt_.requested() && run_contest(contest);
+    // A process that was traced is not fresh any more, so that its contest has it alone.
+    const bool alone = input_.trace || input_.counters;
+    const auto batches = make_batches(plan, kBatchS, alone ? 1 : kBatchContests);
+    return std::all_of(batches.begin(), batches.end(), [&](const Batch& batch) {
+      return !interrupt_.requested() && run_batch(batch);
     });
   }
 
@@ -98,26 +110,49 @@ class Sweep {
     }
   }
 
-  bool run_contest(const Contest& contest) {
-    const auto found = earlier_.find(contest.id);
+  bool run_batch(const Batch& batch) {
+    std::vector<std::unique_ptr<ContestRunner>> runners;
     const std::vector<const Measurement*> none;
-    ContestRunner runner(shared_, contest, found == earlier_.end() ? none : found->second,
-                         folder_.path(), lock_);
-    bool measured = false;
-    const bool complete = runner.run([&](const Offer& offer) {
-      measured = true;
-      tell(title_of(contest), to_string(offer.id));
-    });
+    for (const Contest* contest : batch) {
+      const auto found = earlier_.find(contest->id);
+      runners.push_back(std::make_unique<ContestRunner>(
+          shared_, *contest, found == earlier_.end() ? none : found->second, folder_.path()));
+    }
+    bool complete = true;
+    try {
+      run_processes(runners);
+    } catch (const Interrupted&) {
+      complete = false;
+    }
+    turn_.end();
     folder_.clear();
+    return complete;
+  }
+
+  void run_processes(const std::vector<std::unique_ptr<ContestRunner>>& runners) {
+    const std::int64_t processes = input_.spec.policy.processes;
+    std::set<const Contest*> measured;
+    for (std::int64_t p = 0; p < processes; ++p) {
+      for (const auto& runner : runners) {
+        const Contest& contest = runner->contest();
+        runner->run_process(p, [&](const Offer& offer) {
+          measured.insert(&contest);
+          tell(title_of(contest), to_string(offer.id));
+        });
+        if (p + 1 == processes) end_contest(contest, measured.contains(&contest));
+      }
+      turn_.end();  // the next process number has fresh ones
+    }
+  }
+
+  void end_contest(const Contest& contest, bool measured) {
     left_s_ -= contest.estimated_s;
-    if (!complete) return false;
     if (measured) {
       planned_s_ += contest.estimated_s;
       ++measured_;
     }
     ++contests_done_;
     tell(title_of(contest), "");
-    return true;
   }
 
   /// The estimates of what is left, corrected by how wrong they were so far: by a factor, or by so
@@ -163,9 +198,10 @@ class Sweep {
   KeptRows kept_;
   PlannedContests planned_;
   RowWriter writer_;
+  Turn turn_;
+  Verified verified_;
   Shared shared_;
   ScratchFolder folder_;
-  DeviceLock lock_;
   RowsByContest earlier_;
   std::int64_t contests_ = 0, contests_done_ = 0, measured_ = 0;
   double left_s_ = 0, planned_s_ = 0, measured_until_s_ = 0;  // left_s_, planned_s_: by the plan
