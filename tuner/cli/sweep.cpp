@@ -116,9 +116,10 @@ store::RunRequest run_request(const SweepOptions& o, const SweepSpec& spec, cons
 }
 
 Json ledger_json(const tuner::Ledger& l) {
-  return {{"wait_s", l.wait_s},     {"start_s", l.start_s},         {"prepare_s", l.prepare_s},
-          {"verify_s", l.verify_s}, {"recheck_s", l.recheck_s},     {"measure_s", l.measure_s},
-          {"trace_s", l.trace_s},   {"framework_s", l.framework_s}, {"wall_s", l.wall_s}};
+  return {{"wait_s", l.wait_s},     {"start_s", l.start_s},     {"prepare_s", l.prepare_s},
+          {"verify_s", l.verify_s}, {"recheck_s", l.recheck_s}, {"measure_s", l.measure_s},
+          {"trace_s", l.trace_s},   {"plan_s", l.plan_s},       {"framework_s", l.framework_s},
+          {"wall_s", l.wall_s}};
 }
 
 ExitCode finish(const Settings& settings, store::Store& db, const store::OwnedRun& owned,

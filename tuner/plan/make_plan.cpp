@@ -82,6 +82,12 @@ std::string contest_id(const Problem& problem, const std::vector<std::string>& s
   return hash_hex(Json(problem).dump() + joined(stages));
 }
 
+std::string class_text(const Problem& problem) {
+  const ModelShape& model = problem.model;
+  return fmt::format("{} model {} {} {}", to_string(class_of(problem)), model.model_dim,
+                     model.layers, model.vocab_size);
+}
+
 Plan make_plan(const SweepSpec& spec, const Device& device, const std::vector<Offer>& offers,
                Describe describe, void* context) {
   Builder builder(describe, context);

@@ -1,6 +1,6 @@
 #include "pool/contest_runner.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "nsa/schemas/json.hpp"
 #include "pool/order.hpp"
@@ -9,13 +9,12 @@ namespace nsa::tuner {
 
 ContestRunner::ContestRunner(Shared& shared, const Contest& contest,
                              const std::vector<const Measurement*>& earlier,
-                             const std::string& folder, DeviceLock& lock)
+                             const std::string& folder)
     : shared_(shared),
       contest_(contest),
       policy_(shared.input.spec.policy),
       check_(contest.stages, contest.problem, shared.input.spec.seed, policy_.verify_rows, folder),
-      team_(shared, contest, check_, contestants_, folder),
-      lock_(lock) {
+      team_(shared, contest, check_, contestants_, folder) {
   contestants_.reserve(contest.variants.size() + 1);  // and the twin: references stay
   for (std::size_t i = 0; i < contest.variants.size(); ++i) {
     Contestant& contestant = contestants_.emplace_back();
@@ -34,6 +33,8 @@ void ContestRunner::restore(const Measurement& row) {
     if (offer.id == row.variant && offer.executor == row.executor) found = &contestants_[i];
   }
   if (!found) return;
+  const std::int64_t process = row.process - contest_.first_process;
+  if (row.outcome == Outcome::ok && (process < 0 || process >= policy_.processes)) return;
   if (row.outcome != Outcome::ok || row.verification == Verification::wrong_result) {
     for (Contestant& contestant : contestants_) {
       if (contestant.offer.id == row.variant && contestant.offer.executor == row.executor)
@@ -60,34 +61,33 @@ bool ContestRunner::wants(std::size_t slot, const Block& block) const {
          !given_up(contestant, contestants_, policy_);
 }
 
-/// Whether no further round is needed in this process.
-bool ContestRunner::enough(std::int64_t round) {
-  if (round >= policy_.max_rounds) return true;
-  if (round < policy_.min_rounds) return false;
-  const ContestState state = state_of(contestants_, policy_);
+/// All of them in the last process; before it half of them, so that an open contest is seen in more
+/// than one process.
+std::int64_t ContestRunner::most_rounds(std::int64_t process) const {
+  const std::int64_t most = contest_.max_rounds.value_or(policy_.max_rounds);
+  const bool last = process + 1 >= contest_.first_process + policy_.processes;
+  return last ? most : (most + 1) / 2;
+}
+
+bool ContestRunner::enough(std::int64_t process, std::int64_t round) const {
+  const std::int64_t least = contest_.min_rounds.value_or(policy_.min_rounds);
+  if (round >= std::max(least, most_rounds(process))) return true;
+  if (round < least) return false;
+  const ContestState state = state_of(contestants_, policy_, {process, round, 0});
   return state.log_ratios.size() < 2 ||
          contest_decided(state, policy_.epsilon, shared_.input.spec.seed);
 }
 
-bool ContestRunner::run(const std::function<void(const Offer&)>& after_visit) {
-  try {
-    for (std::int64_t p = 0; p < policy_.processes; ++p) run_process(p, after_visit);
-  } catch (const Interrupted&) {
-    end();
-    return false;
-  } catch (...) {
-    end();
-    throw;
-  }
-  return true;
-}
-
-void ContestRunner::run_process(std::int64_t process,
+void ContestRunner::run_process(std::int64_t index,
                                 const std::function<void(const Offer&)>& after_visit) {
-  for (std::int64_t round = 0; !enough(round); ++round) run_round(process, round, after_visit);
+  const std::int64_t process = contest_.first_process + index;
+  begun_ = false;
+  for (std::int64_t round = 0; !enough(process, round); ++round)
+    run_round(process, round, after_visit);
   if (begun_ && shared_.input.trace) team_.trace_all();
   if (begun_ && shared_.input.counters) team_.count_all();
-  end();
+  team_.retire();
+  check_.forget();
 }
 
 void ContestRunner::run_round(std::int64_t process, std::int64_t round,
@@ -111,21 +111,9 @@ void ContestRunner::run_round(std::int64_t process, std::int64_t round,
 
 void ContestRunner::begin(std::int64_t process) {
   if (begun_) return;
-  if (!lock_.try_lock()) {
-    shared_.reporter.note(
-        fmt::format("waiting: another nsatune measures on {}", shared_.input.device.id));
-    const Account account(shared_.ledger.wait_s);
-    if (!lock_.lock(shared_.interrupt)) throw Interrupted{};
-  }
+  shared_.turn.begin();
   begun_ = true;
   team_.begin_process(process);
-}
-
-void ContestRunner::end() {
-  if (!begun_) return;
-  begun_ = false;
-  team_.finish();
-  lock_.unlock();
 }
 
 }  // namespace nsa::tuner

@@ -1,11 +1,11 @@
-// One contest: rounds of interleaved visits in several fresh processes, until it is decided.
+// One contest: rounds of interleaved visits in each of several fresh processes, until it is
+// decided.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "pool/device_lock.hpp"
 #include "pool/team.hpp"
 
 namespace nsa::tuner {
@@ -14,21 +14,21 @@ class ContestRunner {
  public:
   /// `earlier`: rows of this contest from before; `folder`: an empty place for files.
   ContestRunner(Shared& shared, const Contest& contest,
-                const std::vector<const Measurement*>& earlier, const std::string& folder,
-                DeviceLock& lock);
-  /// Measures what is missing; calls `after_visit` with each variant that was visited. False when
-  /// the user or the budget ended it first.
-  bool run(const std::function<void(const Offer&)>& after_visit);
+                const std::vector<const Measurement*>& earlier, const std::string& folder);
+  /// Measures what is missing of its process number `index` (0, 1, ...) in the processes of this
+  /// turn; calls `after_visit` with each variant that was visited. Throws Interrupted.
+  void run_process(std::int64_t index, const std::function<void(const Offer&)>& after_visit);
+  const Contest& contest() const noexcept { return contest_; }
 
  private:
   void restore(const Measurement& row);
-  void run_process(std::int64_t process, const std::function<void(const Offer&)>& after_visit);
   void run_round(std::int64_t process, std::int64_t round,
                  const std::function<void(const Offer&)>& after_visit);
   void begin(std::int64_t process);
-  void end();
   bool wants(std::size_t slot, const Block& block) const;
-  bool enough(std::int64_t round);
+  /// Whether no further round is needed in this process, by what was known before that round.
+  bool enough(std::int64_t process, std::int64_t round) const;
+  std::int64_t most_rounds(std::int64_t process) const;
   std::size_t slots() const;
 
   Shared& shared_;
@@ -37,8 +37,7 @@ class ContestRunner {
   OutputCheck check_;
   std::vector<Contestant> contestants_;  // as in the contest; the A/A twin behind them
   Team team_;
-  DeviceLock& lock_;
-  bool begun_ = false;  // this process number has the device and its workers
+  bool begun_ = false;  // it was visited in the processes of this turn
 };
 
 }  // namespace nsa::tuner

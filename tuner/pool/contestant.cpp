@@ -40,7 +40,8 @@ bool given_up(const Contestant& contestant, const std::vector<Contestant>& conte
   return sure && contestant.least_ns > policy.give_up_ratio * *best;
 }
 
-ContestState state_of(const std::vector<Contestant>& contestants, const MeasurePolicy& policy) {
+ContestState state_of(const std::vector<Contestant>& contestants, const MeasurePolicy& policy,
+                      const Block& before) {
   std::vector<const Contestant*> alive;
   for (const Contestant& contestant : contestants) {
     if (!contestant.out && !contestant.control && contestant.visited() &&
@@ -55,6 +56,7 @@ ContestState state_of(const std::vector<Contestant>& contestants, const MeasureP
     auto& ratios = state.log_ratios.emplace_back();
     auto& blocks = state.blocks.emplace_back();
     for (const auto& [block, median] : contestant->visits) {
+      if (!(block < before)) break;
       const auto reference = alive.front()->visits.find(block);
       if (reference == alive.front()->visits.end()) continue;
       ratios.push_back(std::log(median / reference->second));

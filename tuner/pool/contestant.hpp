@@ -55,7 +55,10 @@ std::optional<double> best_median_ns(const std::vector<Contestant>& contestants)
 /// two, so that a disturbance does not put a fast variant out.
 bool given_up(const Contestant& contestant, const std::vector<Contestant>& contestants,
               const MeasurePolicy& policy);
-/// Pairs of all that still compete, the fastest first, for contest_decided().
-ContestState state_of(const std::vector<Contestant>& contestants, const MeasurePolicy& policy);
+inline constexpr Block kAllBlocks{std::numeric_limits<std::int64_t>::max(), 0, 0};
+/// Pairs of all that still compete, the fastest first, for contest_decided(). `before`: of the
+/// visits before that block only, so that a resume ends each process where it ended.
+ContestState state_of(const std::vector<Contestant>& contestants, const MeasurePolicy& policy,
+                      const Block& before = kAllBlocks);
 
 }  // namespace nsa::tuner

@@ -109,6 +109,15 @@ std::optional<std::string> OutputCheck::inputs_file() {
   return inputs_file_;
 }
 
+void OutputCheck::forget() {
+  std::error_code ignored;
+  if (inputs_file_) std::filesystem::remove(*inputs_file_, ignored);
+  inputs_file_.reset();
+  oracle_.reset();
+  dense_oracle_.reset();
+  inputs_.clear();
+}
+
 std::string OutputCheck::fresh_outputs_file() const {
   const std::string path = folder_ + "/outputs.safetensors";
   std::error_code ignored;

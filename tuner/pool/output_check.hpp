@@ -38,6 +38,8 @@ class OutputCheck {
   const std::vector<std::int64_t>& rows() const noexcept { return rows_; }
   /// A safetensors file of the inputs, written at the first call; nothing for unknown stages.
   std::optional<std::string> inputs_file();
+  /// Frees inputs, right answers and the file; they are made again when they are asked for.
+  void forget();
   /// Where a worker shall write its outputs. Removes what another variant left there: a worker that
   /// writes nothing must not be judged by somebody else's rows.
   std::string fresh_outputs_file() const;

@@ -6,15 +6,24 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <set>
 #include <sstream>
 
 #include "plan/contest_id.hpp"
+#include "pool/account.hpp"
+#include "pool/batches.hpp"
 #include "pool/contest_runner.hpp"
+#include "pool/kept_rows.hpp"
 #include "pool/scratch_folder.hpp"
 
 namespace nsa::tuner {
 namespace {
+
+// Short enough for a stop of the clocks or of the user to cost little, long against a worker's
+// start.
+constexpr double kBatchS = 3;
+constexpr std::size_t kBatchContests = 12;
 
 using RowsByContest = std::map<std::string, std::vector<const Measurement*>>;
 
@@ -38,21 +47,21 @@ class Sweep {
       : input_(input),
         reporter_(reporter),
         interrupt_(input.stop, input.spec.budget_s),
-        writer_(input, sink, report_),
-        shared_{input_, interrupt_, writer_, reporter_, report_.ledger},
-        lock_(input.lock_dir, input.device.uuid),
+        kept_(sink),
+        writer_(input, input.next_plan ? kept_ : sink, report_),
+        turn_(input_, interrupt_, reporter, report_.ledger),
+        shared_{input_, interrupt_, writer_, reporter_, report_.ledger, turn_, verified_},
         earlier_(group_by_contest(input.earlier)) {
-    for (const Contest& contest : input.plan.contests) left_s_ += contest.estimated_s;
+    for (const Measurement& row : input.earlier) verified_.restore(row);
+    if (input.next_plan) kept_.keep_all(input.earlier);
   }
 
   SweepReport run() {
-    add_skipped();
-    bool complete = true;
-    for (const Contest& contest : input_.plan.contests) {
-      if (interrupt_.requested() || !run_contest(contest)) {
-        complete = false;
-        break;
-      }
+    bool complete = run_plan(input_.plan);
+    while (complete && input_.next_plan) {
+      const Plan more = next_plan();
+      if (more.contests.empty()) break;
+      complete = run_plan(more);
     }
     report_.complete = complete;
     report_.stopped = interrupt_.stopped();
@@ -62,11 +71,38 @@ class Sweep {
   }
 
  private:
-  void add_skipped() {
+  /// False when the user or the budget ended it first.
+  bool run_plan(const Plan& plan) {
+    add_skipped(plan);
+    contests_ += static_cast<std::int64_t>(plan.contests.size());
+    for (const Contest& contest : plan.contests) {
+      left_s_ += contest.estimated_s;
+      planned_.insert({contest.id, contest.first_process});
+    }
+    // A process that was traced is not fresh any more, so that its contest has it alone.
+    const bool alone = input_.trace || input_.counters;
+    const auto batches = make_batches(plan, kBatchS, alone ? 1 : kBatchContests);
+    return std::all_of(batches.begin(), batches.end(), [&](const Batch& batch) {
+      return !interrupt_.requested() && run_batch(batch);
+    });
+  }
+
+  /// The contests that the rows so far ask for. A resume finds rows of later plans, too: they do
+  /// not count before their contest is planned again.
+  Plan next_plan() {
+    const Account account(report_.ledger.plan_s);
+    Plan plan = input_.next_plan(kept_.rows_of(planned_, input_.spec.policy.processes));
+    std::erase_if(plan.contests, [&](const Contest& contest) {
+      return planned_.contains({contest.id, contest.first_process});
+    });
+    return plan;
+  }
+
+  void add_skipped(const Plan& plan) {
     const Timer timer = timer_of(input_.spec.policy, input_.device);
     std::set<std::string> known;
     for (const Measurement& row : input_.earlier) known.insert(row.job_key);
-    for (const Skipped& skipped : input_.plan.skipped) {
+    for (const Skipped& skipped : plan.skipped) {
       if (known.contains(failure_key(skipped.problem, skipped.variant, input_.spec.policy, timer)))
         continue;
       writer_.commit_failure(writer_.blank(skipped.problem, skipped.variant, {}), skipped.variant,
@@ -74,26 +110,49 @@ class Sweep {
     }
   }
 
-  bool run_contest(const Contest& contest) {
-    const auto found = earlier_.find(contest.id);
+  bool run_batch(const Batch& batch) {
+    std::vector<std::unique_ptr<ContestRunner>> runners;
     const std::vector<const Measurement*> none;
-    ContestRunner runner(shared_, contest, found == earlier_.end() ? none : found->second,
-                         folder_.path(), lock_);
-    bool measured = false;
-    const bool complete = runner.run([&](const Offer& offer) {
-      measured = true;
-      tell(title_of(contest), to_string(offer.id));
-    });
+    for (const Contest* contest : batch) {
+      const auto found = earlier_.find(contest->id);
+      runners.push_back(std::make_unique<ContestRunner>(
+          shared_, *contest, found == earlier_.end() ? none : found->second, folder_.path()));
+    }
+    bool complete = true;
+    try {
+      run_processes(runners);
+    } catch (const Interrupted&) {
+      complete = false;
+    }
+    turn_.end();
     folder_.clear();
+    return complete;
+  }
+
+  void run_processes(const std::vector<std::unique_ptr<ContestRunner>>& runners) {
+    const std::int64_t processes = input_.spec.policy.processes;
+    std::set<const Contest*> measured;
+    for (std::int64_t p = 0; p < processes; ++p) {
+      for (const auto& runner : runners) {
+        const Contest& contest = runner->contest();
+        runner->run_process(p, [&](const Offer& offer) {
+          measured.insert(&contest);
+          tell(title_of(contest), to_string(offer.id));
+        });
+        if (p + 1 == processes) end_contest(contest, measured.contains(&contest));
+      }
+      turn_.end();  // the next process number has fresh ones
+    }
+  }
+
+  void end_contest(const Contest& contest, bool measured) {
     left_s_ -= contest.estimated_s;
-    if (!complete) return false;
     if (measured) {
       planned_s_ += contest.estimated_s;
       ++measured_;
     }
     ++contests_done_;
     tell(title_of(contest), "");
-    return true;
   }
 
   /// The estimates of what is left, corrected by how wrong they were so far: by a factor, or by so
@@ -101,8 +160,7 @@ class Sweep {
   /// of the two, because the short contests come first, and no more than the budget has left.
   std::optional<double> left_s(double elapsed_s) {
     if (measured_ == 0 || planned_s_ <= 0) return std::nullopt;
-    const double contests =
-        static_cast<double>(input_.plan.contests.size()) - static_cast<double>(contests_done_);
+    const double contests = static_cast<double>(contests_ - contests_done_);
     const double over_s = (measured_until_s_ - planned_s_) / static_cast<double>(measured_);
     const double by_factor = left_s_ * measured_until_s_ / planned_s_;
     double left = std::max(0.0, std::min(by_factor, left_s_ + contests * over_s));
@@ -113,7 +171,7 @@ class Sweep {
   void tell(std::string contest, std::string variant) {
     Progress progress;
     progress.contests_done = contests_done_;
-    progress.contests = static_cast<std::int64_t>(input_.plan.contests.size());
+    progress.contests = contests_;
     progress.rows = report_.rows;
     progress.failures = report_.failures;
     progress.elapsed_s = seconds_since(start_);
@@ -128,7 +186,8 @@ class Sweep {
     Ledger& ledger = report_.ledger;
     ledger.wall_s = seconds_since(start_);
     ledger.framework_s = ledger.wall_s - ledger.wait_s - ledger.start_s - ledger.prepare_s -
-                         ledger.verify_s - ledger.recheck_s - ledger.measure_s - ledger.trace_s;
+                         ledger.verify_s - ledger.recheck_s - ledger.measure_s - ledger.trace_s -
+                         ledger.plan_s;
   }
 
   const SweepInput& input_;
@@ -136,12 +195,15 @@ class Sweep {
   const TimePoint start_ = Clock::now();
   SweepReport report_;
   Interrupt interrupt_;
+  KeptRows kept_;
+  PlannedContests planned_;
   RowWriter writer_;
+  Turn turn_;
+  Verified verified_;
   Shared shared_;
   ScratchFolder folder_;
-  DeviceLock lock_;
   RowsByContest earlier_;
-  std::int64_t contests_done_ = 0, measured_ = 0;
+  std::int64_t contests_ = 0, contests_done_ = 0, measured_ = 0;
   double left_s_ = 0, planned_s_ = 0, measured_until_s_ = 0;  // left_s_, planned_s_: by the plan
 };
 

@@ -10,6 +10,7 @@
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "plan/estimate.hpp"
+#include "pool/account.hpp"
 #include "pool/traced_retry.hpp"
 
 namespace nsa::tuner {
@@ -37,21 +38,33 @@ Team::Team(Shared& shared, const Contest& contest, OutputCheck& check,
       policy_(shared.input.spec.policy),
       check_(check),
       contestants_(contestants),
-      folder_(std::move(folder)),
-      clients_(shared.input.workers.size()) {}
+      folder_(std::move(folder)) {}
 
 void Team::begin_process(std::int64_t process) {
-  finish();
   process_ = process;
-  for (Contestant& contestant : contestants_) contestant.checked = false;
+  for (Contestant& contestant : contestants_) {
+    contestant.handle.reset();
+    contestant.checked = false;
+  }
+  shared_.turn.release_retired();
+  exclude_wrong();
 }
 
-void Team::finish() {
-  const Account account(shared_.ledger.start_s);
-  for (std::size_t w = 0; w < clients_.size(); ++w) {
-    if (clients_[w]) clients_[w]->finish();
-    clients_[w].reset();
-    drop_handles(w);
+void Team::exclude_wrong() {
+  for (Contestant& contestant : contestants_) {
+    if (contestant.out) continue;
+    const std::string* reason = shared_.verified.find_wrong(contestant.offer, contest_.problem);
+    if (!reason) continue;
+    contestant.verification = Verification::wrong_result;
+    fail(contestant, Outcome::ok, *reason, {process_, 0, 0});
+  }
+}
+
+void Team::retire() {
+  for (Contestant& contestant : contestants_) {
+    const auto worker = static_cast<std::size_t>(contestant.offer.worker);
+    if (contestant.handle) shared_.turn.retire(worker, *contestant.handle);
+    contestant.handle.reset();
   }
 }
 
@@ -62,7 +75,7 @@ void Team::drop_handles(std::size_t worker) {
 }
 
 WorkerClient& Team::client(const Contestant& contestant) {
-  return *clients_.at(static_cast<std::size_t>(contestant.offer.worker));
+  return shared_.turn.client(static_cast<std::size_t>(contestant.offer.worker));
 }
 
 bool Team::same_variant(const Contestant& a, const Contestant& b) const {
@@ -93,17 +106,9 @@ const Variant* Team::row_of(const Offer& offer) const {
 }
 
 bool Team::start_worker(std::size_t index) {
-  if (clients_[index] && clients_[index]->alive()) return true;
-  const Account account(shared_.ledger.start_s);
+  if (shared_.turn.alive(index)) return true;
   drop_handles(index);
-  const auto limit = worker_memory_limit(shared_.input.device, shared_.input.workers.size());
-  Answer<worker::HelloReply> answer;
-  for (int attempt = 0; attempt < 2 && !answer; ++attempt) {
-    clients_[index] =
-        std::make_unique<WorkerClient>(shared_.input.workers[index], limit, shared_.interrupt);
-    answer = clients_[index]->start(shared_.input.device.id, policy_.deadline_s);
-    if (answer.interrupted) throw Interrupted{};
-  }
+  const auto answer = shared_.turn.start(index);
   if (answer) return true;
   for (Contestant& contestant : contestants_) {
     if (static_cast<std::size_t>(contestant.offer.worker) == index && !contestant.out)
@@ -191,6 +196,11 @@ void Team::verify(Contestant& contestant) {
   contestant.checked = true;
   const bool can_check = client(contestant).hello().verifies && check_.known();
   if (contestant.control || !can_check) return;
+  if (const auto* known = shared_.verified.find(contestant.offer, contest_.problem)) {
+    contestant.verification = Verification::verified;
+    contestant.worst_row_error = known->worst_row_error;
+    return;
+  }
   worker::VerifyRequest request;
   request.handle = *contestant.handle;
   request.rows = check_.rows();
@@ -207,10 +217,15 @@ void Team::verify(Contestant& contestant) {
   const CheckResult result = check_.check(outputs, row_of(contestant.offer), *answer.reply);
   contestant.verification = result.verification;
   contestant.worst_row_error = result.worst_row_error;
+  if (result.verification == Verification::verified)
+    shared_.verified.add(contestant.offer, contest_.problem, result.worst_row_error);
   if (result.verification == Verification::wrong_result) reject(contestant, result);
 }
 
 void Team::reject(Contestant& contestant, const CheckResult& result) {
+  shared_.verified.add_wrong(contestant.offer, contest_.problem,
+                             fmt::format("wrong on a problem of this class with {} tokens: {}",
+                                         contest_.problem.max_kv_len(), result.reason));
   fail(contestant, Outcome::ok, result.reason, {process_, 0, 0});
 }
 
@@ -237,6 +252,7 @@ void Team::fail(Contestant& contestant, Outcome outcome, const std::string& reas
                 const Visit& visit) {
   Measurement row =
       shared_.writer.blank(contest_.problem, contestant.offer, cost_of(contestant.described));
+  row.held_out = contest_.held_out;
   row.process = visit.process;
   row.round = visit.round;
   row.position = visit.position;
@@ -247,10 +263,11 @@ void Team::fail(Contestant& contestant, Outcome outcome, const std::string& reas
       "{}: {}: {}", to_string(contestant.offer.id),
       outcome == Outcome::ok ? to_string(contestant.verification) : to_string(outcome), reason));
   const std::size_t worker = static_cast<std::size_t>(contestant.offer.worker);
-  if (!clients_[worker] || !clients_[worker]->alive()) drop_handles(worker);
+  if (!shared_.turn.alive(worker)) drop_handles(worker);
   for (Contestant& other : contestants_) {  // the twin goes with its original, and the reverse
     if (same_variant(other, contestant)) {
       other.out = true;
+      if (other.handle) shared_.turn.retire(worker, *other.handle);
       other.handle.reset();
     }
   }
@@ -288,6 +305,7 @@ Measurement Team::visit_row(const Contestant& contestant, const Visit& visit,
   row.position = visit.position;
   row.pair_id = pair_id;
   row.control = contestant.control;
+  row.held_out = contest_.held_out;
   row.verification = original_of(contestant).verification;
   row.worst_row_error = original_of(contestant).worst_row_error;
   row.first_call_ns = contestant.prepared.first_call_ns;

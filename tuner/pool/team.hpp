@@ -1,7 +1,6 @@
-// The worker processes of one contest, and getting the contestants ready in them.
+// The contestants of one contest in the worker processes of this turn: getting ready, and visits.
 #pragma once
 
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -9,7 +8,8 @@
 #include "pool/contestant.hpp"
 #include "pool/output_check.hpp"
 #include "pool/rows.hpp"
-#include "process/worker_client.hpp"
+#include "pool/turn.hpp"
+#include "pool/verified.hpp"
 
 namespace nsa::tuner {
 
@@ -20,24 +20,10 @@ struct Shared {
   RowWriter& writer;
   Reporter& reporter;
   Ledger& ledger;
+  Turn& turn;
+  Verified& verified;
   std::set<std::string> told = {};  // reasons why nothing was counted, each said once
 };
-
-/// Adds the wall time of a scope to an account of the ledger.
-class Account {
- public:
-  explicit Account(double& account) : account_(account), start_(Clock::now()) {}
-  ~Account() { account_ += seconds_since(start_); }
-  Account(const Account&) = delete;
-  Account& operator=(const Account&) = delete;
-
- private:
-  double& account_;
-  TimePoint start_;
-};
-
-/// Says that the user or the budget ended the sweep: no outcome, no row.
-struct Interrupted {};
 
 class Team {
  public:
@@ -45,10 +31,11 @@ class Team {
   Team(Shared& shared, const Contest& contest, OutputCheck& check,
        std::vector<Contestant>& contestants, std::string folder);
 
-  /// Ends the processes of the last process number; the next ready() starts fresh ones.
+  /// Nothing is prepared in the processes of this turn. Those that were wrong on another problem of
+  /// this class get their row and are out.
   void begin_process(std::int64_t process);
-  /// Starts what is missing, prepares and verifies every contestant that needs it. Those that fail
-  /// get their row and are out. Throws Interrupted.
+  /// Starts what is missing, prepares every contestant that needs it, and verifies those that were
+  /// not on a problem of this kind. Those that fail get their row and are out. Throws Interrupted.
   void ready();
   /// One visit: samples, or the row of a failure. Throws Interrupted.
   void measure(Contestant& contestant, const Visit& visit, const std::string& pair_id);
@@ -56,7 +43,8 @@ class Team {
   void trace_all();
   /// What the hardware counts during one, or why not; after trace_all().
   void count_all();
-  void finish();
+  /// The contest leaves these processes: its handles are not needed any more.
+  void retire();
 
  private:
   /// `ask` for each contestant that has a handle and was not `asked` before.
@@ -70,9 +58,11 @@ class Team {
   void prepare_all();
   void verify_all();
   bool start_worker(std::size_t index);
+  void exclude_wrong();
   void prepare(Contestant& contestant);
   void verify(Contestant& contestant);
   void pick_twin();
+  /// Those of a worker that is gone.
   void drop_handles(std::size_t worker);
   /// The row of a visit but for its samples.
   Measurement visit_row(const Contestant& contestant, const Visit& visit,
@@ -102,7 +92,6 @@ class Team {
   OutputCheck& check_;
   std::vector<Contestant>& contestants_;
   std::string folder_;
-  std::vector<std::unique_ptr<WorkerClient>> clients_;  // by worker command; null = not started
   std::int64_t process_ = 0;
 };
 

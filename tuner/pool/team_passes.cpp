@@ -1,6 +1,7 @@
 // The passes behind the timed visits of a process: what launches do, then what the hardware counts.
 #include <fmt/format.h>
 
+#include "pool/account.hpp"
 #include "pool/team.hpp"
 
 namespace nsa::tuner {
@@ -14,7 +15,7 @@ void Team::ask_all(bool Contestant::*asked, Ask ask) {
     contestant.*asked = true;
     ask(contestant);
     const auto worker = static_cast<std::size_t>(contestant.offer.worker);
-    if (!clients_[worker]->alive()) drop_handles(worker);
+    if (!shared_.turn.alive(worker)) drop_handles(worker);
   }
 }
 

@@ -34,6 +34,7 @@ struct Prepared {
 std::string mode;
 std::int64_t sleep_ms = 1;
 std::map<std::int64_t, Prepared> handles;
+std::int64_t prepared_handles = 0;
 std::int64_t measured = 0, traced = 0;  // requests so far
 bool context_lost = false;              // as after an illegal access: every request fails
 
@@ -61,8 +62,8 @@ void on_hello() {
   reply.worker = "fake";
   reply.executor = is("as_nsatune") ? "nsatune" : "fake";
   reply.generator = !is("needs_inputs");
-  reply.verifies =
-      is("honest") || is("lie_rows") || is("poison") || is("no_output_file") || is("wants_peers");
+  reply.verifies = is("honest") || is("verifies_once") || is("wrong_once") || is("lie_rows") ||
+                   is("poison") || is("no_output_file") || is("wants_peers");
   for (const char* name : {"good", "other", "bad"})
     reply.variants.push_back(
         {{"attend_selected"}, name, {Point{}}, "hash_of_" + std::string(name)});
@@ -130,9 +131,12 @@ void on_prepare(const PrepareRequest& request) {
     const auto tensors = tuner::read_safetensors(request.inputs.value_or("none"), 1u << 30);
     if (tensors.size() != signature_of(Stage::attend_selected).inputs.size()) std::exit(9);
   }
-  const auto handle = static_cast<std::int64_t>(handles.size()) + 1;
+  const std::int64_t handle = ++prepared_handles;
   handles[handle] = {request.variant.name, request.problem, request.seed};
-  say(PreparedReply{request.id, handle, 1'000'000 * sleep_ms, 0});
+  if (is("most_handles") && handles.size() > 4)
+    return say(FailedReply{request.id, Outcome::out_of_memory, "too many handles"});
+  const std::int64_t workspace_bytes = is("tells_pid") ? getpid() : 0;
+  say(PreparedReply{request.id, handle, 1'000'000 * sleep_ms, workspace_bytes});
 }
 
 /// The right rows of attend_selected, or wrong ones for a liar.
@@ -145,7 +149,8 @@ void write_rows(const VerifyRequest& request, const Prepared& prepared) {
   for (const std::int64_t row : request.rows.value()) {
     for (const double x : oracle.row(0, row)) values.push_back(static_cast<float>(x));
   }
-  if (prepared.name == "bad" && is("lie_rows")) values.back() += 0.5F;
+  const bool wrong_now = is("wrong_once") && prepared.problem.max_seq_len() == 40;
+  if (prepared.name == "bad" && (is("lie_rows") || wrong_now)) values.back() += 0.5F;
   const Problem& p = prepared.problem;
   const auto rows = static_cast<std::int64_t>(request.rows->size());
   const tuner::NamedView out{
@@ -156,6 +161,9 @@ void write_rows(const VerifyRequest& request, const Prepared& prepared) {
 void on_verify(const VerifyRequest& request) {
   if (fails(request.id, false)) return;
   const Prepared& prepared = handles.at(request.handle);
+  // The longer problem and the second process number come later: who asks there asks too often.
+  if (is("verifies_once") && prepared.problem.max_seq_len() != 40)
+    return say(FailedReply{request.id, Outcome::unsupported, "asked twice"});
   if (!(prepared.name == "bad" && is("no_output_file"))) write_rows(request, prepared);
   const bool alone = is("wants_peers") && handles.size() < 3;
   const bool poisoned = alone || (prepared.name == "bad" && is("poison"));
@@ -233,6 +241,14 @@ void on_count(const CountRequest& request) {
   say(reply);
 }
 
+void on_release(const ReleaseRequest& request) {
+  if (is("hang_release")) hang();
+  if (is("cannot_release"))
+    return say(FailedReply{request.id, Outcome::unsupported, "release is not known here"});
+  handles.erase(request.handle);
+  say(ReleasedReply{request.id});
+}
+
 void on_request(const Request& request) {
   if (std::holds_alternative<HelloRequest>(request)) on_hello();
   if (const auto* r = std::get_if<PrepareRequest>(&request)) on_prepare(*r);
@@ -244,6 +260,7 @@ void on_request(const Request& request) {
     if (is("hang_describe")) hang();
     say(FailedReply{r->id, Outcome::unsupported, "describe is not known here"});
   }
+  if (const auto* r = std::get_if<ReleaseRequest>(&request)) on_release(*r);
   if (std::holds_alternative<ByeRequest>(request)) std::exit(is("stays") ? (hang(), 0) : 0);
 }
 

@@ -40,6 +40,11 @@ struct Contest {
   std::vector<Offer> variants;
   std::vector<Description> described;  // of each variant, in the same order
   double estimated_s = 0;              // of the whole contest at min_rounds
+  bool held_out = false;               // judges a decision and takes no part in it
+  std::optional<std::int64_t> min_rounds = {}, max_rounds = {};  // instead of the policy's
+  /// Number of its first worker process: a contest that is measured once more, its finalists alone
+  /// perhaps, begins behind the processes that it had. Its own rows alone decide when it ends.
+  std::int64_t first_process = 0;
 };
 
 /// What will not be measured, and why: becomes a row with that outcome.

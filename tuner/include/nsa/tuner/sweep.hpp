@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,13 +66,21 @@ struct Ledger {
   double recheck_s = 0;  // the harness comparing some rows of it again
   double measure_s = 0;  // requests that gave samples
   double trace_s = 0;    // seeing what launches do, counting, and asking again what hung
+  double plan_s = 0;     // choosing what to measure next
   double framework_s = 0;
   double wall_s = 0;
 };
 
+/// What to measure next, by the rows of all contests that were planned so far, in the order in
+/// which they were measured. Each stands with one sample, of the medians of its own. A pure
+/// function: after a kill the same rows have to give the same plan. Contests that were planned
+/// before (by id and first process) are not run again; a plan without others ends the sweep.
+using NextPlan = std::function<Plan(const std::vector<Measurement>& rows)>;
+
 struct SweepInput {
   SweepSpec spec;
   Plan plan;
+  NextPlan next_plan;  // may be empty: the plan is all there is
   Device device;
   std::vector<WorkerCommand> workers;  // Offer::worker is an index into it
   std::string run_id;

@@ -1,0 +1,57 @@
+// Which contests share worker processes.
+#include "pool/batches.hpp"
+
+#include "catch.hpp"
+#include "harness.hpp"
+
+using namespace nsa;
+using namespace nsa::test;
+using tuner::make_batches;
+
+namespace {
+
+tuner::Contest contest(std::int64_t length, const std::string& stage, double estimated_s) {
+  tuner::Contest contest;
+  contest.problem = small_problem(length);
+  contest.stages = {stage};
+  contest.estimated_s = estimated_s;
+  return contest;
+}
+
+/// "stage length" of each contest, batches in brackets.
+std::string text_of(const std::vector<tuner::Batch>& batches) {
+  std::string text;
+  for (const tuner::Batch& batch : batches) {
+    text += "[";
+    for (const tuner::Contest* c : batch)
+      text += c->stages[0] + std::to_string(c->problem.max_seq_len()) + " ";
+    text.back() = ']';
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("contests of one problem come together, the cheapest problem first", "[tuner]") {
+  tuner::Plan plan;
+  plan.contests = {contest(90, "a", 1), contest(40, "a", 0.2), contest(90, "b", 0.1),
+                   contest(40, "b", 0.3)};
+  CHECK(text_of(make_batches(plan, 3, 12)) == "[a40 b40][a90 b90]");
+}
+
+TEST_CASE("a batch never holds two lengths of one stage and class", "[tuner]") {
+  tuner::Plan plan;
+  plan.contests = {contest(40, "a", 0.1), contest(50, "a", 0.1), contest(60, "b", 0.1)};
+  CHECK(text_of(make_batches(plan, 3, 12)) == "[a40][a50 b60]");
+  plan.contests[1].problem.dtype = Dtype::bf16;  // another class
+  CHECK(text_of(make_batches(plan, 3, 12)) == "[a40 a50 b60]");
+}
+
+TEST_CASE("a batch ends by its time and by its count, and one contest always fits", "[tuner]") {
+  tuner::Plan plan;
+  plan.contests = {contest(40, "a", 2), contest(40, "b", 2), contest(40, "c", 0.5),
+                   contest(40, "d", 9)};
+  CHECK(text_of(make_batches(plan, 3, 12)) == "[a40][b40 c40][d40]");
+  CHECK(text_of(make_batches(plan, 100, 3)) == "[a40 b40 c40][d40]");
+  CHECK(make_batches({}, 3, 12).empty());
+}

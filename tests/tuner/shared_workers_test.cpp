@@ -1,0 +1,100 @@
+// Worker processes that several contests share.
+#include <map>
+#include <set>
+
+#include "catch.hpp"
+#include "harness.hpp"
+#include "text.hpp"
+
+using namespace nsa;
+using namespace nsa::test;
+using nsa::tuner::run_sweep;
+
+namespace {
+
+/// Three problems of different classes, so that one batch holds them.
+tuner::SweepInput input_of(const std::string& mode, double deadline_s = 5) {
+  SweepSpec spec = small_spec({"70"}, deadline_s);
+  ProblemFamily longer = spec.families[0], wider = longer;
+  longer.name = "narrow";
+  longer.base.head_dim_k = 4;
+  wider.name = "wide";
+  wider.base.head_dim_v = 16;
+  spec.families.push_back(longer);
+  spec.families.push_back(wider);
+  return sweep_input(spec, {fake(mode)});
+}
+
+std::map<std::int64_t, std::set<std::int64_t>> pids_of(const MemorySink& sink) {
+  std::map<std::int64_t, std::set<std::int64_t>> pids;
+  for (const Measurement& row : sink.rows) {
+    if (row.workspace_bytes) pids[row.process].insert(*row.workspace_bytes);
+  }
+  return pids;
+}
+
+}  // namespace
+
+TEST_CASE("contests of a batch share a process of each number, another one for each", "[tuner]") {
+  MemorySink sink;
+  Notes notes;
+  CHECK(run_sweep(input_of("tells_pid"), sink, notes).complete);
+  CHECK(sink.rows.size() == 3 * 16);
+  const auto pids = pids_of(sink);
+  REQUIRE(pids.size() == 2);
+  CHECK(pids.at(0).size() == 1);
+  CHECK(pids.at(1).size() == 1);
+  CHECK(pids.at(0) != pids.at(1));
+  for (std::size_t i = 1; i < sink.rows.size(); ++i)
+    CHECK(sink.rows[i - 1].process <= sink.rows[i].process);
+}
+
+TEST_CASE("two lengths of a stage never share a process", "[tuner]") {
+  MemorySink sink;
+  Notes notes;
+  run_sweep(sweep_input(small_spec({"40", "50"}), {fake("tells_pid")}), sink, notes);
+  std::map<std::int64_t, std::set<std::int64_t>> lengths;
+  for (const Measurement& row : sink.rows)
+    lengths[row.workspace_bytes.value_or(0)].insert(row.problem.max_seq_len());
+  CHECK(lengths.size() == 4);
+  for (const auto& [pid, of_pid] : lengths) CHECK(of_pid.size() == 1);
+}
+
+TEST_CASE("handles of a contest are released before the next", "[tuner]") {
+  MemorySink sink;
+  Notes notes;
+  const auto report = run_sweep(input_of("most_handles"), sink, notes);
+  CHECK(report.failures == 0);
+  CHECK(sink.rows.size() == 3 * 16);
+}
+
+TEST_CASE("a worker that cannot release, or hangs when asked, is started afresh", "[tuner]") {
+  for (const char* mode : {"cannot_release", "hang_release"}) {
+    INFO(mode);
+    MemorySink sink;
+    Notes notes;
+    const auto report = run_sweep(input_of(mode, 0.5), sink, notes);
+    CHECK(report.complete);
+    CHECK(report.failures == 0);
+    CHECK(sink.rows.size() == 3 * 16);
+    CHECK(report.ledger.wall_s < 30);  // asked once, not for each contest
+    CHECK(own_children().empty());
+  }
+}
+
+TEST_CASE("a crash in a batch costs a row in its contest, and the batch goes on", "[tuner]") {
+  for (const char* mode : {"exit_prepare", "segfault_measure", "loses_context_measuring"}) {
+    INFO(mode);
+    MemorySink sink;
+    Notes notes;
+    const auto report = run_sweep(input_of(mode), sink, notes);
+    CHECK(report.complete);
+    CHECK(report.failures == 3);
+    for (const char* name : {"good", "other"}) {
+      std::size_t visits = 0;
+      for (const Measurement& row : sink.of(name)) visits += !row.control;
+      CHECK(visits == 3 * 4);
+    }
+    CHECK(own_children().empty());
+  }
+}

@@ -1,0 +1,95 @@
+#include "pool/turn.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "pool/account.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+constexpr double kReleaseS = 5;  // more than freeing memory takes; who does not know it may hang
+
+}  // namespace
+
+Turn::Turn(const SweepInput& input, Interrupt& interrupt, Reporter& reporter, Ledger& ledger)
+    : input_(input),
+      interrupt_(interrupt),
+      reporter_(reporter),
+      ledger_(ledger),
+      lock_(input.lock_dir, input.device.uuid),
+      slots_(input.workers.size()) {}
+
+void Turn::begin() {
+  if (begun_) return;
+  if (!lock_.try_lock()) {
+    reporter_.note(fmt::format("waiting: another nsatune measures on {}", input_.device.id));
+    const Account account(ledger_.wait_s);
+    if (!lock_.lock(interrupt_)) throw Interrupted{};
+  }
+  begun_ = true;
+}
+
+void Turn::end() {
+  if (!begun_) return;
+  begun_ = false;
+  const Account account(ledger_.start_s);
+  for (Slot& slot : slots_) {
+    if (slot.client) slot.client->finish();
+    slot.client.reset();
+    slot.retired.clear();
+  }
+  lock_.unlock();
+}
+
+bool Turn::alive(std::size_t worker) const {
+  const auto& client = slots_.at(worker).client;
+  return client && client->alive();
+}
+
+Answer<worker::HelloReply> Turn::start(std::size_t worker) {
+  Slot& slot = slots_.at(worker);
+  if (alive(worker)) return {slot.client->hello(), Outcome::ok, "", false};
+  const Account account(ledger_.start_s);
+  slot.retired.clear();
+  const auto limit = worker_memory_limit(input_.device, slots_.size());
+  Answer<worker::HelloReply> answer;
+  for (int attempt = 0; attempt < 2 && !answer; ++attempt) {
+    slot.client = std::make_unique<WorkerClient>(input_.workers[worker], limit, interrupt_);
+    answer = slot.client->start(input_.device.id, input_.spec.policy.deadline_s);
+    if (answer.interrupted) throw Interrupted{};
+  }
+  return answer;
+}
+
+void Turn::retire(std::size_t worker, std::int64_t handle) {
+  slots_.at(worker).retired.push_back(handle);
+}
+
+bool Turn::release(Slot& slot) {
+  if (slot.cannot_release) return false;
+  const double deadline_s = std::min(kReleaseS, input_.spec.policy.deadline_s);
+  for (const std::int64_t handle : slot.retired) {
+    worker::ReleaseRequest request;
+    request.handle = handle;
+    const auto answer = slot.client->ask(request, "releasing a handle", deadline_s);
+    if (answer.interrupted) throw Interrupted{};
+    if (!answer) return false;
+  }
+  return true;
+}
+
+void Turn::release_retired() {
+  for (Slot& slot : slots_) {
+    if (slot.retired.empty() || !slot.client || !slot.client->alive()) continue;
+    const Account account(ledger_.prepare_s);
+    if (!release(slot)) {
+      slot.cannot_release = true;
+      slot.client->finish();
+    }
+    slot.retired.clear();
+  }
+}
+
+}  // namespace nsa::tuner

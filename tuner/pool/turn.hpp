@@ -1,0 +1,56 @@
+// Our turn on the device: its lock, and worker processes that several contests share.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "pool/device_lock.hpp"
+#include "process/worker_client.hpp"
+
+namespace nsa::tuner {
+
+/// Says that the user or the budget ended the sweep: no outcome, no row.
+struct Interrupted {};
+
+class Turn {
+ public:
+  /// All are borrowed.
+  Turn(const SweepInput& input, Interrupt& interrupt, Reporter& reporter, Ledger& ledger);
+  ~Turn() { end(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  /// Waits for the device, unless this is our turn already. Throws Interrupted.
+  void begin();
+  /// Ends the workers and gives the device back; the next turn has fresh processes.
+  void end();
+
+  /// Starts that worker if it does not run; a second time if it must. Throws Interrupted.
+  Answer<worker::HelloReply> start(std::size_t worker);
+  bool alive(std::size_t worker) const;
+  /// One that was started.
+  WorkerClient& client(std::size_t worker) { return *slots_.at(worker).client; }
+
+  /// A handle that is not needed any more: freed before the next contest, or with its process.
+  void retire(std::size_t worker, std::int64_t handle);
+  /// Frees what was retired. A worker that cannot is ended: the next start() begins a fresh one.
+  void release_retired();
+
+ private:
+  struct Slot {
+    std::unique_ptr<WorkerClient> client;  // null = not started
+    std::vector<std::int64_t> retired;     // handles of it
+    bool cannot_release = false;
+  };
+  bool release(Slot& slot);
+
+  const SweepInput& input_;
+  Interrupt& interrupt_;
+  Reporter& reporter_;
+  Ledger& ledger_;
+  DeviceLock lock_;
+  bool begun_ = false;
+  std::vector<Slot> slots_;  // by worker command
+};
+
+}  // namespace nsa::tuner
