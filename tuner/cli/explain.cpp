@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "explain_foreign.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/explain.hpp"
 #include "program.hpp"
@@ -34,6 +35,9 @@ Problem problem_from(const Settings& settings, const ExplainOptions& o, Backend 
 
 ExitCode run(const Settings& settings, const ExplainOptions& o) {
   const Device device = probes::require_device(settings.device.value_or("cpu"));
+  if (const auto foreign = foreign_table(o.file, device))
+    return explain_foreign(settings, *foreign,
+                           problem_from(settings, o, foreign->table.device.backend));
   const Problem problem = problem_from(settings, o, device.backend);
   const Router router = make_router(settings, device, o.file, o.built_in);
   const ExplainReport report = explain(router, problem);

@@ -83,6 +83,12 @@ class Team {
                     const Visit& visit);
   std::string retry(const Contestant& contestant);
   void reject(Contestant& contestant, const CheckResult& result);
+  /// Puts out whatever answered a request twice.
+  void fail_repeats(std::size_t worker);
+  /// Whose handle that is already, in the same worker; "" = nobody's. A twin may share its
+  /// original's.
+  std::string owner_of(std::int64_t handle, const Contestant& asking) const;
+  Believable believable(const Contestant& contestant, double wall_s);
   WorkerClient& client(const Contestant& contestant);
   bool same_variant(const Contestant& a, const Contestant& b) const;
   const Contestant& original_of(const Contestant& contestant) const;
