@@ -176,10 +176,13 @@ void Team::prepare(Contestant& contestant) {
   shared_.ledger.prepare_s += seconds_since(start);
   if (answer.interrupted) throw Interrupted{};
   if (!answer) return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});
-  if (const std::string owner = owner_of(answer.reply->handle, contestant); !owner.empty())
-    return fail(contestant, Outcome::bad_reply,
-                fmt::format("handle {} is that of {}", answer.reply->handle, owner),
-                {process_, 0, 0});
+  if (Contestant* owner = owner_of(answer.reply->handle, contestant)) {
+    owner->handle.reset();  // nobody knows what it stands for now: it is prepared again
+    return fail(
+        contestant, Outcome::bad_reply,
+        fmt::format("handle {} is that of {}", answer.reply->handle, to_string(owner->offer.id)),
+        {process_, 0, 0});
+  }
   contestant.prepared = *answer.reply;
   contestant.handle = answer.reply->handle;
   if (!contestant.sample_s)
@@ -221,13 +224,13 @@ void Team::fail_repeats(std::size_t worker) {
   }
 }
 
-std::string Team::owner_of(std::int64_t handle, const Contestant& asking) const {
+Contestant* Team::owner_of(std::int64_t handle, const Contestant& asking) {
   const auto owner =
       std::find_if(contestants_.begin(), contestants_.end(), [&](const Contestant& other) {
         return other.handle == handle && other.offer.worker == asking.offer.worker &&
                !same_variant(other, asking);
       });
-  return owner == contestants_.end() ? "" : to_string(owner->offer.id);
+  return owner == contestants_.end() ? nullptr : &*owner;
 }
 
 /// By our own cost of the mathematics, where we know it: a worker may describe none.
@@ -262,8 +265,9 @@ std::string Team::retry(const Contestant& contestant) {
                       shared_.interrupt);
 }
 
-void Team::fail(Contestant& contestant, Outcome outcome, const std::string& reason,
+void Team::fail(Contestant& contestant, Outcome outcome, const std::string& why,
                 const Visit& visit) {
+  const std::string reason = one_line(why);  // it may quote what a worker wrote
   Measurement row =
       shared_.writer.blank(contest_.problem, contestant.offer, cost_of(contestant.described));
   row.process = visit.process;
