@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/median.hpp"
 
 namespace nsa::reports {
@@ -109,14 +110,28 @@ std::size_t stage_order(const std::vector<std::string>& stages) {
   return stage ? static_cast<std::size_t>(*stage) : kStageCount;
 }
 
-ContestKey contest_of(const Measurement& row) {
+std::string device_of(const Measurement& row) {
+  return row.placement.empty() ? "" : row.placement[0].device_uuid;
+}
+
+/// The device of our rows in each run that has some: a foreign worker's rows were interleaved with
+/// them, whatever it calls the device.
+std::map<std::string, std::string> own_devices(const std::vector<Measurement>& rows) {
+  std::map<std::string, std::string> devices;
+  for (const Measurement& row : rows)
+    if (row.executor == kOwnExecutor) devices.emplace(row.run_id, device_of(row));
+  return devices;
+}
+
+ContestKey contest_of(const Measurement& row, const std::map<std::string, std::string>& own) {
+  const auto found = row.executor == kOwnExecutor ? own.end() : own.find(row.run_id);
   return {stage_order(row.variant.stages),
           to_string(class_of(row.problem)),
           row.variant.stages,
           row.problem.max_seq_len(),
           row.problem.max_context(),
           problem_text(row.problem),
-          row.placement.empty() ? "" : row.placement[0].device_uuid};
+          found == own.end() ? device_of(row) : found->second};
 }
 
 std::vector<Result> judge(const std::map<std::pair<std::string, VariantId>, Rows>& variants,
@@ -161,8 +176,9 @@ std::string length_text(const Problem& p) {
 
 std::vector<Result> summarise(const std::vector<Measurement>& rows, const RoleOf& role) {
   std::map<ContestKey, std::map<std::pair<std::string, VariantId>, Rows>> contests;
+  const std::map<std::string, std::string> own = own_devices(rows);
   for (const Measurement& row : rows) {
-    contests[contest_of(row)][{row.executor, row.variant}].push_back(&row);
+    contests[contest_of(row, own)][{row.executor, row.variant}].push_back(&row);
   }
   std::vector<Result> results;
   for (const auto& [key, variants] : contests) {

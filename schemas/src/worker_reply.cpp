@@ -2,6 +2,7 @@
 // program: what it says is checked here, and what it adds beyond the protocol
 // is left aside.
 #include "json_fields.hpp"
+#include "nsa/schemas/visible.hpp"
 
 namespace nsa::worker {
 namespace {
@@ -31,6 +32,7 @@ Json variants_json(const std::vector<OfferedVariant>& variants) {
     put(j, "name", v.name);
     j["points"] = points_json(v.points);
     put(j, "source_hash", v.source_hash);
+    for (const auto& [axis, exponent] : v.order) j["order"][axis] = fields::finite(exponent);
   }
   return list;
 }
@@ -45,6 +47,7 @@ Json json_of(const HelloReply& v) {
   put(j, "verifies", v.verifies);
   put(j, "device", v.device);
   j["variants"] = variants_json(v.variants);
+  if (v.simulated) put(j, "simulated", true);
   return j;
 }
 
@@ -125,6 +128,10 @@ OfferedVariant offered(const Json& j) {
   } else {
     for (const auto& point : *points) from_json(point, v.points.emplace_back());
   }
+  if (const auto order = j.find("order"); order != j.end()) {
+    for (const auto& [axis, exponent] : order->items())
+      require(*order, axis.c_str(), v.order[axis]);
+  }
   check_names(v);
   return v;
 }
@@ -137,6 +144,7 @@ HelloReply hello(const Json& j) {
   read(j, "generator", v.generator);
   read(j, "verifies", v.verifies);
   require(j, "device", v.device);
+  read(j, "simulated", v.simulated);
   const Json& variants = j.at("variants");
   for (std::size_t i = 0; i < variants.size(); ++i) {
     try {
@@ -205,7 +213,12 @@ CountedReply counted(const Json& j) {
 FailedReply failed(const Json& j) {
   FailedReply v;
   read(j, "id", v.id);  // a refused hello has none
-  require(j, "status", v.status);
+  // "bad_request", the word of many protocols for what one does not know, is no outcome of ours.
+  if (j.at("status") == "bad_request") {
+    v.status = Outcome::bad_reply;
+  } else {
+    require(j, "status", v.status);
+  }
   require(j, "reason", v.reason);
   return v;
 }
@@ -227,6 +240,20 @@ Reply convert(const Json& j) {
   return v;
 }
 
+/// The same document with every text in it made visible: whatever a worker says, names, reasons and
+/// keys, ends in files and on terminals.
+Json all_visible(const Json& j) {
+  if (j.is_string()) return visible(j.get_ref<const std::string&>());
+  if (!j.is_structured()) return j;
+  Json shown = j.is_object() ? Json::object() : Json::array();
+  if (j.is_array()) {
+    for (const Json& item : j) shown.push_back(all_visible(item));
+  } else {
+    for (const auto& [key, value] : j.items()) shown[visible(key)] = all_visible(value);
+  }
+  return shown;
+}
+
 }  // namespace
 
 std::string encode(const Reply& reply) {
@@ -238,7 +265,7 @@ Reply decode_reply(std::string_view line) {
   const Json j = parse_json(line, where);
   validate_json(j, "worker_reply", where);
   try {
-    return convert(j);
+    return convert(all_visible(j));
   } catch (const InputError& error) {
     throw InputError(where + ": " + error.what());
   }

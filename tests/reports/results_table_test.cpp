@@ -125,3 +125,20 @@ TEST_CASE("no rows give a line that says so", "[reports]") {
   CHECK(results_table({}, {}, role) == "no measurements\n");
   CHECK(results_json({}, role) == Json::array());
 }
+
+TEST_CASE("a foreign worker's rows are compared with ours of its run, on whatever device it says",
+          "[reports]") {
+  std::vector<nsa::Measurement> rows = sweep();
+  const auto ratio_of_demo = [&] {
+    const Json demo = find(results_json(rows, role), "attend_selected/demo", 512);
+    return demo.value("ratio", 0.0);
+  };
+  const double before = ratio_of_demo();
+  CHECK(before > 2);
+  for (auto& row : rows)
+    if (row.executor == "triton_demo") row.placement = {{"host", "worker-1"}};
+  CHECK(ratio_of_demo() == before);
+  for (auto& row : rows)
+    if (row.executor == "triton_demo") row.run_id = "another run";
+  CHECK(ratio_of_demo() == 1);
+}

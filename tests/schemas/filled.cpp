@@ -223,9 +223,13 @@ std::vector<worker::Request> filled_requests() {
 
 std::vector<worker::Reply> filled_replies() {
   using namespace worker;
-  const OfferedVariant offered{{"attend_selected"}, "fused_query", {{{"bq", 64}, {"st", 3}}}, "9f"};
+  const OfferedVariant offered{{"attend_selected"},
+                               "fused_query",
+                               {{{"bq", 64}, {"st", 3}}},
+                               "9f",
+                               {{"context_len", 0}, {"seq_len", 1.5}}};
   const Measurement m = filled_measurement();
-  return {HelloReply{1, "nsatune 0.1.0", "nsatune", true, false, filled_device(), {offered}},
+  return {HelloReply{1, "nsatune 0.1.0", "nsatune", true, false, filled_device(), {offered}, true},
           DescribedReply{1, true, "because", 1.2e9, 3.4e7, 1048576},
           PreparedReply{2, 1, 48211, 1048576},
           VerifiedReply{3, 1, 2, 0.0031},

@@ -96,6 +96,16 @@ TEST_CASE("a damaged thresholds file is a table or an InputError", "[schemas]") 
   CHECK(valid < 9900);
 }
 
+TEST_CASE("a damaged sweep spec is a spec or an InputError", "[schemas]") {
+  const std::string text = read_text_file(test::golden_path("sweep.json"));
+  const int valid = survivors(text, 20, [](const std::string& mutant) {
+    const SweepSpec spec = parse_sweep_spec(mutant, "s");
+    REQUIRE(parse_sweep_spec(Json(spec).dump(), "s") == spec);
+  });
+  CHECK(valid > 100);
+  CHECK(valid < 9900);
+}
+
 TEST_CASE("a damaged worker reply is a reply or an InputError", "[schemas]") {
   std::uint64_t seed = 2;
   for (const auto& reply : test::filled_replies()) {

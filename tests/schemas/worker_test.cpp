@@ -75,9 +75,51 @@ TEST_CASE("a worker may bring stages, fields and points that we do not know", "[
   REQUIRE(hello.variants[0].points.size() == 1);
   CHECK(hello.variants[0].points[0].empty());
   CHECK(hello.variants[1].points[1] == Point{{"bm", 128}});
+  CHECK(hello.device.uuid.empty());
+  CHECK_FALSE(hello.simulated);
+  CHECK(hello.variants[0].order.empty());
   const auto failed = std::get<worker::FailedReply>(
       worker::decode_reply(R"({"type":"failed","status":"crashed","reason":"","x":1})"));
   CHECK(failed.id == 0);
+}
+
+TEST_CASE("a request that a worker does not know is a bad reply, and not the end of it",
+          "[schemas]") {
+  const auto failed = std::get<worker::FailedReply>(worker::decode_reply(
+      R"({"type":"failed","id":3,"status":"bad_request","reason":"describe?"})"));
+  CHECK(failed.id == 3);
+  CHECK(failed.status == Outcome::bad_reply);
+}
+
+TEST_CASE("nothing that a worker says holds a control character", "[schemas]") {
+  const auto hello = std::get<worker::HelloReply>(worker::decode_reply(
+      R"({"type":"hello","protocol":1,"worker":"w\u001b[2J","executor":"e\u009b1m",)"
+      R"("device":{"id":"cpu\u0007","backend":"cpu","name":"n\u202en","driver":"1\n2"},)"
+      R"("variants":[{"stages":["ranges"],"name":"r","order":{"seq_len":2},)"
+      R"("source_hash":"\u0000"}]})"));
+  CHECK(hello.worker == "w\\x1b[2J");
+  CHECK(hello.executor == "e\\u009b1m");
+  CHECK(hello.device.id == "cpu\\x07");
+  CHECK(hello.device.name == "n\\u202en");
+  CHECK(hello.device.driver == "1\\n2");
+  CHECK(hello.variants.at(0).source_hash == "\\x00");
+  CHECK(hello.variants.at(0).order == worker::Orders{{"seq_len", 2}});
+  const auto failed = std::get<worker::FailedReply>(worker::decode_reply(
+      R"({"type":"failed","id":1,"status":"crashed","reason":"\u001b]0;x\u0007"})"));
+  CHECK(failed.reason == "\\x1b]0;x\\x07");
+}
+
+TEST_CASE("an order is an exponent of 0 or more", "[schemas]") {
+  const auto hello = [](const std::string& order) {
+    return reply_refusal(R"({"type":"hello","protocol":1,"worker":"w","executor":"e",)"
+                         R"("device":{"id":"cpu","backend":"cpu","name":"x"},"variants":[)"
+                         R"({"stages":["ranges"],"name":"r","order":)" +
+                         order + "}]}");
+  };
+  CHECK(hello(R"({"seq_len":2,"context_len":0})").empty());
+  CHECK(hello(R"({"seq_len":-1})").starts_with("worker reply: /variants/0/order/seq_len: "));
+  CHECK(hello(R"({"seq_len":"2"})").starts_with("worker reply: /variants/0/order/seq_len: "));
+  CHECK(hello("[2]").starts_with("worker reply: /variants/0/order: "));
 }
 
 TEST_CASE("a reply that breaks the protocol is one line with a pointer", "[schemas]") {

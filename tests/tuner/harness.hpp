@@ -67,7 +67,7 @@ inline Problem small_problem(std::int64_t seq_len = 70) {
 }
 
 inline tuner::WorkerCommand fake(const std::string& mode, int ms = 1) {
-  return {{NSA_FAKE_WORKER, mode, std::to_string(ms)}};
+  return {{NSA_FAKE_WORKER, mode, std::to_string(ms)}, {}, mode == "as_nsatune"};
 }
 
 /// A spec of one or more lengths, two processes with one round each, deadlines of `deadline_s`.

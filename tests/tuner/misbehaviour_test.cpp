@@ -35,6 +35,12 @@ const Case kCases[] = {
     {"zero_time", Outcome::bad_reply, "took 0 ns"},
     {"negative_time", Outcome::bad_reply, "attend_selected/bad"},
     {"few_samples", Outcome::bad_reply, "2 samples were asked for, 1 came"},
+    {"one_ns", Outcome::bad_reply, "1 ns is less than any memory"},
+    {"above_host", Outcome::bad_reply, "ns on the host that waited for it"},
+    {"above_wall", Outcome::bad_reply, "the samples took 20 s, but the request only 0.0"},
+    {"same_handle", Outcome::bad_reply, "handle 1 is that of attend_selected/good"},
+    {"answered_twice", Outcome::bad_reply, "answered twice: measuring attend_selected/bad"},
+    {"prepared_twice", Outcome::bad_reply, "answered twice: preparing attend_selected/bad"},
 };
 
 /// Visits of a variant that behaves: 2 processes x 1 round x 2 halves.
@@ -94,7 +100,8 @@ TEST_CASE("a worker that hangs is killed soon after its deadline, and says where
 }
 
 TEST_CASE("a slow hello, replies in pieces and a worker that stays are no failure", "[tuner]") {
-  for (const auto& worker : {fake("slow_hello", 100), fake("partial"), fake("stays")}) {
+  for (const auto& worker :
+       {fake("slow_hello", 100), fake("partial"), fake("stays"), fake("hello_twice")}) {
     INFO(worker.argv[1]);
     MemorySink sink;
     Notes notes;
@@ -135,6 +142,51 @@ TEST_CASE("a worker that hangs when it describes costs a row with the reason", "
   CHECK(contains(plan.skipped[0].reason, "while describing"));
   REQUIRE_FALSE(notes.lines.empty());
   CHECK(contains(notes.lines[0], "asking worker '"));
+}
+
+TEST_CASE("a worker that does not know describe is asked to prepare", "[tuner]") {
+  for (const char* mode : {"fine", "bad_request"}) {
+    INFO(mode);
+    const auto input = sweep_input(small_spec(), {fake(mode)});
+    CHECK(input.plan.skipped.empty());
+    REQUIRE(input.plan.contests.size() == 1);
+    CHECK(input.plan.contests[0].variants.size() == 3);
+  }
+  const auto refused = sweep_input(small_spec(), {fake("refuses_problem")});
+  REQUIRE(refused.plan.skipped.size() == 3);
+  CHECK(refused.plan.skipped[0].reason == "\\x1b[2Jneeds 51.5 GB");
+}
+
+TEST_CASE("nobody else may use the name of our executor", "[tuner]") {
+  for (const char* mode : {"as_nsatune", "as_NSATune"}) {
+    tuner::WorkerCommand worker = fake(mode);
+    worker.ours = false;
+    CHECK_THROWS_AS(tuner::discover({worker}, fake_device(), 5), InputError);
+    worker.ours = true;
+    CHECK(tuner::discover({worker}, fake_device(), 5).offers.size() == 3);
+  }
+}
+
+TEST_CASE("a row of a foreign variant is of the device that its worker names", "[tuner]") {
+  auto input = sweep_input(small_spec(), {fake("fine"), fake("as_nsatune")});
+  Device theirs = fake_device("theirs");
+  input.devices = {theirs, input.device};
+  MemorySink sink;
+  Notes notes;
+  run_sweep(input, sink, notes);
+  REQUIRE_FALSE(sink.rows.empty());
+  for (const Measurement& row : sink.rows)
+    CHECK(row.placement.at(0).device_uuid ==
+          (row.executor == "fake" ? theirs.uuid : input.device.uuid));
+}
+
+TEST_CASE("a simulated clock may run ahead of ours", "[tuner]") {
+  MemorySink sink;
+  Notes notes;
+  const auto report = run_sweep(sweep_input(small_spec(), {fake("simulated")}), sink, notes);
+  CHECK(report.failures == 0);
+  REQUIRE_FALSE(sink.of("bad").empty());
+  for (const Measurement& row : sink.rows) CHECK(row.median_ns == 1e10);
 }
 
 TEST_CASE("questions end with the budget and with a stop", "[tuner]") {

@@ -236,3 +236,31 @@ TEST_CASE("the plan of a small spec is this one", "[tuner]") {
         "0a1711107e963953: ranges/b ranges/a.bq8\n"
         "81f7bd18f56377be: ranges/b ranges/a.bq8\n");
 }
+
+TEST_CASE("a preset covers what a foreign worker brings, whatever its stages", "[tuner]") {
+  SweepSpec spec;
+  spec.families = {{"selected", {}, {{"seq_len", {"64", "128"}}}, {"attend_selected"}, {"fused*"}},
+                   {"window", {}, {{"seq_len", {"256"}}}, {"attend_window"}, {"fa2_*"}}};
+  const auto theirs = [](const std::string& stage) {
+    return Offer{{{stage}, "mine", {}}, "hash", "triton", 1};
+  };
+  const auto lengths_of = [&](const SweepSpec& of, const Offer& offer) {
+    std::set<std::int64_t> lengths;
+    for (const Contest& contest : plan_of(of, {offer}).contests)
+      lengths.insert(contest.problem.max_seq_len());
+    return lengths;
+  };
+  using Lengths = std::set<std::int64_t>;
+  // Ours goes by the family's names; theirs does not.
+  CHECK(lengths_of(spec, offer("attend_selected", "mine")) == Lengths{});
+  CHECK(lengths_of(spec, theirs("attend_selected")) == Lengths{64, 128});
+  CHECK(lengths_of(spec, theirs("attend_window")) == Lengths{256});
+  // A stage that no family names: all problems. One of ours stays out.
+  CHECK(lengths_of(spec, theirs("my_stage")) == Lengths{64, 128, 256});
+  CHECK(lengths_of(spec, offer("score", "fused")) == Lengths{});
+  // What the user asks for holds for all.
+  const NarrowOptions stage{{"my_stage"}, {}, {}, true}, variant{{}, {"fa2_x"}, {}, true};
+  CHECK(lengths_of(narrow(spec, stage), theirs("my_stage")) == Lengths{64, 128, 256});
+  CHECK(lengths_of(narrow(spec, stage), theirs("attend_window")) == Lengths{});
+  CHECK(lengths_of(narrow(spec, variant), theirs("my_stage")) == Lengths{});
+}

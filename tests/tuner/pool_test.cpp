@@ -124,23 +124,36 @@ TEST_CASE("variants of two workers are interleaved in one contest", "[tuner]") {
   CHECK(by_executor["fake"] == by_executor["nsatune"]);
 }
 
-TEST_CASE("what a worker says of its samples, and a time that no hardware has, are notes",
-          "[tuner]") {
+TEST_CASE("what a worker says of its samples is a note", "[tuner]") {
   MemorySink sink;
   Notes notes;
-  auto input = sweep_input(small_spec(), {fake("remarks")});
-  tuner::Contest& contest = input.plan.contests.at(0);
-  for (std::size_t i = 0; i < contest.variants.size(); ++i) {
-    if (contest.variants[i].id.name != "good") contest.described[i].flop = 1e18;
-  }
-  run_sweep(input, sink, notes);
+  run_sweep(sweep_input(small_spec(), {fake("remarks")}), sink, notes);
   REQUIRE_FALSE(sink.of("bad").empty());
   for (const Measurement& row : sink.rows) {
     CHECK(row.outcome == Outcome::ok);
     CHECK(row.reason.empty());
-    CHECK(contains(row.note, "ns is less than any memory") == (row.variant.name != "good"));
-    CHECK(row.note.ends_with("; the timers differ") == (row.variant.name == "bad"));
-    if (row.variant.name == "good") CHECK(row.note.empty());
+    CHECK(row.note == (row.variant.name == "bad" ? "the timers differ" : ""));
+  }
+}
+
+TEST_CASE("a time is held against our cost of a stage that we know, else against the described one",
+          "[tuner]") {
+  for (const bool known : {true, false}) {
+    auto input = sweep_input(small_spec(), {fake("fine")});
+    tuner::Contest& contest = input.plan.contests.at(0);
+    for (tuner::Description& described : contest.described) described.flop = 1e18;
+    if (!known) {
+      contest.stages = {"my_stage"};
+      for (tuner::Offer& offer : contest.variants) offer.id.stages = {"my_stage"};
+    }
+    MemorySink sink;
+    Notes notes;
+    run_sweep(input, sink, notes);
+    REQUIRE_FALSE(sink.rows.empty());
+    for (const Measurement& row : sink.rows) {
+      CHECK((row.outcome == Outcome::ok) == known);
+      CHECK(contains(row.reason, "is less than any memory") == !known);
+    }
   }
 }
 

@@ -140,7 +140,7 @@ TEST_CASE("our worker's variants of a stage are measured and verified", "[tuner]
   spec.families[0].stages = {"ranges", "attend_selected"};
   spec.policy.give_up_ratio = 1e9;
   spec.policy.processes = 1;
-  SweepInput input = sweep_input(spec, {{{NSA_OUR_WORKER, "cpu"}}});
+  SweepInput input = sweep_input(spec, {{{NSA_OUR_WORKER, "cpu"}, {}, true}});
   MemorySink sink;
   Notes notes;
   const auto report = run_sweep(input, sink, notes);

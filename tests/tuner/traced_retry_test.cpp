@@ -61,7 +61,7 @@ TEST_CASE("a worker that hangs again names the kernel and the open ranges", "[tu
     CHECK(contains(reason, "fake_worker, state S"));  // where the host stood the first time
     CHECK(
         reason.ends_with("; asked again under the tracer, it hung again: nothing ended on the GPU "
-                         "for 125 ms; last kernel: spins<float>(int) ; open ranges: thread 12: "
+                         "for 125 ms; last kernel: spins<float>(int)\\x1b; open ranges: thread 12: "
                          "step 1 > attend_selected"));
     CHECK(swept.retries == "/the/library.so\n");  // once, though two processes were to measure
     CHECK(swept.report.ledger.trace_s > 0.4);

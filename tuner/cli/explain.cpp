@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "explain_foreign.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/explain.hpp"
 #include "program.hpp"
@@ -52,6 +53,10 @@ Router router_of(const Settings& settings, const ExplainOptions& o) {
 }
 
 ExitCode run(const Settings& settings, const ExplainOptions& o) {
+  const Device here = probes::require_device(settings.device.value_or("cpu"));
+  if (const auto foreign = foreign_table(o.file, here))
+    return explain_foreign(settings, *foreign,
+                           problem_from(settings, o, foreign->table.device.backend));
   const Router router = router_of(settings, o);
   const Problem problem = problem_from(settings, o, router.inputs().device.backend);
   const ExplainReport report = explain(router, problem);

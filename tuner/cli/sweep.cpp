@@ -1,5 +1,6 @@
 // sweep: spec -> plan -> worker processes -> database, then a table of what was measured.
 #include <fmt/format.h>
+#include <fnmatch.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,12 +8,14 @@
 #include <climits>
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "interrupt.hpp"
 #include "nsa/probes/activity.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/store/store.hpp"
+#include "nsa/tuner/foreign_worker.hpp"
 #include "nsa/tuner/sweep.hpp"
 #include "program.hpp"
 #include "sweep_options.hpp"
@@ -35,8 +38,8 @@ class StoreSink final : public tuner::Sink {
 };
 
 tuner::WorkerCommand our_worker(const Device& device) {
-  return {
-      {std::filesystem::read_symlink("/proc/self/exe").string(), "worker", "--device", device.id}};
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  return {{program, "worker", "--device", device.id}, {}, true};
 }
 
 std::vector<tuner::WorkerCommand> workers_of(const SweepOptions& o, const Device& device) {
@@ -97,18 +100,34 @@ std::string plan_text(const tuner::Plan& plan) {
                      plan.contests.size(), plan.estimated_s, plan.skipped.size());
 }
 
-store::RunRequest run_request(const SweepOptions& o, const SweepSpec& spec, const Device& device,
+/// What each worker measures on: ours on the device of the sweep, the user's on that of its hello.
+std::vector<Device> devices_of(const std::vector<tuner::WorkerCommand>& workers,
+                               const Device& device,
+                               const std::optional<tuner::ForeignWorker>& foreign) {
+  std::vector<Device> devices;
+  for (const tuner::WorkerCommand& worker : workers)
+    devices.push_back(worker.ours ? device : foreign.value().device);
+  return devices;
+}
+
+store::RunRequest run_request(const SweepOptions& o, const SweepSpec& spec,
+                              const std::vector<Device>& devices,
+                              const std::optional<tuner::ForeignWorker>& foreign,
                               double resume_within_s) {
   store::RunRequest request;
   Json document = spec;
   document.erase("budget_s");  // how long one sitting may take does not make another run
-  if (o.worker) document["worker"] = *o.worker;
+  if (foreign) document["worker"] = tuner::to_spec(*foreign);
   if (o.with_ours) document["with_ours"] = true;
   request.spec_json = json_text(document);
   request.spec_hash = hash_hex(request.spec_json);
   request.build_id = build_id();
-  request.environment = probes::environment_fingerprint({device});
-  request.devices = {device};
+  request.environment = probes::environment_fingerprint({devices.front()});
+  for (const Device& device : devices) {
+    const bool known = std::any_of(request.devices.begin(), request.devices.end(),
+                                   [&](const Device& d) { return d.uuid == device.uuid; });
+    if (!known) request.devices.push_back(device);
+  }
   request.resume_within_s = resume_within_s;
   request.always_new = o.always_new;
   request.resume_id = o.resume_id;
@@ -174,6 +193,21 @@ void require_known_variants(const SweepOptions& o, const std::vector<tuner::Offe
   }
 }
 
+/// Without a worker of the user's, make_spec has found a slip in a stage's name.
+void require_known_stages(const SweepOptions& o, const std::vector<tuner::Offer>& offers) {
+  std::set<std::string> stages;
+  for (const tuner::Offer& offer : offers)
+    stages.insert(offer.id.stages.begin(), offer.id.stages.end());
+  for (const std::string& glob : o.stages) {
+    const bool known = std::any_of(stages.begin(), stages.end(), [&](const std::string& stage) {
+      return fnmatch(glob.c_str(), stage.c_str(), 0) == 0;
+    });
+    if (known) continue;
+    throw InputError(
+        fmt::format("--stage {}: nobody brings it; there are {}", glob, fmt::join(stages, ", ")));
+  }
+}
+
 /// What is left of the budget; some, so that the sweep itself says that it is spent.
 std::optional<double> left_of(std::optional<double> budget_s,
                               std::chrono::steady_clock::time_point start) {
@@ -193,6 +227,7 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   const tuner::Discovery found =
       tuner::discover(workers, device, 60, {&stop, spec.budget_s, &progress});
   if (!stop) require_known_variants(o, found.offers, device);
+  if (!stop && o.worker) require_known_stages(o, found.offers);
   tuner::Plan plan = tuner::plan_with_workers(spec, device, workers, found,
                                               {&stop, left_of(spec.budget_s, start), &progress});
   if (stop) {
@@ -200,7 +235,8 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
     return kStopped;
   }
   if (plan.contests.empty()) {
-    say(settings, "sweep: no variant of this build runs any problem of the spec on " + device.id);
+    say(settings, fmt::format("sweep: no variant of {} runs any problem of the spec on {}",
+                              o.worker ? "these workers" : "this build", device.id));
     if (settings.json && o.dry_run) print_json(plan_json(plan));
     return ExitCode::nothing_judged;
   }
@@ -212,8 +248,11 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
     const auto run = store::Store::open_existing(settings.db_path()).find_run(*o.resume_id);
     if (run && run->state == RunState::complete) plan.contests.clear();  // nothing is left to do
   }
+  std::optional<tuner::ForeignWorker> foreign;
+  if (o.worker) foreign = tuner::foreign_worker(*o.worker, found.hellos.back(), host_name());
+  const std::vector<Device> devices = devices_of(workers, device, foreign);
   store::Store db = store::Store::open(settings.db_path());
-  store::OwnedRun owned = db.open_run(run_request(o, spec, device, resume_within_s));
+  store::OwnedRun owned = db.open_run(run_request(o, spec, devices, foreign, resume_within_s));
   say(settings, fmt::format("run {} in {}{}", owned.run().id, settings.db_path(),
                             owned.resumed() ? " (resumed)" : ""));
   tuner::SweepInput input;
@@ -222,6 +261,7 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   input.plan = std::move(plan);
   input.device = device;
   input.workers = workers;
+  input.devices = devices;
   input.run_id = owned.run().id;
   input.host = host_name();
   input.earlier = db.measurements({.run_id = owned.run().id, .with_samples = true});

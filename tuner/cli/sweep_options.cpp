@@ -56,15 +56,14 @@ void declare(CLI::App& sub, SweepOptions& o) {
 }
 
 SweepSpec make_spec(const Settings& settings, const SweepOptions& o, Backend backend) {
-  // The presets of a back end name rows of ours, which a worker of the user's does not have.
-  SweepSpec spec = named_spec(o.spec, o.worker ? Backend::cpu : backend);
+  SweepSpec spec = named_spec(o.spec, backend);
   if (o.config) {
     const std::string text = read_text_file(*o.config);
     const tuner::UserConfig config = tuner::parse_user_config(text, *o.config);
     for (const std::string& note : config.notes) say(settings, "note: " + note);
     spec = tuner::with_user_config(std::move(spec), config);
   }
-  tuner::NarrowOptions narrow_to{o.stages, o.variants, {}};
+  tuner::NarrowOptions narrow_to{o.stages, o.variants, {}, o.worker.has_value()};
   for (const std::string& axis : o.axes) narrow_to.axes.push_back(tuner::parse_axis_option(axis));
   spec = tuner::narrow(std::move(spec), narrow_to);
   if (o.budget) spec.budget_s = parse_duration("--budget", *o.budget);

@@ -15,6 +15,7 @@
 #include "nsa/store/store.hpp"
 #include "nsa/tuner/decide.hpp"
 #include "program.hpp"
+#include "tune_executor.hpp"
 #include "version.hpp"
 
 namespace nsa::cli {
@@ -24,7 +25,7 @@ struct TuneOptions {
   std::string out;
   std::vector<std::string> runs;
   std::optional<std::string> shipped, against;
-  std::string executor{kOwnExecutor};
+  std::optional<std::string> executor;  // resolved before anything is decided
   bool unverified = false;
   double margin = 1.0;
   std::uint64_t seed = 1;
@@ -56,9 +57,23 @@ bool same_conditions(const Device& a, const Device& b) {
                               [](const ValidatorCheck& c) { return c.verdict == Verdict::no; });
 }
 
-/// The runs that --run names, else all of each device under the conditions of its newest one.
+/// Leaves out devices on which none of their runs has a row of that executor: a run with a worker
+/// of the user's beside ours may have two devices.
+void keep_devices_of(std::vector<DeviceRuns>& all, const store::Store& db,
+                     const std::string& executor) {
+  std::erase_if(all, [&](const DeviceRuns& d) {
+    return std::none_of(d.runs.begin(), d.runs.end(), [&](const Run& run) {
+      const store::Query rows{.run_id = run.id, .device_uuid = d.device.uuid, .executor = executor};
+      return !db.executors(rows).empty();
+    });
+  });
+}
+
+/// The runs that --run names, else all of each device under the conditions of its newest one; of
+/// `executor`, where one is given.
 std::vector<DeviceRuns> runs_of(const store::Store& db, const TuneOptions& o,
-                                const std::optional<std::string>& device_id) {
+                                const std::optional<std::string>& device_id,
+                                const std::optional<std::string>& executor = std::nullopt) {
   std::vector<DeviceRuns> all;
   for (const std::string& id : o.runs) {
     const std::optional<Run> run = db.find_run(id);
@@ -66,14 +81,17 @@ std::vector<DeviceRuns> runs_of(const store::Store& db, const TuneOptions& o,
       throw InputError("--run: no run " + id + " in the database; nsatune db info lists them");
     add_run_of(all, *run, device_id);
   }
-  if (!o.runs.empty()) return all;
+  if (!o.runs.empty()) {
+    if (executor) keep_devices_of(all, db, *executor);
+    return all;
+  }
   for (const Run& run : db.runs()) {  // the newest first
     for (const Device& device : run.devices) {
       if (device_id && device.id != *device_id) continue;
       const auto known =
           std::ranges::find(all, device.uuid, [](const DeviceRuns& d) { return d.device.uuid; });
       if (known == all.end()) {
-        if (db.newest_run(device.uuid)) all.push_back({device, {run}});
+        if (db.newest_run(device.uuid, executor)) all.push_back({device, {run}});
       } else if (same_conditions(known->device, device)) {
         known->runs.push_back(run);
       }
@@ -128,12 +146,26 @@ std::vector<std::string> stale_notes(const ThresholdTable& table) {
   return lines;
 }
 
+/// Whose rows there are in the runs that --run names, else in all, on the devices that count.
+std::vector<std::string> executors_of(const store::Store& db, const TuneOptions& o,
+                                      const std::optional<std::string>& device_id) {
+  if (o.runs.empty() && !device_id) return db.executors({});
+  std::set<std::string> names;
+  for (const DeviceRuns& d : runs_of(db, o, device_id)) {
+    for (const Run& run : d.runs) {
+      for (std::string& name : db.executors({.run_id = run.id, .device_uuid = d.device.uuid}))
+        names.insert(std::move(name));
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
 tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
                                   const TuneOptions& o) {
   tuner::DecideInput input;
   input.device = d.device;
   input.variants = tuner::catalog_traits(d.device.backend);
-  input.options.executor = o.executor;
+  input.options.executor = *o.executor;
   input.options.unverified = o.unverified;
   input.options.margin = o.margin;
   input.options.seed = o.seed;
@@ -141,12 +173,12 @@ tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
   std::set<std::string> others;
   if (o.shipped) input.shipped = load_thresholds(*o.shipped);
   for (const Run& run : d.runs) {
-    input.validators = validators_of(d.device);
+    input.validators = validators_of_rows(d.device, *o.executor);
     if (&run == &d.runs.front()) input.complete = run.state == RunState::complete;
     auto rows =
         db.measurements({.run_id = run.id, .device_uuid = d.device.uuid, .with_samples = true});
     for (const Measurement& row : rows) {
-      if (row.executor == o.executor) {
+      if (row.executor == *o.executor) {
         input.rows.add(row);
       } else {
         others.insert(row.executor);
@@ -154,13 +186,15 @@ tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
     }
   }
   tuner::DecideReport report = tuner::decide(input);
-  if (o.executor == kOwnExecutor) {
+  if (const std::string note = simulation_note(d.runs.front(), *o.executor); !note.empty())
+    report.notes.push_back(note);
+  if (*o.executor == kOwnExecutor) {
     const std::vector<std::string> stale = stale_notes(report.table);
     report.notes.insert(report.notes.end(), stale.begin(), stale.end());
   }
   if (input.rows.empty() && !others.empty()) {
     report.notes.push_back(fmt::format("--executor {}: no measurements of it; there are some of {}",
-                                       o.executor, fmt::join(others, ", ")));
+                                       *o.executor, fmt::join(others, ", ")));
   }
   return report;
 }
@@ -187,11 +221,20 @@ std::string file_for(const TuneOptions& o, const Device& device,
   return o.out;
 }
 
-ExitCode run(const Settings& settings, const TuneOptions& o) {
+ExitCode run(const Settings& settings, TuneOptions o) {
   if (!std::isfinite(o.margin)) throw InputError("--margin: is no number; give 1 to 100");
   const auto db = store::Store::open_existing(settings.db_path());
   std::vector<std::string> left_out;
-  std::vector<DeviceRuns> devices = runs_of(db, o, settings.device);
+  const std::vector<std::string> with_rows = executors_of(db, o, settings.device);
+  const ExecutorChoice chosen = choose_executor(with_rows, o.executor);
+  if (!chosen.note.empty()) say(settings, "note: " + chosen.note);
+  o.executor = chosen.name;
+  // Where it has no rows, the newest runs are looked at all the same, to say whose rows they are.
+  const bool has_rows =
+      std::find(with_rows.begin(), with_rows.end(), chosen.name) != with_rows.end();
+  std::vector<DeviceRuns> devices =
+      runs_of(db, o, settings.device, has_rows ? o.executor : std::nullopt);
+  for (DeviceRuns& d : devices) d.device = device_of_rows(d.runs.front(), *o.executor, d.device);
   if (o.runs.empty()) devices = newest_of_models(std::move(devices), left_out);
   if (devices.empty()) {
     throw InputError(settings.db_path() + ": no measurements of " +
@@ -249,7 +292,8 @@ void add_tune(Program& program) {
       "Runs to decide from (default: all of a device under the conditions of its newest one)");
   sub->add_option("--shipped", o->shipped, "File in use: changed only where the gain is certain");
   sub->add_option("--against", o->against, "Say what changed from this file");
-  sub->add_option("--executor", o->executor, "Whose variants (default nsatune)");
+  sub->add_option("--executor", o->executor,
+                  "Whose variants (default: nsatune, or the only other one that has rows)");
   sub->add_flag("--unverified", o->unverified, "Let rows count that no oracle has checked");
   sub->add_option("--margin", o->margin, "Times faster that a switch has to be (default 1.0)")
       ->check(CLI::Range(1.0, 100.0));

@@ -12,7 +12,8 @@ double estimate_launch_s(const Description& description, const Device& device);
 /// Seconds of a contest at min_rounds.
 double estimate_contest_s(const Contest& contest, const MeasurePolicy& policy,
                           const Device& device);
-/// Shortest time that any hardware of that kind needs for the mathematics: a faster time is noted.
+/// Shortest time that any hardware of that kind needs for the mathematics, and for any
+/// call at all: a faster time is not believed.
 double least_plausible_s(const Cost& cost, Backend backend);
 
 }  // namespace nsa::tuner

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/tuner/plan.hpp"
 #include "plan/contest_id.hpp"
@@ -27,9 +28,20 @@ bool covers(const std::vector<std::string>& allowed, const std::vector<std::stri
   return allowed.empty() || std::all_of(stages.begin(), stages.end(), in_allowed);
 }
 
-bool wanted(const SweepSpec& spec, const ProblemFamily& family, const VariantId& id) {
-  return covers(spec.stages, id.stages) && covers(family.stages, id.stages) &&
-         matches_any(spec.variants, id) && matches_any(family.variants, id);
+/// A family's lists are of rows of ours. What a worker of somebody else brings is measured on the
+/// families that name its stages, whatever its name, and where none does, on all of them: a stage
+/// of ours needs the problems that were made for it, and of another one nobody knows.
+bool of_family(const SweepSpec& spec, const ProblemFamily& family, const Offer& offer) {
+  const bool named = covers(family.stages, offer.id.stages);
+  if (offer.executor == kOwnExecutor) return named && matches_any(family.variants, offer.id);
+  return named || std::none_of(spec.families.begin(), spec.families.end(), [&](const auto& other) {
+           return covers(other.stages, offer.id.stages);
+         });
+}
+
+bool wanted(const SweepSpec& spec, const ProblemFamily& family, const Offer& offer) {
+  return covers(spec.stages, offer.id.stages) && matches_any(spec.variants, offer.id) &&
+         of_family(spec, family, offer);
 }
 
 /// Collects offers by contest. Two families may name one problem: each offer is asked about once.
@@ -94,7 +106,7 @@ Plan make_plan(const SweepSpec& spec, const Device& device, const std::vector<Of
   for (const ProblemFamily& family : spec.families) {
     for (const Problem& problem : expand(spec, family)) {
       for (const Offer& offer : offers) {
-        if (wanted(spec, family, offer.id)) builder.add(problem, offer);
+        if (wanted(spec, family, offer)) builder.add(problem, offer);
       }
     }
   }

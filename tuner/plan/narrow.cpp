@@ -38,12 +38,13 @@ Values intersect(const Values& a, const Values& b) {
   return both;
 }
 
-void narrow_stages(SweepSpec& spec, const Values& stages) {
+void narrow_stages(SweepSpec& spec, const Values& stages, bool foreign) {
   if (stages.empty()) return;
   spec.stages = intersect(stages, spec.stages);
   if (spec.stages.empty())
     throw InputError(fmt::format("--stage {}: the spec '{}' does not cover it",
                                  fmt::join(stages, " "), spec.name));
+  if (foreign) return;
   std::erase_if(spec.families, [&](const ProblemFamily& family) {
     return !family.stages.empty() && intersect(family.stages, spec.stages).empty();
   });
@@ -108,7 +109,7 @@ std::pair<std::string, std::vector<std::string>> parse_axis_option(std::string_v
 }
 
 SweepSpec narrow(SweepSpec spec, const NarrowOptions& options) {
-  narrow_stages(spec, options.stages);
+  narrow_stages(spec, options.stages, options.foreign);
   narrow_variants(spec, options.variants);
   for (const AxisValues& axis : options.axes) narrow_axis(spec, axis);
   if (spec.families.empty())

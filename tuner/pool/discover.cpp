@@ -1,41 +1,47 @@
 // What workers bring, and what they say of each problem.
 #include <fmt/format.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <memory>
 
-#include "nsa/kernels/catalog.hpp"
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/executor.hpp"
 #include "nsa/tuner/sweep.hpp"
+#include "plan/known_cost.hpp"
 #include "process/worker_client.hpp"
 
 namespace nsa::tuner {
 namespace {
 
 std::string text_of(const WorkerCommand& command) {
-  return fmt::format("worker '{}'", command.argv.empty() ? "" : command.argv.back());
+  return fmt::format("worker '{}'", command.argv.empty() ? "" : one_line(command.argv.back()));
 }
 
 void add_offers(const worker::HelloReply& hello, std::int64_t worker, std::vector<Offer>& offers) {
   for (const worker::OfferedVariant& variant : hello.variants) {
     for (const Point& point : variant.points)
-      offers.push_back(
-          {{variant.stages, variant.name, point}, variant.source_hash, hello.executor, worker});
+      offers.push_back({{variant.stages, variant.name, point},
+                        variant.source_hash,
+                        hello.executor,
+                        worker,
+                        variant.order});
   }
 }
 
-/// FLOP and bytes of the mathematics, from any variant of ours of the same stages.
-Cost known_cost(const Problem& problem, const VariantId& id) {
-  for (const Variant& variant : catalog()) {
-    if (!variant.cost || variant.role == Role::yardstick ||
-        variant.stages.size() != id.stages.size())
-      continue;
-    bool same = true;
-    for (std::size_t i = 0; i < id.stages.size(); ++i)
-      same = same && to_string(variant.stages[i]) == id.stages[i];
-    if (same) return variant.cost(problem);
-  }
-  return {};
+/// Rows of ours are told by their executor, so nobody else may have its name, in whatever case.
+void refuse_our_name(const WorkerCommand& command, const std::string& executor) {
+  if (command.ours || strcasecmp(executor.c_str(), std::string(kOwnExecutor).c_str()) != 0) return;
+  throw InputError(
+      fmt::format("{}: calls itself '{}', which is the executor of this program; let its hello say "
+                  "another name",
+                  text_of(command), executor));
+}
+
+/// Whether a refusal of the optional question speaks of the variant on this problem. One that does
+/// not know the question says nothing of it: prepare will tell.
+bool refuses_problem(Outcome outcome) {
+  return outcome == Outcome::not_built || outcome == Outcome::out_of_memory;
 }
 
 /// The time that questions may take. A second is the least: a worker has to start.
@@ -83,10 +89,8 @@ class Describer {
       // It would hang again; where the budget cut the wait, nobody knows.
       if (answer.outcome == Outcome::timeout && !patience_.over())
         return {false, answer.outcome, answer.reason, 0, 0, 0};
-      // No answer to an optional question is no answer about the variant: prepare will tell.
-      if (answer.outcome == Outcome::unsupported || !clients_[w]->alive())
-        return unknown(problem, offer.id);
-      return {false, answer.outcome, answer.reason, 0, 0, 0};
+      if (refuses_problem(answer.outcome)) return {false, answer.outcome, answer.reason, 0, 0, 0};
+      return unknown(problem, offer.id);
     }
     const worker::DescribedReply& said = *answer.reply;
     return {said.supported, Outcome::unsupported, said.reason,
@@ -141,6 +145,7 @@ Discovery discover(const std::vector<WorkerCommand>& workers, const Device& devi
     if (!answer)
       throw InputError(fmt::format("{}: {}; it must answer hello as the worker protocol says",
                                    text_of(workers[w]), answer.reason));
+    refuse_our_name(workers[w], answer.reply->executor);
     discovery.hellos.push_back(*answer.reply);
     add_offers(*answer.reply, static_cast<std::int64_t>(w), discovery.offers);
     client.finish();

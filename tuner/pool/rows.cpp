@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "nsa/schemas/json.hpp"
 #include "nsa/schemas/median.hpp"
@@ -22,7 +23,7 @@ Row RowWriter::row_of(const Problem& problem, const Offer& offer) const {
   row.id = make_uuid();
   row.run_id = input_.run_id;
   row.executor = offer.executor;
-  row.placement = {{input_.host, input_.device.uuid}};
+  row.placement = {{input_.host, device_of(input_, offer).uuid}};
   row.problem = problem;
   row.variant = offer.id;
   row.source_hash = offer.source_hash;
@@ -88,15 +89,43 @@ void take_samples(Measurement& row, worker::MeasuredReply reply) {
   row.samples = std::move(reply.samples);
 }
 
-std::optional<std::string> find_lie(const worker::MeasuredReply& reply, std::int64_t asked) {
+namespace {
+
+/// What is wrong with one sample by itself.
+std::optional<std::string> find_lie(const Sample& sample) {
+  constexpr double kClockRatio = 1.02;  // two clocks that both are right
+  constexpr double kClockNs = 20e3;     // and what is between their readings
+  const auto device_ns = static_cast<double>(sample.device_ns);
+  if (sample.device_ns <= 0 || sample.host_ns < 0)
+    return fmt::format("took {} ns on the device and {} ns on the host", sample.device_ns,
+                       sample.host_ns);
+  if (sample.host_ns > 0 &&
+      device_ns > kClockRatio * static_cast<double>(sample.host_ns) + kClockNs)
+    return fmt::format("took {} ns on the device, but only {} ns on the host that waited for it",
+                       sample.device_ns, sample.host_ns);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> find_lie(const worker::MeasuredReply& reply, std::int64_t asked,
+                                    const Believable& believable) {
+  constexpr double kWallRatio = 2, kWallS = 0.25;  // scheduling, and clocks that are adjusted
   if (static_cast<std::int64_t>(reply.samples.size()) != asked)
     return fmt::format("{} samples were asked for, {} came", asked, reply.samples.size());
+  std::vector<double> times;
   for (std::size_t i = 0; i < reply.samples.size(); ++i) {
-    const Sample& sample = reply.samples[i];
-    if (sample.device_ns <= 0 || sample.host_ns < 0)
-      return fmt::format("sample {} took {} ns on the device and {} ns on the host", i,
-                         sample.device_ns, sample.host_ns);
+    if (const auto lie = find_lie(reply.samples[i])) return fmt::format("sample {} {}", i, *lie);
+    times.push_back(static_cast<double>(reply.samples[i].device_ns));
   }
+  const double sum_s = 1e-9 * std::accumulate(times.begin(), times.end(), 0.0);
+  if (believable.wall_s && sum_s > kWallRatio * *believable.wall_s + kWallS)
+    return fmt::format("the samples took {:.3g} s, but the request only {:.3g} s", sum_s,
+                       *believable.wall_s);
+  const double median_ns = median(std::move(times));
+  if (median_ns < believable.least_ns)
+    return fmt::format("{:.3g} ns is less than any memory or arithmetic unit needs ({:.3g} ns)",
+                       median_ns, believable.least_ns);
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 // Making rows: what is the same in all rows of a sweep, and the statistics of one visit.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "nsa/tuner/sweep.hpp"
@@ -44,7 +45,13 @@ class RowWriter {
 /// Takes the samples of a reply into a row: n, median and spread of device_ns, clocks, need, and
 /// what the worker says of them as the row's note. There is one sample at least.
 void take_samples(Measurement& row, worker::MeasuredReply reply);
+/// What the samples of one request are held against.
+struct Believable {
+  double least_ns = 0;           // that any hardware needs for the mathematics
+  std::optional<double> wall_s;  // that the request took by our clock; nothing: theirs is virtual
+};
 /// What is wrong with the numbers of a reply, or nothing.
-std::optional<std::string> find_lie(const worker::MeasuredReply& reply, std::int64_t asked);
+std::optional<std::string> find_lie(const worker::MeasuredReply& reply, std::int64_t asked,
+                                    const Believable& believable);
 
 }  // namespace nsa::tuner

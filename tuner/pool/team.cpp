@@ -11,6 +11,7 @@
 #include "nsa/schemas/executor.hpp"
 #include "plan/estimate.hpp"
 #include "pool/account.hpp"
+#include "plan/known_cost.hpp"
 #include "pool/traced_retry.hpp"
 
 namespace nsa::tuner {
@@ -20,14 +21,6 @@ constexpr double kDeadlineFactor = 50;  // over the estimate: a seed's slow path
                                         // slower than the best, but not than its own first call
 
 Cost cost_of(const Description& described) { return {described.flop, described.bytes}; }
-
-/// What speaks against a time: that no hardware is so fast. "" = nothing.
-std::string doubt_of(const Measurement& row, Backend backend) {
-  const double least_ns = 1e9 * least_plausible_s(row.cost, backend);
-  if (!(*row.median_ns < least_ns)) return "";
-  return fmt::format("{:.3g} ns is less than any memory or arithmetic unit needs ({:.3g} ns)",
-                     *row.median_ns, least_ns);
-}
 
 }  // namespace
 
@@ -61,6 +54,7 @@ void Team::exclude_wrong() {
 }
 
 void Team::retire() {
+  for (std::size_t w = 0; w < shared_.input.workers.size(); ++w) fail_repeats(w);
   for (Contestant& contestant : contestants_) {
     const auto worker = static_cast<std::size_t>(contestant.offer.worker);
     if (contestant.handle) shared_.turn.retire(worker, *contestant.handle);
@@ -93,7 +87,8 @@ std::string Team::doing(const char* verb, const Contestant& contestant) const {
 }
 
 double Team::deadline_s(double estimate_s) const {
-  return std::max(policy_.deadline_s, kDeadlineFactor * estimate_s);
+  constexpr double kMostS = 24 * 3600;  // a worker may describe any cost
+  return std::max(policy_.deadline_s, std::min(kMostS, kDeadlineFactor * estimate_s));
 }
 
 bool Team::wants_handle(const Contestant& contestant) const {
@@ -124,6 +119,7 @@ void Team::ready() {
   do {
     prepare_all();
     verify_all();
+    for (std::size_t w = 0; w < shared_.input.workers.size(); ++w) fail_repeats(w);
     if (!wanted() && policy_.control) pick_twin();
   } while (wanted());
 }
@@ -185,6 +181,13 @@ void Team::prepare(Contestant& contestant) {
   shared_.ledger.prepare_s += seconds_since(start);
   if (answer.interrupted) throw Interrupted{};
   if (!answer) return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});
+  if (Contestant* owner = owner_of(answer.reply->handle, contestant)) {
+    owner->handle.reset();  // nobody knows what it stands for now: it is prepared again
+    return fail(
+        contestant, Outcome::bad_reply,
+        fmt::format("handle {} is that of {}", answer.reply->handle, to_string(owner->offer.id)),
+        {process_, 0, 0});
+  }
   contestant.prepared = *answer.reply;
   contestant.handle = answer.reply->handle;
   if (!contestant.sample_s)
@@ -222,6 +225,36 @@ void Team::verify(Contestant& contestant) {
   if (result.verification == Verification::wrong_result) reject(contestant, result);
 }
 
+void Team::fail_repeats(std::size_t worker) {
+  WorkerClient* const client = shared_.turn.find(worker);
+  if (!client) return;
+  for (const auto& [variant, doing] : client->take_repeated()) {
+    for (Contestant& contestant : contestants_) {
+      const bool its = static_cast<std::size_t>(contestant.offer.worker) == worker &&
+                       contestant.offer.id == variant && !contestant.out && !contestant.control;
+      if (its) fail(contestant, Outcome::bad_reply, "answered twice: " + doing, {process_, 0, 0});
+    }
+  }
+}
+
+Contestant* Team::owner_of(std::int64_t handle, const Contestant& asking) {
+  const auto owner =
+      std::find_if(contestants_.begin(), contestants_.end(), [&](const Contestant& other) {
+        return other.handle == handle && other.offer.worker == asking.offer.worker &&
+               !same_variant(other, asking);
+      });
+  return owner == contestants_.end() ? nullptr : &*owner;
+}
+
+/// By our own cost of the mathematics, where we know it: a worker may describe none.
+Believable Team::believable(const Contestant& contestant, double wall_s) {
+  Cost cost = known_cost(contest_.problem, contestant.offer.id);
+  if (cost == Cost{}) cost = cost_of(contestant.described);
+  const Backend backend = device_of(shared_.input, contestant.offer).backend;
+  const bool simulated = client(contestant).hello().simulated;
+  return {1e9 * least_plausible_s(cost, backend), simulated ? std::nullopt : std::optional(wall_s)};
+}
+
 void Team::reject(Contestant& contestant, const CheckResult& result) {
   shared_.verified.add_wrong(contestant.offer, contest_.problem,
                              fmt::format("wrong on a problem of this class with {} tokens: {}",
@@ -248,8 +281,9 @@ std::string Team::retry(const Contestant& contestant) {
                       shared_.interrupt);
 }
 
-void Team::fail(Contestant& contestant, Outcome outcome, const std::string& reason,
+void Team::fail(Contestant& contestant, Outcome outcome, const std::string& why,
                 const Visit& visit) {
+  const std::string reason = one_line(why);  // it may quote what a worker wrote
   Measurement row =
       shared_.writer.blank(contest_.problem, contestant.offer, cost_of(contestant.described));
   row.held_out = contest_.held_out;
@@ -319,17 +353,18 @@ void Team::measure(Contestant& contestant, const Visit& visit, const std::string
   const TimePoint start = Clock::now();
   auto answer = client(contestant)
                     .ask(request, doing("measuring", contestant), measure_deadline_s(contestant));
-  shared_.ledger.measure_s += seconds_since(start);
+  const double wall_s = seconds_since(start);
+  shared_.ledger.measure_s += wall_s;
   if (answer.interrupted) throw Interrupted{};
+  fail_repeats(static_cast<std::size_t>(contestant.offer.worker));
+  if (contestant.out) return;
   if (!answer) return fail_request(contestant, answer.outcome, answer.reason, visit);
-  if (const auto lie = find_lie(*answer.reply, asked))
+  if (const auto lie = find_lie(*answer.reply, asked, believable(contestant, wall_s)))
     return fail(contestant, Outcome::bad_reply, *lie, visit);
-  contestant.sample_s = seconds_since(start) / static_cast<double>(asked);
+  contestant.sample_s = wall_s / static_cast<double>(asked);
 
   Measurement row = visit_row(contestant, visit, pair_id);
   take_samples(row, std::move(*answer.reply));
-  if (const std::string doubt = doubt_of(row, shared_.input.device.backend); !doubt.empty())
-    row.note = row.note.empty() ? doubt : doubt + "; " + row.note;
   contestant.add_visit({visit.process, visit.round, visit.half}, row);
   shared_.writer.commit(std::move(row));
 }

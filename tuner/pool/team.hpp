@@ -67,12 +67,17 @@ class Team {
   /// The row of a visit but for its samples.
   Measurement visit_row(const Contestant& contestant, const Visit& visit,
                         const std::string& pair_id) const;
-  void fail(Contestant& contestant, Outcome outcome, const std::string& reason, const Visit& visit);
+  void fail(Contestant& contestant, Outcome outcome, const std::string& why, const Visit& visit);
   /// The row of a request that was not answered. What hung on a GPU is asked once more before it.
   void fail_request(Contestant& contestant, Outcome outcome, std::string reason,
                     const Visit& visit);
   std::string retry(const Contestant& contestant);
   void reject(Contestant& contestant, const CheckResult& result);
+  /// Puts out whatever answered a request twice.
+  void fail_repeats(std::size_t worker);
+  /// Whose handle that is already, in the same worker, or null. A twin may share its original's.
+  Contestant* owner_of(std::int64_t handle, const Contestant& asking);
+  Believable believable(const Contestant& contestant, double wall_s);
   WorkerClient& client(const Contestant& contestant);
   bool same_variant(const Contestant& a, const Contestant& b) const;
   const Contestant& original_of(const Contestant& contestant) const;

@@ -28,6 +28,8 @@ class Turn {
   /// Starts that worker if it does not run; a second time if it must. Throws Interrupted.
   Answer<worker::HelloReply> start(std::size_t worker);
   bool alive(std::size_t worker) const;
+  /// Null where it was not started.
+  WorkerClient* find(std::size_t worker) { return slots_.at(worker).client.get(); }
   /// One that was started.
   WorkerClient& client(std::size_t worker) { return *slots_.at(worker).client; }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/visible.hpp"
 #include "process/hang_report.hpp"
 
 namespace nsa::tuner {
@@ -16,6 +17,7 @@ constexpr double kSliceS = 0.1;  // how often a waiting call looks at the interr
 constexpr double kSlowS = 1;     // after which somebody may wonder
 constexpr double kExitS = 1;     // how long a closed worker may take to end
 constexpr std::size_t kMaxReasonBytes = 2000;
+constexpr std::size_t kMaxRepeated = 1000;  // that are remembered of one process
 
 std::string quoted_start(const std::string& line) {
   constexpr std::size_t kShown = 100;
@@ -23,21 +25,28 @@ std::string quoted_start(const std::string& line) {
                      line.size() > kShown ? fmt::format(" ({} bytes)", line.size()) : "");
 }
 
-template <class To>
-Answer<To> passed_on(const Answer<std::string>& from) {
+/// Which request a reply answers; nothing for a hello, which has no id.
+std::optional<std::int64_t> id_of(const worker::Reply& reply) {
+  return std::visit(
+      [](const auto& r) -> std::optional<std::int64_t> {
+        if constexpr (requires { r.id; }) return r.id;
+        return std::nullopt;
+      },
+      reply);
+}
+
+template <class To, class From>
+Answer<To> passed_on(const Answer<From>& from) {
   return {std::nullopt, from.outcome, from.reason, from.interrupted};
 }
 
 }  // namespace
 
 std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
-  }
+  std::replace(text.begin(), text.end(), '\n', ' ');
   while (!text.empty() && text.back() == ' ') text.pop_back();
   if (text.size() > kMaxReasonBytes) text = text.substr(0, kMaxReasonBytes) + "...";
-  return text;
+  return visible(text);
 }
 
 WorkerClient::WorkerClient(WorkerCommand command, std::optional<std::uint64_t> memory_limit_bytes,
@@ -62,11 +71,29 @@ Answer<std::string> WorkerClient::crashed(const std::string& doing) {
                           words.empty() ? "" : "; last words: " + words));
 }
 
-Answer<std::string> WorkerClient::exchange(const std::string& line, const std::string& doing,
-                                           double deadline_s) {
-  if (!child_) return {std::nullopt, Outcome::crashed, "the worker is gone", false};
-  child_->send(line);
-  const TimePoint asked = Clock::now(), deadline = asked + seconds(deadline_s);
+bool WorkerClient::is_repeat(const worker::Reply& reply, std::int64_t id) {
+  const auto answered = id_of(reply);
+  if (!answered) return id > 0;  // a hello once more
+  if (*answered < 1 || *answered >= id) return false;
+  if (repeated_.size() < kMaxRepeated)
+    repeated_.push_back(asked_[static_cast<std::size_t>(*answered - 1)]);
+  return true;
+}
+
+template <class Request>
+std::int64_t WorkerClient::number(Request& request, const std::string& doing) {
+  request.id = static_cast<std::int64_t>(asked_.size()) + 1;
+  if constexpr (requires { request.variant; }) {
+    asked_.push_back({request.variant, doing});
+  } else {
+    asked_.push_back({prepared_[request.handle], doing});
+  }
+  return request.id;
+}
+
+Answer<std::string> WorkerClient::next_line(const std::string& doing, TimePoint asked,
+                                            double deadline_s) {
+  const TimePoint deadline = asked + seconds(deadline_s);
   Reporter* told = reporter_;
   while (true) {
     std::string reply;
@@ -96,38 +123,52 @@ Answer<std::string> WorkerClient::exchange(const std::string& line, const std::s
   }
 }
 
+Answer<worker::Reply> WorkerClient::bad(const std::string& doing, const std::string& what,
+                                        const std::string& line) {
+  return passed_on<worker::Reply>(
+      lost(Outcome::bad_reply,
+           fmt::format("while {}: {}, in the reply {}", doing, what, quoted_start(line))));
+}
+
+Answer<worker::Reply> WorkerClient::answer_to(std::int64_t id, const std::string& doing,
+                                              double deadline_s) {
+  const TimePoint asked = Clock::now(), deadline = asked + seconds(deadline_s);
+  while (true) {
+    const Answer<std::string> line = next_line(doing, asked, deadline_s);
+    if (!line) return passed_on<worker::Reply>(line);
+    std::optional<worker::Reply> reply;
+    try {
+      reply = worker::decode_reply(*line.reply);
+    } catch (const std::exception& error) {
+      return bad(doing, error.what(), *line.reply);
+    }
+    if (is_repeat(*reply, id) && Clock::now() < deadline) continue;
+    if (id_of(*reply).value_or(0) != id)
+      return bad(doing, fmt::format("id {} instead of {}", id_of(*reply).value_or(0), id),
+                 *line.reply);
+    const auto* failed = std::get_if<worker::FailedReply>(&*reply);
+    if (!failed) return {std::move(*reply), Outcome::ok, "", false};
+    // After an illegal access every call to CUDA fails: the next variant needs a new process.
+    if (failed->status == Outcome::crashed)
+      return passed_on<worker::Reply>(lost(failed->status, failed->reason));
+    return {std::nullopt, failed->status, one_line(failed->reason), false};
+  }
+}
+
 template <class Reply, class Request>
 Answer<Reply> WorkerClient::call(Request request, const std::string& doing, double deadline_s) {
   std::int64_t id = 0;
-  if constexpr (!std::is_same_v<Request, worker::HelloRequest>) id = request.id = next_id_++;
-  Answer<std::string> line =
-      exchange(worker::encode(worker::Request(std::move(request))), doing, deadline_s);
-  if (!line) return passed_on<Reply>(line);
-  const auto bad = [&](const std::string& what) {
-    return passed_on<Reply>(
-        lost(Outcome::bad_reply,
-             fmt::format("while {}: {}, in the reply {}", doing, what, quoted_start(*line.reply))));
-  };
-  std::optional<worker::Reply> reply;
-  try {
-    reply = worker::decode_reply(*line.reply);
-  } catch (const std::exception& error) {
-    return bad(error.what());
+  if constexpr (!std::is_same_v<Request, worker::HelloRequest>) id = number(request, doing);
+  if (!child_) return {std::nullopt, Outcome::crashed, "the worker is gone", false};
+  child_->send(worker::encode(worker::Request(std::move(request))));
+  Answer<worker::Reply> answer = answer_to(id, doing, deadline_s);
+  if (!answer) return passed_on<Reply>(answer);
+  if (auto* expected = std::get_if<Reply>(&*answer.reply)) {
+    if constexpr (std::is_same_v<Reply, worker::PreparedReply>)
+      prepared_[expected->handle] = asked_.back().variant;
+    return {std::move(*expected), Outcome::ok, "", false};
   }
-  if (const auto* failed = std::get_if<worker::FailedReply>(&*reply)) {
-    if (failed->id != id) return bad(fmt::format("id {} instead of {}", failed->id, id));
-    if (failed->status == Outcome::ok) return bad("failed with status ok");
-    // After an illegal access every call to CUDA fails: the next variant needs a new process.
-    if (failed->status == Outcome::crashed)
-      return passed_on<Reply>(lost(failed->status, failed->reason));
-    return {std::nullopt, failed->status, one_line(failed->reason), false};
-  }
-  auto* expected = std::get_if<Reply>(&*reply);
-  if (!expected) return bad("a reply of another type");
-  if constexpr (!std::is_same_v<Reply, worker::HelloReply>) {
-    if (expected->id != id) return bad(fmt::format("id {} instead of {}", expected->id, id));
-  }
-  return {std::move(*expected), Outcome::ok, "", false};
+  return passed_on<Reply>(bad(doing, "a reply of another type", worker::encode(*answer.reply)));
 }
 
 Answer<worker::HelloReply> WorkerClient::start(const std::string& device, double deadline_s) {
@@ -176,12 +217,22 @@ Answer<worker::ReleasedReply> WorkerClient::ask(worker::ReleaseRequest request,
   return call<worker::ReleasedReply>(std::move(request), doing, deadline_s);
 }
 
+/// What a worker still says after its last answer.
+void WorkerClient::note_repeat(const std::string& line) {
+  try {
+    is_repeat(worker::decode_reply(line), static_cast<std::int64_t>(asked_.size()) + 1);
+  } catch (const std::exception&) {
+    // It has said bye to us: what is no reply is of no request.
+  }
+}
+
 void WorkerClient::finish() {
   if (!child_) return;
   child_->send(worker::encode(worker::Request(worker::ByeRequest{})));
-  std::string ignored;
+  std::string line;
   const TimePoint deadline = Clock::now() + seconds(kExitS);
-  while (child_->receive(ignored, deadline) == Child::Event::line) continue;
+  while (child_->receive(line, deadline) == Child::Event::line && Clock::now() < deadline)
+    note_repeat(line);
   child_->close_input();
   child_->wait(deadline);
   child_.reset();

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "nsa/schemas/worker.hpp"
 #include "nsa/tuner/sweep.hpp"
@@ -50,6 +53,14 @@ class WorkerClient {
                                    double deadline_s);
   Answer<worker::ReleasedReply> ask(worker::ReleaseRequest request, const std::string& doing,
                                     double deadline_s);
+  /// A request that was answered again after its answer.
+  struct Repeat {
+    VariantId variant;
+    std::string doing;
+  };
+  /// Those since the last call: a second answer is dropped, because the one that is waited for
+  /// stands behind it. finish() finds more.
+  std::vector<Repeat> take_repeated() { return std::exchange(repeated_, {}); }
   /// Says once for each request that the worker takes longer than a second.
   void tell_when_slow(Reporter* reporter) noexcept { reporter_ = reporter; }
   bool alive() const noexcept { return child_ != nullptr; }
@@ -61,8 +72,18 @@ class WorkerClient {
  private:
   template <class Reply, class Request>
   Answer<Reply> call(Request request, const std::string& doing, double deadline_s);
-  Answer<std::string> exchange(const std::string& line, const std::string& doing,
-                               double deadline_s);
+  /// The answer to the request of `id`, 0 for hello; what is said of earlier ones is left aside.
+  Answer<worker::Reply> answer_to(std::int64_t id, const std::string& doing, double deadline_s);
+  Answer<worker::Reply> bad(const std::string& doing, const std::string& what,
+                            const std::string& line);
+  /// The next line of the worker, `deadline_s` after it was asked at most.
+  Answer<std::string> next_line(const std::string& doing, TimePoint asked, double deadline_s);
+  /// Whether a reply answers a request before that of `id`, which was answered already.
+  bool is_repeat(const worker::Reply& reply, std::int64_t id);
+  /// Gives a request its id and remembers it.
+  template <class Request>
+  std::int64_t number(Request& request, const std::string& doing);
+  void note_repeat(const std::string& line);
   Answer<std::string> lost(Outcome outcome, const std::string& reason);
   Answer<std::string> crashed(const std::string& doing);
 
@@ -72,10 +93,13 @@ class WorkerClient {
   Reporter* reporter_ = nullptr;
   std::unique_ptr<Child> child_;
   worker::HelloReply hello_;
-  std::int64_t next_id_ = 1;
+  std::vector<Repeat> asked_;                   // the request of id i + 1
+  std::map<std::int64_t, VariantId> prepared_;  // what a handle stands for
+  std::vector<Repeat> repeated_;
 };
 
-/// One line of printable text, bounded: reasons go into a database and a terminal.
+/// One line of visible text (nsa/schemas/visible.hpp), bounded: reasons go into a database and a
+/// terminal.
 std::string one_line(std::string text);
 
 /// Memory that each of `workers` processes on a CPU may hold, so that they cannot take the machine

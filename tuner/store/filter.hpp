@@ -30,6 +30,7 @@ inline Filter filter_of(const Query& query) {
   filter.add(kOnDevice, query.device_uuid);
   filter.add("m.variant_id IN (SELECT id FROM variant WHERE stages = ?)", query.stage);
   filter.add("m.variant_id IN (SELECT id FROM variant WHERE name = ?)", query.variant);
+  filter.add("m.executor = ?", query.executor);
   return filter;
 }
 

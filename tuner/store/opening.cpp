@@ -15,6 +15,7 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include "cut_file.hpp"
 #include "file_lock.hpp"
 #include "migrate.hpp"
 #include "nsa/schemas/error.hpp"
@@ -131,15 +132,6 @@ double seconds_until(Clock::time_point deadline) {
   return std::max(0.0, std::chrono::duration<double>(deadline - Clock::now()).count());
 }
 
-/// Whether a journal waits to be played back; then the file alone is not the whole truth.
-bool has_journal(const std::string& path) {
-  const auto holds_bytes = [](const std::string& journal) {
-    struct stat status {};
-    return stat(journal.c_str(), &status) == 0 && status.st_size > 0;
-  };
-  return holds_bytes(path + "-wal") || holds_bytes(path + "-journal");
-}
-
 Opened accept(std::unique_ptr<Connection> connection, const std::string& path) {
   if (connection->read_only()) {
     throw EnvironmentError(path + ": is read-only; make it writable, or use --db FILE");
@@ -166,6 +158,7 @@ Opened open_for_writing(const std::string& path, const OpenOptions& options) {
     while (true) {
       try {
         Look look;
+        if (exists) refuse_cut(path);
         if (exists) look = try_ready(path, Access::read_write, options);
         if (look.connection) return accept(std::move(look.connection), path);
         prepare(path, options, seconds_until(deadline));
@@ -186,6 +179,7 @@ Opened open_for_reading(const std::string& path, const OpenOptions& options) {
     throw InputError(path +
                      ": does not exist; run `nsatune sweep` first, or name a file with --db");
   }
+  refuse_cut(path);
   const auto opened = [&]() -> Opened {
     Look look;
     try {

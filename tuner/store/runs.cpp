@@ -138,13 +138,18 @@ std::optional<Run> Store::find_run(const std::string& id_or_prefix) const {
   return state_->use([&](SQLite::Database& db) { return get_run(db, state_->path, id_or_prefix); });
 }
 
-std::optional<Run> Store::newest_run(const std::string& device_uuid) const {
+std::optional<Run> Store::newest_run(const std::string& device_uuid,
+                                     const std::optional<std::string>& executor) const {
   return state_->use([&](SQLite::Database& db) -> std::optional<Run> {
+    const std::string of_it = executor ? " AND m.executor = ?" : "";
+    std::vector<std::string> parameters{device_uuid};
+    if (executor) parameters.push_back(*executor);
     auto runs = get_runs(db, state_->path,
                          "r.id = (SELECT n.id FROM run n WHERE EXISTS (SELECT 1 FROM measurement m "
                          "JOIN placement l ON l.id = m.placement_id WHERE m.run_id = n.id AND "
-                         "l.device_uuid = ?) ORDER BY n.started_at DESC, n.rowid DESC LIMIT 1)",
-                         {device_uuid});
+                         "l.device_uuid = ?" +
+                             of_it + ") ORDER BY n.started_at DESC, n.rowid DESC LIMIT 1)",
+                         parameters);
     return runs.empty() ? std::nullopt : std::optional(std::move(runs.front()));
   });
 }

@@ -101,6 +101,18 @@ std::vector<Measurement> Store::measurements(const Query& query) const {
   });
 }
 
+std::vector<std::string> Store::executors(const Query& query) const {
+  return state_->use([&](SQLite::Database& db) {
+    const Filter filter = filter_of(query);
+    SQLite::Statement select(
+        db, "SELECT DISTINCT m.executor FROM measurement m" + filter.sql + " ORDER BY 1");
+    bind_values(select, filter.parameters);
+    std::vector<std::string> found;
+    while (select.executeStep()) found.push_back(select.getColumn(0).getString());
+    return found;
+  });
+}
+
 Info Store::info() const {
   return state_->use([&](SQLite::Database& db) {
     Info info;

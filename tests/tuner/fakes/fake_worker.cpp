@@ -60,14 +60,16 @@ void on_hello() {
   if (is("other_protocol")) return say(R"({"type":"hello","protocol":2})");
   HelloReply reply;
   reply.worker = "fake";
-  reply.executor = is("as_nsatune") ? "nsatune" : "fake";
+  reply.executor = is("as_nsatune") ? "nsatune" : is("as_NSATune") ? "NSATune" : "fake";
   reply.generator = !is("needs_inputs");
   reply.verifies = is("honest") || is("verifies_once") || is("wrong_once") || is("lie_rows") ||
                    is("poison") || is("no_output_file") || is("wants_peers");
   for (const char* name : {"good", "other", "bad"})
     reply.variants.push_back(
         {{"attend_selected"}, name, {Point{}}, "hash_of_" + std::string(name)});
+  reply.simulated = is("simulated");
   say(reply);
+  if (is("hello_twice")) say(reply);
 }
 
 bool is_traced() { return std::getenv(spool::kEnvFolder) != nullptr; }
@@ -131,12 +133,15 @@ void on_prepare(const PrepareRequest& request) {
     const auto tensors = tuner::read_safetensors(request.inputs.value_or("none"), 1u << 30);
     if (tensors.size() != signature_of(Stage::attend_selected).inputs.size()) std::exit(9);
   }
-  const std::int64_t handle = ++prepared_handles;
+  // A twin of its own comes after all others, so `bad` is the second to get the first handle.
+  const bool shared = bad && is("same_handle");
+  const std::int64_t handle = shared ? 1 : ++prepared_handles;
   handles[handle] = {request.variant.name, request.problem, request.seed};
   if (is("most_handles") && handles.size() > 4)
     return say(FailedReply{request.id, Outcome::out_of_memory, "too many handles"});
   const std::int64_t workspace_bytes = is("tells_pid") ? getpid() : 0;
   say(PreparedReply{request.id, handle, 1'000'000 * sleep_ms, workspace_bytes});
+  if (bad && is("prepared_twice")) say(PreparedReply{request.id, handle, 1, 0});
 }
 
 /// The right rows of attend_selected, or wrong ones for a liar.
@@ -203,6 +208,12 @@ void on_measure(const MeasureRequest& request) {
   if (bad && is("zero_time")) reply.samples.back().device_ns = 0;
   if (bad && is("negative_time")) reply.samples.back().device_ns = -5;
   if (bad && is("few_samples")) reply.samples.pop_back();
+  for (Sample& sample : reply.samples) {
+    if (bad && is("one_ns")) sample.device_ns = 1;
+    if (bad && is("above_host")) sample.device_ns = 2 * sample.host_ns;
+    if ((bad && is("above_wall")) || is("simulated"))
+      sample.device_ns = 10'000'000'000, sample.host_ns = 0;
+  }
   if (bad && is("remarks")) reply.note = "the timers differ";
   const std::string line = encode(Reply(reply));
   if (is("partial")) {  // a line in two pieces is still a line
@@ -211,6 +222,7 @@ void on_measure(const MeasureRequest& request) {
     return say(line.substr(line.size() / 2));
   }
   say(line);
+  if (bad && is("answered_twice")) say(line);
 }
 
 void on_trace(const TraceRequest& request) {
@@ -258,6 +270,11 @@ void on_request(const Request& request) {
   if (const auto* r = std::get_if<CountRequest>(&request)) on_count(*r);
   if (const auto* r = std::get_if<DescribeRequest>(&request)) {
     if (is("hang_describe")) hang();
+    if (is("bad_request"))
+      return say(R"({"type":"failed","id":)" + std::to_string(r->id) +
+                 R"(,"status":"bad_request","reason":"unknown type describe"})");
+    if (is("refuses_problem"))
+      return say(FailedReply{r->id, Outcome::out_of_memory, "\x1b[2Jneeds 51.5 GB"});
     say(FailedReply{r->id, Outcome::unsupported, "describe is not known here"});
   }
   if (const auto* r = std::get_if<ReleaseRequest>(&request)) on_release(*r);

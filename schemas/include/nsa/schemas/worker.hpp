@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -72,12 +73,16 @@ using Request =
     std::variant<HelloRequest, DescribeRequest, PrepareRequest, VerifyRequest, MeasureRequest,
                  TraceRequest, CountRequest, ReleaseRequest, ByeRequest>;
 
-/// A variant that a worker brings. `inputs` and `outputs` name its tensors.
+/// How the work of a variant grows in each axis: {"seq_len", 2} for its square.
+using Orders = std::map<std::string, double>;
+
+/// A variant that a worker brings.
 struct OfferedVariant {
   std::vector<std::string> stages;
   std::string name;
   std::vector<Point> points;  // at least one; a variant without coordinates has one empty point
   std::string source_hash;
+  Orders order = {};  // empty: nothing is said of it
 };
 struct HelloReply {
   int protocol = kProtocol;
@@ -87,6 +92,7 @@ struct HelloReply {
   bool verifies = true;
   Device device;
   std::vector<OfferedVariant> variants;
+  bool simulated = false;  // its clock is virtual: its times are not held against ours
 };
 struct DescribedReply {
   std::int64_t id = 0;

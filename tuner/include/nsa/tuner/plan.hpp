@@ -20,7 +20,8 @@ struct Offer {
   VariantId id;
   std::string source_hash;
   std::string executor = "nsatune";
-  std::int64_t worker = 0;  // index of the worker command that brings it
+  std::int64_t worker = 0;    // index of the worker command that brings it
+  worker::Orders order = {};  // how its work grows in each axis, as its worker says
 };
 
 /// Support and cost of an offer on a problem, as the worker (or our catalog) describes it.
@@ -66,7 +67,9 @@ using Describe = Description (*)(void* context, const Problem&, const Offer&);
 /// All problems of a spec, each valid, in the order of the file. InputError with a JSON pointer.
 std::vector<Problem> expand(const SweepSpec& spec);
 std::vector<Problem> expand(const SweepSpec& spec, const ProblemFamily& family);
-/// The contests of a spec. `describe` is asked once per problem and offer.
+/// The contests of a spec. `describe` is asked once per problem and offer. `stages` and `variants`
+/// of the spec hold for all offers; those of a family for ours, and a foreign executor's stages are
+/// measured on the families that name them, or on all where none does.
 Plan make_plan(const SweepSpec& spec, const Device& device, const std::vector<Offer>& offers,
                Describe describe, void* context);
 /// Whether a name, a name with its point ("fused_query.bq64") or a whole id matches one of the
@@ -80,6 +83,8 @@ struct NarrowOptions {
   std::vector<std::string> stages;
   std::vector<std::string> variants;
   std::vector<std::pair<std::string, std::vector<std::string>>> axes;
+  bool foreign = false;  // a worker of somebody else takes part: families that name none of the
+                         // stages stay, since theirs may be a stage that none names
 };
 /// "seq_len=512,2048" as an axis. InputError on an unknown axis, or no value.
 std::pair<std::string, std::vector<std::string>> parse_axis_option(std::string_view text);

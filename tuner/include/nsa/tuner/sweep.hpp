@@ -23,6 +23,7 @@ namespace nsa::tuner {
 struct WorkerCommand {
   std::vector<std::string> argv;
   probes::Variables environment = {};  // beside ours
+  bool ours = false;                   // this program: no other may use its executor's name
 };
 /// --worker CMD: a command line for /bin/sh.
 WorkerCommand shell_worker(const std::string& command);
@@ -83,6 +84,7 @@ struct SweepInput {
   NextPlan next_plan;  // may be empty: the plan is all there is
   Device device;
   std::vector<WorkerCommand> workers;  // Offer::worker is an index into it
+  std::vector<Device> devices;         // of each worker, as it says; empty: `device` of all
   std::string run_id;
   std::string host;                  // of the placement
   std::vector<Measurement> earlier;  // rows of this run: never measured again, failed or not
@@ -93,6 +95,11 @@ struct SweepInput {
   const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C: ends between two visits
   std::string lock_dir;  // of the device lock; empty: $XDG_RUNTIME_DIR, else the temporary folder
 };
+/// Where the variants of an offer run.
+inline const Device& device_of(const SweepInput& input, const Offer& offer) {
+  const auto worker = static_cast<std::size_t>(offer.worker);
+  return worker < input.devices.size() ? input.devices[worker] : input.device;
+}
 struct SweepReport {
   bool complete = false;  // every contest is done
   bool stopped = false;   // by `stop`

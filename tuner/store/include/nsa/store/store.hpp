@@ -56,6 +56,7 @@ struct Query {
   std::optional<std::string> device_uuid = std::nullopt;
   std::optional<std::string> stage = std::nullopt;    // stages joined with '+'
   std::optional<std::string> variant = std::nullopt;  // name
+  std::optional<std::string> executor = std::nullopt;
   std::optional<std::string> id = std::nullopt;  // one measurement, or a unique prefix of its id
   bool with_samples = false;
 };
@@ -114,8 +115,11 @@ class Store {
   std::vector<Run> runs() const;  // newest first
   /// Nothing when no run begins so; InputError when several do.
   std::optional<Run> find_run(const std::string& id_or_prefix) const;
-  /// Newest run that has a measurement on that device.
-  std::optional<Run> newest_run(const std::string& device_uuid) const;
+  /// Newest run that has a measurement on that device, of that executor where one is named.
+  std::optional<Run> newest_run(const std::string& device_uuid,
+                                const std::optional<std::string>& executor = std::nullopt) const;
+  /// Who measured what a query finds, sorted. `id` and `with_samples` of it mean nothing here.
+  std::vector<std::string> executors(const Query& query) const;
   /// In the order in which they were measured. InputError when an id prefix is ambiguous.
   std::vector<Measurement> measurements(const Query& query) const;
   std::vector<TelemetryRow> telemetry(const std::optional<std::string>& run_id) const;

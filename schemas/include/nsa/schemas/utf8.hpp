@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nsa::reports {
+namespace nsa {
 
 struct CodePoint {
   std::uint32_t value = 0;
@@ -15,4 +15,4 @@ struct CodePoint {
 /// sequences are not valid and take one byte.
 CodePoint next_code_point(std::string_view text);
 
-}  // namespace nsa::reports
+}  // namespace nsa

@@ -1,0 +1,57 @@
+#include "nsa/schemas/visible.hpp"
+
+#include "catch.hpp"
+#include "nsa/schemas/json.hpp"
+#include "nsa/schemas/utf8.hpp"
+
+namespace nsa {
+namespace {
+
+/// Every code point as UTF-8, surrogates left out.
+std::string utf8(std::uint32_t c) {
+  const auto byte = [](std::uint32_t value) { return static_cast<char>(value); };
+  if (c < 0x80) return {byte(c)};
+  if (c < 0x800) return {byte(0xc0 | c >> 6), byte(0x80 | (c & 0x3f))};
+  const std::string tail{byte(0x80 | (c >> 6 & 0x3f)), byte(0x80 | (c & 0x3f))};
+  if (c < 0x10000) return byte(0xe0 | c >> 12) + tail;
+  return std::string{byte(0xf0 | c >> 18), byte(0x80 | (c >> 12 & 0x3f))} + tail;
+}
+
+TEST_CASE("what a terminal acts upon is spelled out", "[schemas]") {
+  CHECK(visible("\x1b[31mred\x1b]0;title\x07") == "\\x1b[31mred\\x1b]0;title\\x07");
+  CHECK(visible("a\nb\tc\rd\x7f") == "a\\nb\\tc\\rd\\x7f");
+  CHECK(visible(std::string_view("\0", 1)) == "\\x00");
+  CHECK(visible("\xc2\x9b"
+                "31m") == "\\u009b31m");  // CSI as one C1 control
+  CHECK(visible("\x9b"
+                "31m") == "\\x9b31m");  // the same as one byte: no UTF-8
+  CHECK(visible("\u202egpj.exe") == "\\u202egpj.exe");
+  CHECK(visible("a\u200bb\u2066c\ufeff") == "a\\u200bb\\u2066c\\ufeff");
+}
+
+TEST_CASE("what can be seen stays as it is", "[schemas]") {
+  for (const char* text : {"", "attend_selected/x.bq64", "Größe 3 µs", "日本語", "🚀", "\\x1b"})
+    CHECK(visible(text) == text);
+}
+
+TEST_CASE("bytes that are no UTF-8 are spelled one by one", "[schemas]") {
+  CHECK(visible("\xff") == "\\xff");
+  CHECK(visible("\xc0\xaf") == "\\xc0\\xaf");           // a longer form of '/'
+  CHECK(visible("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // a surrogate
+  CHECK(visible("a\xe2\x82") == "a\\xe2\\x82");         // cut
+  CHECK(visible("\xf5\x80\x80\x80") == "\\xf5\\x80\\x80\\x80");
+}
+
+TEST_CASE("every code point comes out visible, as valid UTF-8, and stays so", "[schemas]") {
+  for (std::uint32_t c = 0; c <= 0x10ffff; ++c) {
+    if (c >= 0xd800 && c <= 0xdfff) continue;
+    const std::string once = visible(utf8(c));
+    const CodePoint first = next_code_point(once);
+    const bool good =
+        first.valid && first.value >= 0x20 && (first.value < 0x7f || first.value > 0x9f);
+    if (!good || visible(once) != once) FAIL("code point " << c << " became " << once);
+  }
+}
+
+}  // namespace
+}  // namespace nsa
