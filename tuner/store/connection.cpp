@@ -87,6 +87,10 @@ void Connection::set_synchronous() {
   db_.exec(journal_mode() == "wal" ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
 }
 
+void Connection::leave_journal() {
+  sqlite3_db_config(db_.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
 bool Connection::read_only() { return sqlite3_db_readonly(db_.getHandle(), "main") == 1; }
 
 }  // namespace nsa::store

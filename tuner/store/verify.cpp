@@ -1,4 +1,6 @@
 // Is the file whole? And making it small again.
+#include "verify.hpp"
+
 #include <fmt/core.h>
 
 #include "measurement_row.hpp"
@@ -56,19 +58,21 @@ void check_rows(SQLite::Database& db, const std::string& path, std::vector<std::
 
 }  // namespace
 
+std::vector<std::string> problems_of(SQLite::Database& db, const std::string& path) {
+  std::vector<std::string> problems;
+  try {
+    check_pages(db, problems);
+    check_references(db, problems);
+    check_rows(db, path, problems);
+  } catch (const SQLite::Exception& error) {
+    if (problems.empty()) throw;
+    problems.push_back(error.what());  // a page that could not be read ends the search
+  }
+  return problems;
+}
+
 std::vector<std::string> Store::verify() const {
-  return state_->use([&](SQLite::Database& db) {
-    std::vector<std::string> problems;
-    try {
-      check_pages(db, problems);
-      check_references(db, problems);
-      check_rows(db, state_->path, problems);
-    } catch (const SQLite::Exception& error) {
-      if (problems.empty()) throw;
-      problems.push_back(error.what());  // a page that could not be read ends the search
-    }
-    return problems;
-  });
+  return state_->use([&](SQLite::Database& db) { return problems_of(db, state_->path); });
 }
 
 void Store::compact() {
