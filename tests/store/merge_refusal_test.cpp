@@ -30,7 +30,7 @@ void check_refused(const test::TempFolder& folder, const std::vector<std::string
   const std::string names = test::names_in(folder.path()), content = test::content_of(there);
   for (const std::string& out : {folder.file("new.sqlite"), there}) {
     const std::string message =
-        test::message_of<InputError>([&] { merge(files, out, {.busy_timeout_s = 0.1}); });
+        test::message_of<InputError>([&] { merge(files, out, {.busy_timeout_s = 0.1, .vfs = ""}); });
     INFO("message: " << message);
     CHECK(message.rfind(name + ": ", 0) == 0);
     CHECK(message.find(words) != std::string::npos);

@@ -40,7 +40,7 @@ void check_rows(SQLite::Database& db, const std::string& path, std::vector<std::
   MeasurementReader reader(db, path);
   while (rows.executeStep()) {
     try {
-      const Measurement m = reader.read(rows);
+      const Measurement& m = reader.read(rows);
       if (m.samples.size() != static_cast<std::size_t>(m.samples_n)) {
         problems.push_back(fmt::format("measurement {}: samples_n is {}, but it has {} samples",
                                        m.id, m.samples_n, m.samples.size()));
