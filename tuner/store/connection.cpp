@@ -37,14 +37,14 @@ std::string immutable_uri(const std::string& path) {
 int flags_of(Access access) {
   switch (access) {
     case Access::immutable:
-      return SQLite::OPEN_READONLY | SQLite::OPEN_URI;
+      return SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLite::OPEN_NOMUTEX;
     case Access::read_only:  // below
     case Access::read_write:
-      return SQLite::OPEN_READWRITE;
+      return SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX;
     case Access::create:
       break;
   }
-  return SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE;
+  return SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX;
 }
 
 }  // namespace
