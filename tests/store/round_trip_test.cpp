@@ -90,6 +90,38 @@ TEST_CASE("a measurement comes back from the database with every field", "[store
   CHECK(store.measurements({})[0].samples.empty());
 }
 
+TEST_CASE("rows are visited one by one as they are returned together, none with parts of another",
+          "[store]") {
+  const test::TempFolder folder;
+  Store store = Store::open(folder.file("a.sqlite"));
+  const auto run = store.open_run(test::some_request());
+  for (int i = 0; i < 12; ++i) {
+    Measurement m =
+        i % 3 == 0 ? full_measurement(run.run().id) : test::some_measurement(run.run().id, i);
+    m.job_key = std::to_string(i);
+    m.measured_at = "2026-01-01T00:00:0" + std::to_string(i % 4) + ".000Z";  // ties go by the rest
+    m.samples.resize(static_cast<std::size_t>(i % 3), {7, 8, 9, {}});
+    m.samples_n = i % 3;
+    REQUIRE(store.add(m));
+  }
+  for (const Query& query : {Query{.with_samples = true}, Query{}, Query{.variant = "fused"}}) {
+    Json visited = Json::array();
+    store.for_each_measurement(query, [&](const Measurement& m) { visited.push_back(m); });
+    CHECK(visited == Json(store.measurements(query)));
+    CHECK(visited.size() == (query.variant ? 4 : 12));
+    for (std::size_t i = 1; i < visited.size(); ++i)
+      CHECK(visited[i - 1]["measured_at"] <= visited[i]["measured_at"]);
+    for (const Json& row : visited) {
+      const auto alone = store.measurements({.id = row["id"], .with_samples = query.with_samples});
+      CHECK(row == Json(alone.at(0)));
+    }
+  }
+  CHECK_THROWS_AS(store.for_each_measurement(
+                      {}, [](const Measurement&) { throw std::runtime_error("enough"); }),
+                  std::runtime_error);
+  CHECK(store.measurements({}).size() == 12);  // the transaction of the visit has ended
+}
+
 TEST_CASE("an error that is not a number is stored as infinite, not as absent", "[store]") {
   const test::TempFolder folder;
   Store store = Store::open(folder.file("a.sqlite"));

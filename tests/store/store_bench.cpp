@@ -1,11 +1,15 @@
-// Figures of the store: many processes on one new database, one row, a query, opening.
+// Figures of the store: many processes on one new database, one row, opening, reading all rows.
 //   build/cpu/bin/bench_store [processes [rows]]        (default 16 1000)
+//   build/cpu/bin/bench_store results.sqlite            reading alone
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <ctime>
 #include <vector>
 
 #include "support.hpp"
@@ -65,26 +69,51 @@ void one_process(const std::string& path) {
               microseconds[1980]);
 }
 
-void read_back(const std::string& path) {
-  auto start = Clock::now();
+long peak_kib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+/// Time of `read` and how far the peak of the process's memory rose.
+template <class Read>
+void read_back(const char* what, Read read) {
+  const long before = peak_kib();
+  const auto start = Clock::now();
+  const std::clock_t cpu_start = std::clock();
+  const std::size_t rows = read();
+  const double cpu_ms = static_cast<double>(std::clock() - cpu_start) * 1e3 / CLOCKS_PER_SEC;
+  std::printf("%s %zu rows: %.0f ms, %.0f ms of CPU, %.1f MiB more memory\n", what, rows,
+              seconds_since(start) * 1e3, cpu_ms, static_cast<double>(peak_kib() - before) / 1024);
+}
+
+void read_all(const std::string& path) {
+  const auto start = Clock::now();
   const Store store = Store::open_existing(path);
-  const double opening_ms = seconds_since(start) * 1e3;
-  start = Clock::now();
-  store::Query query;
-  query.with_samples = true;
-  const std::size_t rows = store.measurements(query).size();
-  std::printf("opening: %.2f ms; reading %zu rows with samples: %.0f ms\n", opening_ms, rows,
-              seconds_since(start) * 1e3);
+  std::printf("opening: %.2f ms\n", seconds_since(start) * 1e3);
+  for (const bool samples : {false, true}) {
+    read_back(samples ? "visiting with samples" : "visiting", [&] {
+      std::size_t rows = 0;
+      store.for_each_measurement({.with_samples = samples}, [&](const Measurement&) { ++rows; });
+      return rows;
+    });
+  }
+  read_back("materialising with samples",
+            [&] { return store.measurements({.with_samples = true}).size(); });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::strchr(argv[1], '.') != nullptr) {
+    read_all(argv[1]);
+    return 0;
+  }
   const int processes = argc > 1 ? std::atoi(argv[1]) : 16;
   const int rows = argc > 2 ? std::atoi(argv[2]) : 1000;
   const test::TempFolder folder;
   const std::string path = folder.file("bench.sqlite");
   many_processes(path, processes, rows);
   one_process(path);
-  read_back(path);
+  read_all(path);
 }

@@ -1,8 +1,9 @@
-// db info, samples, traces, counters, verify, compact.
+// db info, samples, traces, counters, verify, compact; merge has a file of its own.
 #include <fmt/format.h>
 
 #include <memory>
 
+#include "db_merge.hpp"
 #include "nsa/reports/launch_counters_text.hpp"
 #include "nsa/reports/launch_trace_text.hpp"
 #include "nsa/reports/text_table.hpp"
@@ -163,7 +164,9 @@ void add_db(Program& program) {
   CLI::App* db = program.app.add_subcommand("db", "The results database");
   db->require_subcommand(1);
   db->fallthrough();
-  db->footer("Examples:\n  nsatune db info --json\n  nsatune db samples 3f2a\n  nsatune db verify");
+  db->footer(
+      "Examples:\n  nsatune db info --json\n  nsatune db samples 3f2a\n  nsatune db verify\n  "
+      "nsatune db merge node1.sqlite node2.sqlite --db fleet.sqlite");
   const auto add = [&](const char* name, const char* about, const char* example,
                        std::function<ExitCode()> run) {
     CLI::App* sub = db->add_subcommand(name, about);
@@ -198,6 +201,7 @@ void add_db(Program& program) {
       "nsatune db verify --db nightly.sqlite", [&settings] { return verify(settings); });
   add("compact", "Gives unused space back", "nsatune db compact",
       [&settings] { return compact(settings); });
+  add_db_merge(program, *db);
 }
 
 }  // namespace nsa::cli

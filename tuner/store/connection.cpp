@@ -37,14 +37,14 @@ std::string immutable_uri(const std::string& path) {
 int flags_of(Access access) {
   switch (access) {
     case Access::immutable:
-      return SQLite::OPEN_READONLY | SQLite::OPEN_URI;
+      return SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLite::OPEN_NOMUTEX;
     case Access::read_only:  // below
     case Access::read_write:
-      return SQLite::OPEN_READWRITE;
+      return SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX;
     case Access::create:
       break;
   }
-  return SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE;
+  return SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX;
 }
 
 }  // namespace
@@ -85,6 +85,10 @@ std::string Connection::journal_mode() { return db_.execAndGet("PRAGMA journal_m
 
 void Connection::set_synchronous() {
   db_.exec(journal_mode() == "wal" ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
+}
+
+void Connection::leave_journal() {
+  sqlite3_db_config(db_.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
 bool Connection::read_only() { return sqlite3_db_readonly(db_.getHandle(), "main") == 1; }

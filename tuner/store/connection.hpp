@@ -24,6 +24,9 @@ class Connection {
   std::string journal_mode();
   /// Durability for the journal mode that the file has.
   void set_synchronous();
+  /// A WAL that the last writer left behind stays beside the file and is not put into it at the
+  /// end.
+  void leave_journal();
   /// Whether SQLite could only open it for reading although it was asked for more.
   bool read_only();
 

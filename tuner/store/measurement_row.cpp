@@ -56,8 +56,8 @@ ClockReading read_clocks(Row& row) {
 }
 
 /// The value that `read` gives for `id`, read once.
-template <class Value, class Read>
-const Value& remembered(std::map<std::string, Value>& known, const std::string& id, Read read) {
+template <class Known, class Read>
+const auto& remembered(Known& known, const std::string& id, Read read) {
   const auto it = known.find(id);
   return it != known.end() ? it->second : known.emplace(id, read()).first->second;
 }
@@ -90,34 +90,33 @@ std::string MeasurementReader::select(bool with_samples) {
          " FROM measurement m";
 }
 
-Measurement MeasurementReader::read(const SQLite::Statement& statement) {
+const Measurement& MeasurementReader::read(const SQLite::Statement& statement) {
   const std::string where = path_ + ": measurement " + statement.getColumn(0).getString();
   Row row(statement, where);
-  Measurement m;
-  m.id = row.text();
-  m.run_id = row.text();
-  m.job_key = row.text();
-  m.executor = row.text();
-  const std::string placement = row.text();
-  m.placement =
-      remembered(placements_, placement, [&] { return get_placement(db_, placement, path_); });
-  const std::string problem = row.text();
-  m.problem = remembered(problems_, problem, [&] { return get_problem(db_, problem, path_); });
-  const std::string variant = row.text();
-  m.variant = remembered(variants_, variant, [&] { return get_variant(db_, variant, path_); });
-  m.source_hash = row.text();
+  Measurement& m = m_;
+  row.text(m.id);
+  row.text(m.run_id);
+  row.text(m.job_key);
+  row.text(m.executor);
+  row.text(id_);
+  m.placement = remembered(placements_, id_, [&] { return get_placement(db_, id_, path_); });
+  row.text(id_);
+  m.problem = remembered(problems_, id_, [&] { return get_problem(db_, id_, path_); });
+  row.text(id_);
+  m.variant = remembered(variants_, id_, [&] { return get_variant(db_, id_, path_); });
+  row.text(m.source_hash);
   m.process = row.integer();
   m.round = row.integer();
   m.position = row.integer();
-  m.pair_id = row.text();
+  row.text(m.pair_id);
   m.control = row.boolean();
   m.held_out = row.boolean();
   m.launch = row.word<LaunchMode>();
   m.timer = row.word<Timer>();
   m.cold = row.boolean();
   m.outcome = row.word<Outcome>();
-  m.reason = row.text();
-  m.note = row.text();
+  row.text(m.reason);
+  row.text(m.note);
   m.verification = row.word<Verification>();
   m.worst_row_error = row.optional_real();
   m.first_call_ns = row.optional_integer();
@@ -130,10 +129,10 @@ Measurement MeasurementReader::read(const SQLite::Statement& statement) {
   m.cost.flop = row.real();
   m.cost.bytes = row.real();
   m.clocks = read_clocks(row);
-  m.measured_at = row.text();
+  row.text(m.measured_at);
   if (row.has_next()) {
     try {
-      m.samples = unpack_samples(row.blob());
+      unpack_samples(row.blob(), m.samples);
     } catch (const InputError& error) {
       throw InputError(where + ": " + error.what() + "; name another file");
     }

@@ -1,8 +1,8 @@
 // The measurement table: the struct, column by column.
 #pragma once
 
-#include <map>
 #include <string>
+#include <unordered_map>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -20,15 +20,20 @@ class MeasurementReader {
   MeasurementReader(SQLite::Database& db, std::string path) : db_(db), path_(std::move(path)) {}
   /// "SELECT ... FROM measurement m", to which the caller adds WHERE and ORDER BY.
   static std::string select(bool with_samples);
-  /// The current row of a statement that begins with select(). InputError on a damaged row.
-  Measurement read(const SQLite::Statement& row);
+  /// The current row of a statement that begins with select(); it lasts until the next one is read.
+  /// InputError on a damaged row.
+  const Measurement& read(const SQLite::Statement& row);
 
  private:
   SQLite::Database& db_;
   std::string path_;
-  std::map<std::string, Problem> problems_;
-  std::map<std::string, VariantId> variants_;
-  std::map<std::string, Placement> placements_;
+  template <class Value>
+  using ById = std::unordered_map<std::string, Value>;
+  ById<Problem> problems_;
+  ById<VariantId> variants_;
+  ById<Placement> placements_;
+  Measurement m_;   // reused, so that its texts and vectors keep their memory
+  std::string id_;  // of a problem, variant or placement; reused likewise
 };
 
 }  // namespace nsa::store

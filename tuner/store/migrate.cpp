@@ -73,8 +73,7 @@ SchemaState judge(const Header& header, const std::string& path) {
     return SchemaState::empty;
   }
   if (!ours || header.version < 1) {
-    throw InputError(path +
-                     ": is a SQLite database of another program; name another file with --db");
+    throw InputError(path + ": is a SQLite database of another program; name another file");
   }
   if (header.version > newest_version()) {
     throw InputError(

@@ -27,43 +27,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Refuses, before anything is opened or created, what cannot be a database. False: nothing there.
-bool inspect_file(const std::string& path) {
-  if (path.empty()) throw InputError("--db: the file name is empty; name a file");
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) {
-      const auto folder = std::filesystem::path(path).parent_path();
-      std::error_code ignored;
-      if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
-        throw InputError(
-            fmt::format("{}: the folder {} does not exist; create it or name another "
-                        "file with --db",
-                        path, folder.string()));
-      }
-      return false;
-    }
-    if (errno == ELOOP || errno == ENAMETOOLONG)
-      throw InputError(
-          fmt::format("{}: {}; name another file with --db", path, std::strerror(errno)));
-    throw EnvironmentError(
-        fmt::format("{}: {}; make its folder readable", path, std::strerror(errno)));
-  }
-  if (!S_ISREG(status.st_mode)) {
-    throw InputError(path + ": is not a regular file; name another file with --db");
-  }
-  if (status.st_size == 0) return true;  // a database that nobody has written to yet
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    throw EnvironmentError(fmt::format("{}: {}; make it readable", path, std::strerror(errno)));
-  char head[sizeof kSqliteHead] = {};
-  file.read(head, sizeof head);
-  if (file.gcount() != sizeof head || std::memcmp(head, kSqliteHead, sizeof head) != 0) {
-    throw InputError(path + ": is not a results database; name another file with --db");
-  }
-  return true;
-}
-
 /// The fallback for a file system without shared memory maps. An exclusive connection keeps the WAL
 /// index in its own memory, so it can read the file and take it out of WAL mode.
 void leave_wal(const std::string& path, const OpenOptions& options) {
@@ -150,9 +113,45 @@ Opened accept(std::unique_ptr<Connection> connection, const std::string& path) {
 
 }  // namespace
 
+/// Refuses, before anything is opened or created, what cannot be a database. False: nothing there.
+bool is_there(const std::string& path) {
+  if (path.empty()) throw InputError("--db: the file name is empty; name a file");
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) {
+      const auto folder = std::filesystem::path(path).parent_path();
+      std::error_code ignored;
+      if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
+        throw InputError(
+            fmt::format("{}: the folder {} does not exist; create it or name another "
+                        "file with --db",
+                        path, folder.string()));
+      }
+      return false;
+    }
+    if (errno == ELOOP || errno == ENAMETOOLONG)
+      throw InputError(fmt::format("{}: {}; name another file", path, std::strerror(errno)));
+    throw EnvironmentError(
+        fmt::format("{}: {}; make its folder readable", path, std::strerror(errno)));
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw InputError(path + ": is not a regular file; name another file");
+  }
+  if (status.st_size == 0) return true;  // a database that nobody has written to yet
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    throw EnvironmentError(fmt::format("{}: {}; make it readable", path, std::strerror(errno)));
+  char head[sizeof kSqliteHead] = {};
+  file.read(head, sizeof head);
+  if (file.gcount() != sizeof head || std::memcmp(head, kSqliteHead, sizeof head) != 0) {
+    throw InputError(path + ": is not a results database; name another file");
+  }
+  return true;
+}
+
 Opened open_for_writing(const std::string& path, const OpenOptions& options) {
   const auto opened = [&] {
-    bool exists = inspect_file(path);
+    bool exists = is_there(path);
     const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                              std::chrono::duration<double>(options.busy_timeout_s));
     while (true) {
@@ -175,7 +174,7 @@ Opened open_for_writing(const std::string& path, const OpenOptions& options) {
 }
 
 Opened open_for_reading(const std::string& path, const OpenOptions& options) {
-  if (!inspect_file(path)) {
+  if (!is_there(path)) {
     throw InputError(path +
                      ": does not exist; run `nsatune sweep` first, or name a file with --db");
   }
@@ -203,6 +202,24 @@ Opened open_for_reading(const std::string& path, const OpenOptions& options) {
     return {std::move(look.connection), {}};
   };
   return guarded(path, opened, Doing::opening);
+}
+
+std::unique_ptr<Connection> open_unchanged(const std::string& path, const OpenOptions& options) {
+  if (!is_there(path)) throw InputError(path + ": does not exist; name a database that does");
+  const auto opened = [&](Access access) {
+    auto connection = std::make_unique<Connection>(path, access, options);
+    if (has_journal(path)) connection->leave_journal();
+    if (schema_state(connection->db(), path) == SchemaState::empty)
+      throw InputError(path + ": is an empty database; leave it out");
+    return connection;
+  };
+  try {
+    return opened(Access::read_only);
+  } catch (const SQLite::Exception& error) {
+    const bool refused = is_journal_refused(error) || is_shared_memory_failure(error);
+    if (!refused || has_journal(path)) throw;
+    return opened(Access::immutable);
+  }
 }
 
 }  // namespace nsa::store

@@ -74,6 +74,12 @@ class Row {
 
   bool has_next() const { return index_ < statement_.getColumnCount(); }
   std::string text() { return next().getString(); }
+  /// Into a text that keeps its memory.
+  void text(std::string& into) {
+    const SQLite::Column column = next();
+    const char* begin = column.getText();  // before its size is asked for
+    into.assign(begin, static_cast<std::size_t>(column.getBytes()));
+  }
   std::int64_t integer() { return next().getInt64(); }
   double real() { return next().getDouble(); }
   bool boolean() { return next().getInt64() != 0; }

@@ -40,7 +40,7 @@ std::vector<unsigned char> pack_samples(std::span<const Sample> samples) {
   return blob;
 }
 
-std::vector<Sample> unpack_samples(std::span<const unsigned char> blob) {
+void unpack_samples(std::span<const unsigned char> blob, std::vector<Sample>& samples) {
   if (blob.size() < kHeader) throw InputError("samples: shorter than their header");
   if (blob[0] != kSamplesLayout) {
     throw InputError("samples: layout version " + std::to_string(blob[0]) + " is not known");
@@ -55,7 +55,7 @@ std::vector<Sample> unpack_samples(std::span<const unsigned char> blob) {
     throw InputError("samples: " + std::to_string(blob.size()) + " bytes do not fit " +
                      std::to_string(n) + " samples");
   }
-  std::vector<Sample> samples(n);
+  samples.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
     std::int64_t row[4] = {0, 0, 0, kNotRead};
     for (std::size_t c = 0; c < columns(flags); ++c) {
@@ -64,6 +64,11 @@ std::vector<Sample> unpack_samples(std::span<const unsigned char> blob) {
     samples[i] = {row[0], row[1], row[2], std::nullopt};
     if (row[3] != kNotRead) samples[i].cycles = row[3];
   }
+}
+
+std::vector<Sample> unpack_samples(std::span<const unsigned char> blob) {
+  std::vector<Sample> samples;
+  unpack_samples(blob, samples);
   return samples;
 }
 

@@ -21,5 +21,7 @@ inline constexpr unsigned char kSamplesLayout = 1;
 std::vector<unsigned char> pack_samples(std::span<const Sample> samples);
 /// InputError on another layout version, unknown flags or a length that does not fit the count.
 std::vector<Sample> unpack_samples(std::span<const unsigned char> blob);
+/// The same into a vector that keeps its memory.
+void unpack_samples(std::span<const unsigned char> blob, std::vector<Sample>& samples);
 
 }  // namespace nsa::store

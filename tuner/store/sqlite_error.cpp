@@ -18,8 +18,7 @@ struct Meaning {
 };
 
 Meaning meaning_of(int code, int extended, Doing doing) {
-  constexpr Meaning kDamaged{Who::input,
-                             "it is damaged or no results database; name another file with --db"};
+  constexpr Meaning kDamaged{Who::input, "it is damaged or no results database; name another file"};
   if (code == SQLITE_ERROR && doing == Doing::opening) return kDamaged;
   if (extended == SQLITE_IOERR_SHORT_READ || extended == SQLITE_CANTOPEN_ISDIR) {
     return {Who::input, "name another file"};
@@ -66,6 +65,10 @@ void raise(const std::string& path, const SQLite::Exception& error, Doing doing)
 bool is_transient(const SQLite::Exception& error) noexcept {
   const int code = error.getErrorCode() & 0xff;
   return code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_PROTOCOL;
+}
+
+bool is_disk_full(const SQLite::Exception& error) noexcept {
+  return (error.getErrorCode() & 0xff) == SQLITE_FULL;
 }
 
 bool is_shared_memory_failure(const SQLite::Exception& error) noexcept {

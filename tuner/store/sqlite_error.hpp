@@ -18,6 +18,7 @@ enum class Doing { opening, work };
 
 /// Somebody else is busy with the file; the same call may succeed a little later.
 bool is_transient(const SQLite::Exception& error) noexcept;
+bool is_disk_full(const SQLite::Exception& error) noexcept;
 /// The file system offers no shared memory maps, which WAL needs.
 bool is_shared_memory_failure(const SQLite::Exception& error) noexcept;
 /// The journal or its index could not be made beside the file (a folder that cannot be written).

@@ -83,21 +83,33 @@ bool Store::add(const Measurement& measurement) {
 }
 
 std::vector<Measurement> Store::measurements(const Query& query) const {
-  return state_->use([&](SQLite::Database& db) {
-    std::vector<Measurement> found;
+  std::vector<Measurement> found;
+  for_each_measurement(query, [&](const Measurement& m) { found.push_back(m); });
+  return found;
+}
+
+void Store::for_each_measurement(const Query& query,
+                                 const std::function<void(const Measurement&)>& visit) const {
+  state_->use([&](SQLite::Database& db) {
     SQLite::Transaction read(db, SQLite::TransactionBehavior::DEFERRED);  // one consistent state
     Filter filter = filter_of(query);
     if (query.id) {
       const auto id = full_id(db, state_->path, *query.id);
-      if (!id) return found;
+      if (!id) return;
       filter.add("m.id = ?", id);
     }
-    SQLite::Statement select(db, MeasurementReader::select(query.with_samples) + filter.sql +
-                                     " ORDER BY measured_at, process, round, position, id");
-    bind_values(select, filter.parameters);
+    // Two statements, so that the rows are sorted without their other columns and samples.
+    SQLite::Statement order(db, "SELECT m.rowid FROM measurement m" + filter.sql +
+                                    " ORDER BY measured_at, process, round, position, id");
+    bind_values(order, filter.parameters);
+    SQLite::Statement select(db,
+                             MeasurementReader::select(query.with_samples) + " WHERE m.rowid = ?");
     MeasurementReader reader(db, state_->path);
-    while (select.executeStep()) found.push_back(reader.read(select));
-    return found;
+    while (order.executeStep()) {
+      bind_values(select, order.getColumn(0).getInt64());
+      expects(select.executeStep(), "a row that was there in this transaction");
+      visit(reader.read(select));
+    }
   });
 }
 

@@ -1,4 +1,6 @@
 // Is the file whole? And making it small again.
+#include "verify.hpp"
+
 #include <fmt/core.h>
 
 #include "measurement_row.hpp"
@@ -38,7 +40,7 @@ void check_rows(SQLite::Database& db, const std::string& path, std::vector<std::
   MeasurementReader reader(db, path);
   while (rows.executeStep()) {
     try {
-      const Measurement m = reader.read(rows);
+      const Measurement& m = reader.read(rows);
       if (m.samples.size() != static_cast<std::size_t>(m.samples_n)) {
         problems.push_back(fmt::format("measurement {}: samples_n is {}, but it has {} samples",
                                        m.id, m.samples_n, m.samples.size()));
@@ -56,19 +58,21 @@ void check_rows(SQLite::Database& db, const std::string& path, std::vector<std::
 
 }  // namespace
 
+std::vector<std::string> problems_of(SQLite::Database& db, const std::string& path) {
+  std::vector<std::string> problems;
+  try {
+    check_pages(db, problems);
+    check_references(db, problems);
+    check_rows(db, path, problems);
+  } catch (const SQLite::Exception& error) {
+    if (problems.empty()) throw;
+    problems.push_back(error.what());  // a page that could not be read ends the search
+  }
+  return problems;
+}
+
 std::vector<std::string> Store::verify() const {
-  return state_->use([&](SQLite::Database& db) {
-    std::vector<std::string> problems;
-    try {
-      check_pages(db, problems);
-      check_references(db, problems);
-      check_rows(db, state_->path, problems);
-    } catch (const SQLite::Exception& error) {
-      if (problems.empty()) throw;
-      problems.push_back(error.what());  // a page that could not be read ends the search
-    }
-    return problems;
-  });
+  return state_->use([&](SQLite::Database& db) { return problems_of(db, state_->path); });
 }
 
 void Store::compact() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -122,6 +123,10 @@ class Store {
   std::vector<std::string> executors(const Query& query) const;
   /// In the order in which they were measured. InputError when an id prefix is ambiguous.
   std::vector<Measurement> measurements(const Query& query) const;
+  /// Calls `visit` with each of measurements(query), in the same order, one row in memory at a
+  /// time. The row lasts until `visit` returns, and `visit` must not use the store.
+  void for_each_measurement(const Query& query,
+                            const std::function<void(const Measurement&)>& visit) const;
   std::vector<TelemetryRow> telemetry(const std::optional<std::string>& run_id) const;
   /// Oldest first. `id` and `with_samples` of the query mean nothing here.
   std::vector<LaunchTraceRow> launch_traces(const Query& query) const;
