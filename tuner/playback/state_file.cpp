@@ -24,17 +24,16 @@ Fd open_locked(const std::string& path) {
 
 DeviceState read_state(const std::string& path) {
   const std::string text = read_text_file(path);
-  DeviceState state;
-  if (text.empty()) return state;
-  try {
-    const Json j = parse_json(text, path);
-    state.processes = j.at("processes");
-    state.launches = j.at("launches");
-    state.clock_ns = j.at("clock_ns");
-  } catch (const std::exception&) {
-    throw InputError(path + ": is not the state of a world; remove it to begin anew");
-  }
-  return state;
+  if (text.empty()) return {};
+  const Json j = Json::parse(text, nullptr, false);
+  const auto number = [&](const char* name) {
+    const auto found = j.is_object() ? j.find(name) : j.end();
+    if (found == j.end() || !found->is_number_unsigned())
+      throw InputError(path + ": is not the state of a world; remove it to begin anew");
+    return found->get<std::uint64_t>();
+  };
+  return {number("processes"), static_cast<std::int64_t>(number("launches")),
+          static_cast<std::int64_t>(number("clock_ns"))};
 }
 
 void write_state(const Fd& file, const std::string& path, const DeviceState& state) {
