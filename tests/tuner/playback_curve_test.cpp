@@ -112,6 +112,12 @@ TEST_CASE("a script that makes no sense is refused with its place", "[tuner]") {
                  "speed"));
 }
 
+TEST_CASE("each way to say a time is held to its own fields", "[tuner]") {
+  CHECK(contains(complaint(R"({"name": "a", "time": {"relative_to": "b", "slope": 1}})"), "slope"));
+  CHECK(contains(complaint(R"({"name": "a", "time": {"terms": []}})"), "launch_ns"));
+  CHECK(contains(complaint(R"({"name": "a", "time": {}})"), "/variants/0/time: needs terms"));
+}
+
 TEST_CASE("lengths are a list, ranges on a logarithmic axis, or both", "[tuner]") {
   using tuner::parse_lengths;
   CHECK(parse_lengths("7,100:400:3") == std::vector<std::int64_t>{7, 100, 200, 400});

@@ -1,8 +1,7 @@
 #include "playback/noise.hpp"
 
+#include <algorithm>
 #include <cmath>
-
-#include "nsa/schemas/json.hpp"
 
 namespace nsa::tuner::playback {
 namespace {
@@ -35,11 +34,7 @@ double log_normal(double sigma, std::uint64_t k) { return std::exp(sigma * norma
 }  // namespace
 
 LaunchNoise::LaunchNoise(const World& world, std::uint64_t process, std::int64_t first_launch)
-    : world_(world), process_(process), first_launch_(first_launch) {
-  if (!world.noise.recorded) return;
-  const std::string& path = world.noise.recorded->path;
-  recorded_ = parse_recorded(read_text_file(path), path);
-}
+    : world_(world), process_(process), first_launch_(first_launch) {}
 
 std::uint64_t LaunchNoise::draw(Stream stream) const noexcept {
   return key(world_.seed, stream, process_, launch_);
@@ -55,18 +50,19 @@ double LaunchNoise::wander() {
 
 /// A process plays one series from its start; where that ends, settled parts of others follow.
 void LaunchNoise::play_recorded(LaunchState& state) {
+  const Recorded& recorded = *world_.noise.recorded;
   auto at = static_cast<std::size_t>(launch_);
   std::uint64_t part = 0;
   const Series* series = nullptr;
   while (true) {
     const std::uint64_t k = key(world_.seed, Stream::recorded, process_, part);
-    series = &recorded_[k % recorded_.size()];
+    series = &recorded.series[k % recorded.series.size()];
     if (at < series->size()) break;
     at -= series->size();
     ++part;
     at += std::min(kSettledAfter, series->size() - 1);
   }
-  const auto window = static_cast<std::size_t>(world_.noise.recorded->clock_window);
+  const auto window = static_cast<std::size_t>(recorded.clock_window);
   const double slow = local_median(*series, at, window);
   state.clock /= slow;
   state.factor *= (*series)[at] / slow;

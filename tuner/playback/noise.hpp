@@ -5,10 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "playback/random.hpp"
-#include "playback/recorded.hpp"
 #include "playback/world.hpp"
 
 namespace nsa::tuner::playback {
@@ -40,7 +38,6 @@ class LaunchNoise {
   std::uint64_t process_;
   std::int64_t first_launch_, launch_ = 0;
   double wander_ = 0;  // log of the correlated part of the clock
-  std::vector<Series> recorded_;
 };
 
 /// Factor on all times of a variant in a process, and of one handle there.

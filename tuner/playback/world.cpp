@@ -122,8 +122,10 @@ PlayedVariant variant_of(const Json& j, const std::vector<PlayedVariant>& before
     v.time = relative_of(time, before);
   } else if (time.contains("points")) {
     v.time = points_of(time);
-  } else {
+  } else if (time.contains("terms")) {
     v.time = terms_of(time);
+  } else {
+    throw InputError("/time: needs terms, points or relative_to");
   }
   read(j, "ripple", v.ripple);
   with(j, "tile", [&](const Json& tile) {
@@ -174,7 +176,8 @@ NoiseModel noise_of(const Json& j, const std::string& folder) {
   read(j, "white_sigma", noise.white_sigma);
   with(j, "outliers", [&](const Json& o) { noise.outliers = {o.at("share"), o.at("factor")}; });
   with(j, "recorded", [&](const Json& r) {
-    noise.recorded.emplace().path = data_file(r.at("file"), folder);
+    const std::string path = data_file(r.at("file"), folder);
+    noise.recorded.emplace().series = parse_recorded(read_text_file(path), path);
     read(r, "clock_window", noise.recorded->clock_window);
   });
   return noise;

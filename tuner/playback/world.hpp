@@ -12,6 +12,7 @@
 
 #include "nsa/schemas/device.hpp"
 #include "nsa/schemas/types.hpp"
+#include "playback/recorded.hpp"
 
 namespace nsa::tuner::playback {
 
@@ -109,14 +110,14 @@ struct ClockModel {
 struct Outliers {
   double share = 0, factor = 1;
 };
-struct RecordedFile {
-  std::string path;
+struct Recorded {
+  std::vector<Series> series;
   std::int64_t clock_window = 5;  // runs
 };
 struct NoiseModel {
   double white_sigma = 0;
   std::optional<Outliers> outliers;
-  std::optional<RecordedFile> recorded;
+  std::optional<Recorded> recorded;
 };
 
 struct World {
@@ -132,8 +133,8 @@ struct World {
   bool verifies = false, simulated = true;
 };
 
-/// InputError "<where>: /pointer: ..." on anything that breaks the schema or its sense. Paths in it
-/// are taken from `folder`.
+/// InputError "<where>: /pointer: ..." on anything that breaks the schema or its sense, and for a
+/// recorded file that cannot be read. Paths in it are taken from `folder`.
 World parse_world(std::string_view text, const std::string& where, const std::string& folder);
 /// Reads and parses a script; paths in it are taken from its folder.
 World load_world(const std::string& path);
