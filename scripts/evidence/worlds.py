@@ -4,6 +4,9 @@ import os
 import random
 
 LONGEST = 32768
+# Noise of a night: of each launch, and of a clock that wanders.
+NIGHT = {"noise": {"white_sigma": 0.005},
+         "clock": {"correlated": {"sigma": 0.01, "lag1": 0.9}}}
 
 
 def grid(per_octave=2, shortest=128, longest=LONGEST):

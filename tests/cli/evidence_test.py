@@ -10,7 +10,7 @@ import unittest
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
-from evidence import figures, play, worlds  # noqa: E402
+from evidence import intervals, losses, play, report, worlds  # noqa: E402
 
 PROGRAM = "nsatune"
 
@@ -39,34 +39,34 @@ class Judging(unittest.TestCase):
         self.assertIsNone(self.played((0, None, "second", {})).covers(100, "second"))
 
     def test_calibrated(self):
-        self.assertTrue(figures.calibrated([True] * 95 + [False] * 5))
-        self.assertFalse(figures.calibrated([True] * 92 + [False] * 8))
-        self.assertTrue(figures.calibrated([True] * 500))
-        self.assertFalse(figures.calibrated([True] * 1000))
+        self.assertTrue(intervals.calibrated([True] * 95 + [False] * 5))
+        self.assertFalse(intervals.calibrated([True] * 92 + [False] * 8))
+        self.assertTrue(intervals.calibrated([True] * 500))
+        self.assertFalse(intervals.calibrated([True] * 1000))
 
     def test_called_different(self):
         even, apart = {"ratio_low": 0.99, "ratio_high": 1.01}, {"ratio_low": 0.9, "ratio_high": 0.99}
-        self.assertFalse(figures.says_different(ranges_of((0, None, "first", even))))
-        self.assertTrue(figures.says_different(ranges_of((0, None, "first", apart))))
-        self.assertTrue(figures.says_different(ranges_of((0, 9, "first", even), (9, None, "second", even))))
-        self.assertFalse(figures.says_different([]))
+        self.assertFalse(intervals.says_different(ranges_of((0, None, "first", even))))
+        self.assertTrue(intervals.says_different(ranges_of((0, None, "first", apart))))
+        self.assertTrue(intervals.says_different(ranges_of((0, 9, "first", even), (9, None, "second", even))))
+        self.assertFalse(intervals.says_different([]))
 
     def test_least_loss_has_a_switch_for_multiples_and_one_for_others(self):
         truth = {64: {"first": 2, "second": 1}, 128: {"first": 2, "second": 1},
                  100: {"first": 1, "second": 2}, 200: {"first": 1, "second": 2}}
-        self.assertEqual(figures.least_loss(truth, 64), 0)
+        self.assertEqual(losses.least_loss(truth, 64), 0)
         truth[300] = {"first": 2, "second": 1}
-        self.assertEqual(figures.least_loss(truth, 64), 0)
+        self.assertEqual(losses.least_loss(truth, 64), 0)
         truth[400] = {"first": 1, "second": 1.5}
-        self.assertAlmostEqual(figures.least_loss(truth, 64), 0.5 / 6)
+        self.assertAlmostEqual(losses.least_loss(truth, 64), 0.5 / 6)
 
     def test_grid_and_crossings_lie_where_they_shall(self):
         self.assertEqual(worlds.grid(1, 128, 1024), [128, 256, 512, 1024])
         for seed in range(20):
             _, at = worlds.crossing_world(seed, 5, longest=8192)
             self.assertTrue(128 * 2 ** 1.5 <= at <= 128 * 2 ** 4.5)
-        self.assertEqual(figures.p95(list(range(1, 101))), 95)
-        self.assertTrue(math.isnan(figures.p95([])))
+        self.assertEqual(report.p95(list(range(1, 101))), 95)
+        self.assertTrue(math.isnan(report.p95([])))
 
 
 class Playing(unittest.TestCase):
