@@ -7,7 +7,7 @@ from .report import mean, of, percent
 
 def coverage_cells():
     """Name, slope, fields of the world, of both variants and of the second."""
-    boost = {"clock": {"boost": {"launches": 30, "faster": 0.12},
+    boost = {"clock": {"boost": {"launches": 12, "faster": 0.12},
                        "correlated": {"sigma": 0.01, "lag1": 0.9}}, "noise": {"white_sigma": 0.003}}
     white = {"noise": {"white_sigma": 0.005}}
     half = {"clock_sensitivity": 0.5}
@@ -18,7 +18,8 @@ def coverage_cells():
              ("half as clock-sensitive, no cycles", 10, no_cycles(boost), {}, half),
              ("half as clock-sensitive, lying cycles", 10, lying(boost), {}, half)]
     for name, path in w.recorded_files().items():
-        cells.append((f"recorded {name}", 5, {"noise": {"recorded": {"file": path}}}, {}, {}))
+        recorded = {"noise": {"recorded": {"file": path}}}
+        cells += [(name, 5, recorded, {}, {}), (f"{name}, half as clock-sensitive", 10, recorded, {}, half)]
     return cells
 
 
