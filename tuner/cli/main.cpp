@@ -32,6 +32,7 @@ void add_commands(nsa::cli::Program& program) {
   nsa::cli::add_export(program);
   nsa::cli::add_trace(program);
   nsa::cli::add_worker(program);
+  nsa::cli::add_worker_sim(program);
 }
 
 void add_global_flags(nsa::cli::Program& program) {

@@ -70,5 +70,6 @@ void add_doctor(Program& program);
 void add_export(Program& program);
 void add_trace(Program& program);
 void add_worker(Program& program);
+void add_worker_sim(Program& program);
 
 }  // namespace nsa::cli

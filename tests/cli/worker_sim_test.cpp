@@ -1,0 +1,126 @@
+// worker-sim through the real program: sweep, tune, truth, and variants that misbehave.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace nsa::test {
+namespace {
+
+constexpr const char* kSpec = R"({
+  "schema_version": 1, "name": "played", "policy": {"samples": 1, "processes": 2, "min_rounds": 2,
+  "max_rounds": 4, "cold": false, "deadline_s": 3, "verify_rows": 4},
+  "families": [{"name": "small", "base": {"seq_lens": [64], "context_lens": [0], "q_heads": 4,
+    "kv_heads": 2, "head_dim_k": 16, "head_dim_v": 16, "cmp_block": 8, "cmp_stride": 4,
+    "sel_block": 8, "sel_count": 4, "window": 16, "dtype": "fp32"},
+    "axes": {"seq_len": [64, 96, 128, 192, 256]}}]})";
+
+/// Two straight lines that cross at 128 tokens, and more of the second variant and of the world.
+std::string world(const std::string& of_variant = "", const std::string& more = "") {
+  return R"({"schema_version": 1, "seed": 5, "executor": "sim", "stages": ["attend_selected"],
+    "state": "world.state", "noise": {"white_sigma": 0.002}, "variants": [
+    {"name": "line", "order": {"seq_len": 1},
+     "time": {"launch_ns": 10000, "terms": [{"ns": 100, "order": 1}]}},
+    {"name": "late", "time": {"relative_to": "line", "slope_percent": -10, "crossings": [128]})" +
+         of_variant + "}]" + more + "}";
+}
+
+/// The document of a sweep of world.json in a new run. Nobody else's measuring is waited for: the
+/// device is none.
+Json swept(const Folder& folder, const std::string& db) {
+  const std::string command = "sweep spec.json --json --new --db " + folder.file(db) +
+                              " --worker '" NSATUNE_PROGRAM " worker-sim " +
+                              folder.file("world.json") + "'";
+  return json_of(nsatune(folder, command, "XDG_RUNTIME_DIR=" + folder.path().string()),
+                 "sweep_result");
+}
+
+/// Of the rows of a sweep: how often each outcome came.
+std::map<std::string, int> outcomes(const Folder& folder) {
+  const Json done = swept(folder, "a.sqlite");
+  std::map<std::string, int> count;
+  count["failures"] = done["failures"];
+  count["unsupported"] = done["unsupported"];
+  count["added"] = done["rows_added"];
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a played world is swept and tuned, and the decision is the truth's", "[cli]") {
+  const Folder folder;
+  folder.write("spec.json", kSpec);
+  folder.write("world.json", world());
+  const Json done = swept(folder, "a.sqlite");
+  CHECK(done["complete"] == true);
+  CHECK(done["failures"] == 0);
+  const Result tuned = nsatune(
+      folder, "tune --db " + folder.file("a.sqlite") + " --executor sim --unverified -o t.json");
+  INFO(tuned.err);
+  REQUIRE(tuned.exit_code == 0);
+  const ThresholdTable table = load_thresholds(folder.file("t.json"));
+  const auto& ranges = table.classes.at(0).decisions.at(0).ranges;
+  REQUIRE(ranges.size() == 2);
+  CHECK(ranges[0].variant.name == "line");
+  CHECK(ranges[1].variant.name == "late");
+  CHECK(ranges[1].from > 120);
+  CHECK(ranges[1].from < 137);
+}
+
+TEST_CASE("a sweep of a world can be repeated from the same state", "[cli]") {
+  const Folder folder;
+  folder.write("spec.json", kSpec);
+  folder.write("world.json", world(R"(, "process_sigma": 0.01)"));
+  const auto medians = [&](const std::string& db) { return swept(folder, db)["results"].dump(); };
+  const std::string first = medians("a.sqlite"), other = medians("b.sqlite");
+  std::filesystem::remove(folder.file("world.state"));
+  CHECK(first != other);
+  CHECK(medians("c.sqlite") == first);
+}
+
+TEST_CASE("the truth of a world is printed as its schema says", "[cli]") {
+  const Folder folder;
+  folder.write("world.json", world());
+  const Json truth =
+      json_of(nsatune(folder, "worker-sim world.json --truth 128,256:512:2"), "playback_truth");
+  CHECK(truth["lengths"] == Json({128, 256, 512}));
+  CHECK(truth["variants"][0]["ns"][0] == 22800);
+  CHECK(truth["variants"][1]["smooth_ns"][0] == 22800);
+  CHECK(truth["variants"][1]["ns"][1].get<double>() == Approx(35600 * 0.9));
+}
+
+TEST_CASE("each fault of a played variant costs that variant, not the other", "[cli]") {
+  const Folder folder;
+  folder.write("spec.json", kSpec);
+  const auto with_fault = [&](const std::string& kind, const std::string& more = "") {
+    std::filesystem::remove(folder.file("a.sqlite"));
+    folder.write("world.json",
+                 world(R"(, "faults": [{"kind": ")" + kind + R"(", "from": 200}])", more));
+    return outcomes(folder);
+  };
+  const int all = with_fault("wrong")["added"];  // unseen: this world is not verified
+  CHECK(with_fault("wrong")["failures"] == 0);
+  for (const char* kind : {"crash", "hang", "bad_reply", "out_of_memory", "too_few_samples"}) {
+    CAPTURE(kind);
+    auto seen = with_fault(kind);
+    CHECK(seen["failures"] == 1);
+    CHECK(seen["added"] > all / 2);
+  }
+  CHECK(with_fault("refuse")["unsupported"] == 1);
+  CHECK(with_fault("wrong", R"(, "verifies": true)")["failures"] == 1);
+  CHECK(with_fault("refuse", R"(, "verifies": true)")["failures"] == 0);
+}
+
+TEST_CASE("a script that cannot be played is one line and exit code 2", "[cli]") {
+  const Folder folder;
+  folder.write("world.json", world(R"(, "speed": 1)"));
+  const Result refused = nsatune(folder, "worker-sim world.json");
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("world.json: /variants/1") != std::string::npos);
+  CHECK(std::count(refused.err.begin(), refused.err.end(), '\n') == 1);
+  CHECK(nsatune(folder, "worker-sim nowhere.json").exit_code == 2);
+}
+
+}  // namespace nsa::test
