@@ -66,6 +66,7 @@ Answer<std::string> WorkerClient::exchange(const std::string& line, const std::s
                                            double deadline_s) {
   if (!child_) return {std::nullopt, Outcome::crashed, "the worker is gone", false};
   child_->send(line);
+  if (while_it_works_) while_it_works_();
   const TimePoint asked = Clock::now(), deadline = asked + seconds(deadline_s);
   Reporter* told = reporter_;
   while (true) {
