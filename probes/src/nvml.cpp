@@ -14,7 +14,7 @@ using NvmlDevice = struct NvmlDeviceOpaque*;
 struct NvmlMemory {
   unsigned long long total, free, used;
 };
-constexpr int kSuccess = 0;
+constexpr int kSuccess = 0, kInsufficientSize = 7;
 constexpr unsigned kClockSm = 1, kClockMemory = 2;
 constexpr unsigned kTemperatureGpu = 0;
 constexpr unsigned kVersionBytes = 80;
@@ -51,6 +51,9 @@ struct Nvml::Api {
           "nvmlDeviceGetCurrentClocksThrottleReasons");
   int (*mig)(NvmlDevice, unsigned*, unsigned*) =
       library.function<int(NvmlDevice, unsigned*, unsigned*)>("nvmlDeviceGetMigMode");
+  /// Its entries have changed; asked with room for none, it tells their number alone.
+  int (*processes)(NvmlDevice, unsigned*, void*) =
+      library.function<int(NvmlDevice, unsigned*, void*)>("nvmlDeviceGetComputeRunningProcesses");
   int (*ecc)(NvmlDevice, unsigned*, unsigned*) =
       library.function<int(NvmlDevice, unsigned*, unsigned*)>("nvmlDeviceGetEccMode");
 
@@ -140,6 +143,15 @@ std::optional<double> Nvml::memory_used_bytes(const std::string& uuid) const {
   NvmlMemory memory{};
   if (!device || !api_->memory || api_->memory(device, &memory) != kSuccess) return std::nullopt;
   return static_cast<double>(memory.used);
+}
+
+std::optional<std::int64_t> Nvml::compute_processes(const std::string& uuid) const {
+  const NvmlDevice device = api_ ? api_->device(uuid) : nullptr;
+  unsigned count = 0;
+  if (!device || !api_->processes) return std::nullopt;
+  const int code = api_->processes(device, &count, nullptr);
+  if (code != kSuccess && code != kInsufficientSize) return std::nullopt;
+  return count;
 }
 
 std::string throttle_text(std::uint64_t reasons) {

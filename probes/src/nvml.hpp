@@ -35,6 +35,8 @@ class Nvml {
   /// The reasons as NVML's bits, idle included.
   std::optional<double> throttle_bits(const std::string& uuid) const;
   std::optional<double> memory_used_bytes(const std::string& uuid) const;
+  /// Processes with a compute context on it.
+  std::optional<std::int64_t> compute_processes(const std::string& uuid) const;
 
  private:
   struct Api;

@@ -98,6 +98,7 @@ static void to_json(Json& j, const MeasurePolicy& v) {
   put(j, "cold", v.cold);
   put(j, "launch", v.launch);
   put(j, "timer", v.timer);
+  put(j, "noise_gate", v.noise_gate);
   put(j, "verify_rows", v.verify_rows);
   put(j, "deadline_s", v.deadline_s);
   put(j, "visit_target_s", v.visit_target_s);
@@ -118,6 +119,7 @@ static void from_json(const Json& j, MeasurePolicy& v) {
   read(j, "cold", v.cold);
   read(j, "launch", v.launch);
   read(j, "timer", v.timer);
+  read(j, "noise_gate", v.noise_gate);
   read(j, "verify_rows", v.verify_rows);
   read(j, "deadline_s", v.deadline_s);
   read(j, "visit_target_s", v.visit_target_s);

@@ -60,8 +60,8 @@ TEST_CASE("a spec that cannot be measured is refused with its pointer", "[schema
             .starts_with("s.json: /families/0/base/sel_count: 2 is not valid"));
   CHECK(refusal(spec_with(R"(, "base": {"seq_len": 2})")).find("unknown field \"seq_len\"") !=
         std::string::npos);
-  CHECK(refusal(spec_with("", R"("policy": {"min_rounds": 9}, )"))
-            .starts_with("s.json: /policy/min_rounds: 9 is above max_rounds 8"));
+  CHECK(refusal(spec_with("", R"("policy": {"min_rounds": 21}, )"))
+            .starts_with("s.json: /policy/min_rounds: 21 is above max_rounds 20"));
   CHECK(refusal(spec_with("", R"("budget_s": 0, )")).starts_with("s.json: /budget_s: 0 is not"));
   CHECK(refusal(spec_with("", R"("budget_s": -5, )")).starts_with("s.json: /budget_s: -5 is"));
   CHECK(refusal(spec_with(R"(}, {"name": "f")")).starts_with("s.json: /families/1/name: \"f\""));

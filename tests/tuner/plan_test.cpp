@@ -162,7 +162,7 @@ TEST_CASE("the job key changes with every field that makes another measurement",
                        std::int64_t process, std::int64_t round, std::int64_t position,
                        bool control) {
     const std::size_t before = keys.size();
-    keys.insert(job_key(p, o, m, timer, process, round, position, control));
+    keys.insert(job_key(job_subject(p, o, m, timer), process, round, position, control));
     CHECK(keys.size() == before + 1);
   };
   add(problem, base, policy, Timer::host, 0, 0, 0, false);
@@ -205,7 +205,7 @@ TEST_CASE("the job key changes with every field that makes another measurement",
   other.id.point = {{"bq", 64}};
   add(problem, other, policy, Timer::host, 0, 0, 0, false);
 
-  std::vector<MeasurePolicy> policies(12);
+  std::vector<MeasurePolicy> policies(13);
   policies[0].samples = 6;
   policies[1].processes = 3;
   policies[2].min_rounds = 1;
@@ -218,6 +218,7 @@ TEST_CASE("the job key changes with every field that makes another measurement",
   policies[9].deadline_s = 31;
   policies[10].visit_target_s = 1;
   policies[11].give_up_ratio = 2;
+  policies[12].noise_gate = false;
   for (const MeasurePolicy& p : policies) add(problem, base, p, Timer::host, 0, 0, 0, false);
   CHECK_FALSE(keys.contains(failure_key(problem, base, policy, Timer::host)));
 }

@@ -290,9 +290,10 @@ TEST_CASE("the ledger explains the wall time and the framework takes a small sha
   Notes notes;
   const auto report = run_sweep(sweep_input(spec, {fake("fine", 40)}), sink, notes);
   const tuner::Ledger& l = report.ledger;
-  const double sum =
-      l.wait_s + l.start_s + l.prepare_s + l.verify_s + l.recheck_s + l.measure_s + l.framework_s;
+  const double sum = l.wait_s + l.start_s + l.prepare_s + l.verify_s + l.recheck_s + l.measure_s +
+                     l.decide_s + l.store_s + l.framework_s;
   CHECK(sum == Approx(l.wall_s).epsilon(0.01));
+  CHECK(l.framework_s >= 0);
   double slept_s = 0;
   for (const Measurement& row : sink.rows) {
     for (const Sample& sample : row.samples) slept_s += 1e-9 * static_cast<double>(sample.host_ns);

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "interrupt.hpp"
 #include "nsa/probes/activity.hpp"
@@ -24,6 +26,11 @@
 
 namespace nsa::cli {
 namespace {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+double seconds_since(TimePoint start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 /// Rows go into the database as they come.
 class StoreSink final : public tuner::Sink {
@@ -134,20 +141,51 @@ store::RunRequest run_request(const SweepOptions& o, const SweepSpec& spec,
   return request;
 }
 
-Json ledger_json(const tuner::Ledger& l) {
-  return {{"wait_s", l.wait_s},     {"start_s", l.start_s},     {"prepare_s", l.prepare_s},
-          {"verify_s", l.verify_s}, {"recheck_s", l.recheck_s}, {"measure_s", l.measure_s},
-          {"trace_s", l.trace_s},   {"plan_s", l.plan_s},       {"framework_s", l.framework_s},
-          {"wall_s", l.wall_s}};
+/// The parts in the order of their names in the document, with their words for the terminal.
+std::vector<std::tuple<const char*, const char*, double>> parts_of(const tuner::Ledger& l) {
+  return {{"discover_s", "discover", l.discover_s},
+          {"plan_s", "plan", l.plan_s},
+          {"wait_s", "wait", l.wait_s},
+          {"start_s", "start", l.start_s},
+          {"prepare_s", "prepare", l.prepare_s},
+          {"verify_s", "verify", l.verify_s},
+          {"recheck_s", "recheck", l.recheck_s},
+          {"measure_s", "measure", l.measure_s},
+          {"decide_s", "decide", l.decide_s},
+          {"store_s", "store", l.store_s},
+          {"trace_s", "trace", l.trace_s},
+          {"report_s", "report", l.report_s},
+          {"framework_s", "harness", l.framework_s}};
+}
+
+Json ledger_json(const tuner::Ledger& ledger) {
+  Json parts = Json::object();
+  for (const auto& [key, word, part_s] : parts_of(ledger)) parts[key] = part_s;
+  parts["wall_s"] = ledger.wall_s;
+  return parts;
+}
+
+/// "12.3 s (start 0.4, measure 9.8, ...)", without what took no time.
+std::string ledger_text(const tuner::Ledger& ledger) {
+  std::vector<std::string> parts;
+  for (const auto& [key, word, part_s] : parts_of(ledger))
+    if (part_s >= 0.05) parts.push_back(fmt::format("{} {:.1f}", word, part_s));
+  return fmt::format("{:.1f} s ({})", ledger.wall_s, fmt::join(parts, ", "));
 }
 
 ExitCode finish(const Settings& settings, store::Store& db, const store::OwnedRun& owned,
-                const tuner::SweepReport& report) {
+                tuner::SweepReport report, TimePoint start) {
+  const TimePoint done = std::chrono::steady_clock::now();
   const std::string& run_id = owned.run().id;
   // Ctrl-C leaves the run open, so that the same command goes on; a spent budget ends it.
   if (report.complete) db.end_run(run_id, RunState::complete);
   if (report.budget_spent) db.end_run(run_id, RunState::incomplete);
   const std::vector<Measurement> rows = db.measurements({.run_id = run_id});
+  const Json results = settings.json ? reports::results_json(rows) : Json();
+  const std::string table =
+      settings.json ? "" : reports::results_table(rows, {.color = settings.color_out()});
+  report.ledger.report_s = seconds_since(done);
+  report.ledger.close(seconds_since(start));
   if (settings.json) {
     print_json({{"run_id", run_id},
                 {"resumed", owned.resumed()},
@@ -157,20 +195,18 @@ ExitCode finish(const Settings& settings, store::Store& db, const store::OwnedRu
                 {"rows_added", report.rows},
                 {"rows", rows.size()},
                 {"unsupported", report.unsupported},
+                {"noisy", report.noisy},
                 {"failures", report.failures},
                 {"db", settings.db_path()},
                 {"ledger", ledger_json(report.ledger)},
-                {"results", reports::results_json(rows)}});
+                {"results", results}});
   } else {
-    print_text(reports::results_table(rows, {.color = settings.color_out()}));
+    print_text(table);
   }
-  const auto& l = report.ledger;
   say(settings,
-      fmt::format("run {}: {} rows added, {} unsupported, {} failed or wrong; {:.1f} s (start "
-                  "{:.1f}, prepare {:.1f}, verify {:.1f}, recheck {:.1f}, measure {:.1f}, harness "
-                  "{:.1f}){}",
-                  run_id, report.rows, report.unsupported, report.failures, l.wall_s, l.start_s,
-                  l.prepare_s, l.verify_s, l.recheck_s, l.measure_s, l.framework_s,
+      fmt::format("run {}: {} rows added, {} unsupported, {} noisy, {} failed or wrong; {}{}",
+                  run_id, report.rows, report.unsupported, report.noisy, report.failures,
+                  ledger_text(report.ledger),
                   report.stopped        ? "; stopped, the same command goes on"
                   : report.budget_spent ? "; the budget is spent"
                                         : ""));
@@ -209,15 +245,14 @@ void require_known_stages(const SweepOptions& o, const std::vector<tuner::Offer>
 }
 
 /// What is left of the budget; some, so that the sweep itself says that it is spent.
-std::optional<double> left_of(std::optional<double> budget_s,
-                              std::chrono::steady_clock::time_point start) {
+std::optional<double> left_of(std::optional<double> budget_s, TimePoint start) {
   if (!budget_s) return {};
-  const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - start;
-  return std::max(*budget_s - gone.count(), 1e-3);
+  return std::max(*budget_s - seconds_since(start), 1e-3);
 }
 
 ExitCode run(const Settings& settings, const SweepOptions& o) {
-  const auto start = std::chrono::steady_clock::now();
+  const TimePoint start = std::chrono::steady_clock::now();
+  tuner::Ledger before;
   const std::atomic<bool>& stop = stop_on_signals();  // before the first worker is started
   const Device device = probes::require_device(settings.device.value_or("cpu"));
   const SweepSpec spec = make_spec(settings, o, device.backend);
@@ -226,10 +261,12 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   ProgressLine progress(settings);
   const tuner::Discovery found =
       tuner::discover(workers, device, 60, {&stop, spec.budget_s, &progress});
+  before.discover_s = seconds_since(start);
   if (!stop) require_known_variants(o, found.offers, device);
   if (!stop && o.worker) require_known_stages(o, found.offers);
   tuner::Plan plan = tuner::plan_with_workers(spec, device, workers, found,
                                               {&stop, left_of(spec.budget_s, start), &progress});
+  before.plan_s = seconds_since(start) - before.discover_s;
   if (stop) {
     say(settings, "sweep: stopped before anything was measured");
     return kStopped;
@@ -265,14 +302,18 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   input.run_id = owned.run().id;
   input.host = host_name();
   input.earlier = db.measurements({.run_id = owned.run().id, .with_samples = true});
+  before.store_s = seconds_since(start) - before.discover_s - before.plan_s;
   input.trace = o.trace;
   input.counters = o.counters;
   add_tracer(input);
   input.stop = &stop;
   StoreSink sink(db);
-  const tuner::SweepReport report = tuner::run_sweep(input, sink, progress);
+  tuner::SweepReport report = tuner::run_sweep(input, sink, progress);
   progress.clear();
-  return finish(settings, db, owned, report);
+  report.ledger.discover_s = before.discover_s;
+  report.ledger.plan_s += before.plan_s;
+  report.ledger.store_s += before.store_s;
+  return finish(settings, db, owned, std::move(report), start);
 }
 
 }  // namespace

@@ -52,6 +52,8 @@ void declare(CLI::App& sub, SweepOptions& o) {
   sub.add_option("--resume", o.resume_id, "Go on with this run (id or its first digits)")
       ->excludes(always_new);
   sub.add_option("--resume-within", o.resume_within, "Oldest open run to go on with (default 6h)");
+  sub.add_flag("--accept-noise", o.accept_noise,
+               "Keep samples of a machine that is busy, throttled or shared, as if it were not");
   sub.add_option("--seed", o.seed, "Of inputs and orders")->check(whole_number());
 }
 
@@ -68,6 +70,7 @@ SweepSpec make_spec(const Settings& settings, const SweepOptions& o, Backend bac
   spec = tuner::narrow(std::move(spec), narrow_to);
   if (o.budget) spec.budget_s = parse_duration("--budget", *o.budget);
   if (o.seed) spec.seed = *o.seed;
+  if (o.accept_noise) spec.policy.noise_gate = false;
   try {
     tuner::expand(spec);  // a bad problem is found here, before a worker or a database
   } catch (const InputError& error) {

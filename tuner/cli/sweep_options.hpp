@@ -24,6 +24,7 @@ struct SweepOptions {
   std::optional<std::string> resume_id;
   std::string resume_within = "6h";
   std::optional<std::uint64_t> seed;
+  bool accept_noise = false;
 };
 
 void declare(CLI::App& sub, SweepOptions& options);

@@ -18,6 +18,7 @@ Json policy_json(const MeasurePolicy& policy, Timer timer) {
               {"cold", policy.cold},
               {"launch", to_string(policy.launch)},
               {"timer", to_string(timer)},
+              {"noise_gate", policy.noise_gate},
               {"verify_rows", policy.verify_rows},
               {"deadline_s", policy.deadline_s},
               {"visit_target_s", policy.visit_target_s},
@@ -35,15 +36,14 @@ Json subject_json(const Problem& problem, const Offer& offer, const MeasurePolic
 
 }  // namespace
 
-std::string job_key(const Problem& problem, const Offer& offer, const MeasurePolicy& policy,
-                    Timer timer, std::int64_t process, std::int64_t round, std::int64_t position,
-                    bool control) {
-  Json key = subject_json(problem, offer, policy, timer);
-  key["process"] = process;
-  key["round"] = round;
-  key["position"] = position;
-  key["control"] = control;
-  return hash_hex(key.dump());
+std::string job_subject(const Problem& problem, const Offer& offer, const MeasurePolicy& policy,
+                        Timer timer) {
+  return subject_json(problem, offer, policy, timer).dump();
+}
+
+std::string job_key(const std::string& subject, std::int64_t process, std::int64_t round,
+                    std::int64_t position, bool control) {
+  return hash_hex(fmt::format("{} {} {} {} {}", subject, process, round, position, control));
 }
 
 std::string failure_key(const Problem& problem, const Offer& offer, const MeasurePolicy& policy,

@@ -1,8 +1,11 @@
 #include "pool/contest_runner.hpp"
 
 #include <algorithm>
+#include <set>
+#include <thread>
 
 #include "nsa/schemas/json.hpp"
+#include "pool/account.hpp"
 #include "pool/order.hpp"
 
 namespace nsa::tuner {
@@ -20,6 +23,8 @@ ContestRunner::ContestRunner(Shared& shared, const Contest& contest,
     Contestant& contestant = contestants_.emplace_back();
     contestant.offer = contest.variants[i];
     contestant.described = contest.described.at(i);
+    contestant.subject = job_subject(contest.problem, contestant.offer, policy_,
+                                     timer_of(policy_, shared.input.device));
   }
   for (const Measurement* row : earlier) restore(*row);
 }
@@ -34,8 +39,9 @@ void ContestRunner::restore(const Measurement& row) {
   }
   if (!found) return;
   const std::int64_t process = row.process - contest_.first_process;
-  if (row.outcome == Outcome::ok && (process < 0 || process >= policy_.processes)) return;
-  if (row.outcome != Outcome::ok || row.verification == Verification::wrong_result) {
+  if (row.median_ns && (process < 0 || process >= policy_.processes)) return;
+  const bool visited = row.outcome == Outcome::ok || row.outcome == Outcome::noisy;
+  if (!visited || !row.median_ns || row.verification == Verification::wrong_result) {
     for (Contestant& contestant : contestants_) {
       if (contestant.offer.id == row.variant && contestant.offer.executor == row.executor)
         contestant.out = true;
@@ -47,7 +53,11 @@ void ContestRunner::restore(const Measurement& row) {
     found = &contestants_.back();
   }
   const auto half = row.position >= static_cast<std::int64_t>(slots()) ? 1 : 0;
-  found->add_visit({row.process, row.round, half}, row);
+  const Block block{row.process, row.round, half};
+  if (row.outcome == Outcome::noisy)
+    found->noisy.insert(block);
+  else
+    found->add_visit(block, row);
 }
 
 std::size_t ContestRunner::slots() const {
@@ -58,7 +68,7 @@ bool ContestRunner::wants(std::size_t slot, const Block& block) const {
   if (slot >= contestants_.size()) return true;  // a twin that is not chosen yet
   const Contestant& contestant = contestants_[slot];
   return !contestant.out && !contestant.visits.contains(block) &&
-         !given_up(contestant, contestants_, policy_);
+         !contestant.noisy.contains(block) && !given_up(contestant, contestants_, policy_);
 }
 
 /// All of them in the last process; before it half of them, so that an open contest is seen in more
@@ -72,18 +82,42 @@ std::int64_t ContestRunner::most_rounds(std::int64_t process) const {
 bool ContestRunner::enough(std::int64_t process, std::int64_t round) const {
   const std::int64_t least = contest_.min_rounds.value_or(policy_.min_rounds);
   if (round >= std::max(least, most_rounds(process))) return true;
-  if (round < least) return false;
+  // Noisy rounds are made up for, but no more of them than a third of all, or than `least`: a
+  // machine that is never quiet must come to an end.
+  const std::int64_t noisy = noisy_rounds(process, round);
+  if (noisy > 0 && noisy >= std::max(least, round / 3)) return true;
+  if (round - noisy < least) return false;
+  const Account account(shared_.ledger.decide_s);
   const ContestState state = state_of(contestants_, policy_, {process, round, 0});
   return state.log_ratios.size() < 2 ||
          contest_decided(state, policy_.epsilon, shared_.input.spec.seed);
+}
+
+std::int64_t ContestRunner::noisy_rounds(std::int64_t process, std::int64_t round) const {
+  std::set<std::int64_t> rounds;
+  for (const Contestant& contestant : contestants_) {
+    for (const auto& [of_process, of_round, half] : contestant.noisy)
+      if (of_process == process && of_round < round) rounds.insert(of_round);
+  }
+  return static_cast<std::int64_t>(rounds.size());
+}
+
+void ContestRunner::back_off(double round_s) const {
+  constexpr double kMostS = 0.2;
+  const Account account(shared_.ledger.wait_s);
+  std::this_thread::sleep_for(seconds(std::min(kMostS, round_s / 3)));
 }
 
 void ContestRunner::run_process(std::int64_t index,
                                 const std::function<void(const Offer&)>& after_visit) {
   const std::int64_t process = contest_.first_process + index;
   begun_ = false;
-  for (std::int64_t round = 0; !enough(process, round); ++round)
+  for (std::int64_t round = 0; !enough(process, round); ++round) {
+    const TimePoint start = Clock::now();
+    const std::int64_t noisy = noisy_rounds(process, round + 1);
     run_round(process, round, after_visit);
+    if (noisy_rounds(process, round + 1) > noisy) back_off(seconds_since(start));
+  }
   if (begun_ && shared_.input.trace) team_.trace_all();
   if (begun_ && shared_.input.counters) team_.count_all();
   team_.retire();
@@ -94,6 +128,7 @@ void ContestRunner::run_round(std::int64_t process, std::int64_t round,
                               const std::function<void(const Offer&)>& after_visit) {
   const auto order = round_order(shared_.input.spec.seed, contest_.id, process, round, slots());
   const std::string pair_id = make_uuid();
+  team_.begin_round();
   for (std::size_t position = 0; position < order.size(); ++position) {
     const std::int64_t half = position >= slots() ? 1 : 0;
     const Block block{process, round, half};

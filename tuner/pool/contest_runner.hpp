@@ -29,6 +29,10 @@ class ContestRunner {
   /// Whether no further round is needed in this process, by what was known before that round.
   bool enough(std::int64_t process, std::int64_t round) const;
   std::int64_t most_rounds(std::int64_t process) const;
+  /// Rounds of this process before that one in which a visit was noisy.
+  std::int64_t noisy_rounds(std::int64_t process, std::int64_t round) const;
+  /// Waits a little after a noisy round that took so long, in the hope of a quiet machine.
+  void back_off(double round_s) const;
   std::size_t slots() const;
 
   Shared& shared_;

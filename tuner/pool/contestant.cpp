@@ -8,6 +8,7 @@ namespace nsa::tuner {
 void Contestant::add_visit(const Block& block, const Measurement& row) {
   if (!row.median_ns || !visits.emplace(block, *row.median_ns).second) return;
   visit_ns.push_back(*row.median_ns);
+  median_of_visits = median(visit_ns);
   least_ns = std::min(least_ns, *row.median_ns);
   for (const Sample& sample : row.samples)
     least_ns = std::min(least_ns, static_cast<double>(sample.device_ns));
@@ -17,6 +18,7 @@ Contestant twin_of(const Contestant& original) {
   Contestant twin;
   twin.offer = original.offer;
   twin.described = original.described;
+  twin.subject = original.subject;
   twin.control = true;
   twin.out = original.out;
   return twin;

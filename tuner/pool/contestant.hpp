@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -22,11 +23,14 @@ using Block = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 struct Contestant {
   Offer offer;
   Description described;
+  std::string subject;  // of its job keys
   bool control = false;
   bool out = false;  // failed: has its one row, gets no more
 
   std::map<Block, double> visits;                             // median ns of each
+  std::set<Block> noisy;                                      // visits that do not count
   std::vector<double> visit_ns;                               // the same values
+  std::optional<double> median_of_visits;                     // asked for before each visit
   double least_ns = std::numeric_limits<double>::infinity();  // fastest sample
   bool traced = false, counted = false;                       // or cannot be
   std::optional<double> sample_s;  // wall time of one sample, flush included, as last seen
@@ -39,7 +43,8 @@ struct Contestant {
   std::optional<double> worst_row_error;
 
   bool visited() const noexcept { return !visit_ns.empty(); }
-  double median_ns() const { return median(visit_ns); }
+  /// Of its visits, one at least.
+  double median_ns() const noexcept { return *median_of_visits; }
   /// Its visit of a block, by the row of it; the first row of a block counts. Without samples (the
   /// store leaves them out unless it is asked) the median stands for the fastest of them.
   void add_visit(const Block& block, const Measurement& row);

@@ -7,6 +7,7 @@
 
 #include "nsa/schemas/json.hpp"
 #include "nsa/schemas/median.hpp"
+#include "pool/account.hpp"
 
 namespace nsa::tuner {
 
@@ -20,7 +21,6 @@ RowWriter::RowWriter(const SweepInput& input, Sink& sink, SweepReport& report)
 template <class Row>
 Row RowWriter::row_of(const Problem& problem, const Offer& offer) const {
   Row row;
-  row.id = make_uuid();
   row.run_id = input_.run_id;
   row.executor = offer.executor;
   row.placement = {{input_.host, device_of(input_, offer).uuid}};
@@ -39,18 +39,46 @@ Measurement RowWriter::blank(const Problem& problem, const Offer& offer, const C
   return row;
 }
 
-void RowWriter::commit(Measurement row) {
+void RowWriter::commit_soon(Measurement row) {
+  flush();
   row.measured_at = now_iso8601();
+  waiting_ = std::move(row);
+  if (input_.device.backend == Backend::cuda) return;
+  const Account account(report_.ledger.store_s);
+  flush();
+}
+
+void RowWriter::flush() {
+  if (!waiting_) return;
+  Measurement row = std::move(*waiting_);
+  waiting_.reset();
+  put(std::move(row));
+}
+
+void RowWriter::commit(Measurement row) {
+  const Account account(report_.ledger.store_s);
+  flush();
+  row.measured_at = now_iso8601();
+  put(std::move(row));
+}
+
+void RowWriter::put(Measurement row) {
+  row.id = make_uuid();
   if (!sink_.add(row)) return;
   ++report_.rows;
   const bool has_none = row.outcome == Outcome::unsupported || row.outcome == Outcome::not_built;
+  const bool noisy = row.outcome == Outcome::noisy;
   report_.unsupported += has_none;
+  report_.noisy += noisy;
   report_.failures +=
-      !has_none && (row.outcome != Outcome::ok || row.verification == Verification::wrong_result);
+      !has_none && !noisy &&
+      (row.outcome != Outcome::ok || row.verification == Verification::wrong_result);
 }
 
 void RowWriter::commit(const Problem& problem, const Offer& offer, LaunchTrace trace) {
+  flush();
   auto row = row_of<LaunchTraceRow>(problem, offer);
+  row.id = make_uuid();
   row.traced_at = now_iso8601();
   row.trace = std::move(trace);
   sink_.add_trace(row);
@@ -58,7 +86,9 @@ void RowWriter::commit(const Problem& problem, const Offer& offer, LaunchTrace t
 
 void RowWriter::commit(const Problem& problem, const Offer& offer, LaunchCounters counters,
                        Outcome outcome, const std::string& reason) {
+  flush();
   auto row = row_of<LaunchCountersRow>(problem, offer);
+  row.id = make_uuid();
   row.cold = input_.spec.policy.cold;
   row.outcome = outcome;
   row.reason = reason;

@@ -23,6 +23,12 @@ class RowWriter {
   Measurement blank(const Problem& problem, const Offer& offer, const Cost& cost) const;
   /// Commits a row, with its time of day.
   void commit(Measurement row);
+  /// Keeps a row until flush(): a GPU need not wait for the database, since the next request is on
+  /// its way by then. On a CPU the row is committed at once, because that would be in the way of
+  /// what is measured.
+  void commit_soon(Measurement row);
+  /// Belongs to no account: whoever waits for it says which.
+  void flush();
   /// What a launch of a variant does.
   void commit(const Problem& problem, const Offer& offer, LaunchTrace trace);
   /// What the hardware counts during one, or `outcome` and `reason` why it was not read.
@@ -33,6 +39,7 @@ class RowWriter {
                       const std::string& reason);
 
  private:
+  void put(Measurement row);
   template <class Row>
   Row row_of(const Problem& problem, const Offer& offer) const;
 
@@ -40,6 +47,7 @@ class RowWriter {
   Sink& sink_;
   SweepReport& report_;
   Timer timer_;
+  std::optional<Measurement> waiting_;
 };
 
 /// Takes the samples of a reply into a row: n, median and spread of device_ns, clocks, need, and

@@ -49,8 +49,9 @@ class Sweep {
         interrupt_(input.stop, input.spec.budget_s),
         kept_(sink),
         writer_(input, input.next_plan ? kept_ : sink, report_),
-        turn_(input_, interrupt_, reporter, report_.ledger),
-        shared_{input_, interrupt_, writer_, reporter_, report_.ledger, turn_, verified_},
+        turn_(input_, interrupt_, reporter, report_.ledger, [this] { writer_.flush(); }),
+        shared_{input_, interrupt_, writer_,   reporter_,  report_.ledger,
+                turn_,  verified_,  controls_, neighbours_},
         earlier_(group_by_contest(input.earlier)) {
     for (const Measurement& row : input.earlier) verified_.restore(row);
     if (input.next_plan) kept_.keep_all(input.earlier);
@@ -66,7 +67,7 @@ class Sweep {
     report_.complete = complete;
     report_.stopped = interrupt_.stopped();
     report_.budget_spent = !complete && !report_.stopped;
-    close_ledger();
+    report_.ledger.close(seconds_since(start_));
     return report_;
   }
 
@@ -124,6 +125,7 @@ class Sweep {
     } catch (const Interrupted&) {
       complete = false;
     }
+    writer_.flush();
     turn_.end();
     folder_.clear();
     return complete;
@@ -182,14 +184,6 @@ class Sweep {
     reporter_.progress(progress);
   }
 
-  void close_ledger() {
-    Ledger& ledger = report_.ledger;
-    ledger.wall_s = seconds_since(start_);
-    ledger.framework_s = ledger.wall_s - ledger.wait_s - ledger.start_s - ledger.prepare_s -
-                         ledger.verify_s - ledger.recheck_s - ledger.measure_s - ledger.trace_s -
-                         ledger.plan_s;
-  }
-
   const SweepInput& input_;
   Reporter& reporter_;
   const TimePoint start_ = Clock::now();
@@ -200,6 +194,8 @@ class Sweep {
   RowWriter writer_;
   Turn turn_;
   Verified verified_;
+  ControlSpread controls_;
+  Neighbours neighbours_;
   Shared shared_;
   ScratchFolder folder_;
   RowsByContest earlier_;
@@ -227,6 +223,12 @@ bool one_program(const std::string& command) {
 
 WorkerCommand shell_worker(const std::string& command) {
   return {{"/bin/sh", "-c", one_program(command) ? "exec " + command : command}};
+}
+
+void Ledger::close(double wall) {
+  wall_s = wall;
+  framework_s = wall - discover_s - plan_s - wait_s - start_s - prepare_s - verify_s - recheck_s -
+                measure_s - decide_s - store_s - trace_s - report_s;
 }
 
 SweepReport run_sweep(const SweepInput& input, Sink& sink, Reporter& reporter) {

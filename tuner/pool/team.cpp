@@ -22,6 +22,10 @@ constexpr double kDeadlineFactor = 50;  // over the estimate: a seed's slow path
 
 Cost cost_of(const Description& described) { return {described.flop, described.bytes}; }
 
+void add_note(Measurement& row, const std::string& what) {
+  row.note = row.note.empty() ? what : what + "; " + row.note;
+}
+
 }  // namespace
 
 Team::Team(Shared& shared, const Contest& contest, OutputCheck& check,
@@ -220,6 +224,7 @@ void Team::verify(Contestant& contestant) {
   const CheckResult result = check_.check(outputs, row_of(contestant.offer), *answer.reply);
   contestant.verification = result.verification;
   contestant.worst_row_error = result.worst_row_error;
+  account.reset();
   if (result.verification == Verification::verified)
     shared_.verified.add(contestant.offer, contest_.problem, result.worst_row_error);
   if (result.verification == Verification::wrong_result) reject(contestant, result);
@@ -332,8 +337,8 @@ Measurement Team::visit_row(const Contestant& contestant, const Visit& visit,
                             const std::string& pair_id) const {
   Measurement row =
       shared_.writer.blank(contest_.problem, contestant.offer, cost_of(contestant.described));
-  row.job_key = job_key(contest_.problem, contestant.offer, policy_, row.timer, visit.process,
-                        visit.round, visit.position, contestant.control);
+  row.job_key =
+      job_key(contestant.subject, visit.process, visit.round, visit.position, contestant.control);
   row.process = visit.process;
   row.round = visit.round;
   row.position = visit.position;
@@ -347,9 +352,14 @@ Measurement Team::visit_row(const Contestant& contestant, const Visit& visit,
   return row;
 }
 
+void Team::begin_round() { power_capped_.reset(); }
+
 void Team::measure(Contestant& contestant, const Visit& visit, const std::string& pair_id) {
   const worker::MeasureRequest request = measure_request(contestant);
   const std::int64_t asked = request.samples;
+  std::optional<CoreWait> waited;
+  if (policy_.noise_gate && shared_.input.device.backend == Backend::cpu)
+    waited.emplace(client(contestant).pid());
   const TimePoint start = Clock::now();
   auto answer = client(contestant)
                     .ask(request, doing("measuring", contestant), measure_deadline_s(contestant));
@@ -365,8 +375,49 @@ void Team::measure(Contestant& contestant, const Visit& visit, const std::string
 
   Measurement row = visit_row(contestant, visit, pair_id);
   take_samples(row, std::move(*answer.reply));
-  contestant.add_visit({visit.process, visit.round, visit.half}, row);
-  shared_.writer.commit(std::move(row));
+  const Block block{visit.process, visit.round, visit.half};
+  if (policy_.noise_gate) row.reason = noise_of(contestant, block, row, waited, wall_s);
+  if (row.reason.empty()) {
+    contestant.add_visit(block, row);
+  } else {
+    row.outcome = Outcome::noisy;
+    contestant.noisy.insert(block);
+  }
+  shared_.writer.commit_soon(std::move(row));
+}
+
+std::string Team::noise_of(const Contestant& contestant, const Block& block, Measurement& row,
+                           const std::optional<CoreWait>& waited, double visit_s) {
+  if (const std::string reason = throttled_by(row.clocks); !reason.empty())
+    return "throttled: " + reason;
+  const auto processes = shared_.turn.processes();
+  if (const std::string reason =
+          processes ? shared_.neighbours.noise(shared_.input.device, *processes) : "";
+      !reason.empty())
+    return reason;
+  if (const std::string reason = waited ? waited->noise(visit_s) : ""; !reason.empty())
+    return reason;
+  const bool capped = power_capped(row.clocks);
+  if (capped != power_capped_.value_or(capped))
+    return capped ? "at the power limit, unlike the first visit of its round"
+                  : "below the power limit, unlike the first visit of its round";
+  power_capped_ = capped;
+  if (capped) add_note(row, "at the power limit");
+  return control_noise(contestant, block, *row.median_ns);
+}
+
+/// Compares twins of one half of a round; the later one of two that are apart is noisy.
+std::string Team::control_noise(const Contestant& contestant, const Block& block,
+                                double median_ns) {
+  for (const Contestant& other : contestants_) {
+    if (&other == &contestant || !same_variant(other, contestant)) continue;
+    const auto twin = other.visits.find(block);
+    if (twin == other.visits.end()) continue;
+    std::string noise = shared_.controls.noise(median_ns, twin->second);
+    if (noise.empty()) shared_.controls.add(median_ns, twin->second);
+    return noise;
+  }
+  return "";
 }
 
 }  // namespace nsa::tuner

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pool/contestant.hpp"
+#include "pool/noise.hpp"
 #include "pool/output_check.hpp"
 #include "pool/rows.hpp"
 #include "pool/turn.hpp"
@@ -22,6 +23,8 @@ struct Shared {
   Ledger& ledger;
   Turn& turn;
   Verified& verified;
+  ControlSpread& controls;
+  Neighbours& neighbours;
   std::set<std::string> told = {};  // reasons why nothing was counted, each said once
 };
 
@@ -37,6 +40,8 @@ class Team {
   /// Starts what is missing, prepares every contestant that needs it, and verifies those that were
   /// not on a problem of this kind. Those that fail get their row and are out. Throws Interrupted.
   void ready();
+  /// A round begins: its visits shall find the device in one state.
+  void begin_round();
   /// One visit: samples, or the row of a failure. Throws Interrupted.
   void measure(Contestant& contestant, const Visit& visit, const std::string& pair_id);
   /// What a launch of each contestant does, once a contest; its processes are not fresh any more.
@@ -67,6 +72,10 @@ class Team {
   /// The row of a visit but for its samples.
   Measurement visit_row(const Contestant& contestant, const Visit& visit,
                         const std::string& pair_id) const;
+  /// Why the samples do not count, or "". Notes what was odd, but the same for all of the round.
+  std::string noise_of(const Contestant& contestant, const Block& block, Measurement& row,
+                       const std::optional<CoreWait>& waited, double visit_s);
+  std::string control_noise(const Contestant& contestant, const Block& block, double median_ns);
   void fail(Contestant& contestant, Outcome outcome, const std::string& why, const Visit& visit);
   /// The row of a request that was not answered. What hung on a GPU is asked once more before it.
   void fail_request(Contestant& contestant, Outcome outcome, std::string reason,
@@ -98,6 +107,7 @@ class Team {
   std::vector<Contestant>& contestants_;
   std::string folder_;
   std::int64_t process_ = 0;
+  std::optional<bool> power_capped_;  // the first visit of this round
 };
 
 }  // namespace nsa::tuner

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "nsa/schemas/executor.hpp"
 #include "pool/account.hpp"
 
 namespace nsa::tuner {
@@ -13,11 +15,13 @@ constexpr double kReleaseS = 5;  // more than freeing memory takes; who does not
 
 }  // namespace
 
-Turn::Turn(const SweepInput& input, Interrupt& interrupt, Reporter& reporter, Ledger& ledger)
+Turn::Turn(const SweepInput& input, Interrupt& interrupt, Reporter& reporter, Ledger& ledger,
+           std::function<void()> while_it_works)
     : input_(input),
       interrupt_(interrupt),
       reporter_(reporter),
       ledger_(ledger),
+      while_it_works_(std::move(while_it_works)),
       lock_(input.lock_dir, input.device.uuid),
       slots_(input.workers.size()) {}
 
@@ -60,7 +64,18 @@ Answer<worker::HelloReply> Turn::start(std::size_t worker) {
     answer = slot.client->start(input_.device.id, input_.spec.policy.deadline_s);
     if (answer.interrupted) throw Interrupted{};
   }
+  slot.client->while_it_works(while_it_works_);
   return answer;
+}
+
+std::optional<std::size_t> Turn::processes() const {
+  std::size_t count = 0;
+  for (const Slot& slot : slots_) {
+    if (!slot.client || !slot.client->alive()) continue;
+    if (slot.client->hello().executor != kOwnExecutor) return std::nullopt;
+    ++count;
+  }
+  return count;
 }
 
 void Turn::retire(std::size_t worker, std::int64_t handle) {

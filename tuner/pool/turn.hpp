@@ -1,6 +1,7 @@
 // Our turn on the device: its lock, and worker processes that several contests share.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -14,8 +15,9 @@ struct Interrupted {};
 
 class Turn {
  public:
-  /// All are borrowed.
-  Turn(const SweepInput& input, Interrupt& interrupt, Reporter& reporter, Ledger& ledger);
+  /// All are borrowed. `while_it_works` is called when a worker has a request to work on.
+  Turn(const SweepInput& input, Interrupt& interrupt, Reporter& reporter, Ledger& ledger,
+       std::function<void()> while_it_works);
   ~Turn() { end(); }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
@@ -32,6 +34,9 @@ class Turn {
   WorkerClient* find(std::size_t worker) { return slots_.at(worker).client.get(); }
   /// One that was started.
   WorkerClient& client(std::size_t worker) { return *slots_.at(worker).client; }
+
+  /// Processes that measure now, where each worker is one: ours are, a user's may have children.
+  std::optional<std::size_t> processes() const;
 
   /// A handle that is not needed any more: freed before the next contest, or with its process.
   void retire(std::size_t worker, std::int64_t handle);
@@ -50,6 +55,7 @@ class Turn {
   Interrupt& interrupt_;
   Reporter& reporter_;
   Ledger& ledger_;
+  std::function<void()> while_it_works_;
   DeviceLock lock_;
   bool begun_ = false;
   std::vector<Slot> slots_;  // by worker command

@@ -161,6 +161,7 @@ Answer<Reply> WorkerClient::call(Request request, const std::string& doing, doub
   if constexpr (!std::is_same_v<Request, worker::HelloRequest>) id = number(request, doing);
   if (!child_) return {std::nullopt, Outcome::crashed, "the worker is gone", false};
   child_->send(worker::encode(worker::Request(std::move(request))));
+  if (while_it_works_) while_it_works_();
   Answer<worker::Reply> answer = answer_to(id, doing, deadline_s);
   if (!answer) return passed_on<Reply>(answer);
   if (auto* expected = std::get_if<Reply>(&*answer.reply)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -63,6 +64,10 @@ class WorkerClient {
   std::vector<Repeat> take_repeated() { return std::exchange(repeated_, {}); }
   /// Says once for each request that the worker takes longer than a second.
   void tell_when_slow(Reporter* reporter) noexcept { reporter_ = reporter; }
+  /// Is called when a request was sent, while the worker is at it.
+  void while_it_works(std::function<void()> call) { while_it_works_ = std::move(call); }
+  /// Of the process; 0 when it is gone.
+  pid_t pid() const noexcept { return child_ ? child_->pid() : 0; }
   bool alive() const noexcept { return child_ != nullptr; }
   /// What the worker said of itself when it started.
   const worker::HelloReply& hello() const noexcept { return hello_; }
@@ -91,6 +96,7 @@ class WorkerClient {
   std::optional<std::uint64_t> memory_limit_bytes_;
   Interrupt& interrupt_;
   Reporter* reporter_ = nullptr;
+  std::function<void()> while_it_works_;
   std::unique_ptr<Child> child_;
   worker::HelloReply hello_;
   std::vector<Repeat> asked_;                   // the request of id i + 1

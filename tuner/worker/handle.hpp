@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "nsa/kernels/catalog.hpp"
@@ -71,6 +72,10 @@ class Handle {
   /// What fills the outputs before the last launch: kPoison, until run_on_poison() changes it.
   std::byte poison() const noexcept { return poison_; }
 
+  /// What its last timed launch took; nothing before the first.
+  std::optional<std::int64_t> usual_ns() const noexcept { return usual_ns_; }
+  void set_usual_ns(std::int64_t host_ns) noexcept { usual_ns_ = host_ns; }
+
   const Variant& variant() const noexcept { return variant_; }
   const Point& point() const noexcept { return point_; }
   const Problem& problem() const noexcept { return problem_; }
@@ -96,6 +101,7 @@ class Handle {
   std::vector<Sequence> sequences_;
   std::shared_ptr<const Sequence> placed_sequences_;
   std::byte poison_ = kPoison;
+  std::optional<std::int64_t> usual_ns_;
   TrackedAllocator allocator_;
   Workspace workspace_;
   std::unique_ptr<probes::GraphReplay> graph_;

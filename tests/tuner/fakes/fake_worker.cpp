@@ -175,6 +175,15 @@ void on_verify(const VerifyRequest& request) {
   say(VerifiedReply{request.id, poisoned ? 4 : 0, 0, std::nullopt});
 }
 
+/// What the clocks say of the visit with the number `measured`, from 1 on, in this process.
+std::optional<std::string> throttle_now() {
+  if (is("too_hot")) return "sw_power_cap,sw_thermal";
+  if (is("hot_at_first")) return measured <= 3 ? "hw_slowdown" : "";
+  if (is("capped")) return "sw_power_cap";
+  if (is("capped_later")) return measured > 4 ? "sw_power_cap" : "";
+  return std::nullopt;
+}
+
 void on_measure(const MeasureRequest& request) {
   ++measured;
   const Prepared& prepared = handles.at(request.handle);
@@ -205,6 +214,7 @@ void on_measure(const MeasureRequest& request) {
     const std::int64_t took = now_ns() - start;
     reply.samples.push_back({start, took, took, std::nullopt});
   }
+  reply.clocks.throttle = throttle_now();
   if (bad && is("zero_time")) reply.samples.back().device_ns = 0;
   if (bad && is("negative_time")) reply.samples.back().device_ns = -5;
   if (bad && is("few_samples")) reply.samples.pop_back();

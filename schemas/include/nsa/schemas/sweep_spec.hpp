@@ -29,15 +29,17 @@ struct ProblemFamily {
 
 /// How everything is measured. Part of the job key: another policy is another measurement.
 struct MeasurePolicy {
-  std::int64_t samples = 5;     // per visit of a variant
-  std::int64_t processes = 2;   // fresh worker processes per contest
-  std::int64_t min_rounds = 2;  // A B B A rounds per process
-  std::int64_t max_rounds = 8;  // a contest stops when its intervals are decided
-  double epsilon = 0.003;       // ratios within it count as equal (docs/method.md)
-  bool control = true;          // an A/A twin in every contest
+  std::int64_t samples = 1;      // per visit of a variant
+  std::int64_t processes = 2;    // fresh worker processes per contest
+  std::int64_t min_rounds = 3;   // A B B A rounds per process
+  std::int64_t max_rounds = 20;  // in its last process, half of them in others; a contest stops
+                                 // when its intervals are decided
+  double epsilon = 0.003;        // ratios within it count as equal (docs/method.md)
+  bool control = true;           // an A/A twin in every contest
   bool cold = true;
   LaunchMode launch = LaunchMode::eager;
   std::optional<Timer> timer;     // nothing = the device's own (host on a CPU, events on CUDA)
+  bool noise_gate = true;         // visits that the machine disturbed are `noisy`, more take place
   std::int64_t verify_rows = 16;  // rows that the parent checks, block boundaries first
   double deadline_s = 30;         // least time a request may take before the worker is killed
   double visit_target_s = 0.2;    // samples of a visit are cut to stay near it, to one at least

@@ -101,11 +101,13 @@ std::vector<std::string> preset_names();
 /// GPUs are used, and rows of ours by name, since the slowest take seconds there.
 std::optional<std::string_view> preset_text(std::string_view name, Backend backend);
 
-/// Key of one measurement for resume: problem, variant, policy, process, round, position.
-/// Executor and source hash of the offer are part of it.
-std::string job_key(const Problem& problem, const Offer& offer, const MeasurePolicy& policy,
-                    Timer timer, std::int64_t process, std::int64_t round, std::int64_t position,
-                    bool control);
+/// What all measurements of an offer on a problem share in their keys, as text: problem, variant,
+/// executor, source hash and policy.
+std::string job_subject(const Problem& problem, const Offer& offer, const MeasurePolicy& policy,
+                        Timer timer);
+/// Key of one measurement of a subject for resume.
+std::string job_key(const std::string& subject, std::int64_t process, std::int64_t round,
+                    std::int64_t position, bool control);
 /// Key of the one row of a variant that cannot be measured on a problem (any outcome but ok, or a
 /// wrong result): at most one a contest.
 std::string failure_key(const Problem& problem, const Offer& offer, const MeasurePolicy& policy,

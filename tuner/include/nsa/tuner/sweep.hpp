@@ -58,18 +58,25 @@ class Reporter {
   virtual void note(const std::string&) {}
 };
 
-/// Where the wall time went. framework_s is what none of the others explains.
+/// Where the wall time went: parts that do not overlap, and their sum. framework_s is what none of
+/// the others explains.
 struct Ledger {
-  double wait_s = 0;     // for the device, while another process measured on it
-  double start_s = 0;    // starting and ending worker processes
-  double prepare_s = 0;  // inputs and first calls
-  double verify_s = 0;   // workers comparing what they wrote with the oracle
-  double recheck_s = 0;  // the harness comparing some rows of it again
-  double measure_s = 0;  // requests that gave samples
-  double trace_s = 0;    // seeing what launches do, counting, and asking again what hung
-  double plan_s = 0;     // choosing what to measure next
+  double discover_s = 0;  // asking workers what they bring
+  double plan_s = 0;      // choosing what to measure, at first and by what was measured
+  double wait_s = 0;      // for the device, while another process measured on it, and for quiet
+  double start_s = 0;     // starting and ending worker processes
+  double prepare_s = 0;   // inputs and first calls, freeing them
+  double verify_s = 0;    // workers comparing what they wrote with the oracle
+  double recheck_s = 0;   // the harness comparing some rows of it again
+  double measure_s = 0;   // requests that gave samples
+  double decide_s = 0;    // whether a contest needs more rounds
+  double store_s = 0;     // opening the database, and commits while nothing was measured
+  double trace_s = 0;     // seeing what launches do, counting, and asking again what hung
+  double report_s = 0;    // reading the rows again and making the table
   double framework_s = 0;
   double wall_s = 0;
+  /// Sets wall_s and framework_s.
+  void close(double wall_s);
 };
 
 /// What to measure next, by the rows of all contests that were planned so far, in the order in
@@ -106,6 +113,7 @@ struct SweepReport {
   bool budget_spent = false;
   std::int64_t rows = 0;         // added now
   std::int64_t unsupported = 0;  // of them: cannot run this problem, or is not in this build
+  std::int64_t noisy = 0;        // of them: measured while the machine was not quiet
   std::int64_t failures = 0;     // of them: not ok for another reason, or wrong
   Ledger ledger;
 };
