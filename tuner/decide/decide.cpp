@@ -5,6 +5,7 @@
 #include <set>
 
 #include "break_even.hpp"
+#include "decide_ranges.hpp"
 #include "decision.hpp"
 #include "flat_view.hpp"
 #include "nsa/schemas/error.hpp"
@@ -46,7 +47,6 @@ std::optional<ClassDecisions> decide_class(const ClassRows& rows, const DecideIn
   add_prefixed(to_string(rows.problem_class), of_class, notes);
   if (result.decisions.empty()) return std::nullopt;
   result.reserves = reserves_of(rows, input.device);
-  result.flat = flat_view(result, input.variants);
   return result;
 }
 
@@ -61,6 +61,12 @@ std::vector<std::string> run_ids(const DecideInput& input) {
 }  // namespace
 
 DecideReport decide(const DecideInput& input) {
+  DecideReport report = decide_ranges(input);
+  add_flat_views(input, report.table);
+  return report;
+}
+
+DecideReport decide_ranges(const DecideInput& input) {
   expects(input.options.margin >= 1, "margin of 1 or more");
   expects(input.options.bootstrap > 0, "one bootstrap replicate or more");
   DecideReport report;
