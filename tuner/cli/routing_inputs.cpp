@@ -3,10 +3,11 @@
 namespace nsa::cli {
 
 Router make_router(const Settings& settings, const Device& device,
-                   const std::optional<std::string>& file, bool built_in_only) {
+                   const std::optional<std::string>& file, bool built_in_only,
+                   EnvSnapshot environment) {
   Router::Inputs inputs;
   inputs.device = device;
-  inputs.environment = snapshot_environment();
+  inputs.environment = std::move(environment);
   if (!inputs.environment.refused.empty())
     throw InputError(inputs.environment.refused.front() + "; correct or unset it");
   if (!built_in_only) {

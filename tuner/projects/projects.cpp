@@ -22,6 +22,13 @@ const Project& find_project(std::string_view name) {
                    names);
 }
 
+std::string_view path_name(const Project& project, Stage stage, SwitchTarget path) {
+  const auto of = std::ranges::find(project.stages, stage, &ProjectStage::stage);
+  if (of == project.stages.end()) return {};
+  const auto found = std::ranges::find(of->paths, path, &ProjectPath::path);
+  return found == of->paths.end() ? std::string_view() : found->name;
+}
+
 const ProjectPath* path_of(const Project& project, const VariantId& id, SwitchTarget named) {
   if (id.stages.size() != 1) return nullptr;
   for (const ProjectStage& stage : project.stages) {

@@ -104,6 +104,9 @@ std::span<const Project> projects();
 /// The row of that name. InputError with the names that there are.
 const Project& find_project(std::string_view name);
 
+/// The project's own word for a path of a stage, or "".
+std::string_view path_name(const Project& project, Stage stage, SwitchTarget path);
+
 /// The names of the flat view as if one program had them all: those of nsa-vibe without what it
 /// refuses, and with the minimum of the range converter that its documents describe.
 const Project& users_names();
