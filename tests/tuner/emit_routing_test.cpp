@@ -308,8 +308,8 @@ TEST_CASE("a stage with one measured path, or none, stays as it is", "[emit]") {
   CHECK_FALSE(e.emission.values.contains("NSA_SEL_RANGES_V2"));
   CHECK(e.emission.values.at("NSA_USE_SEL_PACK") == "1");  // not what only we have
   const std::string env = env_text(e.emission);
-  CHECK(env.find("# ranges: left as it is: only v2 was measured") != std::string::npos);
-  CHECK(env.find("# gate_combine: left as it is: not measured") != std::string::npos);
+  CHECK(env.find("# ranges: left as it is: times of v2 only") != std::string::npos);
+  CHECK(env.find("# gate_combine: left as it is: no times of its paths") != std::string::npos);
 }
 
 TEST_CASE("settings that want two values of one variable give way to the smaller loss", "[emit]") {

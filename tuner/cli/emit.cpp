@@ -30,7 +30,9 @@ ProblemClass class_for(const Settings& settings, const EmitOptions& o, Backend b
         "--batch, --seq-len, --context-len, --overlap: {}",
         classes.size(), listed(classes)));
   }
-  const ProblemClass asked = class_of(problem_from(settings, o.asked, backend));
+  Settings silent = settings;  // keys of a config that say nothing of the class are no news here
+  silent.quiet = true;
+  const ProblemClass asked = class_of(problem_from(silent, o.asked, backend));
   if (std::ranges::find(classes, asked) != classes.end()) return asked;
   throw InputError(fmt::format("--emit: nothing was decided for {}; there is {}", to_string(asked),
                                listed(classes)));

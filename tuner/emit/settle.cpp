@@ -89,9 +89,9 @@ std::string why_open(const Project& project, const ProjectStage& stage,
         in_phase(path.phases, of.phase) && !project.takes_all && !path.refuses(of, device).empty();
     if (refused) return std::string(path.refuses(of, device));
   }
-  if (measured.empty()) return "not measured";
-  return "only " + std::string(name_of(stage, *measured.begin())) +
-         " was measured, so that nothing is known against it";
+  if (measured.empty()) return "no times of its paths";
+  return "times of " + std::string(name_of(stage, *measured.begin())) +
+         " only, so that nothing is known against it";
 }
 
 }  // namespace
