@@ -141,12 +141,14 @@ TEST_CASE("a kernel that the users have not got leaves the choice to the best th
   CHECK_FALSE(v.lossy);
 }
 
-TEST_CASE("all three switches are off only where the slow path is the choice", "[decide]") {
-  const FlatView v = flat({session(
-      "attend_selected",
-      {{"gather", constant(1e5)}, {"packed", constant(3e5)}, {"varlen_v2", constant(2e5)}})});
-  CHECK(v.use_sel_pack == FlatValue::never());
-  CHECK(v.use_sel_varlen == FlatValue::never());
+TEST_CASE("all three switches off, the users' slow path, is never the choice", "[decide]") {
+  const FlatView v = flat({session("attend_selected", {{"gather", constant(1e5)},
+                                                       {"ranges", constant(1e5)},
+                                                       {"packed", constant(3e5)},
+                                                       {"varlen_v2", constant(2e5)}})});
+  CHECK(v.use_sel_varlen == FlatValue::always());
+  CHECK(v.sel_varlen_min_l == FlatValue::always());
+  CHECK(v.force_sel_mask == FlatValue::never());
   CHECK_FALSE(v.lossy);
 }
 

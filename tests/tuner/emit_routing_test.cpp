@@ -239,8 +239,7 @@ TEST_CASE("the compressed minimum is in compressed tokens", "[emit]") {
 }
 
 TEST_CASE("each selected path that the project has is read back", "[emit]") {
-  const std::vector<std::string> paths{"masked",    "packed", "varlen_v1",
-                                       "varlen_v2", "gather", "triton"};
+  const std::vector<std::string> paths{"masked", "packed", "varlen_v1", "varlen_v2", "triton"};
   for (const std::string& best : paths) {
     INFO(best);
     Times times;

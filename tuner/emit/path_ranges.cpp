@@ -12,7 +12,7 @@ bool in_phase(unsigned phases, Phase phase) {
 
 bool can_take(const Project& project, const ProjectPath& path, const ProblemClass& of,
               const Device& device) {
-  if (!in_phase(path.phases, of.phase)) return false;
+  if (!in_phase(path.phases, of.phase) || !path.settable) return false;
   return project.takes_all || path.refuses(of, device).empty();
 }
 

@@ -48,23 +48,16 @@ constexpr ProjectSetting kAttention[] = {{.path = batched, .variables = kBatched
                                          {.path = sequential, .variables = kSequential}};
 
 // Selected attention. The first switch that is on decides: mask, Triton, varlen, pack. Without any
-// of them a batched prefill gathers, and all else loops over ranges.
+// of them a batched prefill gathers and all else loops over ranges, a call for each row: these slow
+// paths are no setting of the table.
 constexpr ProjectPath kSelectedPaths[] = {
     {.path = masked, .name = "masked", .even_slow = kEvenSlow},
     {.path = packed, .name = "packed", .even_slow = kEvenSlow, .caution = kFirstKey},
     {.path = varlen_v1, .name = "varlen v1", .phases = kInPrefill, .even_slow = kEvenSlow},
     {.path = varlen_v2, .name = "varlen v2", .phases = kInPrefill, .even_slow = kEvenSlow},
     {.path = triton, .name = "triton", .even_slow = kEvenSlow},
-    {.path = gather,
-     .name = "gather",
-     .phases = kInPrefill,
-     .even_slow = kEvenSlow,
-     .caution = kFirstKey},
-    {.path = row_loop,
-     .name = "_sdpa_over_ranges",
-     .phases = kInDecode,
-     .even_slow = kEvenSlow,
-     .caution = kFirstKey}};
+    {.path = gather, .name = "gather", .phases = kInPrefill, .settable = false},
+    {.path = row_loop, .name = "_sdpa_over_ranges", .settable = false}};
 constexpr ProjectVariable kMasked[] = {{"NSA_FORCE_SEL_MASK", "1"}};
 constexpr ProjectVariable kPacked[] = {{"NSA_FORCE_SEL_MASK", "0"},
                                        {"NSA_USE_TRITON_SEL", "0"},
@@ -83,22 +76,12 @@ constexpr ProjectVariable kTriton[] = {{"NSA_FORCE_SEL_MASK", "0"},
                                        {"NSA_USE_TRITON_SEL", "1"},
                                        {"NSA_SEL_TRITON_MIN_L", "{min}"},
                                        {"NSA_USE_SEL_PACK", "1"}};
-constexpr ProjectVariable kLastResort[] = {{"NSA_FORCE_SEL_MASK", "0"},
-                                           {"NSA_USE_TRITON_SEL", "0"},
-                                           {"NSA_USE_SEL_VARLEN", "0"},
-                                           {"NSA_USE_SEL_PACK", "0"},
-                                           {"NSA_USE_SEL_MASK", "0"}};
-constexpr ProjectVariable kGather[] = {{"NSA_PREFILL_BATCHED", "1"}, {"NSA_FORCE_SEL_MASK", "0"},
-                                       {"NSA_USE_TRITON_SEL", "0"},  {"NSA_USE_SEL_VARLEN", "0"},
-                                       {"NSA_USE_SEL_PACK", "0"},    {"NSA_USE_SEL_MASK", "0"}};
 constexpr ProjectSetting kSelected[] = {
     {.path = masked, .variables = kMasked},
     {.path = packed, .variables = kPacked},
     {varlen_v2, packed, Compared::selected_row, kInPrefill, kVarlenV2},
     {.path = varlen_v1, .phases = kInPrefill, .variables = kVarlenV1},
-    {triton, packed, Compared::selected_row, kInPrefill, kTriton},
-    {.path = gather, .phases = kInPrefill, .variables = kGather},
-    {.path = row_loop, .phases = kInDecode, .variables = kLastResort}};
+    {triton, packed, Compared::selected_row, kInPrefill, kTriton}};
 
 // Dense branches. NSA_USE_FA2 = 1 is for both, whatever a branch's own flag says, so the minimum of
 // a branch keeps it off: -1 in a prefill; a decode step takes -1 for 1, so there it is a length

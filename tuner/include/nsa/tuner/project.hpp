@@ -24,6 +24,7 @@ struct ProjectPath {
   std::string_view name = {};  // in the project's own words
   std::string_view row = {};   // a row of ours that stands in, besides those that go by `path`
   unsigned phases = kInAllPhases;
+  bool settable = true;    // false: only what is left when all is off, never chosen
   bool even_slow = false;  // ours may be a slow path here, and is a way like others there
   /// Why the project cannot take it for such problems, or "". Never null.
   std::string_view (*refuses)(const ProblemClass&, const Device&) =
