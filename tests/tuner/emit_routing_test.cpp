@@ -1,4 +1,5 @@
 // Reading an emitted file back: what the project then runs is what was decided among its paths.
+#include <array>
 #include <set>
 
 #include "catch.hpp"
@@ -187,6 +188,26 @@ TEST_CASE("the shipped file alone tells what its winners and runners-up tell", "
   CHECK(settled_stages > 0);
 }
 
+TEST_CASE("of a file the runner-up counts where the project has not got the winner", "[emit]") {
+  ClassDecisions of;
+  of.problem_class.dtype = Dtype::bf16;
+  Decision window;
+  window.stages = {"attend_window"};
+  window.axis = Axis::row_len;
+  window.ranges = {sim::range(0, 100, sim::id("fused", "attend_window")),
+                   sim::range(100, std::nullopt, sim::id("fused", "attend_window"))};
+  window.ranges[0].evidence.runner_up = "attend_window/sdpa";
+  window.ranges[1].evidence.runner_up = "attend_window/fa2_varlen";
+  for (ThresholdRange& range : window.ranges) range.evidence.median_ratio = 0.8;
+  of.decisions = {window};
+  ThresholdTable table;
+  table.device = h200();
+  table.classes = {of};
+  const Emission e = emit_from_table(vibe(), table, of, catalog_traits(Backend::cuda));
+  CHECK(e.values.at("NSA_FA2_MIN_LEN_WIN") == "100");
+  CHECK(e.values.at("NSA_USE_FA2") == "1");
+}
+
 TEST_CASE("always, never and a length of each switch are read back", "[emit]") {
   const auto other = [](const char* fa2) {
     return session("attend_compressed", {{"sdpa_math", constant(1e5)}, {fa2, constant(2e5)}});
@@ -313,14 +334,41 @@ TEST_CASE("a stage with one measured path, or none, stays as it is", "[emit]") {
 
 TEST_CASE("settings that want two values of one variable give way to the smaller loss", "[emit]") {
   // A dense compressed branch takes the window with it, so one of them has to yield.
-  const auto e = emitted_of({session("attend_window", {{"sdpa_math", constant(9)},
-                                                       {"fa2_dense", constant(1.1)},
-                                                       {"fa2_varlen", constant(1)}}),
-                             session("attend_compressed", {{"sdpa_math", constant(9)},
-                                                           {"fa2_dense", constant(1)},
-                                                           {"fa2_varlen", constant(2)}})});
-  CHECK(to_string(e.settled.find(Stage::attend_window)->setting->path) == "fa2_dense");
+  const auto e = emitted_of({session("attend_window", {{"sdpa_math", constant(9e5)},
+                                                       {"fa2_dense", constant(1.1e5)},
+                                                       {"fa2_varlen", constant(1e5)}}),
+                             session("attend_compressed", {{"sdpa_math", constant(9e5)},
+                                                           {"fa2_dense", constant(1e5)},
+                                                           {"fa2_varlen", constant(2e5)}})});
+  const SettledStage& window = *e.settled.find(Stage::attend_window);
+  CHECK(to_string(window.setting->path) == "fa2_dense");
+  CHECK_FALSE(window.exact);
+  CHECK(window.loss == Approx(0.1));
   CHECK(to_string(e.settled.find(Stage::attend_compressed)->setting->path) == "fa2_dense");
+  check_read_back(e);
+}
+
+TEST_CASE("both ways of each switch without a length are read back", "[emit]") {
+  const std::vector<std::array<const char*, 3>> switches{
+      {"ranges", "ranges_v1", "ranges_v2"},
+      {"score", "materialised", "p_cmp_bf16"},
+      {"gate_combine", "three_steps", "gate_fused"},
+      {"attention", "batched", "sequential"}};
+  for (const auto& [stage, off, on] : switches) {
+    for (const double ns : {1e5, 3e5}) {
+      INFO(stage << ", the second takes " << ns);
+      const Emitted e = emitted_of({session(stage, {{off, constant(2e5)}, {on, constant(ns)}})});
+      REQUIRE(e.settled.stages.size() == 1);
+      CHECK(e.settled.stages[0].exact);
+      CHECK(check_read_back(e) > 100);
+    }
+  }
+}
+
+TEST_CASE("a varlen length that no row has cannot be said", "[emit]") {
+  const Emitted e = emitted_of(
+      {session("attend_selected", {{"packed", constant(1e5)}, {"varlen_v2", better_from(5000)}})});
+  CHECK_FALSE(e.settled.stages.at(0).exact);
   check_read_back(e);
 }
 
