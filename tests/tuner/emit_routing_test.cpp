@@ -295,7 +295,7 @@ TEST_CASE("several ranges become the setting that loses least, and the file says
   // Of 128, ..., 16384 the last two lose .3 each; packed alone would lose 1 at three lengths.
   CHECK(stage.loss == Approx(0.6 / 8).epsilon(0.02));
   CHECK(env_text(e.emission).find("# lossy") == std::string::npos);
-  CHECK(env_text(e.emission).find("lossy: the decision has more ranges") != std::string::npos);
+  CHECK(env_text(e.emission).find("lossy: the switches cannot say the whole") != std::string::npos);
   check_read_back(e);
 }
 
@@ -328,6 +328,8 @@ TEST_CASE("a stage with one measured path, or none, stays as it is", "[emit]") {
   CHECK_FALSE(e.emission.values.contains("NSA_SEL_RANGES_V2"));
   CHECK(e.emission.values.at("NSA_USE_SEL_PACK") == "1");  // not what only we have
   const std::string env = env_text(e.emission);
+  CHECK(env.find("0.667x the time of masked, median of 8 problems; measured at seq_len 128 to "
+                 "16384") != std::string::npos);
   CHECK(env.find("# ranges: left as it is: times of v2 only") != std::string::npos);
   CHECK(env.find("# gate_combine: left as it is: no times of its paths") != std::string::npos);
 }

@@ -10,6 +10,7 @@ Json stage_json(const EmittedStage& stage) {
   j["runs"] = stage.runs.empty() ? Json(nullptr) : Json(stage.runs);
   j["variables"] = stage.variables;
   j["why"] = stage.why;
+  if (!stage.measured.empty()) j["measured"] = stage.measured;
   j["exact"] = stage.exact;
   j["loss"] = stage.loss;
   if (stage.evidence) to_json(j["evidence"], *stage.evidence);

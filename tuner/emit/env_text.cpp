@@ -35,8 +35,9 @@ void add_stage(std::string& text, const EmittedStage& stage) {
   if (stage.runs.empty()) return comment(text, name + ": left as it is: " + stage.why);
   comment(text, name + ": " + stage.runs);
   if (!stage.why.empty()) comment(text, "  " + stage.why);
+  if (!stage.measured.empty()) comment(text, "  " + stage.measured);
   if (!stage.exact)
-    comment(text, fmt::format("  lossy: the decision has more ranges than can be set; this loses "
+    comment(text, fmt::format("  lossy: the switches cannot say the whole decision; this loses "
                               "{:.2f} % against it, the least of all settings",
                               100 * stage.loss));
   if (!stage.caution.empty()) comment(text, "  caution: " + stage.caution);

@@ -18,6 +18,7 @@ struct EmittedStage {
   std::string runs;  // "varlen v2 from 600 on, packed below"; empty: left as it is
   std::vector<std::string> variables;  // that this stage asked for
   std::string why;                     // the evidence in words, or why the stage is left as it is
+  std::string measured;                // the path against the next one, and at which lengths
   std::optional<Evidence> evidence;    // of the range with the path that runs
   bool exact = true;                   // at every length that was decided
   double loss = 0;                     // against the decision, as a share of time
