@@ -92,34 +92,34 @@ std::string break_even_text(const DenseBreakEven& found) {
                      format_percent(found.ratio_at_largest), printable(found.yardstick));
 }
 
-void add(std::string& text, const char* name, const std::optional<std::int64_t>& value) {
-  text += fmt::format(" {}={}", name, value ? std::to_string(*value) : "never");
+void add(std::string& text, const char* name, const FlatValue& value) {
+  if (value != FlatValue()) text += fmt::format(" {}={}", name, to_string(value));
 }
 
-/// Only what is set: a switch that is off and a reserve that nobody needed say nothing.
+void add(std::string& text, const char* name, const std::optional<std::int64_t>& value) {
+  if (value) text += fmt::format(" {}={}", name, *value);
+}
+
+/// Only what is known: what was not measured and a reserve that nobody needed say nothing.
 std::string flat_text(const FlatView& flat) {
-  std::string text = "  in the users' names:";
+  std::string text;
   add(text, "sel_ranges_v2_min_s", flat.sel_ranges_v2_min_s);
   add(text, "fa2_min_len_win", flat.fa2_min_len_win);
   add(text, "fa2_min_len_cmp", flat.fa2_min_len_cmp);
   add(text, "sel_varlen_min_l", flat.sel_varlen_min_l);
   add(text, "sel_triton_min_l", flat.sel_triton_min_l);
-  const auto reserve = [&](const char* name, const std::optional<std::int64_t>& value) {
-    if (value) add(text, name, value);
-  };
-  reserve("varlen_reserve_n", flat.varlen_reserve_n);
-  reserve("varlen_reserve_k", flat.varlen_reserve_k);
-  reserve("sel_pack_reserve_n", flat.sel_pack_reserve_n);
-  reserve("sel_pack_reserve_l", flat.sel_pack_reserve_l);
-  const auto flag = [&](const char* name, bool on) { text += on ? fmt::format(" {}", name) : ""; };
-  flag("force_sel_mask", flat.force_sel_mask);
-  flag("use_sel_pack", flat.use_sel_pack);
-  flag("use_sel_varlen", flat.use_sel_varlen);
-  flag("p_cmp_mixed", flat.p_cmp_mixed);
-  flag("gate_compile", flat.gate_compile);
-  flag("prefill_batched", flat.prefill_batched);
-  flag("(lossy: the ranges say more)", flat.lossy);
-  return text + "\n";
+  add(text, "varlen_reserve_n", flat.varlen_reserve_n);
+  add(text, "varlen_reserve_k", flat.varlen_reserve_k);
+  add(text, "sel_pack_reserve_n", flat.sel_pack_reserve_n);
+  add(text, "sel_pack_reserve_l", flat.sel_pack_reserve_l);
+  add(text, "force_sel_mask", flat.force_sel_mask);
+  add(text, "use_sel_pack", flat.use_sel_pack);
+  add(text, "use_sel_varlen", flat.use_sel_varlen);
+  add(text, "p_cmp_mixed", flat.p_cmp_mixed);
+  add(text, "gate_compile", flat.gate_compile);
+  add(text, "prefill_batched", flat.prefill_batched);
+  if (flat.lossy) text += " (lossy: the ranges say more)";
+  return "  in the users' names:" + (text.empty() ? " nothing was measured" : text) + "\n";
 }
 
 }  // namespace

@@ -140,44 +140,72 @@ static void from_json(const Json& j, Reserves& v) {
   read(j, "sel_pack_reserve_l", v.sel_pack_reserve_l);
 }
 
+static Json flat_json(const FlatValue& v) {
+  return v.length() ? Json(*v.length()) : Json(to_string(v));
+}
+
+static FlatValue flat_from(const Json& j) {
+  if (j.is_number()) {
+    std::int64_t length = 0;
+    fields::get(j, length);
+    return FlatValue::from(length);
+  }
+  std::string word;
+  fields::get(j, word);
+  for (const FlatValue value : {FlatValue(), FlatValue::never(), FlatValue::always()}) {
+    if (word == to_string(value)) return value;
+  }
+  throw fields::FieldError("", fields::shown(word) + " is none of always, never, not_measured");
+}
+
+static void read_flat(const Json& j, const char* key, FlatValue& out) {
+  const auto at = j.find(key);
+  if (at == j.end()) return;
+  try {
+    out = flat_from(*at);
+  } catch (const fields::FieldError& error) {
+    throw error.below(key);
+  }
+}
+
 void to_json(Json& j, const FlatView& v) {
   j = Json::object();
-  put_or_null(j, "sel_ranges_v2_min_s", v.sel_ranges_v2_min_s);
-  put_or_null(j, "fa2_min_len_win", v.fa2_min_len_win);
-  put_or_null(j, "fa2_min_len_cmp", v.fa2_min_len_cmp);
-  put_or_null(j, "sel_varlen_min_l", v.sel_varlen_min_l);
-  put_or_null(j, "sel_triton_min_l", v.sel_triton_min_l);
+  j["sel_ranges_v2_min_s"] = flat_json(v.sel_ranges_v2_min_s);
+  j["fa2_min_len_win"] = flat_json(v.fa2_min_len_win);
+  j["fa2_min_len_cmp"] = flat_json(v.fa2_min_len_cmp);
+  j["sel_varlen_min_l"] = flat_json(v.sel_varlen_min_l);
+  j["sel_triton_min_l"] = flat_json(v.sel_triton_min_l);
   put_or_null(j, "varlen_reserve_n", v.varlen_reserve_n);
   put_or_null(j, "varlen_reserve_k", v.varlen_reserve_k);
   put_or_null(j, "sel_pack_reserve_n", v.sel_pack_reserve_n);
   put_or_null(j, "sel_pack_reserve_l", v.sel_pack_reserve_l);
-  put(j, "force_sel_mask", v.force_sel_mask);
-  put(j, "use_sel_pack", v.use_sel_pack);
-  put(j, "use_sel_varlen", v.use_sel_varlen);
-  put(j, "p_cmp_mixed", v.p_cmp_mixed);
-  put(j, "gate_compile", v.gate_compile);
-  put(j, "prefill_batched", v.prefill_batched);
+  j["force_sel_mask"] = flat_json(v.force_sel_mask);
+  j["use_sel_pack"] = flat_json(v.use_sel_pack);
+  j["use_sel_varlen"] = flat_json(v.use_sel_varlen);
+  j["p_cmp_mixed"] = flat_json(v.p_cmp_mixed);
+  j["gate_compile"] = flat_json(v.gate_compile);
+  j["prefill_batched"] = flat_json(v.prefill_batched);
   put(j, "lossy", v.lossy);
 }
 
 static void from_json(const Json& j, FlatView& v) {
   fields::require_object(j);
   v = {};
-  read(j, "sel_ranges_v2_min_s", v.sel_ranges_v2_min_s);
-  read(j, "fa2_min_len_win", v.fa2_min_len_win);
-  read(j, "fa2_min_len_cmp", v.fa2_min_len_cmp);
-  read(j, "sel_varlen_min_l", v.sel_varlen_min_l);
-  read(j, "sel_triton_min_l", v.sel_triton_min_l);
+  read_flat(j, "sel_ranges_v2_min_s", v.sel_ranges_v2_min_s);
+  read_flat(j, "fa2_min_len_win", v.fa2_min_len_win);
+  read_flat(j, "fa2_min_len_cmp", v.fa2_min_len_cmp);
+  read_flat(j, "sel_varlen_min_l", v.sel_varlen_min_l);
+  read_flat(j, "sel_triton_min_l", v.sel_triton_min_l);
   read(j, "varlen_reserve_n", v.varlen_reserve_n);
   read(j, "varlen_reserve_k", v.varlen_reserve_k);
   read(j, "sel_pack_reserve_n", v.sel_pack_reserve_n);
   read(j, "sel_pack_reserve_l", v.sel_pack_reserve_l);
-  read(j, "force_sel_mask", v.force_sel_mask);
-  read(j, "use_sel_pack", v.use_sel_pack);
-  read(j, "use_sel_varlen", v.use_sel_varlen);
-  read(j, "p_cmp_mixed", v.p_cmp_mixed);
-  read(j, "gate_compile", v.gate_compile);
-  read(j, "prefill_batched", v.prefill_batched);
+  read_flat(j, "force_sel_mask", v.force_sel_mask);
+  read_flat(j, "use_sel_pack", v.use_sel_pack);
+  read_flat(j, "use_sel_varlen", v.use_sel_varlen);
+  read_flat(j, "p_cmp_mixed", v.p_cmp_mixed);
+  read_flat(j, "gate_compile", v.gate_compile);
+  read_flat(j, "prefill_batched", v.prefill_batched);
   read(j, "lossy", v.lossy);
 }
 

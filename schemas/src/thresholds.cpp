@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "json_fields.hpp"
+#include "older_flat_view.hpp"
 #include "pretty.hpp"
 #include "versions.hpp"
 
@@ -128,9 +129,10 @@ void check_table(const ThresholdTable& table) {
 }  // namespace
 
 ThresholdTable parse_thresholds(std::string_view text, const std::string& where) {
-  const Json document = parse_json(text, where);
+  Json document = parse_json(text, where);
   check_version(document, kOldestThresholdsVersion, kThresholdsSchemaVersion,
                 "run 'nsatune tune' to make a new file", where);
+  upgrade_flat_views(document);
   validate_json(document, "thresholds", where);
   try {
     ThresholdTable table;
@@ -144,6 +146,20 @@ ThresholdTable parse_thresholds(std::string_view text, const std::string& where)
 
 ThresholdTable load_thresholds(const std::string& path) {
   return parse_thresholds(read_text_file(path), path);
+}
+
+std::string to_string(const FlatValue& value) {
+  switch (value.kind()) {
+    case FlatValue::Kind::never:
+      return "never";
+    case FlatValue::Kind::always:
+      return "always";
+    case FlatValue::Kind::from:
+      return std::to_string(*value.length());
+    case FlatValue::Kind::not_measured:
+      break;
+  }
+  return "not_measured";
 }
 
 std::string dump_thresholds(const ThresholdTable& table) {

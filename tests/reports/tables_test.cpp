@@ -43,7 +43,9 @@ ThresholdTable thresholds() {
   ranges.ranges[0].evidence.unverified = true;
   ranges.ranges[0].evidence.pairs = 8;
   of.decisions = {ranges, selected};
-  of.flat.sel_ranges_v2_min_s = 0;
+  of.flat.sel_ranges_v2_min_s = FlatValue::always();
+  of.flat.fa2_min_len_win = FlatValue::never();
+  of.flat.sel_varlen_min_l = FlatValue::from(640);
   of.flat.sel_pack_reserve_n = 128;
   of.flat.lossy = true;
   of.dense_break_even = DenseBreakEven{4096, Axis::seq_len, "attention/dense", 65536, 0.21};

@@ -136,7 +136,23 @@ ThresholdTable filled_table() {
               {512, std::nullopt, {{"attend_selected"}, "fused_query", {{"bq", 64}}}, "bb", e}};
   c.decisions = {d};
   c.reserves = {1, 2, 3, 4};
-  c.flat = {1, 2, 3, 4, 5, 6, 7, 8, 9, true, true, true, true, true, false, true};
+  const auto always = FlatValue::always(), never = FlatValue::never();
+  c.flat = {FlatValue::from(1),
+            never,
+            always,
+            {},
+            FlatValue::from(5),
+            6,
+            7,
+            8,
+            9,
+            always,
+            always,
+            never,
+            always,
+            never,
+            {},
+            true};
   c.dense_break_even = DenseBreakEven{4096, Axis::context_len, "attention/dense", 65536, 0.21};
   t.classes = {c};
   return t;

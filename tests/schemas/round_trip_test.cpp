@@ -84,7 +84,7 @@ TEST_CASE("documents with nothing set survive JSON and obey their schemas", "[sc
   CHECK(checked(spec, "sweep") == spec);
 }
 
-TEST_CASE("absent optionals are left out, but for the flat view where null means never",
+TEST_CASE("absent optionals are left out, and the flat view says what was not measured",
           "[schemas]") {
   CHECK_FALSE(json_of(Device{}).contains("memory_bytes"));
   CHECK_FALSE(json_of(Device{}).contains("driver"));
@@ -93,8 +93,9 @@ TEST_CASE("absent optionals are left out, but for the flat view where null means
   CHECK_FALSE(json_of(Measurement{}).contains("need"));
   CHECK_FALSE(json_of(Measurement{}).contains("note"));
   CHECK_FALSE(json_of(Evidence{}).contains("median_ratio"));
-  CHECK(json_of(FlatView{}).at("fa2_min_len_win").is_null());
-  CHECK(json_of(FlatView{}).at("force_sel_mask") == false);
+  CHECK(json_of(FlatView{}).at("fa2_min_len_win") == "not_measured");
+  CHECK(json_of(FlatView{}).at("force_sel_mask") == "not_measured");
+  CHECK(json_of(FlatView{}).at("sel_pack_reserve_n").is_null());
 }
 
 TEST_CASE("a measurement from before there were notes is read as one without", "[schemas]") {

@@ -1,6 +1,7 @@
 #include "nsa/schemas/thresholds.hpp"
 
 #include <functional>
+#include <map>
 
 #include "catch.hpp"
 #include "filled.hpp"
@@ -38,9 +39,56 @@ TEST_CASE("the example file is written as it is read", "[schemas]") {
   REQUIRE(ranges.size() == 2);
   CHECK(to_string(ranges[1].variant) == "attend_selected/fused_query.bq64.st3");
   CHECK_FALSE(ranges[1].to);
-  CHECK(table.classes[0].flat.fa2_min_len_win == 16);
-  CHECK_FALSE(table.classes[0].flat.fa2_min_len_cmp);
+  CHECK(table.classes[0].flat.fa2_min_len_win == FlatValue::from(16));
+  CHECK(table.classes[0].flat.fa2_min_len_cmp == FlatValue::never());
+  CHECK(table.classes[0].flat.gate_compile == FlatValue::always());
+  CHECK(table.classes[0].flat.p_cmp_mixed == FlatValue());
   CHECK(dump_thresholds(table) == read_text_file(path));
+}
+
+/// The flat view of the example file with older values in it, read as a file of that version.
+FlatView older_view(int version, const std::map<std::string, Json>& values) {
+  Json j = Json::parse(read_text_file(test::golden_path("thresholds.json")));
+  j["schema_version"] = version;
+  for (const auto& [key, value] : values) j["classes"][0]["flat"][key] = value;
+  return parse_thresholds(j.dump(), "older.json").classes.at(0).flat;
+}
+
+TEST_CASE("null, 0 and booleans of older flat views are read as what they meant", "[schemas]") {
+  for (const int version : {1, 2}) {
+    const FlatView v = older_view(version, {{"fa2_min_len_win", nullptr},
+                                            {"fa2_min_len_cmp", 0},
+                                            {"sel_varlen_min_l", 700},
+                                            {"force_sel_mask", true},
+                                            {"use_sel_pack", false},
+                                            {"use_sel_varlen", false},
+                                            {"gate_compile", true},
+                                            {"p_cmp_mixed", false}});
+    CHECK(v.fa2_min_len_win == FlatValue::never());
+    CHECK(v.fa2_min_len_cmp == FlatValue::always());
+    CHECK(v.sel_varlen_min_l == FlatValue::from(700));
+    CHECK(v.force_sel_mask == FlatValue::always());
+    CHECK(v.use_sel_pack == FlatValue::never());
+    CHECK(v.gate_compile == FlatValue::always());
+    CHECK(v.p_cmp_mixed == FlatValue::never());
+  }
+}
+
+TEST_CASE("three selection switches off said that another kernel was chosen", "[schemas]") {
+  const FlatView v = older_view(
+      2, {{"force_sel_mask", false}, {"use_sel_pack", false}, {"use_sel_varlen", false}});
+  CHECK(v.force_sel_mask == FlatValue());
+  CHECK(v.use_sel_pack == FlatValue());
+  CHECK(v.use_sel_varlen == FlatValue());
+}
+
+TEST_CASE("older values are refused in a file of today", "[schemas]") {
+  for (const Json& value : {Json(nullptr), Json(0), Json("alwyas"), Json(true)}) {
+    const auto message = test::message_of([&] {
+      older_view(kThresholdsSchemaVersion, {{"fa2_min_len_win", value}});
+    });
+    CHECK(message.starts_with("older.json: /classes/0/flat/fa2_min_len_win: "));
+  }
 }
 
 TEST_CASE("a line of the file has 100 columns at most where values allow it", "[schemas]") {
@@ -54,8 +102,8 @@ TEST_CASE("a line of the file has 100 columns at most where values allow it", "[
 
 TEST_CASE("a file of another schema version is refused for that reason only", "[schemas]") {
   CHECK(
-      refusal(R"({"schema_version": 3, "anything": "else"})") ==
-      "t.json: /schema_version: is 3, this program reads 1 to 2; run 'nsatune tune' to make a new "
+      refusal(R"({"schema_version": 4, "anything": "else"})") ==
+      "t.json: /schema_version: is 4, this program reads 1 to 3; run 'nsatune tune' to make a new "
       "file");
   CHECK(refusal(R"({"schema_version": "1"})").starts_with("t.json: /schema_version: \"1\" is not"));
   CHECK(refusal("{}").starts_with("t.json: /schema_version: is missing"));

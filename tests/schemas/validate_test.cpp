@@ -74,7 +74,7 @@ TEST_CASE("wrong types, signs and sizes are refused in every kind of field", "[s
   CHECK(with("/classes/0/flat/lossy", 1).starts_with(here + "/classes/0/flat/lossy: 1 is"));
   CHECK(with("/classes/0/decisions/0/ranges", Json::array()).starts_with(here + "/classes/0/dec"));
   CHECK(with("/classes/0/decisions/0/ranges/0/from", 1e300).starts_with(here + "/classes/0/dec"));
-  CHECK(with("/classes/0/flat/fa2_min_len_win", nullptr).empty());
+  CHECK(with("/classes/0/flat/fa2_min_len_win", "never").empty());
 }
 
 TEST_CASE("names that users put into keys appear escaped and on one line", "[schemas]") {

@@ -9,6 +9,7 @@ using namespace nsa::tuner;
 using namespace sim;
 using nsa::ClassDecisions;
 using nsa::Decision;
+using nsa::FlatValue;
 using nsa::FlatView;
 
 namespace {
@@ -25,11 +26,38 @@ Decision decision(const std::string& stage,
   return d;
 }
 
-FlatView flat(std::vector<Decision> decisions, const std::vector<VariantTraits>& traits = {}) {
-  ClassDecisions of;
-  of.decisions = std::move(decisions);
-  return flat_view(of, traits);
+/// A session of one stage in which the named variants take these times at these lengths.
+using Times = std::vector<std::pair<std::string, Truth>>;
+Session session(const std::string& stage, Times times) {
+  Session s;
+  s.stage = stage;
+  s.variants = std::move(times);
+  return s;
 }
+
+/// The flat view that is decided from sessions of one class.
+FlatView flat(const std::vector<Session>& sessions, std::vector<VariantTraits> traits = {}) {
+  DecideInput input;
+  for (const Session& s : sessions) {
+    DecideInput one = input_of(s, measure(s));
+    std::erase_if(one.variants, [&](const VariantTraits& t) {
+      return std::ranges::find(traits, t.id, &VariantTraits::id) != traits.end();
+    });
+    input.variants.insert(input.variants.end(), one.variants.begin(), one.variants.end());
+    input.rows.insert(input.rows.end(), one.rows.begin(), one.rows.end());
+    input.options = one.options;
+  }
+  input.variants.insert(input.variants.end(), traits.begin(), traits.end());
+  return nsa::tuner::decide(input).table.classes.at(0).flat;
+}
+
+Truth constant(double ns) {
+  return [ns](double) { return ns; };
+}
+/// Faster than constant(1e5) from `length` on.
+Truth better_from(double length) { return crossing_at(length, 0.2, constant(1e5)); }
+/// Faster than constant(1e5) below `length`.
+Truth better_below(double length) { return crossing_at(length, -0.2, constant(1e5)); }
 
 nsa::Reserves reserves(nsa::ReserveNeed need, std::optional<std::int64_t> memory) {
   Measurement row;
@@ -44,70 +72,120 @@ nsa::Reserves reserves(nsa::ReserveNeed need, std::optional<std::int64_t> memory
 
 }  // namespace
 
-TEST_CASE("a threshold of the flat view is where the variant is chosen for good", "[decide]") {
-  const FlatView v = flat({decision("ranges", {{0, "ranges_v1"}, {700, "ranges_v2"}}),
-                           decision("attend_window", {{0, "sdpa_math"}, {96, "fa2_dense"}}),
-                           decision("attend_compressed", {{0, "fa2_varlen"}})});
-  CHECK(v.sel_ranges_v2_min_s == 700);
-  CHECK(v.fa2_min_len_win == 96);
-  CHECK(v.fa2_min_len_cmp == 0);
+TEST_CASE("a length of the flat view is where the path is chosen for good", "[decide]") {
+  const FlatView v =
+      flat({session("ranges", {{"ranges_v1", constant(1e5)}, {"ranges_v2", better_from(700)}}),
+            session("attend_selected", {{"masked", constant(1e5)}, {"packed", constant(2e5)}})});
+  REQUIRE(v.sel_ranges_v2_min_s.length());
+  CHECK(*v.sel_ranges_v2_min_s.length() == Approx(700).margin(10));
   CHECK_FALSE(v.lossy);
 }
 
-TEST_CASE("two variants of one family next to each other are one threshold", "[decide]") {
-  const FlatView v =
-      flat({decision("attend_window", {{0, "sdpa_math"}, {96, "fa2_dense"}, {400, "fa2_varlen"}})});
-  CHECK(v.fa2_min_len_win == 96);
+TEST_CASE("always, never, not measured and a length are four different values", "[decide]") {
+  const auto ranges = [](double v1, double v2) {
+    return flat({session("ranges", {{"ranges_v1", constant(v1)}, {"ranges_v2", constant(v2)}})})
+        .sel_ranges_v2_min_s;
+  };
+  CHECK(ranges(2e5, 1e5) == FlatValue::always());
+  CHECK(ranges(1e5, 2e5) == FlatValue::never());
+  CHECK(flat({session("gate_combine", {{"three_steps", constant(1)}, {"gate_fused", constant(2)}})})
+            .sel_ranges_v2_min_s == FlatValue());
+}
+
+TEST_CASE("a path that met no other one of the users' is as good as not measured", "[decide]") {
+  const FlatView v = flat({session("ranges", {{"ranges_v2", constant(1e5)}}),
+                           session("score", {{"materialised", constant(1e5)}})});
+  CHECK(v.sel_ranges_v2_min_s == FlatValue());
+  CHECK(v.p_cmp_mixed == FlatValue());
+}
+
+TEST_CASE("two forms of FlashAttention-2 are one length", "[decide]") {
+  Session s = session("attend_window", {{"sdpa_math", better_below(96)},
+                                        {"fa2_dense", constant(1e5)},
+                                        {"fa2_varlen", constant(1.5e5)}});
+  s.lengths = {32, 64, 128, 256, 512};
+  const FlatView v = flat({s});
+  REQUIRE(v.fa2_min_len_win.length());
+  CHECK(*v.fa2_min_len_win.length() == Approx(96).margin(5));
   CHECK_FALSE(v.lossy);
 }
 
-TEST_CASE("never is null, and a choice that is left again is null and lossy", "[decide]") {
-  CHECK_FALSE(flat({decision("ranges", {{0, "ranges_v1"}})}).sel_ranges_v2_min_s.has_value());
-  const FlatView v =
-      flat({decision("attend_window", {{0, "sdpa_math"}, {96, "fa2_dense"}, {400, "sdpa_math"}})});
-  CHECK_FALSE(v.fa2_min_len_win.has_value());
+TEST_CASE("a choice that is left again is the length that loses least, and lossy", "[decide]") {
+  Session s = session("attend_window",
+                      {{"sdpa_math", constant(1e5)},
+                       {"fa2_dense", [](double n) { return n > 100 && n < 400 ? 8e4 : 2e5; }}});
+  s.lengths = {32, 64, 128, 256, 500, 512};
+  const FlatView v = flat({s});
+  CHECK(v.fa2_min_len_win == FlatValue::never());
   CHECK(v.lossy);
 }
 
-TEST_CASE("masked everywhere sets the users' switch, masked somewhere is lossy", "[decide]") {
-  const FlatView all = flat({decision("attend_selected", {{0, "masked"}})});
-  CHECK(all.force_sel_mask);
-  CHECK_FALSE(all.lossy);
-  const FlatView some = flat({decision("attend_selected", {{0, "masked"}, {512, "packed"}})});
-  CHECK_FALSE(some.force_sel_mask);
-  CHECK(some.use_sel_pack);
-  CHECK(some.lossy);
-  const FlatView other = flat({decision("attend_selected", {{0, "fused_query"}})});
-  CHECK_FALSE(other.force_sel_mask);
-  CHECK(other.lossy);
+TEST_CASE("the selection switches name the path that runs when they are set", "[decide]") {
+  const auto selected = [](Times times) { return flat({session("attend_selected", times)}); };
+  const FlatView mask = selected({{"masked", constant(1)}, {"packed", constant(2)}});
+  CHECK(mask.force_sel_mask == FlatValue::always());
+  CHECK(mask.use_sel_pack == FlatValue::never());
+  CHECK(mask.use_sel_varlen == FlatValue());
+  const FlatView pack = selected({{"masked", constant(2)}, {"packed", constant(1)}});
+  CHECK(pack.force_sel_mask == FlatValue::never());
+  CHECK(pack.use_sel_pack == FlatValue::always());
+  CHECK_FALSE(pack.lossy);
+}
+
+TEST_CASE("a kernel that the users have not got leaves the choice to the best that they have",
+          "[decide]") {
+  const FlatView v = flat({session(
+      "attend_selected",
+      {{"fused_query", constant(1e5)}, {"masked", constant(3e5)}, {"packed", constant(2e5)}})});
+  CHECK(v.use_sel_pack == FlatValue::always());  // all three off would be their slow path
+  CHECK(v.force_sel_mask == FlatValue::never());
+  CHECK_FALSE(v.lossy);
+}
+
+TEST_CASE("all three switches off, the users' slow path, is never the choice", "[decide]") {
+  const FlatView v = flat({session("attend_selected", {{"gather", constant(1e5)},
+                                                       {"ranges", constant(1e5)},
+                                                       {"packed", constant(3e5)},
+                                                       {"varlen_v2", constant(2e5)}})});
+  CHECK(v.use_sel_varlen == FlatValue::always());
+  CHECK(v.sel_varlen_min_l == FlatValue::always());
+  CHECK(v.force_sel_mask == FlatValue::never());
+  CHECK_FALSE(v.lossy);
+}
+
+TEST_CASE("masked at some lengths only is the switch that loses least, and lossy", "[decide]") {
+  const FlatView v = flat(
+      {session("attend_selected", {{"masked", better_below(4096)}, {"packed", constant(1e5)}})});
+  CHECK(v.force_sel_mask == FlatValue::always());
+  CHECK(v.lossy);
 }
 
 TEST_CASE("the varlen minimum is in tokens of a row, which end at n l'", "[decide]") {
-  const FlatView v = flat({decision("attend_selected", {{0, "packed"}, {600, "varlen_v2"}})});
-  CHECK(v.use_sel_varlen);
-  CHECK(v.sel_varlen_min_l == 600);
+  const auto varlen = [](double from) {
+    return flat({session("attend_selected",
+                         {{"packed", constant(1e5)}, {"varlen_v2", better_from(from)}})});
+  };
+  const FlatView v = varlen(600);
+  CHECK(v.use_sel_varlen == FlatValue::always());
+  REQUIRE(v.sel_varlen_min_l.length());
+  CHECK(*v.sel_varlen_min_l.length() == Approx(600).margin(10));
   CHECK_FALSE(v.lossy);
-  const FlatView far = flat({decision("attend_selected", {{0, "packed"}, {5000, "varlen_v2"}})});
-  CHECK(far.sel_varlen_min_l == 1024);  // 16 blocks of 64
+  const FlatView far = varlen(5000);  // a row has 16 blocks of 64 at most
   CHECK(far.lossy);
-  CHECK_FALSE(far.sel_triton_min_l.has_value());
+  CHECK(far.sel_triton_min_l == FlatValue());
 }
 
 TEST_CASE("switches without a length follow the chosen variant", "[decide]") {
   const std::vector<VariantTraits> traits{
-      {id("p_cmp_bf16", "score"), true, false, nsa::SwitchTarget::p_cmp_mixed},
       {id("token_by_token", "attention"), true, false, nsa::SwitchTarget::sequential}};
   const FlatView v =
-      flat({decision("score", {{0, "p_cmp_bf16"}}), decision("gate_combine", {{0, "gate_fused"}}),
-            decision("attention", {{0, "token_by_token"}})},
+      flat({session("score", {{"materialised", constant(2)}, {"p_cmp_bf16", constant(1)}}),
+            session("attention", {{"batched", constant(2e5)}, {"token_by_token", constant(1e5)}})},
            traits);
-  CHECK(v.p_cmp_mixed);
-  CHECK(v.gate_compile);
-  CHECK_FALSE(v.prefill_batched);
+  CHECK(v.p_cmp_mixed == FlatValue::always());
+  CHECK(v.prefill_batched == FlatValue::never());
+  CHECK(v.gate_compile == FlatValue());
   CHECK_FALSE(v.lossy);
-  const FlatView none = flat({});
-  CHECK_FALSE(none.p_cmp_mixed);
-  CHECK(none.prefill_batched);
 }
 
 TEST_CASE("reserves are the largest need within a quarter of the memory", "[decide]") {
@@ -144,7 +222,7 @@ TEST_CASE("needs of failed rows reserve nothing, needs of the rest reach the fla
   const auto report = nsa::tuner::decide(input_of(s, rows));
   CHECK(report.table.classes[0].reserves.sel_pack_reserve_n == 128);
   CHECK(report.table.classes[0].flat.sel_pack_reserve_n == 128);
-  CHECK(report.table.classes[0].flat.use_sel_pack);
+  CHECK(report.table.classes[0].flat.use_sel_pack == FlatValue::always());
 }
 
 namespace {

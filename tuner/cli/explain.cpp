@@ -1,37 +1,53 @@
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <memory>
 
+#include "asked_problem.hpp"
 #include "explain_foreign.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/explain.hpp"
+#include "nsa/reports/text_table.hpp"
+#include "nsa/tuner/emit.hpp"
 #include "program.hpp"
 #include "routing_inputs.hpp"
-#include "run_options.hpp"
 
 namespace nsa::cli {
 namespace {
 
 struct ExplainOptions {
   std::optional<std::string> file;
-  RunOptions run;  // preset, config, seq-len, batch, dtype
-  std::int64_t context_len = 0;
-  std::optional<double> overlap;
+  AskedProblem asked;
+  std::optional<std::string> env_file;  // instead of the environment of the process
+  std::optional<std::string> project;   // --for: what runs there
   bool built_in = false;
 };
 
-Problem problem_from(const Settings& settings, const ExplainOptions& o, Backend backend) {
-  if (o.context_len < 0)
-    throw InputError("--context-len: " + std::to_string(o.context_len) + " is below 0");
-  if (o.overlap && !(*o.overlap >= 0 && *o.overlap <= 1))
-    throw InputError("--overlap: is no share from 0 to 1");
-  const RunPlan plan = make_run_plan(o.run, backend);
-  for (const std::string& note : plan.notes) say(settings, "note: " + note);
-  const auto batch = static_cast<std::size_t>(plan.batch);
-  Problem p = problem_of(plan.config, std::vector<std::int64_t>(batch, plan.seq_len),
-                         std::vector<std::int64_t>(batch, o.context_len));
-  p.selection.overlap = o.overlap;
-  require_valid(p, "explain");
-  return p;
+EnvSnapshot environment_of(const ExplainOptions& o) {
+  if (!o.env_file) return snapshot_environment();
+  return snapshot_environment(tuner::parse_env_file(read_text_file(*o.env_file), *o.env_file));
+}
+
+/// The way that a project goes for each stage.
+Json routes_json(const tuner::Project& project, const std::vector<tuner::ProjectRoute>& routes) {
+  Json j = {{"name", project.name}, {"stages", Json::array()}};
+  for (const tuner::ProjectRoute& route : routes) {
+    j["stages"].push_back({{"stage", to_string(route.stage)},
+                           {"path", tuner::path_name(project, route.stage, route.path)},
+                           {"why", route.why}});
+  }
+  return j;
+}
+
+std::string routes_text(const tuner::Project& project,
+                        const std::vector<tuner::ProjectRoute>& routes) {
+  std::string text = fmt::format("\nin {}, {}:\n", project.name, project.what);
+  for (const tuner::ProjectRoute& route : routes) {
+    text += fmt::format("  {:<18} {:<18} {}\n", to_string(route.stage),
+                        tuner::path_name(project, route.stage, route.path),
+                        reports::printable(route.why));
+  }
+  return text;
 }
 
 /// A file is read for the device that it was decided on, wherever that is: then what this build
@@ -47,23 +63,33 @@ std::optional<Router::Inputs> review_of(const Settings& settings, const ExplainO
 }
 
 Router router_of(const Settings& settings, const ExplainOptions& o) {
-  if (auto inputs = review_of(settings, o)) return make_router(settings, std::move(*inputs));
+  if (auto inputs = review_of(settings, o)) {
+    inputs->environment = environment_of(o);
+    return make_router(settings, std::move(*inputs));
+  }
   const Device device = probes::require_device(settings.device.value_or("cpu"));
-  return make_router(settings, device, o.file, o.built_in);
+  return make_router(settings, device, o.file, o.built_in, environment_of(o));
 }
 
 ExitCode run(const Settings& settings, const ExplainOptions& o) {
   const Device here = probes::require_device(settings.device.value_or("cpu"));
   if (const auto foreign = foreign_table(o.file, here))
     return explain_foreign(settings, *foreign,
-                           problem_from(settings, o, foreign->table.device.backend));
+                           problem_from(settings, o.asked, foreign->table.device.backend));
+  const tuner::Project* project = o.project ? &tuner::find_project(*o.project) : nullptr;
   const Router router = router_of(settings, o);
-  const Problem problem = problem_from(settings, o, router.inputs().device.backend);
+  const Device& device = router.inputs().device;
+  const Problem problem = problem_from(settings, o.asked, device.backend);
   const ExplainReport report = explain(router, problem);
+  std::vector<tuner::ProjectRoute> routes;
+  if (project) routes = project->route(router.environment(), problem, device);
   if (settings.json) {
-    print_json(explain_to_json(report));
+    Json document = explain_to_json(report);
+    if (project) document["project"] = routes_json(*project, routes);
+    print_json(document);
   } else {
-    print_text(reports::explain_text(report, {.color = settings.color_out()}));
+    print_text(reports::explain_text(report, {.color = settings.color_out()}) +
+               (project ? routes_text(*project, routes) : ""));
   }
   return ExitCode::good;
 }
@@ -76,22 +102,17 @@ void add_explain(Program& program) {
       program.add("explain", "Every decision for one problem: what runs, why, on what evidence",
                   "  nsatune explain thresholds.json --seq-len 2048\n"
                   "  nsatune explain kernels/tuned/nvidia_h200.json --dtype fp32 --seq-len 65536\n"
-                  "  NSA_FORCE_SEL_MASK=1 nsatune explain thresholds.json --seq-len 8192 --json",
+                  "  NSA_FORCE_SEL_MASK=1 nsatune explain thresholds.json --seq-len 8192 --json\n"
+                  "  nsatune explain --env-file nsa.env --for nsa-vibe --seq-len 4096",
                   [&program, o] { return run(program.settings, *o); });
   CLI::Option* file = sub->add_option(
       "file", o->file,
       "Thresholds file, read for the device that it was decided on unless --device names one "
       "(default: where the runtime looks)");
-  CLI::Option* preset =
-      sub->add_option("--preset", o->run.preset, "Shape: 125m (default), tiny, layer, paper-layer");
-  sub->add_option("--config", o->run.config, "Shape and precision of your YAML")->excludes(preset);
-  sub->add_option("--seq-len", o->run.seq_len, "New tokens per sequence (default 2048)");
-  sub->add_option("--context-len", o->context_len, "Tokens already in the cache (default 0)");
-  sub->add_option("--batch", o->run.batch, "Sequences (default 1)");
-  sub->add_option("--dtype", o->run.dtype,
-                  "fp64, fp32, bf16, fp16 (default: bf16 on a GPU, fp32 on a CPU)");
-  sub->add_option("--overlap", o->overlap,
-                  "Share of blocks that neighbouring queries share, 0 to 1");
+  declare_problem(*sub, o->asked);
+  sub->add_option("--env-file", o->env_file,
+                  "NAME=value lines instead of the environment of this process");
+  sub->add_option("--for", o->project, "Also what runs in another program: nsa-vibe");
   sub->add_flag("--no-thresholds", o->built_in, "Only what is built in")->excludes(file);
 }
 

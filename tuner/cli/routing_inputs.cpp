@@ -3,7 +3,6 @@
 namespace nsa::cli {
 
 Router make_router(const Settings& settings, Router::Inputs inputs) {
-  inputs.environment = snapshot_environment();
   if (!inputs.environment.refused.empty())
     throw InputError(inputs.environment.refused.front() + "; correct or unset it");
   Router router(std::move(inputs));
@@ -12,9 +11,11 @@ Router make_router(const Settings& settings, Router::Inputs inputs) {
 }
 
 Router make_router(const Settings& settings, const Device& device,
-                   const std::optional<std::string>& file, bool built_in_only) {
+                   const std::optional<std::string>& file, bool built_in_only,
+                   EnvSnapshot environment) {
   Router::Inputs inputs;
   inputs.device = device;
+  inputs.environment = std::move(environment);
   if (!built_in_only) {
     if (auto found = find_thresholds(file, device)) {
       inputs.table = std::move(found->table);

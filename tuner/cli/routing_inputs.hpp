@@ -9,11 +9,13 @@
 
 namespace nsa::cli {
 
-/// The router of these inputs in the environment of the process. Its warnings go to stderr.
+/// The router of these inputs. Its warnings go to stderr. InputError on a variable that cannot be.
 Router make_router(const Settings& settings, Router::Inputs inputs);
 /// The router of `device` with the thresholds of `file` (or where docs/architecture.md says),
-/// unless `built_in_only`. Its warnings go to stderr. InputError on a file that cannot be used.
+/// unless `built_in_only`, with `environment`. Its warnings go to stderr. InputError on a file that
+/// cannot be used.
 Router make_router(const Settings& settings, const Device& device,
-                   const std::optional<std::string>& file, bool built_in_only);
+                   const std::optional<std::string>& file, bool built_in_only,
+                   EnvSnapshot environment = snapshot_environment());
 
 }  // namespace nsa::cli

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 
+#include "emit.hpp"
 #include "nsa/kernels/routing.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/tables.hpp"
@@ -29,6 +30,7 @@ struct TuneOptions {
   bool unverified = false;
   double margin = 1.0;
   std::uint64_t seed = 1;
+  EmitOptions emit;
 };
 
 /// Runs of one device whose rows are decided together.
@@ -160,8 +162,9 @@ std::vector<std::string> executors_of(const store::Store& db, const TuneOptions&
   return {names.begin(), names.end()};
 }
 
-tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
-                                  const TuneOptions& o) {
+/// The rows of a device to decide from, and `others`: executors whose rows are not asked for.
+tuner::DecideInput input_of(const store::Store& db, const DeviceRuns& d, const TuneOptions& o,
+                            std::set<std::string>& others) {
   tuner::DecideInput input;
   input.device = d.device;
   input.variants = tuner::catalog_traits(d.device.backend);
@@ -170,7 +173,6 @@ tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
   input.options.margin = o.margin;
   input.options.seed = o.seed;
   input.options.created_by = program_version();
-  std::set<std::string> others;
   if (o.shipped) input.shipped = load_thresholds(*o.shipped);
   for (const Run& run : d.runs) {
     input.validators = validators_of_rows(d.device, *o.executor);
@@ -185,6 +187,13 @@ tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
       }
     }
   }
+  return input;
+}
+
+tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
+                                  const TuneOptions& o) {
+  std::set<std::string> others;
+  const tuner::DecideInput input = input_of(db, d, o, others);
   tuner::DecideReport report = tuner::decide(input);
   if (const std::string note = simulation_note(d.runs.front(), *o.executor); !note.empty())
     report.notes.push_back(note);
@@ -221,7 +230,24 @@ std::string file_for(const TuneOptions& o, const Device& device,
   return o.out;
 }
 
+/// The settings of another program, from the rows of the only device that there is.
+ExitCode emit(const Settings& settings, const TuneOptions& o, const store::Store& db,
+              const std::vector<DeviceRuns>& devices) {
+  if (devices.size() > 1)
+    throw InputError(
+        fmt::format("--emit: the runs hold {} devices; choose one with --device or "
+                    "--run",
+                    devices.size()));
+  std::set<std::string> others;
+  const tuner::DecideInput input = input_of(db, devices.front(), o, others);
+  if (input.rows.empty())
+    throw InputError(fmt::format("--executor {}: no measurements of it; there are some of {}",
+                                 *o.executor, fmt::join(others, ", ")));
+  return emit_rows(settings, o.emit, o.out, input);
+}
+
 ExitCode run(const Settings& settings, TuneOptions o) {
+  if (o.emit.from) return emit_file(settings, o.emit, o.out);
   if (!std::isfinite(o.margin)) throw InputError("--margin: is no number; give 1 to 100");
   const auto db = store::Store::open_existing(settings.db_path());
   std::vector<std::string> left_out;
@@ -240,9 +266,10 @@ ExitCode run(const Settings& settings, TuneOptions o) {
     throw InputError(settings.db_path() + ": no measurements of " +
                      settings.device.value_or("any device") + "; run nsatune sweep first");
   }
+  for (const std::string& line : left_out) say(settings, "note: " + line);
+  if (o.emit.format) return emit(settings, o, db, devices);
   std::optional<ThresholdTable> before;
   if (o.against) before = load_thresholds(*o.against);
-  for (const std::string& line : left_out) say(settings, "note: " + line);
   Json written = Json::array();
   std::int64_t decided = 0;
   std::string text;
@@ -283,9 +310,16 @@ void add_tune(Program& program) {
       program.add("tune", "Decide from what was measured which variant runs at which length",
                   "  nsatune tune -o thresholds.json\n"
                   "  nsatune tune -o new.json --shipped old.json --against old.json\n"
-                  "  nsatune tune --executor triton --unverified -o triton.json",
-                  [&program, o] { return run(program.settings, *o); });
-  sub->add_option("-o,--output", o->out, "Thresholds file; a folder for several devices")
+                  "  nsatune tune --executor triton --unverified -o triton.json\n"
+                  "  nsatune tune --emit env --for nsa-vibe --config users.yaml -o nsa.env\n"
+                  "  nsatune tune --emit yaml --for nsa-vibe --config users.yaml -o patched.yaml\n"
+                  "  nsatune tune --from thresholds.json --emit env --for nsa-vibe -o nsa.env",
+                  [&program, o] {
+                    check_emit(*program.app.get_subcommand("tune"), o->emit);
+                    return run(program.settings, *o);
+                  });
+  sub->add_option("-o,--output", o->out,
+                  "Thresholds file; a folder for several devices; with --emit the settings")
       ->required();
   sub->add_option(
       "--run", o->runs,
@@ -298,6 +332,7 @@ void add_tune(Program& program) {
   sub->add_option("--margin", o->margin, "Times faster that a switch has to be (default 1.0)")
       ->check(CLI::Range(1.0, 100.0));
   sub->add_option("--seed", o->seed, "Of the bootstrap")->check(whole_number());
+  declare_emit(*sub, o->emit);
 }
 
 }  // namespace nsa::cli

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "break_even.hpp"
+#include "decide_ranges.hpp"
 #include "decision.hpp"
 #include "flat_view.hpp"
 #include "keep_the_rest.hpp"
@@ -47,7 +48,6 @@ std::optional<ClassDecisions> decide_class(const ClassRows& rows, const DecideIn
   add_prefixed(to_string(rows.problem_class), of_class, notes);
   if (result.decisions.empty()) return std::nullopt;
   result.reserves = reserves_of(rows, input.device);
-  result.flat = flat_view(result, input.variants);
   return result;
 }
 
@@ -78,6 +78,13 @@ void count_ranges(DecideReport& report) {
 }  // namespace
 
 DecideReport decide(const DecideInput& input) {
+  DecideReport report = decide_ranges(input);
+  add_flat_views(input, report.table);
+  keep_the_rest(input, report);
+  return report;
+}
+
+DecideReport decide_ranges(const DecideInput& input) {
   expects(input.options.margin >= 1, "margin of 1 or more");
   expects(input.options.bootstrap > 0, "one bootstrap replicate or more");
   DecideReport report;
@@ -93,7 +100,6 @@ DecideReport decide(const DecideInput& input) {
     if (of_class) report.table.classes.push_back(std::move(*of_class));
   }
   count_ranges(report);
-  keep_the_rest(input, report);
   report.table.complete = report.table.complete && report.undecided == 0;
   if (report.table.classes.empty()) {
     report.notes.push_back("nothing could be decided: no row of executor " +

@@ -8,9 +8,12 @@
 
 namespace nsa::tuner {
 
-/// One number for each of the users' own names. `lossy` where the ranges say more than it can.
-/// `variants` tell which of these names a variant goes by; another one goes by its own name.
-FlatView flat_view(const ClassDecisions& decisions,
-                   const std::vector<VariantTraits>& variants = {});
+/// The flat view of `decided`, a decision among variants that the users' names know, from the rows
+/// of `input`, of which only those count. `lossy` where the ranges say more than it can.
+FlatView flat_view(const ClassDecisions& decided, const DecideInput& input);
+
+/// Decides again among the variants that the users' names know, and fills the flat views of
+/// `table`, which was decided from the same input.
+void add_flat_views(const DecideInput& input, ThresholdTable& table);
 
 }  // namespace nsa::tuner

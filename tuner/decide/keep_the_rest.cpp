@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "flat_view.hpp"
 #include "row_filter.hpp"
 
 namespace nsa::tuner {
@@ -31,6 +30,18 @@ int add_decisions(const ClassDecisions& kept, ClassDecisions& now, std::set<std:
   return count;
 }
 
+/// What the users' names said, where nothing that was measured now says something else.
+void keep_flat_view(const FlatView& kept, FlatView& now) {
+  for (FlatValue FlatView::*value :
+       {&FlatView::sel_ranges_v2_min_s, &FlatView::fa2_min_len_win, &FlatView::fa2_min_len_cmp,
+        &FlatView::sel_varlen_min_l, &FlatView::sel_triton_min_l, &FlatView::force_sel_mask,
+        &FlatView::use_sel_pack, &FlatView::use_sel_varlen, &FlatView::p_cmp_mixed,
+        &FlatView::gate_compile, &FlatView::prefill_batched}) {
+    if (now.*value == FlatValue()) now.*value = kept.*value;
+  }
+  now.lossy = now.lossy || kept.lossy;
+}
+
 }  // namespace
 
 void keep_the_rest(const DecideInput& input, DecideReport& report) {
@@ -48,7 +59,7 @@ void keep_the_rest(const DecideInput& input, DecideReport& report) {
     }
     count += add_decisions(kept, *now, runs);
     if (!now->dense_break_even) now->dense_break_even = kept.dense_break_even;
-    now->flat = flat_view(*now, input.variants);
+    keep_flat_view(kept.flat, now->flat);
   }
   report.table.run_ids.assign(runs.begin(), runs.end());
   if (count > 0) {

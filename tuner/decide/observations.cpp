@@ -32,23 +32,23 @@ std::string lengths_key(const Problem& problem) {
 const Problem* Observations::shared(const Problem& problem) {
   // Rows of one problem mostly come one after another.
   if (!rows_.empty() && *rows_.back().problem == problem) return rows_.back().problem;
-  auto& alike = problems_by_lengths_[lengths_key(problem)];
+  auto& alike = common_->problems_by_lengths[lengths_key(problem)];
   const auto same = [&](const Problem* one) { return *one == problem; };
   const auto found = std::ranges::find_if(alike, same);
   if (found != alike.end()) return *found;
-  alike.push_back(&problems_.emplace_back(problem));
+  alike.push_back(&common_->problems.emplace_back(problem));
   return alike.back();
 }
 
 const std::string* Observations::shared(std::string_view text) {
-  const auto found = texts_.find(text);
-  return found != texts_.end() ? &*found : &*texts_.emplace(text).first;
+  const auto found = common_->texts.find(text);
+  return found != common_->texts.end() ? &*found : &*common_->texts.emplace(text).first;
 }
 
 void Observations::add(const Measurement& row) {
   Observation o;
   o.problem = shared(row.problem);
-  o.variant = &*variants_.insert(row.variant).first;
+  o.variant = &*common_->variants.insert(row.variant).first;
   o.executor = shared(row.executor);
   o.run_id = shared(row.run_id);
   o.pair_id = shared(row.pair_id);

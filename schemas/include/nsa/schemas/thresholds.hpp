@@ -95,16 +95,43 @@ struct Reserves {
   bool operator==(const Reserves&) const = default;
 };
 
-/// The users' own names. nothing = null = never. Minimum lengths in the unit in which
-/// the runtime compares: fa2_min_len_cmp in compressed tokens, the others in tokens.
+/// What the flat view says of a length or of a switch: four things that a program must not mix up.
+class FlatValue {
+ public:
+  enum class Kind : std::uint8_t { not_measured, never, always, from };
+
+  FlatValue() = default;  // not measured: nothing is known, leave what is there
+  static FlatValue never() { return {Kind::never, 0}; }
+  static FlatValue always() { return {Kind::always, 0}; }
+  /// From this length on, 1 or more.
+  static FlatValue from(std::int64_t length) { return {Kind::from, length}; }
+
+  Kind kind() const { return kind_; }
+  /// The length of `from`; nothing for the others.
+  std::optional<std::int64_t> length() const {
+    return kind_ == Kind::from ? std::optional(length_) : std::nullopt;
+  }
+  bool operator==(const FlatValue&) const = default;
+
+ private:
+  FlatValue(Kind kind, std::int64_t length) : kind_(kind), length_(length) {}
+  Kind kind_ = Kind::not_measured;
+  std::int64_t length_ = 0;
+};
+/// "always", "never", "not_measured" or the length.
+std::string to_string(const FlatValue& value);
+
+/// The users' own names, decided among the paths that their program has. Minimum lengths in the
+/// unit in which it compares: fa2_min_len_cmp in compressed tokens, the others in tokens. A switch
+/// has no length. "never" means that another path is known to be better, never that none is.
 struct FlatView {
-  std::optional<std::int64_t> sel_ranges_v2_min_s, fa2_min_len_win, fa2_min_len_cmp;
-  std::optional<std::int64_t> sel_varlen_min_l, sel_triton_min_l;
+  FlatValue sel_ranges_v2_min_s, fa2_min_len_win, fa2_min_len_cmp;
+  FlatValue sel_varlen_min_l, sel_triton_min_l;
   std::optional<std::int64_t> varlen_reserve_n, varlen_reserve_k;
   std::optional<std::int64_t> sel_pack_reserve_n, sel_pack_reserve_l;
-  bool force_sel_mask = false, use_sel_pack = false, use_sel_varlen = false;
-  bool p_cmp_mixed = false, gate_compile = false, prefill_batched = true;
-  bool lossy = false;  // ranges did not fit one number
+  FlatValue force_sel_mask, use_sel_pack, use_sel_varlen;
+  FlatValue p_cmp_mixed, gate_compile, prefill_batched;
+  bool lossy = false;  // ranges did not fit these values
   bool operator==(const FlatView&) const = default;
 };
 

@@ -1,10 +1,13 @@
 // What a decision needs of a measurement: a few numbers a row, and what many rows share once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -35,29 +38,39 @@ struct Observation {
   ReserveNeed need;  // zeros: nothing was asked for
 };
 
-/// Rows of one device. Its memory follows the number of problems and rows, not of samples.
+/// Rows of one device. Its memory follows the number of problems and rows, not of samples. Copies
+/// share what rows have in common, which is only ever added to.
 class Observations {
  public:
   Observations() = default;
   Observations(const std::vector<Measurement>& rows) {
     for (const Measurement& row : rows) add(row);
   }
-  Observations(Observations&&) = default;
-  Observations& operator=(Observations&&) = default;
 
   void add(const Measurement& row);
   const std::vector<Observation>& rows() const noexcept { return rows_; }
   bool empty() const noexcept { return rows_.empty(); }
+  /// Those that `wanted` accepts.
+  template <class Wanted>
+  Observations only(const Wanted& wanted) const {
+    Observations result;
+    result.common_ = common_;
+    std::ranges::copy_if(rows_, std::back_inserter(result.rows_), wanted);
+    return result;
+  }
 
  private:
+  struct Common {
+    std::deque<Problem> problems;
+    std::map<std::string, std::vector<const Problem*>> problems_by_lengths;
+    std::set<VariantId> variants;
+    std::set<std::string, std::less<>> texts;
+  };
   const Problem* shared(const Problem& problem);
   const std::string* shared(std::string_view text);
 
   std::vector<Observation> rows_;
-  std::deque<Problem> problems_;
-  std::map<std::string, std::vector<const Problem*>> problems_by_lengths_;
-  std::set<VariantId> variants_;
-  std::set<std::string, std::less<>> texts_;
+  std::shared_ptr<Common> common_ = std::make_shared<Common>();
 };
 
 }  // namespace nsa::tuner

@@ -1,0 +1,13 @@
+// The rows of the sweep that the shipped thresholds were decided from, as docs/results keeps them.
+#pragma once
+
+#include <vector>
+
+#include "nsa/schemas/measurement.hpp"
+
+namespace nsa::test {
+
+/// All rows of docs/results/h200.csv.gz; the median of each is its only sample.
+std::vector<Measurement> recorded_rows();
+
+}  // namespace nsa::test

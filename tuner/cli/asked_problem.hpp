@@ -1,0 +1,25 @@
+// The problem that the shape flags of a command ask about.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "program.hpp"
+#include "run_options.hpp"
+
+namespace nsa::cli {
+
+struct AskedProblem {
+  RunOptions run;  // preset, config, seq-len, batch, dtype
+  std::int64_t context_len = 0;
+  std::optional<double> overlap;
+};
+
+/// Declares --preset, --config, --seq-len, --context-len, --batch, --dtype and --overlap.
+void declare_problem(CLI::App& sub, AskedProblem& asked);
+
+/// For a device of that back end; notes about a config go to stderr. InputError on flags that make
+/// no problem.
+Problem problem_from(const Settings& settings, const AskedProblem& asked, Backend backend);
+
+}  // namespace nsa::cli

@@ -1,0 +1,171 @@
+// From a settlement to what is written: values, and in words what they rest on.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nsa/schemas/error.hpp"
+#include "nsa/schemas/executor.hpp"
+#include "nsa/schemas/median.hpp"
+#include "nsa/tuner/emit.hpp"
+#include "settle.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+const ProjectStage& stage_of(const Project& project, Stage stage) {
+  const auto found = std::ranges::find(project.stages, stage, &ProjectStage::stage);
+  expects(found != project.stages.end(), "a stage of the project");
+  return *found;
+}
+
+const ProjectPath& path_named(const ProjectStage& stage, SwitchTarget path) {
+  const auto found = std::ranges::find(stage.paths, path, &ProjectPath::path);
+  expects(found != stage.paths.end(), "a path of the stage");
+  return *found;
+}
+
+std::string_view unit_of(Compared compared) {
+  switch (compared) {
+    case Compared::nothing:
+      break;
+    case Compared::seq_len:
+      return "tokens";
+    case Compared::window_row:
+      return "keys in a window row";
+    case Compared::compressed_tokens:
+      return "compressed tokens";
+    case Compared::selected_row:
+      return "tokens in a selected row";
+  }
+  return "";
+}
+
+std::string words_for(const ProjectStage& stage, const SettledStage& settled) {
+  const std::string_view path = path_named(stage, settled.setting->path).name;
+  const auto least = settled.minimum.length();
+  if (!least) return std::string(path);
+  return fmt::format("{} from {} {} on, {} below", path, *least, unit_of(settled.setting->compared),
+                     path_named(stage, settled.setting->below).name);
+}
+
+/// "0.51x the time of ranges_v1 [0.50, 0.52], 24 pairs"
+std::string words_for(const Evidence& evidence) {
+  if (!evidence.runner_up || !evidence.median_ratio)
+    return "the file has no times of it against the project's other paths";
+  std::string text =
+      fmt::format("{:.3g}x the time of {}", *evidence.median_ratio, *evidence.runner_up);
+  if (evidence.ratio_low && evidence.ratio_high)
+    text += fmt::format(" [{:.3g}, {:.3g}]", *evidence.ratio_low, *evidence.ratio_high);
+  return text + fmt::format(", {} pairs", evidence.pairs);
+}
+
+/// The range of the path that runs, else the first: its evidence is shown.
+const PathRange* shown_range(const SettledStage& settled) {
+  const auto found = std::ranges::find(settled.decided, settled.setting->path, &PathRange::path);
+  if (found != settled.decided.end()) return &*found;
+  return settled.decided.empty() ? nullptr : &settled.decided.front();
+}
+
+/// "0.47x the time of varlen v2, median of 5 problems; measured at seq_len 128 to 8192": the path
+/// against the best other one, wherever both have times.
+std::string words_for(const ProjectStage& stage, const SettledStage& settled,
+                      const std::vector<PathSpot>& spots) {
+  const SwitchTarget own = settled.setting->path;
+  std::vector<double> ratios;
+  std::map<SwitchTarget, std::size_t> rivals;
+  std::int64_t first = 0, last = 0;
+  for (const PathSpot& spot : spots) {
+    if (!spot.ns.contains(own)) continue;
+    first = first == 0 ? spot.at : std::min(first, spot.at);
+    last = std::max(last, spot.at);
+    const std::pair<const SwitchTarget, double>* rival = nullptr;
+    for (const auto& other : spot.ns) {
+      if (other.first != own && (!rival || other.second < rival->second)) rival = &other;
+    }
+    if (!rival) continue;
+    ratios.push_back(spot.ns.at(own) / rival->second);
+    ++rivals[rival->first];
+  }
+  if (ratios.empty()) return "";
+  const auto most = std::ranges::max_element(rivals, {}, [](const auto& r) { return r.second; });
+  return fmt::format("{:.3g}x the time of {}, median of {} problems; measured at {} {} to {}",
+                     median(ratios), path_named(stage, most->first).name, ratios.size(),
+                     to_string(settled.axis), first, last);
+}
+
+EmittedStage emitted(const Project& project, const SettledStage& settled, const PathTimes& times) {
+  const ProjectStage& stage = stage_of(project, settled.stage);
+  EmittedStage result;
+  result.stage = settled.stage;
+  result.runs = words_for(stage, settled);
+  result.caution = std::string(path_named(stage, settled.setting->path).caution);
+  for (const ProjectVariable& variable : settled.setting->variables)
+    result.variables.emplace_back(variable.name);
+  if (const PathRange* range = shown_range(settled)) {
+    result.evidence = range->decided.evidence;
+    result.why = to_string(range->decided.variant) + ": " + words_for(*result.evidence);
+  }
+  result.measured = words_for(stage, settled, times.at(settled.stage));
+  result.exact = settled.exact;
+  result.loss = settled.loss;
+  return result;
+}
+
+Emission emission_of(const Project& project, const ClassDecisions& of, const Device& device,
+                     const std::string& executor, const Settlement& settled,
+                     const PathTimes& times) {
+  Emission result;
+  result.project = project.name;
+  result.of_class = to_string(of.problem_class);
+  result.device = device.name;
+  result.executor = executor;
+  result.stand_ins = executor == kOwnExecutor;
+  result.values = settled.values;
+  result.notes = settled.notes;
+  for (const SettledStage& stage : settled.stages)
+    result.stages.push_back(emitted(project, stage, times));
+  for (const OpenStage& open : settled.open) {
+    EmittedStage stage;
+    stage.stage = open.stage;
+    stage.why = open.reason;
+    result.stages.push_back(std::move(stage));
+  }
+  std::ranges::sort(result.stages, {}, &EmittedStage::stage);
+  for (const ProjectReserve& reserve : project.reserves) {
+    const auto value = of.reserves.*reserve.value;
+    if (value)
+      result.values[std::string(reserve.variable)] = std::to_string(std::min(*value, reserve.most));
+  }
+  if (device.backend == Backend::cpu)
+    result.notes.push_back("decided on a CPU: says nothing of a GPU");
+  return result;
+}
+
+}  // namespace
+
+std::optional<Emission> emit_from_rows(const Project& project, const DecideInput& input,
+                                       const ProblemClass& of) {
+  DecideInput own = only(project, input);
+  own.rows = own.rows.only([&](const Observation& row) { return class_of(*row.problem) == of; });
+  const ThresholdTable table = decide(own).table;
+  if (table.classes.empty()) return std::nullopt;
+  expects(table.classes.size() == 1, "rows of one class");
+  const ClassDecisions& decided = table.classes.front();
+  const PathTimes times = path_times(project, own, of);
+  Emission result = emission_of(project, decided, input.device, input.options.executor,
+                                settle(project, decided, own.variants, times, input.device), times);
+  result.source = fmt::format("runs {}", fmt::join(table.run_ids, ", "));
+  return result;
+}
+
+Emission emit_from_table(const Project& project, const ThresholdTable& table,
+                         const ClassDecisions& of, const std::vector<VariantTraits>& variants) {
+  PathTimes times;
+  const ClassDecisions told = as_far_as_told(project, of, table.device, variants, times);
+  Emission result = emission_of(project, told, table.device, table.executor,
+                                settle(project, told, variants, times, table.device), times);
+  result.source = fmt::format("runs {}", fmt::join(table.run_ids, ", "));
+  return result;
+}
+
+}  // namespace nsa::tuner

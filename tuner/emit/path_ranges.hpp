@@ -1,0 +1,51 @@
+// Decisions and measurements by the paths of a project.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "nsa/tuner/decide.hpp"
+#include "nsa/tuner/project.hpp"
+
+namespace nsa::tuner {
+
+/// The input that is left of `input` when only the project could have been measured: rows and
+/// variants that are, or stand in for, paths that it can take.
+DecideInput only(const Project& project, const DecideInput& input);
+
+/// Half-open range of a decision in which one path is chosen.
+struct PathRange {
+  std::int64_t from = 0, to = 0;
+  SwitchTarget path = SwitchTarget::none;
+  ThresholdRange decided;  // the first range of those that were joined
+};
+/// The ranges of a decision, neighbours of one path joined; those of other variants are left out.
+std::vector<PathRange> path_ranges(const Project& project, const Decision& decision,
+                                   const ProblemClass& of,
+                                   const std::vector<VariantTraits>& variants);
+
+/// The fastest time of each path at one problem that was measured, in ns.
+struct PathSpot {
+  std::int64_t at = 0;  // on the axis of the decision
+  std::map<SwitchTarget, double> ns;
+};
+using PathTimes = std::map<Stage, std::vector<PathSpot>>;
+
+/// Times of one class out of the rows of `input`, which only() made.
+PathTimes path_times(const Project& project, const DecideInput& input, const ProblemClass& of);
+
+/// A decision as a file tells it: where the project has not got the winner, it is the runner-up if
+/// the project has that, else nothing is known. `times` gets a spot for each range, with the ratio.
+ClassDecisions as_far_as_told(const Project& project, const ClassDecisions& of,
+                              const Device& device, const std::vector<VariantTraits>& variants,
+                              PathTimes& times);
+
+bool in_phase(unsigned phases, Phase phase);
+/// Whether the project can take a path for problems of a class.
+bool can_take(const Project& project, const ProjectPath& path, const ProblemClass& of,
+              const Device& device);
+
+/// What the switches call a variant.
+SwitchTarget named_path(const VariantId& id, const std::vector<VariantTraits>& variants);
+
+}  // namespace nsa::tuner

@@ -1,0 +1,136 @@
+#include "settle.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "candidates.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+constexpr std::string_view kMinimum = "{min}";
+
+std::string value_text(const Project& project, const ProjectVariable& variable,
+                       const SettledStage& stage) {
+  if (variable.value != kMinimum) return std::string(variable.value);
+  const auto least = stage.minimum.length();
+  return least ? std::to_string(*least) : std::string(project.always);
+}
+
+/// Puts the values of a stage to those that are there; false where one of them differs.
+bool agrees(const Project& project, const SettledStage& stage, ProjectValues& values) {
+  for (const ProjectVariable& variable : stage.setting->variables) {
+    const std::string value = value_text(project, variable, stage);
+    const auto [at, is_new] = values.try_emplace(std::string(variable.name), value);
+    if (!is_new && at->second != value) return false;
+  }
+  return true;
+}
+
+/// One candidate of each stage, so that no two want different values of one variable, with the
+/// least loss; of those with the same, the most exact ones.
+class Search {
+ public:
+  Search(const Project& project, const std::vector<std::vector<SettledStage>>& stages)
+      : project_(project), stages_(stages) {
+    go(0, {}, 0, 0);
+  }
+  const std::vector<const SettledStage*>& best() const { return best_; }
+
+ private:
+  void go(std::size_t stage, const ProjectValues& values, double loss, std::size_t inexact) {
+    if (found_ && std::pair(loss, inexact) >= cost_) return;
+    if (stage == stages_.size()) {
+      found_ = true;
+      cost_ = {loss, inexact};
+      best_ = chosen_;
+      return;
+    }
+    for (const SettledStage& candidate : stages_[stage]) {
+      ProjectValues with = values;
+      if (!agrees(project_, candidate, with)) continue;
+      chosen_.push_back(&candidate);
+      go(stage + 1, with, loss + candidate.loss, inexact + (candidate.exact ? 0 : 1));
+      chosen_.pop_back();
+    }
+  }
+
+  const Project& project_;
+  const std::vector<std::vector<SettledStage>>& stages_;
+  std::vector<const SettledStage*> chosen_, best_;
+  std::pair<double, std::size_t> cost_;
+  bool found_ = false;
+};
+
+const Decision* find_decision(const ClassDecisions& of, Stage stage) {
+  for (const Decision& decision : of.decisions) {
+    const bool single = decision.stages.size() == 1 && decision.launch == LaunchMode::eager;
+    if (single && decision.stages.front() == to_string(stage)) return &decision;
+  }
+  return nullptr;
+}
+
+std::string_view name_of(const ProjectStage& stage, SwitchTarget path) {
+  const auto found = std::ranges::find(stage.paths, path, &ProjectPath::path);
+  return found == stage.paths.end() ? std::string_view() : found->name;
+}
+
+/// Why nothing can be said of a stage, or "".
+std::string why_open(const Project& project, const ProjectStage& stage,
+                     const std::vector<PathSpot>& spots, const ProblemClass& of,
+                     const Device& device) {
+  std::set<SwitchTarget> measured;
+  for (const PathSpot& spot : spots) {
+    for (const auto& [path, ns] : spot.ns) measured.insert(path);
+  }
+  if (measured.size() > 1) return "";
+  for (const ProjectPath& path : stage.paths) {
+    const bool refused =
+        in_phase(path.phases, of.phase) && !project.takes_all && !path.refuses(of, device).empty();
+    if (refused) return std::string(path.refuses(of, device));
+  }
+  if (measured.empty()) return "no times of its paths";
+  return "times of " + std::string(name_of(stage, *measured.begin())) +
+         " only, so that nothing is known against it";
+}
+
+}  // namespace
+
+const SettledStage* Settlement::find(Stage stage) const {
+  const auto found = std::ranges::find(stages, stage, &SettledStage::stage);
+  return found == stages.end() ? nullptr : &*found;
+}
+
+Settlement settle(const Project& project, const ClassDecisions& decided,
+                  const std::vector<VariantTraits>& variants, const PathTimes& times,
+                  const Device& device) {
+  Settlement result;
+  const ProblemClass& of = decided.problem_class;
+  std::vector<std::vector<SettledStage>> open_to;
+  for (const ProjectStage& stage : project.stages) {
+    const auto spots = times.find(stage.stage);
+    const Decision* decision = find_decision(decided, stage.stage);
+    const std::vector<PathSpot> none;
+    const auto& measured = decision && spots != times.end() ? spots->second : none;
+    const std::string reason = why_open(project, stage, measured, of, device);
+    const bool in_this_phase = std::ranges::any_of(
+        stage.paths, [&](const ProjectPath& path) { return in_phase(path.phases, of.phase); });
+    if (!in_this_phase) continue;
+    if (!reason.empty()) {
+      result.open.push_back({stage.stage, reason});
+      continue;
+    }
+    auto all =
+        candidates(stage, *decision, path_ranges(project, *decision, of, variants), measured, of);
+    if (!all.empty()) open_to.push_back(std::move(all));
+  }
+  const Search search(project, open_to);
+  for (const SettledStage* stage : search.best()) {
+    agrees(project, *stage, result.values);
+    result.stages.push_back(*stage);
+  }
+  if (project.complete) result.notes = project.complete(result.values, of.phase, device);
+  return result;
+}
+
+}  // namespace nsa::tuner

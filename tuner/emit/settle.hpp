@@ -1,0 +1,45 @@
+// From a decision by length to what a project can be set to.
+#pragma once
+
+#include "nsa/tuner/project.hpp"
+#include "path_ranges.hpp"
+
+namespace nsa::tuner {
+
+/// What one stage is set to.
+struct SettledStage {
+  Stage stage = Stage::attend_selected;
+  Axis axis = Axis::seq_len;
+  const ProjectSetting* setting = nullptr;
+  FlatValue minimum = FlatValue::always();  // in what the setting compares
+  bool exact = true;  // runs what was decided, at every length that was decided
+  double loss = 0;    // against the decision, as a share of time, mean over measured problems
+  std::vector<PathRange> decided;
+
+  /// What runs where the axis has that value, for problems of `of`.
+  SwitchTarget path_at(std::int64_t at, const ProblemClass& of) const;
+};
+
+/// A stage that stays as it is, and why.
+struct OpenStage {
+  Stage stage = Stage::attend_selected;
+  std::string reason;
+};
+
+struct Settlement {
+  std::vector<SettledStage> stages;
+  std::vector<OpenStage> open;
+  ProjectValues values;
+  std::vector<std::string> notes;  // a line for each value that no decision asked for
+
+  const SettledStage* find(Stage stage) const;
+};
+
+/// For each stage the setting that loses least against `decided`, a decision among the project's
+/// own paths; all of them together, where two want different values of one variable. A stage is
+/// open where no two paths were measured.
+Settlement settle(const Project& project, const ClassDecisions& decided,
+                  const std::vector<VariantTraits>& variants, const PathTimes& times,
+                  const Device& device);
+
+}  // namespace nsa::tuner

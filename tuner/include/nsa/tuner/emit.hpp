@@ -1,0 +1,60 @@
+// What was decided, as the settings of another program.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nsa/schemas/json.hpp"
+#include "nsa/tuner/decide.hpp"
+#include "nsa/tuner/project.hpp"
+
+namespace nsa::tuner {
+
+/// One stage of an emission.
+struct EmittedStage {
+  Stage stage = Stage::attend_selected;
+  std::string runs;  // "varlen v2 from 600 on, packed below"; empty: left as it is
+  std::vector<std::string> variables;  // that this stage asked for
+  std::string why;                     // the evidence in words, or why the stage is left as it is
+  std::string measured;                // the path against the next one, and at which lengths
+  std::optional<Evidence> evidence;    // of the range with the path that runs
+  bool exact = true;                   // at every length that was decided
+  double loss = 0;                     // against the decision, as a share of time
+  std::string caution;                 // what to know before it is switched on
+};
+
+/// The settings of a project for one class.
+struct Emission {
+  std::string project, of_class, device, executor, source;
+  bool stand_ins = false;  // measured were rows of ours that stand in for the project's
+  ProjectValues values;
+  std::vector<EmittedStage> stages;
+  std::vector<std::string> notes;
+};
+
+/// Decides among the project's own paths, from the rows of one class. ContractError on rows of
+/// another class. Nothing where no row of the class counts.
+std::optional<Emission> emit_from_rows(const Project& project, const DecideInput& input,
+                                       const ProblemClass& of);
+/// The same as far as a thresholds file tells it: its winners, and runners-up where the project has
+/// not got the winner.
+Emission emit_from_table(const Project& project, const ThresholdTable& table,
+                         const ClassDecisions& of, const std::vector<VariantTraits>& variants);
+
+/// "NAME=value" lines for a shell that sources them (set -a) and for docker --env-file: no quotes,
+/// no export, comments on lines of their own.
+std::string env_text(const Emission& emission);
+/// A document of schemas/json/emitted.schema.json.
+Json emission_json(const Emission& emission);
+/// `text`, the project's YAML, with the values that its keys stand for; comments, order and all
+/// else stay. `left_out` gets the variables that have no key. InputError "<where>:<line>: ..." on
+/// text that is no YAML or has a section of the name that cannot be added to.
+std::string patched_yaml(const Project& project, const Emission& emission, std::string_view text,
+                         const std::string& where, std::vector<std::string>& left_out);
+
+/// "NAME=value" lines of an env file. InputError "<where>:<line>: ..." on any other line.
+std::vector<std::string> parse_env_file(std::string_view text, const std::string& where);
+
+}  // namespace nsa::tuner
