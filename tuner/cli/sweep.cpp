@@ -7,6 +7,7 @@
 #include <chrono>
 #include <climits>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 #include <tuple>
@@ -16,8 +17,11 @@
 #include "nsa/probes/activity.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/tables.hpp"
+#include "nsa/schemas/executor.hpp"
 #include "nsa/store/store.hpp"
+#include "nsa/tuner/decide.hpp"
 #include "nsa/tuner/foreign_worker.hpp"
+#include "nsa/tuner/refine.hpp"
 #include "nsa/tuner/sweep.hpp"
 #include "program.hpp"
 #include "sweep_options.hpp"
@@ -250,6 +254,35 @@ std::optional<double> left_of(std::optional<double> budget_s, TimePoint start) {
   return std::max(*budget_s - seconds_since(start), 1e-3);
 }
 
+/// What is known of the variants of an executor before they are measured.
+std::vector<tuner::VariantTraits> traits_of(const std::string& executor, const Device& device,
+                                            const tuner::Discovery& found) {
+  if (executor == kOwnExecutor) return tuner::catalog_traits(device.backend);
+  std::map<VariantId, worker::Orders> orders;
+  for (const tuner::Offer& offer : found.offers)
+    if (offer.executor == executor) orders[offer.id] = offer.order;
+  return tuner::foreign_traits(orders);
+}
+
+/// The lengths that the rows so far ask for, of each executor.
+std::vector<tuner::Refinement> refinements_of(const std::vector<Measurement>& rows,
+                                              const SweepSpec& spec, const Device& device,
+                                              const tuner::Discovery& found) {
+  std::set<std::string> executors;
+  for (const tuner::Offer& offer : found.offers) executors.insert(offer.executor);
+  const tuner::Observations all(rows);
+  std::vector<tuner::Refinement> refinements;
+  for (const std::string& executor : executors) {
+    tuner::DecideInput input;
+    input.options.executor = executor;
+    input.options.unverified = true;  // it chooses lengths, no variants
+    input.variants = traits_of(executor, device, found);
+    input.rows = all;
+    for (tuner::Refinement& one : tuner::refine(input, spec)) refinements.push_back(std::move(one));
+  }
+  return refinements;
+}
+
 ExitCode run(const Settings& settings, const SweepOptions& o) {
   const TimePoint start = std::chrono::steady_clock::now();
   tuner::Ledger before;
@@ -296,6 +329,10 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   input.spec = spec;
   input.spec.budget_s = left_of(spec.budget_s, start);
   input.plan = std::move(plan);
+  input.next_plan = [&](const std::vector<Measurement>& rows) {
+    return tuner::plan_with_workers(refinements_of(rows, spec, device, found), spec, device,
+                                    workers, found, {&stop, left_of(spec.budget_s, start)});
+  };
   input.device = device;
   input.workers = workers;
   input.devices = devices;

@@ -15,6 +15,7 @@
 #include "nsa/schemas/executor.hpp"
 #include "nsa/store/store.hpp"
 #include "nsa/tuner/decide.hpp"
+#include "nsa/tuner/foreign_worker.hpp"
 #include "program.hpp"
 #include "tune_executor.hpp"
 #include "version.hpp"
@@ -162,12 +163,22 @@ std::vector<std::string> executors_of(const store::Store& db, const TuneOptions&
   return {names.begin(), names.end()};
 }
 
+std::vector<tuner::VariantTraits> traits_of(const std::string& executor, const DeviceRuns& d) {
+  if (executor == kOwnExecutor) return tuner::catalog_traits(d.device.backend);
+  std::map<VariantId, worker::Orders> orders;
+  for (const Run& run : d.runs) {
+    if (const auto worker = tuner::foreign_worker_of(run))
+      orders.insert(worker->orders.begin(), worker->orders.end());
+  }
+  return tuner::foreign_traits(orders);
+}
+
 /// The rows of a device to decide from, and `others`: executors whose rows are not asked for.
 tuner::DecideInput input_of(const store::Store& db, const DeviceRuns& d, const TuneOptions& o,
                             std::set<std::string>& others) {
   tuner::DecideInput input;
   input.device = d.device;
-  input.variants = tuner::catalog_traits(d.device.backend);
+  input.variants = traits_of(*o.executor, d);
   input.options.executor = *o.executor;
   input.options.unverified = o.unverified;
   input.options.margin = o.margin;
@@ -177,15 +188,14 @@ tuner::DecideInput input_of(const store::Store& db, const DeviceRuns& d, const T
   for (const Run& run : d.runs) {
     input.validators = validators_of_rows(d.device, *o.executor);
     if (&run == &d.runs.front()) input.complete = run.state == RunState::complete;
-    auto rows =
-        db.measurements({.run_id = run.id, .device_uuid = d.device.uuid, .with_samples = true});
-    for (const Measurement& row : rows) {
-      if (row.executor == *o.executor) {
-        input.rows.add(row);
-      } else {
-        others.insert(row.executor);
-      }
-    }
+    db.for_each_measurement({.run_id = run.id, .device_uuid = d.device.uuid, .with_samples = true},
+                            [&](const Measurement& row) {
+                              if (row.executor == *o.executor) {
+                                input.rows.add(row);
+                              } else {
+                                others.insert(row.executor);
+                              }
+                            });
   }
   return input;
 }

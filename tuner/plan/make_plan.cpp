@@ -6,9 +6,11 @@
 #include <map>
 #include <set>
 
+#include "nsa/kernels/catalog.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/tuner/plan.hpp"
+#include "nsa/tuner/refine.hpp"
 #include "plan/contest_id.hpp"
 #include "plan/estimate.hpp"
 
@@ -28,20 +30,44 @@ bool covers(const std::vector<std::string>& allowed, const std::vector<std::stri
   return allowed.empty() || std::all_of(stages.begin(), stages.end(), in_allowed);
 }
 
+std::string_view name_of(Role role) {
+  switch (role) {
+    case Role::candidate:
+      return "candidate";
+    case Role::slow_path:
+      return "slow_path";
+    case Role::opt_in:
+      return "opt_in";
+    case Role::yardstick:
+      return "yardstick";
+  }
+  return "";
+}
+
+/// Whether a row of ours has one of the roles that the family measures.
+bool has_role(const ProblemFamily& family, const VariantId& id, Backend backend) {
+  if (family.roles.empty()) return true;
+  const Variant* row = find_variant(id, backend);
+  return row && std::ranges::find(family.roles, name_of(row->role)) != family.roles.end();
+}
+
 /// A family's lists are of rows of ours. What a worker of somebody else brings is measured on the
 /// families that name its stages, whatever its name, and where none does, on all of them: a stage
 /// of ours needs the problems that were made for it, and of another one nobody knows.
-bool of_family(const SweepSpec& spec, const ProblemFamily& family, const Offer& offer) {
+bool of_family(const SweepSpec& spec, const ProblemFamily& family, const Offer& offer,
+               Backend backend) {
   const bool named = covers(family.stages, offer.id.stages);
-  if (offer.executor == kOwnExecutor) return named && matches_any(family.variants, offer.id);
+  if (offer.executor == kOwnExecutor)
+    return named && matches_any(family.variants, offer.id) && has_role(family, offer.id, backend);
   return named || std::none_of(spec.families.begin(), spec.families.end(), [&](const auto& other) {
            return covers(other.stages, offer.id.stages);
          });
 }
 
-bool wanted(const SweepSpec& spec, const ProblemFamily& family, const Offer& offer) {
+bool wanted(const SweepSpec& spec, const ProblemFamily& family, const Offer& offer,
+            Backend backend) {
   return covers(spec.stages, offer.id.stages) && matches_any(spec.variants, offer.id) &&
-         of_family(spec, family, offer);
+         of_family(spec, family, offer, backend);
 }
 
 /// Collects offers by contest. Two families may name one problem: each offer is asked about once.
@@ -49,7 +75,7 @@ class Builder {
  public:
   Builder(Describe describe, void* context) : describe_(describe), context_(context) {}
 
-  void add(const Problem& problem, const Offer& offer) {
+  void add(const Problem& problem, const Offer& offer, bool held_out = false) {
     const std::string id = contest_id(problem, offer.id.stages);
     if (!seen_.insert(id + to_string(offer.id) + '@' + offer.executor).second) return;
     Description description = describe_(context_, problem, offer);
@@ -58,6 +84,7 @@ class Builder {
       return;
     }
     Contest& contest = contest_of(id, problem, offer.id.stages);
+    contest.held_out = held_out;
     contest.variants.push_back(offer);
     contest.described.push_back(std::move(description));
   }
@@ -106,8 +133,23 @@ Plan make_plan(const SweepSpec& spec, const Device& device, const std::vector<Of
   for (const ProblemFamily& family : spec.families) {
     for (const Problem& problem : expand(spec, family)) {
       for (const Offer& offer : offers) {
-        if (wanted(spec, family, offer)) builder.add(problem, offer);
+        if (wanted(spec, family, offer, device.backend)) builder.add(problem, offer);
       }
+    }
+  }
+  return builder.finish(spec, device);
+}
+
+Plan plan_of(const std::vector<Refinement>& refinements, const SweepSpec& spec,
+             const Device& device, const std::vector<Offer>& offers, Describe describe,
+             void* context) {
+  Builder builder(describe, context);
+  for (const Refinement& refinement : refinements) {
+    for (const Offer& offer : offers) {
+      const bool competes =
+          offer.executor == refinement.executor &&
+          std::ranges::find(refinement.variants, offer.id) != refinement.variants.end();
+      if (competes) builder.add(refinement.problem, offer, refinement.held_out);
     }
   }
   return builder.finish(spec, device);

@@ -111,7 +111,11 @@ std::pair<std::string, std::vector<std::string>> parse_axis_option(std::string_v
 SweepSpec narrow(SweepSpec spec, const NarrowOptions& options) {
   narrow_stages(spec, options.stages, options.foreign);
   narrow_variants(spec, options.variants);
-  for (const AxisValues& axis : options.axes) narrow_axis(spec, axis);
+  for (const AxisValues& axis : options.axes) {
+    narrow_axis(spec, axis);
+    // Who names the lengths means these.
+    if (axis.first == "seq_len" || axis.first == "context_len") spec.policy.refine = false;
+  }
   if (spec.families.empty())
     throw InputError(fmt::format("the options leave no problem of the spec '{}'", spec.name));
   return spec;

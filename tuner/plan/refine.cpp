@@ -79,12 +79,13 @@ std::map<std::string, Series> series_of(const Group& group) {
 class Refiner {
  public:
   Refiner(const Group& group, const Series& series, const SweepSpec& spec,
-          std::int64_t longest_of_spec, std::set<std::string>& known,
+          std::int64_t longest_of_spec, const std::string& executor, std::set<std::string>& known,
           std::vector<Refinement>& found)
       : group_(group),
         series_(series),
         spec_(spec),
         longest_of_spec_(longest_of_spec),
+        executor_(executor),
         known_(known),
         found_(found) {}
 
@@ -113,7 +114,8 @@ class Refiner {
     auto problem = with_length(*series_.problems[like], length);
     if (!problem || rivals.empty()) return;
     if (!known_.insert(stages() + Json(*problem).dump()).second) return;
-    Refinement refinement{std::move(*problem), group_.stages, {}, held_out, std::move(why)};
+    Refinement refinement{std::move(*problem), group_.stages, executor_, {}, held_out,
+                          std::move(why)};
     for (const std::size_t v : rivals) refinement.variants.push_back(group_.variants[v]);
     found_.push_back(std::move(refinement));
   }
@@ -229,6 +231,7 @@ class Refiner {
   const Series& series_;
   const SweepSpec& spec_;
   std::int64_t longest_of_spec_;
+  const std::string& executor_;
   std::set<std::string>& known_;
   std::vector<Refinement>& found_;
   Table table_;
@@ -262,7 +265,8 @@ std::vector<Refinement> refine(const DecideInput& input, const SweepSpec& spec) 
       for (const auto& [shape, series] : series_of(group)) {
         const auto of_spec = longest.find(shape);
         if (of_spec == longest.end()) continue;
-        Refiner(group, series, spec, of_spec->second, known, found).add_all();
+        Refiner(group, series, spec, of_spec->second, input.options.executor, known, found)
+            .add_all();
       }
     }
   }

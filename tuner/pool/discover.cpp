@@ -7,6 +7,7 @@
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/executor.hpp"
+#include "nsa/tuner/refine.hpp"
 #include "nsa/tuner/sweep.hpp"
 #include "plan/known_cost.hpp"
 #include "process/worker_client.hpp"
@@ -158,6 +159,14 @@ Plan plan_with_workers(const SweepSpec& spec, const Device& device,
                        const Asking& asking) {
   Describer describer(spec, device, workers, asking);
   return make_plan(spec, device, discovery.offers, &Describer::ask, &describer);
+}
+
+Plan plan_with_workers(const std::vector<Refinement>& refinements, const SweepSpec& spec,
+                       const Device& device, const std::vector<WorkerCommand>& workers,
+                       const Discovery& discovery, const Asking& asking) {
+  if (refinements.empty()) return {};
+  Describer describer(spec, device, workers, asking);
+  return plan_of(refinements, spec, device, discovery.offers, &Describer::ask, &describer);
 }
 
 }  // namespace nsa::tuner

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "nsa/schemas/env_names.hpp"
 #include "nsa/schemas/measurement.hpp"
 #include "nsa/schemas/thresholds.hpp"
+#include "nsa/schemas/worker.hpp"
 #include "nsa/tuner/observations.hpp"
 
 namespace nsa::tuner {
@@ -26,6 +28,9 @@ struct VariantTraits {
 
 /// The traits of our own variants on a back end, in the built-in order of their stages.
 std::vector<VariantTraits> catalog_traits(Backend backend);
+
+/// The traits of a foreign worker's variants, by the orders that it declares.
+std::vector<VariantTraits> foreign_traits(const std::map<VariantId, worker::Orders>& orders);
 
 struct DecideOptions {
   std::string executor = "nsatune";

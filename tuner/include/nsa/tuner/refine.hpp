@@ -7,6 +7,7 @@
 #include "nsa/schemas/sweep_spec.hpp"
 #include "nsa/tuner/decide.hpp"
 #include "nsa/tuner/plan.hpp"
+#include "nsa/tuner/sweep.hpp"
 
 namespace nsa::tuner {
 
@@ -14,6 +15,7 @@ namespace nsa::tuner {
 struct Refinement {
   Problem problem;
   std::vector<std::string> stages;
+  std::string executor;
   std::vector<VariantId> variants;
   bool held_out = false;  // judges the decision, and has no part in it
   std::string why;        // "bisects [512, 1024) of attend_selected"
@@ -29,9 +31,15 @@ struct Refinement {
 /// The same rows give the same problems, so a sweep that was killed goes on with them.
 std::vector<Refinement> refine(const DecideInput& input, const SweepSpec& spec);
 
-/// The contests of refinements, as make_plan() makes those of a spec.
+/// The contests of refinements, as make_plan() makes those of a spec. Executors whose variants are
+/// refined alike compete in one contest.
 Plan plan_of(const std::vector<Refinement>& refinements, const SweepSpec& spec,
              const Device& device, const std::vector<Offer>& offers, Describe describe,
              void* context);
+
+/// The same with workers that describe their variants, as plan_with_workers() does for a spec.
+Plan plan_with_workers(const std::vector<Refinement>& refinements, const SweepSpec& spec,
+                       const Device& device, const std::vector<WorkerCommand>& workers,
+                       const Discovery& discovery, const Asking& asking = {});
 
 }  // namespace nsa::tuner
