@@ -59,6 +59,8 @@ Json variant_json(const Variant& v, const std::vector<Device>& devices) {
   row["name"] = v.name;
   row["backend"] = to_string(v.backend);
   row["role"] = role_name(v.role);
+  row["rank"] = v.rank;
+  row["order"] = {{"seq_len", v.order->seq_len}, {"context_len", v.order->context_len}};
   row["what"] = v.what;
   row["min_compute_capability"] = v.min_compute_capability;
   row["dtypes"] = Json::array();
