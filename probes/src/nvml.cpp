@@ -1,6 +1,7 @@
 #include "src/nvml.hpp"
 
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include "src/dynamic_library.hpp"
@@ -18,6 +19,7 @@ constexpr int kSuccess = 0, kInsufficientSize = 7;
 constexpr unsigned kClockSm = 1, kClockMemory = 2;
 constexpr unsigned kTemperatureGpu = 0;
 constexpr unsigned kVersionBytes = 80;
+constexpr std::chrono::milliseconds kSlowReadings{20};  // how old they may be
 
 constexpr const char* kNames[] = {"libnvidia-ml.so.1"};
 
@@ -56,6 +58,15 @@ struct Nvml::Api {
       library.function<int(NvmlDevice, unsigned*, void*)>("nvmlDeviceGetComputeRunningProcesses");
   int (*ecc)(NvmlDevice, unsigned*, unsigned*) =
       library.function<int(NvmlDevice, unsigned*, unsigned*)>("nvmlDeviceGetEccMode");
+
+  /// What changes slowly, and takes as long to read as a short kernel to run.
+  struct Slow {
+    std::string uuid;
+    NvmlDevice device = nullptr;
+    std::chrono::steady_clock::time_point read_at;
+    ClockReading reading;
+  };
+  Slow slow;
 
   NvmlDevice device(const std::string& uuid) const {
     NvmlDevice handle = nullptr;
@@ -117,13 +128,20 @@ NvmlFacts Nvml::facts(const std::string& uuid) const {
 }
 
 ClockReading Nvml::clocks(const std::string& uuid) const {
-  ClockReading reading;
-  const NvmlDevice device = api_ ? api_->device(uuid) : nullptr;
-  if (!device) return reading;
+  if (!api_) return {};
+  Api::Slow& slow = api_->slow;
+  const auto now = std::chrono::steady_clock::now();
+  const bool known = slow.device && slow.uuid == uuid;
+  const NvmlDevice device = known ? slow.device : api_->device(uuid);
+  if (!device) return {};
+  if (!known || now - slow.read_at > kSlowReadings) {
+    slow = {uuid, device, now, {}};
+    slow.reading.memory_mhz = Api::read(api_->clock, 1.0, device, kClockMemory);
+    slow.reading.temperature_c = Api::read(api_->temperature, 1.0, device, kTemperatureGpu);
+    slow.reading.power_w = Api::read(api_->power, 1e-3, device);
+  }
+  ClockReading reading = slow.reading;
   reading.sm_mhz = Api::read(api_->clock, 1.0, device, kClockSm);
-  reading.memory_mhz = Api::read(api_->clock, 1.0, device, kClockMemory);
-  reading.temperature_c = Api::read(api_->temperature, 1.0, device, kTemperatureGpu);
-  reading.power_w = Api::read(api_->power, 1e-3, device);
   unsigned long long reasons = 0;
   if (api_->throttle && api_->throttle(device, &reasons) == kSuccess)
     reading.throttle = throttle_text(reasons);

@@ -31,6 +31,7 @@ class Nvml {
   std::string library_version() const;  // NVML's own
   /// `uuid` as "GPU-...".
   NvmlFacts facts(const std::string& uuid) const;
+  /// Clock and throttle reasons as they are now, the rest at most 20 ms old. One thread at a time.
   ClockReading clocks(const std::string& uuid) const;
   /// The reasons as NVML's bits, idle included.
   std::optional<double> throttle_bits(const std::string& uuid) const;

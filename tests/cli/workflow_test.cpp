@@ -1,7 +1,9 @@
 // sweep -> tune -> explain -> run on a grid that is small enough for a test.
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
+#include <sstream>
 #include <thread>
 
 #include "catch.hpp"
@@ -23,7 +25,7 @@ Folder& swept() {
   static Folder folder;
   static const Result result = [] {
     folder.write("small.json", kSpec);
-    return nsatune(folder, "sweep small.json --json");
+    return nsatune(folder, "sweep small.json --json --accept-noise");
   }();
   INFO(result.err);
   REQUIRE(result.exit_code == 0);
@@ -50,14 +52,45 @@ TEST_CASE("a dry run prints the plan and opens no database", "[cli]") {
   CHECK_FALSE(std::filesystem::exists(folder.file("results.sqlite")));
 }
 
+TEST_CASE("a sweep tells its events line by line, and each part of its time", "[cli]") {
+  const Folder folder;
+  folder.write("small.json", kSpec);
+  const Result swept = nsatune(folder, "sweep small.json --json-lines --stage ranges");
+  INFO(swept.err);
+  REQUIRE(swept.exit_code == 0);
+  std::istringstream lines(swept.out);
+  std::vector<Json> events;
+  for (std::string line; std::getline(lines, line);) {
+    events.push_back(Json::parse(line));
+    CHECK_NOTHROW(validate_json(events.back(), "sweep_event", line));
+  }
+  const auto count = [&](const char* kind) {
+    return std::count_if(events.begin(), events.end(),
+                         [&](const Json& event) { return event["event"] == kind; });
+  };
+  CHECK(count("contest") == 2);
+  CHECK(count("progress") >= 2);
+  CHECK(count("end") == 1);
+  REQUIRE(events.back()["event"] == "end");
+  CHECK_NOTHROW(validate_json(events.back()["result"], "sweep_result", "end"));
+  const Json& ledger = events.back()["result"]["ledger"];
+  double sum = 0;
+  for (const auto& [part, part_s] : ledger.items()) {
+    CHECK(part_s >= 0);
+    if (part != "wall_s") sum += part_s.get<double>();
+  }
+  CHECK(sum == Approx(ledger["wall_s"].get<double>()).epsilon(0.001));
+  CHECK(nsatune(folder, "sweep small.json --json --json-lines").exit_code == 2);
+}
+
 TEST_CASE("a sweep fills the database, and the same command again measures nothing new", "[cli]") {
   Folder& folder = swept();
   const Json info = json_of(nsatune(folder, "db info --json"), "db_info");
   CHECK(info["runs"] == 1);
   CHECK(info["run_list"][0]["state"] == "complete");
   const std::string run = info["run_list"][0]["id"];
-  const Json again =
-      json_of(nsatune(folder, "sweep small.json --json --resume " + run), "sweep_result");
+  const Json again = json_of(
+      nsatune(folder, "sweep small.json --json --accept-noise --resume " + run), "sweep_result");
   CHECK(again["rows_added"] == 0);
   CHECK(again["rows"] == info["measurements"]);
   const Json verified = json_of(nsatune(folder, "db verify --json"), "db_verify");
@@ -141,7 +174,7 @@ TEST_CASE("tune says from where NSA beats dense attention", "[cli]") {
   Json spec = Json::parse(kSpec);
   spec["stages"] = {"attention"};
   folder.write("attention.json", spec.dump());
-  REQUIRE(nsatune(folder, "sweep attention.json").exit_code == 0);
+  REQUIRE(nsatune(folder, "sweep attention.json --accept-noise").exit_code == 0);
   REQUIRE(nsatune(folder, "tune -o t.json").exit_code == 0);
   const ThresholdTable table = load_thresholds(folder.file("t.json"));
   REQUIRE(table.classes.size() == 1);

@@ -42,6 +42,20 @@ class Notes : public tuner::Reporter {
  public:
   void progress(const tuner::Progress& progress) override { last = progress; }
   void note(const std::string& line) override { lines.push_back(line); }
+  void event(const tuner::Event& event) override {
+    events.push_back(event);
+    events.back().contest = nullptr;
+  }
+  /// Reasons of the events of a kind, "variant: reason" where there is one.
+  std::vector<std::string> of(const std::string& kind) const {
+    std::vector<std::string> reasons;
+    for (const tuner::Event& event : events) {
+      if (event.kind != kind) continue;
+      reasons.push_back(event.variant.empty() ? event.reason : event.variant + ": " + event.reason);
+    }
+    return reasons;
+  }
+  std::vector<tuner::Event> events;
   tuner::Progress last;
   std::vector<std::string> lines;
 };

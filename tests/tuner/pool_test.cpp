@@ -91,8 +91,31 @@ TEST_CASE("a variant far slower than the best gets a visit when it is dear, two 
     MemorySink sink;
     Notes notes;
     run_sweep(sweep_input(spec, {fake("fine", 10)}), sink, notes);
-    CHECK(sink.of("other").size() == visits);
+    const auto others = sink.of("other");
+    CHECK(others.size() == visits);
+    const auto told = notes.of("given_up");
+    REQUIRE(told.size() == 1);
+    CHECK(told[0].starts_with("attend_selected/other: given up: "));
+    CHECK(notes.of("contest") == std::vector<std::string>{"rounds"});
     CHECK(sink.of("good").size() >= 12);
+  }
+}
+
+TEST_CASE("an open contest takes half of its rounds in the first process, a decided one few",
+          "[tuner]") {
+  for (const auto& [epsilon, first, last] : {std::tuple{0.0, 3, 5}, {100.0, 2, 1}}) {
+    SweepSpec spec = small_spec();
+    spec.policy.epsilon = epsilon;
+    spec.policy.max_rounds = 5;
+    spec.variants = {"good", "bad"};
+    MemorySink sink;
+    Notes notes;
+    run_sweep(sweep_input(spec, {fake("twins")}), sink, notes);
+    std::map<std::int64_t, std::set<std::int64_t>> rounds;
+    for (const Measurement& row : sink.rows) rounds[row.process].insert(row.round);
+    CHECK(rounds[0].size() == static_cast<std::size_t>(first));
+    CHECK(rounds[1].size() == static_cast<std::size_t>(last));
+    CHECK(notes.of("contest") == std::vector<std::string>{epsilon > 0 ? "decided" : "rounds"});
   }
 }
 

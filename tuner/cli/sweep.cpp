@@ -24,6 +24,7 @@
 #include "nsa/tuner/refine.hpp"
 #include "nsa/tuner/sweep.hpp"
 #include "program.hpp"
+#include "sweep_events.hpp"
 #include "sweep_options.hpp"
 #include "sweep_progress.hpp"
 #include "version.hpp"
@@ -177,33 +178,35 @@ std::string ledger_text(const tuner::Ledger& ledger) {
   return fmt::format("{:.1f} s ({})", ledger.wall_s, fmt::join(parts, ", "));
 }
 
-ExitCode finish(const Settings& settings, store::Store& db, const store::OwnedRun& owned,
-                tuner::SweepReport report, TimePoint start) {
+ExitCode finish(const Settings& settings, bool json_lines, store::Store& db,
+                const store::OwnedRun& owned, tuner::SweepReport report, TimePoint start) {
   const TimePoint done = std::chrono::steady_clock::now();
   const std::string& run_id = owned.run().id;
   // Ctrl-C leaves the run open, so that the same command goes on; a spent budget ends it.
   if (report.complete) db.end_run(run_id, RunState::complete);
   if (report.budget_spent) db.end_run(run_id, RunState::incomplete);
   const std::vector<Measurement> rows = db.measurements({.run_id = run_id});
-  const Json results = settings.json ? reports::results_json(rows) : Json();
+  const bool as_json = settings.json || json_lines;
+  const Json results = as_json ? reports::results_json(rows) : Json();
   const std::string table =
-      settings.json ? "" : reports::results_table(rows, {.color = settings.color_out()});
+      as_json ? "" : reports::results_table(rows, {.color = settings.color_out()});
   report.ledger.report_s = seconds_since(done);
   report.ledger.close(seconds_since(start));
-  if (settings.json) {
-    print_json({{"run_id", run_id},
-                {"resumed", owned.resumed()},
-                {"complete", report.complete},
-                {"stopped", report.stopped},
-                {"budget_spent", report.budget_spent},
-                {"rows_added", report.rows},
-                {"rows", rows.size()},
-                {"unsupported", report.unsupported},
-                {"noisy", report.noisy},
-                {"failures", report.failures},
-                {"db", settings.db_path()},
-                {"ledger", ledger_json(report.ledger)},
-                {"results", results}});
+  if (as_json) {
+    const Json result{{"run_id", run_id},
+                      {"resumed", owned.resumed()},
+                      {"complete", report.complete},
+                      {"stopped", report.stopped},
+                      {"budget_spent", report.budget_spent},
+                      {"rows_added", report.rows},
+                      {"rows", rows.size()},
+                      {"unsupported", report.unsupported},
+                      {"noisy", report.noisy},
+                      {"failures", report.failures},
+                      {"db", settings.db_path()},
+                      {"ledger", ledger_json(report.ledger)},
+                      {"results", results}};
+    json_lines ? SweepEvents::end(result) : print_json(result);
   } else {
     print_text(table);
   }
@@ -291,7 +294,11 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   const SweepSpec spec = make_spec(settings, o, device.backend);
   const double resume_within_s = parse_duration("--resume-within", o.resume_within);
   const std::vector<tuner::WorkerCommand> workers = workers_of(o, device);
-  ProgressLine progress(settings);
+  if (settings.json && o.json_lines)
+    throw InputError("--json-lines: its last line has all that --json prints; name one of them");
+  ProgressLine line(settings);
+  SweepEvents events(line);
+  tuner::Reporter& progress = o.json_lines ? static_cast<tuner::Reporter&>(events) : line;
   const tuner::Discovery found =
       tuner::discover(workers, device, 60, {&stop, spec.budget_s, &progress});
   before.discover_s = seconds_since(start);
@@ -346,11 +353,11 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   input.stop = &stop;
   StoreSink sink(db);
   tuner::SweepReport report = tuner::run_sweep(input, sink, progress);
-  progress.clear();
+  line.clear();
   report.ledger.discover_s = before.discover_s;
   report.ledger.plan_s += before.plan_s;
   report.ledger.store_s += before.store_s;
-  return finish(settings, db, owned, std::move(report), start);
+  return finish(settings, o.json_lines, db, owned, std::move(report), start);
 }
 
 }  // namespace
@@ -362,6 +369,7 @@ void add_sweep(Program& program) {
       "  nsatune sweep quick\n"
       "  nsatune sweep default --budget 10m --stage attend_selected --axis seq_len=512,2048\n"
       "  nsatune sweep --dry-run full\n"
+      "  nsatune sweep default --json-lines | jq -c 'select(.event == \"contest\")'\n"
       "  nsatune sweep default --device cuda:0 --trace && nsatune db traces\n"
       "  nsatune sweep default --device cuda:0 --counters && nsatune db counters\n"
       "  nsatune sweep --worker 'python3 examples/numpy_worker.py' --with-ours",

@@ -52,6 +52,9 @@ void declare(CLI::App& sub, SweepOptions& o) {
   sub.add_option("--resume", o.resume_id, "Go on with this run (id or its first digits)")
       ->excludes(always_new);
   sub.add_option("--resume-within", o.resume_within, "Oldest open run to go on with (default 6h)");
+  sub.add_flag(
+      "--json-lines", o.json_lines,
+      "One JSON object on stdout for each event while it runs; the last one is the report");
   sub.add_flag("--accept-noise", o.accept_noise,
                "Keep samples of a machine that is busy, throttled or shared, as if it were not");
   sub.add_option("--seed", o.seed, "Of inputs and orders")->check(whole_number());

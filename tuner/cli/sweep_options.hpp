@@ -25,6 +25,7 @@ struct SweepOptions {
   std::string resume_within = "6h";
   std::optional<std::uint64_t> seed;
   bool accept_noise = false;
+  bool json_lines = false;
 };
 
 void declare(CLI::App& sub, SweepOptions& options);

@@ -79,13 +79,16 @@ std::int64_t ContestRunner::most_rounds(std::int64_t process) const {
   return last ? most : (most + 1) / 2;
 }
 
-bool ContestRunner::enough(std::int64_t process, std::int64_t round) const {
+bool ContestRunner::enough(std::int64_t process, std::int64_t round) {
   const std::int64_t least = contest_.min_rounds.value_or(policy_.min_rounds);
+  ended_by_ = "rounds";
   if (round >= std::max(least, most_rounds(process))) return true;
   // Noisy rounds are made up for, but no more of them than a third of all, or than `least`: a
   // machine that is never quiet must come to an end.
   const std::int64_t noisy = noisy_rounds(process, round);
+  ended_by_ = "noise";
   if (noisy > 0 && noisy >= std::max(least, round / 3)) return true;
+  ended_by_ = "decided";
   if (round - noisy < least) return false;
   const Account account(shared_.ledger.decide_s);
   const ContestState state = state_of(contestants_, policy_, {process, round, 0});
@@ -140,7 +143,18 @@ void ContestRunner::run_round(std::int64_t process, std::int64_t round,
     if (order[position] >= contestants_.size() || !wants(order[position], block)) continue;
     Contestant& contestant = contestants_[order[position]];
     team_.measure(contestant, {process, round, static_cast<std::int64_t>(position), half}, pair_id);
+    tell_given_up();
     after_visit(contestant.offer);
+  }
+}
+
+void ContestRunner::tell_given_up() {
+  for (Contestant& contestant : contestants_) {
+    if (contestant.told_given_up || contestant.out || contestant.control) continue;
+    if (!given_up(contestant, contestants_, policy_)) continue;
+    contestant.told_given_up = true;
+    shared_.reporter.event({"given_up", &contest_, to_string(contestant.offer.id),
+                            why_given_up(contestant, contestants_)});
   }
 }
 

@@ -19,6 +19,8 @@ class ContestRunner {
   /// turn; calls `after_visit` with each variant that was visited. Throws Interrupted.
   void run_process(std::int64_t index, const std::function<void(const Offer&)>& after_visit);
   const Contest& contest() const noexcept { return contest_; }
+  /// What ended its last process: "decided", "rounds" or "noise".
+  const std::string& ended_by() const noexcept { return ended_by_; }
 
  private:
   void restore(const Measurement& row);
@@ -27,7 +29,8 @@ class ContestRunner {
   void begin(std::int64_t process);
   bool wants(std::size_t slot, const Block& block) const;
   /// Whether no further round is needed in this process, by what was known before that round.
-  bool enough(std::int64_t process, std::int64_t round) const;
+  bool enough(std::int64_t process, std::int64_t round);
+  void tell_given_up();
   std::int64_t most_rounds(std::int64_t process) const;
   /// Rounds of this process before that one in which a visit was noisy.
   std::int64_t noisy_rounds(std::int64_t process, std::int64_t round) const;
@@ -41,6 +44,7 @@ class ContestRunner {
   OutputCheck check_;
   std::vector<Contestant> contestants_;  // as in the contest; the A/A twin behind them
   Team team_;
+  std::string ended_by_;
   bool begun_ = false;  // it was visited in the processes of this turn
 };
 

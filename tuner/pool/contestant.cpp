@@ -1,5 +1,7 @@
 #include "pool/contestant.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -40,6 +42,11 @@ bool given_up(const Contestant& contestant, const std::vector<Contestant>& conte
   const bool dear = 1e-9 * contestant.least_ns > policy.visit_target_s;
   const bool sure = dear || contestant.visit_ns.size() >= 2;
   return sure && contestant.least_ns > policy.give_up_ratio * *best;
+}
+
+std::string why_given_up(const Contestant& contestant, const std::vector<Contestant>& contestants) {
+  const double best_ns = best_median_ns(contestants).value_or(contestant.least_ns);
+  return fmt::format("given up: {:.3g} times slower than the best", contestant.least_ns / best_ns);
 }
 
 ContestState state_of(const std::vector<Contestant>& contestants, const MeasurePolicy& policy,

@@ -26,6 +26,7 @@ struct Contestant {
   std::string subject;  // of its job keys
   bool control = false;
   bool out = false;  // failed: has its one row, gets no more
+  bool told_given_up = false;
 
   std::map<Block, double> visits;                             // median ns of each
   std::set<Block> noisy;                                      // visits that do not count
@@ -60,6 +61,8 @@ std::optional<double> best_median_ns(const std::vector<Contestant>& contestants)
 /// two, so that a disturbance does not put a fast variant out.
 bool given_up(const Contestant& contestant, const std::vector<Contestant>& contestants,
               const MeasurePolicy& policy);
+/// "given up: 9.1 times slower than the best".
+std::string why_given_up(const Contestant& contestant, const std::vector<Contestant>& contestants);
 inline constexpr Block kAllBlocks{std::numeric_limits<std::int64_t>::max(), 0, 0};
 /// Pairs of all that still compete, the fastest first, for contest_decided(). `before`: of the
 /// visits before that block only, so that a resume ends each process where it ended.

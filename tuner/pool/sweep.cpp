@@ -16,6 +16,7 @@
 #include "pool/contest_runner.hpp"
 #include "pool/kept_rows.hpp"
 #include "pool/scratch_folder.hpp"
+#include "pool/time_left.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -75,9 +76,10 @@ class Sweep {
   /// False when the user or the budget ended it first.
   bool run_plan(const Plan& plan) {
     add_skipped(plan);
+    numbers_.clear();
     contests_ += static_cast<std::int64_t>(plan.contests.size());
     for (const Contest& contest : plan.contests) {
-      left_s_ += contest.estimated_s;
+      numbers_[&contest] = time_left_.add(contest);
       planned_.insert({contest.id, contest.first_process});
     }
     // A process that was traced is not fresh any more, so that its contest has it alone.
@@ -108,6 +110,7 @@ class Sweep {
         continue;
       writer_.commit_failure(writer_.blank(skipped.problem, skipped.variant, {}), skipped.variant,
                              skipped.outcome, skipped.reason);
+      reporter_.event({"skipped", nullptr, to_string(skipped.variant.id), skipped.reason});
     }
   }
 
@@ -137,37 +140,39 @@ class Sweep {
     for (std::int64_t p = 0; p < processes; ++p) {
       for (const auto& runner : runners) {
         const Contest& contest = runner->contest();
+        const std::size_t number = numbers_.at(&contest);
+        TimePoint last = Clock::now();
+        const auto spend = [&] {
+          const TimePoint now = Clock::now();
+          time_left_.spend(number, std::chrono::duration<double>(now - last).count());
+          last = now;
+        };
         runner->run_process(p, [&](const Offer& offer) {
           measured.insert(&contest);
+          spend();
           tell(title_of(contest), to_string(offer.id));
         });
-        if (p + 1 == processes) end_contest(contest, measured.contains(&contest));
+        spend();
+        if (p + 1 == processes) end_contest(*runner, measured.contains(&contest));
       }
       turn_.end();  // the next process number has fresh ones
     }
   }
 
-  void end_contest(const Contest& contest, bool measured) {
-    left_s_ -= contest.estimated_s;
-    if (measured) {
-      planned_s_ += contest.estimated_s;
-      ++measured_;
-    }
+  void end_contest(const ContestRunner& runner, bool measured) {
+    const Contest& contest = runner.contest();
+    time_left_.finish(numbers_.at(&contest), measured);
     ++contests_done_;
+    if (measured) reporter_.event({"contest", &contest, "", runner.ended_by()});
     tell(title_of(contest), "");
   }
 
-  /// The estimates of what is left, corrected by how wrong they were so far: by a factor, or by so
-  /// much for each contest, which is what starting workers and checking outputs costs. The smaller
-  /// of the two, because the short contests come first, and no more than the budget has left.
-  std::optional<double> left_s(double elapsed_s) {
-    if (measured_ == 0 || planned_s_ <= 0) return std::nullopt;
-    const double contests = static_cast<double>(contests_ - contests_done_);
-    const double over_s = (measured_until_s_ - planned_s_) / static_cast<double>(measured_);
-    const double by_factor = left_s_ * measured_until_s_ / planned_s_;
-    double left = std::max(0.0, std::min(by_factor, left_s_ + contests * over_s));
-    if (input_.spec.budget_s) left = std::min(left, *input_.spec.budget_s - elapsed_s);
-    return std::max(0.0, left);
+  /// No more than the budget has left.
+  std::optional<double> left_s(double elapsed_s) const {
+    std::optional<double> left = time_left_.left_s();
+    if (left && input_.spec.budget_s)
+      left = std::clamp(*input_.spec.budget_s - elapsed_s, 0.0, *left);
+    return left;
   }
 
   void tell(std::string contest, std::string variant) {
@@ -177,7 +182,6 @@ class Sweep {
     progress.rows = report_.rows;
     progress.failures = report_.failures;
     progress.elapsed_s = seconds_since(start_);
-    if (variant.empty()) measured_until_s_ = progress.elapsed_s;
     progress.left_s = left_s(progress.elapsed_s);
     progress.contest = std::move(contest);
     progress.variant = std::move(variant);
@@ -199,8 +203,9 @@ class Sweep {
   Shared shared_;
   ScratchFolder folder_;
   RowsByContest earlier_;
-  std::int64_t contests_ = 0, contests_done_ = 0, measured_ = 0;
-  double left_s_ = 0, planned_s_ = 0, measured_until_s_ = 0;  // left_s_, planned_s_: by the plan
+  std::int64_t contests_ = 0, contests_done_ = 0;
+  TimeLeft time_left_;
+  std::map<const Contest*, std::size_t> numbers_;  // of the plan that runs now
 };
 
 /// Whether a command line is one program with its arguments. It takes the shell's place then, so

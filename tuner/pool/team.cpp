@@ -301,6 +301,7 @@ void Team::fail(Contestant& contestant, Outcome outcome, const std::string& why,
   shared_.reporter.note(fmt::format(
       "{}: {}: {}", to_string(contestant.offer.id),
       outcome == Outcome::ok ? to_string(contestant.verification) : to_string(outcome), reason));
+  shared_.reporter.event({"failed", &contest_, to_string(contestant.offer.id), reason});
   const std::size_t worker = static_cast<std::size_t>(contestant.offer.worker);
   if (!shared_.turn.alive(worker)) drop_handles(worker);
   for (Contestant& other : contestants_) {  // the twin goes with its original, and the reverse
@@ -379,6 +380,8 @@ void Team::measure(Contestant& contestant, const Visit& visit, const std::string
   if (policy_.noise_gate) row.reason = noise_of(contestant, block, row, waited, wall_s);
   if (row.reason.empty()) {
     contestant.add_visit(block, row);
+    if (given_up(contestant, contestants_, policy_))
+      add_note(row, why_given_up(contestant, contestants_));
   } else {
     row.outcome = Outcome::noisy;
     contestant.noisy.insert(block);

@@ -64,15 +64,22 @@ const auto& remembered(Known& known, const std::string& id, Read read) {
 
 }  // namespace
 
-bool put_measurement(SQLite::Database& db, const Measurement& m) {
-  const std::string placement = put_placement(db, m.placement);
-  const std::string problem = put_problem(db, m.problem);
-  const std::string variant = put_variant(db, m.variant);
-  SQLite::Statement insert(db, std::string("INSERT INTO measurement (") + kColumns +
-                                   ", samples) VALUES " + kParameters +
-                                   " ON CONFLICT (run_id, executor, placement_id, job_key, "
-                                   "control) DO NOTHING");
-  Binder binder(insert);
+MeasurementWriter::MeasurementWriter(SQLite::Database& db)
+    : db_(db),
+      insert_(db,
+              std::string("INSERT INTO measurement (") + kColumns + ", samples) VALUES " +
+                  kParameters +
+                  " ON CONFLICT (run_id, executor, placement_id, job_key, control) DO NOTHING") {}
+
+bool MeasurementWriter::put(const Measurement& m) {
+  const std::string placement = placement_id(m.placement);
+  const std::string problem = problem_id(m.problem);
+  const std::string variant = variant_id(m.variant);
+  SQLite::Transaction transaction(db_, SQLite::TransactionBehavior::IMMEDIATE);
+  if (!known_.contains(placement)) put_placement(db_, m.placement);
+  if (!known_.contains(problem)) put_problem(db_, m.problem);
+  if (!known_.contains(variant)) put_variant(db_, m.variant);
+  Binder binder(insert_);
   binder.add(m.id, m.run_id, m.job_key, m.executor, placement, problem, variant, m.source_hash,
              m.process, m.round, m.position, m.pair_id, m.control, m.held_out, to_string(m.launch),
              to_string(m.timer), m.cold, to_string(m.outcome), m.reason, m.note,
@@ -82,7 +89,11 @@ bool put_measurement(SQLite::Database& db, const Measurement& m) {
   binder.add(m.median_ns, m.mad_ns, m.samples_n, m.cost.flop, m.cost.bytes, m.clocks.sm_mhz,
              m.clocks.memory_mhz, m.clocks.temperature_c, m.clocks.power_w, m.clocks.throttle,
              m.measured_at, pack_samples(m.samples));
-  return insert.exec() == 1;
+  const bool added = insert_.exec() == 1;
+  insert_.reset();
+  transaction.commit();
+  known_.insert({placement, problem, variant});  // not before they are kept
+  return added;
 }
 
 std::string MeasurementReader::select(bool with_samples) {

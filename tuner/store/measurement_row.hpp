@@ -1,6 +1,7 @@
 // The measurement table: the struct, column by column.
 #pragma once
 
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -10,9 +11,20 @@
 
 namespace nsa::store {
 
-/// Inserts the row and what it refers to, within the caller's transaction. False when the same
-/// (run, executor, placement, job_key, control) is there already.
-bool put_measurement(SQLite::Database& db, const Measurement& measurement);
+/// Puts measurements into a database: its statement is prepared once, and what rows refer to is
+/// inserted once, because a sweep waits for each commit.
+class MeasurementWriter {
+ public:
+  explicit MeasurementWriter(SQLite::Database& db);
+  /// Inserts the row and what it refers to, in a transaction. False when the same (run, executor,
+  /// placement, job_key, control) is there already.
+  bool put(const Measurement& measurement);
+
+ private:
+  SQLite::Database& db_;
+  SQLite::Statement insert_;
+  std::set<std::string> known_;  // ids of problems, variants and placements that are there
+};
 
 /// Makes measurements of rows; remembers problems, variants and placements that it has read.
 class MeasurementReader {

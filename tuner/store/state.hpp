@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "connection.hpp"
+#include "measurement_row.hpp"
 #include "nsa/store/store.hpp"
 #include "sqlite_error.hpp"
 
@@ -17,6 +18,7 @@ struct Store::State {
   OpenOptions options;
   std::unique_ptr<Connection> connection;
   std::vector<std::string> notes;
+  std::unique_ptr<MeasurementWriter> writer = {};  // made for the first row; ends before connection
 
   SQLite::Database& db() const noexcept { return connection->db(); }
   /// Runs `body(db)`; SQLite's errors leave as ours.

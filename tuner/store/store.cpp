@@ -75,10 +75,8 @@ bool Store::add(const Measurement& measurement) {
   expects(measurement.samples.size() == static_cast<std::size_t>(measurement.samples_n),
           "samples_n samples");
   return state_->use([&](SQLite::Database& db) {
-    SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-    const bool added = put_measurement(db, measurement);
-    transaction.commit();
-    return added;
+    if (!state_->writer) state_->writer = std::make_unique<MeasurementWriter>(db);
+    return state_->writer->put(measurement);
   });
 }
 

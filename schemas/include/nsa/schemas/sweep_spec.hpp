@@ -39,13 +39,13 @@ struct MeasurePolicy {
   bool cold = true;
   LaunchMode launch = LaunchMode::eager;
   std::optional<Timer> timer;     // nothing = the device's own (host on a CPU, events on CUDA)
-  bool noise_gate = true;         // visits that the machine disturbed are `noisy`, more take place
   std::int64_t verify_rows = 16;  // rows that the parent checks, block boundaries first
   double deadline_s = 30;         // least time a request may take before the worker is killed
   double visit_target_s = 0.2;    // samples of a visit are cut to stay near it, to one at least
   /// A variant this many times slower than the best seen in its contest keeps the visits it has
   /// but gets no more: it cannot win, and it would take the budget.
   double give_up_ratio = 8;
+  bool noise_gate = true;  // visits that the machine disturbed are `noisy`, and more take place
   /// Whether lengths are added to those of the spec: where choices cross, above the longest, and
   /// some that only judge the decision. No part of the job key: it says what is measured, not how.
   bool refine = true;

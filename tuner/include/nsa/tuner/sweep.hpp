@@ -49,6 +49,15 @@ struct Progress {
   std::string contest;           // "attend_selected seq_len 2048"
   std::string variant;           // that was measured last
 };
+/// Something that was decided while a sweep ran, with its reason.
+struct Event {
+  /// "contest": it ended, by what. "given_up": a variant gets no more visits in a contest.
+  /// "failed": it has its one row. "skipped": it is not in the plan.
+  std::string kind;
+  const Contest* contest = nullptr;  // borrowed for the call; null for "skipped"
+  std::string variant;               // "" for "contest"
+  std::string reason;
+};
 /// Who hears of it. Does nothing by default.
 class Reporter {
  public:
@@ -56,6 +65,7 @@ class Reporter {
   virtual void progress(const Progress&) {}
   /// One line: a variant failed, was given up, a contest was decided, a device is in use.
   virtual void note(const std::string&) {}
+  virtual void event(const Event&) {}
 };
 
 /// Where the wall time went: parts that do not overlap, and their sum. framework_s is what none of

@@ -1,0 +1,61 @@
+// The time left of a sweep, against sweeps whose times are known.
+#include "pool/time_left.hpp"
+
+#include "catch.hpp"
+
+using namespace nsa::tuner;
+
+namespace {
+
+Contest contest(const std::string& stage, double estimated_s) {
+  Contest contest;
+  contest.stages = {stage};
+  contest.estimated_s = estimated_s;
+  return contest;
+}
+
+/// Estimates that are wrong by another factor for each stage, and say nothing of a fixed part.
+double true_s(const Contest& c) {
+  return 0.4 + c.estimated_s * (c.stages[0] == "score" ? 3.0 : 0.5);
+}
+
+}  // namespace
+
+TEST_CASE("after a quarter of a sweep the time left is within 20 %", "[tuner]") {
+  std::vector<Contest> contests;
+  for (double length = 0.05; length < 20; length *= 2) {
+    contests.push_back(contest("score", length));
+    contests.push_back(contest("ranges", length));
+  }
+  TimeLeft left;
+  double total_s = 0, spent_s = 0;
+  for (const Contest& c : contests) {
+    left.add(c);
+    total_s += true_s(c);
+  }
+  CHECK_FALSE(left.left_s().has_value());
+  for (std::size_t i = 0; i < contests.size(); ++i) {
+    left.spend(i, true_s(contests[i]) / 2);
+    left.spend(i, true_s(contests[i]) / 2);
+    left.finish(i, true);
+    spent_s += true_s(contests[i]);
+    if (spent_s < total_s / 4 || i + 1 == contests.size()) continue;
+    INFO(i << ": " << spent_s << " of " << total_s);
+    CHECK(*left.left_s() == Approx(total_s - spent_s).epsilon(0.2));
+  }
+  CHECK(*left.left_s() == 0);
+}
+
+TEST_CASE("contests that a resume passes over tell nothing of the rest", "[tuner]") {
+  TimeLeft left;
+  for (int i = 0; i < 3; ++i) left.add(contest("score", 1));
+  left.finish(0, false);
+  CHECK_FALSE(left.left_s().has_value());
+  left.spend(1, 4);
+  left.finish(1, true);
+  CHECK(*left.left_s() == Approx(4));
+  left.spend(2, 1);
+  CHECK(*left.left_s() == Approx(3));
+  left.spend(2, 9);
+  CHECK(*left.left_s() == 0);
+}

@@ -1,0 +1,59 @@
+#include "pool/time_left.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace nsa::tuner {
+
+std::size_t TimeLeft::add(const Contest& contest) {
+  entries_.push_back({fmt::format("{}", fmt::join(contest.stages, "+")), contest.estimated_s});
+  return entries_.size() - 1;
+}
+
+void TimeLeft::spend(std::size_t number, double more_s) { entries_.at(number).spent_s += more_s; }
+
+void TimeLeft::finish(std::size_t number, bool measured) {
+  entries_.at(number).done = true;
+  if (measured) measured_.push_back(number);
+}
+
+/// Least squares of seconds over estimates, neither part below zero.
+TimeLeft::Model TimeLeft::fitted() const {
+  double n = 0, e = 0, t = 0, ee = 0, et = 0;
+  for (const std::size_t i : measured_) {
+    const Entry& entry = entries_[i];
+    n += 1;
+    e += entry.estimated_s;
+    t += entry.spent_s;
+    ee += entry.estimated_s * entry.estimated_s;
+    et += entry.estimated_s * entry.spent_s;
+  }
+  if (e <= 0) return {t / n, 0};
+  const double spread = n * ee - e * e;
+  const double factor = spread > 1e-9 * ee ? (n * et - e * t) / spread : 0;
+  const double fixed_s = (t - factor * e) / n;
+  if (factor <= 0 || fixed_s < 0) return {0, t / e};
+  return {fixed_s, factor};
+}
+
+std::optional<double> TimeLeft::left_s() const {
+  if (measured_.empty()) return std::nullopt;
+  const Model model = fitted();
+  std::map<std::string, double> factors;  // of the last contest of each stage
+  for (const std::size_t i : measured_) {
+    const Entry& entry = entries_[i];
+    if (entry.estimated_s > 0)
+      factors[entry.stages] = std::max(0.0, entry.spent_s - model.fixed_s) / entry.estimated_s;
+  }
+  double left_s = 0;
+  for (const Entry& entry : entries_) {
+    if (entry.done) continue;
+    const auto own = factors.find(entry.stages);
+    const double factor = own == factors.end() ? model.factor : own->second;
+    left_s += std::max(0.0, model.fixed_s + factor * entry.estimated_s - entry.spent_s);
+  }
+  return left_s;
+}
+
+}  // namespace nsa::tuner

@@ -1,0 +1,45 @@
+// How long a sweep still takes: what each contest is estimated to take, corrected by what the
+// finished ones took.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nsa/tuner/plan.hpp"
+
+namespace nsa::tuner {
+
+/// A contest takes a fixed time (its part of a worker's start, preparing, checking) and its
+/// estimate times a factor: that of the last contest of the same stages, since their lengths grow,
+/// else of all.
+class TimeLeft {
+ public:
+  /// A contest is to be done; returns its number.
+  std::size_t add(const Contest& contest);
+  /// It took so long more.
+  void spend(std::size_t number, double more_s);
+  /// It is done. `measured`: here, not before a resume.
+  void finish(std::size_t number, bool measured);
+  /// Nothing before the first one that was measured.
+  std::optional<double> left_s() const;
+
+ private:
+  struct Entry {
+    std::string stages;
+    double estimated_s = 0, spent_s = 0;
+    bool done = false;
+  };
+  /// Seconds of a contest with that estimate, and per estimated second.
+  struct Model {
+    double fixed_s = 0, factor = 1;
+  };
+  Model fitted() const;
+
+  std::vector<Entry> entries_;
+  std::vector<std::size_t> measured_;  // in the order in which they were done
+};
+
+}  // namespace nsa::tuner
