@@ -27,8 +27,8 @@ void check_refused(const std::string& arguments, const std::string& word,
 
 TEST_CASE("help and version answer with exit 0 and examples", "[cli]") {
   const Folder folder;
-  for (const char* command :
-       {"", "devices ", "variants ", "sweep ", "tune ", "explain ", "run ", "db ", "export "}) {
+  for (const char* command : {"", "devices ", "variants ", "sweep ", "tune ", "explain ", "run ",
+                              "db ", "export ", "import "}) {
     const Result help = nsatune(folder, std::string(command) + "--help");
     INFO(command);
     CHECK(help.exit_code == 0);
@@ -69,6 +69,15 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("explain --seq-len 99999999999999999999", "seq-len");
   check_refused("export --run 3f2a", "results.sqlite");
   check_refused("db info", "results.sqlite");
+  check_refused("export nonsense", "nonsense");
+  check_refused("export nsa_vibe", "nsa_vibe");
+  check_refused("export header", "--thresholds");
+  check_refused("import nonsense f.json", "nonsense");
+  check_refused("import nvbench", "FILE");
+  check_refused("import nvbench missing.json", "missing.json");
+  check_refused("import otava missing.csv --executor nsatune", "--executor");
+  check_refused("import otava missing.csv --stage nowhere", "nowhere");
+  check_refused("import otava missing.csv --axis seq_len", "--axis");
   check_refused("--color pink devices", "color");
 }
 

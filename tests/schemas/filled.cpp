@@ -112,6 +112,7 @@ SweepSpec filled_spec() {
   f.axes = {{"seq_len", {"512", "1024"}}, {"phase", {"prefill", "decode"}}, {"overlap", {"0.95"}}};
   f.stages = {"ranges"};
   f.variants = {"ranges_v*"};
+  f.roles = {"candidate"};
   s.families = {f};
   return s;
 }
@@ -131,10 +132,32 @@ ThresholdTable filled_table() {
   d.axis = Axis::context_len;
   d.launch = LaunchMode::graph;
   d.timer = Timer::cupti;
-  Evidence e{
-      "attend_selected/packed", 0.8, 0.75, 0.85, 0.001, 40, 0.002, true, t.run_ids, 0.98, 400, 768};
-  d.ranges = {{0, 512, {{"attend_selected"}, "masked", {}}, "aa", {}},
-              {512, std::nullopt, {{"attend_selected"}, "fused_query", {{"bq", 64}}}, "bb", e}};
+  Evidence e{"attend_selected/packed",
+             0.8,
+             0.75,
+             0.85,
+             0.001,
+             40,
+             0.002,
+             true,
+             t.run_ids,
+             0.98,
+             400,
+             768,
+             512,
+             8192,
+             5,
+             {"attend_selected/packed"},
+             "why"};
+  d.ranges = {{0, 512, {{"attend_selected"}, "masked", {}}, "aa", Basis::measured, {}},
+              {512,
+               std::nullopt,
+               {{"attend_selected"}, "fused_query", {{"bq", 64}}},
+               "bb",
+               Basis::extrapolated,
+               e}};
+  d.alignment = Alignment{64, d.ranges};
+  d.held_out = HeldOut{3, 0.001, 0.002, 4096};
   c.decisions = {d};
   c.reserves = {1, 2, 3, 4};
   const auto always = FlatValue::always(), never = FlatValue::never();

@@ -1,5 +1,8 @@
+#include <filesystem>
 #include <memory>
+#include <set>
 
+#include "nsa/exchange/exchange.hpp"
 #include "nsa/reports/export.hpp"
 #include "nsa/store/store.hpp"
 #include "program.hpp"
@@ -8,50 +11,116 @@ namespace nsa::cli {
 namespace {
 
 struct ExportOptions {
-  std::string format = "csv";
-  std::optional<std::string> out, run_id, stage, variant;
+  std::optional<std::string> format;  // csv where it is not said
+  std::optional<std::string> out, run_id, stage, variant, thresholds;
   bool samples = false;
 };
 
-std::string text_of(const Settings& settings, const ExportOptions& o) {
-  const auto db = store::Store::open_existing(settings.db_path());
+store::Query query_of(const store::Store& db, const ExportOptions& o) {
   store::Query query{.stage = o.stage, .variant = o.variant, .with_samples = o.samples};
   if (o.run_id) {
     const std::optional<Run> run = db.find_run(*o.run_id);
     if (!run) throw InputError("--run: no run " + *o.run_id + "; nsatune db info lists them");
     query.run_id = run->id;
   }
-  const std::vector<Measurement> rows = db.measurements(query);
-  if (settings.json || o.format == "json")
-    return json_text(reports::measurements_json(rows), 2) + "\n";
-  return o.samples ? reports::samples_csv(rows) : reports::measurements_csv(rows);
+  return query;
+}
+
+/// Rows with their samples, and the devices that they name.
+exchange::Results results_of(const store::Store& db, store::Query query) {
+  query.with_samples = true;
+  exchange::Results results;
+  results.rows = db.measurements(query);
+  std::set<std::string> named;
+  for (const Measurement& row : results.rows) {
+    for (const Placed& placed : row.placement) named.insert(placed.device_uuid);
+  }
+  for (const Run& run : db.runs()) {
+    for (const Device& device : run.devices) {
+      if (named.erase(device.uuid) > 0) results.devices.push_back(device);
+    }
+  }
+  return results;
+}
+
+exchange::Bundle bundle_of(const Settings& settings, const ExportOptions& o) {
+  if (o.format == "header") {
+    if (!o.thresholds) throw InputError("export header: name the decisions with --thresholds FILE");
+    return {exchange::thresholds_header(load_thresholds(*o.thresholds)), {}};
+  }
+  if (o.thresholds) throw InputError("--thresholds: is for the format header");
+  const auto db = store::Store::open_existing(settings.db_path());
+  const store::Query query = query_of(db, o);
+  if (o.format == "json" || (settings.json && !o.format))
+    return {json_text(reports::measurements_json(db.measurements(query)), 2) + "\n", {}};
+  if (!o.format || o.format == "csv") {
+    const std::vector<Measurement> rows = db.measurements(query);
+    return {o.samples ? reports::samples_csv(rows) : reports::measurements_csv(rows), {}};
+  }
+  const exchange::Format& format = exchange::find_format(*o.format);
+  if (!format.write) throw InputError("format '" + *o.format + "' is only read");
+  const std::string name = o.out ? std::filesystem::path(*o.out).filename().string() : "stdout";
+  return format.write(results_of(db, query), name);
+}
+
+/// Sidecars first: a file never names what is not there yet.
+void write_bundle(const exchange::Bundle& bundle, const std::string& out) {
+  const std::filesystem::path folder = std::filesystem::path(out).parent_path();
+  for (const auto& [name, bytes] : bundle.sidecars) {
+    const std::filesystem::path path = folder / name;
+    std::error_code error;
+    std::filesystem::create_directories(path.parent_path(), error);
+    if (error)
+      throw InputError(path.parent_path().string() + ": cannot be made: " + error.message());
+    write_text_file(path.string(), bytes);
+  }
+  write_text_file(out, bundle.text);
+}
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names{"csv", "json", "header"};
+  for (const exchange::Format& format : exchange::formats()) {
+    if (format.write) names.emplace_back(format.name);
+  }
+  return names;
+}
+
+ExitCode run_export(const Settings& settings, const ExportOptions& o) {
+  const exchange::Bundle bundle = bundle_of(settings, o);
+  if (o.out) {
+    write_bundle(bundle, *o.out);
+    say(settings, "wrote " + *o.out);
+  } else if (bundle.sidecars.empty()) {
+    print_text(bundle.text);
+  } else {
+    throw InputError(*o.format + ": is several files; name the first with -o FILE");
+  }
+  return ExitCode::good;
 }
 
 }  // namespace
 
 void add_export(Program& program) {
   auto o = std::make_shared<ExportOptions>();
-  CLI::App* sub = program.add(
-      "export", "Measurements as CSV or JSON",
-      "  nsatune export -o results.csv\n"
-      "  nsatune export --format json --run 3f2a --samples | jq '.measurements | length'",
-      [&program, o] {
-        const std::string text = text_of(program.settings, *o);
-        if (o->out) {
-          write_text_file(*o->out, text);
-          say(program.settings, "wrote " + *o->out);
-        } else {
-          print_text(text);
-        }
-        return ExitCode::good;
-      });
-  sub->add_option("--format", o->format, "csv (default) or json")
-      ->check(CLI::IsMember({"csv", "json"}));
+  CLI::App* sub =
+      program.add("export", "Measurements as CSV, JSON, or in the format of another program",
+                  "  nsatune export -o results.csv\n"
+                  "  nsatune export json --run 3f2a --samples | jq '.measurements | length'\n"
+                  "  nsatune export nvbench --stage attend_selected -o selected.json\n"
+                  "  nsatune export kernel_tuner --run 3f2a -o cache.json\n"
+                  "  nsatune export header --thresholds thresholds.json -o nsa_tuned.hpp",
+                  [&program, o] { return run_export(program.settings, *o); });
+  sub->add_option("FORMAT,--format", o->format,
+                  "csv (default), json, kernel_tuner, t4, nvbench, google_benchmark, tunableop, "
+                  "otava, header")
+      ->check(CLI::IsMember(format_names()));
   sub->add_option("-o,--output", o->out, "File (default: stdout)");
   sub->add_option("--run", o->run_id, "Only this run (id or its first digits)");
   sub->add_option("--stage", o->stage, "Only this stage");
   sub->add_option("--variant", o->variant, "Only this variant");
-  sub->add_flag("--samples", o->samples, "Raw samples: one CSV line each, or in the JSON");
+  sub->add_option("--thresholds", o->thresholds, "The decisions of which `header` is made");
+  sub->add_flag("--samples", o->samples,
+                "csv and json: raw samples, one CSV line each, or in the JSON");
 }
 
 }  // namespace nsa::cli

@@ -30,6 +30,7 @@ void add_commands(nsa::cli::Program& program) {
   nsa::cli::add_db(program);
   nsa::cli::add_doctor(program);
   nsa::cli::add_export(program);
+  nsa::cli::add_import(program);
   nsa::cli::add_trace(program);
   nsa::cli::add_worker(program);
   nsa::cli::add_worker_sim(program);

@@ -69,6 +69,17 @@ struct Info {
   std::int64_t bytes = 0, runs = 0, open_runs = 0, measurements = 0, samples = 0;
 };
 
+/// A run that was measured elsewhere, and its rows.
+struct RunWithRows {
+  Run run;
+  std::vector<Measurement> rows;
+};
+
+/// What add_runs did: runs and rows that are new, and rows that were there.
+struct Added {
+  std::int64_t runs = 0, rows = 0, known = 0;
+};
+
 /// How a file is opened; the defaults are right outside of tests.
 struct OpenOptions {
   double busy_timeout_s = 60;  // how long to wait for another writer before EnvironmentError
@@ -106,6 +117,9 @@ class Store {
   /// One transaction; when it returns, the row survives kill -9 (connection.cpp says what else).
   /// The same (run, executor, placement, job_key, control) again is ignored and returns false.
   bool add(const Measurement& measurement);
+  /// Complete runs from elsewhere, all in one transaction. Rows whose id is in the database, or that
+  /// are the same job of the same run, are left as they are; a run without a new row is not added.
+  Added add_runs(const std::vector<RunWithRows>& runs);
   /// The same id again is ignored.
   void add(const TelemetryRow& row);
   /// The same (run, executor, placement, problem, variant, launch) again is ignored and returns

@@ -1,0 +1,74 @@
+// Results out of one database and into another, as a user moves them.
+#include "../store/support.hpp"
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace nsa::test {
+namespace {
+
+/// A database with a run of a few rows.
+void fill(const Folder& folder) {
+  store::Store db = store::Store::open(folder.file("results.sqlite"));
+  store::RunRequest request = some_request();
+  request.always_new = true;
+  const store::OwnedRun owned = db.open_run(request);
+  for (std::int64_t i = 0; i < 4; ++i) db.add(some_measurement(owned.run().id, i));
+}
+
+}  // namespace
+
+TEST_CASE("what is exported can be imported elsewhere, once", "[cli]") {
+  const Folder folder;
+  fill(folder);
+  for (const std::string format : {"kernel_tuner", "t4", "nvbench", "google_benchmark"}) {
+    CAPTURE(format);
+    REQUIRE(nsatune(folder, "export " + format + " -o " + format + ".json").exit_code == 0);
+    const std::string import =
+        "import " + format + " " + format + ".json --db " + format + ".sqlite --json";
+    const Json first = json_of(nsatune(folder, import), "import_result");
+    CHECK(first["rows_added"] == 4);
+    CHECK(first["runs_added"] == 1);
+    const Json again = json_of(nsatune(folder, import), "import_result");
+    CHECK(again["rows_added"] == 0);
+    CHECK(again["rows_known"] == 4);
+  }
+}
+
+TEST_CASE("a file that was exported from a database adds nothing to it", "[cli]") {
+  const Folder folder;
+  fill(folder);
+  REQUIRE(nsatune(folder, "export nvbench -o a.json").exit_code == 0);
+  const Json result = json_of(nsatune(folder, "import nvbench a.json --json"), "import_result");
+  CHECK(result["rows_added"] == 0);
+  CHECK(result["rows_known"] == 4);
+}
+
+TEST_CASE("one bad file among several adds nothing at all", "[cli]") {
+  const Folder folder;
+  fill(folder);
+  REQUIRE(nsatune(folder, "export t4 -o a.json").exit_code == 0);
+  folder.write("b.json", read_text_file(folder.file("a.json")).substr(0, 400));
+  const Result r = nsatune(folder, "import t4 a.json b.json --db new.sqlite");
+  CHECK(r.exit_code == 2);
+  CHECK(r.err.find("b.json") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(folder.file("new.sqlite")));
+}
+
+TEST_CASE("a sidecar that is missing is named", "[cli]") {
+  const Folder folder;
+  fill(folder);
+  REQUIRE(nsatune(folder, "export nvbench -o a.json").exit_code == 0);
+  std::filesystem::remove_all(folder.file("a.json-bin"));
+  const Result r = nsatune(folder, "import nvbench a.json --db new.sqlite");
+  CHECK(r.exit_code == 2);
+  CHECK(r.err.find("0.bin") != std::string::npos);
+}
+
+TEST_CASE("several files cannot go to stdout", "[cli]") {
+  const Folder folder;
+  fill(folder);
+  CHECK(nsatune(folder, "export nvbench").exit_code == 2);
+  CHECK(nsatune(folder, "export otava").out.starts_with("time,run"));
+}
+
+}  // namespace nsa::test

@@ -1,0 +1,102 @@
+// Into the database: a run of its own, the same file once, all or nothing.
+#include "../store/support.hpp"
+#include "catch.hpp"
+#include "exchange_support.hpp"
+#include "nsa/schemas/error.hpp"
+#include "nsa/schemas/json.hpp"
+
+namespace nsa::exchange {
+namespace {
+
+std::vector<store::RunWithRows> runs_of(const Imported& imported, const std::string& hash,
+                                        const Mapping& mapping = {}) {
+  return import_runs(imported, {"nsa_vibe", "decode.csv", "test build", hash, mapping});
+}
+
+Imported decode_file() {
+  return test::read_text("nsa_vibe", test::made_up_files().at("decode.csv"));
+}
+
+TEST_CASE("the same file again adds nothing; another file does", "[exchange]") {
+  const test::TempFolder folder;
+  auto db = store::Store::open(folder.file("db.sqlite"));
+  const store::Added first = db.add_runs(runs_of(decode_file(), "1"));
+  CHECK(first.runs == 1);
+  CHECK(first.rows == 8);
+  const store::Added again = db.add_runs(runs_of(decode_file(), "1"));
+  CHECK(again.runs == 0);
+  CHECK(again.rows == 0);
+  CHECK(again.known == 8);
+  CHECK(db.add_runs(runs_of(decode_file(), "2")).rows == 8);
+  CHECK(db.info().runs == 2);
+  CHECK(db.verify().empty());
+}
+
+TEST_CASE("a run says from which file, format and hash it came", "[exchange]") {
+  const test::TempFolder folder;
+  auto db = store::Store::open(folder.file("db.sqlite"));
+  db.add_runs(runs_of(decode_file(), "abc"));
+  const Run run = db.runs().at(0);
+  CHECK(run.state == RunState::complete);
+  const Json spec = parse_json(run.spec_json, "spec");
+  CHECK_NOTHROW(validate_json(spec, "import_spec", "spec"));
+  CHECK(spec["import"]["format"] == "nsa_vibe");
+  CHECK(spec["import"]["file"] == "decode.csv");
+  CHECK(spec["import"]["hash"] == "abc");
+  CHECK(run.devices.at(0).name == "unknown");
+}
+
+TEST_CASE("runs that a file tells apart stay apart, and are as old as their rows", "[exchange]") {
+  const Results results = test::some_results(2, true);
+  const Imported imported = test::there_and_back(find_format("nvbench"), results);
+  const auto runs = runs_of(imported, "1");
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0].run.id != runs[1].run.id);
+  for (const auto& [run, rows] : runs) {
+    CHECK(run.started_at.starts_with("2026-11-21T12:00:0"));
+    for (const Measurement& row : rows) CHECK(row.run_id == run.id);
+  }
+}
+
+TEST_CASE("rows that are in the database stay as they are", "[exchange]") {
+  const test::TempFolder folder;
+  auto db = store::Store::open(folder.file("db.sqlite"));
+  Imported imported = test::there_and_back(find_format("nvbench"), test::some_results(2, true));
+  db.add_runs(runs_of(imported, "1"));
+  const std::int64_t rows = db.info().measurements;
+  imported.rows[0].reason = "another";
+  CHECK(db.add_runs(runs_of(imported, "2")).rows == 0);
+  CHECK(db.info().measurements == rows);
+  CHECK(db.info().runs == 2);
+}
+
+TEST_CASE("an id that stands twice refuses the file", "[exchange]") {
+  Imported imported = test::there_and_back(find_format("nvbench"), test::some_results(2, true));
+  imported.rows[1].id = imported.rows[0].id;
+  CHECK_THROWS_AS(runs_of(imported, "1"), InputError);
+}
+
+TEST_CASE("an executor that the user names bears all rows", "[exchange]") {
+  Mapping mapping;
+  mapping.executor = "theirs";
+  for (const auto& [run, rows] : runs_of(decode_file(), "1", mapping)) {
+    for (const Measurement& row : rows) CHECK(row.executor == "theirs");
+  }
+}
+
+TEST_CASE("a run that cannot be stored leaves the database as it was", "[exchange]") {
+  const test::TempFolder folder;
+  auto db = store::Store::open(folder.file("db.sqlite"));
+  auto runs = runs_of(decode_file(), "1");
+  auto broken = runs_of(decode_file(), "2");
+  broken[0].run.devices.push_back(broken[0].run.devices[0]);
+  broken[0].rows[5].median_ns = -1;
+  broken[0].run.state = RunState::open;  // with an end: the schema refuses it
+  runs.push_back(broken[0]);
+  CHECK_THROWS(db.add_runs(runs));
+  CHECK(db.info().runs == 0);
+  CHECK(db.info().measurements == 0);
+}
+
+}  // namespace
+}  // namespace nsa::exchange

@@ -1,0 +1,152 @@
+// import(export(x)) = x for the formats that carry everything, and a projection for the others.
+#include <algorithm>
+#include <map>
+
+#include "catch.hpp"
+#include "exchange_support.hpp"
+#include "nsa/schemas/error.hpp"
+#include "nsa/schemas/json.hpp"
+#include "nsa/schemas/median.hpp"
+
+namespace nsa::exchange {
+namespace {
+
+using test::some_results;
+using test::texts_of;
+using test::there_and_back;
+
+TEST_CASE("formats with fields of our own give back every row as it was", "[exchange]") {
+  for (const char* name : {"kernel_tuner", "t4", "nvbench", "google_benchmark"}) {
+    const Format& format = find_format(name);
+    const bool one_device = name == std::string("kernel_tuner") || name == std::string("t4");
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      CAPTURE(name, seed);
+      const Results results = some_results(seed, one_device);
+      const Imported again = there_and_back(format, results);
+      CHECK(texts_of(again.rows) == texts_of(results.rows));
+      CHECK(again.devices == results.devices);
+    }
+  }
+}
+
+TEST_CASE("what comes back goes there and back unchanged", "[exchange]") {
+  for (const Format& format : formats()) {
+    if (!format.write) continue;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      CAPTURE(format.name, seed);
+      const Imported once = there_and_back(format, some_results(seed, true));
+      const Imported twice = there_and_back(format, once);
+      CHECK(texts_of(twice.rows) == texts_of(once.rows));
+    }
+  }
+}
+
+TEST_CASE("nvbench rounds device times to float32, and nothing else", "[exchange]") {
+  Results results = some_results(3, true);
+  for (Measurement& row : results.rows) {
+    for (Sample& sample : row.samples) sample.device_ns = 123'456'789'012;
+  }
+  const Imported again = there_and_back(find_format("nvbench"), results);
+  REQUIRE(again.rows.size() == results.rows.size());
+  for (const Measurement& row : again.rows) {
+    for (const Sample& sample : row.samples) {
+      const double seconds = static_cast<float>(123.456789012);
+      CHECK(sample.device_ns == std::llround(seconds * 1e9));
+    }
+  }
+}
+
+/// The rows that say how fast a variant is, by executor, problem, variant and policy.
+std::map<std::string, std::vector<const Measurement*>> configurations(const Results& results,
+                                                                      bool by_run) {
+  std::map<std::string, std::vector<const Measurement*>> found;
+  for (const Measurement& row : results.rows) {
+    if (row.outcome != Outcome::ok || row.control || row.held_out) continue;
+    if (row.verification == Verification::wrong_result) continue;
+    found[(by_run ? row.run_id : "") + to_string(row.variant) + Json(row.problem).dump() +
+          (row.cold ? "c" : "h")]
+        .push_back(&row);
+  }
+  return found;
+}
+
+void check_kept(const Measurement& back, const Measurement& row) {
+  CHECK(back.problem == row.problem);
+  CHECK(back.variant == row.variant);
+  CHECK(back.executor == row.executor);
+  CHECK(back.placement[0].device_uuid == row.placement[0].device_uuid);
+  CHECK(back.timer == row.timer);
+  CHECK(back.launch == row.launch);
+  CHECK(back.cold == row.cold);
+  CHECK(back.verification == Verification::unverified);
+  CHECK(back.samples_n == 1);
+  CHECK_FALSE(back.note.empty());
+}
+
+TEST_CASE("TunableOp keeps the mean of each variant on each problem", "[exchange]") {
+  const Results results = some_results(5, true);
+  const auto expected = configurations(results, false);
+  const Imported again = there_and_back(find_format("tunableop"), results);
+  CHECK(again.rows.size() == expected.size());
+  for (const Measurement& back : again.rows) {
+    const auto& rows =
+        expected.at(to_string(back.variant) + Json(back.problem).dump() + (back.cold ? "c" : "h"));
+    double sum = 0, n = 0;
+    for (const Measurement* row : rows) {
+      check_kept(back, *row);
+      for (const Sample& sample : row->samples) {
+        sum += static_cast<double>(sample.device_ns);
+        ++n;
+      }
+    }
+    CHECK(back.samples[0].device_ns == std::llround(sum / n));
+  }
+}
+
+TEST_CASE("Otava keeps a median for each run, variant and problem", "[exchange]") {
+  const Results results = some_results(6, true);
+  const auto expected = configurations(results, true);
+  const Imported again = there_and_back(find_format("otava"), results);
+  CHECK(again.rows.size() == expected.size());
+  for (const Measurement& back : again.rows) {
+    const auto& rows = expected.at(back.run_id + to_string(back.variant) +
+                                   Json(back.problem).dump() + (back.cold ? "c" : "h"));
+    std::vector<double> medians;
+    for (const Measurement* row : rows) {
+      check_kept(back, *row);
+      medians.push_back(*row->median_ns);
+    }
+    CHECK(back.samples[0].device_ns == std::llround(std::nearbyint(median(medians))));
+  }
+}
+
+TEST_CASE("a format of one device refuses rows of two", "[exchange]") {
+  for (const char* name : {"kernel_tuner", "t4", "tunableop"}) {
+    CHECK_THROWS_AS(find_format(name).write(some_results(1, false), "out"), InputError);
+  }
+}
+
+TEST_CASE("the first line of an op is its winner", "[exchange]") {
+  const std::string csv = find_format("tunableop").write(some_results(5, true), "out").text;
+  std::map<std::string, double> last;
+  std::size_t at = 0;
+  while (at < csv.size()) {
+    const std::string line = csv.substr(at, csv.find('\n', at) - at);
+    at += line.size() + 1;
+    if (line.starts_with("Validator")) continue;
+    const std::size_t second = line.find(',', line.find(',') + 1);
+    const double ms = std::stod(line.substr(line.rfind(',') + 1));
+    const auto [known, first] = last.emplace(line.substr(0, second), ms);
+    if (!first) CHECK(ms >= known->second);
+    known->second = ms;
+  }
+  CHECK(last.size() > 1);
+}
+
+TEST_CASE("the documentation has the table of formats", "[exchange]") {
+  const std::string text = read_text_file(std::string(NSA_SOURCE_DIR) + "/docs/exchange.md");
+  CHECK(text.find(formats_markdown()) != std::string::npos);
+}
+
+}  // namespace
+}  // namespace nsa::exchange

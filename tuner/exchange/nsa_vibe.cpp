@@ -1,0 +1,80 @@
+// The users' own result files, told apart by what stands in them. None names a device, a dtype or
+// heads unless said below; what is missing are the defaults of a problem, and a note says so.
+#include "nsa_vibe.hpp"
+
+#include <algorithm>
+
+#include "csv.hpp"
+#include "formats.hpp"
+#include "nsa/schemas/error.hpp"
+#include "times.hpp"
+
+namespace nsa::exchange {
+namespace {
+
+bool begins_with(const CsvTable& table, const CsvLine& names) {
+  return table.header().size() >= names.size() &&
+         std::equal(names.begin(), names.end(), table.header().begin());
+}
+
+/// Texts are known by words in them.
+struct Kind {
+  std::string_view sign;
+  Imported (*read)(const Input& input);
+};
+
+constexpr Kind kTexts[] = {
+    {"## Recommended Thresholds", read_nsa_vibe_report},
+    {"Sliding window benchmark", read_nsa_vibe_log},
+    {"Compressed attention benchmark", read_nsa_vibe_log},
+};
+
+Imported read_known(const Input& input) {
+  for (const Kind& kind : kTexts) {
+    if (input.text.find(kind.sign) != std::string_view::npos) return kind.read(input);
+  }
+  if (const auto first = input.text.find_first_not_of(" \t\r\n");
+      first != std::string_view::npos && input.text[first] == '{')
+    return read_nsa_vibe_guard(input);
+  const CsvTable table(input.text, input.where);
+  if (begins_with(table, {"S", "ms_total"})) return read_nsa_vibe_decode(table, input);
+  if (begins_with(table, {"mode", "N", "H", "D", "Dv", "L"}))
+    return read_nsa_vibe_selection(table, input);
+  throw InputError(input.where +
+                   ": is none of the result files of nsa-vibe that are known: decode and selection "
+                   "CSV, FA-2 logs and reports, decode guards");
+}
+
+}  // namespace
+
+const Source& nsa_vibe_source() {
+  static const Source source{"nsa-vibe", "", Backend::cuda};
+  return source;
+}
+
+void add_row(Imported& imported, const Record& record, const VariantId& variant,
+             const Problem& problem, const Input& input) {
+  const Device device = device_of(nsa_vibe_source(), input.mapping);
+  if (imported.devices.empty()) imported.devices = {device};
+  Measurement row = measured_row(record, nsa_vibe_source(), device);
+  row.variant = variant;
+  row.problem = problem;
+  require_valid(problem, input.where);
+  imported.rows.push_back(std::move(row));
+}
+
+std::int64_t length_of(double value, const std::string& where) {
+  if (!(value >= 1 && value <= 0x1p31) ||
+      value != static_cast<double>(static_cast<std::int64_t>(value)))
+    throw InputError(where + ": is no length in tokens");
+  return static_cast<std::int64_t>(value);
+}
+
+Imported read_nsa_vibe(const Input& input) {
+  require_text(input.text, input.where);
+  Imported imported = read_known(input);
+  if (imported.rows.empty()) throw InputError(input.where + ": holds no result");
+  return imported;
+}
+
+}  // namespace nsa::exchange

@@ -1,0 +1,173 @@
+// CSV as Apache Otava reads it: a line for each run, a column with its time, a column for each
+// series, whose values are medians in ms.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "csv.hpp"
+#include "foreign.hpp"
+#include "formats.hpp"
+#include "group.hpp"
+#include "nsa/schemas/error.hpp"
+#include "nsa/schemas/median.hpp"
+#include "own.hpp"
+#include "settings_text.hpp"
+#include "times.hpp"
+
+namespace nsa::exchange {
+namespace {
+
+constexpr const char* kStatistic = "one sample: the median of the run's visits";
+constexpr const char* kMissing = "nan";  // Otava takes no empty cell
+const CsvLine kAttributes{"time", "run", "executor", "device", "device_uuid"};
+
+std::string uuid_of(const Measurement& row) {
+  return row.placement.empty() ? "" : row.placement[0].device_uuid;
+}
+
+std::string name_of(const Results& results, const std::string& uuid) {
+  for (const Device& device : results.devices) {
+    if (device.uuid == uuid) return device.name;
+  }
+  return "";
+}
+
+std::string series_name(const Measurement& row) {
+  return stages_text(row.variant) + "/" + name_text(row.variant) + " " + settings_text(row);
+}
+
+/// One line of the file: a run of an executor on a device.
+struct Night {
+  CsvLine attributes;
+  std::map<std::string, std::vector<double>> series;  // medians in ns
+};
+
+std::vector<Night> nights_of(const Results& results) {
+  std::map<CsvLine, Night> found;
+  for (const Measurement& row : results.rows) {
+    if (!counts(row) || row.held_out) continue;  // the format cannot say it
+    const std::string uuid = uuid_of(row);
+    Night& night = found[{row.run_id, row.executor, uuid}];
+    if (night.attributes.empty())
+      night.attributes = {row.measured_at, row.run_id, row.executor, name_of(results, uuid), uuid};
+    night.attributes[0] = std::min(night.attributes[0], row.measured_at);
+    night.series[series_name(row)].push_back(*row.median_ns);
+  }
+  std::vector<Night> nights;
+  for (auto& [key, night] : found) nights.push_back(std::move(night));
+  std::sort(nights.begin(), nights.end(),
+            [](const Night& a, const Night& b) { return a.attributes < b.attributes; });
+  return nights;
+}
+
+std::string cell_of(const Night& night, const std::string& series) {
+  const auto at = night.series.find(series);
+  if (at == night.series.end()) return kMissing;
+  // Whole nanoseconds, so that what is read again is what was written.
+  return fmt::format("{:.6f}", std::nearbyint(median(at->second)) / kMillisecond);
+}
+
+bool is_own(const CsvTable& table) {
+  return table.header().size() >= kAttributes.size() &&
+         std::equal(kAttributes.begin(), kAttributes.end(), table.header().begin());
+}
+
+Device device_of_line(const CsvTable& table, std::size_t line) {
+  Device device = named_device(table.cell(line, "device"), Backend::cuda);
+  if (const std::string uuid = table.cell(line, "device_uuid"); !uuid.empty()) device.uuid = uuid;
+  return device;
+}
+
+Measurement own_row(const CsvTable& table, std::size_t line, const std::string& series) {
+  const std::string where = table.at(line);
+  const std::int64_t ns = nanoseconds(table.number(line, series), kMillisecond, where);
+  Record record{.statistic = kStatistic};
+  record.device_ns = {ns};
+  record.measured_at = table.cell(line, "time");
+  const Device device = device_of_line(table, line);
+  Measurement row =
+      measured_row(record, {table.cell(line, "executor"), "", device.backend}, device);
+  row.run_id = table.cell(line, "run");
+  const std::size_t space = series.find(' ');
+  if (space == std::string::npos) throw InputError(where + ": a series without its problem");
+  row.variant = parse_variant_id(series.substr(0, space));
+  set_settings(row, series.substr(space + 1), where);
+  return row;
+}
+
+Imported own_rows(const CsvTable& table) {
+  Imported imported;
+  for (std::size_t line = 0; line < table.rows(); ++line) {
+    const Device device = device_of_line(table, line);
+    if (std::find(imported.devices.begin(), imported.devices.end(), device) ==
+        imported.devices.end())
+      imported.devices.push_back(device);
+    for (std::size_t i = kAttributes.size(); i < table.header().size(); ++i) {
+      const std::string cell = table.cell(line, table.header()[i]);
+      if (!cell.empty() && cell != kMissing)
+        imported.rows.push_back(own_row(table, line, table.header()[i]));
+    }
+  }
+  return imported;
+}
+
+bool is_number(const std::string& text) {
+  try {
+    parse_number(text, "");
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+/// Every column of numbers but the first, which is the time, and those that the mapping names.
+std::vector<Record> foreign_records(const CsvTable& table, const Mapping& mapping) {
+  std::vector<Record> records;
+  for (std::size_t line = 0; line < table.rows(); ++line) {
+    for (std::size_t i = 1; i < table.header().size(); ++i) {
+      const std::string& series = table.header()[i];
+      const bool named = std::any_of(mapping.axes.begin(), mapping.axes.end(),
+                                     [&](const auto& axis) { return axis.second == series; });
+      const std::string cell = table.cell(line, series);
+      if (named || !is_number(cell)) continue;
+      Record record{.subject = series,
+                    .statistic = "one sample: a point of the series, taken as ms"};
+      record.measured_at = table.cell(line, table.header()[0]);
+      for (const auto& [axis, column] : mapping.axes)
+        record.params.emplace_back(column, table.cell(line, column));
+      record.device_ns = {nanoseconds(table.number(line, series), kMillisecond, table.at(line))};
+      records.push_back(std::move(record));
+    }
+  }
+  return records;
+}
+
+}  // namespace
+
+Bundle write_otava(const Results& results, const std::string&) {
+  const std::vector<Night> nights = nights_of(results);
+  CsvLine header = kAttributes;
+  std::map<std::string, bool> series;
+  for (const Night& night : nights) {
+    for (const auto& [name, medians] : night.series) series[name] = true;
+  }
+  for (const auto& [name, known] : series) header.push_back(name);
+  std::string text = csv_line(header);
+  for (const Night& night : nights) {
+    CsvLine line = night.attributes;
+    for (const auto& [name, known] : series) line.push_back(cell_of(night, name));
+    text += csv_line(line);
+  }
+  return {text, {}};
+}
+
+Imported read_otava(const Input& input) {
+  const CsvTable table(input.text, input.where);
+  if (is_own(table)) return own_rows(table);
+  return rows_of_records(foreign_records(table, input.mapping), {"otava", "", Backend::cuda},
+                         input);
+}
+
+}  // namespace nsa::exchange

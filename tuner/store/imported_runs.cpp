@@ -1,0 +1,52 @@
+// Runs from elsewhere with all their rows, in one transaction: all of them or none.
+#include "measurement_row.hpp"
+#include "nsa/schemas/error.hpp"
+#include "row.hpp"
+#include "run_row.hpp"
+#include "state.hpp"
+
+namespace nsa::store {
+namespace {
+
+bool has(SQLite::Database& db, const char* table, const std::string& id) {
+  SQLite::Statement query(db, std::string("SELECT 1 FROM ") + table + " WHERE id = ?");
+  bind_values(query, id);
+  return query.executeStep();
+}
+
+/// The run with those of its rows that are new; a run of which nothing is new stays away.
+void add_run(SQLite::Database& db, const Run& run, const std::vector<Measurement>& rows,
+             Added& added) {
+  std::vector<const Measurement*> fresh;
+  for (const Measurement& row : rows) {
+    if (!has(db, "measurement", row.id)) fresh.push_back(&row);
+  }
+  added.known += static_cast<std::int64_t>(rows.size() - fresh.size());
+  if (fresh.empty()) return;
+  if (!has(db, "run", run.id)) {
+    Run stored = run;
+    stored.environment_hash = environment_hash(run.environment);
+    put_run(db, stored);
+    ++added.runs;
+  }
+  for (const Measurement* row : fresh) ++(put_measurement(db, *row) ? added.rows : added.known);
+}
+
+}  // namespace
+
+Added Store::add_runs(const std::vector<RunWithRows>& runs) {
+  for (const auto& [run, rows] : runs) {
+    for (const Measurement& row : rows)
+      expects(row.run_id == run.id && row.samples.size() == static_cast<std::size_t>(row.samples_n),
+              "rows of their run, with samples_n samples");
+  }
+  return state_->use([&](SQLite::Database& db) {
+    SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
+    Added added;
+    for (const auto& [run, rows] : runs) add_run(db, run, rows, added);
+    transaction.commit();
+    return added;
+  });
+}
+
+}  // namespace nsa::store
