@@ -11,7 +11,8 @@ namespace {
 
 constexpr const char* kSpec = R"({
   "schema_version": 1, "name": "played", "policy": {"samples": 1, "processes": 2, "min_rounds": 2,
-  "max_rounds": 4, "cold": false, "deadline_s": 3, "verify_rows": 4},
+  "max_rounds": 4, "cold": false, "deadline_s": 3, "verify_rows": 4,
+  "refine": false},
   "families": [{"name": "small", "base": {"seq_lens": [64], "context_lens": [0], "q_heads": 4,
     "kv_heads": 2, "head_dim_k": 16, "head_dim_v": 16, "cmp_block": 8, "cmp_stride": 4,
     "sel_block": 8, "sel_count": 4, "window": 16, "dtype": "fp32"},

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kSpec = R"({
   "schema_version": 1, "name": "small", "stages": ["ranges", "attend_selected"],
   "policy": {"samples": 2, "processes": 1, "min_rounds": 1, "max_rounds": 2, "cold": false,
-             "visit_target_s": 0.01},
+             "refine": false, "visit_target_s": 0.01},
   "families": [{"name": "small", "base": {"seq_lens": [64], "context_lens": [0], "q_heads": 4,
     "kv_heads": 2, "head_dim_k": 16, "head_dim_v": 16, "cmp_block": 8, "cmp_stride": 4,
     "sel_block": 8, "sel_count": 4, "window": 16, "dtype": "fp32"},

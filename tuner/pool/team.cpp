@@ -10,8 +10,8 @@
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "plan/estimate.hpp"
-#include "pool/account.hpp"
 #include "plan/known_cost.hpp"
+#include "pool/account.hpp"
 #include "pool/traced_retry.hpp"
 
 namespace nsa::tuner {
@@ -21,6 +21,16 @@ constexpr double kDeadlineFactor = 50;  // over the estimate: a seed's slow path
                                         // slower than the best, but not than its own first call
 
 Cost cost_of(const Description& described) { return {described.flop, described.bytes}; }
+
+/// Whether samples began in this visit by the clock of this host: one that plays recorded times
+/// back does not run slower because others have its cores.
+bool by_this_clock(const std::vector<Sample>& samples, TimePoint visit) {
+  const std::chrono::nanoseconds begin = visit.time_since_epoch();
+  const std::chrono::nanoseconds end = Clock::now().time_since_epoch();
+  return std::ranges::all_of(samples, [&](const Sample& sample) {
+    return sample.start_ns >= begin.count() && sample.start_ns <= end.count();
+  });
+}
 
 void add_note(Measurement& row, const std::string& what) {
   row.note = row.note.empty() ? what : what + "; " + row.note;
@@ -377,6 +387,7 @@ void Team::measure(Contestant& contestant, const Visit& visit, const std::string
   Measurement row = visit_row(contestant, visit, pair_id);
   take_samples(row, std::move(*answer.reply));
   const Block block{visit.process, visit.round, visit.half};
+  if (!by_this_clock(row.samples, start)) waited.reset();
   if (policy_.noise_gate) row.reason = noise_of(contestant, block, row, waited, wall_s);
   if (row.reason.empty()) {
     contestant.add_visit(block, row);

@@ -29,7 +29,8 @@ void add_run(SQLite::Database& db, const Run& run, const std::vector<Measurement
     put_run(db, stored);
     ++added.runs;
   }
-  for (const Measurement* row : fresh) ++(put_measurement(db, *row) ? added.rows : added.known);
+  MeasurementWriter writer(db);
+  for (const Measurement* row : fresh) ++(writer.put(*row) ? added.rows : added.known);
 }
 
 }  // namespace

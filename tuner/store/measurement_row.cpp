@@ -75,7 +75,6 @@ bool MeasurementWriter::put(const Measurement& m) {
   const std::string placement = placement_id(m.placement);
   const std::string problem = problem_id(m.problem);
   const std::string variant = variant_id(m.variant);
-  SQLite::Transaction transaction(db_, SQLite::TransactionBehavior::IMMEDIATE);
   if (!known_.contains(placement)) put_placement(db_, m.placement);
   if (!known_.contains(problem)) put_problem(db_, m.problem);
   if (!known_.contains(variant)) put_variant(db_, m.variant);
@@ -91,10 +90,11 @@ bool MeasurementWriter::put(const Measurement& m) {
              m.measured_at, pack_samples(m.samples));
   const bool added = insert_.exec() == 1;
   insert_.reset();
-  transaction.commit();
-  known_.insert({placement, problem, variant});  // not before they are kept
+  put_ = {placement, problem, variant};
   return added;
 }
+
+void MeasurementWriter::kept() { known_.merge(put_); }
 
 std::string MeasurementReader::select(bool with_samples) {
   return std::string("SELECT ") + kColumns + (with_samples ? ", samples" : "") +

@@ -16,14 +16,16 @@ namespace nsa::store {
 class MeasurementWriter {
  public:
   explicit MeasurementWriter(SQLite::Database& db);
-  /// Inserts the row and what it refers to, in a transaction. False when the same (run, executor,
-  /// placement, job_key, control) is there already.
+  /// Inserts the row and what it refers to, within the caller's transaction. False when the same
+  /// (run, executor, placement, job_key, control) is there already.
   bool put(const Measurement& measurement);
+  /// The transaction that had the last row is kept: what it inserted is known from now on.
+  void kept();
 
  private:
   SQLite::Database& db_;
   SQLite::Statement insert_;
-  std::set<std::string> known_;  // ids of problems, variants and placements that are there
+  std::set<std::string> known_, put_;  // ids of problems, variants and placements: kept, or not yet
 };
 
 /// Makes measurements of rows; remembers problems, variants and placements that it has read.

@@ -76,7 +76,11 @@ bool Store::add(const Measurement& measurement) {
           "samples_n samples");
   return state_->use([&](SQLite::Database& db) {
     if (!state_->writer) state_->writer = std::make_unique<MeasurementWriter>(db);
-    return state_->writer->put(measurement);
+    SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
+    const bool added = state_->writer->put(measurement);
+    transaction.commit();
+    state_->writer->kept();
+    return added;
   });
 }
 
