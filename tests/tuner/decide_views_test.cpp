@@ -38,15 +38,18 @@ Session session(const std::string& stage, Times times) {
 /// The flat view that is decided from sessions of one class.
 FlatView flat(const std::vector<Session>& sessions, std::vector<VariantTraits> traits = {}) {
   DecideInput input;
+  std::vector<Measurement> rows;
   for (const Session& s : sessions) {
-    DecideInput one = input_of(s, measure(s));
+    const std::vector<Measurement> of_session = measure(s);
+    rows.insert(rows.end(), of_session.begin(), of_session.end());
+    DecideInput one = input_of(s, {});
     std::erase_if(one.variants, [&](const VariantTraits& t) {
       return std::ranges::find(traits, t.id, &VariantTraits::id) != traits.end();
     });
     input.variants.insert(input.variants.end(), one.variants.begin(), one.variants.end());
-    input.rows.insert(input.rows.end(), one.rows.begin(), one.rows.end());
     input.options = one.options;
   }
+  input.rows = rows;
   input.variants.insert(input.variants.end(), traits.begin(), traits.end());
   return nsa::tuner::decide(input).table.classes.at(0).flat;
 }

@@ -75,7 +75,7 @@ std::optional<Emitted> emitted(const DecideInput& input, const ProblemClass& of)
   const auto emission = emit_from_rows(vibe(), input, of);
   if (!emission) return std::nullopt;
   DecideInput own = only(vibe(), input);
-  std::erase_if(own.rows, [&](const Measurement& row) { return class_of(row.problem) != of; });
+  own.rows = own.rows.only([&](const Observation& row) { return class_of(*row.problem) == of; });
   const ClassDecisions decided = decide_ranges(own).table.classes.at(0);
   const PathTimes times = path_times(vibe(), own, of);
   return Emitted{*emission, settle(vibe(), decided, own.variants, times, input.device), of,
@@ -122,14 +122,17 @@ DecideInput recorded() {
 }
 
 /// A class of bf16 on a GPU, decided from sessions of single stages.
-DecideInput made_up(const std::vector<Session>& sessions) {
+DecideInput made_up(const std::vector<Session>& sessions, std::int64_t head_dim_v = 64) {
   DecideInput input;
   input.device = h200();
   for (const Session& s : sessions) {
-    DecideInput one = sim::input_of(s, sim::measure(s));
-    for (Measurement& row : one.rows) row.problem.dtype = Dtype::bf16;
+    for (Measurement row : sim::measure(s)) {
+      row.problem.dtype = Dtype::bf16;
+      row.problem.head_dim_v = head_dim_v;
+      input.rows.add(row);
+    }
+    const DecideInput one = sim::input_of(s, {});
     input.variants.insert(input.variants.end(), one.variants.begin(), one.variants.end());
-    input.rows.insert(input.rows.end(), one.rows.begin(), one.rows.end());
     input.options = one.options;
   }
   return input;
@@ -137,7 +140,7 @@ DecideInput made_up(const std::vector<Session>& sessions) {
 
 Emitted emitted_of(const std::vector<Session>& sessions) {
   const DecideInput input = made_up(sessions);
-  return emitted(input, class_of(input.rows.at(0).problem)).value();
+  return emitted(input, class_of(*input.rows.rows().front().problem)).value();
 }
 
 using Times = std::vector<std::pair<std::string, Truth>>;
@@ -375,10 +378,10 @@ TEST_CASE("a varlen length that no row has cannot be said", "[emit]") {
 }
 
 TEST_CASE("problems that its FlashAttention-2 refuses leave its switches alone", "[emit]") {
-  DecideInput input = made_up(
-      {session("attend_window", {{"sdpa_math", constant(2e5)}, {"fa2_varlen", constant(1e5)}})});
-  for (Measurement& row : input.rows) row.problem.head_dim_v = 32;
-  const auto e = emitted(input, class_of(input.rows.at(0).problem));
+  const DecideInput input = made_up(
+      {session("attend_window", {{"sdpa_math", constant(2e5)}, {"fa2_varlen", constant(1e5)}})},
+      32);
+  const auto e = emitted(input, class_of(*input.rows.rows().front().problem));
   REQUIRE(e);
   CHECK(e->emission.values.empty());
   CHECK(env_text(e->emission).find("takes equal head dims only") != std::string::npos);
@@ -389,7 +392,7 @@ TEST_CASE("a guard of compute capability 8.9 is lifted where FlashAttention-2 wa
   DecideInput input = made_up(
       {session("attend_window", {{"sdpa_math", constant(2e5)}, {"fa2_varlen", constant(1e5)}})});
   input.device.compute_capability = 89;
-  const auto e = emitted(input, class_of(input.rows.at(0).problem));
+  const auto e = emitted(input, class_of(*input.rows.rows().front().problem));
   REQUIRE(e);
   CHECK(e->emission.values.at("NSA_FA2_FORCE") == "1");
   check_read_back(*e);
@@ -401,7 +404,7 @@ TEST_CASE("rows of a foreign worker are decided as the project's own", "[emit]")
   for (Measurement& row : input.rows) row.executor = "vibe";
   input.variants.clear();
   input.options.executor = "vibe";
-  const auto e = emitted(input, class_of(input.rows.at(0).problem));
+  const auto e = emitted(input, class_of(*input.rows.rows().front().problem));
   REQUIRE(e);
   CHECK(e->emission.values.at("NSA_USE_TRITON_SEL") == "1");
   CHECK_FALSE(e->emission.stand_ins);
