@@ -122,13 +122,15 @@ DecideInput recorded() {
 }
 
 /// A class of bf16 on a GPU, decided from sessions of single stages.
-DecideInput made_up(const std::vector<Session>& sessions, std::int64_t head_dim_v = 64) {
+DecideInput made_up(const std::vector<Session>& sessions, std::int64_t head_dim_v = 64,
+                    const std::string& executor = "nsatune") {
   DecideInput input;
   input.device = h200();
   for (const Session& s : sessions) {
     for (Measurement row : sim::measure(s)) {
       row.problem.dtype = Dtype::bf16;
       row.problem.head_dim_v = head_dim_v;
+      row.executor = executor;
       input.rows.add(row);
     }
     const DecideInput one = sim::input_of(s, {});
@@ -400,8 +402,8 @@ TEST_CASE("a guard of compute capability 8.9 is lifted where FlashAttention-2 wa
 
 TEST_CASE("rows of a foreign worker are decided as the project's own", "[emit]") {
   DecideInput input = made_up(
-      {session("attend_selected", {{"triton", better_from(500)}, {"packed", constant(1e5)}})});
-  for (Measurement& row : input.rows) row.executor = "vibe";
+      {session("attend_selected", {{"triton", better_from(500)}, {"packed", constant(1e5)}})}, 64,
+      "vibe");
   input.variants.clear();
   input.options.executor = "vibe";
   const auto e = emitted(input, class_of(*input.rows.rows().front().problem));
