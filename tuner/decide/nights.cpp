@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <map>
 
 #include "noise.hpp"
 
@@ -26,8 +27,9 @@ std::optional<Ratio> ratio_in(const Spot& spot, std::size_t v, std::size_t u,
   return ratio_of(found);
 }
 
-/// One pair of variants on one problem, before and now.
+/// One variant against another on one problem, before and now.
 struct Change {
+  std::size_t variant = 0;
   Ratio before, now;
 };
 
@@ -41,7 +43,7 @@ std::vector<Change> changes_since(const Group& group, std::size_t run) {
         const auto before = ratio_in(spot, v, u, [=](std::size_t r) { return r == run; });
         const auto now = ratio_in(spot, v, u, [=](std::size_t r) { return r < run; });
         if (!before || !now) continue;
-        changes.push_back({*before, *now});
+        changes.push_back({v, *before, *now});
         shared = true;
       }
       if (shared) break;
@@ -50,6 +52,23 @@ std::vector<Change> changes_since(const Group& group, std::size_t run) {
   return changes;
 }
 
+/// What some changes come to, and how far they may be from nothing by noise alone.
+struct Shift {
+  double sum = 0, variance = 0, freedom = 0;
+  void add(const Change& change, const PooledNoise& pooled) {
+    const Spread before = spread_of(change.before, pooled), now = spread_of(change.now, pooled);
+    sum += change.now.value - change.before.value;
+    variance += before.variance + now.variance;
+    freedom += std::min(before.freedom, now.freedom);
+  }
+  bool is_noise(double tail) const {
+    const boost::math::students_t t(freedom);
+    const double limit = boost::math::quantile(boost::math::complement(t, tail));
+    return std::abs(sum) <= limit * std::sqrt(variance) + 1e-12;
+  }
+};
+
+/// A change at one problem stands out there; one of all problems, in their sum for its variant.
 bool agrees(const std::vector<Change>& changes) {
   if (changes.empty()) return true;
   std::vector<Ratio> all;
@@ -58,14 +77,15 @@ bool agrees(const std::vector<Change>& changes) {
     all.push_back(change.now);
   }
   const PooledNoise pooled = pool_noise(all, {});
-  const double tail = kFalseAlarms / (2 * static_cast<double>(changes.size()));
-  return std::ranges::all_of(changes, [&](const Change& change) {
-    const Spread before = spread_of(change.before, pooled), now = spread_of(change.now, pooled);
-    const double sigma = std::sqrt(before.variance + now.variance);
-    const boost::math::students_t t(std::min(before.freedom, now.freedom));
-    const double limit = boost::math::quantile(boost::math::complement(t, tail));
-    return std::abs(change.now.value - change.before.value) <= limit * sigma + 1e-12;
-  });
+  std::vector<Shift> shifts;
+  std::map<std::size_t, Shift> of_variants;
+  for (const Change& change : changes) {
+    shifts.emplace_back().add(change, pooled);
+    of_variants[change.variant].add(change, pooled);
+  }
+  for (const auto& [variant, shift] : of_variants) shifts.push_back(shift);
+  const double tail = kFalseAlarms / (2 * static_cast<double>(shifts.size()));
+  return std::ranges::all_of(shifts, [=](const Shift& shift) { return shift.is_noise(tail); });
 }
 
 void drop_runs_from(Group& group, std::size_t first) {
