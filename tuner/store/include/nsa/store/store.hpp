@@ -117,8 +117,9 @@ class Store {
   /// One transaction; when it returns, the row survives kill -9 (connection.cpp says what else).
   /// The same (run, executor, placement, job_key, control) again is ignored and returns false.
   bool add(const Measurement& measurement);
-  /// Complete runs from elsewhere, all in one transaction. Rows whose id is in the database, or that
-  /// are the same job of the same run, are left as they are; a run without a new row is not added.
+  /// Complete runs from elsewhere, all in one transaction. Rows whose id is in the database, or
+  /// that are the same job of the same run, are left as they are; a run without a new row is not
+  /// added.
   Added add_runs(const std::vector<RunWithRows>& runs);
   /// The same id again is ignored.
   void add(const TelemetryRow& row);
