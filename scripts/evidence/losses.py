@@ -29,7 +29,8 @@ def three_crossings(bench, n, lengths):
     def one(seed):
         made = w.world(seed, [w.line(), w.rival(-10, crossings)], noise={"white_sigma": 0.005})
         with bench.play(made, lengths) as played:
-            return len(played.ranges), mean(played.regrets(lengths))
+            measured = [r for r in played.ranges if r.get("basis", "measured") == "measured"]
+            return len(measured), mean(played.regrets(lengths))
     results = bench.each(range(n), one)
     ranges = [count == 4 for count, _ in results]
     return [("three crossings: files of four ranges", "all", of(ranges), all(ranges)),

@@ -89,12 +89,13 @@ class Played:
         begin = time.monotonic()
         self.run("tune", "-q", "--executor", "played", "--unverified", "-o", output, *more)
         self.tune_s = time.monotonic() - begin
-        self.ranges = []
+        self.ranges, self.alignment = [], None
         if os.path.exists(self.path(output)):
             with open(self.path(output)) as f:
                 classes = json.load(f)["classes"]
             if classes and classes[0]["decisions"]:
                 self.ranges = classes[0]["decisions"][0]["ranges"]
+                self.alignment = classes[0]["decisions"][0].get("alignment")
 
     def truth(self, lengths, field="ns"):
         """{length: {variant: ns}}"""
@@ -105,10 +106,12 @@ class Played:
 
     def range_at(self, length):
         """The range that holds a length; None where the file says nothing."""
-        at = bisect.bisect_right([r["from"] for r in self.ranges], length) - 1
-        if at < 0 or length >= self.ranges[at].get("to", float("inf")):
+        apart = self.alignment and length % self.alignment["multiple"] == 0
+        ranges = self.alignment["ranges"] if apart else self.ranges
+        at = bisect.bisect_right([r["from"] for r in ranges], length) - 1
+        if at < 0 or length >= ranges[at].get("to", float("inf")):
             return None
-        return self.ranges[at]
+        return ranges[at]
 
     def choice(self, length):
         """What would run: the file's variant, else the first of the world, as a built-in order."""

@@ -24,8 +24,14 @@ def ranges_of(*parts):
 class Judging(unittest.TestCase):
     def played(self, *parts):
         made = play.Played.__new__(play.Played)
-        made.names, made.ranges = ["first", "second"], ranges_of(*parts)
+        made.names, made.ranges, made.alignment = ["first", "second"], ranges_of(*parts), None
         return made
+
+    def test_lengths_that_fill_every_tile_go_by_ranges_of_their_own(self):
+        played = self.played((64, 1024, "second", {}))
+        played.alignment = {"multiple": 128, "ranges": ranges_of((64, 512, "third", {}))}
+        self.assertEqual([played.choice(at) for at in (127, 128, 384, 512, 700)],
+                         ["second", "third", "third", "first", "second"])
 
     def test_choice_beyond_the_file_is_the_first_of_the_world(self):
         played = self.played((64, 100, "second", {}), (100, 200, "third", {}))
