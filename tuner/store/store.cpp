@@ -109,7 +109,10 @@ void Store::for_each_measurement(const Query& query,
     MeasurementReader reader(db, state_->path);
     while (order.executeStep()) {
       bind_values(select, order.getColumn(0).getInt64());
-      expects(select.executeStep(), "a row that was there in this transaction");
+      if (!select.executeStep()) {  // an index that disagrees with its table
+        throw InputError(state_->path + ": is damaged: an index names a measurement that is not " +
+                         "there; nsatune db verify lists all that is wrong");
+      }
       visit(reader.read(select));
     }
   });
