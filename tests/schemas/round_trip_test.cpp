@@ -80,7 +80,7 @@ TEST_CASE("documents with nothing set survive JSON and obey their schemas", "[sc
   run.id = "x";
   checked(run, "run");
   SweepSpec spec;
-  spec.families = {{"x", Problem{}, {}, {}, {}}};
+  spec.families.emplace_back().name = "x";
   CHECK(checked(spec, "sweep") == spec);
 }
 

@@ -97,7 +97,7 @@ inline SweepSpec small_spec(const std::vector<std::string>& lengths = {"70"},
   spec.policy.give_up_ratio = 1000;
   spec.policy.verify_rows = 12;
   spec.policy.noise_gate = false;  // tests run side by side
-  spec.families = {{"small", small_problem(), {{"seq_len", lengths}}, {"attend_selected"}, {}}};
+  spec.families = {{"small", small_problem(), {{"seq_len", lengths}}, {"attend_selected"}, {}, {}}};
   return spec;
 }
 

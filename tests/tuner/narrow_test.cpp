@@ -13,8 +13,9 @@ SweepSpec two_families() {
   Problem decode;
   decode.phase = Phase::decode;
   decode.seq_lens = {1};
-  spec.families = {{"prefill", {}, {{"seq_len", {"128", "512"}}}, {"ranges", "attend_window"}, {}},
-                   {"decode", decode, {{"context_len", {"511"}}}, {"attend_window"}, {"fa2_*"}}};
+  spec.families = {
+      {"prefill", {}, {{"seq_len", {"128", "512"}}}, {"ranges", "attend_window"}, {}, {}},
+      {"decode", decode, {{"context_len", {"511"}}}, {"attend_window"}, {"fa2_*"}, {}}};
   return spec;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 SweepSpec spec_of(std::vector<std::pair<std::string, std::vector<std::string>>> axes) {
   SweepSpec spec;
-  spec.families = {{"f", {}, std::move(axes), {}, {}}};
+  spec.families = {{"f", {}, std::move(axes), {}, {}, {}}};
   return spec;
 }
 
@@ -240,8 +240,9 @@ TEST_CASE("the plan of a small spec is this one", "[tuner]") {
 
 TEST_CASE("a preset covers what a foreign worker brings, whatever its stages", "[tuner]") {
   SweepSpec spec;
-  spec.families = {{"selected", {}, {{"seq_len", {"64", "128"}}}, {"attend_selected"}, {"fused*"}},
-                   {"window", {}, {{"seq_len", {"256"}}}, {"attend_window"}, {"fa2_*"}}};
+  spec.families = {
+      {"selected", {}, {{"seq_len", {"64", "128"}}}, {"attend_selected"}, {"fused*"}, {}},
+      {"window", {}, {{"seq_len", {"256"}}}, {"attend_window"}, {"fa2_*"}, {}}};
   const auto theirs = [](const std::string& stage) {
     return Offer{{{stage}, "mine", {}}, "hash", "triton", 1};
   };

@@ -127,7 +127,7 @@ TEST_CASE("nested anchors do not blow up", "[tuner]") {
 
 TEST_CASE("a spec for a config has its shape and keeps its own lengths", "[tuner]") {
   SweepSpec spec;
-  spec.families = {{"f", {}, {{"seq_len", {"64"}}, {"dtype", {"fp32"}}}, {}, {}}};
+  spec.families = {{"f", {}, {{"seq_len", {"64"}}, {"dtype", {"fp32"}}}, {}, {}, {}}};
   const auto config = parse_user_config(kConfig, "users.yaml");
   spec = with_user_config(std::move(spec), config);
   CHECK(spec.families[0].base.q_heads == 64);
