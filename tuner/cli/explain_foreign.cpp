@@ -7,6 +7,7 @@
 #include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/executor.hpp"
+#include "nsa/tuner/decide.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -16,14 +17,6 @@ const ClassDecisions* find_class(const ThresholdTable& table, const Problem& pro
       std::find_if(table.classes.begin(), table.classes.end(),
                    [&](const ClassDecisions& c) { return c.problem_class == class_of(problem); });
   return found == table.classes.end() ? nullptr : &*found;
-}
-
-const ThresholdRange* find_range(const Decision& decision, std::int64_t at) {
-  const bool apart = decision.alignment && at % decision.alignment->multiple == 0;
-  const auto& ranges = apart ? decision.alignment->ranges : decision.ranges;
-  const auto found = std::ranges::find_if(
-      ranges, [&](const ThresholdRange& r) { return at >= r.from && (!r.to || at < *r.to); });
-  return found == ranges.end() ? nullptr : &*found;
 }
 
 std::string range_words(const ThresholdRange* range, Axis axis, const std::string& path) {
@@ -51,7 +44,7 @@ std::vector<std::string> warnings_of(const LoadedTable& loaded, const ClassDecis
 
 Json decision_json(const Decision& decision, const LoadedTable& loaded, const Problem& problem) {
   const std::int64_t at = axis_value(problem, decision.axis);
-  const ThresholdRange* range = find_range(decision, at);
+  const ThresholdRange* range = tuner::range_at(decision, at);
   Json j{{"stage", fmt::format("{}", fmt::join(decision.stages, "+"))},
          {"stages", decision.stages},
          {"variant", range ? Json(to_string(range->variant)) : Json(nullptr)},
@@ -108,7 +101,7 @@ std::string text_of(const LoadedTable& loaded, const ClassDecisions& decisions,
   for (const char* column : {"stage", "at", "runs", "because"}) here.add_column(column);
   for (const Decision& decision : decisions.decisions) {
     const std::int64_t at = axis_value(problem, decision.axis);
-    const ThresholdRange* range = find_range(decision, at);
+    const ThresholdRange* range = tuner::range_at(decision, at);
     here.add_row({fmt::format("{}", fmt::join(decision.stages, "+")),
                   fmt::format("{} {}", to_string(decision.axis), at),
                   {range ? to_string(range->variant) : "not decided", reports::Ink::good},

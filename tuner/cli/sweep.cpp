@@ -257,29 +257,19 @@ std::optional<double> left_of(std::optional<double> budget_s, TimePoint start) {
   return std::max(*budget_s - seconds_since(start), 1e-3);
 }
 
-/// What is known of the variants of an executor before they are measured.
-std::vector<tuner::VariantTraits> traits_of(const std::string& executor, const Device& device,
-                                            const tuner::Discovery& found) {
-  if (executor == kOwnExecutor) return tuner::catalog_traits(device.backend);
-  std::map<VariantId, worker::Orders> orders;
-  for (const tuner::Offer& offer : found.offers)
-    if (offer.executor == executor) orders[offer.id] = offer.order;
-  return tuner::foreign_traits(orders);
-}
-
 /// The lengths that the rows so far ask for, of each executor.
 std::vector<tuner::Refinement> refinements_of(const std::vector<Measurement>& rows,
                                               const SweepSpec& spec, const Device& device,
                                               const tuner::Discovery& found) {
-  std::set<std::string> executors;
-  for (const tuner::Offer& offer : found.offers) executors.insert(offer.executor);
+  std::map<std::string, std::map<VariantId, worker::Orders>> executors;  // what each declares
+  for (const tuner::Offer& offer : found.offers) executors[offer.executor][offer.id] = offer.order;
   const tuner::Observations all(rows);
   std::vector<tuner::Refinement> refinements;
-  for (const std::string& executor : executors) {
+  for (const auto& [executor, orders] : executors) {
     tuner::DecideInput input;
     input.options.executor = executor;
     input.options.unverified = true;  // it chooses lengths, no variants
-    input.variants = traits_of(executor, device, found);
+    input.variants = tuner::traits_of(executor, device.backend, orders);
     input.rows = all;
     for (tuner::Refinement& one : tuner::refine(input, spec)) refinements.push_back(std::move(one));
   }

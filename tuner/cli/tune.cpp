@@ -163,14 +163,14 @@ std::vector<std::string> executors_of(const store::Store& db, const TuneOptions&
   return {names.begin(), names.end()};
 }
 
-std::vector<tuner::VariantTraits> traits_of(const std::string& executor, const DeviceRuns& d) {
-  if (executor == kOwnExecutor) return tuner::catalog_traits(d.device.backend);
+/// What the foreign workers of the runs declare of their variants.
+std::map<VariantId, worker::Orders> declared_orders(const std::vector<Run>& runs) {
   std::map<VariantId, worker::Orders> orders;
-  for (const Run& run : d.runs) {
+  for (const Run& run : runs) {
     if (const auto worker = tuner::foreign_worker_of(run))
       orders.insert(worker->orders.begin(), worker->orders.end());
   }
-  return tuner::foreign_traits(orders);
+  return orders;
 }
 
 /// The rows of a device to decide from, and `others`: executors whose rows are not asked for.
@@ -178,7 +178,7 @@ tuner::DecideInput input_of(const store::Store& db, const DeviceRuns& d, const T
                             std::set<std::string>& others) {
   tuner::DecideInput input;
   input.device = d.device;
-  input.variants = traits_of(*o.executor, d);
+  input.variants = tuner::traits_of(*o.executor, d.device.backend, declared_orders(d.runs));
   input.options.executor = *o.executor;
   input.options.unverified = o.unverified;
   input.options.margin = o.margin;

@@ -5,6 +5,7 @@
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/markdown.hpp"
 #include "nsa/reports/tables.hpp"
+#include "nsa/tuner/plan.hpp"
 #include "program.hpp"
 
 namespace nsa::cli {
@@ -38,27 +39,13 @@ Json tensors_json(std::span<const TensorSpec> tensors) {
   return list;
 }
 
-const char* role_name(Role role) {
-  switch (role) {
-    case Role::candidate:
-      return "candidate";
-    case Role::slow_path:
-      return "slow_path";
-    case Role::opt_in:
-      return "opt_in";
-    case Role::yardstick:
-      return "yardstick";
-  }
-  return "";
-}
-
 Json variant_json(const Variant& v, const std::vector<Device>& devices) {
   Json row;
   row["stages"] = Json::array();
   for (const Stage stage : v.stages) row["stages"].push_back(to_string(stage));
   row["name"] = v.name;
   row["backend"] = to_string(v.backend);
-  row["role"] = role_name(v.role);
+  row["role"] = tuner::role_name(v.role);
   row["rank"] = v.rank;
   row["order"] = {{"seq_len", v.order->seq_len}, {"context_len", v.order->context_len}};
   row["what"] = v.what;

@@ -26,7 +26,7 @@ Table joined(const std::vector<SpotRatios>& spots, const Apart& apart) {
   Table table;
   std::size_t aligned = 0, others = 0;
   for (const SpotRatios& spot : spots) {
-    const bool full = spot.length % apart.multiple == 0;
+    const bool full = spot.at % apart.multiple == 0;
     table.push_back(full ? apart.of_aligned.table[aligned++] : apart.of_others.table[others++]);
   }
   return table;
@@ -38,7 +38,7 @@ std::optional<Apart> split_by(std::int64_t multiple, const Group& group,
   Apart apart;
   apart.multiple = multiple;
   for (const SpotRatios& spot : spots)
-    (spot.length % multiple == 0 ? apart.aligned : apart.others).push_back(spot);
+    (spot.at % multiple == 0 ? apart.aligned : apart.others).push_back(spot);
   if (lengths_of(apart.aligned) < kLeastLengths || lengths_of(apart.others) < kLeastLengths)
     return std::nullopt;
   std::vector<std::string> said;  // of both sides once more: nothing new
@@ -64,6 +64,8 @@ bool pays(const std::vector<SpotRatios>& spots, const Chosen& together, const Ap
 std::optional<Apart> decide_apart(const Group& group, const std::vector<SpotRatios>& spots,
                                   const Chosen& together, const Decision* shipped,
                                   const DecideOptions& options) {
+  // Tiles are of tokens: what the other axes count says nothing of them.
+  if (group.axis != Axis::seq_len && group.axis != Axis::context_len) return std::nullopt;
   std::optional<Apart> best;
   double least = 0;  // regret, and what a switch may cost where another multiple needs none
   for (const std::int64_t multiple : kMultiples) {

@@ -23,8 +23,8 @@ void leave_undecided(const Group& group, const std::vector<SpotRatios>& spots,
   const Table built_in = built_in_table(group, spots);
   const auto before = read_shipped(shipped, group, spots, built_in);
   chosen.undecided.assign(spots.size(), false);
-  for (const Run& run : runs_of(Table(chosen.table))) {
-    if (doubt_of(evidence_of(group, spots, run, options), options).empty()) continue;
+  for (const Run& run : runs_of(chosen.table)) {
+    if (doubt_of(group, spots, run, options).empty()) continue;
     for (std::size_t i = run.first; i < run.last; ++i) {
       chosen.undecided[i] = true;
       chosen.table[i] = before ? before->table[i] : built_in[i];

@@ -9,6 +9,7 @@
 #include "decision.hpp"
 #include "flat_view.hpp"
 #include "keep_the_rest.hpp"
+#include "nights.hpp"
 #include "nsa/schemas/error.hpp"
 #include "reserves.hpp"
 
@@ -31,12 +32,13 @@ void add_prefixed(const std::string& prefix, const std::vector<std::string>& lin
   for (const std::string& line : lines) notes.push_back(prefix + ": " + line);
 }
 
-std::optional<ClassDecisions> decide_class(const ClassRows& rows, const DecideInput& input,
+std::optional<ClassDecisions> decide_class(ClassRows& rows, const DecideInput& input,
                                            std::vector<std::string>& notes) {
   ClassDecisions result;
   result.problem_class = rows.problem_class;
   std::vector<std::string> of_class;
-  for (const Group& group : rows.groups) {
+  for (Group& group : rows.groups) {
+    keep_agreeing_runs(group, of_class);
     const Decision* shipped = find_shipped(input, group);
     auto decision = decide_group(group, shipped, input.options, of_class);
     if (decision) result.decisions.push_back(std::move(*decision));
@@ -95,7 +97,7 @@ DecideReport decide_ranges(const DecideInput& input) {
   report.table.device = input.device;
   report.table.validators = input.validators;
   report.notes = left_out(input);
-  for (const ClassRows& rows : group_rows(input, report.notes)) {
+  for (ClassRows& rows : group_rows(input, report.notes)) {
     auto of_class = decide_class(rows, input, report.notes);
     if (of_class) report.table.classes.push_back(std::move(*of_class));
   }

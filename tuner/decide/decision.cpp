@@ -5,7 +5,6 @@
 #include "alignment.hpp"
 #include "ends.hpp"
 #include "held_out.hpp"
-#include "nights.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -144,11 +143,9 @@ void add_ranges(const Group& group, const std::vector<SpotRatios>& spots, const 
 
 }  // namespace
 
-std::optional<Decision> decide_group(const Group& all_runs, const Decision* shipped,
+std::optional<Decision> decide_group(const Group& group, const Decision* shipped,
                                      const DecideOptions& options,
                                      std::vector<std::string>& notes) {
-  Group group = all_runs;
-  keep_agreeing_runs(group, notes);
   const std::vector<SpotRatios> spots = estimate(group.spots, options);
   if (spots.empty()) {
     notes.push_back(join_stages(group.stages) +

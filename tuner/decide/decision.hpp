@@ -9,8 +9,8 @@
 
 namespace nsa::tuner {
 
-/// The decision of a group, or nothing where no variant may be chosen (a note says so).
-/// `shipped`: the decision for the same class and stages in the shipped table, or nullptr.
+/// The decision of a group whose runs agree, or nothing where no variant may be chosen (a note says
+/// so). `shipped`: the decision for the same class and stages in the shipped table, or nullptr.
 std::optional<Decision> decide_group(const Group& group, const Decision* shipped,
                                      const DecideOptions& options, std::vector<std::string>& notes);
 

@@ -132,10 +132,8 @@ Rows rows_of(const Group& group, const std::vector<SpotRatios>& spots, const Run
   return rows;
 }
 
-}  // namespace
-
-Evidence evidence_of(const Group& group, const std::vector<SpotRatios>& spots, const Run& run,
-                     const DecideOptions& options) {
+/// What the choice is against, by how much it is better, and what it may lose.
+Evidence stakes_of(const Group& group, const std::vector<SpotRatios>& spots, const Run& run) {
   Evidence evidence;
   if (const auto other = runner_up_of(spots, run)) {
     add_ratio(group, spots, run, *other, evidence);
@@ -146,6 +144,14 @@ Evidence evidence_of(const Group& group, const std::vector<SpotRatios>& spots, c
     }
   }
   evidence.expected_regret = expected_regret(spots, run);
+  return evidence;
+}
+
+}  // namespace
+
+Evidence evidence_of(const Group& group, const std::vector<SpotRatios>& spots, const Run& run,
+                     const DecideOptions& options) {
+  Evidence evidence = stakes_of(group, spots, run);
   evidence.noise_floor = noise_floor_of(spots, run);
   evidence.ties = ties_of(group, spots, run, options);
   evidence.measured_from = spots[run.first].at;
@@ -160,7 +166,9 @@ Evidence evidence_of(const Group& group, const std::vector<SpotRatios>& spots, c
   return evidence;
 }
 
-std::string doubt_of(const Evidence& evidence, const DecideOptions& options) {
+std::string doubt_of(const Group& group, const std::vector<SpotRatios>& spots, const Run& run,
+                     const DecideOptions& options) {
+  const Evidence evidence = stakes_of(group, spots, run);
   if (evidence.expected_regret > options.max_doubt)
     return fmt::format("it may lose {:.0f} %", 100 * evidence.expected_regret);
   if (!evidence.ratio_low || !evidence.ratio_high) return "";

@@ -14,7 +14,8 @@ Evidence evidence_of(const Group& group, const std::vector<SpotRatios>& spots, c
                      const DecideOptions& options);
 /// Why nothing that was measured decides for run.variant: noise as large as what is at stake.
 /// "" = it does.
-std::string doubt_of(const Evidence& evidence, const DecideOptions& options);
+std::string doubt_of(const Group& group, const std::vector<SpotRatios>& spots, const Run& run,
+                     const DecideOptions& options);
 /// Source hash of the newest row of the variant in that run.
 std::string source_hash_of(const Group& group, const std::vector<SpotRatios>& spots,
                            const Run& run);

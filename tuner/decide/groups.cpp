@@ -160,8 +160,6 @@ std::vector<Block> make_blocks(const Rows& rows, const Group& group, const RowFi
 Spot make_spot(std::int64_t at, const Rows& rows, const Group& group, const RowFilter& filter) {
   Spot spot;
   spot.at = at;
-  const Problem& problem = *rows.front()->problem;
-  spot.length = problem.phase == Phase::decode ? problem.max_context() : problem.max_seq_len();
   spot.blocks = make_blocks(rows, group, filter);
   spot.rows = rows;
   for (std::size_t v = 0; v < group.variants.size(); ++v) {

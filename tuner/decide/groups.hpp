@@ -21,8 +21,7 @@ struct Block {
 /// One problem that was measured. Several may share an axis value (batch 2 and 4; every length
 /// beyond the window on the axis row_len).
 struct Spot {
-  std::int64_t at = 0;      // axis value
-  std::int64_t length = 0;  // new tokens, or cached ones in decode: what tiles are full or not of
+  std::int64_t at = 0;  // axis value
   std::vector<Block> blocks;
   std::vector<bool> usable;  // by index of Group::variants: may be chosen there
   Rows rows;

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include "hysteresis.hpp"
-
 namespace nsa::tuner {
 namespace {
 
 /// What runs there, if it was measured there.
 std::optional<std::size_t> runs_at(const Group& group, const Decision& decision,
                                    const SpotRatios& spot) {
-  if (const ThresholdRange* range = range_at(decision, spot.at, spot.length)) {
+  if (const ThresholdRange* range = range_at(decision, spot.at)) {
     const auto found = std::ranges::find(group.variants, range->variant);
     const auto v = static_cast<std::size_t>(found - group.variants.begin());
     if (found != group.variants.end() && spot.usable[v]) return v;

@@ -6,8 +6,8 @@
 
 namespace nsa::tuner {
 
-const ThresholdRange* range_at(const Decision& decision, std::int64_t at, std::int64_t length) {
-  const bool apart = decision.alignment && length % decision.alignment->multiple == 0;
+const ThresholdRange* range_at(const Decision& decision, std::int64_t at) {
+  const bool apart = decision.alignment && at % decision.alignment->multiple == 0;
   for (const ThresholdRange& range : apart ? decision.alignment->ranges : decision.ranges) {
     if (at >= range.from && (!range.to || at < *range.to)) return &range;
   }
@@ -19,7 +19,7 @@ std::optional<Shipped> read_shipped(const Decision* shipped, const Group& group,
   if (!shipped || shipped->axis != group.axis || spots.empty()) return std::nullopt;
   Shipped result;
   for (std::size_t i = 0; i < spots.size(); ++i) {
-    const ThresholdRange* range = range_at(*shipped, spots[i].at, spots[i].length);
+    const ThresholdRange* range = range_at(*shipped, spots[i].at);
     const auto found =
         !range ? group.variants.end()
                : std::find(group.variants.begin(), group.variants.end(), range->variant);

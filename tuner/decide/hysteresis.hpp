@@ -18,8 +18,6 @@ struct Shipped {
 /// one.
 std::optional<Shipped> read_shipped(const Decision* shipped, const Group& group,
                                     const std::vector<SpotRatios>& spots, const Table& fallback);
-/// The range that holds a length of that many tokens, or nullptr.
-const ThresholdRange* range_at(const Decision& decision, std::int64_t at, std::int64_t length);
 
 /// True when the lower 95 % bound of the gain, averaged over the spots where both differ, is above
 /// epsilon.

@@ -170,7 +170,6 @@ SpotRatios ratios_at(const Spot& spot, const Raw& raw, const PooledNoise& pooled
                      Random& random) {
   SpotRatios result;
   result.at = spot.at;
-  result.length = spot.length;
   result.usable = spot.usable;
   result.excess = raw.values;
   for (std::size_t v = 0; v < raw.values.size(); ++v) {

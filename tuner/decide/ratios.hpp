@@ -13,7 +13,7 @@ namespace nsa::tuner {
 /// Estimates at one spot. Values are log(time / time of the best eligible variant), by variant.
 struct SpotRatios {
   std::size_t spot = 0;  // index in Group::spots
-  std::int64_t at = 0, length = 0;
+  std::int64_t at = 0;
   double weight = 1;                            // share of the workload, the mean is 1
   std::vector<bool> usable;                     // may be chosen there
   std::vector<bool> known;                      // has an estimate (the yardstick too)

@@ -30,25 +30,11 @@ bool covers(const std::vector<std::string>& allowed, const std::vector<std::stri
   return allowed.empty() || std::all_of(stages.begin(), stages.end(), in_allowed);
 }
 
-std::string_view name_of(Role role) {
-  switch (role) {
-    case Role::candidate:
-      return "candidate";
-    case Role::slow_path:
-      return "slow_path";
-    case Role::opt_in:
-      return "opt_in";
-    case Role::yardstick:
-      return "yardstick";
-  }
-  return "";
-}
-
 /// Whether a row of ours has one of the roles that the family measures.
 bool has_role(const ProblemFamily& family, const VariantId& id, Backend backend) {
   if (family.roles.empty()) return true;
   const Variant* row = find_variant(id, backend);
-  return row && std::ranges::find(family.roles, name_of(row->role)) != family.roles.end();
+  return row && std::ranges::find(family.roles, role_name(row->role)) != family.roles.end();
 }
 
 /// A family's lists are of rows of ours. What a worker of somebody else brings is measured on the
@@ -116,6 +102,20 @@ class Builder {
 };
 
 }  // namespace
+
+std::string_view role_name(Role role) noexcept {
+  switch (role) {
+    case Role::candidate:
+      return "candidate";
+    case Role::slow_path:
+      return "slow_path";
+    case Role::opt_in:
+      return "opt_in";
+    case Role::yardstick:
+      return "yardstick";
+  }
+  return "invalid";
+}
 
 std::string contest_id(const Problem& problem, const std::vector<std::string>& stages) {
   return hash_hex(Json(problem).dump() + joined(stages));

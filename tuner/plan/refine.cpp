@@ -109,13 +109,11 @@ class Refiner {
   std::int64_t length_at(std::size_t i) const { return length_of(*series_.problems[i]); }
   std::string stages() const { return join_stages(group_.stages); }
 
-  void add(std::int64_t length, std::size_t like, std::vector<std::size_t> rivals, bool held_out,
-           std::string why) {
+  void add(std::int64_t length, std::size_t like, std::vector<std::size_t> rivals, bool held_out) {
     auto problem = with_length(*series_.problems[like], length);
     if (!problem || rivals.empty()) return;
     if (!known_.insert(stages() + Json(*problem).dump()).second) return;
-    Refinement refinement{std::move(*problem), group_.stages, executor_, {}, held_out,
-                          std::move(why)};
+    Refinement refinement{std::move(*problem), group_.stages, executor_, {}, held_out};
     for (const std::size_t v : rivals) refinement.variants.push_back(group_.variants[v]);
     found_.push_back(std::move(refinement));
   }
@@ -142,8 +140,7 @@ class Refiner {
     const bool full_tiles = below % kTile == 0 && above % kTile == 0 && above - below > 2 * kTile;
     if (full_tiles) middle = (middle + kTile / 2) / kTile * kTile;
     middle = std::clamp(middle, below + 1, above - 1);
-    add(middle, i - 1, rivals(i - 1, i, kNear), false,
-        fmt::format("bisects [{}, {}) of {}", below, above, stages()));
+    add(middle, i - 1, rivals(i - 1, i, kNear), false);
   }
 
   /// Whether the wrong one of two neighbouring choices costs more than a tie at either length.
@@ -162,8 +159,7 @@ class Refiner {
     if (group_.axis == Axis::row_len || 2 * length > kFurthest * longest_of_spec_) return;
     std::vector<std::size_t> open = open_rivals(last);
     if (open.size() < 2) return;
-    add(2 * length, last, std::move(open), false,
-        fmt::format("goes up from {} of {}", length, stages()));
+    add(2 * length, last, std::move(open), false);
   }
 
   /// The choice of the longest length, and those within reach of it whose order is another one, or
@@ -196,8 +192,7 @@ class Refiner {
       auto length = static_cast<std::int64_t>(std::lround(std::exp(std::lerp(low, high, share))));
       if (length % 8 == 0) ++length;
       const std::size_t i = neighbour(length);
-      add(length, i - 1, rivals(i - 1, i, kInReach), true,
-          fmt::format("judges {} at {}", stages(), length));
+      add(length, i - 1, rivals(i - 1, i, kInReach), true);
     }
   }
   std::size_t length_count() const { return series_.spots.size(); }
@@ -215,8 +210,7 @@ class Refiner {
       auto length = static_cast<std::int64_t>(std::lround(std::exp(middle)));
       while (length % kSmallTile == 0) ++length;
       if (length <= length_at(i - 1) || length >= length_at(i)) continue;
-      add(length, i - 1, rivals(i - 1, i, kInReach), false,
-          fmt::format("fills no tile, of {}", stages()));
+      add(length, i - 1, rivals(i - 1, i, kInReach), false);
     }
   }
 

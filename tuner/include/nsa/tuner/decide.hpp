@@ -29,8 +29,9 @@ struct VariantTraits {
 /// The traits of our own variants on a back end, in the built-in order of their stages.
 std::vector<VariantTraits> catalog_traits(Backend backend);
 
-/// The traits of a foreign worker's variants, by the orders that it declares.
-std::vector<VariantTraits> foreign_traits(const std::map<VariantId, worker::Orders>& orders);
+/// Those of an executor: of ours the catalog's, of another one by the orders that it declares.
+std::vector<VariantTraits> traits_of(const std::string& executor, Backend backend,
+                                     const std::map<VariantId, worker::Orders>& declared);
 
 struct DecideOptions {
   std::string executor = "nsatune";
@@ -88,6 +89,9 @@ struct ContestState {
 /// +-epsilon or lies within it. A single block decides beyond a factor of two only, and no pair
 /// with the best decides nothing.
 bool contest_decided(const ContestState& state, double epsilon, std::uint64_t seed);
+
+/// The range that holds an axis value, or nullptr where nothing is decided.
+const ThresholdRange* range_at(const Decision& decision, std::int64_t at);
 
 /// What changed from one table to another, a line each (tune --against).
 std::vector<std::string> compare_tables(const ThresholdTable& before, const ThresholdTable& after);

@@ -13,6 +13,10 @@
 #include "nsa/schemas/variant.hpp"
 #include "nsa/schemas/worker.hpp"
 
+namespace nsa {
+enum class Role : std::uint8_t;  // nsa/kernels/catalog.hpp
+}
+
 namespace nsa::tuner {
 
 /// What a worker offers, ours or foreign, with what `describe` said of it.
@@ -23,6 +27,9 @@ struct Offer {
   std::int64_t worker = 0;    // index of the worker command that brings it
   worker::Orders order = {};  // how its work grows in each axis, as its worker says
 };
+
+/// `candidate`, `slow_path`, ...: as `roles` of a sweep and `variants --json` write it.
+std::string_view role_name(Role role) noexcept;
 
 /// Support and cost of an offer on a problem, as the worker (or our catalog) describes it.
 struct Description {

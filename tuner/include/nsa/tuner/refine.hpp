@@ -18,7 +18,6 @@ struct Refinement {
   std::string executor;
   std::vector<VariantId> variants;
   bool held_out = false;  // judges the decision, and has no part in it
-  std::string why;        // "bisects [512, 1024) of attend_selected"
 };
 
 /// The next problems, by the rows of one executor: none when nothing is open.
