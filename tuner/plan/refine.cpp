@@ -10,6 +10,7 @@
 #include "decide/choose_table.hpp"
 #include "decide/ends.hpp"
 #include "nsa/schemas/json.hpp"
+#include "plan/length.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -22,34 +23,11 @@ const double kNear = std::log(1.25);    // rivals of a bisection
 const double kInReach = std::log(2.0);  // rivals at a length that judges
 constexpr int kReplicates = 200;
 
-/// The length that is varied: cached tokens where a cache grows, else new ones.
-std::int64_t length_of(const Problem& problem) {
-  return problem.phase == Phase::prefill ? problem.max_seq_len() : problem.max_context();
-}
-
-bool same_lengths(const std::vector<std::int64_t>& lens) {
-  return std::ranges::all_of(lens, [&](std::int64_t len) { return len == lens.front(); });
-}
-
-/// The same problem with another length, or nothing where its sequences differ in length.
-std::optional<Problem> with_length(Problem problem, std::int64_t length) {
-  auto& lens = problem.phase == Phase::prefill ? problem.seq_lens : problem.context_lens;
-  const bool plain = same_lengths(problem.seq_lens) && same_lengths(problem.context_lens);
-  if (!plain || length < 1) return std::nullopt;
-  std::ranges::fill(lens, length);
-  if (find_violation(problem)) return std::nullopt;
-  return problem;
-}
-
 /// Problems of a group that differ in their length alone, ascending, with what was seen of them.
 struct Series {
   std::vector<SpotRatios> spots;
   std::vector<const Problem*> problems;
 };
-
-std::string shape_key(const Problem& problem) {
-  return Json(with_length(problem, 1).value_or(problem)).dump();
-}
 
 std::map<std::string, Series> series_of(const Group& group) {
   DecideOptions options;

@@ -60,6 +60,18 @@ void ContestRunner::restore(const Measurement& row) {
     found->add_visit(block, row);
 }
 
+void ContestRunner::leave_out(const Outlook& outlook) {
+  for (Contestant& contestant : contestants_) {
+    if (contestant.out || contestant.control || contestant.visited()) continue;
+    const auto why = outlook.hopeless(contest_, contestant.offer, policy_.give_up_ratio);
+    if (!why) continue;
+    contestant.out = true;
+    shared_.writer.commit_failure(shared_.writer.blank(contest_.problem, contestant.offer, {}),
+                                  contestant.offer, Outcome::unsupported, *why);
+    shared_.reporter.event({"given_up", &contest_, to_string(contestant.offer.id), *why});
+  }
+}
+
 std::size_t ContestRunner::slots() const {
   return contest_.variants.size() + (policy_.control ? 1 : 0);
 }

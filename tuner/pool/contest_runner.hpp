@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "pool/outlook.hpp"
 #include "pool/team.hpp"
 
 namespace nsa::tuner {
@@ -19,6 +20,10 @@ class ContestRunner {
   /// turn; calls `after_visit` with each variant that was visited. Throws Interrupted.
   void run_process(std::int64_t index, const std::function<void(const Offer&)>& after_visit);
   const Contest& contest() const noexcept { return contest_; }
+  /// Puts out, each with a row that says why, those that shorter lengths leave no chance.
+  void leave_out(const Outlook& outlook);
+  /// Tells what was measured.
+  void report_to(Outlook& outlook) const { outlook.add(contest_, contestants_); }
   /// What ended its last process: "decided", "rounds" or "noise".
   const std::string& ended_by() const noexcept { return ended_by_; }
 

@@ -118,8 +118,9 @@ void OutputCheck::forget() {
   inputs_.clear();
 }
 
-std::string OutputCheck::fresh_outputs_file() const {
-  const std::string path = folder_ + "/outputs.safetensors";
+std::string OutputCheck::fresh_outputs_file() {
+  // Two in turn: one is read while the worker writes the other.
+  const std::string path = fmt::format("{}/outputs{}.safetensors", folder_, files_++ % 2);
   std::error_code ignored;
   std::filesystem::remove(path, ignored);
   return path;

@@ -42,7 +42,7 @@ class OutputCheck {
   void forget();
   /// Where a worker shall write its outputs. Removes what another variant left there: a worker that
   /// writes nothing must not be judged by somebody else's rows.
-  std::string fresh_outputs_file() const;
+  std::string fresh_outputs_file();
   /// Compares the rows in that file with the oracle, a yardstick's with dense attention. Reads
   /// nothing else of the worker's words. `row` is that of the table, or null for a foreign
   /// worker's.
@@ -61,6 +61,7 @@ class OutputCheck {
   Problem problem_;
   std::uint64_t seed_;
   std::string folder_;
+  int files_ = 0;  // of outputs that were asked for
   std::vector<std::int64_t> rows_;
   std::vector<HostTensor> inputs_;
   std::optional<SpanOracle> oracle_, dense_oracle_;

@@ -23,8 +23,8 @@ namespace {
 
 // Short enough for a stop of the clocks or of the user to cost little, long against a worker's
 // start.
-constexpr double kBatchS = 3;
-constexpr std::size_t kBatchContests = 12;
+constexpr double kBatchS = 8;
+constexpr std::size_t kBatchContests = 48;
 
 using RowsByContest = std::map<std::string, std::vector<const Measurement*>>;
 
@@ -121,6 +121,7 @@ class Sweep {
       const auto found = earlier_.find(contest->id);
       runners.push_back(std::make_unique<ContestRunner>(
           shared_, *contest, found == earlier_.end() ? none : found->second, folder_.path()));
+      runners.back()->leave_out(outlook_);
     }
     bool complete = true;
     try {
@@ -161,6 +162,7 @@ class Sweep {
 
   void end_contest(const ContestRunner& runner, bool measured) {
     const Contest& contest = runner.contest();
+    runner.report_to(outlook_);
     time_left_.finish(numbers_.at(&contest), measured);
     ++contests_done_;
     if (measured) reporter_.event({"contest", &contest, "", runner.ended_by()});
@@ -200,6 +202,7 @@ class Sweep {
   Verified verified_;
   ControlSpread controls_;
   Neighbours neighbours_;
+  Outlook outlook_;
   Shared shared_;
   ScratchFolder folder_;
   RowsByContest earlier_;

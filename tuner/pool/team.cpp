@@ -154,11 +154,14 @@ void Team::prepare_all() {
   }
 }
 
+/// Our comparison of one runs while the worker runs the next: nothing is measured meanwhile.
 void Team::verify_all() {
+  std::optional<RunningCheck> running;
   for (Contestant& contestant : contestants_) {
     if (shared_.interrupt.requested()) throw Interrupted{};
-    if (contestant.handle && !contestant.checked) verify(contestant);
+    if (contestant.handle && !contestant.checked) verify(contestant, running);
   }
+  if (running) take_result(*running);
 }
 
 void Team::pick_twin() {
@@ -208,7 +211,7 @@ void Team::prepare(Contestant& contestant) {
     contestant.sample_s = 1e-9 * static_cast<double>(answer.reply->first_call_ns);
 }
 
-void Team::verify(Contestant& contestant) {
+void Team::verify(Contestant& contestant, std::optional<RunningCheck>& running) {
   std::optional<Account> account(std::in_place, shared_.ledger.verify_s);
   contestant.checked = true;
   const bool can_check = client(contestant).hello().verifies && check_.known();
@@ -229,15 +232,25 @@ void Team::verify(Contestant& contestant) {
           .ask(std::move(request), doing("verifying", contestant), deadline_s(2 * first_call_s));
   if (answer.interrupted) throw Interrupted{};
   account.reset();
+  if (running) take_result(*running);
+  running.reset();
   if (!answer) return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});
-  account.emplace(shared_.ledger.recheck_s);
-  const CheckResult result = check_.check(outputs, row_of(contestant.offer), *answer.reply);
+  running.emplace(contestant, std::async(std::launch::async, [this, outputs, said = *answer.reply,
+                                                              row = row_of(contestant.offer)] {
+                    return check_.check(outputs, row, said);
+                  }));
+}
+
+void Team::take_result(RunningCheck& running) {
+  const Account account(shared_.ledger.recheck_s);
+  const CheckResult result = running.result.get();
+  Contestant& contestant = running.contestant;
   contestant.verification = result.verification;
   contestant.worst_row_error = result.worst_row_error;
-  account.reset();
   if (result.verification == Verification::verified)
     shared_.verified.add(contestant.offer, contest_.problem, result.worst_row_error);
-  if (result.verification == Verification::wrong_result) reject(contestant, result);
+  if (result.verification == Verification::wrong_result && !contestant.out)
+    reject(contestant, result);
 }
 
 void Team::fail_repeats(std::size_t worker) {

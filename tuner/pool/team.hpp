@@ -1,6 +1,8 @@
 // The contestants of one contest in the worker processes of this turn: getting ready, and visits.
 #pragma once
 
+#include <future>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -65,7 +67,16 @@ class Team {
   bool start_worker(std::size_t index);
   void exclude_wrong();
   void prepare(Contestant& contestant);
-  void verify(Contestant& contestant);
+  /// Our comparison of what a contestant wrote, on a thread of its own.
+  struct RunningCheck {
+    RunningCheck(Contestant& of, std::future<CheckResult> future)
+        : contestant(of), result(std::move(future)) {}
+    Contestant& contestant;
+    std::future<CheckResult> result;
+  };
+  /// Asks the worker, then takes the result of the running comparison and starts that of this one.
+  void verify(Contestant& contestant, std::optional<RunningCheck>& running);
+  void take_result(RunningCheck& running);
   void pick_twin();
   /// Those of a worker that is gone.
   void drop_handles(std::size_t worker);

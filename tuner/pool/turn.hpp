@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <vector>
 
@@ -18,7 +19,10 @@ class Turn {
   /// All are borrowed. `while_it_works` is called when a worker has a request to work on.
   Turn(const SweepInput& input, Interrupt& interrupt, Reporter& reporter, Ledger& ledger,
        std::function<void()> while_it_works);
-  ~Turn() { end(); }
+  ~Turn() {
+    end();
+    join_leaving();
+  }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
@@ -50,6 +54,7 @@ class Turn {
     bool cannot_release = false;
   };
   bool release(Slot& slot);
+  void join_leaving();
 
   const SweepInput& input_;
   Interrupt& interrupt_;
@@ -58,7 +63,8 @@ class Turn {
   std::function<void()> while_it_works_;
   DeviceLock lock_;
   bool begun_ = false;
-  std::vector<Slot> slots_;  // by worker command
+  std::vector<Slot> slots_;    // by worker command
+  std::future<void> leaving_;  // workers of the turn before, which end
 };
 
 }  // namespace nsa::tuner

@@ -42,6 +42,9 @@ worker::OfferedVariant offer_of(const Variant& variant) {
   offer.name = variant.name;
   for (const VariantId& id : ids_of(variant)) offer.points.push_back(id.point);
   offer.source_hash = variant.source_hash;
+  if (variant.order)
+    offer.order = {{"seq_len", variant.order->seq_len},
+                   {"context_len", variant.order->context_len}};
   return offer;
 }
 

@@ -1,0 +1,109 @@
+#include "pool/outlook.hpp"
+
+#include "catch.hpp"
+#include "plan/length.hpp"
+
+using namespace nsa;
+using namespace nsa::tuner;
+
+namespace {
+
+Problem of_length(std::int64_t length) {
+  Problem problem;
+  return with_length(problem, length).value();
+}
+
+struct Row {
+  std::string name;
+  double order;
+  double median_ns;
+};
+
+Offer offer_of(const Row& row) {
+  Offer offer;
+  offer.id = {{"attend_selected"}, row.name, {}};
+  offer.order = {{"seq_len", row.order}, {"context_len", row.order}};
+  return offer;
+}
+
+Contest contest_at(std::int64_t length) {
+  Contest contest;
+  contest.problem = of_length(length);
+  contest.stages = {"attend_selected"};
+  return contest;
+}
+
+void add(Outlook& outlook, std::int64_t length, const std::vector<Row>& rows) {
+  std::vector<Contestant> contestants;
+  for (const Row& row : rows) {
+    Contestant& one = contestants.emplace_back();
+    one.offer = offer_of(row);
+    Measurement measured;
+    measured.median_ns = row.median_ns;
+    one.add_visit({0, 0, 0}, measured);
+  }
+  outlook.add(contest_at(length), contestants);
+}
+
+bool left_out(const Outlook& outlook, std::int64_t length, const Row& row) {
+  return outlook.hopeless(contest_at(length), offer_of(row), 3).has_value();
+}
+
+}  // namespace
+
+TEST_CASE("a variant of a higher order that is far behind is left out of longer lengths",
+          "[tuner]") {
+  Outlook outlook;
+  add(outlook, 1024, {{"linear", 1, 1000}, {"square", 2, 4000}});
+  add(outlook, 2048, {{"linear", 1, 1900}, {"square", 2, 15000}});
+  CHECK(left_out(outlook, 4096, {"square", 2, 0}));
+  CHECK_FALSE(left_out(outlook, 4096, {"linear", 1, 0}));
+  CHECK_FALSE(left_out(outlook, 1500, {"square", 2, 0}));  // 3.9 times at 1024: it may come back
+  CHECK(left_out(outlook, 1100, {"square", 2, 0}));
+}
+
+TEST_CASE("a variant of a lower order is never left out", "[tuner]") {
+  Outlook outlook;
+  add(outlook, 1024, {{"square", 2, 1000}, {"linear", 1, 90000}});
+  add(outlook, 2048, {{"square", 2, 4000}, {"linear", 1, 180000}});
+  CHECK_FALSE(left_out(outlook, 4096, {"linear", 1, 0}));
+}
+
+TEST_CASE("a variant whose launches dominate may still catch up", "[tuner]") {
+  Outlook outlook;
+  add(outlook, 128, {{"small", 1, 1000}, {"launches", 1, 8000}});
+  add(outlook, 256, {{"small", 1, 1800}, {"launches", 1, 8000}});
+  CHECK_FALSE(left_out(outlook, 512, {"launches", 1, 0}));  // 4.4, and at half of it in the end
+  add(outlook, 512, {{"small", 1, 3600}, {"launches", 1, 15900}});
+  CHECK(
+      left_out(outlook, 1024, {"launches", 1, 0}));  // it grows as the other: its launches are over
+}
+
+TEST_CASE("nobody is left out without an order, or by another shape or a longer length",
+          "[tuner]") {
+  Outlook outlook;
+  add(outlook, 1024, {{"fast", 1, 1000}, {"slow", 1, 100000}});
+  Contest contest = contest_at(2048);
+  Offer silent = offer_of({"slow", 1, 0});
+  CHECK(outlook.hopeless(contest, silent, 3));
+  silent.order.clear();
+  CHECK_FALSE(outlook.hopeless(contest, silent, 3));
+  CHECK_FALSE(left_out(outlook, 512, {"slow", 1, 0}));
+  contest.problem.dtype = Dtype::fp16;
+  CHECK_FALSE(outlook.hopeless(contest, offer_of({"slow", 1, 0}), 3));
+}
+
+TEST_CASE("wrong results and noisy visits say nothing of longer lengths", "[tuner]") {
+  Outlook outlook;
+  std::vector<Contestant> contestants(2);
+  contestants[0].offer = offer_of({"fast", 1, 0});
+  contestants[1].offer = offer_of({"slow", 1, 0});
+  Measurement measured;
+  measured.median_ns = 10;
+  contestants[0].add_visit({0, 0, 0}, measured);
+  contestants[0].verification = Verification::wrong_result;
+  measured.median_ns = 1000;
+  contestants[1].add_visit({0, 0, 0}, measured);
+  outlook.add(contest_at(1024), contestants);
+  CHECK_FALSE(left_out(outlook, 2048, {"slow", 1, 0}));
+}

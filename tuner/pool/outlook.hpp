@@ -1,0 +1,38 @@
+// Whether a variant can still win at a length, by what shorter lengths have shown of it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pool/contestant.hpp"
+
+namespace nsa::tuner {
+
+/// Preparing and verifying a variant costs more than the visits after which it is given up, so one
+/// that cannot come back is not prepared at longer lengths. It rests on orders that are declared
+/// and on times that grow, from length to length, ever nearer to their order: while launches
+/// dominate a variant grows slower than its order, never faster.
+class Outlook {
+ public:
+  /// Takes in what a contest measured.
+  void add(const Contest& contest, const std::vector<Contestant>& contestants);
+  /// Why the offer cannot come within `give_up_ratio` of the best of this contest; nothing where it
+  /// may, or where nobody knows.
+  std::optional<std::string> hopeless(const Contest& contest, const Offer& offer,
+                                      double give_up_ratio) const;
+
+ private:
+  struct Point {
+    std::map<std::string, double> median_ns;  // by variant
+    std::string best;
+    double best_order = 0;
+  };
+  using Lengths = std::map<std::int64_t, Point>;
+
+  std::map<std::string, Lengths> series_;  // by stages and what is the same at all lengths
+};
+
+}  // namespace nsa::tuner
