@@ -25,6 +25,7 @@ void add_commands(nsa::cli::Program& program) {
   nsa::cli::add_variants(program);
   nsa::cli::add_sweep(program);
   nsa::cli::add_tune(program);
+  nsa::cli::add_verify(program);
   nsa::cli::add_explain(program);
   nsa::cli::add_run(program);
   nsa::cli::add_db(program);

@@ -70,6 +70,7 @@ void add_doctor(Program& program);
 void add_export(Program& program);
 void add_import(Program& program);
 void add_trace(Program& program);
+void add_verify(Program& program);
 void add_worker(Program& program);
 void add_worker_sim(Program& program);
 

@@ -1,12 +1,9 @@
 // sweep: spec -> plan -> worker processes -> database, then a table of what was measured.
 #include <fmt/format.h>
 #include <fnmatch.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <climits>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -14,7 +11,7 @@
 #include <utility>
 
 #include "interrupt.hpp"
-#include "nsa/probes/activity.hpp"
+#include "measuring.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/schemas/executor.hpp"
@@ -37,46 +34,11 @@ double seconds_since(TimePoint start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Rows go into the database as they come.
-class StoreSink final : public tuner::Sink {
- public:
-  explicit StoreSink(store::Store& db) : db_(db) {}
-  bool add(const Measurement& row) override { return db_.add(row); }
-  void add_trace(const LaunchTraceRow& row) override { db_.add(row); }
-  void add_counters(const LaunchCountersRow& row) override { db_.add(row); }
-
- private:
-  store::Store& db_;
-};
-
-tuner::WorkerCommand our_worker(const Device& device) {
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  return {{program, "worker", "--device", device.id}, {}, true};
-}
-
 std::vector<tuner::WorkerCommand> workers_of(const SweepOptions& o, const Device& device) {
   std::vector<tuner::WorkerCommand> workers;
   if (!o.worker || o.with_ours) workers.push_back(our_worker(device));
   if (o.worker) workers.push_back(tuner::shell_worker(*o.worker));
   return workers;
-}
-
-/// What traces a worker that hung on a GPU, or why nothing can.
-void add_tracer(tuner::SweepInput& input) {
-  if (input.device.backend != Backend::cuda) return;
-  try {
-    const std::string library = probes::tracer_library();
-    input.no_tracer = probes::activity_missing();
-    if (input.no_tracer.empty()) input.no_tracer = probes::other_tracer(library);
-    if (input.no_tracer.empty()) input.tracer_library = library;
-  } catch (const EnvironmentError& error) {
-    input.no_tracer = error.what();
-  }
-}
-
-std::string host_name() {
-  char name[HOST_NAME_MAX + 1] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
 Json plan_json(const tuner::Plan& plan) {

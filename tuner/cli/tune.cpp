@@ -17,6 +17,7 @@
 #include "nsa/tuner/decide.hpp"
 #include "nsa/tuner/foreign_worker.hpp"
 #include "program.hpp"
+#include "stale_ranges.hpp"
 #include "tune_executor.hpp"
 #include "version.hpp"
 
@@ -125,28 +126,6 @@ std::vector<DeviceRuns> newest_of_models(std::vector<DeviceRuns> all,
     }
   }
   return kept;
-}
-
-/// Decisions for rows that this build compiles from other files than the measured ones were
-/// compiled from, a line each: the runtime will call them stale.
-std::vector<std::string> stale_notes(const ThresholdTable& table) {
-  std::map<std::string, int> ranges;
-  for (const ClassDecisions& of_class : table.classes) {
-    for (const Decision& decision : of_class.decisions) {
-      for (const ThresholdRange& range : decision.ranges) {
-        const Variant* row = find_variant(range.variant, table.device.backend);
-        const bool known = row && !range.source_hash.empty();
-        if (known && row->source_hash != range.source_hash) ++ranges[to_string(range.variant)];
-      }
-    }
-  }
-  std::vector<std::string> lines;
-  for (const auto& [variant, count] : ranges) {
-    lines.push_back(fmt::format(
-        "stale: {}: {} {} on measurements of other code than this program's; sweep again", variant,
-        count, count == 1 ? "range rests" : "ranges rest"));
-  }
-  return lines;
 }
 
 /// Whose rows there are in the runs that --run names, else in all, on the devices that count.

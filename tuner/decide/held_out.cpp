@@ -3,9 +3,6 @@
 #include <algorithm>
 
 namespace nsa::tuner {
-namespace {
-
-/// What runs there, if it was measured there.
 std::optional<std::size_t> runs_at(const Group& group, const Decision& decision,
                                    const SpotRatios& spot) {
   if (const ThresholdRange* range = range_at(decision, spot.at)) {
@@ -18,8 +15,6 @@ std::optional<std::size_t> runs_at(const Group& group, const Decision& decision,
       std::ranges::find_if(group.built_in, [&](std::size_t v) { return spot.usable[v]; });
   return found == group.built_in.end() ? std::nullopt : std::optional(*found);
 }
-
-}  // namespace
 
 std::optional<HeldOut> held_out_regret(const Group& group, const Decision& decision,
                                        const DecideOptions& options) {

@@ -1,0 +1,100 @@
+// verify through the real program: a world that stayed as it was, and one that changed.
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace nsa::test {
+namespace {
+
+constexpr const char* kSpec = R"({
+  "schema_version": 1, "name": "played", "policy": {"samples": 1, "processes": 2, "min_rounds": 3,
+  "max_rounds": 4, "cold": false, "deadline_s": 3, "refine": false},
+  "families": [{"name": "small", "base": {"seq_lens": [64], "context_lens": [0], "q_heads": 4,
+    "kv_heads": 2, "head_dim_k": 16, "head_dim_v": 16, "cmp_block": 8, "cmp_stride": 4,
+    "sel_block": 8, "sel_count": 4, "window": 16, "dtype": "fp32"},
+    "axes": {"seq_len": [64, 128, 256, 512, 1024]}}]})";
+
+/// Two lines that cross at `crossing` tokens, and more of the second variant.
+std::string world(int seed, int crossing, const std::string& of_late = "") {
+  const std::string number = std::to_string(seed);
+  return R"({"schema_version": 1, "seed": )" + number +
+         R"(, "executor": "sim", "stages": ["attend_selected"], "state": "w)" + number +
+         R"(.state", "noise": {"white_sigma": 0.005}, "variants": [
+    {"name": "line", "order": {"seq_len": 1},
+     "time": {"launch_ns": 10000, "terms": [{"ns": 100, "order": 1}]}},
+    {"name": "late", "order": {"seq_len": 1},
+     "time": {"relative_to": "line", "slope_percent": -10, "crossings": [)" +
+         std::to_string(crossing) + "]}" + of_late + "}]}";
+}
+
+/// A folder with t.json, decided in a world whose two variants cross at 250 tokens.
+void tune_in(const Folder& folder) {
+  folder.write("spec.json", kSpec);
+  folder.write("world.json", world(1, 250));
+  const std::string alone = "XDG_RUNTIME_DIR=" + folder.path().string();
+  REQUIRE(nsatune(folder,
+                  "sweep spec.json -q --db a.sqlite --worker '" NSATUNE_PROGRAM
+                  " worker-sim world.json'",
+                  alone)
+              .exit_code == 0);
+  REQUIRE(nsatune(folder, "tune --unverified -q --db a.sqlite -o t.json").exit_code == 0);
+}
+
+Result verified(const Folder& folder, const std::string& more = "") {
+  return nsatune(folder,
+                 "verify t.json --db b.sqlite --json --worker '" NSATUNE_PROGRAM
+                 " worker-sim now.json' " +
+                     more,
+                 "XDG_RUNTIME_DIR=" + folder.path().string());
+}
+
+}  // namespace
+
+TEST_CASE("a file holds in the world that it was decided in", "[cli]") {
+  const Folder folder;
+  tune_in(folder);
+  folder.write("now.json", world(2, 250));
+  const Result result = verified(folder);
+  CHECK(result.exit_code == 0);
+  const Json document = json_of(result, "verify_result");
+  CHECK(document["holds"] == true);
+  CHECK(document["decided"] >= 4);
+  CHECK(document["mean_regret"] < 0.005);
+  CHECK(document["reasons"].empty());
+  const Json other = json_of(verified(folder, "--seed 2"), "verify_result");
+  CHECK(other["trials"][0]["at"] != document["trials"][0]["at"]);
+}
+
+TEST_CASE("a file no longer holds where the crossing moved, and says where", "[cli]") {
+  const Folder folder;
+  tune_in(folder);
+  folder.write("now.json", world(3, 900));
+  const Result result = verified(folder);
+  CHECK(result.exit_code == 1);
+  const Json document = json_of(result, "verify_result");
+  CHECK(document["holds"] == false);
+  CHECK(document["interval"][0] > 0.01);
+  CHECK(document["reasons"].size() >= 1);
+}
+
+TEST_CASE("a choice that crashes now is a reason, whatever it was worth", "[cli]") {
+  const Folder folder;
+  tune_in(folder);
+  folder.write("now.json", world(4, 250, R"(, "faults": [{"kind": "crash"}])"));
+  const Result result = verified(folder);
+  CHECK(result.exit_code == 1);
+  const Json document = json_of(result, "verify_result");
+  CHECK(document["failures"] >= 1);
+}
+
+TEST_CASE("what cannot be verified here is one line and an exit code", "[cli]") {
+  const Folder folder;
+  tune_in(folder);
+  folder.write("now.json", world(5, 250));
+  CHECK(nsatune(folder, "verify t.json").exit_code == 2);  // whose variants?
+  CHECK(nsatune(folder, "verify nowhere.json").exit_code == 2);
+  CHECK(verified(folder, "--budget nonsense").exit_code == 2);
+  const Result nothing = verified(folder, "--budget 0.000001s");
+  CHECK((nothing.exit_code == 3 || nothing.exit_code == 2));
+}
+
+}  // namespace nsa::test

@@ -1,0 +1,32 @@
+// What every command that measures with workers needs: sweep, verify.
+#pragma once
+
+#include <string>
+
+#include "nsa/store/store.hpp"
+#include "nsa/tuner/sweep.hpp"
+
+namespace nsa::cli {
+
+/// Rows go into the database as they come.
+class StoreSink final : public tuner::Sink {
+ public:
+  explicit StoreSink(store::Store& db) : db_(db) {}
+  bool add(const Measurement& row) override { return db_.add(row); }
+  void add_trace(const LaunchTraceRow& row) override { db_.add(row); }
+  void add_counters(const LaunchCountersRow& row) override { db_.add(row); }
+
+ private:
+  store::Store& db_;
+};
+
+/// This program as the worker of a device.
+tuner::WorkerCommand our_worker(const Device& device);
+
+/// Adds what traces a worker that hung on a GPU, or why nothing can.
+void add_tracer(tuner::SweepInput& input);
+
+/// Of the placement.
+std::string host_name();
+
+}  // namespace nsa::cli

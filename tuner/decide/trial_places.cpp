@@ -1,0 +1,187 @@
+// Where a thresholds file is tried.
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "nsa/schemas/json.hpp"
+#include "nsa/tuner/verify_table.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+constexpr double kNear = 1.2;     // factor about a threshold
+constexpr double kAside = 1.05;   // nearer to it both choices are as good
+constexpr double kBeyond = 1.25;  // times the end of the last range
+constexpr std::size_t kBuiltIn = 2;
+
+std::int64_t batch_of(BatchBin bin) {
+  switch (bin) {
+    case BatchBin::one:
+      return 1;
+    case BatchBin::two_to_four:
+      return 4;
+    case BatchBin::five_to_sixteen:
+      return 16;
+    case BatchBin::more:
+      return 32;
+  }
+  return 1;
+}
+
+std::optional<double> overlap_of(OverlapBin bin) {
+  if (bin == OverlapBin::low) return std::nullopt;
+  return bin == OverlapBin::middle ? 0.7 : 0.95;
+}
+
+bool needs_model(const std::vector<std::string>& stages) {
+  return std::ranges::any_of(stages, [](const std::string& stage) {
+    return stage == "project_rope" || stage == "out_proj" || stage == "layer" || stage == "model";
+  });
+}
+
+/// Total tokens with that value on an axis that counts tokens or what is made of them.
+std::int64_t tokens_at(Axis axis, std::int64_t value, const Geometry& geometry) {
+  if (axis != Axis::compressed_len) return value;
+  return (value - 1) * geometry.cmp_stride + geometry.cmp_block + geometry.cmp_stride / 2;
+}
+
+/// A problem of the class with that value on the axis; nothing where there is none.
+std::optional<Problem> problem_at(const ProblemClass& of, const Decision& decision,
+                                  std::int64_t value) {
+  if (value < 1) return std::nullopt;
+  Problem p;
+  p.direction = of.direction;
+  p.phase = of.phase;
+  p.q_heads = of.q_heads;
+  p.kv_heads = of.kv_heads;
+  p.head_dim_k = of.head_dim_k;
+  p.head_dim_v = of.head_dim_v;
+  p.geometry = of.geometry;
+  p.dtype = of.dtype;
+  if (const auto overlap = overlap_of(of.overlap_bin)) {
+    p.selection.pattern = SelectionPattern::smooth;
+    p.selection.overlap = overlap;
+  }
+  const auto batch = static_cast<std::size_t>(batch_of(of.batch_bin));
+  const std::int64_t tokens = tokens_at(decision.axis, value, of.geometry);
+  const bool decode = of.phase == Phase::decode;
+  p.seq_lens.assign(batch, decode ? 1 : tokens);
+  p.context_lens.assign(batch, 0);
+  if (decode)
+    std::ranges::fill(p.context_lens, decision.axis == Axis::context_len ? tokens : tokens - 1);
+  if (needs_model(decision.stages)) p.model.model_dim = of.q_heads * of.head_dim_k;
+  if (decision.stages.front() == "model") {
+    p.model.layers = 12;
+    p.model.vocab_size = 256;
+  }
+  if (find_violation(p) || axis_value(p, decision.axis) != value) return std::nullopt;
+  return p;
+}
+
+/// Draws that are the same on every machine, of a decision's own.
+class Draw {
+ public:
+  explicit Draw(const std::string& key) : engine_(std::stoull(hash_hex(key), nullptr, 16)) {}
+  /// Evenly on a log axis.
+  std::int64_t between(double low, double high) {
+    const double share = static_cast<double>(engine_() >> 11) * 0x1.0p-53;
+    return std::llround(std::exp(std::lerp(std::log(low), std::log(std::max(low, high)), share)));
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// The shortest and the longest value that the ranges rest on.
+std::pair<std::int64_t, std::int64_t> measured_span(const Decision& decision) {
+  const ThresholdRange &first = decision.ranges.front(), &last = decision.ranges.back();
+  std::int64_t low = std::max<std::int64_t>(1, first.from);
+  std::int64_t high = last.to.value_or(2 * std::max<std::int64_t>(1, last.from));
+  std::optional<std::int64_t> least, most;
+  for (const ThresholdRange& range : decision.ranges) {
+    if (const auto from = range.evidence.measured_from)
+      least = std::min(least.value_or(*from), *from);
+    if (const auto to = range.evidence.measured_to) most = std::max(most.value_or(*to), *to);
+  }
+  return {least.value_or(low), most.value_or(high)};
+}
+
+std::vector<std::int64_t> values_of(const Decision& decision, Draw draw, int inside) {
+  std::vector<std::int64_t> values;
+  const auto [low, high] = measured_span(decision);
+  for (int k = 0; k < inside; ++k) {
+    std::int64_t value = draw.between(static_cast<double>(low), static_cast<double>(high));
+    // Lengths that fill their tiles have ranges of their own.
+    if (decision.alignment && k % 2 == 1)
+      value = std::max<std::int64_t>(1, value / decision.alignment->multiple) *
+              decision.alignment->multiple;
+    values.push_back(value);
+  }
+  for (std::size_t i = 1; i < decision.ranges.size(); ++i) {
+    if (decision.ranges[i].variant == decision.ranges[i - 1].variant) continue;
+    const auto at = static_cast<double>(decision.ranges[i].from);
+    values.push_back(draw.between(at / kNear, at / kAside));  // one on each side: where it moved
+    values.push_back(draw.between(at * kAside, at * kNear));
+  }
+  const ThresholdRange& last = decision.ranges.back();
+  const double end = static_cast<double>(last.to.value_or(last.from));
+  values.push_back(std::llround(end * (last.to ? kBeyond : 2 * kBeyond)));
+  return values;
+}
+
+/// A variant by its text: of the ranges, or among those that the executor has.
+void add_named(std::vector<VariantId>& found, const std::string& text,
+               const std::vector<VariantTraits>& traits) {
+  const auto known =
+      std::ranges::find_if(traits, [&](const VariantTraits& t) { return to_string(t.id) == text; });
+  if (known != traits.end()) found.push_back(known->id);
+}
+
+std::vector<VariantId> rivals_of(const Decision& decision,
+                                 const std::vector<VariantTraits>& traits) {
+  std::vector<VariantId> found;
+  const auto add = [&](const ThresholdRange& range) {
+    found.push_back(range.variant);
+    if (range.evidence.runner_up) add_named(found, *range.evidence.runner_up, traits);
+  };
+  for (const ThresholdRange& range : decision.ranges) add(range);
+  if (decision.alignment) {
+    for (const ThresholdRange& range : decision.alignment->ranges) add(range);
+  }
+  std::size_t built_in = 0;
+  for (const VariantTraits& one : traits) {
+    if (!one.eligible || one.id.stages != decision.stages || built_in == kBuiltIn) continue;
+    found.push_back(one.id);
+    ++built_in;
+  }
+  std::set<std::string> seen;
+  std::erase_if(found, [&](const VariantId& id) { return !seen.insert(to_string(id)).second; });
+  return found;
+}
+
+}  // namespace
+
+std::vector<Refinement> trial_places(const ThresholdTable& table,
+                                     const std::vector<VariantTraits>& traits, std::uint64_t seed,
+                                     int inside) {
+  std::vector<Refinement> places;
+  std::set<std::string> seen;
+  for (const ClassDecisions& of_class : table.classes) {
+    for (const Decision& decision : of_class.decisions) {
+      if (decision.ranges.empty()) continue;
+      const std::string key = to_string(of_class.problem_class) + Json(decision.stages).dump();
+      const std::vector<VariantId> rivals = rivals_of(decision, traits);
+      for (const std::int64_t value :
+           values_of(decision, Draw(std::to_string(seed) + key), inside)) {
+        auto problem = problem_at(of_class.problem_class, decision, value);
+        if (!problem) continue;
+        if (!seen.insert(Json(*problem).dump() + Json(decision.stages).dump()).second) continue;
+        places.push_back({std::move(*problem), decision.stages, table.executor, rivals, true});
+      }
+    }
+  }
+  return places;
+}
+
+}  // namespace nsa::tuner
