@@ -279,7 +279,7 @@ TEST_CASE("problems that share a length of the axis are judged together", "[deci
 TEST_CASE("a workload moves the choice to the lengths that are used", "[decide]") {
   Session s = two_variants();
   auto input = input_of(s, measure(s));
-  input.options.workload = {{200, 10.0}, {130, 5.0}};
+  input.options.workload = {{200, 10.0}, {130, 5.0}, {4096, 900, nsa::Phase::decode}};
   CHECK(names(only_decision(nsa::tuner::decide(input))) == "a ");
 }
 

@@ -16,6 +16,8 @@
 #include "nsa/store/store.hpp"
 #include "nsa/tuner/decide.hpp"
 #include "nsa/tuner/foreign_worker.hpp"
+#include "nsa/tuner/verify_table.hpp"
+#include "nsa/tuner/workload.hpp"
 #include "program.hpp"
 #include "stale_ranges.hpp"
 #include "tune_executor.hpp"
@@ -32,13 +34,27 @@ struct TuneOptions {
   bool unverified = false;
   double margin = 1.0;
   std::uint64_t seed = 1;
+  std::optional<std::string> workload;
   EmitOptions emit;
 };
 
-/// Runs of one device whose rows are decided together.
+/// A run on one of its devices.
+struct MeasuredOn {
+  Run run;
+  std::string device_uuid;
+};
+
+/// Runs whose rows are decided together: of one device, or of several boards of one model.
 struct DeviceRuns {
-  Device device;
-  std::vector<Run> runs;
+  Device device;  // of the newest run
+  std::vector<MeasuredOn> runs;
+
+  const Run& newest() const { return runs.front().run; }
+  std::set<std::string> boards() const {
+    std::set<std::string> uuids;
+    for (const MeasuredOn& one : runs) uuids.insert(one.device_uuid);
+    return uuids;
+  }
 };
 
 void add_run_of(std::vector<DeviceRuns>& all, const Run& run,
@@ -51,7 +67,7 @@ void add_run_of(std::vector<DeviceRuns>& all, const Run& run,
       all.push_back({device, {}});
       found = all.end() - 1;
     }
-    found->runs.push_back(run);
+    found->runs.push_back({run, device.uuid});
   }
 }
 
@@ -66,8 +82,9 @@ bool same_conditions(const Device& a, const Device& b) {
 void keep_devices_of(std::vector<DeviceRuns>& all, const store::Store& db,
                      const std::string& executor) {
   std::erase_if(all, [&](const DeviceRuns& d) {
-    return std::none_of(d.runs.begin(), d.runs.end(), [&](const Run& run) {
-      const store::Query rows{.run_id = run.id, .device_uuid = d.device.uuid, .executor = executor};
+    return std::none_of(d.runs.begin(), d.runs.end(), [&](const MeasuredOn& on) {
+      const store::Query rows{
+          .run_id = on.run.id, .device_uuid = on.device_uuid, .executor = executor};
       return !db.executors(rows).empty();
     });
   });
@@ -95,23 +112,22 @@ std::vector<DeviceRuns> runs_of(const store::Store& db, const TuneOptions& o,
       const auto known =
           std::ranges::find(all, device.uuid, [](const DeviceRuns& d) { return d.device.uuid; });
       if (known == all.end()) {
-        if (db.newest_run(device.uuid, executor)) all.push_back({device, {run}});
+        if (db.newest_run(device.uuid, executor)) all.push_back({device, {{run, device.uuid}}});
       } else if (same_conditions(known->device, device)) {
-        known->runs.push_back(run);
+        known->runs.push_back({run, device.uuid});
       }
     }
   }
   return all;
 }
 
-/// Thresholds belong to a model of device: of several boards with one file name the newest run
-/// decides, and the others are named in `left_out`.
-std::vector<DeviceRuns> newest_of_models(std::vector<DeviceRuns> all,
-                                         std::vector<std::string>& left_out) {
-  const auto started = [](const DeviceRuns& d) { return d.runs.front().started_at; };
-  std::stable_sort(all.begin(), all.end(), [&](const DeviceRuns& a, const DeviceRuns& b) {
-    return started(a) > started(b);
-  });
+/// Thresholds belong to a model of device: boards of one model are decided together where nothing
+/// that is validated differs; of others the newest run decides, and the rest is named in
+/// `left_out`.
+std::vector<DeviceRuns> join_models(std::vector<DeviceRuns> all,
+                                    std::vector<std::string>& left_out) {
+  const auto started = [](const DeviceRuns& d) { return d.newest().started_at; };
+  std::ranges::stable_sort(all, std::ranges::greater{}, started);
   std::vector<DeviceRuns> kept;
   for (DeviceRuns& d : all) {
     const auto newer = std::find_if(kept.begin(), kept.end(), [&](const DeviceRuns& k) {
@@ -119,11 +135,18 @@ std::vector<DeviceRuns> newest_of_models(std::vector<DeviceRuns> all,
     });
     if (newer == kept.end()) {
       kept.push_back(std::move(d));
+    } else if (same_conditions(newer->device, d.device)) {
+      std::ranges::move(d.runs, std::back_inserter(newer->runs));
     } else {
       left_out.push_back(
-          fmt::format("{} {}: another board's run {} is newer; --run {} takes this one",
-                      d.device.name, d.device.uuid, newer->runs.front().id, d.runs.front().id));
+          fmt::format("{} {}: under other conditions than another board's run {}, which is newer; "
+                      "--run {} takes this one",
+                      d.device.name, d.device.uuid, newer->newest().id, d.newest().id));
     }
+  }
+  for (DeviceRuns& d : kept) {
+    std::ranges::stable_sort(d.runs, std::ranges::greater{},
+                             [](const MeasuredOn& on) { return on.run.started_at; });
   }
   return kept;
 }
@@ -134,8 +157,8 @@ std::vector<std::string> executors_of(const store::Store& db, const TuneOptions&
   if (o.runs.empty() && !device_id) return db.executors({});
   std::set<std::string> names;
   for (const DeviceRuns& d : runs_of(db, o, device_id)) {
-    for (const Run& run : d.runs) {
-      for (std::string& name : db.executors({.run_id = run.id, .device_uuid = d.device.uuid}))
+    for (const MeasuredOn& on : d.runs) {
+      for (std::string& name : db.executors({.run_id = on.run.id, .device_uuid = on.device_uuid}))
         names.insert(std::move(name));
     }
   }
@@ -143,40 +166,68 @@ std::vector<std::string> executors_of(const store::Store& db, const TuneOptions&
 }
 
 /// What the foreign workers of the runs declare of their variants.
-std::map<VariantId, worker::Orders> declared_orders(const std::vector<Run>& runs) {
+std::map<VariantId, worker::Orders> declared_orders(const std::vector<MeasuredOn>& runs) {
   std::map<VariantId, worker::Orders> orders;
-  for (const Run& run : runs) {
-    if (const auto worker = tuner::foreign_worker_of(run))
+  for (const MeasuredOn& on : runs) {
+    if (const auto worker = tuner::foreign_worker_of(on.run))
       orders.insert(worker->orders.begin(), worker->orders.end());
   }
   return orders;
 }
 
-/// The rows of a device to decide from, and `others`: executors whose rows are not asked for.
+/// The rows to decide from, of `board` alone where it is named, and `others`: executors whose rows
+/// are not asked for.
 tuner::DecideInput input_of(const store::Store& db, const DeviceRuns& d, const TuneOptions& o,
-                            std::set<std::string>& others) {
+                            std::set<std::string>& others,
+                            const std::optional<std::string>& board = std::nullopt) {
   tuner::DecideInput input;
   input.device = d.device;
+  input.validators = validators_of_rows(d.device, *o.executor);
   input.variants = tuner::traits_of(*o.executor, d.device.backend, declared_orders(d.runs));
+  input.complete = d.newest().state == RunState::complete;
   input.options.executor = *o.executor;
   input.options.unverified = o.unverified;
   input.options.margin = o.margin;
   input.options.seed = o.seed;
   input.options.created_by = program_version();
+  if (o.workload)
+    input.options.workload = tuner::parse_workload(read_text_file(*o.workload), *o.workload);
   if (o.shipped) input.shipped = load_thresholds(*o.shipped);
-  for (const Run& run : d.runs) {
-    input.validators = validators_of_rows(d.device, *o.executor);
-    if (&run == &d.runs.front()) input.complete = run.state == RunState::complete;
-    db.for_each_measurement({.run_id = run.id, .device_uuid = d.device.uuid, .with_samples = true},
-                            [&](const Measurement& row) {
-                              if (row.executor == *o.executor) {
-                                input.rows.add(row);
-                              } else {
-                                others.insert(row.executor);
-                              }
-                            });
+  for (const MeasuredOn& on : d.runs) {
+    if (board && on.device_uuid != *board) continue;
+    db.for_each_measurement(
+        {.run_id = on.run.id, .device_uuid = on.device_uuid, .with_samples = true},
+        [&](const Measurement& row) {
+          if (row.executor == *o.executor) {
+            input.rows.add(row);
+          } else {
+            others.insert(row.executor);
+          }
+        });
   }
   return input;
+}
+
+/// What one decision for all loses on each of several boards, a line each.
+std::vector<std::string> notes_of_boards(const store::Store& db, const DeviceRuns& d,
+                                         const TuneOptions& o, const ThresholdTable& table) {
+  const std::set<std::string> boards = d.boards();
+  std::vector<std::string> lines;
+  if (boards.size() < 2) return lines;
+  for (const std::string& board : boards) {
+    std::set<std::string> others;
+    const tuner::DecideInput input = input_of(db, d, o, others, board);
+    const tuner::TrialReport report = tuner::judge_table(table, input, tuner::JudgedBy::measured);
+    std::string line = fmt::format("board {}: loses {:.2f} % on average by its own times", board,
+                                   100 * std::max(0.0, report.mean));
+    const auto worst = std::ranges::max_element(report.trials, {}, &tuner::Trial::low);
+    if (worst != report.trials.end() && worst->low > 0.003)
+      line += fmt::format(", most {:.1f} % [{:.1f}, {:.1f}] with {} at {} {} against {}",
+                          100 * worst->regret, 100 * worst->low, 100 * worst->high, worst->chosen,
+                          to_string(worst->axis), worst->at, worst->best);
+    lines.push_back(std::move(line));
+  }
+  return lines;
 }
 
 tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
@@ -184,7 +235,9 @@ tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
   std::set<std::string> others;
   const tuner::DecideInput input = input_of(db, d, o, others);
   tuner::DecideReport report = tuner::decide(input);
-  if (const std::string note = simulation_note(d.runs.front(), *o.executor); !note.empty())
+  for (std::string& line : notes_of_boards(db, d, o, report.table))
+    report.notes.push_back(std::move(line));
+  if (const std::string note = simulation_note(d.newest(), *o.executor); !note.empty())
     report.notes.push_back(note);
   if (*o.executor == kOwnExecutor) {
     const std::vector<std::string> stale = stale_notes(report.table);
@@ -210,7 +263,7 @@ std::string file_for(const TuneOptions& o, const Device& device,
     std::string names;
     for (const DeviceRuns& d : devices)
       names += fmt::format("{}{} {} (--run {})", names.empty() ? "" : ", ", d.device.id,
-                           d.device.name, d.runs.front().id);
+                           d.device.name, d.newest().id);
     throw InputError(fmt::format(
         "-o: the runs hold {} devices: {}; choose one with --device or --run, or name a folder "
         "(-o {}/)",
@@ -249,8 +302,8 @@ ExitCode run(const Settings& settings, TuneOptions o) {
       std::find(with_rows.begin(), with_rows.end(), chosen.name) != with_rows.end();
   std::vector<DeviceRuns> devices =
       runs_of(db, o, settings.device, has_rows ? o.executor : std::nullopt);
-  for (DeviceRuns& d : devices) d.device = device_of_rows(d.runs.front(), *o.executor, d.device);
-  if (o.runs.empty()) devices = newest_of_models(std::move(devices), left_out);
+  for (DeviceRuns& d : devices) d.device = device_of_rows(d.newest(), *o.executor, d.device);
+  if (o.runs.empty()) devices = join_models(std::move(devices), left_out);
   if (devices.empty()) {
     throw InputError(settings.db_path() + ": no measurements of " +
                      settings.device.value_or("any device") + "; run nsatune sweep first");
@@ -299,6 +352,7 @@ void add_tune(Program& program) {
       program.add("tune", "Decide from what was measured which variant runs at which length",
                   "  nsatune tune -o thresholds.json\n"
                   "  nsatune tune -o new.json --shipped old.json --against old.json\n"
+                  "  nsatune tune --workload lengths.csv -o ours.json   # 2048,310,prefill\n"
                   "  nsatune tune --executor triton --unverified -o triton.json\n"
                   "  nsatune tune --emit env --for nsa-vibe --config users.yaml -o nsa.env\n"
                   "  nsatune tune --emit yaml --for nsa-vibe --config users.yaml -o patched.yaml\n"
@@ -320,6 +374,9 @@ void add_tune(Program& program) {
   sub->add_flag("--unverified", o->unverified, "Let rows count that no oracle has checked");
   sub->add_option("--margin", o->margin, "Times faster that a switch has to be (default 1.0)")
       ->check(CLI::Range(1.0, 100.0));
+  sub->add_option("--workload", o->workload,
+                  "How often lengths are used: a file of lines tokens,weight[,phase]; what is used "
+                  "more counts more");
   sub->add_option("--seed", o->seed, "Of the bootstrap")->check(whole_number());
   declare_emit(*sub, o->emit);
 }

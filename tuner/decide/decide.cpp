@@ -32,6 +32,21 @@ void add_prefixed(const std::string& prefix, const std::vector<std::string>& lin
   for (const std::string& line : lines) notes.push_back(prefix + ": " + line);
 }
 
+/// The options with the lengths of the workload that concern a group, as values of its axis.
+DecideOptions options_for(const Group& group, const DecideOptions& all) {
+  DecideOptions options = all;
+  options.workload.clear();
+  const ProblemClass& c = group.problem_class;
+  for (UseOfLength use : all.workload) {
+    if (use.phase && *use.phase != c.phase) continue;
+    const std::int64_t seen = use.tokens + (c.phase == Phase::decode ? 1 : 0);
+    if (group.axis == Axis::compressed_len) use.tokens = num_compressed(seen, c.geometry);
+    if (group.axis == Axis::row_len) use.tokens = std::min(seen, c.geometry.window);
+    if (use.tokens > 0) options.workload.push_back(use);
+  }
+  return options;
+}
+
 std::optional<ClassDecisions> decide_class(ClassRows& rows, const DecideInput& input,
                                            std::vector<std::string>& notes) {
   ClassDecisions result;
@@ -40,7 +55,7 @@ std::optional<ClassDecisions> decide_class(ClassRows& rows, const DecideInput& i
   for (Group& group : rows.groups) {
     keep_agreeing_runs(group, of_class);
     const Decision* shipped = find_shipped(input, group);
-    auto decision = decide_group(group, shipped, input.options, of_class);
+    auto decision = decide_group(group, shipped, options_for(group, input.options), of_class);
     if (decision) result.decisions.push_back(std::move(*decision));
     if (auto found = break_even(group, input)) {
       of_class.push_back(describe(*found));

@@ -59,8 +59,8 @@ std::size_t best_of(const SpotRatios& spot) {
 }
 
 /// Nothing where what runs there was not measured, as in a sweep that was stopped.
-std::optional<Trial> trial_of(const Group& group, const Decision& decision,
-                              const SpotRatios& spot) {
+std::optional<Trial> trial_of(const Group& group, const Decision& decision, const SpotRatios& spot,
+                              const Rows& rows) {
   Trial trial;
   trial.kind = kind_of(decision, spot.at);
   trial.problem_class = group.problem_class;
@@ -75,7 +75,7 @@ std::optional<Trial> trial_of(const Group& group, const Decision& decision,
   }
   const ThresholdRange* range = range_at(decision, spot.at);
   if (!range) return std::nullopt;
-  for (const Observation* row : group.held_out[spot.spot].rows) {
+  for (const Observation* row : rows) {
     if (*row->variant != range->variant || row->control) continue;
     const bool wrong = row->verification == Verification::wrong_result;
     if (!wrong && row->outcome == Outcome::ok) continue;
@@ -124,7 +124,7 @@ std::string_view to_string(TrialKind value) noexcept {
   return "invalid";
 }
 
-TrialReport judge_table(const ThresholdTable& table, const DecideInput& input) {
+TrialReport judge_table(const ThresholdTable& table, const DecideInput& input, JudgedBy by) {
   TrialReport report;
   std::vector<std::string> notes;
   DecideOptions plain = input.options;
@@ -133,8 +133,9 @@ TrialReport judge_table(const ThresholdTable& table, const DecideInput& input) {
     for (const Group& group : of_class.groups) {
       const Decision* decision = find_decision(table, group);
       if (!decision) continue;
-      for (const SpotRatios& spot : estimate(group.held_out, plain)) {
-        if (auto trial = trial_of(group, *decision, spot))
+      const std::vector<Spot>& spots = by == JudgedBy::held_out ? group.held_out : group.spots;
+      for (const SpotRatios& spot : estimate(spots, plain)) {
+        if (auto trial = trial_of(group, *decision, spot, spots[spot.spot].rows))
           report.trials.push_back(std::move(*trial));
       }
     }

@@ -183,16 +183,16 @@ SpotRatios ratios_at(const Spot& spot, const Raw& raw, const PooledNoise& pooled
 }
 
 /// Each entry of the workload counts for the nearest spot; spots that get nothing count nothing.
-void weigh(std::vector<SpotRatios>& spots, const DecideOptions& options) {
+void weigh(std::vector<SpotRatios>& spots, const std::vector<UseOfLength>& workload) {
   double total = 0;
-  for (const auto& [length, weight] : options.workload) total += weight;
+  for (const UseOfLength& use : workload) total += use.weight;
   if (!(total > 0) || spots.empty()) return;
   for (SpotRatios& spot : spots) spot.weight = 0;
-  for (const auto& [length, weight] : options.workload) {
-    const auto distance = [at = log_axis(length)](const SpotRatios& spot) {
+  for (const UseOfLength& use : workload) {
+    const auto distance = [at = log_axis(use.tokens)](const SpotRatios& spot) {
       return std::abs(log_axis(spot.at) - at);
     };
-    std::ranges::min_element(spots, {}, distance)->weight += weight;
+    std::ranges::min_element(spots, {}, distance)->weight += use.weight;
   }
   for (SpotRatios& spot : spots) spot.weight *= static_cast<double>(spots.size()) / total;
 }
@@ -257,7 +257,7 @@ std::vector<SpotRatios> estimate(const std::vector<Spot>& spots, const DecideOpt
     result.push_back(ratios_at(spots[used[k]], raws[k], pooled, options.bootstrap, random));
     result.back().spot = used[k];
   }
-  weigh(result, options);
+  weigh(result, options.workload);
   return result;
 }
 

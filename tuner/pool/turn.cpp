@@ -38,13 +38,21 @@ void Turn::begin() {
 void Turn::end() {
   if (!begun_) return;
   begun_ = false;
+  const Account account(ledger_.start_s);
   join_leaving();
   std::vector<std::unique_ptr<WorkerClient>> leaving;
-  for (Slot& slot : slots_) {
-    if (slot.client) leaving.push_back(std::move(slot.client));
+  for (std::size_t w = 0; w < slots_.size(); ++w) {
+    Slot& slot = slots_[w];
     slot.retired.clear();
+    if (!slot.client) continue;
+    // Ending a process that has a GPU takes as long as starting one: both at once. A worker of
+    // somebody else may hand something on to its next process.
+    if (input_.workers[w].ours)
+      leaving.push_back(std::move(slot.client));
+    else
+      slot.client->finish();
+    slot.client.reset();
   }
-  // Ending a process that has a GPU takes as long as starting one: both at once.
   leaving_ = std::async(std::launch::async, [clients = std::move(leaving)] {
     for (const auto& client : clients) client->finish();
   });
@@ -52,9 +60,7 @@ void Turn::end() {
 }
 
 void Turn::join_leaving() {
-  if (!leaving_.valid()) return;
-  const Account account(ledger_.start_s);
-  leaving_.get();
+  if (leaving_.valid()) leaving_.get();
 }
 
 bool Turn::alive(std::size_t worker) const {

@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "nsa/schemas/env_names.hpp"
@@ -33,6 +32,13 @@ std::vector<VariantTraits> catalog_traits(Backend backend);
 std::vector<VariantTraits> traits_of(const std::string& executor, Backend backend,
                                      const std::map<VariantId, worker::Orders>& declared);
 
+/// An entry of a workload.
+struct UseOfLength {
+  std::int64_t tokens = 0;  // of a sequence: new ones in prefill, cached ones in decode
+  double weight = 0;
+  std::optional<Phase> phase = {};  // nothing: of both
+};
+
 struct DecideOptions {
   std::string executor = "nsatune";
   double margin = 1.0;        // a challenger must be that many times faster than the incumbent
@@ -45,9 +51,9 @@ struct DecideOptions {
   std::uint64_t seed = 1;   // of the replicates
   int bootstrap = 1000;     // how many replicates
   std::string created_by;
-  /// How often a length is used: (axis value, weight); each entry counts for the measured length
-  /// nearest to it on a log axis. Empty = every measured length counts the same.
-  std::vector<std::pair<std::int64_t, double>> workload;
+  /// How often lengths are used; each entry counts for the measured length nearest to it on a log
+  /// axis. Empty = every measured length counts the same.
+  std::vector<UseOfLength> workload;
 };
 
 struct DecideInput {

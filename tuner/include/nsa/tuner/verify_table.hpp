@@ -47,8 +47,11 @@ struct TrialReport {
   std::int64_t decided = 0, failures = 0;  // places inside, and where the choice gave no result
 };
 
-/// What the file loses by the rows of the trials (DecideInput::rows, measured as held out).
-TrialReport judge_table(const ThresholdTable& table, const DecideInput& input);
+/// What the file loses by the rows of the trials (DecideInput::rows, measured as held out), or by
+/// those that have a part in decisions.
+enum class JudgedBy : std::uint8_t { held_out, measured };
+TrialReport judge_table(const ThresholdTable& table, const DecideInput& input,
+                        JudgedBy by = JudgedBy::held_out);
 
 /// What a file may lose before it is called outdated, as shares of time.
 struct TrialLimits {

@@ -1,0 +1,73 @@
+#include "nsa/tuner/workload.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "nsa/schemas/error.hpp"
+#include "nsa/schemas/visible.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  const std::size_t first = text.find_first_not_of(kBlank);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+/// The part before the comma, taken off the rest.
+std::string_view next_cell(std::string_view& rest) {
+  const std::size_t comma = rest.find(',');
+  const std::string_view cell = trimmed(rest.substr(0, comma));
+  rest = comma == rest.npos ? std::string_view{} : rest.substr(comma + 1);
+  return cell;
+}
+
+template <class Number>
+bool parse(std::string_view cell, Number& value) {
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  return error == std::errc{} && end == cell.data() + cell.size();
+}
+
+bool parse_line(std::string_view line, UseOfLength& use) {
+  const std::string_view tokens = next_cell(line), weight = next_cell(line);
+  const std::string_view phase = next_cell(line);
+  if (!line.empty() || !parse(tokens, use.tokens) || use.tokens < 1) return false;
+  if (!parse(weight, use.weight) || !std::isfinite(use.weight) || use.weight < 0) return false;
+  if (phase.empty()) return true;
+  use.phase = from_string<Phase>(std::string(phase));
+  return use.phase.has_value();
+}
+
+}  // namespace
+
+std::vector<UseOfLength> parse_workload(std::string_view text, const std::string& path) {
+  std::vector<UseOfLength> uses;
+  double total = 0;
+  bool first = true;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = trimmed(text.substr(0, end));
+    text = end == text.npos ? std::string_view{} : text.substr(end + 1);
+    if (line.empty() || line.front() == '#') continue;
+    const bool header = first && (line.front() < '0' || line.front() > '9');
+    first = false;
+    if (header) continue;
+    UseOfLength use;
+    if (!parse_line(line, use))
+      throw InputError(fmt::format(
+          "{}:{}: '{}' is no use of a length; write tokens,weight or tokens,weight,phase with 1 or "
+          "more tokens, a weight of 0 or more, and prefill or decode",
+          path, number, visible(std::string(line.substr(0, 80)))));
+    total += use.weight;
+    uses.push_back(use);
+  }
+  if (!(total > 0))
+    throw InputError(path + ": no length has a weight; write lines such as 2048,310");
+  return uses;
+}
+
+}  // namespace nsa::tuner
