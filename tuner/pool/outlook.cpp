@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "plan/length.hpp"
 
@@ -21,60 +22,63 @@ std::optional<double> order_of(const Offer& offer, const Problem& problem) {
   return found == offer.order.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// d log(time) / d log(length) between two lengths.
-double local_order(double short_ns, double short_length, double long_ns, double long_length) {
-  return std::log(long_ns / short_ns) / std::log(long_length / short_length);
+/// By how much time may outgrow its declared order: selected blocks and the window hold all tokens
+/// until they are full, so that there is more to do at each token.
+double not_full(const Problem& problem, std::int64_t length) {
+  const Geometry& g = problem.geometry;
+  return length < std::max(g.window, g.sel_count * g.sel_block) ? 1 : 0;
 }
 
 }  // namespace
 
 void Outlook::add(const Contest& contest, const std::vector<Contestant>& contestants) {
   Point point;
-  double best_ns = 0;
   for (const Contestant& one : contestants) {
     if (one.control || !one.visited() || one.verification == Verification::wrong_result) continue;
-    const double median_ns = one.median_ns();
-    point.median_ns[key_of(one.offer)] = median_ns;
+    point.least_ns[key_of(one.offer)] = one.least_ns;
     const auto order = order_of(one.offer, contest.problem);
-    if (one.out || !order || (!point.best.empty() && median_ns >= best_ns)) continue;
-    best_ns = median_ns;
-    point.best = key_of(one.offer);
+    if (one.out || !order || (point.best_ns > 0 && one.median_ns() >= point.best_ns)) continue;
+    point.best_ns = one.median_ns();
     point.best_order = *order;
   }
-  if (!point.best.empty()) series_[key_of(contest)][length_of(contest.problem)] = std::move(point);
+  if (point.best_ns > 0)
+    series_[key_of(contest)].insert_or_assign(length_of(contest.problem), std::move(point));
 }
 
 std::optional<std::string> Outlook::hopeless(const Contest& contest, const Offer& offer,
                                              double give_up_ratio) const {
+  constexpr double kLever = 4;  // over less the noise of two times is taken for growth
   const auto order = order_of(offer, contest.problem);
   const auto series = series_.find(key_of(contest));
   if (!order || series == series_.end()) return std::nullopt;
   const std::string own = key_of(offer);
   const std::int64_t length = length_of(contest.problem);
-  const Lengths& lengths = series->second;
-  // The two longest of the shorter lengths at which it was measured.
-  Lengths::const_iterator last = lengths.end(), before = lengths.end();
-  for (auto it = lengths.begin(); it != lengths.lower_bound(length); ++it) {
-    if (!it->second.median_ns.contains(own)) continue;
-    before = last;
-    last = it;
-  }
-  if (last == lengths.end() || *order < last->second.best_order) return std::nullopt;
-  const double own_ns = last->second.median_ns.at(own);
-  const double ratio = own_ns / last->second.median_ns.at(last->second.best);
+  const auto begin = series->second.begin(), end = series->second.lower_bound(length);
+  const auto has_own = [&](const auto& entry) { return entry.second.least_ns.contains(own); };
+  const auto last =
+      std::find_if(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), has_own);
+  if (last == std::make_reverse_iterator(begin)) return std::nullopt;
+  const auto& [last_length, point] = *last;
+  if (*order < point.best_order) return std::nullopt;
+  const double own_ns = point.least_ns.at(own);
   double growth = 0;
-  if (before != lengths.end()) {
-    growth = local_order(before->second.median_ns.at(own), static_cast<double>(before->first),
-                         own_ns, static_cast<double>(last->first));
+  const auto before = std::find_if(last, std::make_reverse_iterator(begin), [&](const auto& entry) {
+    return has_own(entry) &&
+           kLever * static_cast<double>(entry.first) <= static_cast<double>(last_length);
+  });
+  if (before != std::make_reverse_iterator(begin)) {
+    growth = std::log(own_ns / before->second.least_ns.at(own)) /
+             std::log(static_cast<double>(last_length) / static_cast<double>(before->first));
     growth = std::clamp(growth, 0.0, *order);
   }
-  const double factor = static_cast<double>(length) / static_cast<double>(last->first);
-  const double least = ratio * std::pow(factor, growth - last->second.best_order);
+  const double factor = static_cast<double>(length) / static_cast<double>(last_length);
+  const double most_of_best = point.best_order + not_full(contest.problem, last_length);
+  const double least = own_ns / point.best_ns * std::pow(factor, growth - most_of_best);
   if (!(least > give_up_ratio)) return std::nullopt;
   return fmt::format(
       "left out: {:.3g} times slower than the best at {} tokens, and at {} still {:.3g} times by "
       "the orders of both",
-      ratio, last->first, length, least);
+      own_ns / point.best_ns, last_length, length, least);
 }
 
 }  // namespace nsa::tuner

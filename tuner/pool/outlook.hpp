@@ -12,9 +12,10 @@
 namespace nsa::tuner {
 
 /// Preparing and verifying a variant costs more than the visits after which it is given up, so one
-/// that cannot come back is not prepared at longer lengths. It rests on orders that are declared
-/// and on times that grow, from length to length, ever nearer to their order: while launches
-/// dominate a variant grows slower than its order, never faster.
+/// that cannot come back is not prepared at longer lengths. What can still change is bounded from
+/// both sides: the best grows by its declared order at most, and the other by what it was seen to
+/// grow over a factor of four in length at least (while launches dominate it does not grow at all).
+/// Its fastest sample counts, against the median of the best.
 class Outlook {
  public:
   /// Takes in what a contest measured.
@@ -26,8 +27,8 @@ class Outlook {
 
  private:
   struct Point {
-    std::map<std::string, double> median_ns;  // by variant
-    std::string best;
+    std::map<std::string, double> least_ns;  // by variant
+    double best_ns = 0;                      // median of the best
     double best_order = 0;
   };
   using Lengths = std::map<std::int64_t, Point>;
