@@ -62,9 +62,9 @@ std::optional<ClassDecisions> decide_class(ClassRows& rows, const DecideInput& i
       result.dense_break_even = std::move(*found);
     }
   }
+  if (!result.decisions.empty()) result.reserves = reserves_of(rows, input.device, of_class);
   add_prefixed(to_string(rows.problem_class), of_class, notes);
   if (result.decisions.empty()) return std::nullopt;
-  result.reserves = reserves_of(rows, input.device);
   return result;
 }
 

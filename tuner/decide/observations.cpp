@@ -58,6 +58,7 @@ void Observations::add(const Measurement& row) {
   o.round = row.round;
   o.position = row.position;
   o.control = row.control;
+  o.first_call_ns = row.first_call_ns;
   o.held_out = row.held_out;
   o.cold = row.cold;
   o.launch = row.launch;

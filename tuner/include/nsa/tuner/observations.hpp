@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -35,6 +36,7 @@ struct Observation {
   /// log of the median of device_ns; NaN: there is no time
   double log_ns = std::numeric_limits<double>::quiet_NaN();
   std::int64_t grow_events = 0;
+  std::optional<std::int64_t> first_call_ns = {};  // of its process, with an empty workspace
   ReserveNeed need;  // zeros: nothing was asked for
 };
 
