@@ -1,23 +1,20 @@
 // JUnit XML, for every CI system that shows tests.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "nsa/check_output/formats.hpp"
-#include "nsa/schemas/utf8.hpp"
+#include "nsa/schemas/visible.hpp"
 #include "words.hpp"
 
 namespace nsa::check_output {
 namespace {
 
-/// Text as XML 1.0 may hold it in an attribute: what no document may contain is left out.
+/// Text for an attribute. Control characters, which no XML document may hold, are spelled out.
 std::string xml(std::string_view text) {
   std::string out;
-  while (!text.empty()) {
-    const CodePoint point = next_code_point(text);
-    const bool allowed = point.valid && point.value >= ' ' && point.value != 0x7f &&
-                         point.value != 0xfffe && point.value != 0xffff;
-    switch (allowed ? text.front() : '\0') {
-      case '\0':
-        break;
+  for (const char c : visible(text)) {
+    switch (c) {
       case '&':
         out += "&amp;";
         break;
@@ -31,9 +28,8 @@ std::string xml(std::string_view text) {
         out += "&quot;";
         break;
       default:
-        out += text.substr(0, point.bytes);
+        out += c;
     }
-    text.remove_prefix(point.bytes);
   }
   return out;
 }

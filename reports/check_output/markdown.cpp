@@ -1,9 +1,10 @@
 // For GitHub: the step summary and the comment on a pull request.
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "nsa/check_output/formats.hpp"
 #include "nsa/reports/text_table.hpp"
-#include "nsa/schemas/utf8.hpp"
 #include "words.hpp"
 
 namespace nsa::check_output {
