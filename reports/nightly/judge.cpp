@@ -1,12 +1,17 @@
 #include "nsa/nightly/judge.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 #include <thread>
 
+#include "acks.hpp"
 #include "calendar.hpp"
+#include "causes.hpp"
+#include "confirm.hpp"
 #include "examine.hpp"
+#include "family.hpp"
 #include "nsa/schemas/error.hpp"
 #include "state.hpp"
 
@@ -38,6 +43,33 @@ std::vector<Examined> examine_all(const std::vector<Series>& series, const Calen
   return out;
 }
 
+/// What only the other series, acks and confirmations say.
+void judge_together(std::vector<Examined>& all, std::int64_t last, const Options& options) {
+  explain_by_device(all);
+  set_q(all, last, options);
+  set_groups(all);
+  std::map<std::string_view, const Confirmation*> confirmations;
+  for (const Confirmation& c : options.confirmations) confirmations[c.series] = &c;
+  for (Examined& e : all) {
+    mark_acked(e, last, options);
+    const auto measured = confirmations.find(e.series->name);
+    const Found* alert = alert_to_confirm(e, last, options);
+    if (alert && measured != confirmations.end())
+      e.confirmation = is_confirmed(measured->second->old_and_new, alert->size(), e.track.log_scale,
+                                    e.track.unit);
+  }
+}
+
+/// Without a given day, the last night is today.
+Options with_today(const std::vector<Series>& series, Options options) {
+  const Night* latest = nullptr;
+  for (const Series& s : series)
+    if (!s.nights.empty() && (!latest || s.nights.back().index >= latest->index))
+      latest = &s.nights.back();
+  if (options.today.empty() && latest) options.today = latest->time;
+  return options;
+}
+
 int exit_code_of(const std::vector<Verdict>& series, const Options& options) {
   const auto any = [&](auto holds) { return std::any_of(series.begin(), series.end(), holds); };
   const auto absent = [](const Verdict& v) {
@@ -53,7 +85,8 @@ int exit_code_of(const std::vector<Verdict>& series, const Options& options) {
 Report judge(const std::vector<Series>& series, const Options& options) {
   expect_good(series, options);
   const Calendar calendar = calendar_of(series);
-  const std::vector<Examined> examined = examine_all(series, calendar, options);
+  std::vector<Examined> examined = examine_all(series, calendar, options);
+  judge_together(examined, calendar.nights - 1, with_today(series, options));
   Report report;
   for (const Examined& e : examined)
     report.series.push_back(verdict_of(e, calendar.nights - 1, options));

@@ -17,8 +17,8 @@ double worse(double t, Better better) {
 
 }  // namespace
 
-std::optional<Surprise> last_night(std::span<const double> level, double least_sd,
-                                   std::size_t fewest, Better better) {
+std::optional<Step> surprising_night(std::span<const double> level, double least_sd,
+                                     std::size_t fewest, Better better) {
   if (level.size() < std::max<std::size_t>(fewest, 2) + 1) return std::nullopt;
   const auto before = level.first(level.size() - 1);
   const double n = static_cast<double>(before.size());
@@ -26,14 +26,16 @@ std::optional<Surprise> last_night(std::span<const double> level, double least_s
   for (const double y : before) mean += y / n;
   for (const double y : before) squares += (y - mean) * (y - mean);
   const double sd = std::max(std::sqrt(squares / (n - 1)), least_sd);
-  const double difference = level.back() - mean;
-  if (!(sd > 1e-9 * std::abs(difference))) return std::nullopt;
-  const double t = worse(difference / (sd * std::sqrt(1 + 1 / n)), better);
+  const double change = level.back() - mean;
+  if (!(sd > 1e-9 * std::abs(change))) return std::nullopt;
+  const double error = sd * std::sqrt(1 + 1 / n), t = worse(change / error, better);
   if (t <= 0) return std::nullopt;
-  const double tail = cdf(complement(boost::math::students_t(n - 1), t));
+  const boost::math::students_t student(n - 1);
+  const double tail = cdf(complement(student, t));
   const double p = better == Better::both ? 2 * tail : tail;
   if (p >= kSurprising) return std::nullopt;
-  return Surprise{mean, level.back(), p};
+  const double reach = quantile(student, 0.975) * error;
+  return Step{before.size(), mean, level.back(), {change - reach, change + reach}, p};
 }
 
 }  // namespace nsa::nightly

@@ -11,7 +11,7 @@ constexpr std::size_t kAround = 3;  // nights on either side
 constexpr double kSpike = 5, kNormal = 3;
 
 /// Changes the order of `values`, of which there is one at least.
-double median_of(std::span<double> values) {
+double median_in_place(std::span<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   if (values.size() % 2 == 1) return *middle;
@@ -25,7 +25,7 @@ double local_median(std::span<const double> data, std::size_t begin, std::size_t
   std::size_t count = 0;
   for (std::size_t i = at - std::min(kAround, at - begin); i < std::min(at + kAround + 1, end); ++i)
     if (i != at) around[count++] = data[i];
-  return count == 0 ? data[at] : median_of({around.data(), count});
+  return count == 0 ? data[at] : median_in_place({around.data(), count});
 }
 
 /// Calls visit(begin, end) for each epoch.
@@ -50,6 +50,11 @@ bool is_spike(std::span<const double> data, std::size_t begin, std::size_t at, s
 
 }  // namespace
 
+double median_of(std::span<const double> values) {
+  std::vector<double> copy(values.begin(), values.end());
+  return median_in_place(copy);
+}
+
 double difference_noise(std::span<const double> data, std::span<const std::size_t> epochs) {
   std::vector<double> differences;
   differences.reserve(data.size());
@@ -57,9 +62,9 @@ double difference_noise(std::span<const double> data, std::span<const std::size_
     for (std::size_t i = begin + 1; i < end; ++i) differences.push_back(data[i] - data[i - 1]);
   });
   if (differences.empty()) return 0;
-  const double centre = median_of(differences);
+  const double centre = median_in_place(differences);
   for (double& d : differences) d = std::abs(d - centre);
-  return 1.4826 * median_of(differences) / std::sqrt(2.0);
+  return 1.4826 * median_in_place(differences) / std::sqrt(2.0);
 }
 
 std::vector<std::size_t> isolated_spikes(std::span<const double> data,

@@ -1,6 +1,11 @@
 #include "state.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "family.hpp"
+#include "reason.hpp"
 
 namespace nsa::nightly {
 namespace {
@@ -39,13 +44,10 @@ State state_of_nights(const Examined& e, std::int64_t last, const Options& optio
   return longest_epoch(track) < options.warm_up ? State::warming_up : State::ok;
 }
 
-bool in_window(std::int64_t ordinal, std::int64_t last, const Options& options) {
-  return last - ordinal < options.window;
-}
-
-bool is_red(const Found& f, std::int64_t last, const Options& options) {
+/// Whether a change asks for somebody: for the worse, by the code, recent, and not answered for.
+bool is_open(const Found& f, std::int64_t last, const Options& options) {
   return f.worse && f.cause == Cause::code && !f.change.reverted && !f.change.acked &&
-         f.change.q <= options.false_discovery && in_window(f.ordinal, last, options);
+         in_window(f, last, options);
 }
 
 /// What a change of the window is called.
@@ -53,27 +55,69 @@ State state_of_change(const Found& f, const Options& options) {
   if (f.cause == Cause::machine) return State::environment;
   if (f.cause == Cause::clock) return State::clock;
   if (f.change.reverted) return State::ok;
+  if (f.worse && f.change.acked) return State::acked;
+  if (f.drift) return State::drift;
   if (!f.worse) return State::improvement;
-  if (f.change.acked) return State::acked;
   return f.change.q <= options.false_discovery ? State::confirmed : State::suspect;
 }
 
 /// What says more stands first.
-constexpr State kOrder[] = {State::confirmed, State::suspect,     State::acked,
-                            State::cleared,   State::drift,       State::environment,
+constexpr State kOrder[] = {State::confirmed, State::suspect,     State::drift,
+                            State::acked,     State::cleared,     State::environment,
                             State::clock,     State::improvement, State::spike};
 
-State state_of_changes(const Examined& e, std::int64_t last, const Options& options) {
-  std::vector<State> states;
+/// The state that says most, and what it is said of (none for a spike).
+struct Judged {
+  State state = State::ok;
+  const Found* found = nullptr;
+  bool red = false;
+
+  void add(State s, const Found* f, bool is_red) {
+    const auto rank = [](State x) { return std::find(std::begin(kOrder), std::end(kOrder), x); };
+    red |= is_red;
+    if (rank(s) > rank(state)) return;
+    state = s;
+    found = f;
+  }
+};
+
+/// A change, or the surprise of the last night; `confirmation` where it was measured again.
+void add_alert(Judged& judged, const Found& f, bool surprise, std::optional<bool> confirmation,
+               std::int64_t last, const Options& options) {
+  const bool open = is_open(f, last, options);
+  if (open && confirmation) {
+    judged.add(*confirmation ? State::confirmed : State::cleared, &f, *confirmation);
+    return;
+  }
+  const State state = state_of_change(f, options);
+  if (surprise)
+    judged.add(open ? State::suspect : state, &f, false);
+  else
+    judged.add(state, &f, open && f.change.q <= options.false_discovery);
+}
+
+Judged judge_changes(const Examined& e, std::int64_t last, const Options& options) {
+  Judged judged;
+  const Found* asked = alert_to_confirm(e, last, options);
+  const auto add = [&](const Found& f, bool surprise) {
+    const auto confirmation = &f == asked ? e.confirmation : std::nullopt;
+    add_alert(judged, f, surprise, confirmation, last, options);
+  };
   for (const Found& f : e.found)
-    if (in_window(f.ordinal, last, options)) states.push_back(state_of_change(f, options));
-  if (e.surprise) states.push_back(State::suspect);
+    if (in_window(f, last, options)) add(f, false);
+  if (e.surprise) add(*e.surprise, true);
   for (const std::size_t spike : e.spikes)
-    if (in_window((*e.ordinal)[e.track.nights[spike]], last, options))
-      states.push_back(State::spike);
-  for (const State state : kOrder)
-    if (std::find(states.begin(), states.end(), state) != states.end()) return state;
-  return State::ok;
+    if (last - e.ordinal_of(spike) < options.window) judged.add(State::spike, nullptr, false);
+  return judged;
+}
+
+/// Changes to list: a surprise is one once it was confirmed.
+std::vector<Change> changes_of(const Examined& e, const Judged& judged) {
+  std::vector<Change> changes;
+  for (const Found& f : e.found) changes.push_back(f.change);
+  const bool surprise = e.surprise && judged.found == &*e.surprise;
+  if (surprise && judged.state == State::confirmed) changes.push_back(e.surprise->change);
+  return changes;
 }
 
 }  // namespace
@@ -91,6 +135,13 @@ bool was_judged(State state) {
   }
 }
 
+const Found* alert_to_confirm(const Examined& e, std::int64_t last, const Options& options) {
+  if (e.surprise && is_open(*e.surprise, last, options)) return &*e.surprise;
+  for (auto f = e.found.rbegin(); f != e.found.rend(); ++f)
+    if (is_open(*f, last, options)) return &*f;
+  return nullptr;
+}
+
 Verdict verdict_of(const Examined& e, std::int64_t last, const Options& options) {
   Verdict verdict;
   verdict.name = e.series->name;
@@ -99,13 +150,18 @@ Verdict verdict_of(const Examined& e, std::int64_t last, const Options& options)
   if (verdict.state == State::warming_up || verdict.state == State::fresh) {
     const std::int64_t most = longest_epoch(e.track);
     verdict.missing_nights = std::max<std::int64_t>(0, options.warm_up - most);
+    verdict.reason = warming_up_reason(most, options.warm_up);
     return verdict;
   }
-  for (const Found& f : e.found) {
-    verdict.changes.push_back(f.change);
-    verdict.regression |= verdict.state != State::removed && is_red(f, last, options);
+  const Judged judged = judge_changes(e, last, options);
+  verdict.changes = changes_of(e, judged);
+  verdict.regression = judged.red && verdict.state != State::removed;
+  if (verdict.state == State::ok) {
+    verdict.state = judged.state;
+    verdict.reason = reason_of(judged.state, judged.found, e, options);
+  } else {
+    verdict.reason = absence_reason(verdict.state, e);
   }
-  if (verdict.state == State::ok) verdict.state = state_of_changes(e, last, options);
   return verdict;
 }
 

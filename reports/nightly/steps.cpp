@@ -39,9 +39,16 @@ class Segmentation {
     return data_.subspan(begin, end - begin);
   }
 
+  /// That nights without a change have this split.
+  double chance_of(const Split& split, std::size_t nights) const {
+    const auto side = static_cast<double>(std::min(split.at, nights - split.at));
+    const double spikes = static_cast<double>(nights) * std::pow(rule_.spike_share, side);
+    return std::min(1.0, chance_of_split(nights, split.t) + spikes);
+  }
+
   void split(std::size_t begin, std::size_t end) {
     const Split best = best_split(between(begin, end), rule_.least_sd);
-    if (best.at == 0 || chance_of_split(end - begin, best.t) >= rule_.alpha) return;
+    if (best.at == 0 || chance_of(best, end - begin) >= rule_.alpha) return;
     const std::size_t at = begin + best.at;
     bounds_.push_back(at);
     split(begin, at);
@@ -65,7 +72,7 @@ class Segmentation {
                       best.old_level,
                       best.new_level,
                       {change - reach, change + reach},
-                      chance_of_split(end - begin, best.t)});
+                      chance_of(best, end - begin)});
     return moved;
   }
 
@@ -81,19 +88,11 @@ class Segmentation {
     return true;
   }
 
-  bool matters(const Step& step) const {
-    const auto [low, high] = step.interval;
-    const double certain = low > 0 ? low : high < 0 ? high : 0;
-    return as_large_as(step.new_level - step.old_level, step.old_level, rule_.least_change,
-                       rule_.log_scale) &&
-           as_large_as(certain, step.old_level, kLeastCertain, rule_.log_scale);
-  }
-
   bool drop_smallest() {
     const auto size = [](const Step& s) { return std::abs(s.new_level - s.old_level); };
     auto smallest = found_.cend();
     for (auto step = found_.cbegin(); step != found_.cend(); ++step)
-      if (!matters(*step) && (smallest == found_.cend() || size(*step) < size(*smallest)))
+      if (!matters(*step, rule_) && (smallest == found_.cend() || size(*step) < size(*smallest)))
         smallest = step;
     if (smallest == found_.cend()) return false;
     drop(smallest);
@@ -112,6 +111,15 @@ bool as_large_as(double difference, double old_level, double share, bool log_sca
   // A step of exactly `share` is as large, whatever its last bits.
   const double least = (log_scale ? std::log1p(share) : share * std::abs(old_level)) * (1 - 1e-9);
   return difference != 0 && std::abs(difference) >= least;
+}
+
+bool matters(const Step& step, const StepRule& rule) {
+  const auto [low, high] = step.interval;
+  const double certain = low > 0 ? low : high < 0 ? high : 0;
+  const auto large = [&](double x, double share) {
+    return as_large_as(x, step.old_level, share, rule.log_scale);
+  };
+  return large(step.new_level - step.old_level, rule.least_change) && large(certain, kLeastCertain);
 }
 
 std::vector<Step> find_steps(std::span<const double> data, const StepRule& rule) {
