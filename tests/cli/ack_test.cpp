@@ -73,6 +73,57 @@ TEST_CASE("an ack with errors is one line with its place, and nothing is changed
   check_refused("- series: a\n\tcommits: b\n", 2, "tab");
 }
 
+TEST_CASE("an ack answers for its change until its date, and for no further step", "[check]") {
+  const Folder folder;
+  std::vector<Column> columns{{"a/b", 100, 1.1, 24}, {"c"}};
+  folder.write("h.csv", history_csv(columns, 30));
+  const auto exit_code = [&](const std::string& entry, const std::string& flags = "") {
+    folder.write("acks.yaml", "- {reason: r, " + entry + "}\n");
+    return nsatune(folder, "check --csv h.csv --acks acks.yaml " + flags).exit_code;
+  };
+  const std::string until = "until: 2030-01-01, ";
+  CHECK(exit_code(until + "series: 'a*', commits: 23..24", "--today 2029-12-31") == 0);
+  CHECK(exit_code(until + "series: 'a*', commits: 23..24", "--today 2030-01-01") == 1);
+  CHECK(exit_code(until + "series: 'a*', commits: ..", "--today 2029-12-31") == 0);
+  CHECK(exit_code(until + "series: 'a*', commits: 3..4", "--today 2029-12-31") == 1);
+  CHECK(exit_code(until + "series: 'c*', commits: 23..24", "--today 2029-12-31") == 1);
+  CHECK(exit_code("until: 2999-01-01, series: '*', commits: 23..24") == 0);
+  CHECK(exit_code("until: 2001-01-01, series: '*', commits: 23..24") == 1);
+  // A second step on top of the one that is answered for.
+  std::string csv = history_csv(columns, 40);
+  std::vector<Column> higher{{"a/b", 121}, {"c"}};
+  const std::string later = history_csv(higher, 40);
+  const std::string night = "\n35,";
+  csv.replace(csv.find(night), std::string::npos, later.substr(later.find(night)));
+  folder.write("h.csv", csv);
+  CHECK(exit_code(until + "series: 'a*', commits: 23..24", "--today 2029-12-31") == 1);
+}
+
+TEST_CASE("an ack that names no series is said", "[check]") {
+  const Folder folder;
+  folder.write("h.csv", history_csv({{"a"}}, 10));
+  folder.write("acks.yaml", kEntry + "- {series: b, commits: .., reason: r, until: 2030-01-01}\n");
+  const Result result = nsatune(folder, "check --csv h.csv --acks acks.yaml");
+  CHECK(result.err == "note: the ack of 'b' names no series\n");
+  CHECK(result.exit_code == 0);
+}
+
+TEST_CASE("acks of a dated history end by its last night", "[check]") {
+  const Folder folder;
+  std::string csv = history_csv({{"a", 100, 1.1, 24}}, 28, 1);
+  for (int night = 0; night < 28; ++night) {
+    const std::string index = "\n" + std::to_string(night) + ",";
+    const std::string day = (night < 9 ? "0" : "") + std::to_string(night + 1);
+    csv.replace(csv.find(index), index.size(), "\n2026.02." + day + " 3:00:00 +0100,");
+  }
+  folder.write("h.csv", csv);
+  const std::string entry = "- {series: a, commits: .., reason: r, until: 2026-0";
+  folder.write("acks.yaml", entry + "3-01}\n");
+  CHECK(nsatune(folder, "check --csv h.csv --acks acks.yaml").exit_code == 0);
+  folder.write("acks.yaml", entry + "2-28}\n");
+  CHECK(nsatune(folder, "check --csv h.csv --acks acks.yaml").exit_code == 1);
+}
+
 TEST_CASE("bad flags of ack add are exit 2 and write nothing", "[check]") {
   const Folder folder;
   for (const std::string flags :

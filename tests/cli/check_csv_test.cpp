@@ -132,9 +132,17 @@ TEST_CASE("values that are not all positive have a difference, not a ratio", "[c
   CHECK(change["delta"].get<double>() == Approx(9).epsilon(0.1));
 }
 
+TEST_CASE("times in two zones are compared as times", "[check]") {
+  const Folder folder;
+  const Json document = check(folder,
+                              "time,a\n2026-01-01T00:30:00.5+01:00,1\n2025-12-31 23:30:00.5Z,2\n"
+                              "2026-01-01,3\n2026-01-01T0:30Z,4\n");
+  CHECK(document["nights"] == 3);
+}
+
 TEST_CASE("Otava's CSV is read: its times, and attributes that are no series", "[check]") {
   const Folder folder;
-  std::string csv = "time,commit,branch,note,\"metric, ms\"\r\n";
+  std::string csv = "\"time\",commit,branch,note,\"metric, ms\"\r\n";
   for (int day = 1; day <= 20; ++day) {
     const std::string two = (day < 10 ? "0" : "") + std::to_string(day);
     csv += "2026.01." + two + " 3:00:00 +0100,12345" + two + ",main,\"all \"\"right\"\"\"," +
@@ -170,6 +178,7 @@ TEST_CASE("a bad CSV file is one line with its place, and exit 2", "[check]") {
   check_refused("time,a\n2026-01-01,2\n5,3\n", 3, "another kind of time");
   check_refused("time,a\n1,\"2\n2,3\n", 2, "never closed");
   check_refused("time,a\n1,2\"\n", 2, "quote");
+  check_refused("time,a\n1,\"2\"3\n", 2, "closing quote");
   check_refused("time,a\n1,\xff\n", 2, "UTF-8");
   check_refused(std::string("time,a\n1,2\0\n", 12), 2, "control");
   check_refused("time,a\n1," + std::string(1 << 20, '1') + "\n", 2, "longer than");

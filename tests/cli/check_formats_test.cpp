@@ -108,7 +108,7 @@ TEST_CASE("Markdown stays below 1 MiB and a comment below 65,536 characters", "[
   const Folder folder;
   std::vector<Column> columns;
   for (int i = 0; i < 3000; ++i)
-    columns.push_back({"series_" + std::string(150, 'x') + std::to_string(i), 100, 1.3, 10});
+    columns.push_back({std::string(90, '_') + std::to_string(i), 100, 1.3, 10});
   folder.write("h.csv", history_csv(columns, 16, 1));
   const std::string markdown = format_of(folder, "markdown");
   CHECK(markdown.size() < (1 << 20));

@@ -1,4 +1,7 @@
 // check: what became slower since when, and an exit code that CI can trust.
+#include <fnmatch.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -8,6 +11,7 @@
 #include "nightly_source.hpp"
 #include "nsa/check_output/document.hpp"
 #include "nsa/check_output/formats.hpp"
+#include "nsa/reports/text_table.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -18,6 +22,31 @@ struct CheckOptions {
   std::int64_t window = 14;
 };
 
+/// The day of the last night, so that a history gives the same verdict on any day; today where its
+/// nights have numbers for times.
+std::string last_day(const NightlyHistory& history) {
+  std::optional<std::string> last;
+  for (const nightly::Series& series : history.series) {
+    if (series.nights.empty()) continue;
+    const auto time = parse_night_time(series.nights.back().time);
+    if (const auto day = time ? utc_day(*time) : std::nullopt) last = std::max(last, day);
+  }
+  return last.value_or(now_iso8601().substr(0, 10));
+}
+
+/// An ack with a misspelt name would never be missed.
+void say_unused(const Settings& settings, const std::vector<nightly::Ack>& acks,
+                const NightlyHistory& history) {
+  for (const nightly::Ack& ack : acks) {
+    const bool used = std::any_of(history.series.begin(), history.series.end(),
+                                  [&](const nightly::Series& series) {
+                                    return fnmatch(ack.series.c_str(), series.name.c_str(), 0) == 0;
+                                  });
+    if (!used)
+      say(settings, "note: the ack of '" + reports::printable(ack.series) + "' names no series");
+  }
+}
+
 nightly::Options options_of(const CheckOptions& o, const NightlyHistory& history) {
   nightly::Options options = judge_options(o.source);
   options.window = o.baseline ? nights_after(history, *o.baseline) : o.window;
@@ -25,7 +54,7 @@ nightly::Options options_of(const CheckOptions& o, const NightlyHistory& history
   if (o.acks) options.acks = load_acks(*o.acks);
   if (o.today && !is_date(*o.today))
     throw InputError("--today: '" + *o.today + "' is no date; 2026-12-31 is one");
-  options.today = o.today.value_or("");
+  options.today = o.today.value_or(last_day(history));
   return options;
 }
 
@@ -58,6 +87,7 @@ ExitCode run(const Settings& settings, const CheckOptions& o) {
   check_output_flags(settings, o);
   const NightlyHistory history = read_history(settings, o.source);
   const nightly::Options options = options_of(o, history);
+  say_unused(settings, options.acks, history);
   const nightly::Report report = nightly::judge(history.series, options);
   write_outputs(settings, o, check_output::check_document(report, history.series, options));
   return static_cast<ExitCode>(report.exit_code);

@@ -1,5 +1,7 @@
 #include "night_time.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -102,6 +104,17 @@ std::optional<NightTime> parse_night_time(std::string_view text) {
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc{} || rest != end || !std::isfinite(number)) return std::nullopt;
   return NightTime{false, number};
+}
+
+std::optional<std::string> utc_day(const NightTime& time) {
+  // Indices of nights are small, and Unix seconds since 1973 are not.
+  constexpr double kLeastUnix = 1e8, kMostUnix = 1e11;
+  if (!time.calendar && (time.value < kLeastUnix || time.value > kMostUnix)) return std::nullopt;
+  const std::chrono::sys_days day{
+      std::chrono::days(static_cast<std::int64_t>(std::floor(time.value / 86400)))};
+  const std::chrono::year_month_day date(day);
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
 }
 
 bool is_date(std::string_view text) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace nsa::cli {
@@ -18,6 +19,8 @@ struct NightTime {
 /// +0100"), or a number. Without a zone it is UTC. Nothing for any other text or a day that no
 /// month has.
 std::optional<NightTime> parse_night_time(std::string_view text);
+/// The UTC day of a calendar time or of Unix seconds, "2026-11-23"; nothing for a plain index.
+std::optional<std::string> utc_day(const NightTime& time);
 /// Whether it is a day alone: "2026-11-23".
 bool is_date(std::string_view text);
 
