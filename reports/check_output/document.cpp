@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "nsa/schemas/error.hpp"
@@ -61,19 +62,6 @@ Json change_json(const Change& change) {
   return json;
 }
 
-Json series_json(const Verdict& verdict, const nightly::Series& series) {
-  Json changes = Json::array();
-  for (const Change& change : verdict.changes) changes.push_back(change_json(change));
-  return {{"name", verdict.name},
-          {"state", state_name(verdict.state)},
-          {"regression", verdict.regression},
-          {"device", series.device},
-          {"nights", verdict.nights},
-          {"missing_nights", verdict.missing_nights},
-          {"reason", verdict.reason},
-          {"changes", std::move(changes)}};
-}
-
 /// What people are told of: these moved, and one line says it for all series of a group.
 bool raises_alert(const Verdict& verdict) {
   switch (verdict.state) {
@@ -88,20 +76,59 @@ bool raises_alert(const Verdict& verdict) {
   }
 }
 
-/// The change that speaks for a series: its last one that still holds.
-const Change* last_change(const Verdict& verdict) {
-  const auto& changes = verdict.changes;
-  const auto found = std::find_if(changes.rbegin(), changes.rend(),
-                                  [](const Change& c) { return !c.reverted && !c.acked; });
-  return found == changes.rend() ? nullptr : &*found;
+bool is_worse(const Change& change, nightly::Better better) {
+  return better == nightly::Better::both || change.up == (better == nightly::Better::lower);
 }
 
-Json alerts_json(const nightly::Report& report) {
+/// Whether the state of a series can come from this change of it.
+bool gives_state(const Change& change, State state, nightly::Better better) {
+  switch (state) {
+    case State::confirmed:
+    case State::drift:
+    case State::cleared:
+      return !change.reverted && !change.acked && is_worse(change, better);
+    case State::acked:
+      return change.acked;
+    case State::improvement:
+      return !change.reverted && !is_worse(change, better);
+    case State::environment:
+    case State::clock:
+      return !change.reverted;
+    default:
+      return false;
+  }
+}
+
+/// Its last change that gives it its state; nothing where the state comes from no change.
+std::optional<std::size_t> state_change(const Verdict& verdict, nightly::Better better) {
+  for (std::size_t i = verdict.changes.size(); i-- > 0;) {
+    if (gives_state(verdict.changes[i], verdict.state, better)) return i;
+  }
+  return std::nullopt;
+}
+
+Json series_json(const Verdict& verdict, const nightly::Series& series, nightly::Better better) {
+  Json changes = Json::array();
+  for (const Change& change : verdict.changes) changes.push_back(change_json(change));
+  Json json{{"name", verdict.name},
+            {"state", state_name(verdict.state)},
+            {"regression", verdict.regression},
+            {"device", series.device},
+            {"nights", verdict.nights},
+            {"missing_nights", verdict.missing_nights},
+            {"reason", verdict.reason}};
+  if (const auto at = state_change(verdict, better)) json["state_change"] = *at;
+  json["changes"] = std::move(changes);
+  return json;
+}
+
+Json alerts_json(const nightly::Report& report, nightly::Better better) {
   Json alerts = Json::array();
   std::vector<std::pair<std::string, std::size_t>> known;  // group, its place
   for (const Verdict& verdict : report.series) {
     if (!raises_alert(verdict)) continue;
-    const Change* change = last_change(verdict);
+    const auto at_change = state_change(verdict, better);
+    const Change* change = at_change ? &verdict.changes[*at_change] : nullptr;
     const std::string group = change && !change->group.empty() ? change->group : verdict.name;
     const std::string key = fmt::format("{}\n{}", state_name(verdict.state), group);
     const auto at = std::find_if(known.begin(), known.end(),
@@ -162,7 +189,7 @@ Json check_document(const nightly::Report& report, const std::vector<nightly::Se
   expects(report.series.size() == series.size(), "a verdict for each series");
   Json list = Json::array();
   for (std::size_t i = 0; i < series.size(); ++i)
-    list.push_back(series_json(report.series[i], series[i]));
+    list.push_back(series_json(report.series[i], series[i], options.better));
   return {{"schema_version", kSchemaVersion},
           {"exit_code", report.exit_code},
           {"better", kBetter[static_cast<std::size_t>(options.better)]},
@@ -170,7 +197,7 @@ Json check_document(const nightly::Report& report, const std::vector<nightly::Se
           {"nights", nights_of(series)},
           {"last_night", last_night(series)},
           {"counts", counts_json(report)},
-          {"alerts", alerts_json(report)},
+          {"alerts", alerts_json(report, options.better)},
           {"series", std::move(list)}};
 }
 

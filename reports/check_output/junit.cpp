@@ -46,16 +46,15 @@ Result result_of(const Json& series, int exit_code) {
   return judged ? Result::passed : Result::skipped;
 }
 
+/// "confirmed +5.1 % (+4.6 % to +5.7 %) since 2026-10-25, commits 1f2e..9a8b", or with the reason.
 std::string message(const Json& series) {
-  std::string text = state_text(series);
-  if (const Json* change = speaking_change(series)) {
-    text += fmt::format(" {} ({}) since {}", size_text(*change), interval_text(*change),
-                        (*change)["time"].get<std::string>());
-    if (const std::string commits = commits_text(*change); !commits.empty())
-      text += ", commits " + commits;
-  }
   const std::string reason = series["reason"].get<std::string>();
-  return reason.empty() ? text : text + ": " + reason;
+  const Json* change = state_change(series);
+  if (!change) return reason.empty() ? state_text(series) : state_text(series) + ": " + reason;
+  const std::string commits = commits_text(*change);
+  return fmt::format("{} {} ({}) since {}{}", state_text(series), size_text(*change),
+                     interval_text(*change), (*change)["time"].get<std::string>(),
+                     commits.empty() ? "" : ", commits " + commits);
 }
 
 std::string test_case(const Json& series, Result result) {

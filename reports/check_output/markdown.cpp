@@ -15,7 +15,8 @@ constexpr std::size_t kCommentBytes = 65'536 - 1024;
 constexpr std::size_t kMostAlerts = 50;
 constexpr std::size_t kMostColumns = 160;  // of a name
 constexpr const char* kHead =
-    "| state | change | 95 % interval | since | commits | series |\n|---|---:|---|---|---|---|\n";
+    "| state | change | 95 % interval | since, or why | commits | series "
+    "|\n|---|---:|---|---|---|---|\n";
 
 /// Everything that Markdown or HTML might act upon becomes a character reference; in <code>, where
 /// GitHub makes no mentions or links of it.
@@ -32,12 +33,13 @@ std::string code(const std::string& text) {
 }
 
 std::string row(const Json& series) {
-  const Json* change = speaking_change(series);
   const std::string name = code(series["name"].get<std::string>());
-  if (!change) return fmt::format("| {} |  |  |  |  | {} |\n", state_text(series), name);
-  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", state_text(series), size_text(*change),
-                     interval_text(*change), code((*change)["time"].get<std::string>()),
-                     code(commits_text(*change)), name);
+  if (const Json* change = state_change(series))
+    return fmt::format("| {} | {} | {} | {} | {} | {} |\n", state_text(series), size_text(*change),
+                       interval_text(*change), code((*change)["time"].get<std::string>()),
+                       code(commits_text(*change)), name);
+  return fmt::format("| {} |  |  | {} |  | {} |\n", state_text(series),
+                     code(series["reason"].get<std::string>()), name);
 }
 
 /// Rows while they fit, then how many did not.

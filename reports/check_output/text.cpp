@@ -32,12 +32,15 @@ std::string change_line(const Json& change, const std::string& name) {
   return line + "  " + name + "\n";
 }
 
+/// Its change, and the reason where that says more.
 std::string series_line(const Json& series) {
   const std::string name = printable(series["name"].get<std::string>());
-  const Json* change = speaking_change(series);
+  const std::string reason = printable(series["reason"].get<std::string>());
+  const std::string state = series["state"].get<std::string>();
+  const Json* change = state_change(series);
   std::string text = change ? change_line(*change, name) : "  " + name + "\n";
-  const std::string reason = series["reason"].get<std::string>();
-  return reason.empty() ? text : text + "    " + printable(reason) + "\n";
+  const bool told = change && (state == "confirmed" || state == "improvement" || state == "acked");
+  return reason.empty() || told ? text : text + "    " + reason + "\n";
 }
 
 std::string state_block(const std::string& state, const std::vector<const Json*>& series,

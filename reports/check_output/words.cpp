@@ -70,12 +70,9 @@ std::string state_text(const Json& series) {
                      nights + series["missing_nights"].get<std::int64_t>());
 }
 
-const Json* speaking_change(const Json& series) {
-  const Json& changes = series["changes"];
-  for (std::size_t i = changes.size(); i-- > 0;) {
-    if (!changes[i]["reverted"].get<bool>() && !changes[i]["acked"].get<bool>()) return &changes[i];
-  }
-  return changes.empty() ? nullptr : &changes.back();
+const Json* state_change(const Json& series) {
+  const auto at = series.find("state_change");
+  return at == series.end() ? nullptr : &series["changes"][at->get<std::size_t>()];
 }
 
 const std::vector<std::string>& told_states() {

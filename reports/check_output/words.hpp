@@ -16,9 +16,8 @@ std::string interval_text(const Json& change);
 std::string commits_text(const Json& change_or_alert);
 /// "warming_up (3/7)", else the state.
 std::string state_text(const Json& series);
-/// The change of a series that speaks for it: the last one that was neither reverted nor acked,
-/// else the last one, else null.
-const Json* speaking_change(const Json& series);
+/// The change that gives a series its state, or null.
+const Json* state_change(const Json& series);
 /// "1 confirmed, 12 ok": states that have series, the urgent ones first.
 std::string counts_text(const Json& document);
 /// What the exit code says, in a line without its end.

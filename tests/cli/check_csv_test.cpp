@@ -61,6 +61,18 @@ TEST_CASE("--direction says which way is a regression", "[check]") {
   CHECK(check(folder, faster, "--direction both")["exit_code"] == 1);
 }
 
+TEST_CASE("a small step back does not hide the regression before it", "[check]") {
+  const Folder folder;
+  std::string csv = history_csv({{"a", 100, 1.2, 22}}, 34);
+  const std::string lower = history_csv({{"a", 114}}, 34), night = "\n28,";
+  csv.replace(csv.find(night), std::string::npos, lower.substr(lower.find(night)));
+  const Json series = check(folder, csv)["series"][0];
+  CHECK(series["state"] == "confirmed");
+  REQUIRE(series["changes"].size() == 2);
+  CHECK(series["state_change"] == 0);
+  CHECK(nsatune(folder, "check --csv h.csv").out.find("+20.") != std::string::npos);
+}
+
 TEST_CASE("the first nights warm up with exit 3, never 0", "[check]") {
   const Folder folder;
   for (int nights = 1; nights < 7; ++nights) {

@@ -184,8 +184,8 @@ nightly::Series series_of(const Table& table, std::size_t column,
   nightly::Series series;
   series.name = table.header[column];
   series.variant = series.name;
-  // Without a column that says so nobody knows which of the series share a machine.
-  series.device = table.column("device") ? table.cell(0, table.column("device")) : series.name;
+  // Empty without such a column: nobody knows then which of the series share a machine.
+  series.device = table.cell(0, table.column("device"));
   series.canary = series.name == "canary";
   series.nights = std::move(nights);
   for (std::size_t n = 0; n < series.nights.size(); ++n) {
