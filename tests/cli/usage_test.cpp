@@ -27,8 +27,9 @@ void check_refused(const std::string& arguments, const std::string& word,
 
 TEST_CASE("help and version answer with exit 0 and examples", "[cli]") {
   const Folder folder;
-  for (const char* command : {"", "devices ", "variants ", "sweep ", "tune ", "explain ", "run ",
-                              "db ", "export ", "import "}) {
+  for (const char* command :
+       {"", "devices ", "variants ", "sweep ", "tune ", "explain ", "run ", "db ", "export ",
+        "import ", "check ", "ack ", "ack add ", "selftest "}) {
     const Result help = nsatune(folder, std::string(command) + "--help");
     INFO(command);
     CHECK(help.exit_code == 0);
@@ -52,6 +53,14 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("sweep --stage nowhere", "nowhere");
   check_refused("sweep --variant nobody", "nobody");
   check_refused("tune -o t.json", "results.sqlite");
+  check_refused("check", "results.sqlite");
+  check_refused("check --direction sideways", "sideways");
+  check_refused("check --window 0", "--window");
+  check_refused("check --format xml", "xml");
+  check_refused("check --fail-on everything", "everything");
+  check_refused("check --today tomorrow --db none.sqlite", "none.sqlite");
+  check_refused("ack", "subcommand");
+  check_refused("selftest", "results.sqlite");
   check_refused("run --seq-len -3", "-3");
   check_refused("run --layers 13", "--layers");
   check_refused("run --branches cmp,side", "side");

@@ -33,6 +33,9 @@ void add_commands(nsa::cli::Program& program) {
   nsa::cli::add_export(program);
   nsa::cli::add_import(program);
   nsa::cli::add_trace(program);
+  nsa::cli::add_check(program);
+  nsa::cli::add_ack(program);
+  nsa::cli::add_selftest(program);
   nsa::cli::add_worker(program);
   nsa::cli::add_worker_sim(program);
 }

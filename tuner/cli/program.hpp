@@ -71,6 +71,9 @@ void add_export(Program& program);
 void add_import(Program& program);
 void add_trace(Program& program);
 void add_verify(Program& program);
+void add_check(Program& program);
+void add_ack(Program& program);
+void add_selftest(Program& program);
 void add_worker(Program& program);
 void add_worker_sim(Program& program);
 

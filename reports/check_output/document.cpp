@@ -1,0 +1,204 @@
+#include "nsa/check_output/document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "nsa/schemas/error.hpp"
+
+namespace nsa::check_output {
+namespace {
+
+using nightly::Change;
+using nightly::State;
+using nightly::Verdict;
+
+constexpr int kSchemaVersion = 1;
+constexpr std::array<std::pair<State, std::string_view>, 15> kStates{
+    {{State::ok, "ok"},
+     {State::suspect, "suspect"},
+     {State::confirmed, "confirmed"},
+     {State::cleared, "cleared"},
+     {State::improvement, "improvement"},
+     {State::environment, "environment"},
+     {State::clock, "clock"},
+     {State::drift, "drift"},
+     {State::spike, "spike"},
+     {State::warming_up, "warming_up"},
+     {State::missing, "missing"},
+     {State::fresh, "new"},
+     {State::removed, "removed"},
+     {State::failed, "failed"},
+     {State::acked, "acked"}}};
+constexpr std::array<std::string_view, 3> kBetter{"lower", "higher", "both"};
+
+/// Six significant digits, and no negative zero.
+Json number(double value) {
+  expects(std::isfinite(value), "a finite number in the document");
+  const std::string text = fmt::format("{:.6g}", value);
+  double rounded = 0;
+  std::from_chars(text.data(), text.data() + text.size(), rounded);
+  return rounded == 0 ? 0.0 : rounded;
+}
+
+Json change_json(const Change& change) {
+  Json json{
+      {"index", change.index}, {"time", change.time}, {"direction", change.up ? "up" : "down"}};
+  if (change.ratio) json["ratio"] = number(*change.ratio);
+  if (change.delta) json["delta"] = number(*change.delta);
+  json["interval"] = {number(change.interval.first), number(change.interval.second)};
+  json["p"] = number(change.p);
+  json["q"] = number(change.q);
+  if (!change.first_commit.empty()) json["first_commit"] = change.first_commit;
+  if (!change.last_commit.empty()) json["last_commit"] = change.last_commit;
+  json["environment"] = change.environment;
+  json["reverted"] = change.reverted;
+  json["acked"] = change.acked;
+  return json;
+}
+
+/// What people are told of: these moved, and one line says it for all series of a group.
+bool raises_alert(const Verdict& verdict) {
+  switch (verdict.state) {
+    case State::confirmed:
+    case State::improvement:
+    case State::environment:
+    case State::clock:
+    case State::drift:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_worse(const Change& change, nightly::Better better) {
+  return better == nightly::Better::both || change.up == (better == nightly::Better::lower);
+}
+
+/// Whether the state of a series can come from this change of it.
+bool gives_state(const Change& change, State state, nightly::Better better) {
+  switch (state) {
+    case State::confirmed:
+    case State::drift:
+    case State::cleared:
+      return !change.reverted && !change.acked && is_worse(change, better);
+    case State::acked:
+      return change.acked;
+    case State::improvement:
+      return !change.reverted && !is_worse(change, better);
+    case State::environment:
+    case State::clock:
+      return !change.reverted;
+    default:
+      return false;
+  }
+}
+
+/// Its last change that gives it its state; nothing where the state comes from no change.
+std::optional<std::size_t> state_change(const Verdict& verdict, nightly::Better better) {
+  for (std::size_t i = verdict.changes.size(); i-- > 0;) {
+    if (gives_state(verdict.changes[i], verdict.state, better)) return i;
+  }
+  return std::nullopt;
+}
+
+Json series_json(const Verdict& verdict, const nightly::Series& series, nightly::Better better) {
+  Json changes = Json::array();
+  for (const Change& change : verdict.changes) changes.push_back(change_json(change));
+  Json json{{"name", verdict.name},
+            {"state", state_name(verdict.state)},
+            {"regression", verdict.regression},
+            {"device", series.device},
+            {"nights", verdict.nights},
+            {"missing_nights", verdict.missing_nights},
+            {"reason", verdict.reason}};
+  if (const auto at = state_change(verdict, better)) json["state_change"] = *at;
+  json["changes"] = std::move(changes);
+  return json;
+}
+
+Json alerts_json(const nightly::Report& report, nightly::Better better) {
+  Json alerts = Json::array();
+  std::vector<std::pair<std::string, std::size_t>> known;  // group, its place
+  for (const Verdict& verdict : report.series) {
+    if (!raises_alert(verdict)) continue;
+    const auto at_change = state_change(verdict, better);
+    const Change* change = at_change ? &verdict.changes[*at_change] : nullptr;
+    const std::string group = change && !change->group.empty() ? change->group : verdict.name;
+    const std::string key = fmt::format("{}\n{}", state_name(verdict.state), group);
+    const auto at = std::find_if(known.begin(), known.end(),
+                                 [&](const auto& entry) { return entry.first == key; });
+    if (at != known.end()) {
+      alerts[at->second]["series"].push_back(verdict.name);
+      continue;
+    }
+    known.emplace_back(key, alerts.size());
+    Json alert{{"group", group}, {"state", state_name(verdict.state)}};
+    if (change) {
+      alert["index"] = change->index;
+      alert["time"] = change->time;
+      if (!change->first_commit.empty()) alert["first_commit"] = change->first_commit;
+      if (!change->last_commit.empty()) alert["last_commit"] = change->last_commit;
+    }
+    alert["series"] = {verdict.name};
+    alerts.push_back(std::move(alert));
+  }
+  return alerts;
+}
+
+Json counts_json(const nightly::Report& report) {
+  Json counts = Json::object();
+  for (const auto& [state, name] : kStates)
+    counts[name] = std::count_if(report.series.begin(), report.series.end(),
+                                 [s = state](const Verdict& v) { return v.state == s; });
+  return counts;
+}
+
+std::int64_t nights_of(const std::vector<nightly::Series>& series) {
+  std::size_t most = 0;
+  for (const nightly::Series& s : series) most = std::max(most, s.nights.size());
+  return static_cast<std::int64_t>(most);
+}
+
+/// The time of the last night of any series.
+std::string last_night(const std::vector<nightly::Series>& series) {
+  const nightly::Night* last = nullptr;
+  for (const nightly::Series& s : series) {
+    if (!s.nights.empty() && (!last || s.nights.back().index > last->index))
+      last = &s.nights.back();
+  }
+  return last ? last->time : "";
+}
+
+}  // namespace
+
+std::string_view state_name(State state) noexcept {
+  for (const auto& [known, name] : kStates) {
+    if (known == state) return name;
+  }
+  return "ok";
+}
+
+Json check_document(const nightly::Report& report, const std::vector<nightly::Series>& series,
+                    const nightly::Options& options) {
+  expects(report.series.size() == series.size(), "a verdict for each series");
+  Json list = Json::array();
+  for (std::size_t i = 0; i < series.size(); ++i)
+    list.push_back(series_json(report.series[i], series[i], options.better));
+  return {{"schema_version", kSchemaVersion},
+          {"exit_code", report.exit_code},
+          {"better", kBetter[static_cast<std::size_t>(options.better)]},
+          {"window", options.window},
+          {"nights", nights_of(series)},
+          {"last_night", last_night(series)},
+          {"counts", counts_json(report)},
+          {"alerts", alerts_json(report, options.better)},
+          {"series", std::move(list)}};
+}
+
+}  // namespace nsa::check_output

@@ -1,0 +1,28 @@
+#include "confirm.hpp"
+
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <vector>
+
+namespace nsa::nightly {
+
+std::optional<bool> is_confirmed(std::span<const std::pair<double, double>> old_and_new,
+                                 double expected, bool log_scale, double unit) {
+  std::vector<double> moved;  // towards what was found
+  const double sign = expected > 0 ? 1 : -1;
+  for (const auto& [from, to] : old_and_new) {
+    const double y = log_scale ? std::log(to / from) : (to - from) / unit;
+    if (std::isfinite(y)) moved.push_back(sign * y);
+  }
+  if (moved.size() < kPairs) return std::nullopt;
+  const double n = static_cast<double>(moved.size());
+  double mean = 0, squares = 0;
+  for (const double y : moved) mean += y / n;
+  for (const double y : moved) squares += (y - mean) * (y - mean);
+  if (mean <= 0 || mean < std::abs(expected) / 2) return false;
+  const double error = std::sqrt(squares / (n - 1) / n);
+  if (error <= 1e-9 * mean) return true;  // all pairs alike
+  return cdf(complement(boost::math::students_t(n - 1), mean / error)) < 0.01;
+}
+
+}  // namespace nsa::nightly

@@ -1,0 +1,92 @@
+#include "noise.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace nsa::nightly {
+namespace {
+
+constexpr std::size_t kAround = 3;  // nights on either side
+constexpr double kSpike = 5, kNormal = 3;
+
+/// Changes the order of `values`, of which there is one at least.
+double median_in_place(std::span<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*std::max_element(values.begin(), middle) + *middle) / 2;
+}
+
+/// Of the nights around `at` in [begin, end), without itself.
+double local_median(std::span<const double> data, std::size_t begin, std::size_t at,
+                    std::size_t end) {
+  std::array<double, 2 * kAround> around{};
+  std::size_t count = 0;
+  for (std::size_t i = at - std::min(kAround, at - begin); i < std::min(at + kAround + 1, end); ++i)
+    if (i != at) around[count++] = data[i];
+  return count == 0 ? data[at] : median_in_place({around.data(), count});
+}
+
+/// Calls visit(begin, end) for each epoch.
+template <typename Visit>
+void each_epoch(std::size_t size, std::span<const std::size_t> epochs, Visit visit) {
+  for (std::size_t e = 0; e < epochs.size(); ++e)
+    visit(epochs[e], e + 1 < epochs.size() ? epochs[e + 1] : size);
+}
+
+bool is_spike(std::span<const double> data, std::size_t begin, std::size_t at, std::size_t end,
+              double noise) {
+  const bool first = at == begin;
+  // Cheap, and true of nearly every night: as far from a neighbour as no spike can be near.
+  const double apart = (kSpike - kNormal) * noise;
+  if (!first && std::abs(data[at] - data[at - 1]) < apart) return false;
+  if (std::abs(data[at] - data[at + 1]) < apart) return false;
+  const double median = local_median(data, begin, at, end);
+  const auto normal = [&](std::size_t i) { return std::abs(data[i] - median) <= kNormal * noise; };
+  return std::abs(data[at] - median) > kSpike * noise && (first || normal(at - 1)) &&
+         normal(at + 1);
+}
+
+}  // namespace
+
+double median_of(std::span<const double> values) {
+  std::vector<double> copy(values.begin(), values.end());
+  return median_in_place(copy);
+}
+
+double difference_noise(std::span<const double> data, std::span<const std::size_t> epochs) {
+  std::vector<double> differences;
+  differences.reserve(data.size());
+  each_epoch(data.size(), epochs, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin + 1; i < end; ++i) differences.push_back(data[i] - data[i - 1]);
+  });
+  if (differences.empty()) return 0;
+  const double centre = median_in_place(differences);
+  for (double& d : differences) d = std::abs(d - centre);
+  return 1.4826 * median_in_place(differences) / std::sqrt(2.0);
+}
+
+std::vector<std::size_t> isolated_spikes(std::span<const double> data,
+                                         std::span<const std::size_t> epochs, double noise) {
+  std::vector<std::size_t> spikes;
+  if (noise <= 0) return spikes;
+  each_epoch(data.size(), epochs, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i + 1 < end; ++i)
+      if (is_spike(data, begin, i, end, noise)) spikes.push_back(i);
+  });
+  return spikes;
+}
+
+std::vector<double> without_spikes(std::span<const double> data,
+                                   std::span<const std::size_t> epochs,
+                                   std::span<const std::size_t> spikes) {
+  std::vector<double> smooth(data.begin(), data.end());
+  each_epoch(data.size(), epochs, [&](std::size_t begin, std::size_t end) {
+    for (const std::size_t at : spikes)
+      if (at >= begin && at < end) smooth[at] = local_median(data, begin, at, end);
+  });
+  return smooth;
+}
+
+}  // namespace nsa::nightly

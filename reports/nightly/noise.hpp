@@ -1,0 +1,27 @@
+// How much a series moves from night to night when nothing happens, and nights that stand alone.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace nsa::nightly {
+
+/// s0 = 1.4826 MAD(differences of neighbours) / sqrt 2, which steps and spikes hardly move.
+/// Differences over the seam between two epochs do not count.
+double difference_noise(std::span<const double> data, std::span<const std::size_t> epochs);
+
+/// Median of one value or more.
+double median_of(std::span<const double> values);
+
+/// Nights further than 5 `noise` from the median of the three before and the three after, whose
+/// neighbours are within 3. The last night of an epoch has no neighbour yet and is never one.
+std::vector<std::size_t> isolated_spikes(std::span<const double> data,
+                                         std::span<const std::size_t> epochs, double noise);
+
+/// `data` with every spike replaced by the median of the nights around it.
+std::vector<double> without_spikes(std::span<const double> data,
+                                   std::span<const std::size_t> epochs,
+                                   std::span<const std::size_t> spikes);
+
+}  // namespace nsa::nightly

@@ -1,0 +1,116 @@
+#include "split.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "noise.hpp"
+
+namespace nsa::nightly {
+namespace {
+
+constexpr std::size_t kBlock = 4;      // nights: shorter sides must move as one
+constexpr std::size_t kMajority = 20;  // nights: shorter sides must move by more than half of them
+constexpr double kTie = 1e-9;          // relative: closer ones differ by rounding alone
+
+/// Whether enough of the nights of `side` lie past half way from `from` to `to`, so that no single
+/// night makes a level.
+bool moves_as_block(std::span<const double> side, double from, double to) {
+  if (side.size() > kMajority) return true;
+  const double half = std::abs(to - from) * (0.5 + kTie), sign = to > from ? 1 : -1;
+  const auto past = static_cast<std::size_t>(
+      std::count_if(side.begin(), side.end(), [&](double y) { return sign * (y - from) > half; }));
+  return side.size() <= kBlock ? past == side.size() : 2 * past > side.size();
+}
+
+bool admissible(std::span<const double> data, std::size_t at, double before, double after) {
+  return moves_as_block(data.first(at), after, before) &&
+         moves_as_block(data.subspan(at), before, after);
+}
+
+struct Sums {
+  double mean = 0, squares = 0;  // squares around the mean
+};
+
+Sums sums_of(std::span<const double> data) {
+  Sums s;
+  for (const double y : data) s.mean += y;
+  s.mean /= static_cast<double>(data.size());
+  for (const double y : data) s.squares += (y - s.mean) * (y - s.mean);
+  return s;
+}
+
+double rho_of(std::span<const double> data, const Split& split) {
+  std::vector<double> rest(data.size());
+  for (std::size_t i = 0; i < data.size(); ++i)
+    rest[i] = data[i] - (i < split.at ? split.old_level : split.new_level);
+  return autocorrelation(rest);
+}
+
+/// Error and t of a split; no split where the levels differ by rounding alone.
+void judge(Split& split, std::span<const double> data, double squares, double least_sd) {
+  const std::size_t left = split.at, right = data.size() - split.at;
+  const double sd = std::max(std::sqrt(squares / static_cast<double>(data.size() - 2)), least_sd);
+  const double change = std::abs(split.new_level - split.old_level);
+  if (sd <= kTie * change) {
+    split = Split{};
+    return;
+  }
+  const double rho = rho_of(data, split);
+  split.error = sd * std::sqrt(mean_inflation(rho, left) / static_cast<double>(left) +
+                               mean_inflation(rho, right) / static_cast<double>(right));
+  split.t = change / split.error;
+}
+
+}  // namespace
+
+double autocorrelation(std::span<const double> rest) {
+  double products = 0, squares = 0, last = 0;
+  for (const double r : rest) {
+    products += r * last;
+    squares += r * r;
+    last = r;
+  }
+  if (squares <= 0) return 0;
+  const double error = 1 / std::sqrt(static_cast<double>(rest.size()));
+  return std::clamp(products / squares - error, 0.0, 0.9);
+}
+
+double mean_inflation(double rho, std::size_t n) {
+  const double count = static_cast<double>(n), rest = 1 - rho;
+  return (1 + rho) / rest - 2 * rho * (1 - std::pow(rho, count)) / (count * rest * rest);
+}
+
+Split best_split(std::span<const double> data, double least_sd) {
+  Split best;
+  const std::size_t n = data.size();
+  if (n < 2 * kLeastSide) return best;
+  const Sums all = sums_of(data);
+  const double nights = static_cast<double>(n);
+  double before = 0, most = 0;  // t grows with the sum of squares between the levels
+  for (std::size_t at = 1; at + kLeastSide <= n; ++at) {
+    before += data[at - 1] - all.mean;
+    if (at < kLeastSide) continue;
+    const double left = static_cast<double>(at), right = nights - left;
+    if (before * before * nights <= most * (1 + kTie) * left * right) continue;
+    const double old_level = all.mean + before / left, new_level = all.mean - before / right;
+    if (!admissible(data, at, old_level, new_level)) continue;
+    most = before * before * nights / (left * right);
+    best.at = at;
+    best.old_level = old_level;
+    best.new_level = new_level;
+  }
+  if (best.at > 0) judge(best, data, std::max(0.0, all.squares - most), least_sd);
+  return best;
+}
+
+Split best_split_of_series(std::span<const double> data) {
+  constexpr std::array<std::size_t, 1> kOneEpoch{0};
+  const double noise = difference_noise(data, kOneEpoch);
+  const auto spikes = isolated_spikes(data, kOneEpoch, noise);
+  if (spikes.empty()) return best_split(data, noise / 2);
+  return best_split(without_spikes(data, kOneEpoch, spikes), noise / 2);
+}
+
+}  // namespace nsa::nightly

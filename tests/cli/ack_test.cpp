@@ -1,0 +1,138 @@
+// ack: an entry is added, every other byte stays, and what is not right is refused with its line.
+#include "catch.hpp"
+#include "history.hpp"
+#include "program.hpp"
+
+namespace nsa::test {
+namespace {
+
+const std::string kEntry =
+    "- series: 'a*'  # of all lengths\n  commits: ..\n  reason: known\n  until: 2030-01-01\n";
+
+void check_refused(const std::string& yaml, int line, const std::string& word) {
+  const Folder folder;
+  folder.write("h.csv", history_csv({{"a"}}, 10));
+  folder.write("acks.yaml", yaml);
+  const std::string place = "nsatune: acks.yaml:" + std::to_string(line) + ":";
+  for (const std::string command : {"check --csv h.csv --acks acks.yaml",
+                                    "ack add x --commits a..b --reason r --until 2030-01-01"}) {
+    const Result result = nsatune(folder, command);
+    INFO(command << ": " << result.err);
+    CHECK(result.exit_code == 2);
+    CHECK(result.err.starts_with(place));
+    CHECK(result.err.find(word) != std::string::npos);
+  }
+  CHECK(read_text_file(folder.file("acks.yaml")) == yaml);
+}
+
+}  // namespace
+
+TEST_CASE("ack add appends an entry and leaves every byte before it", "[check]") {
+  const Folder folder;
+  const std::string before = "# known changes\n" + kEntry + "\n# end";
+  folder.write("acks.yaml", before);
+  const Result result = nsatune(
+      folder, "ack add 'b \"*' --commits 1f2e..9a8b --reason 'exact: ties #1' --until 2031-05-06");
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  const std::string after = read_text_file(folder.file("acks.yaml"));
+  CHECK(after.starts_with(before + "\n- series: "));
+  const Json acks = json_of(nsatune(folder, "ack list --json"), "acks")["acks"];
+  REQUIRE(acks.size() == 2);
+  CHECK(acks[1]["series"] == "b \"*");
+  CHECK(acks[1]["commits"] == "1f2e..9a8b");
+  CHECK(acks[1]["reason"] == "exact: ties #1");
+  CHECK(acks[1]["until"] == "2031-05-06");
+}
+
+TEST_CASE("ack add makes the file, and follows the indent of one that is there", "[check]") {
+  const Folder folder;
+  const std::string add = "ack add 'a' --commits x..y --reason r --until 2031-05-06 --acks f.yaml";
+  CHECK(nsatune(folder, add).exit_code == 0);
+  CHECK(read_text_file(folder.file("f.yaml")) ==
+        "- series: \"a\"\n  commits: \"x..y\"\n  reason: \"r\"\n  until: \"2031-05-06\"\n");
+  folder.write("f.yaml", "  - {series: q, commits: a..b, reason: r, until: 2031-05-06}\n");
+  CHECK(nsatune(folder, add).exit_code == 0);
+  CHECK(json_of(nsatune(folder, "ack list --acks f.yaml --json"), "acks")["acks"].size() == 2);
+  folder.write("f.yaml", "[]\n");
+  CHECK(nsatune(folder, add).exit_code == 2);
+  CHECK(read_text_file(folder.file("f.yaml")) == "[]\n");
+}
+
+TEST_CASE("an ack with errors is one line with its place, and nothing is changed", "[check]") {
+  check_refused("series: a\n", 1, "no list");
+  check_refused(kEntry + "- 5\n", 5, "map");
+  check_refused(kEntry + "- serie: a\n", 5, "no key 'serie'");
+  check_refused(kEntry + "- series: a\n  commits: a..b\n  reason: r\n", 5, "no 'until'");
+  check_refused(kEntry + "- series: a\n  series: b\n", 6, "twice");
+  check_refused(kEntry + "- series: a\n  commits: abc\n  reason: r\n  until: 2030-01-01\n", 6,
+                "no range");
+  check_refused(kEntry + "- series: a\n  commits: a..b\n  reason: r\n  until: soon\n", 8, "date");
+  check_refused(kEntry + "- series: [a]\n  commits: a..b\n  reason: r\n  until: 2030-01-01\n", 5,
+                "text");
+  check_refused("- series: a\n\tcommits: b\n", 2, "tab");
+}
+
+TEST_CASE("an ack answers for its change until its date, and for no further step", "[check]") {
+  const Folder folder;
+  std::vector<Column> columns{{"a/b", 100, 1.1, 24}, {"c"}};
+  folder.write("h.csv", history_csv(columns, 30));
+  const auto exit_code = [&](const std::string& entry, const std::string& flags = "") {
+    folder.write("acks.yaml", "- {reason: r, " + entry + "}\n");
+    return nsatune(folder, "check --csv h.csv --acks acks.yaml " + flags).exit_code;
+  };
+  const std::string until = "until: 2030-01-01, ";
+  CHECK(exit_code(until + "series: 'a*', commits: 23..24", "--today 2029-12-31") == 0);
+  CHECK(exit_code(until + "series: 'a*', commits: 23..24", "--today 2030-01-01") == 1);
+  CHECK(exit_code(until + "series: 'a*', commits: ..", "--today 2029-12-31") == 0);
+  CHECK(exit_code(until + "series: 'a*', commits: 3..4", "--today 2029-12-31") == 1);
+  CHECK(exit_code(until + "series: 'c*', commits: 23..24", "--today 2029-12-31") == 1);
+  CHECK(exit_code("until: 2999-01-01, series: '*', commits: 23..24") == 0);
+  CHECK(exit_code("until: 2001-01-01, series: '*', commits: 23..24") == 1);
+  // A second step on top of the one that is answered for.
+  std::string csv = history_csv(columns, 40);
+  std::vector<Column> higher{{"a/b", 121}, {"c"}};
+  const std::string later = history_csv(higher, 40);
+  const std::string night = "\n35,";
+  csv.replace(csv.find(night), std::string::npos, later.substr(later.find(night)));
+  folder.write("h.csv", csv);
+  CHECK(exit_code(until + "series: 'a*', commits: 23..24", "--today 2029-12-31") == 1);
+}
+
+TEST_CASE("an ack that names no series is said", "[check]") {
+  const Folder folder;
+  folder.write("h.csv", history_csv({{"a"}}, 10));
+  folder.write("acks.yaml", kEntry + "- {series: b, commits: .., reason: r, until: 2030-01-01}\n");
+  const Result result = nsatune(folder, "check --csv h.csv --acks acks.yaml");
+  CHECK(result.err == "note: the ack of 'b' names no series\n");
+  CHECK(result.exit_code == 0);
+}
+
+TEST_CASE("acks of a dated history end by its last night", "[check]") {
+  const Folder folder;
+  std::string csv = history_csv({{"a", 100, 1.1, 24}}, 28, 1);
+  for (int night = 0; night < 28; ++night) {
+    const std::string index = "\n" + std::to_string(night) + ",";
+    const std::string day = (night < 9 ? "0" : "") + std::to_string(night + 1);
+    csv.replace(csv.find(index), index.size(), "\n2026.02." + day + " 3:00:00 +0100,");
+  }
+  folder.write("h.csv", csv);
+  const std::string entry = "- {series: a, commits: .., reason: r, until: 2026-0";
+  folder.write("acks.yaml", entry + "3-01}\n");
+  CHECK(nsatune(folder, "check --csv h.csv --acks acks.yaml").exit_code == 0);
+  folder.write("acks.yaml", entry + "2-28}\n");
+  CHECK(nsatune(folder, "check --csv h.csv --acks acks.yaml").exit_code == 1);
+}
+
+TEST_CASE("bad flags of ack add are exit 2 and write nothing", "[check]") {
+  const Folder folder;
+  for (const std::string flags :
+       {"--commits ab --reason r --until 2030-01-01",
+        "--commits a..b --reason r --until 2030-13-01", "--commits a..b --until 2030-01-01",
+        "--commits a..b --reason ''"
+        " --until 2030-01-01"})
+    CHECK(nsatune(folder, "ack add x " + flags).exit_code == 2);
+  CHECK_FALSE(std::filesystem::exists(folder.file("acks.yaml")));
+}
+
+}  // namespace nsa::test

@@ -1,0 +1,15 @@
+// What --baseline names.
+#pragma once
+
+#include <string>
+
+#include "nightly_csv.hpp"
+
+namespace nsa::cli {
+
+/// How many nights there are after the one that `name` names, 1 at least: by its run (id or first
+/// digits), its time ("2026-11-23" names any time of that day) or its commit. InputError where no
+/// night has it.
+std::int64_t nights_after(const NightlyHistory& history, const std::string& name);
+
+}  // namespace nsa::cli

@@ -1,0 +1,226 @@
+#include "nightly_database.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "nightly_series_name.hpp"
+#include "nsa/schemas/executor.hpp"
+#include "nsa/schemas/median.hpp"
+
+namespace nsa::cli {
+namespace {
+
+/// The facts that begin an epoch for a device: its own, and those that are of no device.
+std::string fingerprint(const Run& run, const Device& device) {
+  const std::string own = "device." + device.id + ".";
+  std::string text;
+  for (const EnvironmentFact& fact : run.environment.facts) {
+    const bool of_another = fact.key.starts_with("device.") && !fact.key.starts_with(own);
+    if (!fact.epoch || of_another) continue;
+    // The id is a number that another order of the boards changes.
+    const std::string key = fact.key.starts_with(own) ? fact.key.substr(own.size()) : fact.key;
+    text += key + "=" + fact.value + "\n";
+  }
+  return hash_hex(text);
+}
+
+/// The runs of one day on one device, all of the same build in the same environment.
+struct NightOfRuns {
+  std::string device_uuid, environment, build_id;
+  std::vector<std::string> runs;  // ids
+};
+using NightsByDay = std::map<std::string, NightOfRuns>;
+
+std::string day_of(const Run& run) { return run.started_at.substr(0, 10); }  // "2026-11-23"
+
+using Notes = std::vector<std::string>;
+
+/// What one process gave for a series: one value a visit.
+struct Process {
+  std::vector<double> times_ns, cycles;
+};
+
+/// A series within one night.
+struct Collected {
+  std::map<std::pair<std::string, std::int64_t>, Process> processes;  // by run and process
+  std::string variant, source_hash, executor, failure;
+  bool possible = false;  // somebody tried it
+};
+
+bool is_result(const Measurement& row) {
+  return row.outcome == Outcome::ok && row.verification != Verification::wrong_result &&
+         row.median_ns.has_value();
+}
+
+/// What this build or device does not have was not tried.
+bool is_left_out(const Measurement& row) {
+  return row.outcome == Outcome::unsupported || row.outcome == Outcome::not_built;
+}
+
+std::string failure_of(const Measurement& row) {
+  const bool wrong = row.outcome == Outcome::ok;
+  const std::string_view what = wrong ? "wrong_result" : to_string(row.outcome);
+  return fmt::format("{}{}{}", what, row.reason.empty() ? "" : ": ", row.reason);
+}
+
+void add_row(Collected& series, const Measurement& row) {
+  series.variant = to_string(row.variant);
+  series.source_hash = row.source_hash;
+  series.executor = row.executor;
+  series.possible = series.possible || !is_left_out(row);
+  if (!is_result(row)) {
+    series.failure = failure_of(row);
+    return;
+  }
+  Process& process = series.processes[{row.run_id, row.process}];
+  process.times_ns.push_back(*row.median_ns);
+  if (row.clocks.sm_mhz) process.cycles.push_back(*row.median_ns * *row.clocks.sm_mhz / 1e3);
+}
+
+/// Medians of the processes; the cycles only where every visit has them.
+void fill(nightly::Night& night, const Collected& series, const std::string& build_id) {
+  night.binary = series.source_hash;
+  if (series.executor == kOwnExecutor) night.commit = commit_of_build(build_id);
+  bool all_cycles = true;
+  for (const auto& [key, process] : series.processes) {
+    night.values.push_back(median(process.times_ns));
+    all_cycles = all_cycles && process.cycles.size() == process.times_ns.size();
+    if (all_cycles) night.cycles.push_back(median(process.cycles));
+  }
+  if (!all_cycles) night.cycles.clear();
+  if (night.values.empty()) night.failure = series.failure;
+}
+
+std::map<std::string, Collected> collect(const store::Store& db, const NightOfRuns& night) {
+  std::map<std::string, Collected> found;
+  for (const std::string& run : night.runs) {
+    db.for_each_measurement({.run_id = run, .device_uuid = night.device_uuid},
+                            [&](const Measurement& row) {
+                              if (row.control || row.held_out) return;
+                              add_row(found[nightly_series_name(row)], row);
+                            });
+  }
+  return found;
+}
+
+/// Models of which two boards were measured on one day: each board of them has its own history.
+std::set<std::string> parallel_models(const std::vector<Run>& runs) {
+  std::map<std::pair<std::string, std::string>, std::string> board_of_day;
+  std::set<std::string> models;
+  for (const Run& run : runs) {
+    for (const Device& device : run.devices) {
+      const auto [at, is_first] = board_of_day.try_emplace({device.name, day_of(run)}, device.uuid);
+      if (!is_first && at->second != device.uuid) models.insert(device.name);
+    }
+  }
+  return models;
+}
+
+/// A run of another build, environment or board on the same day replaces what was there: medians of
+/// both would be of neither.
+void add_run(NightsByDay& nights, const Run& run, const Device& device, Notes& notes) {
+  NightOfRuns night{device.uuid, fingerprint(run, device), run.build_id, {run.id}};
+  const auto [at, is_first] = nights.try_emplace(day_of(run), night);
+  if (is_first) return;
+  NightOfRuns& there = at->second;
+  const auto conditions = [](const NightOfRuns& n) {
+    return std::tie(n.device_uuid, n.environment, n.build_id);
+  };
+  if (conditions(there) == conditions(night)) {
+    there.runs.push_back(run.id);
+    return;
+  }
+  for (const std::string& id : there.runs)
+    notes.push_back(
+        fmt::format("run {} is left out: later on {} there is a run of another build "
+                    "or environment",
+                    id, at->first));
+  there = std::move(night);
+}
+
+/// Nights of each model of device, or board of it.
+std::map<std::string, NightsByDay> nights_by_device(const std::vector<Run>& runs,
+                                                    const std::optional<std::string>& device_id,
+                                                    Notes& notes) {
+  const std::set<std::string> parallel = parallel_models(runs);
+  std::map<std::string, NightsByDay> nights;
+  for (const Run& run : runs) {
+    for (const Device& device : run.devices) {
+      if (device_id && device.id != *device_id) continue;
+      const std::string board = parallel.contains(device.name) ? " " + device.uuid : "";
+      add_run(nights[device.name + board], run, device, notes);
+    }
+  }
+  return nights;
+}
+
+/// Runs, the oldest first.
+std::vector<Run> runs_in_order(const store::Store& db) {
+  std::vector<Run> runs = db.runs();
+  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
+    return std::tie(a.started_at, a.id) < std::tie(b.started_at, b.id);
+  });
+  return runs;
+}
+
+/// The series of one device, by name.
+using SeriesByName = std::map<std::string, nightly::Series>;
+
+/// A night of a device: `empty` has its index, day and environment.
+void add_night(SeriesByName& all, const std::string& device, const nightly::Night& empty,
+               const std::string& build_id, const std::map<std::string, Collected>& found) {
+  for (const auto& [name, collected] : found) {
+    if (!collected.possible && !all.contains(name)) continue;
+    nightly::Series& series = all[name];
+    series.name = name + " @ " + device;
+    series.device = device;
+    series.variant = collected.variant;
+  }
+  for (auto& [name, series] : all) {
+    const auto at = found.find(name);
+    series.nights.push_back(empty);
+    if (at != found.end()) fill(series.nights.back(), at->second, build_id);
+  }
+}
+
+}  // namespace
+
+std::string commit_of_build(const std::string& build_id) {
+  const std::size_t plus = build_id.find('+');
+  if (plus == std::string::npos) return "";
+  const std::string revision = build_id.substr(plus + 1, build_id.find(' ', plus) - plus - 1);
+  return revision == "unknown" ? "" : revision;
+}
+
+NightlyHistory read_nightly_database(const store::Store& db,
+                                     const std::optional<std::string>& device_id) {
+  NightlyHistory history;
+  const std::vector<Run> runs = runs_in_order(db);
+  std::vector<std::string> days;
+  for (const Run& run : runs) {
+    if (days.empty() || days.back() != day_of(run)) days.push_back(day_of(run));
+    history.index_of_run[run.id] = static_cast<std::int64_t>(days.size()) - 1;
+    if (run.state == RunState::open)
+      history.notes.push_back("run " + run.id + " is open: it is measuring, or was killed");
+  }
+  for (const auto& [device, nights] : nights_by_device(runs, device_id, history.notes)) {
+    SeriesByName series;
+    for (const auto& [day, night] : nights) {
+      const auto index = std::lower_bound(days.begin(), days.end(), day) - days.begin();
+      nightly::Night empty;
+      empty.index = index;
+      empty.time = day;
+      empty.environment = night.environment;
+      add_night(series, device, empty, night.build_id, collect(db, night));
+    }
+    for (auto& [name, of_device] : series) history.series.push_back(std::move(of_device));
+  }
+  history.nights = static_cast<std::int64_t>(days.size());
+  return history;
+}
+
+}  // namespace nsa::cli

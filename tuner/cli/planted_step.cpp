@@ -1,0 +1,108 @@
+#include "planted_step.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "nsa/schemas/median.hpp"
+
+namespace nsa::cli {
+namespace {
+
+constexpr double kLeastStep = 0.10;        // of the level
+constexpr double kNoises = 8;              // that the step is at least
+constexpr const char* kMark = "+planted";  // behind the hash of the binary
+
+/// The nights with values since the environment last changed.
+std::vector<std::size_t> last_epoch(const nightly::Series& series) {
+  std::vector<std::size_t> nights;
+  for (std::size_t i = series.nights.size(); i-- > 0;) {
+    if (series.nights[i].values.empty()) continue;
+    if (!nights.empty() && series.nights[i].environment != series.nights[nights.back()].environment)
+      break;
+    nights.push_back(i);
+  }
+  std::reverse(nights.begin(), nights.end());
+  return nights;
+}
+
+bool all_positive(const nightly::Series& series) {
+  return std::all_of(series.nights.begin(), series.nights.end(), [](const nightly::Night& night) {
+    return std::all_of(night.values.begin(), night.values.end(), [](double v) { return v > 0; });
+  });
+}
+
+/// The typical difference of a night from the night before, as the SD of one night.
+double night_noise(const std::vector<double>& levels) {
+  std::vector<double> differences;
+  for (std::size_t i = 1; i < levels.size(); ++i)
+    differences.push_back(std::abs(levels[i] - levels[i - 1]));
+  return 1.4826 * median(differences) / std::sqrt(2.0);
+}
+
+/// A step of the series and its noise as a share of the level.
+struct Candidate {
+  PlantedStep step;
+  double noise = 0;
+};
+
+Candidate candidate_of(const nightly::Series& series, std::size_t place,
+                       const std::vector<std::size_t>& nights, nightly::Better better) {
+  const bool log_scale = all_positive(series);
+  std::vector<double> levels;
+  for (const std::size_t night : nights) {
+    const double level = median(series.nights[night].values);
+    levels.push_back(log_scale ? std::log(level) : level);
+  }
+  const double level = std::abs(median(levels));
+  const double noise = night_noise(levels);
+  const double worse = better == nightly::Better::higher ? -1 : 1;
+  Candidate candidate;
+  candidate.step.series = place;
+  candidate.step.nights.assign(nights.end() - kPlantedNights, nights.end());
+  if (log_scale) {
+    candidate.noise = noise;
+    candidate.step.factor = std::exp(worse * std::max(std::log1p(kLeastStep), kNoises * noise));
+  } else {
+    candidate.noise = level > 0 ? noise / level : noise;
+    candidate.step.added = worse * std::max(kLeastStep * (level > 0 ? level : 1), kNoises * noise);
+  }
+  return candidate;
+}
+
+}  // namespace
+
+std::optional<PlantedStep> step_for(const std::vector<nightly::Series>& history,
+                                    const nightly::Report& report,
+                                    const nightly::Options& options) {
+  std::optional<Candidate> quietest;
+  const std::size_t least = static_cast<std::size_t>(options.warm_up) + kPlantedNights;
+  for (std::size_t i = 0; i < history.size(); ++i) {
+    const std::vector<std::size_t> nights = last_epoch(history[i]);
+    if (report.series[i].state != nightly::State::ok || nights.size() < least) continue;
+    Candidate candidate = candidate_of(history[i], i, nights, options.better);
+    if (!quietest || candidate.noise < quietest->noise) quietest = std::move(candidate);
+  }
+  if (!quietest) return std::nullopt;
+  return quietest->step;
+}
+
+void plant(std::vector<nightly::Series>& history, const PlantedStep& step) {
+  for (const std::size_t i : step.nights) {
+    nightly::Night& night = history[step.series].nights[i];
+    for (double& value : night.values) value = value * step.factor + step.added;
+    for (double& cycles : night.cycles) cycles *= step.factor;
+    if (!night.binary.empty()) night.binary += kMark;
+  }
+}
+
+void take_out(std::vector<nightly::Series>& history, const PlantedStep& step) {
+  for (const std::size_t i : step.nights) {
+    nightly::Night& night = history[step.series].nights[i];
+    for (double& value : night.values) value = (value - step.added) / step.factor;
+    for (double& cycles : night.cycles) cycles /= step.factor;
+    if (night.binary.ends_with(kMark))
+      night.binary.resize(night.binary.size() - std::string_view(kMark).size());
+  }
+}
+
+}  // namespace nsa::cli
