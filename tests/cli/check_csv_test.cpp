@@ -53,7 +53,7 @@ TEST_CASE("a step of 5 % is found at its row, and its column alone is red", "[ch
   CHECK(document["alerts"][0]["series"] == Json::array({"slow"}));
 }
 
-TEST_CASE("--direction says which way is a regression", "[check]") {
+TEST_CASE("the direction says which way is a regression", "[check]") {
   const Folder folder;
   const std::string faster = history_csv({{"rate", 100, 0.9, 30}}, 36);
   CHECK(check(folder, faster)["series"][0]["state"] == "improvement");

@@ -155,7 +155,7 @@ TEST_CASE("another environment begins an epoch, and its step is not code", "[che
   CHECK(document["series"][0]["nights"] == 10);
 }
 
-TEST_CASE("--baseline takes the id of a run", "[check]") {
+TEST_CASE("a baseline may be the id of a run", "[check]") {
   const Folder folder;
   const Nights nights = some_nights(40, 1.1, 20);
   CHECK(check(folder, nights)["exit_code"] == 0);

@@ -119,7 +119,7 @@ TEST_CASE("Markdown stays below 1 MiB and a comment below 65,536 characters", "[
   CHECK(format_of(folder, "comment").size() < 65'536);
 }
 
-TEST_CASE("-o takes the format, stdout the text or the JSON", "[check]") {
+TEST_CASE("an output file takes the format, stdout the text or the JSON", "[check]") {
   const Folder folder;
   write_history(folder, "slow");
   const Result both = nsatune(folder, "check --csv h.csv --json --format junit -o out.xml");
