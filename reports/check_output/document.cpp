@@ -6,9 +6,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <optional>
+#include <limits>
 #include <utility>
 
+#include "alerts.hpp"
 #include "nsa/schemas/error.hpp"
 
 namespace nsa::check_output {
@@ -37,10 +38,11 @@ constexpr std::array<std::pair<State, std::string_view>, 15> kStates{
      {State::acked, "acked"}}};
 constexpr std::array<std::string_view, 3> kBetter{"lower", "higher", "both"};
 
-/// Six significant digits, and no negative zero.
+/// Six significant digits, and no negative zero. A ratio may overflow where values do not.
 Json number(double value) {
-  expects(std::isfinite(value), "a finite number in the document");
-  const std::string text = fmt::format("{:.6g}", value);
+  expects(!std::isnan(value), "a number in the document");
+  constexpr double kMost = std::numeric_limits<double>::max() / 2;
+  const std::string text = fmt::format("{:.6g}", std::clamp(value, -kMost, kMost));
   double rounded = 0;
   std::from_chars(text.data(), text.data() + text.size(), rounded);
   return rounded == 0 ? 0.0 : rounded;
@@ -62,51 +64,6 @@ Json change_json(const Change& change) {
   return json;
 }
 
-/// What people are told of: these moved, and one line says it for all series of a group.
-bool raises_alert(const Verdict& verdict) {
-  switch (verdict.state) {
-    case State::confirmed:
-    case State::improvement:
-    case State::environment:
-    case State::clock:
-    case State::drift:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool is_worse(const Change& change, nightly::Better better) {
-  return better == nightly::Better::both || change.up == (better == nightly::Better::lower);
-}
-
-/// Whether the state of a series can come from this change of it.
-bool gives_state(const Change& change, State state, nightly::Better better) {
-  switch (state) {
-    case State::confirmed:
-    case State::drift:
-    case State::cleared:
-      return !change.reverted && !change.acked && is_worse(change, better);
-    case State::acked:
-      return change.acked;
-    case State::improvement:
-      return !change.reverted && !is_worse(change, better);
-    case State::environment:
-    case State::clock:
-      return !change.reverted;
-    default:
-      return false;
-  }
-}
-
-/// Its last change that gives it its state; nothing where the state comes from no change.
-std::optional<std::size_t> state_change(const Verdict& verdict, nightly::Better better) {
-  for (std::size_t i = verdict.changes.size(); i-- > 0;) {
-    if (gives_state(verdict.changes[i], verdict.state, better)) return i;
-  }
-  return std::nullopt;
-}
-
 Json series_json(const Verdict& verdict, const nightly::Series& series, nightly::Better better) {
   Json changes = Json::array();
   for (const Change& change : verdict.changes) changes.push_back(change_json(change));
@@ -120,35 +77,6 @@ Json series_json(const Verdict& verdict, const nightly::Series& series, nightly:
   if (const auto at = state_change(verdict, better)) json["state_change"] = *at;
   json["changes"] = std::move(changes);
   return json;
-}
-
-Json alerts_json(const nightly::Report& report, nightly::Better better) {
-  Json alerts = Json::array();
-  std::vector<std::pair<std::string, std::size_t>> known;  // group, its place
-  for (const Verdict& verdict : report.series) {
-    if (!raises_alert(verdict)) continue;
-    const auto at_change = state_change(verdict, better);
-    const Change* change = at_change ? &verdict.changes[*at_change] : nullptr;
-    const std::string group = change && !change->group.empty() ? change->group : verdict.name;
-    const std::string key = fmt::format("{}\n{}", state_name(verdict.state), group);
-    const auto at = std::find_if(known.begin(), known.end(),
-                                 [&](const auto& entry) { return entry.first == key; });
-    if (at != known.end()) {
-      alerts[at->second]["series"].push_back(verdict.name);
-      continue;
-    }
-    known.emplace_back(key, alerts.size());
-    Json alert{{"group", group}, {"state", state_name(verdict.state)}};
-    if (change) {
-      alert["index"] = change->index;
-      alert["time"] = change->time;
-      if (!change->first_commit.empty()) alert["first_commit"] = change->first_commit;
-      if (!change->last_commit.empty()) alert["last_commit"] = change->last_commit;
-    }
-    alert["series"] = {verdict.name};
-    alerts.push_back(std::move(alert));
-  }
-  return alerts;
 }
 
 Json counts_json(const nightly::Report& report) {
@@ -197,7 +125,7 @@ Json check_document(const nightly::Report& report, const std::vector<nightly::Se
           {"nights", nights_of(series)},
           {"last_night", last_night(series)},
           {"counts", counts_json(report)},
-          {"alerts", alerts_json(report, options.better)},
+          {"alerts", alerts_of(report, options.better)},
           {"series", std::move(list)}};
 }
 

@@ -29,7 +29,7 @@ TEST_CASE("help and version answer with exit 0 and examples", "[cli]") {
   const Folder folder;
   for (const char* command :
        {"", "devices ", "variants ", "sweep ", "tune ", "explain ", "run ", "db ", "export ",
-        "import ", "check ", "ack ", "ack add ", "selftest "}) {
+        "import ", "check ", "ack ", "ack add ", "selftest ", "power "}) {
     const Result help = nsatune(folder, std::string(command) + "--help");
     INFO(command);
     CHECK(help.exit_code == 0);
@@ -61,6 +61,7 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("check --today tomorrow --db none.sqlite", "none.sqlite");
   check_refused("ack", "subcommand");
   check_refused("selftest", "results.sqlite");
+  check_refused("power --target 0", "--target");
   check_refused("run --seq-len -3", "-3");
   check_refused("run --layers 13", "--layers");
   check_refused("run --branches cmp,side", "side");

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "nightly_csv.hpp"
+#include "nightly_history.hpp"
 
 namespace nsa::cli {
 

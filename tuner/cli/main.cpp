@@ -36,6 +36,7 @@ void add_commands(nsa::cli::Program& program) {
   nsa::cli::add_check(program);
   nsa::cli::add_ack(program);
   nsa::cli::add_selftest(program);
+  nsa::cli::add_power(program);
   nsa::cli::add_worker(program);
   nsa::cli::add_worker_sim(program);
 }

@@ -6,13 +6,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <optional>
-#include <set>
 
-#include "csv_reader.hpp"
-#include "night_time.hpp"
-#include "nsa/schemas/error.hpp"
-#include "nsa/schemas/json.hpp"
+#include "night_table.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -26,12 +21,6 @@ constexpr std::array<std::string_view, 3> kFixed{"device", "branch", "executor"}
 template <std::size_t n>
 bool is_one_of(const std::array<std::string_view, n>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::string trimmed(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 /// What a cell of a series says.
@@ -50,86 +39,8 @@ Cell cell_of(std::string_view text) {
   return number ? cell : Cell{Cell::Kind::text};
 }
 
-/// A file as rows of trimmed texts, each as long as the header.
-struct Table {
-  std::string path;
-  std::vector<std::string> header;
-  std::vector<CsvRecord> rows;
-
-  [[noreturn]] void refuse(std::int64_t line, const std::string& what) const {
-    throw InputError(fmt::format("{}:{}: {}", path, line, what));
-  }
-  std::optional<std::size_t> column(std::string_view name) const {
-    const auto at = std::find(header.begin(), header.end(), name);
-    if (at == header.end()) return std::nullopt;
-    return static_cast<std::size_t>(at - header.begin());
-  }
-  std::string cell(std::size_t row, std::optional<std::size_t> at) const {
-    return at ? rows[row].cells[*at] : std::string();
-  }
-};
-
-void check_header(const Table& table, std::int64_t line) {
-  if (parse_night_time(table.header[0]))
-    table.refuse(line, "has no header: it begins with a time; name the columns in the first line");
-  if (table.header.size() < 2)
-    table.refuse(line, "has one column; a time and at least one series are needed");
-  std::set<std::string> seen;
-  for (std::size_t i = 0; i < table.header.size(); ++i) {
-    const std::string& name = table.header[i];
-    if (i > 0 && name.empty()) table.refuse(line, fmt::format("column {} has no name", i + 1));
-    if (!seen.insert(name).second) table.refuse(line, fmt::format("two columns are '{}'", name));
-  }
-}
-
-Table read_table(const std::string& path) {
-  const std::string text = read_text_file(path);
-  CsvReader reader(text, path);
-  Table table;
-  table.path = path;
-  CsvRecord record;
-  const auto next = [&] {
-    if (!reader.next(record)) return false;
-    for (std::string& cell : record.cells) cell = trimmed(cell);
-    return true;
-  };
-  if (!next()) throw InputError(path + ":1: is empty; the first line names the columns");
-  table.header = record.cells;
-  check_header(table, record.line);
-  while (next()) {
-    if (record.cells.size() != table.header.size())
-      table.refuse(record.line, fmt::format("has {} cells where the header has {}",
-                                            record.cells.size(), table.header.size()));
-    table.rows.push_back(std::move(record));
-  }
-  return table;
-}
-
-/// The first row of each night.
-std::vector<std::size_t> nights_of(const Table& table) {
-  std::vector<std::size_t> first;
-  std::optional<NightTime> before;
-  for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    const auto& [line, cells] = table.rows[row];
-    const auto time = parse_night_time(cells[0]);
-    if (!time)
-      table.refuse(line, fmt::format("'{:.60}' is no time; ISO 8601, Unix seconds and plain "
-                                     "numbers are",
-                                     cells[0]));
-    if (before && before->calendar != time->calendar)
-      table.refuse(line, fmt::format("'{}' is another kind of time than before", cells[0]));
-    if (before && time->value < before->value)
-      table.refuse(line, fmt::format("the time '{}' is before that of the row above; sort the rows "
-                                     "by time",
-                                     cells[0]));
-    if (!before || time->value > before->value) first.push_back(row);
-    before = time;
-  }
-  return first;
-}
-
 /// Columns with a number; InputError where one has a text, too.
-std::vector<std::size_t> series_columns(const Table& table) {
+std::vector<std::size_t> series_columns(const NightTable& table) {
   std::vector<std::size_t> columns;
   for (std::size_t i = 1; i < table.header.size(); ++i) {
     if (is_one_of(kAttributes, table.header[i])) continue;
@@ -148,7 +59,7 @@ std::vector<std::size_t> series_columns(const Table& table) {
   return columns;
 }
 
-void check_fixed(const Table& table) {
+void check_fixed(const NightTable& table) {
   for (const std::string_view name : kFixed) {
     const auto at = table.column(name);
     if (!at) continue;
@@ -162,7 +73,7 @@ void check_fixed(const Table& table) {
 }
 
 /// The nights of the file, without values.
-std::vector<nightly::Night> empty_nights(const Table& table,
+std::vector<nightly::Night> empty_nights(const NightTable& table,
                                          const std::vector<std::size_t>& first) {
   const auto environment = table.column("environment"), binary = table.column("binary"),
              commit = table.column("commit");
@@ -179,7 +90,7 @@ std::vector<nightly::Night> empty_nights(const Table& table,
   return nights;
 }
 
-nightly::Series series_of(const Table& table, std::size_t column,
+nightly::Series series_of(const NightTable& table, std::size_t column,
                           std::vector<nightly::Night> nights) {
   nightly::Series series;
   series.name = table.header[column];
@@ -203,8 +114,8 @@ nightly::Series series_of(const Table& table, std::size_t column,
 }  // namespace
 
 NightlyHistory read_nightly_csv(const std::string& path) {
-  const Table table = read_table(path);
-  const std::vector<nightly::Night> nights = empty_nights(table, nights_of(table));
+  const NightTable table = read_night_table(path);
+  const std::vector<nightly::Night> nights = empty_nights(table, first_rows_of_nights(table));
   const std::vector<std::size_t> columns = series_columns(table);
   if (columns.empty() && !table.rows.empty())
     table.refuse(table.rows[0].line, "no column has a number; there is nothing to judge");

@@ -1,21 +1,11 @@
 // The history of other people's benchmarks: a CSV file with a column for each series.
 #pragma once
 
-#include <map>
 #include <string>
-#include <vector>
 
-#include "nsa/nightly/series.hpp"
+#include "nightly_history.hpp"
 
 namespace nsa::cli {
-
-/// What a file holds.
-struct NightlyHistory {
-  std::vector<nightly::Series> series;
-  std::int64_t nights = 0;                           // of all series together
-  std::map<std::string, std::int64_t> index_of_run;  // Night::index by id, of the database alone
-  std::vector<std::string> notes;                    // what was passed over, one line each
-};
 
 /// The first column is the time, every other column with a number in it a series; consecutive rows
 /// with the same time are replicates of one night. Columns called commit, environment and binary

@@ -1,7 +1,7 @@
 // The history of the results database: runs become nights, rows become series.
 #pragma once
 
-#include "nightly_csv.hpp"
+#include "nightly_history.hpp"
 #include "nsa/store/store.hpp"
 
 namespace nsa::cli {

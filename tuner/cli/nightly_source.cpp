@@ -1,5 +1,6 @@
 #include "nightly_source.hpp"
 
+#include "nightly_csv.hpp"
 #include "nightly_database.hpp"
 #include "nsa/reports/text_table.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "nightly_csv.hpp"
+#include "nightly_history.hpp"
 #include "nsa/nightly/judge.hpp"
 #include "program.hpp"
 

@@ -1,0 +1,20 @@
+// The history that the nightly check judges, wherever it comes from.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "nsa/nightly/series.hpp"
+
+namespace nsa::cli {
+
+struct NightlyHistory {
+  std::vector<nightly::Series> series;
+  std::int64_t nights = 0;                           // of all series together
+  std::map<std::string, std::int64_t> index_of_run;  // Night::index by id, of the database alone
+  std::vector<std::string> notes;                    // what was passed over, one line each
+};
+
+}  // namespace nsa::cli
