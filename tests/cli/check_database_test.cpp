@@ -155,6 +155,25 @@ TEST_CASE("another environment begins an epoch, and its step is not code", "[che
   CHECK(document["series"][0]["nights"] == 10);
 }
 
+TEST_CASE("series of a variant that step in one night are one alert", "[check]") {
+  const Folder folder;
+  Nights nights = some_nights(30, 1.1, 25);
+  for (int night = 0; night < 30; ++night) {
+    const Measurement row = nights.runs[static_cast<std::size_t>(night)].rows[0];
+    Measurement longer = row;
+    longer.id += "-long";
+    longer.job_key += "-long";
+    longer.problem.seq_lens = {4096};
+    longer.median_ns = *row.median_ns * 10;
+    nights.runs[static_cast<std::size_t>(night)].rows.push_back(longer);
+  }
+  const Json document = check(folder, nights);
+  CHECK(document["counts"]["confirmed"] == 2);
+  REQUIRE(document["alerts"].size() == 1);
+  CHECK(document["alerts"][0]["series"].size() == 2);
+  CHECK(nsatune(folder, "check").out.find("confirmed: 2 series in 1 alert") != std::string::npos);
+}
+
 TEST_CASE("a baseline may be the id of a run", "[check]") {
   const Folder folder;
   const Nights nights = some_nights(40, 1.1, 20);
