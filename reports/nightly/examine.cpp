@@ -48,7 +48,7 @@ StepRule rule_of(const Examined& e, const Options& options) {
   const double spikes = e.spikes.size() < 2 ? 0 : static_cast<double>(e.spikes.size());
   const double spike_share =
       spikes / static_cast<double>(std::max<std::size_t>(1, e.smooth.size()));
-  return {options.alpha, options.least_change, e.least_sd, spike_share, e.track.log_scale};
+  return {options.alpha, options.least_change, e.least_sd, e.noise, spike_share, e.track.log_scale};
 }
 
 struct Level {
@@ -162,9 +162,9 @@ Examined examine(const Series& series, const std::vector<std::int64_t>& ordinal,
   e.ordinal = &ordinal;
   e.track = track_of(series);
   const Track& track = e.track;
-  const double noise = difference_noise(track.data, track.epochs);
-  e.least_sd = std::max(noise / 2, track.quantum_sd);
-  e.spikes = isolated_spikes(track.data, track.epochs, std::max(noise, track.quantum_sd));
+  e.noise = std::max(difference_noise(track.data, track.epochs), track.quantum_sd);
+  e.least_sd = std::max(e.noise / 2, track.quantum_sd);
+  e.spikes = isolated_spikes(track.data, track.epochs, e.noise);
   e.smooth = without_spikes(track.data, track.epochs, e.spikes);
   for (std::size_t i = 0; i < track.epochs.size(); ++i) {
     const bool last = i + 1 == track.epochs.size();

@@ -17,6 +17,7 @@ struct Examined {
   const Series* series = nullptr;
   const std::vector<std::int64_t>* ordinal = nullptr;  // of each night of the series
   Track track;
+  double noise = 0;                  // from night to night; the timer's quantum at least
   double least_sd = 0;               // within a level: half of the noise, or the timer's quantum
   std::vector<double> smooth;        // data without spikes
   std::vector<std::size_t> spikes;   // data

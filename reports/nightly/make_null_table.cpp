@@ -50,7 +50,7 @@ constexpr std::size_t kRows[] = {4,  5,  6,   7,   8,   9,   10,  11,  12,   13,
 
 int main(int count, char** arguments) {
   using namespace nsa::nightly;
-  const std::size_t draws = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 4000000;
+  const std::size_t draws = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 1000000;
   std::printf(
       "// Written by make_null_table, %zu draws a row; do not edit.\n"
       "#include \"null_table.hpp\"\n\n"

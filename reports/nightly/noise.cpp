@@ -42,10 +42,14 @@ bool is_spike(std::span<const double> data, std::size_t begin, std::size_t at, s
   const double apart = (kSpike - kNormal) * noise;
   if (!first && std::abs(data[at] - data[at - 1]) < apart) return false;
   if (std::abs(data[at] - data[at + 1]) < apart) return false;
-  const double median = local_median(data, begin, at, end);
-  const auto normal = [&](std::size_t i) { return std::abs(data[i] - median) <= kNormal * noise; };
-  return std::abs(data[at] - median) > kSpike * noise && (first || normal(at - 1)) &&
-         normal(at + 1);
+  const double after = median_of(data.subspan(at + 1, std::min(kAround, end - at - 1)));
+  const std::size_t earlier = std::min(kAround, at - begin);
+  const double before = first ? after : median_of(data.subspan(at - earlier, earlier));
+  // Beside a step one of the two is near, and the night no spike.
+  const bool high = data[at] > std::max(before, after) + kSpike * noise;
+  const bool low = data[at] < std::min(before, after) - kSpike * noise;
+  return (high || low) && (first || std::abs(data[at - 1] - before) <= kNormal * noise) &&
+         std::abs(data[at + 1] - after) <= kNormal * noise;
 }
 
 }  // namespace

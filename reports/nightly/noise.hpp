@@ -14,8 +14,9 @@ double difference_noise(std::span<const double> data, std::span<const std::size_
 /// Median of one value or more.
 double median_of(std::span<const double> values);
 
-/// Nights further than 5 `noise` from the median of the three before and the three after, whose
-/// neighbours are within 3. The last night of an epoch has no neighbour yet and is never one.
+/// Nights further than 5 `noise` from the medians of the three nights before and of the three
+/// after, whose neighbours are within 3 of theirs. The last night of an epoch has no neighbour yet
+/// and is never one.
 std::vector<std::size_t> isolated_spikes(std::span<const double> data,
                                          std::span<const std::size_t> epochs, double noise);
 

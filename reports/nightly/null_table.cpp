@@ -37,7 +37,10 @@ double chance_of_split(std::size_t nights, double t) {
                                 [](const NullRow& row, std::size_t n) { return row.nights < n; });
   if (upper != rows.end() && upper->nights == nights)
     return std::max(std::pow(10, log10_chance(*upper, t)), kLeastP);
-  if (upper == rows.end()) --upper;  // longer than the table: on along its last slope
+  if (upper == rows.end()) {  // longer than the table: no more than in proportion
+    const double longer = static_cast<double>(nights) / static_cast<double>(rows.back().nights);
+    return std::min(1.0, longer * chance_of_split(rows.back().nights, t));
+  }
   const NullRow &low = *(upper - 1), &high = *upper;
   const double share = std::log(static_cast<double>(nights) / static_cast<double>(low.nights)) /
                        std::log(static_cast<double>(high.nights) / static_cast<double>(low.nights));

@@ -12,17 +12,8 @@ namespace {
 
 constexpr std::size_t kBlock = 4;      // nights: shorter sides must move as one
 constexpr std::size_t kMajority = 20;  // nights: shorter sides must move by more than half of them
+constexpr double kClip = 5;            // medians of |difference|: 3.4 SD
 constexpr double kTie = 1e-9;          // relative: closer ones differ by rounding alone
-
-/// Whether enough of the nights of `side` lie past half way from `from` to `to`, so that no single
-/// night makes a level.
-bool moves_as_block(std::span<const double> side, double from, double to) {
-  if (side.size() > kMajority) return true;
-  const double half = std::abs(to - from) * (0.5 + kTie), sign = to > from ? 1 : -1;
-  const auto past = static_cast<std::size_t>(
-      std::count_if(side.begin(), side.end(), [&](double y) { return sign * (y - from) > half; }));
-  return side.size() <= kBlock ? past == side.size() : 2 * past > side.size();
-}
 
 bool admissible(std::span<const double> data, std::size_t at, double before, double after) {
   return moves_as_block(data.first(at), after, before) &&
@@ -57,13 +48,38 @@ void judge(Split& split, std::span<const double> data, double squares, double le
     split = Split{};
     return;
   }
+  split.sd = sd;
   const double rho = rho_of(data, split);
   split.error = sd * std::sqrt(mean_inflation(rho, left) / static_cast<double>(left) +
                                mean_inflation(rho, right) / static_cast<double>(right));
   split.t = change / split.error;
 }
 
+/// From the variances of differences over one night and over two; those at steps are clipped.
+double rho_of_differences(std::span<const double> rest) {
+  if (rest.size() < 5) return 0;
+  std::vector<double> sizes;
+  for (std::size_t i = 1; i < rest.size(); ++i) sizes.push_back(std::abs(rest[i] - rest[i - 1]));
+  const double most = kClip * median_of(sizes);
+  double over_one = 0, over_two = 0;
+  for (std::size_t i = 2; i < rest.size(); ++i) {
+    const double one = std::clamp(rest[i] - rest[i - 1], -most, most);
+    const double two = std::clamp(rest[i] - rest[i - 2], -most, most);
+    over_one += one * one;
+    over_two += two * two;
+  }
+  return over_one > 0 ? over_two / over_one - 1 : 0;
+}
+
 }  // namespace
+
+bool moves_as_block(std::span<const double> side, double from, double to) {
+  if (side.size() > kMajority) return true;
+  const double half = std::abs(to - from) * (0.5 + kTie), sign = to > from ? 1 : -1;
+  const auto past = static_cast<std::size_t>(
+      std::count_if(side.begin(), side.end(), [&](double y) { return sign * (y - from) > half; }));
+  return side.size() <= kBlock ? past == side.size() : 2 * past > side.size();
+}
 
 double autocorrelation(std::span<const double> rest) {
   double products = 0, squares = 0, last = 0;
@@ -74,7 +90,9 @@ double autocorrelation(std::span<const double> rest) {
   }
   if (squares <= 0) return 0;
   const double error = 1 / std::sqrt(static_cast<double>(rest.size()));
-  return std::clamp(products / squares - error, 0.0, 0.9);
+  const double around_levels = std::min(products / squares - error, 0.9);
+  if (around_levels <= 0) return 0;
+  return std::clamp(rho_of_differences(rest), 0.0, around_levels);
 }
 
 double mean_inflation(double rho, std::size_t n) {

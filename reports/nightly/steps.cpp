@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "null_table.hpp"
+#include "pulse.hpp"
 #include "split.hpp"
 
 namespace nsa::nightly {
@@ -43,16 +44,36 @@ class Segmentation {
   double chance_of(const Split& split, std::size_t nights) const {
     const auto side = static_cast<double>(std::min(split.at, nights - split.at));
     const double spikes = static_cast<double>(nights) * std::pow(rule_.spike_share, side);
-    return std::min(1.0, chance_of_split(nights, split.t) + spikes);
+    double p = chance_of_split(nights, split.t);
+    if (nights < data_.size() && rule_.noise > 0) {
+      const double t = split.t * std::min(1.0, split.sd / rule_.noise);
+      p = std::min(p, chance_of_split(data_.size(), t));
+    }
+    return std::min(1.0, p + spikes);
   }
 
   void split(std::size_t begin, std::size_t end) {
     const Split best = best_split(between(begin, end), rule_.least_sd);
-    if (best.at == 0 || chance_of(best, end - begin) >= rule_.alpha) return;
+    if (best.at == 0 || chance_of(best, end - begin) >= rule_.alpha) {
+      split_at_pulse(begin, end);
+      return;
+    }
     const std::size_t at = begin + best.at;
     bounds_.push_back(at);
     split(begin, at);
     split(at, end);
+  }
+
+  /// A level that came back hides from every single split.
+  void split_at_pulse(std::size_t begin, std::size_t end) {
+    const auto pulse = find_pulse(between(begin, end), rule_.least_sd, rule_.alpha);
+    if (!pulse) return;
+    const std::size_t first = begin + pulse->first, last = begin + pulse->second;
+    for (const std::size_t at : {first, last})
+      if (at > begin && at < end) bounds_.push_back(at);
+    split(begin, first);
+    split(first, last);
+    split(last, end);
   }
 
   /// Puts bound i at its best place between its neighbours; true where that is another one.
