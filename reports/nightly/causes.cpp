@@ -77,16 +77,33 @@ std::optional<bool> moved_with(const Examined& other, const Examined& e, const F
   return sd > 0 && (f.change.up ? t : -t) > kMoved;
 }
 
+/// Whether a series runs other machine code since about the night of a change.
+bool binary_changed(const Examined& e, const Found& f) {
+  const std::string* known = nullptr;
+  for (std::size_t i = 0; i < e.track.data.size(); ++i) {
+    const std::int64_t night = e.ordinal_of(i);
+    const std::string& binary = e.night(i).binary;
+    if (night < f.ordinal - 2 || night > f.ordinal + 1 || binary.empty()) continue;
+    if (known && *known != binary) return true;
+    known = &binary;
+  }
+  return false;
+}
+
+/// The canary moved, or most series did, one with unchanged code at least: a slower part that all
+/// of them share is a change of code all the same.
 bool is_of_device(const std::vector<const Examined*>& device, const Examined& e, const Found& f) {
   std::size_t moved = 0, judged = 0;
+  bool with_old_code = false;
   for (const Examined* other : device) {
     const auto with = other == &e ? true : moved_with(*other, e, f);
     if (!with) continue;
     if (*with && other->series->canary) return true;
     ++judged;
     moved += *with;
+    with_old_code = with_old_code || (*with && !binary_changed(*other, f));
   }
-  return judged >= kFewestSeries && 2 * moved > judged;
+  return judged >= kFewestSeries && 2 * moved > judged && with_old_code;
 }
 
 }  // namespace

@@ -33,9 +33,12 @@ Sums sums_of(std::span<const double> data) {
 }
 
 double rho_of(std::span<const double> data, const Split& split) {
+  const double rounding = kTie * std::abs(split.new_level - split.old_level);
   std::vector<double> rest(data.size());
-  for (std::size_t i = 0; i < data.size(); ++i)
+  for (std::size_t i = 0; i < data.size(); ++i) {
     rest[i] = data[i] - (i < split.at ? split.old_level : split.new_level);
+    if (std::abs(rest[i]) <= rounding) rest[i] = 0;
+  }
   return autocorrelation(rest);
 }
 

@@ -60,7 +60,9 @@ Track track_of(const Series& series) {
   const std::vector<double> values = finite_values(series);
   track.log_scale = !values.empty() && values.front() > 0;
   track.unit = unit_of(values, track.log_scale);
-  track.quantum_sd = quantum_of(values) / track.unit / std::sqrt(12.0);
+  // Of the level in the middle, where a step alone may be the smallest difference that there is.
+  const double quantum = quantum_of(values) / track.unit;
+  track.quantum_sd = (track.log_scale ? std::log1p(quantum) : quantum) / std::sqrt(12.0);
   const std::string* environment = nullptr;
   for (std::size_t i = 0; i < series.nights.size(); ++i) {
     const Night& night = series.nights[i];

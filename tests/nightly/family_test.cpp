@@ -69,6 +69,19 @@ TEST_CASE("most series of a device moving the same way are one environment alert
   }
 }
 
+TEST_CASE("a step of all series is of their code where all of them run new code") {
+  std::vector<Series> series;
+  for (int i = 0; i < 6; ++i) {
+    series.push_back(on_device(i, 34, 6));
+    for (Night& night : series.back().nights) night.binary = night.index < 34 ? "old" : "new";
+  }
+  CHECK(judge(series, {}).exit_code == 1);
+  for (Night& night : series[0].nights) night.binary = "old";  // it moved all the same
+  const Report report = judge(series, {});
+  CHECK(report.exit_code == 0);
+  CHECK(report.series[1].state == State::environment);
+}
+
 TEST_CASE("fewer than half of a device, or series without a device, are regressions") {
   std::vector<Series> few, without;
   for (int i = 0; i < 6; ++i) {

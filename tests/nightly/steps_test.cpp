@@ -77,6 +77,23 @@ TEST_CASE("a step without any noise is found by its fourth night") {
   CHECK(*v.changes[0].ratio == Approx(1.1));
 }
 
+TEST_CASE("a step between two constant levels is found, however large") {
+  for (const double factor : {1.05, 2.0, 10.0, 1000.0}) {
+    CAPTURE(factor);
+    Series series;
+    series.name = "x";
+    for (std::int64_t i = 0; i < 30; ++i) {
+      Night& night = series.nights.emplace_back();
+      night.index = i;
+      night.values = {i < 20 ? 5.0 : 5.0 * factor};
+    }
+    const Report report = judge({series}, {});
+    CHECK(report.exit_code == 1);
+    REQUIRE(report.series[0].changes.size() == 1);
+    CHECK(report.series[0].changes[0].index == 20);
+  }
+}
+
 TEST_CASE("nothing is found in series that say nothing") {
   const std::vector<double> toggling{5, 6, 5, 6, 5, 5, 6, 6, 5, 6, 5, 6, 6, 5, 5, 6, 5, 6, 5, 6};
   std::vector<double> one_glitch(30, 3.0);
