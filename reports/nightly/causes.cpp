@@ -98,10 +98,11 @@ bool is_of_device(const std::vector<const Examined*>& device, const Examined& e,
   for (const Examined* other : device) {
     const auto with = other == &e ? true : moved_with(*other, e, f);
     if (!with) continue;
-    if (*with && other->series->canary) return true;
+    const bool with_machine = *with && !binary_changed(*other, f);
+    if (with_machine && other->series->canary) return true;
     ++judged;
     moved += *with;
-    with_old_code = with_old_code || (*with && !binary_changed(*other, f));
+    with_old_code = with_old_code || with_machine;
   }
   return judged >= kFewestSeries && 2 * moved > judged && with_old_code;
 }

@@ -8,6 +8,7 @@
 
 #include "nightly_series_name.hpp"
 #include "nights_of_runs.hpp"
+#include "nsa/kernels/catalog.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/median.hpp"
 
@@ -23,7 +24,8 @@ struct Process {
 struct Collected {
   std::map<std::pair<std::string, std::int64_t>, Process> processes;  // by run and process
   std::string variant, source_hash, executor, failure;
-  bool possible = false;  // somebody tried it
+  bool possible = false;   // somebody tried it
+  bool yardstick = false;  // of the table of variants
 };
 
 bool is_result(const Measurement& row) {
@@ -42,10 +44,22 @@ std::string failure_of(const Measurement& row) {
   return fmt::format("{}{}{}", what, row.reason.empty() ? "" : ": ", row.reason);
 }
 
+/// Dense attention, of libraries mostly: nobody works on it here, so that it moves with the
+/// machine.
+bool is_yardstick(const Measurement& row) {
+  if (row.executor != kOwnExecutor) return false;
+  for (const Backend backend : {Backend::cpu, Backend::cuda}) {
+    const Variant* known = find_variant(row.variant, backend);
+    if (known && known->role == Role::yardstick) return true;
+  }
+  return false;
+}
+
 void add_row(Collected& series, const Measurement& row) {
   series.variant = to_string(row.variant);
   series.source_hash = row.source_hash;
   series.executor = row.executor;
+  series.yardstick = is_yardstick(row);
   series.possible = series.possible || !is_left_out(row);
   if (!is_result(row)) {
     series.failure = failure_of(row);
@@ -85,6 +99,10 @@ std::map<std::string, Collected> collect(const store::Store& db, const NightOfRu
 /// Runs, the oldest first.
 std::vector<Run> runs_in_order(const store::Store& db) {
   std::vector<Run> runs = db.runs();
+  // verify measures a part of a file once more, at places of its own.
+  std::erase_if(runs, [](const Run& run) {
+    return run.spec_json.find("\"verifies\"") != run.spec_json.npos;
+  });
   std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
     return std::tie(a.started_at, a.id) < std::tie(b.started_at, b.id);
   });
@@ -103,6 +121,7 @@ void add_night(SeriesByName& all, const std::string& device, const nightly::Nigh
     series.name = name + " @ " + device;
     series.device = device;
     series.variant = collected.variant;
+    series.canary = collected.yardstick;
   }
   for (auto& [name, series] : all) {
     const auto at = found.find(name);

@@ -102,7 +102,7 @@ SweepSpec narrow(SweepSpec spec, const NarrowOptions& options);
 /// The same problem with `value` on `axis`. InputError names the axis and what it takes.
 void set_axis(Problem& problem, std::string_view axis, std::string_view value);
 
-/// Names of the specs that come with the program: quick, default, full.
+/// Names of the specs that come with the program: quick, nightly, default, full.
 std::vector<std::string> preset_names();
 /// Text of a preset (JSON), or nothing. `default` is another one for CUDA: the lengths to which
 /// GPUs are used, and rows of ours by name, since the slowest take seconds there.
