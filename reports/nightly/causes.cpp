@@ -9,8 +9,9 @@
 namespace nsa::nightly {
 namespace {
 
-constexpr double kMoved = 3;              // t of a neighbour that moved too
-constexpr std::size_t kFewestSeries = 4;  // of a device, before a majority means anything
+constexpr double kMoved = 3;               // t of a neighbour that moved too
+constexpr std::int64_t kNightsBefore = 7;  // that are compared with those after, at least
+constexpr std::size_t kFewestSeries = 4;   // of a device, before a majority means anything
 
 /// The place of a change is certain to a night or so: the binary must be one all around it.
 bool same_binary(const Examined& e, const Found& f) {
@@ -62,7 +63,10 @@ void explain(const Examined& e, Found& f) {
 /// Whether `other` moved the same way between the nights of the two levels of `f` in `e`; nothing
 /// where it has too few nights there.
 std::optional<bool> moved_with(const Examined& other, const Examined& e, const Found& f) {
-  const std::int64_t begin = e.ordinal_of(f.begin), end = e.ordinal_of(f.end - 1);
+  // No further back than it goes on: what `other` did long before is another change.
+  const std::int64_t end = e.ordinal_of(f.end - 1);
+  const std::int64_t begin =
+      std::max(e.ordinal_of(f.begin), f.ordinal - std::max(kNightsBefore, end - f.ordinal + 1));
   Mean before, after;
   for (std::size_t i = 0; i < other.track.data.size(); ++i) {
     const std::int64_t night = other.ordinal_of(i);

@@ -69,6 +69,18 @@ TEST_CASE("most series of a device moving the same way are one environment alert
   }
 }
 
+TEST_CASE("what others did long before a step says nothing of it") {
+  std::vector<Series> series;
+  for (int i = 0; i < 5; ++i) series.push_back(on_device(i, i < 4 ? 15 : 37, 8));
+  for (Series& one : series) {
+    for (Night& night : one.nights) night.binary = "old";
+  }
+  for (std::size_t i = 37; i < 40; ++i) series[4].nights[i].binary = "new";
+  const Report report = judge(series, {});
+  CHECK(report.exit_code == 1);
+  CHECK(report.series[4].state == State::confirmed);
+}
+
 TEST_CASE("a step of all series is of their code where all of them run new code") {
   std::vector<Series> series;
   for (int i = 0; i < 6; ++i) {
