@@ -67,7 +67,7 @@ TEST_CASE("an ack never hides a further step") {
   CHECK(exit_with({50, 55}, acked("*", "", "")) == 1);
 }
 
-TEST_CASE("dates and Unix seconds are compared as days; what is neither does not count") {
+TEST_CASE("dates and Unix seconds are compared as days, what is neither does not count") {
   CHECK(counts_until("", "whatever"));
   CHECK(counts_until("2026-03-02", "2026-03-01T23:59:59Z"));
   CHECK_FALSE(counts_until("2026-03-02", "2026-03-02T00:00:00Z"));

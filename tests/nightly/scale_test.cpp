@@ -19,7 +19,7 @@ TEST_CASE("states, indices, ratios, p and q are the same in any unit of time") {
   }
 }
 
-TEST_CASE("the unit test above has changes to compare") {
+TEST_CASE("the series of many kinds have changes to compare") {
   const std::string plain = unit_free(judge(many_kinds(0, 1), {}), 6);
   CHECK(std::count(plain.begin(), plain.end(), '[') >= 10);
 }

@@ -52,7 +52,7 @@ TEST_CASE("the direction that is better decides what a step is") {
   CHECK(judge({stepped(8)}, options).exit_code == 1);
 }
 
-TEST_CASE("the last night alone is suspect and exits 0; for the better it is nothing") {
+TEST_CASE("the last night alone is suspect and exits 0, for the better it is nothing") {
   const Report report = judge({stepped(1)}, {});
   CHECK(report.series[0].state == State::suspect);
   CHECK(report.series[0].changes.empty());
@@ -143,7 +143,7 @@ TEST_CASE("five pairs of both builds confirm or clear the last alert") {
   CHECK(judge_one(stepped(8), options).state == State::cleared);
 }
 
-TEST_CASE("a confirmed change has half of the size, in its direction; four pairs say nothing") {
+TEST_CASE("a confirmed change has half of the size, in its direction, four pairs say nothing") {
   Options options;
   options.confirmations = {{"a", {{100, 102}, {100, 102}, {100, 102}, {100, 102}, {100, 102}}}};
   CHECK(judge_one(stepped(8), options).state == State::cleared);

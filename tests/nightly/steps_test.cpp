@@ -162,7 +162,7 @@ TEST_CASE("a step under one per cent is none, and one of exactly one per cent is
   CHECK(judge_one(series_of_values(exact)).changes.size() == 1);
 }
 
-TEST_CASE("a lone night is a spike and no change; two high nights at the end are a change") {
+TEST_CASE("a lone night is a spike and no change, two high nights at the end are a change") {
   World world(6);
   std::vector<double> y = world.nights(40, Noise::independent);
   y[35] += 12;
