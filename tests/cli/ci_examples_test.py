@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""The commands of examples/ci and docs/ci.md are ones that the program has, with flags that it has.
+
+usage: ci_examples_test.py NSATUNE REPOSITORY
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+COMMAND = re.compile(r'(?:^|\s|")(?:build/cuda/bin/)?(?:nsatune|"?\$NSATUNE"?) ([a-z]+(?: (?:merge|add))?)((?: [^|&\n]*)?)', re.M)
+
+
+def help_of(program, words):
+    done = subprocess.run([program, *words, "--help"], text=True, capture_output=True, check=False)
+    return done.stdout if done.returncode == 0 else None
+
+
+def main():
+    program, root = sys.argv[1], pathlib.Path(sys.argv[2])
+    files = sorted((root / "examples/ci").glob("*.yml")) + [root / "docs/ci.md"]
+    wrong, seen = [], 0
+    for file in files:
+        for line in file.read_text(encoding="utf-8").splitlines():
+            words_of_line = line.split()
+            command = COMMAND.search(line)
+            if not command or not ("--" in line or "run:" in words_of_line):
+                continue
+            seen += 1
+            text = help_of(program, command.group(1).split())
+            if text is None:
+                wrong.append(f"{file.name}: no command '{command.group(1)}': {line.strip()}")
+                continue
+            for flag in re.findall(r"(?<= )--?[a-z][a-z-]*", command.group(2)):
+                if not re.search(rf"(?<![\w-]){re.escape(flag)}(?![\w-])", text):
+                    wrong.append(f"{file.name}: {command.group(1)} has no {flag}: {line.strip()}")
+    print("\n".join(wrong) or f"{seen} commands of {len(files)} files are right")
+    return 1 if wrong or seen < 10 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
