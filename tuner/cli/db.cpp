@@ -1,5 +1,6 @@
 // db info, samples, traces, counters, verify, compact; merge has a file of its own.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 
@@ -12,6 +13,14 @@
 
 namespace nsa::cli {
 namespace {
+
+/// The name in the spec that a run was measured by; "" where it has none.
+std::string spec_name(const Run& run) {
+  const Json spec = Json::parse(run.spec_json, nullptr, false);
+  if (!spec.is_object()) return "";
+  const auto name = spec.find("name");
+  return name != spec.end() && name->is_string() ? name->get<std::string>() : "";
+}
 
 Json info_json(const store::Info& info, const std::vector<Run>& runs) {
   Json document{{"path", info.path},
@@ -28,7 +37,11 @@ Json info_json(const store::Info& info, const std::vector<Run>& runs) {
                {"state", to_string(run.state)},
                {"started_at", run.started_at},
                {"build_id", run.build_id},
-               {"spec_hash", run.spec_hash}};
+               {"spec_hash", run.spec_hash},
+               {"spec", spec_name(run)},
+               {"devices", Json::array()}};
+    for (const Device& device : run.devices)
+      entry["devices"].push_back({{"id", device.id}, {"name", device.name}, {"uuid", device.uuid}});
     if (run.ended_at) entry["ended_at"] = *run.ended_at;
     document["run_list"].push_back(entry);
   }
@@ -49,8 +62,12 @@ ExitCode print_info(const Settings& settings) {
   text += fmt::format("{} runs ({} open), {} measurements, {} samples\n", i.runs, i.open_runs,
                       i.measurements, i.samples);
   for (const Run& run : db.runs()) {
-    text += fmt::format("  {}  {:<10}  {}  {}\n", reports::printable(run.id), to_string(run.state),
-                        reports::printable(run.started_at), reports::printable(run.build_id));
+    std::vector<std::string> devices;
+    for (const Device& device : run.devices) devices.push_back(reports::printable(device.name));
+    text += fmt::format("  {}  {:<10}  {}  {:<10}  {}  {}\n", reports::printable(run.id),
+                        to_string(run.state), reports::printable(run.started_at),
+                        reports::printable(spec_name(run)), fmt::join(devices, ", "),
+                        reports::printable(run.build_id));
   }
   print_text(text);
   return ExitCode::good;
