@@ -8,6 +8,7 @@
 #include "nsa/page/history.hpp"
 #include "nsa/page/page.hpp"
 #include "nsa/page/vega.hpp"
+#include "report_runs.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -68,7 +69,8 @@ void add_report(Program& program) {
       "report", "The history, its verdicts and the last run as one HTML page",
       "  nsatune report -o nsatune.html\n"
       "  nsatune report --db nightly.sqlite --acks acks.yaml --thresholds thresholds.json\n"
-      "  nsatune report --csv history.csv --direction higher -o rates.html\n\n"
+      "  nsatune report --csv history.csv --direction higher -o rates.html\n"
+      "  nsatune report results && nsatune report compare 3f2a 77b0\n\n"
       "The page asks no network for anything. Address of a series: nsatune.html#series=NAME.\n"
       "Exit codes: 0 the page was written, whatever it shows; 2 bad input; 4 libjs-vega is missing",
       [&program, o] { return run(program.settings, *o); });
@@ -78,6 +80,12 @@ void add_report(Program& program) {
                   "Thresholds file whose ranges are drawn beside what was measured");
   sub->add_option("--vega", o->vega,
                   "Folder of the plotting library's *.min.js (default: that of libjs-vega)");
+  add_report_runs(program, *sub);
+  // The parser calls back a subcommand first, and then its parent.
+  sub->callback([&program, o, sub] {
+    if (sub->get_subcommands().empty())
+      program.command = [&program, o] { return run(program.settings, *o); };
+  });
 }
 
 }  // namespace nsa::cli
