@@ -25,6 +25,9 @@ namespace {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
+/// Half of the interval of the mean loss beyond which the times say nothing.
+constexpr double kMostUncertain = 0.05;
+
 struct VerifyOptions {
   std::string file;
   std::string budget = "60s";
@@ -172,7 +175,10 @@ ExitCode tell(const Settings& settings, const Outcome& outcome, const VerifyOpti
   for (const std::string& line : outcome.broken) print_text("  " + line + "\n");
   const char* verdict = outcome.code == ExitCode::good ? "holds"
                         : outcome.code == ExitCode::nothing_judged
-                            ? "was not judged: nothing of it could be measured here"
+                            ? outcome.report.decided == 0
+                                  ? "was not judged: nothing of it could be measured here"
+                                  : "was not judged: noise hides what it loses; try a quiet "
+                                    "machine, or a longer --budget"
                             : "no longer holds: sweep and tune again";
   print_text(fmt::format("{} {}\n", o.file, verdict));
   return outcome.code;
@@ -294,7 +300,8 @@ ExitCode run(const Settings& settings, const VerifyOptions& o) {
   }
   if (!outcome.broken.empty())
     outcome.code = ExitCode::found;
-  else if (outcome.report.decided == 0)
+  else if (outcome.report.decided == 0 ||
+           outcome.report.high - outcome.report.mean > kMostUncertain)
     outcome.code = ExitCode::nothing_judged;
   outcome.wall_s = seconds_since(start);
   return tell(settings, outcome, o);
