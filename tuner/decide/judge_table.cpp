@@ -45,6 +45,7 @@ void set_interval(Trial& trial, const SpotRatios& spot, std::size_t chosen) {
   const double half =
       boost::math::quantile(boost::math::complement(student, kTail)) * std::sqrt(spread.variance);
   trial.standard_error = std::sqrt(spread.variance);
+  trial.freedom = std::max(1.0, spread.freedom);
   trial.low = trial.regret - half;
   trial.high = trial.regret + half;
 }
@@ -144,6 +145,18 @@ TrialReport judge_table(const ThresholdTable& table, const DecideInput& input, J
   return report;
 }
 
+namespace {
+
+/// Below which the regret is not, corrected for the number of places (Bonferroni).
+double sure_loss(const Trial& trial, std::size_t places) {
+  const boost::math::students_t student(trial.freedom);
+  const double tail = kTail / static_cast<double>(places);
+  return trial.regret -
+         boost::math::quantile(boost::math::complement(student, tail)) * trial.standard_error;
+}
+
+}  // namespace
+
 std::vector<std::string> broken_limits(const TrialReport& report, const TrialLimits& limits) {
   expects(limits.mean >= 0 && limits.worst >= 0, "limits of 0 or more");
   std::vector<std::string> lines;
@@ -156,7 +169,8 @@ std::vector<std::string> broken_limits(const TrialReport& report, const TrialLim
         fmt::format("{} at {} {}", trial.chosen, to_string(trial.axis), trial.at);
     if (!trial.failure.empty()) {
       lines.push_back(fmt::format("{}: {}", where, trial.failure));
-    } else if (trial.kind != TrialKind::beyond && trial.low > limits.worst) {
+    } else if (trial.kind != TrialKind::beyond &&
+               sure_loss(trial, report.trials.size()) > limits.worst) {
       lines.push_back(fmt::format(
           "{} loses {:.1f} % [{:.1f}, {:.1f}] against {}, more than {:.3g} %", where,
           100 * trial.regret, 100 * trial.low, 100 * trial.high, trial.best, 100 * limits.worst));

@@ -31,11 +31,11 @@ struct Trial {
   ProblemClass problem_class;
   std::vector<std::string> stages;
   Axis axis = Axis::seq_len;
-  std::int64_t at = 0;                   // value of the axis
-  std::string chosen, best;              // VariantId texts
-  double regret = 0, low = 0, high = 0;  // with its 95 % interval
-  double standard_error = 0;
-  std::string failure;  // not empty: what is chosen gave no right result here
+  std::int64_t at = 0;                     // value of the axis
+  std::string chosen, best;                // VariantId texts
+  double regret = 0, low = 0, high = 0;    // with its 95 % interval
+  double standard_error = 0, freedom = 1;  // Student's, of the regret
+  std::string failure;                     // not empty: what is chosen gave no right result here
 };
 
 struct TrialReport {
@@ -57,7 +57,8 @@ TrialReport judge_table(const ThresholdTable& table, const DecideInput& input,
 struct TrialLimits {
   double mean = 0.01, worst = 0.15;
 };
-/// Why the file no longer holds, a line each: sure at 95 % only. Empty: it holds.
+/// Why the file no longer holds, a line each: sure at 95 % only, for all places together. Empty: it
+/// holds.
 std::vector<std::string> broken_limits(const TrialReport& report, const TrialLimits& limits);
 
 }  // namespace nsa::tuner
