@@ -1,0 +1,106 @@
+// Variants that compete on the same problems: which is the fastest where, and how they grow.
+
+const slopeAlarm = 1.3;
+const mostLines = 8;
+let contestShown = null;
+
+function shortName(contest, name) {
+  return name.startsWith(contest.stages + "/") ? name.slice(contest.stages.length + 1) : name;
+}
+
+/** Variants by their mean log ratio to the fastest; chosen ones before all others. */
+function ranked(contest) {
+  const chosen = new Set(contest.ranges.map(range => range[2]));
+  const mean = variant => variant.cells.reduce((sum, cell) => sum + Math.log(cell[2]), 0) / variant.cells.length -
+    variant.cells.length / contest.lengths.length;
+  return [...contest.variants].sort((a, b) => chosen.has(b.name) - chosen.has(a.name) || mean(a) - mean(b));
+}
+
+function cellsOf(contest, variants) {
+  return variants.flatMap(variant => variant.cells.map(([length, ns, ratio, low, high]) => ({
+    name: shortName(contest, variant.name), length, ns, ratio, low: low === null ? ratio : low,
+    high: high === null ? ratio : high,
+    tip: printable(`${shortName(contest, variant.name)} at ${length}: ${valueText(ns, "ns")}, ${digits(ratio, 3)} of the best`)})));
+}
+
+function keyOf(names) {
+  return names.map((name, n) => ["", seriesColours()[n % mostLines], name]);
+}
+
+function drawCrossover(contest, lines) {
+  const names = lines.map(variant => shortName(contest, variant.name));
+  const last = contest.lengths.at(-1);
+  const ranges = contest.ranges.map(([from, to, name]) => ({
+    from: Math.max(from, contest.lengths[0]), to: Math.min(to === null ? last : to, last), name: shortName(contest, name),
+    tip: printable(`chosen from ${from} to ${to === null ? "the end" : to}: ${shortName(contest, name)}`)}))
+    .filter(range => range.from < range.to);
+  const chosen = ranges.length === 0 ? "No chosen ranges are known." :
+    "Chosen (bar at the foot): " + ranges.map(range => `${range.name} from ${range.from} to ${range.to}`).join("; ") + ".";
+  const wins = contest.lengths.map(length => `${length}: ${fastestAt(contest, length)}`).join(", ");
+  return draw(document.getElementById("crossover-plot"), "crossover",
+    {cells: cellsOf(contest, lines), ranges}, {names, colours: seriesColours(), axis: contest.axis},
+    `Time as a multiple of the fastest, by ${contest.axis}, with 95 % intervals. ${chosen} Fastest at ${wins}.`, keyOf(names));
+}
+
+function fastestAt(contest, length) {
+  const times = contest.variants.map(variant => [variant.cells.find(cell => cell[0] === length), variant.name])
+    .filter(([cell]) => cell).sort((a, b) => a[0][1] - b[0][1]);
+  return shortName(contest, times[0][1]);
+}
+
+function drawHeatmap(contest, variants) {
+  const names = variants.map(variant => shortName(contest, variant.name));
+  return draw(document.getElementById("heatmap-plot"), "heatmap", {cells: cellsOf(contest, variants)},
+    {names, lengths: contest.lengths, axis: contest.axis},
+    `Time of ${names.length} variants at ${contest.lengths.length} lengths as a multiple of the fastest at that length.`);
+}
+
+function drawScaling(contest, lines) {
+  const names = lines.map(variant => shortName(contest, variant.name));
+  const cells = cellsOf(contest, lines).map(cell => ({...cell, ms: cell.ns / 1e6}));
+  const fits = lines.filter(variant => variant.slope).flatMap(variant => {
+    const lengths = variant.cells.map(cell => cell[0]);
+    return [Math.min(...lengths), Math.max(...lengths)].map(length => ({
+      name: shortName(contest, variant.name), length,
+      ms: Math.exp(variant.slope[3] + variant.slope[0] * Math.log(length)) / 1e6}));
+  });
+  const steep = contest.variants.filter(isSteep).map(variant => shortName(contest, variant.name));
+  return draw(document.getElementById("scaling-plot"), "scaling", {cells, fits},
+    {names, colours: seriesColours(), axis: contest.axis},
+    `Time against ${contest.axis}, both logarithmic, with fitted lines. ` +
+    (steep.length ? `Slope over ${slopeAlarm}: ${steep.join(", ")}.` : `No slope is over ${slopeAlarm}.`), keyOf(names));
+}
+
+function isSteep(variant) { return variant.slope !== null && variant.slope[1] > slopeAlarm; }
+
+function slopeTable(contest, variants) {
+  return table("Growth: time ~ length^slope, with 95 % intervals", ["Variant", "Slope", "Lengths", ""],
+    variants.map(variant => [shortName(contest, variant.name),
+      variant.slope ? `${digits(variant.slope[0], 3)} (${digits(variant.slope[1], 3)} to ${digits(variant.slope[2], 3)})` : "none",
+      String(variant.cells.length),
+      isSteep(variant) ? element("span", {className: "bad"}, `alarm: over ${slopeAlarm}`) : ""]));
+}
+
+function showContest(n) {
+  const contest = data.contests[n];
+  const variants = ranked(contest), lines = variants.slice(0, mostLines);
+  contestShown = n;
+  document.getElementById("contest").replaceChildren(
+    element("p", {className: "soft"}, `${contest.class}, ${contest.how}; ${contest.device}, run ${contest.run} of ${contest.day}` +
+      (variants.length > mostLines ? `; lines of ${mostLines} of ${variants.length} variants` : "")));
+  document.getElementById("slopes").replaceChildren(slopeTable(contest, variants));
+  return Promise.all([drawCrossover(contest, lines), drawHeatmap(contest, variants), drawScaling(contest, lines)]);
+}
+
+function showContestChoice() {
+  const box = document.getElementById("contest-choice");
+  if (data.contests.length === 0) {
+    box.append(element("p", {className: "soft"}, "Nothing was measured at two lengths or more; a history from CSV has no variants."));
+    return;
+  }
+  const label = contest => `${contest.stages} ${contest.class}, ${contest.how} @ ${contest.device}`;
+  const select = element("select", {id: "contest-select"},
+    ...data.contests.map((contest, n) => element("option", {value: String(n)}, label(contest))));
+  select.addEventListener("change", () => setPlace({variants: select.value}));
+  box.append(element("label", {htmlFor: "contest-select"}, "Problem "), select);
+}

@@ -1,0 +1,65 @@
+// What is shown is in the address: #series=NAME&state=confirmed&words=decode&variants=0
+
+const words = document.getElementById("words");
+
+let remembered = "";
+
+/** What the address says, or said before it named a part of the page. */
+function place() {
+  if (location.hash === "" || location.hash.includes("=")) remembered = location.hash.slice(1);
+  return new URLSearchParams(remembered);
+}
+
+/** Changes parts of the address; "" takes one away. */
+function setPlace(parts) {
+  const now = place();
+  for (const [key, value] of Object.entries(parts)) {
+    if (value === "") now.delete(key);
+    else now.set(key, value);
+  }
+  const text = now.toString().replaceAll("+", "%20");
+  history.replaceState(null, "", text ? "#" + text : location.pathname + location.search);
+  show();
+}
+
+function firstSeries() { return tableBody.rows.length > 0 ? verdicts[tableBody.rows[0].dataset.series].name : ""; }
+
+let shownSeries = null;
+
+/** Shows what the address says; parts that did not change stay as they are. */
+async function show() {
+  const at = place();
+  if (words.value !== (at.get("words") || "")) words.value = at.get("words") || "";
+  filterTable(at.get("state") || "", words.value);
+  const name = at.get("series") ?? shownSeries ?? firstSeries();
+  const contest = Math.min(Math.max(0, Number.parseInt(at.get("variants") || "0", 10) || 0), data.contests.length - 1);
+  const drawn = [];
+  if (name !== shownSeries) {
+    const before = shownSeries;
+    shownSeries = name;
+    drawn.push(chooseSeries(name));
+    if (before !== null || at.has("series")) document.getElementById("series").scrollIntoView();
+  }
+  if (data.contests.length > 0 && contest !== contestShown) {
+    document.getElementById("contest-select").value = String(contest);
+    drawn.push(showContest(contest));
+  }
+  await Promise.all(drawn);
+  document.body.dataset.ready = "yes";
+}
+
+function onTheme() {
+  if (shownSeries !== null) chooseSeries(shownSeries);
+  if (contestShown !== null) showContest(contestShown);
+}
+
+document.getElementById("filter").addEventListener("submit", event => event.preventDefault());
+words.addEventListener("input", () => setPlace({words: words.value}));
+window.addEventListener("hashchange", show);
+showHeadline();
+showCounts();
+showAlerts();
+showTable();
+showContestChoice();
+showEnvironments();
+show();

@@ -1,0 +1,24 @@
+// What `check` judges and how, as `report` does too.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "nightly_source.hpp"
+
+namespace nsa::cli {
+
+struct CheckInput {
+  NightlySource source;
+  std::optional<std::string> baseline, acks, today;
+  std::int64_t window = 14;  // nights
+};
+
+/// The flags of the source, --window, --baseline, --acks and --today.
+void declare_check_input(CLI::App& sub, CheckInput& input);
+/// The options of judge() that the flags say; an ack that names no series is said on stderr.
+nightly::Options check_options(const Settings& settings, const CheckInput& input,
+                               const NightlyHistory& history);
+
+}  // namespace nsa::cli

@@ -1,0 +1,180 @@
+#include "contests.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "nsa/page/slope.hpp"
+#include "nsa/schemas/median.hpp"
+#include "nsa/tuner/decide.hpp"
+
+namespace nsa::cli {
+namespace {
+
+using Round = std::pair<std::int64_t, std::int64_t>;            // process, round
+using Times = std::map<Round, double>;                          // ns
+using AtLengths = std::map<std::int64_t, Times>;                // by axis value, tokens
+using Variants = std::map<std::string, AtLengths>;              // by name
+using Key = std::tuple<std::string, std::string, std::string>;  // stages, class, how measured
+
+struct Contest {
+  ProblemClass of;
+  std::vector<std::string> stages;
+  Axis axis = Axis::seq_len;
+  Variants variants;
+};
+
+bool is_comparable(const Measurement& row) {
+  const auto& lengths = row.problem.seq_lens;
+  const bool even =
+      std::ranges::adjacent_find(lengths, std::ranges::not_equal_to{}) == lengths.end();
+  return row.outcome == Outcome::ok && row.verification != Verification::wrong_result &&
+         row.median_ns && *row.median_ns > 0 && !row.control && !row.held_out && even;
+}
+
+Key key_of(const Measurement& row) {
+  const Problem& p = row.problem;
+  std::string how = fmt::format("batch {}, {}", p.batch(), to_string(p.selection.pattern));
+  if (p.selection.overlap) how += fmt::format(" {}", *p.selection.overlap);
+  if (p.model.model_dim > 0) how += fmt::format(", width {}", p.model.model_dim);
+  how += fmt::format(", {}, {}", to_string(row.launch), row.cold ? "cold" : "warm");
+  return {fmt::format("{}", fmt::join(row.variant.stages, "+")), to_string(class_of(p)), how};
+}
+
+/// Decisions of a decode step go by the cached tokens, others by the new ones.
+Axis axis_of_phase(Phase phase) {
+  return phase == Phase::decode ? Axis::context_len : Axis::seq_len;
+}
+
+std::map<Key, Contest> read_contests(const store::Store& db, const std::string& run,
+                                     const std::string& device_uuid) {
+  std::map<Key, Contest> found;
+  db.for_each_measurement({.run_id = run, .device_uuid = device_uuid}, [&](const Measurement& row) {
+    if (!is_comparable(row)) return;
+    Contest& contest = found[key_of(row)];
+    contest.of = class_of(row.problem);
+    contest.stages = row.variant.stages;
+    contest.axis = axis_of_phase(row.problem.phase);
+    const std::int64_t length = axis_value(row.problem, contest.axis);
+    if (length < 1) return;
+    const std::string by = row.executor == "nsatune" ? "" : " by " + row.executor;
+    contest.variants[to_string(row.variant) + by][length][{row.process, row.round}] =
+        *row.median_ns;
+  });
+  return found;
+}
+
+double median_of(const Times& times) {
+  std::vector<double> values;
+  for (const auto& [round, ns] : times) values.push_back(ns);
+  return median(values);
+}
+
+/// The fastest variant at each length.
+std::map<std::int64_t, const Times*> best_at(const Variants& variants) {
+  std::map<std::int64_t, const Times*> best;
+  for (const auto& [name, lengths] : variants) {
+    for (const auto& [length, times] : lengths) {
+      const Times*& there = best[length];
+      if (!there || median_of(times) < median_of(*there)) there = &times;
+    }
+  }
+  return best;
+}
+
+/// [length, median_ns, ratio, low, high]; null for an interval of fewer than two rounds.
+Json cell(std::int64_t length, const Times& times, const Times& best) {
+  constexpr int kReplicates = 200;
+  constexpr std::uint64_t kSeed = 1;
+  std::vector<double> ratios;
+  std::vector<std::int64_t> blocks;
+  for (const auto& [round, ns] : times) {
+    const auto other = best.find(round);
+    if (other == best.end()) continue;
+    blocks.push_back(static_cast<std::int64_t>(blocks.size()));
+    ratios.push_back(std::log(ns / other->second));
+  }
+  const auto rounded = [](double value) { return Json::parse(fmt::format("{:.5g}", value)); };
+  const double ns = median_of(times);
+  Json json{length, rounded(ns)};
+  if (ratios.size() < 2) {
+    json.insert(json.end(), {rounded(ns / median_of(best)), nullptr, nullptr});
+    return json;
+  }
+  const tuner::PairedRatio r = tuner::paired_ratio(ratios, blocks, 0.95, kReplicates, kSeed);
+  for (const double log_ratio : {r.median, r.low, r.high})
+    json.push_back(std::isfinite(log_ratio) ? rounded(std::exp(log_ratio)) : Json());
+  return json;
+}
+
+Json slope_json(const AtLengths& lengths) {
+  std::vector<std::pair<double, double>> points;
+  for (const auto& [length, times] : lengths)
+    points.emplace_back(static_cast<double>(length), median_of(times));
+  const auto slope = page::log_log_slope(points);
+  return slope ? Json{slope->slope, slope->low, slope->high, slope->log_intercept} : Json();
+}
+
+/// [from, to, variant] of the decision of that class and those stages; null: without an end.
+Json ranges_json(const Contest& contest, const std::optional<ThresholdTable>& table) {
+  Json list = Json::array();
+  if (!table) return list;
+  for (const ClassDecisions& of : table->classes) {
+    if (of.problem_class != contest.of) continue;
+    for (const Decision& decision : of.decisions) {
+      if (decision.stages != contest.stages) continue;
+      for (const ThresholdRange& range : decision.ranges)
+        list.push_back({range.from, range.to ? Json(*range.to) : Json(), to_string(range.variant)});
+    }
+  }
+  return list;
+}
+
+Json contest_json(const Key& key, const Contest& contest,
+                  const std::optional<ThresholdTable>& table) {
+  const auto best = best_at(contest.variants);
+  Json lengths = Json::array(), variants = Json::array();
+  for (const auto& [length, times] : best) lengths.push_back(length);
+  for (const auto& [name, at] : contest.variants) {
+    Json cells = Json::array();
+    for (const auto& [length, times] : at) cells.push_back(cell(length, times, *best.at(length)));
+    variants.push_back({{"name", name}, {"slope", slope_json(at)}, {"cells", std::move(cells)}});
+  }
+  return {{"stages", std::get<0>(key)},
+          {"class", std::get<1>(key)},
+          {"how", std::get<2>(key)},
+          {"axis", to_string(contest.axis)},
+          {"lengths", std::move(lengths)},
+          {"variants", std::move(variants)},
+          {"ranges", ranges_json(contest, table)}};
+}
+
+}  // namespace
+
+Json contests_json(const store::Store& db, const std::optional<std::string>& device_id,
+                   const std::optional<ThresholdTable>& table) {
+  Json list = Json::array();
+  std::set<std::string> seen;
+  for (const Run& run : db.runs()) {  // the newest first
+    for (const Device& device : run.devices) {
+      if ((device_id && device.id != *device_id) || seen.contains(device.uuid)) continue;
+      const auto contests = read_contests(db, run.id, device.uuid);
+      if (!contests.empty()) seen.insert(device.uuid);
+      const bool decided = table && table->device.name == device.name;
+      for (const auto& [key, contest] : contests) {
+        if (best_at(contest.variants).size() < 2) continue;
+        Json json = contest_json(key, contest, decided ? table : std::nullopt);
+        json.update(
+            {{"device", device.name}, {"run", run.id}, {"day", run.started_at.substr(0, 10)}});
+        list.push_back(std::move(json));
+      }
+    }
+  }
+  return list;
+}
+
+}  // namespace nsa::cli

@@ -1,0 +1,83 @@
+// report: the page of the history, in one file.
+#include <filesystem>
+#include <memory>
+
+#include "check_input.hpp"
+#include "contests.hpp"
+#include "nsa/check_output/document.hpp"
+#include "nsa/page/history.hpp"
+#include "nsa/page/page.hpp"
+#include "nsa/page/vega.hpp"
+
+namespace nsa::cli {
+namespace {
+
+struct ReportOptions {
+  CheckInput input;
+  std::string out = "nsatune.html";
+  std::string vega = page::kVegaFolder;
+  std::optional<std::string> thresholds;
+};
+
+/// Before anything is read: what must not be written over.
+void check_out(const ReportOptions& o) {
+  std::error_code ignored;
+  for (const auto& input : {o.input.source.csv, o.input.acks, o.thresholds}) {
+    if (input && std::filesystem::equivalent(*input, o.out, ignored))
+      throw InputError("-o " + o.out + ": is an input; name another file");
+  }
+  if (o.thresholds && o.input.source.csv)
+    throw InputError("--thresholds: is for the database, not --csv");
+}
+
+Json contests_of(const Settings& settings, const ReportOptions& o) {
+  if (o.input.source.csv) return Json::array();
+  std::optional<ThresholdTable> table;
+  if (o.thresholds) table = load_thresholds(*o.thresholds);
+  return contests_json(store::Store::open_existing(settings.db_path()), settings.device, table);
+}
+
+Json page_data(const Settings& settings, const ReportOptions& o) {
+  const NightlyHistory history = read_history(settings, o.input.source);
+  const nightly::Options options = check_options(settings, o.input, history);
+  const nightly::Report report = nightly::judge(history.series, options);
+  return {{"check", check_output::check_document(report, history.series, options)},
+          {"history", page::history_json(history.series, report.series)},
+          {"contests", contests_of(settings, o)},
+          {"unit", o.input.source.csv ? "" : "ns"}};
+}
+
+ExitCode run(const Settings& settings, const ReportOptions& o) {
+  check_out(o);
+  const std::string vega = page::vega_script(o.vega);
+  const Json data = page_data(settings, o);
+  write_text_file(o.out, page::page_html(data, vega));
+  if (settings.json) {
+    print_json({{"file", o.out}, {"series", data["check"]["series"].size()}});
+  } else {
+    say(settings, "wrote " + o.out);
+  }
+  return ExitCode::good;
+}
+
+}  // namespace
+
+void add_report(Program& program) {
+  auto o = std::make_shared<ReportOptions>();
+  CLI::App* sub = program.add(
+      "report", "The history, its verdicts and the last run as one HTML page",
+      "  nsatune report -o nsatune.html\n"
+      "  nsatune report --db nightly.sqlite --acks acks.yaml --thresholds thresholds.json\n"
+      "  nsatune report --csv history.csv --direction higher -o rates.html\n\n"
+      "The page asks no network for anything. Address of a series: nsatune.html#series=NAME.\n"
+      "Exit codes: 0 the page was written, whatever it shows; 2 bad input; 4 libjs-vega is missing",
+      [&program, o] { return run(program.settings, *o); });
+  declare_check_input(*sub, o->input);
+  sub->add_option("-o,--output", o->out, "File of the page (default nsatune.html)");
+  sub->add_option("--thresholds", o->thresholds,
+                  "Thresholds file whose ranges are drawn beside what was measured");
+  sub->add_option("--vega", o->vega,
+                  "Folder of the plotting library's *.min.js (default: that of libjs-vega)");
+}
+
+}  // namespace nsa::cli
