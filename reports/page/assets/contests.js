@@ -23,6 +23,14 @@ function cellsOf(contest, variants) {
     tip: printable(`${shortName(contest, variant.name)} at ${length}: ${valueText(ns, "ns")}, ${digits(ratio, 3)} of the best`)})));
 }
 
+/** Ratios at which the axis has a line: few enough to read, however near to 1 all variants are. */
+function ratioTicks(cells) {
+  const most = Math.max(...cells.map(cell => cell.high));
+  if (most < 1.5) return [0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.3, 1.4];
+  if (most < 4) return [0.8, 1, 1.2, 1.5, 2, 3];
+  return [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
+}
+
 function keyOf(names) {
   return names.map((name, n) => ["", seriesColours()[n % mostLines], name]);
 }
@@ -36,9 +44,11 @@ function drawCrossover(contest, lines) {
     .filter(range => range.from < range.to);
   const chosen = ranges.length === 0 ? "No chosen ranges are known." :
     "Chosen (bar at the foot): " + ranges.map(range => `${range.name} from ${range.from} to ${range.to}`).join("; ") + ".";
+  const cells = cellsOf(contest, lines);
   const wins = contest.lengths.map(length => `${length}: ${fastestAt(contest, length)}`).join(", ");
   return draw(document.getElementById("crossover-plot"), "crossover",
-    {cells: cellsOf(contest, lines), ranges}, {names, colours: seriesColours(), axis: contest.axis},
+    {cells, ranges},
+    {names, colours: seriesColours(), axis: contest.axis, lengths: contest.lengths, ratioTicks: ratioTicks(cells)},
     `Time as a multiple of the fastest, by ${contest.axis}, with 95 % intervals. ${chosen} Fastest at ${wins}.`, keyOf(names));
 }
 
@@ -66,7 +76,7 @@ function drawScaling(contest, lines) {
   });
   const steep = contest.variants.filter(isSteep).map(variant => shortName(contest, variant.name));
   return draw(document.getElementById("scaling-plot"), "scaling", {cells, fits},
-    {names, colours: seriesColours(), axis: contest.axis},
+    {names, colours: seriesColours(), axis: contest.axis, lengths: contest.lengths},
     `Time against ${contest.axis}, both logarithmic, with fitted lines. ` +
     (steep.length ? `Slope over ${slopeAlarm}: ${steep.join(", ")}.` : `No slope is over ${slopeAlarm}.`), keyOf(names));
 }

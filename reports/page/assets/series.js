@@ -27,6 +27,17 @@ function seriesWords(verdict, nights, unit, changes) {
   return `${values.length} nights with values between ${valueText(lows, unit)} and ${valueText(highs, unit)}; ${found}.`;
 }
 
+/** What is in the plot, and nothing that is not. */
+function seriesKey(colours, changes, failures, epochs) {
+  const sign = kind => changes.find(change => change.kind === kind).up ? "▲" : "▼";
+  return [["●", colours.median, "median of a night"], ["", colours.band, "its replicates, lowest to highest"],
+          ["━", colours.level, "level"],
+          ...Object.keys(kinds).filter(kind => changes.some(change => change.kind === kind))
+            .map(kind => [sign(kind), colours[kinds[kind]], kind]),
+          ...(failures.length ? [["✕", colours.bad, "failed"]] : []),
+          ...(epochs.length ? [["", colours.epoch, "another environment"]] : [])];
+}
+
 function drawSeries(i) {
   const verdict = verdicts[i], track = trackOf(i), nights = nightsOf(i);
   const typical = nights.find(Boolean);
@@ -45,10 +56,7 @@ function drawSeries(i) {
     {nights: nights.length, times: track.time.map(time => printable(time).slice(0, 10)), unit: unit.name,
      ticks: tickPositions(nights.length, Math.max(2, Math.floor(width / 110)))},
     seriesWords(verdict, nights, data.unit, changes),
-    [["●", colours.median, "median of a night"], ["", colours.band, "its replicates, lowest to highest"],
-     ["━", colours.level, "level"], ["▲", colours.bad, "regression"], ["▲", colours.good, "improvement"],
-     ["▲", colours.warn, "environment"], ["▲", colours.calm, "acked or reverted"], ["✕", colours.bad, "failed"],
-     ["", colours.epoch, "another environment"]]);
+    seriesKey(colours, changes, failures, epochs));
 }
 
 function changeTable(verdict) {
