@@ -33,7 +33,7 @@ Json history_of(const nightly::Series& series, std::vector<nightly::Change> chan
   return history_json({series}, {verdict})["series"][0];
 }
 
-TEST_CASE("page: a night is a median and its distance to the lowest and highest replicate") {
+TEST_CASE("a night is a median and its distance to the lowest and highest replicate") {
   const Json json =
       history_of(series_of({night(0, {1.9, 2.0, 2.2}, ""), night(3, {}, ""), night(6, {2.1}, "")}));
   const double quantum = json["quantum"];
@@ -45,7 +45,7 @@ TEST_CASE("page: a night is a median and its distance to the lowest and highest 
         Approx(0.1).margin(1.1e-4));  // from the night before
 }
 
-TEST_CASE("page: values around zero and beyond all others keep whole numbers small") {
+TEST_CASE("values around zero and beyond all others keep whole numbers small") {
   const Json json =
       history_of(series_of({night(0, {-1.0}, ""), night(1, {0.0}, ""), night(2, {1e300}, "")}));
   for (const Json& step : json["median"]) CHECK(std::abs(step.get<double>()) <= 2e9);
@@ -53,7 +53,7 @@ TEST_CASE("page: values around zero and beyond all others keep whole numbers sma
   CHECK(constant["median"] == Json{0, 0});
 }
 
-TEST_CASE("page: a level ends at a change and at another environment") {
+TEST_CASE("a level ends at a change and at another environment") {
   nightly::Change change;
   change.index = 20;
   const Json json = history_of(series_of({night(0, {1}, "a"), night(10, {3}, "a"),
@@ -62,7 +62,7 @@ TEST_CASE("page: a level ends at a change and at another environment") {
   CHECK(json["segments"] == Json::parse("[[0, 2, 2.0], [2, 3, 5.0], [3, 4, 9.0]]"));
 }
 
-TEST_CASE("page: the slope of a power law is its power, with an interval where there is noise") {
+TEST_CASE("the slope of a power law is its power, with an interval where there is noise") {
   const auto exact = log_log_slope({{128, 3.0}, {256, 12.0}, {512, 48.0}});
   REQUIRE(exact);
   CHECK(exact->slope == Approx(2));
@@ -76,7 +76,7 @@ TEST_CASE("page: the slope of a power law is its power, with an interval where t
   CHECK_FALSE(log_log_slope({{2, 1.0}, {2, 4.0}, {2, 3.0}}));
 }
 
-TEST_CASE("page: no text of the data ends its element") {
+TEST_CASE("no text of the data ends its element") {
   const Json data{{"name", "</script><!-- \xE2\x80\xA8 {{VEGA}} \x01 \xFF"}};
   const std::string html = page_html(data, "");
   const std::size_t begin = html.find("id=\"data\">"), end = html.find("</script>", begin);
