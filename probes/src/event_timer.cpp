@@ -80,8 +80,8 @@ class EventTimer final : public CudaTimer {
     auto* box = const_cast<Mailbox*>(mailbox_);
     enqueue_hold(&box->released, ++ticket_, hold_ns_, stream_);
     enqueue_stamp(&box->before, multiprocessors_, stream_);
-    // Before the event: where the hold has run out, the device begins while this thread may wait for
-    // a core, and a device time beyond the host's would be taken for a lie.
+    // Before the event: where the hold has run out, the device begins while this thread may wait
+    // for a core, and a device time beyond the host's would be taken for a lie.
     Sample sample;
     sample.start_ns = monotonic_ns();
     NSA_CUDA(cudaEventRecord(start_.get(), stream_));

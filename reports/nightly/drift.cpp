@@ -86,7 +86,7 @@ std::optional<Drift> find_drift(std::span<const double> data, const StepRule& ru
   if (bend.explained <= 0 || sd <= 0 || !climbs(data, bend)) return std::nullopt;
   std::vector<double> rest(data.size());
   for (std::size_t i = 0; i < data.size(); ++i) rest[i] = data[i] - bend.at(i);
-  const double rho = autocorrelation(rest);
+  const double rho = autocorrelation(rest, bend.slope);
   const double error = sd * std::sqrt((1 + rho) / (1 - rho) / bend.spread);
   const boost::math::students_t student(freedom);
   const double begins = static_cast<double>(data.size() - kLeastDrift);
@@ -109,8 +109,9 @@ bool better_than_steps(const Drift& drift, std::span<const double> data,
   const auto score = [&](double squares, double parameters) {
     return n * std::log(std::max(squares, n * least_sd * least_sd)) + parameters * std::log(n);
   };
-  return score(drift.squares, 3) <
-         score(squares_around_steps(data, steps), 1 + 2 * static_cast<double>(steps.size()));
+  const double levels = 1 + 2 * static_cast<double>(steps.size());
+  return score(drift.squares, 3) + kClearlyBetter <
+         score(squares_around_steps(data, steps), levels);
 }
 
 }  // namespace nsa::nightly

@@ -10,7 +10,7 @@
 namespace nsa::nightly {
 
 /// Nights that a drift lasts at least: shorter ones are steps.
-constexpr std::size_t kLeastDrift = 10;
+constexpr std::size_t kLeastDrift = 14;
 
 /// A straight line from the level `step.old_level` to `step.new_level` on the last night. It begins
 /// with step.at; p is that of the slope, paid for every begin that was tried.

@@ -9,6 +9,7 @@
 #include "drift.hpp"
 #include "last_night.hpp"
 #include "noise.hpp"
+#include "split.hpp"
 #include "steps.hpp"
 
 namespace nsa::nightly {
@@ -110,6 +111,12 @@ void examine_epoch(Examined& e, std::size_t begin, std::size_t end, const Option
   e.level_begin = bounds[bounds.size() - 2];
 }
 
+/// The step that a drift has to beat where none is certain yet.
+std::vector<std::size_t> likeliest_step(std::span<const double> data, const StepRule& rule) {
+  const Split split = best_split(data, rule.least_sd);
+  return split.at > 0 ? std::vector{split.at} : std::vector<std::size_t>{};
+}
+
 /// Steps of the last epoch up to now that are a drift become one.
 void replace_by_drift(Examined& e, const Options& options) {
   const StepRule rule = rule_of(e, options);
@@ -120,6 +127,7 @@ void replace_by_drift(Examined& e, const Options& options) {
     const auto data = std::span<const double>(e.smooth).subspan(begin);
     std::vector<std::size_t> steps;
     for (auto f = first; f != e.found.end(); ++f) steps.push_back(f->at - begin);
+    if (steps.empty()) steps = likeliest_step(data, rule);
     auto drift = find_drift(data, rule);
     if (drift && better_than_steps(*drift, data, steps, e.least_sd)) {
       e.found.erase(first, e.found.end());

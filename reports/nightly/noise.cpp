@@ -63,11 +63,10 @@ double difference_noise(std::span<const double> data, std::span<const std::size_
   std::vector<double> differences;
   differences.reserve(data.size());
   each_epoch(data.size(), epochs, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin + 1; i < end; ++i) differences.push_back(data[i] - data[i - 1]);
+    for (std::size_t i = begin + 1; i < end; ++i)
+      differences.push_back(std::abs(data[i] - data[i - 1]));
   });
   if (differences.empty()) return 0;
-  const double centre = median_in_place(differences);
-  for (double& d : differences) d = std::abs(d - centre);
   return 1.4826 * median_in_place(differences) / std::sqrt(2.0);
 }
 

@@ -7,8 +7,9 @@
 
 namespace nsa::nightly {
 
-/// s0 = 1.4826 MAD(differences of neighbours) / sqrt 2, which steps and spikes hardly move.
-/// Differences over the seam between two epochs do not count.
+/// s0 = 1.4826 median|difference of neighbours| / sqrt 2, which steps and spikes hardly move.
+/// Around 0 and not around their median, which of two values that take turns is one of the
+/// differences. Differences over the seam between two epochs do not count.
 double difference_noise(std::span<const double> data, std::span<const std::size_t> epochs);
 
 /// Median of one value or more.

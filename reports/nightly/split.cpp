@@ -33,13 +33,10 @@ Sums sums_of(std::span<const double> data) {
 }
 
 double rho_of(std::span<const double> data, const Split& split) {
-  const double rounding = kTie * std::abs(split.new_level - split.old_level);
   std::vector<double> rest(data.size());
-  for (std::size_t i = 0; i < data.size(); ++i) {
+  for (std::size_t i = 0; i < data.size(); ++i)
     rest[i] = data[i] - (i < split.at ? split.old_level : split.new_level);
-    if (std::abs(rest[i]) <= rounding) rest[i] = 0;
-  }
-  return autocorrelation(rest);
+  return autocorrelation(rest, split.new_level - split.old_level);
 }
 
 /// Error and t of a split; no split where the levels differ by rounding alone.
@@ -84,9 +81,11 @@ bool moves_as_block(std::span<const double> side, double from, double to) {
   return side.size() <= kBlock ? past == side.size() : 2 * past > side.size();
 }
 
-double autocorrelation(std::span<const double> rest) {
+double autocorrelation(std::span<const double> rest, double change) {
+  const double rounding = kTie * std::abs(change);
   double products = 0, squares = 0, last = 0;
-  for (const double r : rest) {
+  for (double r : rest) {
+    if (std::abs(r) <= rounding) r = 0;
     products += r * last;
     squares += r * r;
     last = r;

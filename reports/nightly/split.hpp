@@ -34,8 +34,9 @@ bool moves_as_block(std::span<const double> side, double from, double to);
 /// nobody found yet look like autocorrelation, but not in differences over one night and over two,
 /// whose variances are as 1 to 1 + rho: the smaller of both estimates counts, the first less its
 /// standard error, so that independent nights lose no power to one that is not there.
-/// @param rest  data less their levels
-double autocorrelation(std::span<const double> rest);
+/// @param rest    data less their levels
+/// @param change  between the levels: what is nothing beside it is rounding
+double autocorrelation(std::span<const double> rest, double change);
 
 /// Variance of a mean of n nights, over that of n independent ones, at lag-1 autocorrelation rho.
 double mean_inflation(double rho, std::size_t n);

@@ -144,20 +144,18 @@ TEST_CASE("q pays for every series of the night") {
 }
 
 TEST_CASE("a step that is too weak for its family is suspect and not red") {
-  std::vector<Series> series;
-  for (int i = 0; i < 400; ++i) series.push_back(on_device(i, 40, 0));
-  std::vector<double> y(40, 0.0);
-  for (std::size_t i = 0; i < 40; ++i) y[i] = (i % 2 ? 0.5 : -0.5) + (i >= 37 ? 3.2 : 0);
-  Series weak = series_of(y, 0.01, "weak");
-  series.push_back(weak);
-  const Verdict v = judge(series, {}).series.back();
-  REQUIRE(v.changes.size() == 1);
-  if (v.changes[0].q > 0.05) {
-    CHECK(v.state == State::suspect);
-    CHECK_FALSE(v.regression);
-  } else {
-    CHECK(v.state == State::confirmed);
-  }
+  std::vector<double> y(40);
+  for (std::size_t i = 0; i < 40; ++i) y[i] = (i % 2 ? 1.0 : -1.0) + (i >= 36 ? 2.8 : 0);
+  const Series weak = series_of(y, 0.01, "weak");
+  CHECK(judge_one(weak).state == State::confirmed);
+  std::vector<Series> series{weak};
+  for (int i = 0; i < 1000; ++i)
+    series.push_back(series_of(std::vector<double>(40), 0.01, fmt::format("s{}", i)));
+  const Report report = judge(series, {});
+  REQUIRE(report.series[0].changes.size() == 1);
+  CHECK(report.series[0].changes[0].q > 0.05);
+  CHECK(report.series[0].state == State::suspect);
+  CHECK(report.exit_code == 0);
 }
 
 TEST_CASE("changes of a variant in one range of commits are one group") {
@@ -173,6 +171,16 @@ TEST_CASE("changes of a variant in one range of commits are one group") {
   CHECK(c.group == "c0000033..c0000034 H100 packed");
   CHECK(report.series[1].changes[0].group == c.group);
   CHECK(report.series[4].changes[0].group != c.group);
+}
+
+TEST_CASE("steps that are found a night apart are one alert") {
+  std::vector<Series> series{on_device(1, 34, 9), on_device(2, 35, 9), on_device(3, 37, 9)};
+  for (int i = 6; i < 12; ++i) series.push_back(on_device(i, 40, 0));
+  const Report report = judge(series, {});
+  CHECK(report.series[0].changes[0].index == 34);
+  CHECK(report.series[1].changes[0].index == 35);
+  CHECK(report.series[1].changes[0].group == report.series[0].changes[0].group);
+  CHECK(report.series[2].changes[0].group != report.series[0].changes[0].group);
 }
 
 }  // namespace nsa::test

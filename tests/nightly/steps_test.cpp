@@ -174,6 +174,29 @@ TEST_CASE("a lone night is a spike and no change, two high nights at the end are
   CHECK(block.changes[0].index == 30);
 }
 
+TEST_CASE("a short side is a level only where all of its nights moved") {
+  World world(12);
+  std::vector<double> y = world.nights(33, Noise::independent);
+  for (const std::size_t at : {30u, 32u}) y[at] = 8;
+  y[31] = 0.2;
+  CHECK(judge_one(series_of(y)).changes.empty());
+  y[31] = 8;
+  CHECK(judge_one(series_of(y)).changes.size() == 1);
+}
+
+TEST_CASE("values that differ in their last bits are the same to the timer") {
+  std::vector<double> values;
+  for (int i = 0; i < 30; ++i) values.push_back((i % 2 ? 0.3 : 0.1 + 0.2) * (i < 20 ? 1 : 1.1));
+  CHECK(judge_one(series_of_values(values)).changes.size() == 1);
+}
+
+TEST_CASE("two values that take turns have the noise of their difference") {
+  std::vector<double> values;
+  for (int i = 0; i < 40; ++i) values.push_back(i % 2 ? 100.0 : 103.0);
+  values[20] = 106;
+  CHECK(judge_one(series_of_values(values)).state == State::ok);
+}
+
 TEST_CASE("a drift is one drift, by night 25 of 30, and red") {
   int raised = 0;
   for (int seed = 0; seed < 100; ++seed) {
@@ -188,6 +211,19 @@ TEST_CASE("a drift is one drift, by night 25 of 30, and red") {
     CHECK(*v.changes.back().ratio == Approx(1.025).margin(0.012));
   }
   CHECK(raised >= 90);
+}
+
+TEST_CASE("some high nights at the end are no drift") {
+  int drifts = 0;
+  for (int seed = 0; seed < 200; ++seed) {
+    World world(static_cast<std::uint64_t>(seed) + 3000);
+    std::vector<double> y = world.nights(40, Noise::independent);
+    y[34] += 8;
+    y[37] += 10;
+    y.back() += 12;
+    drifts += judge_one(series_of(y)).state == State::drift;
+  }
+  CHECK(drifts <= 2);
 }
 
 TEST_CASE("a step long ago is no drift") {

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "nsa/page/slope.hpp"
+#include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/median.hpp"
 #include "nsa/tuner/decide.hpp"
 
@@ -45,6 +46,10 @@ Key key_of(const Measurement& row) {
   return {fmt::format("{}", fmt::join(row.variant.stages, "+")), to_string(class_of(p)), how};
 }
 
+std::string name_of(const VariantId& variant, const std::string& executor) {
+  return to_string(variant) + (executor == kOwnExecutor ? "" : " by " + executor);
+}
+
 /// Decisions of a decode step go by the cached tokens, others by the new ones.
 Axis axis_of_phase(Phase phase) {
   return phase == Phase::decode ? Axis::context_len : Axis::seq_len;
@@ -61,8 +66,7 @@ std::map<Key, Contest> read_contests(const store::Store& db, const std::string& 
     contest.axis = axis_of_phase(row.problem.phase);
     const std::int64_t length = axis_value(row.problem, contest.axis);
     if (length < 1) return;
-    const std::string by = row.executor == "nsatune" ? "" : " by " + row.executor;
-    contest.variants[to_string(row.variant) + by][length][{row.process, row.round}] =
+    contest.variants[name_of(row.variant, row.executor)][length][{row.process, row.round}] =
         *row.median_ns;
   });
   return found;
@@ -127,8 +131,11 @@ Json ranges_json(const Contest& contest, const std::optional<ThresholdTable>& ta
     if (of.problem_class != contest.of) continue;
     for (const Decision& decision : of.decisions) {
       if (decision.stages != contest.stages) continue;
-      for (const ThresholdRange& range : decision.ranges)
-        list.push_back({range.from, range.to ? Json(*range.to) : Json(), to_string(range.variant)});
+      for (const ThresholdRange& range : decision.ranges) {
+        if (range.basis == Basis::undecided) continue;
+        list.push_back({range.from, range.to ? Json(*range.to) : Json(),
+                        name_of(range.variant, table->executor)});
+      }
     }
   }
   return list;

@@ -53,11 +53,8 @@ ExitCode run(const Settings& settings, const ReportOptions& o) {
   const std::string vega = page::vega_script(o.vega);
   const Json data = page_data(settings, o);
   write_text_file(o.out, page::page_html(data, vega));
-  if (settings.json) {
-    print_json({{"file", o.out}, {"series", data["check"]["series"].size()}});
-  } else {
-    say(settings, "wrote " + o.out);
-  }
+  say(settings, "wrote " + o.out);
+  if (settings.json) print_json(data["check"]);
   return ExitCode::good;
 }
 
@@ -72,6 +69,7 @@ void add_report(Program& program) {
       "  nsatune report --csv history.csv --direction higher -o rates.html\n"
       "  nsatune report results && nsatune report compare 3f2a 77b0\n\n"
       "The page asks no network for anything. Address of a series: nsatune.html#series=NAME.\n"
+      "--json prints the verdicts on the page, as check does.\n"
       "Exit codes: 0 the page was written, whatever it shows; 2 bad input; 4 libjs-vega is missing",
       [&program, o] { return run(program.settings, *o); });
   declare_check_input(*sub, o->input);

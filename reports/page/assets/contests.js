@@ -45,17 +45,27 @@ function drawCrossover(contest, lines) {
   const chosen = ranges.length === 0 ? "No chosen ranges are known." :
     "Chosen (bar at the foot): " + ranges.map(range => `${range.name} from ${range.from} to ${range.to}`).join("; ") + ".";
   const cells = cellsOf(contest, lines);
-  const wins = contest.lengths.map(length => `${length}: ${fastestAt(contest, length)}`).join(", ");
   return draw(document.getElementById("crossover-plot"), "crossover",
     {cells, ranges},
     {names, colours: seriesColours(), axis: contest.axis, lengths: contest.lengths, ratioTicks: ratioTicks(cells)},
-    `Time as a multiple of the fastest, by ${contest.axis}, with 95 % intervals. ${chosen} Fastest at ${wins}.`, keyOf(names));
+    `Time as a multiple of the fastest, by ${contest.axis}, with 95 % intervals. ${chosen} Fastest: ${winsText(contest)}.`, keyOf(names));
 }
 
 function fastestAt(contest, length) {
   const times = contest.variants.map(variant => [variant.cells.find(cell => cell[0] === length), variant.name])
     .filter(([cell]) => cell).sort((a, b) => a[0][1] - b[0][1]);
   return shortName(contest, times[0][1]);
+}
+
+/** "first from 128 to 988, second from 997 to 8192". */
+function winsText(contest) {
+  const wins = [];
+  for (const length of contest.lengths) {
+    const name = fastestAt(contest, length), last = wins.at(-1);
+    if (last && last.name === name) last.to = length;
+    else wins.push({name, from: length, to: length});
+  }
+  return wins.map(win => `${win.name} ${win.from === win.to ? "at" : `from ${win.from} to`} ${win.to}`).join(", ");
 }
 
 function drawHeatmap(contest, variants) {

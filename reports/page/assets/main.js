@@ -31,14 +31,13 @@ async function show() {
   const at = place();
   if (words.value !== (at.get("words") || "")) words.value = at.get("words") || "";
   filterTable(at.get("state") || "", words.value);
-  const name = at.get("series") ?? shownSeries ?? firstSeries();
+  const name = at.get("series") ?? firstSeries();
   const contest = Math.min(Math.max(0, Number.parseInt(at.get("variants") || "0", 10) || 0), data.contests.length - 1);
   const drawn = [];
   if (name !== shownSeries) {
-    const before = shownSeries;
     shownSeries = name;
     drawn.push(chooseSeries(name));
-    if (before !== null || at.has("series")) document.getElementById("series").scrollIntoView();
+    if (at.has("series")) document.getElementById("series").scrollIntoView();
   }
   if (data.contests.length > 0 && contest !== contestShown) {
     document.getElementById("contest-select").value = String(contest);

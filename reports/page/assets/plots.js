@@ -26,11 +26,11 @@ function config(colours) {
 /** Draws into a figure; `words` says for those who do not see it what it shows. */
 function draw(figure, name, data, signals, words, key = []) {
   clear(figure);
-  const plot = element("div", {className: "plot", role: "img", "aria-label": printable(words)});
+  const plot = element("div", {className: "plot"});
   figure.append(plot, keyList(key), element("figcaption", {}, words));
   const colours = theme();
   const all = {theme: colours, plotWidth: plot.clientWidth, ...signals};
-  const spec = structuredClone(specs[name]);
+  const spec = {...structuredClone(specs[name]), description: printable(words)};  // Vega makes it the label
   spec.signals = [...Object.entries(all).map(([key, value]) => ({name: key, value})), ...(spec.signals || [])];
   for (const source of spec.data) if (source.name in data) source.values = data[source.name];
   const view = new vega.View(vega.parse(spec, config(colours), {ast: true}),

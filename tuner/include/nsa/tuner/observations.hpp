@@ -37,7 +37,7 @@ struct Observation {
   double log_ns = std::numeric_limits<double>::quiet_NaN();
   std::int64_t grow_events = 0;
   std::optional<std::int64_t> first_call_ns = {};  // of its process, with an empty workspace
-  ReserveNeed need;  // zeros: nothing was asked for
+  ReserveNeed need;                                // zeros: nothing was asked for
 };
 
 /// Rows of one device. Its memory follows the number of problems and rows, not of samples. Copies

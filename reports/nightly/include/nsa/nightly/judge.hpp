@@ -76,7 +76,7 @@ struct Options {
   Better better = Better::lower;
   std::int64_t window = 14;  // nights: changes that began earlier are listed and red no more
   std::int64_t warm_up = 7;  // nights before the first verdict
-  double alpha = 1.25e-3;    // of a change point
+  double alpha = 1e-3;       // of a change point
   double false_discovery = 0.05;
   double least_change = 0.01;  // of the level
   std::vector<Ack> acks;
