@@ -94,8 +94,8 @@ bool binary_changed(const Examined& e, const Found& f) {
   return false;
 }
 
-/// The canary moved, or most series did, one with unchanged code at least: a slower part that all
-/// of them share is a change of code all the same.
+/// The canary moved, or most series did, another one with unchanged code at least: a slower part
+/// that all of them share is a change of code all the same.
 bool is_of_device(const std::vector<const Examined*>& device, const Examined& e, const Found& f) {
   std::size_t moved = 0, judged = 0;
   bool with_old_code = false;
@@ -106,7 +106,7 @@ bool is_of_device(const std::vector<const Examined*>& device, const Examined& e,
     if (with_machine && other->series->canary) return true;
     ++judged;
     moved += *with;
-    with_old_code = with_old_code || with_machine;
+    with_old_code = with_old_code || (with_machine && other != &e);
   }
   return judged >= kFewestSeries && 2 * moved > judged && with_old_code;
 }

@@ -94,6 +94,17 @@ TEST_CASE("a step of all series is of their code where all of them run new code"
   CHECK(report.series[1].state == State::environment);
 }
 
+TEST_CASE("a step beside steps of new code is no environment's, its own code unknown") {
+  std::vector<Series> series;
+  for (int i = 0; i < 4; ++i) {
+    series.push_back(on_device(i, i < 3 ? 34 : 40, 6));
+    if (i == 1 || i == 2)
+      for (Night& night : series.back().nights) night.binary = night.index < 34 ? "old" : "new";
+  }
+  CHECK(judge(series, {}).series[0].state == State::confirmed);
+  CHECK(judge(series, {}).exit_code == 1);
+}
+
 TEST_CASE("fewer than half of a device, or series without a device, are regressions") {
   std::vector<Series> few, without;
   for (int i = 0; i < 6; ++i) {
