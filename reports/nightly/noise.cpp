@@ -1,7 +1,6 @@
 #include "noise.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace nsa::nightly {
@@ -18,14 +17,17 @@ double median_in_place(std::span<double> values) {
   return (*std::max_element(values.begin(), middle) + *middle) / 2;
 }
 
-/// Of the nights around `at` in [begin, end), without itself.
+/// Of the three nights before `at` or of the three after it, in [begin, end): whichever is nearer.
+/// Beside a step those of both sides together would lie between the levels.
 double local_median(std::span<const double> data, std::size_t begin, std::size_t at,
                     std::size_t end) {
-  std::array<double, 2 * kAround> around{};
-  std::size_t count = 0;
-  for (std::size_t i = at - std::min(kAround, at - begin); i < std::min(at + kAround + 1, end); ++i)
-    if (i != at) around[count++] = data[i];
-  return count == 0 ? data[at] : median_in_place({around.data(), count});
+  const std::size_t earlier = std::min(kAround, at - begin);
+  const std::size_t later = std::min(kAround, end - at - 1);
+  if (later == 0) return earlier == 0 ? data[at] : median_of(data.subspan(at - earlier, earlier));
+  const double after = median_of(data.subspan(at + 1, later));
+  if (earlier == 0) return after;
+  const double before = median_of(data.subspan(at - earlier, earlier));
+  return std::abs(before - data[at]) <= std::abs(after - data[at]) ? before : after;
 }
 
 /// Calls visit(begin, end) for each epoch.

@@ -38,6 +38,15 @@ TEST_CASE("a step of five SD is found at its night, with its size") {
   CHECK(v.state == State::confirmed);
 }
 
+TEST_CASE("a night that stands out just before a step stays on its side of it") {
+  World world(3);
+  std::vector<double> y = with_step(world, 25, 6, 60);
+  y[24] = -8;
+  const Verdict v = judge_one(series_of(y));
+  REQUIRE(v.changes.size() == 1);
+  CHECK(v.changes[0].index == 25);
+}
+
 TEST_CASE("each of several steps is found once, up and down") {
   World world(2);
   std::vector<double> y = world.nights(90, Noise::independent);
