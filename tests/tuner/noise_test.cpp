@@ -78,10 +78,11 @@ TEST_CASE("a noisy round is made up for by another", "[tuner]") {
   SweepSpec spec = small_spec();
   spec.policy.min_rounds = 2;
   spec.policy.max_rounds = 20;
-  spec.policy.epsilon = 100;  // decided as soon as it may be
+  spec.policy.epsilon = 100;    // decided as soon as it may be
+  spec.policy.control = false;  // the times are real, and twins on a busy machine are apart
   const auto report = run_sweep(gpu_input("hot_at_first", spec), sink, notes);
   CHECK(report.noisy == 2 * 3);  // the first three visits of each process
-  CHECK(sink.rows.size() == 2 * 3 * 8);
+  CHECK(sink.rows.size() == 2 * 3 * 6);
   CHECK(report.ledger.wait_s > 0);
 }
 
