@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "split.hpp"
+
 namespace nsa::nightly {
 
 std::optional<bool> is_confirmed(std::span<const std::pair<double, double>> old_and_new,
@@ -15,10 +17,7 @@ std::optional<bool> is_confirmed(std::span<const std::pair<double, double>> old_
     if (std::isfinite(y)) moved.push_back(sign * y);
   }
   if (moved.size() < kPairs) return std::nullopt;
-  const double n = static_cast<double>(moved.size());
-  double mean = 0, squares = 0;
-  for (const double y : moved) mean += y / n;
-  for (const double y : moved) squares += (y - mean) * (y - mean);
+  const auto [n, mean, squares] = level_of(moved);
   if (mean <= 0 || mean < std::abs(expected) / 2) return false;
   const double error = std::sqrt(squares / (n - 1) / n);
   if (error <= 1e-9 * mean) return true;  // all pairs alike

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "noise.hpp"
+#include "nsa/nightly/noise.hpp"
 #include "split.hpp"
 
 namespace nsa::nightly {
@@ -57,10 +57,7 @@ double squares_around_steps(std::span<const double> data, std::span<const std::s
   std::size_t begin = 0;
   for (std::size_t i = 0; i <= steps.size(); ++i) {
     const std::size_t end = i < steps.size() ? steps[i] : data.size();
-    double mean = 0;
-    for (const double y : data.subspan(begin, end - begin)) mean += y;
-    mean /= static_cast<double>(end - begin);
-    for (const double y : data.subspan(begin, end - begin)) squares += (y - mean) * (y - mean);
+    squares += level_of(data.subspan(begin, end - begin)).squares;
     begin = end;
   }
   return squares;

@@ -8,7 +8,7 @@
 #include "causes.hpp"
 #include "drift.hpp"
 #include "last_night.hpp"
-#include "noise.hpp"
+#include "nsa/nightly/noise.hpp"
 #include "split.hpp"
 #include "steps.hpp"
 
@@ -50,17 +50,6 @@ StepRule rule_of(const Examined& e, const Options& options) {
   const double spike_share =
       spikes / static_cast<double>(std::max<std::size_t>(1, e.smooth.size()));
   return {options.alpha, options.least_change, e.least_sd, e.noise, spike_share, e.track.log_scale};
-}
-
-struct Level {
-  double nights = 0, mean = 0, squares = 0;
-};
-
-Level level_of(std::span<const double> data) {
-  Level level{static_cast<double>(data.size())};
-  for (const double y : data) level.mean += y / level.nights;
-  for (const double y : data) level.squares += (y - level.mean) * (y - level.mean);
-  return level;
 }
 
 /// The step where an epoch begins: known beforehand, so that Student's t is its whole p.

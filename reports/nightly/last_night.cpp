@@ -4,6 +4,8 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
+#include "split.hpp"
+
 namespace nsa::nightly {
 namespace {
 
@@ -21,10 +23,7 @@ std::optional<Step> surprising_night(std::span<const double> level, double least
                                      std::size_t fewest, Better better) {
   if (level.size() < std::max<std::size_t>(fewest, 2) + 1) return std::nullopt;
   const auto before = level.first(level.size() - 1);
-  const double n = static_cast<double>(before.size());
-  double mean = 0, squares = 0;
-  for (const double y : before) mean += y / n;
-  for (const double y : before) squares += (y - mean) * (y - mean);
+  const auto [n, mean, squares] = level_of(before);
   const double sd = std::max(std::sqrt(squares / (n - 1)), least_sd);
   const double change = level.back() - mean;
   if (!(sd > 1e-9 * std::abs(change))) return std::nullopt;

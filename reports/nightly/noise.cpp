@@ -1,4 +1,4 @@
-#include "noise.hpp"
+#include "nsa/nightly/noise.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,17 +17,16 @@ double median_in_place(std::span<double> values) {
   return (*std::max_element(values.begin(), middle) + *middle) / 2;
 }
 
-/// Of the three nights before `at` or of the three after it, in [begin, end): whichever is nearer.
-/// Beside a step those of both sides together would lie between the levels.
-double local_median(std::span<const double> data, std::size_t begin, std::size_t at,
-                    std::size_t end) {
+/// Medians of the three nights before one that is not the last of its epoch, and of the three after
+/// it; for the first night both are of those after.
+struct Sides {
+  double before = 0, after = 0;
+};
+
+Sides sides_of(std::span<const double> data, std::size_t begin, std::size_t at, std::size_t end) {
+  const double after = median_of(data.subspan(at + 1, std::min(kAround, end - at - 1)));
   const std::size_t earlier = std::min(kAround, at - begin);
-  const std::size_t later = std::min(kAround, end - at - 1);
-  if (later == 0) return earlier == 0 ? data[at] : median_of(data.subspan(at - earlier, earlier));
-  const double after = median_of(data.subspan(at + 1, later));
-  if (earlier == 0) return after;
-  const double before = median_of(data.subspan(at - earlier, earlier));
-  return std::abs(before - data[at]) <= std::abs(after - data[at]) ? before : after;
+  return {earlier == 0 ? after : median_of(data.subspan(at - earlier, earlier)), after};
 }
 
 /// Calls visit(begin, end) for each epoch.
@@ -44,9 +43,7 @@ bool is_spike(std::span<const double> data, std::size_t begin, std::size_t at, s
   const double apart = (kSpike - kNormal) * noise;
   if (!first && std::abs(data[at] - data[at - 1]) < apart) return false;
   if (std::abs(data[at] - data[at + 1]) < apart) return false;
-  const double after = median_of(data.subspan(at + 1, std::min(kAround, end - at - 1)));
-  const std::size_t earlier = std::min(kAround, at - begin);
-  const double before = first ? after : median_of(data.subspan(at - earlier, earlier));
+  const auto [before, after] = sides_of(data, begin, at, end);
   // Beside a step one of the two is near, and the night no spike.
   const bool high = data[at] > std::max(before, after) + kSpike * noise;
   const bool low = data[at] < std::min(before, after) - kSpike * noise;
@@ -88,8 +85,13 @@ std::vector<double> without_spikes(std::span<const double> data,
                                    std::span<const std::size_t> spikes) {
   std::vector<double> smooth(data.begin(), data.end());
   each_epoch(data.size(), epochs, [&](std::size_t begin, std::size_t end) {
-    for (const std::size_t at : spikes)
-      if (at >= begin && at < end) smooth[at] = local_median(data, begin, at, end);
+    for (const std::size_t at : spikes) {
+      if (at < begin || at >= end) continue;
+      // The nearer side: beside a step the nights of both together lie between the levels.
+      const auto [before, after] = sides_of(data, begin, at, end);
+      const double y = data[at];
+      smooth[at] = std::abs(before - y) <= std::abs(after - y) ? before : after;
+    }
   });
   return smooth;
 }

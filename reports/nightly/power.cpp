@@ -4,10 +4,13 @@
 #include <boost/math/distributions/non_central_t.hpp>
 #include <cmath>
 #include <numbers>
+#include <span>
+#include <vector>
 
 #include "calendar.hpp"
 #include "examine.hpp"
 #include "null_table.hpp"
+#include "split.hpp"
 
 namespace nsa::nightly {
 namespace {
@@ -34,12 +37,10 @@ void add_replicates(const Examined& e, Noise& noise) {
     std::vector<double> logs;
     for (const double v : e.night(i).values)
       if (std::isfinite(v)) logs.push_back(std::log(v));
-    const double n = static_cast<double>(logs.size());
-    double mean = 0;
-    for (const double y : logs) mean += y / n;
-    for (const double y : logs) squares += (y - mean) * (y - mean);
-    freedom += n - 1;
-    count += n;
+    const Level level = level_of(logs);
+    squares += level.squares;
+    freedom += level.nights - 1;
+    count += level.nights;
   }
   noise.replicates = count / noise.nights;
   noise.replicate_variance = freedom > 0 ? squares / freedom : 0;
@@ -47,12 +48,9 @@ void add_replicates(const Examined& e, Noise& noise) {
 
 Noise noise_of(const Examined& e) {
   Noise noise;
-  noise.nights = static_cast<double>(e.track.data.size() - e.level_begin);
-  double mean = 0, squares = 0;
-  for (std::size_t i = e.level_begin; i < e.smooth.size(); ++i) mean += e.smooth[i] / noise.nights;
-  for (std::size_t i = e.level_begin; i < e.smooth.size(); ++i)
-    squares += (e.smooth[i] - mean) * (e.smooth[i] - mean);
-  noise.sd = std::max(std::sqrt(squares / (noise.nights - 1)), e.least_sd);
+  const Level level = level_of(std::span(e.smooth).subspan(e.level_begin));
+  noise.nights = level.nights;
+  noise.sd = std::max(std::sqrt(level.squares / (noise.nights - 1)), e.least_sd);
   add_replicates(e, noise);
   return noise;
 }

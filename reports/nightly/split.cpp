@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "noise.hpp"
+#include "nsa/nightly/noise.hpp"
 
 namespace nsa::nightly {
 namespace {
@@ -18,18 +18,6 @@ constexpr double kTie = 1e-9;          // relative: closer ones differ by roundi
 bool admissible(std::span<const double> data, std::size_t at, double before, double after) {
   return moves_as_block(data.first(at), after, before) &&
          moves_as_block(data.subspan(at), before, after);
-}
-
-struct Sums {
-  double mean = 0, squares = 0;  // squares around the mean
-};
-
-Sums sums_of(std::span<const double> data) {
-  Sums s;
-  for (const double y : data) s.mean += y;
-  s.mean /= static_cast<double>(data.size());
-  for (const double y : data) s.squares += (y - s.mean) * (y - s.mean);
-  return s;
 }
 
 double rho_of(std::span<const double> data, const Split& split) {
@@ -73,6 +61,14 @@ double rho_of_differences(std::span<const double> rest) {
 
 }  // namespace
 
+Level level_of(std::span<const double> data) {
+  Level level{static_cast<double>(data.size())};
+  for (const double y : data) level.mean += y;
+  level.mean /= level.nights;
+  for (const double y : data) level.squares += (y - level.mean) * (y - level.mean);
+  return level;
+}
+
 bool moves_as_block(std::span<const double> side, double from, double to) {
   if (side.size() > kMajority) return true;
   const double half = std::abs(to - from) * (0.5 + kTie), sign = to > from ? 1 : -1;
@@ -106,8 +102,8 @@ Split best_split(std::span<const double> data, double least_sd) {
   Split best;
   const std::size_t n = data.size();
   if (n < 2 * kLeastSide) return best;
-  const Sums all = sums_of(data);
-  const double nights = static_cast<double>(n);
+  const Level all = level_of(data);
+  const double nights = all.nights;
   double before = 0, most = 0;  // t grows with the sum of squares between the levels
   for (std::size_t at = 1; at + kLeastSide <= n; ++at) {
     before += data[at - 1] - all.mean;

@@ -9,6 +9,12 @@ namespace nsa::nightly {
 /// Fewest nights on either side of a split.
 constexpr std::size_t kLeastSide = 2;
 
+/// Mean of some nights, one at least, and squares around it.
+struct Level {
+  double nights = 0, mean = 0, squares = 0;
+};
+Level level_of(std::span<const double> data);
+
 /// Two levels.
 struct Split {
   std::size_t at = 0;  // first of the new level; 0 = no split

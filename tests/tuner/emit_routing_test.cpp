@@ -3,6 +3,7 @@
 #include <set>
 
 #include "catch.hpp"
+#include "decide/class_problem.hpp"
 #include "decide/decide_ranges.hpp"
 #include "decide_support.hpp"
 #include "emit/settle.hpp"
@@ -29,18 +30,8 @@ Device h200() {
 
 /// A problem of a class with so many new (or, in a decode step, cached) tokens.
 Problem problem_at(const ProblemClass& of, std::int64_t length) {
-  Problem p;
-  p.phase = of.phase;
-  const bool step = of.phase == Phase::decode;
-  const std::size_t batch = of.batch_bin == BatchBin::one ? 1 : 2;
-  p.seq_lens.assign(batch, step ? 1 : length);
-  p.context_lens.assign(batch, step ? length : 0);
-  p.q_heads = of.q_heads;
-  p.kv_heads = of.kv_heads;
-  p.head_dim_k = of.head_dim_k;
-  p.head_dim_v = of.head_dim_v;
-  p.geometry = of.geometry;
-  p.dtype = of.dtype;
+  Problem p = tuner::problem_of(of);
+  std::ranges::fill(of.phase == Phase::decode ? p.context_lens : p.seq_lens, length);
   return p;
 }
 

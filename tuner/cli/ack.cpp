@@ -59,12 +59,11 @@ void add_ack(Program& program) {
       "  nsatune ack list --json\n"
       "  nsatune check --db nightly.sqlite --acks acks.yaml");
   const auto add = [&](const char* name, const char* about, std::function<ExitCode()> run) {
-    CLI::App* sub = ack->add_subcommand(name, about);
-    sub->fallthrough();
-    sub->footer(
+    CLI::App* sub = program.add_to(
+        *ack, name, about,
         "Also: --json --quiet (see nsatune --help)\n\nExamples:\n  nsatune ack add "
-        "'*' --commits 1f2e..9a8b --reason 'new ties' --until 2026-12-31\n  nsatune ack list");
-    sub->callback([&program, run = std::move(run)] { program.command = run; });
+        "'*' --commits 1f2e..9a8b --reason 'new ties' --until 2026-12-31\n  nsatune ack list",
+        std::move(run));
     sub->add_option("--acks", o->file, "YAML file (default: acks.yaml)");
     return sub;
   };

@@ -1,5 +1,4 @@
 // check: what became slower since when, and an exit code that CI can trust.
-#include <filesystem>
 #include <memory>
 
 #include "check_input.hpp"
@@ -18,12 +17,7 @@ struct CheckOptions {
 void check_output_flags(const Settings& settings, const CheckOptions& o) {
   if (settings.json && o.format && !o.out)
     throw InputError("--json and --format: both write to stdout; name a file with -o");
-  if (!o.out) return;
-  std::error_code ignored;
-  for (const auto& input : {o.input.source.csv, o.input.acks}) {
-    if (input && std::filesystem::equivalent(*input, *o.out, ignored))
-      throw InputError("-o " + *o.out + ": is an input; name another file");
-  }
+  if (o.out) refuse_input_as_output(*o.out, {o.input.source.csv, o.input.acks});
 }
 
 /// The file of -o in its format, and on stdout the JSON, the format or the text.

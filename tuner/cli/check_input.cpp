@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "acks_file.hpp"
 #include "baseline.hpp"
@@ -38,6 +39,15 @@ void say_unused(const Settings& settings, const std::vector<nightly::Ack>& acks,
 }
 
 }  // namespace
+
+void refuse_input_as_output(const std::string& out,
+                            const std::vector<std::optional<std::string>>& inputs) {
+  std::error_code ignored;
+  for (const auto& input : inputs) {
+    if (input && std::filesystem::equivalent(*input, out, ignored))
+      throw InputError("-o " + out + ": is an input; name another file");
+  }
+}
 
 nightly::Options check_options(const Settings& settings, const CheckInput& o,
                                const NightlyHistory& history) {

@@ -9,6 +9,10 @@
 
 namespace nsa::cli {
 
+/// InputError where the file of -o is one of the inputs that are given.
+void refuse_input_as_output(const std::string& out,
+                            const std::vector<std::optional<std::string>>& inputs);
+
 struct CheckInput {
   NightlySource source;
   std::optional<std::string> baseline, acks, today;

@@ -186,12 +186,10 @@ void add_db(Program& program) {
       "nsatune db merge node1.sqlite node2.sqlite --db fleet.sqlite");
   const auto add = [&](const char* name, const char* about, const char* example,
                        std::function<ExitCode()> run) {
-    CLI::App* sub = db->add_subcommand(name, about);
-    sub->fallthrough();
-    sub->footer(std::string("Also: --json --quiet --db (see nsatune --help)\n\nExamples:\n  ") +
-                example);
-    sub->callback([&program, run = std::move(run)] { program.command = run; });
-    return sub;
+    return program.add_to(
+        *db, name, about,
+        std::string("Also: --json --quiet --db (see nsatune --help)\n\nExamples:\n  ") + example,
+        std::move(run));
   };
   const Settings& settings = program.settings;
   add("info", "What is in it", "nsatune db info --json",

@@ -62,18 +62,14 @@ std::string report_text(const store::MergeReport& report) {
 
 void add_db_merge(Program& program, CLI::App& db) {
   auto files = std::make_shared<std::vector<std::string>>();
-  CLI::App* sub = db.add_subcommand(
-      "merge", "Adds the rows of other databases: many machines, many models of device");
-  sub->fallthrough();
-  sub->footer(kHelp);
-  sub->callback([&program, files] {
-    program.command = [&program, files] {
-      const Settings& settings = program.settings;
-      const store::MergeReport report = store::merge(*files, settings.db_path());
-      settings.json ? print_json(report_json(report)) : print_text(report_text(report));
-      return ExitCode::good;
-    };
-  });
+  const Settings& settings = program.settings;
+  CLI::App* sub = program.add_to(
+      db, "merge", "Adds the rows of other databases: many machines, many models of device", kHelp,
+      [&settings, files] {
+        const store::MergeReport report = store::merge(*files, settings.db_path());
+        settings.json ? print_json(report_json(report)) : print_text(report_text(report));
+        return ExitCode::good;
+      });
   sub->add_option("FILE", *files, "Databases whose rows are added to that of --db")->required();
 }
 

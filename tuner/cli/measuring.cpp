@@ -33,4 +33,15 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
+std::map<std::string, std::map<VariantId, worker::Orders>> offered_orders(
+    const tuner::Discovery& found) {
+  std::map<std::string, std::map<VariantId, worker::Orders>> orders;
+  for (const tuner::Offer& offer : found.offers) orders[offer.executor][offer.id] = offer.order;
+  return orders;
+}
+
+double seconds_since(TimePoint start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 }  // namespace nsa::cli

@@ -1,6 +1,8 @@
 // What every command that measures with workers needs: sweep, verify.
 #pragma once
 
+#include <chrono>
+#include <map>
 #include <string>
 
 #include "nsa/store/store.hpp"
@@ -28,5 +30,12 @@ void add_tracer(tuner::SweepInput& input);
 
 /// Of the placement.
 std::string host_name();
+
+/// What the workers declare of their variants, by executor.
+std::map<std::string, std::map<VariantId, worker::Orders>> offered_orders(
+    const tuner::Discovery& found);
+
+using TimePoint = std::chrono::steady_clock::time_point;
+double seconds_since(TimePoint start);
 
 }  // namespace nsa::cli

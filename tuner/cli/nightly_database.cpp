@@ -56,10 +56,12 @@ bool is_yardstick(const Measurement& row) {
 }
 
 void add_row(Collected& series, const Measurement& row) {
-  series.variant = to_string(row.variant);
+  if (series.variant.empty()) {  // the same in all rows of the series
+    series.variant = to_string(row.variant);
+    series.executor = row.executor;
+    series.yardstick = is_yardstick(row);
+  }
   series.source_hash = row.source_hash;
-  series.executor = row.executor;
-  series.yardstick = is_yardstick(row);
   series.possible = series.possible || !is_left_out(row);
   if (!is_result(row)) {
     series.failure = failure_of(row);

@@ -1,8 +1,10 @@
 #include "planted_step.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "nsa/nightly/noise.hpp"
 #include "nsa/schemas/median.hpp"
 
 namespace nsa::cli {
@@ -31,14 +33,6 @@ bool all_positive(const nightly::Series& series) {
   });
 }
 
-/// The typical difference of a night from the night before, as the SD of one night.
-double night_noise(const std::vector<double>& levels) {
-  std::vector<double> differences;
-  for (std::size_t i = 1; i < levels.size(); ++i)
-    differences.push_back(std::abs(levels[i] - levels[i - 1]));
-  return 1.4826 * median(differences) / std::sqrt(2.0);
-}
-
 /// A step of the series and its noise as a share of the level.
 struct Candidate {
   PlantedStep step;
@@ -47,6 +41,7 @@ struct Candidate {
 
 Candidate candidate_of(const nightly::Series& series, std::size_t place,
                        const std::vector<std::size_t>& nights, nightly::Better better) {
+  constexpr std::array<std::size_t, 1> kOneEpoch{0};
   const bool log_scale = all_positive(series);
   std::vector<double> levels;
   for (const std::size_t night : nights) {
@@ -54,7 +49,7 @@ Candidate candidate_of(const nightly::Series& series, std::size_t place,
     levels.push_back(log_scale ? std::log(level) : level);
   }
   const double level = std::abs(median(levels));
-  const double noise = night_noise(levels);
+  const double noise = nightly::difference_noise(levels, kOneEpoch);
   const double worse = better == nightly::Better::higher ? -1 : 1;
   Candidate candidate;
   candidate.step.series = place;

@@ -27,11 +27,21 @@ bool dumb_terminal() {
 
 CLI::App* Program::add(const std::string& name, const std::string& about,
                        const std::string& examples, std::function<ExitCode()> run) {
-  CLI::App* sub = app.add_subcommand(name, about);
+  return add_to(
+      app, name, about,
+      "Also: --json --quiet --color --device --db (see nsatune --help)\n\nExamples:\n" + examples,
+      std::move(run));
+}
+
+CLI::App* Program::add_to(CLI::App& parent, const std::string& name, const std::string& about,
+                          const std::string& footer, std::function<ExitCode()> run) {
+  CLI::App* sub = parent.add_subcommand(name, about);
   sub->fallthrough();
-  sub->footer("Also: --json --quiet --color --device --db (see nsatune --help)\n\nExamples:\n" +
-              examples);
-  sub->callback([this, run = std::move(run)] { command = run; });
+  sub->footer(footer);
+  // The parser calls back a subcommand before its parent: the innermost is what was asked for.
+  sub->callback([this, run = std::move(run)] {
+    if (!command) command = run;
+  });
   return sub;
 }
 

@@ -37,6 +37,10 @@ struct Program {
   /// A subcommand whose body is `run`; global flags may stand behind it.
   CLI::App* add(const std::string& name, const std::string& about, const std::string& examples,
                 std::function<ExitCode()> run);
+  /// The same under another command, with the whole text that follows its flags in the help. Where
+  /// `parent` has a body of its own, that of the subcommand is the one that runs.
+  CLI::App* add_to(CLI::App& parent, const std::string& name, const std::string& about,
+                   const std::string& footer, std::function<ExitCode()> run);
 };
 
 /// TERM=dumb: a terminal that takes neither colours nor a line that is written over.

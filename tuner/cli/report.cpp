@@ -1,5 +1,4 @@
 // report: the page of the history, in one file.
-#include <filesystem>
 #include <memory>
 
 #include "check_input.hpp"
@@ -22,11 +21,7 @@ struct ReportOptions {
 
 /// Before anything is read: what must not be written over.
 void check_out(const ReportOptions& o) {
-  std::error_code ignored;
-  for (const auto& input : {o.input.source.csv, o.input.acks, o.thresholds}) {
-    if (input && std::filesystem::equivalent(*input, o.out, ignored))
-      throw InputError("-o " + o.out + ": is an input; name another file");
-  }
+  refuse_input_as_output(o.out, {o.input.source.csv, o.input.acks, o.thresholds});
   if (o.thresholds && o.input.source.csv)
     throw InputError("--thresholds: is for the database, not --csv");
 }
@@ -79,11 +74,6 @@ void add_report(Program& program) {
   sub->add_option("--vega", o->vega,
                   "Folder of the plotting library's *.min.js (default: that of libjs-vega)");
   add_report_runs(program, *sub);
-  // The parser calls back a subcommand first, and then its parent.
-  sub->callback([&program, o, sub] {
-    if (sub->get_subcommands().empty())
-      program.command = [&program, o] { return run(program.settings, *o); };
-  });
 }
 
 }  // namespace nsa::cli

@@ -127,13 +127,11 @@ void add_report_runs(Program& program, CLI::App& report) {
   const Settings& settings = program.settings;
   const auto add = [&](const char* name, const char* about, const char* examples,
                        std::function<ExitCode()> run) {
-    CLI::App* sub = report.add_subcommand(name, about);
-    sub->fallthrough();
-    sub->footer(
+    return program.add_to(
+        report, name, about,
         std::string("Also: --json --quiet --color --db (see nsatune --help)\n\nExamples:\n") +
-        examples);
-    sub->callback([&program, run = std::move(run)] { program.command = run; });
-    return sub;
+            examples,
+        std::move(run));
   };
   auto ids = std::make_shared<std::vector<std::string>>();
   add("results", "The table of results of runs, as sweep printed it",

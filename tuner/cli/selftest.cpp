@@ -22,21 +22,23 @@ struct Outcome {
   std::string reason;  // one line
 };
 
-/// The verdict on a history as bytes, so that two can be compared whole.
-std::string verdict_bytes(const NightlyHistory& history, const nightly::Options& options) {
-  const nightly::Report report = nightly::judge(history.series, options);
+/// A verdict on a history as bytes, so that two can be compared whole.
+std::string verdict_bytes(const NightlyHistory& history, const nightly::Report& report,
+                          const nightly::Options& options) {
   return check_output::check_document(report, history.series, options).dump();
 }
 
-void try_step(Outcome& outcome, NightlyHistory history, const nightly::Options& options,
-              const PlantedStep& step) {
-  const std::string before = verdict_bytes(history, options);
+/// `report`: on the history as it is.
+void try_step(Outcome& outcome, NightlyHistory history, const nightly::Report& report,
+              const nightly::Options& options, const PlantedStep& step) {
+  const std::string before = verdict_bytes(history, report, options);
   plant(history.series, step);
   const nightly::Report planted = nightly::judge(history.series, options);
   outcome.found = planted.exit_code == static_cast<int>(ExitCode::found) &&
                   planted.series[step.series].regression;
   take_out(history.series, step);
-  outcome.restored = verdict_bytes(history, options) == before;
+  const nightly::Report restored = nightly::judge(history.series, options);
+  outcome.restored = verdict_bytes(history, restored, options) == before;
   outcome.code = outcome.found && outcome.restored ? ExitCode::good : ExitCode::found;
   if (!outcome.found) {
     outcome.reason =
@@ -63,7 +65,7 @@ Outcome outcome_of(const NightlyHistory& history, const nightly::Options& option
   }
   outcome.series = history.series[step->series].name;
   outcome.ratio = step->factor;
-  try_step(outcome, history, options, *step);
+  try_step(outcome, history, report, options, *step);
   return outcome;
 }
 

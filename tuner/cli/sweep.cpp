@@ -29,11 +29,6 @@
 namespace nsa::cli {
 namespace {
 
-using TimePoint = std::chrono::steady_clock::time_point;
-double seconds_since(TimePoint start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 std::vector<tuner::WorkerCommand> workers_of(const SweepOptions& o, const Device& device) {
   std::vector<tuner::WorkerCommand> workers;
   if (!o.worker || o.with_ours) workers.push_back(our_worker(device));
@@ -223,11 +218,9 @@ std::optional<double> left_of(std::optional<double> budget_s, TimePoint start) {
 std::vector<tuner::Refinement> refinements_of(const std::vector<Measurement>& rows,
                                               const SweepSpec& spec, const Device& device,
                                               const tuner::Discovery& found) {
-  std::map<std::string, std::map<VariantId, worker::Orders>> executors;  // what each declares
-  for (const tuner::Offer& offer : found.offers) executors[offer.executor][offer.id] = offer.order;
   const tuner::Observations all(rows);
   std::vector<tuner::Refinement> refinements;
-  for (const auto& [executor, orders] : executors) {
+  for (const auto& [executor, orders] : offered_orders(found)) {
     tuner::DecideInput input;
     input.options.executor = executor;
     input.options.unverified = true;  // it chooses lengths, no variants

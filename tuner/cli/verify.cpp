@@ -9,7 +9,6 @@
 #include "measuring.hpp"
 #include "nsa/kernels/routing.hpp"
 #include "nsa/probes/probes.hpp"
-#include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/tuner/foreign_worker.hpp"
 #include "nsa/tuner/verify_table.hpp"
@@ -17,13 +16,11 @@
 #include "stale_ranges.hpp"
 #include "sweep_options.hpp"
 #include "sweep_progress.hpp"
-#include "tune_executor.hpp"
+#include "verify_report.hpp"
 #include "version.hpp"
 
 namespace nsa::cli {
 namespace {
-
-using TimePoint = std::chrono::steady_clock::time_point;
 
 /// Half of the interval of the mean loss beyond which the times say nothing.
 constexpr double kMostUncertain = 0.05;
@@ -38,10 +35,6 @@ struct VerifyOptions {
   bool dry_run = false;
 };
 
-double seconds_since(TimePoint start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 SweepSpec spec_of(const VerifyOptions& o, const ThresholdTable& table) {
   SweepSpec spec;
   spec.name = "verify";
@@ -51,9 +44,8 @@ SweepSpec spec_of(const VerifyOptions& o, const ThresholdTable& table) {
   spec.policy.min_rounds = 3;
   spec.policy.max_rounds = 8;
   spec.policy.visit_target_s = 0.06;
-  spec.policy.give_up_ratio = 3;
+  spec.policy.give_up_ratio = table.device.backend == Backend::cpu ? 8 : 3;
   spec.policy.refine = false;
-  if (table.device.backend == Backend::cpu) spec.policy.give_up_ratio = 8;
   return spec;
 }
 
@@ -81,109 +73,6 @@ void require_same_model(const ThresholdTable& table, const std::string& file,
                                file, table.device.name, device.id, device.name));
 }
 
-Json trial_json(const tuner::Trial& trial) {
-  Json j = {{"kind", to_string(trial.kind)},
-            {"problem_class", trial.problem_class},
-            {"stages", trial.stages},
-            {"axis", to_string(trial.axis)},
-            {"at", trial.at},
-            {"chosen", trial.chosen},
-            {"best", trial.best}};
-  if (trial.failure.empty()) {
-    j["regret"] = trial.regret;
-    j["interval"] = {trial.low, trial.high};
-  } else {
-    j["failure"] = trial.failure;
-  }
-  return j;
-}
-
-struct Outcome {
-  tuner::TrialReport report;
-  std::vector<std::string> broken;
-  std::size_t planned = 0, left_out = 0;
-  std::string run_id;
-  double wall_s = 0;
-  ExitCode code = ExitCode::good;
-};
-
-Json outcome_json(const Outcome& outcome, const VerifyOptions& o) {
-  Json trials = Json::array();
-  for (const tuner::Trial& trial : outcome.report.trials) trials.push_back(trial_json(trial));
-  return {{"schema_version", 1},
-          {"exit_code", static_cast<int>(outcome.code)},
-          {"file", o.file},
-          {"holds", outcome.code == ExitCode::good},
-          {"mean_regret", outcome.report.mean},
-          {"interval", {outcome.report.low, outcome.report.high}},
-          {"p95_regret", outcome.report.p95},
-          {"worst_regret", outcome.report.worst},
-          {"decided", outcome.report.decided},
-          {"failures", outcome.report.failures},
-          {"trials", trials},
-          {"left_out", outcome.left_out},
-          {"reasons", outcome.broken},
-          {"run_id", outcome.run_id},
-          {"wall_s", outcome.wall_s}};
-}
-
-std::string trials_text(const tuner::TrialReport& report, bool color) {
-  constexpr std::size_t kShown = 12;
-  std::vector<const tuner::Trial*> worst;
-  for (const tuner::Trial& trial : report.trials) worst.push_back(&trial);
-  std::ranges::stable_sort(worst, [](const tuner::Trial* a, const tuner::Trial* b) {
-    if (a->failure.empty() != b->failure.empty()) return b->failure.empty();
-    return a->regret > b->regret;
-  });
-  if (worst.size() > kShown) worst.resize(kShown);
-  reports::TextTable table;
-  table.add_column("loss", reports::Align::right);
-  table.add_column("95 %", reports::Align::right);
-  table.add_column("place");
-  table.add_column("length", reports::Align::right);
-  table.add_column("class");
-  table.add_column("chosen");
-  table.add_column("best");
-  for (const tuner::Trial* trial : worst) {
-    const bool failed = !trial->failure.empty();
-    table.add_row(
-        {failed ? trial->failure : fmt::format("{:.2f} %", 100 * std::max(0.0, trial->regret)),
-         failed ? "" : fmt::format("[{:.2f}, {:.2f}]", 100 * trial->low, 100 * trial->high),
-         std::string(to_string(trial->kind)),
-         fmt::format("{} {}", to_string(trial->axis), trial->at), to_string(trial->problem_class),
-         trial->chosen, trial->best == trial->chosen ? "=" : trial->best});
-  }
-  return table.render({.color = color}, 2);
-}
-
-std::string summary(const Outcome& outcome) {
-  const tuner::TrialReport& r = outcome.report;
-  return fmt::format(
-      "{} places in its ranges: loses {:.2f} % on average [{:.2f}, {:.2f}], {:.2f} % at the 95th "
-      "percentile, {:.1f} % at worst; {} beyond them, {} failed, {} left out for the budget; "
-      "{:.1f} s\n",
-      r.decided, 100 * r.mean, 100 * r.low, 100 * r.high, 100 * r.p95, 100 * r.worst,
-      std::ssize(r.trials) - r.decided - r.failures, r.failures, outcome.left_out, outcome.wall_s);
-}
-
-ExitCode tell(const Settings& settings, const Outcome& outcome, const VerifyOptions& o) {
-  if (settings.json) {
-    print_json(outcome_json(outcome, o));
-    return outcome.code;
-  }
-  print_text(trials_text(outcome.report, settings.color_out()) + summary(outcome));
-  for (const std::string& line : outcome.broken) print_text("  " + line + "\n");
-  const char* verdict = outcome.code == ExitCode::good ? "holds"
-                        : outcome.code == ExitCode::nothing_judged
-                            ? outcome.report.decided == 0
-                                  ? "was not judged: nothing of it could be measured here"
-                                  : "was not judged: noise hides what it loses; try a quiet "
-                                    "machine, or a longer --budget"
-                            : "no longer holds: sweep and tune again";
-  print_text(fmt::format("{} {}\n", o.file, verdict));
-  return outcome.code;
-}
-
 /// Then rows that nobody could verify judge it, too.
 bool rests_on_unverified(const ThresholdTable& table) {
   for (const ClassDecisions& of_class : table.classes) {
@@ -207,12 +96,6 @@ tuner::DecideInput judged_rows(const store::Store& db, const std::string& run_id
     if (row.executor == table.executor) input.rows.add(row);
   });
   return input;
-}
-
-std::map<VariantId, worker::Orders> orders_of(const tuner::Discovery& found) {
-  std::map<VariantId, worker::Orders> orders;
-  for (const tuner::Offer& offer : found.offers) orders[offer.id] = offer.order;
-  return orders;
 }
 
 store::RunRequest run_request(const SweepSpec& spec, const ThresholdTable& table,
@@ -242,6 +125,50 @@ std::string dry_run_text(const tuner::Plan& plan, std::size_t left_out) {
                             plan.contests.size(), plan.estimated_s, left_out);
 }
 
+/// Who measures, on what.
+struct Bench {
+  Device device;
+  std::vector<tuner::WorkerCommand> workers;
+  tuner::Discovery found;
+  std::optional<tuner::ForeignWorker> foreign;
+};
+
+Bench find_bench(const Settings& settings, const VerifyOptions& o, const ThresholdTable& table,
+                 const tuner::Asking& asking) {
+  Bench bench;
+  bench.device =
+      probes::require_device(settings.device.value_or(o.worker ? "cpu" : table.device.id));
+  bench.workers = {o.worker ? tuner::shell_worker(*o.worker) : our_worker(bench.device)};
+  bench.found = tuner::discover(bench.workers, bench.device, 60, asking);
+  if (o.worker && !*asking.stop) {
+    bench.foreign = tuner::foreign_worker(*o.worker, bench.found.hellos.back(), host_name());
+    bench.device = bench.foreign->device;
+  }
+  return bench;
+}
+
+tuner::SweepInput sweep_input(const Bench& bench, const SweepSpec& spec, tuner::Plan plan,
+                              const std::string& run_id, const std::atomic<bool>& stop) {
+  tuner::SweepInput input;
+  input.spec = spec;
+  input.plan = std::move(plan);
+  input.device = bench.device;
+  input.workers = bench.workers;
+  input.devices = {bench.device};
+  input.run_id = run_id;
+  input.host = host_name();
+  input.stop = &stop;
+  add_tracer(input);
+  return input;
+}
+
+ExitCode code_of(const VerifyOutcome& outcome) {
+  if (!outcome.broken.empty()) return ExitCode::found;
+  const tuner::TrialReport& report = outcome.report;
+  const bool known = report.decided > 0 && report.high - report.mean <= kMostUncertain;
+  return known ? ExitCode::good : ExitCode::nothing_judged;
+}
+
 ExitCode run(const Settings& settings, const VerifyOptions& o) {
   const TimePoint start = std::chrono::steady_clock::now();
   const std::atomic<bool>& stop = stop_on_signals();
@@ -250,46 +177,31 @@ ExitCode run(const Settings& settings, const VerifyOptions& o) {
     throw InputError(
         fmt::format("{}: was decided for {}; --worker CMD starts it", o.file, table.executor));
   const double budget_s = parse_duration("--budget", o.budget);
-  Device device =
-      probes::require_device(settings.device.value_or(o.worker ? "cpu" : table.device.id));
-  std::vector<tuner::WorkerCommand> workers{o.worker ? tuner::shell_worker(*o.worker)
-                                                     : our_worker(device)};
   ProgressLine line(settings);
-  const tuner::Discovery found = tuner::discover(workers, device, 60, {&stop, budget_s, &line});
+  const Bench bench = find_bench(settings, o, table, {&stop, budget_s, &line});
   if (stop) return kStopped;
-  std::optional<tuner::ForeignWorker> foreign;
-  if (o.worker) {
-    foreign = tuner::foreign_worker(*o.worker, found.hellos.back(), host_name());
-    device = foreign->device;
-  }
-  require_same_model(table, o.file, device);
-  const auto traits = tuner::traits_of(table.executor, device.backend, orders_of(found));
+  require_same_model(table, o.file, bench.device);
+  const auto traits = tuner::traits_of(table.executor, bench.device.backend,
+                                       offered_orders(bench.found)[table.executor]);
   SweepSpec spec = spec_of(o, table);
   const auto places = tuner::trial_places(table, traits, o.seed, o.inside);
-  Outcome outcome;
-  tuner::SweepInput input;
-  input.plan = tuner::plan_with_workers(places, spec, device, workers, found, {&stop, budget_s});
-  outcome.left_out = keep_what_fits(input.plan, o.seed, budget_s);
+  tuner::Plan plan = tuner::plan_with_workers(places, spec, bench.device, bench.workers,
+                                              bench.found, {&stop, budget_s});
+  VerifyOutcome outcome;
+  outcome.file = o.file;
+  outcome.left_out = keep_what_fits(plan, o.seed, budget_s);
   if (stop) return kStopped;
   if (o.dry_run) {
-    print_text(dry_run_text(input.plan, outcome.left_out));
+    print_text(dry_run_text(plan, outcome.left_out));
     return ExitCode::good;
   }
   store::Store db = store::Store::open(settings.db_path());
-  const store::OwnedRun owned = db.open_run(run_request(spec, table, device, foreign));
+  const store::OwnedRun owned = db.open_run(run_request(spec, table, bench.device, bench.foreign));
   outcome.run_id = owned.run().id;
   spec.budget_s = std::max(budget_s - seconds_since(start), 1e-3);
-  outcome.planned = input.plan.contests.size();
-  input.spec = spec;
-  input.device = device;
-  input.workers = workers;
-  input.devices = {device};
-  input.run_id = outcome.run_id;
-  input.host = host_name();
-  add_tracer(input);
-  input.stop = &stop;
   StoreSink sink(db);
-  const tuner::SweepReport swept = tuner::run_sweep(input, sink, line);
+  const tuner::SweepReport swept =
+      tuner::run_sweep(sweep_input(bench, spec, std::move(plan), outcome.run_id, stop), sink, line);
   line.clear();
   db.end_run(outcome.run_id, swept.complete ? RunState::complete : RunState::incomplete);
   if (swept.stopped) return kStopped;
@@ -298,13 +210,9 @@ ExitCode run(const Settings& settings, const VerifyOptions& o) {
   if (!o.worker) {
     for (std::string& stale : stale_notes(table)) outcome.broken.push_back(std::move(stale));
   }
-  if (!outcome.broken.empty())
-    outcome.code = ExitCode::found;
-  else if (outcome.report.decided == 0 ||
-           outcome.report.high - outcome.report.mean > kMostUncertain)
-    outcome.code = ExitCode::nothing_judged;
+  outcome.code = code_of(outcome);
   outcome.wall_s = seconds_since(start);
-  return tell(settings, outcome, o);
+  return tell(settings, outcome);
 }
 
 }  // namespace

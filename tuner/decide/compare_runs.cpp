@@ -1,13 +1,13 @@
 #include "nsa/tuner/compare_runs.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
 #include <string>
 
 #include "noise.hpp"
 #include "nsa/schemas/json.hpp"
+#include "statistics.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -47,10 +47,6 @@ Ratio level_of(const Times& times) {
   return *ratio_of(by_process);
 }
 
-double quantile_of(double freedom, double tail) {
-  return boost::math::quantile(boost::math::complement(boost::math::students_t(freedom), tail));
-}
-
 ComparedTimes compare(const Times& after, const Ratio& a, const Ratio& b, const PooledNoise& noise,
                       std::size_t comparisons) {
   const Spread before_spread = spread_of(b, noise), after_spread = spread_of(a, noise);
@@ -61,12 +57,13 @@ ComparedTimes compare(const Times& after, const Ratio& a, const Ratio& b, const 
   compared.variant = after.first->variant;
   compared.before_ns = std::exp(b.value);
   compared.after_ns = std::exp(a.value);
-  const double log_ratio = a.value - b.value, half = quantile_of(freedom, 0.025) * error;
+  const double log_ratio = a.value - b.value, half = student_quantile(0.025, freedom) * error;
   compared.ratio = std::exp(log_ratio);
   compared.low = std::exp(log_ratio - half);
   compared.high = std::exp(log_ratio + half);
   const double tail = 0.025 / static_cast<double>(comparisons);
-  compared.differs = noise.freedom > 0 && std::abs(log_ratio) > quantile_of(freedom, tail) * error;
+  compared.differs =
+      noise.freedom > 0 && std::abs(log_ratio) > student_quantile(tail, freedom) * error;
   return compared;
 }
 

@@ -18,13 +18,7 @@ namespace {
 
 const Decision* find_shipped(const DecideInput& input, const Group& group) {
   if (!input.shipped || input.shipped->executor != input.options.executor) return nullptr;
-  for (const ClassDecisions& c : input.shipped->classes) {
-    if (c.problem_class != group.problem_class) continue;
-    for (const Decision& decision : c.decisions) {
-      if (decision.stages == group.stages) return &decision;
-    }
-  }
-  return nullptr;
+  return find_decision(*input.shipped, group.problem_class, group.stages);
 }
 
 void add_prefixed(const std::string& prefix, const std::vector<std::string>& lines,

@@ -6,6 +6,17 @@
 
 namespace nsa::tuner {
 
+const Decision* find_decision(const ThresholdTable& table, const ProblemClass& problem_class,
+                              const std::vector<std::string>& stages) {
+  for (const ClassDecisions& of_class : table.classes) {
+    if (of_class.problem_class != problem_class) continue;
+    for (const Decision& decision : of_class.decisions) {
+      if (decision.stages == stages) return &decision;
+    }
+  }
+  return nullptr;
+}
+
 const ThresholdRange* range_at(const Decision& decision, std::int64_t at) {
   const bool apart = decision.alignment && at % decision.alignment->multiple == 0;
   for (const ThresholdRange& range : apart ? decision.alignment->ranges : decision.ranges) {

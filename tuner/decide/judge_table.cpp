@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <boost/math/distributions/normal.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
 
@@ -28,24 +27,12 @@ TrialKind kind_of(const Decision& decision, std::int64_t at) {
   return TrialKind::inside;
 }
 
-const Decision* find_decision(const ThresholdTable& table, const Group& group) {
-  for (const ClassDecisions& of_class : table.classes) {
-    if (of_class.problem_class != group.problem_class) continue;
-    for (const Decision& decision : of_class.decisions) {
-      if (decision.stages == group.stages) return &decision;
-    }
-  }
-  return nullptr;
-}
-
 void set_interval(Trial& trial, const SpotRatios& spot, std::size_t chosen) {
   trial.regret = regret_of(spot, chosen);
   const Spread& spread = spot.spread[chosen];
-  const boost::math::students_t student(std::max(1.0, spread.freedom));
-  const double half =
-      boost::math::quantile(boost::math::complement(student, kTail)) * std::sqrt(spread.variance);
   trial.standard_error = std::sqrt(spread.variance);
   trial.freedom = std::max(1.0, spread.freedom);
+  const double half = student_quantile(kTail, trial.freedom) * trial.standard_error;
   trial.low = trial.regret - half;
   trial.high = trial.regret + half;
 }
@@ -132,7 +119,7 @@ TrialReport judge_table(const ThresholdTable& table, const DecideInput& input, J
   plain.bootstrap = 0;  // only the estimates are asked for
   for (const ClassRows& of_class : group_rows(input, notes)) {
     for (const Group& group : of_class.groups) {
-      const Decision* decision = find_decision(table, group);
+      const Decision* decision = find_decision(table, group.problem_class, group.stages);
       if (!decision) continue;
       const std::vector<Spot>& spots = by == JudgedBy::held_out ? group.held_out : group.spots;
       for (const SpotRatios& spot : estimate(spots, plain)) {
@@ -149,10 +136,8 @@ namespace {
 
 /// Below which the regret is not, corrected for the number of places (Bonferroni).
 double sure_loss(const Trial& trial, std::size_t places) {
-  const boost::math::students_t student(trial.freedom);
   const double tail = kTail / static_cast<double>(places);
-  return trial.regret -
-         boost::math::quantile(boost::math::complement(student, tail)) * trial.standard_error;
+  return trial.regret - student_quantile(tail, trial.freedom) * trial.standard_error;
 }
 
 }  // namespace

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
 
 #include "noise.hpp"
+#include "statistics.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -62,9 +62,7 @@ struct Shift {
     freedom += std::min(before.freedom, now.freedom);
   }
   bool is_noise(double tail) const {
-    const boost::math::students_t t(freedom);
-    const double limit = boost::math::quantile(boost::math::complement(t, tail));
-    return std::abs(sum) <= limit * std::sqrt(variance) + 1e-12;
+    return std::abs(sum) <= student_quantile(tail, freedom) * std::sqrt(variance) + 1e-12;
   }
 };
 

@@ -17,9 +17,12 @@ double quantile(std::vector<double> values, double share) {
   return std::lerp(values[below], values[above], at - static_cast<double>(below));
 }
 
+double student_quantile(double tail, double freedom) {
+  return boost::math::quantile(boost::math::complement(boost::math::students_t(freedom), tail));
+}
+
 double student_factor(double tail, std::int64_t n) {
-  const boost::math::students_t t(static_cast<double>(n - 1));
-  return boost::math::quantile(boost::math::complement(t, tail));
+  return student_quantile(tail, static_cast<double>(n - 1));
 }
 
 double expanded_tail(double tail, std::int64_t n) {

@@ -24,6 +24,8 @@ double quantile(std::vector<double> values, double share);
 /// Lower tail of a percentile interval that has the width of Student's t for `n` units
 /// (expanded percentile interval, Hesterberg 2015, 4.1): 0.025 becomes smaller for few units.
 double expanded_tail(double tail, std::int64_t n);
+/// Above which Student's t of that freedom lies with a probability of `tail`.
+double student_quantile(double tail, double freedom);
 /// Half width of Student's interval of the mean, in standard errors: t(n - 1, 1 - tail).
 double student_factor(double tail, std::int64_t n);
 

@@ -4,6 +4,7 @@
 #include <random>
 #include <set>
 
+#include "class_problem.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/tuner/verify_table.hpp"
 
@@ -14,25 +15,6 @@ constexpr double kNear = 1.2;     // factor about a threshold
 constexpr double kAside = 1.05;   // nearer to it both choices are as good
 constexpr double kBeyond = 1.25;  // times the end of the last range
 constexpr std::size_t kBuiltIn = 2;
-
-std::int64_t batch_of(BatchBin bin) {
-  switch (bin) {
-    case BatchBin::one:
-      return 1;
-    case BatchBin::two_to_four:
-      return 4;
-    case BatchBin::five_to_sixteen:
-      return 16;
-    case BatchBin::more:
-      return 32;
-  }
-  return 1;
-}
-
-std::optional<double> overlap_of(OverlapBin bin) {
-  if (bin == OverlapBin::low) return std::nullopt;
-  return bin == OverlapBin::middle ? 0.7 : 0.95;
-}
 
 bool needs_model(const std::vector<std::string>& stages) {
   return std::ranges::any_of(stages, [](const std::string& stage) {
@@ -50,24 +32,10 @@ std::int64_t tokens_at(Axis axis, std::int64_t value, const Geometry& geometry) 
 std::optional<Problem> problem_at(const ProblemClass& of, const Decision& decision,
                                   std::int64_t value) {
   if (value < 1) return std::nullopt;
-  Problem p;
-  p.direction = of.direction;
-  p.phase = of.phase;
-  p.q_heads = of.q_heads;
-  p.kv_heads = of.kv_heads;
-  p.head_dim_k = of.head_dim_k;
-  p.head_dim_v = of.head_dim_v;
-  p.geometry = of.geometry;
-  p.dtype = of.dtype;
-  if (const auto overlap = overlap_of(of.overlap_bin)) {
-    p.selection.pattern = SelectionPattern::smooth;
-    p.selection.overlap = overlap;
-  }
-  const auto batch = static_cast<std::size_t>(batch_of(of.batch_bin));
+  Problem p = problem_of(of);
   const std::int64_t tokens = tokens_at(decision.axis, value, of.geometry);
   const bool decode = of.phase == Phase::decode;
-  p.seq_lens.assign(batch, decode ? 1 : tokens);
-  p.context_lens.assign(batch, 0);
+  std::ranges::fill(p.seq_lens, decode ? 1 : tokens);
   if (decode)
     std::ranges::fill(p.context_lens, decision.axis == Axis::context_len ? tokens : tokens - 1);
   if (needs_model(decision.stages)) p.model.model_dim = of.q_heads * of.head_dim_k;

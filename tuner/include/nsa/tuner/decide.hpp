@@ -96,6 +96,10 @@ struct ContestState {
 /// with the best decides nothing.
 bool contest_decided(const ContestState& state, double epsilon, std::uint64_t seed);
 
+/// What a table decides for the stages of a class, or nullptr.
+const Decision* find_decision(const ThresholdTable& table, const ProblemClass& problem_class,
+                              const std::vector<std::string>& stages);
+
 /// The range that holds an axis value, or nullptr where nothing is decided.
 const ThresholdRange* range_at(const Decision& decision, std::int64_t at);
 
