@@ -23,6 +23,17 @@ HostTensor stored(const Problem& p, std::string name, std::int64_t rows, std::in
   return tensor;
 }
 
+/// A matrix in fp64, which holds every value of it: each of its rows is read once per token.
+HostTensor exact(const TensorView& matrix) {
+  const std::int64_t rows = matrix.shape[0], width = matrix.shape[1];
+  HostTensor copy{"", {Dtype::fp64, 2, {rows, width}}, {}};
+  copy.bytes.resize(static_cast<std::size_t>(rows * width) * sizeof(double));
+  const TensorView view = copy.view();
+  for (std::int64_t r = 0; r < rows; ++r)
+    load_row(matrix, matrix.at(r), width, view.as<double>() + view.at(r));
+  return copy;
+}
+
 }  // namespace
 
 double tie_tolerance(Dtype dtype) noexcept {
@@ -48,9 +59,11 @@ std::vector<HostTensor> derive(Stage stage, const Problem& p, std::span<const Te
   if (stage == Stage::layer) {
     expects(p.max_context() == 0, "a layer without cached tokens: it takes no cache");
     const auto parts = projections(p);
+    const HostTensor w_qkv = exact(inputs[1]);
+    const TensorView x_and_w[] = {inputs[0], w_qkv.view()};
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto row = [&](std::int64_t r) {
-        return stage_row(Stage::project_rope, p, sequences, inputs, constants, i, r);
+        return stage_row(Stage::project_rope, p, sequences, x_and_w, constants, i, r);
       };
       made.push_back(stored(p, "", p.total_tokens(), parts[i].heads, parts[i].dim, row));
     }

@@ -88,6 +88,29 @@ TEST_CASE("until the window and the selected blocks are full, times outgrow thei
   CHECK(left_out(outlook, 4096, {"launches", 0, 0}));
 }
 
+TEST_CASE("times outgrow their order no longer than the window and the blocks fill", "[tuner]") {
+  Outlook outlook;
+  add(outlook, 128, {{"batched", 1, 1000}, {"loop", 1, 1e7}});
+  // 1024 tokens are full: 8 times 8 up to there, 8 times from there to 8192.
+  CHECK(left_out(outlook, 8192, {"loop", 1, 0}));
+  CHECK_FALSE(left_out(outlook, 65536, {"loop", 1, 0}));
+}
+
+TEST_CASE("what the best takes is bounded from the nearest length that has it", "[tuner]") {
+  Outlook outlook;
+  add(outlook, 128, {{"batched", 1, 1000}, {"loop", 1, 1e7}});
+  add(outlook, 32768, {{"batched", 1, 20000}});  // the other was left out there
+  CHECK(left_out(outlook, 65536, {"loop", 1, 0}));
+}
+
+TEST_CASE("a width that the class does not have tells no lengths apart", "[tuner]") {
+  Outlook outlook;
+  add(outlook, 1024, {{"fast", 1, 1000}, {"slow", 1, 100000}});
+  Contest contest = contest_at(2048);
+  contest.problem.model.model_dim = 768;
+  CHECK(outlook.hopeless(contest, offer_of({"slow", 1, 0}), 3));
+}
+
 TEST_CASE("nobody is left out without an order, or by another shape or a longer length",
           "[tuner]") {
   Outlook outlook;

@@ -4,58 +4,41 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
-
-#include "nsa/schemas/json.hpp"
-#include "plan/contest_id.hpp"
+#include <string>
 
 namespace nsa::tuner {
 namespace {
 
-struct OfProblem {
+std::vector<const Contest*> cheapest_first(const Plan& plan) {
   std::vector<const Contest*> contests;
-  double estimated_s = 0;
-};
-
-std::vector<OfProblem> by_problem(const Plan& plan) {
-  std::map<std::string, std::size_t> index;
-  std::vector<OfProblem> problems;
-  for (const Contest& contest : plan.contests) {
-    const auto [it, is_new] = index.try_emplace(Json(contest.problem).dump(), problems.size());
-    if (is_new) problems.emplace_back();
-    problems[it->second].contests.push_back(&contest);
-    problems[it->second].estimated_s += contest.estimated_s;
-  }
-  std::stable_sort(problems.begin(), problems.end(), [](const OfProblem& a, const OfProblem& b) {
-    return a.estimated_s < b.estimated_s;
-  });
-  return problems;
+  for (const Contest& contest : plan.contests) contests.push_back(&contest);
+  std::ranges::stable_sort(contests, {}, [](const Contest* c) { return c->estimated_s; });
+  return contests;
 }
 
 std::string race_of(const Contest& contest) {
-  return fmt::format("{} {}", fmt::join(contest.stages, "+"), class_text(contest.problem));
+  return fmt::format("{} {}", fmt::join(contest.stages, "+"), to_string(class_of(contest.problem)));
 }
 
 }  // namespace
 
 std::vector<Batch> make_batches(const Plan& plan, double most_s, std::size_t most_contests) {
   std::vector<Batch> batches;
-  std::set<std::string> races;
-  double estimated_s = 0;
-  for (const OfProblem& problem : by_problem(plan)) {
-    for (const Contest* contest : problem.contests) {
-      const bool full = batches.empty() || batches.back().size() >= most_contests ||
-                        estimated_s + contest->estimated_s > most_s ||
-                        races.contains(race_of(*contest));
-      if (full) {
-        batches.emplace_back();
-        races.clear();
-        estimated_s = 0;
-      }
-      batches.back().push_back(contest);
-      races.insert(race_of(*contest));
-      estimated_s += contest->estimated_s;
+  std::vector<double> estimated_s;
+  std::map<std::string, std::size_t> next;  // of a race: after the batch of its last length
+  for (const Contest* contest : cheapest_first(plan)) {
+    std::size_t& at = next[race_of(*contest)];
+    const auto has_room = [&](std::size_t b) {
+      return batches[b].size() < most_contests && estimated_s[b] + contest->estimated_s <= most_s;
+    };
+    while (at < batches.size() && !has_room(at)) ++at;
+    if (at == batches.size()) {
+      batches.emplace_back();
+      estimated_s.push_back(0);
     }
+    batches[at].push_back(contest);
+    estimated_s[at] += contest->estimated_s;
+    ++at;
   }
   return batches;
 }

@@ -11,8 +11,10 @@
 namespace nsa::tuner {
 namespace {
 
+/// As decisions are keyed, so that a width which the stages do not have tells nothing apart.
 std::string key_of(const Contest& contest) {
-  return fmt::format("{} {}", fmt::join(contest.stages, "+"), shape_key(contest.problem));
+  return fmt::format("{} {} batch {}", fmt::join(contest.stages, "+"),
+                     to_string(class_of(contest.problem)), contest.problem.batch());
 }
 
 std::string key_of(const Offer& offer) { return offer.executor + "@" + to_string(offer.id); }
@@ -22,11 +24,15 @@ std::optional<double> order_of(const Offer& offer, const Problem& problem) {
   return found == offer.order.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// By how much time may outgrow its declared order: selected blocks and the window hold all tokens
-/// until they are full, so that there is more to do at each token.
-double not_full(const Problem& problem, std::int64_t length) {
+/// The most that time grows by between two lengths: its declared order, and one more until selected
+/// blocks and the window are full, since each token has more to do until then.
+double most_growth(const Problem& problem, double order, std::int64_t from, std::int64_t to) {
   const Geometry& g = problem.geometry;
-  return length < std::max(g.window, g.sel_count * g.sel_block) ? 1 : 0;
+  const std::int64_t full = std::clamp(std::max(g.window, g.sel_count * g.sel_block), from, to);
+  const auto factor = [from](std::int64_t length) {
+    return static_cast<double>(length) / static_cast<double>(from);
+  };
+  return std::pow(factor(to), order) * factor(full);
 }
 
 }  // namespace
@@ -59,7 +65,8 @@ std::optional<std::string> Outlook::hopeless(const Contest& contest, const Offer
       std::find_if(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), has_own);
   if (last == std::make_reverse_iterator(begin)) return std::nullopt;
   const auto& [last_length, point] = *last;
-  if (*order < point.best_order) return std::nullopt;
+  const auto& [best_length, nearest] = *std::prev(end);
+  if (*order < nearest.best_order) return std::nullopt;
   const double own_ns = point.least_ns.at(own);
   double growth = 0;
   const auto before = std::find_if(last, std::make_reverse_iterator(begin), [&](const auto& entry) {
@@ -72,8 +79,9 @@ std::optional<std::string> Outlook::hopeless(const Contest& contest, const Offer
     growth = std::clamp(growth, 0.0, *order);
   }
   const double factor = static_cast<double>(length) / static_cast<double>(last_length);
-  const double most_of_best = point.best_order + not_full(contest.problem, last_length);
-  const double least = own_ns / point.best_ns * std::pow(factor, growth - most_of_best);
+  const double most_of_best =
+      nearest.best_ns * most_growth(contest.problem, nearest.best_order, best_length, length);
+  const double least = own_ns * std::pow(factor, growth) / most_of_best;
   if (!(least > give_up_ratio)) return std::nullopt;
   return fmt::format(
       "left out: {:.3g} times slower than the best at {} tokens, and at {} still {:.3g} times by "

@@ -13,9 +13,9 @@ namespace nsa::tuner {
 
 /// Preparing and verifying a variant costs more than the visits after which it is given up, so one
 /// that cannot come back is not prepared at longer lengths. What can still change is bounded from
-/// both sides: the best grows by its declared order at most, and the other by what it was seen to
-/// grow over a factor of four in length at least (while launches dominate it does not grow at all).
-/// Its fastest sample counts, against the median of the best.
+/// both sides: the best of the nearest length grows by its declared order at most, and the other by
+/// what it was seen to grow over a factor of four in length at least (while launches dominate it
+/// does not grow at all). Its fastest sample counts, against the median of the best.
 class Outlook {
  public:
   /// Takes in what a contest measured.
@@ -33,7 +33,7 @@ class Outlook {
   };
   using Lengths = std::map<std::int64_t, Point>;
 
-  std::map<std::string, Lengths> series_;  // by stages and what is the same at all lengths
+  std::map<std::string, Lengths> series_;  // by stages, class and batch
 };
 
 }  // namespace nsa::tuner

@@ -43,6 +43,8 @@ class OutputCheck {
   /// Where a worker shall write its outputs. Removes what another variant left there: a worker that
   /// writes nothing must not be judged by somebody else's rows.
   std::string fresh_outputs_file();
+  /// Makes what `check` needs for that row, so that it is there by then.
+  void prepare(const Variant* row) { oracle_for(row ? row->role : Role::candidate); }
   /// Compares the rows in that file with the oracle, a yardstick's with dense attention. Reads
   /// nothing else of the worker's words. `row` is that of the table, or null for a foreign
   /// worker's.

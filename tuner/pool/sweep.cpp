@@ -23,7 +23,7 @@ namespace {
 
 // Short enough for a stop of the clocks or of the user to cost little, long against a worker's
 // start.
-constexpr double kBatchS = 8;
+constexpr double kBatchS = 16;
 constexpr std::size_t kBatchContests = 48;
 
 using RowsByContest = std::map<std::string, std::vector<const Measurement*>>;

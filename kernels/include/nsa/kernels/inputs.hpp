@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/host_bytes.hpp"
 #include "nsa/kernels/tensor.hpp"
 
 namespace nsa {
@@ -16,7 +17,7 @@ namespace nsa {
 struct HostTensor {
   std::string name;
   TensorShape shape;
-  std::vector<std::byte> bytes;
+  HostBytes bytes;
   TensorView view() const noexcept;  // the view may be written through by the owner only
 };
 
