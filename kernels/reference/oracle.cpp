@@ -136,7 +136,8 @@ Row Oracle::compute(std::size_t output, std::int64_t row) const {
   if (is_selection(stage_, output)) {
     if (dense_) return Row(static_cast<std::size_t>(problem_.kv_heads * sel_count_), -1.0);
     Row all;
-    for (const auto& blocks : selection(row)->best)
+    const auto selected = selection(row);  // nobody else may keep it
+    for (const auto& blocks : selected->best)
       all.insert(all.end(), blocks.begin(), blocks.end());
     return all;
   }

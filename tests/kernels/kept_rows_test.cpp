@@ -4,8 +4,11 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "nsa/kernels/inputs.hpp"
+#include "nsa/kernels/oracle.hpp"
 #include "reference/kept_rows.hpp"
 
+using namespace nsa;
 using nsa::reference::KeptRows;
 
 namespace {
@@ -64,4 +67,17 @@ TEST_CASE("threads that ask for the same rows get the same values", "[oracle]") 
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == 0);
+}
+
+TEST_CASE("the oracle selects the same blocks once it has no room to keep them", "[oracle]") {
+  Problem problem;  // 8 KiB of scores a row: the first 8,000 fill the room
+  problem.seq_lens = {65536};
+  problem.q_heads = problem.kv_heads = 1;
+  problem.head_dim_k = problem.head_dim_v = 2;
+  const auto inputs = make_inputs(Stage::score, problem, 7);
+  const TensorView views[] = {inputs[0].view(), inputs[1].view()};
+  const Oracle used(Stage::score, problem, views);
+  for (std::int64_t row = 0; row < 8200; ++row) used.row(0, row);
+  const Oracle fresh(Stage::score, problem, views);
+  for (const std::int64_t row : {9000, 33333, 65535}) CHECK(used.row(0, row) == fresh.row(0, row));
 }
