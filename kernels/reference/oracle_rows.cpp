@@ -7,6 +7,9 @@
 namespace nsa::reference {
 namespace {
 
+/// Fewer threads than that keep a row's heads waiting.
+constexpr std::int64_t kThreadsPerRow = 4;
+
 void append(Row& all, const Row& part) { all.insert(all.end(), part.begin(), part.end()); }
 
 std::span<const std::int32_t> int_row(const TensorView& tensor, std::int64_t token,
@@ -93,7 +96,7 @@ Query find_query(std::span<const Sequence> sequences, std::int64_t token) {
 }
 
 void parallel_rows(std::int64_t rows, const std::function<void(std::int64_t, std::int64_t)>& body) {
-  if (rows == 1) return body(0, 1);
+  if (rows * kThreadsPerRow <= parallel_threads()) return body(0, rows);
   parallel_for(0, rows, 1, body);
 }
 

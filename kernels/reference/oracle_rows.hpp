@@ -24,8 +24,8 @@ Row stage_row(Stage stage, const Problem& problem, std::span<const Sequence> seq
               std::span<const TensorView> in, const Constants& constants, std::size_t output,
               std::int64_t row);
 
-/// parallel_for over rows, one at a time. A single row is worked on by the caller, which leaves the
-/// threads to the row's heads.
+/// parallel_for over rows, one at a time. A few rows are worked on by the caller one after another,
+/// which leaves the threads to the heads of each.
 void parallel_rows(std::int64_t rows, const std::function<void(std::int64_t, std::int64_t)>& body);
 
 /// Operands of the composites, however they came about.
