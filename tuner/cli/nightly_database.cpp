@@ -145,10 +145,15 @@ NightlyHistory read_nightly_database(const store::Store& db,
                                      const std::optional<std::string>& device_id) {
   NightlyHistory history;
   const std::vector<Run> runs = runs_in_order(db);
+  const auto labels = db.labels();
   std::vector<std::string> days;
   for (const Run& run : runs) {
     if (days.empty() || days.back() != day_of(run)) days.push_back(day_of(run));
-    history.index_of_run[run.id] = static_cast<std::int64_t>(days.size()) - 1;
+    const auto index = static_cast<std::int64_t>(days.size()) - 1;
+    history.index_of_run[run.id] = index;
+    if (const auto named = labels.find(run.id); named != labels.end()) {
+      for (const std::string& label : named->second) history.index_of_label[label] = index;
+    }
     if (run.state == RunState::open)
       history.notes.push_back("run " + run.id + " is open: it is measuring, or was killed");
   }

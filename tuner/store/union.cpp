@@ -1,6 +1,7 @@
 // Rows are keyed by UUIDs or by their content, and never change once they are written; only a run
-// ends, or goes on and ends later. So the union is commutative, associative and idempotent: rows
-// that both have are equal or the union is refused, and of two ends of a run the later one holds.
+// ends, or goes on and ends later, and gets labels. So the union is commutative, associative and
+// idempotent: rows that both have are equal or the union is refused, of two ends of a run the later
+// one holds, and a run has the labels of both.
 #include "union.hpp"
 
 #include <fmt/core.h>
@@ -13,9 +14,10 @@ namespace {
 
 struct Table {
   const char* name;
-  const char* owner;      // the column that says whose row it is
-  const char* owners;     // table of its owners, of which all rows here are written at once
-  const char* once = "";  // columns that no two rows of different ids may share
+  const char* owner;   // the column that says whose row it is
+  const char* owners;  // table of its owners, of which all rows here are written at once; "": any
+                       // row may come later
+  const char* once = "";             // columns that no two rows of different ids may share
   const char* mutable_columns = "";  // columns that may differ
 };
 
@@ -27,6 +29,7 @@ constexpr Table kTables[] = {
     {"run", "id", "run", "", "state ended_at"},
     {"environment_fact", "run_id", "run"},
     {"device", "run_id", "run"},
+    {"run_label", "run_id", ""},
     {"problem", "id", "problem"},
     {"variant", "id", "variant"},
     {"placement", "id", "placement"},
@@ -79,6 +82,7 @@ std::string odd_owner(SQLite::Database& db, const Table& table, const char* from
 }
 
 void refuse_other_content(SQLite::Database& db, const Table& table, const std::string& name) {
+  if (*table.owners == '\0') return;
   std::string id = odd_owner(db, table, "input", "main");
   if (id.empty()) id = odd_owner(db, table, "main", "input");
   if (id.empty()) return;

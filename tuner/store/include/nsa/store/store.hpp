@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -127,6 +128,13 @@ class Store {
   /// false.
   bool add(const LaunchTraceRow& row);
   bool add(const LaunchCountersRow& row);
+
+  /// Names runs by a label, all of them or none; a run that has it keeps it.
+  void add_label(const std::vector<std::string>& run_ids, const std::string& label);
+  /// Takes the label from runs; one that does not have it stays as it is.
+  void remove_label(const std::vector<std::string>& run_ids, const std::string& label);
+  /// Labels by the id of their run.
+  std::map<std::string, std::set<std::string>> labels() const;
 
   std::vector<Run> runs() const;  // newest first
   /// Nothing when no run begins so; InputError when several do.
