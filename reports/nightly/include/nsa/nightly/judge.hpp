@@ -70,6 +70,7 @@ struct Ack {
 struct Confirmation {
   std::string series;
   std::vector<std::pair<double, double>> old_and_new;
+  std::string failure = {};  // why there are too few pairs; then the series keeps its state
 };
 
 struct Options {
