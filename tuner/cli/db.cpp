@@ -8,6 +8,7 @@
 #include "db_merge.hpp"
 #include "nsa/reports/launch_counters_text.hpp"
 #include "nsa/reports/launch_trace_text.hpp"
+#include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/store/store.hpp"
 #include "program.hpp"
@@ -41,6 +42,7 @@ Json info_json(const store::Store& db) {
                 {"open_runs", info.open_runs},
                 {"measurements", info.measurements},
                 {"samples", info.samples},
+                {"run_results", info.run_results},
                 {"run_list", Json::array()}};
   for (const Run& run : db.runs()) {
     Json entry{{"id", run.id},
@@ -50,7 +52,8 @@ Json info_json(const store::Store& db) {
                {"spec_hash", run.spec_hash},
                {"spec", spec_name(run)},
                {"labels", labels_of(labels, run)},
-               {"devices", Json::array()}};
+               {"devices", Json::array()},
+               {"libraries", db.libraries(run.id)}};
     for (const Device& device : run.devices)
       entry["devices"].push_back({{"id", device.id}, {"name", device.name}, {"uuid", device.uuid}});
     if (run.ended_at) entry["ended_at"] = *run.ended_at;
@@ -77,8 +80,9 @@ ExitCode print_info(const Settings& settings) {
   std::string text =
       fmt::format("{}: schema {}, journal {}, {} bytes\n", reports::printable(i.path),
                   i.schema_version, i.journal_mode, i.bytes);
-  text += fmt::format("{} runs ({} open), {} measurements, {} samples\n", i.runs, i.open_runs,
-                      i.measurements, i.samples);
+  text += fmt::format("{} runs ({} open), {} measurements, {} samples, {} results of run\n", i.runs,
+                      i.open_runs, i.measurements, i.samples, i.run_results);
+  std::string libraries;
   const Labels labels = db.labels();
   for (const Run& run : db.runs()) {
     std::vector<std::string> devices;
@@ -87,6 +91,10 @@ ExitCode print_info(const Settings& settings) {
                         to_string(run.state), reports::printable(run.started_at),
                         reports::printable(spec_name(run)), fmt::join(devices, ", "),
                         reports::printable(run.build_id), labels_text(labels_of(labels, run)));
+    // Said again only where they changed.
+    const std::string here = reports::libraries_text(db.libraries(run.id));
+    if (here != libraries) text += here;
+    libraries = here;
   }
   print_text(text);
   return ExitCode::good;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "nsa/store/store.hpp"
 #include "nsa/tuner/sweep.hpp"
@@ -27,6 +28,9 @@ tuner::WorkerCommand our_worker(const Device& device);
 
 /// Adds what traces a worker that hung on a GPU, or why nothing can.
 void add_tracer(tuner::SweepInput& input);
+
+/// Every optional library and every vendor's kernels, usable here or why not.
+std::vector<Capability> libraries_here();
 
 /// Of the placement.
 std::string host_name();

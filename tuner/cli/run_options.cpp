@@ -110,6 +110,7 @@ void declare(CLI::App& sub, RunOptions& o) {
   sub.add_option("--every", o.every, "Steps between two heartbeats (default 1)");
   sub.add_option("--seed", o.seed, "Of weights and tokens")->check(whole_number());
   sub.add_option("--heartbeat", o.heartbeat, "Append heartbeat JSONL to this file");
+  sub.add_flag("--no-db", o.no_db, "Do not keep the result in the database");
   sub.add_flag("--no-telemetry", o.no_telemetry, "Count nothing");
   sub.add_flag("--strict", o.strict, "Exit 1 when a slow path ran or a choice fell back");
 }

@@ -25,6 +25,7 @@ struct RunOptions {
   std::uint64_t seed = 1;
   std::optional<std::string> heartbeat;
   bool no_telemetry = false;
+  bool no_db = false;
   bool strict = false;
 };
 

@@ -15,8 +15,8 @@ bool has(SQLite::Database& db, const char* table, const std::string& id) {
 }
 
 /// The run with those of its rows that are new; a run of which nothing is new stays away.
-void add_run(SQLite::Database& db, const Run& run, const std::vector<Measurement>& rows,
-             Added& added) {
+void add_run(SQLite::Database& db, const RunWithRows& of, Added& added) {
+  const auto& [run, rows, libraries] = of;
   std::vector<const Measurement*> fresh;
   for (const Measurement& row : rows) {
     if (!has(db, "measurement", row.id)) fresh.push_back(&row);
@@ -27,6 +27,7 @@ void add_run(SQLite::Database& db, const Run& run, const std::vector<Measurement
     Run stored = run;
     stored.environment_hash = environment_hash(run.environment);
     put_run(db, stored);
+    put_libraries(db, run.id, libraries);
     ++added.runs;
   }
   MeasurementWriter writer(db);
@@ -36,7 +37,7 @@ void add_run(SQLite::Database& db, const Run& run, const std::vector<Measurement
 }  // namespace
 
 Added Store::add_runs(const std::vector<RunWithRows>& runs) {
-  for (const auto& [run, rows] : runs) {
+  for (const auto& [run, rows, libraries] : runs) {
     for (const Measurement& row : rows)
       expects(row.run_id == run.id && row.samples.size() == static_cast<std::size_t>(row.samples_n),
               "rows of their run, with samples_n samples");
@@ -44,7 +45,7 @@ Added Store::add_runs(const std::vector<RunWithRows>& runs) {
   return state_->use([&](SQLite::Database& db) {
     SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
     Added added;
-    for (const auto& [run, rows] : runs) add_run(db, run, rows, added);
+    for (const RunWithRows& run : runs) add_run(db, run, added);
     transaction.commit();
     return added;
   });

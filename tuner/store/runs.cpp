@@ -91,6 +91,7 @@ std::pair<Run, FileLock> begin(SQLite::Database& db, const std::string& path,
   run.devices = request.devices;
   run.started_at = now_iso8601();
   put_run(db, run);
+  put_libraries(db, run.id, request.libraries);
   auto lock = try_own(path, run.id);  // before the commit, so nobody can see the run without owner
   expects(lock.has_value(), "a fresh run without owner");
   return {std::move(run), std::move(*lock)};
@@ -132,6 +133,10 @@ void Store::end_run(const std::string& run_id, RunState state) {
 
 std::vector<Run> Store::runs() const {
   return state_->use([&](SQLite::Database& db) { return get_runs(db, state_->path, "1", {}); });
+}
+
+std::vector<Capability> Store::libraries(const std::string& run_id) const {
+  return state_->use([&](SQLite::Database& db) { return get_libraries(db, run_id); });
 }
 
 std::optional<Run> Store::find_run(const std::string& id_or_prefix) const {

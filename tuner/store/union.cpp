@@ -30,6 +30,7 @@ constexpr Table kTables[] = {
     {"environment_fact", "run_id", "run"},
     {"device", "run_id", "run"},
     {"run_label", "run_id", ""},
+    {"library", "run_id", "run"},
     {"problem", "id", "problem"},
     {"variant", "id", "variant"},
     {"placement", "id", "placement"},
@@ -38,7 +39,9 @@ constexpr Table kTables[] = {
     {"launch_trace_kernel", "trace_id", "launch_trace"},
     {"launch_counters", "id", "launch_counters", kOncePerLaunch},
     {"launch_counter_metric", "counters_id", "launch_counters"},
+    {"agreement", "id", "agreement", kOncePerLaunch},
     {"telemetry", "id", "telemetry"},
+    {"run_result", "id", "run_result"},
 };
 
 struct Columns {
@@ -135,8 +138,8 @@ RowCounts row_counts(SQLite::Database& db) {
   const auto count = [&](const char* table) {
     return db.execAndGet(fmt::format("SELECT count(*) FROM main.{}", table)).getInt64();
   };
-  return {count("run"), count("measurement"), count("launch_trace"), count("launch_counters"),
-          count("telemetry")};
+  return {count("run"),       count("measurement"), count("launch_trace"), count("launch_counters"),
+          count("telemetry"), count("run_result")};
 }
 
 void add_rows_of(SQLite::Database& db, const std::string& from, const std::string& name) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "nsa/schemas/agreement.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/schemas/launch_counters.hpp"
 #include "nsa/schemas/launch_trace.hpp"
@@ -24,6 +25,7 @@ struct RunRequest {
   std::string spec_hash, spec_json, build_id;
   Environment environment;
   std::vector<Device> devices;
+  std::vector<Capability> libraries = {};  // what their probes say, kept with a new run
   double resume_within_s = 6 * 3600;
   bool always_new = false;               // --new
   std::optional<std::string> resume_id;  // --resume ID: that run or InputError
@@ -53,6 +55,16 @@ struct TelemetryRow {
   Json report;          // schema "telemetry"
 };
 
+/// What one `nsatune run` measured. Its run has no measurements; when, where and with which build
+/// and libraries it ran is said there.
+struct RunResult {
+  std::string id, run_id;
+  std::string recorded_at;
+  std::string command;  // that would repeat it
+  Json report;          // schema "run_result"
+  bool operator==(const RunResult&) const = default;
+};
+
 struct Query {
   std::optional<std::string> run_id = std::nullopt;
   std::optional<std::string> device_uuid = std::nullopt;
@@ -67,13 +79,14 @@ struct Info {
   std::string path;
   int schema_version = 0;
   std::string journal_mode;
-  std::int64_t bytes = 0, runs = 0, open_runs = 0, measurements = 0, samples = 0;
+  std::int64_t bytes = 0, runs = 0, open_runs = 0, measurements = 0, samples = 0, run_results = 0;
 };
 
 /// A run that was measured elsewhere, and its rows.
 struct RunWithRows {
   Run run;
   std::vector<Measurement> rows;
+  std::vector<Capability> libraries = {};
 };
 
 /// What add_runs did: runs and rows that are new, and rows that were there.
@@ -128,6 +141,10 @@ class Store {
   /// false.
   bool add(const LaunchTraceRow& row);
   bool add(const LaunchCountersRow& row);
+  bool add(const AgreementRow& row);
+  /// A run of the command `run`, which has ended, and its result, in one transaction; the counters
+  /// of the runtime in its report become a telemetry row. The same id again is ignored.
+  void add(const Run& run, const std::vector<Capability>& libraries, const RunResult& result);
 
   /// Names runs by a label, all of them or none; a run that has it keeps it.
   void add_label(const std::vector<std::string>& run_ids, const std::string& label);
@@ -154,6 +171,11 @@ class Store {
   /// Oldest first. `id` and `with_samples` of the query mean nothing here.
   std::vector<LaunchTraceRow> launch_traces(const Query& query) const;
   std::vector<LaunchCountersRow> launch_counters(const Query& query) const;
+  std::vector<AgreementRow> agreements(const Query& query) const;
+  /// What their probes said when the run began; empty for an imported run.
+  std::vector<Capability> libraries(const std::string& run_id) const;
+  /// Of the command `run`, newest first; of one run where it is named.
+  std::vector<RunResult> run_results(const std::optional<std::string>& run_id = std::nullopt) const;
 
   Info info() const;
   /// Problems found (integrity_check, foreign keys, blobs that do not unpack); empty = good.

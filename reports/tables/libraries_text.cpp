@@ -1,0 +1,23 @@
+#include <fmt/format.h>
+
+#include "nsa/reports/tables.hpp"
+#include "nsa/reports/text_table.hpp"
+
+namespace nsa::reports {
+
+std::string libraries_text(std::span<const Capability> libraries) {
+  std::string usable, missing;
+  for (const Capability& c : libraries) {
+    std::string& list = c.usable ? usable : missing;
+    const std::string& more = c.usable ? c.version : c.reason;
+    list += (list.empty() ? "" : "; ") + printable(c.library);
+    if (!more.empty())
+      list += fmt::format(c.usable ? " {}" : " ({})", shortened(printable(more), 200));
+  }
+  std::string text;
+  if (!usable.empty()) text += "    libraries: " + usable + "\n";
+  if (!missing.empty()) text += "    not usable: " + missing + "\n";
+  return text;
+}
+
+}  // namespace nsa::reports
