@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
 
@@ -9,10 +7,9 @@ std::string libraries_text(std::span<const Capability> libraries) {
   std::string usable, missing;
   for (const Capability& c : libraries) {
     std::string& list = c.usable ? usable : missing;
-    const std::string& more = c.usable ? c.version : c.reason;
     list += (list.empty() ? "" : "; ") + printable(c.library);
-    if (!more.empty())
-      list += fmt::format(c.usable ? " {}" : " ({})", shortened(printable(more), 200));
+    if (c.usable && !c.version.empty()) list += " " + shortened(printable(c.version), 80);
+    if (!c.usable) list += " (" + shortened(printable(c.reason), 200) + ")";
   }
   std::string text;
   if (!usable.empty()) text += "    libraries: " + usable + "\n";

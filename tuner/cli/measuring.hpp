@@ -18,6 +18,7 @@ class StoreSink final : public tuner::Sink {
   bool add(const Measurement& row) override { return db_.add(row); }
   void add_trace(const LaunchTraceRow& row) override { db_.add(row); }
   void add_counters(const LaunchCountersRow& row) override { db_.add(row); }
+  void add_agreement(const AgreementRow& row) override { db_.add(row); }
 
  private:
   store::Store& db_;
