@@ -27,7 +27,7 @@ std::string model_text(const Json& r) {
       "  thresholds: {}\n",
       text(model, "name"), text(r.at("device"), "id"), text(r.at("device"), "name"),
       model.at("layers").get<std::int64_t>(), number(model, "parameters") * 1e-6,
-      model.at("attention") == "dense" ? "dense" : "NSA", text(model, "dtype"),
+      model.at("attention") == "nsa" ? "NSA" : text(model, "attention"), text(model, "dtype"),
       r.at("seq_len").get<std::int64_t>(), r.at("batch").get<std::int64_t>(), thresholds_text(r));
 }
 
