@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "nsa/reports/kernel_proof.hpp"
 #include "nsa/reports/text_table.hpp"
 
 namespace nsa::reports {
@@ -87,7 +88,10 @@ std::string counters_text(const Json& r) {
 }  // namespace
 
 std::string run_result_text(const Json& result) {
-  return model_text(result) + speed_text(result) + decode_text(result) + counters_text(result);
+  std::string all =
+      model_text(result) + speed_text(result) + decode_text(result) + counters_text(result);
+  if (result.contains("proof")) all += kernel_proof_text(result.at("proof"));
+  return all;
 }
 
 }  // namespace nsa::reports

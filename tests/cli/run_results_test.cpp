@@ -102,4 +102,17 @@ TEST_CASE("db merge carries results of run, and a night of the check is none of 
   CHECK(check.exit_code == 3);
 }
 
+TEST_CASE("a trace where no kernel can be seen is exit 4 before anything runs", "[cli]") {
+  const Folder folder;
+  for (const std::string flag : {"--trace", "--trace proof.json"}) {
+    const Result refused = nsatune(folder, kTiny + flag);
+    CHECK(refused.exit_code == 4);
+    CHECK(refused.out.empty());
+    CHECK(refused.err.find("run --trace: no tracer sees") != std::string::npos);
+  }
+  for (const char* name : {"proof.json", "results.sqlite"})
+    CHECK_FALSE(std::filesystem::exists(folder.file(name)));
+  CHECK(nsatune(folder, kTiny + "--trace --no-telemetry").exit_code == 2);
+}
+
 }  // namespace nsa::test

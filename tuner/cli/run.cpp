@@ -94,9 +94,27 @@ class Heartbeats {
   std::unique_ptr<HeartbeatWriter> writer_;
 };
 
+/// What --strict and --trace ask for.
+ExitCode verdict(const Settings& settings, const RunReport& report) {
+  ExitCode code = ExitCode::good;
+  const bool slow = report.telemetry.slow_path_calls > 0 || !report.telemetry.fallback.empty();
+  if (report.options.strict && slow) {
+    say(settings, "strict: a slow path or a fallback ran (see above)");
+    code = ExitCode::found;
+  }
+  if (report.proof && !report.proof->at("holds").get<bool>()) {
+    say(settings, "trace: other kernels ran than those of the rows that are named (see above)");
+    code = ExitCode::found;
+  }
+  return code;
+}
+
 ExitCode run(const Settings& settings, const RunOptions& options) {
   const RunDevice device(probes::require_device(settings.device.value_or("cpu")));
   const RunPlan plan = make_run_plan(options, device.device().backend);
+  std::optional<RunTracer> tracer;
+  if (options.trace) tracer.emplace(device);
+  if (options.trace) refuse_database(*options.trace);
   for (const std::string& note : plan.notes) say(settings, "note: " + note);
   if (options.graph && !device.on_gpu()) {
     throw InputError("run: --graph captures a CUDA graph; --device cpu has none");
@@ -132,10 +150,12 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
     telemetry.reads(reads_pred(problem), reads_act(problem));
     telemetry.selection_rows_of(problem);
   }
-  report.times = run_steps(context, device, plan, options, [&](std::int64_t step, std::int64_t ns) {
+  const auto after_step = [&](std::int64_t step, std::int64_t ns) {
     if (context.telemetry) telemetry.workspace(workspace);
     heartbeats.after_step(step, ns);
-  });
+  };
+  report.times =
+      run_steps(context, device, plan, options, {after_step, tracer ? &*tracer : nullptr});
   if (context.telemetry) telemetry.workspace(workspace);
   report.device = device.device();
   report.plan = plan;
@@ -144,18 +164,16 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   report.explanation = explain(router, problem);
   report.command = command_line(options, plan);
   report.memory = memory_of(plan, workspace, device.device());
+  if (tracer) report.proof = reports::kernel_proof_json(tracer->proof(report.telemetry));
   const Json document = run_json(report);
   settings.json ? print_json(document) : print_text(reports::run_result_text(document));
   if (db) {  // a full disk must not take the printed result away
     keep_record(*db, std::move(record), document);
     say(settings, fmt::format("run {} in {}", report.run_id, settings.db_path()));
   }
-  const bool slow = report.telemetry.slow_path_calls > 0 || !report.telemetry.fallback.empty();
-  if (options.strict && slow) {
-    say(settings, "strict: a slow path or a fallback ran (see above)");
-    return ExitCode::found;
-  }
-  return ExitCode::good;
+  if (options.trace && *options.trace != kNoFile)
+    write_text_file(*options.trace, json_text(*report.proof, 2) + "\n");
+  return verdict(settings, report);
 }
 
 }  // namespace
@@ -170,12 +188,17 @@ void add_run(Program& program) {
       "--db nightly.sqlite\n"
       "  nsatune run --config model.yaml --branches win,cmp --layers 2 --strict\n"
       "  nsatune run --preset layer --seq-len 1024 --decode 32 --json\n"
-      "  nsatune run --preset layer --seq-len 65536 --decode 100 --graph --device cuda:0",
+      "  nsatune run --preset layer --seq-len 65536 --decode 100 --graph --device cuda:0\n"
+      "  nsatune run --preset 125m --seq-len 2048 --device cuda:0 --trace proof.json",
       [&program, options] {
         RunOptions checked = *options;
         if (checked.strict && checked.no_telemetry) {
           throw InputError(
               "run: --strict counts what ran, --no-telemetry counts nothing; drop one");
+        }
+        if (checked.trace && checked.no_telemetry) {
+          throw InputError(
+              "run: --trace proves what was counted, --no-telemetry counts nothing; drop one");
         }
         return run(program.settings, checked);
       });

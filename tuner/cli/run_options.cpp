@@ -112,6 +112,12 @@ void declare(CLI::App& sub, RunOptions& o) {
   sub.add_option("--heartbeat", o.heartbeat, "Append heartbeat JSONL to this file");
   sub.add_flag("--no-db", o.no_db, "Do not keep the result in the database");
   sub.add_flag("--no-telemetry", o.no_telemetry, "Count nothing");
+  sub.add_option("--trace", o.trace,
+                 "Prove each row by the kernels that CUPTI sees in a step of its own; exit 1 where "
+                 "others ran than it says. The proof goes into the result and, as JSON, into FILE")
+      ->expected(0, 1)
+      ->default_str(kNoFile)
+      ->type_name("[FILE]");
   sub.add_flag("--strict", o.strict, "Exit 1 when a slow path ran or a choice fell back");
 }
 

@@ -138,6 +138,7 @@ Json run_json(const RunReport& r) {
                 {"slow_path_calls", r.telemetry.slow_path_calls},
                 {"memory", memory_json(r.memory)}};
   if (!r.options.no_telemetry) document["telemetry"] = telemetry_to_json(r.telemetry);
+  if (r.proof) document["proof"] = *r.proof;
   if (!r.times.decode_ns.empty()) document["decode"] = decode_json(r);
   return document;
 }

@@ -40,6 +40,7 @@ struct RunReport {
   TelemetryReport telemetry;
   ExplainReport explanation;
   RunMemory memory;
+  std::optional<Json> proof;  // schema kernel_proof
 };
 
 /// The command that would repeat the run.
