@@ -10,7 +10,8 @@ namespace nsa::page {
 namespace {
 
 constexpr std::array kScripts{"text.js",   "plots.js",    "history.js",      "overview.js",
-                              "series.js", "contests.js", "environments.js", "main.js"};
+                              "series.js", "contests.js", "roofline.js",     "memory.js",
+                              "clocks.js", "steps.js",    "environments.js", "main.js"};
 
 std::string_view asset(std::string_view name) {
   for (const Asset& one : assets()) {

@@ -16,9 +16,16 @@
 namespace nsa::cli {
 namespace {
 
-using Round = std::pair<std::int64_t, std::int64_t>;            // process, round
-using Times = std::map<Round, double>;                          // ns
-using AtLengths = std::map<std::int64_t, Times>;                // by axis value, tokens
+using Round = std::pair<std::int64_t, std::int64_t>;  // process, round
+using Times = std::map<Round, double>;                // ns
+
+/// A variant at one length.
+struct Place {
+  Times times;
+  Cost cost;
+  std::optional<std::int64_t> workspace_bytes;
+};
+using AtLengths = std::map<std::int64_t, Place>;                // by axis value, tokens
 using Variants = std::map<std::string, AtLengths>;              // by name
 using Key = std::tuple<std::string, std::string, std::string>;  // stages, class, how measured
 
@@ -26,6 +33,7 @@ struct Contest {
   ProblemClass of;
   std::vector<std::string> stages;
   Axis axis = Axis::seq_len;
+  bool cold = true;
   Variants variants;
 };
 
@@ -64,10 +72,14 @@ std::map<Key, Contest> read_contests(const store::Store& db, const std::string& 
     contest.of = class_of(row.problem);
     contest.stages = row.variant.stages;
     contest.axis = axis_of_phase(row.problem.phase);
+    contest.cold = row.cold;
     const std::int64_t length = axis_value(row.problem, contest.axis);
     if (length < 1) return;
-    contest.variants[name_of(row.variant, row.executor)][length][{row.process, row.round}] =
-        *row.median_ns;
+    Place& place = contest.variants[name_of(row.variant, row.executor)][length];
+    place.times[{row.process, row.round}] = *row.median_ns;
+    place.cost = row.cost;
+    if (row.workspace_bytes)
+      place.workspace_bytes = std::max(place.workspace_bytes.value_or(0), *row.workspace_bytes);
   });
   return found;
 }
@@ -82,16 +94,18 @@ double median_of(const Times& times) {
 std::map<std::int64_t, const Times*> best_at(const Variants& variants) {
   std::map<std::int64_t, const Times*> best;
   for (const auto& [name, lengths] : variants) {
-    for (const auto& [length, times] : lengths) {
+    for (const auto& [length, place] : lengths) {
       const Times*& there = best[length];
-      if (!there || median_of(times) < median_of(*there)) there = &times;
+      if (!there || median_of(place.times) < median_of(*there)) there = &place.times;
     }
   }
   return best;
 }
 
-/// [length, median_ns, ratio, low, high]; null for an interval of fewer than two rounds.
-Json cell(std::int64_t length, const Times& times, const Times& best) {
+Json rounded(double value) { return Json::parse(fmt::format("{:.5g}", value)); }
+
+/// {ratio, low, high}; null for an interval of fewer than two rounds.
+std::vector<Json> ratio_json(const Times& times, const Times& best) {
   constexpr int kReplicates = 200;
   constexpr std::uint64_t kSeed = 1;
   std::vector<double> ratios;
@@ -102,23 +116,28 @@ Json cell(std::int64_t length, const Times& times, const Times& best) {
     blocks.push_back(static_cast<std::int64_t>(blocks.size()));
     ratios.push_back(std::log(ns / other->second));
   }
-  const auto rounded = [](double value) { return Json::parse(fmt::format("{:.5g}", value)); };
-  const double ns = median_of(times);
-  Json json{length, rounded(ns)};
-  if (ratios.size() < 2) {
-    json.insert(json.end(), {rounded(ns / median_of(best)), nullptr, nullptr});
-    return json;
-  }
+  if (ratios.size() < 2) return {rounded(median_of(times) / median_of(best)), nullptr, nullptr};
   const tuner::PairedRatio r = tuner::paired_ratio(ratios, blocks, 0.95, kReplicates, kSeed);
+  std::vector<Json> list;
   for (const double log_ratio : {r.median, r.low, r.high})
-    json.push_back(std::isfinite(log_ratio) ? rounded(std::exp(log_ratio)) : Json());
+    list.push_back(std::isfinite(log_ratio) ? rounded(std::exp(log_ratio)) : Json());
+  return list;
+}
+
+/// [length, median_ns, ratio, low, high, flop, bytes, workspace_bytes]
+Json cell(std::int64_t length, const Place& place, const Times& best) {
+  Json json{length, rounded(median_of(place.times))};
+  for (Json& one : ratio_json(place.times, best)) json.push_back(std::move(one));
+  json.push_back(rounded(place.cost.flop));
+  json.push_back(rounded(place.cost.bytes));
+  json.push_back(place.workspace_bytes ? Json(*place.workspace_bytes) : Json());
   return json;
 }
 
 Json slope_json(const AtLengths& lengths) {
   std::vector<std::pair<double, double>> points;
-  for (const auto& [length, times] : lengths)
-    points.emplace_back(static_cast<double>(length), median_of(times));
+  for (const auto& [length, place] : lengths)
+    points.emplace_back(static_cast<double>(length), median_of(place.times));
   const auto slope = page::log_log_slope(points);
   return slope ? Json{slope->slope, slope->low, slope->high, slope->log_intercept} : Json();
 }
@@ -141,6 +160,35 @@ Json ranges_json(const Contest& contest, const std::optional<ThresholdTable>& ta
   return list;
 }
 
+/// The highest rate that a variant reached: what the device can do, as far as it was seen.
+struct Ceiling {
+  double per_s = 0;
+  std::string by;
+
+  void raise(double amount, double ns, const std::string& who) {
+    if (amount / ns * 1e9 <= per_s) return;
+    per_s = amount / ns * 1e9;
+    by = who;
+  }
+  Json json() const { return Json{rounded(per_s), by}; }
+};
+
+/// FLOP/s of variants for problems of that dtype, bytes/s of those measured as cold or warm.
+Json ceilings_json(const std::map<Key, Contest>& contests, const Contest& of) {
+  Ceiling flop, bytes;
+  for (const auto& [key, contest] : contests) {
+    for (const auto& [name, lengths] : contest.variants) {
+      for (const auto& [length, place] : lengths) {
+        const double ns = median_of(place.times);
+        const std::string who = fmt::format("{} at {}", name, length);
+        if (contest.of.dtype == of.of.dtype) flop.raise(place.cost.flop, ns, who);
+        if (contest.cold == of.cold) bytes.raise(place.cost.bytes, ns, who);
+      }
+    }
+  }
+  return {{"flop_per_s", flop.json()}, {"bytes_per_s", bytes.json()}};
+}
+
 Json contest_json(const Key& key, const Contest& contest,
                   const std::optional<ThresholdTable>& table) {
   const auto best = best_at(contest.variants);
@@ -148,7 +196,7 @@ Json contest_json(const Key& key, const Contest& contest,
   for (const auto& [length, times] : best) lengths.push_back(length);
   for (const auto& [name, at] : contest.variants) {
     Json cells = Json::array();
-    for (const auto& [length, times] : at) cells.push_back(cell(length, times, *best.at(length)));
+    for (const auto& [length, place] : at) cells.push_back(cell(length, place, *best.at(length)));
     variants.push_back({{"name", name}, {"slope", slope_json(at)}, {"cells", std::move(cells)}});
   }
   return {{"stages", std::get<0>(key)},
@@ -175,8 +223,10 @@ Json contests_json(const store::Store& db, const std::optional<std::string>& dev
       for (const auto& [key, contest] : contests) {
         if (best_at(contest.variants).size() < 2) continue;
         Json json = contest_json(key, contest, decided ? table : std::nullopt);
-        json.update(
-            {{"device", device.name}, {"run", run.id}, {"day", run.started_at.substr(0, 10)}});
+        json.update({{"device", device.name},
+                     {"run", run.id},
+                     {"day", run.started_at.substr(0, 10)},
+                     {"ceilings", ceilings_json(contests, contest)}});
         list.push_back(std::move(json));
       }
     }

@@ -17,18 +17,19 @@ function ranked(contest) {
 }
 
 function cellsOf(contest, variants) {
-  return variants.flatMap(variant => variant.cells.map(([length, ns, ratio, low, high]) => ({
+  return variants.flatMap(variant => variant.cells.map(([length, ns, ratio, low, high, flop, bytes, workspace]) => ({
     name: shortName(contest, variant.name), length, ns, ratio, low: low === null ? ratio : low,
-    high: high === null ? ratio : high,
+    high: high === null ? ratio : high, flop, bytes, workspace,
     tip: printable(`${shortName(contest, variant.name)} at ${length}: ${valueText(ns, "ns")}, ${digits(ratio, 3)} of the best`)})));
 }
 
 /** Ratios at which the axis has a line: few enough to read, however near to 1 all variants are. */
 function ratioTicks(cells) {
-  const most = Math.max(...cells.map(cell => cell.high));
-  if (most < 1.5) return [0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.3, 1.4];
-  if (most < 4) return [0.8, 1, 1.2, 1.5, 2, 3];
-  return [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
+  const low = Math.min(...cells.map(cell => cell.low)), high = Math.max(...cells.map(cell => cell.high));
+  if (high >= 4) return [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
+  const step = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5].find(one => (high - low) / one <= 7) || 0.5;
+  const first = Math.ceil(low / step), count = Math.floor(high / step) - first + 1;
+  return [...new Set([1, ...Array.from({length: count}, (_, i) => Number(((first + i) * step).toFixed(3)))])];
 }
 
 function keyOf(names) {
@@ -48,7 +49,19 @@ function drawCrossover(contest, lines) {
   return draw(document.getElementById("crossover-plot"), "crossover",
     {cells, ranges},
     {names, colours: seriesColours(), axis: contest.axis, lengths: contest.lengths, ratioTicks: ratioTicks(cells)},
-    `Time as a multiple of the fastest, by ${contest.axis}, with 95 % intervals. ${chosen} Fastest: ${winsText(contest)}.`, keyOf(names));
+    `Time as a multiple of the fastest, by ${contest.axis}, with 95 % intervals. ${chosen} Fastest: ${winsText(contest)}.`, keyOf(names),
+    ratioTable(contest, lines));
+}
+
+/** A row for each length, a column for each variant: time, and multiple of the fastest with its interval. */
+function ratioTable(contest, variants) {
+  const text = ([, ns, ratio, low, high]) => `${valueText(ns, "ns")}, ${digits(ratio, 3)}x` +
+    (low === null ? "" : ` (${digits(low, 3)} to ${digits(high, 3)})`);
+  return {caption: `times by ${contest.axis}`, heads: [contest.axis, ...variants.map(variant => shortName(contest, variant.name))],
+          rows: () => contest.lengths.map(length => [String(length), ...variants.map(variant => {
+            const cell = variant.cells.find(one => one[0] === length);
+            return cell ? text(cell) : "";
+          })])};
 }
 
 function fastestAt(contest, length) {
@@ -72,7 +85,8 @@ function drawHeatmap(contest, variants) {
   const names = variants.map(variant => shortName(contest, variant.name));
   return draw(document.getElementById("heatmap-plot"), "heatmap", {cells: cellsOf(contest, variants)},
     {names, lengths: contest.lengths, axis: contest.axis},
-    `Time of ${names.length} variants at ${contest.lengths.length} lengths as a multiple of the fastest at that length.`);
+    `Time of ${names.length} variants at ${contest.lengths.length} lengths as a multiple of the fastest at that length.`,
+    [], ratioTable(contest, variants));
 }
 
 function drawScaling(contest, lines) {
@@ -86,7 +100,8 @@ function drawScaling(contest, lines) {
   });
   const steep = contest.variants.filter(isSteep).map(variant => shortName(contest, variant.name));
   return draw(document.getElementById("scaling-plot"), "scaling", {cells, fits},
-    {names, colours: seriesColours(), axis: contest.axis, lengths: contest.lengths},
+    {names, colours: seriesColours(), axis: contest.axis, lengths: contest.lengths,
+     ticks: logTicks(Math.min(...[...cells, ...fits].map(one => one.ms)), Math.max(...[...cells, ...fits].map(one => one.ms)))},
     `Time against ${contest.axis}, both logarithmic, with fitted lines. ` +
     (steep.length ? `Slope over ${slopeAlarm}: ${steep.join(", ")}.` : `No slope is over ${slopeAlarm}.`), keyOf(names));
 }
@@ -101,6 +116,12 @@ function slopeTable(contest, variants) {
       isSteep(variant) ? element("span", {className: "bad"}, `alarm: over ${slopeAlarm}`) : ""]));
 }
 
+function contestLabel(contest) { return `${contest.stages} ${contest.class}, ${contest.how} @ ${contest.device}`; }
+
+function contestLink(contest) {
+  return element("a", {href: "#variants=" + encodeURIComponent(contestLabel(contest))}, contestLabel(contest));
+}
+
 function showContest(n) {
   const contest = data.contests[n];
   const variants = ranked(contest), lines = variants.slice(0, mostLines);
@@ -109,18 +130,38 @@ function showContest(n) {
     element("p", {className: "soft"}, `${contest.class}, ${contest.how}; ${contest.device}, run ${contest.run} of ${contest.day}` +
       (variants.length > mostLines ? `; lines of ${mostLines} of ${variants.length} variants` : "")));
   document.getElementById("slopes").replaceChildren(slopeTable(contest, variants));
-  return Promise.all([drawCrossover(contest, lines), drawHeatmap(contest, variants), drawScaling(contest, lines)]);
+  return Promise.all([drawCrossover(contest, lines), drawHeatmap(contest, variants), drawScaling(contest, lines),
+                      drawRoofline(contest, lines), drawMemory(contest, lines)]);
+}
+
+/** Which variants of all problems grow too fast. */
+function slopeAlarms() {
+  const steep = data.contests.filter(contest => contest.variants.some(isSteep));
+  if (steep.length === 0) return element("p", {className: "soft"}, `No variant grows faster than length^${slopeAlarm}, on any problem.`);
+  return element("div", {className: "alert warn"},
+    element("strong", {}, `Grows faster than length^${slopeAlarm}`),
+    ...steep.slice(0, 10).map(contest => element("p", {}, contestLink(contest), ": " + contest.variants.filter(isSteep)
+      .map(variant => `${shortName(contest, variant.name)} (${digits(variant.slope[0], 3)})`).join(", "))),
+    steep.length > 10 ? element("p", {}, `and on ${steep.length - 10} more problems`) : "");
+}
+
+/** Options with one heading for each group of stages. */
+function contestOptions() {
+  const groups = new Map();
+  for (const contest of data.contests) groups.set(contest.stages, [...(groups.get(contest.stages) || []), contest]);
+  return [...groups].map(([stages, contests]) => element("optgroup", {label: printable(stages)},
+    ...contests.map(contest => element("option", {value: contestLabel(contest)}, contestLabel(contest)))));
 }
 
 function showContestChoice() {
   const box = document.getElementById("contest-choice");
   if (data.contests.length === 0) {
     box.append(element("p", {className: "soft"}, "Nothing was measured at two lengths or more; a history from CSV has no variants."));
+    document.getElementById("contest-plots").hidden = true;
     return;
   }
-  const label = contest => `${contest.stages} ${contest.class}, ${contest.how} @ ${contest.device}`;
-  const select = element("select", {id: "contest-select"},
-    ...data.contests.map((contest, n) => element("option", {value: String(n)}, label(contest))));
+  const select = element("select", {id: "contest-select"}, ...contestOptions());
   select.addEventListener("change", () => setPlace({variants: select.value}));
-  box.append(element("label", {htmlFor: "contest-select"}, "Problem "), select);
+  box.append(slopeAlarms(), element("label", {htmlFor: "contest-select"}, "Problem "), select);
+  document.getElementById("memory-table").append(memoryTable());
 }

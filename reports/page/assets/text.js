@@ -42,6 +42,20 @@ function valueText(value, unit) {
   return (digits(value / factor) + " " + name).trim();
 }
 
+/** "811 TFLOP/s", "3.81 TB/s". */
+function rateText(value, unit) {
+  const [factor, prefix] = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]].find(([least]) => value >= least) || [1, ""];
+  return `${digits(value / factor, 3)} ${prefix}${unit}`;
+}
+
+function bytesText(value) {
+  if (value === null || value === undefined) return "unknown";
+  const [factor, name] = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]].find(([least]) => value >= least) || [1, "B"];
+  return `${digits(value / factor, 3)} ${name}`;
+}
+
+function countText(count, name) { return `${count} ${name}${count === 1 ? "" : "s"}`; }
+
 function percentText(ratio) {
   if (ratio >= 2 || ratio <= 0.5) return digits(ratio, 3) + "x";
   const percent = 100 * (ratio - 1);
