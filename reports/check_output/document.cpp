@@ -62,6 +62,7 @@ Json change_json(const Change& change) {
   json["environment"] = change.environment;
   json["reverted"] = change.reverted;
   json["acked"] = change.acked;
+  if (!change.answer.empty()) json["answer"] = change.answer;
   return json;
 }
 

@@ -194,6 +194,18 @@ class Page(unittest.TestCase):
         words = self.browser.js("return document.querySelector('#series-plot .plot').getAttribute('aria-label')")
         self.assertRegex(words, r"30 nights .* regression 2025-\d\d-\d\d: \+\d+\.\d %.*c024\.\.c025")
 
+    def test_an_ack_is_shown_with_its_reason(self):
+        (self.folder / "acks.yaml").write_text(
+            f"- series: '{STEPPED}'\n  commits: c024..c025\n  reason: exact ties cost 20 %\n  until: '2999-01-01'\n", encoding="utf-8")
+        report(self.folder, "--csv", "h.csv", "--acks", "acks.yaml", "-o", "acked.html")
+        self.open("#series=" + urllib.parse.quote(STEPPED, safe=""), page="acked.html")
+        words = self.browser.js("return document.querySelector('#series-plot .plot').getAttribute('aria-label')")
+        self.assertIn("exact ties cost 20 %, until 2999-01-01", words)
+        self.assertRegex(self.browser.js("return document.getElementById('changes').textContent"), "acked.*exact ties cost 20 %")
+        self.assertEqual(self.browser.marks("series-plot", "markers"), 1)
+        self.assertEqual(self.browser.js("return document.querySelector('#series-plot g.commits-marks text').textContent"), "c024..c025")
+        self.assertQuiet()
+
     def test_nights_are_those_of_the_file(self):
         self.open()
         with open(self.folder / "h.csv", encoding="utf-8") as f:

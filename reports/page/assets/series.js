@@ -15,7 +15,7 @@ function changeRows(verdict, track, segments) {
     const segment = segments.find(one => one.from === at);
     return {at, kind: kindOf(change), colour: kinds[kindOf(change)], up: change.direction === "up",
             level: segment ? segment.level : null, commits: printable(commitsText(change)).slice(0, 24),
-            tip: `${kindOf(change)} ${change.time}: ${sizeText(change)} ${commitsText(change)}`};
+            tip: [`${kindOf(change)} ${change.time}: ${sizeText(change)}`, commitsText(change), change.answer || ""].filter(Boolean).join(", ")};
   });
 }
 
@@ -23,7 +23,7 @@ function seriesWords(verdict, nights, unit, changes) {
   const values = nights.filter(Boolean);
   if (values.length === 0) return `${verdict.name}: no values.`;
   const lows = Math.min(...values.map(one => one.low)), highs = Math.max(...values.map(one => one.high));
-  const found = changes.length === 0 ? "no change" : changes.map(one => one.tip.trim()).join("; ");
+  const found = changes.length === 0 ? "no change" : changes.map(one => one.tip).join("; ");
   return `${countText(values.length, "night")} with values between ${valueText(lows, unit)} and ${valueText(highs, unit)}; ${found}.`;
 }
 
@@ -69,10 +69,10 @@ function nightTable(i, nights, track) {
 
 function changeTable(verdict) {
   if (verdict.changes.length === 0) return element("p", {className: "soft"}, "No changes.");
-  return table("Changes of this series", ["What", "Since", "Size", "p", "q", "Commits"],
+  return table("Changes of this series", ["What", "Since", "Size", "p", "q", "Commits", "Answer"],
     verdict.changes.map(change => [
       element("span", {className: kinds[kindOf(change)]}, kindOf(change)), change.time, sizeText(change),
-      digits(change.p, 2), digits(change.q, 2), commitsText(change)]));
+      digits(change.p, 2), digits(change.q, 2), commitsText(change), change.answer || ""]));
 }
 
 /** Shows the series of that name; says so where there is none. */
