@@ -353,6 +353,27 @@ class Page(unittest.TestCase):
             self.assertEqual(self.browser.table_rows("memory-plot")[0][1:3], ["977 KiB", "3 MiB"])
             self.assertQuiet()
 
+    def test_results_of_run_are_listed_and_their_matrix_rate_is_a_roof(self):
+        with crossing_play() as played:
+            played.run("run", "--preset", "tiny", "--seq-len", "16", "--layers", "1", "--steps", "1", "--no-thresholds")
+            with sqlite3.connect(played.path("results.sqlite")) as db:
+                db.execute("UPDATE measurement SET flop = 4e3, bytes = 1e3")
+                uuid, = db.execute("SELECT uuid FROM device JOIN measurement USING (run_id)").fetchone()
+                dtype, = db.execute("SELECT dtype FROM problem").fetchone()
+                db.execute("""UPDATE run_result SET report = json_set(report, '$.device.uuid', ?, '$.peak_flop_per_s', 9e12,
+                              '$.peak_name', ?, '$.model.dtype', ?)""", (uuid, HOSTILE[1], dtype))
+            db.close()
+            page = played.path("r.html")
+            report(played.folder, "--db", "results.sqlite", "-o", page)
+            self.browser.open(page)
+            rows = self.browser.js("return [...document.querySelectorAll('#results tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+            self.assertEqual(len(rows), 1)
+            self.assertIn("--preset tiny", rows[0][1])
+            self.assertRegex(rows[0][5], r"weights [\d.]+ [KM]iB.*workspace at most")
+            self.assertIn("9 TFLOP/s (" + HOSTILE[1], self.browser.js("return document.querySelector('#roofline-plot figcaption').textContent"))
+            self.assertIsNone(self.browser.js("return window.hacked || null"))
+            self.assertQuiet()
+
     def test_clocks_and_throttling_of_the_run(self):
         with crossing_play() as played:
             with sqlite3.connect(played.path("results.sqlite")) as db:

@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "nights_of_runs.hpp"
 #include "nsa/page/slope.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/median.hpp"
@@ -173,9 +174,28 @@ struct Ceiling {
   Json json() const { return Json{rounded(per_s), by}; }
 };
 
-/// FLOP/s of variants for problems of that dtype, bytes/s of those measured as cold or warm.
-Json ceilings_json(const std::map<Key, Contest>& contests, const Contest& of) {
+/// Matrix rates that `nsatune run` measured on a device, by dtype.
+std::map<std::string, Ceiling> matrix_rates(const store::Store& db, const Device& device) {
+  std::map<std::string, Ceiling> rates;
+  for (const store::RunResult& result : db.run_results()) {
+    const Json& r = result.report;
+    if (r.value("/device/uuid"_json_pointer, "") != device.uuid || !r.contains("peak_flop_per_s"))
+      continue;
+    rates[r.value("/model/dtype"_json_pointer, "")].raise(
+        r["peak_flop_per_s"].get<double>(), 1e9,
+        fmt::format("{}, by nsatune run of {}", r.value("peak_name", "matrix rate"),
+                    result.recorded_at.substr(0, 10)));
+  }
+  return rates;
+}
+
+/// FLOP/s of variants for problems of that dtype and of `matrices`, bytes/s of variants measured as
+/// cold or warm.
+Json ceilings_json(const std::map<Key, Contest>& contests, const Contest& of,
+                   const std::map<std::string, Ceiling>& matrices) {
   Ceiling flop, bytes;
+  if (const auto at = matrices.find(std::string(to_string(of.of.dtype))); at != matrices.end())
+    flop = at->second;
   for (const auto& [key, contest] : contests) {
     for (const auto& [name, lengths] : contest.variants) {
       for (const auto& [length, place] : lengths) {
@@ -215,10 +235,12 @@ Json contests_json(const store::Store& db, const std::optional<std::string>& dev
   Json list = Json::array();
   std::set<std::string> seen;
   for (const Run& run : db.runs()) {  // the newest first
+    if (!is_of_history(run)) continue;
     for (const Device& device : run.devices) {
       if ((device_id && device.id != *device_id) || seen.contains(device.uuid)) continue;
       const auto contests = read_contests(db, run.id, device.uuid);
       if (!contests.empty()) seen.insert(device.uuid);
+      const auto matrices = matrix_rates(db, device);
       const bool decided = table && table->device.name == device.name;
       for (const auto& [key, contest] : contests) {
         if (best_at(contest.variants).size() < 2) continue;
@@ -226,7 +248,7 @@ Json contests_json(const store::Store& db, const std::optional<std::string>& dev
         json.update({{"device", device.name},
                      {"run", run.id},
                      {"day", run.started_at.substr(0, 10)},
-                     {"ceilings", ceilings_json(contests, contest)}});
+                     {"ceilings", ceilings_json(contests, contest, matrices)}});
         list.push_back(std::move(json));
       }
     }

@@ -11,7 +11,6 @@
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/median.hpp"
-#include "run_record.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -102,10 +101,7 @@ std::map<std::string, Collected> collect(const store::Store& db, const NightOfRu
 /// Runs, the oldest first.
 std::vector<Run> runs_in_order(const store::Store& db) {
   std::vector<Run> runs = db.runs();
-  // verify measures a part of a file once more, at places of its own; run measures no variants.
-  std::erase_if(runs, [](const Run& run) {
-    return is_run_record(run) || run.spec_json.find("\"verifies\"") != run.spec_json.npos;
-  });
+  std::erase_if(runs, [](const Run& run) { return !is_of_history(run); });
   std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
     return std::tie(a.started_at, a.id) < std::tie(b.started_at, b.id);
   });

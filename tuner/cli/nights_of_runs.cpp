@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "nsa/schemas/json.hpp"
+#include "run_record.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -46,6 +47,10 @@ void add_run(NightsByDay& nights, const Run& run, const Device& device, Notes& n
 }
 
 }  // namespace
+
+bool is_of_history(const Run& run) {
+  return !is_run_record(run) && run.spec_json.find("\"verifies\"") == run.spec_json.npos;
+}
 
 std::vector<EnvironmentFact> epoch_facts(const Run& run, const Device& device) {
   const std::string own = "device." + device.id + ".";

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "night_time.hpp"
+#include "nights_of_runs.hpp"
 #include "nsa/schemas/median.hpp"
 
 namespace nsa::cli {
@@ -115,6 +116,7 @@ Json clocks_json(const store::Store& db, const std::optional<std::string>& devic
   Json list = Json::array();
   std::set<std::string> seen;
   for (const Run& run : db.runs()) {  // the newest first
+    if (!is_of_history(run)) continue;
     for (const Device& device : run.devices) {
       if ((device_id && device.id != *device_id) || seen.contains(device.uuid)) continue;
       const std::vector<Reading> readings = readings_of(db, run.id, device.uuid);

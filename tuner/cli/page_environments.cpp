@@ -7,6 +7,7 @@ namespace nsa::cli {
 Json environments_json(const store::Store& db, const std::optional<std::string>& device_id) {
   Json all = Json::object();
   for (const Run& run : db.runs()) {
+    if (!is_of_history(run)) continue;
     for (const Device& device : run.devices) {
       if (device_id && device.id != *device_id) continue;
       Json& facts = all[fingerprint(run, device)];

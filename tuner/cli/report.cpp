@@ -9,7 +9,7 @@
 #include "nsa/page/vega.hpp"
 #include "page_clocks.hpp"
 #include "page_environments.hpp"
-#include "page_runtime.hpp"
+#include "page_run_results.hpp"
 #include "page_traces.hpp"
 #include "report_runs.hpp"
 
@@ -24,7 +24,7 @@ struct ReportOptions {
   std::vector<std::string> traces;
 };
 
-constexpr std::size_t kMostRuntimeRows = 20;
+constexpr std::size_t kMostResults = 20;
 
 /// Before anything is read: what must not be written over.
 void check_out(const ReportOptions& o) {
@@ -41,14 +41,14 @@ Json database_data(const Settings& settings, const ReportOptions& o) {
     return {{"contests", Json::array()},
             {"clocks", Json::array()},
             {"environments", Json::object()},
-            {"runtime", Json::array()}};
+            {"results", Json::array()}};
   std::optional<ThresholdTable> table;
   if (o.thresholds) table = load_thresholds(*o.thresholds);
   const auto db = store::Store::open_existing(settings.db_path());
   return {{"contests", contests_json(db, settings.device, table)},
           {"clocks", clocks_json(db, settings.device)},
           {"environments", environments_json(db, settings.device)},
-          {"runtime", runtime_json(db, kMostRuntimeRows)}};
+          {"results", run_results_json(db, kMostResults)}};
 }
 
 Json page_data(const Settings& settings, const ReportOptions& o) {

@@ -1,4 +1,4 @@
-// The machine while the newest run measured, and what the runtime counted.
+// The machine while the newest run measured.
 
 const clockMetrics = {
   sm_mhz: {name: "Core clock", unit: "MHz"}, memory_mhz: {name: "Memory clock", unit: "MHz"},
@@ -64,13 +64,4 @@ function showClocksChoice() {
     ...data.clocks.map(run => element("option", {value: run.device}, run.device)));
   select.addEventListener("change", () => setPlace({run: select.value}));
   document.getElementById("clocks-choice").append(element("label", {htmlFor: "clocks-select"}, "Device "), select);
-}
-
-function showRuntime() {
-  if (data.runtime.length === 0) return;
-  const fallbacks = list => (list || []).map(one => `${one.stage}: ${one.reason} (${one.calls})`).join("; ") || "none";
-  document.getElementById("runtime").append(table("What the runtime counted, newest first",
-    ["When", "Command", "Most workspace", "Times it grew", "Slow paths", "Fallbacks"],
-    data.runtime.map(row => [row.recorded_at.slice(0, 16).replace("T", " "), row.command, bytesText(row.peak_workspace_bytes),
-                             String(row.grow_events ?? "unknown"), String(row.slow_path_calls ?? "unknown"), fallbacks(row.fallback)])));
 }

@@ -70,7 +70,7 @@ showAlerts();
 showTable();
 showContestChoice();
 showClocksChoice();
-showRuntime();
+showResults();
 showTraces();
 showEnvironments();
 show();

@@ -23,7 +23,7 @@ function rooflineTable(contest, cells) {
 function rooflineWords(contest, cells) {
   const [flop, flopBy] = contest.ceilings.flop_per_s, [bytes, bytesBy] = contest.ceilings.bytes_per_s;
   const best = cells.reduce((a, b) => a.share >= b.share ? a : b);
-  return "FLOP and bytes that the mathematics needs, by the measured time. The roof is the highest that any variant of this run reached: " +
+  return "FLOP and bytes that the mathematics needs, by the measured time. The roof is the highest rate that was measured: " +
     (flop > 0 ? `${rateText(flop, "FLOP/s")} (${flopBy}), ` : "") + `${rateText(bytes, "B/s")} (${bytesBy}). ` +
     `Nearest to it: ${best.name} at ${best.length} with ${digits(100 * best.share, 3)} % (${best.bound}).`;
 }
