@@ -14,6 +14,13 @@ bool has(SQLite::Database& db, const char* table, const std::string& id) {
   return query.executeStep();
 }
 
+/// An id stands for one spec in one environment.
+void refuse_another(const Run& there, const Run& run) {
+  if (there.spec_hash == run.spec_hash && there.environment_hash == run.environment_hash) return;
+  throw InputError("run " + run.id +
+                   " is another one in the database than in the file; leave the file out");
+}
+
 /// The run with those of its rows that are new; a run of which nothing is new stays away.
 void add_run(SQLite::Database& db, const RunWithRows& of, Added& added) {
   const auto& [run, rows, libraries] = of;
@@ -23,9 +30,12 @@ void add_run(SQLite::Database& db, const RunWithRows& of, Added& added) {
   }
   added.known += static_cast<std::int64_t>(rows.size() - fresh.size());
   if (fresh.empty()) return;
-  if (!has(db, "run", run.id)) {
-    Run stored = run;
-    stored.environment_hash = environment_hash(run.environment);
+  Run stored = run;
+  stored.environment_hash = environment_hash(run.environment);
+  const std::vector<Run> there = get_runs(db, "", "id = ?", {run.id});
+  if (!there.empty()) {
+    refuse_another(there.front(), stored);
+  } else {
     put_run(db, stored);
     put_libraries(db, run.id, libraries);
     ++added.runs;
