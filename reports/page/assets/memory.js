@@ -33,18 +33,19 @@ function drawMemory(contest, lines) {
      })])});
 }
 
+function memoryRow(contest) {
+  const last = contest.lengths.at(-1);
+  const there = contest.variants.map(variant => ({name: shortName(contest, variant.name), cell: variant.cells.find(one => one[0] === last)}))
+    .filter(({cell}) => cell);
+  const fastest = there.reduce((a, b) => a.cell[1] <= b.cell[1] ? a : b);
+  const largest = there.reduce((a, b) => (a.cell[7] || 0) >= (b.cell[7] || 0) ? a : b);
+  return [contestLink(contest), String(last), bytesText(fastest.cell[6]), `${bytesText(fastest.cell[7])} (${fastest.name})`,
+          `${bytesText(largest.cell[7])} (${largest.name})`];
+}
+
 /** A row for each problem at its longest length: the fastest variant, and the one with the largest workspace. */
 function memoryTable() {
-  const rows = data.contests.map(contest => {
-    const last = contest.lengths.at(-1);
-    const there = contest.variants.map(variant => ({name: shortName(contest, variant.name), cell: variant.cells.find(one => one[0] === last)}))
-      .filter(({cell}) => cell);
-    const fastest = there.reduce((a, b) => a.cell[1] <= b.cell[1] ? a : b);
-    const largest = there.reduce((a, b) => (a.cell[7] || 0) >= (b.cell[7] || 0) ? a : b);
-    return [contestLink(contest), String(last), bytesText(fastest.cell[6]), `${bytesText(fastest.cell[7])} (${fastest.name})`,
-            `${bytesText(largest.cell[7])} (${largest.name})`];
-  });
-  const details = element("details", {}, element("summary", {}, "Memory of all stages at their longest lengths"));
-  details.append(table("Tensors are what the mathematics reads and writes", ["Problem", "Length", "Tensors", "Workspace of the fastest", "Largest workspace"], rows));
-  return details;
+  return plotTable({caption: "memory of all stages at their longest lengths",
+                    heads: ["Problem", "Length", "Tensors", "Workspace of the fastest", "Largest workspace"],
+                    rows: () => data.contests.map(memoryRow)}, false);
 }

@@ -59,10 +59,8 @@ function drawSteps(figure, trace) {
 }
 
 function kernelTable(trace) {
-  const details = element("details", {}, element("summary", {}, "Kernels with the largest totals"));
-  details.append(table("Of the whole trace", ["Kernel", "Calls", "Total"],
-    trace.kernels.map(([name, calls, ns]) => [name, String(calls), valueText(ns, "ns")])));
-  return details;
+  return plotTable({caption: "kernels with the largest totals, of the whole trace", heads: ["Kernel", "Calls", "Total"],
+                    rows: () => trace.kernels.map(([name, calls, ns]) => [name, String(calls), valueText(ns, "ns")])}, false);
 }
 
 function showTraces() {

@@ -73,9 +73,10 @@ function commitsText(change) {
   return change.last_commit ? `${change.first_commit || ""}..${change.last_commit}` : "";
 }
 
-/** A table with a caption; rows are lists of cells, each a text or an element. */
+/** A table with a caption; rows are lists of cells, each a text or an element. Short texts, dates and numbers mostly, stay on one line. */
 function table(caption, heads, rows) {
-  const body = rows.map(row => element("tr", {}, ...row.map(cell => element("td", {}, cell))));
+  const kind = cell => typeof cell === "string" && cell.length <= 12 ? "number" : "";
+  const body = rows.map(row => element("tr", {}, ...row.map(cell => element("td", {className: kind(cell)}, cell))));
   return element("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": caption},
     element("table", {}, element("caption", {}, caption),
       element("thead", {}, element("tr", {}, ...heads.map(head => element("th", {scope: "col"}, head)))),
