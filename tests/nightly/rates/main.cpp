@@ -34,7 +34,8 @@ std::string page_of(const std::vector<Figure>& figures) {
 
 std::vector<Figure> all_figures(Share share) {
   std::vector<Figure> all;
-  for (const auto part : {null_figures, false_figures, latency_figures, whole_figures})
+  for (const auto part :
+       {null_figures, false_figures, latency_figures, bisect_figures, whole_figures})
     for (Figure& figure : part(share)) {
       std::cerr << figure.what << ": " << figure.measured << "\n";
       all.push_back(std::move(figure));

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nsa/schemas/agreement.hpp"
@@ -73,6 +74,19 @@ struct Query {
   std::optional<std::string> executor = std::nullopt;
   std::optional<std::string> id = std::nullopt;  // one measurement, or a unique prefix of its id
   bool with_samples = false;
+};
+
+/// A row of a history of times. Views last until the next row, `kind` as long as the store.
+struct TimeRow {
+  /// Problem, variant, executor, launch, timer and cold, and nothing else: the same object for all
+  /// rows that have them in common.
+  const Measurement& kind;
+  std::string_view source_hash = {}, reason = {}, measured_at = {};
+  std::int64_t process = 0;
+  bool control = false, held_out = false;
+  Outcome outcome = Outcome::ok;
+  Verification verification = Verification::unverified;
+  std::optional<double> median_ns = {}, sm_mhz = {};
 };
 
 struct Info {
@@ -167,6 +181,10 @@ class Store {
   /// time. The row lasts until `visit` returns, and `visit` must not use the store.
   void for_each_measurement(const Query& query,
                             const std::function<void(const Measurement&)>& visit) const;
+  /// Calls `visit` with each row of a run, in no certain order: several times faster than
+  /// for_each_measurement. `visit` must not use the store.
+  void for_each_time(const std::string& run_id, const std::optional<std::string>& device_uuid,
+                     const std::function<void(const TimeRow&)>& visit) const;
   std::vector<TelemetryRow> telemetry(const std::optional<std::string>& run_id) const;
   /// Oldest first. `id` and `with_samples` of the query mean nothing here.
   std::vector<LaunchTraceRow> launch_traces(const Query& query) const;
