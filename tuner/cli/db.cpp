@@ -1,4 +1,5 @@
-// db info, samples, traces, counters, verify, compact; merge and label have files of their own.
+// db info, samples, traces, counters, verify, compact; label, merge and prune have files of their
+// own.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,6 +7,7 @@
 
 #include "db_label.hpp"
 #include "db_merge.hpp"
+#include "db_prune.hpp"
 #include "nsa/reports/launch_counters_text.hpp"
 #include "nsa/reports/launch_trace_text.hpp"
 #include "nsa/reports/tables.hpp"
@@ -114,6 +116,8 @@ Measurement find_one(const store::Store& db, const std::string& id) {
 ExitCode print_samples(const Settings& settings, const std::string& id) {
   const auto db = store::Store::open_existing(settings.db_path());
   const Measurement row = find_one(db, id);
+  if (row.samples.empty() && row.samples_n > 0)
+    throw InputError("db samples: those of " + row.id + " were pruned; its median is left");
   if (settings.json) {
     print_json(row);
     return ExitCode::good;
@@ -245,6 +249,7 @@ void add_db(Program& program) {
       [&settings] { return compact(settings); });
   add_db_label(program, *db);
   add_db_merge(program, *db);
+  add_db_prune(program, *db);
 }
 
 }  // namespace nsa::cli

@@ -16,7 +16,10 @@ namespace {
 
 /// The owner's lock of a run, or nothing when a living process has it.
 std::optional<FileLock> try_own(const std::string& path, const std::string& run_id) {
-  return FileLock::acquire(path, owner_byte(run_id), 0);
+  auto lock = FileLock::acquire(path, owner_byte(run_id), 0);
+  if (lock && !lock->share(kSweepByte))
+    throw EnvironmentError(path + ": is being pruned; wait for the end, then try again");
+  return lock;
 }
 
 void set_state(SQLite::Database& db, const std::string& run_id, RunState state,

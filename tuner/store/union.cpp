@@ -1,7 +1,7 @@
 // Rows are keyed by UUIDs or by their content, and never change once they are written; only a run
 // ends, or goes on and ends later, and gets labels. So the union is commutative, associative and
 // idempotent: rows that both have are equal or the union is refused, of two ends of a run the later
-// one holds, and a run has the labels of both.
+// one holds, a run has the labels of both, and a row keeps the samples that one of them dropped.
 #include "union.hpp"
 
 #include <fmt/core.h>
@@ -64,10 +64,14 @@ std::string equality(const Table& table, const Columns& columns) {
   std::vector<std::string> left, right;
   for (const std::string& column : columns.all) {
     if (std::string_view(table.mutable_columns).find(column) != std::string_view::npos) continue;
+    if (table.name == std::string_view("measurement") && column == "samples") continue;
     left.push_back("o." + column);
     right.push_back("i." + column);
   }
-  return fmt::format("({}) IS ({})", fmt::join(left, ", "), fmt::join(right, ", "));
+  const std::string equal =
+      fmt::format("({}) IS ({})", fmt::join(left, ", "), fmt::join(right, ", "));
+  if (table.name != std::string_view("measurement")) return equal;
+  return equal + " AND (o.samples IS i.samples OR length(o.samples) = 0 OR length(i.samples) = 0)";
 }
 
 /// Owner of a row of `from` that `other` should have as it is, for it has its owner; "" = none.
@@ -118,6 +122,13 @@ void add_missing(SQLite::Database& db, const Table& table) {
                   table.name, fmt::join(columns.all, ", "), fmt::join(columns.keys, ", ")));
 }
 
+/// Of rows that were pruned here and not there.
+void fill_samples(SQLite::Database& db) {
+  db.exec(
+      "UPDATE main.measurement AS o SET samples = i.samples FROM input.measurement AS i WHERE "
+      "i.id = o.id AND length(o.samples) = 0 AND length(i.samples) > 0");
+}
+
 /// The later end of a run holds; ends of one instant go by the state.
 void end_runs(SQLite::Database& db) {
   db.exec(
@@ -153,6 +164,7 @@ void add_rows_of(SQLite::Database& db, const std::string& from, const std::strin
       refuse_double_work(db, table, name);
     }
     for (const Table& table : kTables) add_missing(db, table);
+    fill_samples(db);
     end_runs(db);
     transaction.commit();
   }

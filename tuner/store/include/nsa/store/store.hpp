@@ -108,6 +108,11 @@ struct Added {
   std::int64_t runs = 0, rows = 0, known = 0;
 };
 
+/// Runs, rows and samples that were dropped, or can be, and the bytes of the samples.
+struct Pruned {
+  std::int64_t runs = 0, rows = 0, samples = 0, bytes = 0;
+};
+
 /// How a file is opened; the defaults are right outside of tests.
 struct OpenOptions {
   double busy_timeout_s = 60;  // how long to wait for another writer before EnvironmentError
@@ -200,6 +205,12 @@ class Store {
   std::vector<std::string> verify() const;
   /// Gives unused pages back to the file system (VACUUM).
   void compact();
+  /// What prune() would drop.
+  Pruned prunable(const std::string& before) const;
+  /// Drops the samples of runs that began before a time (ISO 8601, UTC) and have ended, keeps all
+  /// else of their rows, and compacts the file. After a kill the same call goes on.
+  /// EnvironmentError while a sweep measures into the file; none begins until it returns.
+  Pruned prune(const std::string& before);
 
  private:
   struct State;
