@@ -41,7 +41,7 @@ TEST_CASE("bisect says the range of the step and writes a script that a shell ta
 
 TEST_CASE("bisect refuses commits that are no names, and flags that lack each other", "[check]") {
   const Folder folder;
-  for (const char* commit : {"", "$(touch hacked)", "--all", "a b"}) {
+  for (const char* commit : {"", "$(touch hacked)", "--all", "a b", "9a8b"}) {
     folder.write("h.csv", history(commit));
     const Result result = nsatune(folder, std::string("bisect --csv h.csv") + kScript);
     INFO(commit << ": " << result.err);
