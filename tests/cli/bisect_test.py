@@ -4,7 +4,7 @@
 usage: bisect_test.py NSATUNE
 
 Commit n says in a file that it is the n-th; from --first-bad on the program prints times that are 5 % longer, with an SD of 1 %.
-One commit in the middle does not build, and one crashes when it is measured: git has to go around both.
+One commit in the middle does not build, and one crashes when it is measured: git has to go around those that it meets.
 """
 import os
 import random
@@ -38,6 +38,7 @@ def main():
                            GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_SYSTEM="/dev/null")
         for name in ("AUTHOR", "COMMITTER"):
             environment[f"GIT_{name}_NAME"] = environment[f"GIT_{name}_EMAIL"] = "somebody"
+            environment[f"GIT_{name}_DATE"] = "2026-01-01T00:00:00Z"  # where git goes from a skipped commit is by its hashes
 
         def run(*words, code=0):
             done = subprocess.run(words, cwd=repo, env=environment, text=True, capture_output=True, check=False)
@@ -80,8 +81,8 @@ def main():
     print(f"{len(builds)} builds: {' '.join(builds)}")
     if f"{commits[FIRST_BAD]} is the first bad commit" not in out:
         sys.exit(f"commit {FIRST_BAD} {commits[FIRST_BAD]} was not found:\n{out}")
-    if len(builds) > 10:
-        sys.exit("more than 10 builds")
+    if len([number for number in builds if int(number) not in (NO_BUILD, CRASH)]) > 10:
+        sys.exit("more than 10 builds of commits that can be told")
     if str(NO_BUILD) not in builds or builds[0] != "0":
         sys.exit("the good commit is not built first, or the one that does not build was not met")
     return 0
