@@ -124,7 +124,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         make_database(nsatune)
-        (check_pandas if options else check_plain)(text)
+        (check_pandas if "--pandas" in options else check_plain)(text)
         os.chdir("/")
     return 0
 
