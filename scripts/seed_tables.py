@@ -48,7 +48,7 @@ SLOW = {"v1", "ranges", "sequential prefill"}
 def run(options, seq_len, label, environment, arguments):
     """One `nsatune run`: its JSON document, or the line that it ended with."""
     slow = label in SLOW
-    command = [options.nsatune, "run", "--json", "--device", options.device, "--dtype", options.dtype]
+    command = [options.nsatune, "run", "--no-db", "--json", "--device", options.device, "--dtype", options.dtype]
     command += ["--preset", options.preset, "--seq-len", str(seq_len), *arguments]
     command += ["--warmup", "1" if slow else "3", "--steps", "1" if slow else str(options.steps)]
     if options.thresholds:

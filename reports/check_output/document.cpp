@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "alerts.hpp"
+#include "nsa/nightly/noise.hpp"
 #include "nsa/schemas/error.hpp"
 
 namespace nsa::check_output {
@@ -61,6 +62,17 @@ Json change_json(const Change& change) {
   json["environment"] = change.environment;
   json["reverted"] = change.reverted;
   json["acked"] = change.acked;
+  if (!change.answer.empty()) json["answer"] = change.answer;
+  return json;
+}
+
+/// Both builds beside each other: how many pairs, and the median of new / old.
+Json confirmation_json(const nightly::Confirmation& both) {
+  Json json{{"pairs", both.old_and_new.size()}};
+  std::vector<double> ratios;
+  for (const auto& [from, to] : both.old_and_new) ratios.push_back(to / from);
+  if (!ratios.empty()) json["ratio"] = number(nightly::median_of(ratios));
+  if (!both.failure.empty()) json["failure"] = both.failure;
   return json;
 }
 
@@ -118,6 +130,12 @@ Json check_document(const nightly::Report& report, const std::vector<nightly::Se
   Json list = Json::array();
   for (std::size_t i = 0; i < series.size(); ++i)
     list.push_back(series_json(report.series[i], series[i], options.better));
+  for (Json& one : list) {
+    const auto both =
+        std::find_if(options.confirmations.begin(), options.confirmations.end(),
+                     [&](const nightly::Confirmation& c) { return c.series == one["name"]; });
+    if (both != options.confirmations.end()) one["confirmation"] = confirmation_json(*both);
+  }
   return {{"schema_version", kSchemaVersion},
           {"exit_code", report.exit_code},
           {"better", kBetter[static_cast<std::size_t>(options.better)]},

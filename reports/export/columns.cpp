@@ -131,8 +131,27 @@ const Column kAll[] = {
     {{"measured_at", "ISO 8601, UTC"}, [](const M& m) { return m.measured_at; }},
 };
 
+std::string device_name(const Measurement& m, const Run& run) {
+  if (m.placement.empty()) return "";
+  for (const Device& device : run.devices) {
+    if (device.uuid == m.placement[0].device_uuid) return device.name;
+  }
+  return "";
+}
+
+const RunColumn kOfRun[] = {
+    {{"device", "model of the first device of the placement"}, device_name},
+    {{"run_started_at", "when its run began, ISO 8601, UTC"},
+     [](const M&, const Run& run) { return run.started_at; }},
+    {{"build_id", "version, git revision and compiler of the build"},
+     [](const M&, const Run& run) { return run.build_id; }},
+    {{"environment_hash", "equal where nothing that can change a time differs"},
+     [](const M&, const Run& run) { return run.environment_hash; }},
+};
+
 }  // namespace
 
 std::span<const Column> csv_columns() { return kAll; }
+std::span<const RunColumn> csv_run_columns() { return kOfRun; }
 
 }  // namespace nsa::reports

@@ -14,4 +14,11 @@ struct Column {
 };
 std::span<const Column> csv_columns();
 
+/// What a row's run says; the columns behind those of the row.
+struct RunColumn {
+  CsvColumn column;
+  std::string (*cell)(const Measurement&, const Run&);
+};
+std::span<const RunColumn> csv_run_columns();
+
 }  // namespace nsa::reports

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <map>
+
 #include "columns.hpp"
 #include "nsa/reports/export.hpp"
 #include "nsa/reports/text_table.hpp"
@@ -41,6 +43,7 @@ std::string csv_cell(std::string_view cell) {
 std::vector<CsvColumn> measurement_columns() {
   std::vector<CsvColumn> columns;
   for (const Column& column : csv_columns()) columns.push_back(column.column);
+  for (const RunColumn& column : csv_run_columns()) columns.push_back(column.column);
   return columns;
 }
 
@@ -53,10 +56,12 @@ std::string columns_markdown() {
          table_of(sample_columns());
 }
 
-std::string measurements_csv(const std::vector<Measurement>& rows) {
+std::string measurements_csv(const std::vector<Measurement>& rows, std::span<const Run> runs) {
+  std::map<std::string_view, const Run*> by_id;
+  for (const Run& run : runs) by_id[run.id] = &run;
   std::string csv;
-  for (const Column& column : csv_columns()) {
-    csv.append(csv.empty() ? "" : ",").append(column.column.name);
+  for (const CsvColumn& column : measurement_columns()) {
+    csv.append(csv.empty() ? "" : ",").append(column.name);
   }
   csv += '\n';
   for (const Measurement& row : rows) {
@@ -65,6 +70,9 @@ std::string measurements_csv(const std::vector<Measurement>& rows) {
       csv.append(first ? "" : ",").append(csv_cell(column.cell(row)));
       first = false;
     }
+    const auto run = by_id.find(row.run_id);
+    for (const RunColumn& column : csv_run_columns())
+      csv.append(",").append(run == by_id.end() ? "" : csv_cell(column.cell(row, *run->second)));
     csv += '\n';
   }
   return csv;

@@ -104,7 +104,9 @@ void apply(Examined& e, const Ack& ack, std::int64_t last, const Options& option
     nearest = f;
     least = *away;
   }
-  if (nearest) nearest->change.acked = true;
+  if (!nearest) return;
+  nearest->change.acked = true;
+  nearest->change.answer = ack.reason + (ack.until.empty() ? "" : ", until " + ack.until);
 }
 
 }  // namespace

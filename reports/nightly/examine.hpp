@@ -25,6 +25,7 @@ struct Examined {
   std::size_t level_begin = 0;       // of the level that the last datum belongs to
   std::optional<Found> surprise;     // the last night, where the level before does not predict it
   std::optional<bool> confirmation;  // of the last alert, where it was measured again
+  std::string unconfirmed;           // why it could not be
 
   const Night& night(std::size_t datum) const { return series->nights[track.nights[datum]]; }
   std::int64_t ordinal_of(std::size_t datum) const { return (*ordinal)[track.nights[datum]]; }

@@ -54,9 +54,10 @@ void judge_together(std::vector<Examined>& all, std::int64_t last, const Options
     mark_acked(e, last, options);
     const auto measured = confirmations.find(e.series->name);
     const Found* alert = alert_to_confirm(e, last, options);
-    if (alert && measured != confirmations.end())
-      e.confirmation = is_confirmed(measured->second->old_and_new, alert->size(), e.track.log_scale,
-                                    e.track.unit);
+    if (!alert || measured == confirmations.end()) continue;
+    const Confirmation& both = *measured->second;
+    e.confirmation = is_confirmed(both.old_and_new, alert->size(), e.track.log_scale, e.track.unit);
+    if (!e.confirmation) e.unconfirmed = both.failure;
   }
 }
 

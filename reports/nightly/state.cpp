@@ -159,6 +159,7 @@ Verdict verdict_of(const Examined& e, std::int64_t last, const Options& options)
   if (verdict.state == State::ok) {
     verdict.state = judged.state;
     verdict.reason = reason_of(judged.state, judged.found, e, options);
+    if (!e.unconfirmed.empty()) verdict.reason += "; not measured again: " + e.unconfirmed;
   } else {
     verdict.reason = absence_reason(verdict.state, e);
   }

@@ -9,8 +9,10 @@
 namespace nsa::page {
 namespace {
 
-constexpr std::array kScripts{"text.js",   "plots.js",    "history.js",      "overview.js",
-                              "series.js", "contests.js", "environments.js", "main.js"};
+constexpr std::array kScripts{"text.js",         "plots.js",    "history.js",        "overview.js",
+                              "series.js",       "contests.js", "contest_choice.js", "roofline.js",
+                              "memory.js",       "clocks.js",   "results.js",        "steps.js",
+                              "environments.js", "main.js"};
 
 std::string_view asset(std::string_view name) {
   for (const Asset& one : assets()) {

@@ -45,6 +45,45 @@ TEST_CASE("ack add appends an entry and leaves every byte before it", "[check]")
   CHECK(acks[1]["until"] == "2031-05-06");
 }
 
+TEST_CASE("ack remove takes an entry out and leaves every other byte", "[check]") {
+  const Folder folder;
+  const std::string head = "# known changes\n---\n", tail = "\n  # of the second\n";
+  const std::string second =
+      "- reason: |\n    two\n    lines\n  series: b\n  commits: a..b\n  until: 2030-01-01\n";
+  const std::string third = "-\n  {series: b, commits: c..d, reason: r, until: 2030-01-01}";
+  const auto file = [&](const std::string& text) { folder.write("acks.yaml", text); };
+  const auto now = [&] { return read_text_file(folder.file("acks.yaml")); };
+  file(head + kEntry + tail + second + third);
+  CHECK(nsatune(folder, "ack remove 'a*'").exit_code == 0);
+  CHECK(now() == head + tail + second + third);
+  CHECK(nsatune(folder, "ack remove b --commits c..d").exit_code == 0);
+  CHECK(now() == head + tail + second);
+  CHECK(nsatune(folder, "ack remove b").exit_code == 0);
+  CHECK(now() == head + tail);
+  CHECK(json_of(nsatune(folder, "ack list --json"), "acks")["acks"].empty());
+  file(second + kEntry + third);
+  CHECK(nsatune(folder, "ack remove b").exit_code == 0);
+  CHECK(now() == kEntry);
+}
+
+TEST_CASE("ack remove that finds nothing, or no lines of an entry, writes nothing", "[check]") {
+  const Folder folder;
+  const std::string flow =
+      "[{series: a, commits: .., reason: r, until: 2030-01-01},\n {series: b, "
+      "commits: .., reason: r, until: 2030-01-01}]\n";
+  for (const std::string& text : {kEntry, flow}) {
+    folder.write("acks.yaml", text);
+    for (const char* arguments : {"a", "z", "a* --commits x..y", "a* --commits xy"}) {
+      const Result result = nsatune(folder, "ack remove " + std::string(arguments));
+      INFO(arguments << ": " << result.err);
+      CHECK(result.exit_code == 2);
+      CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+      CHECK(read_text_file(folder.file("acks.yaml")) == text);
+    }
+  }
+  CHECK(nsatune(folder, "ack remove a --acks none.yaml").exit_code == 2);
+}
+
 TEST_CASE("ack add makes the file, and follows the indent of one that is there", "[check]") {
   const Folder folder;
   const std::string add = "ack add 'a' --commits x..y --reason r --until 2031-05-06 --acks f.yaml";

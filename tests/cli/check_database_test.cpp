@@ -182,6 +182,21 @@ TEST_CASE("a baseline may be the id of a run", "[check]") {
   CHECK(check(folder, nights, "--baseline abc0020")["exit_code"] == 0);
 }
 
+TEST_CASE("a baseline may be a label, and the last run that has it is meant", "[check]") {
+  const Folder folder;
+  const Nights nights = some_nights(40, 1.1, 20);
+  check(folder, nights);
+  CHECK(nsatune(folder, "db label run-0012 run-0019 --label good").exit_code == 0);
+  CHECK(nsatune(folder, "db label run-0025 --label 2026-01-05").exit_code == 0);  // also a day
+  CHECK(nsatune(folder, "check --baseline good").exit_code == 1);
+  CHECK(nsatune(folder, "check --baseline 2026-01-05").exit_code == 0);
+  CHECK(nsatune(folder, "db label run-0020 --label good").exit_code == 0);
+  CHECK(nsatune(folder, "check --baseline good").exit_code == 0);
+  const Result none = nsatune(folder, "check --baseline gone");
+  CHECK(none.exit_code == 2);
+  CHECK(none.err.find("no night has this label") != std::string::npos);
+}
+
 TEST_CASE("two boards of a model in one night have histories of their own", "[check]") {
   const Folder folder;
   Nights nights;

@@ -34,6 +34,24 @@ TEST_CASE("what is exported can be imported elsewhere, once", "[cli]") {
   }
 }
 
+TEST_CASE("what is imported elsewhere is the run that it was", "[cli]") {
+  const Folder folder;
+  fill(folder);
+  REQUIRE(nsatune(folder, "export t4 -o a.json").exit_code == 0);
+  REQUIRE(nsatune(folder, "import t4 a.json --db there.sqlite").exit_code == 0);
+  const auto exported = [&](const std::string& db) {
+    const Json document = json_of(nsatune(folder, "export json --db " + db), "export_results");
+    REQUIRE(document["runs"].size() == 1);
+    CHECK(document["runs"][0]["environment"].size() == 2);
+    CHECK(document["runs"][0]["devices"].size() == 1);
+    return document["runs"];
+  };
+  CHECK(exported("results.sqlite") == exported("there.sqlite"));
+  const std::string csv = nsatune(folder, "export").out;
+  CHECK(csv.find(",device,run_started_at,build_id,environment_hash\n") != std::string::npos);
+  CHECK(csv.find(",Some CPU,") != std::string::npos);
+}
+
 TEST_CASE("a file that was exported from a database adds nothing to it", "[cli]") {
   const Folder folder;
   fill(folder);

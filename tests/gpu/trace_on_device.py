@@ -105,7 +105,7 @@ def torch(report):
 
 def model(report):
     nsatune = report.options.nsatune
-    base = [nsatune, "run", "--preset", "125m", "--seq-len", 2048, "--device", "cuda:0", "--warmup", 3, "--steps", 5]
+    base = [nsatune, "run", "--no-db", "--preset", "125m", "--seq-len", 2048, "--device", "cuda:0", "--warmup", 3, "--steps", 5]
     for name, flags in [("model_eager", []), ("model_graph", ["--graph"])]:
         document, _ = report.record(name, [*base, *flags], "--steps", 5)
         if document is None:
@@ -124,7 +124,7 @@ def model(report):
 def cost(report):
     """A step that the GPU bounds, recorded and not, in turn."""
     nsatune = report.options.nsatune
-    command = [nsatune, "run", "--preset", "125m", "--seq-len", 8192, "--device", "cuda:0", "--warmup", 5, "--steps", 30,
+    command = [nsatune, "run", "--no-db", "--preset", "125m", "--seq-len", 8192, "--device", "cuda:0", "--warmup", 5, "--steps", 30,
                "--json"]
     times = {"off": [], "on": []}
     for number in range(4):

@@ -44,6 +44,7 @@ TEST_CASE("an ack of the glob and range answers for a change") {
   CHECK(exit_with({50}, options) == 0);
   CHECK(judge_one(stepped({50}), options).state == State::acked);
   CHECK(judge_one(stepped({50}), options).changes[0].acked);
+  CHECK(judge_one(stepped({50}), options).changes[0].answer == "known, until 2026-12-31");
 }
 
 TEST_CASE("an ack of another series, another range or another time answers for nothing") {

@@ -57,6 +57,29 @@ TEST_CASE("the CSV has a header, a line for each row and the documented columns"
   CHECK(cell(lines, 1, "cold") == "true");
 }
 
+TEST_CASE("a row's run says its device, build and environment; without one they are empty",
+          "[reports]") {
+  auto rows = visits("masked", 512, 1000);
+  rows.resize(2);
+  rows[0].run_id = "run-1";
+  rows[0].placement = {{"host", "GPU-1"}};
+  rows[1].run_id = "run-2";
+  nsa::Run run;
+  run.id = "run-1";
+  run.build_id = "0.1.0, release";
+  run.environment_hash = "9f";
+  run.started_at = "2026-11-21T10:00:00.000Z";
+  run.devices.emplace_back().uuid = "GPU-1";
+  run.devices.back().name = "Some GPU";
+  const auto lines = parse(measurements_csv(rows, {&run, 1}));
+  CHECK(cell(lines, 1, "device") == "Some GPU");
+  CHECK(cell(lines, 1, "build_id") == "0.1.0, release");
+  CHECK(cell(lines, 1, "run_started_at") == run.started_at);
+  CHECK(cell(lines, 1, "environment_hash") == "9f");
+  CHECK(cell(lines, 2, "device").empty());
+  CHECK(lines[2].size() == lines[0].size());
+}
+
 TEST_CASE("a name with commas, quotes and line breaks survives the CSV", "[reports]") {
   auto rows = visits("masked", 512, 1000);
   rows.resize(1);

@@ -8,6 +8,7 @@ import os
 import pathlib
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -51,6 +52,35 @@ def history_csv(path, names, nights, replicates, factor_at=lambda name, night: 1
                 cells = ["" if hole == (name, night) else f"{level * rng.gauss(1, 0.001):.7g}"
                          for name, level in zip(names, levels)]
                 f.write(f"{day},c{night:03d},{'old' if night < nights / 3 else 'new'}," + ",".join(cells) + "\n")
+
+
+def trace_json(path, stage):
+    """Two steps on a GPU: 3 ms in a stage, 1 ms in none, 6 ms idle; and a kernel of that name."""
+    events = [{"ph": "X", "cat": "gpu_device", "name": "gpu", "pid": 0, "tid": 0, "ts": 0, "dur": 0}]
+
+    def event(category, name, ts, dur, **more):
+        events.append({"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur, **more})
+
+    def launched(name, at, start, dur):
+        correlation = len(events)
+        event("cuda_runtime", "cudaLaunchKernel", at, 1, args={"correlation": correlation})
+        event("kernel", name, start, dur, args={"correlation": correlation, "device": 0, "stream": 7})
+
+    for step in range(2):
+        begin = 20000 * step
+        event("user_annotation", f"ProfilerStep#{step}", begin, 19000)
+        event("user_annotation", stage, begin, 100)
+        launched(HOSTILE[0], begin + 10, begin + 1000, 3000)
+        launched("other", begin + 9000, begin + 10000, 1000)
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({"traceEvents": events}, f)
+
+
+def crossing_play():
+    """Three variants at seven lengths: two that cross and one that grows with the square."""
+    world, _ = worlds.crossing_world(3, 30)
+    world["variants"].append({"name": "square", "time": {"launch_ns": 10, "terms": [{"ns": 0.01, "order": 2}]}})
+    return play.Bench(PROGRAM, 1).play(world, [128, 256, 512, 1024, 2048, 4096, 8192])
 
 
 def report(folder, *arguments, code=0):
@@ -98,6 +128,14 @@ class Browser:
         """Items with a shape of one mark of a plot."""
         return self.js("return document.querySelectorAll(`#${arguments[0]} g.${arguments[1]}-marks > *`).length",
                        figure, name)
+
+    def table_rows(self, figure):
+        """Texts of the cells of a plot's table, which is opened by the keyboard."""
+        from selenium.webdriver.common.keys import Keys
+        self.driver.find_element("css selector", f"#{figure} summary").send_keys(Keys.ENTER)
+        self.wait(f"return document.querySelector('#{figure} table') !== null")
+        return self.js("""return [...document.querySelectorAll(`#${arguments[0]} tbody tr`)].map(
+            row => [...row.cells].map(cell => cell.textContent))""", figure)
 
     def emulate(self, width, dark):
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
@@ -155,6 +193,18 @@ class Page(unittest.TestCase):
         self.open()
         words = self.browser.js("return document.querySelector('#series-plot .plot').getAttribute('aria-label')")
         self.assertRegex(words, r"30 nights .* regression 2025-\d\d-\d\d: \+\d+\.\d %.*c024\.\.c025")
+
+    def test_an_ack_is_shown_with_its_reason(self):
+        (self.folder / "acks.yaml").write_text(
+            f"- series: '{STEPPED}'\n  commits: c024..c025\n  reason: exact ties cost 20 %\n  until: '2999-01-01'\n", encoding="utf-8")
+        report(self.folder, "--csv", "h.csv", "--acks", "acks.yaml", "-o", "acked.html")
+        self.open("#series=" + urllib.parse.quote(STEPPED, safe=""), page="acked.html")
+        words = self.browser.js("return document.querySelector('#series-plot .plot').getAttribute('aria-label')")
+        self.assertIn("exact ties cost 20 %, until 2999-01-01", words)
+        self.assertRegex(self.browser.js("return document.getElementById('changes').textContent"), "acked.*exact ties cost 20 %")
+        self.assertEqual(self.browser.marks("series-plot", "markers"), 1)
+        self.assertEqual(self.browser.js("return document.querySelector('#series-plot g.commits-marks text').textContent"), "c024..c025")
+        self.assertQuiet()
 
     def test_nights_are_those_of_the_file(self):
         self.open()
@@ -225,12 +275,16 @@ class Page(unittest.TestCase):
         self.assertEqual(self.browser.js("return document.querySelectorAll('main, header, nav').length"), 3)
 
     def test_year_of_360_series_is_small_and_fast(self):
-        history_csv(self.folder / "year.csv", [f"series {i}" for i in range(360)], 365, 3)
+        history_csv(self.folder / "year.csv", [f"series {i}" for i in range(360)], 365, 10)
         begin = time.monotonic()
         report(self.folder, "--csv", "year.csv", "-o", "year.html")
         self.assertLess(time.monotonic() - begin, 5)
         self.assertLess((self.folder / "year.html").stat().st_size, 3_000_000)
-        self.open(page="year.html")
+        ready = []
+        for _ in range(3):
+            self.open(page="year.html")
+            ready.append(float(self.browser.js("return document.body.dataset.ready")))  # ms since the navigation
+        self.assertLess(min(ready), 1000)
         self.assertEqual(self.browser.marks("series-plot", "points"), 365)
         times = [self.browser.driver.execute_async_script("""const done = arguments[1], begin = performance.now();
             chooseSeries(verdicts[arguments[0]].name).then(() => done(performance.now() - begin));""", i)
@@ -238,9 +292,7 @@ class Page(unittest.TestCase):
         self.assertLess(min(times), 1000)
 
     def test_variants_of_a_run_with_the_ranges_of_a_thresholds_file(self):
-        world, _ = worlds.crossing_world(3, 30)
-        world["variants"].append(worlds.twin("square", 3.0))
-        with play.Bench(PROGRAM, 1).play(world, [128, 256, 512, 1024, 2048, 4096, 8192]) as played:
+        with crossing_play() as played:
             page = played.path("v.html")
             report(played.folder, "--db", "results.sqlite", "--thresholds", "decided.json", "-o", page)
             self.browser.open(page)
@@ -257,12 +309,156 @@ class Page(unittest.TestCase):
             self.assertEqual(count("heatmap-plot", "heat"), sum(cells))
             self.assertEqual(count("scaling-plot", "times"), sum(cells))
             self.assertEqual(count("scaling-plot", "fits"), 3)
-            rows = self.browser.js("return [...document.querySelectorAll('#slopes tbody tr')].map(r => r.textContent)")
-            self.assertEqual(len(rows), 3)
-            self.assertRegex(rows[0], r"0\.\d+ \(0\.\d+ to \d\.\d+\)")
+            self.assertEqual([int(row[0]) for row in self.browser.table_rows("crossover-plot")],
+                             self.browser.js("return data.contests[0].lengths"))
             self.browser.js("document.getElementById('variants').scrollIntoView({behavior: 'instant'})")
             self.browser.screenshot("variants.png")
             self.assertQuiet()
+
+    def test_growth_over_the_alarm_is_said_and_linked(self):
+        with crossing_play() as played:
+            page = played.path("v.html")
+            report(played.folder, "--db", "results.sqlite", "-o", page)
+            self.browser.open(page)
+            rows = self.browser.js("""return Object.fromEntries([...document.querySelectorAll('#slopes tbody tr')].map(
+                row => [row.cells[0].textContent.split(' ')[0], [row.cells[1].textContent, row.cells[3].textContent]]))""")
+            self.assertEqual({name for name, (_, alarm) in rows.items() if alarm}, {"square"})
+            self.assertRegex(rows["square"][0], r"^(2|1\.9\d?|2\.0\d?) \([\d.]+ to [\d.]+\)$")
+            link = self.browser.driver.find_element("css selector", "#contest-choice .alert a")
+            self.browser.open(page, link.get_attribute("href").split(".html")[1])
+            self.assertEqual(self.browser.js("return document.getElementById('contest-select').value"),
+                             self.browser.js("return document.querySelector('#contest-choice .alert a').textContent"))
+
+    def test_roofline_and_memory_are_those_of_the_rows(self):
+        with crossing_play() as played:
+            with sqlite3.connect(played.path("results.sqlite")) as db:
+                db.execute("""UPDATE measurement SET bytes = 1e6, workspace_bytes = 3 << 20, flop = iif(
+                    problem_id IN (SELECT id FROM problem WHERE seq_len = 128), 4e3, 4e6)""")
+                fastest = db.execute("SELECT min(median_ns) FROM measurement WHERE control = 0 AND outcome = 'ok'").fetchone()[0]
+            db.close()
+            page = played.path("v.html")
+            report(played.folder, "--db", "results.sqlite", "-o", page)
+            self.browser.open(page)
+            cells = sum(self.browser.js("return data.contests[0].variants.map(v => v.cells.length)"))
+            self.assertEqual(self.browser.marks("roofline-plot", "rates"), cells)
+            self.assertEqual(self.browser.marks("roofline-plot", "roof"), 1)
+            rows = self.browser.table_rows("roofline-plot")
+            self.assertEqual(len(rows), cells)
+            self.assertEqual({row[2] for row in rows}, {"0.004", "4"})
+            for roof in ("arithmetic", "memory"):
+                self.assertEqual(max(float(row[5].split()[0]) for row in rows if row[6] == roof), 100, roof)
+            ceiling = self.browser.js("return data.contests[0].ceilings.bytes_per_s[0]")
+            self.assertLessEqual(ceiling, 1.001e6 / fastest * 1e9)
+            self.assertGreaterEqual(ceiling, 0.8e6 / fastest * 1e9)
+            self.assertEqual(self.browser.marks("memory-plot", "bytes"), cells)
+            self.assertEqual(self.browser.marks("memory-plot", "tensors"), 1)
+            self.assertEqual(self.browser.table_rows("memory-plot")[0][1:3], ["977 KiB", "3 MiB"])
+            self.assertQuiet()
+
+    def test_results_of_run_are_listed_and_their_matrix_rate_is_a_roof(self):
+        with crossing_play() as played:
+            played.run("run", "--preset", "tiny", "--seq-len", "16", "--layers", "1", "--steps", "1", "--no-thresholds")
+            with sqlite3.connect(played.path("results.sqlite")) as db:
+                db.execute("UPDATE measurement SET flop = 4e3, bytes = 1e3")
+                uuid, = db.execute("SELECT uuid FROM device JOIN measurement USING (run_id)").fetchone()
+                dtype, = db.execute("SELECT dtype FROM problem").fetchone()
+                db.execute("""UPDATE run_result SET report = json_set(report, '$.device.uuid', ?, '$.peak_flop_per_s', 9e12,
+                              '$.peak_name', ?, '$.model.dtype', ?)""", (uuid, HOSTILE[1], dtype))
+            db.close()
+            page = played.path("r.html")
+            report(played.folder, "--db", "results.sqlite", "-o", page)
+            self.browser.open(page)
+            rows = self.browser.js("return [...document.querySelectorAll('#results tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+            self.assertEqual(len(rows), 1)
+            self.assertIn("--preset tiny", rows[0][1])
+            self.assertRegex(rows[0][5], r"weights [\d.]+ [KM]iB.*workspace at most")
+            self.assertIn("9 TFLOP/s (" + HOSTILE[1], self.browser.js("return document.querySelector('#roofline-plot figcaption').textContent"))
+            self.assertIsNone(self.browser.js("return window.hacked || null"))
+            self.assertQuiet()
+
+    def test_clocks_and_throttling_of_the_run(self):
+        with crossing_play() as played:
+            with sqlite3.connect(played.path("results.sqlite")) as db:
+                db.execute("""UPDATE measurement SET sm_mhz = 1980, temperature_c = 30 + rowid % 20, power_w = 300 + rowid % 7,
+                              throttle = CASE WHEN rowid % 10 = 0 THEN 'sw_power_cap' ELSE '' END,
+                              measured_at = strftime('%Y-%m-%dT%H:%M:%fZ', 1760000000 + rowid, 'unixepoch')""")
+                rows, throttled = db.execute("SELECT count(*), sum(throttle <> '') FROM measurement").fetchone()
+            db.close()
+            page = played.path("c.html")
+            report(played.folder, "--db", "results.sqlite", "-o", page)
+            self.browser.open(page)
+            words = self.browser.js("return document.getElementById('clocks').textContent")
+            self.assertIn(f"{throttled} of {rows} rows were throttled (sw_power_cap {throttled})", words)
+            self.assertIn("Core clock: 1980 MHz throughout", words)
+            self.assertIn("Temperature: 30 to 49", words)
+            for figure in ("clocks-temperature_c", "clocks-power_w"):
+                self.assertGreater(self.browser.marks(figure, "readings"), 20)
+                self.assertEqual(self.browser.marks(figure, "range"), 1)
+                self.assertGreater(self.browser.marks(figure, "throttled"), 0)
+            table = self.browser.table_rows("clocks-temperature_c")
+            self.assertEqual(len(table), self.browser.marks("clocks-temperature_c", "readings"))
+            self.assertQuiet()
+
+    def test_what_differs_between_environments(self):
+        with crossing_play() as played:
+            played.sweep()
+            with sqlite3.connect(played.path("results.sqlite")) as db:
+                old, new = [row[0] for row in db.execute("SELECT id FROM run ORDER BY started_at")]
+                db.execute("UPDATE run SET started_at = '2025-01-01T00:00:00Z' WHERE id = ?", (old,))
+                for run, driver in ((old, "550"), (new, HOSTILE[1])):
+                    db.execute("INSERT INTO environment_fact VALUES (?, 'driver', ?, 1)", (run, driver))
+            db.close()
+            page = played.path("e.html")
+            report(played.folder, "--db", "results.sqlite", "-o", page)
+            self.browser.open(page)
+            cells = self.browser.js("""return [...document.querySelectorAll('#environment-table tbody tr')].map(
+                row => [...row.querySelectorAll('td:last-child > div > *:first-child > *')].map(e => e.textContent))""")
+            self.assertEqual(cells, [[], [f"driver: 550 became {HOSTILE[1]}"]])
+            self.assertIsNone(self.browser.js("return window.hacked || null"))
+            self.assertQuiet()
+
+    def test_steps_of_a_trace_in_parts(self):
+        trace_json(self.folder / "step.json", "attend_selected/" + HOSTILE[1])
+        report(self.folder, "--csv", "h.csv", "--trace", "step.json", "-o", "t.html")
+        self.open(page="t.html")
+        self.assertEqual(self.browser.marks("steps-plot-0", "parts"), 8)  # stage, none, host late, launch pending
+        self.assertIn("the GPU is idle for 60 % of that time", self.browser.js("return document.getElementById('traces').textContent"))
+        rows = self.browser.table_rows("steps-plot-0")
+        self.assertEqual([row[1:4] for row in rows], [["10 ms", "3 ms", "1 ms"]] * 2)
+        kernels = self.browser.table_rows("traces > details")
+        self.assertEqual([row[:2] for row in kernels], [[HOSTILE[0], "2"], ["other", "2"]])
+        self.assertIsNone(self.browser.js("return window.hacked || null"))
+        self.assertQuiet()
+
+    def test_what_was_not_given_is_said(self):
+        self.open()
+        words = self.browser.js("return ['variants', 'steps', 'clocks'].map(id => document.getElementById(id).textContent)")
+        for text, part in zip(words, ("a history from CSV has no variants", "nsatune report --trace FILE", "has no clocks")):
+            self.assertIn(part, text)
+
+    def test_every_plot_has_a_table_for_those_who_do_not_see_it(self):
+        self.open("#series=quiet%203")
+        rows = self.browser.table_rows("series-plot")
+        self.assertEqual(len(rows), 30)
+        self.assertEqual(rows[12][1], "no value")
+        self.assertRegex(rows[29][1], r"^[\d.]+$")
+        self.assertEqual(rows[29][4:], ["c029", "new"])
+
+    def test_a_long_table_is_shortened_until_asked_for(self):
+        history_csv(self.folder / "many.csv", [f"many {i}" for i in range(130)], 8, 1)
+        report(self.folder, "--csv", "many.csv", "-o", "many.html")
+        self.open(page="many.html")
+        self.assertEqual(self.visible_rows(), 100)
+        self.browser.driver.find_element("id", "more").click()
+        self.assertEqual(self.visible_rows(), 130)
+        self.assertFalse(self.browser.driver.find_element("id", "more").is_displayed())
+
+    def test_a_damaged_trace_is_one_line(self):
+        (self.folder / "cut.json").write_text('{"traceEvents": [{"ph": "X",', encoding="utf-8")
+        said = report(self.folder, "--csv", "h.csv", "--trace", "cut.json", "-o", "cut.html", code=2)
+        self.assertIn("cut.json", said)
+        self.assertEqual(said.count("\n"), 1)
+        self.assertFalse((self.folder / "cut.html").exists())
 
     def test_without_the_plotting_library_nothing_is_written(self):
         said = report(self.folder, "--csv", "h.csv", "-o", "none.html", "--vega", "/nowhere", code=4)

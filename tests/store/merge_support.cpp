@@ -44,8 +44,20 @@ void add_run(store::Store& store, int number) {
     store.add(m);
     if (i % 8 == 0) add_launches(store, m);
   }
+  AgreementRow agreement = launch_row<AgreementRow>(some_measurement(run.run().id, number));
+  agreement.agreement = {64, 60 + number % 4};
+  store.add(agreement);
   store.add(store::TelemetryRow{make_uuid(), run.run().id, now_iso8601(), "sweep", Json::object()});
   if (number % 3 != 0) store.end_run(run.run().id, RunState::complete);
+}
+
+void add_result(store::Store& store) {
+  Run run;
+  run.id = make_uuid();
+  run.started_at = run.ended_at.emplace(now_iso8601());
+  run.state = RunState::complete;
+  run.devices = some_request().devices;
+  store.add(run, {{"OpenBLAS", true, "0.3.21", ""}}, some_result(run.id, run.started_at, 100));
 }
 
 std::vector<std::string> texts(SQLite::Database& db, const std::string& sql) {
@@ -55,8 +67,8 @@ std::vector<std::string> texts(SQLite::Database& db, const std::string& sql) {
   return found;
 }
 
-constexpr const char* kRowTables[] = {"run", "measurement", "launch_trace", "launch_counters",
-                                      "telemetry"};
+constexpr const char* kRowTables[] = {"run",       "measurement", "launch_trace", "launch_counters",
+                                      "telemetry", "agreement",   "run_result"};
 
 /// For each row of a table, which parts have it: a bit each, one at least.
 using Masks = std::map<std::string, unsigned>;
@@ -76,10 +88,11 @@ void keep_part(const std::string& path, unsigned bit, const std::map<std::string
       db.exec(fmt::format("UPDATE run SET state = 'open', ended_at = NULL WHERE id = '{}'", id));
   }
   for (const char* table : {"problem", "variant", "placement"})
-    db.exec(
-        fmt::format("DELETE FROM {0} WHERE id NOT IN (SELECT {0}_id FROM measurement UNION "
-                    "SELECT {0}_id FROM launch_trace UNION SELECT {0}_id FROM launch_counters)",
-                    table));
+    db.exec(fmt::format(
+        "DELETE FROM {0} WHERE id NOT IN (SELECT {0}_id FROM measurement UNION "
+        "SELECT {0}_id FROM launch_trace UNION SELECT {0}_id FROM launch_counters UNION "
+        "SELECT {0}_id FROM agreement)",
+        table));
   transaction.commit();
 }
 
@@ -99,6 +112,7 @@ std::map<std::string, std::string> owners(SQLite::Database& db, const char* tabl
 void make_fleet(const std::string& path, int runs) {
   store::Store store = store::Store::open(path);
   for (int i = 0; i < runs; ++i) add_run(store, i);
+  for (int i = 0; i < runs; ++i) add_result(store);
   store.add(store::TelemetryRow{make_uuid(), "", now_iso8601(), "run", Json{{"steps", 3}}});
 }
 

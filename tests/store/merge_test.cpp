@@ -92,14 +92,14 @@ TEST_CASE("the report counts what each file holds and what is new", "[store]") {
   test::make_fleet(b, 2);
   const store::MergeReport first = merge({a}, out);
   CHECK(first.created);
-  CHECK(first.added == store::RowCounts{1, 16, 2, 2, 2});
+  CHECK(first.added == store::RowCounts{2, 16, 2, 2, 3, 1});
   const store::MergeReport second = merge({a, b}, out);
   CHECK_FALSE(second.created);
   REQUIRE(second.files.size() == 2);
   CHECK(second.files[0].path == a);
-  CHECK(second.files[1].rows == store::RowCounts{2, 32, 4, 4, 3});
+  CHECK(second.files[1].rows == store::RowCounts{4, 32, 4, 4, 5, 2});
   CHECK(second.added == second.files[1].rows);
-  CHECK(second.total == store::RowCounts{3, 48, 6, 6, 5});
+  CHECK(second.total == store::RowCounts{6, 48, 6, 6, 8, 3});
   const Store merged = Store::open_existing(out);
   CHECK(merged.verify().empty());
   CHECK(merged.info().journal_mode == "wal");

@@ -57,6 +57,35 @@ Measurement some_measurement(const std::string& run_id, std::int64_t i) {
   return m;
 }
 
+store::RunResult some_result(const std::string& run_id, const std::string& recorded_at,
+                             double tokens_per_s) {
+  store::RunResult result{make_uuid(), run_id, recorded_at, "nsatune run --preset tiny", {}};
+  result.report = Json::parse(R"({
+    "run_id": "", "version": "0.1.0", "date": "", "variables": {"NSA_USE_FA2": "1"}, "command": "",
+    "device": {"id": "cpu", "backend": "cpu", "name": "Some CPU", "uuid": "cpu-0001"},
+    "model": {"name": "tiny", "layer_only": false, "attention": "nsa", "parameters": 1000,
+              "model_dim": 256, "layers": 2, "q_heads": 8, "kv_heads": 2, "head_dim_k": 32,
+              "head_dim_v": 32, "cmp_block": 32, "cmp_stride": 16, "sel_block": 64,
+              "sel_count": 16, "window": 512, "dtype": "fp32"},
+    "seq_len": 256, "batch": 1, "direction": "forward", "token_definition": "new tokens",
+    "tokens_per_step": 256, "tokens_per_s": 0, "median_step_ns": 2560000000,
+    "first_call_ns": 3000000000, "step_ns": [2560000000], "flop_per_step": 1e9, "flop_per_s": 5e8,
+    "peak_flop_per_s": 1e9, "share_of_peak": 0.5, "thresholds": null,
+    "engaged": [{"stage": "score", "variant": "streamed", "calls": 2}], "fallback": [],
+    "slow_path_calls": 0,
+    "memory": {"weights_bytes": 4000, "cache_bytes": 0, "workspace_peak_bytes": 8192},
+    "telemetry": {"engaged": [], "fallback": [], "slow_path_calls": 0, "grow_events": 1,
+                  "need": {"varlen_n": 0, "varlen_k": 0, "sel_pack_n": 0, "sel_pack_l": 0},
+                  "peak_workspace_bytes": 8192, "reads_pred": 10, "reads_act": 10, "sel_rows": 0,
+                  "sel_k_mean": 0, "sel_k_max": 0, "sel_pct_at_max": 0,
+                  "row_length_histogram": []}})");
+  result.report["run_id"] = run_id;
+  result.report["date"] = recorded_at;
+  result.report["command"] = result.command;
+  result.report["tokens_per_s"] = tokens_per_s;
+  return result;
+}
+
 pid_t fork_child(const std::function<int()>& body) {
   std::fflush(nullptr);
   const pid_t child = fork();

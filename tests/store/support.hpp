@@ -31,6 +31,10 @@ store::RunRequest some_request();
 /// Row number `i` of a run: a small problem and three samples; another `i`, another job.
 Measurement some_measurement(const std::string& run_id, std::int64_t i);
 
+/// A result of `run` with that speed.
+store::RunResult some_result(const std::string& run_id, const std::string& recorded_at,
+                             double tokens_per_s);
+
 /// Forks; the child runs `body` and exits with its result, or 99 when it throws (to stderr).
 pid_t fork_child(const std::function<int()>& body);
 /// Exit status of a child; 1000 + the signal when it died of one.

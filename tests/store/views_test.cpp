@@ -62,9 +62,122 @@ TEST_CASE("variant_summary counts only rows that may decide", "[store]") {
   SQLite::Database db(path);
   CHECK(one(db, "SELECT count(*) FROM variant_summary") == "1");
   CHECK(one(db,
-            "SELECT measurements || ' ' || samples || ' ' || mean_of_medians_ms || ' ' || "
+            "SELECT measurements || ' ' || samples || ' ' || median_ms || ' ' || "
             "lowest_median_ms || ' ' || highest_median_ms || ' ' || verified FROM "
             "variant_summary") == "2 6 1.5 1.0 2.0 1");
+}
+
+TEST_CASE("variant_summary gives a median, of an odd and of an even number of rows", "[store]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("a.sqlite");
+  {
+    Store store = Store::open(path);
+    const auto run = store.open_run(test::some_request());
+    const auto add = [&](std::int64_t number, double ms) {
+      Measurement m = test::some_measurement(run.run().id, number);
+      m.median_ns = 1e6 * ms;
+      store.add(m);
+    };
+    for (const auto& [number, ms] : {std::pair{0, 9.0}, {8, 1.0}, {16, 2.0}}) add(number, ms);
+    for (const auto& [number, ms] : {std::pair{1, 1.0}, {9, 8.0}, {17, 2.0}, {25, 4.0}})
+      add(number, ms);
+  }
+  SQLite::Database db(path);
+  CHECK(one(db, "SELECT median_ms FROM variant_summary WHERE seq_len = 256") == "2.0");
+  CHECK(one(db, "SELECT median_ms FROM variant_summary WHERE seq_len = 272") == "3.0");
+}
+
+TEST_CASE("no two lines of variant_summary look the same, whatever of a row differs", "[store]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("a.sqlite");
+  using Change = void (*)(Measurement&);
+  const Change changes[] = {[](Measurement&) {},
+                            [](Measurement& m) { m.problem.direction = Direction::backward; },
+                            [](Measurement& m) { m.problem.kv_heads = 4; },
+                            [](Measurement& m) { m.problem.head_dim_v = 32; },
+                            [](Measurement& m) { m.problem.geometry.sel_count = 8; },
+                            [](Measurement& m) { m.problem.geometry.window = 0; },
+                            [](Measurement& m) { m.problem.geometry.cmp_stride = 8; },
+                            [](Measurement& m) {
+                              m.problem.seq_lens = {256, 100};
+                            },
+                            [](Measurement& m) {
+                              m.problem.seq_lens = {256, 101};
+                            },
+                            [](Measurement& m) {
+                              m.problem.model = {768, 12, 50257};
+                            },
+                            [](Measurement& m) { m.source_hash = "another"; },
+                            [](Measurement& m) { m.launch = LaunchMode::graph; },
+                            [](Measurement& m) { m.cold = false; },
+                            [](Measurement& m) { m.executor = "triton"; },
+                            [](Measurement& m) { m.placement[0].device_uuid = "cpu-0002"; }};
+  {
+    Store store = Store::open(path);
+    const auto run = store.open_run(test::some_request());
+    std::int64_t number = 0;
+    for (const Change change : changes) {
+      Measurement m = test::some_measurement(run.run().id, 8 * number++);
+      change(m);
+      store.add(m);
+    }
+  }
+  SQLite::Database db(path);
+  CHECK(one(db, "SELECT count(*) FROM variant_summary") == std::to_string(std::size(changes)));
+  // Ids are no answer to what differs.
+  const std::string columns =
+      one(db,
+          "SELECT group_concat(name) FROM pragma_table_info('variant_summary') WHERE name NOT IN "
+          "('problem_id', 'median_ms', 'lowest_median_ms', 'highest_median_ms')");
+  CHECK(one(db, "SELECT count(*) FROM (SELECT DISTINCT " + columns + " FROM variant_summary)") ==
+        std::to_string(std::size(changes)));
+}
+
+TEST_CASE("variant_summary has the agreement of the variant on that problem", "[store]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("a.sqlite");
+  {
+    Store store = Store::open(path);
+    const auto run = store.open_run(test::some_request());
+    for (std::int64_t i = 0; i < 2; ++i) store.add(test::some_measurement(run.run().id, i));
+    const Measurement m = test::some_measurement(run.run().id, 1);
+    AgreementRow row;
+    row.id = make_uuid();
+    row.run_id = m.run_id;
+    row.placement = m.placement;
+    row.problem = m.problem;
+    row.variant = m.variant;
+    row.agreement = {64, 48};
+    store.add(row);
+  }
+  SQLite::Database db(path);
+  CHECK(one(db,
+            "SELECT group_concat(seq_len || ' ' || coalesce(agreement, '-')) FROM (SELECT * FROM "
+            "variant_summary ORDER BY seq_len)") == "256 -,272 0.75");
+}
+
+TEST_CASE("environment_change has a line for each fact that differs from the run before",
+          "[store]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("a.sqlite");
+  {
+    Store store = Store::open(path);
+    store::RunRequest request = test::some_request();
+    request.always_new = true;
+    store.open_run(request);
+    request.environment.facts[0].value = "590.10";
+    request.environment.facts.push_back({"env.NSA_USE_FA2", "1", true});
+    store.open_run(request);
+    store.open_run(request);
+    request.devices[0].uuid = "cpu-0002";  // the first run there
+    request.environment.facts.clear();
+    store.open_run(request);
+  }
+  SQLite::Database db(path);
+  CHECK(one(db,
+            "SELECT group_concat(line) FROM (SELECT key || ' ' || coalesce(before_value, '-') || "
+            "' ' || coalesce(after_value, '-') AS line FROM environment_change ORDER BY key)") ==
+        "driver 580.95 590.10,env.NSA_USE_FA2 - 1");
 }
 
 TEST_CASE("run_summary has one line per run, also for a run without rows", "[store]") {

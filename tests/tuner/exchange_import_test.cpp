@@ -48,11 +48,12 @@ TEST_CASE("a run says from which file, format and hash it came", "[exchange]") {
 
 TEST_CASE("runs that a file tells apart stay apart, and are as old as their rows", "[exchange]") {
   const Results results = test::some_results(2, true);
-  const Imported imported = test::there_and_back(find_format("nvbench"), results);
+  Imported imported = test::there_and_back(find_format("nvbench"), results);
+  imported.runs.clear();  // as in a file that carries none
   const auto runs = runs_of(imported, "1");
   REQUIRE(runs.size() == 2);
   CHECK(runs[0].run.id != runs[1].run.id);
-  for (const auto& [run, rows] : runs) {
+  for (const auto& [run, rows, libraries] : runs) {
     CHECK(run.started_at.starts_with("2026-11-21T12:00:0"));
     for (const Measurement& row : rows) CHECK(row.run_id == run.id);
   }
@@ -79,9 +80,60 @@ TEST_CASE("an id that stands twice refuses the file", "[exchange]") {
 TEST_CASE("an executor that the user names bears all rows", "[exchange]") {
   Mapping mapping;
   mapping.executor = "theirs";
-  for (const auto& [run, rows] : runs_of(decode_file(), "1", mapping)) {
+  for (const auto& [run, rows, libraries] : runs_of(decode_file(), "1", mapping)) {
     for (const Measurement& row : rows) CHECK(row.executor == "theirs");
   }
+}
+
+TEST_CASE("a file that carries its runs gives them back with environment and libraries",
+          "[exchange]") {
+  const test::TempFolder folder;
+  auto db = store::Store::open(folder.file("db.sqlite"));
+  const Results results = test::some_results(2, true);
+  const Imported imported = test::there_and_back(find_format("t4"), results);
+  db.add_runs(runs_of(imported, "1"));
+  for (const RunHead& head : results.runs) {
+    const auto back = db.find_run(head.run.id);
+    REQUIRE(back);
+    CHECK(Json(*back) == Json(head.run));
+    CHECK(db.libraries(head.run.id) == head.libraries);
+  }
+  CHECK(db.info().runs == 2);
+  CHECK(db.verify().empty());
+}
+
+TEST_CASE("rows that the user gives to another executor leave the run that they came from",
+          "[exchange]") {
+  Mapping mapping;
+  mapping.executor = "theirs";
+  const Imported imported = test::there_and_back(find_format("t4"), test::some_results(2, true));
+  for (const store::RunWithRows& one : runs_of(imported, "1", mapping)) {
+    CHECK(one.run.environment.facts.empty());
+    CHECK(one.run.id != "run-0");
+    CHECK(one.run.id != "run-1");
+  }
+}
+
+TEST_CASE("a run that is another one under the same id refuses the file", "[exchange]") {
+  const test::TempFolder folder;
+  auto db = store::Store::open(folder.file("db.sqlite"));
+  Imported imported = test::there_and_back(find_format("t4"), test::some_results(2, true));
+  db.add_runs(runs_of(imported, "1"));
+  imported.runs[0].run.environment.facts[0].value = "another driver";
+  for (Measurement& row : imported.rows) row.id += "-new";
+  for (Measurement& row : imported.rows) row.job_key += "-new";
+  const std::int64_t rows = db.info().measurements;
+  CHECK_THROWS_AS(db.add_runs(runs_of(imported, "2")), InputError);
+  CHECK(db.info().measurements == rows);
+}
+
+TEST_CASE("a run that contradicts itself is refused where it is read", "[exchange]") {
+  Results results = test::some_results(2, true);
+  results.runs[0].run.ended_at.reset();  // but it is not open
+  CHECK_THROWS_AS(test::there_and_back(find_format("t4"), results), InputError);
+  results = test::some_results(2, true);
+  results.runs[0].run.environment.facts.push_back(results.runs[0].run.environment.facts[0]);
+  CHECK_THROWS_AS(test::there_and_back(find_format("t4"), results), InputError);
 }
 
 TEST_CASE("a run that cannot be stored leaves the database as it was", "[exchange]") {

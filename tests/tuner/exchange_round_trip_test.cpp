@@ -25,6 +25,7 @@ TEST_CASE("formats with fields of our own give back every row as it was", "[exch
       const Imported again = there_and_back(format, results);
       CHECK(texts_of(again.rows) == texts_of(results.rows));
       CHECK(again.devices == results.devices);
+      CHECK(texts_of(again.runs) == texts_of(results.runs));
     }
   }
 }

@@ -125,12 +125,30 @@ Measurement row(Random& random, std::int64_t i, const std::string& uuid) {
   return m;
 }
 
+exchange::RunHead run_head(const std::string& id, const std::vector<Device>& devices) {
+  exchange::RunHead head;
+  Run& run = head.run;
+  run.id = id;
+  run.spec_hash = "spec of " + id;
+  run.spec_json = R"({"name":"quick"})";
+  run.build_id = "0.1.0+abc";
+  run.environment.facts = {{"driver", "580.95", true}, {"env.NSA_USE_FA2", "1\n,\"", false}};
+  run.environment_hash = store::environment_hash(run.environment);
+  run.devices = devices;
+  run.started_at = "2026-11-21T11:00:00.000Z";
+  run.ended_at = "2026-11-21T13:00:00.000Z";
+  run.state = RunState::incomplete;
+  head.libraries = {{"cuDNN", true, "9.14", ""}, {"CUPTI", false, "", "held by \"ncu\""}};
+  return head;
+}
+
 }  // namespace
 
 exchange::Results some_results(std::uint64_t seed, bool one_device) {
   Random random(seed);
   exchange::Results results{{device("GPU-0")}, {}};
   if (!one_device) results.devices.push_back(device("GPU-1"));
+  for (const char* id : {"run-0", "run-1"}) results.runs.push_back(run_head(id, results.devices));
   const std::int64_t n = 5 + below(random, 30);
   for (std::int64_t i = 0; i < n; ++i) {
     const auto& where = results.devices[static_cast<std::size_t>(i) % results.devices.size()];
@@ -157,6 +175,13 @@ exchange::Imported there_and_back(const exchange::Format& format,
 exchange::Imported read_text(const std::string& format, const std::string& text,
                              const exchange::Mapping& mapping) {
   return read_bundle(exchange::find_format(format), {text, {}}, mapping);
+}
+
+std::vector<std::string> texts_of(const std::vector<exchange::RunHead>& heads) {
+  std::vector<std::string> texts;
+  for (const auto& [run, libraries] : heads)
+    texts.push_back(Json(run).dump() + Json(libraries).dump());
+  return texts;
 }
 
 std::vector<std::string> texts_of(const std::vector<Measurement>& rows) {

@@ -23,6 +23,8 @@ exchange::Imported read_text(const std::string& format, const std::string& text,
 
 /// Compact JSON of the rows, samples and median included, sorted: order is no part of a file.
 std::vector<std::string> texts_of(const std::vector<Measurement>& rows);
+/// Of the runs with environment, devices and libraries, in their order.
+std::vector<std::string> texts_of(const std::vector<exchange::RunHead>& heads);
 
 /// $NSATUNE_EXTERNAL_DATA/nsa_vibe/<name>: one of the users' own files. Nothing, and a warning that
 /// says why, where it is not there.

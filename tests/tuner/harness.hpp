@@ -29,7 +29,9 @@ class MemorySink : public tuner::Sink {
   }
   void add_trace(const LaunchTraceRow& row) override { traces.push_back(row); }
   void add_counters(const LaunchCountersRow& row) override { counters.push_back(row); }
+  void add_agreement(const AgreementRow& row) override { agreements.push_back(row); }
   std::vector<Measurement> rows;
+  std::vector<AgreementRow> agreements;
   std::vector<LaunchTraceRow> traces;
   std::vector<LaunchCountersRow> counters;
   void (*after_row)(std::size_t) = nullptr;

@@ -95,6 +95,71 @@ auto fields(const nightly::Ack& a) {
   return std::tie(a.series, a.first_commit, a.last_commit, a.reason, a.until);
 }
 
+bool same_acks(const std::vector<nightly::Ack>& a, const std::vector<nightly::Ack>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const auto& x, const auto& y) { return fields(x) == fields(y); });
+}
+
+/// What the text says, or nothing where it says nothing that is right.
+std::optional<std::vector<nightly::Ack>> try_acks(const std::string& text,
+                                                  const std::string& path) {
+  try {
+    return parse_acks(text, path);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+/// The lines of a text, each with its end.
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    lines.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return lines;
+}
+
+char first_character(const std::string& line) {
+  const std::size_t at = line.find_first_not_of(" \r\n");
+  return at == std::string::npos ? '\0' : line[at];
+}
+
+/// First lines of the entries, and the end of the text: an entry begins with its dash.
+std::vector<std::size_t> first_lines(const YAML::Node& document,
+                                     const std::vector<std::string>& lines) {
+  std::vector<std::size_t> firsts;
+  for (const YAML::Node& entry : document) {
+    auto line = static_cast<std::size_t>(entry.Mark().line);
+    while (line > 0 && first_character(lines[line]) != '-') --line;
+    firsts.push_back(line);
+  }
+  firsts.push_back(lines.size());
+  return firsts;
+}
+
+/// The text without some of its entries. Comments and blank lines behind an entry stay.
+std::string text_without(const std::vector<std::string>& lines,
+                         const std::vector<std::size_t>& firsts, const std::vector<bool>& goes) {
+  std::vector<bool> gone(lines.size(), false);
+  for (std::size_t i = 0; i < goes.size(); ++i) {
+    if (!goes[i]) continue;
+    std::size_t end = firsts[i + 1];
+    const auto says_nothing = [&](std::size_t line) {
+      const char c = first_character(lines[line]);
+      return c == '\0' || c == '#';
+    };
+    while (end > firsts[i] + 1 && says_nothing(end - 1)) --end;
+    std::fill(gone.begin() + static_cast<std::ptrdiff_t>(firsts[i]),
+              gone.begin() + static_cast<std::ptrdiff_t>(end), true);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (!gone[i]) text += lines[i];
+  return text;
+}
+
 }  // namespace
 
 void set_commits(nightly::Ack& ack, const std::string& range, const std::string& where) {
@@ -120,17 +185,37 @@ void append_ack(const std::string& path, const nightly::Ack& ack) {
   if (!text.empty() && text.back() != '\n') text += '\n';
   text += entry_text(ack, indent_of(text));
   expected.push_back(ack);
-  std::vector<nightly::Ack> now;
-  try {
-    now = parse_acks(text, path);
-  } catch (const InputError&) {  // what was there is no block list: [] or an end of the document
-  }
-  if (!std::equal(now.begin(), now.end(), expected.begin(), expected.end(),
-                  [](const auto& a, const auto& b) { return fields(a) == fields(b); }))
+  const auto now = try_acks(text, path);
+  // Else what was there is no block list: [] or an end of the document.
+  if (!now || !same_acks(*now, expected))
     throw InputError(path +
                      ": an entry cannot be added behind what is there; write the list with "
                      "a '- ' for each entry");
   write_text_file(path, text);
+}
+
+std::size_t remove_acks(const std::string& path, const std::string& series,
+                        const std::optional<std::string>& commits) {
+  const std::string text = read_text_file(path);
+  std::vector<nightly::Ack> left;
+  std::vector<bool> goes;
+  for (const nightly::Ack& ack : parse_acks(text, path)) {
+    const bool same =
+        ack.series == series && (!commits || ack.first_commit + ".." + ack.last_commit == *commits);
+    goes.push_back(same);
+    if (!same) left.push_back(ack);
+  }
+  const std::size_t removed = goes.size() - left.size();
+  if (removed == 0)
+    throw InputError(path + ": has no such ack of '" + series + "'; nsatune ack list lists all");
+  const std::vector<std::string> lines = lines_of(text);
+  const std::string without =
+      text_without(lines, first_lines(tuner::load_yaml(text, path), lines), goes);
+  const auto now = try_acks(without, path);
+  if (!now || !same_acks(*now, left))
+    throw InputError(path + ": an entry does not stand on lines of its own; take it out by hand");
+  write_text_file(path, without);
+  return removed;
 }
 
 }  // namespace nsa::cli

@@ -2,6 +2,8 @@
 #include <memory>
 
 #include "check_input.hpp"
+#include "confirm.hpp"
+#include "interrupt.hpp"
 #include "nsa/check_output/document.hpp"
 #include "nsa/check_output/formats.hpp"
 
@@ -11,6 +13,7 @@ namespace {
 struct CheckOptions {
   CheckInput input;
   std::optional<std::string> format, out, fail_on;
+  ConfirmOptions confirm;
 };
 
 /// Before anything is read: what cannot be written later.
@@ -35,10 +38,16 @@ void write_outputs(const Settings& settings, const CheckOptions& o, const Json& 
 
 ExitCode run(const Settings& settings, const CheckOptions& o) {
   check_output_flags(settings, o);
+  check_confirm_flags(o.confirm, o.input.source.csv.has_value());
   const NightlyHistory history = read_history(settings, o.input.source);
   nightly::Options options = check_options(settings, o.input, history);
   options.fail_on_missing = o.fail_on.has_value();
-  const nightly::Report report = nightly::judge(history.series, options);
+  nightly::Report report = nightly::judge(history.series, options);
+  if (o.confirm.on) {
+    options.confirmations = confirm(settings, o.confirm, report);
+    if (stop_on_signals()) return kStopped;
+    report = nightly::judge(history.series, options);
+  }
   write_outputs(settings, o, check_output::check_document(report, history.series, options));
   return static_cast<ExitCode>(report.exit_code);
 }
@@ -52,12 +61,14 @@ void add_check(Program& program) {
       "  nsatune sweep quick --db nightly.sqlite && nsatune check --db nightly.sqlite\n"
       "  nsatune check --csv history.csv --direction higher --json\n"
       "  nsatune check --db nightly.sqlite --acks acks.yaml --format junit -o junit.xml\n"
-      "  nsatune check --db nightly.sqlite --format markdown -o \"$GITHUB_STEP_SUMMARY\"\n\n"
+      "  nsatune check --db nightly.sqlite --format markdown -o \"$GITHUB_STEP_SUMMARY\"\n"
+      "  nsatune check --db nightly.sqlite --confirm --old last-night/nsatune\n\n"
       "Exit codes: 0 no regression; 1 a confirmed regression that began in the window; 2 bad "
       "input;\n"
       "3 nothing could be judged yet; 4 a series has no result (--fail-on missing)",
       [&program, o] { return run(program.settings, *o); });
   declare_check_input(*sub, o->input);
+  declare_confirm(*sub, o->confirm);
   sub->add_option("--fail-on", o->fail_on, "missing: exit 4 where a series has no result")
       ->check(CLI::IsMember({"missing"}));
   sub->add_option("--format", o->format, "text (default), json, markdown, comment, junit, csv")

@@ -67,7 +67,7 @@ void declare_check_input(CLI::App& sub, CheckInput& o) {
                  "Nights in which a change has to have begun for exit 1 (default 14)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
   sub.add_option("--baseline", o.baseline,
-                 "Run, commit or day that was good: changes of all nights after it count")
+                 "Label, run, commit or day that was good: changes of all nights after it count")
       ->excludes("--window");
   sub.add_option("--acks", o.acks, "Known changes (nsatune ack add)");
   sub.add_option("--today", o.today, "Date against which acks end (default: the last night's)");

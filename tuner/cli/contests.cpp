@@ -2,96 +2,22 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
-#include <tuple>
 
+#include "contest_rows.hpp"
+#include "nights_of_runs.hpp"
 #include "nsa/page/slope.hpp"
-#include "nsa/schemas/executor.hpp"
-#include "nsa/schemas/median.hpp"
 #include "nsa/tuner/decide.hpp"
+#include "page_ceilings.hpp"
 
 namespace nsa::cli {
 namespace {
 
-using Round = std::pair<std::int64_t, std::int64_t>;            // process, round
-using Times = std::map<Round, double>;                          // ns
-using AtLengths = std::map<std::int64_t, Times>;                // by axis value, tokens
-using Variants = std::map<std::string, AtLengths>;              // by name
-using Key = std::tuple<std::string, std::string, std::string>;  // stages, class, how measured
+Json rounded(double value) { return Json::parse(fmt::format("{:.5g}", value)); }
 
-struct Contest {
-  ProblemClass of;
-  std::vector<std::string> stages;
-  Axis axis = Axis::seq_len;
-  Variants variants;
-};
-
-bool is_comparable(const Measurement& row) {
-  const auto& lengths = row.problem.seq_lens;
-  const bool even =
-      std::ranges::adjacent_find(lengths, std::ranges::not_equal_to{}) == lengths.end();
-  return row.outcome == Outcome::ok && row.verification != Verification::wrong_result &&
-         row.median_ns && *row.median_ns > 0 && !row.control && !row.held_out && even;
-}
-
-Key key_of(const Measurement& row) {
-  const Problem& p = row.problem;
-  std::string how = fmt::format("batch {}, {}", p.batch(), to_string(p.selection.pattern));
-  if (p.selection.overlap) how += fmt::format(" {}", *p.selection.overlap);
-  if (p.model.model_dim > 0) how += fmt::format(", width {}", p.model.model_dim);
-  how += fmt::format(", {}, {}", to_string(row.launch), row.cold ? "cold" : "warm");
-  return {fmt::format("{}", fmt::join(row.variant.stages, "+")), to_string(class_of(p)), how};
-}
-
-std::string name_of(const VariantId& variant, const std::string& executor) {
-  return to_string(variant) + (executor == kOwnExecutor ? "" : " by " + executor);
-}
-
-/// Decisions of a decode step go by the cached tokens, others by the new ones.
-Axis axis_of_phase(Phase phase) {
-  return phase == Phase::decode ? Axis::context_len : Axis::seq_len;
-}
-
-std::map<Key, Contest> read_contests(const store::Store& db, const std::string& run,
-                                     const std::string& device_uuid) {
-  std::map<Key, Contest> found;
-  db.for_each_measurement({.run_id = run, .device_uuid = device_uuid}, [&](const Measurement& row) {
-    if (!is_comparable(row)) return;
-    Contest& contest = found[key_of(row)];
-    contest.of = class_of(row.problem);
-    contest.stages = row.variant.stages;
-    contest.axis = axis_of_phase(row.problem.phase);
-    const std::int64_t length = axis_value(row.problem, contest.axis);
-    if (length < 1) return;
-    contest.variants[name_of(row.variant, row.executor)][length][{row.process, row.round}] =
-        *row.median_ns;
-  });
-  return found;
-}
-
-double median_of(const Times& times) {
-  std::vector<double> values;
-  for (const auto& [round, ns] : times) values.push_back(ns);
-  return median(values);
-}
-
-/// The fastest variant at each length.
-std::map<std::int64_t, const Times*> best_at(const Variants& variants) {
-  std::map<std::int64_t, const Times*> best;
-  for (const auto& [name, lengths] : variants) {
-    for (const auto& [length, times] : lengths) {
-      const Times*& there = best[length];
-      if (!there || median_of(times) < median_of(*there)) there = &times;
-    }
-  }
-  return best;
-}
-
-/// [length, median_ns, ratio, low, high]; null for an interval of fewer than two rounds.
-Json cell(std::int64_t length, const Times& times, const Times& best) {
+/// {ratio, low, high}; null for an interval of fewer than two rounds.
+std::vector<Json> ratio_json(const Times& times, const Times& best) {
   constexpr int kReplicates = 200;
   constexpr std::uint64_t kSeed = 1;
   std::vector<double> ratios;
@@ -102,23 +28,28 @@ Json cell(std::int64_t length, const Times& times, const Times& best) {
     blocks.push_back(static_cast<std::int64_t>(blocks.size()));
     ratios.push_back(std::log(ns / other->second));
   }
-  const auto rounded = [](double value) { return Json::parse(fmt::format("{:.5g}", value)); };
-  const double ns = median_of(times);
-  Json json{length, rounded(ns)};
-  if (ratios.size() < 2) {
-    json.insert(json.end(), {rounded(ns / median_of(best)), nullptr, nullptr});
-    return json;
-  }
+  if (ratios.size() < 2) return {rounded(median_of(times) / median_of(best)), nullptr, nullptr};
   const tuner::PairedRatio r = tuner::paired_ratio(ratios, blocks, 0.95, kReplicates, kSeed);
+  std::vector<Json> list;
   for (const double log_ratio : {r.median, r.low, r.high})
-    json.push_back(std::isfinite(log_ratio) ? rounded(std::exp(log_ratio)) : Json());
+    list.push_back(std::isfinite(log_ratio) ? rounded(std::exp(log_ratio)) : Json());
+  return list;
+}
+
+/// [length, median_ns, ratio, low, high, flop, bytes, workspace_bytes]
+Json cell(std::int64_t length, const Place& place, const Times& best) {
+  Json json{length, rounded(median_of(place.times))};
+  for (Json& one : ratio_json(place.times, best)) json.push_back(std::move(one));
+  json.push_back(rounded(place.cost.flop));
+  json.push_back(rounded(place.cost.bytes));
+  json.push_back(place.workspace_bytes ? Json(*place.workspace_bytes) : Json());
   return json;
 }
 
 Json slope_json(const AtLengths& lengths) {
   std::vector<std::pair<double, double>> points;
-  for (const auto& [length, times] : lengths)
-    points.emplace_back(static_cast<double>(length), median_of(times));
+  for (const auto& [length, place] : lengths)
+    points.emplace_back(static_cast<double>(length), median_of(place.times));
   const auto slope = page::log_log_slope(points);
   return slope ? Json{slope->slope, slope->low, slope->high, slope->log_intercept} : Json();
 }
@@ -141,14 +72,14 @@ Json ranges_json(const Contest& contest, const std::optional<ThresholdTable>& ta
   return list;
 }
 
-Json contest_json(const Key& key, const Contest& contest,
+Json contest_json(const ContestKey& key, const Contest& contest,
                   const std::optional<ThresholdTable>& table) {
   const auto best = best_at(contest.variants);
   Json lengths = Json::array(), variants = Json::array();
   for (const auto& [length, times] : best) lengths.push_back(length);
   for (const auto& [name, at] : contest.variants) {
     Json cells = Json::array();
-    for (const auto& [length, times] : at) cells.push_back(cell(length, times, *best.at(length)));
+    for (const auto& [length, place] : at) cells.push_back(cell(length, place, *best.at(length)));
     variants.push_back({{"name", name}, {"slope", slope_json(at)}, {"cells", std::move(cells)}});
   }
   return {{"stages", std::get<0>(key)},
@@ -167,16 +98,20 @@ Json contests_json(const store::Store& db, const std::optional<std::string>& dev
   Json list = Json::array();
   std::set<std::string> seen;
   for (const Run& run : db.runs()) {  // the newest first
+    if (!is_of_history(run)) continue;
     for (const Device& device : run.devices) {
       if ((device_id && device.id != *device_id) || seen.contains(device.uuid)) continue;
       const auto contests = read_contests(db, run.id, device.uuid);
       if (!contests.empty()) seen.insert(device.uuid);
+      const auto matrices = matrix_rates(db, device);
       const bool decided = table && table->device.name == device.name;
       for (const auto& [key, contest] : contests) {
         if (best_at(contest.variants).size() < 2) continue;
         Json json = contest_json(key, contest, decided ? table : std::nullopt);
-        json.update(
-            {{"device", device.name}, {"run", run.id}, {"day", run.started_at.substr(0, 10)}});
+        json.update({{"device", device.name},
+                     {"run", run.id},
+                     {"day", run.started_at.substr(0, 10)},
+                     {"ceilings", ceilings_json(contests, contest, matrices)}});
         list.push_back(std::move(json));
       }
     }

@@ -1,12 +1,16 @@
-// db info, samples, traces, counters, verify, compact; merge has a file of its own.
+// db info, samples, traces, counters, verify, compact; label, merge and prune have files of their
+// own.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <memory>
 
+#include "db_label.hpp"
 #include "db_merge.hpp"
+#include "db_prune.hpp"
 #include "nsa/reports/launch_counters_text.hpp"
 #include "nsa/reports/launch_trace_text.hpp"
+#include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/store/store.hpp"
 #include "program.hpp"
@@ -22,7 +26,16 @@ std::string spec_name(const Run& run) {
   return name != spec.end() && name->is_string() ? name->get<std::string>() : "";
 }
 
-Json info_json(const store::Info& info, const std::vector<Run>& runs) {
+using Labels = std::map<std::string, std::set<std::string>>;
+
+std::set<std::string> labels_of(const Labels& labels, const Run& run) {
+  const auto found = labels.find(run.id);
+  return found != labels.end() ? found->second : std::set<std::string>{};
+}
+
+Json info_json(const store::Store& db) {
+  const store::Info info = db.info();
+  const Labels labels = db.labels();
   Json document{{"path", info.path},
                 {"schema_version", info.schema_version},
                 {"journal_mode", info.journal_mode},
@@ -31,15 +44,18 @@ Json info_json(const store::Info& info, const std::vector<Run>& runs) {
                 {"open_runs", info.open_runs},
                 {"measurements", info.measurements},
                 {"samples", info.samples},
+                {"run_results", info.run_results},
                 {"run_list", Json::array()}};
-  for (const Run& run : runs) {
+  for (const Run& run : db.runs()) {
     Json entry{{"id", run.id},
                {"state", to_string(run.state)},
                {"started_at", run.started_at},
                {"build_id", run.build_id},
                {"spec_hash", run.spec_hash},
                {"spec", spec_name(run)},
-               {"devices", Json::array()}};
+               {"labels", labels_of(labels, run)},
+               {"devices", Json::array()},
+               {"libraries", db.libraries(run.id)}};
     for (const Device& device : run.devices)
       entry["devices"].push_back({{"id", device.id}, {"name", device.name}, {"uuid", device.uuid}});
     if (run.ended_at) entry["ended_at"] = *run.ended_at;
@@ -48,26 +64,39 @@ Json info_json(const store::Info& info, const std::vector<Run>& runs) {
   return document;
 }
 
+/// "  [v1.2] [good]"
+std::string labels_text(const std::set<std::string>& labels) {
+  std::string text;
+  for (const std::string& label : labels)
+    text += fmt::format("{}[{}]", text.empty() ? "  " : " ", reports::printable(label));
+  return text;
+}
+
 ExitCode print_info(const Settings& settings) {
   const auto db = store::Store::open_existing(settings.db_path());
-  const Json info = info_json(db.info(), db.runs());
   if (settings.json) {
-    print_json(info);
+    print_json(info_json(db));
     return ExitCode::good;
   }
   const store::Info i = db.info();
   std::string text =
       fmt::format("{}: schema {}, journal {}, {} bytes\n", reports::printable(i.path),
                   i.schema_version, i.journal_mode, i.bytes);
-  text += fmt::format("{} runs ({} open), {} measurements, {} samples\n", i.runs, i.open_runs,
-                      i.measurements, i.samples);
+  text += fmt::format("{} runs ({} open), {} measurements, {} samples, {} results of run\n", i.runs,
+                      i.open_runs, i.measurements, i.samples, i.run_results);
+  std::string libraries;
+  const Labels labels = db.labels();
   for (const Run& run : db.runs()) {
     std::vector<std::string> devices;
     for (const Device& device : run.devices) devices.push_back(reports::printable(device.name));
-    text += fmt::format("  {}  {:<10}  {}  {:<10}  {}  {}\n", reports::printable(run.id),
+    text += fmt::format("  {}  {:<10}  {}  {:<10}  {}  {}{}\n", reports::printable(run.id),
                         to_string(run.state), reports::printable(run.started_at),
                         reports::printable(spec_name(run)), fmt::join(devices, ", "),
-                        reports::printable(run.build_id));
+                        reports::printable(run.build_id), labels_text(labels_of(labels, run)));
+    // Said again only where they changed.
+    const std::string here = reports::libraries_text(db.libraries(run.id));
+    if (here != libraries) text += here;
+    libraries = here;
   }
   print_text(text);
   return ExitCode::good;
@@ -87,6 +116,8 @@ Measurement find_one(const store::Store& db, const std::string& id) {
 ExitCode print_samples(const Settings& settings, const std::string& id) {
   const auto db = store::Store::open_existing(settings.db_path());
   const Measurement row = find_one(db, id);
+  if (row.samples.empty() && row.samples_n > 0)
+    throw InputError("db samples: those of " + row.id + " were pruned; its median is left");
   if (settings.json) {
     print_json(row);
     return ExitCode::good;
@@ -171,7 +202,7 @@ ExitCode compact(const Settings& settings) {
   db.compact();
   say(settings,
       fmt::format("{}: {} bytes, {} before", settings.db_path(), db.info().bytes, before));
-  if (settings.json) print_json(info_json(db.info(), db.runs()));
+  if (settings.json) print_json(info_json(db));
   return ExitCode::good;
 }
 
@@ -216,7 +247,9 @@ void add_db(Program& program) {
       "nsatune db verify --db nightly.sqlite", [&settings] { return verify(settings); });
   add("compact", "Gives unused space back", "nsatune db compact",
       [&settings] { return compact(settings); });
+  add_db_label(program, *db);
   add_db_merge(program, *db);
+  add_db_prune(program, *db);
 }
 
 }  // namespace nsa::cli

@@ -28,13 +28,16 @@ Json counts_json(const store::RowCounts& rows) {
           {"measurements", rows.measurements},
           {"launch_traces", rows.launch_traces},
           {"launch_counters", rows.launch_counters},
-          {"telemetry", rows.telemetry}};
+          {"telemetry", rows.telemetry},
+          {"run_results", rows.run_results}};
 }
 
 std::string counts_text(const store::RowCounts& rows) {
-  return fmt::format("{} runs, {} measurements, {} launch traces, {} launch counters, {} telemetry",
-                     rows.runs, rows.measurements, rows.launch_traces, rows.launch_counters,
-                     rows.telemetry);
+  return fmt::format(
+      "{} runs, {} measurements, {} launch traces, {} launch counters, {} telemetry, {} results of "
+      "run",
+      rows.runs, rows.measurements, rows.launch_traces, rows.launch_counters, rows.telemetry,
+      rows.run_results);
 }
 
 Json report_json(const store::MergeReport& report) {

@@ -1,6 +1,4 @@
-#include <utility>
-
-#include "nsa/kernels/vendor.hpp"
+#include "measuring.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/tables.hpp"
 #include "program.hpp"
@@ -13,9 +11,7 @@ void add_devices(Program& program) {
                 std::vector<Device> devices = probes::devices();
                 if (program.settings.device)
                   devices = {probes::require_device(*program.settings.device)};
-                std::vector<Capability> libraries = probes::capabilities();
-                for (Capability& kernels : vendor_capabilities())
-                  libraries.push_back(std::move(kernels));
+                const std::vector<Capability> libraries = libraries_here();
                 if (program.settings.json) {
                   print_json({{"devices", devices}, {"libraries", libraries}});
                 } else {

@@ -6,6 +6,7 @@
 #include "nsa/reports/export.hpp"
 #include "nsa/store/store.hpp"
 #include "program.hpp"
+#include "version.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -26,7 +27,21 @@ store::Query query_of(const store::Store& db, const ExportOptions& o) {
   return query;
 }
 
-/// Rows with their samples, and the devices that they name.
+/// The runs of the rows; where all rows of a run are meant, also those without any.
+std::vector<Run> runs_of(const store::Store& db, const store::Query& query,
+                         const std::vector<Measurement>& rows) {
+  std::set<std::string> named;
+  for (const Measurement& row : rows) named.insert(row.run_id);
+  const bool all_rows = !query.stage && !query.variant;
+  std::vector<Run> runs = db.runs();
+  std::erase_if(runs, [&](const Run& run) {
+    const bool asked_for = all_rows && (!query.run_id || *query.run_id == run.id);
+    return !asked_for && !named.contains(run.id);
+  });
+  return runs;
+}
+
+/// Rows with their samples, the devices that they name, and their runs.
 exchange::Results results_of(const store::Store& db, store::Query query) {
   query.with_samples = true;
   exchange::Results results;
@@ -35,12 +50,27 @@ exchange::Results results_of(const store::Store& db, store::Query query) {
   for (const Measurement& row : results.rows) {
     for (const Placed& placed : row.placement) named.insert(placed.device_uuid);
   }
-  for (const Run& run : db.runs()) {
+  for (const Run& run : runs_of(db, query, results.rows)) {
     for (const Device& device : run.devices) {
       if (named.erase(device.uuid) > 0) results.devices.push_back(device);
     }
+    results.runs.push_back({run, db.libraries(run.id)});
   }
   return results;
+}
+
+Json json_export(const store::Store& db, const store::Query& query) {
+  const std::vector<Measurement> rows = db.measurements(query);
+  const std::vector<Run> runs = runs_of(db, query, rows);
+  Json document = reports::measurements_json(rows, runs, version_text());
+  Json results = Json::array(), libraries = Json::array();
+  for (const Run& run : runs) {
+    libraries.push_back({{"run_id", run.id}, {"libraries", db.libraries(run.id)}});
+    for (const store::RunResult& result : db.run_results(run.id)) results.push_back(result.report);
+  }
+  document["libraries"] = libraries;
+  document["run_results"] = results;
+  return document;
 }
 
 exchange::Bundle bundle_of(const Settings& settings, const ExportOptions& o) {
@@ -52,10 +82,11 @@ exchange::Bundle bundle_of(const Settings& settings, const ExportOptions& o) {
   const auto db = store::Store::open_existing(settings.db_path());
   const store::Query query = query_of(db, o);
   if (o.format == "json" || (settings.json && !o.format))
-    return {json_text(reports::measurements_json(db.measurements(query)), 2) + "\n", {}};
+    return {json_text(json_export(db, query), 2) + "\n", {}};
   if (!o.format || o.format == "csv") {
     const std::vector<Measurement> rows = db.measurements(query);
-    return {o.samples ? reports::samples_csv(rows) : reports::measurements_csv(rows), {}};
+    if (o.samples) return {reports::samples_csv(rows), {}};
+    return {reports::measurements_csv(rows, runs_of(db, query, rows)), {}};
   }
   const exchange::Format& format = exchange::find_format(*o.format);
   if (!format.write) throw InputError("format '" + *o.format + "' is only read");

@@ -37,6 +37,7 @@ void add_commands(nsa::cli::Program& program) {
   nsa::cli::add_ack(program);
   nsa::cli::add_selftest(program);
   nsa::cli::add_power(program);
+  nsa::cli::add_bisect(program);
   nsa::cli::add_report(program);
   nsa::cli::add_worker(program);
   nsa::cli::add_worker_sim(program);

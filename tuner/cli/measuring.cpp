@@ -5,6 +5,7 @@
 #include <climits>
 #include <filesystem>
 
+#include "nsa/kernels/vendor.hpp"
 #include "nsa/probes/activity.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/schemas/error.hpp"
@@ -26,6 +27,12 @@ void add_tracer(tuner::SweepInput& input) {
   } catch (const EnvironmentError& error) {
     input.no_tracer = error.what();
   }
+}
+
+std::vector<Capability> libraries_here() {
+  std::vector<Capability> libraries = probes::capabilities();
+  for (Capability& kernels : vendor_capabilities()) libraries.push_back(std::move(kernels));
+  return libraries;
 }
 
 std::string host_name() {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "nsa/store/store.hpp"
 #include "nsa/tuner/sweep.hpp"
@@ -17,6 +18,7 @@ class StoreSink final : public tuner::Sink {
   bool add(const Measurement& row) override { return db_.add(row); }
   void add_trace(const LaunchTraceRow& row) override { db_.add(row); }
   void add_counters(const LaunchCountersRow& row) override { db_.add(row); }
+  void add_agreement(const AgreementRow& row) override { db_.add(row); }
 
  private:
   store::Store& db_;
@@ -27,6 +29,9 @@ tuner::WorkerCommand our_worker(const Device& device);
 
 /// Adds what traces a worker that hung on a GPU, or why nothing can.
 void add_tracer(tuner::SweepInput& input);
+
+/// Every optional library and every vendor's kernels, usable here or why not.
+std::vector<Capability> libraries_here();
 
 /// Of the placement.
 std::string host_name();

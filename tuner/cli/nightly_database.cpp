@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
 #include "nightly_series_name.hpp"
 #include "nights_of_runs.hpp"
@@ -22,23 +23,24 @@ struct Process {
 
 /// A series within one night.
 struct Collected {
-  std::map<std::pair<std::string, std::int64_t>, Process> processes;  // by run and process
-  std::string variant, source_hash, executor, failure;
-  bool possible = false;   // somebody tried it
-  bool yardstick = false;  // of the table of variants
+  std::map<std::pair<std::size_t, std::int64_t>, Process> processes;  // by run and process
+  std::string variant, source_hash, executor;
+  std::string failure, failed_at;  // the last one
+  bool possible = false;           // somebody tried it
+  bool yardstick = false;          // of the table of variants
 };
 
-bool is_result(const Measurement& row) {
+bool is_result(const store::TimeRow& row) {
   return row.outcome == Outcome::ok && row.verification != Verification::wrong_result &&
          row.median_ns.has_value();
 }
 
 /// What this build or device does not have was not tried.
-bool is_left_out(const Measurement& row) {
+bool is_left_out(const store::TimeRow& row) {
   return row.outcome == Outcome::unsupported || row.outcome == Outcome::not_built;
 }
 
-std::string failure_of(const Measurement& row) {
+std::string failure_of(const store::TimeRow& row) {
   const bool wrong = row.outcome == Outcome::ok;
   const std::string_view what = wrong ? "wrong_result" : to_string(row.outcome);
   return fmt::format("{}{}{}", what, row.reason.empty() ? "" : ": ", row.reason);
@@ -55,21 +57,23 @@ bool is_yardstick(const Measurement& row) {
   return false;
 }
 
-void add_row(Collected& series, const Measurement& row) {
+void add_row(Collected& series, const store::TimeRow& row, std::size_t run) {
   if (series.variant.empty()) {  // the same in all rows of the series
-    series.variant = to_string(row.variant);
-    series.executor = row.executor;
-    series.yardstick = is_yardstick(row);
+    series.variant = to_string(row.kind.variant);
+    series.executor = row.kind.executor;
+    series.yardstick = is_yardstick(row.kind);
   }
-  series.source_hash = row.source_hash;
+  if (series.source_hash != row.source_hash) series.source_hash = row.source_hash;
   series.possible = series.possible || !is_left_out(row);
   if (!is_result(row)) {
+    if (row.measured_at < series.failed_at) return;
     series.failure = failure_of(row);
+    series.failed_at = row.measured_at;
     return;
   }
-  Process& process = series.processes[{row.run_id, row.process}];
+  Process& process = series.processes[{run, row.process}];
   process.times_ns.push_back(*row.median_ns);
-  if (row.clocks.sm_mhz) process.cycles.push_back(*row.median_ns * *row.clocks.sm_mhz / 1e3);
+  if (row.sm_mhz) process.cycles.push_back(*row.median_ns * *row.sm_mhz / 1e3);
 }
 
 /// Medians of the processes; the cycles only where every visit has them.
@@ -86,14 +90,22 @@ void fill(nightly::Night& night, const Collected& series, const std::string& bui
   if (night.values.empty()) night.failure = series.failure;
 }
 
-std::map<std::string, Collected> collect(const store::Store& db, const NightOfRuns& night) {
+/// Names of series by their kind, each made once.
+using NamesByKind = std::unordered_map<const Measurement*, std::string>;
+
+std::map<std::string, Collected> collect(const store::Store& db, const NightOfRuns& night,
+                                         NamesByKind& names) {
+  std::unordered_map<const Measurement*, Collected> by_kind;
+  for (std::size_t run = 0; run < night.runs.size(); ++run) {
+    db.for_each_time(night.runs[run], night.device_uuid, [&](const store::TimeRow& row) {
+      if (!row.control && !row.held_out) add_row(by_kind[&row.kind], row, run);
+    });
+  }
   std::map<std::string, Collected> found;
-  for (const std::string& run : night.runs) {
-    db.for_each_measurement({.run_id = run, .device_uuid = night.device_uuid},
-                            [&](const Measurement& row) {
-                              if (row.control || row.held_out) return;
-                              add_row(found[nightly_series_name(row)], row);
-                            });
+  for (auto& [kind, collected] : by_kind) {
+    std::string& name = names[kind];
+    if (name.empty()) name = nightly_series_name(*kind);
+    found[name] = std::move(collected);
   }
   return found;
 }
@@ -101,10 +113,7 @@ std::map<std::string, Collected> collect(const store::Store& db, const NightOfRu
 /// Runs, the oldest first.
 std::vector<Run> runs_in_order(const store::Store& db) {
   std::vector<Run> runs = db.runs();
-  // verify measures a part of a file once more, at places of its own.
-  std::erase_if(runs, [](const Run& run) {
-    return run.spec_json.find("\"verifies\"") != run.spec_json.npos;
-  });
+  std::erase_if(runs, [](const Run& run) { return !is_of_history(run); });
   std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
     return std::tie(a.started_at, a.id) < std::tie(b.started_at, b.id);
   });
@@ -145,13 +154,19 @@ NightlyHistory read_nightly_database(const store::Store& db,
                                      const std::optional<std::string>& device_id) {
   NightlyHistory history;
   const std::vector<Run> runs = runs_in_order(db);
+  const auto labels = db.labels();
   std::vector<std::string> days;
   for (const Run& run : runs) {
     if (days.empty() || days.back() != day_of(run)) days.push_back(day_of(run));
-    history.index_of_run[run.id] = static_cast<std::int64_t>(days.size()) - 1;
+    const auto index = static_cast<std::int64_t>(days.size()) - 1;
+    history.index_of_run[run.id] = index;
+    if (const auto named = labels.find(run.id); named != labels.end()) {
+      for (const std::string& label : named->second) history.index_of_label[label] = index;
+    }
     if (run.state == RunState::open)
       history.notes.push_back("run " + run.id + " is open: it is measuring, or was killed");
   }
+  NamesByKind names;
   for (const auto& [device, nights] : nights_by_device(runs, device_id, history.notes)) {
     SeriesByName series;
     for (const auto& [day, night] : nights) {
@@ -160,7 +175,7 @@ NightlyHistory read_nightly_database(const store::Store& db,
       empty.index = index;
       empty.time = day;
       empty.environment = night.environment;
-      add_night(series, device, empty, night.build_id, collect(db, night));
+      add_night(series, device, empty, night.build_id, collect(db, night, names));
     }
     for (auto& [name, of_device] : series) history.series.push_back(std::move(of_device));
   }

@@ -6,25 +6,12 @@
 #include <tuple>
 
 #include "nsa/schemas/json.hpp"
+#include "run_record.hpp"
 
 namespace nsa::cli {
 namespace {
 
 using Notes = std::vector<std::string>;
-
-/// The facts that begin an epoch for a device: its own, and those that are of no device.
-std::string fingerprint(const Run& run, const Device& device) {
-  const std::string own = "device." + device.id + ".";
-  std::string text;
-  for (const EnvironmentFact& fact : run.environment.facts) {
-    const bool of_another = fact.key.starts_with("device.") && !fact.key.starts_with(own);
-    if (!fact.epoch || of_another) continue;
-    // The id is a number that another order of the boards changes.
-    const std::string key = fact.key.starts_with(own) ? fact.key.substr(own.size()) : fact.key;
-    text += key + "=" + fact.value + "\n";
-  }
-  return hash_hex(text);
-}
 
 /// Models of which two boards were measured on one day: each board of them has its own history.
 std::set<std::string> parallel_models(const std::vector<Run>& runs) {
@@ -60,6 +47,30 @@ void add_run(NightsByDay& nights, const Run& run, const Device& device, Notes& n
 }
 
 }  // namespace
+
+bool is_of_history(const Run& run) {
+  return !is_run_record(run) && run.spec_json.find("\"verifies\"") == run.spec_json.npos;
+}
+
+std::vector<EnvironmentFact> epoch_facts(const Run& run, const Device& device) {
+  const std::string own = "device." + device.id + ".";
+  std::vector<EnvironmentFact> facts;
+  for (const EnvironmentFact& fact : run.environment.facts) {
+    const bool of_another = fact.key.starts_with("device.") && !fact.key.starts_with(own);
+    if (!fact.epoch || of_another) continue;
+    facts.push_back(fact);
+    // The id is a number that another order of the boards changes.
+    if (fact.key.starts_with(own)) facts.back().key = fact.key.substr(own.size());
+  }
+  return facts;
+}
+
+std::string fingerprint(const Run& run, const Device& device) {
+  std::string text;
+  for (const EnvironmentFact& fact : epoch_facts(run, device))
+    text += fact.key + "=" + fact.value + "\n";
+  return hash_hex(text);
+}
 
 std::string day_of(const Run& run) { return run.started_at.substr(0, 10); }
 

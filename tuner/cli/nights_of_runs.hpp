@@ -19,6 +19,16 @@ struct NightOfRuns {
 };
 using NightsByDay = std::map<std::string, NightOfRuns>;
 
+/// Whether it is a sweep of a spec. verify measures a part of a file once more, at places of its
+/// own; run measures no variants.
+bool is_of_history(const Run& run);
+
+/// The facts that begin an epoch for a device: its own, without its id in their names, and those
+/// that are of no device.
+std::vector<EnvironmentFact> epoch_facts(const Run& run, const Device& device);
+/// Their hash: NightOfRuns::environment.
+std::string fingerprint(const Run& run, const Device& device);
+
 /// The UTC day on which it began: "2026-11-23".
 std::string day_of(const Run& run);
 /// Nights of each model of device, or of each board where two of a model were measured on one day.

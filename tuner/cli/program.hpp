@@ -79,6 +79,7 @@ void add_check(Program& program);
 void add_ack(Program& program);
 void add_selftest(Program& program);
 void add_power(Program& program);
+void add_bisect(Program& program);
 void add_report(Program& program);
 void add_worker(Program& program);
 void add_worker_sim(Program& program);

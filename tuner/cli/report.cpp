@@ -7,6 +7,10 @@
 #include "nsa/page/history.hpp"
 #include "nsa/page/page.hpp"
 #include "nsa/page/vega.hpp"
+#include "page_clocks.hpp"
+#include "page_environments.hpp"
+#include "page_run_results.hpp"
+#include "page_traces.hpp"
 #include "report_runs.hpp"
 
 namespace nsa::cli {
@@ -17,30 +21,46 @@ struct ReportOptions {
   std::string out = "nsatune.html";
   std::string vega = page::kVegaFolder;
   std::optional<std::string> thresholds;
+  std::vector<std::string> traces;
 };
+
+constexpr std::size_t kMostResults = 20;
 
 /// Before anything is read: what must not be written over.
 void check_out(const ReportOptions& o) {
-  refuse_input_as_output(o.out, {o.input.source.csv, o.input.acks, o.thresholds});
+  std::vector<std::optional<std::string>> inputs{o.input.source.csv, o.input.acks, o.thresholds};
+  inputs.insert(inputs.end(), o.traces.begin(), o.traces.end());
+  refuse_input_as_output(o.out, inputs);
   if (o.thresholds && o.input.source.csv)
     throw InputError("--thresholds: is for the database, not --csv");
 }
 
-Json contests_of(const Settings& settings, const ReportOptions& o) {
-  if (o.input.source.csv) return Json::array();
+/// What the database has besides the history; a history from CSV has none of it.
+Json database_data(const Settings& settings, const ReportOptions& o) {
+  if (o.input.source.csv)
+    return {{"contests", Json::array()},
+            {"clocks", Json::array()},
+            {"environments", Json::object()},
+            {"results", Json::array()}};
   std::optional<ThresholdTable> table;
   if (o.thresholds) table = load_thresholds(*o.thresholds);
-  return contests_json(store::Store::open_existing(settings.db_path()), settings.device, table);
+  const auto db = store::Store::open_existing(settings.db_path());
+  return {{"contests", contests_json(db, settings.device, table)},
+          {"clocks", clocks_json(db, settings.device)},
+          {"environments", environments_json(db, settings.device)},
+          {"results", run_results_json(db, kMostResults)}};
 }
 
 Json page_data(const Settings& settings, const ReportOptions& o) {
   const NightlyHistory history = read_history(settings, o.input.source);
   const nightly::Options options = check_options(settings, o.input, history);
   const nightly::Report report = nightly::judge(history.series, options);
-  return {{"check", check_output::check_document(report, history.series, options)},
-          {"history", page::history_json(history.series, report.series)},
-          {"contests", contests_of(settings, o)},
-          {"unit", o.input.source.csv ? "" : "ns"}};
+  Json data = database_data(settings, o);
+  data.update({{"check", check_output::check_document(report, history.series, options)},
+               {"history", page::history_json(history.series, report.series)},
+               {"traces", traces_json(o.traces)},
+               {"unit", o.input.source.csv ? "" : "ns"}});
+  return data;
 }
 
 ExitCode run(const Settings& settings, const ReportOptions& o) {
@@ -62,6 +82,7 @@ void add_report(Program& program) {
       "  nsatune report -o nsatune.html\n"
       "  nsatune report --db nightly.sqlite --acks acks.yaml --thresholds thresholds.json\n"
       "  nsatune report --csv history.csv --direction higher -o rates.html\n"
+      "  nsatune report --trace step.json.gz    # and what the time of its steps went to\n"
       "  nsatune report results && nsatune report compare 3f2a 77b0\n\n"
       "The page asks no network for anything. Address of a series: nsatune.html#series=NAME.\n"
       "--json prints the verdicts on the page, as check does.\n"
@@ -71,6 +92,8 @@ void add_report(Program& program) {
   sub->add_option("-o,--output", o->out, "File of the page (default nsatune.html)");
   sub->add_option("--thresholds", o->thresholds,
                   "Thresholds file whose ranges are drawn beside what was measured");
+  sub->add_option("--trace", o->traces,
+                  "Traces, or folders of them, whose steps are shown in parts (may be repeated)");
   sub->add_option("--vega", o->vega,
                   "Folder of the plotting library's *.min.js (default: that of libjs-vega)");
   add_report_runs(program, *sub);

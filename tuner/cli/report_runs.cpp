@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "nsa/reports/run_result_text.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/store/store.hpp"
@@ -31,6 +32,64 @@ std::string words_of(const Run& run) {
                                         fmt::join(devices, ", "), run.build_id));
 }
 
+/// What is reprinted of a run: rows of a sweep, or results of `run`.
+struct PastRun {
+  Run run;
+  std::vector<Measurement> rows;
+  std::vector<store::RunResult> results;
+  std::vector<Capability> libraries;
+  std::vector<AgreementRow> agreements;
+};
+
+PastRun past_run(const store::Store& db, const Run& run) {
+  return {run, db.measurements({.run_id = run.id}), db.run_results(run.id), db.libraries(run.id),
+          db.agreements({.run_id = run.id})};
+}
+
+Json agreement_json(const AgreementRow& row) {
+  return {{"variant", to_string(row.variant)},
+          {"executor", row.executor},
+          {"problem", row.problem},
+          {"blocks", row.agreement.blocks},
+          {"same", row.agreement.same},
+          {"share", row.agreement.share()}};
+}
+
+Json past_json(const PastRun& past) {
+  Json document{{"run_id", past.run.id},
+                {"results", reports::results_json(past.rows)},
+                {"run_results", Json::array()},
+                {"libraries", past.libraries},
+                {"agreements", Json::array()}};
+  for (const store::RunResult& result : past.results)
+    document["run_results"].push_back(result.report);
+  for (const AgreementRow& row : past.agreements)
+    document["agreements"].push_back(agreement_json(row));
+  return document;
+}
+
+std::string length_of(const Problem& p) {
+  return p.phase == Phase::decode ? fmt::format("context {}", p.max_context())
+                                  : fmt::format("{}", p.max_seq_len());
+}
+
+std::string agreement_text(const AgreementRow& row) {
+  return reports::printable(
+             fmt::format("  {} at length {}: {:.2f} % of {} blocks are those of the fp64 reference",
+                         to_string(row.variant), length_of(row.problem),
+                         100 * row.agreement.share(), row.agreement.blocks)) +
+         "\n";
+}
+
+std::string past_text(const PastRun& past, reports::Style style) {
+  std::string text = words_of(past.run) + "\n" + reports::libraries_text(past.libraries);
+  for (const store::RunResult& result : past.results)
+    text += reports::run_result_text(result.report);
+  if (past.results.empty()) text += reports::results_table(past.rows, style);
+  for (const AgreementRow& row : past.agreements) text += agreement_text(row);
+  return text;
+}
+
 ExitCode print_results(const Settings& settings, std::vector<std::string> ids) {
   const auto db = store::Store::open_existing(settings.db_path());
   if (ids.empty()) {
@@ -41,14 +100,12 @@ ExitCode print_results(const Settings& settings, std::vector<std::string> ids) {
   Json document = Json::array();
   std::size_t found = 0;
   for (const std::string& id : ids) {
-    const Run run = find_run(db, id, settings);
-    const std::vector<Measurement> rows = db.measurements({.run_id = run.id});
-    found += rows.size();
+    const PastRun past = past_run(db, find_run(db, id, settings));
+    found += past.rows.size() + past.results.size();
     if (settings.json) {
-      document.push_back({{"run_id", run.id}, {"results", reports::results_json(rows)}});
+      document.push_back(past_json(past));
     } else {
-      print_text(words_of(run) + "\n" +
-                 reports::results_table(rows, {.color = settings.color_out()}));
+      print_text(past_text(past, {.color = settings.color_out()}));
     }
   }
   if (settings.json) print_json({{"runs", document}});
@@ -66,11 +123,6 @@ Json compared_json(const tuner::ComparedTimes& one) {
   return {{"problem", *one.problem},  {"variant", *one.variant}, {"before_ns", one.before_ns},
           {"after_ns", one.after_ns}, {"ratio", one.ratio},      {"interval", {one.low, one.high}},
           {"differs", one.differs}};
-}
-
-std::string length_of(const Problem& p) {
-  return p.phase == Phase::decode ? fmt::format("context {}", p.max_context())
-                                  : fmt::format("{}", p.max_seq_len());
 }
 
 /// The surest differences first.
@@ -134,7 +186,7 @@ void add_report_runs(Program& program, CLI::App& report) {
         std::move(run));
   };
   auto ids = std::make_shared<std::vector<std::string>>();
-  add("results", "The table of results of runs, as sweep printed it",
+  add("results", "The results of past sweeps and runs, as they were printed",
       "  nsatune report results\n  nsatune report results 3f2a 77b0 --json",
       [&settings, ids] { return print_results(settings, *ids); })
       ->add_option("RUN", *ids, "Ids or their first digits (default: the newest run)");

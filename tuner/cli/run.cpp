@@ -1,18 +1,20 @@
 // run: the bundled runtime on synthetic input.
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <algorithm>
 #include <memory>
 
 #include "nsa/kernels/heartbeat.hpp"
 #include "nsa/kernels/peak.hpp"
 #include "nsa/probes/probes.hpp"
+#include "nsa/reports/run_result_text.hpp"
 #include "nsa/schemas/output_path.hpp"
 #include "nsa/store/store.hpp"
 #include "program.hpp"
 #include "routing_inputs.hpp"
 #include "run_device.hpp"
 #include "run_options.hpp"
+#include "run_record.hpp"
 #include "run_report.hpp"
 #include "run_steps.hpp"
 #include "stage_ranges.hpp"
@@ -36,45 +38,35 @@ void measure_peak(const RunDevice& device, Dtype dtype, RunReport& report) {
                            " matrices (n = 8192, fp32: 4096), measured in this run";
 }
 
-/// The database that telemetry goes to: the one that was named, or the default where it exists.
-std::optional<std::string> telemetry_database(const Settings& settings) {
-  const char* named = std::getenv("NSATUNE_DB");
-  const bool asked = settings.db || (named && *named);
-  if (!asked && !std::filesystem::exists(settings.db_path())) return std::nullopt;
-  return settings.db_path();
-}
-
 /// Opened before the steps, so that a database that cannot be used costs no time.
 std::optional<store::Store> open_database(const Settings& settings, const RunOptions& options) {
-  const auto path = options.no_telemetry ? std::nullopt : telemetry_database(settings);
-  if (!path) return std::nullopt;
-  return store::Store::open(*path);
-}
-
-void record_telemetry(store::Store& db, const RunReport& report) {
-  store::TelemetryRow row;
-  row.id = make_uuid();
-  row.recorded_at = now_iso8601();
-  row.command = report.command;
-  row.report = telemetry_to_json(report.telemetry);
-  db.add(row);
+  if (options.no_db) return std::nullopt;
+  try {
+    return store::Store::open(settings.db_path());
+  } catch (const EnvironmentError& error) {
+    throw EnvironmentError(std::string(error.what()) + "; --no-db keeps no result");
+  }
 }
 
 /// Refuses what cannot fit, before the first allocation: weights, and the cache of a decode loop.
 void check_memory(const RunDevice& device, const RunPlan& plan) {
-  const ModelConfig& c = plan.config;
-  const std::int64_t weights = parameter_count(c);
-  std::int64_t cached = 0;
-  if (plan.decode > 0)
-    cached = plan.batch * c.layers * (plan.seq_len + plan.decode) * c.kv_heads *
-             (c.head_dim_k + c.head_dim_v);
-  const double need = static_cast<double>(weights + cached) * static_cast<double>(size_of(c.dtype));
+  const RunMemory held = held_memory(plan);
+  const auto need = static_cast<double>(held.weights + held.cache);
   const auto most = device.device().memory_bytes;
   if (!most || need <= static_cast<double>(*most)) return;
   throw InputError(fmt::format(
       "run: weights and cache take {:.1f} GB, {} has {:.1f} GB; take a shorter --seq-len, a "
       "smaller --batch or fewer --layers",
       need * 1e-9, device.device().id, static_cast<double>(*most) * 1e-9));
+}
+
+RunMemory memory_of(const RunPlan& plan, const Workspace& workspace, const Device& before) {
+  RunMemory memory = held_memory(plan);
+  memory.workspace_peak = static_cast<std::int64_t>(workspace.peak_bytes());
+  if (before.backend == Backend::cpu || !before.memory_free_bytes) return memory;
+  const auto now = probes::require_device(before.id).memory_free_bytes;
+  if (now) memory.device_used = std::max<std::int64_t>(*before.memory_free_bytes - *now, 0);
+  return memory;
 }
 
 /// A line every `every` steps, outside of the timed region.
@@ -102,9 +94,27 @@ class Heartbeats {
   std::unique_ptr<HeartbeatWriter> writer_;
 };
 
+/// What --strict and --trace ask for.
+ExitCode verdict(const Settings& settings, const RunReport& report) {
+  ExitCode code = ExitCode::good;
+  const bool slow = report.telemetry.slow_path_calls > 0 || !report.telemetry.fallback.empty();
+  if (report.options.strict && slow) {
+    say(settings, "strict: a slow path or a fallback ran (see above)");
+    code = ExitCode::found;
+  }
+  if (report.proof && !report.proof->at("holds").get<bool>()) {
+    say(settings, "trace: other kernels ran than those of the rows that are named (see above)");
+    code = ExitCode::found;
+  }
+  return code;
+}
+
 ExitCode run(const Settings& settings, const RunOptions& options) {
   const RunDevice device(probes::require_device(settings.device.value_or("cpu")));
   const RunPlan plan = make_run_plan(options, device.device().backend);
+  std::optional<RunTracer> tracer;
+  if (options.trace) tracer.emplace(device);
+  if (options.trace) refuse_database(*options.trace);
   for (const std::string& note : plan.notes) say(settings, "note: " + note);
   if (options.graph && !device.on_gpu()) {
     throw InputError("run: --graph captures a CUDA graph; --device cpu has none");
@@ -129,16 +139,23 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
 
   std::optional<store::Store> db = open_database(settings, options);
   Heartbeats heartbeats(options, telemetry, plan.batch * plan.seq_len);
+  RunRecord record = begin_record(device.device(), plan);
   RunReport report;
+  report.run_id = record.run.id;
+  report.version = record.run.build_id;
+  report.date = record.run.started_at;
+  report.variables = variables_of(record.run.environment);
   measure_peak(device, plan.config.dtype, report);
   if (context.telemetry) {  // known before the first step, so that every heartbeat has them
     telemetry.reads(reads_pred(problem), reads_act(problem));
     telemetry.selection_rows_of(problem);
   }
-  report.times = run_steps(context, device, plan, options, [&](std::int64_t step, std::int64_t ns) {
+  const auto after_step = [&](std::int64_t step, std::int64_t ns) {
     if (context.telemetry) telemetry.workspace(workspace);
     heartbeats.after_step(step, ns);
-  });
+  };
+  report.times =
+      run_steps(context, device, plan, options, {after_step, tracer ? &*tracer : nullptr});
   if (context.telemetry) telemetry.workspace(workspace);
   report.device = device.device();
   report.plan = plan;
@@ -146,18 +163,17 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   report.telemetry = telemetry.report();
   report.explanation = explain(router, problem);
   report.command = command_line(options, plan);
-  if (settings.json) {
-    print_json(run_json(report));
-  } else {
-    print_text(run_text(report));
+  report.memory = memory_of(plan, workspace, device.device());
+  if (tracer) report.proof = reports::kernel_proof_json(tracer->proof(report.telemetry));
+  const Json document = run_json(report);
+  settings.json ? print_json(document) : print_text(reports::run_result_text(document));
+  if (db) {  // a full disk must not take the printed result away
+    keep_record(*db, std::move(record), document);
+    say(settings, fmt::format("run {} in {}", report.run_id, settings.db_path()));
   }
-  if (db) record_telemetry(*db, report);  // a full disk must not take the printed result away
-  const bool slow = report.telemetry.slow_path_calls > 0 || !report.telemetry.fallback.empty();
-  if (options.strict && slow) {
-    say(settings, "strict: a slow path or a fallback ran (see above)");
-    return ExitCode::found;
-  }
-  return ExitCode::good;
+  if (options.trace && *options.trace != kNoFile)
+    write_text_file(*options.trace, json_text(*report.proof, 2) + "\n");
+  return verdict(settings, report);
 }
 
 }  // namespace
@@ -168,14 +184,21 @@ void add_run(Program& program) {
       "run", "The bundled NSA runtime on synthetic input: tok/s, share of the peak, what ran",
       "  nsatune run --preset 125m --seq-len 2048 --thresholds thresholds.json\n"
       "  nsatune run --preset 125m --seq-len 2048 --attention dense\n"
+      "  nsatune run --preset layer --seq-len 2048 --db nightly.sqlite && nsatune report results "
+      "--db nightly.sqlite\n"
       "  nsatune run --config model.yaml --branches win,cmp --layers 2 --strict\n"
       "  nsatune run --preset layer --seq-len 1024 --decode 32 --json\n"
-      "  nsatune run --preset layer --seq-len 65536 --decode 100 --graph --device cuda:0",
+      "  nsatune run --preset layer --seq-len 65536 --decode 100 --graph --device cuda:0\n"
+      "  nsatune run --preset 125m --seq-len 2048 --device cuda:0 --trace proof.json",
       [&program, options] {
         RunOptions checked = *options;
         if (checked.strict && checked.no_telemetry) {
           throw InputError(
               "run: --strict counts what ran, --no-telemetry counts nothing; drop one");
+        }
+        if (checked.trace && checked.no_telemetry) {
+          throw InputError(
+              "run: --trace proves what was counted, --no-telemetry counts nothing; drop one");
         }
         return run(program.settings, checked);
       });

@@ -110,7 +110,14 @@ void declare(CLI::App& sub, RunOptions& o) {
   sub.add_option("--every", o.every, "Steps between two heartbeats (default 1)");
   sub.add_option("--seed", o.seed, "Of weights and tokens")->check(whole_number());
   sub.add_option("--heartbeat", o.heartbeat, "Append heartbeat JSONL to this file");
+  sub.add_flag("--no-db", o.no_db, "Do not keep the result in the database");
   sub.add_flag("--no-telemetry", o.no_telemetry, "Count nothing");
+  sub.add_option("--trace", o.trace,
+                 "Prove each row by the kernels that CUPTI sees in a step of its own; exit 1 where "
+                 "others ran than it says. The proof goes into the result and, as JSON, into FILE")
+      ->expected(0, 1)
+      ->default_str(kNoFile)
+      ->type_name("[FILE]");
   sub.add_flag("--strict", o.strict, "Exit 1 when a slow path ran or a choice fell back");
 }
 

@@ -11,6 +11,9 @@
 
 namespace nsa::cli {
 
+/// `--trace` without a FILE.
+inline constexpr const char* kNoFile = "-";
+
 struct RunOptions {
   std::string preset = "125m";
   std::optional<std::string> config;  // a user's YAML
@@ -25,6 +28,9 @@ struct RunOptions {
   std::uint64_t seed = 1;
   std::optional<std::string> heartbeat;
   bool no_telemetry = false;
+  bool no_db = false;
+  /// Prove what ran by the kernels that CUPTI sees; the file of the proof, or kNoFile.
+  std::optional<std::string> trace;
   bool strict = false;
 };
 

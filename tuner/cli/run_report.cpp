@@ -9,8 +9,6 @@
 namespace nsa::cli {
 namespace {
 
-double milliseconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-6; }
-
 double tokens_per_s(const RunReport& r) {
   return static_cast<double>(r.times.tokens_per_step) /
          (static_cast<double>(median(r.times.step_ns)) * 1e-9);
@@ -61,10 +59,22 @@ Json model_json(const RunPlan& plan) {
           {"dtype", to_string(c.dtype)}};
 }
 
-std::string thresholds_text(const RunReport& r) {
-  if (r.options.no_thresholds) return "none (built-in defaults)";
-  return r.explanation.table_path.empty() ? "none found (built-in defaults)"
-                                          : r.explanation.table_path;
+Json memory_json(const RunMemory& memory) {
+  Json document{{"weights_bytes", memory.weights},
+                {"cache_bytes", memory.cache},
+                {"workspace_peak_bytes", memory.workspace_peak}};
+  if (memory.device_used) document["device_used_bytes"] = *memory.device_used;
+  return document;
+}
+
+Json decode_json(const RunReport& r) {
+  return {{"steps", r.times.decode_ns.size()},
+          {"median_step_ns", median(r.times.decode_ns)},
+          {"flowing_step_ns", r.times.decode_flowing_ns},
+          {"tokens_per_s", decode_tokens_per_s(r)},
+          {"bytes_per_step", r.times.decode_bytes},
+          {"graph", r.options.graph},
+          {"grow_events", r.times.decode_grow_events}};
 }
 
 }  // namespace
@@ -83,10 +93,27 @@ std::string command_line(const RunOptions& o, const RunPlan& plan) {
   return text + fmt::format(" --warmup {} --steps {} --seed {}", o.warmup, o.steps, o.seed);
 }
 
+RunMemory held_memory(const RunPlan& plan) {
+  const ModelConfig& c = plan.config;
+  const auto element = static_cast<std::int64_t>(size_of(c.dtype));
+  RunMemory memory;
+  memory.weights = parameter_count(c) * element;
+  if (plan.decode > 0)
+    memory.cache = plan.batch * c.layers * (plan.seq_len + plan.decode) * c.kv_heads *
+                   (c.head_dim_k + c.head_dim_v) * element;
+  return memory;
+}
+
 Json run_json(const RunReport& r) {
   Json steps = Json::array();
   for (const std::int64_t ns : r.times.step_ns) steps.push_back(ns);
-  Json document{{"command", r.command},
+  Json variables = Json::object();
+  for (const auto& [name, value] : r.variables) variables[name] = value;
+  Json document{{"run_id", r.run_id},
+                {"version", r.version},
+                {"date", r.date},
+                {"variables", variables},
+                {"command", r.command},
                 {"device", r.device},
                 {"model", model_json(r.plan)},
                 {"seq_len", r.plan.seq_len},
@@ -101,6 +128,7 @@ Json run_json(const RunReport& r) {
                 {"flop_per_step", r.times.flop_per_step},
                 {"flop_per_s", flop_per_s(r)},
                 {"peak_flop_per_s", r.peak_flop_per_s},
+                {"peak_name", r.peak_name},
                 {"peak_definition", r.peak_definition},
                 {"share_of_peak", flop_per_s(r) / r.peak_flop_per_s},
                 {"thresholds",
@@ -108,65 +136,11 @@ Json run_json(const RunReport& r) {
                 {"engaged", engaged_json(r.telemetry)},
                 {"fallback", fallback_json(r.telemetry)},
                 {"slow_path_calls", r.telemetry.slow_path_calls},
-                {"telemetry", telemetry_to_json(r.telemetry)}};
-  if (!r.times.decode_ns.empty()) {
-    document["decode"] = {{"steps", r.times.decode_ns.size()},
-                          {"median_step_ns", median(r.times.decode_ns)},
-                          {"flowing_step_ns", r.times.decode_flowing_ns},
-                          {"tokens_per_s", decode_tokens_per_s(r)},
-                          {"bytes_per_step", r.times.decode_bytes},
-                          {"graph", r.options.graph},
-                          {"grow_events", r.times.decode_grow_events}};
-  }
+                {"memory", memory_json(r.memory)}};
+  if (!r.options.no_telemetry) document["telemetry"] = telemetry_to_json(r.telemetry);
+  if (r.proof) document["proof"] = *r.proof;
+  if (!r.times.decode_ns.empty()) document["decode"] = decode_json(r);
   return document;
-}
-
-std::string run_text(const RunReport& r) {
-  std::string text = fmt::format("{} on {} ({})\n", r.plan.config.name, r.device.id, r.device.name);
-  text +=
-      fmt::format("  {} layers, {:.1f} M parameters, {} attention, {}, S {} x B {}\n",
-                  r.plan.config.layers, static_cast<double>(parameter_count(r.plan.config)) * 1e-6,
-                  r.plan.config.attention == AttentionKind::dense ? "dense" : "NSA",
-                  to_string(r.plan.config.dtype), r.plan.seq_len, r.plan.batch);
-  text += fmt::format("  thresholds: {}\n", thresholds_text(r));
-  text +=
-      fmt::format("  first call {:.1f} ms, then {:.4g} ms a step (median of {}): {:.0f} tok/s\n",
-                  milliseconds(r.times.first_call_ns), milliseconds(median(r.times.step_ns)),
-                  r.times.step_ns.size(), tokens_per_s(r));
-  text +=
-      fmt::format("  {:.1f} GFLOP/s, {:.0f} % of {} ({:.0f} GFLOP/s)\n", flop_per_s(r) * 1e-9,
-                  100 * flop_per_s(r) / r.peak_flop_per_s, r.peak_name, r.peak_flop_per_s * 1e-9);
-  if (!r.times.decode_ns.empty()) {
-    const double flowing_ms = milliseconds(r.times.decode_flowing_ns);
-    text += fmt::format(
-        "  decode after {} tokens{}: {:.4g} ms a step ({:.0f} tok/s), {:.4g} ms where each is "
-        "waited "
-        "for (median of {})\n",
-        r.plan.seq_len, r.options.graph ? " (graph)" : "", flowing_ms, decode_tokens_per_s(r),
-        milliseconds(median(r.times.decode_ns)), r.times.decode_ns.size());
-    text +=
-        fmt::format("    a step reads {:.1f} MB of weights, K and V: {:.0f} GB/s; {} grow events\n",
-                    r.times.decode_bytes * 1e-6, r.times.decode_bytes * 1e-6 / flowing_ms,
-                    r.times.decode_grow_events);
-  }
-  if (r.options.no_telemetry) return text;
-  text += "  what ran:\n";
-  std::size_t widest = 18;  // of one stage; a row over several is wider
-  for (const auto& [key, calls] : r.telemetry.engaged) widest = std::max(widest, key.first.size());
-  for (const auto& [key, calls] : r.telemetry.engaged) {
-    text += fmt::format("    {:<{}} {:<18} {} calls\n", key.first, widest, key.second, calls);
-  }
-  for (const auto& [key, calls] : r.telemetry.fallback) {
-    text += fmt::format("    fallback in {}: {} ({} calls)\n", key.first, key.second, calls);
-  }
-  if (r.telemetry.slow_path_calls > 0) {
-    text += fmt::format("    SLOW PATH: {} calls\n", r.telemetry.slow_path_calls);
-  }
-  text += fmt::format(
-      "  reads per query: {} of {} predicted; workspace peak {:.1f} MB, {} grow events\n",
-      r.telemetry.reads_act, r.telemetry.reads_pred,
-      static_cast<double>(r.telemetry.peak_workspace_bytes) * 1e-6, r.telemetry.grow_events);
-  return text;
 }
 
 }  // namespace nsa::cli

@@ -103,19 +103,23 @@ class Runner {
   void replay() { graph_->launch(); }
 
   void launch(const Problem& problem, std::span<KvCache> caches) {
+    launch(context_, problem, caches);
+  }
+  /// In a context of the caller's, who wants to see what it does.
+  void launch(const Context& context, const Problem& problem, std::span<KvCache> caches) {
     if (plan_.layer) {
-      attention_layer(context_, problem, input_.in(), weights_.blocks[0].attention, input_.out(),
+      attention_layer(context, problem, input_.in(), weights_.blocks[0].attention, input_.out(),
                       caches.empty() ? nullptr : &caches[0], plan_.config.attention);
     } else {
-      model_forward(context_, plan_.config, problem, weights_, input_.in(), input_.out(), caches);
+      model_forward(context, plan_.config, problem, weights_, input_.in(), input_.out(), caches);
     }
   }
   /// One decode step by lengths on the device.
-  void launch(DecodeLoop& loop) {
+  void launch(const Context& context, DecodeLoop& loop) {
     if (plan_.layer) {
-      loop.layer_step(context_, weights_.blocks[0].attention, input_.in(), input_.out());
+      loop.layer_step(context, weights_.blocks[0].attention, input_.in(), input_.out());
     } else {
-      loop.model_step(context_, weights_, input_.in(), input_.out());
+      loop.model_step(context, weights_, input_.in(), input_.out());
     }
   }
   const Context& context() const noexcept { return context_; }
@@ -153,19 +157,22 @@ double decode_bytes(const RunPlan& plan) {
 /// A decode loop behind a prefill. With `graph`, each step is a replay of one graph.
 class Decoding {
  public:
-  Decoding(Runner& runner, const RunDevice& device, const RunPlan& plan, bool graph)
+  Decoding(Runner& runner, const RunDevice& device, const RunPlan& plan, bool graph,
+           RunTracer* tracer)
       : runner_(runner),
         device_(device),
         plan_(plan),
         caches_(make_caches(plan.config, plan.batch, plan.seq_len + 2 * plan.decode + kWarmup,
                             device.allocator())) {
-    runner.step(runner.prepare(plan.seq_len, 0), caches_);
+    const Problem prefill = runner.prepare(plan.seq_len, 0);
+    seen(tracer, [&](const Context& context) { runner.launch(context, prefill, caches_); });
     runner.prepare(1, plan.seq_len);  // x of one token, from now on
     if (graph) loop_ = std::make_unique<DecodeLoop>(runner.context(), plan.config, caches_);
-    for (std::int64_t i = 0; i < kWarmup; ++i) step();
+    seen(tracer, [this](const Context& context) { step(context); });
+    for (std::int64_t i = 1; i < kWarmup; ++i) step(runner.context());
     device.synchronize();
     runner.context().workspace->reset();
-    if (graph) runner.capture([this] { runner_.launch(*loop_); });
+    if (graph) runner.capture([this] { runner_.launch(runner_.context(), *loop_); });
     replay_ = graph;
   }
 
@@ -173,12 +180,12 @@ class Decoding {
     const std::int64_t grown = runner_.context().workspace->grow_events();
     for (std::int64_t i = 0; i < plan_.decode; ++i) {
       times.decode_ns.push_back(time_ns([&] {
-        step();
+        step(runner_.context());
         device_.synchronize();
       }));
     }
     const std::int64_t all = time_ns([&] {
-      for (std::int64_t i = 0; i < plan_.decode; ++i) step();
+      for (std::int64_t i = 0; i < plan_.decode; ++i) step(runner_.context());
       device_.synchronize();
     });
     times.decode_flowing_ns = all / plan_.decode;
@@ -189,14 +196,25 @@ class Decoding {
  private:
   static constexpr std::int64_t kWarmup = 3;
 
-  void step() {
+  /// Something that is not timed, under the tracer where there is one.
+  void seen(RunTracer* tracer, const std::function<void(const Context&)>& launch) {
+    if (tracer) {
+      tracer->trace(runner_.context(), launch);
+    } else {
+      launch(runner_.context());
+      device_.synchronize();
+    }
+  }
+
+  void step(const Context& context) {
     if (replay_) {
       runner_.replay();
     } else if (loop_) {
-      runner_.launch(*loop_);
+      runner_.launch(context, *loop_);
     } else {
       const std::int64_t cached = caches_.front().length(0);
       runner_.launch(
+          context,
           problem_of(plan_.config, repeated(1, plan_.batch), repeated(cached, plan_.batch)),
           caches_);
     }
@@ -224,8 +242,7 @@ double flop_of(const RunPlan& plan, const Problem& problem) {
 }  // namespace
 
 RunTimes run_steps(const Context& context, const RunDevice& device, const RunPlan& plan,
-                   const RunOptions& options,
-                   const std::function<void(std::int64_t, std::int64_t)>& after_step) {
+                   const RunOptions& options, const RunHooks& hooks) {
   Runner runner(context, device, plan, options);
   const Problem problem = runner.prepare(plan.seq_len, 0);
   RunTimes times;
@@ -249,9 +266,11 @@ RunTimes run_steps(const Context& context, const RunDevice& device, const RunPla
       const probes::Range range(("step " + std::to_string(i)).c_str());
       times.step_ns.push_back(step());
     }
-    after_step(i, times.step_ns.back());
+    hooks.after_step(i, times.step_ns.back());
   }
-  if (plan.decode > 0) Decoding(runner, device, plan, options.graph).run(times);
+  if (hooks.tracer)
+    hooks.tracer->trace(context, [&](const Context& seen) { runner.launch(seen, problem, {}); });
+  if (plan.decode > 0) Decoding(runner, device, plan, options.graph, hooks.tracer).run(times);
   return times;
 }
 

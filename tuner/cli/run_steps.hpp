@@ -6,6 +6,7 @@
 #include "nsa/kernels/runtime.hpp"
 #include "run_device.hpp"
 #include "run_options.hpp"
+#include "run_trace.hpp"
 
 namespace nsa::cli {
 
@@ -22,9 +23,14 @@ struct RunTimes {
   std::int64_t tokens_per_step = 0;  // new tokens of a step: batch x seq_len
 };
 
-/// Runs the plan. `after_step(i, ns)` is called after each counted step, outside the timed region.
+/// What happens beside the timed steps.
+struct RunHooks {
+  /// Called with the number of each counted step and its time in ns, outside of the timed region.
+  std::function<void(std::int64_t step, std::int64_t ns)> after_step;
+  RunTracer* tracer = nullptr;  // sees a step of each kind, none that is timed; null = none
+};
+
 RunTimes run_steps(const Context& context, const RunDevice& device, const RunPlan& plan,
-                   const RunOptions& options,
-                   const std::function<void(std::int64_t, std::int64_t)>& after_step);
+                   const RunOptions& options, const RunHooks& hooks);
 
 }  // namespace nsa::cli

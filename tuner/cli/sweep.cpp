@@ -92,6 +92,7 @@ store::RunRequest run_request(const SweepOptions& o, const SweepSpec& spec,
   request.spec_hash = hash_hex(request.spec_json);
   request.build_id = build_id();
   request.environment = probes::environment_fingerprint({devices.front()});
+  request.libraries = libraries_here();
   for (const Device& device : devices) {
     const bool known = std::any_of(request.devices.begin(), request.devices.end(),
                                    [&](const Device& d) { return d.uuid == device.uuid; });

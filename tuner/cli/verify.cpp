@@ -109,6 +109,7 @@ store::RunRequest run_request(const SweepSpec& spec, const ThresholdTable& table
   request.spec_hash = hash_hex(request.spec_json);
   request.build_id = build_id();
   request.environment = probes::environment_fingerprint({device});
+  request.libraries = libraries_here();
   request.devices.push_back(device);
   request.always_new = true;  // the question is how it is now
   return request;

@@ -75,8 +75,7 @@ bool failed(const Tree& entry) {
 }
 
 Imported own_rows(const Tree& file, const Tree& header, const std::string& where) {
-  Imported imported;
-  imported.devices = devices_of_own(header, where);
+  Imported imported = heads_of_own(header, where);
   const Tree& list = list_at(file, "benchmarks", where);
   for (std::size_t i = 0; i < list.size();) {
     const Tree& own = list_at(list[i], kOwnKey, where);

@@ -105,6 +105,14 @@ void require_distinct(const std::vector<Measurement>& rows) {
   }
 }
 
+/// The run as the file carries it, or null: what the user says of the rows makes others of them.
+const RunHead* whole_run(const Imported& imported, const std::string& id, const Mapping& mapping) {
+  if (mapping.executor || id.empty()) return nullptr;
+  const auto at = std::find_if(imported.runs.begin(), imported.runs.end(),
+                               [&](const RunHead& head) { return head.run.id == id; });
+  return at == imported.runs.end() || !is_time(at->run.started_at) ? nullptr : &*at;
+}
+
 }  // namespace
 
 std::vector<store::RunWithRows> import_runs(Imported imported, const Provenance& provenance) {
@@ -113,6 +121,10 @@ std::vector<store::RunWithRows> import_runs(Imported imported, const Provenance&
   for (Measurement& row : imported.rows) by_run[row.run_id].push_back(std::move(row));
   std::vector<store::RunWithRows> runs;
   for (auto& [source_run, rows] : by_run) {
+    if (const RunHead* whole = whole_run(imported, source_run, provenance.mapping)) {
+      runs.push_back({whole->run, std::move(rows), whole->libraries});
+      continue;
+    }
     store::RunWithRows one{run_of(provenance, source_run, imported.notes), std::move(rows)};
     for (std::size_t i = 0; i < one.rows.size(); ++i)
       complete(one.rows[i], one.run, i, provenance.mapping);

@@ -187,8 +187,7 @@ Imported foreign_rows(const Tree& file, const Input& input) {
 }
 
 Imported own_rows(const Tree& file, const Tree& header, const Input& input) {
-  Imported imported;
-  imported.devices = devices_of_own(header, input.where);
+  Imported imported = heads_of_own(header, input.where);
   for (const Tree& benchmark : list_at(file, "benchmarks", input.where)) {
     for (const Tree& state : list_at(benchmark, "states", input.where)) {
       const Tree* own = summary_of(state, kOwnRows);

@@ -1,6 +1,7 @@
 #include "own.hpp"
 
 #include <limits>
+#include <set>
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
@@ -79,6 +80,36 @@ Measurement row_of(Tree own, std::span<const std::int64_t> device_ns, const std:
   return row;
 }
 
+Capability library_of(const Json& entry) {
+  return {entry.at("library").get<std::string>(), entry.at("usable").get<bool>(),
+          entry.value("version", ""), entry.value("reason", "")};
+}
+
+/// What the database would refuse is refused here, with a line.
+void require_consistent(const Run& run, const std::string& where) {
+  if ((run.state == RunState::open) == run.ended_at.has_value())
+    throw InputError(where + ": a run has an end exactly where it is not open");
+  std::set<std::string> keys;
+  for (const EnvironmentFact& fact : run.environment.facts) {
+    if (!keys.insert(fact.key).second)
+      throw InputError(where + ": the fact " + fact.key.substr(0, 80) + " stands twice");
+  }
+}
+
+RunHead run_head(const Tree& entry, const std::string& where) {
+  const Json run = member(entry, "run", where);
+  validate_json(run, "run", where);
+  RunHead head;
+  from_json(run, head.run);
+  require_consistent(head.run, where);
+  for (const Tree& one : list_at(entry, "libraries", where)) {
+    const Json library = one;
+    validate_json(library, "capability", where + ": libraries");
+    head.libraries.push_back(library_of(library));
+  }
+  return head;
+}
+
 }  // namespace
 
 Tree own_fields(const Measurement& row) {
@@ -112,27 +143,30 @@ std::vector<Measurement> rows_of_own(const Tree& list, std::span<const std::int6
 Tree own_header(const Results& results) {
   Json devices = Json::array();
   for (const Device& device : results.devices) devices.push_back(device);
-  return {{"version", 1}, {"devices", Tree(devices)}};
+  Json runs = Json::array();
+  for (const auto& [run, libraries] : results.runs)
+    runs.push_back({{"run", run}, {"libraries", libraries}});
+  return {{"version", 1}, {"devices", Tree(devices)}, {"runs", Tree(runs)}};
 }
 
-std::vector<Device> devices_of_own(const Tree& header, const std::string& where) {
+Imported heads_of_own(const Tree& header, const std::string& where) {
   if (integer_of(member(header, "version", where), where + ": version") != 1)
     throw InputError(where + ": was exported by a newer version; use that one");
-  std::vector<Device> devices;
+  Imported heads;
   for (const Tree& entry : list_at(header, "devices", where)) {
     const Json document = entry;
     validate_json(document, "device", where + ": devices");
-    Device device;
-    from_json(document, device);
-    devices.push_back(std::move(device));
+    from_json(document, heads.devices.emplace_back());
   }
-  return devices;
+  if (!find(header, "runs")) return heads;
+  for (const Tree& entry : list_at(header, "runs", where))
+    heads.runs.push_back(run_head(entry, where + ": runs"));
+  return heads;
 }
 
 Imported rows_of_entries(const Tree& header, const Tree& entries, const std::string& times,
                          const std::string& where) {
-  Imported imported;
-  imported.devices = devices_of_own(header, where);
+  Imported imported = heads_of_own(header, where);
   const Tree::json_pointer pointer(times);
   for (const Tree& entry : entries) {
     if (!entry.is_object() || !entry.contains(pointer))

@@ -21,10 +21,10 @@ Tree own_fields(const Measurement& row);
 /// InputError where they do not fit, or a row is none.
 std::vector<Measurement> rows_of_own(const Tree& list, std::span<const std::int64_t> device_ns,
                                      const std::string& where);
-/// {"version": 1, "devices": [...]}: what stands once in a file.
+/// {"version": 1, "devices": [...], "runs": [...]}: what stands once in a file.
 Tree own_header(const Results& results);
-/// The devices of own_header.
-std::vector<Device> devices_of_own(const Tree& header, const std::string& where);
+/// Devices and runs of own_header, without rows. Older files have no runs.
+Imported heads_of_own(const Tree& header, const std::string& where);
 
 /// Rows of a file of ours whose `entries` each have a list of milliseconds at `times` (a JSON
 /// pointer) beside their own_fields.

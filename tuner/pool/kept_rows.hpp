@@ -21,6 +21,7 @@ class KeptRows final : public Sink {
   bool add(const Measurement& row) override;
   void add_trace(const LaunchTraceRow& row) override { sink_.add_trace(row); }
   void add_counters(const LaunchCountersRow& row) override { sink_.add_counters(row); }
+  void add_agreement(const AgreementRow& row) override { sink_.add_agreement(row); }
 
   /// Rows from before, which the sink has.
   void keep_all(const std::vector<Measurement>& rows);

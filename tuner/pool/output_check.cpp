@@ -8,6 +8,7 @@
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/tuner/safetensors.hpp"
+#include "pool/agreement.hpp"
 #include "pool/order.hpp"
 #include "process/child.hpp"
 
@@ -90,10 +91,14 @@ OutputCheck::OutputCheck(const std::vector<std::string>& stages, const Problem& 
 const SpanOracle& OutputCheck::oracle_for(Role role) {
   std::optional<SpanOracle>& oracle = role == Role::yardstick ? dense_oracle_ : oracle_;
   if (oracle) return *oracle;
+  return oracle.emplace(stages_, problem_, inputs(), Constants{}, role);
+}
+
+std::vector<TensorView> OutputCheck::inputs() {
   if (inputs_.empty()) inputs_ = make_inputs(stages_, problem_, seed_);
   std::vector<TensorView> views;
   for (const HostTensor& tensor : inputs_) views.push_back(tensor.view());
-  return oracle.emplace(stages_, problem_, views, Constants{}, role);
+  return views;
 }
 
 std::optional<std::string> OutputCheck::inputs_file() {
@@ -179,6 +184,8 @@ CheckResult OutputCheck::check(const std::string& path, const Variant* row) {
     const auto verdicts = oracle.verify_packed(rows_from(outputs, i), rows);
     for (std::size_t j = 0; j < rows.size(); ++j) judge(result, rows[j], verdicts[j], most);
   }
+  if (row && selects_reduced(*row) && result.verification == Verification::verified)
+    result.agreement = agreement_of(problem_, inputs(), outputs.front(), rows_, kOracleBudgetS);
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/oracle.hpp"
+#include "nsa/schemas/agreement.hpp"
 #include "nsa/schemas/problem.hpp"
 #include "nsa/schemas/worker.hpp"
 
@@ -18,8 +19,9 @@ namespace nsa::tuner {
 /// What a file of outputs is worth.
 struct CheckResult {
   Verification verification = Verification::unverified;
-  std::optional<double> worst_row_error;  // relative L2 of the worst row that was checked
-  std::string reason;                     // where it is wrong, or why it was not checked
+  std::optional<double> worst_row_error;    // relative L2 of the worst row that was checked
+  std::string reason;                       // where it is wrong, or why it was not checked
+  std::optional<Agreement> agreement = {};  // of a right selection of reduced precision
 };
 
 class OutputCheck {
@@ -54,6 +56,8 @@ class OutputCheck {
 
  private:
   const SpanOracle& oracle_for(Role role);
+  /// Views of the inputs, which are made when there are none.
+  std::vector<TensorView> inputs();
   /// Adds what the oracle says of one row.
   void judge(CheckResult& result, std::int64_t row, const Oracle::Verdict& verdict,
              double tolerance) const;

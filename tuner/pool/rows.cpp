@@ -97,6 +97,15 @@ void RowWriter::commit(const Problem& problem, const Offer& offer, LaunchCounter
   sink_.add_counters(row);
 }
 
+void RowWriter::commit(const Problem& problem, const Offer& offer, const Agreement& agreement) {
+  flush();
+  auto row = row_of<AgreementRow>(problem, offer);
+  row.id = make_uuid();
+  row.checked_at = now_iso8601();
+  row.agreement = agreement;
+  sink_.add_agreement(row);
+}
+
 void RowWriter::commit_failure(Measurement row, const Offer& offer, Outcome outcome,
                                const std::string& reason) {
   row.job_key = failure_key(row.problem, offer, input_.spec.policy, timer_);

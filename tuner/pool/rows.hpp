@@ -34,6 +34,8 @@ class RowWriter {
   /// What the hardware counts during one, or `outcome` and `reason` why it was not read.
   void commit(const Problem& problem, const Offer& offer, LaunchCounters counters, Outcome outcome,
               const std::string& reason);
+  /// How far a selection of reduced precision is the exact one.
+  void commit(const Problem& problem, const Offer& offer, const Agreement& agreement);
   /// The one row of a variant that cannot be measured on a problem.
   void commit_failure(Measurement row, const Offer& offer, Outcome outcome,
                       const std::string& reason);

@@ -12,6 +12,7 @@
 #include "plan/estimate.hpp"
 #include "plan/known_cost.hpp"
 #include "pool/account.hpp"
+#include "pool/agreement.hpp"
 #include "pool/traced_retry.hpp"
 
 namespace nsa::tuner {
@@ -216,7 +217,10 @@ void Team::verify(Contestant& contestant, std::optional<RunningCheck>& running) 
   contestant.checked = true;
   const bool can_check = client(contestant).hello().verifies && check_.known();
   if (contestant.control || !can_check) return;
-  if (const auto* known = shared_.verified.find(contestant.offer, contest_.problem)) {
+  const Variant* const row = row_of(contestant.offer);
+  const bool to_compare = row && selects_reduced(*row) && !contestant.agreement_known;
+  const auto* known = shared_.verified.find(contestant.offer, contest_.problem);
+  if (known && !to_compare) {
     contestant.verification = Verification::verified;
     contestant.worst_row_error = known->worst_row_error;
     return;
@@ -240,8 +244,8 @@ void Team::verify(Contestant& contestant, std::optional<RunningCheck>& running) 
   if (running) take_result(*running);
   running.reset();
   if (!answer) return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});
-  running.emplace(contestant, std::async(std::launch::async, [this, outputs, said = *answer.reply,
-                                                              row = row_of(contestant.offer)] {
+  running.emplace(contestant,
+                  std::async(std::launch::async, [this, outputs, said = *answer.reply, row] {
                     return check_.check(outputs, row, said);
                   }));
 }
@@ -254,6 +258,10 @@ void Team::take_result(RunningCheck& running) {
   contestant.worst_row_error = result.worst_row_error;
   if (result.verification == Verification::verified)
     shared_.verified.add(contestant.offer, contest_.problem, result.worst_row_error);
+  if (result.agreement) {
+    contestant.agreement_known = true;
+    shared_.writer.commit(contest_.problem, contestant.offer, *result.agreement);
+  }
   if (result.verification == Verification::wrong_result && !contestant.out)
     reject(contestant, result);
 }

@@ -23,9 +23,9 @@ namespace {
 }
 
 /// True when the byte is ours, false when another holder has it.
-bool try_lock(int fd, std::uint64_t byte, const std::string& path) {
+bool try_lock(int fd, std::uint64_t byte, const std::string& path, short type = F_WRLCK) {
   struct flock range {};
-  range.l_type = F_WRLCK;
+  range.l_type = type;
   range.l_whence = SEEK_SET;
   range.l_start = static_cast<off_t>(byte);
   range.l_len = 1;
@@ -60,6 +60,8 @@ FileLock& FileLock::operator=(FileLock&& other) noexcept {
   std::swap(fd_, other.fd_);
   return *this;
 }
+
+bool FileLock::share(std::uint64_t byte) { return try_lock(fd_, byte, "its lock file", F_RDLCK); }
 
 int FileLock::release() noexcept { return std::exchange(fd_, -1); }
 

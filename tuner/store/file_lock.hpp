@@ -19,6 +19,9 @@ class FileLock {
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;
 
+  /// Takes another byte of the file beside other holders that share it, for as long as this lock
+  /// lasts. False when somebody has it alone.
+  bool share(std::uint64_t byte);
   /// Gives up ownership of the descriptor, which carries the lock.
   int release() noexcept;
 
@@ -29,6 +32,8 @@ class FileLock {
 
 /// The byte that is held while a database is created, converted or migrated.
 inline constexpr std::uint64_t kOpeningByte = 0;
+/// The byte that owners of runs share, and that is held alone by who must not meet a sweep.
+inline constexpr std::uint64_t kSweepByte = (std::uint64_t{1} << 62) + 1;  // no owner's
 /// The byte that the owner of a run holds.
 std::uint64_t owner_byte(const std::string& run_id) noexcept;
 

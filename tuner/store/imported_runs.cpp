@@ -14,19 +14,30 @@ bool has(SQLite::Database& db, const char* table, const std::string& id) {
   return query.executeStep();
 }
 
+/// An id stands for one spec in one environment.
+void refuse_another(const Run& there, const Run& run) {
+  if (there.spec_hash == run.spec_hash && there.environment_hash == run.environment_hash) return;
+  throw InputError("run " + run.id +
+                   " is another one in the database than in the file; leave the file out");
+}
+
 /// The run with those of its rows that are new; a run of which nothing is new stays away.
-void add_run(SQLite::Database& db, const Run& run, const std::vector<Measurement>& rows,
-             Added& added) {
+void add_run(SQLite::Database& db, const RunWithRows& of, Added& added) {
+  const auto& [run, rows, libraries] = of;
   std::vector<const Measurement*> fresh;
   for (const Measurement& row : rows) {
     if (!has(db, "measurement", row.id)) fresh.push_back(&row);
   }
   added.known += static_cast<std::int64_t>(rows.size() - fresh.size());
   if (fresh.empty()) return;
-  if (!has(db, "run", run.id)) {
-    Run stored = run;
-    stored.environment_hash = environment_hash(run.environment);
+  Run stored = run;
+  stored.environment_hash = environment_hash(run.environment);
+  const std::vector<Run> there = get_runs(db, "", "id = ?", {run.id});
+  if (!there.empty()) {
+    refuse_another(there.front(), stored);
+  } else {
     put_run(db, stored);
+    put_libraries(db, run.id, libraries);
     ++added.runs;
   }
   MeasurementWriter writer(db);
@@ -36,7 +47,7 @@ void add_run(SQLite::Database& db, const Run& run, const std::vector<Measurement
 }  // namespace
 
 Added Store::add_runs(const std::vector<RunWithRows>& runs) {
-  for (const auto& [run, rows] : runs) {
+  for (const auto& [run, rows, libraries] : runs) {
     for (const Measurement& row : rows)
       expects(row.run_id == run.id && row.samples.size() == static_cast<std::size_t>(row.samples_n),
               "rows of their run, with samples_n samples");
@@ -44,7 +55,7 @@ Added Store::add_runs(const std::vector<RunWithRows>& runs) {
   return state_->use([&](SQLite::Database& db) {
     SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
     Added added;
-    for (const auto& [run, rows] : runs) add_run(db, run, rows, added);
+    for (const RunWithRows& run : runs) add_run(db, run, added);
     transaction.commit();
     return added;
   });

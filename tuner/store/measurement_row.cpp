@@ -142,8 +142,11 @@ const Measurement& MeasurementReader::read(const SQLite::Statement& statement) {
   m.clocks = read_clocks(row);
   row.text(m.measured_at);
   if (row.has_next()) {
+    const auto blob = row.blob();
+    m.samples.clear();
+    if (blob.empty()) return m;  // pruned
     try {
-      unpack_samples(row.blob(), m.samples);
+      unpack_samples(blob, m.samples);
     } catch (const InputError& error) {
       throw InputError(where + ": " + error.what() + "; name another file");
     }

@@ -99,9 +99,12 @@ bool publish(const std::string& united, const std::string& out) {
 }
 
 RowCounts difference(const RowCounts& after, const RowCounts& before) {
-  return {after.runs - before.runs, after.measurements - before.measurements,
+  return {after.runs - before.runs,
+          after.measurements - before.measurements,
           after.launch_traces - before.launch_traces,
-          after.launch_counters - before.launch_counters, after.telemetry - before.telemetry};
+          after.launch_counters - before.launch_counters,
+          after.telemetry - before.telemetry,
+          after.run_results - before.run_results};
 }
 
 void add_to_existing(const std::string& united, const OpenOptions& options, MergeReport& report) {

@@ -7,12 +7,24 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include "nsa/schemas/device.hpp"
 #include "nsa/schemas/run.hpp"
+#include "nsa/store/store.hpp"
 
 namespace nsa::store {
 
 /// Inserts the run, its environment and its devices, within the caller's transaction.
 void put_run(SQLite::Database& db, const Run& run);
+
+/// What the probes of libraries said when a run began.
+void put_libraries(SQLite::Database& db, const std::string& run_id,
+                   const std::vector<Capability>& libraries);
+std::vector<Capability> get_libraries(SQLite::Database& db, const std::string& run_id);
+
+/// Results of the command `run`, newest first; of one run where it is named. InputError with `path`
+/// on one that obeys no schema.
+std::vector<RunResult> get_run_results(SQLite::Database& db, const std::string& path,
+                                       const std::optional<std::string>& run_id);
 
 /// Runs that fulfil `condition` (SQL over `run r`, its parameters in order), newest first.
 std::vector<Run> get_runs(SQLite::Database& db, const std::string& path,

@@ -16,7 +16,10 @@ namespace {
 
 /// The owner's lock of a run, or nothing when a living process has it.
 std::optional<FileLock> try_own(const std::string& path, const std::string& run_id) {
-  return FileLock::acquire(path, owner_byte(run_id), 0);
+  auto lock = FileLock::acquire(path, owner_byte(run_id), 0);
+  if (lock && !lock->share(kSweepByte))
+    throw EnvironmentError(path + ": is being pruned; wait for the end, then try again");
+  return lock;
 }
 
 void set_state(SQLite::Database& db, const std::string& run_id, RunState state,
@@ -91,6 +94,7 @@ std::pair<Run, FileLock> begin(SQLite::Database& db, const std::string& path,
   run.devices = request.devices;
   run.started_at = now_iso8601();
   put_run(db, run);
+  put_libraries(db, run.id, request.libraries);
   auto lock = try_own(path, run.id);  // before the commit, so nobody can see the run without owner
   expects(lock.has_value(), "a fresh run without owner");
   return {std::move(run), std::move(*lock)};
@@ -132,6 +136,10 @@ void Store::end_run(const std::string& run_id, RunState state) {
 
 std::vector<Run> Store::runs() const {
   return state_->use([&](SQLite::Database& db) { return get_runs(db, state_->path, "1", {}); });
+}
+
+std::vector<Capability> Store::libraries(const std::string& run_id) const {
+  return state_->use([&](SQLite::Database& db) { return get_libraries(db, run_id); });
 }
 
 std::optional<Run> Store::find_run(const std::string& id_or_prefix) const {

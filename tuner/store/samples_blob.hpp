@@ -6,6 +6,7 @@
 //   bytes 4-7  uint32 n, the number of samples
 //   then       columns of n int64 each: start_ns, device_ns, host_ns and, with the flag, cycles,
 //              where -2^63 means that they were not read for that sample
+// No byte at all: `db prune` dropped them.
 #pragma once
 
 #include <cstddef>

@@ -10,6 +10,7 @@
 #include "measurement_row.hpp"
 #include "nsa/store/store.hpp"
 #include "sqlite_error.hpp"
+#include "times.hpp"
 
 namespace nsa::store {
 
@@ -19,6 +20,7 @@ struct Store::State {
   std::unique_ptr<Connection> connection;
   std::vector<std::string> notes;
   std::unique_ptr<MeasurementWriter> writer = {};  // made for the first row; ends before connection
+  std::unique_ptr<TimesReader> times = {};         // likewise
 
   SQLite::Database& db() const noexcept { return connection->db(); }
   /// Runs `body(db)`; SQLite's errors leave as ours.

@@ -145,6 +145,7 @@ Info Store::info() const {
     info.open_runs = count(db, "SELECT count(*) FROM run WHERE state = 'open'");
     info.measurements = count(db, "SELECT count(*) FROM measurement");
     info.samples = count(db, "SELECT coalesce(sum(samples_n), 0) FROM measurement");
+    info.run_results = count(db, "SELECT count(*) FROM run_result");
     return info;
   });
 }

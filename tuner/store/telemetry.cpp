@@ -1,22 +1,26 @@
 // Telemetry rows of the runtime, beside the measurements.
+#include "telemetry.hpp"
+
 #include "nsa/schemas/error.hpp"
 #include "row.hpp"
 #include "state.hpp"
 
 namespace nsa::store {
 
+void put_telemetry(SQLite::Database& db, const TelemetryRow& telemetry) {
+  SQLite::Statement insert(db,
+                           "INSERT INTO telemetry (id, run_id, recorded_at, command, report) "
+                           "VALUES (?,?,?,?,?) ON CONFLICT (id) DO NOTHING");
+  std::optional<std::string> run_id;
+  if (!telemetry.run_id.empty()) run_id = telemetry.run_id;
+  bind_values(insert, telemetry.id, run_id, telemetry.recorded_at, telemetry.command,
+              telemetry.report.dump());
+  insert.exec();
+}
+
 void Store::add(const TelemetryRow& telemetry) {
   expects(!telemetry.id.empty(), "telemetry with an id");
-  state_->use([&](SQLite::Database& db) {
-    SQLite::Statement insert(db,
-                             "INSERT INTO telemetry (id, run_id, recorded_at, command, report) "
-                             "VALUES (?,?,?,?,?) ON CONFLICT (id) DO NOTHING");
-    std::optional<std::string> run_id;
-    if (!telemetry.run_id.empty()) run_id = telemetry.run_id;
-    bind_values(insert, telemetry.id, run_id, telemetry.recorded_at, telemetry.command,
-                telemetry.report.dump());
-    insert.exec();
-  });
+  state_->use([&](SQLite::Database& db) { put_telemetry(db, telemetry); });
 }
 
 std::vector<TelemetryRow> Store::telemetry(const std::optional<std::string>& run_id) const {

@@ -1,6 +1,7 @@
 // Rows are keyed by UUIDs or by their content, and never change once they are written; only a run
-// ends, or goes on and ends later. So the union is commutative, associative and idempotent: rows
-// that both have are equal or the union is refused, and of two ends of a run the later one holds.
+// ends, or goes on and ends later, and gets labels. So the union is commutative, associative and
+// idempotent: rows that both have are equal or the union is refused, of two ends of a run the later
+// one holds, a run has the labels of both, and a row keeps the samples that one of them dropped.
 #include "union.hpp"
 
 #include <fmt/core.h>
@@ -13,9 +14,10 @@ namespace {
 
 struct Table {
   const char* name;
-  const char* owner;      // the column that says whose row it is
-  const char* owners;     // table of its owners, of which all rows here are written at once
-  const char* once = "";  // columns that no two rows of different ids may share
+  const char* owner;   // the column that says whose row it is
+  const char* owners;  // table of its owners, of which all rows here are written at once; "": any
+                       // row may come later
+  const char* once = "";             // columns that no two rows of different ids may share
   const char* mutable_columns = "";  // columns that may differ
 };
 
@@ -27,6 +29,8 @@ constexpr Table kTables[] = {
     {"run", "id", "run", "", "state ended_at"},
     {"environment_fact", "run_id", "run"},
     {"device", "run_id", "run"},
+    {"run_label", "run_id", ""},
+    {"library", "run_id", "run"},
     {"problem", "id", "problem"},
     {"variant", "id", "variant"},
     {"placement", "id", "placement"},
@@ -35,7 +39,9 @@ constexpr Table kTables[] = {
     {"launch_trace_kernel", "trace_id", "launch_trace"},
     {"launch_counters", "id", "launch_counters", kOncePerLaunch},
     {"launch_counter_metric", "counters_id", "launch_counters"},
+    {"agreement", "id", "agreement", kOncePerLaunch},
     {"telemetry", "id", "telemetry"},
+    {"run_result", "id", "run_result"},
 };
 
 struct Columns {
@@ -58,10 +64,14 @@ std::string equality(const Table& table, const Columns& columns) {
   std::vector<std::string> left, right;
   for (const std::string& column : columns.all) {
     if (std::string_view(table.mutable_columns).find(column) != std::string_view::npos) continue;
+    if (table.name == std::string_view("measurement") && column == "samples") continue;
     left.push_back("o." + column);
     right.push_back("i." + column);
   }
-  return fmt::format("({}) IS ({})", fmt::join(left, ", "), fmt::join(right, ", "));
+  const std::string equal =
+      fmt::format("({}) IS ({})", fmt::join(left, ", "), fmt::join(right, ", "));
+  if (table.name != std::string_view("measurement")) return equal;
+  return equal + " AND (o.samples IS i.samples OR length(o.samples) = 0 OR length(i.samples) = 0)";
 }
 
 /// Owner of a row of `from` that `other` should have as it is, for it has its owner; "" = none.
@@ -79,6 +89,7 @@ std::string odd_owner(SQLite::Database& db, const Table& table, const char* from
 }
 
 void refuse_other_content(SQLite::Database& db, const Table& table, const std::string& name) {
+  if (*table.owners == '\0') return;
   std::string id = odd_owner(db, table, "input", "main");
   if (id.empty()) id = odd_owner(db, table, "main", "input");
   if (id.empty()) return;
@@ -111,6 +122,13 @@ void add_missing(SQLite::Database& db, const Table& table) {
                   table.name, fmt::join(columns.all, ", "), fmt::join(columns.keys, ", ")));
 }
 
+/// Of rows that were pruned here and not there.
+void fill_samples(SQLite::Database& db) {
+  db.exec(
+      "UPDATE main.measurement AS o SET samples = i.samples FROM input.measurement AS i WHERE "
+      "i.id = o.id AND length(o.samples) = 0 AND length(i.samples) > 0");
+}
+
 /// The later end of a run holds; ends of one instant go by the state.
 void end_runs(SQLite::Database& db) {
   db.exec(
@@ -131,8 +149,8 @@ RowCounts row_counts(SQLite::Database& db) {
   const auto count = [&](const char* table) {
     return db.execAndGet(fmt::format("SELECT count(*) FROM main.{}", table)).getInt64();
   };
-  return {count("run"), count("measurement"), count("launch_trace"), count("launch_counters"),
-          count("telemetry")};
+  return {count("run"),       count("measurement"), count("launch_trace"), count("launch_counters"),
+          count("telemetry"), count("run_result")};
 }
 
 void add_rows_of(SQLite::Database& db, const std::string& from, const std::string& name) {
@@ -146,6 +164,7 @@ void add_rows_of(SQLite::Database& db, const std::string& from, const std::strin
       refuse_double_work(db, table, name);
     }
     for (const Table& table : kTables) add_missing(db, table);
+    fill_samples(db);
     end_runs(db);
     transaction.commit();
   }

@@ -34,6 +34,16 @@ void check_references(SQLite::Database& db, std::vector<std::string>& problems) 
   }
 }
 
+/// What cannot be read of the rows that are no measurements.
+template <class Read>
+void check_others(std::vector<std::string>& problems, Read read) {
+  try {
+    read();
+  } catch (const InputError& error) {
+    problems.push_back(error.what());
+  }
+}
+
 /// Reads every row as the other functions would, so that whatever they would refuse is listed.
 void check_rows(SQLite::Database& db, const std::string& path, std::vector<std::string>& problems) {
   SQLite::Statement rows(db, MeasurementReader::select(true));
@@ -41,7 +51,8 @@ void check_rows(SQLite::Database& db, const std::string& path, std::vector<std::
   while (rows.executeStep()) {
     try {
       const Measurement& m = reader.read(rows);
-      if (m.samples.size() != static_cast<std::size_t>(m.samples_n)) {
+      const bool pruned = rows.getColumn(rows.getColumnCount() - 1).getBytes() == 0;
+      if (!pruned && m.samples.size() != static_cast<std::size_t>(m.samples_n)) {
         problems.push_back(fmt::format("measurement {}: samples_n is {}, but it has {} samples",
                                        m.id, m.samples_n, m.samples.size()));
       }
@@ -49,11 +60,8 @@ void check_rows(SQLite::Database& db, const std::string& path, std::vector<std::
       problems.push_back(error.what());
     }
   }
-  try {
-    get_runs(db, path, "1", {});
-  } catch (const InputError& error) {
-    problems.push_back(error.what());
-  }
+  check_others(problems, [&] { get_runs(db, path, "1", {}); });
+  check_others(problems, [&] { get_run_results(db, path, std::nullopt); });
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 const slopeAlarm = 1.3;
 const mostLines = 8;
-let contestShown = null;
 
 function shortName(contest, name) {
   return name.startsWith(contest.stages + "/") ? name.slice(contest.stages.length + 1) : name;
@@ -17,18 +16,19 @@ function ranked(contest) {
 }
 
 function cellsOf(contest, variants) {
-  return variants.flatMap(variant => variant.cells.map(([length, ns, ratio, low, high]) => ({
+  return variants.flatMap(variant => variant.cells.map(([length, ns, ratio, low, high, flop, bytes, workspace]) => ({
     name: shortName(contest, variant.name), length, ns, ratio, low: low === null ? ratio : low,
-    high: high === null ? ratio : high,
+    high: high === null ? ratio : high, flop, bytes, workspace,
     tip: printable(`${shortName(contest, variant.name)} at ${length}: ${valueText(ns, "ns")}, ${digits(ratio, 3)} of the best`)})));
 }
 
 /** Ratios at which the axis has a line: few enough to read, however near to 1 all variants are. */
 function ratioTicks(cells) {
-  const most = Math.max(...cells.map(cell => cell.high));
-  if (most < 1.5) return [0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.3, 1.4];
-  if (most < 4) return [0.8, 1, 1.2, 1.5, 2, 3];
-  return [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
+  const low = Math.min(...cells.map(cell => cell.low)), high = Math.max(...cells.map(cell => cell.high));
+  if (high >= 4) return [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
+  const step = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5].find(one => (high - low) / one <= 7) || 0.5;
+  const first = Math.ceil(low / step), count = Math.floor(high / step) - first + 1;
+  return [...new Set([1, ...Array.from({length: count}, (_, i) => Number(((first + i) * step).toFixed(3)))])];
 }
 
 function keyOf(names) {
@@ -48,7 +48,19 @@ function drawCrossover(contest, lines) {
   return draw(document.getElementById("crossover-plot"), "crossover",
     {cells, ranges},
     {names, colours: seriesColours(), axis: contest.axis, lengths: contest.lengths, ratioTicks: ratioTicks(cells)},
-    `Time as a multiple of the fastest, by ${contest.axis}, with 95 % intervals. ${chosen} Fastest: ${winsText(contest)}.`, keyOf(names));
+    `Time as a multiple of the fastest, by ${contest.axis}, with 95 % intervals. ${chosen} Fastest: ${winsText(contest)}.`, keyOf(names),
+    ratioTable(contest, lines));
+}
+
+/** A row for each length, a column for each variant: time, and multiple of the fastest with its interval. */
+function ratioTable(contest, variants) {
+  const text = ([, ns, ratio, low, high]) => `${valueText(ns, "ns")}, ${digits(ratio, 3)}x` +
+    (low === null ? "" : ` (${digits(low, 3)} to ${digits(high, 3)})`);
+  return {caption: `times by ${contest.axis}`, heads: [contest.axis, ...variants.map(variant => shortName(contest, variant.name))],
+          rows: () => contest.lengths.map(length => [String(length), ...variants.map(variant => {
+            const cell = variant.cells.find(one => one[0] === length);
+            return cell ? text(cell) : "";
+          })])};
 }
 
 function fastestAt(contest, length) {
@@ -72,7 +84,8 @@ function drawHeatmap(contest, variants) {
   const names = variants.map(variant => shortName(contest, variant.name));
   return draw(document.getElementById("heatmap-plot"), "heatmap", {cells: cellsOf(contest, variants)},
     {names, lengths: contest.lengths, axis: contest.axis},
-    `Time of ${names.length} variants at ${contest.lengths.length} lengths as a multiple of the fastest at that length.`);
+    `Time of ${names.length} variants at ${contest.lengths.length} lengths as a multiple of the fastest at that length.`,
+    [], ratioTable(contest, variants));
 }
 
 function drawScaling(contest, lines) {
@@ -86,7 +99,8 @@ function drawScaling(contest, lines) {
   });
   const steep = contest.variants.filter(isSteep).map(variant => shortName(contest, variant.name));
   return draw(document.getElementById("scaling-plot"), "scaling", {cells, fits},
-    {names, colours: seriesColours(), axis: contest.axis, lengths: contest.lengths},
+    {names, colours: seriesColours(), axis: contest.axis, lengths: contest.lengths,
+     ticks: logTicks(Math.min(...[...cells, ...fits].map(one => one.ms)), Math.max(...[...cells, ...fits].map(one => one.ms)))},
     `Time against ${contest.axis}, both logarithmic, with fitted lines. ` +
     (steep.length ? `Slope over ${slopeAlarm}: ${steep.join(", ")}.` : `No slope is over ${slopeAlarm}.`), keyOf(names));
 }
@@ -99,28 +113,4 @@ function slopeTable(contest, variants) {
       variant.slope ? `${digits(variant.slope[0], 3)} (${digits(variant.slope[1], 3)} to ${digits(variant.slope[2], 3)})` : "none",
       String(variant.cells.length),
       isSteep(variant) ? element("span", {className: "bad"}, `alarm: over ${slopeAlarm}`) : ""]));
-}
-
-function showContest(n) {
-  const contest = data.contests[n];
-  const variants = ranked(contest), lines = variants.slice(0, mostLines);
-  contestShown = n;
-  document.getElementById("contest").replaceChildren(
-    element("p", {className: "soft"}, `${contest.class}, ${contest.how}; ${contest.device}, run ${contest.run} of ${contest.day}` +
-      (variants.length > mostLines ? `; lines of ${mostLines} of ${variants.length} variants` : "")));
-  document.getElementById("slopes").replaceChildren(slopeTable(contest, variants));
-  return Promise.all([drawCrossover(contest, lines), drawHeatmap(contest, variants), drawScaling(contest, lines)]);
-}
-
-function showContestChoice() {
-  const box = document.getElementById("contest-choice");
-  if (data.contests.length === 0) {
-    box.append(element("p", {className: "soft"}, "Nothing was measured at two lengths or more; a history from CSV has no variants."));
-    return;
-  }
-  const label = contest => `${contest.stages} ${contest.class}, ${contest.how} @ ${contest.device}`;
-  const select = element("select", {id: "contest-select"},
-    ...data.contests.map((contest, n) => element("option", {value: String(n)}, label(contest))));
-  select.addEventListener("change", () => setPlace({variants: select.value}));
-  box.append(element("label", {htmlFor: "contest-select"}, "Problem "), select);
 }

@@ -1,4 +1,4 @@
-// What is shown is in the address: #series=NAME&state=confirmed&words=decode&variants=0
+// What is shown is in the address: #series=NAME&state=confirmed&words=decode&variants=PROBLEM&run=DEVICE
 
 const words = document.getElementById("words");
 
@@ -32,7 +32,8 @@ async function show() {
   if (words.value !== (at.get("words") || "")) words.value = at.get("words") || "";
   filterTable(at.get("state") || "", words.value);
   const name = at.get("series") ?? firstSeries();
-  const contest = Math.min(Math.max(0, Number.parseInt(at.get("variants") || "0", 10) || 0), data.contests.length - 1);
+  const contest = Math.max(0, data.contests.findIndex(one => contestLabel(one) === at.get("variants")));
+  const run = Math.max(0, data.clocks.findIndex(one => one.device === at.get("run")));
   const drawn = [];
   if (name !== shownSeries) {
     shownSeries = name;
@@ -40,25 +41,36 @@ async function show() {
     if (at.has("series")) document.getElementById("series").scrollIntoView();
   }
   if (data.contests.length > 0 && contest !== contestShown) {
-    document.getElementById("contest-select").value = String(contest);
+    document.getElementById("contest-select").value = contestLabel(data.contests[contest]);
     drawn.push(showContest(contest));
+    if (at.has("variants") && !at.has("series")) document.getElementById("variants").scrollIntoView();
   }
+  if (data.clocks.length > 0 && run !== clocksShown) drawn.push(showClocks(run));
   await Promise.all(drawn);
-  document.body.dataset.ready = "yes";
+  document.body.dataset.ready ??= String(Math.round(performance.now()));  // ms since the navigation
 }
 
 function onTheme() {
   if (shownSeries !== null) chooseSeries(shownSeries);
   if (contestShown !== null) showContest(contestShown);
+  if (clocksShown !== null) showClocks(clocksShown);
+  showTraces();
 }
 
 document.getElementById("filter").addEventListener("submit", event => event.preventDefault());
 words.addEventListener("input", () => setPlace({words: words.value}));
+document.getElementById("more").addEventListener("click", () => {
+  allRows = true;
+  show();
+});
 window.addEventListener("hashchange", show);
 showHeadline();
 showCounts();
 showAlerts();
 showTable();
 showContestChoice();
+showClocksChoice();
+showResults();
+showTraces();
 showEnvironments();
 show();

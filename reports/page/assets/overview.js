@@ -17,7 +17,7 @@ function showHeadline() {
   const check = data.check;
   const says = {0: "no regression", 1: "a regression", 3: "nothing can be judged yet", 4: "series have no result"};
   document.getElementById("headline").append(printable(
-    `${verdicts.length} series, ${check.nights} nights to ${check.last_night || "none"}: ` +
+    `${verdicts.length} series, ${countText(check.nights, "night")} to ${check.last_night || "none"}: ` +
     `${says[check.exit_code]} (exit ${check.exit_code}).`));
 }
 
@@ -73,16 +73,23 @@ function showTable() {
   tableBody.append(...order.map(i => rowOf(verdicts[i], i)));
 }
 
+const mostRows = 100;  // before somebody asks for more: each is a stop of the keyboard
+let allRows = false;
+
 /** Rows of one state whose names have all the words; "" stands for any. */
 function filterTable(state, words) {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  let shown = 0;
+  let found = 0;
   for (const row of tableBody.rows) {
     const name = verdicts[row.dataset.series].name.toLowerCase();
-    row.hidden = (state && row.dataset.state !== state) || !wanted.every(word => name.includes(word));
-    shown += row.hidden ? 0 : 1;
+    const passes = (!state || row.dataset.state === state) && wanted.every(word => name.includes(word));
+    found += passes ? 1 : 0;
+    row.hidden = !passes || (found > mostRows && !allRows);
   }
   for (const button of document.querySelectorAll("#counts button"))
     button.setAttribute("aria-pressed", String(button.dataset.state === state));
-  document.getElementById("shown").textContent = `${shown} of ${verdicts.length} series`;
+  document.getElementById("shown").textContent = `${found} of ${verdicts.length} series`;
+  const more = document.getElementById("more");
+  more.hidden = allRows || found <= mostRows;
+  more.textContent = `Show ${found - mostRows} more series`;
 }

@@ -3,8 +3,8 @@
 const specs = JSON.parse(document.getElementById("specs").textContent);
 const views = new Map();  // by container
 const palette = {
-  light: ["#0550ae", "#b35900", "#116329", "#8250df", "#b42318", "#0f7b8a", "#7a5c00", "#a0386b"],
-  dark: ["#7db7ff", "#ffab5e", "#6fdd8b", "#c6a5ff", "#ff8a80", "#5fd3e0", "#e3c65b", "#f19bc8"]};
+  light: ["#0550ae", "#b35900", "#116329", "#8250df", "#b42318", "#0f7b8a", "#7a5c00", "#a0386b", "#4f6d00", "#5c4b99", "#00695c", "#7a4a3a"],
+  dark: ["#7db7ff", "#ffab5e", "#6fdd8b", "#c6a5ff", "#ff8a80", "#5fd3e0", "#e3c65b", "#f19bc8", "#b5d46a", "#a79be8", "#4dc9b0", "#d1a28f"]};
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
 function seriesColours() { return dark.matches ? palette.dark : palette.light; }
@@ -23,11 +23,40 @@ function config(colours) {
            tickColor: colours.line, labelFontSize: 11, titleFontSize: 12, titleFontWeight: "normal"}};
 }
 
-/** Draws into a figure; `words` says for those who do not see it what it shows. */
-function draw(figure, name, data, signals, words, key = []) {
+/** The numbers of a plot, made when they are asked for: {caption, heads, rows()}. */
+function plotTable(numbers, open) {
+  const details = element("details", {}, element("summary", {}, `Table: ${numbers.caption}`));
+  const fill = () => { if (details.children.length === 1) details.append(table(numbers.caption, numbers.heads, numbers.rows())); };
+  details.addEventListener("toggle", fill);
+  details.open = open;
+  return details;
+}
+
+/** What a figure says where there is nothing to draw. */
+function say(figure, words, numbers = null) {
+  const open = figure.querySelector("details[open]") !== null;
+  clear(figure);
+  figure.append(element("figcaption", {}, words), ...(numbers ? [plotTable(numbers, open)] : []));
+}
+
+/** Powers of ten between two positive values, with their doubles and fives where these are few. */
+function logTicks(low, high) {
+  const ticks = steps => {
+    const list = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); ++power)
+      list.push(...steps.map(step => Number(`${step}e${power}`)));
+    return list.filter(tick => tick >= low * 0.999 && tick <= high * 1.001);
+  };
+  const fine = ticks([1, 2, 5]);
+  return fine.length <= 8 ? fine : ticks([1]);
+}
+
+/** Draws into a figure; `words` and `numbers` say for those who do not see it what it shows. */
+function draw(figure, name, data, signals, words, key = [], numbers = null) {
+  const open = figure.querySelector("details[open]") !== null;
   clear(figure);
   const plot = element("div", {className: "plot"});
-  figure.append(plot, keyList(key), element("figcaption", {}, words));
+  figure.append(plot, keyList(key), element("figcaption", {}, words), ...(numbers ? [plotTable(numbers, open)] : []));
   const colours = theme();
   const all = {theme: colours, plotWidth: plot.clientWidth, ...signals};
   const spec = {...structuredClone(specs[name]), description: printable(words)};  // Vega makes it the label
@@ -35,7 +64,7 @@ function draw(figure, name, data, signals, words, key = []) {
   for (const source of spec.data) if (source.name in data) source.values = data[source.name];
   const view = new vega.View(vega.parse(spec, config(colours), {ast: true}),
     {expr: vega.expressionInterpreter, renderer: "svg", container: plot, hover: false});
-  views.set(figure, {view, again: () => draw(figure, name, data, signals, words, key), width: plot.clientWidth});
+  views.set(figure, {view, again: () => draw(figure, name, data, signals, words, key, numbers), width: plot.clientWidth});
   return view.runAsync();
 }
 

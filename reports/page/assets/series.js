@@ -14,8 +14,8 @@ function changeRows(verdict, track, segments) {
     const at = positionOf(track, change.index);
     const segment = segments.find(one => one.from === at);
     return {at, kind: kindOf(change), colour: kinds[kindOf(change)], up: change.direction === "up",
-            level: segment ? segment.level : null,
-            tip: `${kindOf(change)} ${change.time}: ${sizeText(change)} ${commitsText(change)}`};
+            level: segment ? segment.level : null, commits: printable(commitsText(change)).slice(0, 24),
+            tip: [`${kindOf(change)} ${change.time}: ${sizeText(change)}`, commitsText(change), change.answer || ""].filter(Boolean).join(", ")};
   });
 }
 
@@ -23,8 +23,8 @@ function seriesWords(verdict, nights, unit, changes) {
   const values = nights.filter(Boolean);
   if (values.length === 0) return `${verdict.name}: no values.`;
   const lows = Math.min(...values.map(one => one.low)), highs = Math.max(...values.map(one => one.high));
-  const found = changes.length === 0 ? "no change" : changes.map(one => one.tip.trim()).join("; ");
-  return `${values.length} nights with values between ${valueText(lows, unit)} and ${valueText(highs, unit)}; ${found}.`;
+  const found = changes.length === 0 ? "no change" : changes.map(one => one.tip).join("; ");
+  return `${countText(values.length, "night")} with values between ${valueText(lows, unit)} and ${valueText(highs, unit)}; ${found}.`;
 }
 
 /** What is in the plot, and nothing that is not. */
@@ -56,15 +56,23 @@ function drawSeries(i) {
     {nights: nights.length, times: track.time.map(time => printable(time).slice(0, 10)), unit: unit.name,
      ticks: tickPositions(nights.length, Math.max(2, Math.floor(width / 110)))},
     seriesWords(verdict, nights, data.unit, changes),
-    seriesKey(colours, changes, failures, epochs));
+    seriesKey(colours, changes, failures, epochs), nightTable(i, nights, track));
+}
+
+function nightTable(i, nights, track) {
+  const failed = new Map(data.history.series[i].failures);
+  const cells = (one, at) => one === null ? [failed.get(at) || "no value", "", ""]
+                                          : [one.median, one.low, one.high].map(value => valueText(value, data.unit));
+  return {caption: "nights of this series", heads: ["Night", "Median", "Lowest", "Highest", "Commit", "Environment"],
+          rows: () => nights.map((one, at) => [track.time[at], ...cells(one, at), track.commit[at], track.environment[at]])};
 }
 
 function changeTable(verdict) {
   if (verdict.changes.length === 0) return element("p", {className: "soft"}, "No changes.");
-  return table("Changes of this series", ["What", "Since", "Size", "p", "q", "Commits"],
+  return table("Changes of this series", ["What", "Since", "Size", "p", "q", "Commits", "Answer"],
     verdict.changes.map(change => [
       element("span", {className: kinds[kindOf(change)]}, kindOf(change)), change.time, sizeText(change),
-      digits(change.p, 2), digits(change.q, 2), commitsText(change)]));
+      digits(change.p, 2), digits(change.q, 2), commitsText(change), change.answer || ""]));
 }
 
 /** Shows the series of that name; says so where there is none. */

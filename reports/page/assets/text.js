@@ -42,6 +42,20 @@ function valueText(value, unit) {
   return (digits(value / factor) + " " + name).trim();
 }
 
+/** "811 TFLOP/s", "3.81 TB/s". */
+function rateText(value, unit) {
+  const [factor, prefix] = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]].find(([least]) => value >= least) || [1, ""];
+  return `${digits(value / factor, 3)} ${prefix}${unit}`;
+}
+
+function bytesText(value) {
+  if (value === null || value === undefined) return "unknown";
+  const [factor, name] = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]].find(([least]) => value >= least) || [1, "B"];
+  return `${digits(value / factor, 3)} ${name}`;
+}
+
+function countText(count, name) { return `${count} ${name}${count === 1 ? "" : "s"}`; }
+
 function percentText(ratio) {
   if (ratio >= 2 || ratio <= 0.5) return digits(ratio, 3) + "x";
   const percent = 100 * (ratio - 1);
@@ -59,9 +73,10 @@ function commitsText(change) {
   return change.last_commit ? `${change.first_commit || ""}..${change.last_commit}` : "";
 }
 
-/** A table with a caption; rows are lists of cells, each a text or an element. */
+/** A table with a caption; rows are lists of cells, each a text or an element. Short texts, dates and numbers mostly, stay on one line. */
 function table(caption, heads, rows) {
-  const body = rows.map(row => element("tr", {}, ...row.map(cell => element("td", {}, cell))));
+  const kind = cell => typeof cell === "string" && cell.length <= 12 ? "number" : "";
+  const body = rows.map(row => element("tr", {}, ...row.map(cell => element("td", {className: kind(cell)}, cell))));
   return element("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": caption},
     element("table", {}, element("caption", {}, caption),
       element("thead", {}, element("tr", {}, ...heads.map(head => element("th", {scope: "col"}, head)))),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "context.hpp"
+#include "step_ranges.hpp"
 
 namespace nsa::trace {
 
@@ -11,6 +12,8 @@ struct StageClasses {
   std::vector<int> of_call, of_op;  // [calls], [ops]; -1 = none
 };
 StageClasses stage_classes(const Context& context);
+/// [steps] The operations that were launched within each of them, wherever they ran.
+std::vector<OpIndices> ops_of_steps(const Context& context, const std::vector<StepRange>& ranges);
 
 void add_devices(const Context& context, Summary& out);
 void add_gpu_ranges(const Context& context, Summary& out);

@@ -17,6 +17,18 @@ void count_call(const Context& context, const ApiCall& call, Step& step) {
 
 }  // namespace
 
+std::vector<OpIndices> ops_of_steps(const Context& context, const std::vector<StepRange>& ranges) {
+  const Trace& trace = context.trace;
+  const StepIndex index(ranges);
+  std::vector<OpIndices> ops(ranges.size());
+  for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
+    if (context.launch[i] == kNone) continue;
+    const ApiCall& call = trace.calls[context.launch[i]];
+    if (const auto at = index.at(call.process, call.start_ns)) ops[*at].push_back(i);
+  }
+  return ops;
+}
+
 void add_steps(const Context& context, Summary& out) {
   const Trace& trace = context.trace;
   const std::vector<StepRange> ranges = step_ranges(trace);
@@ -38,12 +50,7 @@ void add_steps(const Context& context, Summary& out) {
   for (const ApiCall& call : trace.calls)
     if (const auto at = index.at(call.process, call.start_ns))
       count_call(context, call, steps[*at]);
-  std::vector<OpIndices> ops(steps.size());
-  for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
-    if (context.launch[i] == kNone) continue;
-    const ApiCall& call = trace.calls[context.launch[i]];
-    if (const auto at = index.at(call.process, call.start_ns)) ops[*at].push_back(i);
-  }
+  const std::vector<OpIndices> ops = ops_of_steps(context, ranges);
   const bool linked = std::any_of(context.launch.begin(), context.launch.end(),
                                   [](std::uint32_t call) { return call != kNone; });
   for (std::size_t i = 0; i < steps.size(); ++i) {

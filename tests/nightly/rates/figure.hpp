@@ -19,6 +19,7 @@ using Share = double;
 std::vector<Figure> null_figures(Share share);     // p of series without a change
 std::vector<Figure> false_figures(Share share);    // false changes, of a series and of a family
 std::vector<Figure> latency_figures(Share share);  // how soon a step or a drift is seen
+std::vector<Figure> bisect_figures(Share share);   // the right commit of 64
 std::vector<Figure> whole_figures(Share share);    // units, threads, speed
 
 /// `count` of the page, at least one, scaled down for a quick run.

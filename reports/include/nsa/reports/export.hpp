@@ -20,9 +20,9 @@ std::vector<CsvColumn> sample_columns();
 /// Both files' columns as Markdown tables, for the documentation.
 std::string columns_markdown();
 
-/// A header and one line a measurement. Quoting of RFC 4180, lines end in '\n', an absent value is
-/// an empty cell, lists are joined with ';'.
-std::string measurements_csv(const std::vector<Measurement>& rows);
+/// A header and one line a measurement, with what its run says where that is among `runs`. Quoting
+/// of RFC 4180, lines end in '\n', an absent value is an empty cell, lists are joined with ';'.
+std::string measurements_csv(const std::vector<Measurement>& rows, std::span<const Run> runs = {});
 /// A header and one line a sample; `measurement_id` refers to the other file.
 std::string samples_csv(const std::vector<Measurement>& rows);
 /// A document of export_results.schema.json.

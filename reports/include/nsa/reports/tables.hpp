@@ -32,6 +32,8 @@ Json results_json(const std::vector<Measurement>& rows, const RoleOf& role = rol
 std::string thresholds_table(const ThresholdTable& table, Style style);
 std::string devices_table(std::span<const Device> devices, std::span<const Capability> libraries,
                           Style style);
+/// Two lines: what a run could use, with versions, and what it could not, with reasons.
+std::string libraries_text(std::span<const Capability> libraries);
 /// `rows`: the array `variants` of variants.schema.json.
 std::string variants_table(const Json& rows, Style style);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "nsa/probes/injection.hpp"
+#include "nsa/schemas/agreement.hpp"
 #include "nsa/schemas/device.hpp"
 #include "nsa/schemas/launch_counters.hpp"
 #include "nsa/schemas/launch_trace.hpp"
@@ -38,6 +39,8 @@ class Sink {
   virtual void add_trace(const LaunchTraceRow&) {}
   /// What the hardware counts during a launch, or why it was not read; likewise.
   virtual void add_counters(const LaunchCountersRow&) {}
+  /// How far a selection of reduced precision is the exact one; likewise.
+  virtual void add_agreement(const AgreementRow&) {}
 };
 
 /// Where a sweep stands, after each visit.

@@ -44,7 +44,8 @@ struct Change {
   bool environment = false;               // begins with an epoch
   bool reverted = false;                  // a later change took it back
   bool acked = false;
-  std::string group;  // alerts of one group are one alert
+  std::string answer;  // of the ack: its reason, and its date where it has one
+  std::string group;   // alerts of one group are one alert
 };
 
 /// What is said of a series.
@@ -70,6 +71,7 @@ struct Ack {
 struct Confirmation {
   std::string series;
   std::vector<std::pair<double, double>> old_and_new;
+  std::string failure = {};  // why there are too few pairs; then the series keeps its state
 };
 
 struct Options {

@@ -17,10 +17,17 @@
 
 namespace nsa::exchange {
 
-/// Rows with their samples, and the devices that their placements name.
+/// A run without its rows: spec, build, environment, devices, and what it found of libraries.
+struct RunHead {
+  Run run;
+  std::vector<Capability> libraries;
+};
+
+/// Rows with their samples, the devices that their placements name, and the runs that are known.
 struct Results {
   std::vector<Device> devices;
   std::vector<Measurement> rows;
+  std::vector<RunHead> runs = {};
 };
 
 /// What the user says of a file that does not say it.
@@ -79,8 +86,10 @@ struct Provenance {
   Mapping mapping;
 };
 
-/// The rows as runs of their own, one for each run that the file tells apart. Ids are made of the
-/// content, so that the same file gives the same ids again. InputError where an id stands twice.
+/// The rows in their runs: those that the file carries whole, where the user does not say that the
+/// rows are somebody else's, and else one of their own for each run that it tells apart. Ids of
+/// these are made of the content, so that the same file gives the same ids again. InputError where
+/// an id stands twice.
 std::vector<store::RunWithRows> import_runs(Imported imported, const Provenance& provenance);
 
 /// A C++ header: for each class and stage a constexpr function from a length to a variant's name.

@@ -11,7 +11,8 @@ namespace nsa::store {
 
 /// How many of each kind.
 struct RowCounts {
-  std::int64_t runs = 0, measurements = 0, launch_traces = 0, launch_counters = 0, telemetry = 0;
+  std::int64_t runs = 0, measurements = 0, launch_traces = 0, launch_counters = 0, telemetry = 0,
+               run_results = 0;
   bool operator==(const RowCounts&) const = default;
 };
 

@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "nsa/schemas/agreement.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/schemas/launch_counters.hpp"
 #include "nsa/schemas/launch_trace.hpp"
@@ -23,6 +26,7 @@ struct RunRequest {
   std::string spec_hash, spec_json, build_id;
   Environment environment;
   std::vector<Device> devices;
+  std::vector<Capability> libraries = {};  // what their probes say, kept with a new run
   double resume_within_s = 6 * 3600;
   bool always_new = false;               // --new
   std::optional<std::string> resume_id;  // --resume ID: that run or InputError
@@ -52,6 +56,16 @@ struct TelemetryRow {
   Json report;          // schema "telemetry"
 };
 
+/// What one `nsatune run` measured. Its run has no measurements; when, where and with which build
+/// and libraries it ran is said there.
+struct RunResult {
+  std::string id, run_id;
+  std::string recorded_at;
+  std::string command;  // that would repeat it
+  Json report;          // schema "run_result"
+  bool operator==(const RunResult&) const = default;
+};
+
 struct Query {
   std::optional<std::string> run_id = std::nullopt;
   std::optional<std::string> device_uuid = std::nullopt;
@@ -62,22 +76,41 @@ struct Query {
   bool with_samples = false;
 };
 
+/// A row of a history of times. Views last until the next row, `kind` as long as the store.
+struct TimeRow {
+  /// Problem, variant, executor, launch, timer and cold, and nothing else: the same object for all
+  /// rows that have them in common.
+  const Measurement& kind;
+  std::string_view source_hash = {}, reason = {}, measured_at = {};
+  std::int64_t process = 0;
+  bool control = false, held_out = false;
+  Outcome outcome = Outcome::ok;
+  Verification verification = Verification::unverified;
+  std::optional<double> median_ns = {}, sm_mhz = {};
+};
+
 struct Info {
   std::string path;
   int schema_version = 0;
   std::string journal_mode;
-  std::int64_t bytes = 0, runs = 0, open_runs = 0, measurements = 0, samples = 0;
+  std::int64_t bytes = 0, runs = 0, open_runs = 0, measurements = 0, samples = 0, run_results = 0;
 };
 
 /// A run that was measured elsewhere, and its rows.
 struct RunWithRows {
   Run run;
   std::vector<Measurement> rows;
+  std::vector<Capability> libraries = {};
 };
 
 /// What add_runs did: runs and rows that are new, and rows that were there.
 struct Added {
   std::int64_t runs = 0, rows = 0, known = 0;
+};
+
+/// Runs, rows and samples that were dropped, or can be, and the bytes of the samples.
+struct Pruned {
+  std::int64_t runs = 0, rows = 0, samples = 0, bytes = 0;
 };
 
 /// How a file is opened; the defaults are right outside of tests.
@@ -127,6 +160,17 @@ class Store {
   /// false.
   bool add(const LaunchTraceRow& row);
   bool add(const LaunchCountersRow& row);
+  bool add(const AgreementRow& row);
+  /// A run of the command `run`, which has ended, and its result, in one transaction; the counters
+  /// of the runtime in its report become a telemetry row. The same id again is ignored.
+  void add(const Run& run, const std::vector<Capability>& libraries, const RunResult& result);
+
+  /// Names runs by a label, all of them or none; a run that has it keeps it.
+  void add_label(const std::vector<std::string>& run_ids, const std::string& label);
+  /// Takes the label from runs; one that does not have it stays as it is.
+  void remove_label(const std::vector<std::string>& run_ids, const std::string& label);
+  /// Labels by the id of their run.
+  std::map<std::string, std::set<std::string>> labels() const;
 
   std::vector<Run> runs() const;  // newest first
   /// Nothing when no run begins so; InputError when several do.
@@ -142,16 +186,31 @@ class Store {
   /// time. The row lasts until `visit` returns, and `visit` must not use the store.
   void for_each_measurement(const Query& query,
                             const std::function<void(const Measurement&)>& visit) const;
+  /// Calls `visit` with each row of a run, in no certain order: several times faster than
+  /// for_each_measurement. `visit` must not use the store.
+  void for_each_time(const std::string& run_id, const std::optional<std::string>& device_uuid,
+                     const std::function<void(const TimeRow&)>& visit) const;
   std::vector<TelemetryRow> telemetry(const std::optional<std::string>& run_id) const;
   /// Oldest first. `id` and `with_samples` of the query mean nothing here.
   std::vector<LaunchTraceRow> launch_traces(const Query& query) const;
   std::vector<LaunchCountersRow> launch_counters(const Query& query) const;
+  std::vector<AgreementRow> agreements(const Query& query) const;
+  /// What their probes said when the run began; empty for an imported run.
+  std::vector<Capability> libraries(const std::string& run_id) const;
+  /// Of the command `run`, newest first; of one run where it is named.
+  std::vector<RunResult> run_results(const std::optional<std::string>& run_id = std::nullopt) const;
 
   Info info() const;
   /// Problems found (integrity_check, foreign keys, blobs that do not unpack); empty = good.
   std::vector<std::string> verify() const;
   /// Gives unused pages back to the file system (VACUUM).
   void compact();
+  /// What prune() would drop.
+  Pruned prunable(const std::string& before) const;
+  /// Drops the samples of runs that began before a time (ISO 8601, UTC) and have ended, keeps all
+  /// else of their rows, and compacts the file. After a kill the same call goes on.
+  /// EnvironmentError while a sweep measures into the file; none begins until it returns.
+  Pruned prune(const std::string& before);
 
  private:
   struct State;

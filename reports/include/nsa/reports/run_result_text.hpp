@@ -1,0 +1,13 @@
+// A result of `nsatune run` for people: the same when it ran as when it is looked up later.
+#pragma once
+
+#include <string>
+
+#include "nsa/schemas/json.hpp"
+
+namespace nsa::reports {
+
+/// `result`: a valid document of schemas/json/run_result.schema.json.
+std::string run_result_text(const Json& result);
+
+}  // namespace nsa::reports

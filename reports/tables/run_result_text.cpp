@@ -1,0 +1,97 @@
+#include "nsa/reports/run_result_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nsa/reports/kernel_proof.hpp"
+#include "nsa/reports/text_table.hpp"
+
+namespace nsa::reports {
+namespace {
+
+double number(const Json& object, const char* key) { return object.at(key).get<double>(); }
+double milliseconds(const Json& object, const char* key) { return number(object, key) * 1e-6; }
+std::string text(const Json& object, const char* key) {
+  return printable(object.at(key).get<std::string>());
+}
+
+std::string thresholds_text(const Json& result) {
+  return result.at("thresholds").is_null() ? "none (built-in defaults)"
+                                           : text(result, "thresholds");
+}
+
+std::string model_text(const Json& r) {
+  const Json& model = r.at("model");
+  return fmt::format(
+      "{} on {} ({})\n  {} layers, {:.1f} M parameters, {} attention, {}, S {} x B {}\n"
+      "  thresholds: {}\n",
+      text(model, "name"), text(r.at("device"), "id"), text(r.at("device"), "name"),
+      model.at("layers").get<std::int64_t>(), number(model, "parameters") * 1e-6,
+      model.at("attention") == "nsa" ? "NSA" : text(model, "attention"), text(model, "dtype"),
+      r.at("seq_len").get<std::int64_t>(), r.at("batch").get<std::int64_t>(), thresholds_text(r));
+}
+
+std::string speed_text(const Json& r) {
+  std::string speed =
+      fmt::format("  first call {:.1f} ms, then {:.4g} ms a step (median of {}): {:.0f} tok/s\n",
+                  milliseconds(r, "first_call_ns"), milliseconds(r, "median_step_ns"),
+                  r.at("step_ns").size(), number(r, "tokens_per_s"));
+  if (!r.contains("peak_flop_per_s")) return speed;
+  const double rate = number(r, "flop_per_s"), peak = number(r, "peak_flop_per_s");
+  return speed + fmt::format("  {:.1f} GFLOP/s, {:.0f} % of {} ({:.0f} GFLOP/s)\n", rate * 1e-9,
+                             100 * rate / peak,
+                             r.contains("peak_name") ? text(r, "peak_name") : "the matrix rate",
+                             peak * 1e-9);
+}
+
+std::string decode_text(const Json& r) {
+  const auto at = r.find("decode");
+  if (at == r.end()) return "";
+  const Json& d = *at;
+  const double flowing_ms = milliseconds(d, "flowing_step_ns");
+  return fmt::format(
+      "  decode after {} tokens{}: {:.4g} ms a step ({:.0f} tok/s), {:.4g} ms where each is waited "
+      "for (median of {})\n"
+      "    a step reads {:.1f} MB of weights, K and V: {:.0f} GB/s; {} grow events\n",
+      r.at("seq_len").get<std::int64_t>(), d.at("graph").get<bool>() ? " (graph)" : "", flowing_ms,
+      number(d, "tokens_per_s"), milliseconds(d, "median_step_ns"),
+      d.at("steps").get<std::int64_t>(), number(d, "bytes_per_step") * 1e-6,
+      number(d, "bytes_per_step") * 1e-6 / flowing_ms, d.at("grow_events").get<std::int64_t>());
+}
+
+std::string engaged_text(const Json& r) {
+  std::string lines = "  what ran:\n";
+  std::size_t widest = 18;  // of one stage; a row over several is wider
+  for (const Json& one : r.at("engaged")) widest = std::max(widest, text(one, "stage").size());
+  for (const Json& one : r.at("engaged"))
+    lines += fmt::format("    {:<{}} {:<18} {} calls\n", text(one, "stage"), widest,
+                         text(one, "variant"), one.at("calls").get<std::int64_t>());
+  for (const Json& one : r.at("fallback"))
+    lines += fmt::format("    fallback in {}: {} ({} calls)\n", text(one, "stage"),
+                         text(one, "reason"), one.at("calls").get<std::int64_t>());
+  const auto slow = r.at("slow_path_calls").get<std::int64_t>();
+  if (slow > 0) lines += fmt::format("    SLOW PATH: {} calls\n", slow);
+  return lines;
+}
+
+std::string counters_text(const Json& r) {
+  const auto at = r.find("telemetry");
+  if (at == r.end()) return "";
+  return engaged_text(r) +
+         fmt::format(
+             "  reads per query: {} of {} predicted; workspace peak {:.1f} MB, {} grow events\n",
+             at->at("reads_act").get<std::int64_t>(), at->at("reads_pred").get<std::int64_t>(),
+             number(*at, "peak_workspace_bytes") * 1e-6, at->at("grow_events").get<std::int64_t>());
+}
+
+}  // namespace
+
+std::string run_result_text(const Json& result) {
+  std::string all =
+      model_text(result) + speed_text(result) + decode_text(result) + counters_text(result);
+  if (result.contains("proof")) all += kernel_proof_text(result.at("proof"));
+  return all;
+}
+
+}  // namespace nsa::reports

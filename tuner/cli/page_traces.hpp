@@ -1,0 +1,18 @@
+// What the time of steps went to, by trace, for the plots of the page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nsa/schemas/json.hpp"
+
+namespace nsa::cli {
+
+/// A list of {name, devices, all_steps, steps: [{name, span_ns, stages: [[stage, ns]],
+/// unattributed_ns, idle_ns, idle: {class: ns}}], peak_allocated_bytes, kernels: [[name, calls,
+/// total_ns]], why}: of each file the first steps and the kernels with the largest totals. `why` is
+/// given where there is no step. Parts of a step add up to its span.
+/// @param files  as on the command line; folders stand for the traces in them
+Json traces_json(const std::vector<std::string>& files);
+
+}  // namespace nsa::cli
