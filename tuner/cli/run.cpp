@@ -14,6 +14,7 @@
 #include "routing_inputs.hpp"
 #include "run_device.hpp"
 #include "run_options.hpp"
+#include "run_reads.hpp"
 #include "run_record.hpp"
 #include "run_report.hpp"
 #include "run_steps.hpp"
@@ -147,8 +148,9 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   report.variables = variables_of(record.run.environment);
   measure_peak(device, plan.config.dtype, report);
   if (context.telemetry) {  // known before the first step, so that every heartbeat has them
-    telemetry.reads(reads_pred(problem), reads_act(problem));
-    telemetry.selection_rows_of(problem);
+    const Reads reads = reads_of(plan, context.constants.branches);
+    telemetry.reads(reads.predicted, reads.actual);
+    if (reads.selects) telemetry.selection_rows_of(problem);
   }
   const auto after_step = [&](std::int64_t step, std::int64_t ns) {
     if (context.telemetry) telemetry.workspace(workspace);
