@@ -59,6 +59,12 @@ Json model_json(const RunPlan& plan) {
           {"dtype", to_string(c.dtype)}};
 }
 
+/// What the file said, by its hash: it may be written again. Null: none.
+Json hash_of_file(const std::string& path) {
+  if (path.empty()) return nullptr;
+  return hash_hex(read_text_file(path));
+}
+
 Json memory_json(const RunMemory& memory) {
   Json document{{"weights_bytes", memory.weights},
                 {"cache_bytes", memory.cache},
@@ -134,6 +140,7 @@ Json run_json(const RunReport& r) {
                 {"share_of_peak", flop_per_s(r) / r.peak_flop_per_s},
                 {"thresholds",
                  r.explanation.table_path.empty() ? Json(nullptr) : Json(r.explanation.table_path)},
+                {"thresholds_hash", hash_of_file(r.explanation.table_path)},
                 {"engaged", engaged_json(r.telemetry)},
                 {"fallback", fallback_json(r.telemetry)},
                 {"slow_path_calls", r.telemetry.slow_path_calls},
