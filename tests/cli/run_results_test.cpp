@@ -39,6 +39,19 @@ TEST_CASE("a result of run is kept where no database was, and says where", "[cli
   CHECK(nsatune(folder, "db verify").exit_code == 0);
 }
 
+TEST_CASE("a result says which thresholds file decided, and what was in it", "[cli]") {
+  const Folder folder;
+  ThresholdTable table;  // of a CPU, and without decisions
+  table.created_by = "test";
+  folder.write("t.json", dump_thresholds(table));
+  const std::string run = "run --preset tiny --seq-len 16 --layers 1 --steps 1 --no-db --json ";
+  const Json with = json_of(nsatune(folder, run + "--thresholds t.json"), "run_result");
+  CHECK(with["thresholds"] == "t.json");
+  CHECK(with["thresholds_hash"] == hash_hex(dump_thresholds(table)));
+  const Json without = json_of(nsatune(folder, run + "--no-thresholds"), "run_result");
+  CHECK(without["thresholds_hash"].is_null());
+}
+
 TEST_CASE("a past run is printed as it was when it ran", "[cli]") {
   const Folder folder;
   const Result ran = nsatune(folder, kTiny + "--decode 2");

@@ -6,13 +6,14 @@
 #include "interrupt.hpp"
 #include "nsa/check_output/document.hpp"
 #include "nsa/check_output/formats.hpp"
+#include "targets_file.hpp"
 
 namespace nsa::cli {
 namespace {
 
 struct CheckOptions {
   CheckInput input;
-  std::optional<std::string> format, out, fail_on;
+  std::optional<std::string> format, out, fail_on, targets;
   ConfirmOptions confirm;
 };
 
@@ -36,7 +37,15 @@ void write_outputs(const Settings& settings, const CheckOptions& o, const Json& 
   print_text(check_output::render(document, settings.json ? "json" : "text", style));
 }
 
+/// Expected rates instead of the history.
+ExitCode check_targets(const Settings& settings, const std::string& file) {
+  const auto judged = run_tables::judge_targets(load_targets(file), measured_rates(settings));
+  print_targets(settings, judged, file);
+  return static_cast<ExitCode>(run_tables::exit_code_of(judged));
+}
+
 ExitCode run(const Settings& settings, const CheckOptions& o) {
+  if (o.targets) return check_targets(settings, *o.targets);
   check_output_flags(settings, o);
   check_confirm_flags(o.confirm, o.input.source.csv.has_value());
   const NightlyHistory history = read_history(settings, o.input.source);
@@ -62,7 +71,8 @@ void add_check(Program& program) {
       "  nsatune check --csv history.csv --direction higher --json\n"
       "  nsatune check --db nightly.sqlite --acks acks.yaml --format junit -o junit.xml\n"
       "  nsatune check --db nightly.sqlite --format markdown -o \"$GITHUB_STEP_SUMMARY\"\n"
-      "  nsatune check --db nightly.sqlite --confirm --old last-night/nsatune\n\n"
+      "  nsatune check --db nightly.sqlite --confirm --old last-night/nsatune\n"
+      "  nsatune check --targets targets.yaml --db results.sqlite\n\n"
       "Exit codes: 0 no regression; 1 a confirmed regression that began in the window; 2 bad "
       "input;\n"
       "3 nothing could be judged yet; 4 a series has no result (--fail-on missing)",
@@ -71,9 +81,16 @@ void add_check(Program& program) {
   declare_confirm(*sub, o->confirm);
   sub->add_option("--fail-on", o->fail_on, "missing: exit 4 where a series has no result")
       ->check(CLI::IsMember({"missing"}));
+  CLI::Option* targets = sub->add_option(
+      "--targets", o->targets,
+      "Judge the rates in the database by this file of expected ones, instead of the history: exit "
+      "1 where one is missed, 3 where none could be judged");
   sub->add_option("--format", o->format, "text (default), json, markdown, comment, junit, csv")
       ->check(CLI::IsMember(check_output::format_names()));
   sub->add_option("-o,--output", o->out, "File for the format; stdout then shows the text");
+  for (CLI::Option* option : sub->get_options()) {  // those of the history
+    if (option != targets && option != sub->get_help_ptr()) targets->excludes(option);
+  }
 }
 
 }  // namespace nsa::cli

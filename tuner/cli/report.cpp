@@ -12,6 +12,7 @@
 #include "page_run_results.hpp"
 #include "page_traces.hpp"
 #include "report_runs.hpp"
+#include "report_tables.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -83,7 +84,8 @@ void add_report(Program& program) {
       "  nsatune report --db nightly.sqlite --acks acks.yaml --thresholds thresholds.json\n"
       "  nsatune report --csv history.csv --direction higher -o rates.html\n"
       "  nsatune report --trace step.json.gz    # and what the time of its steps went to\n"
-      "  nsatune report results && nsatune report compare 3f2a 77b0\n\n"
+      "  nsatune report results && nsatune report compare 3f2a 77b0\n"
+      "  nsatune report matrix --device cuda:0   # and the other tables above\n\n"
       "The page asks no network for anything. Address of a series: nsatune.html#series=NAME.\n"
       "--json prints the verdicts on the page, as check does.\n"
       "Exit codes: 0 the page was written, whatever it shows; 2 bad input; 4 libjs-vega is missing",
@@ -97,6 +99,11 @@ void add_report(Program& program) {
   sub->add_option("--vega", o->vega,
                   "Folder of the plotting library's *.min.js (default: that of libjs-vega)");
   add_report_runs(program, *sub);
+  add_report_cells(program, *sub);
+  add_report_claims(program, *sub);
+  add_report_eta(program, *sub);
+  add_report_scaling(program, *sub);
+  add_report_targets(program, *sub);
 }
 
 }  // namespace nsa::cli

@@ -14,6 +14,7 @@
 #include "routing_inputs.hpp"
 #include "run_device.hpp"
 #include "run_options.hpp"
+#include "run_reads.hpp"
 #include "run_record.hpp"
 #include "run_report.hpp"
 #include "run_steps.hpp"
@@ -109,6 +110,36 @@ ExitCode verdict(const Settings& settings, const RunReport& report) {
   return code;
 }
 
+/// What is known of a run before its first step.
+RunReport report_of(const RunRecord& record, const RunDevice& device, const RunPlan& plan,
+                    const RunOptions& options) {
+  RunReport report;
+  report.run_id = record.run.id;
+  report.version = record.run.build_id;
+  report.date = record.run.started_at;
+  report.variables = variables_of(record.run.environment);
+  report.command = command_line(options, plan);
+  report.device = device.device();
+  report.plan = plan;
+  report.options = options;
+  measure_peak(device, plan.config.dtype, report);
+  return report;
+}
+
+/// Prints the result, then keeps it: a full disk must not take the printed result away.
+void publish(const Settings& settings, const RunReport& report, RunRecord record,
+             std::optional<store::Store>& db) {
+  const Json document = run_json(report);
+  settings.json ? print_json(document) : print_text(reports::run_result_text(document));
+  if (db) {
+    keep_record(*db, std::move(record), document);
+    say(settings, fmt::format("run {} in {}", report.run_id, settings.db_path()));
+  }
+  const auto& proof_file = report.options.trace;
+  if (proof_file && *proof_file != kNoFile)
+    write_text_file(*proof_file, json_text(*report.proof, 2) + "\n");
+}
+
 ExitCode run(const Settings& settings, const RunOptions& options) {
   const RunDevice device(probes::require_device(settings.device.value_or("cpu")));
   const RunPlan plan = make_run_plan(options, device.device().backend);
@@ -140,15 +171,11 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   std::optional<store::Store> db = open_database(settings, options);
   Heartbeats heartbeats(options, telemetry, plan.batch * plan.seq_len);
   RunRecord record = begin_record(device.device(), plan);
-  RunReport report;
-  report.run_id = record.run.id;
-  report.version = record.run.build_id;
-  report.date = record.run.started_at;
-  report.variables = variables_of(record.run.environment);
-  measure_peak(device, plan.config.dtype, report);
+  RunReport report = report_of(record, device, plan, options);
   if (context.telemetry) {  // known before the first step, so that every heartbeat has them
-    telemetry.reads(reads_pred(problem), reads_act(problem));
-    telemetry.selection_rows_of(problem);
+    const Reads reads = reads_of(plan, context.constants.branches);
+    telemetry.reads(reads.predicted, reads.actual);
+    if (reads.selects) telemetry.selection_rows_of(problem);
   }
   const auto after_step = [&](std::int64_t step, std::int64_t ns) {
     if (context.telemetry) telemetry.workspace(workspace);
@@ -157,22 +184,11 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   report.times =
       run_steps(context, device, plan, options, {after_step, tracer ? &*tracer : nullptr});
   if (context.telemetry) telemetry.workspace(workspace);
-  report.device = device.device();
-  report.plan = plan;
-  report.options = options;
   report.telemetry = telemetry.report();
   report.explanation = explain(router, problem);
-  report.command = command_line(options, plan);
   report.memory = memory_of(plan, workspace, device.device());
   if (tracer) report.proof = reports::kernel_proof_json(tracer->proof(report.telemetry));
-  const Json document = run_json(report);
-  settings.json ? print_json(document) : print_text(reports::run_result_text(document));
-  if (db) {  // a full disk must not take the printed result away
-    keep_record(*db, std::move(record), document);
-    say(settings, fmt::format("run {} in {}", report.run_id, settings.db_path()));
-  }
-  if (options.trace && *options.trace != kNoFile)
-    write_text_file(*options.trace, json_text(*report.proof, 2) + "\n");
+  publish(settings, report, std::move(record), db);
   return verdict(settings, report);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "nsa/schemas/json.hpp"
 #include "nsa/tuner/user_config.hpp"
@@ -46,11 +47,17 @@ ModelConfig seed_layer() {
   return c;
 }
 
+std::vector<Preset> presets() {
+  return {{"125m", false, ModelConfig{}},
+          {"tiny", false, tiny_model()},
+          {"layer", true, seed_layer()},
+          {"paper-layer", true, paper_layer()}};
+}
+
 Preset find_preset(const std::string& name) {
-  if (name == "125m") return {"125m", false, ModelConfig{}};
-  if (name == "tiny") return {"tiny", false, tiny_model()};
-  if (name == "layer") return {"layer", true, seed_layer()};
-  if (name == "paper-layer") return {"paper-layer", true, paper_layer()};
+  for (const Preset& preset : presets()) {
+    if (preset.name == name) return preset;
+  }
   throw InputError("--preset: " + name + " is none of 125m, tiny, layer, paper-layer");
 }
 
@@ -79,6 +86,14 @@ void require_range(const char* flag, std::int64_t value, std::int64_t least, std
                    std::to_string(least) + " and " + std::to_string(most));
 }
 
+void set_kv_heads(ModelConfig& config, std::int64_t heads) {
+  if (heads < 1 || config.q_heads % heads != 0) {
+    throw InputError("--kv-heads: " + std::to_string(heads) + " is no divisor of the " +
+                     std::to_string(config.q_heads) + " query heads");
+  }
+  config.kv_heads = heads;
+}
+
 }  // namespace
 
 void declare(CLI::App& sub, RunOptions& o) {
@@ -89,6 +104,8 @@ void declare(CLI::App& sub, RunOptions& o) {
   sub.add_option("--seq-len", o.seq_len, "New tokens per sequence (default 2048)");
   sub.add_option("--batch", o.batch, "Sequences (default 1)");
   sub.add_option("--layers", o.layers, "Keep only that many layers");
+  sub.add_option("--kv-heads", o.kv_heads,
+                 "Another number of KV heads, a divisor of the query heads");
   sub.add_option(
       "--decode", o.decode,
       "After the prefill, time that many decode steps one by one, then as many that flow");
@@ -121,6 +138,20 @@ void declare(CLI::App& sub, RunOptions& o) {
   sub.add_flag("--strict", o.strict, "Exit 1 when a slow path ran or a choice fell back");
 }
 
+std::optional<std::string> preset_name_of(const ModelConfig& config, bool layer) {
+  const auto shape = [&](const ModelConfig& c) {
+    return std::tuple(
+        c.model_dim, c.q_heads, c.kv_heads, c.head_dim_k, c.head_dim_v,
+        layer ? std::pair<std::int64_t, std::int64_t>() : std::pair(c.layers, c.vocab_size));
+  };
+  for (const Preset& preset : presets()) {
+    if (preset.layer == layer && shape(preset.config) == shape(config) &&
+        preset.config.geometry == config.geometry)
+      return std::string(preset.name);
+  }
+  return std::nullopt;
+}
+
 unsigned branch_mask(const std::vector<std::string>& branches) {
   if (branches.empty()) return 7;
   constexpr std::array<std::string_view, 3> kNames{"cmp", "sel", "win"};
@@ -151,6 +182,7 @@ RunPlan make_run_plan(const RunOptions& o, Backend backend) {
     require_range("--layers", *o.layers, 1, plan.config.layers);
     plan.config.layers = *o.layers;
   }
+  if (o.kv_heads) set_kv_heads(plan.config, *o.kv_heads);
   if (o.dtype) plan.config.dtype = parse_dtype(*o.dtype);
   if (o.attention == "dense") {
     if (!o.branches.empty())

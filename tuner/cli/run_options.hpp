@@ -17,7 +17,7 @@ inline constexpr const char* kNoFile = "-";
 struct RunOptions {
   std::string preset = "125m";
   std::optional<std::string> config;  // a user's YAML
-  std::optional<std::int64_t> seq_len, batch, layers, decode;
+  std::optional<std::int64_t> seq_len, batch, layers, kv_heads, decode;
   std::optional<std::string> dtype;
   std::string attention = "nsa";
   std::vector<std::string> branches;  // of cmp, sel, win; empty = all
@@ -46,6 +46,9 @@ struct RunPlan {
 };
 /// For a device of that back end. InputError where flags contradict each other or a constraint.
 RunPlan make_run_plan(const RunOptions& options, Backend backend);
+/// The preset that has this shape, whatever its dtype; nothing where none has. `layer`: of those of
+/// one attention layer.
+std::optional<std::string> preset_name_of(const ModelConfig& config, bool layer);
 /// cmp, sel, win -> bits 0, 1, 2.
 unsigned branch_mask(const std::vector<std::string>& branches);
 

@@ -59,6 +59,12 @@ Json model_json(const RunPlan& plan) {
           {"dtype", to_string(c.dtype)}};
 }
 
+/// What the file said, by its hash: it may be written again. Null: none.
+Json hash_of_file(const std::string& path) {
+  if (path.empty()) return nullptr;
+  return hash_hex(read_text_file(path));
+}
+
 Json memory_json(const RunMemory& memory) {
   Json document{{"weights_bytes", memory.weights},
                 {"cache_bytes", memory.cache},
@@ -84,6 +90,7 @@ std::string command_line(const RunOptions& o, const RunPlan& plan) {
   text += o.config ? " --config " + *o.config : " --preset " + o.preset;
   text += fmt::format(" --seq-len {} --batch {} --layers {} --dtype {}", plan.seq_len, plan.batch,
                       plan.config.layers, to_string(plan.config.dtype));
+  if (o.kv_heads) text += fmt::format(" --kv-heads {}", *o.kv_heads);
   if (plan.config.attention == AttentionKind::dense) text += " --attention dense";
   if (!o.branches.empty()) text += fmt::format(" --branches {}", fmt::join(o.branches, ","));
   if (plan.decode > 0) text += fmt::format(" --decode {}", plan.decode);
@@ -133,6 +140,7 @@ Json run_json(const RunReport& r) {
                 {"share_of_peak", flop_per_s(r) / r.peak_flop_per_s},
                 {"thresholds",
                  r.explanation.table_path.empty() ? Json(nullptr) : Json(r.explanation.table_path)},
+                {"thresholds_hash", hash_of_file(r.explanation.table_path)},
                 {"engaged", engaged_json(r.telemetry)},
                 {"fallback", fallback_json(r.telemetry)},
                 {"slow_path_calls", r.telemetry.slow_path_calls},

@@ -1,0 +1,27 @@
+// Which cells each table asks for. The forced paths are chosen by the users' own NSA_* names.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "nsa/run_tables/cell.hpp"
+
+namespace nsa::run_tables {
+
+/// Lengths x range converters: the rule (`adaptive`), always v1, always v2. Selected attention by
+/// packed keys, which need ranges.
+std::vector<Asked> matrix_grid(const std::vector<std::int64_t>& seq_lens, std::int64_t batch);
+/// Lengths x paths of the selected branch: tuned, masked, packed, varlen, ranges (the slow path).
+std::vector<Asked> path_grid(const std::vector<std::int64_t>& seq_lens, std::int64_t batch);
+/// What each branch, the depth and the kind of attention cost. `layers`: of the model.
+std::vector<Asked> ablation_grid(const std::vector<std::int64_t>& seq_lens, std::int64_t batch,
+                                 std::int64_t layers);
+/// One length against batches, and against numbers of KV heads at the first batch.
+std::vector<Asked> batch_grid(std::int64_t seq_len, const std::vector<std::int64_t>& batches,
+                              const std::vector<std::int64_t>& kv_heads);
+/// The users' optimisations, each switched on beside those before it.
+std::vector<Asked> ladder_grid(const std::vector<std::int64_t>& seq_lens, std::int64_t batch);
+/// What a wrong switch costs: the tuned choice and the ways to miss it.
+std::vector<Asked> switch_grid(std::int64_t seq_len, std::int64_t batch);
+
+}  // namespace nsa::run_tables

@@ -1,0 +1,63 @@
+#include "ladder.hpp"
+
+namespace nsa::run_tables {
+
+std::span<const LadderStep> ladder() {
+  static const std::vector<LadderStep> steps{
+      {"baseline",
+       {{"NSA_USE_SEL_PACK", "1"},
+        {"NSA_SEL_RANGES_V2", "0"},
+        {"NSA_USE_FA2", "0"},
+        {"NSA_GATE_COMPILE", "0"}},
+       false,
+       1,
+       1,
+       "packed rows, ranges by a host loop, no FlashAttention-2, gate in three steps"},
+      {"FlashAttention-2",
+       {{"NSA_USE_FA2", "1"}},
+       false,
+       10,
+       20,
+       "window and compressed branch by FlashAttention-2"},
+      {"memory",
+       {{"NSA_VARLEN_RESERVE_N", "32768"},
+        {"NSA_VARLEN_RESERVE_K", "4194304"},
+        {"NSA_SEL_PACK_RESERVE_N", "32768"},
+        {"NSA_SEL_PACK_RESERVE_L", "1024"}},
+       false,
+       2,
+       2,
+       "workspaces before the first call; no row here ever repeats K and V"},
+      {"vectorised selection",
+       {{"NSA_USE_SEL_PACK", ""},
+        {"NSA_USE_SEL_VARLEN", "1"},
+        {"NSA_SEL_VARLEN_V2", "1"},
+        {"NSA_SEL_RANGES_V2", "1"}},
+       false,
+       2,
+       2,
+       "ranges and packing without host loops"},
+      {"kernel fusion",
+       {{"NSA_GATE_COMPILE", "1"}},
+       false,
+       1.5,
+       1.5,
+       "gate and combination in one pass"},
+      {"tuned choices",
+       {{"NSA_USE_SEL_VARLEN", ""},
+        {"NSA_SEL_VARLEN_V2", ""},
+        {"NSA_SEL_RANGES_V2", ""},
+        {"NSA_USE_FA2", ""},
+        {"NSA_GATE_COMPILE", ""},
+        {"NSA_VARLEN_RESERVE_N", ""},
+        {"NSA_VARLEN_RESERVE_K", ""},
+        {"NSA_SEL_PACK_RESERVE_N", ""},
+        {"NSA_SEL_PACK_RESERVE_L", ""}},
+       true,
+       1.2,
+       1.2,
+       "no switch: thresholds decide, else the built-in order (instead of other shapes)"}};
+  return steps;
+}
+
+}  // namespace nsa::run_tables
