@@ -27,30 +27,6 @@ void drop_switches() {
   for (const std::string& name : names) unsetenv(name.c_str());
 }
 
-std::vector<std::string> command_of(const Settings& settings, const MeasureOptions& o,
-                                    const Asked& asked) {
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  std::vector<std::string> argv{program, "run", "--json", "--quiet"};
-  const auto add = [&](const char* flag, const std::string& value) {
-    argv.insert(argv.end(), {flag, value});
-  };
-  if (o.config) {
-    add("--config", *o.config);
-  } else {
-    add("--preset", o.preset);
-  }
-  if (settings.device) add("--device", *settings.device);
-  if (settings.db) add("--db", *settings.db);
-  if (o.dtype) add("--dtype", *o.dtype);
-  if (o.thresholds) add("--thresholds", *o.thresholds);
-  add("--seq-len", std::to_string(asked.seq_len));
-  add("--batch", std::to_string(asked.batch));
-  add("--warmup", std::to_string(o.warmup));
-  add("--steps", std::to_string(o.steps));
-  argv.insert(argv.end(), asked.flags.begin(), asked.flags.end());
-  return argv;
-}
-
 std::string last_line(const std::string& text) {
   const std::size_t end = text.find_last_not_of('\n');
   if (end == std::string::npos) return "";
@@ -72,7 +48,7 @@ void take_document(Cell& cell, const Json& run) {
 /// One process of a cell; nothing where it failed, which the cell then says.
 Json visit(const Settings& settings, const MeasureOptions& o, Cell& cell) {
   const Captured done =
-      run_captured(command_of(settings, o, cell.asked),
+      run_captured(run_command(settings, o, cell.asked),
                    {cell.asked.variables.begin(), cell.asked.variables.end()}, o.timeout_s);
   cell.process_ns.emplace_back();
   if (done.timed_out) {
@@ -136,8 +112,33 @@ void declare(CLI::App& sub, MeasureOptions& o) {
       ->check(CLI::Range(0.001, 1e6));
 }
 
+std::vector<std::string> run_command(const Settings& settings, const MeasureOptions& o,
+                                     const Asked& asked) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  std::vector<std::string> argv{program, "run", "--json", "--quiet"};
+  const auto add = [&](const char* flag, const std::string& value) {
+    argv.insert(argv.end(), {flag, value});
+  };
+  if (o.config) {
+    add("--config", *o.config);
+  } else {
+    add("--preset", o.preset);
+  }
+  if (settings.device) add("--device", *settings.device);
+  if (settings.db) add("--db", *settings.db);
+  if (o.dtype) add("--dtype", *o.dtype);
+  if (o.thresholds) add("--thresholds", *o.thresholds);
+  add("--seq-len", std::to_string(asked.seq_len));
+  add("--batch", std::to_string(asked.batch));
+  add("--warmup", std::to_string(o.warmup));
+  add("--steps", std::to_string(o.steps));
+  argv.insert(argv.end(), asked.flags.begin(), asked.flags.end());
+  return argv;
+}
+
 MeasuredCells measure_cells(const Settings& settings, const MeasureOptions& options,
                             const std::vector<Asked>& asked) {
+  model_of(options);  // one line for a model that cannot be, before any process
   drop_switches();
   MeasuredCells measured;
   for (const Asked& one : asked)

@@ -28,6 +28,10 @@ ModelConfig model_of(const MeasureOptions& options);
 /// Declares the flags on the command of a table.
 void declare(CLI::App& sub, MeasureOptions& options);
 
+/// What one process of a cell is started with.
+std::vector<std::string> run_command(const Settings& settings, const MeasureOptions& options,
+                                     const run_tables::Asked& asked);
+
 struct MeasuredCells {
   run_tables::Subject subject;
   std::vector<run_tables::Cell> cells;
