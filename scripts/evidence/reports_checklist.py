@@ -54,6 +54,21 @@ def engaged(document):
     return "CPU: " + ", ".join(f"{one['stage']}/{one['variant']}" for one in document["engaged"])
 
 
+def shape(document):
+    model = document["model"]
+    return f"`--preset 125m` is that shape: {model['layers']} layers, {model['q_heads']}/{model['kv_heads']} heads, " \
+        f"{model['parameters'] / 1e6:.1f} M parameters; `--config FILE` reads a YAML of yours"
+
+
+def shapes(document):
+    rows = [row for row in document["results"] if row["outcome"] == "ok" and row["problem"]["phase"] == "prefill"]
+    by_block = {}
+    for row in rows:
+        by_block.setdefault(row["problem"]["sel_block"], []).append(row["median_ns"])
+    return "CPU, attend_selected, best: " + ", ".join(f"l' {block} {min(times) / 1e6:.2f} ms"
+                                                      for block, times in sorted(by_block.items()))
+
+
 def memory(document):
     peak = max(document["stages"], key=lambda stage: stage["workspace_bytes"][0] or 0)
     return f"CPU, S 2048: {len(document['stages'])} stages by batch; weights {document['weights_bytes'] / 1e6:.0f} MB, " \
@@ -75,7 +90,7 @@ def selection(name):
 
 
 def probes(document):
-    known = [f"{one['name']} {'yes' if one['usable'] else 'no'}" for one in document["libraries"]]
+    known = [f"{one['library']} {'yes' if one['usable'] else 'no'}" for one in document["libraries"]]
     return "here: " + ", ".join(known)
 
 
@@ -141,8 +156,8 @@ ROWS = [
     ("000", "adaptive n (8, 12, 16)", ran(SELECTION, selection("adaptive n"))),
     ("000", "hierarchical selection", ran(SELECTION, selection("hierarchical, max"))),
     ("000", "other shapes (l' 128, n 12, w 256, S 1536)",
-     ran("report matrix --preset tiny --seq-lens 1536 "
-         "--processes 2 --steps 1", rates)),
+     ran("sweep quick --stage attend_selected --variant fused_*,masked --axis seq_len=1536 --axis sel_block=64,128 "
+         "--axis sel_count=12 --axis window=256 --db shapes.sqlite --quiet", shapes)),
     ("000", "expected improvements, step by step", ran(f"report claims {TABLES}", claims)),
     ("000", "benchmark_configuration (10 warm-ups, 100 steps)",
      ran("run --preset tiny --seq-len 128 --warmup 10 --steps 100 --no-db",
@@ -167,7 +182,8 @@ ROWS = [
     ("001", "validations: equivalence, counters, masks, groups, guard",
      test("groups of 1 to 16 heads give the oracle's answer on every CUDA row", "each row against the fp64 oracle first")),
     ("001", "production config and environment",
-     ran("doctor --list", line(r"^masked_switch_off.*?(The masked path of selected attention is not forced)"))),
+     both(ran("run --preset 125m --seq-len 512 --steps 1 --no-db", shape),
+          ran("doctor --list", line(r"^masked_switch_off.*?(The masked path of selected attention is not forced)")))),
     ("002", "NVTX ranges on stages",
      test("ranges of NVTX do no harm to a program that has the library in it", "names of the stages; nothing without a tool")),
     ("002", "profiler harness: Chrome trace and summary",
@@ -215,6 +231,10 @@ ROWS = [
     ("003", "malformed batch",
      ran("doctor --list", line(r"^log_malformed_batch.*?(A rank got a malformed batch)"))),
     ("003", "patterns kept between queries", ran(SELECTION, selection("reused, 2"))),
+    ("003", "compression in one kernel with what follows",
+     gpu("nsatune sweep --stage attend_compressed --stage score --device cuda:0", "selection_recall.md",
+         r"with scores and top-n \(`attend_compressed\+score/fused`\) \| (\S+)",
+         "`attend_compressed+score/fused`: {} ms at 2,048 tokens, seed shape; `compress/avg` is a kernel of its own")),
     ("003", "Triton scoring",
      refused("nsatune sweep --stage score --device cuda:0", "no Triton here; what a faster score could save at most is the "
              "difference of attend_compressed+score and attend_compressed, {} of the whole attention on the seed shape",

@@ -86,6 +86,17 @@ TEST_CASE("every table of whole passes obeys its schema", "[cli]") {
         Approx(3 * eta["settings"][0]["hours"].get<double>()));
 }
 
+TEST_CASE("cells that the database has are not measured again", "[cli]") {
+  const Folder folder;
+  const Json first = runs_json(folder, "paths");
+  const Json again = runs_json(folder, "paths --reuse");
+  REQUIRE(again["cells"].size() == first["cells"].size());
+  for (std::size_t i = 0; i < first["cells"].size(); ++i)
+    CHECK(again["cells"][i]["step_ns"] == Approx(first["cells"][i]["step_ns"].get<double>()));
+  const Json info = json_of(nsatune(folder, "db info --json"), "db_info");
+  CHECK(info["run_list"].size() == 10);
+}
+
 TEST_CASE("a cell that takes too long is a row, and the others go on", "[cli]") {
   const Folder folder;
   const Result result = nsatune(

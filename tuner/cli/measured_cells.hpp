@@ -22,15 +22,12 @@ struct MeasureOptions {
   int processes = 5;
   std::int64_t warmup = 1, steps = 3;
   double timeout_s = 120;  // of one process
+  bool reuse = false;      // take what the database has, measure what is missing
 };
 /// The model that the cells are of. InputError as for run.
 ModelConfig model_of(const MeasureOptions& options);
 /// Declares the flags on the command of a table.
 void declare(CLI::App& sub, MeasureOptions& options);
-
-/// What one process of a cell is started with.
-std::vector<std::string> run_command(const Settings& settings, const MeasureOptions& options,
-                                     const run_tables::Asked& asked);
 
 struct MeasuredCells {
   run_tables::Subject subject;

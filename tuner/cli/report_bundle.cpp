@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "captured_process.hpp"
+#include "cell_process.hpp"
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/run_tables/bundle.hpp"
 #include "nsa/run_tables/tables.hpp"

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "measured_rates.hpp"
 #include "nsa/probes/probes.hpp"
 #include "report_tables.hpp"
 #include "targets_file.hpp"
