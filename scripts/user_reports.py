@@ -8,6 +8,7 @@ that an answer rests on is gone. Rates are of the machine that runs it; what onl
 """
 import argparse
 import datetime
+import os
 import pathlib
 import platform
 import sys
@@ -50,18 +51,13 @@ Written by `scripts/user_reports.py` on {datetime.date.today()}; do not edit. Fi
 
 {titles}
 
-Figures that say CPU were measured by that command on {platform.processor() or platform.machine()}, {len_cpus()} cores, and say
+Figures that say CPU were measured by that command on {platform.processor() or platform.machine()}, {os.cpu_count()} cores, and say
 nothing of a GPU. Figures of the H200 are those of [docs/results](../results/README.md). All rates are forward only; training is
 not measured, and no rate of it is judged.
 
 | report | wish | command | result |
 |---|---|---|---|
 """ + "\n".join(lines) + "\n"
-
-
-def len_cpus():
-    import os
-    return os.cpu_count()
 
 
 def check(rows):

@@ -53,8 +53,15 @@ def ran(command, extract, exits=(0,)):
     def answer(bench):
         whole = command + (" --json" if "--json" not in command and extract.__name__ != "text" else "")
         data = bench.output(command, exits) if extract.__name__ == "text" else bench.document(whole, exits)
-        return code("nsatune " + command), extract(data)
+        return code(typed(command)), extract(data)
     return answer
+
+
+def typed(command):
+    """As one types it: variables stand before the program."""
+    words = command.split(" ")
+    first = next(i for i, word in enumerate(words) if "=" not in word)
+    return " ".join([*words[:first], "nsatune", *words[first:]])
 
 
 def line(pattern):
@@ -67,12 +74,22 @@ def line(pattern):
     return text
 
 
-def test(name, says):
+def test(name, says, preset="cpu"):
     """A test case that exists."""
     def answer(bench):
         if name not in bench.tests:
             raise Failed(f"no test {name!r}")
-        return code(f"ctest --preset cpu -R '{name}'"), says
+        return code(f'ctest --preset {preset} -R "{name}"'), says
+    return answer
+
+
+def gpu_test(name, says):
+    """A test case that needs a GPU, which a run on the H200 passed."""
+    def answer(bench):
+        if name not in (ROOT / "docs/results/h200_checks.txt").read_text():
+            raise Failed(f"docs/results/h200_checks.txt has no test {name!r}")
+        command, _ = test(name, "", "cuda")(bench)
+        return command, f"not run here (no GPU). H200: good, {says} ([h200_checks.txt](../results/h200_checks.txt))"
     return answer
 
 

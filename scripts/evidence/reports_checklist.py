@@ -1,5 +1,5 @@
 """Every wish of the users' reports 000 to 004, with what answers it."""
-from .reports_bench import both, gpu, line, only_gpu, ran, refused, test
+from .reports_bench import Failed, both, gpu, gpu_test, line, only_gpu, ran, refused, test
 
 TITLES = {
     "000": "NSA performance optimization plan",
@@ -17,10 +17,17 @@ def cells(document):
     return {cell["label"]: cell for cell in document["cells"]}
 
 
+def rate(cell):
+    """"v1 292 tok/s [280, 305]"."""
+    if not cell["tokens_per_s"]:
+        return f"{cell['label']} {cell['status']}"
+    low_high = cell["tokens_per_s_interval"]
+    interval = f" [{low_high[0]:,.0f}, {low_high[1]:,.0f}]" if low_high else ""
+    return f"{cell['label']} {cell['tokens_per_s']:,.0f} tok/s{interval}"
+
+
 def rates(document):
-    return "CPU, forward only: " + ", ".join(
-        f"{cell['label']} {cell['tokens_per_s']:,.0f} tok/s" if cell["tokens_per_s"] else f"{cell['label']} {cell['status']}"
-        for cell in document["cells"])
+    return "CPU, forward only: " + ", ".join(rate(cell) for cell in document["cells"])
 
 
 def claims(document):
@@ -62,6 +69,8 @@ def shape(document):
 
 def shapes(document):
     rows = [row for row in document["results"] if row["outcome"] == "ok" and row["problem"]["phase"] == "prefill"]
+    if not rows:
+        raise Failed("the sweep over other shapes has no rows")
     by_block = {}
     for row in rows:
         by_block.setdefault(row["problem"]["sel_block"], []).append(row["median_ns"])
@@ -73,11 +82,6 @@ def memory(document):
     peak = max(document["stages"], key=lambda stage: stage["workspace_bytes"][0] or 0)
     return f"CPU, S 2048: {len(document['stages'])} stages by batch; weights {document['weights_bytes'] / 1e6:.0f} MB, " \
         f"most workspace {peak['workspace_bytes'][0] / 1e6:.1f} MB ({peak['stage']})"
-
-
-def batches(document):
-    return "CPU, forward only: " + ", ".join(f"{cell['label']} {cell['tokens_per_s']:,.0f} tok/s"
-                                             for cell in document["cells"] if cell["tokens_per_s"])
 
 
 def selection(name):
@@ -114,14 +118,14 @@ ROWS = [
     ("000", "workspace reserves N, K, L",
      test("reserves are the largest need within a quarter of the memory", "swept, kept where they pay, bounded by memory")),
     ("000", "selection varlen with an exact fallback",
-     test("rows that select nothing are zeros, overlaps count once, on every CUDA row", "right, empty rows too")),
+     gpu_test("rows that select nothing are zeros, overlaps count once, on every CUDA row", "right, empty rows too")),
     ("000", "varlen v2, its flag and a least length",
      ran("NSA_USE_SEL_VARLEN=1 " + RUN, engaged)),
     ("000", "p_cmp in mixed precision",
      test("a sweep keeps the agreement of rows of reduced precision at each length",
           "rows `p_cmp_bf16`, `p_cmp_fp16`; the share of fp32's blocks that they find stands beside their time")),
     ("000", "p_slc and p_grp in mixed precision, ties in fp32",
-     test("blocks whose scores tie are chosen by their index, on every CUDA row and type", "identical picks at ties")),
+     gpu_test("blocks whose scores tie are chosen by their index, on every CUDA row and type", "identical picks at ties")),
     ("000", "batched prefill as sequential, at small S too",
      test("sequential prefill equals batched prefill", "and decode equals both")),
     ("000", "parity on the GPU before a merge",
@@ -137,13 +141,13 @@ ROWS = [
     ("000", "telemetry: engaged and fallback, lengths, heartbeat",
      ran(RUN, lambda d: "CPU: " + ", ".join(sorted(d["telemetry"]))[:160])),
     ("000", "which kernel really ran",
-     only_gpu("nsatune run --trace --device cuda:0", "by CUPTI's names; a mismatch exits 1")),
+     only_gpu("nsatune run --trace --device cuda:0", "needs a GPU; it compares the names of CUPTI with the rows that are named, and a mismatch exits 1")),
     ("000", "force FA-2 (FORCE_DENSE, MIN_LEN 1)",
      ran("NSA_USE_FA2=1 NSA_FA2_FORCE_DENSE=1 NSA_ALLOW_SLIDING_FA2=1 " + RUN, engaged)),
     ("000", "install and verify FA-2",
      ran("devices", probes)),
     ("000", "memory: fragmentation, allocated ahead, pools",
-     test("a whole layer neither allocates nor waits nor copies to or from the host",
+     gpu_test("a whole layer neither allocates nor waits nor copies to or from the host",
           "one arena a call; peak and grow events in every `run`")),
     ("000", "checkpointing of layers 4 to 8",
      refused("nsatune doctor", "there is no backward pass; `doctor` finds the switch (rules checkpointing_switch, "
@@ -152,19 +156,19 @@ ROWS = [
      gpu(ON_GPU, "seed_tables.md", r"^\| 2048 \| ranges \|[^|]*\| (\d+) \| (\d+) \|",
          "the loop takes {} ms a step ({} tok/s) at 2,048 tokens; `trace summary` has idle time per stage")),
     ("000", "selection vectorised; selection_gather as a CUDA kernel",
-     test("all converters follow the rule for ids that are odd", "row `gather`: a block of threads per query and KV head")),
+     gpu_test("all converters follow the rule for ids that are odd", "row `gather`: a block of threads per query and KV head")),
     ("000", "adaptive n (8, 12, 16)", ran(SELECTION, selection("adaptive n"))),
     ("000", "hierarchical selection", ran(SELECTION, selection("hierarchical, max"))),
     ("000", "other shapes (l' 128, n 12, w 256, S 1536)",
      ran("sweep quick --stage attend_selected --variant fused_*,masked --axis seq_len=1536 --axis sel_block=64,128 "
-         "--axis sel_count=12 --axis window=256 --db shapes.sqlite --quiet", shapes)),
+         "--axis sel_count=12 --axis window=256 --accept-noise --new --db shapes.sqlite --quiet", shapes)),
     ("000", "expected improvements, step by step", ran(f"report claims {TABLES}", claims)),
     ("000", "benchmark_configuration (10 warm-ups, 100 steps)",
      ran("run --preset tiny --seq-len 128 --warmup 10 --steps 100 --no-db",
          lambda d: f"CPU, forward only: {d['tokens_per_s']:,.0f} tok/s, median of {len(d['step_ns'])} steps")),
     ("000", "memory profiling table", ran("report memory --seq-len 2048", memory)),
     ("000", "tok/s against batch", ran("report batch --preset tiny --seq-lens 256 --batches 1,2,4 --kv-heads 1,2,8 "
-                                       "--processes 2", batches)),
+                                       "--processes 3", rates)),
     ("000", "target 300 to 800 tok/s", ran("report targets", targets, exits=(0, 3))),
     ("001", "forward matrix S x adaptive, v1, v2",
      both(ran(f"report matrix {TABLES}", rates),
@@ -178,9 +182,9 @@ ROWS = [
     ("001", "FA-2 probes never true on a CPU",
      test("every optional library is usable with a version or unusable with a reason", "by what it opens, not by a flag")),
     ("001", "memory limits (out of memory at batch 2)",
-     test("memory that is not there is out of memory, and the device goes on working", "a row, and the sweep goes on")),
+     gpu_test("memory that is not there is out of memory, and the device goes on working", "a row, and the sweep goes on")),
     ("001", "validations: equivalence, counters, masks, groups, guard",
-     test("groups of 1 to 16 heads give the oracle's answer on every CUDA row", "each row against the fp64 oracle first")),
+     gpu_test("groups of 1 to 16 heads give the oracle's answer on every CUDA row", "each row against the fp64 oracle first")),
     ("001", "production config and environment",
      both(ran("run --preset 125m --seq-len 512 --steps 1 --no-db", shape),
           ran("doctor --list", line(r"^masked_switch_off.*?(The masked path of selected attention is not forced)")))),
@@ -188,14 +192,14 @@ ROWS = [
      test("ranges of NVTX do no harm to a program that has the library in it", "names of the stages; nothing without a tool")),
     ("002", "profiler harness: Chrome trace and summary",
      only_gpu("nsatune trace record --skip 10 --warmup 10 --steps 50 -- nsatune run --preset 125m --steps 200 "
-              "--device cuda:0", "on a CPU `report bundle` writes the trace of the stages")),
+              "--device cuda:0", "needs a GPU; on a CPU `report bundle` writes the trace of the stages")),
     ("002", "wall time by stage",
-     only_gpu("nsatune trace summary trace", "stages, idle time and copies per step, of any program's trace")),
+     only_gpu("nsatune trace summary trace", "needs a trace of a GPU, of any program; gives stages, idle time and copies per step")),
     ("002", "strategy A (masks) against B (merge on the GPU), A/B",
      gpu("nsatune report bundle NSA_FORCE_SEL_MASK=1 'NSA_USE_SEL_VARLEN=1 NSA_SEL_RANGES_V2=1' -o ab --device cuda:0",
          "seed_tables.md", r"^\| 2048 \| masked \|[^|]*\| ([\d.]+) \|", "masks {} ms a step at 2,048 tokens")),
     ("002", "no host synchronisation in the mapping",
-     test("a whole layer neither allocates nor waits nor copies to or from the host", "counted by CUPTI on the H200")),
+     gpu_test("a whole layer neither allocates nor waits nor copies to or from the host", "counted by CUPTI on the H200")),
     ("002", "audit of SDPA's routing",
      ran("doctor --list", line(r"^log_sdpa_fallback.*?(SDPA fell back)"))),
     ("002", "DDP buckets, accumulation, compression",
