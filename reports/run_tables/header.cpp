@@ -41,6 +41,7 @@ std::string header_text(const Subject& s) {
 }
 
 Json header_json(const Subject& s) {
+  if (s.device.is_null()) return nullptr;
   return {{"device", s.device},
           {"model", s.model},
           {"layers", s.layers},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <sstream>
+#include <tuple>
 
 #include "reported_targets.hpp"
 
@@ -61,8 +62,8 @@ JudgedTarget judge(const Target& target, std::span<const MeasuredRate> rates) {
   JudgedTarget judged{.target = target, .reason = ""};
   for (const MeasuredRate& rate : rates) {
     if (!is_same_work(target, rate) || rate.direction != target.direction) continue;
-    if (!judged.measured || rate.tokens_per_s.value > judged.measured->tokens_per_s.value)
-      judged.measured = rate;
+    const auto rank = [](const MeasuredRate& r) { return std::tuple(r.day, r.tokens_per_s.value); };
+    if (!judged.measured || rank(rate) > rank(*judged.measured)) judged.measured = rate;
   }
   if (!judged.measured) {
     judged.reason = why_not_measured(target, rates);

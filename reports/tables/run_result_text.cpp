@@ -33,10 +33,11 @@ std::string model_text(const Json& r) {
 }
 
 std::string speed_text(const Json& r) {
-  std::string speed =
-      fmt::format("  first call {:.1f} ms, then {:.4g} ms a step (median of {}): {:.0f} tok/s\n",
-                  milliseconds(r, "first_call_ns"), milliseconds(r, "median_step_ns"),
-                  r.at("step_ns").size(), number(r, "tokens_per_s"));
+  std::string speed = fmt::format(
+      "  first call {:.1f} ms, then {:.4g} ms a step (median of {}): {:.0f} tok/s, forward "
+      "only\n",
+      milliseconds(r, "first_call_ns"), milliseconds(r, "median_step_ns"), r.at("step_ns").size(),
+      number(r, "tokens_per_s"));
   if (!r.contains("peak_flop_per_s")) return speed;
   const double rate = number(r, "flop_per_s"), peak = number(r, "peak_flop_per_s");
   return speed + fmt::format("  {:.1f} GFLOP/s, {:.0f} % of {} ({:.0f} GFLOP/s)\n", rate * 1e-9,

@@ -27,9 +27,32 @@ void check_refused(const std::string& arguments, const std::string& word,
 
 TEST_CASE("help and version answer with exit 0 and examples", "[cli]") {
   const Folder folder;
-  for (const char* command :
-       {"", "devices ", "variants ", "sweep ", "tune ", "explain ", "run ", "db ", "export ",
-        "import ", "check ", "ack ", "ack add ", "selftest ", "power "}) {
+  for (const char* command : {"",
+                              "devices ",
+                              "variants ",
+                              "sweep ",
+                              "tune ",
+                              "explain ",
+                              "run ",
+                              "db ",
+                              "export ",
+                              "import ",
+                              "check ",
+                              "ack ",
+                              "ack add ",
+                              "selftest ",
+                              "power ",
+                              "report matrix ",
+                              "report paths ",
+                              "report ablations ",
+                              "report batch ",
+                              "report claims ",
+                              "report eta ",
+                              "report scaling ",
+                              "report targets ",
+                              "report memory ",
+                              "report bundle ",
+                              "report selection "}) {
     const Result help = nsatune(folder, std::string(command) + "--help");
     INFO(command);
     CHECK(help.exit_code == 0);

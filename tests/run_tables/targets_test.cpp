@@ -21,7 +21,8 @@ Target target_of(const std::string& direction, double at_least) {
 }
 
 MeasuredRate forward_rate(double value, double low, double high) {
-  return {"NVIDIA H200", "125m", 2048, 1, "forward", {value, std::pair(low, high)}, "bf16"};
+  return {"NVIDIA H200", "125m",      2048, 1, "forward", {value, std::pair(low, high)},
+          "bf16",        "2026-10-01"};
 }
 
 TargetVerdict verdict_of(const Target& target, const MeasuredRate& rate) {
@@ -69,6 +70,15 @@ TEST_CASE("another length, batch, model or number of devices is not measured", "
   target = target_of("forward", 10);
   target.devices = 2;
   CHECK(verdict_of(target, rate) == TargetVerdict::not_measured);
+}
+
+TEST_CASE("the last day judges, and of it the fastest setting", "[reports]") {
+  MeasuredRate before = forward_rate(200, 200, 200), slow = forward_rate(50, 50, 50);
+  before.day = "2026-09-30";
+  const std::array rates{before, slow, forward_rate(100, 90, 110)};
+  const auto judged = judge_targets({target_of("forward", 150)}, rates);
+  CHECK(judged.front().verdict == TargetVerdict::fail);
+  CHECK(judged.front().measured->tokens_per_s.value == Approx(100));
 }
 
 TEST_CASE("one failed target is exit 1, whatever passes beside it", "[reports]") {

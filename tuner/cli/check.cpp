@@ -4,6 +4,7 @@
 #include "check_input.hpp"
 #include "confirm.hpp"
 #include "interrupt.hpp"
+#include "measured_rates.hpp"
 #include "nsa/check_output/document.hpp"
 #include "nsa/check_output/formats.hpp"
 #include "targets_file.hpp"

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <filesystem>
-
-#include "captured_process.hpp"
-#include "nsa/reports/text_table.hpp"
+#include "cell_process.hpp"
+#include "known_cells.hpp"
 
 extern char** environ;
 
@@ -27,73 +25,21 @@ void drop_switches() {
   for (const std::string& name : names) unsetenv(name.c_str());
 }
 
-std::vector<std::string> command_of(const Settings& settings, const MeasureOptions& o,
-                                    const Asked& asked) {
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  std::vector<std::string> argv{program, "run", "--json", "--quiet"};
-  const auto add = [&](const char* flag, const std::string& value) {
-    argv.insert(argv.end(), {flag, value});
-  };
-  if (o.config) {
-    add("--config", *o.config);
-  } else {
-    add("--preset", o.preset);
-  }
-  if (settings.device) add("--device", *settings.device);
-  if (settings.db) add("--db", *settings.db);
-  if (o.dtype) add("--dtype", *o.dtype);
-  if (o.thresholds) add("--thresholds", *o.thresholds);
-  add("--seq-len", std::to_string(asked.seq_len));
-  add("--batch", std::to_string(asked.batch));
-  add("--warmup", std::to_string(o.warmup));
-  add("--steps", std::to_string(o.steps));
-  argv.insert(argv.end(), asked.flags.begin(), asked.flags.end());
-  return argv;
-}
-
-std::string last_line(const std::string& text) {
-  const std::size_t end = text.find_last_not_of('\n');
-  if (end == std::string::npos) return "";
-  const std::size_t before = text.rfind('\n', end);
-  return text.substr(before + 1, end - before);  // npos + 1 is 0
-}
-
-void take_document(Cell& cell, const Json& run) {
-  cell.status = Status::ok;
-  cell.process_ns.back() = run["median_step_ns"].get<double>();
-  cell.tokens_per_step = run["tokens_per_step"].get<std::int64_t>();
-  cell.flop_per_step = run["flop_per_step"].get<double>();
-  cell.workspace_peak_bytes = run["telemetry"]["peak_workspace_bytes"].get<std::int64_t>();
-  cell.ran.clear();
-  for (const Json& entry : run["engaged"])
-    cell.ran.push_back({entry["stage"].get<std::string>(), entry["variant"].get<std::string>()});
-}
-
-/// One process of a cell; nothing where it failed, which the cell then says.
-Json visit(const Settings& settings, const MeasureOptions& o, Cell& cell) {
-  const Captured done =
-      run_captured(command_of(settings, o, cell.asked),
-                   {cell.asked.variables.begin(), cell.asked.variables.end()}, o.timeout_s);
-  cell.process_ns.emplace_back();
-  if (done.timed_out) {
-    cell.status = Status::timeout;
-    cell.reason = fmt::format("over {:g} s", o.timeout_s);
-    return nullptr;
-  }
-  if (done.exit_code != 0) {
-    cell.status = Status::failed;
-    cell.reason = last_line(done.err);
-    if (cell.reason.starts_with("nsatune: ")) cell.reason.erase(0, 9);
-    if (cell.reason.empty()) cell.reason = fmt::format("exit code {}", done.exit_code);
-    return nullptr;
-  }
-  const Json document = parse_json(done.out, "nsatune run");
-  take_document(cell, document);
-  return document;
-}
-
 bool failed(const Cell& cell) {
   return cell.status == Status::timeout || cell.status == Status::failed;
+}
+
+/// As many processes of each cell as are asked for, from the database.
+void take_known(const std::vector<std::vector<Json>>& known, const MeasureOptions& o,
+                MeasuredCells& measured) {
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    for (const Json& document : known[i]) {
+      Cell& cell = measured.cells[i];
+      if (static_cast<int>(cell.process_ns.size()) >= o.processes) break;
+      take_document(cell, document);
+      measured.documents[i] = document;
+    }
+  }
 }
 
 /// What is wrong with every cell is wrong with the command: one line instead of a table of them.
@@ -132,22 +78,26 @@ void declare(CLI::App& sub, MeasureOptions& o) {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}));
   sub.add_option("--steps", o.steps, "Steps that are (default 3)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+  sub.add_flag("--reuse", o.reuse,
+               "Take processes that the database has: of this build, device, command and switches");
   sub.add_option("--timeout", o.timeout_s, "Seconds of one process (default 120)")
       ->check(CLI::Range(0.001, 1e6));
 }
 
 MeasuredCells measure_cells(const Settings& settings, const MeasureOptions& options,
                             const std::vector<Asked>& asked) {
+  model_of(options);  // one line for a model that cannot be, before any process
   drop_switches();
   MeasuredCells measured;
   for (const Asked& one : asked)
     measured.cells.push_back({.asked = one, .reason = "", .process_ns = {}, .ran = {}});
   measured.documents.resize(asked.size());
+  if (options.reuse) take_known(known_documents(settings, options, asked), options, measured);
   for (int round = 0; round < options.processes; ++round) {
     for (std::size_t turn = 0; turn < asked.size(); ++turn) {
       const std::size_t i = round % 2 == 0 ? turn : asked.size() - 1 - turn;
       Cell& cell = measured.cells[i];
-      if (failed(cell)) continue;
+      if (failed(cell) || static_cast<int>(cell.process_ns.size()) > round) continue;
       say(settings, fmt::format("round {} of {}: S {} B {} {}", round + 1, options.processes,
                                 cell.asked.seq_len, cell.asked.batch, cell.asked.label));
       const Json document = visit(settings, options, cell);

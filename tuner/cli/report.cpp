@@ -99,10 +99,13 @@ void add_report(Program& program) {
   sub->add_option("--vega", o->vega,
                   "Folder of the plotting library's *.min.js (default: that of libjs-vega)");
   add_report_runs(program, *sub);
+  add_report_bundle(program, *sub);
   add_report_cells(program, *sub);
   add_report_claims(program, *sub);
   add_report_eta(program, *sub);
   add_report_scaling(program, *sub);
+  add_report_memory(program, *sub);
+  add_report_selection(program, *sub);
   add_report_targets(program, *sub);
 }
 

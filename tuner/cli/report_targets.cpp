@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "measured_rates.hpp"
 #include "nsa/probes/probes.hpp"
 #include "report_tables.hpp"
 #include "targets_file.hpp"
@@ -45,7 +46,7 @@ std::vector<MeasuredRate> measure(const Settings& settings, const MeasureOptions
     const run_tables::Cell& cell = measured.cells.front();
     if (const auto rate = run_tables::tokens_per_s(cell))
       rates.push_back({device, target.model, target.seq_len, cell.asked.batch, "forward", *rate,
-                       measured.subject.dtype + ", measured now"});
+                       measured.subject.dtype + ", measured now", now_iso8601().substr(0, 10)});
   }
   return rates;
 }

@@ -18,7 +18,7 @@
 #include "run_record.hpp"
 #include "run_report.hpp"
 #include "run_steps.hpp"
-#include "stage_ranges.hpp"
+#include "stage_trace.hpp"
 #include "version.hpp"
 
 namespace nsa::cli {
@@ -150,6 +150,9 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   if (options.graph && !device.on_gpu()) {
     throw InputError("run: --graph captures a CUDA graph; --device cpu has none");
   }
+  if (options.stage_trace && device.on_gpu())
+    throw InputError("run: --stage-trace: a GPU's stages are traced by nsatune trace record");
+  if (options.stage_trace) refuse_database(*options.stage_trace);
   check_memory(device, plan);
   const Router router =
       make_router(settings, device.device(), options.thresholds, options.no_thresholds);
@@ -162,7 +165,7 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   context.stream = device.stream();
   context.router = &router;
   context.workspace = &workspace;
-  StageRanges ranges;
+  StageTrace ranges(options.stage_trace.has_value());
   context.observer = &ranges;
   context.telemetry = options.no_telemetry ? nullptr : &telemetry;
   context.constants = constants_from(router.environment());
@@ -189,6 +192,8 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   report.memory = memory_of(plan, workspace, device.device());
   if (tracer) report.proof = reports::kernel_proof_json(tracer->proof(report.telemetry));
   publish(settings, report, std::move(record), db);
+  if (options.stage_trace)
+    write_text_file(*options.stage_trace, json_text(ranges.chrome_json()) + "\n");
   return verdict(settings, report);
 }
 

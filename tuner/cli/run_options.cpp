@@ -135,6 +135,8 @@ void declare(CLI::App& sub, RunOptions& o) {
       ->expected(0, 1)
       ->default_str(kNoFile)
       ->type_name("[FILE]");
+  sub.add_option("--stage-trace", o.stage_trace,
+                 "Write when each stage ran to this file, as a Chrome trace; on a CPU");
   sub.add_flag("--strict", o.strict, "Exit 1 when a slow path ran or a choice fell back");
 }
 

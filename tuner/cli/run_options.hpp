@@ -31,6 +31,7 @@ struct RunOptions {
   bool no_db = false;
   /// Prove what ran by the kernels that CUPTI sees; the file of the proof, or kNoFile.
   std::optional<std::string> trace;
+  std::optional<std::string> stage_trace;  // Chrome trace of the stages on a CPU
   bool strict = false;
 };
 

@@ -6,7 +6,7 @@
 
 namespace nsa::cli {
 
-class StageRanges final : public Observer {
+class StageRanges : public Observer {
  public:
   void stage_begin(Stage stage, std::string_view, std::int64_t, CUstream_st*) override {
     probes::push_range(to_string(stage).data());  // a literal: it ends with a zero

@@ -30,7 +30,7 @@ SweepSpec named_spec(const std::string& name, Backend backend) {
 
 void declare(CLI::App& sub, SweepOptions& o) {
   sub.add_option("spec", o.spec,
-                 "Preset (quick, nightly, default, full) or a sweep.json (default: quick)");
+                 "Preset (quick, ladder, nightly, default, full) or a sweep.json (default: quick)");
   sub.add_option("--stage", o.stages, "Only these stages")->delimiter(',');
   sub.add_option("--variant", o.variants, "Only these variants; globs: 'fa2_*'")->delimiter(',');
   sub.add_option("--axis", o.axes, "Only these values: --axis seq_len=512,2048 (repeatable)")

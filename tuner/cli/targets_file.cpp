@@ -3,22 +3,10 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-#include <cmath>
-#include <map>
-#include <tuple>
-
-#include "nsa/reports/tables.hpp"
-#include "nsa/schemas/executor.hpp"
-#include "nsa/schemas/median.hpp"
-#include "nsa/store/store.hpp"
 #include "nsa/tuner/yaml_text.hpp"
-#include "run_options.hpp"
 
 namespace nsa::cli {
 namespace {
-
-using run_tables::Estimate;
-using run_tables::MeasuredRate;
 
 /// A plain scalar as YAML's core schema reads it; one in quotes is a text.
 Json scalar_json(const YAML::Node& node) {
@@ -58,68 +46,12 @@ Json parse_document(const std::string& text, const std::string& path) {
   return json_of(tuner::load_yaml(text, path), path);
 }
 
-// One model on one device at one length, of one run.
-using Key = std::tuple<std::string, std::string, std::string, std::string, std::int64_t,
-                       std::int64_t>;  // run, device name, model, dtype, S, batch
-using Processes = std::map<std::int64_t, std::vector<double>>;  // ns, by process
-
-/// The preset of `run` that a row of the stage `model` or `layer` is; nothing for other rows.
-std::optional<std::string> preset_of(const Measurement& row) {
-  if (row.variant.stages.size() != 1) return std::nullopt;
-  const bool layer = row.variant.stages.front() == "layer";
-  if (!layer && row.variant.stages.front() != "model") return std::nullopt;
-  return preset_name_of(config_of(row.problem), layer);
-}
-
-bool answers_targets(const Measurement& row) {
-  const Problem& p = row.problem;
-  return row.outcome == Outcome::ok && row.verification == Verification::verified &&
-         row.median_ns && *row.median_ns > 0 && !row.control && row.executor == kOwnExecutor &&
-         p.direction == Direction::forward && p.phase == Phase::prefill &&
-         p.total_tokens() == p.batch() * p.max_seq_len() &&
-         reports::role_in_catalog(row.variant).empty();
-}
-
-Estimate rate_of(const Processes& processes, std::int64_t tokens) {
-  std::vector<double> logs;
-  for (const auto& [process, times] : processes)
-    logs.push_back(std::log(static_cast<double>(tokens) * 1e9 / median(times)));
-  return *run_tables::log_mean(logs);
-}
-
 }  // namespace
 
 std::vector<run_tables::Target> load_targets(const std::string& path) {
   const Json document = parse_document(read_text_file(path), path);
   validate_json(document, "targets", path);
   return run_tables::targets_of(document);
-}
-
-std::vector<MeasuredRate> measured_rates(const Settings& settings) {
-  const auto db = store::Store::open_existing(settings.db_path());
-  std::vector<MeasuredRate> rates;
-  for (const Run& run : db.runs()) {
-    for (const Device& device : run.devices) {
-      std::map<std::pair<Key, std::string>, Processes> found;
-      const store::Query query{.run_id = run.id, .device_uuid = device.uuid};
-      db.for_each_measurement(query, [&](const Measurement& row) {
-        if (!answers_targets(row)) return;
-        const auto preset = preset_of(row);
-        if (!preset) return;
-        const Problem& p = row.problem;
-        const Key key{run.id,          device.name, *preset, std::string(to_string(p.dtype)),
-                      p.max_seq_len(), p.batch()};
-        found[{key, to_string(row.variant)}][row.process].push_back(*row.median_ns);
-      });
-      for (const auto& [of, processes] : found) {
-        const auto& [id, name, model, dtype, seq_len, batch] = of.first;
-        rates.push_back(
-            {name, model, seq_len, batch, "forward", rate_of(processes, seq_len * batch),
-             fmt::format("{}, {}, run {:.8} of {:.10}", dtype, of.second, id, run.started_at)});
-      }
-    }
-  }
-  return rates;
 }
 
 void print_targets(const Settings& settings, const std::vector<run_tables::JudgedTarget>& judged,

@@ -1,4 +1,4 @@
-// The file of expected rates, and the rates in the database that answer it.
+// The file of expected rates.
 #pragma once
 
 #include <string>
@@ -11,9 +11,6 @@ namespace nsa::cli {
 
 /// Targets of a JSON or YAML file. InputError with the path where it is no such file.
 std::vector<run_tables::Target> load_targets(const std::string& path);
-/// Rates of whole forward passes in the database: of each run, device, model, shape and dtype the
-/// fastest verified row of a whole model that may be chosen.
-std::vector<run_tables::MeasuredRate> measured_rates(const Settings& settings);
 /// Prints the table, or the document of report_targets.schema.json.
 void print_targets(const Settings& settings, const std::vector<run_tables::JudgedTarget>& judged,
                    const std::string& file);

@@ -27,6 +27,7 @@ Subject subject_of(const Json& run_result);
 std::string included_text(const Subject& subject);
 /// Three lines that stand above every table.
 std::string header_text(const Subject& subject);
+/// The header of report_runs.schema.json; null where nothing ran.
 Json header_json(const Subject& subject);
 
 }  // namespace nsa::run_tables

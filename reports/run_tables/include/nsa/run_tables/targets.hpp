@@ -35,6 +35,7 @@ struct MeasuredRate {
   std::string direction;
   Estimate tokens_per_s;
   std::string origin;  // "fp32, run 3f2a of 2026-10-01"
+  std::string day;     // 2026-10-01
 };
 
 enum class TargetVerdict : std::uint8_t { pass, fail, not_measured };
@@ -43,7 +44,7 @@ struct JudgedTarget {
   Target target;
   TargetVerdict verdict = TargetVerdict::not_measured;
   std::string reason;                         // why there is no verdict
-  std::optional<MeasuredRate> measured = {};  // the fastest one that answers the target
+  std::optional<MeasuredRate> measured = {};  // that judged it
 };
 
 /// Targets of a document that obeys targets.schema.json.
@@ -53,8 +54,8 @@ const std::vector<Target>& reported_targets();
 
 /// Whether each word of `wanted` is a word of `name`, in any case. "A100" is none of "A1000".
 bool names_device(const std::string& wanted, const std::string& name);
-/// Each target against the fastest rate that answers it. It fails where even the upper end of the
-/// rate's interval is below `at_least`.
+/// Each target against the fastest rate of the last day with one that answers it. It fails where
+/// even the upper end of the rate's interval is below `at_least`.
 std::vector<JudgedTarget> judge_targets(const std::vector<Target>& targets,
                                         std::span<const MeasuredRate> rates);
 /// 1 where a target failed, 3 where none was judged, else 0.
