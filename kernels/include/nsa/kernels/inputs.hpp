@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "nsa/kernels/catalog.hpp"
-#include "nsa/kernels/host_bytes.hpp"
 #include "nsa/kernels/tensor.hpp"
 
 namespace nsa {
@@ -17,7 +16,7 @@ namespace nsa {
 struct HostTensor {
   std::string name;
   TensorShape shape;
-  HostBytes bytes;
+  std::vector<std::byte> bytes;
   TensorView view() const noexcept;  // the view may be written through by the owner only
 };
 
