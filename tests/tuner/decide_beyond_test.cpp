@@ -43,6 +43,25 @@ TEST_CASE("a variant of the lower order goes on beyond what was measured", "[dec
   CHECK(d.ranges[2].evidence.why.find("parabola of order 2") != std::string::npos);
 }
 
+TEST_CASE(
+    "what runs beyond all lengths begins where it takes the lead, though one length proves it",
+    "[decide]") {
+  Session s;  // 9 % apart at 16,384, under noise in which one length is not sure
+  s.variants = {{"parabola", [](double n) { return 1e4 + 100 * n * n / 13000; }},
+                {"line", [](double n) { return 2e5 + 102 * n; }}};
+  s.noise = white(0.06, 5);
+  const auto input = with_orders(s, {2, 1});
+  const nsa::Decision d = decision_of(input);
+  REQUIRE(d.ranges.size() == 3);
+  CHECK(d.ranges[0].variant.name == "parabola");
+  CHECK(d.ranges[1].variant.name == "line");
+  CHECK(d.ranges[1].basis == Basis::measured);
+  CHECK(d.ranges[1].from > 8192);
+  CHECK(d.ranges[1].from <= 16384);
+  CHECK(d.ranges[2].variant.name == "line");
+  CHECK(d.ranges[2].basis == Basis::extrapolated);
+}
+
 TEST_CASE("a variant of the higher order never goes on, and ends before it is overtaken",
           "[decide]") {
   Session s;

@@ -43,9 +43,9 @@ void join(const Side& side, const Run& left_run, const Run& right_run, Threshold
 }
 
 /// What the declared orders say of all lengths beyond.
-void extrapolate(const Side& side, std::vector<ThresholdRange>& ranges) {
+void extrapolate(const Side& side, std::size_t last_variant, std::vector<ThresholdRange>& ranges) {
   const ThresholdRange& last = ranges.back();
-  const auto found = beyond(side.group, side.spots, side.chosen.table.back());
+  const auto found = beyond(side.group, side.spots, last_variant);
   if (!found || last.basis == Basis::undecided) return;
   ThresholdRange range;
   range.from = std::max(found->from, *last.to);
@@ -61,8 +61,26 @@ void extrapolate(const Side& side, std::vector<ThresholdRange>& ranges) {
   ranges.push_back(std::move(range));
 }
 
+/// One length may not prove a switch by itself. Where the lengths before it say as well that
+/// another variant runs beyond all of them, that one runs from where it takes the lead, not from
+/// twice the longest length.
+Table with_overtaken_end(const Side& side) {
+  Table table = side.chosen.table;
+  const auto next = beyond(side.group, side.spots, table.back());
+  if (!next || side.chosen.undecided.back()) return table;
+  constexpr double kTie = 0.02;  // log ratio
+  const std::int64_t longest = side.spots.back().at;
+  for (std::size_t i = table.size(); i-- > 0 && side.spots[i].at == longest;) {
+    const SpotRatios& spot = side.spots[i];
+    if (spot.usable[next->variant] && spot.excess[next->variant] < spot.excess[table[i]] - kTie)
+      table[i] = next->variant;
+  }
+  return table;
+}
+
 std::vector<ThresholdRange> make_ranges(const Side& side) {
-  const std::vector<Run> runs = runs_of(side.chosen.table, side.chosen.undecided);
+  const Table table = with_overtaken_end(side);
+  const std::vector<Run> runs = runs_of(table, side.chosen.undecided);
   std::vector<ThresholdRange> ranges;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     ranges.push_back(range_of(side, runs[r]));
@@ -70,7 +88,7 @@ std::vector<ThresholdRange> make_ranges(const Side& side) {
   }
   ranges.front().from = earliest_start(side.spots.front().at);
   ranges.back().to = end_of(side.group, side.spots, runs.back().variant);
-  extrapolate(side, ranges);
+  extrapolate(side, table.back(), ranges);
   return ranges;
 }
 
