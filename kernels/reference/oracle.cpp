@@ -137,8 +137,7 @@ Row Oracle::compute(std::size_t output, std::int64_t row) const {
     if (dense_) return Row(static_cast<std::size_t>(problem_.kv_heads * sel_count_), -1.0);
     Row all;
     const auto selected = selection(row);  // nobody else may keep it
-    for (const auto& blocks : selected->best)
-      all.insert(all.end(), blocks.begin(), blocks.end());
+    for (const auto& blocks : selected->best) all.insert(all.end(), blocks.begin(), blocks.end());
     return all;
   }
   if (is_composite(stage_)) return composite_row(row, selection(row)->best);
