@@ -126,6 +126,8 @@ Json results_json(const std::vector<Measurement>& rows, const RoleOf& role) {
     if (result.median_ns) row["median_ns"] = *result.median_ns;
     if (result.mad_ns) row["mad_ns"] = *result.mad_ns;
     if (result.ratio) row["ratio"] = result.ratio->median;
+    if (result.ratio && result.ratio->low) row["ratio_low"] = *result.ratio->low;
+    if (result.ratio && result.ratio->high) row["ratio_high"] = *result.ratio->high;
     list.push_back(std::move(row));
   }
   return list;

@@ -65,6 +65,9 @@ TEST_CASE("the results as JSON hold the same verdicts", "[reports]") {
   CHECK(find(results, "attend_selected/masked", 512)["ratio"] == 1.0);
   CHECK(find(results, "attend_selected/fused_query", 512)["ratio"] == Approx(55.0 / 40));
   CHECK(find(results, "attend_selected/masked", 4096)["ratio"] == Approx(320.0 / 180));
+  const Json one = find(results, "attend_selected/fused_query", 512);
+  CHECK(one["ratio_low"].get<double>() <= one["ratio"].get<double>());
+  CHECK(one["ratio_high"].get<double>() >= one["ratio"].get<double>());
   CHECK(find(results, "attend_selected/ranges", 512)["ratio"] == Approx(9.0 / 40));
   CHECK(find(results, "attend_selected/broken", 512)["verification"] == "wrong_result");
   CHECK(find(results, "attend_selected/masked", 512)["samples_n"] == 30);
