@@ -465,6 +465,13 @@ class Page(unittest.TestCase):
         self.assertIn("libjs-vega", said)
         self.assertFalse((self.folder / "none.html").exists())
 
+    def test_check_writes_the_same_page(self):
+        report(self.folder, "--csv", "h.csv", "-o", "report.html")
+        done = subprocess.run([os.path.abspath(PROGRAM), "check", "--csv", "h.csv", "--format", "html", "-o", "check.html"],
+                              cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)  # the page shows it, the exit code says it
+        self.assertEqual((self.folder / "check.html").read_bytes(), (self.folder / "report.html").read_bytes())
+
     def test_never_writes_over_its_input(self):
         said = report(self.folder, "--csv", "h.csv", "-o", "h.csv", code=2)
         self.assertIn("is an input", said)

@@ -1,16 +1,22 @@
 // check: what became slower since when, and an exit code that CI can trust.
+#include <functional>
 #include <memory>
 
 #include "check_input.hpp"
 #include "confirm.hpp"
+#include "history_page.hpp"
 #include "interrupt.hpp"
 #include "measured_rates.hpp"
 #include "nsa/check_output/document.hpp"
 #include "nsa/check_output/formats.hpp"
+#include "nsa/page/page.hpp"
+#include "nsa/page/vega.hpp"
 #include "targets_file.hpp"
 
 namespace nsa::cli {
 namespace {
+
+constexpr const char* kPage = "html";  // the other formats are made from the document alone
 
 struct CheckOptions {
   CheckInput input;
@@ -25,15 +31,21 @@ void check_output_flags(const Settings& settings, const CheckOptions& o) {
   if (o.out) refuse_input_as_output(*o.out, {o.input.source.csv, o.input.acks});
 }
 
+using MakePage = std::function<std::string()>;
+
 /// The file of -o in its format, and on stdout the JSON, the format or the text.
-void write_outputs(const Settings& settings, const CheckOptions& o, const Json& document) {
+void write_outputs(const Settings& settings, const CheckOptions& o, const Json& document,
+                   const MakePage& make_page) {
   const std::string format = o.format.value_or(settings.json ? "json" : "text");
   const reports::Style style{.color = settings.color_out()};
+  const auto render = [&](const reports::Style& with) {
+    return format == kPage ? make_page() : check_output::render(document, format, with);
+  };
   if (!o.out) {
-    print_text(check_output::render(document, format, style));
+    print_text(render(style));
     return;
   }
-  write_text_file(*o.out, check_output::render(document, format));
+  write_text_file(*o.out, render({}));
   say(settings, "wrote " + *o.out);
   print_text(check_output::render(document, settings.json ? "json" : "text", style));
 }
@@ -58,7 +70,11 @@ ExitCode run(const Settings& settings, const CheckOptions& o) {
     if (stop_on_signals()) return kStopped;
     report = nightly::judge(history.series, options);
   }
-  write_outputs(settings, o, check_output::check_document(report, history.series, options));
+  const Json document = check_output::check_document(report, history.series, options);
+  write_outputs(settings, o, document, [&] {
+    return page::page_html(page_data(settings, o.input, history, report, document),
+                           page::vega_script(page::kVegaFolder));
+  });
   return static_cast<ExitCode>(report.exit_code);
 }
 
@@ -86,8 +102,11 @@ void add_check(Program& program) {
       "--targets", o->targets,
       "Judge the rates in the database by this file of expected ones, instead of the history: exit "
       "1 where one is missed, 3 where none could be judged");
-  sub->add_option("--format", o->format, "text (default), json, markdown, comment, junit, csv")
-      ->check(CLI::IsMember(check_output::format_names()));
+  auto formats = check_output::format_names();
+  formats.emplace_back(kPage);
+  sub->add_option("--format", o->format,
+                  "text (default), json, markdown, comment, junit, csv, html (the page of report)")
+      ->check(CLI::IsMember(formats));
   sub->add_option("-o,--output", o->out, "File for the format; stdout then shows the text");
   for (CLI::Option* option : sub->get_options()) {  // those of the history
     if (option != targets && option != sub->get_help_ptr()) targets->excludes(option);

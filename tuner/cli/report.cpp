@@ -1,16 +1,9 @@
 // report: the page of the history, in one file.
 #include <memory>
 
-#include "check_input.hpp"
-#include "contests.hpp"
-#include "nsa/check_output/document.hpp"
-#include "nsa/page/history.hpp"
+#include "history_page.hpp"
 #include "nsa/page/page.hpp"
 #include "nsa/page/vega.hpp"
-#include "page_clocks.hpp"
-#include "page_environments.hpp"
-#include "page_run_results.hpp"
-#include "page_traces.hpp"
 #include "report_runs.hpp"
 #include "report_tables.hpp"
 
@@ -21,56 +14,30 @@ struct ReportOptions {
   CheckInput input;
   std::string out = "nsatune.html";
   std::string vega = page::kVegaFolder;
-  std::optional<std::string> thresholds;
-  std::vector<std::string> traces;
+  PageExtras extras;
 };
-
-constexpr std::size_t kMostResults = 20;
 
 /// Before anything is read: what must not be written over.
 void check_out(const ReportOptions& o) {
-  std::vector<std::optional<std::string>> inputs{o.input.source.csv, o.input.acks, o.thresholds};
-  inputs.insert(inputs.end(), o.traces.begin(), o.traces.end());
+  std::vector<std::optional<std::string>> inputs{o.input.source.csv, o.input.acks,
+                                                 o.extras.thresholds};
+  inputs.insert(inputs.end(), o.extras.traces.begin(), o.extras.traces.end());
   refuse_input_as_output(o.out, inputs);
-  if (o.thresholds && o.input.source.csv)
+  if (o.extras.thresholds && o.input.source.csv)
     throw InputError("--thresholds: is for the database, not --csv");
-}
-
-/// What the database has besides the history; a history from CSV has none of it.
-Json database_data(const Settings& settings, const ReportOptions& o) {
-  if (o.input.source.csv)
-    return {{"contests", Json::array()},
-            {"clocks", Json::array()},
-            {"environments", Json::object()},
-            {"results", Json::array()}};
-  std::optional<ThresholdTable> table;
-  if (o.thresholds) table = load_thresholds(*o.thresholds);
-  const auto db = store::Store::open_existing(settings.db_path());
-  return {{"contests", contests_json(db, settings.device, table)},
-          {"clocks", clocks_json(db, settings.device)},
-          {"environments", environments_json(db, settings.device)},
-          {"results", run_results_json(db, kMostResults)}};
-}
-
-Json page_data(const Settings& settings, const ReportOptions& o) {
-  const NightlyHistory history = read_history(settings, o.input.source);
-  const nightly::Options options = check_options(settings, o.input, history);
-  const nightly::Report report = nightly::judge(history.series, options);
-  Json data = database_data(settings, o);
-  data.update({{"check", check_output::check_document(report, history.series, options)},
-               {"history", page::history_json(history.series, report.series)},
-               {"traces", traces_json(o.traces)},
-               {"unit", o.input.source.csv ? "" : "ns"}});
-  return data;
 }
 
 ExitCode run(const Settings& settings, const ReportOptions& o) {
   check_out(o);
   const std::string vega = page::vega_script(o.vega);
-  const Json data = page_data(settings, o);
+  const NightlyHistory history = read_history(settings, o.input.source);
+  const nightly::Options options = check_options(settings, o.input, history);
+  const nightly::Report report = nightly::judge(history.series, options);
+  const Json document = check_output::check_document(report, history.series, options);
+  const Json data = page_data(settings, o.input, history, report, document, o.extras);
   write_text_file(o.out, page::page_html(data, vega));
   say(settings, "wrote " + o.out);
-  if (settings.json) print_json(data["check"]);
+  if (settings.json) print_json(document);
   return ExitCode::good;
 }
 
@@ -92,9 +59,9 @@ void add_report(Program& program) {
       [&program, o] { return run(program.settings, *o); });
   declare_check_input(*sub, o->input);
   sub->add_option("-o,--output", o->out, "File of the page (default nsatune.html)");
-  sub->add_option("--thresholds", o->thresholds,
+  sub->add_option("--thresholds", o->extras.thresholds,
                   "Thresholds file whose ranges are drawn beside what was measured");
-  sub->add_option("--trace", o->traces,
+  sub->add_option("--trace", o->extras.traces,
                   "Traces, or folders of them, whose steps are shown in parts (may be repeated)");
   sub->add_option("--vega", o->vega,
                   "Folder of the plotting library's *.min.js (default: that of libjs-vega)");
