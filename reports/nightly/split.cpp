@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kBlock = 4;      // nights: shorter sides must move as one
 constexpr std::size_t kMajority = 20;  // nights: shorter sides must move by more than half of them
-constexpr double kClip = 5;            // medians of |difference|: 3.4 SD
+constexpr double kStep = 5;            // medians of |difference|: 3.4 SD
 constexpr double kTie = 1e-9;          // relative: closer ones differ by rounding alone
 
 bool admissible(std::span<const double> data, std::size_t at, double before, double after) {
@@ -43,16 +43,17 @@ void judge(Split& split, std::span<const double> data, double squares, double le
   split.t = change / split.error;
 }
 
-/// From the variances of differences over one night and over two; those at steps are clipped.
+/// From the variances of differences over one night and over two. Those across a step count in
+/// neither: they are two of those over two nights, and one of those over one.
 double rho_of_differences(std::span<const double> rest) {
   if (rest.size() < 5) return 0;
   std::vector<double> sizes;
   for (std::size_t i = 1; i < rest.size(); ++i) sizes.push_back(std::abs(rest[i] - rest[i - 1]));
-  const double most = kClip * median_of(sizes);
+  const double most = kStep * median_of(sizes);
   double over_one = 0, over_two = 0;
   for (std::size_t i = 2; i < rest.size(); ++i) {
-    const double one = std::clamp(rest[i] - rest[i - 1], -most, most);
-    const double two = std::clamp(rest[i] - rest[i - 2], -most, most);
+    const double one = rest[i] - rest[i - 1], two = rest[i] - rest[i - 2];
+    if (sizes[i - 1] > most || sizes[i - 2] > most) continue;
     over_one += one * one;
     over_two += two * two;
   }

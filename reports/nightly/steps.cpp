@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "null_table.hpp"
-#include "pulse.hpp"
+#include "partition.hpp"
 #include "split.hpp"
 
 namespace nsa::nightly {
@@ -55,7 +55,7 @@ class Segmentation {
   void split(std::size_t begin, std::size_t end) {
     const Split best = best_split(between(begin, end), rule_.least_sd);
     if (best.at == 0 || chance_of(best, end - begin) >= rule_.alpha) {
-      split_at_pulse(begin, end);
+      split_in_many(begin, end);
       return;
     }
     const std::size_t at = begin + best.at;
@@ -64,16 +64,17 @@ class Segmentation {
     split(at, end);
   }
 
-  /// A level that came back hides from every single split.
-  void split_at_pulse(std::size_t begin, std::size_t end) {
-    const auto pulse = find_pulse(between(begin, end), rule_.least_sd, rule_.alpha);
-    if (!pulse) return;
-    const std::size_t first = begin + pulse->first, last = begin + pulse->second;
-    for (const std::size_t at : {first, last})
-      if (at > begin && at < end) bounds_.push_back(at);
-    split(begin, first);
-    split(first, last);
-    split(last, end);
+  /// Levels that rise and fall again hide from every single split.
+  void split_in_many(std::size_t begin, std::size_t end) {
+    const auto steps = best_partition(between(begin, end), rule_.noise, rule_.alpha);
+    if (steps.size() < 2) return;
+    std::size_t from = begin;
+    for (const std::size_t step : steps) {
+      bounds_.push_back(begin + step);
+      split(from, begin + step);
+      from = begin + step;
+    }
+    split(from, end);
   }
 
   /// Puts bound i at its best place between its neighbours; true where that is another one.

@@ -29,7 +29,8 @@ struct Step {
 /// A stretch between two steps may be too short to know its own noise: it is also judged with that
 /// of the series, as a stretch of all its nights. A run of k spikes looks like a step of k nights:
 /// n * spike_share^k is added to p, which asks for longer sides where nights often stand alone.
-/// Binary segmentation while the best split, or a stretch between two, has p < alpha; then backward
+/// Binary segmentation while the best split has p < alpha; where it has not, the best partition may
+/// still propose several steps at once, which hide one another from single splits; then backward
 /// elimination: each step is judged again, and moved to the best place, between its neighbours.
 /// Last, steps that are too small to matter go: under least_change, or not certain to be over half
 /// a per cent. Positions count from the begin of `data`; ascending.

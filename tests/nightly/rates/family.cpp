@@ -39,7 +39,8 @@ std::size_t false_changes(World& world, Noise noise) {
   std::size_t count = 0;
   for (const Night& night : year.nights) {
     history[0].nights.push_back(night);
-    for (const Change& c : judge(history, options).series[0].changes) count += seen.add(c.index);
+    const Report report = judge(history, options);
+    for (const Change& c : report.series[0].changes) count += seen.add(c.index);
   }
   return count;
 }
