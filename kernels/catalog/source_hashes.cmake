@@ -35,7 +35,8 @@ function(nsa_generate_source_hashes target)
   file(CONFIGURE OUTPUT ${lists} CONTENT "${text}" @ONLY)
 
   set(tool ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/source_hash)
-  add_library(nsa_source_scan STATIC ${tool}/scan.cpp ${tool}/sha256.cpp)
+  add_library(nsa_source_scan STATIC ${tool}/scan.cpp ${tool}/code_text.cpp
+    ${tool}/sha256.cpp)
   target_include_directories(nsa_source_scan PUBLIC ${tool})
   target_link_libraries(nsa_source_scan PRIVATE nsa_warnings)
   add_executable(nsa_source_hash ${tool}/main.cpp)

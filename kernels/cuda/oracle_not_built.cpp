@@ -3,16 +3,20 @@
 
 namespace nsa {
 
+struct DeviceOracle::State {};
+
 bool device_oracle_covers(Stage) noexcept { return false; }
 
-Oracle::Verdict verify_on_device(Stage, const Problem&, std::span<const TensorView>,
-                                 std::span<const TensorView>, CUstream_st*) {
+DeviceOracle::DeviceOracle(Stage, const Problem&, std::span<const TensorView>) {
   throw ContractError("expected: a program built with CUDA, to verify on a device");
 }
+DeviceOracle::~DeviceOracle() = default;
+DeviceOracle::DeviceOracle(DeviceOracle&&) noexcept = default;
 
-std::vector<double> row_errors_on_device(Stage, const Problem&, std::span<const TensorView>,
-                                         std::span<const TensorView>, CUstream_st*) {
-  throw ContractError("expected: a program built with CUDA, to verify on a device");
+Oracle::Verdict DeviceOracle::verify(std::span<const TensorView>, CUstream_st*) { return {}; }
+
+std::vector<double> DeviceOracle::row_errors(std::span<const TensorView>, CUstream_st*) {
+  return {};
 }
 
 }  // namespace nsa

@@ -46,7 +46,9 @@ void check_agreement(Stage stage, const Problem& problem, const std::vector<Host
   const auto out = upload(produced, stream);
   const auto input_views = views(inputs);
   const Oracle oracle(stage, problem, input_views);
-  const auto errors = row_errors_on_device(stage, problem, views(in), views(out), stream);
+  const auto in_views = views(in);
+  DeviceOracle on_device(stage, problem, in_views);
+  const auto errors = on_device.row_errors(views(out), stream);
   REQUIRE(static_cast<std::int64_t>(errors.size()) == oracle.rows(0));
   for (std::size_t row = 0; row < errors.size(); ++row) {
     const double want =
@@ -57,7 +59,7 @@ void check_agreement(Stage stage, const Problem& problem, const std::vector<Host
     CHECK(same);
   }
   const auto host = oracle.verify(views(produced));
-  const auto device = verify_on_device(stage, problem, views(in), views(out), stream);
+  const auto device = on_device.verify(views(out), stream);  // by what was kept
   CHECK(device.poison_left == host.poison_left);
   CHECK(device.poison_left > 0);
   CHECK(device.non_finite == host.non_finite);
@@ -88,16 +90,15 @@ TEST_CASE("the device's oracle names the one row that is wrong", "[gpu]") {
   REQUIRE(variant);
   const auto out = upload(make_outputs(Stage::attend_selected, problem), stream.get());
   Launchable(*variant, problem, views(in), views(out), stream.get()).launch();
-  const auto good =
-      verify_on_device(Stage::attend_selected, problem, views(in), views(out), stream.get());
+  DeviceOracle oracle(Stage::attend_selected, problem, views(in));
+  const auto good = oracle.verify(views(out), stream.get());
   CHECK(good.worst_row_error <= row_tolerance(Stage::attend_selected, Dtype::fp32));
   CHECK(good.poison_left == 0);
 
   std::vector<HostTensor> changed{out.front().download(stream.get())};
   changed[0].view().as<float>()[47 * 4 * 32 + 9] += 0.01f;
   const auto wrong = upload(changed, stream.get());
-  const auto bad =
-      verify_on_device(Stage::attend_selected, problem, views(in), views(wrong), stream.get());
+  const auto bad = oracle.verify(views(wrong), stream.get());
   CHECK(bad.worst_row == 47);
   CHECK(bad.worst_row_error > row_tolerance(Stage::attend_selected, Dtype::fp32));
 }

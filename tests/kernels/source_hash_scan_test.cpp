@@ -1,5 +1,6 @@
 // The scanner alone, over files that lie in memory.
 #include "catch.hpp"
+#include "code_text.hpp"
 #include "scan.hpp"
 #include "sha256.hpp"
 
@@ -75,16 +76,38 @@ TEST_CASE("A unit that is not there and an include of a macro stop the build") {
                     "kernels/unit.cpp: an include that names no file: #include NAME");
 }
 
-TEST_CASE("A hash follows contents and names of files, and not the order of units") {
+TEST_CASE("A hash follows the code of its files, and neither their names nor the order of units") {
   const Texts texts{{"kernels/a.cpp", "1"}, {"kernels/b.cpp", "2"}};
   const std::string hash = hash_of(texts, {"kernels/a.cpp", "kernels/b.cpp"});
   CHECK(hash.size() == 16);
   CHECK(hash == hash_of(texts, {"kernels/b.cpp", "kernels/a.cpp"}));
   CHECK(hash != hash_of(texts, {"kernels/a.cpp"}));
-  const Texts swapped{{"kernels/a.cpp", "2"}, {"kernels/b.cpp", "1"}};
-  CHECK(hash != hash_of(swapped, {"kernels/a.cpp", "kernels/b.cpp"}));
-  const Texts renamed{{"kernels/a.cpp", "1"}, {"kernels/c.cpp", "2"}};
-  CHECK(hash != hash_of(renamed, {"kernels/a.cpp", "kernels/c.cpp"}));
+  const Texts renamed{{"kernels/a.cpp", "1"}, {"kernels/c/c.cpp", "2"}};
+  CHECK(hash == hash_of(renamed, {"kernels/a.cpp", "kernels/c/c.cpp"}));
+  const Texts twice{{"kernels/a.cpp", "1"}, {"kernels/b.cpp", "2"}, {"kernels/c.cpp", "2"}};
+  CHECK(hash != hash_of(twice, {"kernels/a.cpp", "kernels/b.cpp", "kernels/c.cpp"}));
+}
+
+TEST_CASE("A header that moved, comments and white space leave a hash as it is; code does not") {
+  const auto hash = [](const std::string& unit, const std::string& header) {
+    return hash_of({{"kernels/u.cpp", unit}, {header, "int f();  // one\n"}}, {"kernels/u.cpp"});
+  };
+  const std::string before = hash("#include \"x.hpp\"\nint a = f();\n", "kernels/x.hpp");
+  CHECK(before == hash("/// Two\n#include \"deep/x.hpp\"\n\n  int a = f(); /* b\nc */\n",
+                       "kernels/deep/x.hpp"));
+  CHECK(before != hash("#include \"x.hpp\"\nint b = f();\n", "kernels/x.hpp"));
+  CHECK(before != hash("#include \"other.hpp\"\nint a = f();\n", "kernels/x.hpp"));
+}
+
+TEST_CASE("What looks like a comment inside of a literal is code") {
+  CHECK(code_text("auto a = \"//x\";  // y") == "auto a = \"//x\";\n");
+  CHECK(code_text("auto a = \"\\\"//x\"; /**/") == "auto a = \"\\\"//x\";\n");
+  CHECK(code_text("char q = '\"'; // z\nchar r = '/';") == "char q = '\"';\nchar r = '/';\n");
+  CHECK(code_text("int m = 1'000; // '\nint n;") == "int m = 1'000;\nint n;\n");
+  CHECK(code_text("auto r = R\"x(/* \" // )x\"; // c") == "auto r = R\"x(/* \" // )x\";\n");
+  CHECK(code_text("// a \\\nstill a comment\nint b;") == "int b;\n");
+  CHECK(code_text("int a; /* never closed") == "int a;\n");
+  CHECK(code_text("#define INCLUDED 1\n # include <x>\n") == "#define INCLUDED 1\n");
 }
 
 TEST_CASE("The build's file of lists is read, and a line that is none is refused") {

@@ -159,3 +159,49 @@ TEST_CASE("a visit counts by its median and its fastest sample, once a block", "
   CHECK(contestant.median_ns() == 1500);
   CHECK(contestant.least_ns == 900);
 }
+
+namespace {
+
+Measurement of_median(double ns) {
+  Measurement row;
+  row.median_ns = ns;
+  return row;
+}
+
+/// A best one of 1 us and another one, each with one visit.
+std::vector<Contestant> best_and(double other_ns, bool noisy) {
+  std::vector<Contestant> contestants(2);
+  contestants[0].add_visit({0, 0, 0}, of_median(1000));
+  if (noisy)
+    contestants[1].add_noisy({0, 0, 0}, of_median(other_ns));
+  else
+    contestants[1].add_visit({0, 0, 0}, of_median(other_ns));
+  return contestants;
+}
+
+}  // namespace
+
+TEST_CASE("a variant is given up after two visits, or one that takes longer than a visit should",
+          "[tuner]") {
+  const nsa::MeasurePolicy policy = policy_with(3);
+  auto contestants = best_and(5000, false);
+  CHECK_FALSE(given_up(contestants[1], contestants, policy));
+  contestants[1].add_visit({0, 0, 1}, of_median(5000));
+  CHECK(given_up(contestants[1], contestants, policy));
+  contestants = best_and(6e9, false);
+  CHECK(given_up(contestants[1], contestants, policy));
+  CHECK(why_given_up(contestants[1], contestants) == "given up: 6e+06 times slower than the best");
+}
+
+TEST_CASE("noisy visits give a variant up where no noise explains them", "[tuner]") {
+  const nsa::MeasurePolicy policy = policy_with(3);
+  auto contestants = best_and(6e9, true);
+  CHECK(given_up(contestants[1], contestants, policy));
+  CHECK(why_given_up(contestants[1], contestants) == "given up: 6e+06 times slower than the best");
+  contestants = best_and(9000, true);  // 9 times, which may be 2.25 with clocks at a quarter
+  contestants[1].add_noisy({0, 0, 1}, of_median(9000));
+  CHECK_FALSE(given_up(contestants[1], contestants, policy));
+  contestants = best_and(13000, true);
+  contestants[1].add_noisy({0, 0, 1}, of_median(13000));
+  CHECK(given_up(contestants[1], contestants, policy));
+}

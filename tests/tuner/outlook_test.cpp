@@ -125,6 +125,34 @@ TEST_CASE("nobody is left out without an order, or by another shape or a longer 
   CHECK_FALSE(outlook.hopeless(contest, offer_of({"slow", 1, 0}), 3));
 }
 
+TEST_CASE("without orders a variant is left out whose distance does not shrink", "[tuner]") {
+  const auto silent = [](const std::string& name) {
+    Offer offer = offer_of({name, 1, 0});
+    offer.order.clear();
+    return offer;
+  };
+  const auto add_silent = [&](Outlook& outlook, std::int64_t length, double fast, double slow) {
+    std::vector<Contestant> contestants(2);
+    Measurement measured;
+    contestants[0].offer = silent("fast");
+    measured.median_ns = fast;
+    contestants[0].add_visit({0, 0, 0}, measured);
+    contestants[1].offer = silent("slow");
+    measured.median_ns = slow;
+    contestants[1].add_noisy({0, 0, 0}, measured);
+    outlook.add(contest_at(length), contestants);
+  };
+  Outlook apart;
+  add_silent(apart, 512, 1000, 50'000);
+  CHECK_FALSE(apart.hopeless(contest_at(8192), silent("slow"), 3));  // one length shows no trend
+  add_silent(apart, 2048, 2000, 200'000);
+  CHECK(apart.hopeless(contest_at(8192), silent("slow"), 3));
+  Outlook closing;  // 50 times, then 20: by 8192 it may be 1.3
+  add_silent(closing, 512, 1000, 50'000);
+  add_silent(closing, 2048, 3000, 60'000);
+  CHECK_FALSE(closing.hopeless(contest_at(8192), silent("slow"), 3));
+}
+
 TEST_CASE("wrong results and noisy visits say nothing of longer lengths", "[tuner]") {
   Outlook outlook;
   std::vector<Contestant> contestants(2);

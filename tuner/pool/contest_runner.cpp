@@ -55,7 +55,7 @@ void ContestRunner::restore(const Measurement& row) {
   const auto half = row.position >= static_cast<std::int64_t>(slots()) ? 1 : 0;
   const Block block{row.process, row.round, half};
   if (row.outcome == Outcome::noisy)
-    found->noisy.insert(block);
+    found->add_noisy(block, row);
   else
     found->add_visit(block, row);
 }

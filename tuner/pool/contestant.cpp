@@ -16,6 +16,11 @@ void Contestant::add_visit(const Block& block, const Measurement& row) {
     least_ns = std::min(least_ns, static_cast<double>(sample.device_ns));
 }
 
+void Contestant::add_noisy(const Block& block, const Measurement& row) {
+  noisy.insert(block);
+  if (row.median_ns) least_noisy_ns = std::min(least_noisy_ns, *row.median_ns);
+}
+
 Contestant twin_of(const Contestant& original) {
   Contestant twin;
   twin.offer = original.offer;
@@ -37,16 +42,19 @@ std::optional<double> best_median_ns(const std::vector<Contestant>& contestants)
 
 bool given_up(const Contestant& contestant, const std::vector<Contestant>& contestants,
               const MeasurePolicy& policy) {
+  constexpr double kMostNoise = 4;  // a throttled GPU has a quarter of its clock left
   const auto best = best_median_ns(contestants);
-  if (!best || !contestant.visited()) return false;
-  const bool dear = 1e-9 * contestant.least_ns > policy.visit_target_s;
-  const bool sure = dear || contestant.visit_ns.size() >= 2;
-  return sure && contestant.least_ns > policy.give_up_ratio * *best;
+  if (!best) return false;
+  const double least_ns = std::min(contestant.least_ns, contestant.least_noisy_ns / kMostNoise);
+  const std::size_t visits = contestant.visit_ns.size() + contestant.noisy.size();
+  const bool dear = 1e-9 * least_ns > policy.visit_target_s;
+  return (visits >= 2 || (dear && visits == 1)) && least_ns > policy.give_up_ratio * *best;
 }
 
 std::string why_given_up(const Contestant& contestant, const std::vector<Contestant>& contestants) {
-  const double best_ns = best_median_ns(contestants).value_or(contestant.least_ns);
-  return fmt::format("given up: {:.3g} times slower than the best", contestant.least_ns / best_ns);
+  const double least_ns = std::min(contestant.least_ns, contestant.least_noisy_ns);
+  const double best_ns = best_median_ns(contestants).value_or(least_ns);
+  return fmt::format("given up: {:.3g} times slower than the best", least_ns / best_ns);
 }
 
 ContestState state_of(const std::vector<Contestant>& contestants, const MeasurePolicy& policy,

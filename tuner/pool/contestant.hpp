@@ -28,12 +28,13 @@ struct Contestant {
   bool out = false;  // failed: has its one row, gets no more
   bool told_given_up = false;
 
-  std::map<Block, double> visits;                             // median ns of each
-  std::set<Block> noisy;                                      // visits that do not count
-  std::vector<double> visit_ns;                               // the same values
-  std::optional<double> median_of_visits;                     // asked for before each visit
-  double least_ns = std::numeric_limits<double>::infinity();  // fastest sample
-  bool traced = false, counted = false;                       // or cannot be
+  std::map<Block, double> visits;                                   // median ns of each
+  std::set<Block> noisy;                                            // visits that do not count
+  double least_noisy_ns = std::numeric_limits<double>::infinity();  // median of any of these
+  std::vector<double> visit_ns;                                     // the same values
+  std::optional<double> median_of_visits;                           // asked for before each visit
+  double least_ns = std::numeric_limits<double>::infinity();        // fastest sample
+  bool traced = false, counted = false;                             // or cannot be
   std::optional<double> sample_s;  // wall time of one sample, flush included, as last seen
 
   // In the worker process that runs now.
@@ -50,6 +51,7 @@ struct Contestant {
   /// Its visit of a block, by the row of it; the first row of a block counts. Without samples (the
   /// store leaves them out unless it is asked) the median stands for the fastest of them.
   void add_visit(const Block& block, const Measurement& row);
+  void add_noisy(const Block& block, const Measurement& row);
 };
 
 /// The control of a contest: the same variant once more (A/A), out where its original is.
@@ -59,7 +61,8 @@ Contestant twin_of(const Contestant& original);
 std::optional<double> best_median_ns(const std::vector<Contestant>& contestants);
 /// Whether even its fastest sample is so much slower than the best that more visits would be
 /// wasted. One visit is enough where a sample alone takes longer than a visit should; else it takes
-/// two, so that a disturbance does not put a fast variant out.
+/// two, so that a disturbance does not put a fast variant out. Noisy visits count where no noise
+/// can explain them.
 bool given_up(const Contestant& contestant, const std::vector<Contestant>& contestants,
               const MeasurePolicy& policy);
 /// "given up: 9.1 times slower than the best".

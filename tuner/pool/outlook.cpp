@@ -35,58 +35,96 @@ double most_growth(const Problem& problem, double order, std::int64_t from, std:
   return std::pow(factor(to), order) * factor(full);
 }
 
+double ratio(std::int64_t length, std::int64_t to) {
+  return static_cast<double>(length) / static_cast<double>(to);
+}
+
 }  // namespace
 
 void Outlook::add(const Contest& contest, const std::vector<Contestant>& contestants) {
   Point point;
   for (const Contestant& one : contestants) {
-    if (one.control || !one.visited() || one.verification == Verification::wrong_result) continue;
-    point.least_ns[key_of(one.offer)] = one.least_ns;
-    const auto order = order_of(one.offer, contest.problem);
-    if (one.out || !order || (point.best_ns > 0 && one.median_ns() >= point.best_ns)) continue;
+    const double least_ns = std::min(one.least_ns, one.least_noisy_ns);
+    if (one.control || std::isinf(least_ns) || one.verification == Verification::wrong_result)
+      continue;
+    point.least_ns[key_of(one.offer)] = least_ns;
+    if (one.out || !one.visited()) continue;
+    if (point.best_ns > 0 && one.median_ns() >= point.best_ns) continue;
     point.best_ns = one.median_ns();
-    point.best_order = *order;
+    point.best_order = order_of(one.offer, contest.problem);
   }
   if (point.best_ns > 0)
     series_[key_of(contest)].insert_or_assign(length_of(contest.problem), std::move(point));
 }
 
-std::optional<std::string> Outlook::hopeless(const Contest& contest, const Offer& offer,
-                                             double give_up_ratio) const {
+std::optional<Outlook::History> Outlook::history_of(const Contest& contest,
+                                                    const Offer& offer) const {
   constexpr double kLever = 4;  // over less the noise of two times is taken for growth
-  const auto order = order_of(offer, contest.problem);
   const auto series = series_.find(key_of(contest));
-  if (!order || series == series_.end()) return std::nullopt;
+  if (series == series_.end()) return std::nullopt;
   const std::string own = key_of(offer);
-  const std::int64_t length = length_of(contest.problem);
-  const auto begin = series->second.begin(), end = series->second.lower_bound(length);
-  const auto has_own = [&](const auto& entry) { return entry.second.least_ns.contains(own); };
-  const auto last =
-      std::find_if(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), has_own);
-  if (last == std::make_reverse_iterator(begin)) return std::nullopt;
-  const auto& [last_length, point] = *last;
-  const auto& [best_length, nearest] = *std::prev(end);
-  if (*order < nearest.best_order) return std::nullopt;
-  const double own_ns = point.least_ns.at(own);
+  const auto end = series->second.lower_bound(length_of(contest.problem));
+  if (end == series->second.begin()) return std::nullopt;
+  History history;
+  history.nearest = {std::prev(end)->first, &std::prev(end)->second};
+  for (auto at = end; at != series->second.begin() && !history.before;) {
+    --at;
+    if (!at->second.least_ns.contains(own)) continue;
+    const Seen seen{at->first, &at->second, at->second.least_ns.at(own)};
+    if (!history.last)
+      history.last = seen;
+    else if (kLever * static_cast<double>(seen.length) <= static_cast<double>(history.last->length))
+      history.before = seen;
+  }
+  return history.last ? std::optional(history) : std::nullopt;
+}
+
+/// How many times slower it is at least, by the orders of both.
+std::optional<double> Outlook::least_by_orders(const History& history, const Problem& problem,
+                                               std::optional<double> order) {
+  const Seen& last = *history.last;
+  const auto& best_order = history.nearest.point->best_order;
+  if (!order || !best_order || *order < *best_order) return std::nullopt;
   double growth = 0;
-  const auto before = std::find_if(last, std::make_reverse_iterator(begin), [&](const auto& entry) {
-    return has_own(entry) &&
-           kLever * static_cast<double>(entry.first) <= static_cast<double>(last_length);
-  });
-  if (before != std::make_reverse_iterator(begin)) {
-    growth = std::log(own_ns / before->second.least_ns.at(own)) /
-             std::log(static_cast<double>(last_length) / static_cast<double>(before->first));
+  if (history.before) {
+    growth = std::log(last.own_ns / history.before->own_ns) /
+             std::log(ratio(last.length, history.before->length));
     growth = std::clamp(growth, 0.0, *order);
   }
-  const double factor = static_cast<double>(length) / static_cast<double>(last_length);
-  const double most_of_best =
-      nearest.best_ns * most_growth(contest.problem, nearest.best_order, best_length, length);
-  const double least = own_ns * std::pow(factor, growth) / most_of_best;
-  if (!(least > give_up_ratio)) return std::nullopt;
+  const std::int64_t length = length_of(problem);
+  const double best_ns = history.nearest.point->best_ns *
+                         most_growth(problem, *best_order, history.nearest.length, length);
+  return last.own_ns * std::pow(ratio(length, last.length), growth) / best_ns;
+}
+
+/// The same where an order is not declared: by how its distance from the best changed so far, taken
+/// to fall twice as fast from now on, and with room for what that cannot know.
+std::optional<double> Outlook::least_by_trend(const History& history, std::int64_t length) {
+  constexpr double kFaster = 2, kRoom = 4;
+  if (!history.before) return std::nullopt;
+  const Seen &last = *history.last, &before = *history.before;
+  const double slower = last.own_ns / last.point->best_ns;
+  const double fall = std::log(slower * before.point->best_ns / before.own_ns) /
+                      std::log(ratio(last.length, before.length));
+  return slower * std::pow(ratio(length, last.length), kFaster * std::min(0.0, fall)) / kRoom;
+}
+
+std::optional<std::string> Outlook::hopeless(const Contest& contest, const Offer& offer,
+                                             double give_up_ratio) const {
+  const auto history = history_of(contest, offer);
+  if (!history) return std::nullopt;
+  const auto order = order_of(offer, contest.problem);
+  auto least = least_by_orders(*history, contest.problem, order);
+  const bool by_orders = least.has_value();
+  if (!order || !history->nearest.point->best_order)
+    least = least_by_trend(*history, length_of(contest.problem));
+  if (!least || !(*least > give_up_ratio)) return std::nullopt;
+  const Seen& last = *history->last;
   return fmt::format(
       "left out: {:.3g} times slower than the best at {} tokens, and at {} still {:.3g} times by "
-      "the orders of both",
-      own_ns / point.best_ns, last_length, length, least);
+      "the {}",
+      last.own_ns / last.point->best_ns, last.length, length_of(contest.problem), *least,
+      by_orders ? "orders of both" : "trend so far");
 }
 
 }  // namespace nsa::tuner

@@ -15,7 +15,8 @@ namespace nsa::tuner {
 /// that cannot come back is not prepared at longer lengths. What can still change is bounded from
 /// both sides: the best of the nearest length grows by its declared order at most, and the other by
 /// what it was seen to grow over a factor of four in length at least (while launches dominate it
-/// does not grow at all). Its fastest sample counts, against the median of the best.
+/// does not grow at all). Its fastest sample counts, against the median of the best. Where an order
+/// is not declared, as for whole models, the change of their ratio so far takes its place.
 class Outlook {
  public:
   /// Takes in what a contest measured.
@@ -29,8 +30,23 @@ class Outlook {
   struct Point {
     std::map<std::string, double> least_ns;  // by variant
     double best_ns = 0;                      // median of the best
-    double best_order = 0;
+    std::optional<double> best_order;
   };
+  struct Seen {
+    std::int64_t length;
+    const Point* point;
+    double own_ns = 0;
+  };
+  struct History {
+    Seen nearest;                // below the contest's length
+    std::optional<Seen> last;    // at which the variant ran
+    std::optional<Seen> before;  // the same, a factor of four away
+  };
+  std::optional<History> history_of(const Contest& contest, const Offer& offer) const;
+  static std::optional<double> least_by_orders(const History& history, const Problem& problem,
+                                               std::optional<double> order);
+  static std::optional<double> least_by_trend(const History& history, std::int64_t length);
+
   using Lengths = std::map<std::int64_t, Point>;
 
   std::map<std::string, Lengths> series_;  // by stages, class and batch

@@ -417,12 +417,12 @@ void Team::measure(Contestant& contestant, const Visit& visit, const std::string
   if (policy_.noise_gate) row.reason = noise_of(contestant, block, row, waited, wall_s);
   if (row.reason.empty()) {
     contestant.add_visit(block, row);
-    if (given_up(contestant, contestants_, policy_))
-      add_note(row, why_given_up(contestant, contestants_));
   } else {
     row.outcome = Outcome::noisy;
-    contestant.noisy.insert(block);
+    contestant.add_noisy(block, row);
   }
+  if (given_up(contestant, contestants_, policy_))
+    add_note(row, why_given_up(contestant, contestants_));
   shared_.writer.commit_soon(std::move(row));
 }
 

@@ -48,14 +48,19 @@ class CudaTensors final : public TensorSet {
     }
   }
   const std::vector<HostTensor>& on_host() override {
-    for (std::size_t i = 0; i < host_.size(); ++i) {
-      host_[i].bytes.resize(buffers_[i].bytes());
+    fetch_into(host_);
+    return host_;
+  }
+  void fetch_into(std::vector<HostTensor>& to) override {
+    to.resize(buffers_.size());
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      to[i].name = host_[i].name;
+      to[i].shape = host_[i].shape;
+      to[i].bytes.resize(buffers_[i].bytes());
       if (buffers_[i].bytes() > 0)
-        device::copy_to_host(host_[i].bytes.data(), buffers_[i].data(), buffers_[i].bytes(),
-                             stream_);
+        device::copy_to_host(to[i].bytes.data(), buffers_[i].data(), buffers_[i].bytes(), stream_);
     }
     device::synchronize(stream_);
-    return host_;
   }
 
  private:

@@ -33,6 +33,12 @@ Inputs::Judge& Inputs::judge(std::span<const Stage> stages, const Problem& probl
   return judge;
 }
 
+DeviceOracle& Inputs::device_judge(Stage stage, const Problem& problem) {
+  if (on_device_) return *on_device_;
+  judged_ = problem;
+  return on_device_.emplace(stage, *judged_, placed->views());
+}
+
 void* TrackedAllocator::allocate(std::size_t bytes) {
   void* data = memory_.allocator().allocate(bytes);
   pieces_[data] = bytes;

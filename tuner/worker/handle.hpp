@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/device_oracle.hpp"
 #include "nsa/kernels/oracle.hpp"
 #include "nsa/kernels/routing.hpp"
 #include "nsa/kernels/workspace.hpp"
@@ -30,9 +31,14 @@ struct Inputs {
   /// For candidates or for yardsticks, made when it is first asked for: what lies between the
   /// stages of a composite takes seconds in fp64, and all variants of a contest share it.
   Judge& judge(std::span<const Stage> stages, const Problem& problem, Role role);
+  /// The device's oracle over `placed`, for a stage that it covers, made when it is first asked
+  /// for.
+  DeviceOracle& device_judge(Stage stage, const Problem& problem);
 
  private:
   Judge nsa_, dense_;
+  std::optional<Problem> judged_;  // that the device's oracle borrows
+  std::optional<DeviceOracle> on_device_;
 };
 
 /// Passes on what another allocator gives and knows where it lies.
@@ -84,6 +90,8 @@ class Handle {
   /// The outputs of the last launch in host memory, valid until the next one; fetched once. Waits
   /// for the launch.
   const std::vector<HostTensor>& outputs_on_host();
+  /// The same, kept in `to`.
+  void fetch_outputs(std::vector<HostTensor>& to) { outputs_->fetch_into(to); }
   const Workspace& workspace() const noexcept { return workspace_; }
   Memory& memory() const noexcept { return memory_; }
   const Router& router() const noexcept { return router_; }

@@ -16,6 +16,7 @@ class HostTensors final : public TensorSet {
     for (HostTensor& tensor : tensors_) std::fill(tensor.bytes.begin(), tensor.bytes.end(), value);
   }
   const std::vector<HostTensor>& on_host() override { return tensors_; }
+  void fetch_into(std::vector<HostTensor>& to) override { to = tensors_; }
 
  private:
   std::vector<HostTensor> tensors_;

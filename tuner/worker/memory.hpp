@@ -21,6 +21,9 @@ class TensorSet {
   virtual void fill(std::byte value) = 0;
   /// The tensors in host memory, up to date; valid until the next launch.
   virtual const std::vector<HostTensor>& on_host() = 0;
+  /// on_host(), kept in `to`, whose memory is used again: a fresh gigabyte costs more than its
+  /// copy.
+  virtual void fetch_into(std::vector<HostTensor>& to) = 0;
 };
 
 class Memory {

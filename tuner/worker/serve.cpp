@@ -1,12 +1,14 @@
 #include "nsa/tuner/serve.hpp"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <limits>
 #include <optional>
 
 #include "nsa/schemas/error.hpp"
@@ -101,8 +103,18 @@ int serve(int in_fd, int out_fd, const std::string& device, const ServeOptions& 
   }
 }
 
+/// Tensors of a gigabyte come and go: memory that was touched once is kept for the next, since the
+/// kernel takes longer to give fresh pages than the device to fill them.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, std::numeric_limits<int>::max());
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+#endif
+}
+
 int serve_stdio(const std::string& device, const ServeOptions& options) {
   install_beacon();
+  keep_freed_memory();
   set_beacon("starting");
   const int protocol = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   if (protocol < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {

@@ -4,7 +4,6 @@
 #include <set>
 #include <vector>
 
-#include "nsa/kernels/device_oracle.hpp"
 #include "nsa/kernels/parallel.hpp"
 #include "nsa/tuner/safetensors.hpp"
 #include "process/child.hpp"
@@ -172,9 +171,8 @@ std::optional<double> worst_row_error(Handle& handle, const Outputs& before, con
   const Rows unsteady = rows_apart(now, before, tolerance);
   double worst = wrong_ties(handle, device);
   if (on_device) {
-    const auto verdict =
-        verify_on_device(stages.front(), handle.problem(), handle.inputs()->placed->views(),
-                         handle.outputs().views(), handle.stream());
+    DeviceOracle& oracle = handle.inputs()->device_judge(stages.front(), handle.problem());
+    const auto verdict = oracle.verify(handle.outputs().views(), handle.stream());
     worst = std::max(worst, verdict.worst_row_error);
     if (unsteady.empty()) return worst;
   }
@@ -195,7 +193,7 @@ std::optional<double> worst_row_error(Handle& handle, const Outputs& before, con
 worker::VerifiedReply verify(Handle& handle, const worker::VerifyRequest& request,
                              const Device& device, std::span<Handle* const> peers, double budget_s,
                              Outputs& before) {
-  before = handle.outputs_on_host();
+  handle.fetch_outputs(before);
   const std::byte old_poison = handle.poison();
   handle.run_on_poison();
   const Outputs& now = handle.outputs_on_host();

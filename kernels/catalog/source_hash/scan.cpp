@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "code_text.hpp"
 #include "sha256.hpp"
 
 namespace nsa::source_hash {
@@ -91,7 +92,7 @@ const Scanner::File* Scanner::file_of(const std::string& path) {
   const std::optional<std::string> text = read_(path);
   std::optional<File>& file = files_[path];  // first, since headers may include each other
   if (!text) return nullptr;
-  file = File{{}, sha256_hex(*text)};
+  file = File{{}, sha256_hex(code_text(*text))};
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {
     const auto include = include_in(line, path);
@@ -129,8 +130,10 @@ std::set<std::string> Scanner::files_of(const UnitList& list) {
 }
 
 std::string Scanner::hash_of(const UnitList& list) {
+  std::multiset<std::string> digests;
+  for (const std::string& path : files_of(list)) digests.insert(file_of(path)->digest);
   std::string text;
-  for (const std::string& path : files_of(list)) text += path + '\n' + file_of(path)->digest + '\n';
+  for (const std::string& digest : digests) text += digest + '\n';
   return sha256_hex(text).substr(0, kDigits);
 }
 

@@ -40,7 +40,8 @@ class Scanner {
   const std::set<std::string>& files_of(const std::string& unit);
   /// Those of all of its units.
   std::set<std::string> files_of(const UnitList& list);
-  /// The first 16 hexadecimal digits of the SHA-256 of these files' paths and contents.
+  /// 16 hexadecimal digits of a SHA-256 of the code in these files: the same where a file was moved
+  /// or a comment changed.
   std::string hash_of(const UnitList& list);
   /// Files that were read so far.
   std::vector<std::string> files_read() const;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "nsa/kernels/oracle.hpp"
 
@@ -11,22 +13,31 @@ struct CUstream_st;
 
 namespace nsa {
 
-/// Stages that verify_on_device knows: attend_selected and ranges. False for all of them in a build
+/// Stages that DeviceOracle knows: attend_selected and ranges. False for all of them in a build
 /// without CUDA.
 bool device_oracle_covers(Stage stage) noexcept;
 
-/// Compares every row of `outputs` with what it computes from `inputs`, both in the order of the
-/// stage's signature and on the current device (data pointers on the device, strides as in a
-/// launch). The verdict means what Oracle::verify's means. Waits for the stream; allocates some
-/// device memory for the time of the call. ContractError for a stage that it does not cover.
-Oracle::Verdict verify_on_device(Stage stage, const Problem& problem,
-                                 std::span<const TensorView> inputs,
-                                 std::span<const TensorView> outputs, CUstream_st* stream);
+/// Judges outputs of one stage and problem. What it expects is computed by the first judgement and
+/// kept on the device where that takes no more than an eighth of what is free, else computed anew.
+class DeviceOracle {
+ public:
+  /// `inputs` in the order of the stage's signature, on the current device (data pointers on the
+  /// device, strides as in a launch); they and `problem` are borrowed. ContractError for a stage
+  /// that it does not cover.
+  DeviceOracle(Stage stage, const Problem& problem, std::span<const TensorView> inputs);
+  ~DeviceOracle();
+  DeviceOracle(DeviceOracle&&) noexcept;
 
-/// The same for the last output row by row: its relative error (share of wrong integers), one per
-/// row of dimension 0. For tests and for finding what is wrong.
-std::vector<double> row_errors_on_device(Stage stage, const Problem& problem,
-                                         std::span<const TensorView> inputs,
-                                         std::span<const TensorView> outputs, CUstream_st* stream);
+  /// Compares every row of `outputs`, which lie on the device as well. The verdict means what
+  /// Oracle::verify's means. Waits for the stream.
+  Oracle::Verdict verify(std::span<const TensorView> outputs, CUstream_st* stream);
+  /// Row by row: the relative error (share of wrong integers) of the last output, one per row of
+  /// dimension 0. For tests and for finding what is wrong.
+  std::vector<double> row_errors(std::span<const TensorView> outputs, CUstream_st* stream);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace nsa

@@ -10,7 +10,7 @@ struct ServeOptions {
   /// and non-finite numbers, and all rows are compared with those of the variants that are prepared
   /// for the same inputs; rows in doubt come first, then rows in an order that spreads over the
   /// output until the time is spent. The parent checks rows of its own choice besides.
-  double oracle_budget_s = 0.15;
+  double oracle_budget_s = 0.05;
 };
 
 /// Speaks the protocol on two file descriptors until `bye` or the end of the input. `device`: the
