@@ -45,18 +45,29 @@ std::string idle_causes(const GpuFigures& gpu) {
   return text.empty() ? "-" : text;
 }
 
+/// "0 NVIDIA H200", with its recording where several were merged.
+std::string device_name(const Summary& s, const trace::DeviceSummary& d) {
+  const std::string trace = s.clocks ? fmt::format("trace {}: ", d.part) : "";
+  return fmt::format("{}{} {}", trace, d.device, printable(d.name.value_or("")));
+}
+
 TextTable overview(const Summary& s) {
   TextTable table;
   table.add_column("GPU time");
   table.add_column("");
   if (const auto& gpu = s.gpu) {
+    const std::int64_t time = gpu->device_ns();  // of all devices together
     table.add_row({"span", ns(gpu->span_ns)});
-    table.add_row({"busy", with_share(gpu->busy_ns, gpu->span_ns)});
-    table.add_row({"idle", with_share(gpu->idle_ns, gpu->span_ns)});
+    if (s.worst_device)
+      table.add_row(
+          {"devices", fmt::format("{}, {} together; most is lost on {}", s.devices.size(), ns(time),
+                                  device_name(s, s.devices.at(*s.worst_device)))});
+    table.add_row({"busy", with_share(gpu->busy_ns, time)});
+    table.add_row({"idle", with_share(gpu->idle_ns, time)});
     table.add_row({"idle because of", idle_causes(*gpu)});
     if (gpu->whole_graphs == 0) {
-      table.add_row({"compute", with_share(gpu->compute_ns, gpu->span_ns)});
-      table.add_row({"copies and memsets", with_share(gpu->mem_ns, gpu->span_ns)});
+      table.add_row({"compute", with_share(gpu->compute_ns, time)});
+      table.add_row({"copies and memsets", with_share(gpu->mem_ns, time)});
     }
     if (gpu->comm_kernels > 0 && gpu->whole_graphs == 0)
       table.add_row({"communication", fmt::format("{}, exposed {}", ns(gpu->comm_ns),
@@ -121,9 +132,9 @@ void add_scope_columns(TextTable& table) {
 
 std::vector<Cell> scope_cells(const GpuFigures& g) {
   if (g.whole_graphs > 0)
-    return {ns(g.span_ns), share(g.busy_ns, g.span_ns), "-", "-", "-", "-", "-"};
-  return {ns(g.span_ns),           share(g.busy_ns, g.span_ns), ns(g.compute_ns),
-          ns(g.comm_ns),           ns(g.exposed_comm_ns),       ns(g.mem_ns),
+    return {ns(g.span_ns), share(g.busy_ns, g.device_ns()), "-", "-", "-", "-", "-"};
+  return {ns(g.span_ns),           share(g.busy_ns, g.device_ns()), ns(g.compute_ns),
+          ns(g.comm_ns),           ns(g.exposed_comm_ns),           ns(g.mem_ns),
           format_tokens(g.kernels)};
 }
 
@@ -137,8 +148,7 @@ TextTable devices(const Summary& s) {
     table.add_row(std::move(cells));
   };
   for (const trace::DeviceSummary& d : s.devices) {
-    const std::string trace = s.clocks ? fmt::format("trace {}: ", d.part) : "";
-    add(fmt::format("{}{} {}", trace, d.device, printable(d.name.value_or(""))), d.gpu);
+    add(device_name(s, d), d.gpu);
     if (d.streams.size() < 2) continue;
     for (const auto& stream : d.streams) add(fmt::format("  stream {}", stream.stream), stream.gpu);
   }

@@ -37,20 +37,52 @@ TEST_CASE("time on one line: span, busy, compute, communication and their overla
   CHECK(s.gpu->same_stream_overlaps == 1);  // k2 starts before the copy of its stream ends
 }
 
-TEST_CASE("a device and a stream have figures of their own, the file all on one line", "[trace]") {
+TEST_CASE("a device and a stream have figures of their own, the file their sums", "[trace]") {
   const auto s = JsonTrace()
                      .kernel("a", 0, 0, 10, 7, 0)
                      .kernel("b", 0, 5, 10, 7, 1)
                      .kernel("c", 0, 20, 10, 8, 1)
                      .summary();
-  CHECK(s.gpu->busy_ns == 25000);
+  CHECK(s.gpu->span_ns == 30000);
+  CHECK(s.gpu->busy_ns == 30000);
+  CHECK(s.gpu->idle_ns == 5000);
   REQUIRE(s.devices.size() == 2);
+  CHECK(s.worst_device == 1);
   CHECK(s.devices[0].gpu.span_ns == 10000);
   CHECK(s.devices[1].gpu.span_ns == 25000);
   CHECK(s.devices[1].gpu.idle_ns == 5000);
   REQUIRE(s.devices[1].streams.size() == 2);
   CHECK(s.devices[1].streams[1].stream == 8);
   CHECK(s.devices[1].streams[1].gpu.idle_ns == 0);
+}
+
+TEST_CASE("what one GPU computes hides no communication of another one", "[trace]") {
+  const auto s = JsonTrace()
+                     .kernel("ncclDevKernel_AllReduce", 0, 0, 10, 9, 0)
+                     .kernel("gemm", 0, 0, 10, 7, 1)
+                     .summary();
+  CHECK(s.gpu->exposed_comm_ns == 10000);
+  CHECK(s.gpu->comm_overlapped_by_compute_ns == 0);
+  CHECK(s.worst_device == 0);
+}
+
+TEST_CASE("a wait of one process is no cause of another one's idle GPU", "[trace]") {
+  JsonTrace t;
+  t.launched("a", 1, 0, 2, 8).launched("b", 2, 60, 100, 10).kernel("c", 1, 0, 2, 7, 1);
+  t.kernel("d", 2, 50, 2, 7, 1);
+  trace::Trace read = t.read();
+  for (trace::GpuOp& op : read.ops) op.process = op.device == 1 ? 1 : 0;
+  read.calls.push_back(read.calls.back());
+  read.calls.back() = {.start_ns = 65'000,
+                       .end_ns = 99'000,
+                       .correlation = 9,
+                       .name = read.names.intern("cudaDeviceSynchronize"),
+                       .thread = 0,
+                       .process = 1,
+                       .driver = false};
+  const auto s = trace::summarize(read);
+  CHECK(s.devices.at(0).gpu.idle_by_class_ns.sync == 0);
+  CHECK(s.devices.at(0).gpu.idle_by_class_ns.host_wait == 50'000);
 }
 
 TEST_CASE("idle time is split where its cause changes, the profiler first", "[trace]") {

@@ -49,7 +49,7 @@ def read_json(path):
         elif category == "gpu_user_annotation":
             out.gpu_ranges.append((event["name"], end - start))
         elif category == "overhead":
-            out.overheads.append((start, end))
+            out.overheads.append((start, end, 0))
     return out
 
 
@@ -69,7 +69,7 @@ def read_nsys(path):
     for row in db.execute("SELECT start, end, coalesce(text, value), globalTid, globalTid >> 24 FROM NVTX_EVENTS "
                           "LEFT JOIN StringIds ON id = textId WHERE eventType IN (59, 60) AND end IS NOT NULL"):
         out.ranges.append(Range(*row, "nvtx"))
-    out.overheads.extend(db.execute(f"SELECT o.start, o.end FROM {table}OVERHEAD o JOIN ENUM_CUPTI_OVERHEAD_TYPE t "
+    out.overheads.extend(db.execute(f"SELECT o.start, o.end, o.globalTid >> 24 FROM {table}OVERHEAD o JOIN ENUM_CUPTI_OVERHEAD_TYPE t "
                                     "ON t.id = overheadType WHERE t.label LIKE '%(Profiler)'"))
     return out
 
@@ -140,8 +140,22 @@ def walk(ops, calls, launch, overheads):
 
 
 def figures(source, launch, ops):
-    """Of some operations on one time line."""
-    span, out = walk(ops, source.calls, launch, source.overheads)
+    """Of some operations: times of each device alone, added up; the span is that of all together."""
+    devices = [figures_of_device(source, launch, [op for op in ops if op.device == device])
+               for device in sorted({op.device for op in ops})]
+    out = devices[0]
+    for other in devices[1:]:
+        out = {key: {name: value[name] + other[key][name] for name in value} if isinstance(value, dict)
+               else value + other[key] for key, value in out.items()}
+    return out | {"span_ns": max(op.end for op in ops) - min(op.start for op in ops),
+                  "distinct_kernels": len({op.name for op in ops if op.kind == "kernel"})}
+
+
+def figures_of_device(source, launch, ops):
+    processes = {op.process for op in ops}
+    calls = [call for call in source.calls if call.process in processes]
+    overheads = [(start, end) for start, end, process in source.overheads if process in processes]
+    span, out = walk(ops, calls, launch, overheads)
     kernels = [op for op in ops if op.kind == "kernel"]
     classes = ("host_wait", "kernel_wait", "sync", "profiler_overhead", "other")
     return {

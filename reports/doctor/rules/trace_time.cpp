@@ -51,7 +51,7 @@ std::pair<std::string, trace::GpuFigures> most_idle(const TraceEvidence& t) {
   for (const trace::DeviceSummary& device : t.summary.devices) {
     if (share_of(device.gpu.span_ns, t.summary.gpu->span_ns) < .5) continue;
     if (share_of(device.gpu.idle_ns, device.gpu.span_ns) >
-        share_of(worst.second.idle_ns, worst.second.span_ns))
+        share_of(worst.second.idle_ns, worst.second.device_ns()))
       worst = {fmt::format("GPU {}", device.device), device.gpu};
   }
   return worst;
@@ -61,7 +61,7 @@ std::pair<std::string, trace::GpuFigures> most_idle(const TraceEvidence& t) {
 bool host_limits(const TraceEvidence& t) {
   const trace::GpuFigures& gpu = *t.summary.gpu;
   return share_of(t.short_kernels, gpu.kernels) > kShortShare &&
-         share_of(host_idle_ns(gpu), gpu.span_ns) > kIdleShare;
+         share_of(host_idle_ns(gpu), gpu.device_ns()) > kIdleShare;
 }
 
 bool loops_on_host(const TraceEvidence& t) {
@@ -81,11 +81,11 @@ std::string short_kernels_text(const TraceEvidence& t) {
 Founds trace_idle_gpu(const Evidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const auto [name, gpu] = most_idle(t);
-    const double idle = share_of(gpu.idle_ns, gpu.span_ns);
+    const double idle = share_of(gpu.idle_ns, gpu.device_ns());
     if (gpu.span_ns < kSpanNs || idle <= kIdleShare) return;
     Found found{
         fmt::format("{} is idle {} of {} ({})", name, time_text(gpu.idle_ns),
-                    time_text(gpu.span_ns), percent_text(idle)),
+                    time_text(gpu.device_ns()), percent_text(idle)),
         {{.what = causes_of(gpu.idle_by_class_ns), .source = t.summary.path, .ns = gpu.idle_ns}},
         gain_in(t, gpu.idle_ns, "all idle time")};
     for (const Gap& gap : t.gaps)
@@ -103,8 +103,8 @@ Founds trace_host_syncs(const Evidence& evidence) {
     const Group all = total_of(t.waits);
     const std::int64_t steps = steps_of(t);
     const bool many = all.count > kManyWaits && all.count / steps > kWaitsPerStep;
-    const bool long_ones = share_of(all.total_ns, gpu.span_ns) > kWaitShare &&
-                           share_of(gpu.idle_ns, gpu.span_ns) > kIdleShare;
+    const bool long_ones = share_of(all.total_ns, gpu.device_ns()) > kWaitShare &&
+                           share_of(gpu.idle_ns, gpu.device_ns()) > kIdleShare;
     if (gpu.span_ns < kSpanNs || (!many && !long_ones)) return;
     Found found{
         fmt::format("the host waits for the GPU {} times, {} a step, {} in all",
@@ -162,12 +162,12 @@ Founds trace_launch_blocking(const Evidence& evidence) {
 Founds trace_exposed_comm(const Evidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const trace::GpuFigures& gpu = *t.summary.gpu;
-    if (gpu.comm_kernels == 0 || share_of(gpu.exposed_comm_ns, gpu.span_ns) <= kExposedShare)
+    if (gpu.comm_kernels == 0 || share_of(gpu.exposed_comm_ns, gpu.device_ns()) <= kExposedShare)
       return;
     Found found{fmt::format("{} of {} of communication are hidden by no computation ({} of the "
-                            "span)",
+                            "GPUs' time)",
                             time_text(gpu.exposed_comm_ns), time_text(gpu.comm_ns),
-                            percent_text(share_of(gpu.exposed_comm_ns, gpu.span_ns))),
+                            percent_text(share_of(gpu.exposed_comm_ns, gpu.device_ns()))),
                 {},
                 gain_in(t, gpu.exposed_comm_ns, "exposed communication")};
     for (const trace::KernelRow& row :

@@ -44,7 +44,7 @@ Founds trace_host_copies(const Evidence& evidence) {
     const trace::GpuFigures& gpu = *t.summary.gpu;
     const std::int64_t exposed = std::min({all.total_ns, gpu.mem_ns, gpu.busy_ns - gpu.compute_ns});
     const bool many = all.count > kCopiesPerStep && a_step > kCopiesPerStep;
-    if (!many && share_of(all.total_ns, gpu.span_ns) <= kCopyShare) return;
+    if (!many && share_of(all.total_ns, gpu.device_ns()) <= kCopyShare) return;
     Found found{
         fmt::format("{} copies between host and device, {} a step, {} in all",
                     count_text(all.count), count_text(a_step), time_text(all.total_ns)),

@@ -3,19 +3,40 @@
 #include "launches.hpp"
 
 namespace nsa::trace {
+namespace {
+
+/// Spans of each process: what one process does explains nothing of another one's GPU.
+class ByProcess {
+ public:
+  template <class Span>
+  void add(const Span& span) {
+    if (span.process >= of_.size()) of_.resize(span.process + std::size_t{1});
+    of_[span.process].push_back({span.start_ns, span.end_ns});
+  }
+  std::vector<IntervalSet> unions() {
+    std::vector<IntervalSet> out;
+    for (std::vector<Interval>& spans : of_) out.push_back(union_of(std::move(spans)));
+    return out;
+  }
+
+ private:
+  std::vector<std::vector<Interval>> of_;
+};
+
+}  // namespace
 
 Context::Context(const Trace& of) : trace(of), launch(launches_of(of)) {
   for (NameId id = 0; id < trace.names.size(); ++id) {
     is_comm_name.push_back(is_comm_kernel(trace.names.text(id)));
     is_sync_name.push_back(is_host_sync(trace.names.text(id)));
   }
-  std::vector<Interval> waits, own;
+  ByProcess waits, own;
   for (const ApiCall& call : trace.calls)
-    if (is_sync_name[call.name]) waits.push_back({call.start_ns, call.end_ns});
+    if (is_sync_name[call.name]) waits.add(call);
   for (const Overhead& o : trace.overheads)
-    if (o.of_profiler) own.push_back({o.start_ns, o.end_ns});
-  syncs = union_of(std::move(waits));
-  overheads = union_of(std::move(own));
+    if (o.of_profiler) own.add(o);
+  syncs = waits.unions();
+  overheads = own.unions();
 }
 
 }  // namespace nsa::trace

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "intervals.hpp"
@@ -19,17 +21,25 @@ struct Context {
   std::vector<std::uint32_t> launch;  // [ops] index of the launch call, kNone = unknown
   std::vector<char> is_comm_name;     // [names] NCCL and RCCL
   std::vector<char> is_sync_name;     // [names] calls in which the host waits
-  IntervalSet syncs, overheads;
+  /// [processes] When the host waited for the GPU, and when the recorder was at work.
+  std::vector<IntervalSet> syncs, overheads;
 
   bool is_comm(const GpuOp& op) const {
     return op.kind == OpKind::kernel && is_comm_name[op.name] != 0;
   }
 };
 
-/// Figures of some operations, at least one.
+using DeviceKey = std::pair<std::uint32_t, std::int32_t>;  // part, device
+std::map<DeviceKey, OpIndices> ops_by_device(const Context& context, const OpIndices& ops);
+
+/// Figures of some operations, at least one. Times are taken for each device alone and added up,
+/// since work of one GPU hides nothing of another one's; the span is from the first start to the
+/// last end of all.
 GpuSums sums_of(const Context& context, const OpIndices& ops);
 GpuFigures figures_of(const Context& context, const OpIndices& ops);
-/// Splits the time between the operations by cause; `gaps` is that time.
+/// The same of operations of one device.
+GpuFigures figures_on_device(const Context& context, const OpIndices& ops);
+/// Splits the time between the operations of one device by cause; `gaps` is that time.
 IdleClasses classify_idle(const Context& context, const OpIndices& ops, const IntervalSet& gaps);
 
 }  // namespace nsa::trace

@@ -69,7 +69,7 @@ StageClasses stage_classes(const Context& context) {
 void add_stages(const Context& context, const StageClasses& classes, Summary& out) {
   const Trace& trace = context.trace;
   std::vector<StageRow> rows = rows_of(classes);
-  std::vector<std::vector<Interval>> times(rows.size());
+  std::vector<std::map<DeviceKey, std::vector<Interval>>> times(rows.size());
   std::int64_t unattributed = 0;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     const GpuOp& op = trace.ops[i];
@@ -81,7 +81,7 @@ void add_stages(const Context& context, const StageClasses& classes, Summary& ou
     ++rows[c].ops;
     rows[c].kernels += op.kind == OpKind::kernel;
     add_to(rows[c].total_ns, op.end_ns - op.start_ns);
-    times[c].push_back({op.start_ns, op.end_ns});
+    times[c][{trace.part_of(op.process), op.device}].push_back({op.start_ns, op.end_ns});
   }
   for (std::size_t i = 0; i < trace.calls.size(); ++i) {
     const ApiCall& call = trace.calls[i];
@@ -91,7 +91,11 @@ void add_stages(const Context& context, const StageClasses& classes, Summary& ou
     add_to(row.host_sync_ns, call.end_ns - call.start_ns);
   }
   if (trace.one_time_line()) {
-    for (std::size_t c = 0; c < rows.size(); ++c) rows[c].busy_ns = length(union_of(times[c]));
+    for (std::size_t c = 0; c < rows.size(); ++c) {
+      rows[c].busy_ns = 0;
+      for (auto& [device, of_device] : times[c])
+        add_to(*rows[c].busy_ns, length(union_of(std::move(of_device))));
+    }
   } else {
     out.null_reasons["stages.busy_ns"] = trace.source.clocks->assumption;
   }

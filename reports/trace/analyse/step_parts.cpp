@@ -5,6 +5,7 @@
 
 #include "parts.hpp"
 #include "stage_names.hpp"
+#include "sums.hpp"
 
 namespace nsa::trace {
 namespace {
@@ -33,29 +34,35 @@ std::vector<std::size_t> order_of(const StageClasses& classes) {
   return order;
 }
 
+/// Adds what the operations of one device make of its span.
+void add_device(const Context& context, const StageClasses& classes, const OpIndices& ops,
+                std::vector<std::int64_t>& ns_of_class, StepParts& parts) {
+  const auto times = times_by_class(context, classes, ops);
+  IntervalSet counted;
+  for (const std::size_t c : order_of(classes)) {
+    const IntervalSet own = difference(union_of(times[c]), counted);
+    if (own.empty()) continue;
+    add_to(c == classes.names.size() ? parts.unattributed_ns : ns_of_class[c], length(own));
+    std::vector<Interval> both = counted;
+    both.insert(both.end(), own.begin(), own.end());
+    counted = union_of(std::move(both));
+  }
+}
+
 StepParts parts_of(const Context& context, const StageClasses& classes, const OpIndices& ops,
                    const std::string& name) {
   const GpuFigures gpu = figures_of(context, ops);
   StepParts parts;
   parts.name = name;
-  parts.span_ns = gpu.span_ns;
+  parts.span_ns = gpu.busy_ns + gpu.idle_ns;
   parts.idle_ns = gpu.idle_ns;
   parts.idle_by_class_ns = gpu.idle_by_class_ns;
-  const auto times = times_by_class(context, classes, ops);
-  IntervalSet counted;
-  for (const std::size_t c : order_of(classes)) {
-    const IntervalSet own = difference(union_of(times[c]), counted);
-    const std::int64_t ns = length(own);
-    if (ns == 0) continue;
-    std::vector<Interval> both = counted;
-    both.insert(both.end(), own.begin(), own.end());
-    counted = union_of(std::move(both));
-    if (c == classes.names.size()) {
-      parts.unattributed_ns = ns;
-    } else {
-      parts.stages.push_back({classes.names[c], ns});
-    }
-  }
+  std::vector<std::int64_t> ns_of_class(classes.names.size());
+  for (const auto& [device, of_device] : ops_by_device(context, ops))
+    add_device(context, classes, of_device, ns_of_class, parts);
+  for (const std::size_t c : order_of(classes))
+    if (c < ns_of_class.size() && ns_of_class[c] > 0)
+      parts.stages.push_back({classes.names[c], ns_of_class[c]});
   return parts;
 }
 

@@ -201,6 +201,10 @@ Json to_document(const Summary& s) {
   j["memory"] = s.memory ? to_json(*s.memory) : Json(nullptr);
   j["recording"] = list(s.recording);
   j["devices"] = list(s.devices);
+  if (s.worst_device) {
+    const DeviceSummary& worst = s.devices.at(*s.worst_device);
+    j["worst_device"] = {{"device", worst.device}, {"part", worst.part}};
+  }
   j["null_reasons"] = s.null_reasons;
   return j;
 }

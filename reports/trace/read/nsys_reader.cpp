@@ -160,14 +160,17 @@ class NsysReader {
     trace_.source.holds_overhead = cupti || own;
     for (const char* table : {kOverheads, "PROFILER_OVERHEAD"}) {
       if (!source_.has(table)) continue;
-      SqliteRows rows(source_.file(), table, "start, end, nameId");
+      SqliteRows rows(source_.file(), table,
+                      "start, end, nameId, " + source_.file().or_zero(table, "globalTid"));
       while (rows.next()) {
         ++trace_.source.events;
         const NsysSource::Times t = NsysSource::times(rows);
         const std::string_view name =
             rows.maybe_integer(2) ? source_.string(rows, 2) : std::string_view();
-        trace_.overheads.push_back(
-            {t.start, t.end, trace_.names.intern(name), 0, is_profiler_overhead(name)});
+        const std::int64_t thread = rows.maybe_integer(3).value_or(0);
+        trace_.overheads.push_back({t.start, t.end, trace_.names.intern(name),
+                                    thread == 0 ? 0 : source_.process(thread),
+                                    is_profiler_overhead(name)});
       }
     }
   }

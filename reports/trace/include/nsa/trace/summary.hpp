@@ -31,8 +31,13 @@ struct GpuSums {
   std::int64_t whole_graphs = 0;
 };
 
-/// GPU operations of a file, a device, a stream or a step on one time line.
+/// GPU operations of a file, a device, a stream or a step on one time line. Of several devices the
+/// span is from the first start to the last end of all, every other time the sum of the devices':
+/// idle is what each of them was idle between its own first start and last end.
 struct GpuFigures : GpuSums {
+  /// What shares are taken of: the span of one device, the sum of the spans of several.
+  std::int64_t device_ns() const { return busy_ns + idle_ns; }
+
   std::int64_t start_ns = 0, end_ns = 0;  // as in the file
   std::int64_t span_ns = 0, busy_ns = 0, idle_ns = 0;
   std::int64_t compute_ns = 0, comm_ns = 0, mem_ns = 0;
@@ -141,6 +146,8 @@ struct Summary {
   std::optional<std::vector<HostSync>> host_syncs;  // largest total first
   std::optional<std::int64_t> partial_overlaps_on_a_thread;
   std::vector<DeviceSummary> devices;
+  /// Of several devices the one that is idle and waits for communication most: into `devices`.
+  std::optional<std::size_t> worst_device;
   std::optional<std::vector<Step>> steps;
   std::optional<std::vector<StageRow>> stages;
   std::optional<std::int64_t> unattributed_ns;
