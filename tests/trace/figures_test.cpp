@@ -1,7 +1,7 @@
 // Busy, idle and their parts, by hand.
+#include "analyse/context.hpp"
+#include "analyse/launches.hpp"
 #include "catch.hpp"
-#include "context.hpp"
-#include "launches.hpp"
 #include "traces.hpp"
 
 namespace nsa::test {

@@ -1,6 +1,6 @@
 // Whose work a kernel is: by the range around its launch.
+#include "analyse/stages/names.hpp"
 #include "catch.hpp"
-#include "stage_names.hpp"
 #include "traces.hpp"
 
 namespace nsa::test {

@@ -2,7 +2,7 @@
 #include <random>
 
 #include "catch.hpp"
-#include "cover.hpp"
+#include "decide/ranges/cover.hpp"
 
 using namespace nsa::tuner;
 

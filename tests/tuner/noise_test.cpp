@@ -1,5 +1,5 @@
 // Visits that the machine disturbed: kept, flagged, made up for, and never without an end.
-#include "pool/noise.hpp"
+#include "pool/checks/noise.hpp"
 
 #include <cmath>
 #include <thread>

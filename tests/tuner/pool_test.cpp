@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 #include "harness.hpp"
-#include "pool/device_lock.hpp"
+#include "pool/workers/device_lock.hpp"
 #include "sanitizers.hpp"
 #include "text.hpp"
 

@@ -5,8 +5,8 @@
 
 #include "catch.hpp"
 #include "harness.hpp"
-#include "pool/hang_notes.hpp"
-#include "pool/scratch_folder.hpp"
+#include "pool/workers/hang_notes.hpp"
+#include "pool/workers/scratch_folder.hpp"
 #include "text.hpp"
 
 using namespace nsa;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "alignment.hpp"
-#include "ends.hpp"
-#include "held_out.hpp"
+#include "decide/ranges/alignment.hpp"
+#include "decide/ranges/ends.hpp"
+#include "decide/ranges/held_out.hpp"
 
 namespace nsa::tuner {
 namespace {

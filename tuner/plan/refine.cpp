@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "decide/choose_table.hpp"
-#include "decide/ends.hpp"
+#include "decide/ranges/choose_table.hpp"
+#include "decide/ranges/ends.hpp"
 #include "nsa/schemas/json.hpp"
 #include "plan/length.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pool/outlook.hpp"
-#include "pool/team.hpp"
+#include "pool/workers/team.hpp"
 
 namespace nsa::tuner {
 

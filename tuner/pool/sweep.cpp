@@ -15,8 +15,8 @@
 #include "pool/batches.hpp"
 #include "pool/contest_runner.hpp"
 #include "pool/kept_rows.hpp"
-#include "pool/scratch_folder.hpp"
 #include "pool/time_left.hpp"
+#include "pool/workers/scratch_folder.hpp"
 
 namespace nsa::tuner {
 namespace {

@@ -1,8 +1,8 @@
 // The parts of a summary, one file each.
 #pragma once
 
+#include "analyse/steps/ranges.hpp"
 #include "context.hpp"
-#include "step_ranges.hpp"
 
 namespace nsa::trace {
 

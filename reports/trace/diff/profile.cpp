@@ -2,7 +2,7 @@
 
 #include "analyse/launches.hpp"
 #include "analyse/parts.hpp"
-#include "analyse/step_index.hpp"
+#include "analyse/steps/index.hpp"
 #include "analyse/sums.hpp"
 
 namespace nsa::trace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "analyse/launches.hpp"
-#include "analyse/step_ranges.hpp"
+#include "analyse/steps/ranges.hpp"
 #include "analyse/sums.hpp"
 #include "hosts.hpp"
 
