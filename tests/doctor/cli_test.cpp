@@ -194,8 +194,8 @@ TEST_CASE("the trace of the users' training: host synchronisations and an idle G
   for (const Json& finding : document["findings"]) {
     if (finding["rule"] == "trace_idle_gpu") CHECK(finding["gain"]["at_most_ns"] == 460319126);
     if (finding["rule"] != "trace_host_syncs") continue;
-    CHECK(finding["evidence"][0]["what"] == "cudaStreamSynchronize in aten::item");
-    CHECK(finding["evidence"][0]["count"] == 528);
+    CHECK(finding["evidence"][0]["what"] == "cudaStreamSynchronize in aten::unique_consecutive");
+    CHECK(finding["evidence"][0]["count"] == 48);
     CHECK(finding["evidence"][0]["event_ids"].size() == 3);
   }
   CHECK(rules_of(document).contains("trace_idle_gpu"));

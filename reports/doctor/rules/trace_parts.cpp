@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "words.hpp"
+
 namespace nsa::doctor {
 
 Founds each_trace(const Evidence& evidence,
@@ -44,6 +46,12 @@ const Group* suspect(const TraceEvidence& trace, std::string_view name) {
 std::int64_t steps_of(const TraceEvidence& trace) {
   const auto& steps = trace.summary.steps;
   return steps && !steps->empty() ? static_cast<std::int64_t>(steps->size()) : 1;
+}
+
+std::string a_step(const TraceEvidence& trace, std::int64_t count) {
+  const auto& steps = trace.summary.steps;
+  if (!steps || steps->size() < 2) return {};
+  return ", " + count_text(count / steps_of(trace)) + " a step";
 }
 
 std::vector<std::uint64_t> ids_of(std::uint64_t id) {

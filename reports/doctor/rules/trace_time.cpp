@@ -26,7 +26,8 @@ constexpr double kBlockingShare = .9;
 std::int64_t host_idle_ns(const trace::GpuFigures& gpu) {
   const trace::IdleClasses& c = gpu.idle_by_class_ns;
   if (!c.host_wait && !c.sync) return gpu.idle_ns;
-  return std::min(gpu.idle_ns, c.host_wait.value_or(0) + c.sync.value_or(0));
+  return std::min(gpu.idle_ns,
+                  c.host_wait.value_or(0) + c.sync.value_or(0) + c.blocking_call.value_or(0));
 }
 
 std::string causes_of(const trace::IdleClasses& c) {
@@ -38,6 +39,7 @@ std::string causes_of(const trace::IdleClasses& c) {
   add("no launch was pending", c.host_wait);
   add("a launch was pending", c.kernel_wait);
   add("the host waited", c.sync);
+  add("the host was in a copy, an allocation or module loading", c.blocking_call);
   add("the profiler's own", c.profiler_overhead);
   add("not known", c.other);
   return text;
@@ -106,13 +108,12 @@ Founds trace_host_syncs(const Evidence& evidence) {
     const bool long_ones = share_of(all.total_ns, gpu.device_ns()) > kWaitShare &&
                            share_of(gpu.idle_ns, gpu.device_ns()) > kIdleShare;
     if (gpu.span_ns < kSpanNs || (!many && !long_ones)) return;
-    Found found{
-        fmt::format("the host waits for the GPU {} times, {} a step, {} in all",
-                    count_text(all.count), count_text(all.count / steps), time_text(all.total_ns)),
-        {},
-        gain_in(t, host_idle_ns(gpu),
-                "idle time in which no launch was pending or the "
-                "host waited")};
+    Found found{fmt::format("the host waits {} times{}, {} in all", count_text(all.count),
+                            a_step(t, all.count), time_text(all.total_ns)),
+                {},
+                gain_in(t, host_idle_ns(gpu),
+                        "idle time in which no launch was pending or the "
+                        "host waited")};
     for (const Group& group : first_of(t.waits, 6))
       found.facts.push_back(fact_of(t, group, in_text(group)));
     founds.push_back(std::move(found));

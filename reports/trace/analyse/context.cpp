@@ -25,17 +25,22 @@ class ByProcess {
 
 }  // namespace
 
-Context::Context(const Trace& of) : trace(of), launch(launches_of(of)) {
-  for (NameId id = 0; id < trace.names.size(); ++id) {
+Context::Context(const Trace& of)
+    : trace(of), launch(launches_of(of)), wait(waits_of_calls(of, launch)) {
+  for (NameId id = 0; id < trace.names.size(); ++id)
     is_comm_name.push_back(is_comm_kernel(trace.names.text(id)));
-    is_sync_name.push_back(is_host_sync(trace.names.text(id)));
+  ByProcess waits, blocks, own;
+  for (std::size_t i = 0; i < trace.calls.size(); ++i)
+    if (wait[i] != WaitKind::none) (wait[i] == WaitKind::sync ? waits : blocks).add(trace.calls[i]);
+  for (const Overhead& o : trace.overheads) {
+    if (o.of_profiler) {
+      own.add(o);
+    } else if (wait_of_overhead(trace.names.text(o.name)) != WaitKind::none) {
+      blocks.add(o);
+    }
   }
-  ByProcess waits, own;
-  for (const ApiCall& call : trace.calls)
-    if (is_sync_name[call.name]) waits.add(call);
-  for (const Overhead& o : trace.overheads)
-    if (o.of_profiler) own.add(o);
   syncs = waits.unions();
+  blocking = blocks.unions();
   overheads = own.unions();
 }
 

@@ -9,6 +9,7 @@
 #include "intervals.hpp"
 #include "nsa/trace/model.hpp"
 #include "nsa/trace/summary.hpp"
+#include "nsa/trace/waits.hpp"
 
 namespace nsa::trace {
 
@@ -20,9 +21,10 @@ struct Context {
   const Trace& trace;
   std::vector<std::uint32_t> launch;  // [ops] index of the launch call, kNone = unknown
   std::vector<char> is_comm_name;     // [names] NCCL and RCCL
-  std::vector<char> is_sync_name;     // [names] calls in which the host waits
-  /// [processes] When the host waited for the GPU, and when the recorder was at work.
-  std::vector<IntervalSet> syncs, overheads;
+  std::vector<WaitKind> wait;         // [calls] what the host waits for in it
+  /// [processes] When the host was in a synchronising call, in another one that blocks it, and
+  /// when the recorder was at work.
+  std::vector<IntervalSet> syncs, blocking, overheads;
 
   bool is_comm(const GpuOp& op) const {
     return op.kind == OpKind::kernel && is_comm_name[op.name] != 0;

@@ -24,6 +24,7 @@ void add_times(GpuFigures& sum, const GpuFigures& of) {
   add(idle.host_wait, of.idle_by_class_ns.host_wait);
   add(idle.kernel_wait, of.idle_by_class_ns.kernel_wait);
   add(idle.sync, of.idle_by_class_ns.sync);
+  add(idle.blocking_call, of.idle_by_class_ns.blocking_call);
   add(idle.profiler_overhead, of.idle_by_class_ns.profiler_overhead);
   add_to(idle.other, of.idle_by_class_ns.other);
 }

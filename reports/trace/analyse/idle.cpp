@@ -67,6 +67,7 @@ IdleClasses classify_idle(const Context& context, const OpIndices& ops, const In
     return out;
   }
   out.sync = take(of_processes(context.syncs, processes));
+  out.blocking_call = take(of_processes(context.blocking, processes));
   out.kernel_wait = take(pending(context, ops));
   out.other = take(ended_by_unknown(context, ops, gaps));
   out.host_wait = length(rest);

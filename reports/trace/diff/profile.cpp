@@ -13,12 +13,9 @@ std::vector<std::int64_t> steps_of_ops(const Context& context,
                                        const std::vector<StepRange>& ranges) {
   const StepIndex index(ranges);
   std::vector<std::int64_t> out(context.trace.ops.size(), -1);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (context.launch[i] == kNone) continue;
-    const ApiCall& call = context.trace.calls[context.launch[i]];
-    if (const auto at = index.at(call.process, call.start_ns))
+  for (std::uint32_t i = 0; i < out.size(); ++i)
+    if (const auto at = step_of_op(context, index, ranges, i))
       out[i] = static_cast<std::int64_t>(*at);
-  }
   return out;
 }
 
@@ -34,7 +31,7 @@ void add(Samples& samples, std::int64_t duration, std::int64_t step, std::size_t
 Profile profile_of(const Trace& trace) {
   const Context context(trace);
   const StageClasses classes = stage_classes(context);
-  const std::vector<StepRange> ranges = step_ranges(trace);
+  const std::vector<StepRange> ranges = step_ranges(trace, context.launch);
   const std::vector<std::int64_t> step = steps_of_ops(context, ranges);
   Profile out;
   for (const StepRange& range : ranges) out.step_ns.push_back(range.end_ns - range.start_ns);

@@ -20,6 +20,7 @@ Json idle_json(const trace::IdleClasses& idle) {
   put("host_wait", idle.host_wait);
   put("kernel_wait", idle.kernel_wait);
   put("sync", idle.sync);
+  put("blocking_call", idle.blocking_call);
   put("profiler_overhead", idle.profiler_overhead);
   return json;
 }

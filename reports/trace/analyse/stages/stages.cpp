@@ -85,7 +85,7 @@ void add_stages(const Context& context, const StageClasses& classes, Summary& ou
   }
   for (std::size_t i = 0; i < trace.calls.size(); ++i) {
     const ApiCall& call = trace.calls[i];
-    if (classes.of_call[i] < 0 || !context.is_sync_name[call.name]) continue;
+    if (classes.of_call[i] < 0 || context.wait[i] == WaitKind::none) continue;
     StageRow& row = rows[static_cast<std::size_t>(classes.of_call[i])];
     ++row.host_syncs;
     add_to(row.host_sync_ns, call.end_ns - call.start_ns);

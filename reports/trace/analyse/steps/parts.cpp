@@ -72,7 +72,7 @@ std::vector<StepParts> step_parts(const Trace& trace) {
   if (trace.ops.empty() || !trace.one_time_line()) return {};
   const Context context(trace);
   const StageClasses classes = stage_classes(context);
-  const std::vector<StepRange> ranges = step_ranges(trace);
+  const std::vector<StepRange> ranges = step_ranges(trace, context.launch);
   const std::vector<OpIndices> ops = ops_of_steps(context, ranges);
   std::vector<StepParts> steps;
   for (std::size_t i = 0; i < ranges.size(); ++i) {

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <map>
 
+#include "repeating.hpp"
+
 namespace nsa::trace {
 namespace {
 
@@ -28,7 +30,7 @@ std::vector<StepRange> marked(const Trace& trace, Passes passes) {
     at->second = range.end_ns;
     const char* source = range.kind == RangeKind::nvtx ? "nvtx" : "annotation";
     out.push_back(
-        {trace.names.text(range.name), source, range.start_ns, range.end_ns, range.process});
+        {trace.names.text(range.name), source, range.start_ns, range.end_ns, range.process, false});
   }
   return out;
 }
@@ -62,6 +64,16 @@ std::vector<StepRange> detected(const Trace& trace) {
   return ends;
 }
 
+std::vector<StepRange> from_begin_to_begin(std::vector<StepRange> steps) {
+  std::map<std::uint32_t, std::int64_t> next;  // by process
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    const auto [at, last] = next.try_emplace(step->process, step->end_ns);
+    if (!last) step->end_ns = std::max(step->start_ns, at->second);
+    at->second = step->start_ns;
+  }
+  return steps;
+}
+
 }  // namespace
 
 bool is_step_name(std::string_view name) {
@@ -89,15 +101,21 @@ bool is_step_name(std::string_view name) {
   return has_digit && (rest.empty() || rest == "]");
 }
 
-std::vector<StepRange> step_ranges(const Trace& trace) {
-  auto steps = marked(trace, [](const HostRange& range, const std::string& name) {
-    return range.kind == RangeKind::annotation && name.starts_with("ProfilerStep#");
+std::vector<StepRange> marked_steps(const Trace& trace) {
+  // In files of 2021 they are operators.
+  auto steps = marked(trace, [](const HostRange&, const std::string& name) {
+    return name.starts_with("ProfilerStep#");
   });
-  if (!steps.empty()) return steps;
-  steps = marked(trace, [](const HostRange& range, const std::string& name) {
-    return range.kind != RangeKind::cpu_op && is_step_name(name);
-  });
-  return steps.empty() ? detected(trace) : steps;
+  if (steps.empty())
+    steps = marked(trace, [](const HostRange& range, const std::string& name) {
+      return range.kind != RangeKind::cpu_op && is_step_name(name);
+    });
+  return steps.empty() ? detected(trace) : from_begin_to_begin(std::move(steps));
+}
+
+std::vector<StepRange> step_ranges(const Trace& trace, const std::vector<std::uint32_t>& launch) {
+  std::vector<StepRange> steps = marked_steps(trace);
+  return steps.empty() ? repeating_steps(trace, launch) : steps;
 }
 
 }  // namespace nsa::trace

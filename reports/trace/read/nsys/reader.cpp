@@ -44,6 +44,18 @@ std::string copy_name(std::int64_t kind) {
   }
 }
 
+/// " (Pageable -> Device)" by ENUM_CUDA_MEM_KIND.
+std::string between(std::optional<std::int64_t> source, std::optional<std::int64_t> target) {
+  static constexpr std::array<const char*, 7> kKinds{
+      "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"};
+  const auto word = [](std::int64_t kind) {
+    const bool known = kind >= 0 && kind < static_cast<std::int64_t>(kKinds.size());
+    return known ? kKinds[static_cast<std::size_t>(kind)] : "Unknown";
+  };
+  if (!source || !target) return {};
+  return std::string(" (") + word(*source) + " -> " + word(*target) + ")";
+}
+
 class NsysReader {
  public:
   NsysReader(const std::string& path, Trace& trace)
@@ -72,6 +84,8 @@ class NsysReader {
     std::string columns = "start, end, correlationId, deviceId, streamId, globalPid, " + name;
     for (const char* column : {"contextId", "graphNodeId", "graphId", "bytes"})
       columns += optional(column);
+    if (kind == OpKind::copy)
+      for (const char* column : {"srcKind", "dstKind"}) columns += memory_column(table, column);
     if (kind == OpKind::kernel)
       for (const char* column : kShapeColumns) columns += optional(column);
     SqliteRows rows(source_.file(), table, columns);
@@ -93,8 +107,16 @@ class NsysReader {
     }
   }
 
+  /// Exports of old versions do not say which memory it was.
+  std::string memory_column(const char* table, const char* column) {
+    return std::string(", ") + (source_.file().has_column(table, column) ? column : "NULL");
+  }
+
   NameId op_name(const SqliteRows& rows, OpKind kind) {
-    if (kind == OpKind::copy) return trace_.names.intern(copy_name(rows.integer(6)));
+    if (kind == OpKind::copy) {
+      const auto memory = [&](int column) { return rows.maybe_integer(column); };
+      return trace_.names.intern(copy_name(rows.integer(6)) + between(memory(11), memory(12)));
+    }
     if (kind == OpKind::set) return trace_.names.intern("Memset");
     if (kind == OpKind::graph) return trace_.names.intern("CUDA graph");
     const auto [at, added] = kernels_.try_emplace(rows.integer(6), kNoName);

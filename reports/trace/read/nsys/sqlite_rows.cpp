@@ -24,11 +24,15 @@ bool SqliteFile::has_table(const std::string& name) const {
   return false;
 }
 
-std::string SqliteFile::or_zero(const std::string& table, const std::string& column) const {
+bool SqliteFile::has_column(const std::string& table, const std::string& column) const {
   SqliteRows rows(*this, "pragma_table_info('" + table + "')", "name");
   while (rows.next())
-    if (rows.text(0) == column) return "coalesce(" + column + ", 0)";
-  return "0";
+    if (rows.text(0) == column) return true;
+  return false;
+}
+
+std::string SqliteFile::or_zero(const std::string& table, const std::string& column) const {
+  return has_column(table, column) ? "coalesce(" + column + ", 0)" : "0";
 }
 
 void SqliteFile::fail(const std::string& table, const std::string& what) const {

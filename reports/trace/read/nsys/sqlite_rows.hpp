@@ -18,6 +18,7 @@ class SqliteFile {
  public:
   explicit SqliteFile(const std::string& path);
   bool has_table(const std::string& name) const;
+  bool has_column(const std::string& table, const std::string& column) const;
   /// `column` where the table has it, else "0": exports of older versions have fewer.
   std::string or_zero(const std::string& table, const std::string& column) const;
   const std::string& path() const noexcept { return path_; }
