@@ -257,6 +257,51 @@ TextTable host_syncs(const Summary& s) {
   return table;
 }
 
+TextTable operators(const Summary& s, std::size_t top) {
+  TextTable table;
+  for (const char* column :
+       {"GPU alone", "share", "with children", "calls", "host alone", "TFLOP/s"})
+    table.add_column(column, Align::right);
+  table.add_column("operator");
+  if (!s.operators || !s.sums) return table;
+  for (const trace::OperatorRow& row : *s.operators) {
+    if (top-- == 0) break;
+    const bool rate = row.flop.value_or(0) > 0 && row.gpu_ns > 0;
+    table.add_row(
+        {ns(row.gpu_self_ns), share(row.gpu_self_ns, s.sums->op_sum_ns), ns(row.gpu_ns),
+         format_tokens(row.count), ns(row.host_self_ns),
+         rate ? fmt::format("{:.3g}", 1e-3 * *row.flop / static_cast<double>(row.gpu_ns)) : "-",
+         name(row.name)});
+  }
+  return table;
+}
+
+TextTable annotations(const Summary& s, std::size_t top) {
+  TextTable table;
+  for (const char* column : {"projected", "GPU time", "host", "ranges"})
+    table.add_column(column, Align::right);
+  table.add_column("annotation");
+  for (const auto& row : s.annotations.value_or(std::vector<trace::AnnotationRow>{})) {
+    if (top-- == 0) break;
+    table.add_row({ns(row.projected_ns), ns(row.gpu_ns), ns(row.host_ns), format_tokens(row.count),
+                   name(row.name)});
+  }
+  return table;
+}
+
+TextTable modules(const Summary& s, std::size_t top) {
+  TextTable table;
+  for (const char* column : {"forward", "alone", "backward", "calls", "host"})
+    table.add_column(column, Align::right);
+  table.add_column("module");
+  for (const auto& row : s.modules.value_or(std::vector<trace::ModuleRow>{})) {
+    if (top-- == 0) break;
+    table.add_row({ns(row.gpu_ns), ns(row.gpu_self_ns), ns(row.backward_ns),
+                   format_tokens(row.count), ns(row.host_ns), name(row.name)});
+  }
+  return table;
+}
+
 TextTable gpu_ranges(const Summary& s, std::size_t top) {
   TextTable table;
   for (const char* column : {"total", "ranges", "median", "max"})
@@ -311,6 +356,10 @@ std::string trace_summary_table(const Summary& s, std::size_t top, Style style) 
   text += section("Stages", stages(s), style);
   text += section("Waits of the host", host_syncs(s), style);
   text += section("Copies and memsets", copies(s), style);
+  text += section("Modules", modules(s, top), style);
+  text += section("Operators by GPU time of their own", operators(s, top), style);
+  text += section("Annotations, from the first to the last of what they launched",
+                  annotations(s, top), style);
   text += section("Ranges on the GPU, gaps included", gpu_ranges(s, top), style);
   text += section("Kernels by total time", kernels(s, top), style);
   return text + absences(s);

@@ -243,6 +243,7 @@ STAGES = [(re.compile(pattern), stage) for pattern, stage in (
     (r"(project_rope|compress|score|pcmp|pslc|topk|ranges|attend_compressed|attend_selected|attend_window|"
      r"gate_combine|out_proj|attention|layer|model)(?=$|[/ :\[(])", None),
     (r"autograd::engine::evaluate_function|## backward", "backward"),
+    ("## forward|DistributedDataParallel.forward", "forward"),
     (r"Optimizer\.(step|zero_grad)|## optimizer", "optimizer"), (r"nccl:|rccl:|c10d::", "communication"))]
 
 
@@ -256,6 +257,48 @@ def stage_of(name):
 
 
 def stages_of_calls(source):
+    """The stage of each call; where it has none, what the ranges around it say of the work."""
+    out, other = known_stages_of_calls(source), {}
+    step_or_optimizer = [r for r in source.ranges if stage_of(r.name) == "optimizer" or is_step(r.name)]
+    by_thread = collections.defaultdict(list)
+    for r in sorted(source.ranges, key=lambda r: (r.start, -r.end)):
+        by_thread[r.thread].append(r)
+    outer = {id(r) for inner in step_or_optimizer for r in by_thread[inner.thread]
+             if r.start <= inner.start and r.end >= inner.end}
+    for call in sorted(source.calls, key=lambda c: c.start):
+        if out.get(call) is None:
+            other.setdefault(call.thread, []).append(call)
+    for thread, calls in other.items():
+        stack, i = [], 0
+        for call in calls:
+            while i < len(by_thread[thread]) and by_thread[thread][i].start <= call.start:
+                r = by_thread[thread][i]
+                while stack and stack[-1].end <= r.start:
+                    stack.pop()
+                stack.append(r)
+                i += 1
+            while stack and stack[-1].end <= call.start:
+                stack.pop()
+            found = None
+            for r in stack:  # from the outside in
+                if id(r) in outer:
+                    continue
+                if re.search("DataLoader|dataloader|data_loader|DataPipe", r.name):
+                    found = "data loading"
+                elif r.kind == "cpu_op":
+                    found = found or "forward"
+                else:
+                    found = stage_of(r.name) or re.sub(r"\d+", "N", r.name[:100])
+            out[call] = found
+    return out
+
+
+def is_step(name):
+    named = re.compile(r"(training|train)?[ _]*(step|iteration|iter)[ _#:=\[]*\d+\]?$", re.IGNORECASE)
+    return name.startswith("ProfilerStep#") or named.match(name) is not None
+
+
+def known_stages_of_calls(source):
     """The stage of the last range to begin before each call, of those that are still open on its thread."""
     events = collections.defaultdict(list)
     ranges = [(r, stage_of(r.name)) for r in sorted(source.ranges, key=lambda r: (r.start, -r.end))]

@@ -26,7 +26,10 @@ class ByProcess {
 }  // namespace
 
 Context::Context(const Trace& of)
-    : trace(of), launch(launches_of(of)), wait(waits_of_calls(of, launch)) {
+    : trace(of),
+      launch(launches_of(of)),
+      tree(host_tree(of, launch)),
+      wait(waits_of_calls(of, launch)) {
   for (NameId id = 0; id < trace.names.size(); ++id)
     is_comm_name.push_back(is_comm_kernel(trace.names.text(id)));
   ByProcess waits, blocks, own;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "host_tree.hpp"
 #include "intervals.hpp"
 #include "nsa/trace/model.hpp"
 #include "nsa/trace/summary.hpp"
@@ -20,8 +21,9 @@ struct Context {
 
   const Trace& trace;
   std::vector<std::uint32_t> launch;  // [ops] index of the launch call, kNone = unknown
-  std::vector<char> is_comm_name;     // [names] NCCL and RCCL
-  std::vector<WaitKind> wait;         // [calls] what the host waits for in it
+  HostTree tree;
+  std::vector<char> is_comm_name;  // [names] NCCL and RCCL
+  std::vector<WaitKind> wait;      // [calls] what the host waits for in it
   /// [processes] When the host was in a synchronising call, in another one that blocks it, and
   /// when the recorder was at work.
   std::vector<IntervalSet> syncs, blocking, overheads;

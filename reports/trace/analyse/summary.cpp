@@ -132,6 +132,9 @@ Summary summarize(const Trace& trace) {
   add_gpu(context, out);
   add_host(context, classes, out);
   add_stages_if_known(context, classes, out);
+  add_operators(context, out);
+  add_annotations(context, out);
+  add_modules(context, out);
   add_steps(context, out);
   add_gpu_ranges(context, out);
   add_memory(context, out);

@@ -202,6 +202,9 @@ Json to_document(const Summary& s) {
   j["copies"] = list(s.copies);
   j["stages"] = list(s.stages);
   j["unattributed_ns"] = or_null(s.unattributed_ns);
+  j["operators"] = list(s.operators);
+  j["annotations"] = list(s.annotations);
+  j["modules"] = list(s.modules);
   j["attention"] = list(s.attention);
   j["memory"] = s.memory ? to_json(*s.memory) : Json(nullptr);
   j["recording"] = list(s.recording);

@@ -12,6 +12,34 @@ Json to_json(const CopyRow& v) {
           {"best_gb_per_s", or_null(v.best_gb_per_s)}};
 }
 
+Json to_json(const OperatorRow& v) {
+  Json shapes = Json::array();
+  for (const OperatorShape& shape : v.shapes)
+    shapes.push_back({{"inputs", shape.inputs}, {"count", shape.count}, {"gpu_ns", shape.gpu_ns}});
+  return {{"name", v.name},       {"count", v.count},
+          {"host_ns", v.host_ns}, {"host_self_ns", v.host_self_ns},
+          {"gpu_ns", v.gpu_ns},   {"gpu_self_ns", v.gpu_self_ns},
+          {"gpu_ops", v.gpu_ops}, {"flop", or_null(v.flop)},
+          {"shapes", shapes}};
+}
+
+Json to_json(const AnnotationRow& v) {
+  return {{"name", v.name},
+          {"count", v.count},
+          {"host_ns", v.host_ns},
+          {"gpu_ns", v.gpu_ns},
+          {"projected_ns", v.projected_ns}};
+}
+
+Json to_json(const ModuleRow& v) {
+  return {{"name", v.name},
+          {"count", v.count},
+          {"host_ns", v.host_ns},
+          {"gpu_ns", v.gpu_ns},
+          {"gpu_self_ns", v.gpu_self_ns},
+          {"backward_ns", v.backward_ns}};
+}
+
 Json to_json(const StepTimes& v) {
   Json causes = Json::array();
   for (const StepCause& cause : v.causes)

@@ -12,6 +12,9 @@ Json or_null(const std::optional<Value>& value) {
 }
 
 Json to_json(const CopyRow& row);
+Json to_json(const OperatorRow& row);
+Json to_json(const AnnotationRow& row);
+Json to_json(const ModuleRow& row);
 Json to_json(const StepTimes& times);
 
 }  // namespace nsa::trace

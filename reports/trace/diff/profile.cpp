@@ -26,21 +26,37 @@ void add(Samples& samples, std::int64_t duration, std::int64_t step, std::size_t
   if (step >= 0) add_to(samples.steps[static_cast<std::size_t>(step)], duration);
 }
 
+std::string triple(const std::array<std::uint32_t, 3>& n) {
+  return std::to_string(n[0]) + "," + std::to_string(n[1]) + "," + std::to_string(n[2]);
+}
+
+/// [shapes] What is added to a kernel's name: " <<<8,1,1; 128,1,1>>>", as in a launch.
+std::vector<std::string> shape_texts(const Trace& trace) {
+  std::vector<std::string> out{""};
+  for (std::size_t i = 1; i < trace.shapes.size(); ++i)
+    out.push_back(" <<<" + triple(trace.shapes[i].grid) + "; " + triple(trace.shapes[i].block) +
+                  ">>>");
+  return out;
+}
+
 }  // namespace
 
 Profile profile_of(const Trace& trace) {
   const Context context(trace);
   const StageClasses classes = stage_classes(context);
-  const std::vector<StepRange> ranges = step_ranges(trace, context.launch);
+  const std::vector<StepRange> ranges = marked_steps(trace);
   const std::vector<std::int64_t> step = steps_of_ops(context, ranges);
   Profile out;
   for (const StepRange& range : ranges) out.step_ns.push_back(range.end_ns - range.start_ns);
   std::set<std::int32_t> devices;
+  const std::vector<std::string> shapes = shape_texts(trace);
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     const GpuOp& op = trace.ops[i];
     const std::int64_t duration = op.end_ns - op.start_ns;
     devices.insert(op.device);
-    add(out.kernels[trace.names.text(op.name)], duration, step[i], ranges.size());
+    const std::string& name = trace.names.text(op.name);
+    add(out.kernels[name], duration, step[i], ranges.size());
+    add(out.launches[name + shapes[op.shape]], duration, step[i], ranges.size());
     if (classes.of_op[i] < 0) continue;
     const std::string& stage = classes.names[static_cast<std::size_t>(classes.of_op[i])];
     add(out.stages[stage], duration, step[i], ranges.size());

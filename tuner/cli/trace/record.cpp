@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <random>
 #include <sstream>
 
 #include "child.hpp"
@@ -165,6 +166,12 @@ void print_lines(const Settings& settings, const Recorded& recorded, const std::
     say(settings, "nothing was recorded because " + reports::printable(nothing));
 }
 
+/// Not 0, and not that of another recorder, of another machine that shares the folder either.
+std::uint64_t recorder_id() {
+  std::random_device random;
+  return (std::uint64_t{random()} << 32 | random()) | 1;
+}
+
 ExitCode record(const Settings& settings, const RecordOptions& options) {
   const std::string library = probes::tracer_library(options.library);
   if (const std::string other = probes::other_tracer(library); !other.empty())
@@ -173,12 +180,14 @@ ExitCode record(const Settings& settings, const RecordOptions& options) {
   ChildPlan plan;
   plan.argv = options.command;
   plan.environment = environment_of(options, library, folder);
+  const std::uint64_t recorder = recorder_id();
+  plan.environment.emplace_back(spool::kEnvRecorder, std::to_string(recorder));
   plan.stdout_to_stderr = settings.json;
   const TraceFolder made(folder);
   const std::set<std::string> before = spools_in(folder);
   const int code = run_child(plan);
 
-  const Recorded recorded = convert_spools(folder, before, options.keep_spools);
+  const Recorded recorded = convert_spools(folder, before, recorder, options.keep_spools);
   std::uint64_t events = 0;  // on the GPU
   for (const RecordedProcess& process : recorded.processes)
     events += process.gpu_operations + process.gpu_ranges;

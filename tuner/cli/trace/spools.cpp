@@ -1,8 +1,12 @@
 #include "spools.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
 #include "nsa/schemas/error.hpp"
@@ -24,6 +28,32 @@ std::string name_of(const trace::Trace& trace, const std::string& spool, const f
   return fs::exists(folder / name) ? fmt::format("rank{}.{}.json.gz", *trace.source.rank, stem)
                                    : name;
 }
+
+/// A spool as a file: who it is for, and whether a process has it open to write.
+class OpenSpool {
+ public:
+  explicit OpenSpool(const fs::path& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    spool::SpoolHeader header;
+    const spool::SpoolHeader ours;
+    if (read(file_, &header, sizeof header) == sizeof header &&
+        header.byte_order == ours.byte_order && header.header_bytes == ours.header_bytes)
+      recorder_ = header.recorder;  // whether it is a spool is for its reader to say
+    written_ = flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  }
+  ~OpenSpool() {
+    if (file_ >= 0) close(file_);
+  }
+  OpenSpool(const OpenSpool&) = delete;
+  OpenSpool& operator=(const OpenSpool&) = delete;
+
+  std::uint64_t recorder() const { return recorder_; }
+  bool written() const { return written_; }
+
+ private:
+  int file_;
+  std::uint64_t recorder_ = 0;
+  bool written_ = false;
+};
 
 RecordedProcess convert_one(const fs::path& folder, const std::string& name, bool keep,
                             std::vector<trace::Trace>& all) {
@@ -79,11 +109,20 @@ std::set<std::string> spools_in(const std::string& folder) {
   return names;
 }
 
-Recorded convert_spools(const std::string& folder, const std::set<std::string>& before, bool keep) {
+Recorded convert_spools(const std::string& folder, const std::set<std::string>& before,
+                        std::uint64_t recorder, bool keep) {
   Recorded out;
   std::vector<trace::Trace> traces;
-  for (const std::string& name : spools_in(folder))
-    if (before.count(name) == 0) out.processes.push_back(convert_one(folder, name, keep, traces));
+  for (const std::string& name : spools_in(folder)) {
+    if (before.count(name) != 0) continue;
+    const OpenSpool spool(fs::path(folder) / name);
+    if (spool.recorder() != 0 && spool.recorder() != recorder) continue;
+    out.processes.push_back(convert_one(folder, name, keep || spool.written(), traces));
+    if (spool.written())
+      out.processes.back().row.notes.push_back(
+          {"information", "a process that outlives the program still writes " + name +
+                              ": the trace ends here, and the spool stays"});
+  }
   merge(folder, std::move(traces), out);
   return out;
 }

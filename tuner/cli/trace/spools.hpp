@@ -27,9 +27,10 @@ struct Recorded {
 
 /// Names of the spools in a folder.
 std::set<std::string> spools_in(const std::string& folder);
-/// Turns those that are not in `before` into traces beside them, and several into one view too.
-/// `keep`: the spools stay.
-Recorded convert_spools(const std::string& folder, const std::set<std::string>& before, bool keep);
+/// Turns those that are not in `before`, nor of another recorder, into traces beside them, and
+/// several into one view too. `keep`: the spools stay, as those do that a process still writes.
+Recorded convert_spools(const std::string& folder, const std::set<std::string>& before,
+                        std::uint64_t recorder, bool keep);
 
 /// One line: what was recorded, and what is missing.
 std::string line_of(const RecordedProcess& process);

@@ -38,9 +38,11 @@ constexpr std::array<Alias, 9> kAliases{{
     {"v2_scatter_reduce", "ranges"},
 }};
 
-constexpr std::array<Alias, 8> kPrefixes{{
+constexpr std::array<Alias, 10> kPrefixes{{
     {"autograd::engine::evaluate_function", "backward"},
     {"## backward", "backward"},
+    {"## forward", "forward"},
+    {"DistributedDataParallel.forward", "forward"},
     {"Optimizer.step", "optimizer"},
     {"Optimizer.zero_grad", "optimizer"},
     {"## optimizer", "optimizer"},
@@ -71,6 +73,26 @@ std::optional<std::string_view> stage_of_range(std::string_view range) {
   for (const auto& [prefix, stage] : kPrefixes)
     if (range.starts_with(prefix)) return stage;
   return {};
+}
+
+bool loads_data(std::string_view range) {
+  for (const std::string_view word : {"DataLoader", "dataloader", "data_loader", "DataPipe"})
+    if (range.find(word) != range.npos) return true;
+  return false;
+}
+
+std::string stage_of_annotation(std::string_view range) {
+  constexpr std::size_t kLongest = 100;
+  std::string out;
+  for (const char c : range.substr(0, kLongest)) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) {
+      out += c;
+    } else if (out.empty() || out.back() != 'N') {
+      out += 'N';
+    }
+  }
+  return out.empty() ? "(no name)" : out;
 }
 
 std::optional<std::string_view> parent_of_stage(std::string_view stage) {

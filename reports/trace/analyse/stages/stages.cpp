@@ -30,6 +30,50 @@ class Classes {
   std::vector<std::string> names_;
 };
 
+/// Ranges with no class of their own that hold a step or an optimizer say nothing of what is in
+/// them.
+std::vector<char> around_steps(const Context& context, const std::vector<int>& of_name,
+                               int optimizer) {
+  const Trace& trace = context.trace;
+  std::vector<char> out(trace.ranges.size(), 0), is_inner(trace.names.size());
+  for (NameId name = 0; name < trace.names.size(); ++name)
+    is_inner[name] = of_name[name] == optimizer || is_step_name(trace.names.text(name));
+  for (std::uint32_t r = 0; r < trace.ranges.size(); ++r) {
+    if (!is_inner[trace.ranges[r].name]) continue;
+    for_each_around(context.tree, r, [&](std::uint32_t around) { out[around] = 1; });
+  }
+  return out;
+}
+
+/// [ranges] The class of work in ranges that are no stage: what an annotation calls it; loading of
+/// data; else, of operators that are in nothing else, the forward pass.
+std::vector<int> other_classes(const Context& context, const std::vector<int>& of_name,
+                               Classes& classes) {
+  const Trace& trace = context.trace;
+  const std::vector<char> outer = around_steps(context, of_name, classes.id("optimizer"));
+  const int forward = classes.id("forward"), data = classes.id("data loading");
+  std::vector<char> is_data;
+  for (NameId name = 0; name < trace.names.size(); ++name)
+    is_data.push_back(loads_data(trace.names.text(name)));
+  std::vector<int> out(trace.ranges.size(), -1);
+  for (std::uint32_t r = 0; r < trace.ranges.size(); ++r) {
+    const HostRange& range = trace.ranges[r];
+    const int around = context.tree.parent[r] == kNone ? -1 : out[context.tree.parent[r]];
+    if (range.open || outer[r]) {
+      out[r] = around;
+    } else if (of_name[range.name] >= 0) {
+      out[r] = of_name[range.name];
+    } else if (is_data[range.name]) {
+      out[r] = data;
+    } else if (range.kind == RangeKind::cpu_op) {
+      out[r] = around >= 0 ? around : forward;
+    } else {
+      out[r] = classes.id(stage_of_annotation(trace.names.text(range.name)));
+    }
+  }
+  return out;
+}
+
 std::vector<StageRow> rows_of(const StageClasses& classes) {
   std::vector<StageRow> rows;
   for (const std::string& name : classes.names) {
@@ -50,6 +94,10 @@ StageClasses stage_classes(const Context& context) {
   const std::vector<int> of_name = classes.of_names(trace.names);
   StageClasses out;
   out.of_call = innermost_class(trace, of_name);
+  const std::vector<int> other = other_classes(context, of_name, classes);
+  for (std::size_t i = 0; i < trace.calls.size(); ++i)
+    if (out.of_call[i] < 0 && context.tree.of_call[i] != kNone)
+      out.of_call[i] = other[context.tree.of_call[i]];
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     const GpuOp& op = trace.ops[i];
     int found = -1;
@@ -59,6 +107,8 @@ StageClasses stage_classes(const Context& context) {
       found = of_name[op.stage];
     } else if (context.launch[i] != kNone) {
       found = out.of_call[context.launch[i]];
+    } else if (context.tree.of_op[i] != kNone) {
+      found = other[context.tree.of_op[i]];
     }
     out.of_op.push_back(found);
   }

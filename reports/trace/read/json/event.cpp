@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "decimal_time.hpp"
+#include "scan.hpp"
 
 namespace nsa::trace {
 namespace {
@@ -94,8 +95,11 @@ struct ArgumentName {
   std::string_view JsonEvent::*where;
   bool is_text = false;
 };
+/// Arguments of operators and collectives that are kept as they stand there.
+constexpr std::string_view JsonEvent::*kKept = &JsonEvent::kept;
 /// Those of one length stand together: most keys are none of these.
 constexpr std::array kArguments{
+    ArgumentName{"Seq", kKept},
     ArgumentName{"Addr", &JsonEvent::address},
     ArgumentName{"grid", &JsonEvent::grid},
     ArgumentName{"name", &JsonEvent::row_name, true},
@@ -103,6 +107,7 @@ constexpr std::array kArguments{
     ArgumentName{"Bytes", &JsonEvent::bytes},
     ArgumentName{"block", &JsonEvent::block},
     ArgumentName{"stage", &JsonEvent::stage, true},
+    ArgumentName{"dtype", kKept},
     ArgumentName{"device", &JsonEvent::device},
     ArgumentName{"stream", &JsonEvent::stream},
     ArgumentName{"own_tid", &JsonEvent::own_thread},
@@ -110,17 +115,40 @@ constexpr std::array kArguments{
     ArgumentName{"cluster", &JsonEvent::cluster},
     ArgumentName{"graph id", &JsonEvent::graph},
     ArgumentName{"inDevice", &JsonEvent::in_device},
+    ArgumentName{"Comms Id", kKept},
+    ArgumentName{"Src Rank", kKept},
+    ArgumentName{"Dst Rank", kKept},
     ArgumentName{"Device Id", &JsonEvent::device},
     ArgumentName{"Python id", &JsonEvent::python_id},
     ArgumentName{"Call stack", &JsonEvent::stack, true},
+    ArgumentName{"Input Dims", kKept},
+    ArgumentName{"Input dims", kKept},
+    ArgumentName{"Input type", kKept},
+    ArgumentName{"Group size", kKept},
     ArgumentName{"Device Type", &JsonEvent::device_type},
     ArgumentName{"correlation", &JsonEvent::correlation},
+    ArgumentName{"External id", &JsonEvent::external},
+    ArgumentName{"external id", &JsonEvent::external},
+    ArgumentName{"kernel_file", kKept},
+    ArgumentName{"kernel_hash", kKept},
     ArgumentName{"graph node id", &JsonEvent::graph_node},
     ArgumentName{"shared memory", &JsonEvent::shared_memory},
+    ArgumentName{"Fwd thread id", &JsonEvent::forward_thread},
+    ArgumentName{"Input Strides", kKept},
+    ArgumentName{"In msg nelems", kKept},
+    ArgumentName{"In split size", kKept},
     ArgumentName{"Total Reserved", &JsonEvent::total_reserved},
+    ArgumentName{"Out msg nelems", kKept},
+    ArgumentName{"Out split size", kKept},
+    ArgumentName{"kernel_backend", kKept},
     ArgumentName{"Total Allocated", &JsonEvent::total_allocated},
+    ArgumentName{"Sequence number", &JsonEvent::sequence},
+    ArgumentName{"Concrete Inputs", kKept},
+    ArgumentName{"Collective name", kKept},
     ArgumentName{"Python module id", &JsonEvent::python_module},
     ArgumentName{"Python parent id", &JsonEvent::python_parent},
+    ArgumentName{"Process Group Name", kKept},
+    ArgumentName{"Process Group Ranks", kKept},
     ArgumentName{"registers per thread", &JsonEvent::registers},
 };
 
@@ -142,7 +170,20 @@ const ArgumentName* argument_named(std::string_view key) {
   return nullptr;
 }
 
-void read_argument(std::string_view key, ondemand::value value, JsonEvent& out) {
+/// All of a value that was checked: of a list up to the bracket that closes it.
+std::string_view whole(std::string_view token) {
+  if (token != "[" && token != "{") return token;
+  constexpr std::size_t kMost = SIZE_MAX >> 1;
+  const ValueScan found = scan_values(std::string_view(token.data(), kMost), false);
+  return {token.data(), found.end};
+}
+
+void keep(std::string_view key, std::string_view token, std::string& kept) {
+  if (!kept.empty()) kept += ',';
+  kept.append(1, '"').append(key).append("\":").append(whole(token));
+}
+
+void read_argument(std::string_view key, ondemand::value value, JsonEvent& out, std::string& kept) {
   const ArgumentName* const known = argument_named(key);
   if (known && known->is_text && token_of(value).front() == '"') {
     out.*known->where = text_of(value);
@@ -150,10 +191,12 @@ void read_argument(std::string_view key, ondemand::value value, JsonEvent& out) 
   }
   const std::string_view token = checked(value);
   if (out.first_key.empty()) out.first_key = key, out.first_value = token;
-  if (known && !known->is_text) out.*known->where = flat(token);
+  if (!known || known->is_text) return;
+  if (known->where == kKept) return keep(key, token, kept);
+  out.*known->where = flat(token);
 }
 
-void read_arguments(ondemand::value value, JsonEvent& out) {
+void read_arguments(ondemand::value value, JsonEvent& out, std::string& kept) {
   const std::string_view token = token_of(value);
   if (token.front() != '{') {
     if (checked(value) != "null") throw BadValue{token.data(), "\"args\" is no object"};
@@ -162,11 +205,11 @@ void read_arguments(ondemand::value value, JsonEvent& out) {
   for (auto field : value.get_object()) {
     ondemand::field inner = taken(field);
     const std::string_view key = key_of(inner);
-    read_argument(key, inner.value(), out);
+    read_argument(key, inner.value(), out, kept);
   }
 }
 
-void read_field(std::string_view key, ondemand::value value, JsonEvent& out) {
+void read_field(std::string_view key, ondemand::value value, JsonEvent& out, std::string& kept) {
   if (key == "ph")
     out.phase = text_of(value);
   else if (key == "cat")
@@ -182,23 +225,25 @@ void read_field(std::string_view key, ondemand::value value, JsonEvent& out) {
   else if (key == "tid")
     out.thread = checked(value);
   else if (key == "args")
-    read_arguments(value, out);
+    read_arguments(value, out, kept);
   else if (key == "id")
     out.id = checked(value);
   else
     checked(value);
 }
 
-JsonEvent event_of(ondemand::value value) {
+JsonEvent event_of(ondemand::value value, std::string& kept) {
   JsonEvent event;
+  kept.clear();
   const std::string_view token = token_of(value);
   event.at = token.data();
   if (token.front() != '{') throw BadValue{event.at, "expected an event, which is an object"};
   for (auto field : value.get_object()) {
     ondemand::field inner = taken(field);
     const std::string_view key = key_of(inner);
-    read_field(key, inner.value(), event);
+    read_field(key, inner.value(), event, kept);
   }
+  event.kept = kept;
   return event;
 }
 
@@ -206,6 +251,7 @@ JsonEvent event_of(ondemand::value value) {
 
 struct JsonEventParser::State {
   ondemand::parser parser;
+  std::string kept;  // of the event that is being read
 };
 
 JsonEventParser::JsonEventParser() : state_(std::make_unique<State>()) {
@@ -233,7 +279,7 @@ void JsonEventParser::for_each(std::string_view array, const Fail& fail, Visit v
 }
 
 void JsonEventParser::parse(std::string_view array, const Each& each, const Fail& fail) {
-  for_each(array, fail, [&](ondemand::value value) { each(event_of(value)); });
+  for_each(array, fail, [&](ondemand::value value) { each(event_of(value, state_->kept)); });
 }
 
 void JsonEventParser::check(std::string_view array, const Fail& fail) {

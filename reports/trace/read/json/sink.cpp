@@ -83,6 +83,7 @@ void JsonSink::add_complete(const JsonEvent& event) {
     const Times t = times_of(event);
     trace_.ranges.push_back({t.start, t.end, trace_.names.intern(event.name), thread_of(event),
                              pid_of(event), kind, false, text(event.stack)});
+    describe(event, trace_.ranges.back());
   };
   switch (category) {
     case Category::kernel:
@@ -119,12 +120,30 @@ void JsonSink::add_complete(const JsonEvent& event) {
   }
 }
 
+/// What links an operator to others. Numbers that do not fit are as good as none.
+void JsonSink::describe(const JsonEvent& event, HostRange& range) {
+  range.arguments = text(event.kept);
+  range.external = external_of(event);
+  const std::int64_t sequence = number_or_none(event.sequence);
+  range.sequence = sequence > INT32_MAX ? -1 : static_cast<std::int32_t>(sequence);
+  const std::int64_t thread = number_or_none(event.forward_thread);
+  range.forward_thread =
+      static_cast<std::uint16_t>(std::clamp<std::int64_t>(thread, 0, UINT16_MAX));
+}
+
+std::uint32_t JsonSink::external_of(const JsonEvent& event) {
+  const std::int64_t id = number_or_none(event.external);
+  return id < 0 || id > UINT32_MAX ? 0 : static_cast<std::uint32_t>(id);
+}
+
 void JsonSink::add_op(const JsonEvent& event, OpKind kind) {
   const Times t = times_of(event);
   GpuOp op{.start_ns = t.start, .end_ns = t.end, .kind = kind};
   op.correlation = identity(event.correlation, "correlation", event);
   op.name = trace_.names.intern(demangled(event.name));
   op.stage = text(event.stage);
+  op.arguments = text(event.kept);
+  op.external = external_of(event);
   op.device = device_of(event);
   op.stream = stream_of(event);
   op.process = pid_of(event);

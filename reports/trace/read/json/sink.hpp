@@ -46,6 +46,8 @@ class JsonSink {
   Category category_of(std::string_view name) const;
   void add_complete(const JsonEvent& event);
   void add_op(const JsonEvent& event, OpKind kind);
+  void describe(const JsonEvent& event, HostRange& range);
+  static std::uint32_t external_of(const JsonEvent& event);
   void add_call(const JsonEvent& event, bool driver);
   void add_python(const JsonEvent& event);
   void add_memory(const JsonEvent& event);

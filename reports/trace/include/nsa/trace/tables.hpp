@@ -16,6 +16,39 @@ struct CopyRow {
   std::optional<double> median_gb_per_s, best_gb_per_s;  // absent: no bytes were recorded
 };
 
+/// One kind of inputs of an operator.
+struct OperatorShape {
+  std::string inputs;  // as recorded: [[8, 1024], [1024, 4096]]
+  std::int64_t count = 0, gpu_ns = 0;
+};
+
+/// Operators of one name. With children is what operators within them took too.
+struct OperatorRow {
+  std::string name;
+  std::int64_t count = 0;
+  std::int64_t host_ns = 0, host_self_ns = 0;  // with children; alone
+  std::int64_t gpu_ns = 0, gpu_self_ns = 0;    // of what they launched: with children; alone
+  std::int64_t gpu_ops = 0;                    // launched by themselves
+  std::optional<double> flop;         // of products and attention, where shapes were recorded
+  std::vector<OperatorShape> shapes;  // those with most GPU time; empty: not recorded
+};
+
+/// Annotations or NVTX ranges of one name that launched something; steps are one row.
+struct AnnotationRow {
+  std::string name;
+  std::int64_t count = 0, host_ns = 0;
+  std::int64_t gpu_ns = 0;        // sum of what was launched within them
+  std::int64_t projected_ns = 0;  // from the first start to the last end of that, of each range
+};
+
+/// A module (`nn.Module`) of one name.
+struct ModuleRow {
+  std::string name;
+  std::int64_t count = 0, host_ns = 0;       // calls of it, and the time in them
+  std::int64_t gpu_ns = 0, gpu_self_ns = 0;  // of the forward pass: with and without modules within
+  std::int64_t backward_ns = 0;              // of its operators' backward, with modules within
+};
+
 /// What made the worst step longer than the median of all.
 struct StepCause {
   std::string what;  // compute, exposed_comm, copies, host_wait, sync, ..., before_next_step
