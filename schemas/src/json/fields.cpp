@@ -56,6 +56,17 @@ void put_error(Json& j, const char* key, const std::optional<double>& error) {
   j[key] = std::isnan(*error) ? kWorst : std::min(*error, kWorst);
 }
 
+Json value_of(const std::map<std::string, double>& values) {
+  Json j = Json::object();
+  for (const auto& [name, value] : values) j[name] = finite(value);
+  return j;
+}
+
+void get(const Json& j, std::map<std::string, double>& out) {
+  require_object(j);
+  for (const auto& [name, value] : j.items()) require(j, name.c_str(), out[name]);
+}
+
 void require_object(const Json& j) {
   if (!j.is_object()) throw FieldError("", "is not an object");
 }

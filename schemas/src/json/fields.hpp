@@ -6,6 +6,7 @@
 #include <cmath>
 #include <concepts>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/fields/description.hpp"
 #include "nsa/schemas/json.hpp"
 
 namespace nsa::fields {
@@ -55,11 +57,23 @@ Json value_of(T value) {
 }
 template <class T>
 requires std::is_enum_v<T> Json value_of(T value) { return std::string(to_string(value)); }
+/// Values of the axes of a sweep by name: numbers where their texts are numbers.
+using Axes = std::vector<std::pair<std::string, std::vector<std::string>>>;
+Json value_of(const Axes& axes);
+Json value_of(const Point& point);
+Json value_of(const std::map<std::string, double>& values);
+template <class T>
+Json object_of(const T& value);
+/// As to_json() of the type says, else field by field.
 template <class T>
 requires std::is_class_v<T> Json value_of(const T& value) {
-  Json j;
-  to_json(j, value);
-  return j;
+  if constexpr (requires(Json & j) { to_json(j, value); }) {
+    Json j;
+    to_json(j, value);
+    return j;
+  } else {
+    return object_of(value);
+  }
 }
 template <class T>
 Json value_of(const std::vector<T>& values) {
@@ -89,9 +103,25 @@ template <class T>
 void put_or_null(Json& j, const char* key, const std::optional<T>& value) {
   j[key] = value ? value_of(*value) : Json(nullptr);
 }
-/// Left out when empty.
-inline void put_text(Json& j, const char* key, const std::string& value) {
-  if (!value.empty()) j[key] = printable(value);
+
+/// A described struct as an object.
+template <class T>
+Json object_of(const T& value) {
+  static_assert(Described<T> || std::is_empty_v<T>, "kFields<T> is not included");
+  Json j = Json::object();
+  each_field(value,
+             [&]<Kind kKind, class S, class M>(const Field<kKind, S, M>& field, const auto& part) {
+               if constexpr (kKind == Kind::or_null) {
+                 put_or_null(j, field.name, part);
+               } else if constexpr (kKind == Kind::error) {
+                 put_error(j, field.name, part);
+               } else if constexpr (kKind == Kind::unless_default) {
+                 if (!(part == S{}.*field.member)) put(j, field.name, part);
+               } else {
+                 put(j, field.name, part);
+               }
+             });
+  return j;
 }
 
 void get(const Json& j, bool& out);
@@ -109,9 +139,21 @@ void get(const Json& j, T& out) {
   if (!value) throw FieldError("", shown(name) + " is not one of the known names");
   out = *value;
 }
+void get(const Json& j, Axes& out);
+void get(const Json& j, Point& out);
+void get(const Json& j, std::map<std::string, double>& out);
+template <class T>
+void read_object(const Json& j, T& out);
+/// As from_json() of the type says, else field by field.
 template <class T>
 requires std::is_class_v<T>
-void get(const Json& j, T& out) { from_json(j, out); }
+void get(const Json& j, T& out) {
+  if constexpr (requires { from_json(j, out); }) {
+    from_json(j, out);
+  } else {
+    read_object(j, out);
+  }
+}
 template <class T>
 void get(const Json& j, std::vector<T>& out) {
   if (!j.is_array()) throw FieldError("", "is not an array");
@@ -156,15 +198,19 @@ void require(const Json& j, const char* key, T& out) {
   if (!read(j, key, out)) throw FieldError("", "the field '" + std::string(key) + "' is missing");
 }
 
+/// A described struct from an object: what is left out is as in a new one.
+template <class T>
+void read_object(const Json& j, T& out) {
+  static_assert(Described<T> || std::is_empty_v<T>, "kFields<T> is not included");
+  require_object(j);
+  out = {};
+  each_field(out, [&]<Kind kKind, class S, class M>(const Field<kKind, S, M>& field, auto& part) {
+    if constexpr (kKind == Kind::required) {
+      require(j, field.name, part);
+    } else {
+      read(j, field.name, part);
+    }
+  });
+}
+
 }  // namespace nsa::fields
-
-namespace nsa {
-
-// Parts that several documents share and that have no type of their own to be
-// found by.
-void to_json(Json& j, const Point& v);
-void from_json(const Json& j, Point& v);
-void to_json(Json& j, const Cost& v);
-void from_json(const Json& j, Cost& v);
-
-}  // namespace nsa

@@ -73,7 +73,7 @@ Measurement row_of(Tree own, std::span<const std::int64_t> device_ns, const std:
   from_json(document, row);
   require_valid(row.problem, where);
   if (row.id.empty() || row.job_key.empty()) throw InputError(where + ": has a row without id");
-  // JSON has no infinity; the largest number stands for it (json_fields.hpp).
+  // JSON has no infinity; the largest number stands for it (schemas/src/json/fields.hpp).
   if (row.worst_row_error == std::numeric_limits<double>::max())
     row.worst_row_error = std::numeric_limits<double>::infinity();
   set_samples(row, std::move(samples));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -95,6 +96,26 @@ class Row {
     const SQLite::Column column = next();
     return {static_cast<const unsigned char*>(column.getBlob()),
             static_cast<std::size_t>(column.getBytes())};
+  }
+  /// Into a value of any of these types.
+  void get(std::string& into) { text(into); }
+  void get(bool& into) { into = boolean(); }
+  void get(double& into) { into = real(); }
+  template <std::integral T>
+  void get(T& into) {
+    into = static_cast<T>(integer());
+  }
+  template <class T>
+  requires std::is_enum_v<T>
+  void get(T& into) { into = word<T>(); }
+  template <class T>
+  void get(std::optional<T>& into) {
+    if (statement_.getColumn(index_).isNull()) {
+      ++index_;
+      into.reset();
+    } else {
+      get(into.emplace());
+    }
   }
   template <class Enum>
   Enum word() {
