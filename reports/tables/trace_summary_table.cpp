@@ -257,6 +257,25 @@ TextTable host_syncs(const Summary& s) {
   return table;
 }
 
+TextTable gaps(const Summary& s, std::size_t top) {
+  TextTable table;
+  for (const char* column : {"idle", "share", "gaps"}) table.add_column(column, Align::right);
+  table.add_column("while the host");
+  if (!s.gaps) return table;
+  std::int64_t all = 0;
+  for (const trace::GapCause& cause : s.gaps->causes) all += cause.total_ns;
+  for (const trace::GapCause& cause : s.gaps->causes) {
+    if (top-- == 0) break;
+    const std::string what = cause.what == "launch_pending"     ? "had launched already"
+                             : cause.what == "nothing_recorded" ? "did nothing that was recorded"
+                             : cause.what == "launch_unknown"   ? "(the launch is unknown)"
+                                                                : "was in " + name(cause.name);
+    table.add_row(
+        {ns(cause.total_ns), share(cause.total_ns, all), format_tokens(cause.count), what});
+  }
+  return table;
+}
+
 TextTable operators(const Summary& s, std::size_t top) {
   TextTable table;
   for (const char* column :
@@ -356,6 +375,7 @@ std::string trace_summary_table(const Summary& s, std::size_t top, Style style) 
   text += section("Stages", stages(s), style);
   text += section("Waits of the host", host_syncs(s), style);
   text += section("Copies and memsets", copies(s), style);
+  text += section("Idle time", gaps(s, std::min(top, kMostSteps)), style);
   text += section("Modules", modules(s, top), style);
   text += section("Operators by GPU time of their own", operators(s, top), style);
   text += section("Annotations, from the first to the last of what they launched",

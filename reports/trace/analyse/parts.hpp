@@ -26,6 +26,7 @@ void add_kernels(const Context& context, Summary& out);
 void add_launches(const Context& context, Summary& out);
 void add_host_syncs(const Context& context, const StageClasses& classes, Summary& out);
 void add_stages(const Context& context, const StageClasses& classes, Summary& out);
+void add_gaps(const Context& context, Summary& out);
 void add_operators(const Context& context, Summary& out);
 void add_annotations(const Context& context, Summary& out);
 void add_modules(const Context& context, Summary& out);

@@ -132,6 +132,7 @@ Summary summarize(const Trace& trace) {
   add_gpu(context, out);
   add_host(context, classes, out);
   add_stages_if_known(context, classes, out);
+  add_gaps(context, out);
   add_operators(context, out);
   add_annotations(context, out);
   add_modules(context, out);

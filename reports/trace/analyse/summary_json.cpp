@@ -202,6 +202,7 @@ Json to_document(const Summary& s) {
   j["copies"] = list(s.copies);
   j["stages"] = list(s.stages);
   j["unattributed_ns"] = or_null(s.unattributed_ns);
+  j["gaps"] = s.gaps ? to_json(*s.gaps) : Json(nullptr);
   j["operators"] = list(s.operators);
   j["annotations"] = list(s.annotations);
   j["modules"] = list(s.modules);

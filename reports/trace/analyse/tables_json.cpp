@@ -40,6 +40,24 @@ Json to_json(const ModuleRow& v) {
           {"backward_ns", v.backward_ns}};
 }
 
+Json to_json(const Gaps& v) {
+  Json longest = Json::array(), causes = Json::array();
+  for (const GapRow& gap : v.longest)
+    longest.push_back({{"device", gap.device},
+                       {"part", gap.part},
+                       {"start_ns", gap.start_ns},
+                       {"duration_ns", gap.duration_ns},
+                       {"what", gap.what},
+                       {"name", gap.name},
+                       {"ends_with", gap.ends_with}});
+  for (const GapCause& cause : v.causes)
+    causes.push_back({{"what", cause.what},
+                      {"name", cause.name},
+                      {"count", cause.count},
+                      {"total_ns", cause.total_ns}});
+  return {{"longest", longest}, {"causes", causes}};
+}
+
 Json to_json(const StepTimes& v) {
   Json causes = Json::array();
   for (const StepCause& cause : v.causes)

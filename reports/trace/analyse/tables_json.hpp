@@ -15,6 +15,7 @@ Json to_json(const CopyRow& row);
 Json to_json(const OperatorRow& row);
 Json to_json(const AnnotationRow& row);
 Json to_json(const ModuleRow& row);
+Json to_json(const Gaps& gaps);
 Json to_json(const StepTimes& times);
 
 }  // namespace nsa::trace

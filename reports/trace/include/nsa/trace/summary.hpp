@@ -159,6 +159,7 @@ struct Summary {
   std::optional<StepTimes> step_times;  // of `steps`
   std::optional<std::vector<StageRow>> stages;
   std::optional<std::int64_t> unattributed_ns;
+  std::optional<Gaps> gaps;
   std::optional<std::vector<OperatorRow>> operators;      // most GPU time of their own first
   std::optional<std::vector<AnnotationRow>> annotations;  // largest projection first
   std::optional<std::vector<ModuleRow>> modules;          // most GPU time first

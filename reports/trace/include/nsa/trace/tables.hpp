@@ -49,6 +49,28 @@ struct ModuleRow {
   std::int64_t backward_ns = 0;              // of its operators' backward, with modules within
 };
 
+/// What the host did while a GPU was idle.
+struct GapCause {
+  /// launch_pending; api, operator, annotation (`name` says which); nothing_recorded;
+  /// launch_unknown.
+  std::string what, name;
+  std::int64_t count = 0, total_ns = 0;
+};
+
+/// Idle time of one device between two operations.
+struct GapRow {
+  std::int32_t device = 0;
+  std::uint32_t part = 0;
+  std::int64_t start_ns = 0, duration_ns = 0;
+  std::string what, name;  // as GapCause
+  std::string ends_with;   // the operation behind it
+};
+
+struct Gaps {
+  std::vector<GapRow> longest;   // longest first
+  std::vector<GapCause> causes;  // of all gaps, which add up to the idle time; largest first
+};
+
 /// What made the worst step longer than the median of all.
 struct StepCause {
   std::string what;  // compute, exposed_comm, copies, host_wait, sync, ..., before_next_step
