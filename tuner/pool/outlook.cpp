@@ -17,11 +17,13 @@ std::string key_of(const Contest& contest) {
                      to_string(class_of(contest.problem)), contest.problem.batch());
 }
 
-std::string key_of(const Offer& offer) { return offer.executor + "@" + to_string(offer.id); }
+std::string key_of(const Candidate& candidate) {
+  return candidate.executor + "@" + to_string(candidate.id);
+}
 
-std::optional<double> order_of(const Offer& offer, const Problem& problem) {
-  const auto found = offer.order.find(length_axis(problem));
-  return found == offer.order.end() ? std::nullopt : std::optional(found->second);
+std::optional<double> order_of(const Candidate& candidate, const Problem& problem) {
+  const auto found = candidate.order.find(length_axis(problem));
+  return found == candidate.order.end() ? std::nullopt : std::optional(found->second);
 }
 
 /// The most that time grows by between two lengths: its declared order, and one more until selected
@@ -41,8 +43,8 @@ void Outlook::add(const Contest& contest, const std::vector<Contestant>& contest
   Point point;
   for (const Contestant& one : contestants) {
     if (one.control || !one.visited() || one.verification == Verification::wrong_result) continue;
-    point.least_ns[key_of(one.offer)] = one.least_ns;
-    const auto order = order_of(one.offer, contest.problem);
+    point.least_ns[key_of(one.candidate)] = one.least_ns;
+    const auto order = order_of(one.candidate, contest.problem);
     if (one.out || !order || (point.best_ns > 0 && one.median_ns() >= point.best_ns)) continue;
     point.best_ns = one.median_ns();
     point.best_order = *order;
@@ -51,13 +53,13 @@ void Outlook::add(const Contest& contest, const std::vector<Contestant>& contest
     series_[key_of(contest)].insert_or_assign(length_of(contest.problem), std::move(point));
 }
 
-std::optional<std::string> Outlook::hopeless(const Contest& contest, const Offer& offer,
+std::optional<std::string> Outlook::hopeless(const Contest& contest, const Candidate& candidate,
                                              double give_up_ratio) const {
   constexpr double kLever = 4;  // over less the noise of two times is taken for growth
-  const auto order = order_of(offer, contest.problem);
+  const auto order = order_of(candidate, contest.problem);
   const auto series = series_.find(key_of(contest));
   if (!order || series == series_.end()) return std::nullopt;
-  const std::string own = key_of(offer);
+  const std::string own = key_of(candidate);
   const std::int64_t length = length_of(contest.problem);
   const auto begin = series->second.begin(), end = series->second.lower_bound(length);
   const auto has_own = [&](const auto& entry) { return entry.second.least_ns.contains(own); };

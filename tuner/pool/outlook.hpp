@@ -20,9 +20,9 @@ class Outlook {
  public:
   /// Takes in what a contest measured.
   void add(const Contest& contest, const std::vector<Contestant>& contestants);
-  /// Why the offer cannot come within `give_up_ratio` of the best of this contest; nothing where it
-  /// may, or where nobody knows.
-  std::optional<std::string> hopeless(const Contest& contest, const Offer& offer,
+  /// Why the candidate cannot come within `give_up_ratio` of the best of this contest; nothing
+  /// where it may, or where nobody knows.
+  std::optional<std::string> hopeless(const Contest& contest, const Candidate& candidate,
                                       double give_up_ratio) const;
 
  private:

@@ -37,7 +37,7 @@ struct Contest {
 };
 using Contests = std::map<ContestKey, Contest>;
 
-/// Of rows that can be compared: verified or not, but neither wrong nor twins, nor of batches of
+/// Of rows that can be compared: verified or not, but neither wrong nor controls, nor of batches of
 /// uneven lengths.
 Contests read_contests(const store::Store& db, const std::string& run,
                        const std::string& device_uuid);

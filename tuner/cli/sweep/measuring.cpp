@@ -43,7 +43,8 @@ std::string host_name() {
 std::map<std::string, std::map<VariantId, worker::Orders>> offered_orders(
     const tuner::Discovery& found) {
   std::map<std::string, std::map<VariantId, worker::Orders>> orders;
-  for (const tuner::Offer& offer : found.offers) orders[offer.executor][offer.id] = offer.order;
+  for (const tuner::Candidate& candidate : found.candidates)
+    orders[candidate.executor][candidate.id] = candidate.order;
   return orders;
 }
 

@@ -40,7 +40,8 @@ Json plan_json(const tuner::Plan& plan) {
   Json contests = Json::array();
   for (const tuner::Contest& contest : plan.contests) {
     Json variants = Json::array();
-    for (const tuner::Offer& offer : contest.variants) variants.push_back(to_string(offer.id));
+    for (const tuner::Candidate& candidate : contest.variants)
+      variants.push_back(to_string(candidate.id));
     contests.push_back({{"stages", contest.stages},
                         {"problem", contest.problem},
                         {"variants", variants},
@@ -105,7 +106,7 @@ store::RunRequest run_request(const SweepOptions& o, const SweepSpec& spec,
 }
 
 /// The parts in the order of their names in the document, with their words for the terminal.
-std::vector<std::tuple<const char*, const char*, double>> parts_of(const tuner::Ledger& l) {
+std::vector<std::tuple<const char*, const char*, double>> parts_of(const tuner::TimeBreakdown& l) {
   return {{"discover_s", "discover", l.discover_s},
           {"plan_s", "plan", l.plan_s},
           {"wait_s", "wait", l.wait_s},
@@ -121,19 +122,19 @@ std::vector<std::tuple<const char*, const char*, double>> parts_of(const tuner::
           {"framework_s", "harness", l.framework_s}};
 }
 
-Json ledger_json(const tuner::Ledger& ledger) {
+Json breakdown_json(const tuner::TimeBreakdown& breakdown) {
   Json parts = Json::object();
-  for (const auto& [key, word, part_s] : parts_of(ledger)) parts[key] = part_s;
-  parts["wall_s"] = ledger.wall_s;
+  for (const auto& [key, word, part_s] : parts_of(breakdown)) parts[key] = part_s;
+  parts["wall_s"] = breakdown.wall_s;
   return parts;
 }
 
 /// "12.3 s (start 0.4, measure 9.8, ...)", without what took no time.
-std::string ledger_text(const tuner::Ledger& ledger) {
+std::string breakdown_text(const tuner::TimeBreakdown& breakdown) {
   std::vector<std::string> parts;
-  for (const auto& [key, word, part_s] : parts_of(ledger))
+  for (const auto& [key, word, part_s] : parts_of(breakdown))
     if (part_s >= 0.05) parts.push_back(fmt::format("{} {:.1f}", word, part_s));
-  return fmt::format("{:.1f} s ({})", ledger.wall_s, fmt::join(parts, ", "));
+  return fmt::format("{:.1f} s ({})", breakdown.wall_s, fmt::join(parts, ", "));
 }
 
 ExitCode finish(const Settings& settings, bool json_lines, store::Store& db,
@@ -148,8 +149,8 @@ ExitCode finish(const Settings& settings, bool json_lines, store::Store& db,
   const Json results = as_json ? reports::results_json(rows) : Json();
   const std::string table =
       as_json ? "" : reports::results_table(rows, {.color = settings.color_out()});
-  report.ledger.report_s = seconds_since(done);
-  report.ledger.close(seconds_since(start));
+  report.breakdown.report_s = seconds_since(done);
+  report.breakdown.close(seconds_since(start));
   if (as_json) {
     const Json result{{"run_id", run_id},
                       {"resumed", owned.resumed()},
@@ -162,7 +163,7 @@ ExitCode finish(const Settings& settings, bool json_lines, store::Store& db,
                       {"noisy", report.noisy},
                       {"failures", report.failures},
                       {"db", settings.db_path()},
-                      {"ledger", ledger_json(report.ledger)},
+                      {"ledger", breakdown_json(report.breakdown)},
                       {"results", results}};
     json_lines ? SweepEvents::end(result) : print_json(result);
   } else {
@@ -171,7 +172,7 @@ ExitCode finish(const Settings& settings, bool json_lines, store::Store& db,
   say(settings,
       fmt::format("run {}: {} rows added, {} unsupported, {} noisy, {} failed or wrong; {}{}",
                   run_id, report.rows, report.unsupported, report.noisy, report.failures,
-                  ledger_text(report.ledger),
+                  breakdown_text(report.breakdown),
                   report.stopped        ? "; stopped, the same command goes on"
                   : report.budget_spent ? "; the budget is spent"
                                         : ""));
@@ -180,12 +181,13 @@ ExitCode finish(const Settings& settings, bool json_lines, store::Store& db,
 }
 
 /// A name that nobody has is a slip of the pen; one that runs none of these problems is not.
-void require_known_variants(const SweepOptions& o, const std::vector<tuner::Offer>& offers,
+void require_known_variants(const SweepOptions& o, const std::vector<tuner::Candidate>& candidates,
                             const Device& device) {
   for (const std::string& glob : o.variants) {
-    const bool known = std::any_of(offers.begin(), offers.end(), [&](const tuner::Offer& offer) {
-      return tuner::matches_any({glob}, offer.id);
-    });
+    const bool known =
+        std::any_of(candidates.begin(), candidates.end(), [&](const tuner::Candidate& candidate) {
+          return tuner::matches_any({glob}, candidate.id);
+        });
     if (known) continue;
     throw InputError(
         fmt::format("--variant {}: nothing on {} has that name; nsatune variants "
@@ -195,10 +197,10 @@ void require_known_variants(const SweepOptions& o, const std::vector<tuner::Offe
 }
 
 /// Without a worker of the user's, make_spec has found a slip in a stage's name.
-void require_known_stages(const SweepOptions& o, const std::vector<tuner::Offer>& offers) {
+void require_known_stages(const SweepOptions& o, const std::vector<tuner::Candidate>& candidates) {
   std::set<std::string> stages;
-  for (const tuner::Offer& offer : offers)
-    stages.insert(offer.id.stages.begin(), offer.id.stages.end());
+  for (const tuner::Candidate& candidate : candidates)
+    stages.insert(candidate.id.stages.begin(), candidate.id.stages.end());
   for (const std::string& glob : o.stages) {
     const bool known = std::any_of(stages.begin(), stages.end(), [&](const std::string& stage) {
       return fnmatch(glob.c_str(), stage.c_str(), 0) == 0;
@@ -234,7 +236,7 @@ std::vector<tuner::Refinement> refinements_of(const std::vector<Measurement>& ro
 
 ExitCode run(const Settings& settings, const SweepOptions& o) {
   const TimePoint start = std::chrono::steady_clock::now();
-  tuner::Ledger before;
+  tuner::TimeBreakdown before;
   const std::atomic<bool>& stop = stop_on_signals();  // before the first worker is started
   const Device device = probes::require_device(settings.device.value_or("cpu"));
   const SweepSpec spec = make_spec(settings, o, device.backend);
@@ -248,8 +250,8 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   const tuner::Discovery found =
       tuner::discover(workers, device, 60, {&stop, spec.budget_s, &progress});
   before.discover_s = seconds_since(start);
-  if (!stop) require_known_variants(o, found.offers, device);
-  if (!stop && o.worker) require_known_stages(o, found.offers);
+  if (!stop) require_known_variants(o, found.candidates, device);
+  if (!stop && o.worker) require_known_stages(o, found.candidates);
   tuner::Plan plan = tuner::plan_with_workers(spec, device, workers, found,
                                               {&stop, left_of(spec.budget_s, start), &progress});
   before.plan_s = seconds_since(start) - before.discover_s;
@@ -300,9 +302,9 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   StoreSink sink(db);
   tuner::SweepReport report = tuner::run_sweep(input, sink, progress);
   line.clear();
-  report.ledger.discover_s = before.discover_s;
-  report.ledger.plan_s += before.plan_s;
-  report.ledger.store_s += before.store_s;
+  report.breakdown.discover_s = before.discover_s;
+  report.breakdown.plan_s += before.plan_s;
+  report.breakdown.store_s += before.store_s;
   return finish(settings, o.json_lines, db, owned, std::move(report), start);
 }
 

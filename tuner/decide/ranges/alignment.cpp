@@ -11,34 +11,35 @@ constexpr std::array<std::int64_t, 6> kMultiples{256, 128, 64, 32, 16, 8};
 constexpr std::size_t kLeastLengths = 2;  // of either side
 constexpr double kTail = 0.005;           // the best of several splits looks like a gain
 
-std::size_t lengths_of(const std::vector<SpotRatios>& spots) {
+std::size_t lengths_of(const std::vector<LengthRatios>& points) {
   std::set<std::int64_t> lengths;
-  for (const SpotRatios& spot : spots) lengths.insert(spot.at);
+  for (const LengthRatios& point : points) lengths.insert(point.at);
   return lengths.size();
 }
 
-std::size_t switches_of(const Table& table) {
-  return table.empty() ? 0 : runs_of(table).size() - 1;
+std::size_t switches_of(const Assignment& assignment) {
+  return assignment.empty() ? 0 : segments_of(assignment).size() - 1;
 }
 
-/// The choice of both sides at all spots, in their order.
-Table joined(const std::vector<SpotRatios>& spots, const Apart& apart) {
-  Table table;
+/// The choice of both sides at all points, in their order.
+Assignment joined(const std::vector<LengthRatios>& points, const Apart& apart) {
+  Assignment assignment;
   std::size_t aligned = 0, others = 0;
-  for (const SpotRatios& spot : spots) {
-    const bool full = spot.at % apart.multiple == 0;
-    table.push_back(full ? apart.of_aligned.table[aligned++] : apart.of_others.table[others++]);
+  for (const LengthRatios& point : points) {
+    const bool full = point.at % apart.multiple == 0;
+    assignment.push_back(full ? apart.of_aligned.assignment[aligned++]
+                              : apart.of_others.assignment[others++]);
   }
-  return table;
+  return assignment;
 }
 
 std::optional<Apart> split_by(std::int64_t multiple, const Group& group,
-                              const std::vector<SpotRatios>& spots, const Decision* shipped,
+                              const std::vector<LengthRatios>& points, const Decision* shipped,
                               const DecideOptions& options) {
   Apart apart;
   apart.multiple = multiple;
-  for (const SpotRatios& spot : spots)
-    (spot.at % multiple == 0 ? apart.aligned : apart.others).push_back(spot);
+  for (const LengthRatios& point : points)
+    (point.at % multiple == 0 ? apart.aligned : apart.others).push_back(point);
   if (lengths_of(apart.aligned) < kLeastLengths || lengths_of(apart.others) < kLeastLengths)
     return std::nullopt;
   std::vector<std::string> said;  // of both sides once more: nothing new
@@ -47,21 +48,22 @@ std::optional<Apart> split_by(std::int64_t multiple, const Group& group,
   return apart;
 }
 
-bool pays(const std::vector<SpotRatios>& spots, const Chosen& together, const Apart& apart,
+bool pays(const std::vector<LengthRatios>& points, const Chosen& together, const Apart& apart,
           const DecideOptions& options) {
-  const Table table = joined(spots, apart);
-  const double won = (total_regret(spots, together.table) - total_regret(spots, table)) /
-                     static_cast<double>(spots.size());
+  const Assignment assignment = joined(points, apart);
+  const double won =
+      (total_regret(points, together.assignment) - total_regret(points, assignment)) /
+      static_cast<double>(points.size());
   const std::size_t switches =
-      1 + switches_of(apart.of_aligned.table) + switches_of(apart.of_others.table);
-  if (won >= 0 && switches < switches_of(together.table)) return true;
-  const Gain gain = gain_of(spots, together.table, table, kTail);
+      1 + switches_of(apart.of_aligned.assignment) + switches_of(apart.of_others.assignment);
+  if (won >= 0 && switches < switches_of(together.assignment)) return true;
+  const Gain gain = gain_of(points, together.assignment, assignment, kTail);
   return won > options.max_regret && gain.mean > options.epsilon && gain.low > 0;
 }
 
 }  // namespace
 
-std::optional<Apart> decide_apart(const Group& group, const std::vector<SpotRatios>& spots,
+std::optional<Apart> decide_apart(const Group& group, const std::vector<LengthRatios>& points,
                                   const Chosen& together, const Decision* shipped,
                                   const DecideOptions& options) {
   // Tiles are of tokens: what the other axes count says nothing of them.
@@ -69,12 +71,12 @@ std::optional<Apart> decide_apart(const Group& group, const std::vector<SpotRati
   std::optional<Apart> best;
   double least = 0;  // regret, and what a switch may cost where another multiple needs none
   for (const std::int64_t multiple : kMultiples) {
-    auto apart = split_by(multiple, group, spots, shipped, options);
-    if (!apart || !pays(spots, together, *apart, options)) continue;
-    const auto switches = static_cast<double>(switches_of(apart->of_aligned.table) +
-                                              switches_of(apart->of_others.table));
-    const double cost = total_regret(spots, joined(spots, *apart)) +
-                        switches * options.max_regret * static_cast<double>(spots.size());
+    auto apart = split_by(multiple, group, points, shipped, options);
+    if (!apart || !pays(points, together, *apart, options)) continue;
+    const auto switches = static_cast<double>(switches_of(apart->of_aligned.assignment) +
+                                              switches_of(apart->of_others.assignment));
+    const double cost = total_regret(points, joined(points, *apart)) +
+                        switches * options.max_regret * static_cast<double>(points.size());
     if (best && cost >= least) continue;
     least = cost;
     best = std::move(apart);

@@ -13,12 +13,12 @@ namespace nsa::tuner {
 /// Measured problems by whether their length is a multiple, each chosen for by itself.
 struct Apart {
   std::int64_t multiple = 0;
-  std::vector<SpotRatios> aligned, others;
+  std::vector<LengthRatios> aligned, others;
   Chosen of_aligned, of_others;
 };
 /// The multiple that loses least, where that is surely less than what `together` loses, or as much
-/// with fewer switches. `together` was chosen for all of `spots`.
-std::optional<Apart> decide_apart(const Group& group, const std::vector<SpotRatios>& spots,
+/// with fewer switches. `together` was chosen for all of `points`.
+std::optional<Apart> decide_apart(const Group& group, const std::vector<LengthRatios>& points,
                                   const Chosen& together, const Decision* shipped,
                                   const DecideOptions& options);
 

@@ -13,11 +13,11 @@ namespace nsa::tuner {
 namespace {
 
 /// The fastest dense attention there.
-std::optional<std::size_t> best_yardstick(const SpotRatios& spot,
+std::optional<std::size_t> best_yardstick(const LengthRatios& point,
                                           const std::vector<std::size_t>& yardsticks) {
   std::optional<std::size_t> best;
   for (const std::size_t y : yardsticks) {
-    if (spot.known[y] && (!best || spot.excess[y] < spot.excess[*best])) best = y;
+    if (point.known[y] && (!best || point.excess[y] < point.excess[*best])) best = y;
   }
   return best;
 }
@@ -28,13 +28,13 @@ struct AgainstDense {
   double log_ratio;
   std::size_t yardstick;
 };
-std::vector<AgainstDense> against_dense(const std::vector<SpotRatios>& spots,
+std::vector<AgainstDense> against_dense(const std::vector<LengthRatios>& points,
                                         const std::vector<std::size_t>& yardsticks) {
   std::vector<AgainstDense> found;
-  for (const SpotRatios& spot : spots) {
+  for (const LengthRatios& point : points) {
     // excess is against the best usable variant, which is the NSA plan that would run
-    if (const auto best = best_yardstick(spot, yardsticks))
-      found.push_back({spot.at, -spot.excess[*best], *best});
+    if (const auto best = best_yardstick(point, yardsticks))
+      found.push_back({point.at, -point.excess[*best], *best});
   }
   return found;
 }
@@ -84,7 +84,7 @@ std::optional<DenseBreakEven> break_even(const Group& group, const DecideInput& 
     return std::nullopt;
   DecideOptions options = input.options;
   options.bootstrap = 0;  // only the estimates are asked for
-  const std::vector<AgainstDense> all = against_dense(estimate(group.spots, options), yardsticks);
+  const std::vector<AgainstDense> all = against_dense(estimate(group.points, options), yardsticks);
   if (all.empty()) return std::nullopt;
   const auto logs = means_of(all);
   const AgainstDense& longest = *std::ranges::max_element(all, {}, &AgainstDense::at);

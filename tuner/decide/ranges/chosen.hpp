@@ -10,16 +10,16 @@
 namespace nsa::tuner {
 
 struct Chosen {
-  Table table;
-  std::vector<bool> undecided;  // of each spot: nothing tells, so what was there stays there
+  Assignment assignment;
+  std::vector<bool> undecided;  // of each point: nothing tells, so what was there stays there
   bool kept = false;            // the shipped ranges hold as they are
 };
 /// `judged`: the ratios with the margin of the options.
-Chosen choose(const Group& group, const std::vector<SpotRatios>& judged, const Decision* shipped,
+Chosen choose(const Group& group, const std::vector<LengthRatios>& judged, const Decision* shipped,
               const DecideOptions& options, std::vector<std::string>& notes);
 
 /// The ratios that a choice is made by: an incumbent has the margin of the options.
-std::vector<SpotRatios> judge(const Group& group, const std::vector<SpotRatios>& spots,
-                              const Decision* shipped, const DecideOptions& options);
+std::vector<LengthRatios> judge(const Group& group, const std::vector<LengthRatios>& points,
+                                const Decision* shipped, const DecideOptions& options);
 
 }  // namespace nsa::tuner

@@ -19,20 +19,20 @@ struct Trend {
   double slope_low = 0, slope_high = 0;
 };
 
-double sigma_at(const SpotRatios& spot, std::size_t v, std::size_t w) {
-  return std::sqrt(spot.spread[v].variance + spot.spread[w].variance);
+double sigma_at(const LengthRatios& point, std::size_t v, std::size_t w) {
+  return std::sqrt(point.spread[v].variance + point.spread[w].variance);
 }
 
-/// The last spots at which all usable variants of the longest length were known, one a length,
+/// The last points at which all usable variants of the longest length were known, one a length,
 /// ascending.
-std::vector<const SpotRatios*> last_lengths(const std::vector<SpotRatios>& spots) {
-  std::vector<const SpotRatios*> found;
-  const SpotRatios& longest = spots.back();
-  for (std::size_t i = spots.size(); i-- > 0 && found.size() < kTrendLengths;) {
+std::vector<const LengthRatios*> last_lengths(const std::vector<LengthRatios>& points) {
+  std::vector<const LengthRatios*> found;
+  const LengthRatios& longest = points.back();
+  for (std::size_t i = points.size(); i-- > 0 && found.size() < kTrendLengths;) {
     bool all = true;
     for (std::size_t v = 0; v < longest.usable.size(); ++v)
-      all = all && (!longest.usable[v] || spots[i].known[v]);
-    if (all && (found.empty() || spots[i].at < found.back()->at)) found.push_back(&spots[i]);
+      all = all && (!longest.usable[v] || points[i].known[v]);
+    if (all && (found.empty() || points[i].at < found.back()->at)) found.push_back(&points[i]);
   }
   std::ranges::reverse(found);
   return found;
@@ -40,11 +40,11 @@ std::vector<const SpotRatios*> last_lengths(const std::vector<SpotRatios>& spots
 
 /// The slopes between neighbouring lengths, the noise of both added on either side: a movement that
 /// speeds up or slows down is as wide as that.
-Trend trend_of(const std::vector<const SpotRatios*>& lengths, std::size_t v, std::size_t w) {
-  const auto value = [&](const SpotRatios& s) { return s.excess[v] - s.excess[w]; };
+Trend trend_of(const std::vector<const LengthRatios*>& lengths, std::size_t v, std::size_t w) {
+  const auto value = [&](const LengthRatios& s) { return s.excess[v] - s.excess[w]; };
   Trend trend{value(*lengths.back()), sigma_at(*lengths.back(), v, w), INFINITY, -INFINITY};
   for (std::size_t i = 1; i < lengths.size(); ++i) {
-    const SpotRatios &a = *lengths[i - 1], &b = *lengths[i];
+    const LengthRatios &a = *lengths[i - 1], &b = *lengths[i];
     const double step = log_axis(b.at) - log_axis(a.at);
     const double noise = kSigmas * std::hypot(sigma_at(a, v, w), sigma_at(b, v, w)) / step;
     const double slope = (value(b) - value(a)) / step;
@@ -63,8 +63,8 @@ bool stays_behind(const Trend& t) {
 
 class Extrapolation {
  public:
-  Extrapolation(const Group& group, const std::vector<SpotRatios>& spots)
-      : group_(group), lengths_(last_lengths(spots)), longest_(spots.back()) {}
+  Extrapolation(const Group& group, const std::vector<LengthRatios>& points)
+      : group_(group), lengths_(last_lengths(points)), longest_(points.back()) {}
 
   bool possible() const {
     if (group_.axis == Axis::row_len || lengths_.size() < 2) return false;
@@ -133,8 +133,8 @@ class Extrapolation {
   }
 
   const Group& group_;
-  std::vector<const SpotRatios*> lengths_;
-  const SpotRatios& longest_;
+  std::vector<const LengthRatios*> lengths_;
+  const LengthRatios& longest_;
 };
 
 }  // namespace
@@ -142,16 +142,16 @@ class Extrapolation {
 std::int64_t earliest_start(std::int64_t shortest) { return (shortest + 1) / 2; }
 std::int64_t latest_end(std::int64_t longest) { return std::max<std::int64_t>(1, 2 * longest); }
 
-std::int64_t end_of(const Group& group, const std::vector<SpotRatios>& spots, std::size_t w) {
-  const SpotRatios& longest = spots.back();
-  const std::vector<const SpotRatios*> lengths = last_lengths(spots);
+std::int64_t end_of(const Group& group, const std::vector<LengthRatios>& points, std::size_t w) {
+  const LengthRatios& longest = points.back();
+  const std::vector<const LengthRatios*> lengths = last_lengths(points);
   double end = std::log(2.0);  // in log lengths beyond the longest
   for (std::size_t v = 0; v < longest.usable.size(); ++v) {
     const bool lower =
         group.exponents[v] && group.exponents[w] && *group.exponents[v] < *group.exponents[w];
     if (!lower || !longest.usable[v] || lengths.size() < 2) continue;
-    const auto value = [&](const SpotRatios& s) { return s.excess[v] - s.excess[w]; };
-    const SpotRatios& before = **std::prev(lengths.end(), 2);
+    const auto value = [&](const LengthRatios& s) { return s.excess[v] - s.excess[w]; };
+    const LengthRatios& before = **std::prev(lengths.end(), 2);
     const double step = log_axis(longest.at) - log_axis(before.at);
     const double gains = (value(before) - value(longest)) / step;  // of v for each log length
     const double declared = *group.exponents[w] - *group.exponents[v];
@@ -162,9 +162,9 @@ std::int64_t end_of(const Group& group, const std::vector<SpotRatios>& spots, st
   return std::clamp(last, longest.at + 1, std::max(longest.at + 1, latest_end(longest.at)));
 }
 
-std::optional<Beyond> beyond(const Group& group, const std::vector<SpotRatios>& spots,
+std::optional<Beyond> beyond(const Group& group, const std::vector<LengthRatios>& points,
                              std::size_t last_variant) {
-  const Extrapolation extrapolation(group, spots);
+  const Extrapolation extrapolation(group, points);
   if (!extrapolation.possible()) return std::nullopt;
   if (auto found = extrapolation.goes_on(last_variant)) return found;
   return extrapolation.overtakes();

@@ -16,7 +16,8 @@ std::int64_t latest_end(std::int64_t longest);
 
 /// Where the range of the longest length ends: at twice that, or before, where a variant of a lower
 /// declared order will have overtaken the one that runs.
-std::int64_t end_of(const Group& group, const std::vector<SpotRatios>& spots, std::size_t variant);
+std::int64_t end_of(const Group& group, const std::vector<LengthRatios>& points,
+                    std::size_t variant);
 
 /// What runs beyond the longest measured length, and why nothing else can be faster there.
 struct Beyond {
@@ -28,7 +29,7 @@ struct Beyond {
 /// runs at the longest goes on where nothing of a lower order is near and nothing of its own order
 /// catches up; else one of the lowest order from where it has surely overtaken the others. Nothing
 /// where that cannot be told, where an exponent is not declared, or where the axis has an end.
-std::optional<Beyond> beyond(const Group& group, const std::vector<SpotRatios>& spots,
+std::optional<Beyond> beyond(const Group& group, const std::vector<LengthRatios>& points,
                              std::size_t last_variant);
 
 }  // namespace nsa::tuner

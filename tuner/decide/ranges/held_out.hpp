@@ -7,13 +7,13 @@
 
 namespace nsa::tuner {
 
-/// The index of what runs at a spot by the decision, or by the built-in order where it decides
+/// The index of what runs at a point by the decision, or by the built-in order where it decides
 /// nothing; nothing where that was not measured there.
 std::optional<std::size_t> runs_at(const Group& group, const Decision& decision,
-                                   const SpotRatios& spot);
+                                   const LengthRatios& point);
 
-/// Of the ranges at the held-out spots of the group; where nothing is decided, of the built-in
-/// order. Nothing without such a spot.
+/// Of the ranges at the held-out points of the group; where nothing is decided, of the built-in
+/// order. Nothing without such a point.
 std::optional<HeldOut> held_out_regret(const Group& group, const Decision& decision,
                                        const DecideOptions& options);
 

@@ -26,26 +26,27 @@ const ThresholdRange* range_at(const Decision& decision, std::int64_t at) {
 }
 
 std::optional<Shipped> read_shipped(const Decision* shipped, const Group& group,
-                                    const std::vector<SpotRatios>& spots, const Table& fallback) {
-  if (!shipped || shipped->axis != group.axis || spots.empty()) return std::nullopt;
+                                    const std::vector<LengthRatios>& points,
+                                    const Assignment& fallback) {
+  if (!shipped || shipped->axis != group.axis || points.empty()) return std::nullopt;
   Shipped result;
-  for (std::size_t i = 0; i < spots.size(); ++i) {
-    const ThresholdRange* range = range_at(*shipped, spots[i].at);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const ThresholdRange* range = range_at(*shipped, points[i].at);
     const auto found =
         !range ? group.variants.end()
                : std::find(group.variants.begin(), group.variants.end(), range->variant);
     const auto v = static_cast<std::size_t>(found - group.variants.begin());
-    const bool usable = found != group.variants.end() && spots[i].usable[v];
-    result.table.push_back(usable ? v : fallback[i]);
+    const bool usable = found != group.variants.end() && points[i].usable[v];
+    result.assignment.push_back(usable ? v : fallback[i]);
     result.followed = result.followed && usable;  // nothing decided there: decided now
   }
   return result;
 }
 
-bool change_pays(const std::vector<SpotRatios>& spots, const Table& shipped, const Table& now,
-                 double epsilon) {
-  const Gain gain = gain_of(spots, shipped, now, 0.025);
-  return gain.needed || (gain.spots > 0 && gain.low > epsilon);
+bool change_pays(const std::vector<LengthRatios>& points, const Assignment& shipped,
+                 const Assignment& now, double epsilon) {
+  const Gain gain = gain_of(points, shipped, now, 0.025);
+  return gain.needed || (gain.points > 0 && gain.low > epsilon);
 }
 
 }  // namespace nsa::tuner

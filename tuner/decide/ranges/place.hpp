@@ -6,24 +6,25 @@
 #include <optional>
 #include <vector>
 
-#include "choose_table.hpp"
+#include "choose_assignment.hpp"
 
 namespace nsa::tuner {
 
-/// A run of spots [first, last) with one variant.
-struct Run {
+/// Consecutive points [first, last) with one variant.
+struct Segment {
   std::size_t first = 0, last = 0;
   std::size_t variant = 0;
   bool undecided = false;
 };
-/// `undecided`: of each spot; empty = none is.
-std::vector<Run> runs_of(const Table& table, const std::vector<bool>& undecided = {});
+/// `undecided`: of each point; empty = none is.
+std::vector<Segment> segments_of(const Assignment& assignment,
+                                 const std::vector<bool>& undecided = {});
 
 /// First length of the right range, between the last length of the left and the first of the right
 /// (the latter included): the zero of log(left / right), interpolated on a log axis. Where one of
 /// them cannot run on the other's side, the one that was seen to work on both sides keeps the gap.
-std::int64_t place_boundary(const std::vector<SpotRatios>& spots, const Run& left,
-                            const Run& right);
+std::int64_t place_boundary(const std::vector<LengthRatios>& points, const Segment& left,
+                            const Segment& right);
 
 /// 95 % interval of that boundary: in each replicate the split of least regret, placed likewise.
 /// Curves are not straight between lengths: by how much is seen at lengths between others, and is
@@ -31,7 +32,7 @@ std::int64_t place_boundary(const std::vector<SpotRatios>& spots, const Run& lef
 struct BoundaryInterval {
   std::int64_t low = 0, high = 0;
 };
-std::optional<BoundaryInterval> boundary_interval(const std::vector<SpotRatios>& spots,
-                                                  const Run& left, const Run& right);
+std::optional<BoundaryInterval> boundary_interval(const std::vector<LengthRatios>& points,
+                                                  const Segment& left, const Segment& right);
 
 }  // namespace nsa::tuner

@@ -136,7 +136,7 @@ std::size_t index_of(const std::vector<T>& values, const T& value) {
   return static_cast<std::size_t>(std::ranges::find(values, value) - values.begin());
 }
 
-std::vector<Block> make_blocks(const Rows& rows, const Group& group, const RowFilter& filter) {
+std::vector<RoundTimes> make_blocks(const Rows& rows, const Group& group, const RowFilter& filter) {
   // The pair tells rounds of a resumed process apart; what no pair names goes by its numbers.
   using Key = std::tuple<std::size_t, std::int64_t, std::int64_t, std::string>;
   std::map<Key, std::pair<Visits, Visits>> found;
@@ -147,7 +147,7 @@ std::vector<Block> make_blocks(const Rows& rows, const Group& group, const RowFi
     auto& [arms, controls] = found.try_emplace(key, Visits(n), Visits(n)).first->second;
     (row->control ? controls : arms).add(index_of(group.variants, *row->variant), row->log_ns);
   }
-  std::vector<Block> blocks;
+  std::vector<RoundTimes> blocks;
   std::map<std::pair<std::size_t, std::int64_t>, std::size_t> processes;
   for (const auto& [key, visits] : found) {
     const std::pair process{std::get<0>(key), std::get<1>(key)};
@@ -157,17 +157,18 @@ std::vector<Block> make_blocks(const Rows& rows, const Group& group, const RowFi
   return blocks;
 }
 
-Spot make_spot(std::int64_t at, const Rows& rows, const Group& group, const RowFilter& filter) {
-  Spot spot;
-  spot.at = at;
-  spot.blocks = make_blocks(rows, group, filter);
-  spot.rows = rows;
+LengthPoint make_point(std::int64_t at, const Rows& rows, const Group& group,
+                       const RowFilter& filter) {
+  LengthPoint point;
+  point.at = at;
+  point.blocks = make_blocks(rows, group, filter);
+  point.rows = rows;
   for (std::size_t v = 0; v < group.variants.size(); ++v) {
     const bool timed = std::ranges::any_of(
-        spot.blocks, [&](const Block& block) { return !std::isnan(block.arms[v]); });
-    spot.usable.push_back(timed && v < group.eligible && filter.usable(group.variants[v], rows));
+        point.blocks, [&](const RoundTimes& block) { return !std::isnan(block.arms[v]); });
+    point.usable.push_back(timed && v < group.eligible && filter.usable(group.variants[v], rows));
   }
-  return spot;
+  return point;
 }
 
 Group make_group(const DecideInput& input, const ProblemClass& c, const Rows& rows,
@@ -189,8 +190,8 @@ Group make_group(const DecideInput& input, const ProblemClass& c, const Rows& ro
         .push_back(row);
   }
   for (const auto& [key, of_problem] : problems) {
-    auto& side = std::get<0>(key) ? group.held_out : group.spots;
-    side.push_back(make_spot(std::get<1>(key), of_problem, group, filter));
+    auto& side = std::get<0>(key) ? group.held_out : group.points;
+    side.push_back(make_point(std::get<1>(key), of_problem, group, filter));
   }
   return group;
 }

@@ -12,17 +12,17 @@ namespace nsa::tuner {
 
 /// One (process, round) of one problem: what each variant took there, as the mean over its visits
 /// (A B B A: of both A, so that a linear drift cancels) of log ns; NaN = not visited.
-struct Block {
+struct RoundTimes {
   std::size_t run = 0;                 // index of Group::runs
   std::size_t process = 0;             // fresh processes of one problem are counted over all runs
-  std::vector<double> arms, controls;  // by index of Group::variants; controls are the A/A twins
+  std::vector<double> arms, controls;  // by index of Group::variants; controls are the A/A controls
 };
 
 /// One problem that was measured. Several may share an axis value (batch 2 and 4; every length
 /// beyond the window on the axis row_len).
-struct Spot {
+struct LengthPoint {
   std::int64_t at = 0;  // axis value
-  std::vector<Block> blocks;
+  std::vector<RoundTimes> blocks;
   std::vector<bool> usable;  // by index of Group::variants: may be chosen there
   Rows rows;
 };
@@ -39,8 +39,8 @@ struct Group {
   std::size_t eligible = 0;                      // how many of them may be chosen
   std::vector<std::size_t> built_in;             // the eligible ones in the built-in order
   std::vector<std::string> runs;                 // newest first
-  std::vector<Spot> spots;                       // ascending by axis value
-  std::vector<Spot> held_out;                    // likewise: they judge, and decide nothing
+  std::vector<LengthPoint> points;               // ascending by axis value
+  std::vector<LengthPoint> held_out;             // likewise: they judge, and decide nothing
 };
 
 struct ClassRows {

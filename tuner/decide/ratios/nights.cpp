@@ -17,10 +17,10 @@ constexpr double kFalseAlarms = 0.01;
 
 /// Ratios of v to u by process, of blocks whose run `wanted` accepts.
 template <class Wanted>
-std::optional<Ratio> ratio_in(const Spot& spot, std::size_t v, std::size_t u,
+std::optional<Ratio> ratio_in(const LengthPoint& point, std::size_t v, std::size_t u,
                               const Wanted& wanted) {
-  ByProcess found(spot.blocks.size());  // as many processes at most
-  for (const Block& block : spot.blocks) {
+  ByProcess found(point.blocks.size());  // as many processes at most
+  for (const RoundTimes& block : point.blocks) {
     const double ratio = block.arms[v] - block.arms[u];
     if (wanted(block.run) && !std::isnan(ratio)) found[block.process].push_back(ratio);
   }
@@ -35,13 +35,13 @@ struct Change {
 
 std::vector<Change> changes_since(const Group& group, std::size_t run) {
   std::vector<Change> changes;
-  for (const Spot& spot : group.spots) {
+  for (const LengthPoint& point : group.points) {
     // Against the first variant that both saw, so that a pair is asked once.
     for (std::size_t u = 0; u < group.variants.size(); ++u) {
       bool shared = false;
       for (std::size_t v = u + 1; v < group.variants.size(); ++v) {
-        const auto before = ratio_in(spot, v, u, [=](std::size_t r) { return r == run; });
-        const auto now = ratio_in(spot, v, u, [=](std::size_t r) { return r < run; });
+        const auto before = ratio_in(point, v, u, [=](std::size_t r) { return r == run; });
+        const auto now = ratio_in(point, v, u, [=](std::size_t r) { return r < run; });
         if (!before || !now) continue;
         changes.push_back({v, *before, *now});
         shared = true;
@@ -87,20 +87,21 @@ bool agrees(const std::vector<Change>& changes) {
 }
 
 void drop_runs_from(Group& group, std::size_t first) {
-  for (auto* spots : {&group.spots, &group.held_out}) {
-    for (Spot& spot : *spots) {
-      std::erase_if(spot.blocks, [=](const Block& block) { return block.run >= first; });
-      std::erase_if(spot.rows, [&](const Observation* row) {
+  for (auto* points : {&group.points, &group.held_out}) {
+    for (LengthPoint& point : *points) {
+      std::erase_if(point.blocks, [=](const RoundTimes& block) { return block.run >= first; });
+      std::erase_if(point.rows, [&](const Observation* row) {
         const auto at = std::ranges::find(group.runs, *row->run_id) - group.runs.begin();
         return static_cast<std::size_t>(at) >= first;
       });
-      for (std::size_t v = 0; v < spot.usable.size(); ++v) {
-        spot.usable[v] = spot.usable[v] && std::ranges::any_of(spot.blocks, [&](const Block& b) {
-                           return !std::isnan(b.arms[v]);
-                         });
+      for (std::size_t v = 0; v < point.usable.size(); ++v) {
+        point.usable[v] =
+            point.usable[v] && std::ranges::any_of(point.blocks, [&](const RoundTimes& b) {
+              return !std::isnan(b.arms[v]);
+            });
       }
     }
-    std::erase_if(*spots, [](const Spot& spot) { return spot.blocks.empty(); });
+    std::erase_if(*points, [](const LengthPoint& point) { return point.blocks.empty(); });
   }
 }
 

@@ -10,9 +10,9 @@
 
 namespace nsa::tuner {
 
-/// Estimates at one spot. Values are log(time / time of the best eligible variant), by variant.
-struct SpotRatios {
-  std::size_t spot = 0;  // index in Group::spots
+/// Estimates at one point. Values are log(time / time of the best eligible variant), by variant.
+struct LengthRatios {
+  std::size_t point = 0;  // index in Group::points
   std::int64_t at = 0;
   double weight = 1;                            // share of the workload, the mean is 1
   std::vector<bool> usable;                     // may be chosen there
@@ -26,17 +26,18 @@ struct SpotRatios {
   std::optional<double> control;  // |log ratio| of the A/A control
 };
 
-/// One for each spot with a usable variant.
-std::vector<SpotRatios> estimate(const std::vector<Spot>& spots, const DecideOptions& options);
+/// One for each point with a usable variant.
+std::vector<LengthRatios> estimate(const std::vector<LengthPoint>& points,
+                                   const DecideOptions& options);
 
 /// Position of a length on the axis that ratios are smooth over.
 double log_axis(std::int64_t at);
 
 /// Blocks that have both variants.
-std::size_t shared_blocks(const Spot& spot, std::size_t a, std::size_t b);
+std::size_t shared_blocks(const LengthPoint& point, std::size_t a, std::size_t b);
 
 /// What choosing `variant` loses on average against the best one, as a share of time: the best is
 /// picked by all folds but one and judged by that one, so that noise is no regret. May be below 0.
-double regret_of(const SpotRatios& spot, std::size_t variant);
+double regret_of(const LengthRatios& point, std::size_t variant);
 
 }  // namespace nsa::tuner

@@ -18,13 +18,13 @@ struct Times {
   std::map<std::int64_t, std::vector<double>> logs;
 };
 
-struct Run {
+struct RunTimes {
   std::vector<std::string> keys;  // in the order of the rows
   std::map<std::string, Times> times;
 };
 
-Run run_of(const Observations& observations) {
-  Run run;
+RunTimes run_of(const Observations& observations) {
+  RunTimes run;
   for (const Observation& row : observations.rows()) {
     const bool counts = row.outcome == Outcome::ok && !row.control && !std::isnan(row.log_ns) &&
                         row.verification != Verification::wrong_result;
@@ -70,7 +70,7 @@ ComparedTimes compare(const Times& after, const Ratio& a, const Ratio& b, const 
 }  // namespace
 
 std::vector<ComparedTimes> compare_runs(const Observations& before, const Observations& after) {
-  const Run first = run_of(before), second = run_of(after);
+  const RunTimes first = run_of(before), second = run_of(after);
   std::vector<std::pair<Ratio, Ratio>> levels;  // before, after
   std::vector<const Times*> shared;
   std::vector<Ratio> all;

@@ -11,8 +11,8 @@ namespace {
 bool measured(const PathTimes& times, Stage stage, std::initializer_list<SwitchTarget> paths) {
   const auto at = times.find(stage);
   if (at == times.end()) return false;
-  return std::ranges::any_of(at->second, [&](const PathSpot& spot) {
-    return std::ranges::any_of(paths, [&](SwitchTarget path) { return spot.ns.contains(path); });
+  return std::ranges::any_of(at->second, [&](const PathSpot& point) {
+    return std::ranges::any_of(paths, [&](SwitchTarget path) { return point.ns.contains(path); });
   });
 }
 

@@ -27,9 +27,9 @@ TrialKind kind_of(const Decision& decision, std::int64_t at) {
   return TrialKind::inside;
 }
 
-void set_interval(Trial& trial, const SpotRatios& spot, std::size_t chosen) {
-  trial.regret = regret_of(spot, chosen);
-  const Spread& spread = spot.spread[chosen];
+void set_interval(Trial& trial, const LengthRatios& point, std::size_t chosen) {
+  trial.regret = regret_of(point, chosen);
+  const Spread& spread = point.spread[chosen];
   trial.standard_error = std::sqrt(spread.variance);
   trial.freedom = std::max(1.0, spread.freedom);
   const double half = student_quantile(kTail, trial.freedom) * trial.standard_error;
@@ -37,38 +37,38 @@ void set_interval(Trial& trial, const SpotRatios& spot, std::size_t chosen) {
   trial.high = trial.regret + half;
 }
 
-std::size_t best_of(const SpotRatios& spot) {
-  std::size_t best = spot.usable.size();
-  for (std::size_t v = 0; v < spot.usable.size(); ++v) {
-    if (spot.usable[v] && (best == spot.usable.size() || spot.excess[v] < spot.excess[best]))
+std::size_t best_of(const LengthRatios& point) {
+  std::size_t best = point.usable.size();
+  for (std::size_t v = 0; v < point.usable.size(); ++v) {
+    if (point.usable[v] && (best == point.usable.size() || point.excess[v] < point.excess[best]))
       best = v;
   }
   return best;
 }
 
 /// Nothing where what runs there was not measured, as in a sweep that was stopped.
-std::optional<Trial> trial_of(const Group& group, const Decision& decision, const SpotRatios& spot,
-                              const Rows& rows) {
+std::optional<Trial> trial_of(const Group& group, const Decision& decision,
+                              const LengthRatios& point, const Rows& rows) {
   Trial trial;
-  trial.kind = kind_of(decision, spot.at);
+  trial.kind = kind_of(decision, point.at);
   trial.problem_class = group.problem_class;
   trial.stages = group.stages;
   trial.axis = decision.axis;
-  trial.at = spot.at;
-  if (const auto chosen = runs_at(group, decision, spot)) {
+  trial.at = point.at;
+  if (const auto chosen = runs_at(group, decision, point)) {
     trial.chosen = to_string(group.variants[*chosen]);
-    trial.best = to_string(group.variants[best_of(spot)]);
-    set_interval(trial, spot, *chosen);
+    trial.best = to_string(group.variants[best_of(point)]);
+    set_interval(trial, point, *chosen);
     return trial;
   }
-  const ThresholdRange* range = range_at(decision, spot.at);
+  const ThresholdRange* range = range_at(decision, point.at);
   if (!range) return std::nullopt;
   for (const Observation* row : rows) {
     if (*row->variant != range->variant || row->control) continue;
     const bool wrong = row->verification == Verification::wrong_result;
     if (!wrong && row->outcome == Outcome::ok) continue;
     trial.chosen = to_string(range->variant);
-    trial.best = to_string(group.variants[best_of(spot)]);
+    trial.best = to_string(group.variants[best_of(point)]);
     trial.failure = wrong ? "wrong result" : std::string(to_string(row->outcome));
     return trial;
   }
@@ -121,9 +121,10 @@ TrialReport judge_table(const ThresholdTable& table, const DecideInput& input, J
     for (const Group& group : of_class.groups) {
       const Decision* decision = find_decision(table, group.problem_class, group.stages);
       if (!decision) continue;
-      const std::vector<Spot>& spots = by == JudgedBy::held_out ? group.held_out : group.spots;
-      for (const SpotRatios& spot : estimate(spots, plain)) {
-        if (auto trial = trial_of(group, *decision, spot, spots[spot.spot].rows))
+      const std::vector<LengthPoint>& points =
+          by == JudgedBy::held_out ? group.held_out : group.points;
+      for (const LengthRatios& point : estimate(points, plain)) {
+        if (auto trial = trial_of(group, *decision, point, points[point.point].rows))
           report.trials.push_back(std::move(*trial));
       }
     }

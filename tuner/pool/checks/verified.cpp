@@ -12,12 +12,14 @@ namespace {
 constexpr std::int64_t kTile = 128;  // a multiple of all tiles in use
 constexpr int kBucketBits = 4;       // a bucket of lengths is a factor of 16 wide
 
-std::string key_of(const Offer& offer, const std::string& problems) {
-  return fmt::format("{}@{}@{}@{}", offer.executor, to_string(offer.id), offer.source_hash,
-                     problems);
+std::string key_of(const Candidate& candidate, const std::string& problems) {
+  return fmt::format("{}@{}@{}@{}", candidate.executor, to_string(candidate.id),
+                     candidate.source_hash, problems);
 }
 
-Offer offer_of(const Measurement& row) { return {row.variant, row.source_hash, row.executor, 0}; }
+Candidate candidate_of(const Measurement& row) {
+  return {row.variant, row.source_hash, row.executor, 0};
+}
 
 }  // namespace
 
@@ -30,27 +32,28 @@ std::string verification_kind(const Problem& problem) {
 
 void Verified::restore(const Measurement& row) {
   if (row.verification == Verification::verified)
-    add(offer_of(row), row.problem, row.worst_row_error);
+    add(candidate_of(row), row.problem, row.worst_row_error);
   if (row.verification == Verification::wrong_result)
-    add_wrong(offer_of(row), row.problem, row.reason);
+    add_wrong(candidate_of(row), row.problem, row.reason);
 }
 
-void Verified::add(const Offer& offer, const Problem& problem,
+void Verified::add(const Candidate& candidate, const Problem& problem,
                    std::optional<double> worst_row_error) {
-  right_.try_emplace(key_of(offer, verification_kind(problem)), Right{worst_row_error});
+  right_.try_emplace(key_of(candidate, verification_kind(problem)), Right{worst_row_error});
 }
 
-void Verified::add_wrong(const Offer& offer, const Problem& problem, const std::string& reason) {
-  wrong_.try_emplace(key_of(offer, class_text(problem)), reason);
+void Verified::add_wrong(const Candidate& candidate, const Problem& problem,
+                         const std::string& reason) {
+  wrong_.try_emplace(key_of(candidate, class_text(problem)), reason);
 }
 
-const Verified::Right* Verified::find(const Offer& offer, const Problem& problem) const {
-  const auto found = right_.find(key_of(offer, verification_kind(problem)));
+const Verified::Right* Verified::find(const Candidate& candidate, const Problem& problem) const {
+  const auto found = right_.find(key_of(candidate, verification_kind(problem)));
   return found == right_.end() ? nullptr : &found->second;
 }
 
-const std::string* Verified::find_wrong(const Offer& offer, const Problem& problem) const {
-  const auto found = wrong_.find(key_of(offer, class_text(problem)));
+const std::string* Verified::find_wrong(const Candidate& candidate, const Problem& problem) const {
+  const auto found = wrong_.find(key_of(candidate, class_text(problem)));
   return found == wrong_.end() ? nullptr : &found->second;
 }
 

@@ -20,17 +20,18 @@ class Verified {
   /// What an earlier row of this run says.
   void restore(const Measurement& row);
   /// A variant was right on a problem; the relative error of its worst row.
-  void add(const Offer& offer, const Problem& problem, std::optional<double> worst_row_error);
+  void add(const Candidate& candidate, const Problem& problem,
+           std::optional<double> worst_row_error);
   /// It was wrong, and is out on all problems of the class from now on.
-  void add_wrong(const Offer& offer, const Problem& problem, const std::string& reason);
+  void add_wrong(const Candidate& candidate, const Problem& problem, const std::string& reason);
 
   struct Right {
     std::optional<double> worst_row_error;
   };
   /// Null where it has to be checked.
-  const Right* find(const Offer& offer, const Problem& problem) const;
+  const Right* find(const Candidate& candidate, const Problem& problem) const;
   /// Why it is out on problems of that class, or null.
-  const std::string* find_wrong(const Offer& offer, const Problem& problem) const;
+  const std::string* find_wrong(const Candidate& candidate, const Problem& problem) const;
 
  private:
   std::map<std::string, Right> right_;

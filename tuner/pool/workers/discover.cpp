@@ -19,14 +19,15 @@ std::string text_of(const WorkerCommand& command) {
   return fmt::format("worker '{}'", command.argv.empty() ? "" : one_line(command.argv.back()));
 }
 
-void add_offers(const worker::HelloReply& hello, std::int64_t worker, std::vector<Offer>& offers) {
+void add_candidates(const worker::HelloReply& hello, std::int64_t worker,
+                    std::vector<Candidate>& candidates) {
   for (const worker::OfferedVariant& variant : hello.variants) {
     for (const Point& point : variant.points)
-      offers.push_back({{variant.stages, variant.name, point},
-                        variant.source_hash,
-                        hello.executor,
-                        worker,
-                        variant.order});
+      candidates.push_back({{variant.stages, variant.name, point},
+                            variant.source_hash,
+                            hello.executor,
+                            worker,
+                            variant.order});
   }
 }
 
@@ -81,25 +82,26 @@ class Describer {
         clients_(workers.size()),
         losses_(workers.size()) {}
 
-  Description describe(const Problem& problem, const Offer& offer) {
-    const auto w = static_cast<std::size_t>(offer.worker);
-    if (patience_.over() || !ensure(w)) return unknown(problem, offer.id);
-    const auto answer = clients_[w]->ask(worker::DescribeRequest{0, problem, offer.id},
-                                         "describing " + to_string(offer.id), patience_.next_s());
+  Description describe(const Problem& problem, const Candidate& candidate) {
+    const auto w = static_cast<std::size_t>(candidate.worker);
+    if (patience_.over() || !ensure(w)) return unknown(problem, candidate.id);
+    const auto answer =
+        clients_[w]->ask(worker::DescribeRequest{0, problem, candidate.id},
+                         "describing " + to_string(candidate.id), patience_.next_s());
     if (!answer) {
       // It would hang again; where the budget cut the wait, nobody knows.
       if (answer.outcome == Outcome::timeout && !patience_.over())
         return {false, answer.outcome, answer.reason, 0, 0, 0};
       if (refuses_problem(answer.outcome)) return {false, answer.outcome, answer.reason, 0, 0, 0};
-      return unknown(problem, offer.id);
+      return unknown(problem, candidate.id);
     }
     const worker::DescribedReply& said = *answer.reply;
     return {said.supported, Outcome::unsupported, said.reason,
             said.flop,      said.bytes,           said.workspace_bytes};
   }
 
-  static Description ask(void* context, const Problem& problem, const Offer& offer) {
-    return static_cast<Describer*>(context)->describe(problem, offer);
+  static Description ask(void* context, const Problem& problem, const Candidate& candidate) {
+    return static_cast<Describer*>(context)->describe(problem, candidate);
   }
 
  private:
@@ -148,7 +150,7 @@ Discovery discover(const std::vector<WorkerCommand>& workers, const Device& devi
                                    text_of(workers[w]), answer.reason));
     refuse_our_name(workers[w], answer.reply->executor);
     discovery.hellos.push_back(*answer.reply);
-    add_offers(*answer.reply, static_cast<std::int64_t>(w), discovery.offers);
+    add_candidates(*answer.reply, static_cast<std::int64_t>(w), discovery.candidates);
     client.finish();
   }
   return discovery;
@@ -158,7 +160,7 @@ Plan plan_with_workers(const SweepSpec& spec, const Device& device,
                        const std::vector<WorkerCommand>& workers, const Discovery& discovery,
                        const Asking& asking) {
   Describer describer(spec, device, workers, asking);
-  return make_plan(spec, device, discovery.offers, &Describer::ask, &describer);
+  return make_plan(spec, device, discovery.candidates, &Describer::ask, &describer);
 }
 
 Plan plan_with_workers(const std::vector<Refinement>& refinements, const SweepSpec& spec,
@@ -166,7 +168,7 @@ Plan plan_with_workers(const std::vector<Refinement>& refinements, const SweepSp
                        const Discovery& discovery, const Asking& asking) {
   if (refinements.empty()) return {};
   Describer describer(spec, device, workers, asking);
-  return plan_of(refinements, spec, device, discovery.offers, &Describer::ask, &describer);
+  return plan_of(refinements, spec, device, discovery.candidates, &Describer::ask, &describer);
 }
 
 }  // namespace nsa::tuner

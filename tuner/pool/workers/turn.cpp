@@ -15,12 +15,12 @@ constexpr double kReleaseS = 5;  // more than freeing memory takes; who does not
 
 }  // namespace
 
-Turn::Turn(const SweepInput& input, Interrupt& interrupt, Reporter& reporter, Ledger& ledger,
-           std::function<void()> while_it_works)
+Turn::Turn(const SweepInput& input, Interrupt& interrupt, Reporter& reporter,
+           TimeBreakdown& breakdown, std::function<void()> while_it_works)
     : input_(input),
       interrupt_(interrupt),
       reporter_(reporter),
-      ledger_(ledger),
+      breakdown_(breakdown),
       while_it_works_(std::move(while_it_works)),
       lock_(input.lock_dir, input.device.uuid),
       slots_(input.workers.size()) {}
@@ -29,7 +29,7 @@ void Turn::begin() {
   if (begun_) return;
   if (!lock_.try_lock()) {
     reporter_.note(fmt::format("waiting: another nsatune measures on {}", input_.device.id));
-    const Account account(ledger_.wait_s);
+    const Account account(breakdown_.wait_s);
     if (!lock_.lock(interrupt_)) throw Interrupted{};
   }
   begun_ = true;
@@ -38,7 +38,7 @@ void Turn::begin() {
 void Turn::end() {
   if (!begun_) return;
   begun_ = false;
-  const Account account(ledger_.start_s);
+  const Account account(breakdown_.start_s);
   join_leaving();
   std::vector<std::unique_ptr<WorkerClient>> leaving;
   for (std::size_t w = 0; w < slots_.size(); ++w) {
@@ -71,7 +71,7 @@ bool Turn::alive(std::size_t worker) const {
 Answer<worker::HelloReply> Turn::start(std::size_t worker) {
   Slot& slot = slots_.at(worker);
   if (alive(worker)) return {slot.client->hello(), Outcome::ok, "", false};
-  const Account account(ledger_.start_s);
+  const Account account(breakdown_.start_s);
   slot.retired.clear();
   const auto limit = worker_memory_limit(input_.device, slots_.size());
   Answer<worker::HelloReply> answer;
@@ -116,7 +116,7 @@ bool Turn::release(Slot& slot) {
 void Turn::release_retired() {
   for (Slot& slot : slots_) {
     if (slot.retired.empty() || !slot.client || !slot.client->alive()) continue;
-    const Account account(ledger_.prepare_s);
+    const Account account(breakdown_.prepare_s);
     if (!release(slot)) {
       slot.cannot_release = true;
       slot.client->finish();

@@ -17,7 +17,7 @@ struct Interrupted {};
 class Turn {
  public:
   /// All are borrowed. `while_it_works` is called when a worker has a request to work on.
-  Turn(const SweepInput& input, Interrupt& interrupt, Reporter& reporter, Ledger& ledger,
+  Turn(const SweepInput& input, Interrupt& interrupt, Reporter& reporter, TimeBreakdown& breakdown,
        std::function<void()> while_it_works);
   ~Turn() {
     end();
@@ -59,7 +59,7 @@ class Turn {
   const SweepInput& input_;
   Interrupt& interrupt_;
   Reporter& reporter_;
-  Ledger& ledger_;
+  TimeBreakdown& breakdown_;
   std::function<void()> while_it_works_;
   DeviceLock lock_;
   bool begun_ = false;

@@ -1,4 +1,4 @@
-#include "cover.hpp"
+#include "segmentation.hpp"
 
 #include <limits>
 
@@ -7,7 +7,7 @@ namespace {
 
 struct Cell {
   double cost = std::numeric_limits<double>::infinity();
-  std::size_t before = 0;  // variant at the spot before
+  std::size_t before = 0;  // variant at the point before
   bool switched = false;   // and whether a switch was spent on it
 };
 using Layer = std::vector<std::vector<Cell>>;  // [switches][variant]
@@ -38,21 +38,22 @@ Layer next_layer(const Layer& last, const std::vector<double>& cost, bool may_sw
   return layer;
 }
 
-Table read_back(const std::vector<Layer>& layers, std::size_t switches) {
-  Table table(layers.size());
+Assignment read_back(const std::vector<Layer>& layers, std::size_t switches) {
+  Assignment assignment(layers.size());
   std::size_t v = cheapest(layers.back()[switches]);
   for (std::size_t i = layers.size(); i-- > 0;) {
-    table[i] = v;
+    assignment[i] = v;
     const Cell& cell = layers[i][switches][v];
     v = cell.before;
     if (cell.switched) --switches;
   }
-  return table;
+  return assignment;
 }
 
 }  // namespace
 
-std::vector<Table> cheapest_tables(const CoverInput& input, std::size_t max_switches) {
+std::vector<Assignment> cheapest_assignments(const SegmentationInput& input,
+                                             std::size_t max_switches) {
   if (input.cost.empty()) return {};
   Layer first(max_switches + 1);
   for (std::vector<Cell>& cells : first) {
@@ -62,14 +63,14 @@ std::vector<Table> cheapest_tables(const CoverInput& input, std::size_t max_swit
   for (std::size_t i = 1; i < input.cost.size(); ++i) {
     layers.push_back(next_layer(layers.back(), input.cost[i], input.may_switch[i]));
   }
-  std::vector<Table> tables;
-  for (std::size_t s = 0; s <= max_switches; ++s) tables.push_back(read_back(layers, s));
-  return tables;
+  std::vector<Assignment> assignments;
+  for (std::size_t s = 0; s <= max_switches; ++s) assignments.push_back(read_back(layers, s));
+  return assignments;
 }
 
-double cost_of(const CoverInput& input, const Table& table) {
+double cost_of(const SegmentationInput& input, const Assignment& assignment) {
   double sum = 0;
-  for (std::size_t i = 0; i < table.size(); ++i) sum += input.cost[i][table[i]];
+  for (std::size_t i = 0; i < assignment.size(); ++i) sum += input.cost[i][assignment[i]];
   return sum;
 }
 

@@ -2,32 +2,32 @@
 #include <fmt/format.h>
 
 #include "pool/account.hpp"
-#include "pool/workers/team.hpp"
+#include "pool/workers/worker_set.hpp"
 
 namespace nsa::tuner {
 
 template <class Ask>
-void Team::ask_all(bool Contestant::*asked, Ask ask) {
-  const Account account(shared_.ledger.trace_s);
+void WorkerSet::ask_all(bool Contestant::*asked, Ask ask) {
+  const Account account(shared_.breakdown.trace_s);
   for (Contestant& contestant : contestants_) {
     if (shared_.interrupt.requested()) throw Interrupted{};
     if (!contestant.handle || contestant.control || contestant.out || contestant.*asked) continue;
     contestant.*asked = true;
     ask(contestant);
-    const auto worker = static_cast<std::size_t>(contestant.offer.worker);
+    const auto worker = static_cast<std::size_t>(contestant.candidate.worker);
     if (!shared_.turn.alive(worker)) drop_handles(worker);
   }
 }
 
-void Team::trace_all() {
+void WorkerSet::trace_all() {
   ask_all(&Contestant::traced, [this](const Contestant& contestant) { trace(contestant); });
 }
 
-void Team::count_all() {
+void WorkerSet::count_all() {
   ask_all(&Contestant::counted, [this](const Contestant& contestant) { count(contestant); });
 }
 
-void Team::trace(const Contestant& contestant) {
+void WorkerSet::trace(const Contestant& contestant) {
   constexpr std::int64_t kSamples = 5;
   worker::TraceRequest request;
   request.handle = *contestant.handle;
@@ -38,14 +38,14 @@ void Team::trace(const Contestant& contestant) {
                          deadline_s(contestant.sample_s.value_or(0) * (kSamples + 2)));
   if (answer.interrupted) throw Interrupted{};
   const auto note = [&](const std::string& what) {
-    shared_.reporter.note(fmt::format("{}: {}", to_string(contestant.offer.id), what));
+    shared_.reporter.note(fmt::format("{}: {}", to_string(contestant.candidate.id), what));
   };
   if (!answer) return note("not traced: " + answer.reason);  // its times stand
   if (!answer.reply->trace.note.empty()) note(answer.reply->trace.note);
-  shared_.writer.commit(contest_.problem, contestant.offer, std::move(answer.reply->trace));
+  shared_.writer.commit(contest_.problem, contestant.candidate, std::move(answer.reply->trace));
 }
 
-void Team::count(const Contestant& contestant) {
+void WorkerSet::count(const Contestant& contestant) {
   constexpr double kLaunches = 8;  // to warm up, and a few passes
   worker::CountRequest request;
   request.handle = *contestant.handle;
@@ -58,8 +58,8 @@ void Team::count(const Contestant& contestant) {
   // A reason is told once: mostly it is the machine's, and the same for all. Times stand.
   if (!answer && shared_.told.insert(answer.reason).second)
     shared_.reporter.note(
-        fmt::format("{}: not counted: {}", to_string(contestant.offer.id), answer.reason));
-  shared_.writer.commit(contest_.problem, contestant.offer,
+        fmt::format("{}: not counted: {}", to_string(contestant.candidate.id), answer.reason));
+  shared_.writer.commit(contest_.problem, contestant.candidate,
                         answer ? std::move(answer.reply->counters) : LaunchCounters{},
                         answer.outcome, answer.reason);
 }

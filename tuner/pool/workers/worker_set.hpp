@@ -22,7 +22,7 @@ struct Shared {
   Interrupt& interrupt;
   RowWriter& writer;
   Reporter& reporter;
-  Ledger& ledger;
+  TimeBreakdown& breakdown;
   Turn& turn;
   Verified& verified;
   ControlSpread& controls;
@@ -30,11 +30,11 @@ struct Shared {
   std::set<std::string> told = {};  // reasons why nothing was counted, each said once
 };
 
-class Team {
+class WorkerSet {
  public:
   /// `folder`: a place for files that is removed with the contest.
-  Team(Shared& shared, const Contest& contest, OutputCheck& check,
-       std::vector<Contestant>& contestants, std::string folder);
+  WorkerSet(Shared& shared, const Contest& contest, OutputCheck& check,
+            std::vector<Contestant>& contestants, std::string folder);
 
   /// Nothing is prepared in the processes of this turn. Those that were wrong on another problem of
   /// this class get their row and are out.
@@ -77,7 +77,7 @@ class Team {
   /// Asks the worker, then takes the result of the running comparison and starts that of this one.
   void verify(Contestant& contestant, std::optional<RunningCheck>& running);
   void take_result(RunningCheck& running);
-  void pick_twin();
+  void pick_control();
   /// Those of a worker that is gone.
   void drop_handles(std::size_t worker);
   /// The row of a visit but for its samples.
@@ -95,14 +95,14 @@ class Team {
   void reject(Contestant& contestant, const CheckResult& result);
   /// Puts out whatever answered a request twice.
   void fail_repeats(std::size_t worker);
-  /// Whose handle that is already, in the same worker, or null. A twin may share its original's.
+  /// Whose handle that is already, in the same worker, or null. A control may share its original's.
   Contestant* owner_of(std::int64_t handle, const Contestant& asking);
   Believable believable(const Contestant& contestant, double wall_s);
   WorkerClient& client(const Contestant& contestant);
   bool same_variant(const Contestant& a, const Contestant& b) const;
   const Contestant& original_of(const Contestant& contestant) const;
-  /// The row of the table that an offer of ours is; null for a foreign worker's.
-  const Variant* row_of(const Offer& offer) const;
+  /// The row of the table that an candidate of ours is; null for a foreign worker's.
+  const Variant* row_of(const Candidate& candidate) const;
   double deadline_s(double estimate_s) const;
   worker::PrepareRequest prepare_request(const Contestant& contestant);
   worker::MeasureRequest measure_request(const Contestant& contestant) const;

@@ -1,4 +1,4 @@
-#include "pool/workers/team.hpp"
+#include "pool/workers/worker_set.hpp"
 
 #include <fmt/format.h>
 
@@ -39,8 +39,8 @@ void add_note(Measurement& row, const std::string& what) {
 
 }  // namespace
 
-Team::Team(Shared& shared, const Contest& contest, OutputCheck& check,
-           std::vector<Contestant>& contestants, std::string folder)
+WorkerSet::WorkerSet(Shared& shared, const Contest& contest, OutputCheck& check,
+                     std::vector<Contestant>& contestants, std::string folder)
     : shared_(shared),
       contest_(contest),
       policy_(shared.input.spec.policy),
@@ -48,7 +48,7 @@ Team::Team(Shared& shared, const Contest& contest, OutputCheck& check,
       contestants_(contestants),
       folder_(std::move(folder)) {}
 
-void Team::begin_process(std::int64_t process) {
+void WorkerSet::begin_process(std::int64_t process) {
   process_ = process;
   for (Contestant& contestant : contestants_) {
     contestant.handle.reset();
@@ -58,76 +58,76 @@ void Team::begin_process(std::int64_t process) {
   exclude_wrong();
 }
 
-void Team::exclude_wrong() {
+void WorkerSet::exclude_wrong() {
   for (Contestant& contestant : contestants_) {
     if (contestant.out) continue;
-    const std::string* reason = shared_.verified.find_wrong(contestant.offer, contest_.problem);
+    const std::string* reason = shared_.verified.find_wrong(contestant.candidate, contest_.problem);
     if (!reason) continue;
     contestant.verification = Verification::wrong_result;
     fail(contestant, Outcome::ok, *reason, {process_, 0, 0});
   }
 }
 
-void Team::retire() {
+void WorkerSet::retire() {
   for (std::size_t w = 0; w < shared_.input.workers.size(); ++w) fail_repeats(w);
   for (Contestant& contestant : contestants_) {
-    const auto worker = static_cast<std::size_t>(contestant.offer.worker);
+    const auto worker = static_cast<std::size_t>(contestant.candidate.worker);
     if (contestant.handle) shared_.turn.retire(worker, *contestant.handle);
     contestant.handle.reset();
   }
 }
 
-void Team::drop_handles(std::size_t worker) {
+void WorkerSet::drop_handles(std::size_t worker) {
   for (Contestant& contestant : contestants_) {
-    if (static_cast<std::size_t>(contestant.offer.worker) == worker) contestant.handle.reset();
+    if (static_cast<std::size_t>(contestant.candidate.worker) == worker) contestant.handle.reset();
   }
 }
 
-WorkerClient& Team::client(const Contestant& contestant) {
-  return shared_.turn.client(static_cast<std::size_t>(contestant.offer.worker));
+WorkerClient& WorkerSet::client(const Contestant& contestant) {
+  return shared_.turn.client(static_cast<std::size_t>(contestant.candidate.worker));
 }
 
-bool Team::same_variant(const Contestant& a, const Contestant& b) const {
-  return a.offer.id == b.offer.id && a.offer.executor == b.offer.executor;
+bool WorkerSet::same_variant(const Contestant& a, const Contestant& b) const {
+  return a.candidate.id == b.candidate.id && a.candidate.executor == b.candidate.executor;
 }
 
-const Contestant& Team::original_of(const Contestant& contestant) const {
+const Contestant& WorkerSet::original_of(const Contestant& contestant) const {
   return *std::find_if(contestants_.begin(), contestants_.end(), [&](const Contestant& other) {
     return !other.control && same_variant(other, contestant);
   });
 }
 
-std::string Team::doing(const char* verb, const Contestant& contestant) const {
-  return fmt::format("{} {}", verb, to_string(contestant.offer.id));
+std::string WorkerSet::doing(const char* verb, const Contestant& contestant) const {
+  return fmt::format("{} {}", verb, to_string(contestant.candidate.id));
 }
 
-double Team::deadline_s(double estimate_s) const {
+double WorkerSet::deadline_s(double estimate_s) const {
   constexpr double kMostS = 24 * 3600;  // a worker may describe any cost
   return std::max(policy_.deadline_s, std::min(kMostS, kDeadlineFactor * estimate_s));
 }
 
-bool Team::wants_handle(const Contestant& contestant) const {
+bool WorkerSet::wants_handle(const Contestant& contestant) const {
   return !contestant.out && !contestant.handle && !given_up(contestant, contestants_, policy_);
 }
 
-const Variant* Team::row_of(const Offer& offer) const {
-  if (offer.executor != kOwnExecutor) return nullptr;
-  return find_variant(offer.id, shared_.input.device.backend);
+const Variant* WorkerSet::row_of(const Candidate& candidate) const {
+  if (candidate.executor != kOwnExecutor) return nullptr;
+  return find_variant(candidate.id, shared_.input.device.backend);
 }
 
-bool Team::start_worker(std::size_t index) {
+bool WorkerSet::start_worker(std::size_t index) {
   if (shared_.turn.alive(index)) return true;
   drop_handles(index);
   const auto answer = shared_.turn.start(index);
   if (answer) return true;
   for (Contestant& contestant : contestants_) {
-    if (static_cast<std::size_t>(contestant.offer.worker) == index && !contestant.out)
+    if (static_cast<std::size_t>(contestant.candidate.worker) == index && !contestant.out)
       fail(contestant, answer.outcome, answer.reason, {process_, 0, 0});
   }
   return false;
 }
 
-void Team::ready() {
+void WorkerSet::ready() {
   // A worker that dies takes the handles of all its contestants along: again, until all have one.
   // Each turn that loses a worker also puts one contestant out, so this ends. All are prepared
   // before the first is verified, because a worker compares them with one another.
@@ -135,28 +135,28 @@ void Team::ready() {
     prepare_all();
     verify_all();
     for (std::size_t w = 0; w < shared_.input.workers.size(); ++w) fail_repeats(w);
-    if (!wanted() && policy_.control) pick_twin();
+    if (!wanted() && policy_.control) pick_control();
   } while (wanted());
 }
 
-bool Team::wanted() const {
+bool WorkerSet::wanted() const {
   return std::any_of(contestants_.begin(), contestants_.end(),
                      [&](const Contestant& c) { return wants_handle(c); });
 }
 
-void Team::prepare_all() {
+void WorkerSet::prepare_all() {
   while (wanted()) {
     for (Contestant& contestant : contestants_) {
       if (!wants_handle(contestant)) continue;
       if (shared_.interrupt.requested()) throw Interrupted{};
-      if (start_worker(static_cast<std::size_t>(contestant.offer.worker)) && !contestant.out)
+      if (start_worker(static_cast<std::size_t>(contestant.candidate.worker)) && !contestant.out)
         prepare(contestant);
     }
   }
 }
 
 /// Our comparison of one runs while the worker runs the next: nothing is measured meanwhile.
-void Team::verify_all() {
+void WorkerSet::verify_all() {
   std::optional<RunningCheck> running;
   for (Contestant& contestant : contestants_) {
     if (shared_.interrupt.requested()) throw Interrupted{};
@@ -165,7 +165,7 @@ void Team::verify_all() {
   if (running) take_result(*running);
 }
 
-void Team::pick_twin() {
+void WorkerSet::pick_control() {
   const bool has_one = std::any_of(contestants_.begin(), contestants_.end(),
                                    [](const Contestant& c) { return c.control; });
   if (has_one) return;
@@ -175,36 +175,36 @@ void Team::pick_twin() {
     if (!best || contestant.prepared.first_call_ns < best->prepared.first_call_ns)
       best = &contestant;
   }
-  if (best) contestants_.push_back(twin_of(*best));
+  if (best) contestants_.push_back(control_of(*best));
 }
 
-worker::PrepareRequest Team::prepare_request(const Contestant& contestant) {
+worker::PrepareRequest WorkerSet::prepare_request(const Contestant& contestant) {
   worker::PrepareRequest request;
   request.problem = contest_.problem;
-  request.variant = contestant.offer.id;
+  request.variant = contestant.candidate.id;
   request.seed = shared_.input.spec.seed;
   if (!client(contestant).hello().generator) request.inputs = check_.inputs_file();
   return request;
 }
 
-double Team::prepare_deadline_s(const Contestant& contestant) const {
+double WorkerSet::prepare_deadline_s(const Contestant& contestant) const {
   return deadline_s(estimate_launch_s(contestant.described, shared_.input.device));
 }
 
-void Team::prepare(Contestant& contestant) {
+void WorkerSet::prepare(Contestant& contestant) {
   const TimePoint start = Clock::now();
   auto answer = client(contestant)
                     .ask(prepare_request(contestant), doing("preparing", contestant),
                          prepare_deadline_s(contestant));
-  shared_.ledger.prepare_s += seconds_since(start);
+  shared_.breakdown.prepare_s += seconds_since(start);
   if (answer.interrupted) throw Interrupted{};
   if (!answer) return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});
   if (Contestant* owner = owner_of(answer.reply->handle, contestant)) {
     owner->handle.reset();  // nobody knows what it stands for now: it is prepared again
-    return fail(
-        contestant, Outcome::bad_reply,
-        fmt::format("handle {} is that of {}", answer.reply->handle, to_string(owner->offer.id)),
-        {process_, 0, 0});
+    return fail(contestant, Outcome::bad_reply,
+                fmt::format("handle {} is that of {}", answer.reply->handle,
+                            to_string(owner->candidate.id)),
+                {process_, 0, 0});
   }
   contestant.prepared = *answer.reply;
   contestant.handle = answer.reply->handle;
@@ -212,14 +212,14 @@ void Team::prepare(Contestant& contestant) {
     contestant.sample_s = 1e-9 * static_cast<double>(answer.reply->first_call_ns);
 }
 
-void Team::verify(Contestant& contestant, std::optional<RunningCheck>& running) {
-  std::optional<Account> account(std::in_place, shared_.ledger.verify_s);
+void WorkerSet::verify(Contestant& contestant, std::optional<RunningCheck>& running) {
+  std::optional<Account> account(std::in_place, shared_.breakdown.verify_s);
   contestant.checked = true;
   const bool can_check = client(contestant).hello().verifies && check_.known();
   if (contestant.control || !can_check) return;
-  const Variant* const row = row_of(contestant.offer);
+  const Variant* const row = row_of(contestant.candidate);
   const bool to_compare = row && selects_reduced(*row) && !contestant.agreement_known;
-  const auto* known = shared_.verified.find(contestant.offer, contest_.problem);
+  const auto* known = shared_.verified.find(contestant.candidate, contest_.problem);
   if (known && !to_compare) {
     contestant.verification = Verification::verified;
     contestant.worst_row_error = known->worst_row_error;
@@ -234,7 +234,7 @@ void Team::verify(Contestant& contestant, std::optional<RunningCheck>& running) 
   std::future<void> right_answers;  // while the worker looks for its own
   if (!running)
     right_answers = std::async(std::launch::async,
-                               [this, row = row_of(contestant.offer)] { check_.prepare(row); });
+                               [this, row = row_of(contestant.candidate)] { check_.prepare(row); });
   auto answer =
       client(contestant)
           .ask(std::move(request), doing("verifying", contestant), deadline_s(2 * first_call_s));
@@ -250,97 +250,97 @@ void Team::verify(Contestant& contestant, std::optional<RunningCheck>& running) 
                   }));
 }
 
-void Team::take_result(RunningCheck& running) {
-  const Account account(shared_.ledger.recheck_s);
+void WorkerSet::take_result(RunningCheck& running) {
+  const Account account(shared_.breakdown.recheck_s);
   const CheckResult result = running.result.get();
   Contestant& contestant = running.contestant;
   contestant.verification = result.verification;
   contestant.worst_row_error = result.worst_row_error;
   if (result.verification == Verification::verified)
-    shared_.verified.add(contestant.offer, contest_.problem, result.worst_row_error);
+    shared_.verified.add(contestant.candidate, contest_.problem, result.worst_row_error);
   if (result.agreement) {
     contestant.agreement_known = true;
-    shared_.writer.commit(contest_.problem, contestant.offer, *result.agreement);
+    shared_.writer.commit(contest_.problem, contestant.candidate, *result.agreement);
   }
   if (result.verification == Verification::wrong_result && !contestant.out)
     reject(contestant, result);
 }
 
-void Team::fail_repeats(std::size_t worker) {
+void WorkerSet::fail_repeats(std::size_t worker) {
   WorkerClient* const client = shared_.turn.find(worker);
   if (!client) return;
   for (const auto& [variant, doing] : client->take_repeated()) {
     for (Contestant& contestant : contestants_) {
-      const bool its = static_cast<std::size_t>(contestant.offer.worker) == worker &&
-                       contestant.offer.id == variant && !contestant.out && !contestant.control;
+      const bool its = static_cast<std::size_t>(contestant.candidate.worker) == worker &&
+                       contestant.candidate.id == variant && !contestant.out && !contestant.control;
       if (its) fail(contestant, Outcome::bad_reply, "answered twice: " + doing, {process_, 0, 0});
     }
   }
 }
 
-Contestant* Team::owner_of(std::int64_t handle, const Contestant& asking) {
+Contestant* WorkerSet::owner_of(std::int64_t handle, const Contestant& asking) {
   const auto owner =
       std::find_if(contestants_.begin(), contestants_.end(), [&](const Contestant& other) {
-        return other.handle == handle && other.offer.worker == asking.offer.worker &&
+        return other.handle == handle && other.candidate.worker == asking.candidate.worker &&
                !same_variant(other, asking);
       });
   return owner == contestants_.end() ? nullptr : &*owner;
 }
 
 /// By our own cost of the mathematics, where we know it: a worker may describe none.
-Believable Team::believable(const Contestant& contestant, double wall_s) {
-  Cost cost = known_cost(contest_.problem, contestant.offer.id);
+Believable WorkerSet::believable(const Contestant& contestant, double wall_s) {
+  Cost cost = known_cost(contest_.problem, contestant.candidate.id);
   if (cost == Cost{}) cost = cost_of(contestant.described);
-  const Backend backend = device_of(shared_.input, contestant.offer).backend;
+  const Backend backend = device_of(shared_.input, contestant.candidate).backend;
   const bool simulated = client(contestant).hello().simulated;
   return {1e9 * least_plausible_s(cost, backend), simulated ? std::nullopt : std::optional(wall_s)};
 }
 
-void Team::reject(Contestant& contestant, const CheckResult& result) {
-  shared_.verified.add_wrong(contestant.offer, contest_.problem,
+void WorkerSet::reject(Contestant& contestant, const CheckResult& result) {
+  shared_.verified.add_wrong(contestant.candidate, contest_.problem,
                              fmt::format("wrong on a problem of this class with {} tokens: {}",
                                          contest_.problem.max_kv_len(), result.reason));
   fail(contestant, Outcome::ok, result.reason, {process_, 0, 0});
 }
 
-void Team::fail_request(Contestant& contestant, Outcome outcome, std::string reason,
-                        const Visit& visit) {
+void WorkerSet::fail_request(Contestant& contestant, Outcome outcome, std::string reason,
+                             const Visit& visit) {
   const bool hung = outcome == Outcome::timeout && !client(contestant).alive();
   if (hung && shared_.input.device.backend == Backend::cuda) reason += "; " + retry(contestant);
   fail(contestant, outcome, reason, visit);
 }
 
 /// Once for a variant and problem: whatever it says, the variant is out of the contest then.
-std::string Team::retry(const Contestant& contestant) {
-  const Account account(shared_.ledger.trace_s);
+std::string WorkerSet::retry(const Contestant& contestant) {
+  const Account account(shared_.breakdown.trace_s);
   shared_.reporter.note(
-      fmt::format("{} hung: asking it again under the tracer", to_string(contestant.offer.id)));
+      fmt::format("{} hung: asking it again under the tracer", to_string(contestant.candidate.id)));
   const Retry again{prepare_request(contestant), measure_request(contestant),
                     prepare_deadline_s(contestant), measure_deadline_s(contestant)};
-  const auto worker = static_cast<std::size_t>(contestant.offer.worker);
+  const auto worker = static_cast<std::size_t>(contestant.candidate.worker);
   return retry_traced(shared_.input, shared_.input.workers.at(worker), again, folder_ + "/hang",
                       shared_.interrupt);
 }
 
-void Team::fail(Contestant& contestant, Outcome outcome, const std::string& why,
-                const Visit& visit) {
+void WorkerSet::fail(Contestant& contestant, Outcome outcome, const std::string& why,
+                     const Visit& visit) {
   const std::string reason = one_line(why);  // it may quote what a worker wrote
   Measurement row =
-      shared_.writer.blank(contest_.problem, contestant.offer, cost_of(contestant.described));
+      shared_.writer.blank(contest_.problem, contestant.candidate, cost_of(contestant.described));
   row.held_out = contest_.held_out;
   row.process = visit.process;
   row.round = visit.round;
   row.position = visit.position;
   row.verification = contestant.verification;
   row.worst_row_error = contestant.worst_row_error;
-  shared_.writer.commit_failure(std::move(row), contestant.offer, outcome, reason);
+  shared_.writer.commit_failure(std::move(row), contestant.candidate, outcome, reason);
   shared_.reporter.note(fmt::format(
-      "{}: {}: {}", to_string(contestant.offer.id),
+      "{}: {}: {}", to_string(contestant.candidate.id),
       outcome == Outcome::ok ? to_string(contestant.verification) : to_string(outcome), reason));
-  shared_.reporter.event({"failed", &contest_, to_string(contestant.offer.id), reason});
-  const std::size_t worker = static_cast<std::size_t>(contestant.offer.worker);
+  shared_.reporter.event({"failed", &contest_, to_string(contestant.candidate.id), reason});
+  const std::size_t worker = static_cast<std::size_t>(contestant.candidate.worker);
   if (!shared_.turn.alive(worker)) drop_handles(worker);
-  for (Contestant& other : contestants_) {  // the twin goes with its original, and the reverse
+  for (Contestant& other : contestants_) {  // the control goes with its original, and the reverse
     if (same_variant(other, contestant)) {
       other.out = true;
       if (other.handle) shared_.turn.retire(worker, *other.handle);
@@ -349,14 +349,14 @@ void Team::fail(Contestant& contestant, Outcome outcome, const std::string& why,
   }
 }
 
-std::int64_t Team::samples_for(const Contestant& contestant) const {
+std::int64_t WorkerSet::samples_for(const Contestant& contestant) const {
   const double sample_s = std::max(contestant.sample_s.value_or(0), 1e-9);
   const double fits = std::floor(policy_.visit_target_s / sample_s);
   return static_cast<std::int64_t>(
       std::clamp(fits, 1.0, std::max(1.0, static_cast<double>(policy_.samples))));
 }
 
-worker::MeasureRequest Team::measure_request(const Contestant& contestant) const {
+worker::MeasureRequest WorkerSet::measure_request(const Contestant& contestant) const {
   worker::MeasureRequest request;
   request.handle = contestant.handle.value_or(0);
   request.samples = samples_for(contestant);
@@ -366,14 +366,14 @@ worker::MeasureRequest Team::measure_request(const Contestant& contestant) const
   return request;
 }
 
-double Team::measure_deadline_s(const Contestant& contestant) const {
+double WorkerSet::measure_deadline_s(const Contestant& contestant) const {
   return deadline_s(contestant.sample_s.value_or(0) * static_cast<double>(samples_for(contestant)));
 }
 
-Measurement Team::visit_row(const Contestant& contestant, const Visit& visit,
-                            const std::string& pair_id) const {
+Measurement WorkerSet::visit_row(const Contestant& contestant, const Visit& visit,
+                                 const std::string& pair_id) const {
   Measurement row =
-      shared_.writer.blank(contest_.problem, contestant.offer, cost_of(contestant.described));
+      shared_.writer.blank(contest_.problem, contestant.candidate, cost_of(contestant.described));
   row.job_key =
       job_key(contestant.subject, visit.process, visit.round, visit.position, contestant.control);
   row.process = visit.process;
@@ -389,9 +389,9 @@ Measurement Team::visit_row(const Contestant& contestant, const Visit& visit,
   return row;
 }
 
-void Team::begin_round() { power_capped_.reset(); }
+void WorkerSet::begin_round() { power_capped_.reset(); }
 
-void Team::measure(Contestant& contestant, const Visit& visit, const std::string& pair_id) {
+void WorkerSet::measure(Contestant& contestant, const Visit& visit, const std::string& pair_id) {
   const worker::MeasureRequest request = measure_request(contestant);
   const std::int64_t asked = request.samples;
   std::optional<CoreWait> waited;
@@ -401,9 +401,9 @@ void Team::measure(Contestant& contestant, const Visit& visit, const std::string
   auto answer = client(contestant)
                     .ask(request, doing("measuring", contestant), measure_deadline_s(contestant));
   const double wall_s = seconds_since(start);
-  shared_.ledger.measure_s += wall_s;
+  shared_.breakdown.measure_s += wall_s;
   if (answer.interrupted) throw Interrupted{};
-  fail_repeats(static_cast<std::size_t>(contestant.offer.worker));
+  fail_repeats(static_cast<std::size_t>(contestant.candidate.worker));
   if (contestant.out) return;
   if (!answer) return fail_request(contestant, answer.outcome, answer.reason, visit);
   if (const auto lie = find_lie(*answer.reply, asked, believable(contestant, wall_s)))
@@ -426,8 +426,8 @@ void Team::measure(Contestant& contestant, const Visit& visit, const std::string
   shared_.writer.commit_soon(std::move(row));
 }
 
-std::string Team::noise_of(const Contestant& contestant, const Block& block, Measurement& row,
-                           const std::optional<CoreWait>& waited, double visit_s) {
+std::string WorkerSet::noise_of(const Contestant& contestant, const Block& block, Measurement& row,
+                                const std::optional<CoreWait>& waited, double visit_s) {
   if (const std::string reason = throttled_by(row.clocks); !reason.empty())
     return "throttled: " + reason;
   const auto processes = shared_.turn.processes();
@@ -446,15 +446,15 @@ std::string Team::noise_of(const Contestant& contestant, const Block& block, Mea
   return control_noise(contestant, block, *row.median_ns);
 }
 
-/// Compares twins of one half of a round; the later one of two that are apart is noisy.
-std::string Team::control_noise(const Contestant& contestant, const Block& block,
-                                double median_ns) {
+/// Compares controls of one half of a round; the later one of two that are apart is noisy.
+std::string WorkerSet::control_noise(const Contestant& contestant, const Block& block,
+                                     double median_ns) {
   for (const Contestant& other : contestants_) {
     if (&other == &contestant || !same_variant(other, contestant)) continue;
-    const auto twin = other.visits.find(block);
-    if (twin == other.visits.end()) continue;
-    std::string noise = shared_.controls.noise(median_ns, twin->second);
-    if (noise.empty()) shared_.controls.add(median_ns, twin->second);
+    const auto control = other.visits.find(block);
+    if (control == other.visits.end()) continue;
+    std::string noise = shared_.controls.noise(median_ns, control->second);
+    if (noise.empty()) shared_.controls.add(median_ns, control->second);
     return noise;
   }
   return "";
