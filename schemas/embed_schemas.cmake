@@ -5,7 +5,7 @@ file(GLOB _files ${FOLDER}/*.schema.json)
 list(SORT _files)
 file(WRITE ${OUTPUT}
 "// Made from schemas/json by schemas/embed_schemas.cmake.
-#include \"schema_texts.hpp\"
+#include \"validate/schema_texts.hpp\"
 
 namespace nsa {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 #include <type_traits>
 
-#include "src/cuda_driver.hpp"
+#include "cuda/driver.hpp"
 
 namespace nsa::probes::cupti {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "src/dynamic_library.hpp"
+#include "machine/dynamic_library.hpp"
 
 namespace nsa::probes::cupti {
 

@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "cuda/uuid.hpp"
 #include "cupti/convert.hpp"
-#include "src/cuda_uuid.hpp"
 
 namespace nsa::probes::cupti {
 namespace {

@@ -4,13 +4,13 @@
 
 #include <vector>
 
+#include "cpu/timer.hpp"
+#include "cuda/clock.hpp"
+#include "cuda/event_timer.hpp"
 #include "nsa/probes/launch_trace.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/median.hpp"
-#include "src/cuda_clock.hpp"
-#include "src/event_timer.hpp"
-#include "src/host_timer.hpp"
 
 namespace nsa::probes {
 namespace {

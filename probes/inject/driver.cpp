@@ -3,8 +3,8 @@
 #include <array>
 #include <type_traits>
 
-#include "src/cuda_driver.hpp"
-#include "src/cuda_uuid.hpp"
+#include "cuda/driver.hpp"
+#include "cuda/uuid.hpp"
 
 namespace nsa::inject {
 namespace {

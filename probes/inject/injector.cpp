@@ -32,6 +32,8 @@ std::int32_t number_of(std::initializer_list<const char*> names) {
 spool::SpoolHeader make_header() {
   spool::SpoolHeader header;
   header.process = static_cast<std::uint32_t>(getpid());
+  if (const char* recorder = std::getenv(spool::kEnvRecorder))
+    header.recorder = std::strtoull(recorder, nullptr, 10);
   header.parent_process = static_cast<std::uint32_t>(getppid());
   header.start_ns = monotonic_now_ns();
   header.start_realtime_ns = realtime_now_ns();

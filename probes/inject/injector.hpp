@@ -11,11 +11,11 @@
 #include <thread>
 #include <unordered_map>
 
+#include "cuda/nvml.hpp"
 #include "cupti/tracer.hpp"
 #include "inject/range_timer.hpp"
 #include "inject/spool_file.hpp"
 #include "inject/window.hpp"
-#include "src/nvml.hpp"
 
 namespace nsa::inject {
 

@@ -1,8 +1,12 @@
 #include "inject/spool_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -32,6 +36,17 @@ std::size_t write_all(int file, const char* data, std::size_t size) {
   return done;
 }
 
+/// The same file under a high number, out of the way of what programs open and close; or as it was.
+int moved_up(int file) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return file;
+  const rlim_t high = std::min<rlim_t>(limit.rlim_cur, 4096) - 24;
+  const int moved = limit.rlim_cur < 64 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, static_cast<int>(high));
+  if (moved < 0) return file;
+  ::close(file);
+  return moved;
+}
+
 }  // namespace
 
 std::int64_t monotonic_now_ns() { return clock_ns(CLOCK_MONOTONIC); }
@@ -43,19 +58,46 @@ bool SpoolFile::open(const std::string& folder, const spool::SpoolHeader& header
   const std::string stem = folder + "/" + host.data() + "." + std::to_string(header.process);
   for (int n = 0; n < kMostNames && file_ < 0; ++n) {
     path_ = stem + (n == 0 ? "" : "." + std::to_string(n)) + spool::kFileSuffix;
-    file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+    file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
     if (file_ < 0 && errno != EEXIST) break;
   }
   if (file_ < 0) {
     reason_ = path_ + ": " + std::strerror(errno);
     return false;
   }
+  file_ = moved_up(file_);
+  flock(file_, LOCK_SH | LOCK_NB);
+  struct stat status {};
+  fstat(file_, &status);
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
   buffer_.reserve(2 * kWriteBytes);
   return write_all(file_, reinterpret_cast<const char*>(&header), sizeof header) == sizeof header;
 }
 
 SpoolFile::~SpoolFile() {
+  if (is_own()) ::close(file_);
+}
+
+bool SpoolFile::is_own() const {
+  struct stat status {};
+  return file_ >= 0 && fstat(file_, &status) == 0 && status.st_dev == device_ &&
+         status.st_ino == inode_;
+}
+
+/// What has the number now is the program's: it is left as it is.
+void SpoolFile::open_again() {
+  file_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+  if (file_ >= 0 && is_own()) {
+    file_ = moved_up(file_);
+    flock(file_, LOCK_SH | LOCK_NB);
+    return;
+  }
   if (file_ >= 0) ::close(file_);
+  file_ = -1;
+  reason_ = path_ + ": the program closed it, and it is gone";
+  const std::string line = "nsatune: " + reason_ + "; nothing more is recorded\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
 std::uint32_t SpoolFile::text(std::string_view text) {
@@ -113,6 +155,7 @@ void SpoolFile::flush() {
 
 void SpoolFile::flush_locked() {
   if (buffer_.empty()) return;
+  if (file_ >= 0 && !is_own()) open_again();
   const std::size_t written = file_ < 0 ? 0 : write_all(file_, buffer_.data(), buffer_.size());
   if (written != buffer_.size()) {
     // A torn record would end the file for its reader: back to the whole ones before it.

@@ -2,6 +2,8 @@
 // so that a kill leaves at most one torn at the end.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -15,7 +17,11 @@
 
 namespace nsa::inject {
 
-/// Thread-safe. After a failed write (disk full) it goes on, and counts what is lost.
+/// Thread-safe. The file is locked (flock) as long as it is open. Its descriptor lies high and is
+/// compared with the file before each write: a program that closes all descriptors may get the same
+/// number for a file of its own. Then the spool is opened again, or, where it is gone, recording
+/// ends with a line on stderr. After a failed write (disk full) it goes on, and counts what is
+/// lost.
 class SpoolFile {
  public:
   /// Makes "<host>.<pid>.nsaspool" in the folder, or with a number where that is there already.
@@ -52,10 +58,14 @@ class SpoolFile {
     }
   };
   void flush_locked();
+  bool is_own() const;
+  void open_again();
   void see_device(const void* record);
 
   mutable std::mutex mutex_;
   int file_ = -1;
+  dev_t device_ = 0;  // of the file, with the inode
+  ino_t inode_ = 0;
   std::string path_, reason_;
   std::vector<char> buffer_;
   std::uint64_t buffered_ = 0;  // records

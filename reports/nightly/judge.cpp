@@ -6,14 +6,14 @@
 #include <string_view>
 #include <thread>
 
-#include "acks.hpp"
-#include "calendar.hpp"
-#include "causes.hpp"
-#include "confirm.hpp"
-#include "examine.hpp"
-#include "family.hpp"
+#include "night/acks.hpp"
+#include "night/calendar.hpp"
+#include "night/causes.hpp"
+#include "night/confirm.hpp"
+#include "night/family.hpp"
+#include "night/state.hpp"
 #include "nsa/schemas/error.hpp"
-#include "state.hpp"
+#include "series/examine.hpp"
 
 namespace nsa::nightly {
 namespace {

@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "calendar.hpp"
-#include "examine.hpp"
-#include "null_table.hpp"
-#include "split.hpp"
+#include "night/calendar.hpp"
+#include "series/examine.hpp"
+#include "series/null_table.hpp"
+#include "series/split.hpp"
 
 namespace nsa::nightly {
 namespace {

@@ -25,9 +25,9 @@ std::vector<Cell> cells_of(const trace::Summary& s) {
                           format_tokens(static_cast<std::int64_t>(s.steps ? s.steps->size() : 0)),
                           median_step(s)};
   if (const auto& gpu = s.gpu) {
-    const double busy = gpu->span_ns > 0
-                            ? static_cast<double>(gpu->busy_ns) / static_cast<double>(gpu->span_ns)
-                            : 1;
+    const std::int64_t time = gpu->device_ns();
+    const double busy =
+        time > 0 ? static_cast<double>(gpu->busy_ns) / static_cast<double>(time) : 1;
     for (const std::string& text :
          {ns(gpu->span_ns), format_percent(busy), ns(gpu->compute_ns), ns(gpu->comm_ns),
           ns(gpu->exposed_comm_ns), format_tokens(gpu->kernels)})

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "nsa/reports/text_table.hpp"
@@ -12,13 +13,17 @@ namespace {
 using trace::GpuFigures;
 using trace::Summary;
 
-constexpr std::size_t kNameColumns = 72;
+constexpr std::size_t kNameColumns = 72, kMostSteps = 10;
 
 std::string ns(std::int64_t value) { return format_ns(static_cast<double>(value)); }
 std::string name(const std::string& text) { return shortened(printable(text), kNameColumns); }
 std::string share(std::int64_t part, std::int64_t whole) {
   if (whole <= 0) return "-";
   return format_percent(static_cast<double>(part) / static_cast<double>(whole));
+}
+std::string spaced(std::string word) {
+  std::replace(word.begin(), word.end(), '_', ' ');
+  return word;
 }
 std::string with_share(std::int64_t part, std::int64_t whole) {
   return fmt::format("{} ({})", ns(part), share(part, whole));
@@ -40,9 +45,16 @@ std::string idle_causes(const GpuFigures& gpu) {
   add("host wait", c.host_wait);
   add("kernel wait", c.kernel_wait);
   add("sync", c.sync);
+  add("blocking call", c.blocking_call);
   add("profiler", c.profiler_overhead);
   add("other", c.other);
   return text.empty() ? "-" : text;
+}
+
+/// "0 NVIDIA H200", with its recording where several were merged.
+std::string device_name(const Summary& s, const trace::DeviceSummary& d) {
+  const std::string trace = s.clocks ? fmt::format("trace {}: ", d.part) : "";
+  return fmt::format("{}{} {}", trace, d.device, printable(d.name.value_or("")));
 }
 
 TextTable overview(const Summary& s) {
@@ -50,13 +62,18 @@ TextTable overview(const Summary& s) {
   table.add_column("GPU time");
   table.add_column("");
   if (const auto& gpu = s.gpu) {
+    const std::int64_t time = gpu->device_ns();  // of all devices together
     table.add_row({"span", ns(gpu->span_ns)});
-    table.add_row({"busy", with_share(gpu->busy_ns, gpu->span_ns)});
-    table.add_row({"idle", with_share(gpu->idle_ns, gpu->span_ns)});
+    if (s.worst_device)
+      table.add_row(
+          {"devices", fmt::format("{}, {} together; most is lost on {}", s.devices.size(), ns(time),
+                                  device_name(s, s.devices.at(*s.worst_device)))});
+    table.add_row({"busy", with_share(gpu->busy_ns, time)});
+    table.add_row({"idle", with_share(gpu->idle_ns, time)});
     table.add_row({"idle because of", idle_causes(*gpu)});
     if (gpu->whole_graphs == 0) {
-      table.add_row({"compute", with_share(gpu->compute_ns, gpu->span_ns)});
-      table.add_row({"copies and memsets", with_share(gpu->mem_ns, gpu->span_ns)});
+      table.add_row({"compute", with_share(gpu->compute_ns, time)});
+      table.add_row({"copies and memsets", with_share(gpu->mem_ns, time)});
     }
     if (gpu->comm_kernels > 0 && gpu->whole_graphs == 0)
       table.add_row({"communication", fmt::format("{}, exposed {}", ns(gpu->comm_ns),
@@ -121,9 +138,9 @@ void add_scope_columns(TextTable& table) {
 
 std::vector<Cell> scope_cells(const GpuFigures& g) {
   if (g.whole_graphs > 0)
-    return {ns(g.span_ns), share(g.busy_ns, g.span_ns), "-", "-", "-", "-", "-"};
-  return {ns(g.span_ns),           share(g.busy_ns, g.span_ns), ns(g.compute_ns),
-          ns(g.comm_ns),           ns(g.exposed_comm_ns),       ns(g.mem_ns),
+    return {ns(g.span_ns), share(g.busy_ns, g.device_ns()), "-", "-", "-", "-", "-"};
+  return {ns(g.span_ns),           share(g.busy_ns, g.device_ns()), ns(g.compute_ns),
+          ns(g.comm_ns),           ns(g.exposed_comm_ns),           ns(g.mem_ns),
           format_tokens(g.kernels)};
 }
 
@@ -137,27 +154,78 @@ TextTable devices(const Summary& s) {
     table.add_row(std::move(cells));
   };
   for (const trace::DeviceSummary& d : s.devices) {
-    const std::string trace = s.clocks ? fmt::format("trace {}: ", d.part) : "";
-    add(fmt::format("{}{} {}", trace, d.device, printable(d.name.value_or(""))), d.gpu);
+    add(device_name(s, d), d.gpu);
     if (d.streams.size() < 2) continue;
     for (const auto& stream : d.streams) add(fmt::format("  stream {}", stream.stream), stream.gpu);
   }
   return table;
 }
 
-TextTable steps(const Summary& s) {
+/// The first steps, the worst and the last: as many as the table has room for.
+std::vector<std::size_t> shown_steps(const Summary& s, std::size_t top) {
+  std::vector<std::size_t> shown;
+  const std::size_t count = s.steps->size(), worst = s.step_times->worst;
+  for (std::size_t i = 0; i < count; ++i)
+    if (i < top || i == worst || i + 1 == count) shown.push_back(i);
+  return shown;
+}
+
+TextTable steps(const Summary& s, std::size_t top) {
   TextTable table;
   table.add_column("step");
-  table.add_column("host", Align::right);
-  table.add_column("syncs", Align::right);
+  for (const char* column : {"host", "device", "waits"}) table.add_column(column, Align::right);
   add_scope_columns(table);
-  for (const trace::Step& step : s.steps.value_or(std::vector<trace::Step>{})) {
+  if (!s.steps) return table;
+  std::size_t next = 0;
+  for (const std::size_t i : shown_steps(s, top)) {
+    if (i > next) table.add_row({Cell{fmt::format("({} more)", i - next), Ink::dim}});
+    next = i + 1;
+    const trace::Step& step = (*s.steps)[i];
     std::vector<Cell> cells = step.gpu ? scope_cells(*step.gpu) : std::vector<Cell>{};
     const std::string process = s.clocks ? fmt::format("process {}: ", step.process) : "";
     cells.insert(cells.begin(),
-                 {process + name(step.name), ns(step.duration_ns), format_tokens(step.host_syncs)});
+                 {process + name(step.name), ns(step.duration_ns),
+                  step.device_ns ? ns(*step.device_ns) : "-", format_tokens(step.host_syncs)});
     table.add_row(std::move(cells));
   }
+  return table;
+}
+
+/// Which part made the worst step long, and where the steps come from if nobody marked them.
+std::string step_times(const Summary& s) {
+  if (!s.step_times) return {};
+  const trace::StepTimes& t = *s.step_times;
+  std::string text =
+      fmt::format("  {} steps: median {}, p95 {}, worst {} ({})", t.count, ns(t.median_ns),
+                  ns(t.p95_ns), ns(t.worst_ns), name((*s.steps)[t.worst].name));
+  for (std::size_t i = 0; i < t.causes.size() && i < 3; ++i) {
+    if (t.causes[i].more_ns * 100 < t.median_ns) break;
+    text += fmt::format("{}{} {}", i == 0 ? "; it took longer for " : ", ",
+                        spaced(t.causes[i].what), ns(t.causes[i].more_ns));
+  }
+  if (s.steps->front().source == "repeating_kernels")
+    text += fmt::format(
+        "\n  No step was marked: these are the longest sequence of kernels that repeats, {} of "
+        "them",
+        format_tokens(s.steps->front().gpu ? s.steps->front().gpu->kernels : 0));
+  return text + "\n";
+}
+
+TextTable copies(const Summary& s) {
+  TextTable table;
+  table.add_column("copies");
+  table.add_column("memory");
+  for (const char* column : {"count", "bytes", "time", "share", "median GB/s", "best GB/s"})
+    table.add_column(column, Align::right);
+  if (!s.copies || !s.sums) return table;
+  const auto rate = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.3g}", *value) : "-";
+  };
+  for (const trace::CopyRow& row : *s.copies)
+    table.add_row({row.kind, row.memory.value_or("-"), format_tokens(row.count),
+                   format_bytes(row.bytes), ns(row.total_ns),
+                   share(row.total_ns, s.sums->op_sum_ns), rate(row.median_gb_per_s),
+                   rate(row.best_gb_per_s)});
   return table;
 }
 
@@ -179,12 +247,77 @@ TextTable stages(const Summary& s) {
 TextTable host_syncs(const Summary& s) {
   TextTable table;
   table.add_column("host waits in");
+  table.add_column("for");
   table.add_column("stage");
   table.add_column("calls", Align::right);
   table.add_column("time", Align::right);
   for (const auto& row : s.host_syncs.value_or(std::vector<trace::HostSync>{}))
+    table.add_row({name(row.api), spaced(row.wait), row.stage.value_or("-"),
+                   format_tokens(row.count), ns(row.total_ns)});
+  return table;
+}
+
+TextTable gaps(const Summary& s, std::size_t top) {
+  TextTable table;
+  for (const char* column : {"idle", "share", "gaps"}) table.add_column(column, Align::right);
+  table.add_column("while the host");
+  if (!s.gaps) return table;
+  std::int64_t all = 0;
+  for (const trace::GapCause& cause : s.gaps->causes) all += cause.total_ns;
+  for (const trace::GapCause& cause : s.gaps->causes) {
+    if (top-- == 0) break;
+    const std::string what = cause.what == "launch_pending"     ? "had launched already"
+                             : cause.what == "nothing_recorded" ? "did nothing that was recorded"
+                             : cause.what == "launch_unknown"   ? "(the launch is unknown)"
+                                                                : "was in " + name(cause.name);
     table.add_row(
-        {name(row.api), row.stage.value_or("-"), format_tokens(row.count), ns(row.total_ns)});
+        {ns(cause.total_ns), share(cause.total_ns, all), format_tokens(cause.count), what});
+  }
+  return table;
+}
+
+TextTable operators(const Summary& s, std::size_t top) {
+  TextTable table;
+  for (const char* column :
+       {"GPU alone", "share", "with children", "calls", "host alone", "TFLOP/s"})
+    table.add_column(column, Align::right);
+  table.add_column("operator");
+  if (!s.operators || !s.sums) return table;
+  for (const trace::OperatorRow& row : *s.operators) {
+    if (top-- == 0) break;
+    const bool rate = row.flop.value_or(0) > 0 && row.gpu_ns > 0;
+    table.add_row(
+        {ns(row.gpu_self_ns), share(row.gpu_self_ns, s.sums->op_sum_ns), ns(row.gpu_ns),
+         format_tokens(row.count), ns(row.host_self_ns),
+         rate ? fmt::format("{:.3g}", 1e-3 * *row.flop / static_cast<double>(row.gpu_ns)) : "-",
+         name(row.name)});
+  }
+  return table;
+}
+
+TextTable annotations(const Summary& s, std::size_t top) {
+  TextTable table;
+  for (const char* column : {"projected", "GPU time", "host", "ranges"})
+    table.add_column(column, Align::right);
+  table.add_column("annotation");
+  for (const auto& row : s.annotations.value_or(std::vector<trace::AnnotationRow>{})) {
+    if (top-- == 0) break;
+    table.add_row({ns(row.projected_ns), ns(row.gpu_ns), ns(row.host_ns), format_tokens(row.count),
+                   name(row.name)});
+  }
+  return table;
+}
+
+TextTable modules(const Summary& s, std::size_t top) {
+  TextTable table;
+  for (const char* column : {"forward", "alone", "backward", "calls", "host"})
+    table.add_column(column, Align::right);
+  table.add_column("module");
+  for (const auto& row : s.modules.value_or(std::vector<trace::ModuleRow>{})) {
+    if (top-- == 0) break;
+    table.add_row({ns(row.gpu_ns), ns(row.gpu_self_ns), ns(row.backward_ns),
+                   format_tokens(row.count), ns(row.host_ns), name(row.name)});
+  }
   return table;
 }
 
@@ -238,9 +371,15 @@ std::string trace_summary_table(const Summary& s, std::size_t top, Style style) 
   text += section("Overview", overview(s), style);
   text += section("Recording", recording(s), style);
   text += section("Devices and streams", devices(s), style);
-  text += section("Steps", steps(s), style);
+  text += section("Steps", steps(s, std::min(top, kMostSteps)), style) + step_times(s);
   text += section("Stages", stages(s), style);
-  text += section("Host synchronisations", host_syncs(s), style);
+  text += section("Waits of the host", host_syncs(s), style);
+  text += section("Copies and memsets", copies(s), style);
+  text += section("Idle time", gaps(s, std::min(top, kMostSteps)), style);
+  text += section("Modules", modules(s, top), style);
+  text += section("Operators by GPU time of their own", operators(s, top), style);
+  text += section("Annotations, from the first to the last of what they launched",
+                  annotations(s, top), style);
   text += section("Ranges on the GPU, gaps included", gpu_ranges(s, top), style);
   text += section("Kernels by total time", kernels(s, top), style);
   return text + absences(s);

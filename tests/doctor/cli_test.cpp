@@ -1,4 +1,5 @@
 // `nsatune doctor` as a user runs it, over files.
+#include <filesystem>
 #include <fstream>
 
 #include "catch.hpp"
@@ -194,13 +195,31 @@ TEST_CASE("the trace of the users' training: host synchronisations and an idle G
   for (const Json& finding : document["findings"]) {
     if (finding["rule"] == "trace_idle_gpu") CHECK(finding["gain"]["at_most_ns"] == 460319126);
     if (finding["rule"] != "trace_host_syncs") continue;
-    CHECK(finding["evidence"][0]["what"] == "cudaStreamSynchronize in aten::item");
-    CHECK(finding["evidence"][0]["count"] == 528);
+    CHECK(finding["evidence"][0]["what"] == "cudaStreamSynchronize in aten::unique_consecutive");
+    CHECK(finding["evidence"][0]["count"] == 48);
     CHECK(finding["evidence"][0]["event_ids"].size() == 3);
   }
   CHECK(rules_of(document).contains("trace_idle_gpu"));
   CHECK(rules_of(document).contains("trace_host_syncs"));
   CHECK(rules_of(document).contains("trace_host_loop"));
+}
+
+TEST_CASE("what all ranks share is one finding", "[doctor]") {
+  const Folder folder;
+  const std::string trace = fixtures_folder() + "/trace_exposed_comm/red/trace.json.gz";
+  for (const char* rank : {"rank0.json.gz", "rank1.json.gz"})
+    std::filesystem::copy_file(trace, folder.file(rank));
+  const Json document = json_of(nsatune(folder, "doctor --json " + folder.file("rank0.json.gz") +
+                                                    " " + folder.file("rank1.json.gz")),
+                                "doctor");
+  int found = 0;
+  for (const Json& finding : document["findings"]) {
+    if (finding["rule"] != "trace_exposed_comm") continue;
+    ++found;
+    CHECK(finding["message"].get<std::string>().starts_with("in 2 of 2 traces; most in "));
+    CHECK(finding["evidence"].back()["source"].get<std::string>().ends_with("rank1.json.gz"));
+  }
+  CHECK(found == 1);
 }
 
 }  // namespace nsa::test

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "doctor_evidence.hpp"
+#include "doctor/evidence.hpp"
 #include "nsa/doctor/gather.hpp"
 #include "nsa/doctor/report_json.hpp"
 #include "nsa/schemas/error.hpp"

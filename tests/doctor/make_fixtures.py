@@ -134,9 +134,10 @@ def with_memory(reserved):
 
 
 def with_allocations(count):
-    trace = steady()
-    for i in range(count):
-        trace.call("cudaMalloc", 50.0 * i, 20)
+    trace = Trace()
+    for _ in range(count):
+        trace.call("cudaMalloc", trace.now, 20)
+        trace.op("gemm", 100, gap=25)
     return trace
 
 

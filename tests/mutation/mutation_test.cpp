@@ -6,8 +6,8 @@
 #include "catch.hpp"
 #include "changed_launch.hpp"
 #include "mutant.hpp"
-#include "pool/output_check.hpp"
-#include "pool/scratch_folder.hpp"
+#include "pool/checks/output_check.hpp"
+#include "pool/workers/scratch_folder.hpp"
 #include "worker/verify.hpp"
 
 namespace nsa::test {

@@ -1,8 +1,8 @@
 // Answers to known changes.
 #include <fmt/format.h>
 
-#include "acks.hpp"
 #include "catch.hpp"
+#include "night/acks.hpp"
 #include "worlds.hpp"
 
 namespace nsa::test {

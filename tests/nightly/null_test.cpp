@@ -1,7 +1,7 @@
 // The p of a split, over nights without a change.
 #include "catch.hpp"
-#include "null_table.hpp"
-#include "split.hpp"
+#include "series/null_table.hpp"
+#include "series/split.hpp"
 #include "worlds.hpp"
 
 namespace nsa::test {

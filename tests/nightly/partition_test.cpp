@@ -3,8 +3,8 @@
 
 #include "catch.hpp"
 #include "nsa/nightly/noise.hpp"
-#include "partition.hpp"
-#include "split.hpp"
+#include "series/partition.hpp"
+#include "series/split.hpp"
 #include "worlds.hpp"
 
 namespace nsa::test {

@@ -2,8 +2,8 @@
 #include <set>
 
 #include "catch.hpp"
+#include "machine/dynamic_library.hpp"
 #include "nsa/probes/probes.hpp"
-#include "src/dynamic_library.hpp"
 
 using namespace nsa;
 using namespace nsa::probes;

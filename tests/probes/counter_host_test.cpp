@@ -1,5 +1,5 @@
 // The names that we ask for are asked of CUPTI itself, which knows all chips without a GPU.
-#include "cupti/counter_host.hpp"
+#include "cupti/counters/host.hpp"
 
 #include <algorithm>
 

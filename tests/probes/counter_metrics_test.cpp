@@ -1,5 +1,5 @@
 // Which metrics are read of which chip, and what they say of a launch.
-#include "cupti/counter_metrics.hpp"
+#include "cupti/counters/metrics.hpp"
 
 #include <algorithm>
 #include <limits>

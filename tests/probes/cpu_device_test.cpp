@@ -1,9 +1,9 @@
-#include "src/cpu_device.hpp"
+#include "cpu/device.hpp"
 
 #include "catch.hpp"
+#include "cuda/device.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/schemas/error.hpp"
-#include "src/cuda_device.hpp"
 
 using namespace nsa;
 using namespace nsa::probes;

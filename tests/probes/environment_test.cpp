@@ -1,4 +1,4 @@
-#include "src/environment.hpp"
+#include "machine/environment.hpp"
 
 #include <algorithm>
 #include <cstdlib>

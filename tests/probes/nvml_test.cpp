@@ -1,4 +1,4 @@
-#include "src/nvml.hpp"
+#include "cuda/nvml.hpp"
 
 #include "catch.hpp"
 

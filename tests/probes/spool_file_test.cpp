@@ -1,10 +1,13 @@
 // The spool as the injected tracer appends it.
 #include "inject/spool_file.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <thread>
 
 #include "catch.hpp"
@@ -66,6 +69,58 @@ TEST_CASE("a name that is taken gets a number, a folder that is not there a reas
   CHECK(second.path().ends_with(".5.1.nsaspool"));
   CHECK_FALSE(third.open(folder.path() + "/no/such", header(5)));
   CHECK(third.reason().find("No such file") != std::string::npos);
+}
+
+TEST_CASE("a program that closes all descriptors keeps its own files, and its records",
+          "[probes]") {
+  const Folder folder;
+  const std::string mine = folder.path() + "/mine.txt";
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    SpoolFile file;
+    if (!file.open(folder.path(), header(1))) _exit(1);
+    const int high = dup(0);
+    for (int number = 3; number < 8192; ++number) close(number);
+    for (int number = high; number < 4096; ++number) {  // takes the spool's number too
+      const int own = open(mine.c_str(), O_WRONLY | O_CREAT, 0600);
+      if (own < 0) _exit(2);
+    }
+    file.note(spool::NoteWhat::information, "behind it");
+    file.flush();
+    _exit(file.lost() == 0 ? 0 : 3);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(std::filesystem::file_size(mine) == 0);
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    if (!entry.path().string().ends_with(".nsaspool")) continue;
+    CHECK(count(bytes_of(entry.path().string()), spool::Kind::note) == 1);
+    CHECK((entry.status().permissions() & std::filesystem::perms::all) ==
+          (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+  }
+}
+
+TEST_CASE("where the spool is gone recording ends, and the program's file is left alone",
+          "[probes]") {
+  const Folder folder;
+  SpoolFile file;
+  REQUIRE(file.open(folder.path(), header(1)));
+  std::filesystem::remove(file.path());
+  std::ofstream(file.path()) << "another one";
+  struct stat status {};
+  for (int number = 3; number < 8192; ++number) {  // the spool's descriptor
+    if (fstat(number, &status) != 0 || status.st_nlink != 0 || !S_ISREG(status.st_mode)) continue;
+    const int other = open("/dev/null", O_WRONLY);
+    dup2(other, number);
+    close(other);
+  }
+  file.note(spool::NoteWhat::information, "nowhere");
+  file.flush();
+  CHECK(file.lost() == 1);
+  CHECK(file.reason().find("gone") != std::string::npos);
+  CHECK(bytes_of(file.path()) == "another one");
 }
 
 TEST_CASE("what was flushed is there after a kill", "[probes]") {

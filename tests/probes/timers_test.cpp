@@ -1,11 +1,11 @@
 #include <thread>
 
 #include "catch.hpp"
+#include "cpu/flush.hpp"
+#include "cpu/timer.hpp"
 #include "nsa/probes/graph.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/schemas/error.hpp"
-#include "src/cpu_flush.hpp"
-#include "src/host_timer.hpp"
 
 using namespace nsa;
 using namespace nsa::probes;

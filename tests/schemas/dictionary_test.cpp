@@ -6,8 +6,8 @@
 
 #include "catch.hpp"
 #include "filled.hpp"
-#include "schema_bundle.hpp"
-#include "schema_texts.hpp"
+#include "validate/schema_bundle.hpp"
+#include "validate/schema_texts.hpp"
 
 namespace nsa {
 namespace {

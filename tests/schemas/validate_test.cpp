@@ -2,7 +2,7 @@
 
 #include "catch.hpp"
 #include "filled.hpp"
-#include "schema_texts.hpp"
+#include "validate/schema_texts.hpp"
 
 namespace nsa {
 namespace {

@@ -3,7 +3,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include "catch.hpp"
-#include "connection.hpp"
+#include "file/connection.hpp"
 #include "support.hpp"
 
 using namespace nsa;

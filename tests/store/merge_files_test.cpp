@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "catch.hpp"
+#include "file/migrate.hpp"
 #include "merge_support.hpp"
-#include "migrate.hpp"
 #include "nsa/store/merge.hpp"
 
 using namespace nsa;

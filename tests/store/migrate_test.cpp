@@ -1,4 +1,4 @@
-#include "migrate.hpp"
+#include "file/migrate.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "catch.hpp"
-#include "migrate.hpp"
+#include "file/migrate.hpp"
 #include "nsa/schemas/error.hpp"
 #include "support.hpp"
 

@@ -1,4 +1,4 @@
-#include "samples_blob.hpp"
+#include "rows/samples_blob.hpp"
 
 #include <limits>
 

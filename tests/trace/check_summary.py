@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 import reference_summary as reference
-from reference_summary import is_comm, is_sync, rank
+from reference_summary import is_comm, rank
 
 
 def expected_kernels(ops):
@@ -34,9 +34,14 @@ def expected_delays(source, launch):
 
 def expected_syncs(source, stage):
     out = collections.defaultdict(lambda: (0, 0))
-    for call in filter(is_sync, source.calls):
-        count, total = out[call.name, stage[call]]
-        out[call.name, stage[call]] = (count + 1, total + call.end - call.start)
+
+    def add(key, length):
+        out[key] = (out[key][0] + 1, out[key][1] + length)
+    for call in source.calls:
+        if call in source.waits:
+            add((call.name, source.waits[call], stage[call]), call.end - call.start)
+    for start, end, _, name in source.own:
+        add((name, "queue_full" if "Command Buffer" in name else "module_loading", None), end - start)
     return dict(out)
 
 
@@ -46,13 +51,15 @@ def expected_stages(source, launch, stage):
     for op in source.ops:
         of_launch = stage[launch[op.number]] if op.number in launch else None
         ops["communication" if is_comm(op) else of_launch].append(op)
-    for call in filter(is_sync, source.calls):
-        syncs[stage[call]].append(call.end - call.start)
+    for call in source.calls:
+        if call in source.waits:
+            syncs[stage[call]].append(call.end - call.start)
     out = {}
     for name in (set(ops) | set(syncs)) - {None}:
-        _, union = reference.walk(ops[name], [], {}, []) if ops[name] else (0, {"busy": 0})
+        busy = sum(reference.walk([op for op in ops[name] if op.device == device], [], {}, [])[1]["busy"]
+                   for device in {op.device for op in ops[name]})
         out[name] = (len(ops[name]), sum(op.kind == "kernel" for op in ops[name]),
-                     sum(op.end - op.start for op in ops[name]), union["busy"],
+                     sum(op.end - op.start for op in ops[name]), busy,
                      len(syncs[name]), sum(syncs[name]))
     return out, sum(op.end - op.start for op in ops[None])
 
@@ -63,12 +70,41 @@ def expected_steps(source, launch):
         def inside(call):
             return call.process == process and start <= call.start < end
         calls = [call for call in source.calls if inside(call)]
-        waits = [call.end - call.start for call in calls if is_sync(call)]
+        waits = [call.end - call.start for call in calls if call in source.waits]
+        waits += [e - s for s, e, p, _ in source.own if p == process and start <= s < end]
         ops = [op for op in source.ops if op.number in launch and inside(launch[op.number])]
         step = {"name": name, "start_ns": start, "duration_ns": end - start, "api_calls": len(calls),
                 "host_syncs": len(waits), "host_sync_ns": sum(waits)}
         out.append(step | (reference.figures(source, launch, ops) if ops else {"span_ns": None}))
     return out or None
+
+
+def expected_copies(ops):
+    """By way and memory: count, bytes, time, median and best rate."""
+    rows = collections.defaultdict(list)
+    for op in ops:
+        if op.kind == "set":
+            rows["memset", "device"].append(op)
+        elif op.kind == "copy":
+            way = re.search("HtoD|DtoH|DtoD|PtoP", op.name.replace("Host-to-Device", "HtoD").replace(
+                "Device-to-Host", "DtoH").replace("Device-to-Device", "DtoD")).group()
+            memory = re.search("pageable|pinned", op.name.lower())
+            rows[way, memory.group() if memory else "device" if way[0] == way[3] else None].append(op)
+    out = {}
+    for key, of in rows.items():
+        rates = [int(1e6 * op.bytes / (op.end - op.start)) for op in of if op.bytes and op.end > op.start]
+        out[key] = (len(of), sum(op.bytes for op in of), sum(op.end - op.start for op in of),
+                    1e-6 * rank(rates, 50) if rates else None, 1e-6 * max(rates) if rates else None)
+    return out
+
+
+def repeats(steps, source):
+    """Whether steps that nobody marked are most of all kernels, most of them alike."""
+    if not steps or steps[0]["source"] != "repeating_kernels":
+        return True
+    counts = collections.Counter(step["kernels"] for step in steps[:-1])
+    return (len(steps) >= 4 and counts.most_common(1)[0][1] >= .6 * (len(steps) - 1)
+            and sum(step["kernels"] for step in steps) >= .5 * sum(op.kind == "kernel" for op in source.ops))
 
 
 def expected_memory(events):
@@ -88,8 +124,9 @@ def expected_gpu_ranges(ranges):
 
 def expected(source):
     launch, stage = reference.launches(source), reference.stages_of_calls(source)
+    source = source._replace(waits=reference.waits(source, launch))
     calls = len(source.calls) or None
-    want = {"partial_overlaps_on_a_thread": reference.partial_overlaps(source), "api_calls": calls,
+    want = {"copies": expected_copies(source.ops) if source.ops else None, "partial_overlaps_on_a_thread": reference.partial_overlaps(source), "api_calls": calls,
             "host_syncs": expected_syncs(source, stage) if calls else None,
             "steps": expected_steps(source, launch), "memory": expected_memory(source.memory),
             "gpu_ranges_by_name": expected_gpu_ranges(source.gpu_ranges)}
@@ -123,7 +160,10 @@ def reduced(summary):
 
     by("kernels_by_name", lambda k: k["name"], pick("count", "total_ns", "min_ns", "median_ns", "max_ns"))
     by("gpu_ranges_by_name", lambda r: r["name"], pick("count", "total_ns", "min_ns", "median_ns", "max_ns"))
-    by("host_syncs", pick("api", "stage"), pick("count", "total_ns"))
+    by("host_syncs", pick("api", "wait", "stage"), pick("count", "total_ns"))
+    by("copies", pick("kind", "memory"), pick("count", "bytes", "total_ns", "median_gb_per_s", "best_gb_per_s"))
+    if summary["steps"] and summary["steps"][0]["source"] == "repeating_kernels":
+        got["steps"] = None
     by("stages", lambda s: s["stage"],
        pick("ops", "kernels", "total_ns", "busy_ns", "host_syncs", "host_sync_ns"))
     by("devices", lambda d: d["device"], dict)
@@ -136,7 +176,7 @@ def reduced(summary):
 def differences(got, want, where=""):
     """What is stated in `want` and is not so in `got`."""
     if isinstance(want, dict) and isinstance(got, dict):
-        if where.endswith(("_by_name", "host_syncs", "stages", "devices", "streams", "launch_apis")):
+        if where.endswith(("_by_name", "host_syncs", "copies", "stages", "devices", "streams", "launch_apis")):
             yield from (f"{where}: {key!s:.100} is too much" for key in got.keys() - want.keys())
         for key, value in want.items():
             yield from differences(got.get(key, "absent"), value, f"{where}/{key!s:.100}")
@@ -155,12 +195,16 @@ def inconsistencies(summary):
             continue
         if sum(scope["idle_by_class_ns"].values()) != scope["idle_ns"]:
             yield "classes of idle time do not add up"
-        if scope["busy_ns"] + scope["idle_ns"] != scope["span_ns"]:
+        one_device = scope is not summary and scope not in (summary["steps"] or []) or len(summary["devices"]) == 1
+        if one_device and scope["busy_ns"] + scope["idle_ns"] != scope["span_ns"]:
             yield "busy and idle do not add up"
     if summary["stages"] is not None:
         total = sum(stage["total_ns"] for stage in summary["stages"]) + summary["unattributed_ns"]
         if total != summary["op_sum_ns"]:
             yield "stages do not add up"
+    if summary["gaps"] and summary["idle_ns"] is not None:
+        if sum(cause["total_ns"] for cause in summary["gaps"]["causes"]) != summary["idle_ns"]:
+            yield "gaps do not add up to the idle time"
     if summary["devices"] and sum(d["kernels"] for d in summary["devices"]) != summary["kernels"]:
         yield "kernels of the devices do not add up"
 
@@ -171,7 +215,8 @@ def check(program, path):
         return [f"exit code {run.returncode}: {run.stderr}"]
     summary = json.loads(run.stdout)
     source = (reference.read_nsys if path.suffix == ".sqlite" else reference.read_json)(path)
-    return list(differences(reduced(summary), expected(source))) + list(inconsistencies(summary))
+    wrong = [] if repeats(summary["steps"], source) else ["steps that do not repeat"]
+    return wrong + list(differences(reduced(summary), expected(source))) + list(inconsistencies(summary))
 
 
 def main():

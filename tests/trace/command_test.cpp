@@ -1,5 +1,6 @@
 // `nsatune trace summary` as a user runs it.
 #include <algorithm>
+#include <cstdlib>
 
 #include "../cli/program.hpp"
 #include "catch.hpp"
@@ -93,6 +94,11 @@ TEST_CASE("a margin that is no number is refused", "[trace]") {
     CHECK(nsatune(folder, std::string("trace diff a.json a.json --margin ") + margin).exit_code ==
           2);
   }
+}
+
+TEST_CASE("a reader that has seen enough is no full disk", "[trace]") {
+  CHECK(std::system("bash -c '" NSATUNE_PROGRAM
+                    " variants --json | head -c 1 >/dev/null; exit ${PIPESTATUS[0]}'") == 0);
 }
 
 }  // namespace nsa::test

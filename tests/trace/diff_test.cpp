@@ -5,8 +5,8 @@
 
 #include "../cli/program.hpp"
 #include "catch.hpp"
+#include "diff/samples.hpp"
 #include "nsa/trace/diff_json.hpp"
-#include "samples.hpp"
 #include "traces.hpp"
 
 namespace nsa::test {

@@ -1,11 +1,11 @@
 // The arithmetic below everything: decimal text, sets of time, names.
 #include <random>
 
+#include "analyse/intervals.hpp"
+#include "analyse/steps/ranges.hpp"
 #include "catch.hpp"
-#include "decimal_time.hpp"
-#include "intervals.hpp"
-#include "kernel_names.hpp"
-#include "step_ranges.hpp"
+#include "read/json/decimal_time.hpp"
+#include "read/kernel_names.hpp"
 
 namespace nsa::trace {
 

@@ -1,6 +1,6 @@
 // A program that behaves as one with the tracer inside: it leaves a spool where it is told to.
 //   fake_traced WHAT...   good, exit N, killed, silent, ranks, wait, environment, echo, hang,
-//   ranges, rubbish
+//   ranges, rubbish, foreign
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +32,15 @@ test::SpoolBuilder recording(int rank = -1) {
   spool.metadata("host", "here").range("step 1", 50, 900);
   spool.launched("score_kernel", 1, 100, 200, 30).launched("other_kernel", 2, 300, 400, 30);
   return spool;
+}
+
+/// A spool of a program that another recorder runs.
+void leave_foreign() {
+  spool::SpoolHeader header;
+  header.process = static_cast<std::uint32_t>(getpid());
+  header.recorder = std::strtoull(std::getenv(spool::kEnvRecorder), nullptr, 10) + 2;
+  test::SpoolBuilder spool(header);
+  leave(spool.launched("theirs", 1, 100, 200, 30).totals(1, 1).bytes());
 }
 
 /// Leaves a spool whose last kernel is a torn record, as SIGKILL does.
@@ -92,6 +101,7 @@ extern char** environ;
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "good";
   if (what == "exit" || what == "good") leave(recording().totals(2, 2).bytes());
+  if (what == "foreign") leave_foreign();
   if (what == "exit") return std::atoi(argv[2]);
   if (what == "killed") {
     leave_torn();

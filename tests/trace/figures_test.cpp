@@ -1,7 +1,7 @@
 // Busy, idle and their parts, by hand.
+#include "analyse/context.hpp"
+#include "analyse/launches.hpp"
 #include "catch.hpp"
-#include "context.hpp"
-#include "launches.hpp"
 #include "traces.hpp"
 
 namespace nsa::test {
@@ -37,20 +37,52 @@ TEST_CASE("time on one line: span, busy, compute, communication and their overla
   CHECK(s.gpu->same_stream_overlaps == 1);  // k2 starts before the copy of its stream ends
 }
 
-TEST_CASE("a device and a stream have figures of their own, the file all on one line", "[trace]") {
+TEST_CASE("a device and a stream have figures of their own, the file their sums", "[trace]") {
   const auto s = JsonTrace()
                      .kernel("a", 0, 0, 10, 7, 0)
                      .kernel("b", 0, 5, 10, 7, 1)
                      .kernel("c", 0, 20, 10, 8, 1)
                      .summary();
-  CHECK(s.gpu->busy_ns == 25000);
+  CHECK(s.gpu->span_ns == 30000);
+  CHECK(s.gpu->busy_ns == 30000);
+  CHECK(s.gpu->idle_ns == 5000);
   REQUIRE(s.devices.size() == 2);
+  CHECK(s.worst_device == 1);
   CHECK(s.devices[0].gpu.span_ns == 10000);
   CHECK(s.devices[1].gpu.span_ns == 25000);
   CHECK(s.devices[1].gpu.idle_ns == 5000);
   REQUIRE(s.devices[1].streams.size() == 2);
   CHECK(s.devices[1].streams[1].stream == 8);
   CHECK(s.devices[1].streams[1].gpu.idle_ns == 0);
+}
+
+TEST_CASE("what one GPU computes hides no communication of another one", "[trace]") {
+  const auto s = JsonTrace()
+                     .kernel("ncclDevKernel_AllReduce", 0, 0, 10, 9, 0)
+                     .kernel("gemm", 0, 0, 10, 7, 1)
+                     .summary();
+  CHECK(s.gpu->exposed_comm_ns == 10000);
+  CHECK(s.gpu->comm_overlapped_by_compute_ns == 0);
+  CHECK(s.worst_device == 0);
+}
+
+TEST_CASE("a wait of one process is no cause of another one's idle GPU", "[trace]") {
+  JsonTrace t;
+  t.launched("a", 1, 0, 2, 8).launched("b", 2, 60, 100, 10).kernel("c", 1, 0, 2, 7, 1);
+  t.kernel("d", 2, 50, 2, 7, 1);
+  trace::Trace read = t.read();
+  for (trace::GpuOp& op : read.ops) op.process = op.device == 1 ? 1 : 0;
+  read.calls.push_back(read.calls.back());
+  read.calls.back() = {.start_ns = 65'000,
+                       .end_ns = 99'000,
+                       .correlation = 9,
+                       .name = read.names.intern("cudaDeviceSynchronize"),
+                       .thread = 0,
+                       .process = 1,
+                       .driver = false};
+  const auto s = trace::summarize(read);
+  CHECK(s.devices.at(0).gpu.idle_by_class_ns.sync == 0);
+  CHECK(s.devices.at(0).gpu.idle_by_class_ns.host_wait == 50'000);
 }
 
 TEST_CASE("idle time is split where its cause changes, the profiler first", "[trace]") {
@@ -68,8 +100,9 @@ TEST_CASE("idle time is split where its cause changes, the profiler first", "[tr
   CHECK(s.gpu->idle_ns == 90000);
   CHECK(idle.profiler_overhead == 25000);
   CHECK(idle.sync == 10000);
-  CHECK(idle.host_wait == 10000 + 10000);
-  CHECK(idle.kernel_wait == 35000);
+  CHECK(idle.blocking_call == 10000 + 20000 + 15000);
+  CHECK(idle.host_wait == 0);
+  CHECK(idle.kernel_wait == 10000);
   CHECK(idle.other == 0);
 }
 
@@ -191,6 +224,42 @@ TEST_CASE("a file without a GPU has no figures and says why", "[trace]") {
   CHECK(s.devices.empty());
   CHECK(s.null_reasons.at("span_ns") == "no GPU operation was recorded");
   CHECK(s.partial_overlaps_on_a_thread == 0);
+}
+
+TEST_CASE("a call that blocks the host is a wait with its class, and a cause of idle time",
+          "[trace]") {
+  const auto copy = [](JsonTrace& t, const char* name, int correlation, const char* at,
+                       long bytes) {
+    t.event("gpu_memcpy", name, at, "1",
+            R"(, "pid": 0, "tid": 7, "args": {"device": 0, "stream": 7, "correlation": )" +
+                std::to_string(correlation) + R"(, "bytes": )" + std::to_string(bytes) + "}");
+  };
+  JsonTrace t;
+  t.launched("a", 1, 0, 0, 10);
+  t.call("cudaMemcpyAsync", 2, 10, 20);  // to pageable memory: until it is done
+  copy(t, "Memcpy DtoH (Device -> Pageable)", 2, "29", 4);
+  t.call("cudaMemcpyAsync", 3, 30, 5);  // staged at once
+  copy(t, "Memcpy HtoD (Pageable -> Device)", 3, "40", 65536);
+  t.call("cudaMemcpyAsync", 4, 40, 7);
+  copy(t, "Memcpy HtoD (Pageable -> Device)", 4, "50", 65537);
+  t.call("cudaMemcpyAsync", 5, 50, 9);
+  copy(t, "Memcpy HtoD (Pinned -> Device)", 5, "60", 1 << 20);
+  t.call("hipMemcpyWithStream", 6, 60, 3);
+  t.call("cudaMalloc", 7, 64, 2).call("cudaMallocAsync", 8, 66, 2);
+  t.event("overhead", "Command Buffer Full", "70", "6");
+  t.launched("b", 9, 78, 80, 1);
+  const auto s = t.summary();
+  std::map<std::string, std::int64_t> waits;
+  for (const auto& row : *s.host_syncs) waits[row.wait] += row.total_ns;
+  CHECK(waits == std::map<std::string, std::int64_t>{
+                     {"copy", 30000}, {"allocation", 2000}, {"queue_full", 6000}});
+  // Idle in blocking calls: 10 to 29, 41 to 47 (a copy ends at 41), 61 to 63, 64 to 66, 70 to 76.
+  CHECK(s.gpu->idle_by_class_ns.blocking_call == 19000 + 6000 + 2000 + 2000 + 6000);
+  REQUIRE(s.copies->size() == 3);
+  CHECK(s.copies->at(0).kind == "HtoD");
+  CHECK(s.copies->at(0).memory == "pageable");
+  CHECK(s.copies->at(0).count == 2);
+  CHECK(s.copies->at(0).best_gb_per_s == Approx(65.537));
 }
 
 }  // namespace nsa::test

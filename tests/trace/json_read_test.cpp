@@ -1,7 +1,7 @@
 // Forms of Chrome traces that are in use.
-#include "byte_source.hpp"
 #include "catch.hpp"
-#include "json_trace.hpp"
+#include "read/byte_source.hpp"
+#include "read/json/trace.hpp"
 #include "traces.hpp"
 
 namespace nsa::test {

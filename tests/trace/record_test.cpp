@@ -41,6 +41,15 @@ bool has(const std::string& text, const std::string& part) {
 
 }  // namespace
 
+TEST_CASE("a spool of another recorder in the same folder is left alone", "[trace]") {
+  const Folder folder;
+  const Result result = record(folder, "-o out", "foreign");
+  CHECK(has(result.err, "nothing was recorded"));
+  const auto files = files_in(folder, "out");
+  REQUIRE(files.size() == 1);
+  CHECK(files[0].ends_with(".nsaspool"));
+}
+
 TEST_CASE("a recorded program leaves a trace, and keeps its exit code and output", "[trace]") {
   const Folder folder;
   const Result good = record(folder, "-o out", "good");

@@ -11,10 +11,10 @@ import re
 import sqlite3
 from decimal import Decimal
 
-Op = collections.namedtuple("Op", "start end name kind device stream process correlation number")
+Op = collections.namedtuple("Op", "start end name kind device stream process correlation number bytes")
 Call = collections.namedtuple("Call", "start end name thread process correlation driver")
 Range = collections.namedtuple("Range", "start end name thread process kind")
-Source = collections.namedtuple("Source", "ops calls ranges overheads memory gpu_ranges")
+Source = collections.namedtuple("Source", "ops calls ranges overheads memory gpu_ranges own waits")
 
 
 def ns(microseconds):
@@ -28,7 +28,7 @@ def read_json(path):
     document = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data, parse_float=str)
     events = document["traceEvents"] if isinstance(document, dict) else document
     kinds = {"kernel": "kernel", "gpu_memcpy": "copy", "gpu_memset": "set"}
-    out = Source([], [], [], [], [], [])
+    out = Source([], [], [], [], [], [], [], {})
     for event in events:
         category, args = event.get("cat"), event.get("args", {})
         if event["name"] == "[memory]" and args["Device Type"] == 1:
@@ -40,7 +40,7 @@ def read_json(path):
         thread = (event["pid"], event["tid"])
         if category in kinds:
             out.ops.append(Op(start, end, event["name"], kinds[category], args["device"], args["stream"], 0,
-                              args.get("correlation", 0), len(out.ops)))
+                              args.get("correlation", 0), len(out.ops), args.get("bytes", 0)))
         elif category in ("cuda_runtime", "cuda_driver"):
             out.calls.append(Call(start, end, event["name"], thread, 0, args.get("correlation", 0),
                                   category == "cuda_driver"))
@@ -49,19 +49,24 @@ def read_json(path):
         elif category == "gpu_user_annotation":
             out.gpu_ranges.append((event["name"], end - start))
         elif category == "overhead":
-            out.overheads.append((start, end))
+            own = re.search(r"Command Buffer|Module|Lazy Function|Driver Compiler", event["name"])
+            out.own.append((start, end, 0, event["name"])) if own else out.overheads.append((start, end, 0))
     return out
 
 
 def read_nsys(path):
     db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    out = Source([], [], [], [], [], [])
+    out = Source([], [], [], [], [], [], [], {})
     table = "CUPTI_ACTIVITY_KIND_"
     columns = "start, end, deviceId, streamId, globalPid >> 24, correlationId"
-    names = {"KERNEL": "(SELECT value FROM StringIds WHERE id = demangledName)", "MEMCPY": "''", "MEMSET": "''"}
+    names = {"KERNEL": "(SELECT value FROM StringIds WHERE id = demangledName)",
+             "MEMCPY": "'Memcpy ' || (SELECT label FROM ENUM_CUDA_MEMCPY_OPER WHERE id = copyKind) || ' (' || "
+                       "(SELECT label FROM ENUM_CUDA_MEM_KIND WHERE id = srcKind) || ' -> ' || "
+                       "(SELECT label FROM ENUM_CUDA_MEM_KIND WHERE id = dstKind) || ')'", "MEMSET": "''"}
     for (what, name), kind in zip(names.items(), ("kernel", "copy", "set")):
-        for row in db.execute(f"SELECT {columns}, {name} FROM {table}{what}"):
-            out.ops.append(Op(row[0], row[1], row[6], kind, *row[2:6], len(out.ops)))
+        moved = "0" if kind == "kernel" else "bytes"
+        for row in db.execute(f"SELECT {columns}, {name}, {moved} FROM {table}{what}"):
+            out.ops.append(Op(row[0], row[1], row[6], kind, *row[2:6], len(out.ops), row[7]))
     for row in db.execute("SELECT start, end, value, globalTid, globalTid >> 24, correlationId "
                           f"FROM {table}RUNTIME JOIN StringIds ON id = nameId"):
         name = re.sub(r"(_ptsz|_ptds)?$", "", re.sub(r"_v\d{4,}", "", row[2]))
@@ -69,8 +74,12 @@ def read_nsys(path):
     for row in db.execute("SELECT start, end, coalesce(text, value), globalTid, globalTid >> 24 FROM NVTX_EVENTS "
                           "LEFT JOIN StringIds ON id = textId WHERE eventType IN (59, 60) AND end IS NOT NULL"):
         out.ranges.append(Range(*row, "nvtx"))
-    out.overheads.extend(db.execute(f"SELECT o.start, o.end FROM {table}OVERHEAD o JOIN ENUM_CUPTI_OVERHEAD_TYPE t "
+    out.overheads.extend(db.execute(f"SELECT o.start, o.end, o.globalTid >> 24 FROM {table}OVERHEAD o JOIN ENUM_CUPTI_OVERHEAD_TYPE t "
                                     "ON t.id = overheadType WHERE t.label LIKE '%(Profiler)'"))
+    out.own.extend(db.execute(f"SELECT o.start, o.end, o.globalTid >> 24, value FROM {table}OVERHEAD o "
+                              "JOIN ENUM_CUPTI_OVERHEAD_TYPE t ON t.id = overheadType JOIN StringIds s ON "
+                              "s.id = o.nameId WHERE t.label LIKE '%Command Buffer%' OR t.label LIKE '%Module%' "
+                              "OR t.label LIKE '%Lazy%'"))
     return out
 
 
@@ -82,6 +91,34 @@ def is_sync(call):
     return "Synchronize" in call.name
 
 
+def waits(source, launch):
+    """What the host waits for in each call, by the rules of CUDA's guide."""
+    out = {}
+    allocations = ("cudaMalloc", "cudaFree", "cudaHost", "cuMemAlloc", "cuMemFree", "cuMemHost", "cuMemCreate",
+                   "cuMemRelease", "cuMemMap", "cuMemUnmap", "cuMemSetAccess")
+    modules = ("cuModuleLoad", "cuModuleUnload", "cuLibraryLoad", "cudaLibraryLoad", "cuLinkComplete")
+    for call in source.calls:
+        if is_sync(call):
+            out[call] = "sync"
+        elif call.name.startswith(allocations) and "Async" not in call.name \
+                and not call.name.startswith("cudaHostGet"):
+            out[call] = "allocation"
+        elif call.name.startswith(modules):
+            out[call] = "module_loading"
+        elif re.match("(cuda|cu)Memcpy", call.name) and not re.search("Async|Peer", call.name):
+            out[call] = "copy"
+    for op in source.ops:
+        call = launch.get(op.number)
+        if op.kind != "copy" or call is None:
+            continue
+        blocks = "-> Pageable" in op.name or ("(Pageable" in op.name and op.bytes > 65536)
+        if blocks and call not in out:
+            out[call] = "copy"
+        if out.get(call) == "copy" and re.search("DtoD|PtoP", op.name):
+            del out[call]
+    return out
+
+
 def launches(source):
     """The launch call of each operation, by its number: the runtime's where the driver's has the same id."""
     by_id = {}
@@ -91,7 +128,7 @@ def launches(source):
             if op.correlation and (op.process, op.correlation) in by_id}
 
 
-def walk(ops, calls, launch, overheads):
+def walk(ops, calls, launch, overheads, waiting_calls=(), own=()):
     """Cuts the time at every event and adds each piece to what it is."""
     points = collections.defaultdict(list)
 
@@ -104,8 +141,11 @@ def walk(ops, calls, launch, overheads):
         add("mem" if op.kind != "kernel" else "comm" if is_comm(op) else "compute", op.start, op.end)
         if op.number in launch:
             add("pending", launch[op.number].start, op.start)
-    for call in filter(is_sync, calls):
-        add("sync", call.start, call.end)
+    for call, what in dict(waiting_calls).items():
+        if call in calls:
+            add("sync" if what == "sync" else "blocking", call.start, call.end)
+    for start, end in own:
+        add("blocking", start, end)
     for start, end in overheads:
         add("overhead", start, end)
     begin, end = min(op.start for op in ops), max(op.end for op in ops)
@@ -130,7 +170,7 @@ def walk(ops, calls, launch, overheads):
             out["busy"] += then - now
             continue
         cause = next((c for c, what in (("profiler_overhead", "overhead"), ("sync", "sync"),
-                                        ("kernel_wait", "pending")) if on[what]), None)
+                                        ("blocking_call", "blocking"), ("kernel_wait", "pending")) if on[what]), None)
         out[cause] += then - now if cause else 0
         waiting += 0 if cause else then - now
         if starts.get(then):  # without a launch known of what ends the gap nobody can say that none was pending
@@ -140,10 +180,25 @@ def walk(ops, calls, launch, overheads):
 
 
 def figures(source, launch, ops):
-    """Of some operations on one time line."""
-    span, out = walk(ops, source.calls, launch, source.overheads)
+    """Of some operations: times of each device alone, added up; the span is that of all together."""
+    devices = [figures_of_device(source, launch, [op for op in ops if op.device == device])
+               for device in sorted({op.device for op in ops})]
+    out = devices[0]
+    for other in devices[1:]:
+        out = {key: {name: value[name] + other[key][name] for name in value} if isinstance(value, dict)
+               else value + other[key] for key, value in out.items()}
+    return out | {"span_ns": max(op.end for op in ops) - min(op.start for op in ops),
+                  "distinct_kernels": len({op.name for op in ops if op.kind == "kernel"})}
+
+
+def figures_of_device(source, launch, ops):
+    processes = {op.process for op in ops}
+    calls = {call for call in source.calls if call.process in processes}
+    overheads = [(start, end) for start, end, process in source.overheads if process in processes]
+    own = [(start, end) for start, end, process, _ in source.own if process in processes]
+    span, out = walk(ops, calls, launch, overheads, source.waits, own)
     kernels = [op for op in ops if op.kind == "kernel"]
-    classes = ("host_wait", "kernel_wait", "sync", "profiler_overhead", "other")
+    classes = ("host_wait", "kernel_wait", "sync", "blocking_call", "profiler_overhead", "other")
     return {
         "span_ns": span, "busy_ns": out["busy"], "idle_ns": span - out["busy"],
         "compute_ns": out["compute"], "comm_ns": out["comm"], "mem_ns": out["mem"],
@@ -188,6 +243,7 @@ STAGES = [(re.compile(pattern), stage) for pattern, stage in (
     (r"(project_rope|compress|score|pcmp|pslc|topk|ranges|attend_compressed|attend_selected|attend_window|"
      r"gate_combine|out_proj|attention|layer|model)(?=$|[/ :\[(])", None),
     (r"autograd::engine::evaluate_function|## backward", "backward"),
+    ("## forward|DistributedDataParallel.forward", "forward"),
     (r"Optimizer\.(step|zero_grad)|## optimizer", "optimizer"), (r"nccl:|rccl:|c10d::", "communication"))]
 
 
@@ -201,6 +257,48 @@ def stage_of(name):
 
 
 def stages_of_calls(source):
+    """The stage of each call; where it has none, what the ranges around it say of the work."""
+    out, other = known_stages_of_calls(source), {}
+    step_or_optimizer = [r for r in source.ranges if stage_of(r.name) == "optimizer" or is_step(r.name)]
+    by_thread = collections.defaultdict(list)
+    for r in sorted(source.ranges, key=lambda r: (r.start, -r.end)):
+        by_thread[r.thread].append(r)
+    outer = {id(r) for inner in step_or_optimizer for r in by_thread[inner.thread]
+             if r.start <= inner.start and r.end >= inner.end}
+    for call in sorted(source.calls, key=lambda c: c.start):
+        if out.get(call) is None:
+            other.setdefault(call.thread, []).append(call)
+    for thread, calls in other.items():
+        stack, i = [], 0
+        for call in calls:
+            while i < len(by_thread[thread]) and by_thread[thread][i].start <= call.start:
+                r = by_thread[thread][i]
+                while stack and stack[-1].end <= r.start:
+                    stack.pop()
+                stack.append(r)
+                i += 1
+            while stack and stack[-1].end <= call.start:
+                stack.pop()
+            found = None
+            for r in stack:  # from the outside in
+                if id(r) in outer:
+                    continue
+                if re.search("DataLoader|dataloader|data_loader|DataPipe", r.name):
+                    found = "data loading"
+                elif r.kind == "cpu_op":
+                    found = found or "forward"
+                else:
+                    found = stage_of(r.name) or re.sub(r"\d+", "N", r.name[:100])
+            out[call] = found
+    return out
+
+
+def is_step(name):
+    named = re.compile(r"(training|train)?[ _]*(step|iteration|iter)[ _#:=\[]*\d+\]?$", re.IGNORECASE)
+    return name.startswith("ProfilerStep#") or named.match(name) is not None
+
+
+def known_stages_of_calls(source):
     """The stage of the last range to begin before each call, of those that are still open on its thread."""
     events = collections.defaultdict(list)
     ranges = [(r, stage_of(r.name)) for r in sorted(source.ranges, key=lambda r: (r.start, -r.end))]
@@ -224,7 +322,7 @@ def stages_of_calls(source):
 
 def steps_of(source):
     """(name, start, end, process) of each step."""
-    marks = [r for r in source.ranges if r.kind == "user_annotation" and r.name.startswith("ProfilerStep#")]
+    marks = [r for r in source.ranges if r.name.startswith("ProfilerStep#")]
     named = re.compile(r"(training|train)?[ _]*(step|iteration|iter)[ _#:=\[]*\d+\]?$", re.IGNORECASE)
     marks = marks or [r for r in source.ranges if r.kind != "cpu_op" and named.match(r.name)]
     found = [r for r in sorted(source.ranges, key=lambda r: r.start) if r.name.startswith("Optimizer.step")]
@@ -233,6 +331,9 @@ def steps_of(source):
         if r.start >= last.get(r.process, r.start):
             last[r.process] = r.end
             steps.append((r.name, r.start, r.end, r.process))
+    for i, (name, start, end, process) in enumerate(steps):  # from begin to begin
+        later = [s[1] for s in steps[i + 1:] if s[3] == process]
+        steps[i] = (name, start, later[0] if later else end, process)
     for r in [] if marks else found:
         if r.name != next(f.name for f in found if f.process == r.process):
             continue

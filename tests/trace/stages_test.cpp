@@ -1,6 +1,6 @@
 // Whose work a kernel is: by the range around its launch.
+#include "analyse/stages/names.hpp"
 #include "catch.hpp"
-#include "stage_names.hpp"
 #include "traces.hpp"
 
 namespace nsa::test {
@@ -173,6 +173,70 @@ TEST_CASE("steps are annotated, NVTX ranges, or from one optimizer step to the n
   CHECK(detected.steps->at(1).gpu->kernels == 1);
 
   CHECK_FALSE(JsonTrace().kernel("k", 0, 0, 1).summary().steps.has_value());
+}
+
+TEST_CASE("the time between two steps belongs to the first, on the device's line too", "[trace]") {
+  const auto s = JsonTrace()
+                     .range("ProfilerStep#1", 0, 8, 1, "Operator")  // as files of 2021 have it
+                     .range("ProfilerStep#2", 10, 10, 1, "Operator")
+                     .range("ProfilerStep#3", 25, 10, 1, "Operator")
+                     .launched("a", 1, 1, 20, 5)
+                     .launched("between", 2, 9, 30, 5)
+                     .launched("b", 3, 11, 50, 5)
+                     .launched("c", 4, 26, 100, 10)
+                     .summary();
+  REQUIRE(s.steps->size() == 3);
+  CHECK(s.steps->at(0).duration_ns == 10000);
+  CHECK(s.steps->at(0).gpu->kernels == 2);
+  CHECK(s.steps->at(0).device_ns == 30000);
+  CHECK(s.steps->at(1).device_ns == 50000);
+  CHECK(s.steps->at(2).device_ns == 10000);
+  REQUIRE(s.step_times);
+  CHECK(s.step_times->on_device);
+  CHECK(s.step_times->median_ns == 30000);
+  CHECK(s.step_times->worst_ns == 50000);
+  CHECK(s.step_times->worst == 1);
+  REQUIRE_FALSE(s.step_times->causes.empty());
+  CHECK(s.step_times->causes.front().what == "before_next_step");
+  CHECK(s.step_times->causes.front().more_ns == 30000);  // 45 us, and 15 us in the median
+}
+
+TEST_CASE("steps that nobody marked are the longest sequence of kernels that repeats", "[trace]") {
+  const auto loop = [](bool launches) {
+    JsonTrace t;
+    int id = 0;
+    for (int step = 0; step < 5; ++step) {
+      const double at = 1000.0 * step;
+      const auto kernel = [&](const char* name, double start) {
+        ++id;
+        launches ? t.launched(name, id, at + start - 1, at + start, 2)
+                 : t.kernel(name, 0, at + start, 2);
+      };
+      kernel("embed", 100);
+      for (int layer = 0; layer < 3; ++layer) {
+        kernel("gemm", 110 + 10 * layer);
+        kernel("softmax", 113 + 10 * layer);
+      }
+      kernel("adam", 150);
+    }
+    return t.summary();
+  };
+  for (const bool launches : {true, false}) {
+    CAPTURE(launches);
+    const auto s = loop(launches);
+    REQUIRE(s.steps);
+    REQUIRE(s.steps->size() == 5);
+    CHECK(s.steps->front().source == "repeating_kernels");
+    CHECK(s.steps->front().gpu->kernels == 8);
+    CHECK(s.step_times->median_ns == 1'000'000);
+  }
+  JsonTrace none;  // nothing comes again in the same order
+  unsigned random = 1;
+  for (int i = 0; i < 200; ++i) {
+    random = random * 1664525 + 1013904223;
+    none.kernel("k" + std::to_string(random >> 28), 0, 10 * i, 2);
+  }
+  CHECK_FALSE(none.summary().steps.has_value());
 }
 
 TEST_CASE("memory of the GPU: peaks and the largest allocations", "[trace]") {

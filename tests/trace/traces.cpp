@@ -60,6 +60,12 @@ JsonTrace& JsonTrace::range(const std::string& name, double start_us, double dur
                ", \"pid\": 5, \"tid\": " + std::to_string(thread));
 }
 
+JsonTrace& JsonTrace::op(const std::string& name, double start_us, double dur_us,
+                         const std::string& args, int thread) {
+  return event("cpu_op", name, us(start_us), us(dur_us),
+               ", \"pid\": 5, \"tid\": " + std::to_string(thread) + ", \"args\": {" + args + "}");
+}
+
 std::string refusal(const std::string& json) {
   try {
     trace::summarize(trace::read_json_trace(json, "t.json"));

@@ -23,6 +23,9 @@ class JsonTrace {
                   int thread = 1);
   JsonTrace& range(const std::string& name, double start_us, double dur_us, int thread = 1,
                    const std::string& category = "user_annotation");
+  /// The same with members of "args".
+  JsonTrace& op(const std::string& name, double start_us, double dur_us, const std::string& args,
+                int thread = 1);
   JsonTrace& raw(const std::string& event);
   std::string text() const { return "{\"traceEvents\": [" + events_ + "]}"; }
   trace::Trace read() const { return trace::read_json_trace(text(), "test"); }

@@ -11,11 +11,11 @@
 
 #include "../cli/program.hpp"
 #include "catch.hpp"
-#include "json_text.hpp"
-#include "lanes.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/trace/summary_json.hpp"
 #include "traces.hpp"
+#include "write/json_text.hpp"
+#include "write/lanes.hpp"
 
 namespace nsa::test {
 namespace {

@@ -1,5 +1,5 @@
 // How far a selection of reduced precision picks the blocks of the exact one.
-#include "pool/agreement.hpp"
+#include "pool/checks/agreement.hpp"
 
 #include "catch.hpp"
 #include "harness.hpp"

@@ -53,7 +53,7 @@ TEST_CASE("equal runs differ in less than one comparison of twenty", "[decide]")
   CHECK(runs_with <= 3);
 }
 
-TEST_CASE("what only one run has, twins and failures are not compared", "[decide]") {
+TEST_CASE("what only one run has, controls and failures are not compared", "[decide]") {
   auto first = run(1, 1), second = run(1, 2);
   for (Measurement& row : first) row.control = row.variant.name == "a";
   for (Measurement& row : second) {

@@ -26,15 +26,15 @@ const nsa::MeasurePolicy kNobodyGivenUp = policy_with(1000);
 std::vector<Contestant> contestants_of(const Session& s, std::uint64_t seed = 1) {
   std::vector<Contestant> contestants(s.variants.size());
   for (std::size_t v = 0; v < contestants.size(); ++v)
-    contestants[v].offer.id = id(s.variants[v].first);
-  if (s.control) contestants.push_back(twin_of(contestants[0]));
+    contestants[v].candidate.id = id(s.variants[v].first);
+  if (s.control) contestants.push_back(control_of(contestants[0]));
   const auto slots = static_cast<std::int64_t>(contestants.size());
   for (Measurement& row : measure(s, seed)) {
     nsa::worker::MeasuredReply reply;
     reply.samples = row.samples;
     take_samples(row, std::move(reply));
     const auto of_row = [&](const Contestant& c) {
-      return c.offer.id == row.variant && c.control == row.control;
+      return c.candidate.id == row.variant && c.control == row.control;
     };
     std::ranges::find_if(contestants, of_row)
         ->add_visit({row.process, row.round, row.position / slots}, row);
@@ -109,7 +109,7 @@ TEST_CASE("both halves of a round are one block, and each is paired for itself",
   for (const double ratio : state.log_ratios[1]) CHECK(ratio == Approx(std::log(1.5)));
 }
 
-TEST_CASE("a twin and a variant that was given up keep no contest open", "[tuner]") {
+TEST_CASE("a control and a variant that was given up keep no contest open", "[tuner]") {
   Session s;
   s.variants = {{"a", linear(10)}, {"b", linear(50)}};
   s.lengths = {1024};
@@ -121,25 +121,25 @@ TEST_CASE("a twin and a variant that was given up keep no contest open", "[tuner
   CHECK(state_of(contestants, policy_with(3)).log_ratios.size() == 1);
 }
 
-TEST_CASE("a twin is the same variant once more, and out where its original is", "[tuner]") {
+TEST_CASE("a control is the same variant once more, and out where its original is", "[tuner]") {
   Contestant original;
-  original.offer.id = id("a");
+  original.candidate.id = id("a");
   original.described.flop = 5;
   original.handle = 3;
   original.checked = true;
   Measurement row;
   row.median_ns = 1000;
   original.add_visit({0, 0, 0}, row);
-  const Contestant twin = twin_of(original);
-  CHECK(twin.control);
-  CHECK_FALSE(twin.out);
-  CHECK(twin.offer.id == id("a"));
-  CHECK(twin.described.flop == 5);
-  CHECK_FALSE(twin.handle.has_value());  // it is prepared and visited for itself
-  CHECK_FALSE(twin.checked);
-  CHECK_FALSE(twin.visited());
+  const Contestant control = control_of(original);
+  CHECK(control.control);
+  CHECK_FALSE(control.out);
+  CHECK(control.candidate.id == id("a"));
+  CHECK(control.described.flop == 5);
+  CHECK_FALSE(control.handle.has_value());  // it is prepared and visited for itself
+  CHECK_FALSE(control.checked);
+  CHECK_FALSE(control.visited());
   original.out = true;
-  CHECK(twin_of(original).out);
+  CHECK(control_of(original).out);
 }
 
 TEST_CASE("a visit counts by its median and its fastest sample, once a block", "[tuner]") {

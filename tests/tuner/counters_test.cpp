@@ -52,7 +52,7 @@ TEST_CASE(
     CHECK(row.reason.empty());
     CHECK(row.cold);
     CHECK(row.counters.dram_share == 0.5);
-    // One round of a process: three variants and the twin, twice; then three traces.
+    // One round of a process: three variants and the control, twice; then three traces.
     CHECK(row.counters.metrics == std::vector<CounterMetric>{{"measured", 8}, {"traced", 3}});
   }
   CHECK(by_variant(sink).size() == 3);

@@ -29,7 +29,7 @@ struct Session {
   std::vector<std::int64_t> lengths{128, 256, 512, 1024, 2048, 4096, 8192, 16384};
   std::string stage = "attend_selected";
   std::int64_t processes = 2, rounds = 2, samples = 2;
-  bool control = false;  // an A/A twin of the first variant
+  bool control = false;  // an A/A control of the first variant
   Noise noise = [](std::size_t, std::size_t, std::size_t) { return 1.0; };
   std::string run_id = "run";
 };
@@ -79,13 +79,13 @@ inline std::vector<Measurement> measure(const Session& s, std::uint64_t seed = 1
       for (std::int64_t r = 0; r < s.rounds; ++r) {
         std::int64_t position = 0;
         for (const std::size_t arm : visit_order(arms, random)) {
-          const bool twin = arm == s.variants.size();
-          const std::size_t v = twin ? 0 : arm;
+          const bool control = arm == s.variants.size();
+          const std::size_t v = control ? 0 : arm;
           Measurement row = row_of(s, v, s.lengths[l]);
           row.process = p;
           row.round = r;
           row.position = position++;
-          row.control = twin;
+          row.control = control;
           const double truth = s.variants[v].second(static_cast<double>(s.lengths[l]));
           for (std::int64_t i = 0; i < s.samples; ++i) {
             const std::int64_t ns = to_ns(truth * s.noise(l, sample++, v));

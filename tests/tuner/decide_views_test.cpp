@@ -1,9 +1,9 @@
 // Reserves, the flat view, the break-even length and what changed.
-#include "break_even.hpp"
 #include "catch.hpp"
+#include "decide/ranges/break_even.hpp"
+#include "decide/ranges/reserves.hpp"
+#include "decide/tables/flat_view.hpp"
 #include "decide_support.hpp"
-#include "flat_view.hpp"
-#include "reserves.hpp"
 
 using namespace nsa::tuner;
 using namespace sim;

@@ -1,4 +1,4 @@
-#include "pool/device_lock.hpp"
+#include "pool/workers/device_lock.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -163,7 +163,7 @@ TEST_CASE("nobody else may use the name of our executor", "[tuner]") {
     worker.ours = false;
     CHECK_THROWS_AS(tuner::discover({worker}, fake_device(), 5), InputError);
     worker.ours = true;
-    CHECK(tuner::discover({worker}, fake_device(), 5).offers.size() == 3);
+    CHECK(tuner::discover({worker}, fake_device(), 5).candidates.size() == 3);
   }
 }
 

@@ -45,7 +45,7 @@ TEST_CASE("a sweep goes on with what its rows ask for until they ask for nothing
   CHECK(lengths_of(sink.rows) == std::set<std::int64_t>{40, 50, 60});
   CHECK(notes.last.contests == 3);
   CHECK(notes.last.contests_done == 3);
-  CHECK(report.ledger.plan_s > 0);
+  CHECK(report.breakdown.plan_s > 0);
 }
 
 TEST_CASE("a plan that names what was planned before ends the sweep", "[tuner]") {
@@ -111,7 +111,7 @@ TEST_CASE("finalists are measured once more in processes of their own", "[tuner]
     again += row.process >= 2;
     CHECK(row.held_out == (row.process >= 2));
   }
-  CHECK(again == 2 * 3 * 6);  // processes, rounds, two variants and the twin in both halves
+  CHECK(again == 2 * 3 * 6);  // processes, rounds, two variants and the control in both halves
   CHECK(sink.rows.size() == 16 + again);
 
   input.earlier = sink.rows;

@@ -1,5 +1,5 @@
 // Visits that the machine disturbed: kept, flagged, made up for, and never without an end.
-#include "pool/noise.hpp"
+#include "pool/checks/noise.hpp"
 
 #include <cmath>
 #include <thread>
@@ -79,11 +79,11 @@ TEST_CASE("a noisy round is made up for by another", "[tuner]") {
   spec.policy.min_rounds = 2;
   spec.policy.max_rounds = 20;
   spec.policy.epsilon = 100;    // decided as soon as it may be
-  spec.policy.control = false;  // the times are real, and twins on a busy machine are apart
+  spec.policy.control = false;  // the times are real, and controls on a busy machine are apart
   const auto report = run_sweep(gpu_input("hot_at_first", spec), sink, notes);
   CHECK(report.noisy == 2 * 3);  // the first three visits of each process
   CHECK(sink.rows.size() == 2 * 3 * 6);
-  CHECK(report.ledger.wait_s > 0);
+  CHECK(report.breakdown.wait_s > 0);
 }
 
 TEST_CASE("a power limit that all of a round meet alike is a note, else it is noise", "[tuner]") {
@@ -123,7 +123,7 @@ TEST_CASE("twins far apart are noise once the spread of the run is known", "[tun
   CHECK(spread.noise(200, 100).empty());  // nothing to compare with
   for (int i = 0; i < 8; ++i) spread.add(100 + i % 2, 100);
   CHECK(spread.noise(104, 100).empty());
-  CHECK(contains(spread.noise(200, 100), "the A/A twin is 69.3 % apart"));
+  CHECK(contains(spread.noise(200, 100), "the A/A control is 69.3 % apart"));
   CHECK_FALSE(spread.noise(100, 200).empty());
   for (int i = 0; i < 9; ++i) spread.add(110, 100);
   CHECK(spread.noise(200, 100).empty());  // the run is that noisy

@@ -19,11 +19,11 @@ struct Row {
   double median_ns;
 };
 
-Offer offer_of(const Row& row) {
-  Offer offer;
-  offer.id = {{"attend_selected"}, row.name, {}};
-  offer.order = {{"seq_len", row.order}, {"context_len", row.order}};
-  return offer;
+Candidate candidate_of(const Row& row) {
+  Candidate candidate;
+  candidate.id = {{"attend_selected"}, row.name, {}};
+  candidate.order = {{"seq_len", row.order}, {"context_len", row.order}};
+  return candidate;
 }
 
 Contest contest_at(std::int64_t length) {
@@ -37,7 +37,7 @@ void add(Outlook& outlook, std::int64_t length, const std::vector<Row>& rows) {
   std::vector<Contestant> contestants;
   for (const Row& row : rows) {
     Contestant& one = contestants.emplace_back();
-    one.offer = offer_of(row);
+    one.candidate = candidate_of(row);
     Measurement measured;
     measured.median_ns = row.median_ns;
     one.add_visit({0, 0, 0}, measured);
@@ -46,7 +46,7 @@ void add(Outlook& outlook, std::int64_t length, const std::vector<Row>& rows) {
 }
 
 bool left_out(const Outlook& outlook, std::int64_t length, const Row& row) {
-  return outlook.hopeless(contest_at(length), offer_of(row), 3).has_value();
+  return outlook.hopeless(contest_at(length), candidate_of(row), 3).has_value();
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ TEST_CASE("a width that the class does not have tells no lengths apart", "[tuner
   add(outlook, 1024, {{"fast", 1, 1000}, {"slow", 1, 100000}});
   Contest contest = contest_at(2048);
   contest.problem.model.model_dim = 768;
-  CHECK(outlook.hopeless(contest, offer_of({"slow", 1, 0}), 3));
+  CHECK(outlook.hopeless(contest, candidate_of({"slow", 1, 0}), 3));
 }
 
 TEST_CASE("nobody is left out without an order, or by another shape or a longer length",
@@ -116,28 +116,28 @@ TEST_CASE("nobody is left out without an order, or by another shape or a longer 
   Outlook outlook;
   add(outlook, 1024, {{"fast", 1, 1000}, {"slow", 1, 100000}});
   Contest contest = contest_at(2048);
-  Offer silent = offer_of({"slow", 1, 0});
+  Candidate silent = candidate_of({"slow", 1, 0});
   CHECK(outlook.hopeless(contest, silent, 3));
   silent.order.clear();
   CHECK_FALSE(outlook.hopeless(contest, silent, 3));
   CHECK_FALSE(left_out(outlook, 512, {"slow", 1, 0}));
   contest.problem.dtype = Dtype::fp16;
-  CHECK_FALSE(outlook.hopeless(contest, offer_of({"slow", 1, 0}), 3));
+  CHECK_FALSE(outlook.hopeless(contest, candidate_of({"slow", 1, 0}), 3));
 }
 
 TEST_CASE("without orders a variant is left out whose distance does not shrink", "[tuner]") {
   const auto silent = [](const std::string& name) {
-    Offer offer = offer_of({name, 1, 0});
-    offer.order.clear();
-    return offer;
+    Candidate candidate = candidate_of({name, 1, 0});
+    candidate.order.clear();
+    return candidate;
   };
   const auto add_silent = [&](Outlook& outlook, std::int64_t length, double fast, double slow) {
     std::vector<Contestant> contestants(2);
     Measurement measured;
-    contestants[0].offer = silent("fast");
+    contestants[0].candidate = silent("fast");
     measured.median_ns = fast;
     contestants[0].add_visit({0, 0, 0}, measured);
-    contestants[1].offer = silent("slow");
+    contestants[1].candidate = silent("slow");
     measured.median_ns = slow;
     contestants[1].add_noisy({0, 0, 0}, measured);
     outlook.add(contest_at(length), contestants);
@@ -156,8 +156,8 @@ TEST_CASE("without orders a variant is left out whose distance does not shrink",
 TEST_CASE("wrong results and noisy visits say nothing of longer lengths", "[tuner]") {
   Outlook outlook;
   std::vector<Contestant> contestants(2);
-  contestants[0].offer = offer_of({"fast", 1, 0});
-  contestants[1].offer = offer_of({"slow", 1, 0});
+  contestants[0].candidate = candidate_of({"fast", 1, 0});
+  contestants[1].candidate = candidate_of({"slow", 1, 0});
   Measurement measured;
   measured.median_ns = 10;
   contestants[0].add_visit({0, 0, 0}, measured);

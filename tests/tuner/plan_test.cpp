@@ -20,24 +20,24 @@ SweepSpec spec_of(std::vector<std::pair<std::string, std::vector<std::string>>> 
   return spec;
 }
 
-Offer offer(const std::string& stage, const std::string& name, Point point = {}) {
+Candidate candidate(const std::string& stage, const std::string& name, Point point = {}) {
   return {{{stage}, name, std::move(point)}, "hash", "nsatune", 0};
 }
 
 /// Supports all but "small_only" above 512 tokens; cost grows with the square of the length.
-Description describe(void* calls, const Problem& problem, const Offer& offer) {
-  ++(*static_cast<std::map<std::string, int>*>(calls))[to_string(offer.id)];
+Description describe(void* calls, const Problem& problem, const Candidate& candidate) {
+  ++(*static_cast<std::map<std::string, int>*>(calls))[to_string(candidate.id)];
   Description description;
-  description.supported = offer.id.name != "small_only" || problem.max_seq_len() <= 512;
+  description.supported = candidate.id.name != "small_only" || problem.max_seq_len() <= 512;
   description.reason = description.supported ? "" : "more than 512 tokens";
   description.flop = static_cast<double>(problem.max_seq_len() * problem.max_seq_len()) * 1e3;
   description.bytes = 1e3;
   return description;
 }
 
-Plan plan_of(const SweepSpec& spec, const std::vector<Offer>& offers) {
+Plan plan_of(const SweepSpec& spec, const std::vector<Candidate>& candidates) {
   std::map<std::string, int> calls;
-  return make_plan(spec, Device{}, offers, &describe, &calls);
+  return make_plan(spec, Device{}, candidates, &describe, &calls);
 }
 
 std::string message_of(const SweepSpec& spec) {
@@ -91,20 +91,20 @@ TEST_CASE("a wrong axis, value or problem is refused with the place in the spec"
 
 TEST_CASE("variants of the same stages on the same problem are one contest", "[tuner]") {
   const auto plan = plan_of(spec_of({{"seq_len", {"64", "128"}}}),
-                            {offer("ranges", "ranges_v1"), offer("ranges", "ranges_v2"),
-                             offer("attend_window", "sdpa_math")});
+                            {candidate("ranges", "ranges_v1"), candidate("ranges", "ranges_v2"),
+                             candidate("attend_window", "sdpa_math")});
   REQUIRE(plan.contests.size() == 4);
   for (const Contest& contest : plan.contests) {
     CHECK(contest.variants.size() == (contest.stages.front() == "ranges" ? 2 : 1));
     CHECK(contest.described.size() == contest.variants.size());
-    for (const Offer& o : contest.variants) CHECK(o.id.stages == contest.stages);
+    for (const Candidate& o : contest.variants) CHECK(o.id.stages == contest.stages);
   }
 }
 
 TEST_CASE("what a worker does not support is skipped with its reason, and not a contest",
           "[tuner]") {
   const auto plan =
-      plan_of(spec_of({{"seq_len", {"512", "1024"}}}), {offer("ranges", "small_only")});
+      plan_of(spec_of({{"seq_len", {"512", "1024"}}}), {candidate("ranges", "small_only")});
   REQUIRE(plan.contests.size() == 1);
   REQUIRE(plan.skipped.size() == 1);
   CHECK(plan.skipped[0].problem.max_seq_len() == 1024);
@@ -113,7 +113,8 @@ TEST_CASE("what a worker does not support is skipped with its reason, and not a 
 }
 
 TEST_CASE("contests come cheapest first and the estimates add up", "[tuner]") {
-  const auto plan = plan_of(spec_of({{"seq_len", {"8192", "64", "2048"}}}), {offer("ranges", "x")});
+  const auto plan =
+      plan_of(spec_of({{"seq_len", {"8192", "64", "2048"}}}), {candidate("ranges", "x")});
   REQUIRE(plan.contests.size() == 3);
   CHECK(plan.contests[0].problem.max_seq_len() == 64);
   CHECK(plan.contests[2].problem.max_seq_len() == 8192);
@@ -123,13 +124,14 @@ TEST_CASE("contests come cheapest first and the estimates add up", "[tuner]") {
   CHECK(sum > 0);
 }
 
-TEST_CASE("describe is asked once per problem and offer, also when two families share a problem",
-          "[tuner]") {
+TEST_CASE(
+    "describe is asked once per problem and candidate, also when two families share a problem",
+    "[tuner]") {
   SweepSpec spec = spec_of({{"seq_len", {"64", "128"}}});
   spec.families.push_back(spec.families.front());
   spec.families.back().name = "again";
   std::map<std::string, int> calls;
-  const auto plan = make_plan(spec, Device{}, {offer("ranges", "x")}, &describe, &calls);
+  const auto plan = make_plan(spec, Device{}, {candidate("ranges", "x")}, &describe, &calls);
   CHECK(calls.at("ranges/x") == 2);
   CHECK(plan.contests.size() == 2);
 }
@@ -139,8 +141,8 @@ TEST_CASE("stages and variant globs of spec and family both have to match", "[tu
   spec.variants = {"fa2_*", "masked"};
   spec.families[0].stages = {"attend_*"};
   const auto plan =
-      plan_of(spec, {offer("attend_window", "fa2_dense"), offer("attend_window", "x"),
-                     offer("ranges", "fa2_dense"), offer("attend_selected", "masked")});
+      plan_of(spec, {candidate("attend_window", "fa2_dense"), candidate("attend_window", "x"),
+                     candidate("ranges", "fa2_dense"), candidate("attend_selected", "masked")});
   CHECK(plan.contests.size() == 2);
 }
 
@@ -155,10 +157,10 @@ TEST_CASE("a glob may name a point or a whole id", "[tuner]") {
 
 TEST_CASE("the job key changes with every field that makes another measurement", "[tuner]") {
   const Problem problem;
-  const Offer base = offer("ranges", "ranges_v1");
+  const Candidate base = candidate("ranges", "ranges_v1");
   const MeasurePolicy policy;
   std::set<std::string> keys;
-  const auto add = [&](const Problem& p, const Offer& o, const MeasurePolicy& m, Timer timer,
+  const auto add = [&](const Problem& p, const Candidate& o, const MeasurePolicy& m, Timer timer,
                        std::int64_t process, std::int64_t round, std::int64_t position,
                        bool control) {
     const std::size_t before = keys.size();
@@ -195,7 +197,7 @@ TEST_CASE("the job key changes with every field that makes another measurement",
   problems[19].seq_lens = {2048, 2048};
   for (const Problem& p : problems) add(p, base, policy, Timer::host, 0, 0, 0, false);
 
-  Offer other = base;
+  Candidate other = base;
   other.executor = "triton";
   add(problem, other, policy, Timer::host, 0, 0, 0, false);
   other = base;
@@ -227,9 +229,9 @@ TEST_CASE("the plan of a small spec is this one", "[tuner]") {
   SweepSpec spec = spec_of({{"seq_len", {"128", "64"}}});
   std::string text;
   for (const Contest& contest :
-       plan_of(spec, {offer("ranges", "b"), offer("ranges", "a", {{"bq", 8}})}).contests) {
+       plan_of(spec, {candidate("ranges", "b"), candidate("ranges", "a", {{"bq", 8}})}).contests) {
     text += contest.id + ":";
-    for (const Offer& o : contest.variants) text += " " + to_string(o.id);
+    for (const Candidate& o : contest.variants) text += " " + to_string(o.id);
     text += "\n";
   }
   // Ids are hashes of the problems: one that changes makes every stored measurement a stranger.
@@ -244,22 +246,22 @@ TEST_CASE("a preset covers what a foreign worker brings, whatever its stages", "
       {"selected", {}, {{"seq_len", {"64", "128"}}}, {"attend_selected"}, {"fused*"}, {}},
       {"window", {}, {{"seq_len", {"256"}}}, {"attend_window"}, {"fa2_*"}, {}}};
   const auto theirs = [](const std::string& stage) {
-    return Offer{{{stage}, "mine", {}}, "hash", "triton", 1};
+    return Candidate{{{stage}, "mine", {}}, "hash", "triton", 1};
   };
-  const auto lengths_of = [&](const SweepSpec& of, const Offer& offer) {
+  const auto lengths_of = [&](const SweepSpec& of, const Candidate& candidate) {
     std::set<std::int64_t> lengths;
-    for (const Contest& contest : plan_of(of, {offer}).contests)
+    for (const Contest& contest : plan_of(of, {candidate}).contests)
       lengths.insert(contest.problem.max_seq_len());
     return lengths;
   };
   using Lengths = std::set<std::int64_t>;
   // Ours goes by the family's names; theirs does not.
-  CHECK(lengths_of(spec, offer("attend_selected", "mine")) == Lengths{});
+  CHECK(lengths_of(spec, candidate("attend_selected", "mine")) == Lengths{});
   CHECK(lengths_of(spec, theirs("attend_selected")) == Lengths{64, 128});
   CHECK(lengths_of(spec, theirs("attend_window")) == Lengths{256});
   // A stage that no family names: all problems. One of ours stays out.
   CHECK(lengths_of(spec, theirs("my_stage")) == Lengths{64, 128, 256});
-  CHECK(lengths_of(spec, offer("score", "fused")) == Lengths{});
+  CHECK(lengths_of(spec, candidate("score", "fused")) == Lengths{});
   // What the user asks for holds for all.
   const NarrowOptions stage{{"my_stage"}, {}, {}, true}, variant{{}, {"fa2_x"}, {}, true};
   CHECK(lengths_of(narrow(spec, stage), theirs("my_stage")) == Lengths{64, 128, 256});

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 #include "harness.hpp"
-#include "pool/device_lock.hpp"
+#include "pool/workers/device_lock.hpp"
 #include "sanitizers.hpp"
 #include "text.hpp"
 
@@ -52,7 +52,7 @@ TEST_CASE("the visits of a round stand in A B B A order and share a pair id", "[
   CHECK(rounds.size() == 2);  // two processes, one round each
   std::set<std::string> pair_ids;
   for (const auto& [where, rows] : rounds) {
-    REQUIRE(rows.size() == 8);  // three variants and the twin, twice
+    REQUIRE(rows.size() == 8);  // three variants and the control, twice
     for (std::size_t i = 0; i < rows.size(); ++i) {
       CHECK(rows[i].position == static_cast<std::int64_t>(i));
       CHECK(rows[i].pair_id == rows[0].pair_id);
@@ -65,18 +65,18 @@ TEST_CASE("the visits of a round stand in A B B A order and share a pair id", "[
   CHECK(pair_ids.size() == rounds.size());
 }
 
-TEST_CASE("a contest has one twin, and none when the policy wants none", "[tuner]") {
+TEST_CASE("a contest has one control, and none when the policy wants none", "[tuner]") {
   for (const bool control : {true, false}) {
     SweepSpec spec = small_spec();
     spec.policy.control = control;
     MemorySink sink;
     Notes notes;
     run_sweep(sweep_input(spec, {fake("fine")}), sink, notes);
-    std::set<std::string> twins;
+    std::set<std::string> controls;
     for (const Measurement& row : sink.rows) {
-      if (row.control) twins.insert(row.variant.name);
+      if (row.control) controls.insert(row.variant.name);
     }
-    CHECK(twins.size() == (control ? 1 : 0));
+    CHECK(controls.size() == (control ? 1 : 0));
   }
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("a time is held against our cost of a stage that we know, else against
     for (tuner::Description& described : contest.described) described.flop = 1e18;
     if (!known) {
       contest.stages = {"my_stage"};
-      for (tuner::Offer& offer : contest.variants) offer.id.stages = {"my_stage"};
+      for (tuner::Candidate& candidate : contest.variants) candidate.id.stages = {"my_stage"};
     }
     MemorySink sink;
     Notes notes;
@@ -259,7 +259,7 @@ TEST_CASE("a sweep waits while another process has the device", "[tuner]") {
   const auto report = run_sweep(sweep_input(spec, {fake("fine")}, "locked-device"), sink, notes);
   CHECK(report.budget_spent);
   CHECK(sink.rows.empty());
-  CHECK(report.ledger.wait_s > 0.1);
+  CHECK(report.breakdown.wait_s > 0.1);
   REQUIRE(notes.lines.size() == 1);
   CHECK(contains(notes.lines[0], "waiting"));
 }
@@ -305,14 +305,14 @@ TEST_CASE("a variant that cannot be traced keeps its times, and the others are t
   }
 }
 
-TEST_CASE("the ledger explains the wall time and the framework takes a small share of it",
+TEST_CASE("the breakdown explains the wall time and the framework takes a small share of it",
           "[tuner]") {
   SweepSpec spec = small_spec();
   spec.policy.samples = 5;
   MemorySink sink;
   Notes notes;
   const auto report = run_sweep(sweep_input(spec, {fake("fine", 40)}), sink, notes);
-  const tuner::Ledger& l = report.ledger;
+  const tuner::TimeBreakdown& l = report.breakdown;
   const double sum = l.wait_s + l.start_s + l.prepare_s + l.verify_s + l.recheck_s + l.measure_s +
                      l.decide_s + l.store_s + l.framework_s;
   CHECK(sum == Approx(l.wall_s).epsilon(0.01));

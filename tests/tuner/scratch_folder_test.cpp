@@ -1,4 +1,4 @@
-#include "pool/scratch_folder.hpp"
+#include "pool/workers/scratch_folder.hpp"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -5,8 +5,8 @@
 
 #include "catch.hpp"
 #include "harness.hpp"
-#include "pool/hang_notes.hpp"
-#include "pool/scratch_folder.hpp"
+#include "pool/workers/hang_notes.hpp"
+#include "pool/workers/scratch_folder.hpp"
 #include "text.hpp"
 
 using namespace nsa;
@@ -64,7 +64,7 @@ TEST_CASE("a worker that hangs again names the kernel and the open ranges", "[tu
                          "for 125 ms; last kernel: spins<float>(int)\\x1b; open ranges: thread 12: "
                          "step 1 > attend_selected"));
     CHECK(swept.retries == "/the/library.so\n");  // once, though two processes were to measure
-    CHECK(swept.report.ledger.trace_s > 0.4);
+    CHECK(swept.report.breakdown.trace_s > 0.4);
     CHECK(own_children().empty());
   }
 }

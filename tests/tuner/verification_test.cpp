@@ -1,7 +1,7 @@
 // Correctness before time, also when the worker cannot be trusted.
 #include "catch.hpp"
 #include "harness.hpp"
-#include "pool/verified.hpp"
+#include "pool/checks/verified.hpp"
 #include "text.hpp"
 
 using namespace nsa;

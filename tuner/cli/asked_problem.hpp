@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "program.hpp"
-#include "run_options.hpp"
+#include "run/options.hpp"
 
 namespace nsa::cli {
 

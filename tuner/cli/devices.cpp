@@ -1,7 +1,7 @@
-#include "measuring.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/tables.hpp"
 #include "program.hpp"
+#include "sweep/measuring.hpp"
 
 namespace nsa::cli {
 

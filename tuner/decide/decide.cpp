@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <set>
 
-#include "break_even.hpp"
+#include "decide/ranges/break_even.hpp"
+#include "decide/ranges/reserves.hpp"
+#include "decide/ratios/nights.hpp"
+#include "decide/tables/flat_view.hpp"
+#include "decide/tables/keep_the_rest.hpp"
 #include "decide_ranges.hpp"
 #include "decision.hpp"
-#include "flat_view.hpp"
-#include "keep_the_rest.hpp"
-#include "nights.hpp"
 #include "nsa/schemas/error.hpp"
-#include "reserves.hpp"
 
 namespace nsa::tuner {
 namespace {

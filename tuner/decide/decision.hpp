@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "evidence.hpp"
+#include "decide/ranges/evidence.hpp"
 
 namespace nsa::tuner {
 

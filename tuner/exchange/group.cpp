@@ -4,8 +4,8 @@
 #include <charconv>
 #include <map>
 
+#include "formats/own.hpp"
 #include "nsa/schemas/median.hpp"
-#include "own.hpp"
 
 namespace nsa::exchange {
 namespace {

@@ -35,7 +35,7 @@ std::string stages_text(const VariantId& id);
 std::vector<std::int64_t> times_of(const Group& group);
 /// own_fields of the rows.
 Tree own_list(const Group& group);
-/// Whether a row of it says how fast the variant is: ok, not wrong, and no A/A twin.
+/// Whether a row of it says how fast the variant is: ok, not wrong, and no A/A control.
 bool counts(const Measurement& row);
 /// Median of the medians of the rows that count, in ns; nothing where none does.
 std::optional<double> middle_ns(const Group& group);

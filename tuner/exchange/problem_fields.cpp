@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "formats/own.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
-#include "own.hpp"
 
 namespace nsa::exchange {
 namespace {

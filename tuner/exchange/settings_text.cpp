@@ -1,7 +1,7 @@
 #include "settings_text.hpp"
 
+#include "formats/own.hpp"
 #include "nsa/schemas/error.hpp"
-#include "own.hpp"
 
 namespace nsa::exchange {
 namespace {

@@ -25,20 +25,20 @@ Json policy_json(const MeasurePolicy& policy, Timer timer) {
               {"give_up_ratio", policy.give_up_ratio}};
 }
 
-Json subject_json(const Problem& problem, const Offer& offer, const MeasurePolicy& policy,
+Json subject_json(const Problem& problem, const Candidate& candidate, const MeasurePolicy& policy,
                   Timer timer) {
   return Json{{"problem", problem},
-              {"variant", to_string(offer.id)},
-              {"executor", offer.executor},
-              {"source_hash", offer.source_hash},
+              {"variant", to_string(candidate.id)},
+              {"executor", candidate.executor},
+              {"source_hash", candidate.source_hash},
               {"policy", policy_json(policy, timer)}};
 }
 
 }  // namespace
 
-std::string job_subject(const Problem& problem, const Offer& offer, const MeasurePolicy& policy,
-                        Timer timer) {
-  return subject_json(problem, offer, policy, timer).dump();
+std::string job_subject(const Problem& problem, const Candidate& candidate,
+                        const MeasurePolicy& policy, Timer timer) {
+  return subject_json(problem, candidate, policy, timer).dump();
 }
 
 std::string job_key(const std::string& subject, std::int64_t process, std::int64_t round,
@@ -46,9 +46,9 @@ std::string job_key(const std::string& subject, std::int64_t process, std::int64
   return hash_hex(fmt::format("{} {} {} {} {}", subject, process, round, position, control));
 }
 
-std::string failure_key(const Problem& problem, const Offer& offer, const MeasurePolicy& policy,
-                        Timer timer) {
-  Json key = subject_json(problem, offer, policy, timer);
+std::string failure_key(const Problem& problem, const Candidate& candidate,
+                        const MeasurePolicy& policy, Timer timer) {
+  Json key = subject_json(problem, candidate, policy, timer);
   key["failure"] = true;
   return hash_hex(key.dump());
 }

@@ -1,4 +1,4 @@
-// From problems and offers to contests: variants of the same stages on the same problem compete.
+// From problems and candidates to contests: variants of the same stages on the same problem compete.
 #include <fmt/format.h>
 #include <fnmatch.h>
 
@@ -40,38 +40,40 @@ bool has_role(const ProblemFamily& family, const VariantId& id, Backend backend)
 /// A family's lists are of rows of ours. What a worker of somebody else brings is measured on the
 /// families that name its stages, whatever its name, and where none does, on all of them: a stage
 /// of ours needs the problems that were made for it, and of another one nobody knows.
-bool of_family(const SweepSpec& spec, const ProblemFamily& family, const Offer& offer,
+bool of_family(const SweepSpec& spec, const ProblemFamily& family, const Candidate& candidate,
                Backend backend) {
-  const bool named = covers(family.stages, offer.id.stages);
-  if (offer.executor == kOwnExecutor)
-    return named && matches_any(family.variants, offer.id) && has_role(family, offer.id, backend);
+  const bool named = covers(family.stages, candidate.id.stages);
+  if (candidate.executor == kOwnExecutor)
+    return named && matches_any(family.variants, candidate.id) &&
+           has_role(family, candidate.id, backend);
   return named || std::none_of(spec.families.begin(), spec.families.end(), [&](const auto& other) {
-           return covers(other.stages, offer.id.stages);
+           return covers(other.stages, candidate.id.stages);
          });
 }
 
-bool wanted(const SweepSpec& spec, const ProblemFamily& family, const Offer& offer,
+bool wanted(const SweepSpec& spec, const ProblemFamily& family, const Candidate& candidate,
             Backend backend) {
-  return covers(spec.stages, offer.id.stages) && matches_any(spec.variants, offer.id) &&
-         of_family(spec, family, offer, backend);
+  return covers(spec.stages, candidate.id.stages) && matches_any(spec.variants, candidate.id) &&
+         of_family(spec, family, candidate, backend);
 }
 
-/// Collects offers by contest. Two families may name one problem: each offer is asked about once.
+/// Collects candidates by contest. Two families may name one problem: each candidate is asked about
+/// once.
 class Builder {
  public:
   Builder(Describe describe, void* context) : describe_(describe), context_(context) {}
 
-  void add(const Problem& problem, const Offer& offer, bool held_out = false) {
-    const std::string id = contest_id(problem, offer.id.stages);
-    if (!seen_.insert(id + to_string(offer.id) + '@' + offer.executor).second) return;
-    Description description = describe_(context_, problem, offer);
+  void add(const Problem& problem, const Candidate& candidate, bool held_out = false) {
+    const std::string id = contest_id(problem, candidate.id.stages);
+    if (!seen_.insert(id + to_string(candidate.id) + '@' + candidate.executor).second) return;
+    Description description = describe_(context_, problem, candidate);
     if (!description.supported) {
-      plan_.skipped.push_back({problem, offer, description.outcome, description.reason});
+      plan_.skipped.push_back({problem, candidate, description.outcome, description.reason});
       return;
     }
-    Contest& contest = contest_of(id, problem, offer.id.stages);
+    Contest& contest = contest_of(id, problem, candidate.id.stages);
     contest.held_out = held_out;
-    contest.variants.push_back(offer);
+    contest.variants.push_back(candidate);
     contest.described.push_back(std::move(description));
   }
 
@@ -127,13 +129,13 @@ std::string class_text(const Problem& problem) {
                      model.layers, model.vocab_size);
 }
 
-Plan make_plan(const SweepSpec& spec, const Device& device, const std::vector<Offer>& offers,
-               Describe describe, void* context) {
+Plan make_plan(const SweepSpec& spec, const Device& device,
+               const std::vector<Candidate>& candidates, Describe describe, void* context) {
   Builder builder(describe, context);
   for (const ProblemFamily& family : spec.families) {
     for (const Problem& problem : expand(spec, family)) {
-      for (const Offer& offer : offers) {
-        if (wanted(spec, family, offer, device.backend)) builder.add(problem, offer);
+      for (const Candidate& candidate : candidates) {
+        if (wanted(spec, family, candidate, device.backend)) builder.add(problem, candidate);
       }
     }
   }
@@ -141,15 +143,15 @@ Plan make_plan(const SweepSpec& spec, const Device& device, const std::vector<Of
 }
 
 Plan plan_of(const std::vector<Refinement>& refinements, const SweepSpec& spec,
-             const Device& device, const std::vector<Offer>& offers, Describe describe,
+             const Device& device, const std::vector<Candidate>& candidates, Describe describe,
              void* context) {
   Builder builder(describe, context);
   for (const Refinement& refinement : refinements) {
-    for (const Offer& offer : offers) {
+    for (const Candidate& candidate : candidates) {
       const bool competes =
-          offer.executor == refinement.executor &&
-          std::ranges::find(refinement.variants, offer.id) != refinement.variants.end();
-      if (competes) builder.add(refinement.problem, offer, refinement.held_out);
+          candidate.executor == refinement.executor &&
+          std::ranges::find(refinement.variants, candidate.id) != refinement.variants.end();
+      if (competes) builder.add(refinement.problem, candidate, refinement.held_out);
     }
   }
   return builder.finish(spec, device);

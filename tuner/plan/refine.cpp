@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "decide/choose_table.hpp"
-#include "decide/ends.hpp"
+#include "decide/ranges/choose_assignment.hpp"
+#include "decide/ranges/ends.hpp"
 #include "nsa/schemas/json.hpp"
 #include "plan/length.hpp"
 
@@ -25,7 +25,7 @@ constexpr int kReplicates = 200;
 
 /// Problems of a group that differ in their length alone, ascending, with what was seen of them.
 struct Series {
-  std::vector<SpotRatios> spots;
+  std::vector<LengthRatios> points;
   std::vector<const Problem*> problems;
 };
 
@@ -33,19 +33,19 @@ std::map<std::string, Series> series_of(const Group& group) {
   DecideOptions options;
   options.bootstrap = kReplicates;
   std::map<std::string, Series> found;
-  for (SpotRatios& spot : estimate(group.spots, options)) {
-    const Problem& problem = *group.spots[spot.spot].rows.front()->problem;
+  for (LengthRatios& point : estimate(group.points, options)) {
+    const Problem& problem = *group.points[point.point].rows.front()->problem;
     Series& series = found[shape_key(problem)];
-    series.spots.push_back(std::move(spot));
+    series.points.push_back(std::move(point));
     series.problems.push_back(&problem);
   }
   for (auto& [key, series] : found) {
-    std::vector<std::size_t> order(series.spots.size());
+    std::vector<std::size_t> order(series.points.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::sort(order, {}, [&](std::size_t i) { return length_of(*series.problems[i]); });
     Series sorted;
     for (const std::size_t i : order) {
-      sorted.spots.push_back(std::move(series.spots[i]));
+      sorted.points.push_back(std::move(series.points[i]));
       sorted.problems.push_back(series.problems[i]);
     }
     series = std::move(sorted);
@@ -68,10 +68,10 @@ class Refiner {
         found_(found) {}
 
   void add_all() {
-    if (series_.spots.size() < 2) return;  // one length is what was asked for
+    if (series_.points.size() < 2) return;  // one length is what was asked for
     add_held_out();
     add_unaligned();
-    table_ = choose_table(series_.spots, options());
+    table_ = choose_assignment(series_.points, options());
     for (std::size_t i = 1; i < table_.size(); ++i) {
       if (table_[i] != table_[i - 1]) bisect(i);
     }
@@ -100,8 +100,8 @@ class Refiner {
   std::vector<std::size_t> rivals(std::size_t i, std::size_t j, double reach) const {
     std::vector<std::size_t> found;
     for (std::size_t v = 0; v < group_.variants.size(); ++v) {
-      const auto near = [&](const SpotRatios& s) { return s.usable[v] && s.excess[v] < reach; };
-      if (near(series_.spots[i]) || near(series_.spots[j])) found.push_back(v);
+      const auto near = [&](const LengthRatios& s) { return s.usable[v] && s.excess[v] < reach; };
+      if (near(series_.points[i]) || near(series_.points[j])) found.push_back(v);
     }
     return found;
   }
@@ -123,7 +123,7 @@ class Refiner {
 
   /// Whether the wrong one of two neighbouring choices costs more than a tie at either length.
   bool matters(std::size_t i) const {
-    const SpotRatios &left = series_.spots[i - 1], &right = series_.spots[i];
+    const LengthRatios &left = series_.points[i - 1], &right = series_.points[i];
     const std::size_t a = table_[i - 1], b = table_[i];
     if (!left.usable[b] || !right.usable[a]) return true;
     return std::max(left.excess[b] - left.excess[a], right.excess[a] - right.excess[b]) >
@@ -132,7 +132,7 @@ class Refiner {
 
   /// Twice the longest length, as long as that may change what runs at long lengths.
   void go_up() {
-    const std::size_t last = series_.spots.size() - 1;
+    const std::size_t last = series_.points.size() - 1;
     const std::int64_t length = length_at(last);
     if (group_.axis == Axis::row_len || 2 * length > kFurthest * longest_of_spec_) return;
     std::vector<std::size_t> open = open_rivals(last);
@@ -143,12 +143,12 @@ class Refiner {
   /// The choice of the longest length, and those within reach of it whose order is another one, or
   /// is not declared. Empty where it goes on without doubt.
   std::vector<std::size_t> open_rivals(std::size_t last) const {
-    const SpotRatios& spot = series_.spots[last];
+    const LengthRatios& point = series_.points[last];
     const std::size_t w = table_[last];
     std::vector<std::size_t> open;
     const double reach = std::log(spec_.policy.give_up_ratio);
     for (std::size_t v = 0; v < group_.variants.size(); ++v) {
-      if (!spot.usable[v] || spot.excess[v] - spot.excess[w] > reach) continue;
+      if (!point.usable[v] || point.excess[v] - point.excess[w] > reach) continue;
       const bool same = group_.exponents[v] && group_.exponents[w] &&
                         *group_.exponents[v] == *group_.exponents[w];
       if (v == w || !same) open.push_back(v);
@@ -158,9 +158,9 @@ class Refiner {
 
   /// Lengths between those of the spec, spread evenly on a log axis, no multiples of any tile.
   void add_held_out() {
-    if (!group_.held_out.empty() || series_.spots.size() < 3) return;
+    if (!group_.held_out.empty() || series_.points.size() < 3) return;
     const auto count = static_cast<std::int64_t>(
-        std::ceil(spec_.policy.held_out * static_cast<double>(series_.spots.size())));
+        std::ceil(spec_.policy.held_out * static_cast<double>(series_.points.size())));
     const double low = log_axis(length_at(0)), high = log_axis(length_at(length_count() - 1));
     const std::string seed = fmt::format("{}/{}", spec_.seed, stages());
     for (std::int64_t k = 0; k < count; ++k) {
@@ -173,7 +173,7 @@ class Refiner {
       add(length, i - 1, rivals(i - 1, i, kInReach), true);
     }
   }
-  std::size_t length_count() const { return series_.spots.size(); }
+  std::size_t length_count() const { return series_.points.size(); }
 
   /// Lengths that fill every tile say nothing of those that do not: where the spec has hardly any
   /// others, one between each two, the short ones first where tiles cost the most.
@@ -206,7 +206,7 @@ class Refiner {
   const std::string& executor_;
   std::set<std::string>& known_;
   std::vector<Refinement>& found_;
-  Table table_;
+  Assignment table_;
 };
 
 std::map<std::string, std::int64_t> longest_of(const SweepSpec& spec) {

@@ -1,4 +1,4 @@
-// Adds the wall time of a scope to an account of the ledger.
+// Adds the wall time of a scope to an account of the breakdown.
 #pragma once
 
 #include "process/child.hpp"

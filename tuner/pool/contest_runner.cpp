@@ -17,13 +17,13 @@ ContestRunner::ContestRunner(Shared& shared, const Contest& contest,
       contest_(contest),
       policy_(shared.input.spec.policy),
       check_(contest.stages, contest.problem, shared.input.spec.seed, policy_.verify_rows, folder),
-      team_(shared, contest, check_, contestants_, folder) {
-  contestants_.reserve(contest.variants.size() + 1);  // and the twin: references stay
+      workers_(shared, contest, check_, contestants_, folder) {
+  contestants_.reserve(contest.variants.size() + 1);  // and the control: references stay
   for (std::size_t i = 0; i < contest.variants.size(); ++i) {
     Contestant& contestant = contestants_.emplace_back();
-    contestant.offer = contest.variants[i];
+    contestant.candidate = contest.variants[i];
     contestant.described = contest.described.at(i);
-    contestant.subject = job_subject(contest.problem, contestant.offer, policy_,
+    contestant.subject = job_subject(contest.problem, contestant.candidate, policy_,
                                      timer_of(policy_, shared.input.device));
   }
   for (const Measurement* row : earlier) restore(*row);
@@ -34,8 +34,8 @@ void ContestRunner::restore(const Measurement& row) {
   Contestant* found = nullptr;
   const std::size_t variants = contest_.variants.size();
   for (std::size_t i = 0; i < variants; ++i) {
-    const Offer& offer = contestants_[i].offer;
-    if (offer.id == row.variant && offer.executor == row.executor) found = &contestants_[i];
+    const Candidate& candidate = contestants_[i].candidate;
+    if (candidate.id == row.variant && candidate.executor == row.executor) found = &contestants_[i];
   }
   if (!found) return;
   const std::int64_t process = row.process - contest_.first_process;
@@ -43,13 +43,13 @@ void ContestRunner::restore(const Measurement& row) {
   const bool visited = row.outcome == Outcome::ok || row.outcome == Outcome::noisy;
   if (!visited || !row.median_ns || row.verification == Verification::wrong_result) {
     for (Contestant& contestant : contestants_) {
-      if (contestant.offer.id == row.variant && contestant.offer.executor == row.executor)
+      if (contestant.candidate.id == row.variant && contestant.candidate.executor == row.executor)
         contestant.out = true;
     }
     return;
   }
   if (row.control) {
-    if (contestants_.size() == variants) contestants_.push_back(twin_of(*found));
+    if (contestants_.size() == variants) contestants_.push_back(control_of(*found));
     found = &contestants_.back();
   }
   const auto half = row.position >= static_cast<std::int64_t>(slots()) ? 1 : 0;
@@ -63,12 +63,12 @@ void ContestRunner::restore(const Measurement& row) {
 void ContestRunner::leave_out(const Outlook& outlook) {
   for (Contestant& contestant : contestants_) {
     if (contestant.out || contestant.control || contestant.visited()) continue;
-    const auto why = outlook.hopeless(contest_, contestant.offer, policy_.give_up_ratio);
+    const auto why = outlook.hopeless(contest_, contestant.candidate, policy_.give_up_ratio);
     if (!why) continue;
     contestant.out = true;
-    shared_.writer.commit_failure(shared_.writer.blank(contest_.problem, contestant.offer, {}),
-                                  contestant.offer, Outcome::unsupported, *why);
-    shared_.reporter.event({"given_up", &contest_, to_string(contestant.offer.id), *why});
+    shared_.writer.commit_failure(shared_.writer.blank(contest_.problem, contestant.candidate, {}),
+                                  contestant.candidate, Outcome::unsupported, *why);
+    shared_.reporter.event({"given_up", &contest_, to_string(contestant.candidate.id), *why});
   }
 }
 
@@ -77,7 +77,7 @@ std::size_t ContestRunner::slots() const {
 }
 
 bool ContestRunner::wants(std::size_t slot, const Block& block) const {
-  if (slot >= contestants_.size()) return true;  // a twin that is not chosen yet
+  if (slot >= contestants_.size()) return true;  // a control that is not chosen yet
   const Contestant& contestant = contestants_[slot];
   return !contestant.out && !contestant.visits.contains(block) &&
          !contestant.noisy.contains(block) && !given_up(contestant, contestants_, policy_);
@@ -102,7 +102,7 @@ bool ContestRunner::enough(std::int64_t process, std::int64_t round) {
   if (noisy > 0 && noisy >= std::max(least, round / 3)) return true;
   ended_by_ = "decided";
   if (round - noisy < least) return false;
-  const Account account(shared_.ledger.decide_s);
+  const Account account(shared_.breakdown.decide_s);
   const ContestState state = state_of(contestants_, policy_, {process, round, 0});
   return state.log_ratios.size() < 2 ||
          contest_decided(state, policy_.epsilon, shared_.input.spec.seed);
@@ -119,12 +119,12 @@ std::int64_t ContestRunner::noisy_rounds(std::int64_t process, std::int64_t roun
 
 void ContestRunner::back_off(double round_s) const {
   constexpr double kMostS = 0.2;
-  const Account account(shared_.ledger.wait_s);
+  const Account account(shared_.breakdown.wait_s);
   std::this_thread::sleep_for(seconds(std::min(kMostS, round_s / 3)));
 }
 
 void ContestRunner::run_process(std::int64_t index,
-                                const std::function<void(const Offer&)>& after_visit) {
+                                const std::function<void(const Candidate&)>& after_visit) {
   const std::int64_t process = contest_.first_process + index;
   begun_ = false;
   for (std::int64_t round = 0; !enough(process, round); ++round) {
@@ -133,30 +133,31 @@ void ContestRunner::run_process(std::int64_t index,
     run_round(process, round, after_visit);
     if (noisy_rounds(process, round + 1) > noisy) back_off(seconds_since(start));
   }
-  if (begun_ && shared_.input.trace) team_.trace_all();
-  if (begun_ && shared_.input.counters) team_.count_all();
-  team_.retire();
+  if (begun_ && shared_.input.trace) workers_.trace_all();
+  if (begun_ && shared_.input.counters) workers_.count_all();
+  workers_.retire();
   check_.forget();
 }
 
 void ContestRunner::run_round(std::int64_t process, std::int64_t round,
-                              const std::function<void(const Offer&)>& after_visit) {
+                              const std::function<void(const Candidate&)>& after_visit) {
   const auto order = round_order(shared_.input.spec.seed, contest_.id, process, round, slots());
   const std::string pair_id = make_uuid();
-  team_.begin_round();
+  workers_.begin_round();
   for (std::size_t position = 0; position < order.size(); ++position) {
     const std::int64_t half = position >= slots() ? 1 : 0;
     const Block block{process, round, half};
     if (!wants(order[position], block)) continue;
     if (shared_.interrupt.requested()) throw Interrupted{};
     begin(process);
-    team_.ready();
-    // Getting ready chooses the twin, and a crash there may have put this one out.
+    workers_.ready();
+    // Getting ready chooses the control, and a crash there may have put this one out.
     if (order[position] >= contestants_.size() || !wants(order[position], block)) continue;
     Contestant& contestant = contestants_[order[position]];
-    team_.measure(contestant, {process, round, static_cast<std::int64_t>(position), half}, pair_id);
+    workers_.measure(contestant, {process, round, static_cast<std::int64_t>(position), half},
+                     pair_id);
     tell_given_up();
-    after_visit(contestant.offer);
+    after_visit(contestant.candidate);
   }
 }
 
@@ -165,7 +166,7 @@ void ContestRunner::tell_given_up() {
     if (contestant.told_given_up || contestant.out || contestant.control) continue;
     if (!given_up(contestant, contestants_, policy_)) continue;
     contestant.told_given_up = true;
-    shared_.reporter.event({"given_up", &contest_, to_string(contestant.offer.id),
+    shared_.reporter.event({"given_up", &contest_, to_string(contestant.candidate.id),
                             why_given_up(contestant, contestants_)});
   }
 }
@@ -174,7 +175,7 @@ void ContestRunner::begin(std::int64_t process) {
   if (begun_) return;
   shared_.turn.begin();
   begun_ = true;
-  team_.begin_process(process);
+  workers_.begin_process(process);
 }
 
 }  // namespace nsa::tuner

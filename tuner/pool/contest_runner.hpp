@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pool/outlook.hpp"
-#include "pool/team.hpp"
+#include "pool/workers/worker_set.hpp"
 
 namespace nsa::tuner {
 
@@ -18,7 +18,7 @@ class ContestRunner {
                 const std::vector<const Measurement*>& earlier, const std::string& folder);
   /// Measures what is missing of its process number `index` (0, 1, ...) in the processes of this
   /// turn; calls `after_visit` with each variant that was visited. Throws Interrupted.
-  void run_process(std::int64_t index, const std::function<void(const Offer&)>& after_visit);
+  void run_process(std::int64_t index, const std::function<void(const Candidate&)>& after_visit);
   const Contest& contest() const noexcept { return contest_; }
   /// Puts out, each with a row that says why, those that shorter lengths leave no chance.
   void leave_out(const Outlook& outlook);
@@ -30,7 +30,7 @@ class ContestRunner {
  private:
   void restore(const Measurement& row);
   void run_round(std::int64_t process, std::int64_t round,
-                 const std::function<void(const Offer&)>& after_visit);
+                 const std::function<void(const Candidate&)>& after_visit);
   void begin(std::int64_t process);
   bool wants(std::size_t slot, const Block& block) const;
   /// Whether no further round is needed in this process, by what was known before that round.
@@ -47,8 +47,8 @@ class ContestRunner {
   const Contest& contest_;
   const MeasurePolicy& policy_;
   OutputCheck check_;
-  std::vector<Contestant> contestants_;  // as in the contest; the A/A twin behind them
-  Team team_;
+  std::vector<Contestant> contestants_;  // as in the contest; the A/A control behind them
+  WorkerSet workers_;
   std::string ended_by_;
   bool begun_ = false;  // it was visited in the processes of this turn
 };

@@ -21,14 +21,14 @@ void Contestant::add_noisy(const Block& block, const Measurement& row) {
   if (row.median_ns) least_noisy_ns = std::min(least_noisy_ns, *row.median_ns);
 }
 
-Contestant twin_of(const Contestant& original) {
-  Contestant twin;
-  twin.offer = original.offer;
-  twin.described = original.described;
-  twin.subject = original.subject;
-  twin.control = true;
-  twin.out = original.out;
-  return twin;
+Contestant control_of(const Contestant& original) {
+  Contestant control;
+  control.candidate = original.candidate;
+  control.described = original.described;
+  control.subject = original.subject;
+  control.control = true;
+  control.out = original.out;
+  return control;
 }
 
 std::optional<double> best_median_ns(const std::vector<Contestant>& contestants) {

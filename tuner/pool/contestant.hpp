@@ -1,4 +1,4 @@
-// One variant in a contest, or the A/A twin of one, with everything that is known of it so far.
+// One variant in a contest, or the A/A control of one, with everything that is known of it so far.
 #pragma once
 
 #include <limits>
@@ -21,7 +21,7 @@ namespace nsa::tuner {
 using Block = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 
 struct Contestant {
-  Offer offer;
+  Candidate candidate;
   Description described;
   std::string subject;  // of its job keys
   bool control = false;
@@ -55,7 +55,7 @@ struct Contestant {
 };
 
 /// The control of a contest: the same variant once more (A/A), out where its original is.
-Contestant twin_of(const Contestant& original);
+Contestant control_of(const Contestant& original);
 
 /// Least median of those that still run; nothing before the first visit.
 std::optional<double> best_median_ns(const std::vector<Contestant>& contestants);

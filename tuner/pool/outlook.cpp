@@ -17,11 +17,13 @@ std::string key_of(const Contest& contest) {
                      to_string(class_of(contest.problem)), contest.problem.batch());
 }
 
-std::string key_of(const Offer& offer) { return offer.executor + "@" + to_string(offer.id); }
+std::string key_of(const Candidate& candidate) {
+  return candidate.executor + "@" + to_string(candidate.id);
+}
 
-std::optional<double> order_of(const Offer& offer, const Problem& problem) {
-  const auto found = offer.order.find(length_axis(problem));
-  return found == offer.order.end() ? std::nullopt : std::optional(found->second);
+std::optional<double> order_of(const Candidate& candidate, const Problem& problem) {
+  const auto found = candidate.order.find(length_axis(problem));
+  return found == candidate.order.end() ? std::nullopt : std::optional(found->second);
 }
 
 /// The most that time grows by between two lengths: its declared order, and one more until selected
@@ -47,22 +49,22 @@ void Outlook::add(const Contest& contest, const std::vector<Contestant>& contest
     const double least_ns = std::min(one.least_ns, one.least_noisy_ns);
     if (one.control || std::isinf(least_ns) || one.verification == Verification::wrong_result)
       continue;
-    point.least_ns[key_of(one.offer)] = least_ns;
+    point.least_ns[key_of(one.candidate)] = least_ns;
     if (one.out || !one.visited()) continue;
     if (point.best_ns > 0 && one.median_ns() >= point.best_ns) continue;
     point.best_ns = one.median_ns();
-    point.best_order = order_of(one.offer, contest.problem);
+    point.best_order = order_of(one.candidate, contest.problem);
   }
   if (point.best_ns > 0)
     series_[key_of(contest)].insert_or_assign(length_of(contest.problem), std::move(point));
 }
 
 std::optional<Outlook::History> Outlook::history_of(const Contest& contest,
-                                                    const Offer& offer) const {
+                                                    const Candidate& candidate) const {
   constexpr double kLever = 4;  // over less the noise of two times is taken for growth
   const auto series = series_.find(key_of(contest));
   if (series == series_.end()) return std::nullopt;
-  const std::string own = key_of(offer);
+  const std::string own = key_of(candidate);
   const auto end = series->second.lower_bound(length_of(contest.problem));
   if (end == series->second.begin()) return std::nullopt;
   History history;
@@ -109,11 +111,11 @@ std::optional<double> Outlook::least_by_trend(const History& history, std::int64
   return slower * std::pow(ratio(length, last.length), kFaster * std::min(0.0, fall)) / kRoom;
 }
 
-std::optional<std::string> Outlook::hopeless(const Contest& contest, const Offer& offer,
+std::optional<std::string> Outlook::hopeless(const Contest& contest, const Candidate& candidate,
                                              double give_up_ratio) const {
-  const auto history = history_of(contest, offer);
+  const auto history = history_of(contest, candidate);
   if (!history) return std::nullopt;
-  const auto order = order_of(offer, contest.problem);
+  const auto order = order_of(candidate, contest.problem);
   auto least = least_by_orders(*history, contest.problem, order);
   const bool by_orders = least.has_value();
   if (!order || !history->nearest.point->best_order)

@@ -21,9 +21,9 @@ class Outlook {
  public:
   /// Takes in what a contest measured.
   void add(const Contest& contest, const std::vector<Contestant>& contestants);
-  /// Why the offer cannot come within `give_up_ratio` of the best of this contest; nothing where it
-  /// may, or where nobody knows.
-  std::optional<std::string> hopeless(const Contest& contest, const Offer& offer,
+  /// Why the candidate cannot come within `give_up_ratio` of the best of this contest; nothing
+  /// where it may, or where nobody knows.
+  std::optional<std::string> hopeless(const Contest& contest, const Candidate& candidate,
                                       double give_up_ratio) const;
 
  private:
@@ -42,7 +42,7 @@ class Outlook {
     std::optional<Seen> last;    // at which the variant ran
     std::optional<Seen> before;  // the same, a factor of four away
   };
-  std::optional<History> history_of(const Contest& contest, const Offer& offer) const;
+  std::optional<History> history_of(const Contest& contest, const Candidate& candidate) const;
   static std::optional<double> least_by_orders(const History& history, const Problem& problem,
                                                std::optional<double> order);
   static std::optional<double> least_by_trend(const History& history, std::int64_t length);

@@ -19,20 +19,21 @@ RowWriter::RowWriter(const SweepInput& input, Sink& sink, SweepReport& report)
 
 /// What belongs to a variant on a problem, whatever was seen of it.
 template <class Row>
-Row RowWriter::row_of(const Problem& problem, const Offer& offer) const {
+Row RowWriter::row_of(const Problem& problem, const Candidate& candidate) const {
   Row row;
   row.run_id = input_.run_id;
-  row.executor = offer.executor;
-  row.placement = {{input_.host, device_of(input_, offer).uuid}};
+  row.executor = candidate.executor;
+  row.placement = {{input_.host, device_of(input_, candidate).uuid}};
   row.problem = problem;
-  row.variant = offer.id;
-  row.source_hash = offer.source_hash;
+  row.variant = candidate.id;
+  row.source_hash = candidate.source_hash;
   row.launch = input_.spec.policy.launch;
   return row;
 }
 
-Measurement RowWriter::blank(const Problem& problem, const Offer& offer, const Cost& cost) const {
-  auto row = row_of<Measurement>(problem, offer);
+Measurement RowWriter::blank(const Problem& problem, const Candidate& candidate,
+                             const Cost& cost) const {
+  auto row = row_of<Measurement>(problem, candidate);
   row.timer = timer_;
   row.cold = input_.spec.policy.cold;
   row.cost = cost;
@@ -44,7 +45,7 @@ void RowWriter::commit_soon(Measurement row) {
   row.measured_at = now_iso8601();
   waiting_ = std::move(row);
   if (input_.device.backend == Backend::cuda) return;
-  const Account account(report_.ledger.store_s);
+  const Account account(report_.breakdown.store_s);
   flush();
 }
 
@@ -56,7 +57,7 @@ void RowWriter::flush() {
 }
 
 void RowWriter::commit(Measurement row) {
-  const Account account(report_.ledger.store_s);
+  const Account account(report_.breakdown.store_s);
   flush();
   row.measured_at = now_iso8601();
   put(std::move(row));
@@ -75,19 +76,19 @@ void RowWriter::put(Measurement row) {
       (row.outcome != Outcome::ok || row.verification == Verification::wrong_result);
 }
 
-void RowWriter::commit(const Problem& problem, const Offer& offer, LaunchTrace trace) {
+void RowWriter::commit(const Problem& problem, const Candidate& candidate, LaunchTrace trace) {
   flush();
-  auto row = row_of<LaunchTraceRow>(problem, offer);
+  auto row = row_of<LaunchTraceRow>(problem, candidate);
   row.id = make_uuid();
   row.traced_at = now_iso8601();
   row.trace = std::move(trace);
   sink_.add_trace(row);
 }
 
-void RowWriter::commit(const Problem& problem, const Offer& offer, LaunchCounters counters,
+void RowWriter::commit(const Problem& problem, const Candidate& candidate, LaunchCounters counters,
                        Outcome outcome, const std::string& reason) {
   flush();
-  auto row = row_of<LaunchCountersRow>(problem, offer);
+  auto row = row_of<LaunchCountersRow>(problem, candidate);
   row.id = make_uuid();
   row.cold = input_.spec.policy.cold;
   row.outcome = outcome;
@@ -97,18 +98,19 @@ void RowWriter::commit(const Problem& problem, const Offer& offer, LaunchCounter
   sink_.add_counters(row);
 }
 
-void RowWriter::commit(const Problem& problem, const Offer& offer, const Agreement& agreement) {
+void RowWriter::commit(const Problem& problem, const Candidate& candidate,
+                       const Agreement& agreement) {
   flush();
-  auto row = row_of<AgreementRow>(problem, offer);
+  auto row = row_of<AgreementRow>(problem, candidate);
   row.id = make_uuid();
   row.checked_at = now_iso8601();
   row.agreement = agreement;
   sink_.add_agreement(row);
 }
 
-void RowWriter::commit_failure(Measurement row, const Offer& offer, Outcome outcome,
+void RowWriter::commit_failure(Measurement row, const Candidate& candidate, Outcome outcome,
                                const std::string& reason) {
-  row.job_key = failure_key(row.problem, offer, input_.spec.policy, timer_);
+  row.job_key = failure_key(row.problem, candidate, input_.spec.policy, timer_);
   row.outcome = outcome;
   row.reason = reason;
   commit(std::move(row));

@@ -20,7 +20,7 @@ class RowWriter {
   RowWriter(const SweepInput& input, Sink& sink, SweepReport& report);
 
   /// A row with everything that all rows share; the caller fills the rest.
-  Measurement blank(const Problem& problem, const Offer& offer, const Cost& cost) const;
+  Measurement blank(const Problem& problem, const Candidate& candidate, const Cost& cost) const;
   /// Commits a row, with its time of day.
   void commit(Measurement row);
   /// Keeps a row until flush(): a GPU need not wait for the database, since the next request is on
@@ -30,20 +30,20 @@ class RowWriter {
   /// Belongs to no account: whoever waits for it says which.
   void flush();
   /// What a launch of a variant does.
-  void commit(const Problem& problem, const Offer& offer, LaunchTrace trace);
+  void commit(const Problem& problem, const Candidate& candidate, LaunchTrace trace);
   /// What the hardware counts during one, or `outcome` and `reason` why it was not read.
-  void commit(const Problem& problem, const Offer& offer, LaunchCounters counters, Outcome outcome,
-              const std::string& reason);
+  void commit(const Problem& problem, const Candidate& candidate, LaunchCounters counters,
+              Outcome outcome, const std::string& reason);
   /// How far a selection of reduced precision is the exact one.
-  void commit(const Problem& problem, const Offer& offer, const Agreement& agreement);
+  void commit(const Problem& problem, const Candidate& candidate, const Agreement& agreement);
   /// The one row of a variant that cannot be measured on a problem.
-  void commit_failure(Measurement row, const Offer& offer, Outcome outcome,
+  void commit_failure(Measurement row, const Candidate& candidate, Outcome outcome,
                       const std::string& reason);
 
  private:
   void put(Measurement row);
   template <class Row>
-  Row row_of(const Problem& problem, const Offer& offer) const;
+  Row row_of(const Problem& problem, const Candidate& candidate) const;
 
   const SweepInput& input_;
   Sink& sink_;

@@ -6,11 +6,11 @@
 #include <filesystem>
 
 #include "nsa/schemas/median.hpp"
-#include "pool/device_lock.hpp"
-#include "pool/noise.hpp"
-#include "pool/output_check.hpp"
+#include "pool/checks/noise.hpp"
+#include "pool/checks/output_check.hpp"
 #include "pool/rows.hpp"
-#include "pool/scratch_folder.hpp"
+#include "pool/workers/device_lock.hpp"
+#include "pool/workers/scratch_folder.hpp"
 #include "process/worker_client.hpp"
 
 namespace nsa::tuner {

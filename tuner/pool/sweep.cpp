@@ -15,8 +15,8 @@
 #include "pool/batches.hpp"
 #include "pool/contest_runner.hpp"
 #include "pool/kept_rows.hpp"
-#include "pool/scratch_folder.hpp"
 #include "pool/time_left.hpp"
+#include "pool/workers/scratch_folder.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -50,8 +50,8 @@ class Sweep {
         interrupt_(input.stop, input.spec.budget_s),
         kept_(sink),
         writer_(input, input.next_plan ? kept_ : sink, report_),
-        turn_(input_, interrupt_, reporter, report_.ledger, [this] { writer_.flush(); }),
-        shared_{input_, interrupt_, writer_,   reporter_,  report_.ledger,
+        turn_(input_, interrupt_, reporter, report_.breakdown, [this] { writer_.flush(); }),
+        shared_{input_, interrupt_, writer_,   reporter_,  report_.breakdown,
                 turn_,  verified_,  controls_, neighbours_},
         earlier_(group_by_contest(input.earlier)) {
     for (const Measurement& row : input.earlier) verified_.restore(row);
@@ -68,7 +68,7 @@ class Sweep {
     report_.complete = complete;
     report_.stopped = interrupt_.stopped();
     report_.budget_spent = !complete && !report_.stopped;
-    report_.ledger.close(seconds_since(start_));
+    report_.breakdown.close(seconds_since(start_));
     return report_;
   }
 
@@ -93,7 +93,7 @@ class Sweep {
   /// The contests that the rows so far ask for. A resume finds rows of later plans, too: they do
   /// not count before their contest is planned again.
   Plan next_plan() {
-    const Account account(report_.ledger.plan_s);
+    const Account account(report_.breakdown.plan_s);
     Plan plan = input_.next_plan(kept_.rows_of(planned_, input_.spec.policy.processes));
     std::erase_if(plan.contests, [&](const Contest& contest) {
       return planned_.contains({contest.id, contest.first_process});
@@ -148,10 +148,10 @@ class Sweep {
           time_left_.spend(number, std::chrono::duration<double>(now - last).count());
           last = now;
         };
-        runner->run_process(p, [&](const Offer& offer) {
+        runner->run_process(p, [&](const Candidate& candidate) {
           measured.insert(&contest);
           spend();
-          tell(title_of(contest), to_string(offer.id));
+          tell(title_of(contest), to_string(candidate.id));
         });
         spend();
         if (p + 1 == processes) end_contest(*runner, measured.contains(&contest));
@@ -233,7 +233,7 @@ WorkerCommand shell_worker(const std::string& command) {
   return {{"/bin/sh", "-c", one_program(command) ? "exec " + command : command}};
 }
 
-void Ledger::close(double wall) {
+void TimeBreakdown::close(double wall) {
   wall_s = wall;
   framework_s = wall - discover_s - plan_s - wait_s - start_s - prepare_s - verify_s - recheck_s -
                 measure_s - decide_s - store_s - trace_s - report_s;

@@ -1,8 +1,8 @@
 // Runs from elsewhere with all their rows, in one transaction: all of them or none.
-#include "measurement_row.hpp"
 #include "nsa/schemas/error.hpp"
-#include "row.hpp"
-#include "run_row.hpp"
+#include "rows/measurement_row.hpp"
+#include "rows/row.hpp"
+#include "rows/run_row.hpp"
 #include "state.hpp"
 
 namespace nsa::store {

@@ -1,5 +1,5 @@
 // Names that people give to runs.
-#include "row.hpp"
+#include "rows/row.hpp"
 #include "state.hpp"
 
 namespace nsa::store {

@@ -13,10 +13,10 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "file/opening.hpp"
+#include "file/snapshot.hpp"
+#include "file/sqlite_error.hpp"
 #include "nsa/schemas/error.hpp"
-#include "opening.hpp"
-#include "snapshot.hpp"
-#include "sqlite_error.hpp"
 #include "union.hpp"
 
 namespace nsa::store {

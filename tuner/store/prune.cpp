@@ -2,9 +2,9 @@
 // leaves whole runs with or without their samples, and the same command goes on.
 #include <fmt/core.h>
 
-#include "file_lock.hpp"
+#include "file/file_lock.hpp"
 #include "nsa/schemas/error.hpp"
-#include "row.hpp"
+#include "rows/row.hpp"
 #include "state.hpp"
 
 namespace nsa::store {

@@ -5,10 +5,10 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "file_lock.hpp"
+#include "file/file_lock.hpp"
 #include "nsa/schemas/error.hpp"
-#include "row.hpp"
-#include "run_row.hpp"
+#include "rows/row.hpp"
+#include "rows/run_row.hpp"
 #include "state.hpp"
 
 namespace nsa::store {

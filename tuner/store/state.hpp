@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "connection.hpp"
-#include "measurement_row.hpp"
+#include "file/connection.hpp"
+#include "file/sqlite_error.hpp"
 #include "nsa/store/store.hpp"
-#include "sqlite_error.hpp"
-#include "times.hpp"
+#include "rows/measurement_row.hpp"
+#include "rows/times.hpp"
 
 namespace nsa::store {
 

@@ -3,12 +3,12 @@
 
 #include <fmt/core.h>
 
-#include "filter.hpp"
-#include "measurement_row.hpp"
-#include "migrate.hpp"
+#include "file/migrate.hpp"
+#include "file/opening.hpp"
 #include "nsa/schemas/error.hpp"
-#include "opening.hpp"
-#include "row.hpp"
+#include "rows/filter.hpp"
+#include "rows/measurement_row.hpp"
+#include "rows/row.hpp"
 #include "state.hpp"
 
 namespace nsa::store {

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <set>
 #include <unordered_map>
 
 #include "around.hpp"
 #include "nsa/doctor/gather.hpp"
+#include "nsa/trace/waits.hpp"
 
 namespace nsa::doctor {
 namespace {
@@ -16,6 +16,7 @@ using trace::GpuOp;
 using trace::NameId;
 using trace::OpKind;
 using trace::Trace;
+using trace::WaitKind;
 
 constexpr std::size_t kIds = 3, kGaps = 3;
 
@@ -28,7 +29,7 @@ class Groups {
     if (__builtin_add_overflow(group.total_ns, ns, &group.total_ns)) group.total_ns = INT64_MAX;
     if (id != 0 && group.ids.size() < kIds) group.ids.push_back(id);
   }
-  /// Largest count first.
+  /// Longest total first.
   std::vector<Group> take() {
     std::vector<Group> out;
     for (auto& [key, group] : groups_) {
@@ -37,7 +38,7 @@ class Groups {
       out.push_back(std::move(group));
     }
     std::stable_sort(out.begin(), out.end(),
-                     [](const Group& a, const Group& b) { return a.count > b.count; });
+                     [](const Group& a, const Group& b) { return a.total_ns > b.total_ns; });
     return out;
   }
 
@@ -45,27 +46,17 @@ class Groups {
   std::map<std::pair<std::string, std::string>, Group> groups_;
 };
 
-bool allocates(const std::string& api) {
-  constexpr std::array<std::string_view, 8> kNames{
-      "cudaMalloc",    "cudaFree",     "cuMemAlloc",     "cuMemFree",
-      "cudaHostAlloc", "cudaFreeHost", "cuMemHostAlloc", "cudaMallocHost"};
-  return std::find(kNames.begin(), kNames.end(), api) != kNames.end();
-}
-
 void add_calls(const Trace& trace, TraceEvidence& out) {
-  std::set<std::string> waits;
-  for (const trace::HostSync& row : out.summary.host_syncs.value_or(std::vector<trace::HostSync>{}))
-    waits.insert(row.api);
   const std::vector<NameId> around = ranges_around(trace);
+  const std::vector<WaitKind> waits = trace::waits_of_calls(trace);
   Groups of_waits, of_allocations;
   for (std::size_t i = 0; i < trace.calls.size(); ++i) {
     const ApiCall& call = trace.calls[i];
-    const std::string& name = trace.names.text(call.name);
-    const bool wait = waits.contains(name);
-    if (!wait && !allocates(name)) continue;
+    if (waits[i] == WaitKind::none) continue;
     std::string by = trace.names.text(around[i]);
     if (by == "aten::_local_scalar_dense") by = "aten::item";  // what the user wrote
-    (wait ? of_waits : of_allocations).add(name, by, call.end_ns - call.start_ns, call.correlation);
+    (waits[i] == WaitKind::allocation ? of_allocations : of_waits)
+        .add(trace.names.text(call.name), by, call.end_ns - call.start_ns, call.correlation);
   }
   out.waits = of_waits.take();
   out.allocations = of_allocations.take();

@@ -1,15 +1,45 @@
 #include "trace_parts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "words.hpp"
+
 namespace nsa::doctor {
+
+namespace {
+
+/// What several ranks share is one finding: that of the rank that can win most, and a line for each
+/// of the others.
+Found together(Founds founds, const std::vector<std::string>& paths, std::size_t traces) {
+  const auto most = [](const Found& f) { return f.gain.at_most_ns.value_or(0); };
+  const auto worst = static_cast<std::size_t>(
+      std::max_element(founds.begin(), founds.end(),
+                       [&](const Found& a, const Found& b) { return most(a) < most(b); }) -
+      founds.begin());
+  Found out = founds[worst];
+  out.message = fmt::format("in {} of {} traces; most in {}: {}", founds.size(), traces,
+                            paths[worst], out.message);
+  for (std::size_t i = 0; i < founds.size(); ++i)
+    if (i != worst)
+      out.facts.push_back(
+          {.what = founds[i].message, .source = paths[i], .ns = founds[i].gain.at_most_ns});
+  return out;
+}
+
+}  // namespace
 
 Founds each_trace(const Evidence& evidence,
                   const std::function<void(const TraceEvidence&, Founds&)>& judge) {
   Founds founds;
-  for (const TraceEvidence& trace : evidence.traces)
+  std::vector<std::string> paths;  // [founds]
+  for (const TraceEvidence& trace : evidence.traces) {
     if (trace.summary.gpu) judge(trace, founds);
-  return founds;
+    paths.resize(founds.size(), trace.summary.path);
+  }
+  if (founds.size() < 2) return founds;
+  return {together(std::move(founds), paths, evidence.traces.size())};
 }
 
 double share_of(std::int64_t part, std::int64_t whole) {
@@ -44,6 +74,12 @@ const Group* suspect(const TraceEvidence& trace, std::string_view name) {
 std::int64_t steps_of(const TraceEvidence& trace) {
   const auto& steps = trace.summary.steps;
   return steps && !steps->empty() ? static_cast<std::int64_t>(steps->size()) : 1;
+}
+
+std::string a_step(const TraceEvidence& trace, std::int64_t count) {
+  const auto& steps = trace.summary.steps;
+  if (!steps || steps->size() < 2) return {};
+  return ", " + count_text(count / steps_of(trace)) + " a step";
 }
 
 std::vector<std::uint64_t> ids_of(std::uint64_t id) {

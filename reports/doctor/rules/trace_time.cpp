@@ -26,7 +26,8 @@ constexpr double kBlockingShare = .9;
 std::int64_t host_idle_ns(const trace::GpuFigures& gpu) {
   const trace::IdleClasses& c = gpu.idle_by_class_ns;
   if (!c.host_wait && !c.sync) return gpu.idle_ns;
-  return std::min(gpu.idle_ns, c.host_wait.value_or(0) + c.sync.value_or(0));
+  return std::min(gpu.idle_ns,
+                  c.host_wait.value_or(0) + c.sync.value_or(0) + c.blocking_call.value_or(0));
 }
 
 std::string causes_of(const trace::IdleClasses& c) {
@@ -38,6 +39,7 @@ std::string causes_of(const trace::IdleClasses& c) {
   add("no launch was pending", c.host_wait);
   add("a launch was pending", c.kernel_wait);
   add("the host waited", c.sync);
+  add("the host was in a copy, an allocation or module loading", c.blocking_call);
   add("the profiler's own", c.profiler_overhead);
   add("not known", c.other);
   return text;
@@ -51,7 +53,7 @@ std::pair<std::string, trace::GpuFigures> most_idle(const TraceEvidence& t) {
   for (const trace::DeviceSummary& device : t.summary.devices) {
     if (share_of(device.gpu.span_ns, t.summary.gpu->span_ns) < .5) continue;
     if (share_of(device.gpu.idle_ns, device.gpu.span_ns) >
-        share_of(worst.second.idle_ns, worst.second.span_ns))
+        share_of(worst.second.idle_ns, worst.second.device_ns()))
       worst = {fmt::format("GPU {}", device.device), device.gpu};
   }
   return worst;
@@ -61,7 +63,7 @@ std::pair<std::string, trace::GpuFigures> most_idle(const TraceEvidence& t) {
 bool host_limits(const TraceEvidence& t) {
   const trace::GpuFigures& gpu = *t.summary.gpu;
   return share_of(t.short_kernels, gpu.kernels) > kShortShare &&
-         share_of(host_idle_ns(gpu), gpu.span_ns) > kIdleShare;
+         share_of(host_idle_ns(gpu), gpu.device_ns()) > kIdleShare;
 }
 
 bool loops_on_host(const TraceEvidence& t) {
@@ -81,11 +83,11 @@ std::string short_kernels_text(const TraceEvidence& t) {
 Founds trace_idle_gpu(const Evidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const auto [name, gpu] = most_idle(t);
-    const double idle = share_of(gpu.idle_ns, gpu.span_ns);
+    const double idle = share_of(gpu.idle_ns, gpu.device_ns());
     if (gpu.span_ns < kSpanNs || idle <= kIdleShare) return;
     Found found{
         fmt::format("{} is idle {} of {} ({})", name, time_text(gpu.idle_ns),
-                    time_text(gpu.span_ns), percent_text(idle)),
+                    time_text(gpu.device_ns()), percent_text(idle)),
         {{.what = causes_of(gpu.idle_by_class_ns), .source = t.summary.path, .ns = gpu.idle_ns}},
         gain_in(t, gpu.idle_ns, "all idle time")};
     for (const Gap& gap : t.gaps)
@@ -103,16 +105,15 @@ Founds trace_host_syncs(const Evidence& evidence) {
     const Group all = total_of(t.waits);
     const std::int64_t steps = steps_of(t);
     const bool many = all.count > kManyWaits && all.count / steps > kWaitsPerStep;
-    const bool long_ones = share_of(all.total_ns, gpu.span_ns) > kWaitShare &&
-                           share_of(gpu.idle_ns, gpu.span_ns) > kIdleShare;
+    const bool long_ones = share_of(all.total_ns, gpu.device_ns()) > kWaitShare &&
+                           share_of(gpu.idle_ns, gpu.device_ns()) > kIdleShare;
     if (gpu.span_ns < kSpanNs || (!many && !long_ones)) return;
-    Found found{
-        fmt::format("the host waits for the GPU {} times, {} a step, {} in all",
-                    count_text(all.count), count_text(all.count / steps), time_text(all.total_ns)),
-        {},
-        gain_in(t, host_idle_ns(gpu),
-                "idle time in which no launch was pending or the "
-                "host waited")};
+    Found found{fmt::format("the host waits {} times{}, {} in all", count_text(all.count),
+                            a_step(t, all.count), time_text(all.total_ns)),
+                {},
+                gain_in(t, host_idle_ns(gpu),
+                        "idle time in which no launch was pending or the "
+                        "host waited")};
     for (const Group& group : first_of(t.waits, 6))
       found.facts.push_back(fact_of(t, group, in_text(group)));
     founds.push_back(std::move(found));
@@ -162,12 +163,12 @@ Founds trace_launch_blocking(const Evidence& evidence) {
 Founds trace_exposed_comm(const Evidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const trace::GpuFigures& gpu = *t.summary.gpu;
-    if (gpu.comm_kernels == 0 || share_of(gpu.exposed_comm_ns, gpu.span_ns) <= kExposedShare)
+    if (gpu.comm_kernels == 0 || share_of(gpu.exposed_comm_ns, gpu.device_ns()) <= kExposedShare)
       return;
     Found found{fmt::format("{} of {} of communication are hidden by no computation ({} of the "
-                            "span)",
+                            "GPUs' time)",
                             time_text(gpu.exposed_comm_ns), time_text(gpu.comm_ns),
-                            percent_text(share_of(gpu.exposed_comm_ns, gpu.span_ns))),
+                            percent_text(share_of(gpu.exposed_comm_ns, gpu.device_ns()))),
                 {},
                 gain_in(t, gpu.exposed_comm_ns, "exposed communication")};
     for (const trace::KernelRow& row :

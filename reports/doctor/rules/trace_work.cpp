@@ -15,7 +15,8 @@ constexpr double kCopyShare = .05;  // of the span
 constexpr double kRangeShare = .1;  // of the time of all operations
 constexpr double kReservedRatio = 1.5;
 constexpr std::int64_t kReservedBytes = std::int64_t{1} << 30;
-constexpr std::int64_t kAllocationsPerStep = 5, kManyAllocations = 20;
+constexpr std::int64_t kManyAllocations = 20;
+constexpr double kGainShare = .01;  // of the GPUs' time: less is noise
 
 /// Whether anything in the evidence says that FA-2 should run.
 bool fa2_believed(const Evidence& evidence) {
@@ -40,14 +41,13 @@ std::int64_t stage_ns(const TraceEvidence& t, std::string_view stage) {
 Founds trace_host_copies(const Evidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const Group all = total_of(t.copies);
-    const std::int64_t a_step = all.count / steps_of(t);
     const trace::GpuFigures& gpu = *t.summary.gpu;
     const std::int64_t exposed = std::min({all.total_ns, gpu.mem_ns, gpu.busy_ns - gpu.compute_ns});
-    const bool many = all.count > kCopiesPerStep && a_step > kCopiesPerStep;
-    if (!many && share_of(all.total_ns, gpu.span_ns) <= kCopyShare) return;
+    const bool many = all.count / steps_of(t) > kCopiesPerStep;
+    if (!many && share_of(all.total_ns, gpu.device_ns()) <= kCopyShare) return;
     Found found{
-        fmt::format("{} copies between host and device, {} a step, {} in all",
-                    count_text(all.count), count_text(a_step), time_text(all.total_ns)),
+        fmt::format("{} copies between host and device{}, {} in all", count_text(all.count),
+                    a_step(t, all.count), time_text(all.total_ns)),
         {},
         gain_in(t, exposed,
                 "time in which copies run and no computation; waits for them are counted as "
@@ -160,12 +160,13 @@ Founds trace_fragmentation(const Evidence& evidence) {
 Founds trace_allocations(const Evidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const Group all = total_of(t.allocations);
-    if (all.count <= kManyAllocations || all.count / steps_of(t) <= kAllocationsPerStep) return;
-    Found found{fmt::format("the driver allocates or releases memory {} times, {} a step",
-                            count_text(all.count), count_text(all.count / steps_of(t))),
+    const std::int64_t gain = std::min(all.total_ns, t.summary.gpu->idle_ns);
+    if (all.count <= kManyAllocations || share_of(gain, t.summary.gpu->device_ns()) < kGainShare)
+      return;
+    Found found{fmt::format("the driver allocates or releases memory {} times{}",
+                            count_text(all.count), a_step(t, all.count)),
                 {},
-                gain_in(t, std::min(all.total_ns, t.summary.gpu->idle_ns),
-                        "the time in these calls, at most the idle time")};
+                gain_in(t, gain, "the time in these calls, at most the idle time")};
     for (const Group& group : first_of(t.allocations, 3))
       found.facts.push_back(fact_of(t, group, in_text(group)));
     founds.push_back(std::move(found));

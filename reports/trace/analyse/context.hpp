@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
+#include "host_tree.hpp"
 #include "intervals.hpp"
 #include "nsa/trace/model.hpp"
 #include "nsa/trace/summary.hpp"
+#include "nsa/trace/waits.hpp"
 
 namespace nsa::trace {
 
@@ -17,19 +21,29 @@ struct Context {
 
   const Trace& trace;
   std::vector<std::uint32_t> launch;  // [ops] index of the launch call, kNone = unknown
-  std::vector<char> is_comm_name;     // [names] NCCL and RCCL
-  std::vector<char> is_sync_name;     // [names] calls in which the host waits
-  IntervalSet syncs, overheads;
+  HostTree tree;
+  std::vector<char> is_comm_name;  // [names] NCCL and RCCL
+  std::vector<WaitKind> wait;      // [calls] what the host waits for in it
+  /// [processes] When the host was in a synchronising call, in another one that blocks it, and
+  /// when the recorder was at work.
+  std::vector<IntervalSet> syncs, blocking, overheads;
 
   bool is_comm(const GpuOp& op) const {
     return op.kind == OpKind::kernel && is_comm_name[op.name] != 0;
   }
 };
 
-/// Figures of some operations, at least one.
+using DeviceKey = std::pair<std::uint32_t, std::int32_t>;  // part, device
+std::map<DeviceKey, OpIndices> ops_by_device(const Context& context, const OpIndices& ops);
+
+/// Figures of some operations, at least one. Times are taken for each device alone and added up,
+/// since work of one GPU hides nothing of another one's; the span is from the first start to the
+/// last end of all.
 GpuSums sums_of(const Context& context, const OpIndices& ops);
 GpuFigures figures_of(const Context& context, const OpIndices& ops);
-/// Splits the time between the operations by cause; `gaps` is that time.
+/// The same of operations of one device.
+GpuFigures figures_on_device(const Context& context, const OpIndices& ops);
+/// Splits the time between the operations of one device by cause; `gaps` is that time.
 IdleClasses classify_idle(const Context& context, const OpIndices& ops, const IntervalSet& gaps);
 
 }  // namespace nsa::trace

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "parts.hpp"
 
@@ -7,39 +9,44 @@ namespace {
 
 using StreamKey = std::pair<std::int64_t, std::uint32_t>;  // stream, process
 
-struct OfDevice {
-  OpIndices ops;
-  std::map<StreamKey, OpIndices> streams;
-};
-
-using DeviceKey = std::pair<std::uint32_t, std::int32_t>;  // part, device
-
 std::optional<std::string> device_name(const Trace& trace, const DeviceKey& key) {
   for (const DeviceInfo& info : trace.devices)
     if (DeviceKey{info.part, info.id} == key) return info.name;
   return {};
 }
 
+std::map<StreamKey, OpIndices> by_stream(const Context& context, const OpIndices& ops) {
+  std::map<StreamKey, OpIndices> out;
+  for (const std::uint32_t i : ops)
+    out[{context.trace.ops[i].stream, context.trace.ops[i].process}].push_back(i);
+  return out;
+}
+
+/// What a GPU loses: it is idle, or only moves data that others wait for.
+std::int64_t lost_ns(const DeviceSummary& device) {
+  return device.gpu.idle_ns + device.gpu.exposed_comm_ns;
+}
+
 }  // namespace
 
 void add_devices(const Context& context, Summary& out) {
-  std::map<DeviceKey, OfDevice> devices;
-  for (std::uint32_t i = 0; i < context.trace.ops.size(); ++i) {
-    const GpuOp& op = context.trace.ops[i];
-    OfDevice& device = devices[{context.trace.part_of(op.process), op.device}];
-    device.ops.push_back(i);
-    device.streams[{op.stream, op.process}].push_back(i);
-  }
-  for (const auto& [key, device] : devices) {
+  OpIndices all(context.trace.ops.size());
+  std::iota(all.begin(), all.end(), 0u);
+  for (const auto& [key, ops] : ops_by_device(context, all)) {
     DeviceSummary row;
     row.part = key.first;
     row.device = key.second;
     row.name = device_name(context.trace, key);
-    row.gpu = figures_of(context, device.ops);
-    for (const auto& [stream, ops] : device.streams)
-      row.streams.push_back({stream.first, stream.second, figures_of(context, ops)});
+    row.gpu = figures_of(context, ops);
+    for (const auto& [stream, of_stream] : by_stream(context, ops))
+      row.streams.push_back({stream.first, stream.second, figures_of(context, of_stream)});
     out.devices.push_back(std::move(row));
   }
+  if (out.devices.size() < 2) return;
+  const auto worst = std::max_element(
+      out.devices.begin(), out.devices.end(),
+      [](const DeviceSummary& a, const DeviceSummary& b) { return lost_ns(a) < lost_ns(b); });
+  out.worst_device = static_cast<std::size_t>(worst - out.devices.begin());
 }
 
 }  // namespace nsa::trace

@@ -68,8 +68,7 @@ GpuSums sums_of(const Context& context, const OpIndices& ops) {
   return out;
 }
 
-GpuFigures figures_of(const Context& context, const OpIndices& ops) {
-  expects(!ops.empty(), "at least one operation");
+GpuFigures figures_on_device(const Context& context, const OpIndices& ops) {
   const std::vector<GpuOp>& all = context.trace.ops;
   GpuFigures out;
   static_cast<GpuSums&>(out) = sums_of(context, ops);

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <map>
 
+#include "analyse/steps/ranges.hpp"
 #include "parts.hpp"
-#include "step_ranges.hpp"
 #include "sums.hpp"
 
 namespace nsa::trace {

@@ -1,6 +1,7 @@
 // The host's side: launches, waits, nesting.
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "launches.hpp"
 #include "parts.hpp"
@@ -61,17 +62,23 @@ void add_launches(const Context& context, Summary& out) {
 
 void add_host_syncs(const Context& context, const StageClasses& classes, Summary& out) {
   const Trace& trace = context.trace;
-  std::map<std::pair<NameId, int>, HostSync> rows;
-  for (std::size_t i = 0; i < trace.calls.size(); ++i) {
-    const ApiCall& call = trace.calls[i];
-    if (!context.is_sync_name[call.name]) continue;
-    const int c = classes.of_call[i];
-    HostSync& row = rows[{call.name, c}];
-    row.api = trace.names.text(call.name);
+  std::map<std::tuple<NameId, WaitKind, int>, HostSync> rows;
+  const auto count = [&](NameId name, WaitKind wait, int c, std::int64_t ns) {
+    if (wait == WaitKind::none) return;
+    HostSync& row = rows[{name, wait, c}];
+    row.api = trace.names.text(name);
+    row.wait = to_text(wait);
     if (c >= 0) row.stage = classes.names[static_cast<std::size_t>(c)];
     ++row.count;
-    add_to(row.total_ns, call.end_ns - call.start_ns);
+    add_to(row.total_ns, ns);
+  };
+  for (std::size_t i = 0; i < trace.calls.size(); ++i) {
+    const ApiCall& call = trace.calls[i];
+    count(call.name, context.wait[i], classes.of_call[i], call.end_ns - call.start_ns);
   }
+  for (const Overhead& o : trace.overheads)
+    if (!o.of_profiler)
+      count(o.name, wait_of_overhead(trace.names.text(o.name)), -1, o.end_ns - o.start_ns);
   out.host_syncs.emplace();
   for (const auto& [key, row] : rows) out.host_syncs->push_back(row);
   std::stable_sort(out.host_syncs->begin(), out.host_syncs->end(),

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "context.hpp"
 #include "launches.hpp"
@@ -33,22 +34,40 @@ IntervalSet ended_by_unknown(const Context& context, const OpIndices& ops,
   return out;
 }
 
+std::set<std::uint32_t> processes_of(const Context& context, const OpIndices& ops) {
+  std::set<std::uint32_t> out;
+  for (const std::uint32_t i : ops) out.insert(context.trace.ops[i].process);
+  return out;
+}
+
+/// Of all processes that share a device.
+IntervalSet of_processes(const std::vector<IntervalSet>& by_process,
+                         const std::set<std::uint32_t>& processes) {
+  std::vector<Interval> all;
+  for (const std::uint32_t p : processes)
+    if (p < by_process.size()) all.insert(all.end(), by_process[p].begin(), by_process[p].end());
+  return union_of(std::move(all));
+}
+
 }  // namespace
 
 IdleClasses classify_idle(const Context& context, const OpIndices& ops, const IntervalSet& gaps) {
   IdleClasses out;
   IntervalSet rest = gaps;
+  const std::set<std::uint32_t> processes = processes_of(context, ops);
   const auto take = [&](const IntervalSet& cause) {
     const std::int64_t all = length(rest);
     rest = difference(rest, cause);
     return all - length(rest);
   };
-  if (context.trace.source.holds_overhead) out.profiler_overhead = take(context.overheads);
+  if (context.trace.source.holds_overhead)
+    out.profiler_overhead = take(of_processes(context.overheads, processes));
   if (context.trace.calls.empty()) {
     out.other = length(rest);
     return out;
   }
-  out.sync = take(context.syncs);
+  out.sync = take(of_processes(context.syncs, processes));
+  out.blocking_call = take(of_processes(context.blocking, processes));
   out.kernel_wait = take(pending(context, ops));
   out.other = take(ended_by_unknown(context, ops, gaps));
   out.host_wait = length(rest);

@@ -61,12 +61,12 @@ void hide_kernels(Summary& out) {
 void add_gpu(const Context& context, Summary& out) {
   if (context.trace.ops.empty()) {
     give_reason(out, kOnOneTimeLine, "no GPU operation was recorded");
-    give_reason(
-        out,
-        {"kernel_sum_ns", "op_sum_ns", "kernels", "memops", "comm_kernels", "distinct_kernels",
-         "kernels_by_name", "launch_apis", "gpu_ops_with_launch", "gpu_ops_without_launch",
-         "launch_to_start_ns", "same_stream_overlaps", "stages", "unattributed_ns", "attention"},
-        "no GPU operation was recorded");
+    give_reason(out,
+                {"kernel_sum_ns", "op_sum_ns", "kernels", "memops", "comm_kernels",
+                 "distinct_kernels", "kernels_by_name", "copies", "launch_apis",
+                 "gpu_ops_with_launch", "gpu_ops_without_launch", "launch_to_start_ns",
+                 "same_stream_overlaps", "stages", "unattributed_ns", "attention"},
+                "no GPU operation was recorded");
     return;
   }
   OpIndices all(context.trace.ops.size());
@@ -82,6 +82,7 @@ void add_gpu(const Context& context, Summary& out) {
   }
   add_devices(context, out);
   add_kernels(context, out);
+  add_copies(context, out);
   if (out.sums->whole_graphs > 0) hide_kernels(out);
 }
 
@@ -93,10 +94,10 @@ void add_host(const Context& context, const StageClasses& classes, Summary& out)
                  "launch_to_start_ns", "host_syncs"},
                 "no CUDA API call was recorded");
     if (out.gpu)
-      give_reason(
-          out,
-          {"idle_by_class_ns.host_wait", "idle_by_class_ns.kernel_wait", "idle_by_class_ns.sync"},
-          "no CUDA API call was recorded");
+      give_reason(out,
+                  {"idle_by_class_ns.host_wait", "idle_by_class_ns.kernel_wait",
+                   "idle_by_class_ns.sync", "idle_by_class_ns.blocking_call"},
+                  "no CUDA API call was recorded");
     return;
   }
   out.api_calls = static_cast<std::int64_t>(context.trace.calls.size());
@@ -131,6 +132,10 @@ Summary summarize(const Trace& trace) {
   add_gpu(context, out);
   add_host(context, classes, out);
   add_stages_if_known(context, classes, out);
+  add_gaps(context, out);
+  add_operators(context, out);
+  add_annotations(context, out);
+  add_modules(context, out);
   add_steps(context, out);
   add_gpu_ranges(context, out);
   add_memory(context, out);

@@ -1,17 +1,15 @@
 #include "nsa/trace/summary_json.hpp"
 
+#include "tables_json.hpp"
+
 namespace nsa::trace {
 namespace {
-
-template <class Value>
-Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json to_json(const IdleClasses& v) {
   return {{"host_wait", or_null(v.host_wait)},
           {"kernel_wait", or_null(v.kernel_wait)},
           {"sync", or_null(v.sync)},
+          {"blocking_call", or_null(v.blocking_call)},
           {"profiler_overhead", or_null(v.profiler_overhead)},
           {"other", v.other}};
 }
@@ -80,8 +78,11 @@ Json to_json(const LaunchToStart& v) {
 }
 
 Json to_json(const HostSync& v) {
-  return {
-      {"api", v.api}, {"count", v.count}, {"total_ns", v.total_ns}, {"stage", or_null(v.stage)}};
+  return {{"api", v.api},
+          {"wait", v.wait},
+          {"count", v.count},
+          {"total_ns", v.total_ns},
+          {"stage", or_null(v.stage)}};
 }
 
 Json to_json(const Step& v) {
@@ -92,7 +93,9 @@ Json to_json(const Step& v) {
          {"duration_ns", v.duration_ns},
          {"api_calls", v.api_calls},
          {"host_syncs", v.host_syncs},
-         {"host_sync_ns", v.host_sync_ns}};
+         {"host_sync_ns", v.host_sync_ns},
+         {"device_start_ns", or_null(v.device_start_ns)},
+         {"device_ns", or_null(v.device_ns)}};
   j.update(figures(v.gpu ? &*v.gpu : nullptr));
   return j;
 }
@@ -195,12 +198,22 @@ Json to_document(const Summary& s) {
   j["host_syncs"] = list(s.host_syncs);
   j["partial_overlaps_on_a_thread"] = or_null(s.partial_overlaps_on_a_thread);
   j["steps"] = list(s.steps);
+  j["step_times"] = s.step_times ? to_json(*s.step_times) : Json(nullptr);
+  j["copies"] = list(s.copies);
   j["stages"] = list(s.stages);
   j["unattributed_ns"] = or_null(s.unattributed_ns);
+  j["gaps"] = s.gaps ? to_json(*s.gaps) : Json(nullptr);
+  j["operators"] = list(s.operators);
+  j["annotations"] = list(s.annotations);
+  j["modules"] = list(s.modules);
   j["attention"] = list(s.attention);
   j["memory"] = s.memory ? to_json(*s.memory) : Json(nullptr);
   j["recording"] = list(s.recording);
   j["devices"] = list(s.devices);
+  if (s.worst_device) {
+    const DeviceSummary& worst = s.devices.at(*s.worst_device);
+    j["worst_device"] = {{"device", worst.device}, {"part", worst.part}};
+  }
   j["null_reasons"] = s.null_reasons;
   return j;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "analyse/sums.hpp"
 #include "comparable.hpp"
@@ -13,6 +14,8 @@ namespace nsa::trace {
 namespace {
 
 constexpr double kAlpha = .05;
+constexpr double kSmallShare = .01;  // of the time of all kernels: less decides nothing
+constexpr double kOpenShare = .1;    // up to this may stay open in a neutral verdict
 
 DiffVerdict verdict_of(const Ratio& ratio, double margin) {
   const double above = 1 + margin, below = 1 / (1 + margin);
@@ -95,16 +98,38 @@ DiffRow steps_row(const Side& a, const Side& b, double margin) {
   return row;
 }
 
-/// Where no step is marked: what all kernels say that say anything.
+/// Where no step is marked: what all kernels say that say anything, by their time. Rows of little
+/// time neither decide nor keep the others from being neutral.
 DiffVerdict verdict_of_all(const std::vector<DiffRow>& rows) {
-  bool better = false, worse = false, open = false;
+  std::map<DiffVerdict, double> ns;
+  double all = 0;
   for (const DiffRow& row : rows) {
-    better |= row.verdict == DiffVerdict::better;
-    worse |= row.verdict == DiffVerdict::worse;
-    open |= row.verdict == DiffVerdict::inconclusive;
+    const auto time = static_cast<double>(std::max(row.total_ns_a, row.total_ns_b));
+    ns[row.verdict] += time;
+    all += time;
   }
+  const bool better = ns[DiffVerdict::better] > kSmallShare * all;
+  const bool worse = ns[DiffVerdict::worse] > kSmallShare * all;
   if (better != worse) return worse ? DiffVerdict::worse : DiffVerdict::better;
-  return better || open ? DiffVerdict::inconclusive : DiffVerdict::neutral;
+  if (better) return DiffVerdict::inconclusive;
+  return ns[DiffVerdict::inconclusive] > kOpenShare * all ? DiffVerdict::inconclusive
+                                                          : DiffVerdict::neutral;
+}
+
+/// Kernels that got slower while the step did not: the next change may show them.
+void note_worse_kernels(TraceDiff& out) {
+  if (!out.steps || out.verdict == DiffVerdict::worse || out.verdict == DiffVerdict::not_comparable)
+    return;
+  std::int64_t all = 0;
+  for (const DiffRow& row : out.kernels) add_to(all, row.total_ns_b);
+  for (const DiffRow& row : out.kernels) {
+    if (row.verdict != DiffVerdict::worse ||
+        static_cast<double>(row.total_ns_b) < kSmallShare * static_cast<double>(all))
+      continue;
+    char ratio[32];
+    std::snprintf(ratio, sizeof ratio, "%.3f", row.ratio.value_or(1));
+    out.notes.push_back("slower without a slower step: " + row.name + ", " + ratio + " times");
+  }
 }
 
 }  // namespace
@@ -177,13 +202,14 @@ TraceDiff diff_traces(const std::vector<Trace>& a, const std::vector<Trace>& b, 
   judge_all(a, b, in_a, in_b, out);
   if (has_steps(in_a) && has_steps(in_b)) out.steps = steps_row(in_a, in_b, margin);
   out.stages = rows_of(in_a, in_b, &Profile::stages, margin);
-  out.kernels = rows_of(in_a, in_b, &Profile::kernels, margin);
+  out.kernels = rows_of(in_a, in_b, &Profile::launches, margin);
   if (!out.reasons.empty()) {
     out.verdict = DiffVerdict::not_comparable;
   } else {
     out.verdict = out.steps ? out.steps->verdict : verdict_of_all(out.kernels);
   }
   note_host_only(out);
+  note_worse_kernels(out);
   return out;
 }
 

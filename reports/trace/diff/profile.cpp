@@ -2,7 +2,7 @@
 
 #include "analyse/launches.hpp"
 #include "analyse/parts.hpp"
-#include "analyse/step_index.hpp"
+#include "analyse/steps/index.hpp"
 #include "analyse/sums.hpp"
 
 namespace nsa::trace {
@@ -13,12 +13,9 @@ std::vector<std::int64_t> steps_of_ops(const Context& context,
                                        const std::vector<StepRange>& ranges) {
   const StepIndex index(ranges);
   std::vector<std::int64_t> out(context.trace.ops.size(), -1);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (context.launch[i] == kNone) continue;
-    const ApiCall& call = context.trace.calls[context.launch[i]];
-    if (const auto at = index.at(call.process, call.start_ns))
+  for (std::uint32_t i = 0; i < out.size(); ++i)
+    if (const auto at = step_of_op(context, index, ranges, i))
       out[i] = static_cast<std::int64_t>(*at);
-  }
   return out;
 }
 
@@ -29,21 +26,37 @@ void add(Samples& samples, std::int64_t duration, std::int64_t step, std::size_t
   if (step >= 0) add_to(samples.steps[static_cast<std::size_t>(step)], duration);
 }
 
+std::string triple(const std::array<std::uint32_t, 3>& n) {
+  return std::to_string(n[0]) + "," + std::to_string(n[1]) + "," + std::to_string(n[2]);
+}
+
+/// [shapes] What is added to a kernel's name: " <<<8,1,1; 128,1,1>>>", as in a launch.
+std::vector<std::string> shape_texts(const Trace& trace) {
+  std::vector<std::string> out{""};
+  for (std::size_t i = 1; i < trace.shapes.size(); ++i)
+    out.push_back(" <<<" + triple(trace.shapes[i].grid) + "; " + triple(trace.shapes[i].block) +
+                  ">>>");
+  return out;
+}
+
 }  // namespace
 
 Profile profile_of(const Trace& trace) {
   const Context context(trace);
   const StageClasses classes = stage_classes(context);
-  const std::vector<StepRange> ranges = step_ranges(trace);
+  const std::vector<StepRange> ranges = marked_steps(trace);
   const std::vector<std::int64_t> step = steps_of_ops(context, ranges);
   Profile out;
   for (const StepRange& range : ranges) out.step_ns.push_back(range.end_ns - range.start_ns);
   std::set<std::int32_t> devices;
+  const std::vector<std::string> shapes = shape_texts(trace);
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     const GpuOp& op = trace.ops[i];
     const std::int64_t duration = op.end_ns - op.start_ns;
     devices.insert(op.device);
-    add(out.kernels[trace.names.text(op.name)], duration, step[i], ranges.size());
+    const std::string& name = trace.names.text(op.name);
+    add(out.kernels[name], duration, step[i], ranges.size());
+    add(out.launches[name + shapes[op.shape]], duration, step[i], ranges.size());
     if (classes.of_op[i] < 0) continue;
     const std::string& stage = classes.names[static_cast<std::size_t>(classes.of_op[i])];
     add(out.stages[stage], duration, step[i], ranges.size());

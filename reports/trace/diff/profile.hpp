@@ -21,6 +21,7 @@ struct Profile {
   std::set<std::string> gpus;                      // names of the devices that worked
   std::vector<std::int64_t> step_ns;               // duration of each step
   std::map<std::string, Samples> kernels, stages;  // by name; kernels: copies and memsets too
+  std::map<std::string, Samples> launches;         // kernels by name and launch shape
 };
 
 Profile profile_of(const Trace& trace);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "analyse/launches.hpp"
-#include "analyse/step_ranges.hpp"
+#include "analyse/steps/ranges.hpp"
 #include "analyse/sums.hpp"
 #include "hosts.hpp"
 
@@ -50,7 +50,7 @@ Moments collective_ends(const Trace& trace) {
 Moments step_starts(const Trace& trace) {
   Moments out;
   std::map<std::string, std::size_t> counts;
-  for (const StepRange& step : step_ranges(trace))
+  for (const StepRange& step : marked_steps(trace))
     if (step.source != "detected") out[{step.name, counts[step.name]++}] = step.start_ns;
   return out;
 }
@@ -58,7 +58,7 @@ Moments step_starts(const Trace& trace) {
 std::int64_t shortest_step_ns(const std::vector<Trace>& traces) {
   std::int64_t shortest = kMaxDurationNs;
   for (const Trace& trace : traces)
-    for (const StepRange& step : step_ranges(trace))
+    for (const StepRange& step : marked_steps(trace))
       shortest = std::min(shortest, step.end_ns - step.start_ns);
   return shortest;
 }

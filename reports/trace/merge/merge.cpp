@@ -48,6 +48,7 @@ void renumber(Trace& trace, Trace& target, LaunchShapes& shapes) {
     event.process += first_process;
     if constexpr (requires { event.name; }) event.name = names[event.name];
     if constexpr (requires { event.stack; }) event.stack = names[event.stack];
+    if constexpr (requires { event.arguments; }) event.arguments = names[event.arguments];
     if constexpr (requires { event.thread; }) event.thread += first_thread;
     if constexpr (requires { event.shape; }) {
       event.shape = shape_ids[event.shape];

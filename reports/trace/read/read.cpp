@@ -4,10 +4,10 @@
 #include <array>
 
 #include "byte_source.hpp"
-#include "json_trace.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/trace_spool_reader.hpp"
-#include "spool_reader.hpp"
+#include "read/json/trace.hpp"
+#include "read/spool/reader.hpp"
 
 namespace nsa::trace {
 namespace {

@@ -57,6 +57,8 @@ class GpuWriter {
     if (op.kind == OpKind::graph) out << ",\"graph id\":" << op.graph;
     if (op.graph_node != 0)
       out << ",\"graph id\":" << op.graph << ",\"graph node id\":" << op.graph_node;
+    if (op.external != 0) out << ",\"External id\":" << op.external;
+    if (op.arguments != kNoName) out << "," << parts_.trace.names.text(op.arguments);
     if (op.stage != kNoName) out << ",\"stage\":" << parts_.texts.names[op.stage];
     out << "}}";
     if (parts_.arrows.drawn[index] == 0) return;

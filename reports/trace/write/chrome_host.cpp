@@ -99,15 +99,23 @@ class HostWriter {
     out << kRanges[static_cast<std::size_t>(range.kind)] << parts_.texts.names[range.name];
     put_row(out, row);
     parts_.times(range.start_ns, range.end_ns);
-    const bool stack = range.stack != kNoName;
-    if (own && !stack) {
-      out << "}";
-      return;
+    arguments_.clear();
+    const auto put = [&](std::string_view key, std::string_view value) {
+      arguments_.append(arguments_.empty() ? "" : ",").append(key).append(value);
+    };
+    if (!own) put("", own_[range.thread]);
+    if (range.stack != kNoName) put("\"Call stack\":", parts_.texts.names[range.stack]);
+    if (range.external != 0) put("\"External id\":", std::to_string(range.external));
+    if (range.sequence >= 0) {
+      put("\"Sequence number\":", std::to_string(range.sequence));
+      put("\"Fwd thread id\":", std::to_string(range.forward_thread));
     }
-    out << ",\"args\":{";
-    if (!own) out << own_[range.thread] << (stack ? "," : "");
-    if (stack) out << "\"Call stack\":" << parts_.texts.names[range.stack];
-    out << "}}";
+    if (range.arguments != kNoName) put("", parts_.trace.names.text(range.arguments));
+    if (arguments_.empty()) {
+      out << "}";
+    } else {
+      out << ",\"args\":{" << arguments_ << "}}";
+    }
   }
 
   void put_id(const char* key, std::int64_t id) {
@@ -150,6 +158,7 @@ class HostWriter {
   const std::array<std::string, 3> kRanges{begin_of('X', "user_annotation"), begin_of('X', "nvtx"),
                                            begin_of('X', "cpu_op")};  // by RangeKind
   std::vector<std::string> own_;                                      // [threads]
+  std::string arguments_;                                             // of the range in hand
   std::uint32_t thread_ = 0;
   Lanes lanes_;
   std::vector<Row> lane_rows_;

@@ -2,7 +2,7 @@
 #include "chrome_parts.hpp"
 #include "json_text.hpp"
 #include "nsa/trace/write.hpp"
-#include "read/json_recording.hpp"
+#include "read/json/recording.hpp"
 
 namespace nsa::trace {
 namespace {

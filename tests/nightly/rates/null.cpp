@@ -2,8 +2,8 @@
 
 #include "../worlds.hpp"
 #include "figure.hpp"
-#include "null_table.hpp"
-#include "split.hpp"
+#include "series/null_table.hpp"
+#include "series/split.hpp"
 
 namespace nsa::test {
 

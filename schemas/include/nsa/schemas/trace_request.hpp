@@ -9,6 +9,8 @@ namespace nsa::spool {
 /// Absolute path of the folder that the spools go to; the tracer does nothing without it. A spool's
 /// name is "<host>.<pid>.nsaspool", or "<host>.<pid>.<n>.nsaspool" where that exists.
 inline constexpr const char* kEnvFolder = "NSATUNE_TRACE_DIR";
+/// A number by which `trace record` knows its own spools where several use one folder.
+inline constexpr const char* kEnvRecorder = "NSATUNE_TRACE_RECORDER";
 /// all, steps, seconds, calls, profiler_api (cudaProfilerStart and Stop).
 inline constexpr const char* kEnvWindow = "NSATUNE_TRACE_WINDOW";
 /// Whole numbers. steps, calls: `skip` are left out, then `warmup` are traced and thrown away, then

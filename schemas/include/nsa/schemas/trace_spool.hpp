@@ -34,7 +34,7 @@ struct SpoolHeader {
   std::int64_t start_realtime_ns = 0;  // CLOCK_REALTIME
   std::int32_t rank = -1, world_size = -1, local_rank = -1;  // -1 = not known
   std::uint32_t parent_process = 0;
-  std::uint64_t reserved = 0;
+  std::uint64_t recorder = 0;  // which `trace record` it is for (kEnvRecorder); 0 = none
 };
 
 enum class Kind : std::uint16_t {

@@ -17,7 +17,7 @@ struct ComparedTimes {
   bool differs = false;
 };
 
-/// What both have, in the order of the second: verified or not, but no twins, failures or wrong
+/// What both have, in the order of the second: verified or not, but no controls, failures or wrong
 /// results. Times are not paired over runs, so what a process adds to all of its times is part of
 /// the interval; with one process in each run nothing is known of that, and nothing differs.
 std::vector<ComparedTimes> compare_runs(const Observations& before, const Observations& after);

@@ -19,8 +19,8 @@ enum class Role : std::uint8_t;  // nsa/kernels/catalog.hpp
 
 namespace nsa::tuner {
 
-/// What a worker offers, ours or foreign, with what `describe` said of it.
-struct Offer {
+/// What a worker candidates, ours or foreign, with what `describe` said of it.
+struct Candidate {
   VariantId id;
   std::string source_hash;
   std::string executor = "nsatune";
@@ -31,7 +31,7 @@ struct Offer {
 /// `candidate`, `slow_path`, ...: as `roles` of a sweep and `variants --json` write it.
 std::string_view role_name(Role role) noexcept;
 
-/// Support and cost of an offer on a problem, as the worker (or our catalog) describes it.
+/// Support and cost of an candidate on a problem, as the worker (or our catalog) describes it.
 struct Description {
   bool supported = true;
   Outcome outcome = Outcome::unsupported;  // when not supported
@@ -45,7 +45,7 @@ struct Contest {
   std::string id;  // hash of the problem and the stages
   Problem problem;
   std::vector<std::string> stages;
-  std::vector<Offer> variants;
+  std::vector<Candidate> variants;
   std::vector<Description> described;  // of each variant, in the same order
   double estimated_s = 0;              // of the whole contest at min_rounds
   bool held_out = false;               // judges a decision and takes no part in it
@@ -58,7 +58,7 @@ struct Contest {
 /// What will not be measured, and why: becomes a row with that outcome.
 struct Skipped {
   Problem problem;
-  Offer variant;
+  Candidate variant;
   Outcome outcome = Outcome::unsupported;
   std::string reason;
 };
@@ -69,16 +69,16 @@ struct Plan {
   double estimated_s = 0;
 };
 
-using Describe = Description (*)(void* context, const Problem&, const Offer&);
+using Describe = Description (*)(void* context, const Problem&, const Candidate&);
 
 /// All problems of a spec, each valid, in the order of the file. InputError with a JSON pointer.
 std::vector<Problem> expand(const SweepSpec& spec);
 std::vector<Problem> expand(const SweepSpec& spec, const ProblemFamily& family);
-/// The contests of a spec. `describe` is asked once per problem and offer. `stages` and `variants`
-/// of the spec hold for all offers; those of a family for ours, and a foreign executor's stages are
-/// measured on the families that name them, or on all where none does.
-Plan make_plan(const SweepSpec& spec, const Device& device, const std::vector<Offer>& offers,
-               Describe describe, void* context);
+/// The contests of a spec. `describe` is asked once per problem and candidate. `stages` and
+/// `variants` of the spec hold for all candidates; those of a family for ours, and a foreign
+/// executor's stages are measured on the families that name them, or on all where none does.
+Plan make_plan(const SweepSpec& spec, const Device& device,
+               const std::vector<Candidate>& candidates, Describe describe, void* context);
 /// Whether a name, a name with its point ("fused_query.bq64") or a whole id matches one of the
 /// globs ('*' and '?'); an empty list matches everything.
 bool matches_any(const std::vector<std::string>& globs, const VariantId& id);
@@ -108,16 +108,16 @@ std::vector<std::string> preset_names();
 /// GPUs are used, and rows of ours by name, since the slowest take seconds there.
 std::optional<std::string_view> preset_text(std::string_view name, Backend backend);
 
-/// What all measurements of an offer on a problem share in their keys, as text: problem, variant,
-/// executor, source hash and policy.
-std::string job_subject(const Problem& problem, const Offer& offer, const MeasurePolicy& policy,
-                        Timer timer);
+/// What all measurements of an candidate on a problem share in their keys, as text: problem,
+/// variant, executor, source hash and policy.
+std::string job_subject(const Problem& problem, const Candidate& candidate,
+                        const MeasurePolicy& policy, Timer timer);
 /// Key of one measurement of a subject for resume.
 std::string job_key(const std::string& subject, std::int64_t process, std::int64_t round,
                     std::int64_t position, bool control);
 /// Key of the one row of a variant that cannot be measured on a problem (any outcome but ok, or a
 /// wrong result): at most one a contest.
-std::string failure_key(const Problem& problem, const Offer& offer, const MeasurePolicy& policy,
-                        Timer timer);
+std::string failure_key(const Problem& problem, const Candidate& candidate,
+                        const MeasurePolicy& policy, Timer timer);
 
 }  // namespace nsa::tuner

@@ -33,7 +33,7 @@ std::vector<Refinement> refine(const DecideInput& input, const SweepSpec& spec);
 /// The contests of refinements, as make_plan() makes those of a spec. Executors whose variants are
 /// refined alike compete in one contest.
 Plan plan_of(const std::vector<Refinement>& refinements, const SweepSpec& spec,
-             const Device& device, const std::vector<Offer>& offers, Describe describe,
+             const Device& device, const std::vector<Candidate>& candidates, Describe describe,
              void* context);
 
 /// The same with workers that describe their variants, as plan_with_workers() does for a spec.

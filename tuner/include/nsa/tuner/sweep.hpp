@@ -73,7 +73,7 @@ class Reporter {
 
 /// Where the wall time went: parts that do not overlap, and their sum. framework_s is what none of
 /// the others explains.
-struct Ledger {
+struct TimeBreakdown {
   double discover_s = 0;  // asking workers what they bring
   double plan_s = 0;      // choosing what to measure, at first and by what was measured
   double wait_s = 0;      // for the device, while another process measured on it, and for quiet
@@ -103,7 +103,7 @@ struct SweepInput {
   Plan plan;
   NextPlan next_plan;  // may be empty: the plan is all there is
   Device device;
-  std::vector<WorkerCommand> workers;  // Offer::worker is an index into it
+  std::vector<WorkerCommand> workers;  // Candidate::worker is an index into it
   std::vector<Device> devices;         // of each worker, as it says; empty: `device` of all
   std::string run_id;
   std::string host;                  // of the placement
@@ -115,9 +115,9 @@ struct SweepInput {
   const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C: ends between two visits
   std::string lock_dir;  // of the device lock; empty: $XDG_RUNTIME_DIR, else the temporary folder
 };
-/// Where the variants of an offer run.
-inline const Device& device_of(const SweepInput& input, const Offer& offer) {
-  const auto worker = static_cast<std::size_t>(offer.worker);
+/// Where the variants of an candidate run.
+inline const Device& device_of(const SweepInput& input, const Candidate& candidate) {
+  const auto worker = static_cast<std::size_t>(candidate.worker);
   return worker < input.devices.size() ? input.devices[worker] : input.device;
 }
 struct SweepReport {
@@ -128,7 +128,7 @@ struct SweepReport {
   std::int64_t unsupported = 0;  // of them: cannot run this problem, or is not in this build
   std::int64_t noisy = 0;        // of them: measured while the machine was not quiet
   std::int64_t failures = 0;     // of them: not ok for another reason, or wrong
-  Ledger ledger;
+  TimeBreakdown breakdown;
 };
 /// Runs the plan within spec.budget_s. Outcomes of workers are rows; throws only what the sink
 /// throws, or EnvironmentError when no process or file can be made.
@@ -145,7 +145,7 @@ struct Asking {
 /// After a stop: what was said until then.
 struct Discovery {
   std::vector<worker::HelloReply> hellos;  // one a command
-  std::vector<Offer> offers;
+  std::vector<Candidate> candidates;
 };
 Discovery discover(const std::vector<WorkerCommand>& workers, const Device& device,
                    double deadline_s, const Asking& asking = {});

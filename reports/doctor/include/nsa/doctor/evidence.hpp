@@ -133,7 +133,7 @@ struct Gap {
 
 struct TraceEvidence {
   trace::Summary summary;
-  std::vector<Group> waits;        // calls in which the host waits for the GPU, largest count first
+  std::vector<Group> waits;        // calls in which the host waits, longest total first
   std::vector<Group> copies;       // between host and device
   std::vector<Group> allocations;  // cudaMalloc, cudaFree and the like
   std::vector<Group> suspects;     // kernels and host operators that a rule knows by name

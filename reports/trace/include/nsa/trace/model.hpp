@@ -39,6 +39,8 @@ struct GpuOp {
   std::uint64_t graph_node = 0;  // 0 = not out of a graph, or not recorded
   std::uint64_t bytes = 0;       // of a copy or memset
   std::uint32_t graph = 0, context = 0;
+  std::uint32_t external = 0;  // of the operator that launched it; 0 = not recorded
+  NameId arguments = kNoName;  // as HostRange::arguments
 };
 
 /// How kernels were launched; the same few again and again.
@@ -71,6 +73,13 @@ struct HostRange {
   RangeKind kind = RangeKind::cpu_op;
   bool open = false;
   NameId stack = kNoName;  // where an operator was called, as PyTorch writes it
+  /// What the recorder said of an operator or collective, members of a JSON object: shapes, dtypes,
+  /// message sizes, process group.
+  NameId arguments = kNoName;
+  std::uint32_t external = 0;  // PyTorch's number of it, by process; 0 = none
+  /// Autograd's number: the backward of an operator has that of its forward; -1 = none.
+  std::int32_t sequence = -1;
+  std::uint16_t forward_thread = 0;  // of a backward operator: PyTorch's number of that thread
 };
 
 /// A function or module of Python, as PyTorch records them with `with_stack`. No figure uses them.

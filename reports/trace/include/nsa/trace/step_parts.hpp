@@ -15,7 +15,8 @@ struct StagePart {
   std::int64_t ns = 0;
 };
 
-/// From the first start to the last end of what a step launched. Time in which several things ran
+/// From the first start to the last end of what a step launched, on each device alone and then
+/// added up. Time in which several things ran
 /// counts once: for a stage before work of no stage, for communication only where it is exposed.
 struct StepParts {
   std::string name;  // "" where the trace has no steps: then all operations are one

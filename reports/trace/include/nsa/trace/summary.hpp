@@ -9,14 +9,16 @@
 #include <vector>
 
 #include "nsa/trace/model.hpp"
+#include "nsa/trace/tables.hpp"
 
 namespace nsa::trace {
 
 /// Causes of idle time. They add up to it; absent: the source cannot tell.
 struct IdleClasses {
-  std::optional<std::int64_t> host_wait;    // no launch was pending
-  std::optional<std::int64_t> kernel_wait;  // one was
-  std::optional<std::int64_t> sync;         // the host was in a synchronising call
+  std::optional<std::int64_t> host_wait;      // no launch was pending
+  std::optional<std::int64_t> kernel_wait;    // one was
+  std::optional<std::int64_t> sync;           // the host was in a synchronising call
+  std::optional<std::int64_t> blocking_call;  // it was in a copy, an allocation, module loading
   std::optional<std::int64_t> profiler_overhead;
   std::int64_t other = 0;  // what ends the gap has no recorded launch
 };
@@ -31,8 +33,13 @@ struct GpuSums {
   std::int64_t whole_graphs = 0;
 };
 
-/// GPU operations of a file, a device, a stream or a step on one time line.
+/// GPU operations of a file, a device, a stream or a step on one time line. Of several devices the
+/// span is from the first start to the last end of all, every other time the sum of the devices':
+/// idle is what each of them was idle between its own first start and last end.
 struct GpuFigures : GpuSums {
+  /// What shares are taken of: the span of one device, the sum of the spans of several.
+  std::int64_t device_ns() const { return busy_ns + idle_ns; }
+
   std::int64_t start_ns = 0, end_ns = 0;  // as in the file
   std::int64_t span_ns = 0, busy_ns = 0, idle_ns = 0;
   std::int64_t compute_ns = 0, comm_ns = 0, mem_ns = 0;
@@ -71,9 +78,10 @@ struct LaunchToStart {
   std::int64_t mean = 0, p50 = 0, p99 = 0, max = 0;
 };
 
-/// Calls in which the host waited for the GPU.
+/// Calls in which the host waited.
 struct HostSync {
   std::string api;
+  std::string wait;                  // sync, copy, allocation, module_loading, queue_full
   std::optional<std::string> stage;  // absent: outside of every known stage
   std::int64_t count = 0, total_ns = 0;
 };
@@ -81,11 +89,14 @@ struct HostSync {
 /// Work launched within a step, wherever it ran.
 struct Step {
   std::string name;
-  std::string source;  // "annotation", "nvtx", "detected"
+  std::string source;  // "annotation", "nvtx", "detected", "repeating_kernels"
   std::uint32_t process = 0;
   std::int64_t start_ns = 0, duration_ns = 0;
   std::int64_t api_calls = 0, host_syncs = 0, host_sync_ns = 0;
   std::optional<GpuFigures> gpu;  // absent: no operation of the file has a launch call
+  /// On the device's line: from its first operation to the first one of the next step, of the last
+  /// step to its last end. Absent: it launched nothing.
+  std::optional<std::int64_t> device_start_ns, device_ns;
 };
 
 /// Work of one NSA stage, or of backward, optimizer, communication; each operation counts once.
@@ -141,9 +152,17 @@ struct Summary {
   std::optional<std::vector<HostSync>> host_syncs;  // largest total first
   std::optional<std::int64_t> partial_overlaps_on_a_thread;
   std::vector<DeviceSummary> devices;
+  /// Of several devices the one that is idle and waits for communication most: into `devices`.
+  std::optional<std::size_t> worst_device;
+  std::optional<std::vector<CopyRow>> copies;  // largest total first
   std::optional<std::vector<Step>> steps;
+  std::optional<StepTimes> step_times;  // of `steps`
   std::optional<std::vector<StageRow>> stages;
   std::optional<std::int64_t> unattributed_ns;
+  std::optional<Gaps> gaps;
+  std::optional<std::vector<OperatorRow>> operators;      // most GPU time of their own first
+  std::optional<std::vector<AnnotationRow>> annotations;  // largest projection first
+  std::optional<std::vector<ModuleRow>> modules;          // most GPU time first
   std::optional<std::vector<AttentionRow>> attention;
   std::optional<MemorySummary> memory;
   std::optional<std::vector<RecordingRow>> recording;  // by process

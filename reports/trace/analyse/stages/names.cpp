@@ -1,0 +1,103 @@
+#include "names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace nsa::trace {
+namespace {
+
+using Alias = std::pair<std::string_view, std::string_view>;  // name in the trace -> stage
+
+constexpr std::array<std::string_view, 15> kStages{"project_rope",
+                                                   "compress",
+                                                   "score",
+                                                   "pcmp",
+                                                   "pslc",
+                                                   "topk",
+                                                   "ranges",
+                                                   "attend_compressed",
+                                                   "attend_selected",
+                                                   "attend_window",
+                                                   "gate_combine",
+                                                   "out_proj",
+                                                   "attention",
+                                                   "layer",
+                                                   "model"};
+
+/// What the PyTorch implementation of NSA calls them.
+constexpr std::array<Alias, 9> kAliases{{
+    {"projections+rope", "project_rope"},
+    {"pcmp_all", "pcmp"},
+    {"map_pcmp_to_pslc", "pslc"},
+    {"topk+ranges", "topk+ranges"},
+    {"branch_attn+gate", "attend_compressed+attend_selected+attend_window+gate_combine"},
+    {"nsa.sel.ranges_v1", "ranges"},
+    {"nsa.sel.ranges_v2", "ranges"},
+    {"v2_run_detection", "ranges"},
+    {"v2_scatter_reduce", "ranges"},
+}};
+
+constexpr std::array<Alias, 10> kPrefixes{{
+    {"autograd::engine::evaluate_function", "backward"},
+    {"## backward", "backward"},
+    {"## forward", "forward"},
+    {"DistributedDataParallel.forward", "forward"},
+    {"Optimizer.step", "optimizer"},
+    {"Optimizer.zero_grad", "optimizer"},
+    {"## optimizer", "optimizer"},
+    {"nccl:", kCommunication},
+    {"rccl:", kCommunication},
+    {"c10d::", kCommunication},
+}};
+
+/// Before what a range carries besides its name: "attend_selected/fused_query S=2048", "aten::mul,
+/// op_id = 7".
+std::string_view bare(std::string_view range) {
+  if (const std::size_t operation = range.find(", op_id"); operation != range.npos)
+    range = range.substr(0, operation);
+  for (const std::string_view prefix : {"nsatune/", "decode/", "prefill/"})
+    if (range.starts_with(prefix)) range.remove_prefix(prefix.size());
+  return range;
+}
+
+}  // namespace
+
+std::optional<std::string_view> stage_of_range(std::string_view range) {
+  range = bare(range);
+  for (const auto& [name, stage] : kAliases)
+    if (range == name) return stage;
+  const std::string_view word = range.substr(0, range.find_first_of("/ :[("));
+  const auto own = std::find(kStages.begin(), kStages.end(), word);
+  if (own != kStages.end()) return *own;
+  for (const auto& [prefix, stage] : kPrefixes)
+    if (range.starts_with(prefix)) return stage;
+  return {};
+}
+
+bool loads_data(std::string_view range) {
+  for (const std::string_view word : {"DataLoader", "dataloader", "data_loader", "DataPipe"})
+    if (range.find(word) != range.npos) return true;
+  return false;
+}
+
+std::string stage_of_annotation(std::string_view range) {
+  constexpr std::size_t kLongest = 100;
+  std::string out;
+  for (const char c : range.substr(0, kLongest)) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) {
+      out += c;
+    } else if (out.empty() || out.back() != 'N') {
+      out += 'N';
+    }
+  }
+  return out.empty() ? "(no name)" : out;
+}
+
+std::optional<std::string_view> parent_of_stage(std::string_view stage) {
+  if (stage == "pcmp" || stage == "pslc" || stage == "topk") return "score";
+  return {};
+}
+
+}  // namespace nsa::trace

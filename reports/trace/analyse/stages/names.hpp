@@ -1,0 +1,23 @@
+// Which NSA stage, or which class of work beside it, a range is.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace nsa::trace {
+
+inline constexpr std::string_view kCommunication = "communication";
+
+/// Our names, those of the PyTorch implementation (project_rope for "projections+rope"), and
+/// backward, optimizer and communication as PyTorch annotates them. A range over several stages is
+/// those names joined by '+'.
+std::optional<std::string_view> stage_of_range(std::string_view range);
+/// Whether a range is the wait for a batch of data.
+bool loads_data(std::string_view range);
+/// What an annotation that is no stage calls the work in it: its name without numbers that count.
+std::string stage_of_annotation(std::string_view range);
+/// "score" for its parts pcmp, pslc and topk.
+std::optional<std::string_view> parent_of_stage(std::string_view stage);
+
+}  // namespace nsa::trace

@@ -1,0 +1,30 @@
+// Where the steps of a training or serving loop begin and end on the host.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nsa/trace/model.hpp"
+
+namespace nsa::trace {
+
+struct StepRange {
+  std::string name, source;  // source: "annotation", "nvtx", "detected", "repeating_kernels"
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::uint32_t process = 0;
+  /// The times are those of the device: an operation belongs to the step in which it starts, not
+  /// to that in which it was launched.
+  bool on_device = false;
+};
+
+/// ProfilerStep annotations; else NVTX ranges such as "step 3"; else from one optimizer step to the
+/// next; else the longest sequence of kernels that repeats. In order of start; a step ends where
+/// the next one of its process begins, so that the time between two steps belongs to the first.
+/// `launch`: [ops] the launch call of each operation.
+std::vector<StepRange> step_ranges(const Trace& trace, const std::vector<std::uint32_t>& launch);
+/// The same without the last resort, which has to look at operations.
+std::vector<StepRange> marked_steps(const Trace& trace);
+/// "ProfilerStep#7", "step 3", "iteration_10", "train_step[4]".
+bool is_step_name(std::string_view name);
+
+}  // namespace nsa::trace

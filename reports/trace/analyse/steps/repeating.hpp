@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ranges.hpp"
+
+namespace nsa::trace {
+
+/// The longest sequence of kernels of each process that comes again and again, one step each: three
+/// times at least, most of them alike kernel for kernel, and most of all kernels in them. Empty
+/// where there is none.
+std::vector<StepRange> repeating_steps(const Trace& trace,
+                                       const std::vector<std::uint32_t>& launch);
+
+}  // namespace nsa::trace

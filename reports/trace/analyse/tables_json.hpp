@@ -1,0 +1,21 @@
+// Rows of the tables as JSON.
+#pragma once
+
+#include "nsa/schemas/json.hpp"
+#include "nsa/trace/tables.hpp"
+
+namespace nsa::trace {
+
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json to_json(const CopyRow& row);
+Json to_json(const OperatorRow& row);
+Json to_json(const AnnotationRow& row);
+Json to_json(const ModuleRow& row);
+Json to_json(const Gaps& gaps);
+Json to_json(const StepTimes& times);
+
+}  // namespace nsa::trace

@@ -1,0 +1,89 @@
+// Rows of the tables that say what time went to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nsa::trace {
+
+/// Copies of one way between one kind of memory of the host and devices; memsets.
+struct CopyRow {
+  std::string kind;                   // HtoD, DtoH, DtoD, PtoP, HtoH, memset, other
+  std::optional<std::string> memory;  // pageable, pinned, managed, device; absent: not recorded
+  std::int64_t count = 0, bytes = 0, total_ns = 0;
+  std::optional<double> median_gb_per_s, best_gb_per_s;  // absent: no bytes were recorded
+};
+
+/// One kind of inputs of an operator.
+struct OperatorShape {
+  std::string inputs;  // as recorded: [[8, 1024], [1024, 4096]]
+  std::int64_t count = 0, gpu_ns = 0;
+};
+
+/// Operators of one name. With children is what operators within them took too.
+struct OperatorRow {
+  std::string name;
+  std::int64_t count = 0;
+  std::int64_t host_ns = 0, host_self_ns = 0;  // with children; alone
+  std::int64_t gpu_ns = 0, gpu_self_ns = 0;    // of what they launched: with children; alone
+  std::int64_t gpu_ops = 0;                    // launched by themselves
+  std::optional<double> flop;         // of products and attention, where shapes were recorded
+  std::vector<OperatorShape> shapes;  // those with most GPU time; empty: not recorded
+};
+
+/// Annotations or NVTX ranges of one name that launched something; steps are one row.
+struct AnnotationRow {
+  std::string name;
+  std::int64_t count = 0, host_ns = 0;
+  std::int64_t gpu_ns = 0;        // sum of what was launched within them
+  std::int64_t projected_ns = 0;  // from the first start to the last end of that, of each range
+};
+
+/// A module (`nn.Module`) of one name.
+struct ModuleRow {
+  std::string name;
+  std::int64_t count = 0, host_ns = 0;       // calls of it, and the time in them
+  std::int64_t gpu_ns = 0, gpu_self_ns = 0;  // of the forward pass: with and without modules within
+  std::int64_t backward_ns = 0;              // of its operators' backward, with modules within
+};
+
+/// What the host did while a GPU was idle.
+struct GapCause {
+  /// launch_pending; api, operator, annotation (`name` says which); nothing_recorded;
+  /// launch_unknown.
+  std::string what, name;
+  std::int64_t count = 0, total_ns = 0;
+};
+
+/// Idle time of one device between two operations.
+struct GapRow {
+  std::int32_t device = 0;
+  std::uint32_t part = 0;
+  std::int64_t start_ns = 0, duration_ns = 0;
+  std::string what, name;  // as GapCause
+  std::string ends_with;   // the operation behind it
+};
+
+struct Gaps {
+  std::vector<GapRow> longest;   // longest first
+  std::vector<GapCause> causes;  // of all gaps, which add up to the idle time; largest first
+};
+
+/// What made the worst step longer than the median of all.
+struct StepCause {
+  std::string what;  // compute, exposed_comm, copies, host_wait, sync, ..., before_next_step
+  std::int64_t more_ns = 0;
+};
+
+/// Of all steps, from begin to begin: on the device's line where every step has work there, else on
+/// the host.
+struct StepTimes {
+  std::int64_t count = 0, median_ns = 0, p95_ns = 0, worst_ns = 0;
+  std::size_t worst = 0;  // into Summary::steps
+  bool on_device = false;
+  std::vector<StepCause> causes;  // largest first; of the worst step
+};
+
+}  // namespace nsa::trace

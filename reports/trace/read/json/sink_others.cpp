@@ -1,0 +1,84 @@
+// Events that are neither operations of the GPU nor of the host: waits, ranges, counters, marks,
+// rows' names.
+#include <charconv>
+
+#include "sink.hpp"
+
+namespace nsa::trace {
+namespace {
+
+/// Which async begin belongs to which end.
+std::string async_key(const JsonEvent& event) {
+  return std::string(event.process) + ' ' + std::string(without_quotes(event.id)) + ' ' +
+         std::string(event.name);
+}
+
+}  // namespace
+
+/// PyTorch draws it in the row of its stream, and has neither device nor stream in its args.
+void JsonSink::add_gpu_range(const JsonEvent& event) {
+  const Times t = times_of(event);
+  GpuRange range{.start_ns = t.start, .end_ns = t.end, .stream = stream_of(event)};
+  range.name = trace_.names.intern(event.name);
+  range.device = device_of(event);
+  range.process = pid_of(event);
+  trace_.gpu_ranges.push_back(range);
+}
+
+void JsonSink::add_sync(const JsonEvent& event) {
+  const Times t = times_of(event);
+  Sync sync{.start_ns = t.start, .end_ns = t.end, .name = trace_.names.intern(event.name)};
+  sync.correlation = identity(event.correlation, "correlation", event);
+  if (!event.stream.empty()) sync.stream = number(event.stream, "stream", event);
+  sync.device = device_of(event);
+  sync.process = pid_of(event);
+  trace_.syncs.push_back(sync);
+}
+
+/// Of a foreign counter with several values the first counts. What our writer derived from other
+/// events is no reading.
+void JsonSink::add_counter(const JsonEvent& event) {
+  if (event.category == "derived") return;
+  Counter counter;
+  const char* const end = event.first_value.data() + event.first_value.size();
+  const auto [rest, error] = std::from_chars(event.first_value.data(), end, counter.value);
+  if (error == std::errc::result_out_of_range) fail_(event.at, "a counter that no double holds");
+  if (event.first_value.empty() || error != std::errc{} || rest != end) return;
+  std::string name(event.name);
+  if (event.first_key != "value") name.append(1, ' ').append(event.first_key);
+  counter.at_ns = time_of(event);
+  counter.name = trace_.names.intern(name);
+  counter.process = pid_of(event);
+  trace_.counters.push_back(counter);
+}
+
+void JsonSink::add_instant(const JsonEvent& event) {
+  if (event.category != "nvtx") return;
+  trace_.instants.push_back(
+      {time_of(event), trace_.names.intern(event.name), thread_of(event), pid_of(event)});
+}
+
+void JsonSink::add_metadata(const JsonEvent& event) {
+  if (event.name != "thread_name" || event.row_name.empty()) return;
+  row_names_[std::string(event.process) + ' ' + std::string(event.thread)] = event.row_name;
+}
+
+void JsonSink::begin_async(const JsonEvent& event) {
+  if (event.category != "nvtx") return;
+  const std::int64_t start = time_of(event);
+  begun_async_[async_key(event)].push_back(
+      {start, start, trace_.names.intern(event.name), pid_of(event)});
+}
+
+void JsonSink::end_async(const JsonEvent& event) {
+  const auto at = begun_async_.find(async_key(event));
+  if (at == begun_async_.end()) return;  // begun before the recording, or of another category
+  AsyncRange range = at->second.back();
+  at->second.pop_back();
+  if (at->second.empty()) begun_async_.erase(at);
+  range.end_ns = time_of(event);
+  check_end(range.start_ns, range.end_ns, event);
+  trace_.async_ranges.push_back(range);
+}
+
+}  // namespace nsa::trace

@@ -1,0 +1,37 @@
+// JSON of a thresholds file.
+#include "nsa/schemas/fields/thresholds.hpp"
+
+#include "fields.hpp"
+
+namespace nsa {
+
+static void to_json(Json& j, const FlatValue& v) {
+  j = v.length() ? Json(*v.length()) : Json(to_string(v));
+}
+
+static void from_json(const Json& j, FlatValue& v) {
+  if (j.is_number()) {
+    std::int64_t length = 0;
+    fields::get(j, length);
+    v = FlatValue::from(length);
+    return;
+  }
+  std::string word;
+  fields::get(j, word);
+  for (const FlatValue value : {FlatValue(), FlatValue::never(), FlatValue::always()}) {
+    if (word == to_string(value)) {
+      v = value;
+      return;
+    }
+  }
+  throw fields::FieldError("", fields::shown(word) + " is none of always, never, not_measured");
+}
+
+void to_json(Json& j, const Reserves& v) { j = fields::object_of(v); }
+void to_json(Json& j, const FlatView& v) { j = fields::object_of(v); }
+void to_json(Json& j, const Evidence& v) { j = fields::object_of(v); }
+void to_json(Json& j, const ThresholdTable& v) { j = fields::object_of(v); }
+void from_json(const Json& j, Evidence& v) { fields::read_object(j, v); }
+void from_json(const Json& j, ThresholdTable& v) { fields::read_object(j, v); }
+
+}  // namespace nsa

@@ -1,0 +1,49 @@
+// Messages of the worker protocol, requests and replies alike: the word under "type", then fields.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "fields.hpp"
+#include "nsa/schemas/fields/worker.hpp"
+
+namespace nsa::worker {
+
+/// One line.
+template <class... Messages>
+std::string encode_message(const std::variant<Messages...>& message) {
+  const auto line = []<class Message>(const Message& v) {
+    Json j = Json::object();
+    j["type"] = fields::kType<Message>;
+    j.update(fields::object_of(v));
+    return j.dump();
+  };
+  return std::visit(line, message);
+}
+
+/// Into the message whose word is under "type". A problem that breaks a constraint never reaches
+/// the code that would divide by it.
+template <class Message>
+Message message_of(const Json& j) {
+  Message v;
+  fields::get(j, v);
+  if constexpr (requires { v.problem; }) {
+    if (const auto violation = find_violation(v.problem)) throw InputError("/problem" + *violation);
+  }
+  return v;
+}
+
+/// `what` ends the line for an unknown word: "request".
+template <class... Messages>
+void decode_message(const Json& j, const std::string& what, std::variant<Messages...>& out) {
+  std::string type;
+  fields::require(j, "type", type);
+  const bool known =
+      ((type == fields::kType<Messages> && (out = message_of<Messages>(j), true)) || ...);
+  if (!known) throw fields::FieldError("/type", fields::shown(type) + " is no " + what);
+}
+
+}  // namespace nsa::worker

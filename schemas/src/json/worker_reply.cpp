@@ -1,0 +1,63 @@
+// Replies of the worker protocol as JSON lines. A worker may be anybody's program: what it says is
+// checked here, and what it adds beyond the protocol is left aside.
+#include "nsa/schemas/visible.hpp"
+#include "worker_messages.hpp"
+
+namespace nsa::worker {
+
+/// Names go into keys, file names and the terminal, so they are words.
+static void check_names(const OfferedVariant& v) {
+  for (const auto& point : v.points) {
+    const VariantId id{v.stages, v.name, point};
+    try {
+      if (parse_variant_id(to_string(id)) == id) continue;
+    } catch (const InputError& error) {
+      throw fields::FieldError("", error.what());
+    }
+    throw fields::FieldError("", to_string(id) + " does not name one variant");
+  }
+}
+
+static void from_json(const Json& j, OfferedVariant& v) {
+  fields::read_object(j, v);
+  if (!j.contains("points")) v.points.emplace_back();
+  check_names(v);
+}
+
+/// "bad_request", the word of many protocols for what one does not know, is no outcome of ours.
+static void from_json(const Json& j, FailedReply& v) {
+  Json known = j;
+  if (known.at("status") == "bad_request") known["status"] = to_string(Outcome::bad_reply);
+  fields::read_object(known, v);
+}
+
+/// The same document with every text in it made visible: whatever a worker says, names, reasons and
+/// keys, ends in files and on terminals.
+static Json all_visible(const Json& j) {
+  if (j.is_string()) return visible(j.get_ref<const std::string&>());
+  if (!j.is_structured()) return j;
+  Json shown = j.is_object() ? Json::object() : Json::array();
+  if (j.is_array()) {
+    for (const Json& item : j) shown.push_back(all_visible(item));
+  } else {
+    for (const auto& [key, value] : j.items()) shown[visible(key)] = all_visible(value);
+  }
+  return shown;
+}
+
+std::string encode(const Reply& reply) { return encode_message(reply); }
+
+Reply decode_reply(std::string_view line) {
+  const std::string where = "worker reply";
+  const Json j = parse_json(line, where);
+  validate_json(j, "worker_reply", where);
+  try {
+    Reply reply;
+    decode_message(all_visible(j), "reply", reply);
+    return reply;
+  } catch (const InputError& error) {
+    throw InputError(where + ": " + error.what());
+  }
+}
+
+}  // namespace nsa::worker

@@ -1,0 +1,171 @@
+// A thresholds file: text to table and back, with the checks that a JSON Schema
+// cannot express.
+#include "nsa/schemas/thresholds.hpp"
+
+#include <algorithm>
+
+#include "json/fields.hpp"
+#include "json/older_flat_view.hpp"
+#include "json/pretty.hpp"
+#include "json/versions.hpp"
+
+namespace nsa {
+namespace {
+
+/// A problem of that class, as short as its phase allows, to check the rest of
+/// it.
+Problem smallest_problem(const ProblemClass& c) {
+  Problem p;
+  p.direction = c.direction;
+  p.phase = c.phase;
+  p.seq_lens = {1};
+  p.context_lens = {0};
+  p.q_heads = c.q_heads;
+  p.kv_heads = c.kv_heads;
+  p.head_dim_k = c.head_dim_k;
+  p.head_dim_v = c.head_dim_v;
+  p.geometry = c.geometry;
+  p.dtype = c.dtype;
+  return p;
+}
+
+/// Variants go over the command line as text, so the text must name them.
+void check_variant(const VariantId& id, const std::string& pointer) {
+  try {
+    if (parse_variant_id(to_string(id)) == id) return;
+  } catch (const InputError& error) {
+    throw InputError(pointer + ": " + error.what());
+  }
+  throw InputError(pointer + ": " + to_string(id) + " does not name one variant");
+}
+
+void check_text(const std::string& variant, const std::string& pointer) {
+  try {
+    (void)parse_variant_id(variant);
+  } catch (const InputError& error) {
+    throw InputError(pointer + ": " + error.what());
+  }
+}
+
+void check_evidence(const Evidence& e, const std::string& pointer) {
+  if (e.ratio_low && e.ratio_high && *e.ratio_low > *e.ratio_high)
+    throw InputError(pointer + "/ratio_low: is above ratio_high");
+  if (e.runner_up) check_text(*e.runner_up, pointer + "/runner_up");
+}
+
+void check_ranges(const std::vector<ThresholdRange>& ranges, const std::string& pointer) {
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const std::string here = pointer + "/" + std::to_string(i);
+    const bool last = i + 1 == ranges.size();
+    if (!ranges[i].to && !last)
+      throw InputError(here + "/to: is missing, and only the last range may have no upper end");
+    if (ranges[i].to && *ranges[i].to <= ranges[i].from)
+      throw InputError(here + "/to: " + std::to_string(*ranges[i].to) + " is not above from " +
+                       std::to_string(ranges[i].from));
+    if (!last && ranges[i + 1].from < *ranges[i].to)
+      throw InputError(pointer + "/" + std::to_string(i + 1) +
+                       "/from: " + std::to_string(ranges[i + 1].from) + " is below the end " +
+                       std::to_string(*ranges[i].to) +
+                       " of the range before it; ranges ascend without overlap");
+    check_variant(ranges[i].variant, here + "/variant");
+    check_evidence(ranges[i].evidence, here + "/evidence");
+  }
+}
+
+/// Every stage that is decided needs a row, in each range.
+void check_covers(const Decision& decision, const std::vector<ThresholdRange>& ranges,
+                  const std::string& pointer) {
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const VariantId& id = ranges[i].variant;
+    for (const std::string& stage : decision.stages) {
+      if (std::find(id.stages.begin(), id.stages.end(), stage) != id.stages.end()) continue;
+      throw InputError(pointer + "/" + std::to_string(i) + "/variant: " + to_string(id) +
+                       " leaves " + stage + " without a row");
+    }
+  }
+}
+
+void check_all_ranges(const Decision& decision, const std::vector<ThresholdRange>& ranges,
+                      const std::string& pointer) {
+  check_covers(decision, ranges, pointer);
+  check_ranges(ranges, pointer);
+}
+
+bool same_question(const Decision& a, const Decision& b) {
+  return a.stages == b.stages && a.launch == b.launch && a.timer == b.timer;
+}
+
+void check_decisions(const std::vector<Decision>& decisions, const std::string& pointer) {
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    const std::string here = pointer + "/" + std::to_string(i);
+    for (std::size_t other = 0; other < i; ++other) {
+      if (same_question(decisions[i], decisions[other]))
+        throw InputError(here + ": decides the same stages, launch and timer as decision " +
+                         std::to_string(other));
+    }
+    check_all_ranges(decisions[i], decisions[i].ranges, here + "/ranges");
+    if (const auto& alignment = decisions[i].alignment)
+      check_all_ranges(decisions[i], alignment->ranges, here + "/alignment/ranges");
+  }
+}
+
+void check_table(const ThresholdTable& table) {
+  for (std::size_t i = 0; i < table.classes.size(); ++i) {
+    const std::string here = "/classes/" + std::to_string(i);
+    const ProblemClass& key = table.classes[i].problem_class;
+    if (const auto violation = find_violation(smallest_problem(key)))
+      throw InputError(here + "/problem_class" + *violation);
+    for (std::size_t other = 0; other < i; ++other) {
+      if (table.classes[other].problem_class == key)
+        throw InputError(here + "/problem_class: is the same as that of class " +
+                         std::to_string(other));
+    }
+    check_decisions(table.classes[i].decisions, here + "/decisions");
+    if (const auto& dense = table.classes[i].dense_break_even)
+      check_text(dense->yardstick, here + "/dense_break_even/yardstick");
+  }
+}
+
+}  // namespace
+
+ThresholdTable parse_thresholds(std::string_view text, const std::string& where) {
+  Json document = parse_json(text, where);
+  check_version(document, kOldestThresholdsVersion, kThresholdsSchemaVersion,
+                "run 'nsatune tune' to make a new file", where);
+  upgrade_flat_views(document);
+  validate_json(document, "thresholds", where);
+  try {
+    ThresholdTable table;
+    from_json(document, table);
+    check_table(table);
+    return table;
+  } catch (const InputError& error) {
+    throw InputError(where + ": " + error.what());
+  }
+}
+
+ThresholdTable load_thresholds(const std::string& path) {
+  return parse_thresholds(read_text_file(path), path);
+}
+
+std::string to_string(const FlatValue& value) {
+  switch (value.kind()) {
+    case FlatValue::Kind::never:
+      return "never";
+    case FlatValue::Kind::always:
+      return "always";
+    case FlatValue::Kind::from:
+      return std::to_string(*value.length());
+    case FlatValue::Kind::not_measured:
+      break;
+  }
+  return "not_measured";
+}
+
+std::string dump_thresholds(const ThresholdTable& table) {
+  Json document;
+  to_json(document, table);
+  return pretty(document);
+}
+
+}  // namespace nsa

@@ -1,0 +1,102 @@
+// The lists of fields (nsa/schemas/fields) and the JSON Schemas name the same fields, and agree on
+// which of them a document must have.
+#include <set>
+
+#include "catch.hpp"
+#include "nsa/schemas/fields/launch.hpp"
+#include "nsa/schemas/fields/measurement.hpp"
+#include "nsa/schemas/fields/run.hpp"
+#include "nsa/schemas/fields/sweep.hpp"
+#include "nsa/schemas/fields/thresholds.hpp"
+#include "nsa/schemas/fields/worker.hpp"
+#include "nsa/schemas/json.hpp"
+
+namespace nsa {
+namespace {
+
+using fields::Kind;
+using Names = std::set<std::string>;
+
+/// Names of the fields of T; of the required ones only, or of all.
+template <class T>
+Names names_of(bool required_only) {
+  Names names;
+  T object;
+  fields::each_field(object, [&](const auto& field, const auto&) {
+    if (!required_only || field.kind == Kind::required) names.insert(field.name);
+  });
+  return names;
+}
+
+/// A schema, or one of its definitions.
+Json node_of(const char* schema, const char* definition) {
+  const Json document = Json::parse(schema_text(schema));
+  return *definition ? document.at("definitions").at(definition) : document;
+}
+
+template <class T>
+void compare(const char* schema, const char* definition = "") {
+  CAPTURE(schema, definition);
+  const Json node = node_of(schema, definition);
+  Names known;
+  for (const auto& [name, field] : node.at("properties").items())
+    if (name != "type") known.insert(name);
+  CHECK(names_of<T>(false) == known);
+  // What a schema asks for need not be asked for again; what it does not ask for must not be.
+  Names required;
+  for (const auto& name : node.value("required", Json::array())) required.insert(name);
+  for (const auto& name : names_of<T>(true)) {
+    CAPTURE(name);
+    CHECK(required.contains(name));
+  }
+}
+
+TEST_CASE("lists of fields name the fields of the schemas", "[schemas]") {
+  compare<Problem>("problem");
+  compare<Selection>("problem", "selection");
+  compare<ProblemClass>("problem_class");
+  compare<VariantId>("variant");
+  compare<Device>("device");
+  compare<Capability>("capability");
+  compare<Measurement>("measurement");
+  compare<Placed>("measurement", "placed");
+  compare<Sample>("measurement", "sample");
+  compare<ClockReading>("measurement", "clocks");
+  compare<ReserveNeed>("measurement", "need");
+  compare<Cost>("measurement", "cost");
+  compare<Run>("run");
+  compare<EnvironmentFact>("run", "fact");
+  compare<LaunchTrace>("launch_trace");
+  compare<LaunchCounters>("launch_counters");
+  compare<SweepSpec>("sweep");
+  compare<MeasurePolicy>("sweep", "policy");
+  compare<ProblemFamily>("sweep", "family");
+}
+
+TEST_CASE("lists of fields name the fields of a thresholds file", "[schemas]") {
+  compare<ThresholdTable>("thresholds");
+  compare<ClassDecisions>("thresholds", "class");
+  compare<DenseBreakEven>("thresholds", "dense_break_even");
+  compare<Decision>("thresholds", "decision");
+  compare<Alignment>("thresholds", "alignment");
+  compare<HeldOut>("thresholds", "held_out");
+  compare<ThresholdRange>("thresholds", "range");
+  compare<Evidence>("thresholds", "evidence");
+  compare<Reserves>("thresholds", "reserves");
+  compare<FlatView>("thresholds", "flat");
+  compare<Validators>("thresholds", "validators");
+}
+
+template <class... Messages>
+void compare_messages(const char* schema, const std::variant<Messages...>*) {
+  (compare<Messages>(schema, fields::kType<Messages>), ...);
+}
+
+TEST_CASE("lists of fields name the fields of the worker protocol", "[schemas]") {
+  compare_messages("worker_request", static_cast<worker::Request*>(nullptr));
+  compare_messages("worker_reply", static_cast<worker::Reply*>(nullptr));
+  compare<worker::OfferedVariant>("worker_reply", "offered");
+}
+
+}  // namespace
+}  // namespace nsa

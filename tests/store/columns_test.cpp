@@ -1,0 +1,44 @@
+// The tables of the database have the columns that the lists of fields say.
+#include <set>
+#include <sstream>
+
+#include "catch.hpp"
+#include "nsa/schemas/fields/launch.hpp"
+#include "nsa/schemas/fields/measurement.hpp"
+#include "rows/columns.hpp"
+#include "support.hpp"
+
+namespace nsa::store {
+namespace {
+
+using Names = std::set<std::string>;
+
+Names columns_in(SQLite::Database& db, const std::string& table) {
+  Names names;
+  SQLite::Statement query(db, "SELECT name FROM pragma_table_info('" + table + "')");
+  while (query.executeStep()) names.insert(query.getColumn(0).getString());
+  return names;
+}
+
+/// Columns of the struct, and `others` of the table that are not its fields.
+template <class T>
+Names columns_by_fields(Names others = {}) {
+  std::istringstream names(columns_of<T>().names);
+  for (std::string name; std::getline(names >> std::ws, name, ',');) others.insert(name);
+  return others;
+}
+
+TEST_CASE("tables have a column for each field", "[store]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("a.sqlite");
+  Store::open(path);
+  SQLite::Database db(path);
+  CHECK(columns_in(db, "measurement") == columns_by_fields<Measurement>({"samples"}));
+  CHECK(columns_in(db, "launch_trace") == columns_by_fields<LaunchTraceRow>());
+  CHECK(columns_in(db, "launch_counters") == columns_by_fields<LaunchCountersRow>());
+  CHECK(columns_in(db, "agreement") == columns_by_fields<AgreementRow>());
+  CHECK(columns_in(db, "device") == columns_by_fields<Device>({"run_id", "position"}));
+}
+
+}  // namespace
+}  // namespace nsa::store

@@ -1,0 +1,152 @@
+// Operators, modules and annotations: whose work a kernel was.
+#include "catch.hpp"
+#include "nsa/trace/write.hpp"
+#include "traces.hpp"
+
+namespace nsa::test {
+
+TEST_CASE("operators have the GPU time of what they launched, alone and with children", "[trace]") {
+  const auto s =
+      JsonTrace()
+          .op("aten::linear", 0, 20, R"("External id": 1)")
+          .op("aten::addmm", 5, 10,
+              R"("External id": 2, "Input Dims": [[4], [2, 3], [3, 4], []], "Input type": ["f"])")
+          .launched("gemm", 1, 8, 30, 7)
+          .launched("bias", 2, 16, 40, 2)
+          .op("aten::linear", 50, 5, "")
+          .summary();
+  REQUIRE(s.operators);
+  REQUIRE(s.operators->size() == 2);
+  const auto& addmm = s.operators->at(0);
+  CHECK(addmm.name == "aten::addmm");
+  CHECK(addmm.gpu_self_ns == 7000);
+  CHECK(addmm.flop == 2 * 2 * 3 * 4);
+  REQUIRE(addmm.shapes.size() == 1);
+  CHECK(addmm.shapes[0].inputs == "[[4],[2,3],[3,4],[]]");
+  const auto& linear = s.operators->at(1);
+  CHECK(linear.count == 2);
+  CHECK(linear.host_ns == 25000);
+  CHECK(linear.host_self_ns == 15000);
+  CHECK(linear.gpu_ns == 9000);
+  CHECK(linear.gpu_self_ns == 2000);
+}
+
+TEST_CASE("an operation whose launch was not recorded goes by its External id", "[trace]") {
+  const auto kernel = [](JsonTrace& t, int correlation, int external) {
+    t.event("kernel", "k", "50", "4",
+            R"(, "args": {"device": 0, "stream": 7, "correlation": )" +
+                std::to_string(correlation) + R"(, "External id": )" + std::to_string(external) +
+                "}");
+  };
+  JsonTrace t;
+  t.op("aten::mm", 0, 10, R"("External id": 5)").call("cudaGetDevice", 1, 2, 1);
+  kernel(t, 9, 5);
+  CHECK(t.summary().operators->at(0).gpu_ns == 4000);
+  JsonTrace old;  // files of 2022 repeat the correlation where there is no operator
+  old.op("aten::mm", 0, 10, R"("External id": 9)").call("cudaGetDevice", 1, 2, 1);
+  kernel(old, 9, 9);
+  CHECK(old.summary().operators->at(0).gpu_ns == 0);
+}
+
+TEST_CASE("a module has its forward pass, and backward by autograd's sequence numbers", "[trace]") {
+  const auto module = [](JsonTrace& t, const char* name, double start, double dur) {
+    t.range(std::string("nn.Module: ") + name, start, dur, 1, "python_function");
+  };
+  JsonTrace t;
+  module(t, "Net_0", 0, 40);
+  module(t, "Linear_0", 5, 10);
+  t.op("aten::mm", 6, 5, R"("Sequence number": 3, "Fwd thread id": 0)");
+  t.launched("forward", 1, 7, 100, 8);
+  t.op("MmBackward0", 60, 10, R"("Sequence number": 3, "Fwd thread id": 1)", 2);
+  t.call("cudaLaunchKernel", 2, 61, 1, 2).kernel("backward", 2, 200, 16);
+  t.launched("elsewhere", 3, 50, 300, 1);
+  const auto s = t.summary();
+  REQUIRE(s.modules);
+  REQUIRE(s.modules->size() == 2);
+  for (const auto& row : *s.modules) {
+    CAPTURE(row.name);
+    CHECK(row.gpu_ns == 8000);
+    CHECK(row.backward_ns == 16000);
+    CHECK(row.gpu_self_ns == (row.name == "Linear_0" ? 8000 : 0));
+  }
+}
+
+TEST_CASE("work is of its annotation, of data loading, or of the forward pass", "[trace]") {
+  const auto s = JsonTrace()
+                     .range("ProfilerStep#4", 0, 100)
+                     .range("train", 0, 90)  // holds the optimizer, so it says nothing
+                     .range("enumerate(DataLoader)#_SingleProcess.__next__", 0, 10)
+                     .range("aten::stack", 2, 2, 1, "cpu_op")
+                     .launched("batch", 1, 3, 200, 1)
+                     .range("aten::mm", 20, 2, 1, "cpu_op")
+                     .launched("forward", 2, 21, 210, 2)
+                     .range("loss 12", 30, 10)
+                     .range("aten::sum", 31, 2, 1, "cpu_op")
+                     .launched("loss", 3, 32, 220, 4)
+                     .range("Optimizer.step#SGD.step", 50, 10)
+                     .launched("sgd", 4, 55, 230, 8)
+                     .launched("nothing around", 5, 95, 240, 16)
+                     .summary();
+  std::map<std::string, std::int64_t> times{{"unattributed", *s.unattributed_ns}};
+  for (const auto& row : *s.stages) times[row.stage] = row.total_ns;
+  CHECK(times == std::map<std::string, std::int64_t>{{"data loading", 1000},
+                                                     {"forward", 2000},
+                                                     {"loss N", 4000},
+                                                     {"optimizer", 8000},
+                                                     {"unattributed", 16000}});
+  REQUIRE(s.annotations);
+  CHECK(s.annotations->front().name == "ProfilerStep#N");
+  CHECK(s.annotations->front().projected_ns == 56000);
+  CHECK(s.annotations->front().gpu_ns == 31000);
+}
+
+TEST_CASE("idle time is what the launching thread did before the launch", "[trace]") {
+  const auto s = JsonTrace()
+                     .launched("a", 1, 0, 0, 10)
+                     .call("cudaMalloc", 9, 12, 6)
+                     .launched("behind malloc", 2, 20, 20, 5)  // idle from 10 to 20
+                     .op("aten::nonzero", 30, 30, "")
+                     .launched("behind nonzero", 3, 65, 70, 5)  // idle from 25 to 70
+                     .call("cudaMalloc", 10, 40, 10, 2)         // another thread
+                     .launched("pending", 4, 71, 90, 5)         // idle from 75 to 90
+                     .launched("after nothing", 5, 200, 200, 1)
+                     .summary();
+  REQUIRE(s.gaps);
+  std::map<std::string, std::int64_t> causes;
+  std::int64_t all = 0;
+  for (const auto& cause : s.gaps->causes) {
+    causes[cause.what + " " + cause.name] = cause.total_ns;
+    all += cause.total_ns;
+  }
+  CHECK(causes == std::map<std::string, std::int64_t>{{"api cudaMalloc", 10000},
+                                                      {"operator aten::nonzero", 45000},
+                                                      {"launch_pending ", 15000},
+                                                      {"nothing_recorded ", 105000}});
+  CHECK(all == s.gpu->idle_ns);
+  CHECK(s.gaps->longest.at(0).ends_with == "after nothing");
+  CHECK(s.gaps->longest.at(1).name == "aten::nonzero");
+}
+
+TEST_CASE("arguments of operators and collectives survive a conversion", "[trace]") {
+  const TemporaryFile file("x");
+  const std::string path = file.path() + ".json";
+  JsonTrace t;
+  t.op(
+      "aten::mm", 0, 9,
+      R"("External id": 5, "Sequence number": 3, "Fwd thread id": 1, "Input Dims": [[2, "]"], []])");
+  t.event(
+      "kernel", "ncclDevKernel", "5", "4",
+      R"(, "args": {"device": 0, "stream": 7, "Comms Id": 18446744073709551615, "Group size": 8})");
+  trace::write_chrome_trace(t.read(), path);
+  const trace::Trace again = trace::read_trace(path);
+  std::remove(path.c_str());
+  REQUIRE(again.ranges.size() == 1);
+  CHECK(again.ranges[0].external == 5);
+  CHECK(again.ranges[0].sequence == 3);
+  CHECK(again.ranges[0].forward_thread == 1);
+  CHECK(again.names.text(again.ranges[0].arguments) == R"("Input Dims":[[2, "]"], []])");
+  CHECK(again.names.text(again.ops[0].arguments) ==
+        R"("Comms Id":18446744073709551615,"Group size":8)");
+}
+
+}  // namespace nsa::test

@@ -1,0 +1,113 @@
+// selftest: whether the gate is shut: a step planted in a copy of the user's data must be found.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "history/source.hpp"
+#include "nsa/check_output/document.hpp"
+#include "nsa/reports/text_table.hpp"
+#include "planted_step.hpp"
+
+namespace nsa::cli {
+namespace {
+
+/// What came of it.
+struct Outcome {
+  ExitCode code = ExitCode::nothing_judged;
+  std::string series;     // into which the step was planted
+  double ratio = 1;       // of the step; 1 on a linear scale
+  bool found = false;     // with the step: exit 1, for this series
+  bool restored = false;  // without it: what the data itself gives
+  int exit_code_of_data = 0;
+  std::string reason;  // one line
+};
+
+/// A verdict on a history as bytes, so that two can be compared whole.
+std::string verdict_bytes(const NightlyHistory& history, const nightly::Report& report,
+                          const nightly::Options& options) {
+  return check_output::check_document(report, history.series, options).dump();
+}
+
+/// `report`: on the history as it is.
+void try_step(Outcome& outcome, NightlyHistory history, const nightly::Report& report,
+              const nightly::Options& options, const PlantedStep& step) {
+  const std::string before = verdict_bytes(history, report, options);
+  plant(history.series, step);
+  const nightly::Report planted = nightly::judge(history.series, options);
+  outcome.found = planted.exit_code == static_cast<int>(ExitCode::found) &&
+                  planted.series[step.series].regression;
+  take_out(history.series, step);
+  const nightly::Report restored = nightly::judge(history.series, options);
+  outcome.restored = verdict_bytes(history, restored, options) == before;
+  outcome.code = outcome.found && outcome.restored ? ExitCode::good : ExitCode::found;
+  if (!outcome.found) {
+    outcome.reason =
+        fmt::format("with the step check exits {} and says {} of the series", planted.exit_code,
+                    check_output::state_name(planted.series[step.series].state));
+  } else if (!outcome.restored) {
+    outcome.reason = "without the step check does not say what it says of the data";
+  } else {
+    outcome.reason =
+        fmt::format("with the step check exits 1, without it {}", outcome.exit_code_of_data);
+  }
+}
+
+Outcome outcome_of(const NightlyHistory& history, const nightly::Options& options) {
+  const nightly::Report report = nightly::judge(history.series, options);
+  Outcome outcome;
+  outcome.exit_code_of_data = report.exit_code;
+  const std::optional<PlantedStep> step = step_for(history.series, report, options);
+  if (!step) {
+    outcome.reason =
+        fmt::format("no series that is ok has {} nights in one environment; there are {} nights",
+                    static_cast<std::size_t>(options.warm_up) + kPlantedNights, history.nights);
+    return outcome;
+  }
+  outcome.series = history.series[step->series].name;
+  outcome.ratio = step->factor;
+  try_step(outcome, history, report, options, *step);
+  return outcome;
+}
+
+Json json_of(const Outcome& outcome) {
+  return {{"exit_code", static_cast<int>(outcome.code)},
+          {"series", outcome.series},
+          {"ratio", outcome.ratio},
+          {"found", outcome.found},
+          {"restored", outcome.restored},
+          {"exit_code_of_data", outcome.exit_code_of_data},
+          {"reason", outcome.reason}};
+}
+
+ExitCode run(const Settings& settings, const NightlySource& source) {
+  const Outcome outcome = outcome_of(read_history(settings, source), judge_options(source));
+  if (settings.json) {
+    print_json(json_of(outcome));
+    return outcome.code;
+  }
+  std::string text;
+  if (!outcome.series.empty())
+    text = fmt::format("planted a step of {:+.1f} % in {}\n", (outcome.ratio - 1) * 100,
+                       reports::printable(outcome.series));
+  const char* verdict = outcome.code == ExitCode::good    ? "the gate works"
+                        : outcome.code == ExitCode::found ? "the gate does NOT work"
+                                                          : "cannot be tested";
+  print_text(fmt::format("{}{}: {}\n", text, verdict, outcome.reason));
+  return outcome.code;
+}
+
+}  // namespace
+
+void add_selftest(Program& program) {
+  auto source = std::make_shared<NightlySource>();
+  CLI::App* sub = program.add(
+      "selftest", "Plants a step in a copy of your data in memory, which check must find",
+      "  nsatune selftest --db nightly.sqlite\n"
+      "  nsatune selftest --csv history.csv --direction higher --json\n\n"
+      "Exit codes: 0 the step is found, and without it check says what it says of the data;\n"
+      "1 one of them is not so; 2 bad input; 3 no series is long enough",
+      [&program, source] { return run(program.settings, *source); });
+  declare_source(*sub, *source);
+}
+
+}  // namespace nsa::cli

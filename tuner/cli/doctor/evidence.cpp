@@ -1,0 +1,189 @@
+#include "evidence.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "nsa/doctor/gather.hpp"
+#include "nsa/schemas/error.hpp"
+#include "nsa/schemas/json.hpp"
+#include "nsa/trace/read.hpp"
+
+namespace nsa::cli {
+namespace {
+
+using doctor::Evidence;
+using doctor::FileKind;
+
+constexpr std::size_t kHeadBytes = 64 << 10;
+constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20;  // of what is text
+constexpr std::size_t kMaxEnvironmentBytes = std::size_t{16} << 20;
+
+std::ifstream open_file(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw InputError(doctor::clean(path) + ": is a folder; name its files");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw InputError(doctor::clean(path) + ": cannot be read: " + std::strerror(errno));
+  return file;
+}
+
+/// A file is read twice, first to recognise it; a pipe gives its text only once.
+std::string head_of(const std::string& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+      !std::filesystem::is_directory(status))
+    throw InputError(doctor::clean(path) +
+                     ": is no regular file, so it cannot be recognised by content; say what it is "
+                     "with --log or --env-file, or make it a file");
+  std::ifstream file = open_file(path);
+  std::string head(kHeadBytes, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  return head;
+}
+
+/// take(line, unfinished) for each line of a file of any size; the last one is unfinished where no
+/// newline ends it. InputError for a line that no text has: memory would grow with it, and a device
+/// may give it without end.
+template <class Take>
+void for_each_line(const std::string& path, Take take) {
+  std::ifstream file = open_file(path);
+  std::string line, chunk(kHeadBytes, '\0');
+  std::int64_t number = 1;
+  while (file.read(chunk.data(), static_cast<std::streamsize>(chunk.size())), file.gcount() > 0) {
+    std::string_view rest(chunk.data(), static_cast<std::size_t>(file.gcount()));
+    for (std::size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
+      line.append(rest.substr(0, end));
+      take(line, false);
+      line.clear();
+      ++number;
+    }
+    line.append(rest);
+    if (line.size() > kMaxLineBytes)
+      throw InputError(
+          doctor::clean(path) + ":" + std::to_string(number) +
+          ": more than 64 MiB without a line end; this is no text, give the log itself");
+  }
+  if (!line.empty()) take(line, true);
+}
+
+void read_log(const std::string& path, Evidence& evidence) {
+  doctor::LogReader reader(doctor::clean(path));
+  for_each_line(path, [&](const std::string& line, bool) { reader.take(line); });
+  if (reader.log().lines == 0) throw InputError(doctor::clean(path) + ": is empty");
+  evidence.logs.push_back(reader.log());
+  if (!reader.variables().empty())
+    evidence.environments.push_back({reader.log().file, reader.variables(), false});
+}
+
+void read_heartbeat(const std::string& path, Evidence& evidence) {
+  doctor::HeartbeatReader reader(path);
+  for_each_line(path,
+                [&](const std::string& line, bool unfinished) { reader.take(line, unfinished); });
+  evidence.heartbeats.push_back(reader.finish());
+}
+
+/// A results database by the mark in its header, whatever else is wrong with it; else an export of
+/// Nsight Systems.
+void read_sqlite(const std::string& path, Evidence& evidence) {
+  constexpr std::size_t kApplicationIdAt = 68;
+  if (head_of(path).compare(kApplicationIdAt, 4, "nsat") != 0) {
+    evidence.traces.push_back(doctor::examine_trace(trace::read_trace(path)));
+    return;
+  }
+  auto rows = read_measured(path);
+  evidence.measured.insert(evidence.measured.end(), rows.begin(), rows.end());
+}
+
+void read_environment_file(const std::string& path, Evidence& evidence) {
+  std::ifstream file = open_file(path);  // /proc/PID/environ has no size, so it is read as a stream
+  std::string text(kMaxEnvironmentBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMaxEnvironmentBytes)
+    throw InputError(doctor::clean(path) +
+                     ": is larger than 16 MiB; no file of variables is, give the right one");
+  evidence.environments.push_back(doctor::parse_environment_file(text, doctor::clean(path)));
+}
+
+void read_file(const std::string& path, Evidence& evidence) {
+  switch (doctor::recognise(head_of(path), path)) {
+    case FileKind::config:
+      evidence.configs.push_back(read_config(read_text_file(path), path));
+      break;
+    case FileKind::log:
+      read_log(path, evidence);
+      break;
+    case FileKind::heartbeat:
+      read_heartbeat(path, evidence);
+      break;
+    case FileKind::trace:
+      evidence.traces.push_back(doctor::examine_trace(trace::read_trace(path)));
+      break;
+    case FileKind::sqlite:
+      read_sqlite(path, evidence);
+      break;
+    case FileKind::environment:
+      read_environment_file(path, evidence);
+      break;
+    case FileKind::command:
+      evidence.commands.push_back(doctor::parse_command_record(read_text_file(path), path));
+      break;
+  }
+}
+
+/// Variables of this process. They are those of an NSA program when one of them is ours, or when
+/// a config says that one will be started.
+doctor::EnvironmentEvidence own_environment(bool with_config) {
+  doctor::EnvironmentEvidence out;
+  out.source = "environment";
+  out.launch = with_config;
+  for (char** entry = environ; entry && *entry; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals == text.npos || equals == 0 || equals + 1 == text.size()) continue;
+    const std::string name = doctor::clean(text.substr(0, equals));
+    out.variables[name] = {doctor::clean(text.substr(equals + 1)), 0};
+    if (name.starts_with("NSA_")) out.launch = true;
+  }
+  return out;
+}
+
+bool has_nsa_section(const doctor::ConfigEvidence& config) {
+  return std::any_of(config.keys.begin(), config.keys.end(),
+                     [](const auto& key) { return key.first.starts_with("nsa."); });
+}
+
+}  // namespace
+
+Evidence gather_evidence(const DoctorOptions& options, const DoctorInputs& inputs) {
+  Evidence evidence;
+  for (const std::string& path : options.environment_files) read_environment_file(path, evidence);
+  for (const std::string& path : options.configs)
+    evidence.configs.push_back(read_config(read_text_file(path), path));
+  for (const std::string& path : options.logs) read_log(path, evidence);
+  for (const std::string& path : options.files) read_file(path, evidence);
+  // What is recorded ran elsewhere: this environment is judged only where a run starts from it.
+  const bool past = !evidence.logs.empty() || !evidence.heartbeats.empty() ||
+                    !evidence.traces.empty() || !evidence.commands.empty();
+  const bool starts = !options.command.empty() || !evidence.configs.empty() || !past;
+  const bool given = std::any_of(evidence.environments.begin(), evidence.environments.end(),
+                                 [](const auto& e) { return e.launch; });
+  if (starts && !given) {
+    const bool nsa = std::any_of(evidence.configs.begin(), evidence.configs.end(), has_nsa_section);
+    evidence.environments.insert(evidence.environments.begin(), own_environment(nsa));
+  }
+  if (!options.command.empty()) watch_command(options, inputs.quiet, evidence);
+  if (inputs.db_required || std::filesystem::exists(inputs.db_path)) {
+    auto rows = read_measured(inputs.db_path);
+    evidence.measured.insert(evidence.measured.end(), rows.begin(), rows.end());
+  }
+  return evidence;
+}
+
+}  // namespace nsa::cli

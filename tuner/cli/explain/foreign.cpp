@@ -1,0 +1,138 @@
+#include "foreign.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nsa/reports/tables.hpp"
+#include "nsa/reports/text_table.hpp"
+#include "nsa/schemas/executor.hpp"
+#include "nsa/tuner/decide.hpp"
+
+namespace nsa::cli {
+namespace {
+
+const ClassDecisions* find_class(const ThresholdTable& table, const Problem& problem) {
+  const auto found =
+      std::find_if(table.classes.begin(), table.classes.end(),
+                   [&](const ClassDecisions& c) { return c.problem_class == class_of(problem); });
+  return found == table.classes.end() ? nullptr : &*found;
+}
+
+std::string range_words(const ThresholdRange* range, Axis axis, const std::string& path) {
+  if (!range) return fmt::format("no range of {} holds this {}", path, to_string(axis));
+  return fmt::format("{} [{}, {}) of {}", to_string(axis), range->from,
+                     range->to ? std::to_string(*range->to) : "...", path);
+}
+
+/// What cannot be resolved here, and what is not decided at all.
+std::vector<std::string> warnings_of(const LoadedTable& loaded, const ClassDecisions* decisions,
+                                     const Problem& problem) {
+  const ThresholdTable& table = loaded.table;
+  std::vector<std::string> warnings{fmt::format(
+      "{}: its variants are those of executor \"{}\": this program cannot run them, nor tell "
+      "whether their code is still that which was measured",
+      loaded.path, table.executor)};
+  if (decisions) return warnings;
+  std::string classes;
+  for (const ClassDecisions& c : table.classes)
+    classes += (classes.empty() ? "" : "; ") + to_string(c.problem_class);
+  warnings.push_back(fmt::format("{}: decides nothing for {}; it has {}", loaded.path,
+                                 to_string(class_of(problem)), classes.empty() ? "none" : classes));
+  return warnings;
+}
+
+Json decision_json(const Decision& decision, const LoadedTable& loaded, const Problem& problem) {
+  const std::int64_t at = axis_value(problem, decision.axis);
+  const ThresholdRange* range = tuner::range_at(decision, at);
+  Json j{{"stage", fmt::format("{}", fmt::join(decision.stages, "+"))},
+         {"stages", decision.stages},
+         {"variant", range ? Json(to_string(range->variant)) : Json(nullptr)},
+         {"source", to_string(Source::thresholds)},
+         {"why", range_words(range, decision.axis, loaded.path)},
+         {"axis", to_string(decision.axis)},
+         {"axis_value", at},
+         {"fit", to_string(Fit::exact)},
+         {"device_fit", to_string(DeviceFit::exact)},
+         {"stale", false},
+         {"slow_path", false}};
+  if (range) j["evidence"] = range->evidence;
+  return j;
+}
+
+Json validators_json(const Validators& recorded) {
+  Json list = Json::array();
+  for (const ValidatorCheck& check : check_validators(recorded, {}))
+    list.push_back({{"name", check.name},
+                    {"recorded", check.recorded},
+                    {"here", check.here},
+                    {"verdict", to_string(check.verdict)}});
+  return list;
+}
+
+/// The device is that of the file: explained is what was decided there.
+Json document_of(const LoadedTable& loaded, const ClassDecisions* decisions, const Problem& problem,
+                 const std::vector<std::string>& warnings) {
+  Json lines = Json::array();
+  if (decisions) {
+    for (const Decision& decision : decisions->decisions)
+      lines.push_back(decision_json(decision, loaded, problem));
+  }
+  const Constants constants;
+  return {{"executor", loaded.table.executor},
+          {"device", loaded.table.device},
+          {"device_fit", to_string(DeviceFit::exact)},
+          {"problem", problem},
+          {"table_path", loaded.path},
+          {"decisions", lines},
+          {"reserves", decisions ? decisions->reserves : Reserves{}},
+          {"constants",
+           {{"rope_scale", constants.rope_scale},
+            {"uniform_gate", constants.uniform_gate},
+            {"force_branch", constants.force_branch}}},
+          {"validators", validators_json(loaded.table.validators)},
+          {"names", Json::array()},
+          {"warnings", warnings}};
+}
+
+std::string text_of(const LoadedTable& loaded, const ClassDecisions& decisions,
+                    const Problem& problem, reports::Style style) {
+  reports::TextTable here;
+  for (const char* column : {"stage", "at", "runs", "because"}) here.add_column(column);
+  for (const Decision& decision : decisions.decisions) {
+    const std::int64_t at = axis_value(problem, decision.axis);
+    const ThresholdRange* range = tuner::range_at(decision, at);
+    here.add_row({fmt::format("{}", fmt::join(decision.stages, "+")),
+                  fmt::format("{} {}", to_string(decision.axis), at),
+                  {range ? to_string(range->variant) : "not decided", reports::Ink::good},
+                  range_words(range, decision.axis, loaded.path)});
+  }
+  ThresholdTable of_class = loaded.table;
+  of_class.classes = {decisions};
+  return here.render(style) + "\n" + reports::thresholds_table(of_class, style);
+}
+
+}  // namespace
+
+std::optional<LoadedTable> foreign_table(const std::optional<std::string>& file,
+                                         const Device& device) {
+  auto loaded = file ? find_thresholds(file, device) : std::nullopt;
+  if (loaded && loaded->table.executor == kOwnExecutor) loaded.reset();
+  return loaded;
+}
+
+ExitCode explain_foreign(const Settings& settings, const LoadedTable& loaded,
+                         const Problem& problem) {
+  const ClassDecisions* decisions = find_class(loaded.table, problem);
+  const std::vector<std::string> warnings = warnings_of(loaded, decisions, problem);
+  for (const std::string& warning : warnings)
+    say(settings, "warning: " + reports::printable(warning));
+  if (settings.json) {
+    print_json(document_of(loaded, decisions, problem, warnings));
+  } else if (decisions) {
+    print_text(text_of(loaded, *decisions, problem, {.color = settings.color_out()}));
+  }
+  return decisions ? ExitCode::good : ExitCode::nothing_judged;
+}
+
+}  // namespace nsa::cli

@@ -1,0 +1,43 @@
+#include "history_page.hpp"
+
+#include "clocks.hpp"
+#include "contests.hpp"
+#include "environments.hpp"
+#include "nsa/page/history.hpp"
+#include "run_results.hpp"
+#include "traces.hpp"
+
+namespace nsa::cli {
+namespace {
+
+constexpr std::size_t kMostResults = 20;
+
+/// What the database has besides the history; a history from CSV has none of it.
+Json database_data(const Settings& settings, const CheckInput& input, const PageExtras& extras) {
+  if (input.source.csv)
+    return {{"contests", Json::array()},
+            {"clocks", Json::array()},
+            {"environments", Json::object()},
+            {"results", Json::array()}};
+  std::optional<ThresholdTable> table;
+  if (extras.thresholds) table = load_thresholds(*extras.thresholds);
+  const auto db = store::Store::open_existing(settings.db_path());
+  return {{"contests", contests_json(db, settings.device, table)},
+          {"clocks", clocks_json(db, settings.device)},
+          {"environments", environments_json(db, settings.device)},
+          {"results", run_results_json(db, kMostResults)}};
+}
+
+}  // namespace
+
+Json page_data(const Settings& settings, const CheckInput& input, const NightlyHistory& history,
+               const nightly::Report& report, const Json& document, const PageExtras& extras) {
+  Json data = database_data(settings, input, extras);
+  data.update({{"check", document},
+               {"history", page::history_json(history.series, report.series)},
+               {"traces", traces_json(extras.traces)},
+               {"unit", input.source.csv ? "" : "ns"}});
+  return data;
+}
+
+}  // namespace nsa::cli

@@ -1,0 +1,155 @@
+// report bundle: two settings, measured, traced and written up in one folder.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <sstream>
+
+#include "cells/captured_process.hpp"
+#include "cells/cell_process.hpp"
+#include "nsa/kernels/catalog.hpp"
+#include "nsa/run_tables/bundle.hpp"
+#include "nsa/run_tables/tables.hpp"
+#include "tables.hpp"
+
+namespace nsa::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using run_tables::Asked;
+using run_tables::Side;
+
+struct BundleOptions {
+  MeasureOptions measure;
+  std::string a, b, folder;
+};
+
+/// "NSA_SEL_RANGES_V2=0 --branches sel": variables, then flags of `run`.
+Asked parse_setting(const std::string& label, const std::string& text, const MeasureOptions& o) {
+  Asked asked{label, o.seq_lens.empty() ? 2048 : o.seq_lens.front(), o.batch, {}, {}};
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    if (!asked.flags.empty() || word.starts_with("--")) {
+      asked.flags.push_back(word);
+    } else if (word.starts_with("NSA_") && equals != std::string::npos) {
+      asked.variables.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+    } else if (word != "tuned") {
+      throw InputError(label + ": '" + word +
+                       "' is no NSA_NAME=value and no flag of run; 'tuned' sets nothing");
+    }
+  }
+  return asked;
+}
+
+/// The folder as it is made: under its name only when all of it is there.
+class NewFolder {
+ public:
+  explicit NewFolder(const std::string& path) : path_(path), partial_(path + ".partial") {
+    std::error_code error;
+    if (fs::exists(path_, error)) throw InputError(path + ": exists; name a new folder");
+    fs::create_directories(partial_, error);
+    if (error) throw EnvironmentError(partial_.string() + ": " + error.message());
+  }
+  ~NewFolder() {
+    std::error_code ignored;
+    fs::remove_all(partial_, ignored);
+  }
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+  std::string file(const std::string& name) const { return (partial_ / name).string(); }
+  void keep() const { fs::rename(partial_, path_); }
+
+ private:
+  fs::path path_, partial_;
+};
+
+/// A process of its own that writes down its stages; on a GPU `trace record` does it.
+void trace_side(const Settings& settings, const MeasureOptions& o, const NewFolder& folder,
+                const std::string& name, Side& side) {
+  std::vector<std::string> argv = run_command(settings, o, side.cell.asked);
+  const bool gpu = settings.device.value_or("cpu") != "cpu";
+  if (gpu) {
+    argv.insert(argv.begin(), {argv.front(), "trace", "record", "-o", folder.file(name), "--"});
+  } else {
+    argv.insert(argv.end(), {"--stage-trace", folder.file(name + "_trace.json")});
+  }
+  argv.emplace_back("--no-db");
+  const auto& variables = side.cell.asked.variables;
+  const Captured done = run_captured(argv, {variables.begin(), variables.end()}, o.timeout_s);
+  if (done.exit_code != 0 || done.timed_out) {
+    side.no_trace = "the traced process failed: " + done.err;
+    return;
+  }
+  if (gpu) {
+    side.no_trace = "they are in the traces: nsatune trace summary " + name;
+    return;
+  }
+  const std::string path = folder.file(name + "_trace.json");
+  side.stages = run_tables::stage_times(parse_json(read_text_file(path), path));
+  write_text_file(folder.file(name + "_summary.txt"), run_tables::stage_times_text(side.stages));
+}
+
+/// What the table of variants says of those that ran.
+std::map<std::string, std::string> sentences(const std::vector<run_tables::Cell>& cells) {
+  std::map<std::string, std::string> what;
+  for (const Variant& row : catalog()) {
+    const std::string name = stages_text(row.stages) + "/" + std::string(row.name);
+    for (const run_tables::Cell& cell : cells) {
+      for (const run_tables::Ran& ran : cell.ran) {
+        if (ran.stages + "/" + ran.variant == name) what.try_emplace(name, row.what);
+      }
+    }
+  }
+  return what;
+}
+
+ExitCode run(const Settings& settings, const BundleOptions& o) {
+  const std::vector<Asked> asked{parse_setting("A", o.a, o.measure),
+                                 parse_setting("B", o.b, o.measure)};
+  const NewFolder folder(o.folder);
+  const MeasuredCells measured = measure_cells(settings, o.measure, asked);
+  run_tables::Bundle bundle{measured.subject,
+                            {measured.cells[0], {}, ""},
+                            {measured.cells[1], {}, ""},
+                            sentences(measured.cells)};
+  trace_side(settings, o.measure, folder, "a", bundle.a);
+  trace_side(settings, o.measure, folder, "b", bundle.b);
+  const std::string command =
+      fmt::format("nsatune report bundle '{}' '{}' -o {}", o.a, o.b, o.folder);
+  write_text_file(folder.file("before_after.md"), run_tables::before_after_markdown(bundle));
+  write_text_file(folder.file("design_note.md"), run_tables::design_note_markdown(bundle));
+  write_text_file(folder.file("runbook.md"), run_tables::runbook_markdown(bundle, command));
+  write_text_file(folder.file("runs.json"),
+                  json_text(cells_document("bundle", measured, "A"), 2) + "\n");
+  folder.keep();
+  say(settings, "wrote " + o.folder);
+  if (settings.json) {
+    print_json(cells_document("bundle", measured, "A"));
+  } else {
+    print_text(run_tables::header_text(measured.subject) +
+               run_tables::cells_table(measured.cells, "A", {.color = settings.color_out()}) +
+               run_tables::verdict_text(bundle) + "\n");
+  }
+  return exit_code_of(measured.cells);
+}
+
+}  // namespace
+
+void add_report_bundle(Program& program, CLI::App& report) {
+  auto o = std::make_shared<BundleOptions>();
+  CLI::App* sub = add_table(
+      program, report, "bundle",
+      "Two settings as a folder: traces, summaries, before and after, design note, runbook",
+      "  nsatune report bundle NSA_SEL_RANGES_V2=0 NSA_SEL_RANGES_V2=1 --seq-lens 2048 -o ab\n"
+      "  nsatune report bundle tuned 'NSA_FORCE_SEL_MASK=1' --device cuda:0 -o masked\n"
+      "  nsatune report bundle tuned '--attention dense' -o dense",
+      [&program, o] { return run(program.settings, *o); });
+  sub->add_option("A", o->a, "Before: NSA_NAME=value ..., then flags of run; 'tuned' sets nothing")
+      ->required();
+  sub->add_option("B", o->b, "After: likewise")->required();
+  sub->add_option("-o,--output", o->folder, "Folder that is made")->required();
+  declare(*sub, o->measure);
+}
+
+}  // namespace nsa::cli

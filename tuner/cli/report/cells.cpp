@@ -1,0 +1,116 @@
+// report matrix, paths, ablations, batch: cells of whole forward passes beside each other.
+#include <memory>
+
+#include "nsa/run_tables/grids.hpp"
+#include "nsa/run_tables/tables.hpp"
+#include "tables.hpp"
+
+namespace nsa::cli {
+namespace {
+
+using run_tables::Asked;
+
+using Lengths = std::vector<std::int64_t>;
+
+/// A table: which cells it asks for, and which of them the others are compared with.
+struct Table {
+  const char* name;
+  const char* base;
+  Lengths seq_lens;  // where the user names none
+  std::vector<Asked> (*grid)(const Lengths& seq_lens, const MeasureOptions& options);
+};
+
+ExitCode print(const Settings& settings, const char* name, const MeasuredCells& measured,
+               const std::string& base) {
+  if (settings.json) {
+    print_json(cells_document(name, measured, base));
+  } else {
+    print_text(run_tables::header_text(measured.subject) +
+               run_tables::cells_table(measured.cells, base, {.color = settings.color_out()}));
+  }
+  return exit_code_of(measured.cells);
+}
+
+ExitCode run(const Settings& settings, const MeasureOptions& o, const Table& table) {
+  const auto& lengths = o.seq_lens.empty() ? table.seq_lens : o.seq_lens;
+  return print(settings, table.name, measure_cells(settings, o, table.grid(lengths, o)),
+               table.base);
+}
+
+std::vector<Asked> matrix(const Lengths& seq_lens, const MeasureOptions& o) {
+  return run_tables::matrix_grid(seq_lens, o.batch);
+}
+
+std::vector<Asked> paths(const Lengths& seq_lens, const MeasureOptions& o) {
+  return run_tables::path_grid(seq_lens, o.batch);
+}
+
+std::vector<Asked> ablations(const Lengths& seq_lens, const MeasureOptions& o) {
+  return run_tables::ablation_grid(seq_lens, o.batch, model_of(o).layers);
+}
+
+struct BatchOptions {
+  MeasureOptions measure;
+  std::vector<std::int64_t> batches{1, 2, 4, 8}, kv_heads;
+};
+
+/// Every number of KV heads that the query heads can be shared by.
+std::vector<std::int64_t> divisors(std::int64_t heads) {
+  std::vector<std::int64_t> found;
+  for (std::int64_t i = 1; i <= heads; ++i) {
+    if (heads % i == 0) found.push_back(i);
+  }
+  return found;
+}
+
+ExitCode run_batches(const Settings& settings, const BatchOptions& o) {
+  const std::int64_t length = o.measure.seq_lens.empty() ? 512 : o.measure.seq_lens.front();
+  const auto grid = run_tables::batch_grid(
+      length, o.batches, o.kv_heads.empty() ? divisors(model_of(o.measure).q_heads) : o.kv_heads);
+  return print(settings, "batch", measure_cells(settings, o.measure, grid), "");
+}
+
+void add(Program& program, CLI::App& report, const Table& table, const char* about,
+         const std::string& examples) {
+  auto o = std::make_shared<MeasureOptions>();
+  CLI::App* sub = add_table(program, report, table.name, about, examples,
+                            [&program, o, table] { return run(program.settings, *o, table); });
+  declare(*sub, *o);
+}
+
+void add_batches(Program& program, CLI::App& report) {
+  auto o = std::make_shared<BatchOptions>();
+  CLI::App* sub = add_table(program, report, "batch",
+                            "Tokens per second against the batch and the number of KV heads",
+                            "  nsatune report batch --seq-lens 2048 --device cuda:0\n"
+                            "  nsatune report batch --batches 1,2,4 --kv-heads 1,2,4,12 --json",
+                            [&program, o] { return run_batches(program.settings, *o); });
+  declare(*sub, o->measure);
+  sub->add_option("--batches", o->batches, "Batches (default 1,2,4,8)")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}));
+  sub->add_option("--kv-heads", o->kv_heads,
+                  "Numbers of KV heads (default: every divisor of the query heads)")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}));
+}
+
+}  // namespace
+
+void add_report_cells(Program& program, CLI::App& report) {
+  add(program, report, {"matrix", "v1", {128, 512, 1024, 2048}, matrix},
+      "Tokens per second by length and range converter: adaptive, v1, v2",
+      "  nsatune report matrix --device cuda:0 --dtype bf16\n"
+      "  nsatune report matrix --preset tiny --seq-lens 128,512 --processes 5 --json");
+  add(program, report, {"paths", "ranges", {512, 2048}, paths},
+      "The selected branch by each path: masked against packed and the slow ranges",
+      "  nsatune report paths --device cuda:0\n  nsatune report paths --seq-lens 2048 --timeout "
+      "300");
+  add(program, report, {"ablations", "all branches", {512, 2048}, ablations},
+      "What each branch, the depth and the kind of attention cost, and why a part can be slower",
+      "  nsatune report ablations --device cuda:0\n  nsatune report ablations --seq-lens 1024 "
+      "--json");
+  add_batches(program, report);
+}
+
+}  // namespace nsa::cli

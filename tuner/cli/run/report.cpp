@@ -1,0 +1,154 @@
+#include "report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nsa/schemas/median.hpp"
+
+namespace nsa::cli {
+namespace {
+
+double tokens_per_s(const RunReport& r) {
+  return static_cast<double>(r.times.tokens_per_step) /
+         (static_cast<double>(median(r.times.step_ns)) * 1e-9);
+}
+
+double flop_per_s(const RunReport& r) {
+  return r.times.flop_per_step / (static_cast<double>(median(r.times.step_ns)) * 1e-9);
+}
+
+double decode_tokens_per_s(const RunReport& r) {
+  return static_cast<double>(r.plan.batch) /
+         (static_cast<double>(r.times.decode_flowing_ns) * 1e-9);
+}
+
+Json engaged_json(const TelemetryReport& telemetry) {
+  Json engaged = Json::array();
+  for (const auto& [key, calls] : telemetry.engaged) {
+    engaged.push_back({{"stage", key.first}, {"variant", key.second}, {"calls", calls}});
+  }
+  return engaged;
+}
+
+Json fallback_json(const TelemetryReport& telemetry) {
+  Json fallback = Json::array();
+  for (const auto& [key, calls] : telemetry.fallback) {
+    fallback.push_back({{"stage", key.first}, {"reason", key.second}, {"calls", calls}});
+  }
+  return fallback;
+}
+
+Json model_json(const RunPlan& plan) {
+  const ModelConfig& c = plan.config;
+  return {{"name", c.name},
+          {"layer_only", plan.layer},
+          {"attention", c.attention == AttentionKind::dense ? "dense" : "nsa"},
+          {"parameters", parameter_count(c)},
+          {"model_dim", c.model_dim},
+          {"layers", c.layers},
+          {"q_heads", c.q_heads},
+          {"kv_heads", c.kv_heads},
+          {"head_dim_k", c.head_dim_k},
+          {"head_dim_v", c.head_dim_v},
+          {"cmp_block", c.geometry.cmp_block},
+          {"cmp_stride", c.geometry.cmp_stride},
+          {"sel_block", c.geometry.sel_block},
+          {"sel_count", c.geometry.sel_count},
+          {"window", c.geometry.window},
+          {"dtype", to_string(c.dtype)}};
+}
+
+/// What the file said, by its hash: it may be written again. Null: none.
+Json hash_of_file(const std::string& path) {
+  if (path.empty()) return nullptr;
+  return hash_hex(read_text_file(path));
+}
+
+Json memory_json(const RunMemory& memory) {
+  Json document{{"weights_bytes", memory.weights},
+                {"cache_bytes", memory.cache},
+                {"workspace_peak_bytes", memory.workspace_peak}};
+  if (memory.device_used) document["device_used_bytes"] = *memory.device_used;
+  return document;
+}
+
+Json decode_json(const RunReport& r) {
+  return {{"steps", r.times.decode_ns.size()},
+          {"median_step_ns", median(r.times.decode_ns)},
+          {"flowing_step_ns", r.times.decode_flowing_ns},
+          {"tokens_per_s", decode_tokens_per_s(r)},
+          {"bytes_per_step", r.times.decode_bytes},
+          {"graph", r.options.graph},
+          {"grow_events", r.times.decode_grow_events}};
+}
+
+}  // namespace
+
+std::string command_line(const RunOptions& o, const RunPlan& plan) {
+  std::string text = "nsatune run";
+  text += o.config ? " --config " + *o.config : " --preset " + o.preset;
+  text += fmt::format(" --seq-len {} --batch {} --layers {} --dtype {}", plan.seq_len, plan.batch,
+                      plan.config.layers, to_string(plan.config.dtype));
+  if (o.kv_heads) text += fmt::format(" --kv-heads {}", *o.kv_heads);
+  if (plan.config.attention == AttentionKind::dense) text += " --attention dense";
+  if (!o.branches.empty()) text += fmt::format(" --branches {}", fmt::join(o.branches, ","));
+  if (plan.decode > 0) text += fmt::format(" --decode {}", plan.decode);
+  if (o.graph) text += " --graph";
+  if (o.thresholds) text += " --thresholds " + *o.thresholds;
+  if (o.no_thresholds) text += " --no-thresholds";
+  return text + fmt::format(" --warmup {} --steps {} --seed {}", o.warmup, o.steps, o.seed);
+}
+
+RunMemory held_memory(const RunPlan& plan) {
+  const ModelConfig& c = plan.config;
+  const auto element = static_cast<std::int64_t>(size_of(c.dtype));
+  RunMemory memory;
+  memory.weights = parameter_count(c) * element;
+  if (plan.decode > 0)
+    memory.cache = plan.batch * c.layers * (plan.seq_len + plan.decode) * c.kv_heads *
+                   (c.head_dim_k + c.head_dim_v) * element;
+  return memory;
+}
+
+Json run_json(const RunReport& r) {
+  Json steps = Json::array();
+  for (const std::int64_t ns : r.times.step_ns) steps.push_back(ns);
+  Json variables = Json::object();
+  for (const auto& [name, value] : r.variables) variables[name] = value;
+  Json document{{"run_id", r.run_id},
+                {"version", r.version},
+                {"date", r.date},
+                {"variables", variables},
+                {"command", r.command},
+                {"device", r.device},
+                {"model", model_json(r.plan)},
+                {"seq_len", r.plan.seq_len},
+                {"batch", r.plan.batch},
+                {"direction", "forward"},
+                {"token_definition", "new tokens of all sequences per forward pass"},
+                {"tokens_per_step", r.times.tokens_per_step},
+                {"tokens_per_s", tokens_per_s(r)},
+                {"median_step_ns", median(r.times.step_ns)},
+                {"first_call_ns", r.times.first_call_ns},
+                {"step_ns", steps},
+                {"flop_per_step", r.times.flop_per_step},
+                {"flop_per_s", flop_per_s(r)},
+                {"peak_flop_per_s", r.peak_flop_per_s},
+                {"peak_name", r.peak_name},
+                {"peak_definition", r.peak_definition},
+                {"share_of_peak", flop_per_s(r) / r.peak_flop_per_s},
+                {"thresholds",
+                 r.explanation.table_path.empty() ? Json(nullptr) : Json(r.explanation.table_path)},
+                {"thresholds_hash", hash_of_file(r.explanation.table_path)},
+                {"engaged", engaged_json(r.telemetry)},
+                {"fallback", fallback_json(r.telemetry)},
+                {"slow_path_calls", r.telemetry.slow_path_calls},
+                {"memory", memory_json(r.memory)}};
+  if (!r.options.no_telemetry) document["telemetry"] = telemetry_to_json(r.telemetry);
+  if (r.proof) document["proof"] = *r.proof;
+  if (!r.times.decode_ns.empty()) document["decode"] = decode_json(r);
+  return document;
+}
+
+}  // namespace nsa::cli

@@ -1,0 +1,229 @@
+// run: the bundled runtime on synthetic input.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "device.hpp"
+#include "nsa/kernels/heartbeat.hpp"
+#include "nsa/kernels/peak.hpp"
+#include "nsa/probes/probes.hpp"
+#include "nsa/reports/run_result_text.hpp"
+#include "nsa/schemas/output_path.hpp"
+#include "nsa/store/store.hpp"
+#include "options.hpp"
+#include "program.hpp"
+#include "reads.hpp"
+#include "record.hpp"
+#include "report.hpp"
+#include "routing_inputs.hpp"
+#include "stage_trace.hpp"
+#include "steps.hpp"
+#include "version.hpp"
+
+namespace nsa::cli {
+namespace {
+
+/// The rate of matrix products that a share of the peak is a share of.
+void measure_peak(const RunDevice& device, Dtype dtype, RunReport& report) {
+  if (!device.on_gpu()) {
+    report.peak_flop_per_s = measure_sgemm_flop_per_s();
+    report.peak_name = "this machine's sgemm rate";
+    report.peak_definition = "sgemm of this machine (n = 1024, all threads), measured in this run";
+    return;
+  }
+  const std::string type(to_string(dtype));
+  report.peak_flop_per_s = measure_device_flop_per_s(dtype, device.stream());
+  report.peak_name = "this device's " + type + " matrix rate";
+  report.peak_definition = "cuBLASLt product of random " + type +
+                           " matrices (n = 8192, fp32: 4096), measured in this run";
+}
+
+/// Opened before the steps, so that a database that cannot be used costs no time.
+std::optional<store::Store> open_database(const Settings& settings, const RunOptions& options) {
+  if (options.no_db) return std::nullopt;
+  try {
+    return store::Store::open(settings.db_path());
+  } catch (const EnvironmentError& error) {
+    throw EnvironmentError(std::string(error.what()) + "; --no-db keeps no result");
+  }
+}
+
+/// Refuses what cannot fit, before the first allocation: weights, and the cache of a decode loop.
+void check_memory(const RunDevice& device, const RunPlan& plan) {
+  const RunMemory held = held_memory(plan);
+  const auto need = static_cast<double>(held.weights + held.cache);
+  const auto most = device.device().memory_bytes;
+  if (!most || need <= static_cast<double>(*most)) return;
+  throw InputError(fmt::format(
+      "run: weights and cache take {:.1f} GB, {} has {:.1f} GB; take a shorter --seq-len, a "
+      "smaller --batch or fewer --layers",
+      need * 1e-9, device.device().id, static_cast<double>(*most) * 1e-9));
+}
+
+RunMemory memory_of(const RunPlan& plan, const Workspace& workspace, const Device& before) {
+  RunMemory memory = held_memory(plan);
+  memory.workspace_peak = static_cast<std::int64_t>(workspace.peak_bytes());
+  if (before.backend == Backend::cpu || !before.memory_free_bytes) return memory;
+  const auto now = probes::require_device(before.id).memory_free_bytes;
+  if (now) memory.device_used = std::max<std::int64_t>(*before.memory_free_bytes - *now, 0);
+  return memory;
+}
+
+/// A line every `every` steps, outside of the timed region.
+class Heartbeats {
+ public:
+  Heartbeats(const RunOptions& options, const Telemetry& telemetry, std::int64_t tokens)
+      : options_(options), telemetry_(telemetry), tokens_(tokens) {
+    if (!options.heartbeat) return;
+    refuse_database(*options.heartbeat);
+    writer_ = std::make_unique<HeartbeatWriter>(*options.heartbeat);
+  }
+  void after_step(std::int64_t step, std::int64_t ns) {
+    if (!writer_ || (step + 1) % options_.every != 0) return;
+    const double tokens_per_s = static_cast<double>(tokens_) / (static_cast<double>(ns) * 1e-9);
+    Heartbeat heartbeat = heartbeat_now(step + 1, "progress");
+    heartbeat.toks_per_s = tokens_per_s;
+    if (!options_.no_telemetry) heartbeat.telemetry = telemetry_.report();
+    writer_->append(heartbeat);
+  }
+
+ private:
+  const RunOptions& options_;
+  const Telemetry& telemetry_;
+  std::int64_t tokens_;
+  std::unique_ptr<HeartbeatWriter> writer_;
+};
+
+/// What --strict and --trace ask for.
+ExitCode verdict(const Settings& settings, const RunReport& report) {
+  ExitCode code = ExitCode::good;
+  const bool slow = report.telemetry.slow_path_calls > 0 || !report.telemetry.fallback.empty();
+  if (report.options.strict && slow) {
+    say(settings, "strict: a slow path or a fallback ran (see above)");
+    code = ExitCode::found;
+  }
+  if (report.proof && !report.proof->at("holds").get<bool>()) {
+    say(settings, "trace: other kernels ran than those of the rows that are named (see above)");
+    code = ExitCode::found;
+  }
+  return code;
+}
+
+/// What is known of a run before its first step.
+RunReport report_of(const RunRecord& record, const RunDevice& device, const RunPlan& plan,
+                    const RunOptions& options) {
+  RunReport report;
+  report.run_id = record.run.id;
+  report.version = record.run.build_id;
+  report.date = record.run.started_at;
+  report.variables = variables_of(record.run.environment);
+  report.command = command_line(options, plan);
+  report.device = device.device();
+  report.plan = plan;
+  report.options = options;
+  measure_peak(device, plan.config.dtype, report);
+  return report;
+}
+
+/// Prints the result, then keeps it: a full disk must not take the printed result away.
+void publish(const Settings& settings, const RunReport& report, RunRecord record,
+             std::optional<store::Store>& db) {
+  const Json document = run_json(report);
+  settings.json ? print_json(document) : print_text(reports::run_result_text(document));
+  if (db) {
+    keep_record(*db, std::move(record), document);
+    say(settings, fmt::format("run {} in {}", report.run_id, settings.db_path()));
+  }
+  const auto& proof_file = report.options.trace;
+  if (proof_file && *proof_file != kNoFile)
+    write_text_file(*proof_file, json_text(*report.proof, 2) + "\n");
+}
+
+ExitCode run(const Settings& settings, const RunOptions& options) {
+  const RunDevice device(probes::require_device(settings.device.value_or("cpu")));
+  const RunPlan plan = make_run_plan(options, device.device().backend);
+  std::optional<RunTracer> tracer;
+  if (options.trace) tracer.emplace(device);
+  if (options.trace) refuse_database(*options.trace);
+  for (const std::string& note : plan.notes) say(settings, "note: " + note);
+  if (options.graph && !device.on_gpu()) {
+    throw InputError("run: --graph captures a CUDA graph; --device cpu has none");
+  }
+  if (options.stage_trace && device.on_gpu())
+    throw InputError("run: --stage-trace: a GPU's stages are traced by nsatune trace record");
+  if (options.stage_trace) refuse_database(*options.stage_trace);
+  check_memory(device, plan);
+  const Router router =
+      make_router(settings, device.device(), options.thresholds, options.no_thresholds);
+  const auto batch = static_cast<std::size_t>(plan.batch);
+  const Problem problem = problem_of(plan.config, std::vector<std::int64_t>(batch, plan.seq_len),
+                                     std::vector<std::int64_t>(batch, 0));
+  Telemetry telemetry;
+  Workspace workspace(device.allocator());
+  Context context;
+  context.stream = device.stream();
+  context.router = &router;
+  context.workspace = &workspace;
+  StageTrace ranges(options.stage_trace.has_value());
+  context.observer = &ranges;
+  context.telemetry = options.no_telemetry ? nullptr : &telemetry;
+  context.constants = constants_from(router.environment());
+  context.constants.branches = branch_mask(options.branches);
+
+  std::optional<store::Store> db = open_database(settings, options);
+  Heartbeats heartbeats(options, telemetry, plan.batch * plan.seq_len);
+  RunRecord record = begin_record(device.device(), plan);
+  RunReport report = report_of(record, device, plan, options);
+  if (context.telemetry) {  // known before the first step, so that every heartbeat has them
+    const Reads reads = reads_of(plan, context.constants.branches);
+    telemetry.reads(reads.predicted, reads.actual);
+    if (reads.selects) telemetry.selection_rows_of(problem);
+  }
+  const auto after_step = [&](std::int64_t step, std::int64_t ns) {
+    if (context.telemetry) telemetry.workspace(workspace);
+    heartbeats.after_step(step, ns);
+  };
+  report.times =
+      run_steps(context, device, plan, options, {after_step, tracer ? &*tracer : nullptr});
+  if (context.telemetry) telemetry.workspace(workspace);
+  report.telemetry = telemetry.report();
+  report.explanation = explain(router, problem);
+  report.memory = memory_of(plan, workspace, device.device());
+  if (tracer) report.proof = reports::kernel_proof_json(tracer->proof(report.telemetry));
+  publish(settings, report, std::move(record), db);
+  if (options.stage_trace)
+    write_text_file(*options.stage_trace, json_text(ranges.chrome_json()) + "\n");
+  return verdict(settings, report);
+}
+
+}  // namespace
+
+void add_run(Program& program) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* sub = program.add(
+      "run", "The bundled NSA runtime on synthetic input: tok/s, share of the peak, what ran",
+      "  nsatune run --preset 125m --seq-len 2048 --thresholds thresholds.json\n"
+      "  nsatune run --preset 125m --seq-len 2048 --attention dense\n"
+      "  nsatune run --preset layer --seq-len 2048 --db nightly.sqlite && nsatune report results "
+      "--db nightly.sqlite\n"
+      "  nsatune run --config model.yaml --branches win,cmp --layers 2 --strict\n"
+      "  nsatune run --preset layer --seq-len 1024 --decode 32 --json\n"
+      "  nsatune run --preset layer --seq-len 65536 --decode 100 --graph --device cuda:0\n"
+      "  nsatune run --preset 125m --seq-len 2048 --device cuda:0 --trace proof.json",
+      [&program, options] {
+        RunOptions checked = *options;
+        if (checked.strict && checked.no_telemetry) {
+          throw InputError(
+              "run: --strict counts what ran, --no-telemetry counts nothing; drop one");
+        }
+        if (checked.trace && checked.no_telemetry) {
+          throw InputError(
+              "run: --trace proves what was counted, --no-telemetry counts nothing; drop one");
+        }
+        return run(program.settings, checked);
+      });
+  declare(*sub, *options);
+}
+
+}  // namespace nsa::cli

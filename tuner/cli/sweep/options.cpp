@@ -1,0 +1,111 @@
+#include "options.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "nsa/schemas/error.hpp"
+#include "nsa/schemas/json.hpp"
+#include "nsa/tuner/user_config.hpp"
+
+namespace nsa::cli {
+namespace {
+
+SweepSpec named_spec(const std::string& name, Backend backend) {
+  if (const auto text = tuner::preset_text(name, backend))
+    return parse_sweep_spec(*text, "preset " + name);
+  const bool looks_like_a_file =
+      name.find('.') != std::string::npos || name.find('/') != std::string::npos;
+  if (!looks_like_a_file) {
+    throw InputError(fmt::format("sweep: {} is neither a preset ({}) nor a .json file", name,
+                                 fmt::join(tuner::preset_names(), ", ")));
+  }
+  return parse_sweep_spec(read_text_file(name), name);
+}
+
+}  // namespace
+
+void declare(CLI::App& sub, SweepOptions& o) {
+  sub.add_option("spec", o.spec,
+                 "Preset (quick, ladder, nightly, default, full) or a sweep.json (default: quick)");
+  sub.add_option("--stage", o.stages, "Only these stages")->delimiter(',');
+  sub.add_option("--variant", o.variants, "Only these variants; globs: 'fa2_*'")->delimiter(',');
+  sub.add_option("--axis", o.axes, "Only these values: --axis seq_len=512,2048 (repeatable)")
+      ->take_all();
+  sub.add_option("--config", o.config, "Shape and precision of your YAML");
+  sub.add_option("--budget", o.budget, "End after that long, with what there is: 90s, 7m30s, 2h");
+  sub.add_flag("--dry-run", o.dry_run, "Print the plan and what it costs, measure nothing");
+  sub.add_flag("--trace", o.trace,
+               "After the timed passes: which kernels each variant runs, launches, host waits, "
+               "bytes (through CUPTI; see nsatune db traces)");
+  sub.add_flag("--counters", o.counters,
+               "After those: DRAM, L2 and tensor-pipe shares of their peaks, DRAM bytes (through "
+               "CUPTI; see nsatune db counters)");
+  CLI::Option* worker =
+      sub.add_option("--worker", o.worker, "A worker of yours, as a shell command");
+  sub.add_flag("--with-ours", o.with_ours, "With --worker: our variants beside it, interleaved")
+      ->needs(worker);
+  CLI::Option* always_new =
+      sub.add_flag("--new", o.always_new, "Open a new run, even where one could be resumed");
+  sub.add_option("--resume", o.resume_id, "Go on with this run (id or its first digits)")
+      ->excludes(always_new);
+  sub.add_option("--resume-within", o.resume_within, "Oldest open run to go on with (default 6h)");
+  sub.add_flag(
+      "--json-lines", o.json_lines,
+      "One JSON object on stdout for each event while it runs; the last one is the report");
+  sub.add_flag("--accept-noise", o.accept_noise,
+               "Keep samples of a machine that is busy, throttled or shared, as if it were not");
+  sub.add_option("--seed", o.seed, "Of inputs and orders")->check(whole_number());
+}
+
+SweepSpec make_spec(const Settings& settings, const SweepOptions& o, Backend backend) {
+  SweepSpec spec = named_spec(o.spec, backend);
+  if (o.config) {
+    const std::string text = read_text_file(*o.config);
+    const tuner::UserConfig config = tuner::parse_user_config(text, *o.config);
+    for (const std::string& note : config.notes) say(settings, "note: " + note);
+    spec = tuner::with_user_config(std::move(spec), config);
+  }
+  tuner::NarrowOptions narrow_to{o.stages, o.variants, {}, o.worker.has_value()};
+  for (const std::string& axis : o.axes) narrow_to.axes.push_back(tuner::parse_axis_option(axis));
+  spec = tuner::narrow(std::move(spec), narrow_to);
+  if (o.budget) spec.budget_s = parse_duration("--budget", *o.budget);
+  if (o.seed) spec.seed = *o.seed;
+  if (o.accept_noise) spec.policy.noise_gate = false;
+  try {
+    tuner::expand(spec);  // a bad problem is found here, before a worker or a database
+  } catch (const InputError& error) {
+    throw InputError(o.spec + ": " + error.what());
+  }
+  return spec;
+}
+
+double parse_duration(const std::string& flag, const std::string& text) {
+  constexpr std::string_view kUnits = "dhms";  // each once at most, in this order
+  constexpr std::array<double, kUnits.size()> kSeconds{86400, 3600, 60, 1};
+  // A number alone is seconds.
+  const std::string words = text.find_first_of(kUnits) == text.npos ? text + "s" : text;
+  const char* const end = words.data() + words.size();
+  double total = 0;
+  std::size_t next = 0;  // the largest unit that may follow
+  for (const char* at = words.data(); at != end;) {
+    double value = 0;
+    const auto [behind, error] = std::from_chars(at, end, value);
+    const std::size_t unit = behind == end ? kUnits.npos : kUnits.find(*behind, next);
+    if (error != std::errc{} || value < 0 || unit == kUnits.npos) {
+      total = 0;
+      break;
+    }
+    total += value * kSeconds[unit];
+    next = unit + 1;
+    at = behind + 1;
+  }
+  if (!(total > 0) || !std::isfinite(total))
+    throw InputError(flag + ": " + text + " is no duration; write 90s, 7m30s or 2h");
+  return total;
+}
+
+}  // namespace nsa::cli

@@ -1,0 +1,328 @@
+// sweep: spec -> plan -> worker processes -> database, then a table of what was measured.
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "events.hpp"
+#include "interrupt.hpp"
+#include "measuring.hpp"
+#include "nsa/probes/probes.hpp"
+#include "nsa/reports/tables.hpp"
+#include "nsa/schemas/executor.hpp"
+#include "nsa/store/store.hpp"
+#include "nsa/tuner/decide.hpp"
+#include "nsa/tuner/foreign_worker.hpp"
+#include "nsa/tuner/refine.hpp"
+#include "nsa/tuner/sweep.hpp"
+#include "options.hpp"
+#include "program.hpp"
+#include "progress.hpp"
+#include "version.hpp"
+
+namespace nsa::cli {
+namespace {
+
+std::vector<tuner::WorkerCommand> workers_of(const SweepOptions& o, const Device& device) {
+  std::vector<tuner::WorkerCommand> workers;
+  if (!o.worker || o.with_ours) workers.push_back(our_worker(device));
+  if (o.worker) workers.push_back(tuner::shell_worker(*o.worker));
+  return workers;
+}
+
+Json plan_json(const tuner::Plan& plan) {
+  Json contests = Json::array();
+  for (const tuner::Contest& contest : plan.contests) {
+    Json variants = Json::array();
+    for (const tuner::Candidate& candidate : contest.variants)
+      variants.push_back(to_string(candidate.id));
+    contests.push_back({{"stages", contest.stages},
+                        {"problem", contest.problem},
+                        {"variants", variants},
+                        {"estimated_s", contest.estimated_s}});
+  }
+  Json skipped = Json::array();
+  for (const tuner::Skipped& s : plan.skipped) {
+    skipped.push_back({{"variant", to_string(s.variant.id)},
+                       {"outcome", to_string(s.outcome)},
+                       {"reason", s.reason}});
+  }
+  return {{"estimated_s", plan.estimated_s}, {"contests", contests}, {"skipped", skipped}};
+}
+
+std::string plan_text(const tuner::Plan& plan) {
+  std::string text;
+  for (const tuner::Contest& c : plan.contests) {
+    const auto& p = c.problem;
+    text += fmt::format(
+        "  {:<18} {:<15} seq_len {:>6} context {:>6} batch {:>3} {}: {} variants, {:.1f} s\n",
+        fmt::join(c.stages, "+"), to_string(p.phase), p.max_seq_len(), p.max_context(), p.batch(),
+        to_string(p.dtype), c.variants.size(), c.estimated_s);
+  }
+  return text +
+         fmt::format("{} contests, about {:.0f} s; {} pairs of variant and problem left out\n",
+                     plan.contests.size(), plan.estimated_s, plan.skipped.size());
+}
+
+/// What each worker measures on: ours on the device of the sweep, the user's on that of its hello.
+std::vector<Device> devices_of(const std::vector<tuner::WorkerCommand>& workers,
+                               const Device& device,
+                               const std::optional<tuner::ForeignWorker>& foreign) {
+  std::vector<Device> devices;
+  for (const tuner::WorkerCommand& worker : workers)
+    devices.push_back(worker.ours ? device : foreign.value().device);
+  return devices;
+}
+
+store::RunRequest run_request(const SweepOptions& o, const SweepSpec& spec,
+                              const std::vector<Device>& devices,
+                              const std::optional<tuner::ForeignWorker>& foreign,
+                              double resume_within_s) {
+  store::RunRequest request;
+  Json document = spec;
+  document.erase("budget_s");  // how long one sitting may take does not make another run
+  if (foreign) document["worker"] = tuner::to_spec(*foreign);
+  if (o.with_ours) document["with_ours"] = true;
+  request.spec_json = json_text(document);
+  request.spec_hash = hash_hex(request.spec_json);
+  request.build_id = build_id();
+  request.environment = probes::environment_fingerprint({devices.front()});
+  request.libraries = libraries_here();
+  for (const Device& device : devices) {
+    const bool known = std::any_of(request.devices.begin(), request.devices.end(),
+                                   [&](const Device& d) { return d.uuid == device.uuid; });
+    if (!known) request.devices.push_back(device);
+  }
+  request.resume_within_s = resume_within_s;
+  request.always_new = o.always_new;
+  request.resume_id = o.resume_id;
+  return request;
+}
+
+/// The parts in the order of their names in the document, with their words for the terminal.
+std::vector<std::tuple<const char*, const char*, double>> parts_of(const tuner::TimeBreakdown& l) {
+  return {{"discover_s", "discover", l.discover_s},
+          {"plan_s", "plan", l.plan_s},
+          {"wait_s", "wait", l.wait_s},
+          {"start_s", "start", l.start_s},
+          {"prepare_s", "prepare", l.prepare_s},
+          {"verify_s", "verify", l.verify_s},
+          {"recheck_s", "recheck", l.recheck_s},
+          {"measure_s", "measure", l.measure_s},
+          {"decide_s", "decide", l.decide_s},
+          {"store_s", "store", l.store_s},
+          {"trace_s", "trace", l.trace_s},
+          {"report_s", "report", l.report_s},
+          {"framework_s", "harness", l.framework_s}};
+}
+
+Json breakdown_json(const tuner::TimeBreakdown& breakdown) {
+  Json parts = Json::object();
+  for (const auto& [key, word, part_s] : parts_of(breakdown)) parts[key] = part_s;
+  parts["wall_s"] = breakdown.wall_s;
+  return parts;
+}
+
+/// "12.3 s (start 0.4, measure 9.8, ...)", without what took no time.
+std::string breakdown_text(const tuner::TimeBreakdown& breakdown) {
+  std::vector<std::string> parts;
+  for (const auto& [key, word, part_s] : parts_of(breakdown))
+    if (part_s >= 0.05) parts.push_back(fmt::format("{} {:.1f}", word, part_s));
+  return fmt::format("{:.1f} s ({})", breakdown.wall_s, fmt::join(parts, ", "));
+}
+
+ExitCode finish(const Settings& settings, bool json_lines, store::Store& db,
+                const store::OwnedRun& owned, tuner::SweepReport report, TimePoint start) {
+  const TimePoint done = std::chrono::steady_clock::now();
+  const std::string& run_id = owned.run().id;
+  // Ctrl-C leaves the run open, so that the same command goes on; a spent budget ends it.
+  if (report.complete) db.end_run(run_id, RunState::complete);
+  if (report.budget_spent) db.end_run(run_id, RunState::incomplete);
+  const std::vector<Measurement> rows = db.measurements({.run_id = run_id});
+  const bool as_json = settings.json || json_lines;
+  const Json results = as_json ? reports::results_json(rows) : Json();
+  const std::string table =
+      as_json ? "" : reports::results_table(rows, {.color = settings.color_out()});
+  report.breakdown.report_s = seconds_since(done);
+  report.breakdown.close(seconds_since(start));
+  if (as_json) {
+    const Json result{{"run_id", run_id},
+                      {"resumed", owned.resumed()},
+                      {"complete", report.complete},
+                      {"stopped", report.stopped},
+                      {"budget_spent", report.budget_spent},
+                      {"rows_added", report.rows},
+                      {"rows", rows.size()},
+                      {"unsupported", report.unsupported},
+                      {"noisy", report.noisy},
+                      {"failures", report.failures},
+                      {"db", settings.db_path()},
+                      {"ledger", breakdown_json(report.breakdown)},
+                      {"results", results}};
+    json_lines ? SweepEvents::end(result) : print_json(result);
+  } else {
+    print_text(table);
+  }
+  say(settings,
+      fmt::format("run {}: {} rows added, {} unsupported, {} noisy, {} failed or wrong; {}{}",
+                  run_id, report.rows, report.unsupported, report.noisy, report.failures,
+                  breakdown_text(report.breakdown),
+                  report.stopped        ? "; stopped, the same command goes on"
+                  : report.budget_spent ? "; the budget is spent"
+                                        : ""));
+  if (report.stopped) return kStopped;  // `sweep && tune` must not go on with half of the rows
+  return rows.empty() ? ExitCode::nothing_judged : ExitCode::good;
+}
+
+/// A name that nobody has is a slip of the pen; one that runs none of these problems is not.
+void require_known_variants(const SweepOptions& o, const std::vector<tuner::Candidate>& candidates,
+                            const Device& device) {
+  for (const std::string& glob : o.variants) {
+    const bool known =
+        std::any_of(candidates.begin(), candidates.end(), [&](const tuner::Candidate& candidate) {
+          return tuner::matches_any({glob}, candidate.id);
+        });
+    if (known) continue;
+    throw InputError(
+        fmt::format("--variant {}: nothing on {} has that name; nsatune variants "
+                    "lists ours",
+                    glob, device.id));
+  }
+}
+
+/// Without a worker of the user's, make_spec has found a slip in a stage's name.
+void require_known_stages(const SweepOptions& o, const std::vector<tuner::Candidate>& candidates) {
+  std::set<std::string> stages;
+  for (const tuner::Candidate& candidate : candidates)
+    stages.insert(candidate.id.stages.begin(), candidate.id.stages.end());
+  for (const std::string& glob : o.stages) {
+    const bool known = std::any_of(stages.begin(), stages.end(), [&](const std::string& stage) {
+      return fnmatch(glob.c_str(), stage.c_str(), 0) == 0;
+    });
+    if (known) continue;
+    throw InputError(
+        fmt::format("--stage {}: nobody brings it; there are {}", glob, fmt::join(stages, ", ")));
+  }
+}
+
+/// What is left of the budget; some, so that the sweep itself says that it is spent.
+std::optional<double> left_of(std::optional<double> budget_s, TimePoint start) {
+  if (!budget_s) return {};
+  return std::max(*budget_s - seconds_since(start), 1e-3);
+}
+
+/// The lengths that the rows so far ask for, of each executor.
+std::vector<tuner::Refinement> refinements_of(const std::vector<Measurement>& rows,
+                                              const SweepSpec& spec, const Device& device,
+                                              const tuner::Discovery& found) {
+  const tuner::Observations all(rows);
+  std::vector<tuner::Refinement> refinements;
+  for (const auto& [executor, orders] : offered_orders(found)) {
+    tuner::DecideInput input;
+    input.options.executor = executor;
+    input.options.unverified = true;  // it chooses lengths, no variants
+    input.variants = tuner::traits_of(executor, device.backend, orders);
+    input.rows = all;
+    for (tuner::Refinement& one : tuner::refine(input, spec)) refinements.push_back(std::move(one));
+  }
+  return refinements;
+}
+
+ExitCode run(const Settings& settings, const SweepOptions& o) {
+  const TimePoint start = std::chrono::steady_clock::now();
+  tuner::TimeBreakdown before;
+  const std::atomic<bool>& stop = stop_on_signals();  // before the first worker is started
+  const Device device = probes::require_device(settings.device.value_or("cpu"));
+  const SweepSpec spec = make_spec(settings, o, device.backend);
+  const double resume_within_s = parse_duration("--resume-within", o.resume_within);
+  const std::vector<tuner::WorkerCommand> workers = workers_of(o, device);
+  if (settings.json && o.json_lines)
+    throw InputError("--json-lines: its last line has all that --json prints; name one of them");
+  ProgressLine line(settings);
+  SweepEvents events(line);
+  tuner::Reporter& progress = o.json_lines ? static_cast<tuner::Reporter&>(events) : line;
+  const tuner::Discovery found =
+      tuner::discover(workers, device, 60, {&stop, spec.budget_s, &progress});
+  before.discover_s = seconds_since(start);
+  if (!stop) require_known_variants(o, found.candidates, device);
+  if (!stop && o.worker) require_known_stages(o, found.candidates);
+  tuner::Plan plan = tuner::plan_with_workers(spec, device, workers, found,
+                                              {&stop, left_of(spec.budget_s, start), &progress});
+  before.plan_s = seconds_since(start) - before.discover_s;
+  if (stop) {
+    say(settings, "sweep: stopped before anything was measured");
+    return kStopped;
+  }
+  if (plan.contests.empty()) {
+    say(settings, fmt::format("sweep: no variant of {} runs any problem of the spec on {}",
+                              o.worker ? "these workers" : "this build", device.id));
+    if (settings.json && o.dry_run) print_json(plan_json(plan));
+    return ExitCode::nothing_judged;
+  }
+  if (o.dry_run) {
+    settings.json ? print_json(plan_json(plan)) : print_text(plan_text(plan));
+    return ExitCode::good;
+  }
+  if (o.resume_id) {  // in a file that is there: a wrong --db must not make one
+    const auto run = store::Store::open_existing(settings.db_path()).find_run(*o.resume_id);
+    if (run && run->state == RunState::complete) plan.contests.clear();  // nothing is left to do
+  }
+  std::optional<tuner::ForeignWorker> foreign;
+  if (o.worker) foreign = tuner::foreign_worker(*o.worker, found.hellos.back(), host_name());
+  const std::vector<Device> devices = devices_of(workers, device, foreign);
+  store::Store db = store::Store::open(settings.db_path());
+  store::OwnedRun owned = db.open_run(run_request(o, spec, devices, foreign, resume_within_s));
+  say(settings, fmt::format("run {} in {}{}", owned.run().id, settings.db_path(),
+                            owned.resumed() ? " (resumed)" : ""));
+  tuner::SweepInput input;
+  input.spec = spec;
+  input.spec.budget_s = left_of(spec.budget_s, start);
+  input.plan = std::move(plan);
+  input.next_plan = [&](const std::vector<Measurement>& rows) {
+    return tuner::plan_with_workers(refinements_of(rows, spec, device, found), spec, device,
+                                    workers, found, {&stop, left_of(spec.budget_s, start)});
+  };
+  input.device = device;
+  input.workers = workers;
+  input.devices = devices;
+  input.run_id = owned.run().id;
+  input.host = host_name();
+  input.earlier = db.measurements({.run_id = owned.run().id, .with_samples = true});
+  before.store_s = seconds_since(start) - before.discover_s - before.plan_s;
+  input.trace = o.trace;
+  input.counters = o.counters;
+  add_tracer(input);
+  input.stop = &stop;
+  StoreSink sink(db);
+  tuner::SweepReport report = tuner::run_sweep(input, sink, progress);
+  line.clear();
+  report.breakdown.discover_s = before.discover_s;
+  report.breakdown.plan_s += before.plan_s;
+  report.breakdown.store_s += before.store_s;
+  return finish(settings, o.json_lines, db, owned, std::move(report), start);
+}
+
+}  // namespace
+
+void add_sweep(Program& program) {
+  auto o = std::make_shared<SweepOptions>();
+  CLI::App* sub = program.add(
+      "sweep", "Measure variants over sequence lengths; every sample goes into the database",
+      "  nsatune sweep quick\n"
+      "  nsatune sweep default --budget 10m --stage attend_selected --axis seq_len=512,2048\n"
+      "  nsatune sweep --dry-run full\n"
+      "  nsatune sweep default --json-lines | jq -c 'select(.event == \"contest\")'\n"
+      "  nsatune sweep default --device cuda:0 --trace && nsatune db traces\n"
+      "  nsatune sweep default --device cuda:0 --counters && nsatune db counters\n"
+      "  nsatune sweep --worker 'python3 examples/numpy_worker.py' --with-ours",
+      [&program, o] { return run(program.settings, *o); });
+  declare(*sub, *o);
+}
+
+}  // namespace nsa::cli

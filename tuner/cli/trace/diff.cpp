@@ -1,0 +1,86 @@
+// trace diff: is B faster than A, and where.
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+
+#include "commands.hpp"
+#include "nsa/reports/trace_table.hpp"
+#include "nsa/trace/diff_json.hpp"
+#include "nsa/trace/read.hpp"
+
+namespace nsa::cli {
+namespace {
+
+struct DiffOptions {
+  std::string a, b;
+  std::vector<std::string> more_a, more_b;
+  double margin_percent = 2;
+  std::size_t top = 20;
+};
+
+ExitCode exit_code_of(trace::DiffVerdict verdict) {
+  switch (verdict) {
+    case trace::DiffVerdict::better:
+    case trace::DiffVerdict::neutral:
+      return ExitCode::good;
+    case trace::DiffVerdict::worse:
+      return ExitCode::found;
+    case trace::DiffVerdict::inconclusive:
+    case trace::DiffVerdict::not_comparable:
+      return ExitCode::nothing_judged;
+  }
+  return ExitCode::nothing_judged;
+}
+
+std::vector<trace::Trace> runs_of(const std::string& first, const std::vector<std::string>& more) {
+  std::vector<trace::Trace> out;
+  out.push_back(trace::read_trace(first));
+  for (const std::string& path : more) out.push_back(trace::read_trace(path));
+  return out;
+}
+
+ExitCode print_diff(const Settings& settings, const DiffOptions& options) {
+  const trace::TraceDiff diff =
+      trace::diff_traces(runs_of(options.a, options.more_a), runs_of(options.b, options.more_b),
+                         options.margin_percent / 100);
+  if (settings.json) {
+    print_json(trace::to_document(diff));
+  } else {
+    print_text(reports::trace_diff_table(diff, options.top, {.color = settings.color_out()}));
+  }
+  return exit_code_of(diff.verdict);
+}
+
+}  // namespace
+
+void add_trace_diff(Program& program, CLI::App& trace) {
+  auto options = std::make_shared<DiffOptions>();
+  CLI::App* sub = trace.add_subcommand(
+      "diff", "Compare two traces: steps, stages, kernels; better, worse or not to be told");
+  sub->fallthrough();
+  sub->footer(
+      "Exit code: 0 better or neutral, 1 worse, 3 inconclusive or not comparable (another GPU, "
+      "other work, other clocks). Also: --json --color (see nsatune --help)\n\nExamples:\n"
+      "  nsatune trace diff before.json.gz after.json.gz\n"
+      "  nsatune trace diff a1.json.gz b1.json.gz --more-a a2.json.gz --more-b b2.json.gz\n"
+      "  nsatune trace diff a.sqlite b.sqlite --margin 5 --json | jq .verdict");
+  sub->add_option("a", options->a, std::string("The trace before. ") + kTraceFiles)->required();
+  sub->add_option("b", options->b, "The trace after")->required();
+  sub->add_option("--more-a", options->more_a, "Another run of A's program (repeatable)")
+      ->allow_extra_args(false);
+  sub->add_option("--more-b", options->more_b, "Another run of B's program (repeatable)")
+      ->allow_extra_args(false);
+  sub->add_option("--margin", options->margin_percent,
+                  "Differences up to that many percent are neutral (default 2)")
+      ->check(CLI::Range(0.0, 100.0))
+      ->check([](const std::string& text) {  // NaN passes a range
+        return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is no percentage" : "";
+      });
+  sub->add_option("--top", options->top, "How many kernels the text lists (default 20)")
+      ->check(whole_number());
+  sub->callback([&program, options] {
+    program.command = [&program, options] { return print_diff(program.settings, *options); };
+  });
+}
+
+}  // namespace nsa::cli

@@ -1,0 +1,384 @@
+// tune: from the rows of a device's runs to a thresholds file.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "emit.hpp"
+#include "executor.hpp"
+#include "nsa/kernels/routing.hpp"
+#include "nsa/probes/probes.hpp"
+#include "nsa/reports/tables.hpp"
+#include "nsa/schemas/executor.hpp"
+#include "nsa/store/store.hpp"
+#include "nsa/tuner/decide.hpp"
+#include "nsa/tuner/foreign_worker.hpp"
+#include "nsa/tuner/verify_table.hpp"
+#include "nsa/tuner/workload.hpp"
+#include "program.hpp"
+#include "stale_ranges.hpp"
+#include "version.hpp"
+
+namespace nsa::cli {
+namespace {
+
+struct TuneOptions {
+  std::string out;
+  std::vector<std::string> runs;
+  std::optional<std::string> shipped, against;
+  std::optional<std::string> executor;  // resolved before anything is decided
+  bool unverified = false;
+  double margin = 1.0;
+  std::uint64_t seed = 1;
+  std::optional<std::string> workload;
+  EmitOptions emit;
+};
+
+/// A run on one of its devices.
+struct MeasuredOn {
+  Run run;
+  std::string device_uuid;
+};
+
+/// Runs whose rows are decided together: of one device, or of several boards of one model.
+struct DeviceRuns {
+  Device device;  // of the newest run
+  std::vector<MeasuredOn> runs;
+
+  const Run& newest() const { return runs.front().run; }
+  std::set<std::string> boards() const {
+    std::set<std::string> uuids;
+    for (const MeasuredOn& one : runs) uuids.insert(one.device_uuid);
+    return uuids;
+  }
+};
+
+void add_run_of(std::vector<DeviceRuns>& all, const Run& run,
+                const std::optional<std::string>& id) {
+  for (const Device& device : run.devices) {
+    if (id && device.id != *id) continue;
+    auto found = std::find_if(all.begin(), all.end(),
+                              [&](const DeviceRuns& d) { return d.device.uuid == device.uuid; });
+    if (found == all.end()) {
+      all.push_back({device, {}});
+      found = all.end() - 1;
+    }
+    found->runs.push_back({run, device.uuid});
+  }
+}
+
+/// Whether times of both runs may be told together: nothing that is validated has changed.
+bool same_conditions(const Device& a, const Device& b) {
+  return std::ranges::none_of(check_validators(validators_of(a), validators_of(b)),
+                              [](const ValidatorCheck& c) { return c.verdict == Verdict::no; });
+}
+
+/// Leaves out devices on which none of their runs has a row of that executor: a run with a worker
+/// of the user's beside ours may have two devices.
+void keep_devices_of(std::vector<DeviceRuns>& all, const store::Store& db,
+                     const std::string& executor) {
+  std::erase_if(all, [&](const DeviceRuns& d) {
+    return std::none_of(d.runs.begin(), d.runs.end(), [&](const MeasuredOn& on) {
+      const store::Query rows{
+          .run_id = on.run.id, .device_uuid = on.device_uuid, .executor = executor};
+      return !db.executors(rows).empty();
+    });
+  });
+}
+
+/// The runs that --run names, else all of each device under the conditions of its newest one; of
+/// `executor`, where one is given.
+std::vector<DeviceRuns> runs_of(const store::Store& db, const TuneOptions& o,
+                                const std::optional<std::string>& device_id,
+                                const std::optional<std::string>& executor = std::nullopt) {
+  std::vector<DeviceRuns> all;
+  for (const std::string& id : o.runs) {
+    const std::optional<Run> run = db.find_run(id);
+    if (!run)
+      throw InputError("--run: no run " + id + " in the database; nsatune db info lists them");
+    add_run_of(all, *run, device_id);
+  }
+  if (!o.runs.empty()) {
+    if (executor) keep_devices_of(all, db, *executor);
+    return all;
+  }
+  for (const Run& run : db.runs()) {  // the newest first
+    for (const Device& device : run.devices) {
+      if (device_id && device.id != *device_id) continue;
+      const auto known =
+          std::ranges::find(all, device.uuid, [](const DeviceRuns& d) { return d.device.uuid; });
+      if (known == all.end()) {
+        if (db.newest_run(device.uuid, executor)) all.push_back({device, {{run, device.uuid}}});
+      } else if (same_conditions(known->device, device)) {
+        known->runs.push_back({run, device.uuid});
+      }
+    }
+  }
+  return all;
+}
+
+/// Thresholds belong to a model of device: boards of one model are decided together where nothing
+/// that is validated differs; of others the newest run decides, and the rest is named in
+/// `left_out`.
+std::vector<DeviceRuns> join_models(std::vector<DeviceRuns> all,
+                                    std::vector<std::string>& left_out) {
+  const auto started = [](const DeviceRuns& d) { return d.newest().started_at; };
+  std::ranges::stable_sort(all, std::ranges::greater{}, started);
+  std::vector<DeviceRuns> kept;
+  for (DeviceRuns& d : all) {
+    const auto newer = std::find_if(kept.begin(), kept.end(), [&](const DeviceRuns& k) {
+      return device_file_name(k.device) == device_file_name(d.device);
+    });
+    if (newer == kept.end()) {
+      kept.push_back(std::move(d));
+    } else if (same_conditions(newer->device, d.device)) {
+      std::ranges::move(d.runs, std::back_inserter(newer->runs));
+    } else {
+      left_out.push_back(
+          fmt::format("{} {}: under other conditions than another board's run {}, which is newer; "
+                      "--run {} takes this one",
+                      d.device.name, d.device.uuid, newer->newest().id, d.newest().id));
+    }
+  }
+  for (DeviceRuns& d : kept) {
+    std::ranges::stable_sort(d.runs, std::ranges::greater{},
+                             [](const MeasuredOn& on) { return on.run.started_at; });
+  }
+  return kept;
+}
+
+/// Whose rows there are in the runs that --run names, else in all, on the devices that count.
+std::vector<std::string> executors_of(const store::Store& db, const TuneOptions& o,
+                                      const std::optional<std::string>& device_id) {
+  if (o.runs.empty() && !device_id) return db.executors({});
+  std::set<std::string> names;
+  for (const DeviceRuns& d : runs_of(db, o, device_id)) {
+    for (const MeasuredOn& on : d.runs) {
+      for (std::string& name : db.executors({.run_id = on.run.id, .device_uuid = on.device_uuid}))
+        names.insert(std::move(name));
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+/// What the foreign workers of the runs declare of their variants.
+std::map<VariantId, worker::Orders> declared_orders(const std::vector<MeasuredOn>& runs) {
+  std::map<VariantId, worker::Orders> orders;
+  for (const MeasuredOn& on : runs) {
+    if (const auto worker = tuner::foreign_worker_of(on.run))
+      orders.insert(worker->orders.begin(), worker->orders.end());
+  }
+  return orders;
+}
+
+/// The rows to decide from, of `board` alone where it is named, and `others`: executors whose rows
+/// are not asked for.
+tuner::DecideInput input_of(const store::Store& db, const DeviceRuns& d, const TuneOptions& o,
+                            std::set<std::string>& others,
+                            const std::optional<std::string>& board = std::nullopt) {
+  tuner::DecideInput input;
+  input.device = d.device;
+  input.validators = validators_of_rows(d.device, *o.executor);
+  input.variants = tuner::traits_of(*o.executor, d.device.backend, declared_orders(d.runs));
+  input.complete = d.newest().state == RunState::complete;
+  input.options.executor = *o.executor;
+  input.options.unverified = o.unverified;
+  input.options.margin = o.margin;
+  input.options.seed = o.seed;
+  input.options.created_by = program_version();
+  if (o.workload)
+    input.options.workload = tuner::parse_workload(read_text_file(*o.workload), *o.workload);
+  if (o.shipped) input.shipped = load_thresholds(*o.shipped);
+  for (const MeasuredOn& on : d.runs) {
+    if (board && on.device_uuid != *board) continue;
+    db.for_each_measurement(
+        {.run_id = on.run.id, .device_uuid = on.device_uuid, .with_samples = true},
+        [&](const Measurement& row) {
+          if (row.executor == *o.executor) {
+            input.rows.add(row);
+          } else {
+            others.insert(row.executor);
+          }
+        });
+  }
+  return input;
+}
+
+/// What one decision for all loses on each of several boards, a line each.
+std::vector<std::string> notes_of_boards(const store::Store& db, const DeviceRuns& d,
+                                         const TuneOptions& o, const ThresholdTable& table) {
+  const std::set<std::string> boards = d.boards();
+  std::vector<std::string> lines;
+  if (boards.size() < 2) return lines;
+  for (const std::string& board : boards) {
+    std::set<std::string> others;
+    const tuner::DecideInput input = input_of(db, d, o, others, board);
+    const tuner::TrialReport report = tuner::judge_table(table, input, tuner::JudgedBy::measured);
+    std::string line = fmt::format("board {}: loses {:.2f} % on average by its own times", board,
+                                   100 * std::max(0.0, report.mean));
+    const auto worst = std::ranges::max_element(report.trials, {}, &tuner::Trial::low);
+    if (worst != report.trials.end() && worst->low > 0.003)
+      line += fmt::format(", most {:.1f} % [{:.1f}, {:.1f}] with {} at {} {} against {}",
+                          100 * worst->regret, 100 * worst->low, 100 * worst->high, worst->chosen,
+                          to_string(worst->axis), worst->at, worst->best);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
+                                  const TuneOptions& o) {
+  std::set<std::string> others;
+  const tuner::DecideInput input = input_of(db, d, o, others);
+  tuner::DecideReport report = tuner::decide(input);
+  for (std::string& line : notes_of_boards(db, d, o, report.table))
+    report.notes.push_back(std::move(line));
+  if (const std::string note = simulation_note(d.newest(), *o.executor); !note.empty())
+    report.notes.push_back(note);
+  if (*o.executor == kOwnExecutor) {
+    const std::vector<std::string> stale = stale_notes(report.table);
+    report.notes.insert(report.notes.end(), stale.begin(), stale.end());
+  }
+  if (input.rows.empty() && !others.empty()) {
+    report.notes.push_back(fmt::format("--executor {}: no measurements of it; there are some of {}",
+                                       *o.executor, fmt::join(others, ", ")));
+  }
+  return report;
+}
+
+/// FILE for one device; for several, a folder with a file for each.
+std::string file_for(const TuneOptions& o, const Device& device,
+                     const std::vector<DeviceRuns>& devices) {
+  if (std::filesystem::is_directory(o.out) || o.out.ends_with('/')) {
+    std::error_code error;
+    std::filesystem::create_directories(o.out, error);
+    if (error) throw EnvironmentError(o.out + ": " + error.message());
+    return (std::filesystem::path(o.out) / device_file_name(device)).string();
+  }
+  if (devices.size() > 1) {
+    std::string names;
+    for (const DeviceRuns& d : devices)
+      names += fmt::format("{}{} {} (--run {})", names.empty() ? "" : ", ", d.device.id,
+                           d.device.name, d.newest().id);
+    throw InputError(fmt::format(
+        "-o: the runs hold {} devices: {}; choose one with --device or --run, or name a folder "
+        "(-o {}/)",
+        devices.size(), names, o.out));
+  }
+  return o.out;
+}
+
+/// The settings of another program, from the rows of the only device that there is.
+ExitCode emit(const Settings& settings, const TuneOptions& o, const store::Store& db,
+              const std::vector<DeviceRuns>& devices) {
+  if (devices.size() > 1)
+    throw InputError(
+        fmt::format("--emit: the runs hold {} devices; choose one with --device or "
+                    "--run",
+                    devices.size()));
+  std::set<std::string> others;
+  const tuner::DecideInput input = input_of(db, devices.front(), o, others);
+  if (input.rows.empty())
+    throw InputError(fmt::format("--executor {}: no measurements of it; there are some of {}",
+                                 *o.executor, fmt::join(others, ", ")));
+  return emit_rows(settings, o.emit, o.out, input);
+}
+
+ExitCode run(const Settings& settings, TuneOptions o) {
+  if (o.emit.from) return emit_file(settings, o.emit, o.out);
+  if (!std::isfinite(o.margin)) throw InputError("--margin: is no number; give 1 to 100");
+  const auto db = store::Store::open_existing(settings.db_path());
+  std::vector<std::string> left_out;
+  const std::vector<std::string> with_rows = executors_of(db, o, settings.device);
+  const ExecutorChoice chosen = choose_executor(with_rows, o.executor);
+  if (!chosen.note.empty()) say(settings, "note: " + chosen.note);
+  o.executor = chosen.name;
+  // Where it has no rows, the newest runs are looked at all the same, to say whose rows they are.
+  const bool has_rows =
+      std::find(with_rows.begin(), with_rows.end(), chosen.name) != with_rows.end();
+  std::vector<DeviceRuns> devices =
+      runs_of(db, o, settings.device, has_rows ? o.executor : std::nullopt);
+  for (DeviceRuns& d : devices) d.device = device_of_rows(d.newest(), *o.executor, d.device);
+  if (o.runs.empty()) devices = join_models(std::move(devices), left_out);
+  if (devices.empty()) {
+    throw InputError(settings.db_path() + ": no measurements of " +
+                     settings.device.value_or("any device") + "; run nsatune sweep first");
+  }
+  for (const std::string& line : left_out) say(settings, "note: " + line);
+  if (o.emit.format) return emit(settings, o, db, devices);
+  std::optional<ThresholdTable> before;
+  if (o.against) before = load_thresholds(*o.against);
+  Json written = Json::array();
+  std::int64_t decided = 0;
+  std::string text;
+  for (const DeviceRuns& d : devices) {
+    const std::string path = file_for(o, d.device, devices);
+    const tuner::DecideReport report = decide_device(db, d, o);
+    for (const std::string& note : report.notes) say(settings, "note: " + note);
+    if (report.table.classes.empty()) {
+      say(settings, "tune: nothing could be decided for " + d.device.id);
+      continue;
+    }
+    decided += report.decided;
+    write_text_file(path, dump_thresholds(report.table));
+    const std::vector<std::string> changes =
+        before ? tuner::compare_tables(*before, report.table) : std::vector<std::string>{};
+    written.push_back({{"file", path},
+                       {"device", d.device},
+                       {"complete", report.table.complete},
+                       {"classes", report.table.classes.size()},
+                       {"decided", report.decided},
+                       {"undecided", report.undecided},
+                       {"notes", report.notes},
+                       {"changes", changes}});
+    text += reports::thresholds_table(report.table, {.color = settings.color_out()});
+    for (const std::string& change : changes) text += "changed: " + change + "\n";
+    text += fmt::format("wrote {}: {} ranges decided, {} undecided\n", path, report.decided,
+                        report.undecided);
+  }
+  settings.json ? print_json({{"written", written}}) : print_text(text);
+  return decided == 0 ? ExitCode::nothing_judged : ExitCode::good;
+}
+
+}  // namespace
+
+void add_tune(Program& program) {
+  auto o = std::make_shared<TuneOptions>();
+  CLI::App* sub =
+      program.add("tune", "Decide from what was measured which variant runs at which length",
+                  "  nsatune tune -o thresholds.json\n"
+                  "  nsatune tune -o new.json --shipped old.json --against old.json\n"
+                  "  nsatune tune --workload lengths.csv -o ours.json   # 2048,310,prefill\n"
+                  "  nsatune tune --executor triton --unverified -o triton.json\n"
+                  "  nsatune tune --emit env --for nsa-vibe --config users.yaml -o nsa.env\n"
+                  "  nsatune tune --emit yaml --for nsa-vibe --config users.yaml -o patched.yaml\n"
+                  "  nsatune tune --from thresholds.json --emit env --for nsa-vibe -o nsa.env",
+                  [&program, o] {
+                    check_emit(*program.app.get_subcommand("tune"), o->emit);
+                    return run(program.settings, *o);
+                  });
+  sub->add_option("-o,--output", o->out,
+                  "Thresholds file; a folder for several devices; with --emit the settings")
+      ->required();
+  sub->add_option(
+      "--run", o->runs,
+      "Runs to decide from (default: all of a device under the conditions of its newest one)");
+  sub->add_option("--shipped", o->shipped, "File in use: changed only where the gain is certain");
+  sub->add_option("--against", o->against, "Say what changed from this file");
+  sub->add_option("--executor", o->executor,
+                  "Whose variants (default: nsatune, or the only other one that has rows)");
+  sub->add_flag("--unverified", o->unverified, "Let rows count that no oracle has checked");
+  sub->add_option("--margin", o->margin, "Times faster that a switch has to be (default 1.0)")
+      ->check(CLI::Range(1.0, 100.0));
+  sub->add_option("--workload", o->workload,
+                  "How often lengths are used: a file of lines tokens,weight[,phase]; what is used "
+                  "more counts more");
+  sub->add_option("--seed", o->seed, "Of the bootstrap")->check(whole_number());
+  declare_emit(*sub, o->emit);
+}
+
+}  // namespace nsa::cli

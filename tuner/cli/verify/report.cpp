@@ -1,0 +1,108 @@
+#include "report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nsa/reports/text_table.hpp"
+
+namespace nsa::cli {
+namespace {
+
+Json trial_json(const tuner::Trial& trial) {
+  Json j = {{"kind", to_string(trial.kind)},
+            {"problem_class", trial.problem_class},
+            {"stages", trial.stages},
+            {"axis", to_string(trial.axis)},
+            {"at", trial.at},
+            {"chosen", trial.chosen},
+            {"best", trial.best}};
+  if (trial.failure.empty()) {
+    j["regret"] = trial.regret;
+    j["interval"] = {trial.low, trial.high};
+  } else {
+    j["failure"] = trial.failure;
+  }
+  return j;
+}
+
+Json outcome_json(const VerifyOutcome& outcome) {
+  Json trials = Json::array();
+  for (const tuner::Trial& trial : outcome.report.trials) trials.push_back(trial_json(trial));
+  return {{"schema_version", 1},
+          {"exit_code", static_cast<int>(outcome.code)},
+          {"file", outcome.file},
+          {"holds", outcome.code == ExitCode::good},
+          {"mean_regret", outcome.report.mean},
+          {"interval", {outcome.report.low, outcome.report.high}},
+          {"p95_regret", outcome.report.p95},
+          {"worst_regret", outcome.report.worst},
+          {"decided", outcome.report.decided},
+          {"failures", outcome.report.failures},
+          {"trials", trials},
+          {"left_out", outcome.left_out},
+          {"reasons", outcome.broken},
+          {"run_id", outcome.run_id},
+          {"wall_s", outcome.wall_s}};
+}
+
+std::string trials_text(const tuner::TrialReport& report, bool color) {
+  constexpr std::size_t kShown = 12;
+  std::vector<const tuner::Trial*> worst;
+  for (const tuner::Trial& trial : report.trials) worst.push_back(&trial);
+  std::ranges::stable_sort(worst, [](const tuner::Trial* a, const tuner::Trial* b) {
+    if (a->failure.empty() != b->failure.empty()) return b->failure.empty();
+    return a->regret > b->regret;
+  });
+  if (worst.size() > kShown) worst.resize(kShown);
+  reports::TextTable table;
+  table.add_column("loss", reports::Align::right);
+  table.add_column("95 %", reports::Align::right);
+  table.add_column("place");
+  table.add_column("length", reports::Align::right);
+  table.add_column("class");
+  table.add_column("chosen");
+  table.add_column("best");
+  for (const tuner::Trial* trial : worst) {
+    const bool failed = !trial->failure.empty();
+    table.add_row(
+        {failed ? trial->failure : fmt::format("{:.2f} %", 100 * std::max(0.0, trial->regret)),
+         failed ? "" : fmt::format("[{:.2f}, {:.2f}]", 100 * trial->low, 100 * trial->high),
+         std::string(to_string(trial->kind)),
+         fmt::format("{} {}", to_string(trial->axis), trial->at), to_string(trial->problem_class),
+         trial->chosen, trial->best == trial->chosen ? "=" : trial->best});
+  }
+  return table.render({.color = color}, 2);
+}
+
+std::string summary(const VerifyOutcome& outcome) {
+  const tuner::TrialReport& r = outcome.report;
+  return fmt::format(
+      "{} places in its ranges: loses {:.2f} % on average [{:.2f}, {:.2f}], {:.2f} % at the 95th "
+      "percentile, {:.1f} % at worst; {} beyond them, {} failed, {} left out for the budget; "
+      "{:.1f} s\n",
+      r.decided, 100 * r.mean, 100 * r.low, 100 * r.high, 100 * r.p95, 100 * r.worst,
+      std::ssize(r.trials) - r.decided - r.failures, r.failures, outcome.left_out, outcome.wall_s);
+}
+
+const char* verdict_words(const VerifyOutcome& outcome) {
+  if (outcome.code == ExitCode::good) return "holds";
+  if (outcome.code == ExitCode::found) return "no longer holds: sweep and tune again";
+  if (outcome.report.decided == 0) return "was not judged: nothing of it could be measured here";
+  return "was not judged: noise hides what it loses; try a quiet machine, or a longer --budget";
+}
+
+}  // namespace
+
+ExitCode tell(const Settings& settings, const VerifyOutcome& outcome) {
+  if (settings.json) {
+    print_json(outcome_json(outcome));
+    return outcome.code;
+  }
+  print_text(trials_text(outcome.report, settings.color_out()) + summary(outcome));
+  for (const std::string& line : outcome.broken) print_text("  " + line + "\n");
+  print_text(fmt::format("{} {}\n", outcome.file, verdict_words(outcome)));
+  return outcome.code;
+}
+
+}  // namespace nsa::cli

@@ -1,0 +1,65 @@
+#include "chosen.hpp"
+
+#include <algorithm>
+
+#include "evidence.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+/// What would run there without this decision: the first usable one of the built-in order.
+Assignment built_in_assignment(const Group& group, const std::vector<LengthRatios>& points) {
+  Assignment assignment;
+  for (const LengthRatios& point : points) {
+    assignment.push_back(
+        *std::ranges::find_if(group.built_in, [&](std::size_t v) { return point.usable[v]; }));
+  }
+  return assignment;
+}
+
+/// Where nothing tells, what was there stays there.
+void leave_undecided(const Group& group, const std::vector<LengthRatios>& points,
+                     const Decision* shipped, const DecideOptions& options, Chosen& chosen) {
+  const Assignment built_in = built_in_assignment(group, points);
+  const auto before = read_shipped(shipped, group, points, built_in);
+  chosen.undecided.assign(points.size(), false);
+  for (const Segment& segment : segments_of(chosen.assignment)) {
+    if (doubt_of(group, points, segment, options).empty()) continue;
+    for (std::size_t i = segment.first; i < segment.last; ++i) {
+      chosen.undecided[i] = true;
+      chosen.assignment[i] = before ? before->assignment[i] : built_in[i];
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<LengthRatios> judge(const Group& group, const std::vector<LengthRatios>& points,
+                                const Decision* shipped, const DecideOptions& options) {
+  if (!(options.margin > 1)) return points;
+  const Assignment single = best_single(points);
+  const std::optional<Shipped> before = read_shipped(shipped, group, points, single);
+  return with_margin(points, before ? before->assignment : single, options.margin);
+}
+
+Chosen choose(const Group& group, const std::vector<LengthRatios>& judged, const Decision* shipped,
+              const DecideOptions& options, std::vector<std::string>& notes) {
+  Chosen chosen{choose_assignment(judged, options), {}, false};
+  const std::optional<Shipped> old = read_shipped(shipped, group, judged, chosen.assignment);
+  const std::string stage = join_stages(group.stages);
+  if (old && !old->followed) {
+    notes.push_back(stage +
+                    ": a shipped variant was not measured or may not be chosen here; decided anew "
+                    "there");
+  }
+  if (old && !change_pays(judged, old->assignment, chosen.assignment, options.epsilon)) {
+    if (old->followed && old->assignment != chosen.assignment)
+      notes.push_back(stage + ": the shipped choice is kept");
+    chosen.assignment = old->assignment;
+    chosen.kept = old->followed;
+  }
+  leave_undecided(group, judged, shipped, options, chosen);
+  return chosen;
+}
+
+}  // namespace nsa::tuner

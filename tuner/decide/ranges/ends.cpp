@@ -1,0 +1,173 @@
+#include "ends.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace nsa::tuner {
+namespace {
+
+constexpr std::size_t kTrendLengths = 4;  // that tell how a ratio moves
+constexpr double kTie = 0.02;             // log ratio that costs little wherever it leads
+const double kFurther = std::log(4.0);    // how far a movement is followed
+constexpr double kSigmas = 2;
+
+/// log(time of v / time of w) at the longest length, and how it moves with the log of the length.
+struct Trend {
+  double value = 0, sigma = 0;
+  double slope_low = 0, slope_high = 0;
+};
+
+double sigma_at(const LengthRatios& point, std::size_t v, std::size_t w) {
+  return std::sqrt(point.spread[v].variance + point.spread[w].variance);
+}
+
+/// The last points at which all usable variants of the longest length were known, one a length,
+/// ascending.
+std::vector<const LengthRatios*> last_lengths(const std::vector<LengthRatios>& points) {
+  std::vector<const LengthRatios*> found;
+  const LengthRatios& longest = points.back();
+  for (std::size_t i = points.size(); i-- > 0 && found.size() < kTrendLengths;) {
+    bool all = true;
+    for (std::size_t v = 0; v < longest.usable.size(); ++v)
+      all = all && (!longest.usable[v] || points[i].known[v]);
+    if (all && (found.empty() || points[i].at < found.back()->at)) found.push_back(&points[i]);
+  }
+  std::ranges::reverse(found);
+  return found;
+}
+
+/// The slopes between neighbouring lengths, the noise of both added on either side: a movement that
+/// speeds up or slows down is as wide as that.
+Trend trend_of(const std::vector<const LengthRatios*>& lengths, std::size_t v, std::size_t w) {
+  const auto value = [&](const LengthRatios& s) { return s.excess[v] - s.excess[w]; };
+  Trend trend{value(*lengths.back()), sigma_at(*lengths.back(), v, w), INFINITY, -INFINITY};
+  for (std::size_t i = 1; i < lengths.size(); ++i) {
+    const LengthRatios &a = *lengths[i - 1], &b = *lengths[i];
+    const double step = log_axis(b.at) - log_axis(a.at);
+    const double noise = kSigmas * std::hypot(sigma_at(a, v, w), sigma_at(b, v, w)) / step;
+    const double slope = (value(b) - value(a)) / step;
+    trend.slope_low = std::min(trend.slope_low, slope - noise);
+    trend.slope_high = std::max(trend.slope_high, slope + noise);
+  }
+  return trend;
+}
+
+/// Whether v, of the order of w, stays behind it, or so near that it does not matter.
+bool stays_behind(const Trend& t) {
+  if (t.value + kFurther * std::min(0.0, t.slope_low) > 0) return true;
+  return std::abs(t.value) < kTie &&
+         kFurther * std::max(std::abs(t.slope_low), std::abs(t.slope_high)) < kTie;
+}
+
+class Extrapolation {
+ public:
+  Extrapolation(const Group& group, const std::vector<LengthRatios>& points)
+      : group_(group), lengths_(last_lengths(points)), longest_(points.back()) {}
+
+  bool possible() const {
+    if (group_.axis == Axis::row_len || lengths_.size() < 2) return false;
+    return std::ranges::all_of(rivals(),
+                               [&](std::size_t v) { return group_.exponents[v].has_value(); });
+  }
+
+  /// The variant that runs at the longest length goes on.
+  std::optional<Beyond> goes_on(std::size_t w) const {
+    std::string behind;
+    for (const std::size_t v : rivals()) {
+      if (v == w) continue;
+      if (order(v) < order(w)) return std::nullopt;
+      const Trend trend = trend_of(lengths_, v, w);
+      const bool kept = order(v) > order(w) ? trend.value > -kTie : stays_behind(trend);
+      if (!kept) return std::nullopt;
+      behind += (behind.empty() ? "" : ", ") + words(v, trend);
+    }
+    return Beyond{latest_end(longest_.at), w,
+                  behind.empty() ? "nothing else runs there"
+                                 : "of order " + number(order(w)) + ", at " + at() + ": " + behind};
+  }
+
+  /// The best of the lowest order, from where it has overtaken all of higher ones.
+  std::optional<Beyond> overtakes() const {
+    const std::vector<std::size_t> all = rivals();
+    const std::size_t c = *std::ranges::min_element(
+        all, {}, [&](std::size_t v) { return std::pair(order(v), longest_.excess[v]); });
+    double ahead = 0;  // log of how much further the last of them is overtaken
+    std::string behind;
+    for (const std::size_t v : all) {
+      if (v == c) continue;
+      const Trend trend = trend_of(lengths_, v, c);
+      if (order(v) == order(c)) {
+        if (!stays_behind(trend)) return std::nullopt;
+      } else {
+        const double missing = kSigmas * trend.sigma - trend.value;
+        const double slope = std::min(trend.slope_low, order(v) - order(c));
+        if (missing > 0 && !(slope > 0)) return std::nullopt;
+        if (missing > 0) ahead = std::max(ahead, missing / slope);
+      }
+      behind += (behind.empty() ? "" : ", ") + words(v, trend);
+    }
+    constexpr double kFurthest = 6;  // e^6 = 400 times the longest length: no prediction
+    if (ahead > kFurthest) return std::nullopt;
+    const auto from =
+        static_cast<std::int64_t>(std::ceil(static_cast<double>(longest_.at) * std::exp(ahead)));
+    return Beyond{std::max(from, latest_end(longest_.at)), c,
+                  "of order " + number(order(c)) + ", at " + at() + ": " + behind};
+  }
+
+ private:
+  std::vector<std::size_t> rivals() const {
+    std::vector<std::size_t> found;
+    for (std::size_t v = 0; v < longest_.usable.size(); ++v) {
+      if (longest_.usable[v]) found.push_back(v);
+    }
+    return found;
+  }
+  double order(std::size_t v) const { return *group_.exponents[v]; }
+  static std::string number(double value) { return fmt::format("{:g}", value); }
+  std::string at() const { return std::to_string(longest_.at); }
+  std::string words(std::size_t v, const Trend& trend) const {
+    return fmt::format("{} of order {:g} takes {:.3g} times as long", group_.variants[v].name,
+                       order(v), std::exp(trend.value));
+  }
+
+  const Group& group_;
+  std::vector<const LengthRatios*> lengths_;
+  const LengthRatios& longest_;
+};
+
+}  // namespace
+
+std::int64_t earliest_start(std::int64_t shortest) { return (shortest + 1) / 2; }
+std::int64_t latest_end(std::int64_t longest) { return std::max<std::int64_t>(1, 2 * longest); }
+
+std::int64_t end_of(const Group& group, const std::vector<LengthRatios>& points, std::size_t w) {
+  const LengthRatios& longest = points.back();
+  const std::vector<const LengthRatios*> lengths = last_lengths(points);
+  double end = std::log(2.0);  // in log lengths beyond the longest
+  for (std::size_t v = 0; v < longest.usable.size(); ++v) {
+    const bool lower =
+        group.exponents[v] && group.exponents[w] && *group.exponents[v] < *group.exponents[w];
+    if (!lower || !longest.usable[v] || lengths.size() < 2) continue;
+    const auto value = [&](const LengthRatios& s) { return s.excess[v] - s.excess[w]; };
+    const LengthRatios& before = **std::prev(lengths.end(), 2);
+    const double step = log_axis(longest.at) - log_axis(before.at);
+    const double gains = (value(before) - value(longest)) / step;  // of v for each log length
+    const double declared = *group.exponents[w] - *group.exponents[v];
+    end = std::min(end, std::max(0.0, value(longest)) / std::max(gains, declared / 2));
+  }
+  const auto last =
+      static_cast<std::int64_t>(std::floor(static_cast<double>(longest.at) * std::exp(end)));
+  return std::clamp(last, longest.at + 1, std::max(longest.at + 1, latest_end(longest.at)));
+}
+
+std::optional<Beyond> beyond(const Group& group, const std::vector<LengthRatios>& points,
+                             std::size_t last_variant) {
+  const Extrapolation extrapolation(group, points);
+  if (!extrapolation.possible()) return std::nullopt;
+  if (auto found = extrapolation.goes_on(last_variant)) return found;
+  return extrapolation.overtakes();
+}
+
+}  // namespace nsa::tuner

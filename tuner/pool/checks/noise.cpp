@@ -1,0 +1,106 @@
+#include "pool/checks/noise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "nsa/probes/sharing.hpp"
+#include "nsa/schemas/median.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+// NVML's reasons by the names of probes. Left out: the limits that somebody set (applications
+// clocks, the clocks of a group or a display), which hold for all samples alike, and the power cap.
+constexpr std::array kPassing{"hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake"};
+
+constexpr double kLeastWaitS = 0.5e-3;  // less is the ordinary work of a kernel
+constexpr double kMostWaitShare = 0.1;  // of a visit
+
+constexpr std::size_t kLeastPairs = 8;   // before the spread of controls is known
+constexpr double kMostSpreads = 12;      // times the median distance of a pair
+constexpr double kLeastApart = 0.05;     // less is not worth another round
+constexpr double kAskNeighboursS = 0.5;  // how often
+
+bool names(const ClockReading& clocks, const std::string& reason) {
+  std::istringstream words(clocks.throttle.value_or(""));
+  for (std::string word; std::getline(words, word, ',');)
+    if (word == reason) return true;
+  return false;
+}
+
+/// Time that each thread of a process was ready and had no core, in ns.
+std::map<std::string, std::int64_t> waits_of(pid_t pid) {
+  std::map<std::string, std::int64_t> waits;
+  std::error_code error;
+  const std::filesystem::path tasks = fmt::format("/proc/{}/task", pid);
+  for (auto task = std::filesystem::directory_iterator(tasks, error);
+       !error && task != std::filesystem::directory_iterator(); task.increment(error)) {
+    std::ifstream file(task->path() / "schedstat");
+    std::int64_t ran_ns = 0, waited_ns = 0;
+    if (file >> ran_ns >> waited_ns) waits[task->path().filename().string()] = waited_ns;
+  }
+  return waits;
+}
+
+}  // namespace
+
+std::string throttled_by(const ClockReading& clocks) {
+  for (const char* reason : kPassing)
+    if (names(clocks, reason)) return reason;
+  return "";
+}
+
+bool power_capped(const ClockReading& clocks) { return names(clocks, "sw_power_cap"); }
+
+CoreWait::CoreWait(pid_t pid) : pid_(pid), before_ns_(waits_of(pid)) {}
+
+std::optional<double> CoreWait::waited_s() const {
+  std::optional<double> longest_s;
+  for (const auto& [thread, now_ns] : waits_of(pid_)) {
+    const auto before = before_ns_.find(thread);
+    if (before == before_ns_.end()) continue;
+    longest_s =
+        std::max(longest_s.value_or(0), 1e-9 * static_cast<double>(now_ns - before->second));
+  }
+  return longest_s;
+}
+
+std::string CoreWait::noise(double visit_s) const {
+  const double waited = waited_s().value_or(0);
+  if (waited < kLeastWaitS || waited < kMostWaitShare * visit_s) return "";
+  return fmt::format("other processes had its cores: it waited {:.2g} of {:.2g} ms", 1e3 * waited,
+                     1e3 * visit_s);
+}
+
+std::string ControlSpread::noise(double control_ns, double original_ns) const {
+  if (log_ratios_.size() < kLeastPairs) return "";
+  const double apart = std::abs(std::log(control_ns / original_ns));
+  const double most = std::max(kLeastApart, kMostSpreads * median(log_ratios_));
+  if (apart <= most) return "";
+  return fmt::format("the A/A control is {:.1f} % apart, controls of this run {:.2f} % mostly",
+                     100 * apart, 100 * median(log_ratios_));
+}
+
+void ControlSpread::add(double control_ns, double original_ns) {
+  log_ratios_.push_back(std::abs(std::log(control_ns / original_ns)));
+}
+
+std::string Neighbours::noise(const Device& device, std::size_t workers) {
+  if (device.backend != Backend::cuda) return "";
+  if (asked_ && seconds_since(*asked_) < kAskNeighboursS) return last_;
+  asked_ = Clock::now();
+  const auto processes = probes::compute_processes(device);
+  const auto ours = static_cast<std::int64_t>(workers);
+  last_ = !processes || *processes <= ours
+              ? ""
+              : fmt::format("{} other processes compute on the device", *processes - ours);
+  return last_;
+}
+
+}  // namespace nsa::tuner

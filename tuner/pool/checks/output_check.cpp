@@ -1,0 +1,210 @@
+#include "pool/checks/output_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "nsa/schemas/error.hpp"
+#include "nsa/tuner/safetensors.hpp"
+#include "pool/checks/agreement.hpp"
+#include "pool/order.hpp"
+#include "process/child.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+// Rows of a whole model take seconds each: the first ones are always checked, then until this.
+constexpr double kOracleBudgetS = 5;
+constexpr std::size_t kLeastRows = 3;
+
+std::vector<std::int64_t> first_rows(std::span<const Stage> stages, const Problem& problem) {
+  const bool compressed = stages.front() == Stage::compress;
+  std::vector<std::int64_t> begins;
+  for (const Sequence& s : sequences_of(problem))
+    begins.push_back(compressed ? s.cmp_begin : s.q_begin);
+  return begins;
+}
+
+std::int64_t output_rows(std::span<const Stage> stages, const Problem& problem) {
+  return shape_of(stages, signature_of(stages).outputs.front().name, problem).shape[0];
+}
+
+/// The stages of those names, if an oracle covers them together; else none.
+std::vector<Stage> known_stages(const std::vector<std::string>& names, const Problem& problem) {
+  std::vector<Stage> stages;
+  for (const std::string& name : names) {
+    const auto stage = from_string<Stage>(name);
+    if (!stage) return {};
+    stages.push_back(*stage);
+  }
+  if (!SpanOracle::covers(stages, problem)) return {};
+  return stages;
+}
+
+/// What is wrong with the tensors of a file, apart from their values.
+std::string shape_error(const std::vector<HostTensor>& tensors, std::string_view name,
+                        const TensorShape& whole, std::size_t rows) {
+  const auto it = std::find_if(tensors.begin(), tensors.end(),
+                               [&](const HostTensor& tensor) { return tensor.name == name; });
+  if (it == tensors.end()) return fmt::format("output {} is missing", name);
+  TensorShape expected = whole;
+  expected.shape[0] = static_cast<std::int64_t>(rows);
+  if (it->shape.dtype != expected.dtype)
+    return fmt::format("output {} is {} instead of {}", name, to_string(it->shape.dtype),
+                       to_string(expected.dtype));
+  if (it->shape.rank != expected.rank || it->shape.shape != expected.shape)
+    return fmt::format("output {} has another shape than {} rows need", name, rows);
+  return {};
+}
+
+/// The tensors without their first rows.
+std::vector<TensorView> rows_from(std::vector<TensorView> tensors, std::size_t first) {
+  for (TensorView& tensor : tensors) {
+    const std::size_t row_bytes =
+        static_cast<std::size_t>(tensor.stride[0]) * size_of(tensor.dtype);
+    tensor.data = tensor.as<std::byte>() + first * row_bytes;
+    tensor.shape[0] -= static_cast<std::int64_t>(first);
+  }
+  return tensors;
+}
+
+const HostTensor& named(const std::vector<HostTensor>& tensors, std::string_view name) {
+  return *std::find_if(tensors.begin(), tensors.end(),
+                       [&](const HostTensor& tensor) { return tensor.name == name; });
+}
+
+}  // namespace
+
+OutputCheck::OutputCheck(const std::vector<std::string>& stages, const Problem& problem,
+                         std::uint64_t seed, std::int64_t verify_rows, std::string folder)
+    : stages_(known_stages(stages, problem)),
+      problem_(problem),
+      seed_(seed),
+      folder_(std::move(folder)) {
+  if (stages_.empty()) return;
+  rows_ = rows_to_verify(output_rows(stages_, problem), first_rows(stages_, problem),
+                         problem.geometry.sel_block, verify_rows, seed);
+}
+
+const SpanOracle& OutputCheck::oracle_for(Role role) {
+  std::optional<SpanOracle>& oracle = role == Role::yardstick ? dense_oracle_ : oracle_;
+  if (oracle) return *oracle;
+  return oracle.emplace(stages_, problem_, inputs(), Constants{}, role);
+}
+
+std::vector<TensorView> OutputCheck::inputs() {
+  if (inputs_.empty()) inputs_ = make_inputs(stages_, problem_, seed_);
+  std::vector<TensorView> views;
+  for (const HostTensor& tensor : inputs_) views.push_back(tensor.view());
+  return views;
+}
+
+std::optional<std::string> OutputCheck::inputs_file() {
+  if (stages_.empty()) return std::nullopt;
+  if (!inputs_file_) {
+    if (inputs_.empty()) inputs_ = make_inputs(stages_, problem_, seed_);
+    std::vector<NamedView> tensors;
+    for (const HostTensor& tensor : inputs_) tensors.push_back({tensor.name, tensor.view()});
+    const std::string path = folder_ + "/inputs.safetensors";
+    write_safetensors(path, tensors);
+    inputs_file_ = path;
+  }
+  return inputs_file_;
+}
+
+void OutputCheck::forget() {
+  std::error_code ignored;
+  if (inputs_file_) std::filesystem::remove(*inputs_file_, ignored);
+  inputs_file_.reset();
+  oracle_.reset();
+  dense_oracle_.reset();
+  inputs_.clear();
+}
+
+std::string OutputCheck::fresh_outputs_file() {
+  // Two in turn: one is read while the worker writes the other.
+  const std::string path = fmt::format("{}/outputs{}.safetensors", folder_, files_++ % 2);
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  return path;
+}
+
+std::uint64_t OutputCheck::most_bytes() const {
+  std::uint64_t bytes = 1u << 20;  // the header
+  for (const TensorSpec& spec : signature_of(stages_).outputs) {
+    const TensorShape shape = shape_of(stages_, spec.name, problem_);
+    std::uint64_t row = size_of(shape.dtype) * rows_.size();
+    for (int i = 1; i < shape.rank; ++i)
+      row *= static_cast<std::uint64_t>(shape.shape[static_cast<std::size_t>(i)]);
+    bytes += row;
+  }
+  return bytes;
+}
+
+void OutputCheck::judge(CheckResult& result, std::int64_t row, const Oracle::Verdict& verdict,
+                        double tolerance) const {
+  result.worst_row_error = std::max(*result.worst_row_error, verdict.worst_row_error);
+  const bool wrong =
+      !(verdict.worst_row_error <= tolerance) || verdict.poison_left > 0 || verdict.non_finite > 0;
+  if (!wrong || !result.reason.empty()) return;
+  result.verification = Verification::wrong_result;
+  result.reason = fmt::format(
+      "row {}: relative error {:.3g}, at most {:.3g} is right; {} elements not written, {} not "
+      "finite",
+      row, verdict.worst_row_error, tolerance, verdict.poison_left, verdict.non_finite);
+}
+
+CheckResult OutputCheck::check(const std::string& path, const Variant* row) {
+  if (stages_.empty()) return {Verification::unverified, std::nullopt, "no oracle for its stages"};
+  std::vector<HostTensor> tensors;
+  try {
+    tensors = read_safetensors(path, most_bytes());
+  } catch (const InputError& error) {
+    return {Verification::wrong_result, std::nullopt, error.what()};
+  }
+  const auto specs = signature_of(stages_).outputs;
+  for (const TensorSpec& spec : specs) {
+    const TensorShape whole = shape_of(stages_, spec.name, problem_);
+    const std::string wrong = shape_error(tensors, spec.name, whole, rows_.size());
+    if (!wrong.empty()) return {Verification::wrong_result, std::nullopt, wrong};
+  }
+  std::vector<TensorView> outputs;
+  for (const TensorSpec& spec : specs) outputs.push_back(named(tensors, spec.name).view());
+  const SpanOracle& oracle = oracle_for(row ? row->role : Role::candidate);
+  CheckResult result{Verification::verified, 0.0, ""};
+  const double most = tolerance(row);
+  const TimePoint start = Clock::now();
+  const std::size_t at_once =
+      std::max<std::size_t>(kLeastRows, std::thread::hardware_concurrency());
+  for (std::size_t i = 0; i < rows_.size(); i += at_once) {
+    if (i > 0 && seconds_since(start) > kOracleBudgetS) break;
+    const auto rows = std::span(rows_).subspan(i, std::min(at_once, rows_.size() - i));
+    const auto verdicts = oracle.verify_packed(rows_from(outputs, i), rows);
+    for (std::size_t j = 0; j < rows.size(); ++j) judge(result, rows[j], verdicts[j], most);
+  }
+  if (row && selects_reduced(*row) && result.verification == Verification::verified)
+    result.agreement = agreement_of(problem_, inputs(), outputs.front(), rows_, kOracleBudgetS);
+  return result;
+}
+
+CheckResult OutputCheck::check(const std::string& path, const Variant* row,
+                               const worker::VerifiedReply& said) {
+  CheckResult result = check(path, row);
+  const double most = tolerance(row);
+  const double error = said.worst_row_error.value_or(0);
+  const bool doubted = said.poison_left > 0 || said.non_finite > 0 || !(error <= most);
+  if (doubted && result.reason.empty()) {
+    result.verification = Verification::wrong_result;
+    result.reason = fmt::format(
+        "the worker says: {} elements not written, {} not finite, worst row error {:.3g}, at most "
+        "{:.3g} is right",
+        said.poison_left, said.non_finite, error, most);
+  }
+  if (result.worst_row_error && said.worst_row_error)
+    result.worst_row_error = std::max(*result.worst_row_error, *said.worst_row_error);
+  return result;
+}
+
+}  // namespace nsa::tuner

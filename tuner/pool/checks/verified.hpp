@@ -1,0 +1,41 @@
+// What was verified in a run: a variant is checked once for each kind of problem, not each length.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "nsa/schemas/measurement.hpp"
+#include "nsa/tuner/plan.hpp"
+
+namespace nsa::tuner {
+
+/// Problems on which one check of a variant stands for all: of the same class, whose longest
+/// sequence (with its context) is a multiple of kTile or is not, and lies in the same bucket of
+/// lengths, a factor of 16 wide, so that what fails for long sequences only is seen as well.
+std::string verification_kind(const Problem& problem);
+
+class Verified {
+ public:
+  /// What an earlier row of this run says.
+  void restore(const Measurement& row);
+  /// A variant was right on a problem; the relative error of its worst row.
+  void add(const Candidate& candidate, const Problem& problem,
+           std::optional<double> worst_row_error);
+  /// It was wrong, and is out on all problems of the class from now on.
+  void add_wrong(const Candidate& candidate, const Problem& problem, const std::string& reason);
+
+  struct Right {
+    std::optional<double> worst_row_error;
+  };
+  /// Null where it has to be checked.
+  const Right* find(const Candidate& candidate, const Problem& problem) const;
+  /// Why it is out on problems of that class, or null.
+  const std::string* find_wrong(const Candidate& candidate, const Problem& problem) const;
+
+ private:
+  std::map<std::string, Right> right_;
+  std::map<std::string, std::string> wrong_;
+};
+
+}  // namespace nsa::tuner

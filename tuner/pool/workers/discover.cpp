@@ -1,0 +1,174 @@
+// What workers bring, and what they say of each problem.
+#include <fmt/format.h>
+#include <strings.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "nsa/schemas/error.hpp"
+#include "nsa/schemas/executor.hpp"
+#include "nsa/tuner/refine.hpp"
+#include "nsa/tuner/sweep.hpp"
+#include "plan/known_cost.hpp"
+#include "process/worker_client.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+std::string text_of(const WorkerCommand& command) {
+  return fmt::format("worker '{}'", command.argv.empty() ? "" : one_line(command.argv.back()));
+}
+
+void add_candidates(const worker::HelloReply& hello, std::int64_t worker,
+                    std::vector<Candidate>& candidates) {
+  for (const worker::OfferedVariant& variant : hello.variants) {
+    for (const Point& point : variant.points)
+      candidates.push_back({{variant.stages, variant.name, point},
+                            variant.source_hash,
+                            hello.executor,
+                            worker,
+                            variant.order});
+  }
+}
+
+/// Rows of ours are told by their executor, so nobody else may have its name, in whatever case.
+void refuse_our_name(const WorkerCommand& command, const std::string& executor) {
+  if (command.ours || strcasecmp(executor.c_str(), std::string(kOwnExecutor).c_str()) != 0) return;
+  throw InputError(
+      fmt::format("{}: calls itself '{}', which is the executor of this program; let its hello say "
+                  "another name",
+                  text_of(command), executor));
+}
+
+/// Whether a refusal of the optional question speaks of the variant on this problem. One that does
+/// not know the question says nothing of it: prepare will tell.
+bool refuses_problem(Outcome outcome) {
+  return outcome == Outcome::not_built || outcome == Outcome::out_of_memory;
+}
+
+/// The time that questions may take. A second is the least: a worker has to start.
+class Patience {
+ public:
+  Patience(double deadline_s, const Asking& asking)
+      : deadline_s_(deadline_s), asking_(asking), interrupt(asking.stop, std::nullopt) {}
+
+  double next_s() const {
+    if (!asking_.budget_s) return deadline_s_;
+    return std::min(deadline_s_, std::max(1.0, *asking_.budget_s - seconds_since(start_)));
+  }
+  bool over() const {
+    return interrupt.stopped() || (asking_.budget_s && seconds_since(start_) > *asking_.budget_s);
+  }
+  Reporter* reporter() const { return asking_.reporter; }
+
+ private:
+  double deadline_s_;
+  Asking asking_;
+  TimePoint start_ = Clock::now();
+
+ public:
+  Interrupt interrupt;
+};
+
+/// Asks the workers, each in a process that stays for all questions and is started again once when
+/// it dies.
+class Describer {
+ public:
+  Describer(const SweepSpec& spec, const Device& device, const std::vector<WorkerCommand>& workers,
+            const Asking& asking)
+      : patience_(spec.policy.deadline_s, asking),
+        device_(device),
+        workers_(workers),
+        clients_(workers.size()),
+        losses_(workers.size()) {}
+
+  Description describe(const Problem& problem, const Candidate& candidate) {
+    const auto w = static_cast<std::size_t>(candidate.worker);
+    if (patience_.over() || !ensure(w)) return unknown(problem, candidate.id);
+    const auto answer =
+        clients_[w]->ask(worker::DescribeRequest{0, problem, candidate.id},
+                         "describing " + to_string(candidate.id), patience_.next_s());
+    if (!answer) {
+      // It would hang again; where the budget cut the wait, nobody knows.
+      if (answer.outcome == Outcome::timeout && !patience_.over())
+        return {false, answer.outcome, answer.reason, 0, 0, 0};
+      if (refuses_problem(answer.outcome)) return {false, answer.outcome, answer.reason, 0, 0, 0};
+      return unknown(problem, candidate.id);
+    }
+    const worker::DescribedReply& said = *answer.reply;
+    return {said.supported, Outcome::unsupported, said.reason,
+            said.flop,      said.bytes,           said.workspace_bytes};
+  }
+
+  static Description ask(void* context, const Problem& problem, const Candidate& candidate) {
+    return static_cast<Describer*>(context)->describe(problem, candidate);
+  }
+
+ private:
+  bool ensure(std::size_t w) {
+    constexpr int kMaxLosses = 2;
+    if (clients_[w] && clients_[w]->alive()) return true;
+    if (clients_[w] && ++losses_[w] >= kMaxLosses) return false;
+    clients_[w] = std::make_unique<WorkerClient>(
+        workers_[w], worker_memory_limit(device_, workers_.size()), patience_.interrupt);
+    clients_[w]->tell_when_slow(patience_.reporter());
+    return static_cast<bool>(clients_[w]->start(device_.id, patience_.next_s()));
+  }
+
+  static Description unknown(const Problem& problem, const VariantId& id) {
+    const Cost cost = known_cost(problem, id);
+    Description description;
+    description.flop = cost.flop;
+    description.bytes = cost.bytes;
+    return description;
+  }
+
+  Patience patience_;
+  const Device& device_;
+  const std::vector<WorkerCommand>& workers_;
+  std::vector<std::unique_ptr<WorkerClient>> clients_;
+  std::vector<int> losses_;
+};
+
+}  // namespace
+
+Discovery discover(const std::vector<WorkerCommand>& workers, const Device& device,
+                   double deadline_s, const Asking& asking) {
+  Discovery discovery;
+  Patience patience(deadline_s, asking);
+  for (std::size_t w = 0; w < workers.size(); ++w) {
+    WorkerClient client(workers[w], worker_memory_limit(device, workers.size()),
+                        patience.interrupt);
+    client.tell_when_slow(patience.reporter());
+    const auto answer = client.start(device.id, patience.next_s());
+    if (patience.interrupt.stopped()) return discovery;
+    if (!answer && answer.outcome == Outcome::unsupported)
+      throw EnvironmentError(
+          fmt::format("{} cannot use {}: {}", text_of(workers[w]), device.id, answer.reason));
+    if (!answer)
+      throw InputError(fmt::format("{}: {}; it must answer hello as the worker protocol says",
+                                   text_of(workers[w]), answer.reason));
+    refuse_our_name(workers[w], answer.reply->executor);
+    discovery.hellos.push_back(*answer.reply);
+    add_candidates(*answer.reply, static_cast<std::int64_t>(w), discovery.candidates);
+    client.finish();
+  }
+  return discovery;
+}
+
+Plan plan_with_workers(const SweepSpec& spec, const Device& device,
+                       const std::vector<WorkerCommand>& workers, const Discovery& discovery,
+                       const Asking& asking) {
+  Describer describer(spec, device, workers, asking);
+  return make_plan(spec, device, discovery.candidates, &Describer::ask, &describer);
+}
+
+Plan plan_with_workers(const std::vector<Refinement>& refinements, const SweepSpec& spec,
+                       const Device& device, const std::vector<WorkerCommand>& workers,
+                       const Discovery& discovery, const Asking& asking) {
+  if (refinements.empty()) return {};
+  Describer describer(spec, device, workers, asking);
+  return plan_of(refinements, spec, device, discovery.candidates, &Describer::ask, &describer);
+}
+
+}  // namespace nsa::tuner

@@ -1,0 +1,128 @@
+#include "pool/workers/turn.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "nsa/schemas/executor.hpp"
+#include "pool/account.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+constexpr double kReleaseS = 5;  // more than freeing memory takes; who does not know it may hang
+
+}  // namespace
+
+Turn::Turn(const SweepInput& input, Interrupt& interrupt, Reporter& reporter,
+           TimeBreakdown& breakdown, std::function<void()> while_it_works)
+    : input_(input),
+      interrupt_(interrupt),
+      reporter_(reporter),
+      breakdown_(breakdown),
+      while_it_works_(std::move(while_it_works)),
+      lock_(input.lock_dir, input.device.uuid),
+      slots_(input.workers.size()) {}
+
+void Turn::begin() {
+  if (begun_) return;
+  if (!lock_.try_lock()) {
+    reporter_.note(fmt::format("waiting: another nsatune measures on {}", input_.device.id));
+    const Account account(breakdown_.wait_s);
+    if (!lock_.lock(interrupt_)) throw Interrupted{};
+  }
+  begun_ = true;
+}
+
+void Turn::end() {
+  if (!begun_) return;
+  begun_ = false;
+  const Account account(breakdown_.start_s);
+  join_leaving();
+  std::vector<std::unique_ptr<WorkerClient>> leaving;
+  for (std::size_t w = 0; w < slots_.size(); ++w) {
+    Slot& slot = slots_[w];
+    slot.retired.clear();
+    if (!slot.client) continue;
+    // Ending a process that has a GPU takes as long as starting one: both at once. A worker of
+    // somebody else may hand something on to its next process.
+    if (input_.workers[w].ours)
+      leaving.push_back(std::move(slot.client));
+    else
+      slot.client->finish();
+    slot.client.reset();
+  }
+  leaving_ = std::async(std::launch::async, [clients = std::move(leaving)] {
+    for (const auto& client : clients) client->finish();
+  });
+  lock_.unlock();
+}
+
+void Turn::join_leaving() {
+  if (leaving_.valid()) leaving_.get();
+}
+
+bool Turn::alive(std::size_t worker) const {
+  const auto& client = slots_.at(worker).client;
+  return client && client->alive();
+}
+
+Answer<worker::HelloReply> Turn::start(std::size_t worker) {
+  Slot& slot = slots_.at(worker);
+  if (alive(worker)) return {slot.client->hello(), Outcome::ok, "", false};
+  const Account account(breakdown_.start_s);
+  slot.retired.clear();
+  const auto limit = worker_memory_limit(input_.device, slots_.size());
+  Answer<worker::HelloReply> answer;
+  for (int attempt = 0; attempt < 2 && !answer; ++attempt) {
+    if (attempt > 0) join_leaving();  // it may hold what only one process can have
+    slot.client = std::make_unique<WorkerClient>(input_.workers[worker], limit, interrupt_);
+    answer = slot.client->start(input_.device.id, input_.spec.policy.deadline_s);
+    if (answer.interrupted) throw Interrupted{};
+  }
+  slot.client->while_it_works(while_it_works_);
+  join_leaving();  // nothing is measured beside a process that ends
+  return answer;
+}
+
+std::optional<std::size_t> Turn::processes() const {
+  std::size_t count = 0;
+  for (const Slot& slot : slots_) {
+    if (!slot.client || !slot.client->alive()) continue;
+    if (slot.client->hello().executor != kOwnExecutor) return std::nullopt;
+    ++count;
+  }
+  return count;
+}
+
+void Turn::retire(std::size_t worker, std::int64_t handle) {
+  slots_.at(worker).retired.push_back(handle);
+}
+
+bool Turn::release(Slot& slot) {
+  if (slot.cannot_release) return false;
+  const double deadline_s = std::min(kReleaseS, input_.spec.policy.deadline_s);
+  for (const std::int64_t handle : slot.retired) {
+    worker::ReleaseRequest request;
+    request.handle = handle;
+    const auto answer = slot.client->ask(request, "releasing a handle", deadline_s);
+    if (answer.interrupted) throw Interrupted{};
+    if (!answer) return false;
+  }
+  return true;
+}
+
+void Turn::release_retired() {
+  for (Slot& slot : slots_) {
+    if (slot.retired.empty() || !slot.client || !slot.client->alive()) continue;
+    const Account account(breakdown_.prepare_s);
+    if (!release(slot)) {
+      slot.cannot_release = true;
+      slot.client->finish();
+    }
+    slot.retired.clear();
+  }
+}
+
+}  // namespace nsa::tuner
