@@ -14,7 +14,7 @@ namespace {
 /// available, unsupported or not_built on one device, with the reason.
 Json state_on(const Variant& variant, const Device& device) {
   Json state{{"device", device.id}, {"state", "available"}, {"reason", ""}};
-  Problem usual;  // the seeds' shape, in a dtype that the row has
+  Problem usual;  // the shape of the users' reports, in a dtype that the row has
   for (const Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp64}) {
     if (variant.dtypes & dtype_bit(dtype)) usual.dtype = dtype;
   }
