@@ -293,7 +293,7 @@ DecideInput with_dense(double crossing) {
   s.variants = {{"plan", [](double n) { return 1e4 * n; }},
                 {"dense_sdpa", [=](double n) { return 1e4 * n * n / crossing; }}};
   auto input = input_of(s, measure(s));
-  input.variants[1].yardstick = true;
+  input.variants[1].baseline = true;
   return input;
 }
 
@@ -306,7 +306,7 @@ TEST_CASE("the break-even length is where NSA begins to beat dense for good", "[
   CHECK(*found->from == 1500);
   CHECK(found->largest == 16384);
   CHECK(found->ratio_at_largest == Approx(1500.0 / 16384).epsilon(1e-3));
-  CHECK(found->yardstick == "attention/dense_sdpa");
+  CHECK(found->baseline == "attention/dense_sdpa");
   CHECK(describe(*found) ==
         "attention: NSA beats dense from seq_len 1500 on; at 16384 it takes 0.0916 of the time of "
         "attention/dense_sdpa");
@@ -320,12 +320,12 @@ TEST_CASE("of several dense attentions the fastest at each length counts", "[dec
                 {"dense_fa2", [](double n) { return 1e6 + 5 * n * n; }},
                 {"dense_sdpa", [](double n) { return 1e4 * n * n / 1500; }}};
   auto input = input_of(s, measure(s));
-  for (std::size_t i = 1; i < 4; ++i) input.variants[i].yardstick = true;
+  for (std::size_t i = 1; i < 4; ++i) input.variants[i].baseline = true;
   const auto found = nsa::tuner::decide(input).table.classes.at(0).dense_break_even.value();
   // dense_sdpa alone would be even at 1500; from 775 on dense_fa2 is faster, and even at 1894
   CHECK(*found.from > 1700);
   CHECK(*found.from < 2000);
-  CHECK(found.yardstick == "attention/dense_fa2");
+  CHECK(found.baseline == "attention/dense_fa2");
 }
 
 TEST_CASE("the break-even length is 0 for always and absent for never", "[decide]") {
