@@ -178,7 +178,7 @@ TEST_CASE("tune says from where NSA beats dense attention", "[cli]") {
   REQUIRE(nsatune(folder, "tune -o t.json").exit_code == 0);
   const ThresholdTable table = load_thresholds(folder.file("t.json"));
   REQUIRE(table.classes.size() == 1);
-  CHECK(table.classes[0].dense_break_even.value().baseline == "attention/dense");
+  CHECK(table.classes[0].dense_break_even.value().yardstick == "attention/dense");
 }
 
 TEST_CASE("a run by the shipped thresholds names their file", "[cli]") {
