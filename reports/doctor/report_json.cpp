@@ -24,7 +24,7 @@ Json json_of(const Rule& rule) {
           {"evidence_kind", to_string(rule.kind)},
           {"severity", to_string(rule.severity)},
           {"title", rule.title},
-          {"seed", rule.seed},
+          {"source", rule.source},
           {"advice", rule.advice}};
 }
 
@@ -35,7 +35,7 @@ Json json_of(const Finding& finding) {
   return {{"rule", finding.rule->id},
           {"severity", to_string(finding.rule->severity)},
           {"title", finding.rule->title},
-          {"seed", finding.rule->seed},
+          {"source", finding.rule->source},
           {"message", finding.found.message},
           {"evidence", std::move(facts)},
           {"gain",

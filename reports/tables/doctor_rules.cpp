@@ -16,14 +16,14 @@ TextTable table_of(std::optional<Kind> only) {
   TextTable table;
   table.add_column("rule");
   if (!only) table.add_column("evidence");
-  for (const char* column : {"severity", "what it finds", "seed", "what to do"})
+  for (const char* column : {"severity", "what it finds", "source", "what to do"})
     table.add_column(column);
   for (const Rule& rule : doctor::rules()) {
     if (only && rule.kind != *only) continue;
     std::vector<Cell> row{only ? "`" + cell(rule.id) + "`" : cell(rule.id)};
     if (!only) row.push_back(cell(to_string(rule.kind)));
     for (const std::string_view text :
-         {to_string(rule.severity), rule.title, rule.seed, rule.advice})
+         {to_string(rule.severity), rule.title, rule.source, rule.advice})
       row.push_back(cell(text));
     table.add_row(std::move(row));
   }
@@ -32,8 +32,9 @@ TextTable table_of(std::optional<Kind> only) {
 
 constexpr const char* kHead =
     "# What `nsatune doctor` looks for\n\n"
-    "Made by `nsatune doctor --list --markdown`; a test compares. A seed is one of the users' "
-    "reports, cited as file and line. Where they contradict each\nother (FA-2, range converters), "
+    "Made by `nsatune doctor --list --markdown`; a test compares. Sources are the users' "
+    "reports (docs/sources.md), cited by number and line. Where they contradict each\nother (FA-2, "
+    "range converters), "
     "a measurement in the results database decides, and without one the finding says so.\n\n"
     "A finding carries its evidence (variable, file and line, correlation ids and times of "
     "events), "

@@ -60,9 +60,9 @@ std::string text_of(const Gain& gain) {
 std::string text_of(const Finding& finding, bool place, Style style) {
   const doctor::Rule& rule = *finding.rule;
   std::string text = fmt::format(
-      "{} {} [{}; seed {}]\n  {}\n",
+      "{} {} [{}; report {}]\n  {}\n",
       inked(fmt::format("{:<8}", to_string(rule.severity)), ink_of(rule.severity), style),
-      inked(rule.title, Ink::bold, style), rule.id, rule.seed, printable(finding.found.message));
+      inked(rule.title, Ink::bold, style), rule.id, rule.source, printable(finding.found.message));
   for (const Fact& fact : finding.found.facts) text += "  seen  " + text_of(fact, place) + "\n";
   text += "  gain  " + text_of(finding.found.gain) + "\n";
   return text + "  do    " + std::string(rule.advice) + "\n\n";

@@ -11,9 +11,9 @@ std::string role_in_catalog(const VariantId& id) {
       case Role::slow_path:
         return "slow path";
       case Role::opt_in:
-        return "opt-in";
+        return "reduced precision";
       default:
-        return "yardstick";
+        return "baseline";
     }
   }
   return "";

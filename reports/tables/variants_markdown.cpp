@@ -44,9 +44,9 @@ std::string role_text(Role role) {
     case Role::slow_path:
       return "slow path";
     case Role::opt_in:
-      return "opt-in";
+      return "reduced precision";
     case Role::yardstick:
-      return "yardstick";
+      return "baseline";
   }
   return "";
 }

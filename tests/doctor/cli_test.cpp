@@ -144,13 +144,13 @@ TEST_CASE("a database of a newer nsatune is named as one", "[doctor]") {
   CHECK(newer.err.find("has schema version 99") != std::string::npos);
 }
 
-TEST_CASE("a finding is printed with its rule, seed, place, gain and advice", "[doctor]") {
+TEST_CASE("a finding is printed with its rule, source, place, gain and advice", "[doctor]") {
   const Folder folder;
   folder.write("run.log", "start\n" + kSlow + kSlow);
   const Result plain = nsatune(folder, "doctor run.log --color never");
   CHECK(plain.exit_code == 1);
   CHECK(plain.err.empty());
-  for (const char* part : {"critical", "log_slow_path", "seed 004:85", "run.log:2: WARNING", "2x",
+  for (const char* part : {"critical", "log_slow_path", "report 004:85", "run.log:2: WARNING", "2x",
                            "gain  ", "do    export NSA_FORCE_SEL_MASK=1", "1 finding ("}) {
     CAPTURE(part);
     CHECK(plain.out.find(part) != std::string::npos);

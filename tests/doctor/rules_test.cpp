@@ -1,4 +1,5 @@
-// What the fixtures do not reach: measurements against the seeds, bounds, the readers' corners.
+// What the fixtures do not reach: measurements against the users' reports, bounds, the readers'
+// corners.
 #include <set>
 #include <sstream>
 
@@ -47,7 +48,7 @@ doctor::IsPath is(SwitchTarget wanted) {
 
 }  // namespace
 
-TEST_CASE("ids are unique, seeds are file:line, and every rule says what to do", "[doctor]") {
+TEST_CASE("ids are unique, sources are report:line, and every rule says what to do", "[doctor]") {
   std::set<std::string_view> ids;
   for (const doctor::Rule& rule : doctor::rules()) {
     CAPTURE(std::string(rule.id));
@@ -55,8 +56,8 @@ TEST_CASE("ids are unique, seeds are file:line, and every rule says what to do",
     CHECK_FALSE(rule.advice.empty());
     CHECK_FALSE(rule.title.empty());
     REQUIRE(rule.judge != nullptr);
-    std::istringstream seeds{std::string(rule.seed)};
-    for (std::string one; std::getline(seeds >> std::ws, one, ',');) {
+    std::istringstream sources{std::string(rule.source)};
+    for (std::string one; std::getline(sources >> std::ws, one, ',');) {
       REQUIRE(one.size() >= 5);
       CHECK(one.substr(0, 2) == "00");
       CHECK(one[3] == ':');
@@ -70,7 +71,8 @@ TEST_CASE("a rule without its evidence is not judged", "[doctor]") {
   CHECK(doctor::examine(with_variables({})).rules_judged == 18);
 }
 
-TEST_CASE("where packed was measured faster than masked, the seed does not count", "[doctor]") {
+TEST_CASE("where packed was measured faster than masked, the users' report does not count",
+          "[doctor]") {
   Evidence evidence = with_variables({});
   CHECK(found(doctor::examine(evidence), "masked_switch_off"));
   evidence.measured = {row("attend_selected", "masked", 2048, 200),

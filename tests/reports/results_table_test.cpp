@@ -12,7 +12,7 @@ namespace {
 
 std::string role(const nsa::VariantId& id) {
   if (id.name == "ranges") return "slow path";
-  return id.name == "dense" ? "yardstick" : "";
+  return id.name == "dense" ? "baseline" : "";
 }
 
 std::vector<nsa::Measurement> sweep() {

@@ -68,5 +68,12 @@ TEST_CASE("a spec that cannot be measured is refused with its pointer", "[schema
   CHECK(refusal(spec_with("")).empty());
 }
 
+TEST_CASE("older names of roles are still read", "[schemas]") {
+  Json j = test::json_of(test::filled_spec());
+  j.at("families")[0]["roles"] = {"candidate", "opt_in", "yardstick"};
+  CHECK(parse_sweep_spec(j.dump(), "older.json").families.at(0).roles ==
+        std::vector<std::string>{"candidate", "reduced_precision", "baseline"});
+}
+
 }  // namespace
 }  // namespace nsa

@@ -82,6 +82,19 @@ TEST_CASE("three selection switches off said that another kernel was chosen", "[
   CHECK(v.use_sel_varlen == FlatValue());
 }
 
+TEST_CASE("the older name of the dense baseline is still read", "[schemas]") {
+  Json j = Json::parse(dump_thresholds(test::filled_table()));
+  Json& dense = j.at("classes")[0].at("dense_break_even");
+  const Json name = dense.at("baseline");
+  dense.erase("baseline");
+  dense["yardstick"] = name;
+  CHECK(parse_thresholds(j.dump(), "older.json") == test::filled_table());
+  dense["baseline"] = name;
+  CHECK(test::message_of([&] {
+          parse_thresholds(j.dump(), "both.json");
+        }).starts_with("both.json: /classes/0/dense_break_even"));
+}
+
 TEST_CASE("older values are refused in a file of today", "[schemas]") {
   for (const Json& value : {Json(nullptr), Json(0), Json("alwyas"), Json(true)}) {
     const auto message = test::message_of([&] {

@@ -99,7 +99,7 @@ TEST_CASE("three crossings give four ranges where one threshold would cost a per
   CHECK(best_single >= 0.01);
 }
 
-TEST_CASE("slow paths, yardsticks and wrong results are never chosen however fast", "[decide]") {
+TEST_CASE("slow paths, baselines and wrong results are never chosen however fast", "[decide]") {
   Session s;
   s.variants = {
       {"right", linear(10)}, {"slow", linear(2)}, {"dense", linear(2)}, {"wrong", linear(1)}};
@@ -112,7 +112,7 @@ TEST_CASE("slow paths, yardsticks and wrong results are never chosen however fas
   }
   auto input = input_of(s, rows);
   input.variants[1].eligible = false;
-  input.variants[2].yardstick = true;
+  input.variants[2].baseline = true;
   const auto report = nsa::tuner::decide(input);
   CHECK(names(only_decision(report)) == "right ");
   CHECK(noted(report, "wrong_result: attend_selected/wrong (8 rows)"));

@@ -293,7 +293,7 @@ DecideInput with_dense(double crossing) {
   s.variants = {{"plan", [](double n) { return 1e4 * n; }},
                 {"dense_sdpa", [=](double n) { return 1e4 * n * n / crossing; }}};
   auto input = input_of(s, measure(s));
-  input.variants[1].yardstick = true;
+  input.variants[1].baseline = true;
   return input;
 }
 
@@ -320,7 +320,7 @@ TEST_CASE("of several dense attentions the fastest at each length counts", "[dec
                 {"dense_fa2", [](double n) { return 1e6 + 5 * n * n; }},
                 {"dense_sdpa", [](double n) { return 1e4 * n * n / 1500; }}};
   auto input = input_of(s, measure(s));
-  for (std::size_t i = 1; i < 4; ++i) input.variants[i].yardstick = true;
+  for (std::size_t i = 1; i < 4; ++i) input.variants[i].baseline = true;
   const auto found = nsa::tuner::decide(input).table.classes.at(0).dense_break_even.value();
   // dense_sdpa alone would be even at 1500; from 775 on dense_fa2 is faster, and even at 1894
   CHECK(*found.from > 1700);

@@ -14,7 +14,7 @@ namespace {
 /// available, unsupported or not_built on one device, with the reason.
 Json state_on(const Variant& variant, const Device& device) {
   Json state{{"device", device.id}, {"state", "available"}, {"reason", ""}};
-  Problem usual;  // the seeds' shape, in a dtype that the row has
+  Problem usual;  // the shape of the users' reports, in a dtype that the row has
   for (const Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp64}) {
     if (variant.dtypes & dtype_bit(dtype)) usual.dtype = dtype;
   }
@@ -48,7 +48,7 @@ Json variant_json(const Variant& v, const std::vector<Device>& devices) {
   row["role"] = tuner::role_name(v.role);
   row["rank"] = v.rank;
   row["order"] = {{"seq_len", v.order->seq_len}, {"context_len", v.order->context_len}};
-  row["what"] = v.what;
+  row["summary"] = v.what;
   row["min_compute_capability"] = v.min_compute_capability;
   row["dtypes"] = Json::array();
   for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16}) {

@@ -31,7 +31,7 @@ DecideInput only(const Project& project, const DecideInput& input) {
   std::map<VariantId, const ProjectPath*> paths;  // nullptr: not one of the project's
   for (const VariantTraits& traits : input.variants) {
     const ProjectPath*& path = paths[traits.id] = path_of(project, traits.id, traits.path);
-    if (traits.yardstick || !(traits.eligible || (path && path->even_slow))) path = nullptr;
+    if (traits.baseline || !(traits.eligible || (path && path->even_slow))) path = nullptr;
     if (!path) continue;
     result.variants.push_back(traits);
     result.variants.back().eligible = true;

@@ -1,4 +1,5 @@
-// From problems and candidates to contests: variants of the same stages on the same problem compete.
+// From problems and candidates to contests: variants of the same stages on the same problem
+// compete.
 #include <fmt/format.h>
 #include <fnmatch.h>
 
@@ -112,9 +113,9 @@ std::string_view role_name(Role role) noexcept {
     case Role::slow_path:
       return "slow_path";
     case Role::opt_in:
-      return "opt_in";
+      return "reduced_precision";
     case Role::yardstick:
-      return "yardstick";
+      return "baseline";
   }
   return "invalid";
 }

@@ -28,7 +28,7 @@ struct Inputs {
     std::size_t known = 0;            // rows of it whose right answers are known
     double spent_s = 0;               // on these
   };
-  /// For candidates or for yardsticks, made when it is first asked for: what lies between the
+  /// For candidates or for baselines, made when it is first asked for: what lies between the
   /// stages of a composite takes seconds in fp64, and all variants of a contest share it.
   Judge& judge(std::span<const Stage> stages, const Problem& problem, Role role);
   /// The device's oracle over `placed`, for a stage that it covers, made when it is first asked

@@ -64,7 +64,7 @@ Founds config_checkpointing(const Evidence& evidence) {
     if (!config.boolean("runtime.gradient_checkpointing").value_or(false)) continue;
     founds.push_back({"every layer is computed a second time in the backward pass",
                       {fact_of(config, "runtime.gradient_checkpointing")},
-                      unknown_gain("the seed says 3-4 times (004:37); a second forward pass is a "
+                      unknown_gain("users report 3-4 times (004:37); a second forward pass is a "
                                    "third of a step that has no other limit")});
   }
   return founds;
@@ -109,7 +109,7 @@ Founds config_batch_large(const Evidence& evidence) {
     if (!batch || !length || *batch < 4 || *length < 2048) continue;
     founds.push_back({"large batches lost throughput without NVLink, and ran out of memory",
                       {fact_of(config, "train.batch_size"), fact_of(config, "train.seq_len")},
-                      unknown_gain("the seed lost 15 % from 2 to 4 sequences on 2 A100 PCIe; not "
+                      unknown_gain("users lost 15 % from 2 to 4 sequences on 2 A100 PCIe; not "
                                    "measured here")});
   }
   return founds;

@@ -1,5 +1,5 @@
 // Which path of attention the variables choose. A measurement in the results database decides; what
-// the seeds say counts only without one.
+// the users' reports say counts only without one.
 #include <fmt/format.h>
 
 #include "measured.hpp"
@@ -57,7 +57,7 @@ Founds masked_switch_off(const Evidence& evidence) {
     Found found{
         fmt::format("selected attention is free to take `{}` instead of `masked`", to_string(path)),
         {fact_of(env, "NSA_FORCE_SEL_MASK")},
-        unknown_gain("the seed claims 1000 times, from <10 to 9,200 tok/s; not measured "
+        unknown_gain("users report 1000 times, from <10 to 9,200 tok/s; not measured "
                      "here")};
     if (verdict) {
       found.message += ", which is " + text_of({1 / verdict->ratio, verdict->where, {}});
@@ -106,7 +106,7 @@ Founds prefill_not_batched(const Evidence& evidence) {
     if (verdict && verdict->ratio <= 1) continue;
     Found found{"prefill runs token after token",
                 {fact_of(env, "NSA_PREFILL_BATCHED")},
-                unknown_gain("the seeds say 10-15 % (004:50) and that it hung without "
+                unknown_gain("users report 10-15 % (004:50) and that it hung without "
                              "(002:6); not measured here")};
     if (verdict) {
       found.message += ", which is " + text_of(*verdict);
@@ -139,7 +139,7 @@ Founds range_converter(const Evidence& evidence) {
     if (*v2 || length.value_or(1024) < 1024) continue;  // short: 003:25 and 001:40 contradict
     founds.push_back({"the element loop of the first converter runs at every length",
                       {fact},
-                      unknown_gain("the seed has 18.64 s against 1.58 s at S 2048 (001:45); not "
+                      unknown_gain("users report 18.64 s against 1.58 s at S 2048 (001:45); not "
                                    "measured here")});
   }
   return founds;
@@ -178,7 +178,7 @@ Founds fa2_not_measured(const Evidence& evidence) {
     if (!facts.empty())
       founds.push_back({"FA-2 is on for " + stages + ", and nothing says that it pays here",
                         std::move(facts),
-                        unknown_gain("the seeds contradict each other: 10-20 times faster "
+                        unknown_gain("the reports contradict each other: 10-20 times faster "
                                      "(000:27), 2.4-3.4 times slower (004:44)")});
   }
   return founds;

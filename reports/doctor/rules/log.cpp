@@ -41,7 +41,7 @@ constexpr const char* kNoTimes = "a line of a log does not say how much it costs
 Founds log_slow_path(const Evidence& evidence) {
   return each_log(evidence, Signal::slow_path,
                   "selected attention runs as a host loop over rows and groups",
-                  "the seed claims 1000 times, from <10 to 9,200 tok/s; not measured here");
+                  "users report 1000 times, from <10 to 9,200 tok/s; not measured here");
 }
 
 Founds log_selection_path(const Evidence& evidence) {
@@ -89,7 +89,7 @@ Founds log_malformed_batch(const Evidence& evidence) {
 
 Founds log_checkpointing(const Evidence& evidence) {
   return each_log(evidence, Signal::checkpointing, "gradient checkpointing is on",
-                  "the seed says 3-4 times (004:37); not measured here");
+                  "users report 3-4 times (004:37); not measured here");
 }
 
 Founds log_debugging(const Evidence& evidence) {

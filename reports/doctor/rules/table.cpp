@@ -1,5 +1,5 @@
-// The one table of rules: `doctor --list`, docs/doctor.md and the tests walk it. `seed` is the file
-// and the line of the users' reports that it comes from.
+// The one table of rules: `doctor --list`, docs/doctor.md and the tests walk it. `source` is the
+// report and the line that a rule comes from (docs/sources.md).
 #include "rules.hpp"
 
 namespace nsa::doctor {

@@ -1,4 +1,4 @@
-// Tokens per second against what the seeds expect of their 125M model.
+// Tokens per second against what the users' reports expect of their 125M model.
 #pragma once
 
 #include <cstdint>

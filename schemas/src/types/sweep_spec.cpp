@@ -1,11 +1,11 @@
-// A sweep spec: text to struct, with the checks that a JSON Schema cannot
-// express.
+// A sweep spec: text to struct, with the checks that a JSON Schema cannot express.
 #include "nsa/schemas/sweep_spec.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include "json/fields.hpp"
+#include "json/older_documents.hpp"
 #include "json/versions.hpp"
 
 namespace nsa {
@@ -61,9 +61,10 @@ void check_policy(const MeasurePolicy& policy) {
 }  // namespace
 
 SweepSpec parse_sweep_spec(std::string_view text, const std::string& where) {
-  const Json document = parse_json(text, where);
+  Json document = parse_json(text, where);
   check_version(document, kSweepSchemaVersion, kSweepSchemaVersion,
                 "write the spec as in schemas/README.md", where);
+  upgrade_sweep(document);
   validate_json(document, "sweep", where);
   try {
     SweepSpec spec;

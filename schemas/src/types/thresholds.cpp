@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "json/fields.hpp"
-#include "json/older_flat_view.hpp"
+#include "json/older_documents.hpp"
 #include "json/pretty.hpp"
 #include "json/versions.hpp"
 
@@ -122,7 +122,7 @@ void check_table(const ThresholdTable& table) {
     }
     check_decisions(table.classes[i].decisions, here + "/decisions");
     if (const auto& dense = table.classes[i].dense_break_even)
-      check_text(dense->yardstick, here + "/dense_break_even/yardstick");
+      check_text(dense->yardstick, here + "/dense_break_even/baseline");
   }
 }
 
@@ -132,7 +132,7 @@ ThresholdTable parse_thresholds(std::string_view text, const std::string& where)
   Json document = parse_json(text, where);
   check_version(document, kOldestThresholdsVersion, kThresholdsSchemaVersion,
                 "run 'nsatune tune' to make a new file", where);
-  upgrade_flat_views(document);
+  upgrade_thresholds(document);
   validate_json(document, "thresholds", where);
   try {
     ThresholdTable table;

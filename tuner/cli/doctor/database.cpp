@@ -1,4 +1,4 @@
-// What was measured: the rows that may overrule the seeds.
+// What was measured: the rows that may overrule the users' reports.
 #include <set>
 
 #include "evidence.hpp"

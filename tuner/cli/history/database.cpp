@@ -27,7 +27,7 @@ struct Collected {
   std::string variant, source_hash, executor;
   std::string failure, failed_at;  // the last one
   bool possible = false;           // somebody tried it
-  bool yardstick = false;          // of the table of variants
+  bool dense = false;              // of the table of variants
 };
 
 bool is_result(const store::TimeRow& row) {
@@ -48,7 +48,7 @@ std::string failure_of(const store::TimeRow& row) {
 
 /// Dense attention, of libraries mostly: nobody works on it here, so that it moves with the
 /// machine.
-bool is_yardstick(const Measurement& row) {
+bool is_dense(const Measurement& row) {
   if (row.executor != kOwnExecutor) return false;
   for (const Backend backend : {Backend::cpu, Backend::cuda}) {
     const Variant* known = find_variant(row.variant, backend);
@@ -61,7 +61,7 @@ void add_row(Collected& series, const store::TimeRow& row, std::size_t run) {
   if (series.variant.empty()) {  // the same in all rows of the series
     series.variant = to_string(row.kind.variant);
     series.executor = row.kind.executor;
-    series.yardstick = is_yardstick(row.kind);
+    series.dense = is_dense(row.kind);
   }
   if (series.source_hash != row.source_hash) series.source_hash = row.source_hash;
   series.possible = series.possible || !is_left_out(row);
@@ -132,7 +132,7 @@ void add_night(SeriesByName& all, const std::string& device, const nightly::Nigh
     series.name = name + " @ " + device;
     series.device = device;
     series.variant = collected.variant;
-    series.canary = collected.yardstick;
+    series.canary = collected.dense;
   }
   for (auto& [name, series] : all) {
     const auto at = found.find(name);

@@ -13,10 +13,10 @@ namespace nsa::tuner {
 namespace {
 
 /// The fastest dense attention there.
-std::optional<std::size_t> best_yardstick(const LengthRatios& point,
-                                          const std::vector<std::size_t>& yardsticks) {
+std::optional<std::size_t> best_baseline(const LengthRatios& point,
+                                         const std::vector<std::size_t>& baselines) {
   std::optional<std::size_t> best;
-  for (const std::size_t y : yardsticks) {
+  for (const std::size_t y : baselines) {
     if (point.known[y] && (!best || point.excess[y] < point.excess[*best])) best = y;
   }
   return best;
@@ -26,14 +26,14 @@ std::optional<std::size_t> best_yardstick(const LengthRatios& point,
 struct AgainstDense {
   std::int64_t at;
   double log_ratio;
-  std::size_t yardstick;
+  std::size_t baseline;
 };
 std::vector<AgainstDense> against_dense(const std::vector<LengthRatios>& points,
-                                        const std::vector<std::size_t>& yardsticks) {
+                                        const std::vector<std::size_t>& baselines) {
   std::vector<AgainstDense> found;
   for (const LengthRatios& point : points) {
     // excess is against the best usable variant, which is the NSA plan that would run
-    if (const auto best = best_yardstick(point, yardsticks))
+    if (const auto best = best_baseline(point, baselines))
       found.push_back({point.at, -point.excess[*best], *best});
   }
   return found;
@@ -65,10 +65,10 @@ std::optional<std::int64_t> last_crossing(const std::map<std::int64_t, double>& 
                     right->first);
 }
 
-std::vector<std::size_t> yardsticks_of(const Group& group, const DecideInput& input) {
+std::vector<std::size_t> baselines_of(const Group& group, const DecideInput& input) {
   std::vector<std::size_t> found;
   for (const VariantTraits& traits : input.variants) {
-    if (!traits.yardstick) continue;
+    if (!traits.baseline) continue;
     const auto at = std::find(group.variants.begin(), group.variants.end(), traits.id);
     if (at != group.variants.end())
       found.push_back(static_cast<std::size_t>(at - group.variants.begin()));
@@ -79,12 +79,12 @@ std::vector<std::size_t> yardsticks_of(const Group& group, const DecideInput& in
 }  // namespace
 
 std::optional<DenseBreakEven> break_even(const Group& group, const DecideInput& input) {
-  const std::vector<std::size_t> yardsticks = yardsticks_of(group, input);
-  if (group.stages != std::vector<std::string>{"attention"} || yardsticks.empty())
+  const std::vector<std::size_t> baselines = baselines_of(group, input);
+  if (group.stages != std::vector<std::string>{"attention"} || baselines.empty())
     return std::nullopt;
   DecideOptions options = input.options;
   options.bootstrap = 0;  // only the estimates are asked for
-  const std::vector<AgainstDense> all = against_dense(estimate(group.points, options), yardsticks);
+  const std::vector<AgainstDense> all = against_dense(estimate(group.points, options), baselines);
   if (all.empty()) return std::nullopt;
   const auto logs = means_of(all);
   const AgainstDense& longest = *std::ranges::max_element(all, {}, &AgainstDense::at);
@@ -92,7 +92,7 @@ std::optional<DenseBreakEven> break_even(const Group& group, const DecideInput& 
   found.from = last_crossing(logs);
   found.axis = group.axis;
   found.largest = longest.at;
-  found.yardstick = to_string(group.variants[longest.yardstick]);
+  found.yardstick = to_string(group.variants[longest.baseline]);
   found.ratio_at_largest = std::exp(logs.rbegin()->second);
   return found;
 }

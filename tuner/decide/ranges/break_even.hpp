@@ -7,7 +7,7 @@
 
 namespace nsa::tuner {
 
-/// The break-even of a group of stage `attention`, or nothing without a yardstick that was measured
+/// The break-even of a group of stage `attention`, or nothing without a baseline that was measured
 /// beside an NSA plan.
 std::optional<DenseBreakEven> break_even(const Group& group, const DecideInput& input);
 /// "attention: NSA beats dense from seq_len 4096 on; at 65536 it takes 0.21 of its time".

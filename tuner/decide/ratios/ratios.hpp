@@ -16,7 +16,7 @@ struct LengthRatios {
   std::int64_t at = 0;
   double weight = 1;                            // share of the workload, the mean is 1
   std::vector<bool> usable;                     // may be chosen there
-  std::vector<bool> known;                      // has an estimate (the yardstick too)
+  std::vector<bool> known;                      // has an estimate (the baseline too)
   std::vector<double> excess;                   // log ratio to the best; 0 = the best
   std::vector<Spread> spread;                   // of each excess
   std::vector<std::vector<double>> replicates;  // [replicate][variant], against the same best

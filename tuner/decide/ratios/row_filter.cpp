@@ -36,7 +36,7 @@ const VariantTraits* RowFilter::traits(const VariantId& id) const {
 
 bool RowFilter::eligible(const VariantId& id) const {
   const VariantTraits* known = traits(id);
-  return (!known || (known->eligible && !known->yardstick)) && !wrong_.contains(id);
+  return (!known || (known->eligible && !known->baseline)) && !wrong_.contains(id);
 }
 
 RowFilter::TieOrder RowFilter::tie_order(const VariantId& id, Axis axis) const {
@@ -55,8 +55,8 @@ std::optional<double> RowFilter::exponent(const VariantId& id, Axis axis) const 
 bool RowFilter::counts(const Observation& row) const {
   if (row.outcome != Outcome::ok || std::isnan(row.log_ns)) return false;
   const VariantTraits* known = traits(*row.variant);
-  // The yardstick is never chosen, so an unverified one does no harm.
-  if (known && known->yardstick) return row.verification != Verification::wrong_result;
+  // The baseline is never chosen, so an unverified one does no harm.
+  if (known && known->baseline) return row.verification != Verification::wrong_result;
   return allowed(row, input_.options.unverified);
 }
 

@@ -20,7 +20,7 @@ class RowFilter {
  public:
   RowFilter(const DecideInput& input, const Rows& rows);
 
-  /// May be chosen at all: neither yardstick, nor slow path, nor wrong.
+  /// May be chosen at all: neither baseline, nor slow path, nor wrong.
   bool eligible(const VariantId& id) const;
   /// What breaks ties, the least first: how fast its work grows in the length of the axis, then its
   /// place in the built-in order. Variants of others come last, undeclared orders behind declared.

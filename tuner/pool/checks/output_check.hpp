@@ -47,7 +47,7 @@ class OutputCheck {
   std::string fresh_outputs_file();
   /// Makes what `check` needs for that row, so that it is there by then.
   void prepare(const Variant* row) { oracle_for(row ? row->role : Role::candidate); }
-  /// Compares the rows in that file with the oracle, a yardstick's with dense attention. Reads
+  /// Compares the rows in that file with the oracle, a baseline's with dense attention. Reads
   /// nothing else of the worker's words. `row` is that of the table, or null for a foreign
   /// worker's.
   CheckResult check(const std::string& path, const Variant* row);

@@ -14,7 +14,7 @@
 
 namespace nsa::reports {
 
-/// Whether a variant is measured for comparison only: "slow path", "yardstick", or "" for one that
+/// Whether a variant is measured for comparison only: "slow path", "baseline", or "" for one that
 /// may be chosen.
 using RoleOf = std::function<std::string(const VariantId&)>;
 /// The role by the catalog of this build; foreign variants may be chosen.

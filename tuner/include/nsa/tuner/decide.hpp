@@ -19,8 +19,8 @@ namespace nsa::tuner {
 /// What decide() has to know of a variant beside its measurements.
 struct VariantTraits {
   VariantId id;
-  bool eligible = true;    // false: yardstick or slow path, measured but never chosen
-  bool yardstick = false;  // dense attention: gives the break-even length
+  bool eligible = true;   // false: baseline or slow path, measured but never chosen
+  bool baseline = false;  // dense attention: gives the break-even length
   SwitchTarget path = SwitchTarget::none;  // what the users' switches call it
   std::optional<WorkOrder> order = {};     // how its work grows, as far as it is declared
 };

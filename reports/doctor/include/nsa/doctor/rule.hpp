@@ -45,7 +45,7 @@ struct Rule {
   Kind kind = Kind::environment;  // evidence without which it is silent
   Severity severity = Severity::warning;
   std::string_view title;
-  std::string_view seed;    // "004:34": lines of the seeds
+  std::string_view source;  // "004:34": report and line (docs/sources.md)
   std::string_view advice;  // what to do
   std::vector<Found> (*judge)(const Evidence&) = nullptr;
 };

@@ -78,11 +78,10 @@ inline constexpr auto kFields<FlatView> =
                optional("lossy", &FlatView::lossy)};
 
 template <>
-inline constexpr auto kFields<DenseBreakEven> =
-    std::tuple{or_null("from", &DenseBreakEven::from), required("axis", &DenseBreakEven::axis),
-               required("yardstick", &DenseBreakEven::yardstick),
-               required("largest", &DenseBreakEven::largest),
-               required("ratio_at_largest", &DenseBreakEven::ratio_at_largest)};
+inline constexpr auto kFields<DenseBreakEven> = std::tuple{
+    or_null("from", &DenseBreakEven::from), required("axis", &DenseBreakEven::axis),
+    required("baseline", &DenseBreakEven::yardstick), required("largest", &DenseBreakEven::largest),
+    required("ratio_at_largest", &DenseBreakEven::ratio_at_largest)};
 
 template <>
 inline constexpr auto kFields<ClassDecisions> = std::tuple{

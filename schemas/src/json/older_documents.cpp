@@ -1,4 +1,4 @@
-#include "older_flat_view.hpp"
+#include "older_documents.hpp"
 
 #include <algorithm>
 #include <array>
@@ -42,9 +42,24 @@ void upgrade(Json& flat) {
   for (const char* name : kOthers) upgrade_switch(flat, name, FlatValue::never());
 }
 
+/// The list under `key`; nothing to walk where there is none.
+Json* list_in(Json& document, const char* key) {
+  if (!document.is_object()) return nullptr;
+  const auto at = document.find(key);
+  return at != document.end() && at->is_array() ? &*at : nullptr;
+}
+
+/// A document that has both names keeps both, so that the schema refuses the older one.
+void rename_key(Json& object, const char* older, const char* name) {
+  if (!object.contains(older) || object.contains(name)) return;
+  Json renamed = Json::object();
+  for (const auto& [key, value] : object.items()) renamed[key == older ? name : key] = value;
+  object = std::move(renamed);
+}
+
 }  // namespace
 
-void upgrade_flat_views(Json& document) {
+static void upgrade_flat_views(Json& document) {
   if (!document.is_object()) return;
   const auto version = document.find("schema_version"), classes = document.find("classes");
   const bool older =
@@ -53,6 +68,30 @@ void upgrade_flat_views(Json& document) {
   for (Json& of_class : *classes) {
     const bool has_view = of_class.is_object() && of_class.contains("flat");
     if (has_view && of_class["flat"].is_object()) upgrade(of_class["flat"]);
+  }
+}
+
+void upgrade_thresholds(Json& document) {
+  upgrade_flat_views(document);
+  Json* const classes = list_in(document, "classes");
+  if (!classes) return;
+  for (Json& of_class : *classes) {
+    if (!of_class.is_object() || !of_class.contains("dense_break_even")) continue;
+    Json& dense = of_class["dense_break_even"];
+    if (dense.is_object()) rename_key(dense, "yardstick", "baseline");
+  }
+}
+
+void upgrade_sweep(Json& document) {
+  Json* const families = list_in(document, "families");
+  if (!families) return;
+  for (Json& family : *families) {
+    Json* const roles = list_in(family, "roles");
+    if (!roles) continue;
+    for (Json& role : *roles) {
+      if (role == "opt_in") role = "reduced_precision";
+      if (role == "yardstick") role = "baseline";
+    }
   }
 }
 
