@@ -15,6 +15,7 @@
 #include "inject/driver.hpp"
 #include "inject/host_stacks.hpp"
 #include "inject/ranges.hpp"
+#include "nsa/schemas/trace_request.hpp"
 
 namespace nsa::inject {
 namespace {
