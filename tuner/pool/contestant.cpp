@@ -45,10 +45,13 @@ bool given_up(const Contestant& contestant, const std::vector<Contestant>& conte
   constexpr double kMostNoise = 4;  // a throttled GPU has a quarter of its clock left
   const auto best = best_median_ns(contestants);
   if (!best) return false;
-  const double least_ns = std::min(contestant.least_ns, contestant.least_noisy_ns / kMostNoise);
-  const std::size_t visits = contestant.visit_ns.size() + contestant.noisy.size();
+  const double limit = policy.give_up_ratio * *best;
+  const double noisy_ns = contestant.least_noisy_ns / kMostNoise;
+  const double least_ns = std::min(contestant.least_ns, noisy_ns);
+  std::size_t visits = contestant.visit_ns.size();
+  if (noisy_ns > limit) visits += contestant.noisy.size();
   const bool dear = 1e-9 * least_ns > policy.visit_target_s;
-  return (visits >= 2 || (dear && visits == 1)) && least_ns > policy.give_up_ratio * *best;
+  return (visits >= 2 || (dear && visits == 1)) && contestant.least_ns > limit;
 }
 
 std::string why_given_up(const Contestant& contestant, const std::vector<Contestant>& contestants) {
