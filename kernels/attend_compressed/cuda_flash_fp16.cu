@@ -1,5 +1,5 @@
 #include "attend_compressed/cuda_flash.hpp"
-#include "cuda/band_launch.cuh"
+#include "cuda/flash/band_launch.cuh"
 
 namespace nsa::cuda {
 

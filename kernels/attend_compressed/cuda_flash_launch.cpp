@@ -1,6 +1,6 @@
 #include "attend_compressed/cuda_flash.hpp"
 
-#include "cuda/typed_kernels.hpp"
+#include "cuda/launch/typed_kernels.hpp"
 
 namespace nsa::attend_compressed {
 namespace {

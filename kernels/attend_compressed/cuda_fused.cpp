@@ -3,8 +3,8 @@
 
 #include "attend_compressed/cuda_fused_kernels.cuh"
 #include "attend_compressed/cuda_fused_shape.hpp"
-#include "cuda/alignment.hpp"
-#include "cuda/sm90_device.hpp"
+#include "cuda/memory/alignment.hpp"
+#include "cuda/ptx/sm90_device.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "nsa/schemas/error.hpp"
 

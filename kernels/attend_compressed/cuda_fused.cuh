@@ -6,7 +6,7 @@
 #include "attend_compressed/cuda_fused_attend.cuh"
 #include "attend_compressed/cuda_fused_prepare.cuh"
 #include "attend_compressed/cuda_fused_select.cuh"
-#include "cuda/programmatic_launch.cuh"
+#include "cuda/launch/programmatic_launch.cuh"
 
 namespace nsa::cuda::compressed {
 

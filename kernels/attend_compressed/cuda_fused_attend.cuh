@@ -9,9 +9,9 @@
 
 #include "attend_compressed/cuda_fused_load.cuh"
 #include "attend_compressed/cuda_fused_softmax.cuh"
-#include "cuda/launch.cuh"
-#include "cuda/numbers.cuh"
-#include "cuda/sm90_wgmma.cuh"
+#include "cuda/launch/launch.cuh"
+#include "cuda/ptx/numbers.cuh"
+#include "cuda/ptx/sm90_wgmma.cuh"
 
 namespace nsa::cuda::compressed {
 

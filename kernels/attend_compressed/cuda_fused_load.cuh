@@ -3,9 +3,9 @@
 #pragma once
 
 #include "attend_compressed/cuda_fused_item.cuh"
-#include "cuda/copy_async.cuh"
-#include "cuda/sm90_async.cuh"
-#include "cuda/sm90_warpgroups.cuh"
+#include "cuda/ptx/copy_async.cuh"
+#include "cuda/ptx/sm90_async.cuh"
+#include "cuda/ptx/sm90_warpgroups.cuh"
 
 namespace nsa::cuda::compressed {
 

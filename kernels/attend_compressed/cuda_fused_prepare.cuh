@@ -5,7 +5,7 @@
 #pragma once
 
 #include "attend_compressed/cuda_fused_item.cuh"
-#include "cuda/programmatic_launch.cuh"
+#include "cuda/launch/programmatic_launch.cuh"
 
 namespace nsa::cuda::compressed {
 

@@ -4,7 +4,7 @@
 
 #include "attend_compressed/cuda_fused_item.cuh"
 #include "attend_compressed/cuda_fused_softmax.cuh"
-#include "cuda/programmatic_launch.cuh"
+#include "cuda/launch/programmatic_launch.cuh"
 
 namespace nsa::cuda::compressed {
 

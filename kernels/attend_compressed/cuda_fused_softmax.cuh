@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "cuda/exp2.cuh"
-#include "cuda/mma.cuh"
+#include "cuda/ptx/exp2.cuh"
+#include "cuda/ptx/mma.cuh"
 
 namespace nsa::cuda::compressed {
 

@@ -7,7 +7,7 @@
 #include "attend_compressed/cuda_launch.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
-#include "cuda/band_support.hpp"
+#include "cuda/flash/band_support.hpp"
 #include "source_hashes.hpp"
 #include "vendor/rows.hpp"
 

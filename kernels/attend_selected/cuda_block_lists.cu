@@ -4,7 +4,7 @@
 #include "attend_selected/cuda_block_lists.hpp"
 
 #include "attend_selected/cuda_block_params.cuh"
-#include "cuda/programmatic_launch.cuh"
+#include "cuda/launch/programmatic_launch.cuh"
 
 namespace nsa::cuda {
 namespace {

@@ -4,7 +4,7 @@
 #include <cuda.h>
 
 #include "attend_selected/cuda_block_plan.hpp"
-#include "cuda/attend_device.cuh"
+#include "cuda/flash/attend_device.cuh"
 
 namespace nsa::cuda {
 

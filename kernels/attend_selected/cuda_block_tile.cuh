@@ -3,12 +3,12 @@
 #pragma once
 
 #include "attend_selected/cuda_block_params.cuh"
-#include "cuda/copy_async.cuh"
-#include "cuda/exp2.cuh"
-#include "cuda/mma.cuh"
-#include "cuda/numbers.cuh"
-#include "cuda/sm90_key_tile.cuh"
-#include "cuda/sm90_wgmma.cuh"
+#include "cuda/flash/sm90_key_tile.cuh"
+#include "cuda/ptx/copy_async.cuh"
+#include "cuda/ptx/exp2.cuh"
+#include "cuda/ptx/mma.cuh"
+#include "cuda/ptx/numbers.cuh"
+#include "cuda/ptx/sm90_wgmma.cuh"
 
 namespace nsa::cuda {
 

@@ -1,7 +1,7 @@
 // All keys up to the query, as a band.
 #pragma once
 
-#include "cuda/band_launch.cuh"
+#include "cuda/flash/band_launch.cuh"
 
 namespace nsa::cuda {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "attend_selected/cuda_fused_query.hpp"
-#include "cuda/typed_kernels.hpp"
+#include "cuda/launch/typed_kernels.hpp"
 #include "nsa/schemas/error.hpp"
 
 namespace nsa::attend_selected {

@@ -1,7 +1,7 @@
 #include "attend_selected/cuda_dense_prefix.hpp"
 
-#include "cuda/attend_device.cuh"
-#include "cuda/launch.cuh"
+#include "cuda/flash/attend_device.cuh"
+#include "cuda/launch/launch.cuh"
 
 namespace nsa::cuda {
 namespace {

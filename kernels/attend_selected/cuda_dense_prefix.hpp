@@ -2,7 +2,7 @@
 // them, `fused_query` for the others.
 #pragma once
 
-#include "cuda/attend_params.hpp"
+#include "cuda/flash/attend_params.hpp"
 
 struct CUstream_st;
 

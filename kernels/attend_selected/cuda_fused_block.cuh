@@ -10,7 +10,7 @@
 
 #include "attend_selected/cuda_block_items.cuh"
 #include "attend_selected/cuda_block_join.cuh"
-#include "cuda/programmatic_launch.cuh"
+#include "cuda/launch/programmatic_launch.cuh"
 
 namespace nsa::cuda {
 

@@ -4,8 +4,8 @@
 #include "attend_selected/cuda_block_lists.hpp"
 #include "attend_selected/cuda_fused_block.cuh"
 #include "attend_selected/cuda_fused_block.hpp"
-#include "cuda/sm90_device.hpp"
-#include "cuda/tensor_map.hpp"
+#include "cuda/flash/tensor_map.hpp"
+#include "cuda/ptx/sm90_device.hpp"
 
 namespace nsa::cuda {
 

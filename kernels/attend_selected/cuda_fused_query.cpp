@@ -1,7 +1,7 @@
 #include "attend_selected/cuda_fused_query.hpp"
 
-#include "cuda/coordinate.hpp"
-#include "cuda/typed_kernels.hpp"
+#include "cuda/launch/coordinate.hpp"
+#include "cuda/launch/typed_kernels.hpp"
 #include "nsa/schemas/error.hpp"
 
 namespace nsa::cuda {

@@ -1,6 +1,6 @@
 #include "attend_selected/cuda_fused_query.hpp"
 #include "attend_selected/cuda_fused_query_tile.cuh"
-#include "cuda/tile_simt.cuh"
+#include "cuda/flash/tile_simt.cuh"
 
 namespace nsa::cuda {
 

@@ -7,9 +7,9 @@
 #include "attend_selected/cuda_fused_query.hpp"
 #include "attend_selected/cuda_fused_query_sm90.cuh"
 #include "attend_selected/cuda_fused_query_tile.cuh"
-#include "cuda/sm90_device.hpp"
-#include "cuda/tensor_map.hpp"
-#include "cuda/tile_mma.cuh"
+#include "cuda/flash/tensor_map.hpp"
+#include "cuda/flash/tile_mma.cuh"
+#include "cuda/ptx/sm90_device.hpp"
 
 namespace nsa::cuda {
 

@@ -10,9 +10,9 @@
 #include "attend_selected/cuda_query_sizes.cuh"
 #include "attend_selected/cuda_query_warp.cuh"
 #include "attend_selected/cuda_union.cuh"
-#include "cuda/copy_async.cuh"
-#include "cuda/launch.cuh"
-#include "cuda/sm90_key_tile.cuh"
+#include "cuda/flash/sm90_key_tile.cuh"
+#include "cuda/launch/launch.cuh"
+#include "cuda/ptx/copy_async.cuh"
 
 namespace nsa::cuda {
 

@@ -1,6 +1,6 @@
 #include "attend_selected/cuda_gather.cuh"
 #include "attend_selected/cuda_gather.hpp"
-#include "cuda/tile_mma.cuh"
+#include "cuda/flash/tile_mma.cuh"
 
 namespace nsa::cuda {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cuda/attend_params.hpp"
+#include "cuda/flash/attend_params.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 
 namespace nsa::cuda {

@@ -5,8 +5,8 @@
 #include <array>
 #include <vector>
 
-#include "cuda/copy_rows.hpp"
-#include "cuda/typed_kernels.hpp"
+#include "cuda/launch/typed_kernels.hpp"
+#include "cuda/memory/copy_rows.hpp"
 #include "nsa/schemas/error.hpp"
 
 namespace nsa::attend_selected {

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
-#include "cuda/attend_device.cuh"
-#include "cuda/launch.cuh"
-#include "cuda/numbers.cuh"
+#include "cuda/flash/attend_device.cuh"
+#include "cuda/launch/launch.cuh"
+#include "cuda/ptx/numbers.cuh"
 
 namespace nsa::cuda {
 

@@ -1,6 +1,6 @@
 #include "attend_selected/cuda_masked.cuh"
 #include "attend_selected/cuda_masked.hpp"
-#include "cuda/tile_simt.cuh"
+#include "cuda/flash/tile_simt.cuh"
 
 namespace nsa::cuda {
 namespace {

@@ -10,9 +10,9 @@
 #include "attend_selected/cuda_pack_sizes.hpp"
 #include "attend_selected/cuda_packed_rows.hpp"
 #include "attend_selected/cuda_row_packed.hpp"
-#include "cuda/attend_params.hpp"
-#include "cuda/coordinate.hpp"
-#include "cuda/typed_kernels.hpp"
+#include "cuda/flash/attend_params.hpp"
+#include "cuda/launch/coordinate.hpp"
+#include "cuda/launch/typed_kernels.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 
 namespace nsa::cuda {

@@ -2,8 +2,8 @@
 
 #include "attend_selected/cuda_row_packed.cuh"
 #include "attend_selected/cuda_row_ranges.cuh"
-#include "cuda/launch.cuh"
-#include "cuda/numbers.cuh"
+#include "cuda/launch/launch.cuh"
+#include "cuda/ptx/numbers.cuh"
 
 namespace nsa::cuda {
 namespace {

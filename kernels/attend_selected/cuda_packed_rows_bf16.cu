@@ -1,7 +1,7 @@
 #include "attend_selected/cuda_packed_rows.hpp"
 #include "attend_selected/cuda_row_keys.cuh"
 #include "attend_selected/cuda_row_packed.cuh"
-#include "cuda/tile_mma.cuh"
+#include "cuda/flash/tile_mma.cuh"
 
 namespace nsa::cuda {
 

@@ -5,7 +5,7 @@
 // tensor cores are not what limits this kernel (docs/results/README.md).
 #pragma once
 
-#include "cuda/mma.cuh"
+#include "cuda/ptx/mma.cuh"
 
 namespace nsa::cuda {
 

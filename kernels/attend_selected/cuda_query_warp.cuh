@@ -6,10 +6,10 @@
 #pragma once
 
 #include "attend_selected/cuda_query_products.cuh"
-#include "cuda/attend_device.cuh"
-#include "cuda/exp2.cuh"
-#include "cuda/mma.cuh"
-#include "cuda/numbers.cuh"
+#include "cuda/flash/attend_device.cuh"
+#include "cuda/ptx/exp2.cuh"
+#include "cuda/ptx/mma.cuh"
+#include "cuda/ptx/numbers.cuh"
 
 namespace nsa::cuda {
 

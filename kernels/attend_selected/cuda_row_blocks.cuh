@@ -1,7 +1,7 @@
 // The keys of a row by its blocks, in place.
 #pragma once
 
-#include "cuda/attend_device.cuh"
+#include "cuda/flash/attend_device.cuh"
 
 namespace nsa::cuda {
 

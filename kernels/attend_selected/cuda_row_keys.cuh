@@ -3,9 +3,9 @@
 // they lie, is a type of its own: ranges, blocks, or a packed copy.
 #pragma once
 
-#include "cuda/attend_device.cuh"
-#include "cuda/launch.cuh"
-#include "cuda/numbers.cuh"
+#include "cuda/flash/attend_device.cuh"
+#include "cuda/launch/launch.cuh"
+#include "cuda/ptx/numbers.cuh"
 
 namespace nsa::cuda {
 

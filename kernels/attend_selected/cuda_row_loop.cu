@@ -3,9 +3,9 @@
 // ranges, copies K and V, and launches a kernel of its own.
 #include "attend_selected/cuda_host_ranges.hpp"
 #include "attend_selected/cuda_row_bound.hpp"
-#include "cuda/attend_device.cuh"
-#include "cuda/launch.cuh"
-#include "cuda/numbers.cuh"
+#include "cuda/flash/attend_device.cuh"
+#include "cuda/launch/launch.cuh"
+#include "cuda/ptx/numbers.cuh"
 
 namespace nsa::cuda {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "attend_selected/cuda_row_packed.hpp"
-#include "cuda/attend_device.cuh"
+#include "cuda/flash/attend_device.cuh"
 
 namespace nsa::cuda {
 

@@ -2,7 +2,7 @@
 // lengths, so a short range costs no padding.
 #pragma once
 
-#include "cuda/attend_device.cuh"
+#include "cuda/flash/attend_device.cuh"
 
 namespace nsa::cuda {
 

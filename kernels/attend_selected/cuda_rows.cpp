@@ -8,10 +8,10 @@
 #include "attend_selected/cuda_fused_query.hpp"
 #include "attend_selected/cuda_launch.hpp"
 #include "attend_selected/cuda_pack_sizes.hpp"
-#include "attend_selected/cuda_shared_memory.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
-#include "cuda/band_support.hpp"
+#include "cuda/flash/band_support.hpp"
+#include "cuda/flash/tile_sizes.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa::attend_selected {

@@ -1,8 +1,8 @@
 // The union of the blocks of neighbouring queries.
 #pragma once
 
-#include "cuda/attend_device.cuh"
-#include "cuda/band.cuh"
+#include "cuda/flash/attend_device.cuh"
+#include "cuda/flash/band.cuh"
 
 namespace nsa::cuda {
 

@@ -1,7 +1,7 @@
 // One function per storage type, each compiled in a file of its own.
 #pragma once
 
-#include "cuda/attend_params.hpp"
+#include "cuda/flash/attend_params.hpp"
 
 struct CUstream_st;
 

@@ -1,5 +1,5 @@
 #include "attend_window/cuda_fused.hpp"
-#include "cuda/band_launch.cuh"
+#include "cuda/flash/band_launch.cuh"
 
 namespace nsa::cuda {
 

@@ -4,7 +4,7 @@
 
 #include "attend_window/cuda_launch.hpp"
 #include "catalog/cost.hpp"
-#include "cuda/band_support.hpp"
+#include "cuda/flash/band_support.hpp"
 #include "source_hashes.hpp"
 #include "vendor/rows.hpp"
 

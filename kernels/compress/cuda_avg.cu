@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "cuda/alignment.hpp"
-#include "cuda/launch.cuh"
-#include "cuda/vectors.cuh"
+#include "cuda/launch/launch.cuh"
+#include "cuda/memory/alignment.hpp"
+#include "cuda/ptx/vectors.cuh"
 #include "nsa/kernels/launch.hpp"
 
 namespace nsa::compress {

@@ -1,7 +1,7 @@
 // What a decode step does to a cache (docs/nsa.md 9), with lengths that are read on the device.
-#include "cuda/attend_device.cuh"
-#include "cuda/programmatic_launch.cuh"
-#include "cuda/vectors.cuh"
+#include "cuda/flash/attend_device.cuh"
+#include "cuda/launch/programmatic_launch.cuh"
+#include "cuda/ptx/vectors.cuh"
 #include "decode/step.hpp"
 #include "score/cuda_device.cuh"
 

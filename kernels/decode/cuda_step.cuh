@@ -4,8 +4,8 @@
 // device memory in between.
 #pragma once
 
-#include "cuda/attend_device.cuh"
-#include "cuda/programmatic_launch.cuh"
+#include "cuda/flash/attend_device.cuh"
+#include "cuda/launch/programmatic_launch.cuh"
 #include "decode/cuda_step_gate.cuh"
 #include "score/cuda_device.cuh"
 

@@ -1,7 +1,7 @@
 // What the kernel of a decode step gets: plain pointers, strides in elements, sizes.
 #pragma once
 
-#include "cuda/attend_params.hpp"
+#include "cuda/flash/attend_params.hpp"
 
 namespace nsa::cuda::step {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "cuda/alignment.hpp"
+#include "cuda/memory/alignment.hpp"
 #include "decode/step.hpp"
 #include "decode/step_layout.hpp"
 

@@ -3,8 +3,8 @@
 // time, and each row is read once for eight heads.
 #pragma once
 
-#include "cuda/exp2.cuh"
-#include "cuda/vectors.cuh"
+#include "cuda/ptx/exp2.cuh"
+#include "cuda/ptx/vectors.cuh"
 #include "decode/cuda_step_shared.cuh"
 
 namespace nsa::cuda::step {

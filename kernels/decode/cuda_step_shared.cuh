@@ -3,7 +3,7 @@
 
 #include <cooperative_groups.h>
 
-#include "cuda/launch.cuh"
+#include "cuda/launch/launch.cuh"
 #include "decode/cuda_step.hpp"
 #include "score/cuda_top_blocks.cuh"
 

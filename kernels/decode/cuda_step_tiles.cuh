@@ -4,7 +4,7 @@
 // its 16 bytes of four rows of V serve eight tiles of columns.
 #pragma once
 
-#include "cuda/mma.cuh"
+#include "cuda/ptx/mma.cuh"
 #include "decode/cuda_step_part.cuh"
 
 namespace nsa::cuda::step {

@@ -1,6 +1,6 @@
 // `gate_fused`: the stage as one kernel, which starts the reads of the branches before the gate, to
 // hide their latency behind it.
-#include "cuda/sm90_device.hpp"
+#include "cuda/ptx/sm90_device.hpp"
 #include "gate_combine/cuda_gate_launch.cuh"
 
 namespace nsa::gate_combine {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "cuda/alignment.hpp"
+#include "cuda/memory/alignment.hpp"
 #include "gate_combine/cuda_gate.cuh"
 #include "nsa/kernels/launch.hpp"
 

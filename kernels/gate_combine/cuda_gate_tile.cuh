@@ -2,9 +2,9 @@
 // shared memory, a hidden unit per lane.
 #pragma once
 
-#include "cuda/attend_params.hpp"
-#include "cuda/launch.cuh"
-#include "cuda/vectors.cuh"
+#include "cuda/flash/attend_params.hpp"
+#include "cuda/launch/launch.cuh"
+#include "cuda/ptx/vectors.cuh"
 #include "gate_combine/cuda_tile.hpp"
 
 namespace nsa::cuda {

@@ -1,10 +1,10 @@
 // y = o W_O^T by one cuBLASLt product; an o whose heads do not lie behind one another is packed.
 #include <array>
 
-#include "cuda/copy_rows.hpp"
-#include "cuda/gemm_launch.hpp"
+#include "cpu/matrix.hpp"
+#include "cuda/gemm/launch.hpp"
+#include "cuda/memory/copy_rows.hpp"
 #include "nsa/schemas/error.hpp"
-#include "out_proj/matrix.hpp"
 
 namespace nsa::out_proj {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
-#include "cuda/gemm_rows.hpp"
+#include "cuda/gemm/rows.hpp"
 #include "out_proj/cuda_launch.hpp"
 #include "source_hashes.hpp"
 

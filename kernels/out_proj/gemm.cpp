@@ -3,8 +3,8 @@
 
 #include "cpu/accumulator.hpp"
 #include "cpu/blas.hpp"
+#include "cpu/matrix.hpp"
 #include "nsa/kernels/launch.hpp"
-#include "out_proj/matrix.hpp"
 
 namespace nsa::out_proj {
 namespace {

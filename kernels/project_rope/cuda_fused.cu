@@ -6,14 +6,14 @@
 // shape).
 #include <algorithm>
 
-#include "cuda/alignment.hpp"
-#include "cuda/attend_device.cuh"
-#include "cuda/launch.cuh"
-#include "cuda/numbers.cuh"
-#include "cuda/sm90_async.cuh"
-#include "cuda/sm90_warpgroups.cuh"
-#include "cuda/sm90_wgmma.cuh"
-#include "cuda/tensor_map.hpp"
+#include "cuda/flash/attend_device.cuh"
+#include "cuda/flash/tensor_map.hpp"
+#include "cuda/launch/launch.cuh"
+#include "cuda/memory/alignment.hpp"
+#include "cuda/ptx/numbers.cuh"
+#include "cuda/ptx/sm90_async.cuh"
+#include "cuda/ptx/sm90_warpgroups.cuh"
+#include "cuda/ptx/sm90_wgmma.cuh"
 #include "project_rope/cuda_fused.hpp"
 
 namespace nsa::project_rope {

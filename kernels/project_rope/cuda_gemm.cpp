@@ -5,8 +5,8 @@
 #include <array>
 #include <cmath>
 
-#include "cuda/alignment.hpp"
-#include "cuda/gemm_launch.hpp"
+#include "cuda/gemm/launch.hpp"
+#include "cuda/memory/alignment.hpp"
 #include "nsa/schemas/error.hpp"
 
 namespace nsa::project_rope {

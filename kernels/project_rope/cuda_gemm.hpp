@@ -1,7 +1,7 @@
 // What `gemm` and its relatives share with `fused`, which runs them where it cannot run itself.
 #pragma once
 
-#include "cuda/gemm.hpp"
+#include "cuda/gemm/gemm.hpp"
 #include "nsa/kernels/launch.hpp"
 #include "project_rope/cuda_rope.hpp"
 

@@ -4,9 +4,9 @@
 // these tokens, so that four loads are under way at a time.
 #include <type_traits>
 
-#include "cuda/attend_device.cuh"
-#include "cuda/launch.cuh"
-#include "cuda/vectors.cuh"
+#include "cuda/flash/attend_device.cuh"
+#include "cuda/launch/launch.cuh"
+#include "cuda/ptx/vectors.cuh"
 #include "project_rope/cuda_rope.hpp"
 
 namespace nsa::project_rope {

@@ -5,7 +5,7 @@
 
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
-#include "cuda/gemm_rows.hpp"
+#include "cuda/gemm/rows.hpp"
 #include "project_rope/cuda_launch.hpp"
 #include "project_rope/cuda_product.hpp"
 #include "source_hashes.hpp"

@@ -6,8 +6,8 @@
 
 #include "cpu/accumulator.hpp"
 #include "cpu/blas.hpp"
+#include "cpu/matrix.hpp"
 #include "nsa/kernels/launch.hpp"
-#include "out_proj/matrix.hpp"
 
 namespace nsa::project_rope {
 namespace {

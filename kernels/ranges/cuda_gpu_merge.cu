@@ -1,7 +1,7 @@
 // `gpu_merge`: the second seed's way to convert without the host: whole arrays at a time, as tensor
 // operations would. Run starts, a running count of them per row, and a scatter are a kernel each,
 // with what lies between them in memory. ranges_v2 does the same in registers.
-#include "cuda/launch.cuh"
+#include "cuda/launch/launch.cuh"
 #include "ranges/cuda_params.cuh"
 
 namespace nsa::ranges {

@@ -1,7 +1,7 @@
 // What the kernels that convert blocks to ranges are given.
 #pragma once
 
-#include "cuda/attend_device.cuh"
+#include "cuda/flash/attend_device.cuh"
 #include "nsa/kernels/launch.hpp"
 #include "nsa/schemas/error.hpp"
 

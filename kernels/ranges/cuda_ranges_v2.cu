@@ -1,6 +1,6 @@
 // `ranges_v2` on a GPU: one kernel, a warp per row. A run of neighbouring ids becomes one range;
 // the start of a run and its end are found by comparing each id with the valid one before it.
-#include "cuda/launch.cuh"
+#include "cuda/launch/launch.cuh"
 #include "ranges/cuda_params.cuh"
 
 namespace nsa::ranges {

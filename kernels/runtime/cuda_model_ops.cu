@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "cuda/alignment.hpp"
-#include "cuda/launch.cuh"
-#include "cuda/vectors.cuh"
+#include "cuda/launch/launch.cuh"
+#include "cuda/memory/alignment.hpp"
+#include "cuda/ptx/vectors.cuh"
 #include "runtime/cuda_model_ops.hpp"
 
 namespace nsa::cuda {

@@ -1,8 +1,8 @@
 #include <vector>
 
-#include "cuda/copy_rows.hpp"
-#include "cuda/gemm.hpp"
-#include "cuda/side_stream.hpp"
+#include "cuda/gemm/gemm.hpp"
+#include "cuda/memory/copy_rows.hpp"
+#include "cuda/memory/side_stream.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "ops.hpp"
 #include "runtime/cuda_model_ops.hpp"

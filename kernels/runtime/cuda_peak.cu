@@ -2,9 +2,9 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/gemm.hpp"
-#include "cuda/launch.cuh"
-#include "cuda/numbers.cuh"
+#include "cuda/gemm/gemm.hpp"
+#include "cuda/launch/launch.cuh"
+#include "cuda/ptx/numbers.cuh"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/peak.hpp"
 #include "nsa/schemas/median.hpp"

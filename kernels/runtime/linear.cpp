@@ -3,7 +3,7 @@
 #include "cpu/accumulator.hpp"
 #include "cpu/blas.hpp"
 #include "cpu/convert.hpp"
-#include "out_proj/matrix.hpp"
+#include "cpu/matrix.hpp"
 
 namespace nsa {
 namespace {

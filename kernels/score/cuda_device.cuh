@@ -1,7 +1,7 @@
 // Which query a row of blocks belongs to, and where that row goes.
 #pragma once
 
-#include "cuda/attend_device.cuh"
+#include "cuda/flash/attend_device.cuh"
 #include "score/cuda_params.hpp"
 #include "score/cuda_top_blocks.cuh"
 

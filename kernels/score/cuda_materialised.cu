@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "cuda/launch.cuh"
-#include "cuda/numbers.cuh"
+#include "cuda/launch/launch.cuh"
+#include "cuda/ptx/numbers.cuh"
 #include "score/cuda_device.cuh"
 #include "score/cuda_workspace.hpp"
 

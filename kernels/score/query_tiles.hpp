@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "cpu/convert.hpp"
+#include "cpu/matrix.hpp"
 #include "cpu/softmax.hpp"
 #include "nsa/kernels/launch.hpp"
 #include "nsa/kernels/parallel.hpp"
-#include "out_proj/matrix.hpp"
 
 namespace nsa::score {
 

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "cuda/alignment.hpp"
-#include "cuda/copy_rows.hpp"
+#include "cuda/memory/alignment.hpp"
+#include "cuda/memory/copy_rows.hpp"
 
 namespace nsa::vendor {
 namespace {

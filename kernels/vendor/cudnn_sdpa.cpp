@@ -8,9 +8,9 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "cuda/library/open_library.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "nsa/schemas/error.hpp"
-#include "vendor/open_library.hpp"
 
 namespace cudnn_frontend {
 void* cudnn_dlhandle = nullptr;  // what the front end looks its functions up in
@@ -32,10 +32,10 @@ std::string dotted(std::size_t version) {
 std::string open_cudnn() {
   std::string reason;
   // The front end opens the runtime by name: it finds what is open already.
-  if (!open_library({"libcudart.so.13", "libcudart.so.12"}, reason))
+  if (!cuda::open_library({"libcudart.so.13", "libcudart.so.12"}, reason))
     return "needs the CUDA runtime library: " + reason;
   reason.clear();
-  void* library = open_library({"libcudnn.so.9"}, reason);
+  void* library = cuda::open_library({"libcudnn.so.9"}, reason);
   if (!library) return "needs cuDNN 9: " + reason;
   fe::cudnn_dlhandle = library;
   const std::size_t version = fe::detail::get_backend_version();

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cuda/attend_params.hpp"
+#include "cuda/flash/attend_params.hpp"
 #include "vendor/branch.hpp"
 #include "vendor/flashinfer_shape.hpp"
 

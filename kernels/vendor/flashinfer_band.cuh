@@ -8,7 +8,7 @@
 
 #include <numbers>
 
-#include "cuda/launch.cuh"
+#include "cuda/launch/launch.cuh"
 #include "vendor/flashinfer.hpp"
 
 namespace nsa::vendor {

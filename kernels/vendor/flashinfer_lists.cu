@@ -2,7 +2,7 @@
 // wait, and a captured graph follows new lengths.
 #include <climits>
 
-#include "cuda/launch.cuh"
+#include "cuda/launch/launch.cuh"
 #include "vendor/flashinfer.hpp"
 
 namespace nsa::vendor {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cuda/gemm.hpp"
+#include "cuda/gemm/gemm.hpp"
 #include "nsa/schemas/error.hpp"
 #include "vendor/math_shape.hpp"
 #include "vendor/math_softmax.hpp"

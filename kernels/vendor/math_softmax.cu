@@ -1,5 +1,5 @@
-#include "cuda/launch.cuh"
-#include "cuda/numbers.cuh"
+#include "cuda/launch/launch.cuh"
+#include "cuda/ptx/numbers.cuh"
 #include "vendor/math_softmax.hpp"
 
 namespace nsa::vendor {

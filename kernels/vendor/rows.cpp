@@ -4,7 +4,7 @@
 #include <array>
 
 #include "catalog/rows.hpp"
-#include "cuda/gemm_rows.hpp"
+#include "cuda/gemm/rows.hpp"
 #include "source_hashes.hpp"
 #include "vendor/cudnn_sdpa.hpp"
 #include "vendor/launch.hpp"

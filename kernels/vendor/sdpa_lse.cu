@@ -1,6 +1,6 @@
 #include "vendor/sdpa_lse.hpp"
 
-#include "cuda/launch.cuh"
+#include "cuda/launch/launch.cuh"
 
 namespace nsa::vendor {
 namespace {

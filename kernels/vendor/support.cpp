@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cuda/gemm.hpp"
+#include "cuda/gemm/gemm.hpp"
 #include "vendor/flashinfer_shape.hpp"
 #include "vendor/math_shape.hpp"
 #include "vendor/window_keys.hpp"

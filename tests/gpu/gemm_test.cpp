@@ -2,7 +2,7 @@
 // copy engine, which compute-sanitizer's initcheck does not see: it reports whatever reads their
 // output as uninitialised. This test says what initcheck cannot; run_on_device.sh leaves the one
 // kernel that reads such output out of initcheck for that reason.
-#include "cuda/gemm.hpp"
+#include "cuda/gemm/gemm.hpp"
 
 #include <cmath>
 

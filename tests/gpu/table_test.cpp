@@ -1,5 +1,5 @@
 // What the table says of the CUDA rows: known without a device, and without CUDA.
-#include "attend_selected/cuda_shared_memory.hpp"
+#include "cuda/flash/tile_sizes.hpp"
 #include "gpu.hpp"
 #include "nsa/schemas/error.hpp"
 
