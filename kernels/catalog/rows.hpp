@@ -20,6 +20,16 @@ inline Support needs_model_dim(const Problem& problem, const Device&) noexcept {
   return Support::no("the problem has no model_dim; give one to measure the projections");
 }
 
+/// For kernels that are compiled for sm_90a alone.
+inline Support needs_hopper(const Device& device) noexcept {
+  const int capability = device.compute_capability.value_or(0);
+  if (capability == 90) return Support::yes();
+  return Support::no("its warpgroup products exist on compute capability 9.0 only, ", device.id,
+                     " has ", capability);
+}
+
+inline std::int64_t no_workspace(const Problem&) { return 0; }
+
 /// A stage's rows of both back ends, CPU first.
 inline std::vector<Variant> both_back_ends(std::span<const Variant> cpu,
                                            std::span<const Variant> cuda) {
@@ -28,6 +38,29 @@ inline std::vector<Variant> both_back_ends(std::span<const Variant> cpu,
   return rows;
 }
 
-inline std::int64_t no_workspace(const Problem&) { return 0; }
+/// The rows of one stage: what they share is said once, and a row says what is its own.
+struct StageRows {
+  std::span<const Stage> stages;
+  Cost (*cost)(const Problem&);
+
+  /// On a CPU: all dtypes, unless the row names some.
+  constexpr Variant cpu(Variant row) const { return shared(row, kAllDtypes); }
+  /// On a GPU: from compute capability 8.0 on, what CUDA rows store, and no workspace, unless the
+  /// row says otherwise.
+  constexpr Variant cuda(Variant row) const {
+    row.backend = Backend::cuda;
+    if (row.min_compute_capability == 0) row.min_compute_capability = 80;
+    if (!row.workspace_bytes) row.workspace_bytes = no_workspace;
+    return shared(row, kDeviceDtypes);
+  }
+
+ private:
+  constexpr Variant shared(Variant row, unsigned dtypes) const {
+    row.stages = stages;
+    if (!row.cost) row.cost = cost;
+    if (row.dtypes == 0) row.dtypes = dtypes;
+    return row;
+  }
+};
 
 }  // namespace nsa

@@ -1,4 +1,5 @@
 // What the table says of the CUDA rows: known without a device, and without CUDA.
+#include "attend_selected/supports.hpp"
 #include "cuda/flash/tile_sizes.hpp"
 #include "gpu.hpp"
 #include "nsa/schemas/error.hpp"
@@ -63,8 +64,8 @@ TEST_CASE("a tile that needs more shared memory than the device has is refused",
   CHECK(supports(masked, large, gpu_of(90)).supported);
   CHECK(supports(masked, large, gpu_of(80)).supported);
   CHECK(supports(masked, large, gpu_of(86)).reason().find("shared memory") != std::string::npos);
-  CHECK(cuda::shared_bytes_per_block(86) < cuda::masked_shared_bytes(large));
-  CHECK(cuda::masked_shared_bytes(large) < cuda::shared_bytes_per_block(80));
+  CHECK(cuda::shared_bytes_per_block(86) < attend_selected::masked_shared_bytes(large));
+  CHECK(attend_selected::masked_shared_bytes(large) < cuda::shared_bytes_per_block(80));
 }
 
 TEST_CASE("without CUDA in the program device memory is refused in words", "[kernels]") {

@@ -1,7 +1,7 @@
 // What counts as selected: overlaps, duplicates, nothing, everything; and the log-sum-exp.
 #include <cmath>
 
-#include "attend_selected/spans.hpp"
+#include "attend_selected/cpu/spans.hpp"
 #include "attend_support.hpp"
 #include "catch.hpp"
 #include "cpu/dense_attention.hpp"

@@ -8,6 +8,13 @@
 
 namespace nsa::cuda {
 
+Support fits_shared_memory(std::int64_t bytes, const Device& device) noexcept {
+  const std::int64_t room = shared_bytes_per_block(device.compute_capability.value_or(0));
+  if (bytes <= room) return Support::yes();
+  return Support::no("needs ", bytes, " bytes of shared memory a block, ", device.id, " has ",
+                     room);
+}
+
 Support supports_band(const Problem& p, const Device& device) noexcept {
   constexpr std::int64_t kLargestDim = 256, kMostRows = 0x7fffffff;
   if (p.head_dim_k > kLargestDim || p.head_dim_v > kLargestDim)
@@ -18,10 +25,7 @@ Support supports_band(const Problem& p, const Device& device) noexcept {
   const std::int64_t bytes =
       std::max(tile_bytes(masked_sizes(p.dtype), p.head_dim_k, width),
                tile_bytes(gather_sizes(p.dtype, width), p.head_dim_k, width));
-  const std::int64_t room = shared_bytes_per_block(device.compute_capability.value_or(0));
-  if (bytes <= room) return Support::yes();
-  return Support::no("needs ", bytes, " bytes of shared memory a block, ", device.id, " has ",
-                     room);
+  return fits_shared_memory(bytes, device);
 }
 
 Variant band_row(std::span<const Stage> stages, std::string_view what, Cost (*cost)(const Problem&),

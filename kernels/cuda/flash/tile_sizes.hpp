@@ -36,14 +36,5 @@ constexpr std::int64_t tile_bytes(const TileSizes& t, std::int64_t dk, std::int6
 }
 
 constexpr std::int64_t padded_width(std::int64_t dv) { return (dv + 63) / 64 * 64; }
-inline std::int64_t masked_shared_bytes(const Problem& p) {
-  const TileSizes t = masked_sizes(p.dtype);
-  return tile_bytes(t, p.head_dim_k, padded_width(p.head_dim_v)) + t.rows * 8;
-}
-inline std::int64_t gather_shared_bytes(const Problem& p) {
-  const std::int64_t width = padded_width(p.head_dim_v);
-  const TileSizes t = gather_sizes(p.dtype, width);
-  return tile_bytes(t, p.head_dim_k, width) + 4 * (t.keys + 2 * p.geometry.sel_count);
-}
 
 }  // namespace nsa::cuda
