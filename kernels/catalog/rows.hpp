@@ -1,8 +1,6 @@
 // Small things that the stages' tables share.
 #pragma once
 
-#include <vector>
-
 #include "nsa/kernels/catalog.hpp"
 
 namespace nsa {
@@ -29,14 +27,6 @@ inline Support needs_hopper(const Device& device) noexcept {
 }
 
 inline std::int64_t no_workspace(const Problem&) { return 0; }
-
-/// A stage's rows of both back ends, CPU first.
-inline std::vector<Variant> both_back_ends(std::span<const Variant> cpu,
-                                           std::span<const Variant> cuda) {
-  std::vector<Variant> rows(cpu.begin(), cpu.end());
-  rows.insert(rows.end(), cuda.begin(), cuda.end());
-  return rows;
-}
 
 /// The rows of one stage: what they share is said once, and a row says what is its own.
 struct StageRows {

@@ -11,6 +11,6 @@ set(NSA_CPU_SOFTMAX ${_cpu}/rows.cpp ${_cpu}/softmax.cpp ${NSA_CPU_ROWS})
 set(NSA_CPU_PANELS ${_cpu}/panels.cpp ${_cpu}/tile_gemm.cpp ${_cpu}/transpose.cpp ${NSA_CPU_SOFTMAX})
 set(NSA_CPU_FLASH ${_cpu}/flash_tile.cpp ${NSA_CPU_PANELS})
 # Branches with one run of keys: by the BLAS, and by tiles.
-set(NSA_CPU_BAND_MATH ${_cpu}/band_math.cpp ${_cpu}/blas.cpp ${_cpu}/transpose.cpp
+set(NSA_CPU_BAND_MATH ${_cpu}/band/math.cpp ${_cpu}/blas.cpp ${_cpu}/transpose.cpp
                       ${_catalog}/sequences.cpp ${NSA_CPU_SOFTMAX})
-set(NSA_CPU_BAND_BLOCKED ${_cpu}/band_blocked.cpp ${_catalog}/sequences.cpp ${NSA_CPU_FLASH})
+set(NSA_CPU_BAND_BLOCKED ${_cpu}/band/blocked.cpp ${_catalog}/sequences.cpp ${NSA_CPU_FLASH})

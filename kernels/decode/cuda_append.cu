@@ -3,7 +3,7 @@
 #include "cuda/launch/programmatic_launch.cuh"
 #include "cuda/ptx/vectors.cuh"
 #include "decode/step.hpp"
-#include "score/cuda_device.cuh"
+#include "score/cuda/device.cuh"
 
 namespace nsa::decode {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "cuda/launch/launch.cuh"
 #include "decode/cuda_step.hpp"
-#include "score/cuda_top_blocks.cuh"
+#include "score/cuda/top_blocks.cuh"
 
 namespace nsa::cuda::step {
 

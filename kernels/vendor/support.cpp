@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "cuda/gemm/gemm.hpp"
-#include "vendor/flashinfer_shape.hpp"
-#include "vendor/math_shape.hpp"
-#include "vendor/window_keys.hpp"
+#include "vendor/cudnn/window_keys.hpp"
+#include "vendor/flashinfer/shape.hpp"
+#include "vendor/math/shape.hpp"
 
 namespace nsa::vendor {
 namespace {

@@ -1,9 +1,7 @@
 #include "cuda/flash/band_support.hpp"
 
 #include <algorithm>
-#include <string>
 
-#include "catalog/rows.hpp"
 #include "cuda/flash/tile_sizes.hpp"
 
 namespace nsa::cuda {
@@ -28,23 +26,11 @@ Support supports_band(const Problem& p, const Device& device) noexcept {
   return fits_shared_memory(bytes, device);
 }
 
-Variant band_row(std::span<const Stage> stages, std::string_view what, Cost (*cost)(const Problem&),
-                 void (*launch)(const LaunchArgs&), std::string_view source_hash,
-                 std::span<const std::string_view> kernels) {
-  return {.stages = stages,
-          .name = "fused",
-          .backend = Backend::cuda,
-          .role = Role::candidate,
-          .min_compute_capability = 80,
-          .dtypes = kDeviceDtypes,
-          .what = what,
-          .supports = supports_band,
-          .cost = cost,
-          .workspace_bytes = no_workspace,
-          .launch = launch,
-          .source_hash = source_hash,
-          .rank = 0,
-          .kernels = {.own = kernels}};
+Variant band_row(Variant row) {
+  row.name = "fused";
+  row.supports = supports_band;
+  row.rank = 0;
+  return row;
 }
 
 }  // namespace nsa::cuda

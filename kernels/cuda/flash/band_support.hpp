@@ -2,9 +2,6 @@
 // without CUDA knows it too.
 #pragma once
 
-#include <span>
-#include <string_view>
-
 #include "nsa/kernels/catalog.hpp"
 
 namespace nsa::cuda {
@@ -15,9 +12,7 @@ Support fits_shared_memory(std::int64_t bytes, const Device& device) noexcept;
 /// What the kernels of a band of keys (band_launch.cuh) support.
 Support supports_band(const Problem& p, const Device& device) noexcept;
 
-/// The row `fused`; `launch` is null in a build without CUDA.
-Variant band_row(std::span<const Stage> stages, std::string_view what, Cost (*cost)(const Problem&),
-                 void (*launch)(const LaunchArgs&), std::string_view source_hash,
-                 std::span<const std::string_view> kernels);
+/// The row `fused` of a branch; `row` says what it does, launches and is called.
+Variant band_row(Variant row);
 
 }  // namespace nsa::cuda

@@ -19,17 +19,13 @@ inline constexpr std::array<std::int64_t, kGemmAlgorithms> kAlgorithmValues{0, 1
 inline constexpr std::array kAlgorithmCoordinates{
     Coordinate{kAlgorithmCoordinate, kAlgorithmValues}};
 
-/// `gemm` of a stage, all but what it does, supports, costs and launches.
-inline Variant gemm_row(std::span<const Stage> stages) {
-  return {.stages = stages,
-          .name = "gemm",
-          .backend = Backend::cuda,
-          .role = Role::candidate,
-          .min_compute_capability = 80,
-          .dtypes = kDeviceDtypes,
-          .coordinates = kAlgorithmCoordinates,
-          .kernels = {.own = kProductKernels},
-          .missing = gemm_missing};
+/// `gemm` of a stage: `row` says what it does, supports, takes and launches.
+inline Variant gemm_row(Variant row) {
+  row.name = "gemm";
+  row.coordinates = kAlgorithmCoordinates;
+  row.kernels = {.own = kProductKernels};
+  row.missing = gemm_missing;
+  return row;
 }
 
 /// The same product with operands rounded to TF32, for who asks.
