@@ -5,12 +5,12 @@
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
-#include "composite_bounds.hpp"
-#include "composite_launch.hpp"
 #include "decode/step.hpp"
-#include "nsa/kernels/device_memory.hpp"
-#include "source_hashes.hpp"
 #include "launches/vendor.hpp"
+#include "nsa/kernels/device_memory.hpp"
+#include "runtime/composite/bounds.hpp"
+#include "runtime/composite/launch.hpp"
+#include "source_hashes.hpp"
 
 namespace nsa {
 namespace {

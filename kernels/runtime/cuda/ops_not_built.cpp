@@ -1,5 +1,5 @@
 #include "nsa/schemas/error.hpp"
-#include "ops.hpp"
+#include "runtime/ops.hpp"
 
 namespace nsa {
 namespace {

@@ -7,7 +7,7 @@
 #include "cuda/launch/launch.cuh"
 #include "cuda/memory/alignment.hpp"
 #include "cuda/ptx/vectors.cuh"
-#include "runtime/cuda_model_ops.hpp"
+#include "runtime/cuda/model_ops.hpp"
 
 namespace nsa::cuda {
 namespace {

@@ -1,10 +1,10 @@
-#include "composite_bounds.hpp"
+#include "runtime/composite/bounds.hpp"
 
 #include <algorithm>
 
 #include "catalog/cost.hpp"
 #include "nsa/kernels/launch.hpp"
-#include "runtime/composite_stages.hpp"
+#include "runtime/composite/stages.hpp"
 #include "runtime/dense.hpp"
 
 namespace nsa {

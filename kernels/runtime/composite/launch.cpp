@@ -1,9 +1,9 @@
-#include "composite_launch.hpp"
+#include "runtime/composite/launch.hpp"
 
-#include "attention.hpp"
-#include "dense.hpp"
-#include "layer.hpp"
 #include "nsa/kernels/runtime.hpp"
+#include "runtime/attention.hpp"
+#include "runtime/dense.hpp"
+#include "runtime/layer.hpp"
 
 namespace nsa {
 namespace {

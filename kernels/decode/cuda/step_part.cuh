@@ -5,7 +5,7 @@
 
 #include "cuda/ptx/exp2.cuh"
 #include "cuda/ptx/vectors.cuh"
-#include "decode/cuda_step_shared.cuh"
+#include "decode/cuda/step_shared.cuh"
 
 namespace nsa::cuda::step {
 

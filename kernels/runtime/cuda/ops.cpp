@@ -4,8 +4,8 @@
 #include "cuda/memory/copy_rows.hpp"
 #include "cuda/memory/side_stream.hpp"
 #include "nsa/kernels/device_memory.hpp"
-#include "ops.hpp"
-#include "runtime/cuda_model_ops.hpp"
+#include "runtime/cuda/model_ops.hpp"
+#include "runtime/ops.hpp"
 
 namespace nsa {
 namespace {

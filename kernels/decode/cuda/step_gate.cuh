@@ -2,7 +2,7 @@
 // cluster put together.
 #pragma once
 
-#include "decode/cuda_step_select.cuh"
+#include "decode/cuda/step_select.cuh"
 
 namespace nsa::cuda::step {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "lengths.hpp"
 #include "nsa/schemas/env_names.hpp"
-#include "stage_rows.hpp"
+#include "routing/lengths.hpp"
+#include "routing/stage_rows.hpp"
 
 namespace nsa::routing {
 

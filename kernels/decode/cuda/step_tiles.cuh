@@ -5,7 +5,7 @@
 #pragma once
 
 #include "cuda/ptx/mma.cuh"
-#include "decode/cuda_step_part.cuh"
+#include "decode/cuda/step_part.cuh"
 
 namespace nsa::cuda::step {
 

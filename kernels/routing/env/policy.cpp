@@ -1,7 +1,7 @@
-#include "env_policy.hpp"
+#include "routing/env/policy.hpp"
 
-#include "env_rules.hpp"
 #include "nsa/kernels/routing.hpp"
+#include "routing/env/rules.hpp"
 
 namespace nsa::routing {
 namespace {

@@ -1,6 +1,6 @@
 // The walk over the switches of the selected branch, by the rules of this runtime: only
 // names that are set decide, and what a kernel cannot run falls through with a reason.
-#include "env_rules.hpp"
+#include "routing/env/rules.hpp"
 
 namespace nsa::routing {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "env_policy.hpp"
+#include "routing/env/policy.hpp"
 
 namespace nsa::routing {
 

@@ -1,7 +1,7 @@
 // The switches of FlashAttention-2 in the dense branches: a branch's own
 // flag beats the global one, unset overrides nothing, a minimum of 0 or less means never, and
 // lengths are compared in tokens of the row (window) or compressed tokens (compressed branch).
-#include "env_rules.hpp"
+#include "routing/env/rules.hpp"
 
 namespace nsa::routing {
 namespace {

@@ -1,4 +1,4 @@
-#include "decode/cuda_step.cuh"
+#include "decode/cuda/step.cuh"
 
 namespace nsa::cuda::step {
 
