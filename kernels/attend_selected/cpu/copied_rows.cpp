@@ -1,6 +1,6 @@
 #include "attend_selected/cpu/copied_rows.hpp"
 
-#include "cpu/tile_gemm.hpp"
+#include "cpu/simd/tile_gemm.hpp"
 
 namespace nsa::cpu {
 

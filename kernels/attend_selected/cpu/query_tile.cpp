@@ -1,5 +1,5 @@
 #include "attend_selected/cpu/fused_query.hpp"
-#include "cpu/tile_gemm.hpp"
+#include "cpu/simd/tile_gemm.hpp"
 
 namespace nsa::cpu {
 namespace {

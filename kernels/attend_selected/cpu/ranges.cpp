@@ -6,7 +6,7 @@
 #include "cpu/blas.hpp"
 #include "cpu/convert.hpp"
 #include "cpu/rows.hpp"
-#include "cpu/tile_gemm.hpp"
+#include "cpu/simd/tile_gemm.hpp"
 
 namespace nsa::cpu {
 namespace {

@@ -5,8 +5,8 @@
 #include "cpu/blas.hpp"
 #include "cpu/convert.hpp"
 #include "cpu/rows.hpp"
-#include "cpu/tile_gemm.hpp"
-#include "cpu/transpose.hpp"
+#include "cpu/simd/tile_gemm.hpp"
+#include "cpu/simd/transpose.hpp"
 #include "nsa/kernels/parallel.hpp"
 
 namespace nsa::cpu {

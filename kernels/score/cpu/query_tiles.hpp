@@ -9,7 +9,7 @@
 
 #include "cpu/convert.hpp"
 #include "cpu/matrix.hpp"
-#include "cpu/softmax.hpp"
+#include "cpu/simd/softmax.hpp"
 #include "nsa/kernels/launch.hpp"
 #include "nsa/kernels/parallel.hpp"
 

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "cpu/blas.hpp"
-#include "cpu/softmax.hpp"
-#include "cpu/tile_gemm.hpp"
+#include "cpu/simd/softmax.hpp"
+#include "cpu/simd/tile_gemm.hpp"
 #include "score/cpu/block_map.hpp"
 #include "score/cpu/query_tiles.hpp"
 #include "score/cpu/top_blocks.hpp"

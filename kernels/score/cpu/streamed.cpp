@@ -4,7 +4,7 @@
 
 #include "cpu/accumulator.hpp"
 #include "cpu/blas.hpp"
-#include "cpu/tile_gemm.hpp"
+#include "cpu/simd/tile_gemm.hpp"
 #include "nsa/kernels/launch.hpp"
 #include "score/cpu/block_map.hpp"
 #include "score/cpu/query_tiles.hpp"

@@ -1,13 +1,13 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/transpose.cpp"
-#include "cpu/transpose.hpp"
+#define HWY_TARGET_INCLUDE "cpu/simd/transpose.cpp"
+#include "cpu/simd/transpose.hpp"
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include <cmath>
 
-#include "cpu/tile_gemm.hpp"
+#include "cpu/simd/tile_gemm.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace nsa::cpu::HWY_NAMESPACE {

@@ -1,6 +1,6 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/tile_gemm.cpp"
-#include "cpu/tile_gemm.hpp"
+#define HWY_TARGET_INCLUDE "cpu/simd/tile_gemm.cpp"
+#include "cpu/simd/tile_gemm.hpp"
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

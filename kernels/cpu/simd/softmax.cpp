@@ -1,6 +1,6 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/softmax.cpp"
-#include "cpu/softmax.hpp"
+#define HWY_TARGET_INCLUDE "cpu/simd/softmax.cpp"
+#include "cpu/simd/softmax.hpp"
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "cpu/exp2-inl.hpp"
+#include "cpu/simd/exp2-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace nsa::cpu::HWY_NAMESPACE {

@@ -1,6 +1,6 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/half_rows.cpp"
-#include "cpu/half_rows.hpp"
+#define HWY_TARGET_INCLUDE "cpu/simd/half_rows.cpp"
+#include "cpu/simd/half_rows.hpp"
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
