@@ -26,8 +26,7 @@ std::int64_t value_columns(const Problem& p) { return cpu::pad_up(p.head_dim_v);
 
 /// V in the type that is computed in, rows of value_columns: borrowed where it is that already.
 template <class T>
-CompressedRows<T> load_values(const LaunchArgs& args) {
-  const TensorView& v = args.in[2];
+CompressedRows<T> load_values(const LaunchArgs& args, const TensorView& v) {
   const std::int64_t heads = v.shape[1], columns = value_columns(args.problem);
   constexpr Dtype kDtype = std::is_same_v<T, double> ? Dtype::fp64 : Dtype::fp32;
   if (v.dtype == kDtype && v.shape[2] == columns) {
@@ -54,6 +53,7 @@ struct Outputs {
 template <class T>
 struct Launch {
   const LaunchArgs& args;
+  CompressedScoreTensors tensors;
   TileSizes sizes;
   std::int64_t heads, columns;
   CompressedRows<T> keys, values;
@@ -91,8 +91,8 @@ void Launch<T>::attend(const Tile& tile, const T* p_cmp, T* o) const {
 
 template <class T>
 void Launch<T>::store(const Tile& tile, const Outputs<T>& out) const {
-  const TensorView& o = args.out[0];
-  const TensorView lse = args.saved != nullptr ? args.saved->lse_cmp : TensorView{};
+  const TensorView& o = tensors.o;
+  const TensorView& lse = tensors.lse;
   for (std::int64_t r = 0; r < tile.count * heads; ++r) {
     const std::int64_t token = tile.sequence->q_begin + tile.first + r / heads;
     const std::int64_t head = tile.group * heads + r % heads;
@@ -109,7 +109,8 @@ void Launch<T>::one_tile(const Tile& tile, const TileScratch<T>& scratch,
   const auto to_p_cmp = [&](std::int64_t r, T* row, std::int64_t visible) {
     out.sums[r] = score::probabilities(row, visible);
   };
-  score::select_tile<score::MakeRows::all>(args, args.out[1], keys, tile, sizes, scratch, to_p_cmp);
+  score::select_tile<score::MakeRows::all>(args, tensors.score(), keys, tile, sizes, scratch,
+                                           to_p_cmp);
   attend(tile, scratch.p_cmp, out.o);
   store(tile, out);
 }
@@ -117,12 +118,14 @@ void Launch<T>::one_tile(const Tile& tile, const TileScratch<T>& scratch,
 template <class T>
 void run(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
+  const CompressedScoreTensors tensors = CompressedScoreTensors::of(args);
   const Launch<T> launch{args,
+                         tensors,
                          TileSizes(args.problem),
                          args.problem.heads_per_group(),
                          value_columns(args.problem),
-                         score::load_keys<T>(args),
-                         load_values<T>(args)};
+                         score::load_keys<T>(tensors.kv.k, args.workspace),
+                         load_values<T>(args, tensors.kv.v)};
   const TileSizes& sizes = launch.sizes;
   const std::int64_t threads = parallel_threads(), rows = threads * sizes.rows;
   T* numbers = args.workspace.take<T>(threads * sizes.numbers()).data();

@@ -11,7 +11,7 @@ CopySource<T> pack_source(const LaunchArgs& args, const SelectedTensors& tensors
   std::vector<PackRequest> requests;
   for (const Sequence& s : args.sequences) {
     for (std::int64_t g = 0; g < p.kv_heads; ++g) {
-      requests.push_back({{tensors.k, tensors.v, g, s.kv_begin, s.kv_len}, 0, s.kv_len});
+      requests.push_back({{tensors.kv.k, tensors.kv.v, g, s.kv_begin, s.kv_len}, 0, s.kv_len});
     }
   }
   const PanelShape shape{kPanelKeys, p.head_dim_k, p.head_dim_v};
@@ -60,7 +60,7 @@ void attend_copied(const LaunchArgs& args, const SelectedTensors& tensors, const
   }
   tile_gemm(heads, out_cols, row.padded, scores, ld, row.v, out_cols, out, out_cols, false);
   for (std::int64_t h = 0; h < heads; ++h) {
-    store_output(tensors.out, tensors.lse, row.row.q_row, row.row.kv_head * heads + h, p.head_dim_v,
+    store_output(tensors.o, tensors.lse, row.row.q_row, row.row.kv_head * heads + h, p.head_dim_v,
                  out + h * out_cols, sums[h]);
   }
 }

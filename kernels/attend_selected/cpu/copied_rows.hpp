@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "attend_selected/cpu/selected.hpp"
 #include "attend_selected/cpu/spans.hpp"
 #include "cpu/panels.hpp"
 #include "cpu/rows.hpp"
+#include "operands/attend.hpp"
 
 namespace nsa::cpu {
 

@@ -38,7 +38,7 @@ Sequence back(Sequence s, std::int64_t queries) {
 }  // namespace
 
 void selected_dense_prefix(const LaunchArgs& args) {
-  const SelectedTensors tensors = selected_tensors(args);
+  const SelectedTensors tensors = SelectedTensors::of(args);
   std::vector<Sequence> dense, sparse;
   for (const Sequence& s : args.sequences) {
     const std::int64_t queries = covered_queries(args.problem, tensors.blocks, s);
@@ -50,7 +50,8 @@ void selected_dense_prefix(const LaunchArgs& args) {
   part.device_sequences = nullptr;
   if (!dense.empty()) {
     band_blocked(part, {BandKind::causal, args.problem.geometry},
-                 {tensors.q, tensors.k, tensors.v, tensors.out, tensors.lse}, Layout::varlen);
+                 {.q = tensors.q, .kv = tensors.kv, .o = tensors.o, .lse = tensors.lse},
+                 Layout::varlen);
   }
   if (!sparse.empty()) fused_query(args, tensors, sparse);
 }

@@ -61,7 +61,7 @@ struct Launch {
   std::vector<PackedHead<T>> packed;  // [sequences, kv_heads]
 
   void attend(const QueryTask& task, std::size_t head) const {
-    const KvHead source{tensors.k, tensors.v, task.kv_head, task.sequence->kv_begin,
+    const KvHead source{tensors.kv.k, tensors.kv.v, task.kv_head, task.sequence->kv_begin,
                         task.sequence->kv_len};
     BlockPanels<T> panels;
     if (per_query) {
@@ -89,7 +89,7 @@ void run(const LaunchArgs& args, const SelectedTensors& tensors,
     std::vector<PackRequest> requests;
     for (const Sequence& s : sequences) {
       for (std::int64_t g = 0; g < p.kv_heads; ++g) {
-        requests.push_back({{tensors.k, tensors.v, g, s.kv_begin, s.kv_len}, 0, s.kv_len});
+        requests.push_back({{tensors.kv.k, tensors.kv.v, g, s.kv_begin, s.kv_len}, 0, s.kv_len});
       }
     }
     launch.packed = pack_heads<T>(requests, launch.shape, launch.memory.packed, false);
@@ -141,7 +141,7 @@ std::int64_t fused_query_bytes_at_most(const Problem& problem) {
 }
 
 void selected_fused_query(const LaunchArgs& args) {
-  fused_query(args, selected_tensors(args), args.sequences);
+  fused_query(args, SelectedTensors::of(args), args.sequences);
 }
 
 std::int64_t selected_fused_query_bytes(const Problem& problem) {

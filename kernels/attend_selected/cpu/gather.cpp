@@ -18,7 +18,7 @@ Memory<T> layout_memory(Taker& taker, const Problem& p, std::span<const Sequence
 template <class T>
 void run(const LaunchArgs& args) {
   const Problem& p = args.problem;
-  const SelectedTensors tensors = selected_tensors(args);
+  const SelectedTensors tensors = SelectedTensors::of(args);
   const auto memory = layout_memory<T>(args.workspace, p, args.sequences);
   const CopySource<T> source = pack_source<T>(args, tensors, memory.packed);
   const RowIndex rows(args.sequences, p.kv_heads);

@@ -3,9 +3,9 @@
 // program has it.
 #include <vector>
 
-#include "attend_selected/cpu/selected.hpp"
 #include "attend_selected/cpu/spans.hpp"
 #include "cpu/flash_tile.hpp"
+#include "operands/attend.hpp"
 
 namespace nsa::cpu {
 namespace {
@@ -79,7 +79,7 @@ template <class T>
 void Launch<T>::tile(std::size_t sequence, std::int64_t head, std::int64_t token) const {
   const Sequence& s = args.sequences[sequence];
   const std::int64_t all_heads = args.problem.kv_heads * sharing.copies;
-  TileTask<T> task{tensors.q, tensors.out, tensors.lse};
+  TileTask<T> task{tensors.q, tensors.o, tensors.lse};
   task.kv =
       &packed[sequence * static_cast<std::size_t>(all_heads) + static_cast<std::size_t>(head)];
   task.q_row = s.q_begin + token;
@@ -101,14 +101,14 @@ template <class T>
 void run(const LaunchArgs& args, Sharing sharing) {
   const Problem& p = args.problem;
   Launch<T> launch{args,
-                   selected_tensors(args),
+                   SelectedTensors::of(args),
                    sharing,
                    layout_memory<T>(args.workspace, p, args.sequences, sharing),
                    {}};
   std::vector<PackRequest> requests;
   for (const Sequence& s : args.sequences) {
     for (std::int64_t h = 0; h < p.kv_heads * sharing.copies; ++h) {
-      const KvHead source{launch.tensors.k, launch.tensors.v, h / sharing.copies, s.kv_begin,
+      const KvHead source{launch.tensors.kv.k, launch.tensors.kv.v, h / sharing.copies, s.kv_begin,
                           s.kv_len};
       requests.push_back({source, 0, s.kv_len});
     }

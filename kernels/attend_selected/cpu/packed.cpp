@@ -59,7 +59,7 @@ struct Launch {
 template <class T>
 void run(const LaunchArgs& args) {
   const Problem& p = args.problem;
-  const SelectedTensors tensors = selected_tensors(args);
+  const SelectedTensors tensors = SelectedTensors::of(args);
   const auto memory = layout_memory<T>(args.workspace, p, args.sequences);
   const RowIndex rows(args.sequences, p.kv_heads);
   const Launch<T> launch{args, tensors, memory, rows, pack_source<T>(args, tensors, memory.packed)};

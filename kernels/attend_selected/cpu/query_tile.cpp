@@ -175,7 +175,7 @@ void attend_query_tile(const LaunchArgs& args, const SelectedTensors& tensors,
                                                : panels.v + e.slot * shape.v_elements());
   });
   for (std::int64_t r = 0; r < task.tokens * heads; ++r) {
-    store_output(tensors.out, tensors.lse, row0 + r / heads, task.kv_head * heads + r % heads,
+    store_output(tensors.o, tensors.lse, row0 + r / heads, task.kv_head * heads + r % heads,
                  shape.dim_v, m.out.data() + r * m.out_cols, m.sums[static_cast<std::size_t>(r)]);
   }
 }

@@ -1,12 +1,12 @@
 // ranges: the users' slow path. A host loop over rows and groups on one thread; each row copies its
 // keys and is one small attention of its own, with GEMMs of a few rows (17-19 GFLOP/s a core where
 // the machine does 105). Kept because guarding against it is the point.
-#include "attend_selected/cpu/selected.hpp"
 #include "attend_selected/cpu/spans.hpp"
 #include "cpu/blas.hpp"
 #include "cpu/convert.hpp"
 #include "cpu/rows.hpp"
 #include "cpu/simd/tile_gemm.hpp"
+#include "operands/attend.hpp"
 
 namespace nsa::cpu {
 namespace {
@@ -44,9 +44,9 @@ std::int64_t copy_keys(const LaunchArgs& args, const SelectedTensors& tensors,
   for (const TokenSpan& span : spans) {
     for (std::int64_t key = span.begin; key < span.end; ++key, ++length) {
       const std::int64_t at = row.sequence->kv_begin + key;
-      load_row(tensors.k, tensors.k.at(at, row.kv_head), p.head_dim_k,
+      load_row(tensors.kv.k, tensors.kv.k.at(at, row.kv_head), p.head_dim_k,
                m.k.data() + length * p.head_dim_k);
-      load_row(tensors.v, tensors.v.at(at, row.kv_head), p.head_dim_v,
+      load_row(tensors.kv.v, tensors.kv.v.at(at, row.kv_head), p.head_dim_v,
                m.v.data() + length * p.head_dim_v);
     }
   }
@@ -74,7 +74,7 @@ void attend_row(const LaunchArgs& args, const SelectedTensors& tensors, const Se
       gemm(false, false, 1, p.head_dim_v, length, T{1}, scores, ld, m.v.data(), p.head_dim_v, T{0},
            out, out_cols);
     }
-    store_output(tensors.out, tensors.lse, row.q_row, row.kv_head * heads + h, p.head_dim_v, out,
+    store_output(tensors.o, tensors.lse, row.q_row, row.kv_head * heads + h, p.head_dim_v, out,
                  sums);
   }
 }
@@ -82,7 +82,7 @@ void attend_row(const LaunchArgs& args, const SelectedTensors& tensors, const Se
 }  // namespace
 
 void selected_ranges(const LaunchArgs& args) {
-  const SelectedTensors tensors = selected_tensors(args);
+  const SelectedTensors tensors = SelectedTensors::of(args);
   const RowIndex rows(args.sequences, args.problem.kv_heads);
   with_compute_type(args.problem.dtype, [&]<class T>() {
     const Memory<T> memory = layout_memory<T>(args.workspace, args.problem);

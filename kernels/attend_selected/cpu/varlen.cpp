@@ -73,12 +73,13 @@ void Launch<T>::pack_by_elements(const CopiedRow<T>& row) const {
   for (const TokenSpan& span : spans_of(row.row)) {
     for (std::int64_t key = span.begin; key < span.end; ++key, ++at) {
       const std::int64_t from = row.row.sequence->kv_begin + key;
-      load_row(tensors.k, tensors.k.at(from, row.row.kv_head), p.head_dim_k, memory.row.data());
+      load_row(tensors.kv.k, tensors.kv.k.at(from, row.row.kv_head), p.head_dim_k,
+               memory.row.data());
       for (std::int64_t d = 0; d < p.head_dim_k; ++d) {
         row.k[d * ld + at] = memory.row[static_cast<std::size_t>(d)];
       }
       T* v = row.v + at * out_cols;
-      load_row(tensors.v, tensors.v.at(from, row.row.kv_head), p.head_dim_v, v);
+      load_row(tensors.kv.v, tensors.kv.v.at(from, row.row.kv_head), p.head_dim_v, v);
       std::fill(v + p.head_dim_v, v + out_cols, T{0});
     }
   }
@@ -100,7 +101,7 @@ void Launch<T>::attend(std::span<const CopiedRow<T>> chunk) const {
 template <class T>
 void run(const LaunchArgs& args, Packing packing) {
   const Problem& p = args.problem;
-  const SelectedTensors tensors = selected_tensors(args);
+  const SelectedTensors tensors = SelectedTensors::of(args);
   const Launch<T> launch{args, tensors,
                          layout_memory<T>(args.workspace, p, args.sequences, packing),
                          RowIndex(args.sequences, p.kv_heads)};

@@ -5,6 +5,7 @@
 #include "cpu/convert.hpp"
 #include "nsa/kernels/launch.hpp"
 #include "nsa/kernels/parallel.hpp"
+#include "operands/select.hpp"
 
 namespace nsa::compress {
 namespace {
@@ -34,6 +35,8 @@ void pool_row(const TensorView& raw, const TensorView& pooled, std::int64_t firs
 template <class T>
 void pool(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
+  const CompressTensors tensors = CompressTensors::of(args);
+  const KvTensors &raw = tensors.raw, &pooled = tensors.pooled;
   const Problem& p = args.problem;
   const std::int64_t dim = std::max(p.head_dim_k, p.head_dim_v);
   T* all = args.workspace.take<T>(2 * dim * parallel_threads()).data();
@@ -41,10 +44,10 @@ void pool(const LaunchArgs& args) {
     parallel_for(0, s.cmp_len, 8, [&](std::int64_t from, std::int64_t to) {
       T* own = all + 2 * dim * parallel_thread_index();
       for (std::int64_t i = from; i < to; ++i) {
-        for (std::size_t kv = 0; kv < 2; ++kv) {
-          pool_row<T>(args.in[kv], args.out[kv], s.kv_begin + i * p.geometry.cmp_stride,
-                      s.cmp_begin + i, p.geometry, {own, own + dim});
-        }
+        const std::int64_t first = s.kv_begin + i * p.geometry.cmp_stride, row = s.cmp_begin + i;
+        const Scratch<T> scratch{own, own + dim};
+        pool_row<T>(raw.k, pooled.k, first, row, p.geometry, scratch);
+        pool_row<T>(raw.v, pooled.v, first, row, p.geometry, scratch);
       }
     });
   }

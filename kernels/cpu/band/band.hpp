@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "nsa/kernels/launch.hpp"
+#include "operands/attend.hpp"
 
 namespace nsa::cpu {
 
@@ -39,11 +39,6 @@ struct Band {
 enum class Layout : std::uint8_t {
   varlen,  // packed by lengths
   dense,   // every sequence padded to the longest, and worked on as if it were that long
-};
-
-/// Tensors of one launch. lse may be absent.
-struct BandTensors {
-  TensorView q, k, v, out, lse;
 };
 
 /// Blocked online softmax on panels of 64 keys, tiles of tokens x heads of a group.

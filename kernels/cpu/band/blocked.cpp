@@ -69,7 +69,7 @@ void run(const LaunchArgs& args, const Band& band, const BandTensors& tensors, L
   for (std::size_t b = 0; b < extents.size(); ++b) {
     const Sequence& s = args.sequences[b];
     for (std::int64_t g = 0; g < p.kv_heads; ++g) {
-      requests.push_back({{tensors.k, tensors.v, g, band.key_begin(s), band.key_len(s)},
+      requests.push_back({{tensors.kv.k, tensors.kv.v, g, band.key_begin(s), band.key_len(s)},
                           extents[b].keys.begin,
                           extents[b].keys.end});
     }
@@ -82,7 +82,7 @@ void run(const LaunchArgs& args, const Band& band, const BandTensors& tensors, L
     const Sequence& s = args.sequences[item.sequence];
     const Extent& e = extents[item.sequence];
     const std::int64_t t0 = e.first_position + item.first_token;
-    TileTask<T> task{tensors.q, tensors.out, tensors.lse};
+    TileTask<T> task{tensors.q, tensors.o, tensors.lse};
     task.kv = &packed[item.sequence * static_cast<std::size_t>(p.kv_heads) +
                       static_cast<std::size_t>(item.kv_head)];
     task.q_row = s.q_begin + item.first_token;

@@ -9,10 +9,7 @@ namespace nsa::cpu {
 template <BandKind kKind>
 struct BandLaunch {
   static BandTensors tensors(const LaunchArgs& args) {
-    BandTensors t{args.in[0], args.in[1], args.in[2], args.out[0], {}};
-    if (args.saved != nullptr && kKind == BandKind::window) t.lse = args.saved->lse_win;
-    if (args.saved != nullptr && kKind == BandKind::compressed) t.lse = args.saved->lse_cmp;
-    return t;
+    return BandTensors::of(args, kKind == BandKind::window ? Branch::win : Branch::cmp);
   }
   static Band band(const Problem& problem) { return {kKind, problem.geometry}; }
 

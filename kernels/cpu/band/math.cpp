@@ -112,8 +112,9 @@ void Launch<T>::convert() {
         const std::int64_t key = j / p.kv_heads, head = j % p.kv_heads;
         const std::int64_t row = key_begin + key, i = part.at(key) * p.kv_heads + head;
         T* v = m.v.data() + i * p.head_dim_v;
-        load_row(tensors.k, tensors.k.at(row, head), p.head_dim_k, m.k.data() + i * p.head_dim_k);
-        load_row(tensors.v, tensors.v.at(row, head), p.head_dim_v, v);
+        load_row(tensors.kv.k, tensors.kv.k.at(row, head), p.head_dim_k,
+                 m.k.data() + i * p.head_dim_k);
+        load_row(tensors.kv.v, tensors.kv.v.at(row, head), p.head_dim_v, v);
         const bool bad = !all_finite(v, p.head_dim_v);
         m.bad[static_cast<std::size_t>(i)] = bad ? 1 : 0;
         if (bad) std::fill_n(v, p.head_dim_v, T{0}), found = true;
@@ -149,7 +150,7 @@ void Launch<T>::add_bad_rows(std::size_t sequence, std::int64_t kv_head, const T
     const std::int64_t row = band.key_begin(args.sequences[sequence]) + key;
     const std::int64_t packed = parts[sequence].at(key) * p.kv_heads + kv_head;
     if (m.bad[static_cast<std::size_t>(packed)] == 0) continue;
-    load_row(tensors.v, tensors.v.at(row, kv_head), p.head_dim_v, v);
+    load_row(tensors.kv.v, tensors.kv.v.at(row, kv_head), p.head_dim_v, v);
     for (std::int64_t r = 0; r < tokens * heads; ++r) {
       const KeyRun run = band.keys_of(t0 + r / heads);
       if (key < run.begin || key >= run.end) continue;
@@ -191,8 +192,8 @@ void Launch<T>::tile(std::size_t sequence, std::int64_t kv_head, std::int64_t to
     std::fill_n(sums, rows, RowSums<T>{kNothing, T{0}});
   }
   for (std::int64_t r = 0; r < rows; ++r) {
-    store_output(tensors.out, tensors.lse, s.q_begin + token + r / heads,
-                 kv_head * heads + r % heads, p.head_dim_v, out + r * out_cols, sums[r]);
+    store_output(tensors.o, tensors.lse, s.q_begin + token + r / heads, kv_head * heads + r % heads,
+                 p.head_dim_v, out + r * out_cols, sums[r]);
   }
 }
 

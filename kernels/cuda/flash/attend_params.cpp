@@ -16,17 +16,18 @@ HeadTensor<T> head_tensor(const TensorView& view) {
 }
 
 /// q, k, v, o and the sizes: what every branch has.
-AttendParams common_params(const LaunchArgs& args) {
+template <class Tensors>
+AttendParams common_params(const LaunchArgs& args, const Tensors& tensors) {
   const Problem& problem = args.problem;
   AttendParams params;
-  params.q = head_tensor<const void>(args.in[0]);
-  params.k = head_tensor<const void>(args.in[1]);
-  params.v = head_tensor<const void>(args.in[2]);
-  params.o = head_tensor<void>(args.out[0]);
+  params.q = head_tensor<const void>(tensors.q);
+  params.k = head_tensor<const void>(tensors.kv.k);
+  params.v = head_tensor<const void>(tensors.kv.v);
+  params.o = head_tensor<void>(tensors.o);
   params.sequences = args.device_sequences;
   params.batch = problem.batch();
   params.tokens = problem.total_tokens();
-  params.context_tokens = args.in[1].shape[0];
+  params.context_tokens = tensors.kv.k.shape[0];
   params.max_kv_len = problem.max_kv_len();
   params.kv_heads = static_cast<int>(problem.kv_heads);
   params.group = static_cast<int>(problem.heads_per_group());
@@ -39,23 +40,19 @@ AttendParams common_params(const LaunchArgs& args) {
   params.cmp_stride = static_cast<int>(problem.geometry.cmp_stride);
   params.scale_log2 =
       static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(problem.head_dim_k)));
+  if (tensors.lse) {
+    params.lse = tensors.lse.template as<float>();
+    params.lse_row_stride = tensors.lse.stride[0];
+    params.lse_head_stride = tensors.lse.stride[1];
+  }
   return params;
-}
-
-void set_lse(AttendParams& params, const TensorView& lse) {
-  if (!lse) return;
-  params.lse = lse.as<float>();
-  params.lse_row_stride = lse.stride[0];
-  params.lse_head_stride = lse.stride[1];
 }
 
 }  // namespace
 
-AttendParams make_attend_params(const LaunchArgs& args) {
-  expects(args.in.size() == 5 && args.out.size() == 1,
-          "q, k, v, blocks and ranges, and one output");
-  const TensorView &blocks = args.in[3], &ranges = args.in[4];
-  AttendParams params = common_params(args);
+AttendParams make_attend_params(const LaunchArgs& args, const SelectedTensors& tensors) {
+  const TensorView &blocks = tensors.blocks, &ranges = tensors.ranges;
+  AttendParams params = common_params(args, tensors);
   params.blocks = blocks.as<const std::int32_t>();
   params.blocks_row_stride = blocks.stride[0];
   params.blocks_head_stride = blocks.stride[1];
@@ -64,15 +61,11 @@ AttendParams make_attend_params(const LaunchArgs& args) {
   params.ranges_row_stride = ranges.stride[0];
   params.ranges_head_stride = ranges.stride[1];
   params.ranges_pair_stride = ranges.stride[2];
-  if (args.saved) set_lse(params, args.saved->lse_sel);
   return params;
 }
 
-AttendParams make_band_params(const LaunchArgs& args, const TensorView& lse) {
-  expects(args.in.size() == 3 && args.out.size() == 1, "q, k and v, and one output");
-  AttendParams params = common_params(args);
-  set_lse(params, lse);
-  return params;
+AttendParams make_band_params(const LaunchArgs& args, const BandTensors& tensors) {
+  return common_params(args, tensors);
 }
 
 }  // namespace nsa::cuda

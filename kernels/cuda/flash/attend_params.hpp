@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "nsa/kernels/launch.hpp"
+#include "operands/attend.hpp"
 
 namespace nsa::cuda {
 
@@ -39,12 +39,13 @@ struct AttendParams {
   float scale_log2 = 0;  // log2(e) / sqrt(dk): logits in units in which exp2 is the weight
 };
 
-/// From the arguments of an attend_selected launch: in = q, k, v, blocks, ranges; out = o. Of
-/// blocks and ranges, the one that the variant ignores may be absent.
-AttendParams make_attend_params(const LaunchArgs& args);
-/// From the arguments of a window or compressed launch: in = q, k, v; out = o. `lse` is the part of
-/// args.saved that belongs to the branch, or an absent view.
-AttendParams make_band_params(const LaunchArgs& args, const TensorView& lse);
+/// From the tensors of an attend_selected launch.
+AttendParams make_attend_params(const LaunchArgs& args, const SelectedTensors& tensors);
+inline AttendParams make_attend_params(const LaunchArgs& args) {
+  return make_attend_params(args, SelectedTensors::of(args));
+}
+/// From the tensors of a window or compressed launch.
+AttendParams make_band_params(const LaunchArgs& args, const BandTensors& tensors);
 /// True where head_dim_k and head_dim_v are `dk` and `dv`, and all rows can move in 16-byte pieces.
 inline bool whole_vectors(const AttendParams& p, int dk, int dv) {
   return p.dk == dk && p.dv == dv && p.q.vectors && p.k.vectors && p.v.vectors && p.o.vectors;

@@ -152,22 +152,25 @@ void advance(const Problem& problem, const CacheRows& rows, Standing* standing, 
   cuda::launch_behind(advance_kernel, (batch + kThreads - 1) / kThreads, kThreads, 0, stream, p);
 }
 
-void append_step(const Problem& problem, const AppendTensors& t, const StepSequences& sequences,
-                 CUstream_st* stream) {
-  const Side k{heads_of<const void>(t.k_cmp_raw), heads_of<const void>(t.k_sel),
-               heads_of<const void>(t.k_win),     heads_of<void>(t.all_k_sel),
-               heads_of<void>(t.all_k_win),       heads_of<void>(t.k_raw),
-               heads_of<void>(t.k_cmp),           static_cast<int>(problem.head_dim_k)};
-  const Side v{heads_of<const void>(t.v_cmp_raw), heads_of<const void>(t.v_sel),
-               heads_of<const void>(t.v_win),     heads_of<void>(t.all_v_sel),
-               heads_of<void>(t.all_v_win),       heads_of<void>(t.v_raw),
-               heads_of<void>(t.v_cmp),           static_cast<int>(problem.head_dim_v)};
-  const Append p{{k, v},
-                 sequences.selected,
-                 sequences.window,
-                 static_cast<int>(problem.kv_heads),
-                 static_cast<int>(problem.geometry.cmp_block),
-                 static_cast<int>(problem.geometry.cmp_stride)};
+void append_step(const Problem& problem, const AttentionTensors& fresh, const CacheTensors& cache,
+                 const StepSequences& sequences, CUstream_st* stream) {
+  const auto side = [&](TensorView KvTensors::*of, std::int64_t dim) {
+    return Side{.fresh_cmp = heads_of<const void>(fresh.cmp.*of),
+                .fresh_sel = heads_of<const void>(fresh.sel.*of),
+                .fresh_win = heads_of<const void>(fresh.win.*of),
+                .sel = heads_of<void>(cache.sel.*of),
+                .win = heads_of<void>(cache.win.*of),
+                .raw = heads_of<void>(cache.raw.*of),
+                .cmp = heads_of<void>(cache.cmp.*of),
+                .dim = static_cast<int>(dim)};
+  };
+  const Append p{
+      .side = {side(&KvTensors::k, problem.head_dim_k), side(&KvTensors::v, problem.head_dim_v)},
+      .selected = sequences.selected,
+      .window = sequences.window,
+      .kv_heads = static_cast<int>(problem.kv_heads),
+      .cmp_block = static_cast<int>(problem.geometry.cmp_block),
+      .cmp_stride = static_cast<int>(problem.geometry.cmp_stride)};
   cuda::with_storage_type(problem.dtype, [&](auto zero) {
     cuda::launch_behind(append_kernel<decltype(zero)>, problem.batch() * problem.kv_heads, kThreads,
                         0, stream, p);

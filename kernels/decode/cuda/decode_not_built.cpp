@@ -10,14 +10,15 @@ namespace {
 
 }  // namespace
 
-void attend_step(const Problem&, const StepTensors&, const StepSequences&, const Constants&,
+void attend_step(const Problem&, const AttentionTensors&, const StepSequences&, const Constants&,
                  CUstream_st*) {
   refuse();
 }
 void advance(const Problem&, const CacheRows&, Standing*, Sequence*, Sequence*, CUstream_st*) {
   refuse();
 }
-void append_step(const Problem&, const AppendTensors&, const StepSequences&, CUstream_st*) {
+void append_step(const Problem&, const AttentionTensors&, const CacheTensors&, const StepSequences&,
+                 CUstream_st*) {
   refuse();
 }
 

@@ -1,5 +1,6 @@
 // From tensors to the kernel of a decode step.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -22,7 +23,7 @@ cuda::HeadTensor<T> heads_of(const TensorView& view, bool& vectors) {
   return {view.data, view.stride[0], view.stride[1], false};
 }
 
-void set_weights(Params& p, const StepTensors& t, bool& vectors) {
+void set_weights(Params& p, const GateWeights& t, bool& vectors) {
   p.fc1_w = t.fc1_w.data;
   p.fc1_b = t.fc1_b.data;
   p.fc2_w = t.fc2_w.data;
@@ -51,16 +52,16 @@ void set_problem(Params& p, const Problem& problem, const Constants& constants) 
   p.scale_log2 =
       static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(problem.head_dim_k)));
   p.inverse_tau = static_cast<float>(1.0 / std::max(constants.gate_tau, 1e-6));
-  p.force_branch = constants.force_branch;
+  p.force_branch = forced_index(constants);
   p.uniform = constants.uniform_gate;
   p.layout = layout_of(problem, p.ranks);
 }
 
 }  // namespace
 
-void attend_step(const Problem& problem, const StepTensors& t, const StepSequences& sequences,
+void attend_step(const Problem& problem, const AttentionTensors& t, const StepSequences& sequences,
                  const Constants& constants, CUstream_st* stream) {
-  expects(constants.branches == 7, "a step with all three branches");
+  expects(constants.branches == kAllBranches, "a step with all three branches");
   bool vectors = true;
   Params p{};
   set_problem(p, problem, constants);
@@ -68,13 +69,12 @@ void attend_step(const Problem& problem, const StepTensors& t, const StepSequenc
   bool any = true;  // of q and o, which move number by number
   p.q = heads_of<const void>(t.q, any);
   p.o = heads_of<void>(t.o, any);
-  p.k[0] = heads_of<const void>(t.k_cmp, vectors);
-  p.v[0] = heads_of<const void>(t.v_cmp, vectors);
-  p.k[1] = heads_of<const void>(t.k_sel, vectors);
-  p.v[1] = heads_of<const void>(t.v_sel, vectors);
-  p.k[2] = heads_of<const void>(t.k_win, vectors);
-  p.v[2] = heads_of<const void>(t.v_win, vectors);
-  set_weights(p, t, vectors);
+  const std::array<KvTensors, 3> branches{t.cmp, t.sel, t.win};
+  for (std::size_t b = 0; b < branches.size(); ++b) {
+    p.k[b] = heads_of<const void>(branches[b].k, vectors);
+    p.v[b] = heads_of<const void>(branches[b].v, vectors);
+  }
+  set_weights(p, t.gate, vectors);
   if (t.blocks) {
     p.blocks = t.blocks.as<std::int32_t>();
     p.blocks_row_stride = t.blocks.stride[0];

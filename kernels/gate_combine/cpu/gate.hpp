@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "cpu/convert.hpp"
-#include "nsa/kernels/launch.hpp"
+#include "operands/model.hpp"
 
 namespace nsa::gate_combine {
 
@@ -20,12 +20,12 @@ struct Gate {
   const T* fc2_b;  // [3]
 };
 
-/// Loads the weights, inputs 4 to 7 of the stage, into the workspace.
+/// Loads the weights into the workspace.
 template <class T>
-Gate<T> load_gate(const LaunchArgs& args) {
-  const TensorView &w1 = args.in[4], &b1 = args.in[5], &w2 = args.in[6], &b2 = args.in[7];
+Gate<T> load_gate(const GateWeights& weights, Workspace& workspace) {
+  const auto& [w1, b1, w2, b2] = weights;
   const std::int64_t hidden = w1.shape[0], dim = w1.shape[1];
-  T* data = args.workspace.take<T>(hidden * dim + 4 * hidden + 3).data();
+  T* data = workspace.take<T>(hidden * dim + 4 * hidden + 3).data();
   T *fc1_b = data + hidden * dim, *fc2_w = fc1_b + hidden, *fc2_b = fc2_w + 3 * hidden;
   for (std::int64_t i = 0; i < hidden; ++i) load_row(w1, w1.at(i), dim, data + i * dim);
   for (std::int64_t i = 0; i < hidden; ++i) load_row(b1, b1.at(i), 1, fc1_b + i);
@@ -44,18 +44,18 @@ inline std::int64_t gate_numbers(const Problem& p) {
 template <class T>
 void branch_weights(const Constants& constants, const T* z, T* weights) {
   std::fill_n(weights, 3, T{0});
-  if (constants.force_branch >= 0) {
-    weights[constants.force_branch] = T{1};
+  if (constants.force_branch) {
+    weights[index_of(*constants.force_branch)] = T{1};
     return;
   }
   const T tau = static_cast<T>(std::max(constants.gate_tau, 1e-6));
-  const auto on = [&](int branch) { return (constants.branches >> branch & 1u) != 0; };
   T largest = -std::numeric_limits<T>::infinity(), sum = 0;
-  for (int b = 0; b < 3; ++b) {
-    if (on(b)) largest = std::max(largest, z[b] / tau);
+  for (const Branch branch : kBranchOrder) {
+    if (constants.on(branch)) largest = std::max(largest, z[index_of(branch)] / tau);
   }
-  for (int b = 0; b < 3; ++b) {
-    if (on(b)) sum += weights[b] = std::exp(z[b] / tau - largest);
+  for (const Branch branch : kBranchOrder) {
+    const std::size_t b = index_of(branch);
+    if (constants.on(branch)) sum += weights[b] = std::exp(z[b] / tau - largest);
   }
   if (sum == T{0}) return;  // every branch is off
   for (int b = 0; b < 3; ++b) weights[b] /= sum;
@@ -63,9 +63,9 @@ void branch_weights(const Constants& constants, const T* z, T* weights) {
 
 /// Mean over the heads of a group; `head` is scratch, [head_dim].
 template <class T>
-void mean_query(const LaunchArgs& args, std::int64_t token, std::int64_t group, T* mean, T* head) {
-  const TensorView& q = args.in[0];
-  const std::int64_t heads = args.problem.heads_per_group(), dim = q.shape[2];
+void mean_query(const Problem& problem, const TensorView& q, std::int64_t token, std::int64_t group,
+                T* mean, T* head) {
+  const std::int64_t heads = problem.heads_per_group(), dim = q.shape[2];
   std::fill_n(mean, dim, T{0});
   for (std::int64_t i = 0; i < heads; ++i) {
     load_row(q, q.at(token, group * heads + i), dim, head);
@@ -78,7 +78,7 @@ void mean_query(const LaunchArgs& args, std::int64_t token, std::int64_t group, 
 template <class T>
 void gate_row(const Gate<T>& gate, const Constants& constants, const T* mean, T* weights) {
   T z[3] = {};
-  if (!constants.uniform_gate && constants.force_branch < 0) {
+  if (!constants.uniform_gate && !constants.force_branch) {
     for (int b = 0; b < 3; ++b) z[b] = gate.fc2_b[b];
     for (std::int64_t h = 0; h < gate.hidden; ++h) {
       T x = gate.fc1_b[h];
@@ -93,14 +93,14 @@ void gate_row(const Gate<T>& gate, const Constants& constants, const T* mean, T*
 
 /// o = sum of weight x branch for the heads of a group. Branches with weight 0 are not read.
 template <class T>
-void combine_group(const LaunchArgs& args, std::int64_t token, std::int64_t group, const T* weights,
-                   T* sum, T* row) {
-  const TensorView& o = args.out[0];
-  const std::int64_t heads = args.problem.heads_per_group(), dim = o.shape[2];
+void combine_group(const Problem& problem, const GateTensors& tensors, std::int64_t token,
+                   std::int64_t group, const T* weights, T* sum, T* row) {
+  const TensorView& o = tensors.o;
+  const std::int64_t heads = problem.heads_per_group(), dim = o.shape[2];
   for (std::int64_t head = group * heads; head < (group + 1) * heads; ++head) {
     std::fill_n(sum, dim, T{0});
     for (std::size_t b = 0; b < 3; ++b) {
-      const TensorView& branch = args.in[1 + b];
+      const TensorView& branch = tensors.branches[b];
       if (weights[b] == T{0} || !branch) continue;
       load_row(branch, branch.at(token, head), dim, row);
       for (std::int64_t c = 0; c < dim; ++c) sum[c] += weights[b] * row[c];

@@ -12,17 +12,18 @@ void run(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
   const Problem& p = args.problem;
   const std::int64_t longest = std::max(p.head_dim_k, p.head_dim_v);
-  const Gate<T> gate = load_gate<T>(args);
+  const GateTensors tensors = GateTensors::of(args);
+  const Gate<T> gate = load_gate<T>(tensors.weights, args.workspace);
   T* scratch = args.workspace.take<T>(2 * longest * parallel_threads()).data();
-  parallel_for(0, args.in[0].shape[0], 16, [&](std::int64_t from, std::int64_t to) {
+  parallel_for(0, tensors.q.shape[0], 16, [&](std::int64_t from, std::int64_t to) {
     T* own = scratch + 2 * longest * parallel_thread_index();
     for (std::int64_t token = from; token < to; ++token) {
       for (std::int64_t group = 0; group < p.kv_heads; ++group) {
         T weights[3];
-        mean_query(args, token, group, own, own + longest);
+        mean_query(p, tensors.q, token, group, own, own + longest);
         gate_row(gate, args.constants, own, weights);
         save_gates(args, token, group, weights);
-        combine_group(args, token, group, weights, own, own + longest);
+        combine_group(p, tensors, token, group, weights, own, own + longest);
       }
     }
   });

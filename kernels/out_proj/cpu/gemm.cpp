@@ -5,6 +5,7 @@
 #include "cpu/blas.hpp"
 #include "cpu/matrix.hpp"
 #include "nsa/kernels/launch.hpp"
+#include "operands/model.hpp"
 
 namespace nsa::out_proj {
 namespace {
@@ -12,12 +13,12 @@ namespace {
 constexpr std::int64_t kTile = 256;  // tokens converted at a time where storage is 16 bits
 
 template <class T>
-void project_tile(const LaunchArgs& args, const Matrix<T>& w, std::int64_t first,
-                  std::int64_t count) {
+void project_tile(const LaunchArgs& args, const OutProjTensors& t, const Matrix<T>& w,
+                  std::int64_t first, std::int64_t count) {
   const WorkspaceScope scope(args.workspace);
-  const TensorView& y = args.out[0];
-  const std::int64_t dim = y.shape[1], inner = args.in[1].shape[1];
-  const Matrix<T> o = matrix_rows<T>(args.in[0], first, count, args.workspace);
+  const TensorView& y = t.y;
+  const std::int64_t dim = y.shape[1], inner = t.w_o.shape[1];
+  const Matrix<T> o = matrix_rows<T>(t.o, first, count, args.workspace);
   const bool direct = is_matrix_of<T>(y);
   T* out = direct ? y.as<T>() + y.at(first) : args.workspace.take<T>(count * dim).data();
   const std::int64_t stride = direct ? y.stride[0] : dim;
@@ -32,10 +33,11 @@ void project_tile(const LaunchArgs& args, const Matrix<T>& w, std::int64_t first
 template <class T>
 void project(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
-  const Matrix<T> w = matrix_rows<T>(args.in[1], 0, args.in[1].shape[0], args.workspace);
-  const std::int64_t tokens = args.in[0].shape[0];
+  const OutProjTensors t = OutProjTensors::of(args);
+  const Matrix<T> w = matrix_rows<T>(t.w_o, 0, t.w_o.shape[0], args.workspace);
+  const std::int64_t tokens = t.o.shape[0];
   for (std::int64_t first = 0; first < tokens; first += kTile) {
-    project_tile(args, w, first, std::min(kTile, tokens - first));
+    project_tile(args, t, w, first, std::min(kTile, tokens - first));
   }
 }
 

@@ -1,35 +1,17 @@
 // All seven projections as one matrix product per tile of tokens, then RoPE head by head.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <vector>
 
 #include "cpu/accumulator.hpp"
 #include "cpu/blas.hpp"
 #include "cpu/matrix.hpp"
-#include "nsa/kernels/launch.hpp"
+#include "operands/model.hpp"
 
 namespace nsa::project_rope {
 namespace {
 
 constexpr std::int64_t kTile = 256;  // tokens: a tile of all projections stays in the last cache
-
-/// Where the columns of the product go: outputs in the order q, k_cmp_raw, v_cmp_raw, k_sel, v_sel,
-/// k_win, v_win; columns in the order q, three K, three V.
-struct Part {
-  std::size_t output;
-  bool rotated;
-};
-constexpr std::array<Part, 7> kColumns{
-    {{0, true}, {1, true}, {3, true}, {5, true}, {2, false}, {4, false}, {6, false}}};
-
-/// Heads and head dim of a part, whether or not its output is wanted.
-std::int64_t heads_of(const Problem& p, const Part& part) {
-  return part.output == 0 ? p.q_heads : p.kv_heads;
-}
-std::int64_t dim_of(const Problem& p, const Part& part) {
-  return part.rotated ? p.head_dim_k : p.head_dim_v;
-}
 
 /// Columns [first, first + count) of the product.
 struct Columns {
@@ -37,12 +19,12 @@ struct Columns {
 };
 
 /// The columns that go into an output that is present: an ablation leaves the others out.
-std::vector<Columns> wanted_columns(const LaunchArgs& args) {
+std::vector<Columns> wanted_columns(std::span<const Projection> projections) {
   std::vector<Columns> wanted;
   std::int64_t first = 0;
-  for (const Part& part : kColumns) {
-    const std::int64_t count = heads_of(args.problem, part) * dim_of(args.problem, part);
-    if (args.out[part.output]) {
+  for (const Projection& part : projections) {
+    const std::int64_t count = part.columns();
+    if (part.out) {
       if (!wanted.empty() && wanted.back().first + wanted.back().count == first) {
         wanted.back().count += count;
       } else {
@@ -91,15 +73,13 @@ std::span<const double> frequencies(const LaunchArgs& args) {
 
 /// Spreads one row of the product over the outputs.
 template <class T>
-void write_token(const LaunchArgs& args, const Rotation<T>& rotation, std::int64_t token,
-                 std::int64_t position, T* row) {
+void write_token(std::span<const Projection> projections, const Rotation<T>& rotation,
+                 std::int64_t token, std::int64_t position, T* row) {
   rotation.set_position(static_cast<double>(position));
-  for (const Part& part : kColumns) {
-    const TensorView& out = args.out[part.output];
-    const std::int64_t heads = heads_of(args.problem, part), dim = dim_of(args.problem, part);
+  for (const auto& [out, heads, dim, rotated] : projections) {
     if (out) {
       for (std::int64_t head = 0; head < heads; ++head) {
-        if (part.rotated) rotation.apply(row + head * dim);
+        if (rotated) rotation.apply(row + head * dim);
         store_row(out, out.at(token, head), dim, row + head * dim);
       }
     }
@@ -121,10 +101,12 @@ template <class T>
 void project_tile(const LaunchArgs& args, const Matrix<T>& w, std::span<const double> angles,
                   std::int64_t first, std::int64_t count) {
   const WorkspaceScope scope(args.workspace);
-  const std::int64_t width = width_of(args.problem), dim = args.in[0].shape[1];
-  const Matrix<T> x = matrix_rows<T>(args.in[0], first, count, args.workspace);
+  const ProjectTensors tensors = ProjectTensors::of(args);
+  const auto projections = tensors.projections(args.problem);
+  const std::int64_t width = width_of(args.problem), dim = tensors.x.shape[1];
+  const Matrix<T> x = matrix_rows<T>(tensors.x, first, count, args.workspace);
   T* product = args.workspace.take<T>(count * width).data();
-  for (const Columns& columns : wanted_columns(args)) {
+  for (const Columns& columns : wanted_columns(projections)) {
     parallel_gemm(false, true, count, columns.count, dim, T{1}, x.data, x.row_stride,
                   w.data + columns.first * w.row_stride, w.row_stride, T{0},
                   product + columns.first, width);
@@ -137,7 +119,7 @@ void project_tile(const LaunchArgs& args, const Matrix<T>& w, std::span<const do
     const Rotation<T> rotation{angles, own.first(angles.size()), own.last(angles.size())};
     for (std::int64_t i = from; i < to; ++i) {
       const std::int64_t position = position_of(args.sequences, first + i);
-      write_token(args, rotation, first + i, position, product + i * width);
+      write_token<T>(projections, rotation, first + i, position, product + i * width);
     }
   });
 }
@@ -145,9 +127,10 @@ void project_tile(const LaunchArgs& args, const Matrix<T>& w, std::span<const do
 template <class T>
 void project(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
-  const Matrix<T> w = matrix_rows<T>(args.in[1], 0, args.in[1].shape[0], args.workspace);
+  const ProjectTensors tensors = ProjectTensors::of(args);
+  const Matrix<T> w = matrix_rows<T>(tensors.w_qkv, 0, tensors.w_qkv.shape[0], args.workspace);
   const auto angles = frequencies(args);
-  const std::int64_t tokens = args.in[0].shape[0];
+  const std::int64_t tokens = tensors.x.shape[0];
   for (std::int64_t first = 0; first < tokens; first += kTile) {
     project_tile(args, w, angles, first, std::min(kTile, tokens - first));
   }

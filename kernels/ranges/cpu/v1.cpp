@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "nsa/kernels/launch.hpp"
+#include "operands/select.hpp"
 
 namespace nsa::ranges {
 namespace {
@@ -12,10 +12,9 @@ namespace {
 using Pair = std::pair<std::int64_t, std::int64_t>;
 
 /// Ranges of one row, as a list that grows.
-std::vector<Pair> convert_row(const LaunchArgs& args, const Sequence& s, std::int64_t query,
-                              std::int64_t head) {
+std::vector<Pair> convert_row(const LaunchArgs& args, const TensorView& blocks, const Sequence& s,
+                              std::int64_t query, std::int64_t head) {
   const Geometry& g = args.problem.geometry;
-  const TensorView& blocks = args.in[0];
   const std::int64_t position = s.first_position() + query;
   std::vector<Pair> pairs;
   std::int64_t last = -1;
@@ -35,9 +34,8 @@ std::vector<Pair> convert_row(const LaunchArgs& args, const Sequence& s, std::in
   return pairs;
 }
 
-void write_row(const LaunchArgs& args, std::int64_t token, std::int64_t head,
-               const std::vector<Pair>& pairs) {
-  const TensorView& ranges = args.out[0];
+void write_row(const LaunchArgs& args, const TensorView& ranges, std::int64_t token,
+               std::int64_t head, const std::vector<Pair>& pairs) {
   for (std::int64_t k = 0; k < args.problem.geometry.sel_count; ++k) {
     const auto i = static_cast<std::size_t>(k);
     const Pair pair = i < pairs.size() ? pairs[i] : Pair{0, 0};
@@ -50,10 +48,11 @@ void write_row(const LaunchArgs& args, std::int64_t token, std::int64_t head,
 }  // namespace
 
 void v1(const LaunchArgs& args) {
+  const auto [blocks, ranges] = RangesTensors::of(args);
   for (const Sequence& s : args.sequences) {
     for (std::int64_t query = 0; query < s.q_len; ++query) {
       for (std::int64_t head = 0; head < args.problem.kv_heads; ++head) {
-        write_row(args, s.q_begin + query, head, convert_row(args, s, query, head));
+        write_row(args, ranges, s.q_begin + query, head, convert_row(args, blocks, s, query, head));
       }
     }
   }

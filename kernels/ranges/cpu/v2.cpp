@@ -2,8 +2,8 @@
 // count of them as the index of each run, then a scatter of starts and of the largest end.
 #include <algorithm>
 
-#include "nsa/kernels/launch.hpp"
 #include "nsa/kernels/parallel.hpp"
+#include "operands/select.hpp"
 
 namespace nsa::ranges {
 namespace {
@@ -52,7 +52,8 @@ void scatter(const Geometry& g, std::int64_t position, const Scratch& scratch,
 void v2(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
   const Problem& p = args.problem;
-  const TensorView &blocks = args.in[0], &ranges = args.out[0];
+  const RangesTensors tensors = RangesTensors::of(args);
+  const TensorView &blocks = tensors.blocks, &ranges = tensors.ranges;
   const std::int64_t n = p.geometry.sel_count;
   std::int32_t* all = args.workspace.take<std::int32_t>(2 * n * parallel_threads()).data();
   for (const Sequence& s : args.sequences) {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cuda/flash/attend_device.cuh"
-#include "nsa/kernels/launch.hpp"
 #include "nsa/schemas/error.hpp"
+#include "operands/select.hpp"
 
 namespace nsa::ranges {
 
@@ -33,8 +33,7 @@ struct RangesParams {
 };
 
 inline RangesParams ranges_params(const LaunchArgs& args) {
-  expects(args.in.size() == 1 && args.out.size() == 1, "blocks in, ranges out");
-  const TensorView &blocks = args.in[0], &ranges = args.out[0];
+  const auto [blocks, ranges] = RangesTensors::of(args);
   const Problem& p = args.problem;
   return {blocks.as<const std::int32_t>(),
           blocks.stride[0],

@@ -25,8 +25,13 @@ AttentionKind kind_of(const LaunchArgs& args) {
 
 AttentionTensors attention_tensors(const LaunchArgs& args) {
   const auto& in = args.in;
-  return {in[0], in[1], in[2], in[3],  in[4],       in[5],      in[6],
-          in[7], in[8], in[9], in[10], args.out[0], args.out[1]};
+  return {.q = in[0],
+          .cmp = {.k = in[1], .v = in[2]},
+          .sel = {.k = in[3], .v = in[4]},
+          .win = {.k = in[5], .v = in[6]},
+          .gate = {.fc1_w = in[7], .fc1_b = in[8], .fc2_w = in[9], .fc2_b = in[10]},
+          .o = args.out[0],
+          .blocks = args.out[1]};
 }
 
 }  // namespace
@@ -44,9 +49,12 @@ void launch_attention(const LaunchArgs& args) {
 void launch_layer(const LaunchArgs& args) {
   const Context context = context_of(args);
   const auto& in = args.in;
-  layer_by(context, asked_for(args.row), args.problem, in[0],
-           {in[1], in[2], in[3], in[4], in[5], in[6]}, args.out[0], nullptr, kind_of(args),
-           args.out[1]);
+  const LayerWeights weights{
+      .w_qkv = in[1],
+      .gate = {.fc1_w = in[2], .fc1_b = in[3], .fc2_w = in[4], .fc2_b = in[5]},
+      .w_o = in[6]};
+  layer_by(context, asked_for(args.row), args.problem, in[0], weights, args.out[0], nullptr,
+           kind_of(args), args.out[1]);
   if (args.row.plan.dense) no_blocks(context, args.out[1]);
 }
 

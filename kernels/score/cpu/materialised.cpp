@@ -21,7 +21,8 @@ template <Precision precision, class T>
 void select(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
   const TileSizes sizes(args.problem);
-  const CompressedRows<T> keys = load_keys<T>(args);
+  const ScoreTensors tensors = ScoreTensors::of(args);
+  const CompressedRows<T> keys = load_keys<T>(tensors.k_cmp, args.workspace);
   T* numbers = args.workspace.take<T>(sizes.numbers() * parallel_threads()).data();
   auto* ids = args.workspace.take<std::int32_t>(sizes.integers() * parallel_threads()).data();
   for_tiles(args, [&](const Tile& tile) {
@@ -29,7 +30,7 @@ void select(const LaunchArgs& args) {
     const TileScratch<T> scratch(sizes, numbers + sizes.numbers() * thread,
                                  ids + sizes.integers() * thread);
     select_tile<MakeRows::that_choose>(
-        args, args.out[0], keys, tile, sizes, scratch,
+        args, tensors, keys, tile, sizes, scratch,
         [](std::int64_t, T* row, std::int64_t visible) { to_p_cmp<precision>(row, visible); });
   });
 }

@@ -12,6 +12,7 @@
 #include "cpu/simd/softmax.hpp"
 #include "nsa/kernels/launch.hpp"
 #include "nsa/kernels/parallel.hpp"
+#include "operands/select.hpp"
 
 namespace nsa::score {
 
@@ -45,9 +46,8 @@ void for_tiles(const LaunchArgs& args, const Body& body) {
 
 /// q of a tile as rows (query, head) of the accumulator's type, scaled for a base-2 softmax.
 template <class T>
-void load_queries(const LaunchArgs& args, const Tile& tile, T* out) {
-  const TensorView& q = args.in[0];
-  const std::int64_t heads = args.problem.heads_per_group(), dim = q.shape[2];
+void load_queries(const Problem& problem, const TensorView& q, const Tile& tile, T* out) {
+  const std::int64_t heads = problem.heads_per_group(), dim = q.shape[2];
   const T scale = static_cast<T>(cpu::kLog2E / std::sqrt(static_cast<double>(dim)));
   for (std::int64_t i = 0; i < tile.count; ++i) {
     const std::int64_t token = tile.sequence->q_begin + tile.first + i;
@@ -70,13 +70,12 @@ struct CompressedRows {
 };
 
 template <class T>
-CompressedRows<T> load_keys(const LaunchArgs& args) {
-  const TensorView& k = args.in[1];
+CompressedRows<T> load_keys(const TensorView& k, Workspace& workspace) {
   constexpr Dtype kDtype = std::is_same_v<T, double> ? Dtype::fp64 : Dtype::fp32;
   if (k.dtype == kDtype && k.stride[0] >= k.shape[2]) {
     return {k.as<const T>(), k.stride[0], k.stride[1]};
   }
-  const Matrix<T> copy = matrix_rows<T>(k, 0, k.shape[0], args.workspace);
+  const Matrix<T> copy = matrix_rows<T>(k, 0, k.shape[0], workspace);
   return {copy.data, copy.row_stride, k.shape[2]};
 }
 

@@ -59,14 +59,14 @@ enum class MakeRows : bool { all, that_choose };
 /// Writes the blocks of the tile's queries to `blocks`. to_p_cmp(row of the tile, logits, visible)
 /// turns logits into p_cmp, in place; rows that see no compressed token are left out.
 template <MakeRows kRows, class T, class ToPCmp>
-void select_tile(const LaunchArgs& args, const TensorView& blocks, const CompressedRows<T>& keys,
+void select_tile(const LaunchArgs& args, const ScoreTensors& tensors, const CompressedRows<T>& keys,
                  const Tile& tile, const TileSizes& sizes, const TileScratch<T>& scratch,
                  const ToPCmp& to_p_cmp) {
   const Geometry& g = args.problem.geometry;
   const std::int64_t heads = args.problem.heads_per_group(), last = tile.last_position();
   const std::int64_t seen = num_compressed(last + 1, g);
   if (seen > 0 && (kRows == MakeRows::all || candidates(last, g) > 0)) {
-    load_queries(args, tile, scratch.q);
+    load_queries(args.problem, tensors.q, tile, scratch.q);
     gemm(false, true, tile.count * heads, seen, sizes.dim, T{1}, scratch.q, sizes.dim,
          keys.of(tile, 0), keys.row_stride, T{0}, scratch.p_cmp, sizes.columns);
   }
@@ -82,7 +82,8 @@ void select_tile(const LaunchArgs& args, const TensorView& blocks, const Compres
       if (chooses) add_block_scores(row, 0, visible, g, scratch.scores);
     }
     top_blocks(scratch.scores, position, g, scratch.order, scratch.row);
-    write_blocks(args, blocks, tile, i, {scratch.row, static_cast<std::size_t>(sizes.picks)});
+    write_blocks(args, tensors.blocks, tile, i,
+                 {scratch.row, static_cast<std::size_t>(sizes.picks)});
   }
 }
 

@@ -59,8 +59,8 @@ void add_panel(T* logits, std::int64_t visible, std::int64_t first, const Geomet
 }
 
 template <class T>
-void select_tile(const LaunchArgs& args, const CompressedRows<T>& keys, const Tile& tile,
-                 const Sizes& sizes, const Scratch<T>& s) {
+void select_tile(const LaunchArgs& args, const ScoreTensors& tensors, const CompressedRows<T>& keys,
+                 const Tile& tile, const Sizes& sizes, const Scratch<T>& s) {
   const Problem& p = args.problem;
   const std::int64_t heads = p.heads_per_group(), rows = tile.count * heads;
   const std::int64_t start = tile.first_position();
@@ -70,7 +70,7 @@ void select_tile(const LaunchArgs& args, const CompressedRows<T>& keys, const Ti
   std::fill_n(s.max, rows, -std::numeric_limits<T>::infinity());
   std::fill_n(s.sum, rows, T{0});
   std::fill_n(s.scores, rows * sizes.blocks, T{0});
-  if (seen > 0) load_queries(args, tile, s.q);
+  if (seen > 0) load_queries(p, tensors.q, tile, s.q);
   for (std::int64_t first = 0; first < seen; first += kPanel) {
     const std::int64_t width = std::min(kPanel, seen - first);
     gemm(false, true, rows, width, sizes.dim, T{1}, s.q, sizes.dim, keys.of(tile, first),
@@ -91,7 +91,7 @@ void select_tile(const LaunchArgs& args, const CompressedRows<T>& keys, const Ti
       for (std::int64_t j = 0; j < sizes.blocks; ++j) s.group[j] += inverse * scores[j];
     }
     top_blocks(s.group, start + i, p.geometry, s.order, s.row);
-    write_blocks(args, args.out[0], tile, i,
+    write_blocks(args, tensors.blocks, tile, i,
                  {s.row, static_cast<std::size_t>(p.geometry.sel_count)});
   }
 }
@@ -101,7 +101,8 @@ void select(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
   const Sizes sizes(args.problem);
   const std::int64_t integers = sizes.integers(args.problem.geometry), rows = sizes.rows;
-  const CompressedRows<T> keys = load_keys<T>(args);
+  const ScoreTensors tensors = ScoreTensors::of(args);
+  const CompressedRows<T> keys = load_keys<T>(tensors.k_cmp, args.workspace);
   T* numbers = args.workspace.take<T>(sizes.numbers() * parallel_threads()).data();
   auto* ids = args.workspace.take<std::int32_t>(integers * parallel_threads()).data();
   for_tiles(args, [&](const Tile& tile) {
@@ -114,7 +115,7 @@ void select(const LaunchArgs& args) {
     s.group = s.scores + rows * sizes.blocks;
     s.order = ids + integers * parallel_thread_index();
     s.row = s.order + sizes.blocks;
-    select_tile<T>(args, keys, tile, sizes, s);
+    select_tile<T>(args, tensors, keys, tile, sizes, s);
   });
 }
 

@@ -7,8 +7,8 @@
 
 namespace nsa::cuda {
 
-ScoreParams make_score_params(const LaunchArgs& args, const TensorView& q, const TensorView& k_cmp,
-                              const TensorView& blocks) {
+ScoreParams make_score_params(const LaunchArgs& args, const ScoreTensors& tensors) {
+  const auto& [q, k_cmp, blocks] = tensors;
   expects(q.rank == 3 && k_cmp.rank == 3 && blocks.rank == 3, "q, k_cmp and blocks of rank 3");
   expects(q.rows_contiguous() && k_cmp.rows_contiguous(), "dim contiguous");
   const Problem& problem = args.problem;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "nsa/kernels/launch.hpp"
+#include "operands/select.hpp"
 
 namespace nsa::cuda {
 
@@ -24,8 +24,6 @@ struct ScoreParams {
   float scale_log2 = 0;  // log2(e) / sqrt(dk): logits in units in which exp2 is the weight
 };
 
-/// `q` and `k_cmp` are the inputs, `blocks` the output.
-ScoreParams make_score_params(const LaunchArgs& args, const TensorView& q, const TensorView& k_cmp,
-                              const TensorView& blocks);
+ScoreParams make_score_params(const LaunchArgs& args, const ScoreTensors& tensors);
 
 }  // namespace nsa::cuda

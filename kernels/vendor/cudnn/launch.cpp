@@ -37,7 +37,7 @@ std::size_t alike(std::span<const Sequence> all) {
   return count;
 }
 
-void launch_run(const LaunchArgs& args, const BranchTensors& t, std::span<const Sequence> run,
+void launch_run(const LaunchArgs& args, const BandTensors& t, std::span<const Sequence> run,
                 SdpaShape shape) {
   const Sequence& first = run[0];
   const std::int64_t window = args.problem.geometry.window;
@@ -48,14 +48,14 @@ void launch_run(const LaunchArgs& args, const BranchTensors& t, std::span<const 
   shape.kv_len = keys.count;
   shape.window = keys.bounded ? window : 0;
   shape.q = strides_of(t.q, step.q);
-  shape.k = strides_of(t.k, step.kv);
-  shape.v = strides_of(t.v, step.kv);
+  shape.k = strides_of(t.kv.k, step.kv);
+  shape.v = strides_of(t.kv.v, step.kv);
   shape.o = strides_of(t.o, step.q);
-  const TensorView lse = lse_of(args, Band::window);
+  const TensorView& lse = t.lse;
   shape.wants_lse = static_cast<bool>(lse);
   const WorkspaceScope scope(args.workspace);
-  SdpaData data{row<void>(t.q, first.q_begin), row<void>(t.k, keys.first_row),
-                row<void>(t.v, keys.first_row), row<void>(t.o, first.q_begin), nullptr};
+  SdpaData data{row<void>(t.q, first.q_begin), row<void>(t.kv.k, keys.first_row),
+                row<void>(t.kv.v, keys.first_row), row<void>(t.o, first.q_begin), nullptr};
   if (lse) {
     data.lse = args.workspace.take<float>(shape.batch * shape.q_heads * shape.q_len).data();
   }
@@ -70,7 +70,7 @@ void launch_run(const LaunchArgs& args, const BranchTensors& t, std::span<const 
 void launch_sdpa(const LaunchArgs& args) {
   const Problem& p = args.problem;
   const WorkspaceScope scope(args.workspace);
-  const BranchTensors tensors = aligned_tensors(args, false);
+  const BandTensors tensors = aligned_tensors(args, Branch::win, false);
   SdpaShape shape;
   shape.device = device::current_ordinal();
   shape.dtype = p.dtype;

@@ -49,22 +49,16 @@ void run(const LaunchArgs& args, Band band, Form form, FlashInferCall& call) {
 void launch_branch(const LaunchArgs& args, Band band, Form form) {
   if (args.problem.total_tokens() == 0) return;
   const WorkspaceScope scope(args.workspace);
-  const BranchTensors tensors = aligned_tensors(args, true);
-  const std::array in{tensors.q, tensors.k, tensors.v};
-  const std::array out{tensors.o};
-  LaunchArgs aligned = args;
-  aligned.in = in;
-  aligned.out = out;
-  const TensorView lse = lse_of(args, band);
+  const BandTensors tensors = aligned_tensors(args, branch_of(band), true);
   FlashInferCall call;
-  call.params = cuda::make_band_params(aligned, lse);
+  call.params = cuda::make_band_params(args, tensors);
   const cuda::AttendParams wanted = call.params;
-  if (lse) {
+  if (tensors.lse) {
     call.params.lse =
         args.workspace.take<float>(args.problem.total_tokens() * args.problem.q_heads).data();
   }
   run(args, band, form, call);
-  if (lse) convert_lse(call.params.lse, wanted, args.stream);
+  if (tensors.lse) convert_lse(call.params.lse, wanted, args.stream);
   give_back(tensors, args);
 }
 

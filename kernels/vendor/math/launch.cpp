@@ -5,6 +5,7 @@
 
 #include "cuda/gemm/gemm.hpp"
 #include "nsa/schemas/error.hpp"
+#include "operands/attend.hpp"
 #include "vendor/math/shape.hpp"
 #include "vendor/math/softmax.hpp"
 
@@ -79,16 +80,17 @@ void run_tile(const LaunchArgs& args, const Sequence& s, Band band, const Tile& 
   const std::int64_t group = p.heads_per_group(), row = s.q_begin + tile.first;
   const std::int64_t key = (band == Band::window ? s.kv_begin : s.cmp_begin) + tile.first_key;
   const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(p.head_dim_k)));
+  const BandTensors tensors = BandTensors::of(args, branch_of(band));
   LogitTile logits = logits_of(args, s, band, tile, room);
   const TensorView raw = matrices(room, Dtype::fp32, logits);
   const TensorView weights = matrices(room, p.dtype, logits);
   for (std::int64_t head = 0; head < p.kv_heads; ++head) {
-    const TensorView q = head_batch(args.in[0], row, tile.count, head * group, group, false);
-    const TensorView k = head_batch(args.in[1], key, tile.keys, head, group, true);
-    const TensorView v = head_batch(args.in[2], key, tile.keys, head, group, true);
-    const TensorView o = head_batch(args.out[0], row, tile.count, head * group, group, false);
+    const TensorView q = head_batch(tensors.q, row, tile.count, head * group, group, false);
+    const TensorView k = head_batch(tensors.kv.k, key, tile.keys, head, group, true);
+    const TensorView v = head_batch(tensors.kv.v, key, tile.keys, head, group, true);
+    const TensorView o = head_batch(tensors.o, row, tile.count, head * group, group, false);
     cuda::gemm_batched(q, k, raw, scale, args.workspace, args.stream);
-    set_lse(logits, lse_of(args, band), row, head * group);
+    set_lse(logits, tensors.lse, row, head * group);
     softmax_in_place(logits, p.dtype, args.stream);
     cuda::gemm_batched(weights, v, o, 1, args.workspace, args.stream, {.w = cuda::WLayout::in_out});
   }
@@ -99,10 +101,11 @@ void run_tile(const LaunchArgs& args, const Sequence& s, Band band, const Tile& 
 void fill_empty(const LaunchArgs& args, const Sequence& s, Band band, const Tile& tile) {
   const Problem& p = args.problem;
   const std::int64_t row = s.q_begin + tile.first;
-  zero_rows(head_batch(args.out[0], row, tile.count, 0, p.q_heads, false), args.stream);
+  const BandTensors tensors = BandTensors::of(args, branch_of(band));
+  zero_rows(head_batch(tensors.o, row, tile.count, 0, p.q_heads, false), args.stream);
   LogitTile none = logits_of(args, s, band, tile, nullptr);
   none.heads = static_cast<int>(p.q_heads);
-  set_lse(none, lse_of(args, band), row, 0);
+  set_lse(none, tensors.lse, row, 0);
   if (none.lse) softmax_in_place(none, p.dtype, args.stream);
 }
 

@@ -10,7 +10,7 @@ constexpr cuda::TypedKernels kFlash{cuda::compressed_fp32, cuda::compressed_bf16
 
 void launch_flash(const LaunchArgs& args) {
   const cuda::AttendParams params =
-      cuda::make_band_params(args, args.saved ? args.saved->lse_cmp : TensorView{});
+      cuda::make_band_params(args, BandTensors::of(args, Branch::cmp));
   kFlash.of(args.problem.dtype)(params, args.stream);
 }
 

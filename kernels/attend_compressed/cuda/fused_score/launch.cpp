@@ -38,12 +38,12 @@ Kernels kernels_of(const Problem& p) {
 }
 
 FusedParams params_of(const LaunchArgs& args) {
-  expects(args.in.size() == 3 && args.out.size() == 2,
-          "q, k_cmp and v_cmp in, o_cmp and blocks out");
-  const TensorView &q = args.in[0], &v = args.in[2], &o = args.out[0];
+  const CompressedScoreTensors tensors = CompressedScoreTensors::of(args);
+  const auto& [k, v] = tensors.kv;
+  const TensorView &q = tensors.q, &o = tensors.o;
   expects(v.rows_contiguous() && o.rows_contiguous(), "dim contiguous");
   FusedParams p;
-  p.score = cuda::make_score_params(args, q, args.in[1], args.out[1]);
+  p.score = cuda::make_score_params(args, tensors.score());
   p.v = v.data;
   p.v_row_stride = v.stride[0];
   p.v_head_stride = v.stride[1];
@@ -51,13 +51,13 @@ FusedParams params_of(const LaunchArgs& args) {
   p.o_row_stride = o.stride[0];
   p.o_head_stride = o.stride[1];
   p.q_vectors = cuda::rows_start_aligned(q);
-  p.k_vectors = cuda::rows_start_aligned(args.in[1]);
+  p.k_vectors = cuda::rows_start_aligned(k);
   p.v_vectors = cuda::rows_start_aligned(v);
   p.o_vectors = cuda::rows_start_aligned(o);
-  if (args.saved && args.saved->lse_cmp) {
-    p.lse = args.saved->lse_cmp.as<float>();
-    p.lse_row_stride = args.saved->lse_cmp.stride[0];
-    p.lse_head_stride = args.saved->lse_cmp.stride[1];
+  if (tensors.lse) {
+    p.lse = tensors.lse.as<float>();
+    p.lse_row_stride = tensors.lse.stride[0];
+    p.lse_head_stride = tensors.lse.stride[1];
   }
   return p;
 }

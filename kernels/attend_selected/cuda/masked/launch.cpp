@@ -2,7 +2,6 @@
 // K and V.
 #include "attend_selected/cuda/masked/launch.hpp"
 
-#include <array>
 #include <vector>
 
 #include "cuda/launch/typed_kernels.hpp"
@@ -36,29 +35,29 @@ TensorView every_group(const TensorView& expanded, std::int64_t group, std::int6
   return view;
 }
 
+/// Room for a copy of `from` [rows, kv_heads, dim] per query head, and what fills it.
+TensorView expand(const TensorView& from, const LaunchArgs& args,
+                  std::vector<cuda::TensorCopy>& copies) {
+  const std::int64_t group = args.problem.heads_per_group();
+  TensorView to =
+      make_view(nullptr, from.dtype, {from.shape[0], args.problem.q_heads, from.shape[2]});
+  to.data = args.workspace.take(to.bytes());
+  for (std::int64_t h = 0; h < group; ++h) copies.push_back({from, every_group(to, group, h)});
+  return to;
+}
+
 /// masked over copies of K and V, one per query head.
 void launch_kv_expanded(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
-  const std::int64_t group = args.problem.heads_per_group(), heads = args.problem.q_heads;
-  std::array<TensorView, 2> expanded;
+  SelectedTensors tensors = SelectedTensors::of(args);
   std::vector<cuda::TensorCopy> copies;
-  for (std::size_t i = 0; i < 2; ++i) {
-    const TensorView& from = args.in[i + 1];
-    TensorView& to = expanded[i];
-    to = make_view(nullptr, from.dtype, {from.shape[0], heads, from.shape[2]});
-    to.data = args.workspace.take(to.bytes());
-    for (std::int64_t h = 0; h < group; ++h) copies.push_back({from, every_group(to, group, h)});
-  }
+  tensors.kv.k = expand(tensors.kv.k, args, copies);
+  tensors.kv.v = expand(tensors.kv.v, args, copies);
   cuda::copy_tensors(copies, args.stream);
-  std::vector<TensorView> in(args.in.begin(), args.in.end());
-  in[1] = expanded[0];
-  in[2] = expanded[1];
-  LaunchArgs copied = args;
-  copied.in = in;
-  cuda::AttendParams params = cuda::make_attend_params(copied);
-  params.kv_heads = static_cast<int>(heads);
+  cuda::AttendParams params = cuda::make_attend_params(args, tensors);
+  params.kv_heads = static_cast<int>(args.problem.q_heads);
   params.group = 1;
-  params.ranges_share = static_cast<int>(group);
+  params.ranges_share = static_cast<int>(args.problem.heads_per_group());
   kMasked.of(args.problem.dtype)(params, args.stream);
 }
 

@@ -9,7 +9,7 @@ constexpr cuda::TypedKernels kFused{cuda::window_fp32, cuda::window_bf16, cuda::
 
 void launch_fused(const LaunchArgs& args) {
   const cuda::AttendParams params =
-      cuda::make_band_params(args, args.saved ? args.saved->lse_win : TensorView{});
+      cuda::make_band_params(args, BandTensors::of(args, Branch::win));
   kFused.of(args.problem.dtype)(params, args.stream);
 }
 

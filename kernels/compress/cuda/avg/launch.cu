@@ -6,7 +6,7 @@
 #include "cuda/launch/launch.cuh"
 #include "cuda/memory/alignment.hpp"
 #include "cuda/ptx/vectors.cuh"
-#include "nsa/kernels/launch.hpp"
+#include "operands/select.hpp"
 
 namespace nsa::compress {
 namespace {
@@ -98,13 +98,14 @@ void launch_pool(const LaunchArgs& args) {
   const std::int64_t pieces = problem.kv_heads * (problem.head_dim_k + problem.head_dim_v) / kWidth;
   expects(longest * pieces + kPieces <= 0x7fffffff, "compressed rows that one launch holds");
   const std::int64_t blocks = (longest * pieces + kPieces - 1) / kPieces;
-  const PoolParams params{side_of(args.in[0], args.out[0]),
-                          side_of(args.in[1], args.out[1]),
-                          args.device_sequences,
-                          static_cast<int>(blocks),
-                          static_cast<int>(problem.kv_heads),
-                          static_cast<int>(problem.geometry.cmp_block),
-                          static_cast<int>(problem.geometry.cmp_stride)};
+  const CompressTensors tensors = CompressTensors::of(args);
+  const PoolParams params{.k = side_of(tensors.raw.k, tensors.pooled.k),
+                          .v = side_of(tensors.raw.v, tensors.pooled.v),
+                          .sequences = args.device_sequences,
+                          .blocks_per_sequence = static_cast<int>(blocks),
+                          .kv_heads = static_cast<int>(problem.kv_heads),
+                          .cmp_block = static_cast<int>(problem.geometry.cmp_block),
+                          .cmp_stride = static_cast<int>(problem.geometry.cmp_stride)};
   cuda::launch(pool_kernel<T, kWidth>, blocks * static_cast<std::int64_t>(args.sequences.size()),
                kThreads, 0, args.stream, params);
 }

@@ -8,7 +8,7 @@
 
 #include "cuda/memory/alignment.hpp"
 #include "gate_combine/cuda/gate/gate.cuh"
-#include "nsa/kernels/launch.hpp"
+#include "operands/model.hpp"
 
 namespace nsa::gate_combine {
 
@@ -31,28 +31,27 @@ cuda::HeadTensor<T> head_tensor(const TensorView& view) {
   return {view.data, view.stride[0], view.stride[1], cuda::rows_are_vectors(view)};
 }
 
-inline void set_weights(GateParams& p, const LaunchArgs& args) {
-  const TensorView &w1 = args.in[4], &b1 = args.in[5], &w2 = args.in[6], &b2 = args.in[7];
-  p.fc1_w = w1.data;
-  p.fc1_b = b1.data;
-  p.fc2_w = w2.data;
-  p.fc2_b = b2.data;
-  p.fc1_w_stride = w1.stride[0];
-  p.fc1_b_stride = b1.stride[0];
-  p.fc2_w_stride = w2.stride[0];
-  p.fc2_b_stride = b2.stride[0];
-  p.hidden = static_cast<int>(w1.shape[0]);
-  p.unit_vectors = cuda::rows_are_vectors(w1);
+inline void set_weights(GateParams& p, const GateWeights& weights) {
+  p.fc1_w = weights.fc1_w.data;
+  p.fc1_b = weights.fc1_b.data;
+  p.fc2_w = weights.fc2_w.data;
+  p.fc2_b = weights.fc2_b.data;
+  p.fc1_w_stride = weights.fc1_w.stride[0];
+  p.fc1_b_stride = weights.fc1_b.stride[0];
+  p.fc2_w_stride = weights.fc2_w.stride[0];
+  p.fc2_b_stride = weights.fc2_b.stride[0];
+  p.hidden = static_cast<int>(weights.fc1_w.shape[0]);
+  p.unit_vectors = cuda::rows_are_vectors(weights.fc1_w);
 }
 
 inline GateParams make_params(const LaunchArgs& args) {
-  expects(args.in.size() == 8 && args.out.size() == 1, "q, three branches, the gate's weights; o");
+  const GateTensors tensors = GateTensors::of(args);
   const Problem& problem = args.problem;
   GateParams p{};
-  p.q = head_tensor<const void>(args.in[0]);
-  for (std::size_t b = 0; b < 3; ++b) p.branch[b] = head_tensor<const void>(args.in[1 + b]);
-  p.o = head_tensor<void>(args.out[0]);
-  set_weights(p, args);
+  p.q = head_tensor<const void>(tensors.q);
+  for (std::size_t b = 0; b < 3; ++b) p.branch[b] = head_tensor<const void>(tensors.branches[b]);
+  p.o = head_tensor<void>(tensors.o);
+  set_weights(p, tensors.weights);
   if (args.saved && args.saved->gates) {
     const TensorView& gates = args.saved->gates;
     expects(gates.dtype == Dtype::fp32 && gates.rows_contiguous(), "gates in fp32");
@@ -60,7 +59,7 @@ inline GateParams make_params(const LaunchArgs& args) {
     p.gates_row_stride = gates.stride[0];
     p.gates_head_stride = gates.stride[1];
   }
-  const std::int64_t rows = args.in[0].shape[0] * problem.kv_heads;
+  const std::int64_t rows = tensors.q.shape[0] * problem.kv_heads;
   expects(rows <= 0x7fffffff, "2^31 - 1 rows or less in one launch");
   p.rows = static_cast<std::uint32_t>(rows);
   p.kv_heads = static_cast<std::uint32_t>(problem.kv_heads);
@@ -69,7 +68,7 @@ inline GateParams make_params(const LaunchArgs& args) {
   p.dv = static_cast<int>(problem.head_dim_v);
   p.inverse_group = 1.0f / static_cast<float>(p.group);
   p.inverse_tau = static_cast<float>(1.0 / std::max(args.constants.gate_tau, 1e-6));
-  p.force_branch = args.constants.force_branch;
+  p.force_branch = forced_index(args.constants);
   p.branches = args.constants.branches;
   p.uniform = args.constants.uniform_gate;
   return p;

@@ -5,14 +5,15 @@
 #include "cuda/gemm/launch.hpp"
 #include "cuda/memory/copy_rows.hpp"
 #include "nsa/schemas/error.hpp"
+#include "operands/model.hpp"
 
 namespace nsa::out_proj {
 namespace {
 
 void launch(const LaunchArgs& args, const cuda::GemmOptions& options) {
-  expects(args.in.size() == 2 && args.out.size() == 1, "o and w_o in, y out");
+  const OutProjTensors tensors = OutProjTensors::of(args);
   const WorkspaceScope scope(args.workspace);
-  TensorView o = args.in[0];
+  TensorView o = tensors.o;
   if (!rows_are_flat(o)) {
     TensorView packed = make_view(nullptr, o.dtype, {o.shape[0], o.shape[1], o.shape[2]});
     packed.data = args.workspace.take(packed.bytes());
@@ -20,7 +21,7 @@ void launch(const LaunchArgs& args, const cuda::GemmOptions& options) {
     cuda::copy_tensors(copies, args.stream);
     o = packed;
   }
-  cuda::gemm(cuda::as_matrix(o), args.in[1], args.out[0], args.workspace, args.stream, options);
+  cuda::gemm(cuda::as_matrix(o), tensors.w_o, tensors.y, args.workspace, args.stream, options);
 }
 
 }  // namespace

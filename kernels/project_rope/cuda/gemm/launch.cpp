@@ -8,31 +8,23 @@
 #include "cuda/gemm/launch.hpp"
 #include "cuda/memory/alignment.hpp"
 #include "nsa/schemas/error.hpp"
+#include "operands/model.hpp"
 
 namespace nsa::project_rope {
 namespace {
 
-/// Outputs in the order of the columns: q, three K, three V. The signature has them as q, k_cmp,
-/// v_cmp, k_sel, v_sel, k_win, v_win.
-struct Column {
-  std::size_t output;
-  bool rotated;
-};
-constexpr std::array<Column, 7> kColumns{
-    {{0, true}, {1, true}, {3, true}, {5, true}, {2, false}, {4, false}, {6, false}}};
-
 /// `vectors` stays true where 16 bytes of output can be made at a time.
 std::array<RopePart, 7> parts_of(const LaunchArgs& args, Dtype product, bool& vectors) {
-  const Problem& p = args.problem;
+  const auto projections = ProjectTensors::of(args).projections(args.problem);
   std::array<RopePart, 7> parts;
   int column = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const TensorView& out = args.out[kColumns[i].output];
+    const auto& [out, heads, dim, rotated] = projections[i];
     RopePart& part = parts[i];
     part.column = column;
-    part.heads = static_cast<int>(kColumns[i].output == 0 ? p.q_heads : p.kv_heads);
-    part.dim = static_cast<int>(kColumns[i].rotated ? p.head_dim_k : p.head_dim_v);
-    part.rotated = kColumns[i].rotated;
+    part.heads = static_cast<int>(heads);
+    part.dim = static_cast<int>(dim);
+    part.rotated = rotated;
     column += part.heads * part.dim;
     if (!out) continue;
     expects(out.rank == 3 && out.rows_contiguous(), "outputs [tokens, heads, dim]");
@@ -79,7 +71,7 @@ TensorView rows_of(const TensorView& tensor, std::int64_t first, std::int64_t co
 
 /// Products of the columns whose outputs are there: an ablation leaves the others out.
 void multiply(const LaunchArgs& args, const RopeParams& params, const TensorView& x,
-              const TensorView& product, const cuda::GemmOptions& options) {
+              const TensorView& w, const TensorView& product, const cuda::GemmOptions& options) {
   for (std::size_t i = 0; i < params.parts.size();) {
     std::size_t end = i;
     while (end < params.parts.size() && params.parts[end].out) ++end;
@@ -90,8 +82,7 @@ void multiply(const LaunchArgs& args, const RopeParams& params, const TensorView
       TensorView part = product;
       part.data = product.as<char>() + first * static_cast<std::int64_t>(size_of(product.dtype));
       part.shape[1] = columns;
-      cuda::gemm(x, rows_of(args.in[1], first, columns), part, args.workspace, args.stream,
-                 options);
+      cuda::gemm(x, rows_of(w, first, columns), part, args.workspace, args.stream, options);
     }
     i = end + 1;
   }
@@ -99,16 +90,16 @@ void multiply(const LaunchArgs& args, const RopeParams& params, const TensorView
 
 /// The product in fp32 or in the outputs' dtype.
 void launch(const LaunchArgs& args, const cuda::GemmOptions& options, Dtype dtype) {
-  expects(args.in.size() == 2 && args.out.size() == 7, "x and w_qkv in, q, K and V out");
+  const ProjectTensors tensors = ProjectTensors::of(args);
   const WorkspaceScope scope(args.workspace);
   RopeParams params = make_rope_params(args, dtype);
-  const std::int64_t tokens = args.in[0].shape[0], tile = std::min(kCudaTile, tokens);
+  const std::int64_t tokens = tensors.x.shape[0], tile = std::min(kCudaTile, tokens);
   TensorView product = make_view(nullptr, dtype, {tile, params.columns});
   params.product = product.data = args.workspace.take(product.bytes());
   for (std::int64_t first = 0; first < tokens; first += tile) {
     params.first_token = first;
     params.count = std::min(tile, tokens - first);
-    multiply(args, params, rows_of(args.in[0], first, params.count),
+    multiply(args, params, rows_of(tensors.x, first, params.count), tensors.w_qkv,
              rows_of(product, 0, params.count), options);
     rotate_and_spread(params, args.problem.dtype, args.stream);
   }

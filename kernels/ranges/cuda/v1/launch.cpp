@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "nsa/kernels/launch.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "nsa/schemas/error.hpp"
+#include "operands/select.hpp"
 
 namespace nsa::ranges {
 namespace {
@@ -69,8 +69,7 @@ void convert_row(const Geometry& g, std::int64_t position, std::int64_t blocks_i
 }
 
 void launch_v1(const LaunchArgs& args) {
-  expects(args.in.size() == 1 && args.out.size() == 1, "blocks in, ranges out");
-  const TensorView &blocks = args.in[0], &ranges = args.out[0];
+  const auto [blocks, ranges] = RangesTensors::of(args);
   const Geometry& g = args.problem.geometry;
   for (const Sequence& s : args.sequences) {
     const std::int64_t blocks_in_all = num_blocks(s.kv_len, g);

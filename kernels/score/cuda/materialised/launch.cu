@@ -190,8 +190,7 @@ void run_chunk(const ScoreParams& p, const Chunk& chunk, cudaStream_t stream) {
 
 template <class P, class S = float>
 void materialised(const LaunchArgs& args) {
-  expects(args.in.size() == 2 && args.out.size() == 1, "q and k_cmp in, blocks out");
-  const ScoreParams p = make_score_params(args, args.in[0], args.in[1], args.out[0]);
+  const ScoreParams p = make_score_params(args, ScoreTensors::of(args));
   const WorkspaceScope scope(args.workspace);
   const score::ChunkSizes sizes(args.problem, sizeof(P));
   Chunk chunk{};
