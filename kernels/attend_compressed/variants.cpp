@@ -75,7 +75,7 @@ std::vector<Variant> rows_with_score() {
           kWithScore.cuda({.name = "fused",
                            .min_compute_capability = 90,
                            .dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16),
-                           .what = "Attention to the compressed keys by warpgroup products that "
+                           .what = "Attention to the compressed keys by WGMMA that "
                                    "writes the scores of the selection blocks on the way, then "
                                    "top-n; no second product.",
                            .supports = supports_fused,

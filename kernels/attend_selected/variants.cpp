@@ -27,8 +27,8 @@ constexpr int kLast = 100;
 constexpr std::int64_t kCpuQueryTiles[] = {1, 4};
 constexpr Coordinate kCpuQueryTile[] = {{"bq", kCpuQueryTiles}};
 constexpr std::array kQueryTiles{cuda::kSmallQueryTile, cuda::kLargeQueryTile};
-constexpr Coordinate kQueryTile[] = {{"t", kQueryTiles}};
-constexpr Coordinate kChunk[] = {{"c", cuda::kQueryChunks}};
+constexpr Coordinate kQueryTile[] = {{"bq", kQueryTiles}};
+constexpr Coordinate kChunk[] = {{"chunk", cuda::kQueryChunks}};
 constexpr Coordinate kPackedReserve[] = {{cuda::kReserveRows, cuda::kRowReserves}};
 constexpr Coordinate kVarlenReserve[] = {{cuda::kReserveKeys, cuda::kKeyReserves}};
 
@@ -176,23 +176,23 @@ std::array<Variant, 11> cuda_rows() {
                    .kernels = {.own = kRowLoopKernels},
                    .waits_for_host = true,
                    .switch_target = SwitchTarget::row_loop}),
-      kStage.cuda(
-          {.name = "gather",
-           .ignores = kBlocks,
-           .what = "A block of threads per query and KV head walks the selected keys for all heads "
-                   "of the group, tensor cores for bf16 and fp16.",
-           .supports = supports_gather,
-           .launch = kCudaGather,
-           .source_hash = source_hash::attend_selected_cuda_gather,
-           .rank = 3,
-           .kernels = {.own = kGatherKernels},
-           .switch_target = SwitchTarget::gather}),
+      kStage.cuda({.name = "gather",
+                   .ignores = kBlocks,
+                   .what =
+                       "A thread block per query and KV head walks the selected keys for all heads "
+                       "of the group, tensor cores for bf16 and fp16.",
+                   .supports = supports_gather,
+                   .launch = kCudaGather,
+                   .source_hash = source_hash::attend_selected_cuda_gather,
+                   .rank = 3,
+                   .kernels = {.own = kGatherKernels},
+                   .switch_target = SwitchTarget::gather}),
       kStage.cuda({.name = "packed",
                    .role = Role::slow_path,
                    .coordinates = kPackedReserve,
                    .ignores = kBlocks,
                    .what = "Lengths read back, rows of equal length in buckets, a copy and an "
-                           "attention for each bucket; rn reserves for so many rows.",
+                           "attention for each bucket; reserve_rows makes room for so many rows.",
                    .supports = supports_gather,
                    .workspace_bytes = cuda::pack_workspace,
                    .launch = kCudaPacked,
@@ -219,9 +219,10 @@ std::array<Variant, 11> cuda_rows() {
       kStage.cuda({.name = "varlen_v2",
                    .coordinates = kVarlenReserve,
                    .ignores = kBlocks,
-                   .what = "Rows listed and copied by kernels, a gigabyte at a time, then one "
-                           "attention by where rows begin; never waits; rk reserves for so many "
-                           "keys.",
+                   .what =
+                       "Rows listed and copied by kernels, a gigabyte at a time, then one "
+                       "attention by where rows begin; never waits; reserve_keys makes room for "
+                       "so many keys.",
                    .supports = supports_gather,
                    .workspace_bytes = cuda::pack_workspace,
                    .launch = kCudaVarlenV2,
@@ -233,7 +234,7 @@ std::array<Variant, 11> cuda_rows() {
       kStage.cuda({.name = "fused_query",
                    .coordinates = kQueryTile,
                    .ignores = kRanges,
-                   .what = "Up to t neighbouring queries walk the union of their blocks together, "
+                   .what = "Up to bq neighbouring queries walk the union of their blocks together, "
                            "a warp per one or two of them; takes blocks, needs no ranges.",
                    .supports = supports_gather,
                    .launch = kCudaFusedQuery,
@@ -246,8 +247,8 @@ std::array<Variant, 11> cuda_rows() {
                    .dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16),
                    .coordinates = kChunk,
                    .ignores = kRanges,
-                   .what = "A block of keys stays and the queries that picked it come to it, c "
-                           "queries at a time; their partial results are joined with the blocks "
+                   .what = "A block of keys stays and the queries that picked it come to it, chunk "
+                           "queries at a time; their partial results are merged with the blocks "
                            "near them.",
                    .supports = supports_fused_block,
                    .workspace_bytes = fused_block_workspace,

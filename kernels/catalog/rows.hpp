@@ -22,7 +22,7 @@ inline Support needs_model_dim(const Problem& problem, const Device&) noexcept {
 inline Support needs_hopper(const Device& device) noexcept {
   const int capability = device.compute_capability.value_or(0);
   if (capability == 90) return Support::yes();
-  return Support::no("its warpgroup products exist on compute capability 9.0 only, ", device.id,
+  return Support::no("its WGMMA instructions exist on compute capability 9.0 only, ", device.id,
                      " has ", capability);
 }
 

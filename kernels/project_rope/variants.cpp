@@ -84,17 +84,17 @@ std::span<const Variant> project_rope_variants() {
            .source_hash = source_hash::project_rope_gemm}),
       gemm_row(),
       gemm_16bit_row(),
-      kStage.cuda(
-          {.name = "fused",
-           .min_compute_capability = 90,
-           .dtypes = kHalfDtypes,
-           .what = "One kernel: warpgroup products of tiles, whose pairs of columns are turned in "
-                   "registers before they are rounded and stored.",
-           .supports = supports_fused,
-           .workspace_bytes = gemm_bytes<2>,
-           .launch = kCudaFused,
-           .source_hash = source_hash::project_rope_cuda_fused,
-           .kernels = {.own = kFusedKernels}}),
+      kStage.cuda({.name = "fused",
+                   .min_compute_capability = 90,
+                   .dtypes = kHalfDtypes,
+                   .what =
+                       "One kernel: WGMMA products of tiles, whose pairs of columns are turned in "
+                       "registers before they are rounded and stored.",
+                   .supports = supports_fused,
+                   .workspace_bytes = gemm_bytes<2>,
+                   .launch = kCudaFused,
+                   .source_hash = source_hash::project_rope_cuda_fused,
+                   .kernels = {.own = kFusedKernels}}),
       cuda::gemm_tf32_row(gemm_row(),
                           "As gemm, operands of the product rounded to TF32 (10 bits) for the "
                           "tensor cores; fp32 sums.",

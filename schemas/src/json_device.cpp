@@ -32,6 +32,7 @@ void from_json(const Json& j, VariantId& v) {
   require(j, "stages", v.stages);
   require(j, "name", v.name);
   if (const auto point = j.find("point"); point != j.end()) from_json(*point, v.point);
+  v = with_current_coordinates(std::move(v));
 }
 
 void to_json(Json& j, const Device& v) {

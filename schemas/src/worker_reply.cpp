@@ -126,7 +126,11 @@ OfferedVariant offered(const Json& j) {
   if (points == j.end()) {
     v.points.emplace_back();
   } else {
-    for (const auto& point : *points) from_json(point, v.points.emplace_back());
+    for (const auto& point : *points) {
+      VariantId id{v.stages, v.name, {}};
+      from_json(point, id.point);
+      v.points.push_back(with_current_coordinates(std::move(id)).point);
+    }
   }
   if (const auto order = j.find("order"); order != j.end()) {
     for (const auto& [axis, exponent] : order->items())

@@ -63,10 +63,10 @@ TEST_CASE("fused_block gives the oracle's answer whatever meets in a chunk", "[g
     const auto input_views = views(inputs);
     const Oracle oracle(Stage::attend_selected, problem, input_views);
     for (const std::int64_t chunk : {512, 1024, 2048}) {
-      INFO(describe(problem) << " c " << chunk);
+      INFO(describe(problem) << " chunk " << chunk);
       const auto out = upload(make_outputs(Stage::attend_selected, problem), stream.get());
       Launchable(row("fused_block"), problem, views(in), views(out), stream.get(), nullptr,
-                 {{"c", chunk}})
+                 {{"chunk", chunk}})
           .launch();
       const std::vector<HostTensor> produced{out.front().download(stream.get())};
       const auto verdict = oracle.verify(views(produced));

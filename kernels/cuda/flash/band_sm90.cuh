@@ -2,8 +2,8 @@
 // matrix instructions, two or three warpgroups of 64 rows. The heads of a group are rows of one
 // tile, so that a key that is read serves them all, and only tiles of keys that meet the band are
 // visited: time grows with the window, not with the sequence. The softmax of one tile of keys runs
-// beside the weighted sum of the one before, as in FlashAttention-3 (arXiv 2407.08608), and the
-// copy engine brings the keys. What limits it: docs/results/README.md.
+// beside the weighted sum of the one before, as in FlashAttention-3 (arXiv 2407.08608), and TMA
+// brings the keys. What limits it: docs/results/README.md.
 #pragma once
 
 #include "cuda/flash/attend_device.cuh"
@@ -123,7 +123,7 @@ class BandWorker {
   /// wait in settle(), and reads the weights before until then.
   __device__ void weigh(int j) {
     const int first = begin_ + j * kKeys;
-    hide(first);
+    mask(first);
     bool raise = first <= whole_begin_;  // rows may see their first key here
     for (;;) {
       if (raise) {
@@ -132,14 +132,14 @@ class BandWorker {
       }
       if (softmax_.weigh(p_.scale_log2)) break;
       multiply_keys_again(j);
-      hide(first);
+      mask(first);
       raise = true;
     }
   }
-  /// Hides what rows do not see of the tile of keys that begins with key `first`.
-  __device__ void hide(int first) {
-    if (first < whole_begin_) softmax_.template hide<true>(row_begin_, first);
-    if (first + kKeys > whole_end_) softmax_.template hide<false>(row_end_, first);
+  /// Masks what rows do not see of the tile of keys that begins with key `first`.
+  __device__ void mask(int first) {
+    if (first < whole_begin_) softmax_.template mask<true>(row_begin_, first);
+    if (first + kKeys > whole_end_) softmax_.template mask<false>(row_end_, first);
   }
   /// The logits of tile j once more, by one warp: where weights were too large, which is rare, and
   /// the other warps do not wait for it.

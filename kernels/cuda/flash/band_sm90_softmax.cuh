@@ -1,7 +1,7 @@
 // The online softmax of the band on Hopper: what a thread does with the logits of a tile of keys.
-// Weights are against a reference, the largest logit of the tiles in which rows see their first
+// Weights are against a reference, the row max of the tiles in which rows see their first
 // key. In other tiles it rises only where weights become too large for their type, which their sum
-// tells: so those do not look for their largest logit, and the sums are not scaled there.
+// tells: so those do not look for their row max, and the sums are not scaled there.
 #pragma once
 
 #include <type_traits>
@@ -25,8 +25,8 @@ struct BandSoftmax {
   std::uint32_t weights[kKeys / 16][4];  // as operands
   float o[kDv / 2];                      // weighted sum of V: column 8 n + 2 (lane % 4) + {0, 1}
   float reference[2];                    // of each row, in log2 units: what weights are against
-  bool raised;                           // a reference, in the last tile; then o has to shrink
-  float shrink[2];
+  bool raised;                           // a reference, in the last tile; then o has to be rescaled
+  float rescale[2];
   float l[2];  // sum of weights; this thread's share
 
   __device__ void start() {
@@ -37,10 +37,10 @@ struct BandSoftmax {
     raised = false;
   }
 
-  /// Hides the keys before the first that a row sees, or those behind the last: `edges` of both
+  /// Masks the keys before the first that a row sees, or those behind the last: `edges` of both
   /// rows. `first` is the tile's first key.
   template <bool kBefore>
-  __device__ void hide(const int (&edges)[2], int first) {
+  __device__ void mask(const int (&edges)[2], int first) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -55,7 +55,7 @@ struct BandSoftmax {
     }
   }
 
-  /// Makes the largest logits of the tile the references, where they are larger or the first: a row
+  /// Makes the row maxs of the tile the references, where they are larger or the first: a row
   /// has `seen` keys before or not.
   __device__ void raise(const bool (&seen)[2], float scale_log2) {
     raised = true;
@@ -66,14 +66,14 @@ struct BandSoftmax {
       for (int n = 0; n < 8; ++n) x = fmaxf(x, fmaxf(s[4 * n + 2 * i], s[4 * n + 2 * i + 1]));
       x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
       // Rounded up, so that no weight is above 1: weigh() multiplies exactly, and with a reference
-      // below the largest logit weights of huge ones would be too large again, for ever.
+      // below the row max weights of huge ones would be too large again, for ever.
       x = __fmul_ru(fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2)), scale_log2);
-      shrink[i] = 1.0f;
+      rescale[i] = 1.0f;
       if (x == -INFINITY && !seen[i]) continue;  // still none
       const float higher = seen[i] ? fmaxf(x, reference[i]) : x;
-      shrink[i] = seen[i] ? exp2_in_place(reference[i] - higher) : 0.0f;
+      rescale[i] = seen[i] ? exp2_in_place(reference[i] - higher) : 0.0f;
       reference[i] = higher;
-      l[i] *= shrink[i];
+      l[i] *= rescale[i];
     }
   }
 
@@ -105,7 +105,7 @@ struct BandSoftmax {
 #pragma unroll
       for (int n = 0; n < kDv / 8; ++n) {
 #pragma unroll
-        for (int c = 0; c < 4; ++c) o[4 * n + c] *= shrink[c / 2];
+        for (int c = 0; c < 4; ++c) o[4 * n + c] *= rescale[c / 2];
       }
       raised = false;
     }

@@ -6,7 +6,7 @@
 
 namespace nsa::cuda {
 
-/// Whether a block of threads of the device can have so many bytes of shared memory.
+/// Whether a thread block of the device can have so many bytes of shared memory.
 Support fits_shared_memory(std::int64_t bytes, const Device& device) noexcept;
 
 /// What the kernels of a band of keys (band_launch.cuh) support.

@@ -1,4 +1,4 @@
-// A tile of keys on its way to shared memory by Hopper's copy engine: what the kernels of a band
+// A tile of keys on its way to shared memory by TMA: what the kernels of a band
 // and of `fused_query` share.
 #pragma once
 

@@ -40,7 +40,7 @@ CUtensorMap make_tensor_map(const HeadTensor<const void>& tensor, Dtype dtype, s
       const_cast<void*>(tensor.data), extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
       CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
       CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  expects(result == CUDA_SUCCESS, "a tensor that the copy engine can address: 16-byte strides");
+  expects(result == CUDA_SUCCESS, "a tensor that TMA can address: 16-byte strides");
   return map;
 }
 

@@ -1,4 +1,4 @@
-// Maps that tell Hopper's copy engine where a tensor [rows, heads, dim] lies.
+// Maps that tell TMA where a tensor [rows, heads, dim] lies.
 #pragma once
 
 #include <cuda.h>

@@ -118,20 +118,20 @@ class MmaTile {
 
   /// Turns the logits of fragment half i into weights against the new maximum.
   __device__ void weigh(float (&s)[kWarpKeys / 8][4], int i) {
-    float largest = m_[i];
+    float row_max = m_[i];
 #pragma unroll
     for (int j = 0; j < kWarpKeys / 8; ++j)
-      largest = fmaxf(largest, fmaxf(s[j][2 * i], s[j][2 * i + 1]));
-    largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
-    largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
-    const float reference = largest == -INFINITY ? 0.0f : largest;  // no key seen so far
-    const float shrink = exp2f(m_[i] - reference);
-    m_[i] = largest;
-    l_[i] *= shrink;
+      row_max = fmaxf(row_max, fmaxf(s[j][2 * i], s[j][2 * i + 1]));
+    row_max = fmaxf(row_max, __shfl_xor_sync(0xffffffffu, row_max, 1));
+    row_max = fmaxf(row_max, __shfl_xor_sync(0xffffffffu, row_max, 2));
+    const float reference = row_max == -INFINITY ? 0.0f : row_max;  // no key seen so far
+    const float rescale = exp2f(m_[i] - reference);
+    m_[i] = row_max;
+    l_[i] *= rescale;
 #pragma unroll
     for (int n = 0; n < kDv / 8; ++n) {
-      o_[n][2 * i] *= shrink;
-      o_[n][2 * i + 1] *= shrink;
+      o_[n][2 * i] *= rescale;
+      o_[n][2 * i + 1] *= rescale;
     }
 #pragma unroll
     for (int j = 0; j < kWarpKeys / 8; ++j) {
@@ -176,20 +176,20 @@ class MmaTile {
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      float largest = -INFINITY, sum = 0.0f;
+      float row_max = -INFINITY, sum = 0.0f;
 #pragma unroll
-      for (int w = 0; w < 4; ++w) largest = fmaxf(largest, maxima[w * 16 + row(i)]);
-      const float reference = largest == -INFINITY ? 0.0f : largest;
+      for (int w = 0; w < 4; ++w) row_max = fmaxf(row_max, maxima[w * 16 + row(i)]);
+      const float reference = row_max == -INFINITY ? 0.0f : row_max;
 #pragma unroll
       for (int w = 0; w < 4; ++w)
         sum += sums[w * 16 + row(i)] * exp2f(maxima[w * 16 + row(i)] - reference);
-      const float shrink = exp2f(m_[i] - reference);
+      const float rescale = exp2f(m_[i] - reference);
 #pragma unroll
       for (int n = 0; n < kDv / 8; ++n) {
-        o_[n][2 * i] *= shrink;
-        o_[n][2 * i + 1] *= shrink;
+        o_[n][2 * i] *= rescale;
+        o_[n][2 * i + 1] *= rescale;
       }
-      m_[i] = largest;
+      m_[i] = row_max;
       l_[i] = sum;
     }
 #pragma unroll
@@ -211,7 +211,7 @@ class MmaTile {
   }
 
   float o_[kDv / 8][4];                  // rows row(0) and row(1), columns 8 n + 2 pair() + {0, 1}
-  float m_[2] = {-INFINITY, -INFINITY};  // largest logit so far, in log2 units
+  float m_[2] = {-INFINITY, -INFINITY};  // row max so far, in log2 units
   float l_[2] = {0.0f, 0.0f};            // sum of weights; this thread's share until finish()
 };
 

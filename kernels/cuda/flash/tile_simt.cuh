@@ -116,22 +116,22 @@ class SimtTile {
   }
 
   __device__ void weigh(float (&s)[kThreadKeys], int i) {
-    float largest = m_[i];
+    float row_max = m_[i];
 #pragma unroll
-    for (int j = 0; j < kThreadKeys; ++j) largest = fmaxf(largest, s[j]);
+    for (int j = 0; j < kThreadKeys; ++j) row_max = fmaxf(row_max, s[j]);
 #pragma unroll
     for (int lanes = 8; lanes > 0; lanes /= 2)
-      largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, lanes));
-    const float reference = largest == -INFINITY ? 0.0f : largest;  // no key seen so far
-    const float shrink = exp2f(m_[i] - reference);
-    m_[i] = largest;
-    l_[i] *= shrink;
+      row_max = fmaxf(row_max, __shfl_xor_sync(0xffffffffu, row_max, lanes));
+    const float reference = row_max == -INFINITY ? 0.0f : row_max;  // no key seen so far
+    const float rescale = exp2f(m_[i] - reference);
+    m_[i] = row_max;
+    l_[i] *= rescale;
 #pragma unroll
     for (int n = 0; n < kQuads; ++n) {
-      o_[i][n].x *= shrink;
-      o_[i][n].y *= shrink;
-      o_[i][n].z *= shrink;
-      o_[i][n].w *= shrink;
+      o_[i][n].x *= rescale;
+      o_[i][n].y *= rescale;
+      o_[i][n].z *= rescale;
+      o_[i][n].w *= rescale;
     }
 #pragma unroll
     for (int j = 0; j < kThreadKeys; ++j) {
@@ -162,7 +162,7 @@ class SimtTile {
   }
 
   float4 o_[kThreadRows][kQuads];  // columns 64 n + 4 column_lane() ..
-  float m_[kThreadRows];           // largest logit so far, in log2 units
+  float m_[kThreadRows];           // row max so far, in log2 units
   float l_[kThreadRows];           // sum of weights; this thread's share until finish()
 };
 

@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kThreads) gemv_kernel(GemvParams p) {
   constexpr int kWidth = kVectorOf<In>;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int column = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x) / 32;
-  wait_for_kernel_before();
+  griddep_wait();
   if (column >= p.out) return;
   const In* w = static_cast<const In*>(p.w) + column * p.w_stride;
   float sums[kRows] = {};
@@ -66,9 +66,9 @@ template <class In, class Out>
 void launch_gemv(const GemvParams& p, CUstream_st* stream) {
   const std::int64_t blocks = (p.out + kWarps - 1) / kWarps;
   if (p.rows == 1) {
-    launch_behind_if_hopper(gemv_kernel<In, Out, 1>, blocks, kThreads, 0, stream, p);
+    launch_pdl_if_hopper(gemv_kernel<In, Out, 1>, blocks, kThreads, 0, stream, p);
   } else {
-    launch_behind_if_hopper(gemv_kernel<In, Out, kMostRows>, blocks, kThreads, 0, stream, p);
+    launch_pdl_if_hopper(gemv_kernel<In, Out, kMostRows>, blocks, kThreads, 0, stream, p);
   }
 }
 

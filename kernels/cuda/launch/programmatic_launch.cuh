@@ -10,19 +10,19 @@
 namespace nsa::cuda {
 
 /// On the device: the next kernel of the stream may take its place on the chip.
-__device__ inline void let_next_kernel_start() {
+__device__ inline void griddep_launch_dependents() {
   asm volatile("griddepcontrol.launch_dependents;\n" ::: "memory");
 }
 /// On the device: waits until the kernel before this one has ended; what it wrote is seen. Nothing
 /// to do below compute capability 9.0, where kernels do not start early.
-__device__ inline void wait_for_kernel_before() {
+__device__ inline void griddep_wait() {
   NV_IF_TARGET(NV_PROVIDES_SM_90, (asm volatile("griddepcontrol.wait;\n" ::: "memory");))
 }
 
-/// Enqueues a kernel that calls wait_for_kernel_before() before it reads what others wrote.
+/// Enqueues a kernel that calls griddep_wait() before it reads what others wrote.
 template <class Params>
-void launch_behind(void (*kernel)(Params), std::int64_t blocks, int threads,
-                   std::size_t shared_bytes, cudaStream_t stream, const Params& p) {
+void launch_pdl(void (*kernel)(Params), std::int64_t blocks, int threads, std::size_t shared_bytes,
+                cudaStream_t stream, const Params& p) {
   allow_shared_bytes(reinterpret_cast<const void*>(kernel), shared_bytes);
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -39,10 +39,10 @@ void launch_behind(void (*kernel)(Params), std::int64_t blocks, int threads,
 
 /// The same where the device can, else one behind the other.
 template <class Params>
-void launch_behind_if_hopper(void (*kernel)(Params), std::int64_t blocks, int threads,
-                             std::size_t shared_bytes, cudaStream_t stream, const Params& p) {
+void launch_pdl_if_hopper(void (*kernel)(Params), std::int64_t blocks, int threads,
+                          std::size_t shared_bytes, cudaStream_t stream, const Params& p) {
   if (blocks == 0) return;
-  if (on_hopper()) return launch_behind(kernel, blocks, threads, shared_bytes, stream, p);
+  if (on_hopper()) return launch_pdl(kernel, blocks, threads, shared_bytes, stream, p);
   launch(kernel, blocks, threads, shared_bytes, stream, p);
 }
 

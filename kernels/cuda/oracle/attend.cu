@@ -31,26 +31,26 @@ __device__ double logit(const T* q, const T* k, int dk) {
   return sum / sqrt(static_cast<double>(dk));
 }
 
-/// A running softmax of the block's row: weights of a chunk of keys against the largest logit so
+/// A running softmax of the block's row: weights of a chunk of keys against the row max so
 /// far.
 struct RunningSoftmax {
-  double largest = -INFINITY, sum = 0;
+  double row_max = -INFINITY, sum = 0;
 
   /// `weights` [kThreads] holds logits on entry and weights on return; gives what the sums so far
   /// are to be multiplied with. All threads call it and compute the same.
   __device__ double add(double* weights) {
-    double new_largest = largest, chunk = 0;
-    for (int i = 0; i < kThreads; ++i) new_largest = fmax(new_largest, weights[i]);
-    const bool empty = new_largest == -INFINITY;
-    const double shrink = empty ? 1.0 : exp(largest - new_largest);
+    double new_row_max = row_max, chunk = 0;
+    for (int i = 0; i < kThreads; ++i) new_row_max = fmax(new_row_max, weights[i]);
+    const bool empty = new_row_max == -INFINITY;
+    const double rescale = empty ? 1.0 : exp(row_max - new_row_max);
     __syncthreads();  // all have read the logits
-    const double own = empty ? 0.0 : exp(weights[threadIdx.x] - new_largest);
+    const double own = empty ? 0.0 : exp(weights[threadIdx.x] - new_row_max);
     weights[threadIdx.x] = own;
     __syncthreads();
     for (int i = 0; i < kThreads; ++i) chunk += weights[i];
-    sum = sum * shrink + chunk;
-    largest = new_largest;
-    return shrink;
+    sum = sum * rescale + chunk;
+    row_max = new_row_max;
+    return rescale;
   }
 };
 
@@ -75,12 +75,12 @@ __global__ void __launch_bounds__(kThreads)
       weights[thread] =
           counts ? logit(q, head_row<const T>(p.k, s.kv_begin + key, kv_head), p.dk) : -INFINITY;
       __syncthreads();
-      const double shrink = softmax.add(weights);
+      const double rescale = softmax.add(weights);
       const int keys = min(kThreads, range.end - begin);
       for (int c = 0; c < kMaxHeadDim / kThreads; ++c) {
         const int column = thread + c * kThreads;
         if (column >= p.dv) continue;
-        double sum = o[c] * shrink;
+        double sum = o[c] * rescale;
         for (int j = 0; j < keys; ++j)
           sum += weights[j] *
                  to_double(head_row<const T>(p.v, s.kv_begin + begin + j, kv_head)[column]);

@@ -1,5 +1,5 @@
 // Barriers in shared memory and the copies that they count: what a producer and its consumers in
-// one block of threads share on Hopper (PTX ISA, "mbarrier", "cp.async.bulk" and
+// one thread block share on Hopper (PTX ISA, "mbarrier", "cp.async.bulk" and
 // "cp.async.bulk.tensor"). Barriers are 8 bytes, named by their address or as a struct's member.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace nsa::cuda::sm90 {
 __device__ inline void barrier_init(std::uint32_t barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
-/// The barriers that this thread initialised are seen by the copy engine.
+/// The barriers that this thread initialised are seen by TMA.
 __device__ inline void barrier_fence() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

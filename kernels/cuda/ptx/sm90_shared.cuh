@@ -1,4 +1,4 @@
-// Shared memory as Hopper's copy engine and tensor cores see it: 32-bit addresses, the 128-byte
+// Shared memory as TMA and tensor cores see it: 32-bit addresses, the 128-byte
 // swizzle, and the fence between ordinary stores and what these units read (PTX ISA, "Async
 // proxy").
 #pragma once

@@ -21,7 +21,7 @@ struct Advance {
 };
 
 __global__ void advance_kernel(Advance p) {
-  cuda::wait_for_kernel_before();
+  cuda::griddep_wait();
   const int b = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (b >= p.batch) return;
   Standing at = p.standing[b];
@@ -114,7 +114,7 @@ __device__ void append_compressed(const Side& side, const Append& p, const Seque
 
 template <class T>
 __global__ void __launch_bounds__(kThreads) append_kernel(Append p) {
-  cuda::wait_for_kernel_before();
+  cuda::griddep_wait();
   const int head = static_cast<int>(blockIdx.x) % p.kv_heads;
   const auto b = static_cast<std::int64_t>(blockIdx.x) / p.kv_heads;
   const Sequence s = p.selected[b], w = p.window[b];
@@ -149,7 +149,7 @@ void advance(const Problem& problem, const CacheRows& rows, Standing* standing, 
                   batch,
                   static_cast<int>(g.cmp_block),
                   static_cast<int>(g.cmp_stride)};
-  cuda::launch_behind(advance_kernel, (batch + kThreads - 1) / kThreads, kThreads, 0, stream, p);
+  cuda::launch_pdl(advance_kernel, (batch + kThreads - 1) / kThreads, kThreads, 0, stream, p);
 }
 
 void append_step(const Problem& problem, const AttentionTensors& fresh, const CacheTensors& cache,
@@ -172,8 +172,8 @@ void append_step(const Problem& problem, const AttentionTensors& fresh, const Ca
       .cmp_block = static_cast<int>(problem.geometry.cmp_block),
       .cmp_stride = static_cast<int>(problem.geometry.cmp_stride)};
   cuda::with_storage_type(problem.dtype, [&](auto zero) {
-    cuda::launch_behind(append_kernel<decltype(zero)>, problem.batch() * problem.kv_heads, kThreads,
-                        0, stream, p);
+    cuda::launch_pdl(append_kernel<decltype(zero)>, problem.batch() * problem.kv_heads, kThreads, 0,
+                     stream, p);
   });
 }
 

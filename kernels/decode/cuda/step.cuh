@@ -55,7 +55,7 @@ struct Work {
 
 template <class T, bool kVectors>
 __global__ void __launch_bounds__(kThreads, 1) step_kernel(const __grid_constant__ Params p) {
-  wait_for_kernel_before();
+  griddep_wait();
   const cg::cluster_group cluster = cg::this_cluster();
   Shared s = shared_of(p.layout);
   const int rank = static_cast<int>(blockIdx.x) % p.ranks;

@@ -136,13 +136,13 @@ __device__ inline void make_weights(const Params& p, const Shared& s, Branch bra
 #pragma unroll 1
   for (int head = static_cast<int>(threadIdx.x) / 32; head < p.group; head += kWarps) {
     const float* row = logits + head * stride;
-    float largest = -INFINITY, sum = 0;
+    float row_max = -INFINITY, sum = 0;
 #pragma unroll 2
-    for (int i = lane; i < count; i += 32) largest = fmaxf(largest, row[i]);
+    for (int i = lane; i < count; i += 32) row_max = fmaxf(row_max, row[i]);
 #pragma unroll
     for (int step = 16; step > 0; step /= 2)
-      largest = fmaxf(largest, __shfl_xor_sync(kWholeWarp, largest, step));
-    const float base = largest == -INFINITY ? 0.0f : largest;  // no key: weights of 0
+      row_max = fmaxf(row_max, __shfl_xor_sync(kWholeWarp, row_max, step));
+    const float base = row_max == -INFINITY ? 0.0f : row_max;  // no key: weights of 0
 #pragma unroll 2
     for (int i = lane; i < count; i += 32) {
       const float weight = exp2_fast(row[i] - base);
@@ -155,7 +155,7 @@ __device__ inline void make_weights(const Params& p, const Shared& s, Branch bra
     for (int i = count + lane; i < (count + 15) / 16 * 16; i += 32)
       s.weights[head * p.layout.keys + i] = 0;
     if (lane > 0) continue;
-    s.m[branch * p.group + head] = largest;
+    s.m[branch * p.group + head] = row_max;
     s.l[branch * p.group + head] = sum;
   }
 }

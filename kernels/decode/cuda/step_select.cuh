@@ -12,12 +12,12 @@ namespace cg = cooperative_groups;
 /// Parts of shared memory of a branch, for make_factors.
 struct Sums {
   float *m, *l, *factors;  // [group], [group], [group, kMostRanks]
-  float* largest;          // [group], then [group] 1 / sum; null = not wanted
+  float* row_max;          // [group], then [group] 1 / sum; null = not wanted
 };
 __device__ inline Sums sums_of(const Params& p, const Shared& s, Branch branch) {
   const int first = branch * p.group;
   return {s.m + first, s.l + first, s.factors + first * kMostRanks,
-          branch == kCompressed ? s.largest : nullptr};
+          branch == kCompressed ? s.row_max : nullptr};
 }
 
 /// What each block's o counts once all blocks are put together, and the sums of the branch.
@@ -33,19 +33,19 @@ __device__ __noinline__ inline void make_factors(Sums s, int group, int ranks) {
       m = *cluster.map_shared_rank(s.m + head, rank);
       l = *cluster.map_shared_rank(s.l + head, rank);
     }
-    float largest = m;
+    float row_max = m;
 #pragma unroll
     for (int step = 16; step > 0; step /= 2)
-      largest = fmaxf(largest, __shfl_xor_sync(kWholeWarp, largest, step));
-    const float factor = l > 0 || l != l ? exp2_fast(m - largest) : 0.0f;
+      row_max = fmaxf(row_max, __shfl_xor_sync(kWholeWarp, row_max, step));
+    const float factor = l > 0 || l != l ? exp2_fast(m - row_max) : 0.0f;
     float sum = factor * l;
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(kWholeWarp, sum, step);
     const float inverse = sum > 0 || sum != sum ? 1.0f / sum : 0.0f;  // NaN stays
     if (rank < ranks) s.factors[head * kMostRanks + rank] = factor * inverse;
-    if (!s.largest || rank > 0) continue;
-    s.largest[head] = largest;
-    s.largest[group + head] = inverse;
+    if (!s.row_max || rank > 0) continue;
+    s.row_max[head] = row_max;
+    s.row_max[group + head] = inverse;
   }
 }
 
@@ -64,8 +64,8 @@ __device__ inline void sum_over_heads(const Params& p, const Shared& s, int coun
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads) {
     float sum = 0;
     for (int head = 0; head < p.group; ++head) {
-      const float weight = exp2_fast(s.logits[head * p.layout.share + i] - s.largest[head]);
-      sum += weight * s.largest[p.group + head];
+      const float weight = exp2_fast(s.logits[head * p.layout.share + i] - s.row_max[head]);
+      sum += weight * s.row_max[p.group + head];
     }
     s.shares[i] = sum;
   }

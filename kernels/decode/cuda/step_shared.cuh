@@ -20,10 +20,10 @@ struct Shared {
   float* shares;         // [share] of the compressed keys: weights summed over the heads
   float* scores;         // [blocks]
   float* o;              // [3, group, dv]
-  float* m;              // [3, group] largest logit
+  float* m;              // [3, group] row max
   float* l;              // [3, group] sum of weights
   float* factors;        // [3, group, kMostRanks]: what a block's o counts
-  float* largest;        // [group] over the cluster, compressed keys; then [group] 1 / sum
+  float* row_max;        // [group] over the cluster, compressed keys; then [group] 1 / sum
   float* partial;        // [kWarps, kHeads, kColumns], at the end [3, columns of o of a block]
   float* hidden;         // [padded_dk + hidden] mean query, hidden units
   float* gates;          // [4]
@@ -35,7 +35,7 @@ __device__ inline Shared shared_of(const Layout& layout) {
   Shared s;
   auto* at = reinterpret_cast<float*>(dynamic_shared());
   float** parts[]{&s.q, &s.logits,  &s.weights, &s.shares,  &s.scores, &s.o,    &s.m,
-                  &s.l, &s.factors, &s.largest, &s.partial, &s.hidden, &s.gates};
+                  &s.l, &s.factors, &s.row_max, &s.partial, &s.hidden, &s.gates};
   const PartSizes sizes(layout);
 #pragma unroll
   for (int i = 0; i < kParts; ++i) {

@@ -49,23 +49,23 @@ __global__ void __launch_bounds__(kThreads) softmax_kernel(LogitTile tile) {
   T* weights = reinterpret_cast<T*>(logits);
   const Seen seen = seen_keys(tile, row);
   const int thread = static_cast<int>(threadIdx.x);
-  float largest = -INFINITY;
-  for (int i = seen.begin + thread; i < seen.end; i += kThreads) largest = max(largest, logits[i]);
-  largest = of_block(largest, [](float a, float b) { return max(a, b); });
+  float row_max = -INFINITY;
+  for (int i = seen.begin + thread; i < seen.end; i += kThreads) row_max = max(row_max, logits[i]);
+  row_max = of_block(row_max, [](float a, float b) { return max(a, b); });
   float sum = 0;
-  for (int i = seen.begin + thread; i < seen.end; i += kThreads) sum += expf(logits[i] - largest);
+  for (int i = seen.begin + thread; i < seen.end; i += kThreads) sum += expf(logits[i] - row_max);
   sum = of_block(sum, [](float a, float b) { return a + b; });
   const float share = seen.begin < seen.end ? 1 / sum : 0;
   for (int first = 0; first < tile.keys; first += kThreads) {
     const int i = first + thread;
     const bool visible = i >= seen.begin && i < seen.end;
-    const float weight = visible ? expf(logits[i] - largest) * share : 0;
+    const float weight = visible ? expf(logits[i] - row_max) * share : 0;
     __syncthreads();
     if (i < tile.keys) weights[i] = cuda::from_float<T>(weight);
   }
   if (thread == 0 && tile.lse) {
     tile.lse[row * tile.lse_row_stride + head * tile.lse_head_stride] =
-        seen.begin < seen.end ? largest + logf(sum) : -INFINITY;
+        seen.begin < seen.end ? row_max + logf(sum) : -INFINITY;
   }
 }
 

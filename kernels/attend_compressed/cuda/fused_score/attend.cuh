@@ -83,22 +83,22 @@ class FusedMath {
   }
 
   /// Logits of tile j to weights and scores. References rise only when weights get too large, which
-  /// is rare after the first tile, so the largest logit is not looked for in the others.
+  /// is rare after the first tile, so the row max is not looked for in the others.
   __device__ __forceinline__ void softmax(int j, float (&s)[64], float (&o)[kSums],
                                           SoftmaxRows& rows, TileWeights& tile) {
     const float scale = p_.score.scale_log2;
     if ((j + 1) * Tile::kKeys > visible_[0]) {  // row 1 sees what row 0 sees
       const int first_key = j * Tile::kKeys + 32 * quad_lane();
-      hide_keys(s, 0, visible_[0] - first_key);
-      hide_keys(s, 1, visible_[1] - first_key);
+      mask_keys(s, 0, visible_[0] - first_key);
+      mask_keys(s, 1, visible_[1] - first_key);
     }
     bool raise = j == 0;
     do {
       if (raise) {
-        float shrink[2];
-        raise_references(s, scale, rows, shrink);
+        float rescale[2];
+        raise_references(s, scale, rows, rescale);
 #pragma unroll
-        for (int n = 0; n < kSums; ++n) o[n] *= shrink[n / 2 % 2];
+        for (int n = 0; n < kSums; ++n) o[n] *= rescale[n / 2 % 2];
       }
       weigh<T>(s, scale, rows, tile);
       raise = too_large<T>(tile);

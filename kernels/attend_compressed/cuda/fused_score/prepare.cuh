@@ -42,7 +42,7 @@ template <class Tile>
 __global__ void __launch_bounds__(kPrepareThreads) prepare_kernel(FusedParams p) {
   using T = typename Tile::Storage;
   constexpr int kParts = Tile::kKeys / kPrepareRows;
-  let_next_kernel_start();
+  griddep_launch_dependents();
   const int part = static_cast<int>(blockIdx.x) % kParts;
   const int kv_head = static_cast<int>(blockIdx.x) / kParts % p.score.kv_heads;
   const std::int64_t tile = static_cast<int>(blockIdx.x) / kParts / p.score.kv_heads;

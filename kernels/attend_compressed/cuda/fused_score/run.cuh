@@ -36,8 +36,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     sm90::barrier_fence();
   }
   __syncthreads();
-  let_next_kernel_start();
-  wait_for_kernel_before();
+  griddep_launch_dependents();
+  griddep_wait();
   const int warpgroup = static_cast<int>(threadIdx.x) / 128;
   if (warpgroup == 0) {
     sm90::give_registers<Tile::kLoadRegisters>();
@@ -59,16 +59,16 @@ void prepare_images(const FusedParams& p, cudaStream_t stream) {
 template <class Tile, int kPerLane>
 void select_blocks(const FusedParams& p, cudaStream_t stream) {
   constexpr int kWarps = kSelectWarps<kPerLane>;
-  launch_behind(fused_select_kernel<Tile, kPerLane>,
-                p.slots * p.score.kv_heads * (Tile::kQueries / kWarps), 32 * kWarps, 0, stream, p);
+  launch_pdl(fused_select_kernel<Tile, kPerLane>,
+             p.slots * p.score.kv_heads * (Tile::kQueries / kWarps), 32 * kWarps, 0, stream, p);
 }
 
 template <class Tile>
 void run_pass(const FusedParams& p, int multiprocessors, cudaStream_t stream) {
   const std::int64_t items = p.slots * p.score.kv_heads;
   expects(items * p.tiles * Tile::kRows < std::int64_t{1} << 31, "a pass with less scratch");
-  launch_behind(fused_attend_kernel<Tile>, std::min<std::int64_t>(items, multiprocessors),
-                Tile::kThreads, sizeof(FusedShared<Tile>), stream, p);
+  launch_pdl(fused_attend_kernel<Tile>, std::min<std::int64_t>(items, multiprocessors),
+             Tile::kThreads, sizeof(FusedShared<Tile>), stream, p);
   const std::int64_t row = p.tiles * kFusedBlocks;  // most blocks of a row
   if (row <= 256) {
     select_blocks<Tile, 8>(p, stream);

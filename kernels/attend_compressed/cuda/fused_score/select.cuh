@@ -8,7 +8,7 @@
 
 namespace nsa::cuda::compressed {
 
-/// Queries of a block of threads: their scores fit the shared memory that needs no opting in.
+/// Queries of a thread block: their scores fit the shared memory that needs no opting in.
 template <int kPerLane>
 inline constexpr int kSelectWarps = kPerLane > 32 ? 4 : 8;
 
@@ -68,7 +68,7 @@ __device__ void sum_heads(const FusedParams& p, int place, int first_row, int ti
   }
 }
 
-/// Rows of up to 32 kPerLane blocks; the queries of a block of threads are of one item.
+/// Rows of up to 32 kPerLane blocks; the queries of a thread block are of one item.
 template <class Tile, int kPerLane>
 __global__ void __launch_bounds__(32 * kSelectWarps<kPerLane>, kPerLane > 32 ? 5 : 4)
     fused_select_kernel(const __grid_constant__ FusedParams p) {
@@ -76,9 +76,9 @@ __global__ void __launch_bounds__(32 * kSelectWarps<kPerLane>, kPerLane > 32 ? 5
   __shared__ __align__(16) int all_keys[kWarps][32 * kPerLane];
   __shared__ Candidate all_scratch[kWarps][32];
   constexpr int kParts = Tile::kQueries / kWarps;
-  static_assert(Tile::kQueries % kWarps == 0, "whole blocks of threads");
-  let_next_kernel_start();
-  wait_for_kernel_before();
+  static_assert(Tile::kQueries % kWarps == 0, "whole thread blocks");
+  griddep_launch_dependents();
+  griddep_wait();
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = lane_of_warp();
   const int index = static_cast<int>(blockIdx.x) / kParts;
   const int query = static_cast<int>(blockIdx.x % kParts) * kWarps + warp;

@@ -63,30 +63,30 @@ __device__ __forceinline__ constexpr int logit_at(int i, int k) {
   return k / 2 * 4 + 2 * i + k % 2;
 }
 
-__device__ __forceinline__ void hide_keys(float (&s)[64], int i, int seen) {
+__device__ __forceinline__ void mask_keys(float (&s)[64], int i, int seen) {
 #pragma unroll
   for (int k = 0; k < 32; ++k) {
     if (k >= seen) s[logit_at(i, k)] = -INFINITY;
   }
 }
 
-/// Raises the references to the tile's largest logits, rounded up as the offsets of weigh() are: no
+/// Raises the references to the tile's row maxs, rounded up as the offsets of weigh() are: no
 /// weight is larger than it is to be, however large the logits, or they would be raised for ever.
-/// `shrink` is what earlier sums are to be multiplied by.
+/// `rescale` is what earlier sums are to be multiplied by.
 __device__ __forceinline__ void raise_references(const float (&s)[64], float scale,
-                                                 SoftmaxRows& rows, float (&shrink)[2]) {
+                                                 SoftmaxRows& rows, float (&rescale)[2]) {
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    float largest = s[logit_at(i, 0)];
+    float row_max = s[logit_at(i, 0)];
 #pragma unroll
-    for (int k = 1; k < 32; ++k) largest = fmaxf(largest, s[logit_at(i, k)]);
-    largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
-    largest = __fmul_ru(fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2)), scale);
-    const float reference = fmaxf(largest, rows.reference[i]);
-    shrink[i] = exp2_fast(rows.reference[i] - reference);
+    for (int k = 1; k < 32; ++k) row_max = fmaxf(row_max, s[logit_at(i, k)]);
+    row_max = fmaxf(row_max, __shfl_xor_sync(0xffffffffu, row_max, 1));
+    row_max = __fmul_ru(fmaxf(row_max, __shfl_xor_sync(0xffffffffu, row_max, 2)), scale);
+    const float reference = fmaxf(row_max, rows.reference[i]);
+    rescale[i] = exp2_fast(rows.reference[i] - reference);
     rows.reference[i] = reference;
-    rows.sum[i] *= shrink[i];
-    rows.behind[i] *= shrink[i];
+    rows.sum[i] *= rescale[i];
+    rows.behind[i] *= rescale[i];
   }
 }
 

@@ -21,7 +21,7 @@ __device__ bool covers_all(const AttendParams& p, std::int64_t token, int kv_hea
   return chosen == ~std::uint64_t{0} >> (kMaskBits - 1 - own);
 }
 
-/// A block of threads per sequence.
+/// A thread block per sequence.
 __global__ void __launch_bounds__(kThreads)
     split_kernel(AttendParams p, Sequence* dense, Sequence* sparse) {
   __shared__ int split;

@@ -46,11 +46,11 @@ void launch_block_sizes(const AttendParams& p, const BlockPlan& plan, const Laun
   BlockParams b = block_params(p, plan, args.problem.dtype);
   take_block_workspace<typename Sizes::Storage>(b, plan, args.workspace);
   launch_block_lists(b, args.stream);
-  launch_behind(fused_block_kernel<Sizes>, std::int64_t{multiprocessors()} * Sizes::kBlocks,
-                Sizes::kThreads, BlockShared<Sizes>::kBytes, args.stream, b);
+  launch_pdl(fused_block_kernel<Sizes>, std::int64_t{multiprocessors()} * Sizes::kBlocks,
+             Sizes::kThreads, BlockShared<Sizes>::kBytes, args.stream, b);
 }
 
-/// Stages of keys and blocks of threads per SM: what registers and shared memory allow.
+/// Stages of keys and thread blocks per SM: what registers and shared memory allow.
 template <class T>
 bool launch_fused_block(const AttendParams& p, const BlockPlan& plan, const LaunchArgs& args) {
   if (!on_hopper()) return false;

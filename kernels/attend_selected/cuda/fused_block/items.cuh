@@ -21,7 +21,7 @@ __device__ __forceinline__ void attend_block_rows(const BlockParams& p, std::uin
   block_logits<Sizes>(q, k, s);
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    reference[i] = block_largest(s, i) * p.attend.scale_log2;
+    reference[i] = block_row_max(s, i) * p.attend.scale_log2;
     sum[i] = block_weigh(s, i, p.attend.scale_log2, reference[i]);
   }
   block_values<Sizes>(k + Sizes::kKBytes, s, o, false);

@@ -1,9 +1,9 @@
 // `fused_block`: a block of keys stays, and the queries that picked it come to it. Where neighbours
 // share no blocks a walk over the blocks of each query reads every key once per query; here a block
 // is read once per chunk of queries, and what is read and written per pick is a query and a partial
-// result instead. Two kernels: cuda_block_lists.cu says who picked what, and this one works on it
+// result instead. Two kernels: lists.cu says who picked what, and this one works on it
 // in an order in which little is in memory at a time: the items of a stage (a chunk of queries and
-// a KV head), then the tiles of a stage before, which join its partial results. Blocks of threads
+// a KV head), then the tiles of a stage before, which merge its partial results. Thread blocks
 // take numbered pieces of work; a piece waits for pieces with smaller numbers only, which are
 // running or done, so it is not waiting forever.
 #pragma once
@@ -19,14 +19,14 @@ struct BlockSchedule {
   int ticket = 0;           // the piece that is next
   int base = 0, stage = 0;  // first piece of the stage at hand
   int items = 0, tiles = 0;
-  int joined = -1;  // the last stage whose tiles are known to be done
+  int merged = -1;  // the last stage whose tiles are known to be done
 
-  /// Whether the partial results that lie where those of the stage at hand go have been joined.
+  /// Whether the partial results that lie where those of the stage at hand go have been merged.
   __device__ bool is_free(const BlockParams& p) {
     const int before = stage - p.ring;
-    if (before <= joined) return true;
+    if (before <= merged) return true;
     if (count_now(p.tiles_done + before) < p.tiles(before)) return false;
-    joined = before;
+    merged = before;
     return true;
   }
   __device__ void open(const BlockParams& p) {
@@ -84,7 +84,7 @@ __device__ void fused_block_worker(const BlockParams& p, unsigned char* memory) 
     sm90::barrier_fence();
   }
   fill_rows(p, shared);
-  wait_for_kernel_before();
+  griddep_wait();
   if (threadIdx.x == 0) {
     schedule.start(p);
     shared.work[0] = schedule.next(p);
@@ -100,7 +100,7 @@ __device__ void fused_block_worker(const BlockParams& p, unsigned char* memory) 
     if (kind == BlockWork::kItem) {
       attend_item(p, shared, keys, state, prefetch);
     } else {
-      join_tile(p, shared, keys, state, prefetch);
+      merge_tile(p, shared, keys, state, prefetch);
     }
   }
   __syncthreads();

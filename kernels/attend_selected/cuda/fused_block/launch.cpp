@@ -11,8 +11,8 @@ namespace {
 void launch_fused_block(const LaunchArgs& args) {
   const cuda::AttendParams params = cuda::make_attend_params(args);
   expects(params.blocks != nullptr, "blocks");
-  const cuda::BlockPlan plan(args.problem,
-                             cuda::coordinate(args, "c", cuda::default_query_chunk(args.problem)));
+  const cuda::BlockPlan plan(
+      args.problem, cuda::coordinate(args, "chunk", cuda::default_query_chunk(args.problem)));
   const bool bf16 = args.problem.dtype == Dtype::bf16;
   if ((bf16 ? cuda::fused_block_bf16 : cuda::fused_block_fp16)(params, plan, args)) return;
   args.fall_back("fused_block_unaligned_rows");

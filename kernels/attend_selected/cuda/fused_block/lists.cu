@@ -1,6 +1,6 @@
 // Turns the lists of blocks around for `fused_block`: of a chunk of queries and one KV head, which
 // of them chose a block. The blocks near a query, the first one, its own and the one before that,
-// are left out: neighbours share them, and they are added where the results are joined.
+// are left out: neighbours share them, and they are added where the results are merged.
 #include "attend_selected/cuda/fused_block/lists.hpp"
 
 #include "attend_selected/cuda/fused_block/params.cuh"
@@ -149,7 +149,7 @@ __device__ std::int64_t sum_of_threads_before(std::int64_t mine, std::int64_t* s
   }
 }
 
-/// A block of threads per stage.
+/// A thread block per stage.
 __global__ void __launch_bounds__(kListThreads)
     block_lists_kernel(const __grid_constant__ BlockParams p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL  // launched on no other target
@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(kListThreads)
   auto* sums = reinterpret_cast<std::int64_t*>(dynamic_shared());
   auto* counts = reinterpret_cast<int*>(sums + kListWarps);
   const ListMemory memory{counts, sums, reinterpret_cast<unsigned short*>(counts + p.table)};
-  let_next_kernel_start();
+  griddep_launch_dependents();
   for (int i = thread; i < p.table; i += kListThreads) counts[i] = 0;
   if (thread == 0) {
     p.items_done[stage] = p.tiles_done[stage] = 0;

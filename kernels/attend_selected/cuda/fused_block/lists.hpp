@@ -1,4 +1,4 @@
-// First kernel of `fused_block`: which queries picked a block (cuda_block_lists.cu).
+// First kernel of `fused_block`: which queries picked a block (lists.cu).
 #pragma once
 
 struct CUstream_st;

@@ -7,10 +7,10 @@
 
 namespace nsa::cuda {
 
-/// Rows of the output from where JoinRows::write left them. All threads of a warp, which wrote the
+/// Rows of the output from where MergeRows::write left them. All threads of a warp, which wrote the
 /// same rows, call it.
 template <class Sizes>
-__device__ void store_joined(const BlockParams& p, const BlockShared<Sizes>& shared,
+__device__ void store_merged(const BlockParams& p, const BlockShared<Sizes>& shared,
                              const BlockWork& work, int first_query, int count) {
   using T = typename Sizes::Storage;
   constexpr int kPieces = Sizes::kDv / 8;
@@ -31,8 +31,8 @@ __device__ void store_joined(const BlockParams& p, const BlockShared<Sizes>& sha
 }
 
 template <class Sizes, class Prefetch>
-__device__ void join_tile(const BlockParams& p, const BlockShared<Sizes>& shared,
-                          BlockKeys<Sizes>& keys, BlockState& state, Prefetch prefetch) {
+__device__ void merge_tile(const BlockParams& p, const BlockShared<Sizes>& shared,
+                           BlockKeys<Sizes>& keys, BlockState& state, Prefetch prefetch) {
   const BlockWork work = shared.work[state.turn];
   const int stage = work.stage, first_query = work.tile * p.tile_queries;
   const int queries =
@@ -47,7 +47,7 @@ __device__ void join_tile(const BlockParams& p, const BlockShared<Sizes>& shared
     if (ahead.next()) keys.ask(kv_head, ahead.row());
   load_block_queries(p, shared, stage_queries<typename Sizes::Storage>(p, work), 0,
                      [&](int q) { return first_query + min(q, count - 1); });
-  JoinRows<Sizes> rows(p, shared, work, first_query, count);
+  MergeRows<Sizes> rows(p, shared, work, first_query, count);
   if (threadIdx.x == 0) wait_for_count(p.items_done + stage, p.item_counts[stage]);
   prefetch();
   wait_copies<0>();
@@ -61,9 +61,9 @@ __device__ void join_tile(const BlockParams& p, const BlockShared<Sizes>& shared
     __syncthreads();  // all have read the block
     if (ahead.next()) keys.ask(kv_head, ahead.row());
   }
-  rows.join(p);
+  rows.merge(p);
   rows.write(p, shared, kv_head);
-  store_joined(p, shared, work, first_query, count);
+  store_merged(p, shared, work, first_query, count);
   state.primed = false;
   state.turn ^= 1;
   state.done = p.tiles_done + stage;

@@ -9,7 +9,7 @@ namespace nsa::cuda {
 
 /// A thread's two rows of the tile.
 template <class Sizes>
-struct JoinRows {
+struct MergeRows {
   using T = typename Sizes::Storage;
   static constexpr int kDv = Sizes::kDv;
   std::int64_t token[2];     // packed; negative: none
@@ -22,8 +22,8 @@ struct JoinRows {
   int picks[2], first[2];  // how many, and the row of the first one's partial result
   float weight[2][kSums];  // log-sum-exps, then weights, of picks 4 j + lane % 4
 
-  __device__ JoinRows(const BlockParams& p, const BlockShared<Sizes>& shared, const BlockWork& work,
-                      int first_query, int count) {
+  __device__ MergeRows(const BlockParams& p, const BlockShared<Sizes>& shared,
+                       const BlockWork& work, int first_query, int count) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const int at = shared.rows[block_row(i)], q = at >> 8;
@@ -62,16 +62,16 @@ struct JoinRows {
     block_logits<Sizes>(q, k, s);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      if (keys[i] < Sizes::kKeys) hide(s, i, keys[i]);
-      const float largest = fmaxf(reference[i], block_largest(s, i) * scale);
-      const float shrink = largest == -INFINITY ? 1.0f : exp2_fast(reference[i] - largest);
-      reference[i] = largest;
-      l[i] = l[i] * shrink + block_weigh(s, i, scale, largest == -INFINITY ? 0.0f : largest);
-      shrink_row(i, shrink);
+      if (keys[i] < Sizes::kKeys) mask(s, i, keys[i]);
+      const float row_max = fmaxf(reference[i], block_row_max(s, i) * scale);
+      const float rescale = row_max == -INFINITY ? 1.0f : exp2_fast(reference[i] - row_max);
+      reference[i] = row_max;
+      l[i] = l[i] * rescale + block_weigh(s, i, scale, row_max == -INFINITY ? 0.0f : row_max);
+      rescale_row(i, rescale);
     }
     block_values<Sizes>(k + Sizes::kKBytes, s, o);
   }
-  __device__ void shrink_row(int i, float factor) {
+  __device__ void rescale_row(int i, float factor) {
 #pragma unroll
     for (int n = 0; n < kDv / 8; ++n) {
       o[4 * n + 2 * i] *= factor;
@@ -102,7 +102,7 @@ struct JoinRows {
   }
 
   /// After the near blocks: adds the partial results of the picks, in their order.
-  __device__ void join(const BlockParams& p) {
+  __device__ void merge(const BlockParams& p) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) weigh_picks(i);
     const int most = __reduce_max_sync(0xffffffffu, max(picks[0], picks[1]));
@@ -139,7 +139,7 @@ struct JoinRows {
   }
 
  private:
-  __device__ static void hide(float (&s)[32], int i, int keys) {
+  __device__ static void mask(float (&s)[32], int i, int keys) {
     const int t = static_cast<int>(threadIdx.x) % 4;
 #pragma unroll
     for (int n = 0; n < 8; ++n)
@@ -149,16 +149,16 @@ struct JoinRows {
   }
   /// Log-sum-exps of row i to weights against its largest; what was summed so far follows.
   __device__ void weigh_picks(int i) {
-    float largest = reference[i];
+    float row_max = reference[i];
 #pragma unroll
-    for (int j = 0; j < kSums; ++j) largest = fmaxf(largest, weight[i][j]);
-    largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
-    largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
-    const float base = largest == -INFINITY ? 0.0f : largest;
-    const float shrink = exp2_fast(reference[i] - base);
-    reference[i] = largest;
-    l[i] *= shrink;
-    shrink_row(i, shrink);
+    for (int j = 0; j < kSums; ++j) row_max = fmaxf(row_max, weight[i][j]);
+    row_max = fmaxf(row_max, __shfl_xor_sync(0xffffffffu, row_max, 1));
+    row_max = fmaxf(row_max, __shfl_xor_sync(0xffffffffu, row_max, 2));
+    const float base = row_max == -INFINITY ? 0.0f : row_max;
+    const float rescale = exp2_fast(reference[i] - base);
+    reference[i] = row_max;
+    l[i] *= rescale;
+    rescale_row(i, rescale);
 #pragma unroll
     for (int j = 0; j < kSums; ++j) {
       weight[i][j] = exp2_fast(weight[i][j] - base);

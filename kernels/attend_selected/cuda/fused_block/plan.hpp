@@ -10,11 +10,11 @@
 
 namespace nsa::cuda {
 
-/// Values of the coordinate `c`, the neighbouring queries whose lists of blocks are turned around
-/// together. Of few queries not many share a block; many make few stages, which wait for one
+/// Values of the coordinate `chunk`, the neighbouring queries whose lists of blocks are turned
+/// around together. Of few queries not many share a block; many make few stages, which wait for one
 /// another.
 inline constexpr std::array<std::int64_t, 3> kQueryChunks{512, 1024, 2048};
-/// Tiles of 64 rows that one item of work covers at most.
+/// Tiles of 64 rows that one work item covers at most.
 inline constexpr int kItemTiles = 8;
 inline constexpr int kBlockRows = 64;                  // of a tile: (query, head of the group)
 inline constexpr std::int64_t kMaxBlockTable = 16384;  // counters in shared memory
@@ -28,13 +28,13 @@ inline std::int64_t default_query_chunk(const Problem& p) {
   return has_wide_rows(p) ? 1024 : p.total_tokens() <= 8192 ? 512 : 2048;
 }
 
-/// How many queries behind its items the tiles of a stage are joined, and of how many queries the
-/// partial results are in memory at a time. A query of a KV head counts as one. Blocks of threads
+/// How many queries behind its items the tiles of a stage are merged, and of how many queries the
+/// partial results are in memory at a time. A query of a KV head counts as one. Thread blocks
 /// have the items of some 4,000 queries in hand, so with less they wait for one another. On an
-/// H200, seeds' heads, chunks of 1024 and 8192 tokens: .232 ms with 2048 and 8192, .193 with 4096
-/// and 8192, .183 with 6144 and 16,384; chunks of 2048 and 65,536 tokens: 1.48 with 2048 and
-/// 8192, 1.35 with 4096 and 12,288, 1.34 with 6144 and 16,384. Wide rows are as fast with the
-/// smaller numbers, which are less memory.
+/// H200, 12 query and 2 KV heads of 64, chunks of 1024 and 8192 tokens: .232 ms with 2048 and 8192,
+/// .193 with 4096 and 8192, .183 with 6144 and 16,384; chunks of 2048 and 65,536 tokens: 1.48 with
+/// 2048 and 8192, 1.35 with 4096 and 12,288, 1.34 with 6144 and 16,384. Wide rows are as fast with
+/// the smaller numbers, which are less memory.
 inline std::int64_t queries_of_lag(const Problem& p) { return has_wide_rows(p) ? 4096 : 6144; }
 inline std::int64_t queries_of_ring(const Problem& p) { return has_wide_rows(p) ? 8192 : 16384; }
 

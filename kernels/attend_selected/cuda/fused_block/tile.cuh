@@ -12,7 +12,7 @@
 
 namespace nsa::cuda {
 
-/// Sizes of one kernel: a warpgroup a block of threads, kBlocksPerSm of these an SM.
+/// Sizes of one kernel: a warpgroup a thread block, kBlocksPerSm of these an SM.
 template <class T, int kDimK, int kDimV, int kStageCount, int kBlocksPerSm>
 struct BlockSizes {
   using Storage = T;
@@ -29,7 +29,7 @@ struct BlockWork {
   enum Kind { kItem, kTile, kEnd };
   int kind, stage, head;
   int tile;                  // kTile: of the stage's neighbouring queries
-  int free;                  // kItem: the results that lay where its own go have been joined
+  int free;                  // kItem: the results that lay where its own go have been merged
   BlockItem item;            // kItem
   std::int64_t first_token;  // of the stage
 };
@@ -88,7 +88,7 @@ struct BlockKeys {
   }
 };
 
-/// What a block of threads carries from one piece of work to the next.
+/// What a thread block carries from one piece of work to the next.
 struct BlockState {
   int turn = 0;         // of the two places for work and for entries
   int buffer = 0;       // of the two for queries: where the next tile's are
@@ -187,7 +187,7 @@ __device__ __forceinline__ void block_values(std::uint32_t v, const float (&s)[3
 }
 
 /// Largest logit of row i, over the four threads of the row.
-__device__ __forceinline__ float block_largest(const float (&s)[32], int i) {
+__device__ __forceinline__ float block_row_max(const float (&s)[32], int i) {
   float x = s[2 * i];
 #pragma unroll
   for (int n = 0; n < 8; ++n) x = fmaxf(x, fmaxf(s[4 * n + 2 * i], s[4 * n + 2 * i + 1]));
@@ -221,7 +221,7 @@ __device__ inline float sum_of_row(float x) {
   return x + __shfl_xor_sync(0xffffffffu, x, 2);
 }
 
-/// What other blocks of threads have counted; what they wrote before is seen.
+/// What other thread blocks have counted; what they wrote before is seen.
 __device__ inline int count_now(const int* counter) {
   int seen;
   asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");

@@ -1,10 +1,9 @@
-// `fused_query` on Hopper: neighbouring queries share one walk over the union of their blocks. The
-// copy engine brings each block of the union to shared memory once, and the warps whose queries
-// chose it work on it, each at its own pace. Of the prototypes (a block of threads per query, this
-// union, the union by wgmma with a mask, a walk over blocks that gathers their queries) none won
-// everywhere; this one costs nothing where queries share no blocks and reads less where they do.
-// Random blocks are limited by traffic from L2, shared ones by reads of shared memory
-// (docs/results/README.md).
+// `fused_query` on Hopper: neighbouring queries share one walk over the union of their blocks. TMA
+// brings each block of the union to shared memory once, and the warps whose queries chose it work
+// on it, each at its own pace. Of the prototypes (a thread block per query, this union, the union
+// by wgmma with a mask, a walk over blocks that gathers their queries) none won everywhere; this
+// one costs nothing where queries share no blocks and reads less where they do. Random blocks are
+// limited by traffic from L2, shared ones by reads of shared memory (docs/results/README.md).
 #pragma once
 
 #include "attend_selected/cuda/fused_query/sizes.cuh"

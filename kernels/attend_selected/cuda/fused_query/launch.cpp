@@ -9,7 +9,7 @@ namespace nsa::cuda {
 void fused_query(const AttendParams& p, const LaunchArgs& args) {
   constexpr TypedKernels kFusedQuery{fused_query_fp32, fused_query_bf16, fused_query_fp16};
   expects(p.blocks != nullptr, "blocks");
-  const std::int64_t tile = coordinate(args, "t", default_query_tile(args.problem));
+  const std::int64_t tile = coordinate(args, "bq", default_query_tile(args.problem));
   kFusedQuery.of(args.problem.dtype)(p, tile, args.stream);
 }
 

@@ -1,4 +1,4 @@
-// `fused_query` for any head dims, alignment and device: a block of threads per query and KV head.
+// `fused_query` for any head dims, alignment and device: a thread block per query and KV head.
 #pragma once
 
 #include "attend_selected/cuda/rows/blocks_row.cuh"

@@ -1,7 +1,7 @@
 // What a warp of `fused_query` does with a block on Hopper.
 //
 // A warp owns whole queries, one or two, and adds to their sums the blocks that they chose: the
-// products of cuda_query_products.cuh around an online softmax. A block costs nothing for queries
+// products of products.cuh around an online softmax. A block costs nothing for queries
 // that did not choose it, and two queries of a warp share what is read of it.
 #pragma once
 
@@ -78,14 +78,14 @@ class QueryWarp {
       std::uint32_t weights[kCount][kPass][kTiles][2];
 #pragma unroll
       for (int c = 0; c < kCount; ++c) {
-        if (visible[kFirst + c] < Sizes::kKeys) hide(s[c], visible[kFirst + c] - first_key);
+        if (visible[kFirst + c] < Sizes::kKeys) mask(s[c], visible[kFirst + c] - first_key);
         weigh<kFirst>(c, s[c], weights[c]);
       }
       add_values<Sizes, kFirst, kCount>(keys + Sizes::kKBytes, weights, o_);
     }
   }
 
-  __device__ static void hide(float (&s)[kPass][kTiles][4], int visible) {
+  __device__ static void mask(float (&s)[kPass][kTiles][4], int visible) {
 #pragma unroll
     for (int m = 0; m < kPass; ++m)
 #pragma unroll
@@ -100,7 +100,7 @@ class QueryWarp {
   template <int kFirst>
   __device__ void weigh(int c, float (&s)[kPass][kTiles][4],
                         std::uint32_t (&weights)[kPass][kTiles][2]) {
-    float largest[kTiles][2];
+    float row_max[kTiles][2];
     bool passed = false;
 #pragma unroll
     for (int n = 0; n < kTiles; ++n)
@@ -109,10 +109,10 @@ class QueryWarp {
         float x = fmaxf(s[0][n][e], s[0][n][e + 2]);
 #pragma unroll
         for (int m = 1; m < kPass; ++m) x = fmaxf(x, fmaxf(s[m][n][e], s[m][n][e + 2]));
-        largest[n][e] = x * scale_;
-        passed |= largest[n][e] > reference_[kFirst + c][n][e] + kSlack;
+        row_max[n][e] = x * scale_;
+        passed |= row_max[n][e] > reference_[kFirst + c][n][e] + kSlack;
       }
-    if (__any_sync(0xffffffffu, passed)) raise<kFirst>(c, largest);
+    if (__any_sync(0xffffffffu, passed)) raise<kFirst>(c, row_max);
 #pragma unroll
     for (int n = 0; n < kTiles; ++n) {
 #pragma unroll
@@ -128,26 +128,26 @@ class QueryWarp {
     }
   }
 
-  /// Makes the largest logits of the block the references, where they are larger.
+  /// Makes the row maxs of the block the references, where they are larger.
   template <int kFirst>
-  __device__ void raise(int c, const float (&largest)[kTiles][2]) {
+  __device__ void raise(int c, const float (&row_max)[kTiles][2]) {
 #pragma unroll
     for (int n = 0; n < kTiles; ++n)
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
-        float x = largest[n][e];
+        float x = row_max[n][e];
 #pragma unroll
         for (int step = 4; step < 32; step *= 2)
           x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, step));
         float& reference = reference_[kFirst + c][n][e];
         const float raised = fmaxf(x, reference);
-        const float shrink = reference == -INFINITY ? 0.0f : exp2_fast(reference - raised);
+        const float rescale = reference == -INFINITY ? 0.0f : exp2_fast(reference - raised);
         reference = raised;
-        l_[kFirst + c][n][e] *= shrink;
+        l_[kFirst + c][n][e] *= rescale;
 #pragma unroll
         for (int m = 0; m < kDv / 16; ++m) {
-          o_[kFirst + c][m][n][e] *= shrink;
-          o_[kFirst + c][m][n][e + 2] *= shrink;
+          o_[kFirst + c][m][n][e] *= rescale;
+          o_[kFirst + c][m][n][e + 2] *= rescale;
         }
       }
   }

@@ -19,7 +19,7 @@ inline constexpr std::int64_t kListedBytes = 16;     // of a row of a list
 /// Coordinates of the rows that take copies: `packed` reserves for so many rows of n l' keys,
 /// `varlen_v2` for so many keys. 0: what a launch needs, so that the workspace grows when a later
 /// one needs more.
-inline constexpr std::string_view kReserveRows = "rn", kReserveKeys = "rk";
+inline constexpr std::string_view kReserveRows = "reserve_rows", kReserveKeys = "reserve_keys";
 inline constexpr std::array<std::int64_t, 2> kRowReserves{0, 4096};
 inline constexpr std::array<std::int64_t, 2> kKeyReserves{0, std::int64_t{4} << 20};
 

@@ -11,7 +11,7 @@ struct CUstream_st;
 namespace nsa::cuda {
 
 struct AttendParams;
-struct PackedRow;  // cuda_row_packed.hpp
+struct PackedRow;  // packed_row.hpp
 
 /// lengths [tokens * kv_heads]: keys that each row selects, by its ranges.
 void measure_rows(const AttendParams& p, std::int32_t* lengths, CUstream_st* stream);

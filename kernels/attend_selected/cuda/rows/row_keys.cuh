@@ -1,4 +1,4 @@
-// One block of threads per query and KV head walks the keys of its row, and only those, for all
+// One thread block per query and KV head walks the keys of its row, and only those, for all
 // heads of the group together: any head dims, alignment and device. Which keys these are, and where
 // they lie, is a type of its own: ranges, blocks, or a packed copy.
 #pragma once
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(Tile::kThreads) row_keys_kernel(AttendParams p
       });
 }
 
-/// `rows` blocks of threads.
+/// `rows` thread blocks.
 template <class Tile, class Row>
 void launch_row_keys(const AttendParams& p, const Row& row, std::int64_t rows,
                      cudaStream_t stream) {

@@ -1,9 +1,8 @@
 // Projections with RoPE in their epilogue (docs/nsa.md 2). A block makes 128 tokens by 128 columns:
-// a warp keeps a ring of tiles of x and w filled by the copy engine, two warpgroups multiply them.
-// A pair of columns that RoPE turns lies in the registers of one thread. Two blocks share a
-// multiprocessor, so that the end of one overlaps the products of the other: one block with tiles
-// of 256 columns reads less from the L2 and took .059 instead of .049 ms (8192 tokens, seeds'
-// shape).
+// a warp keeps a ring of tiles of x and w filled by TMA, two warpgroups multiply them. A pair of
+// columns that RoPE turns lies in the registers of one thread. Two blocks share a multiprocessor,
+// so that the end of one overlaps the products of the other: one block with tiles of 256 columns
+// reads less from the L2 and took .059 instead of .049 ms (8192 tokens, model_dim 768).
 #include <algorithm>
 
 #include "cuda/flash/attend_device.cuh"

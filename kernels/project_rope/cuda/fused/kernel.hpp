@@ -5,7 +5,7 @@
 
 namespace nsa::project_rope {
 
-/// Whether the copy engine can read x and w, and 16 bytes of output can be written at a time
+/// Whether TMA can read x and w, and 16 bytes of output can be written at a time
 /// (`rope.vectors`): rows start at multiples of 16 bytes.
 bool fused_takes(const RopeParams& rope, const TensorView& x, const TensorView& w);
 
