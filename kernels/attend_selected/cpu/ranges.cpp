@@ -62,8 +62,10 @@ void attend_row(const LaunchArgs& args, const SelectedTensors& tensors, const Se
   constexpr T kNothing = -std::numeric_limits<T>::infinity();
   load_queries(tensors.q, row.q_row, row.kv_head * heads, heads, p.head_dim_k, m.q.data());
   if (length > 0) {
-    gemm(false, true, heads, length, p.head_dim_k, T{1}, m.q.data(), p.head_dim_k, m.k.data(),
-         p.head_dim_k, T{0}, m.scores.data(), ld);
+    const std::int64_t dim = p.head_dim_k;
+    const MatrixView<const T> keys{m.k.data(), length, dim, dim};
+    gemm({m.q.data(), heads, dim, dim}, keys.transpose(),
+         MatrixView<T>{m.scores.data(), heads, length, ld});
   }
   for (std::int64_t h = 0; h < heads; ++h) {
     T* scores = m.scores.data() + h * ld;
@@ -71,8 +73,9 @@ void attend_row(const LaunchArgs& args, const SelectedTensors& tensors, const Se
     std::fill(scores + length, scores + ld, kNothing);
     const RowSums<T> sums = softmax_row(scores, ld);
     if (length > 0) {
-      gemm(false, false, 1, p.head_dim_v, length, T{1}, scores, ld, m.v.data(), p.head_dim_v, T{0},
-           out, out_cols);
+      const std::int64_t dim = p.head_dim_v;
+      const MatrixView<const T> values{m.v.data(), length, dim, dim};
+      gemm({scores, 1, length, ld}, values, MatrixView<T>{out, 1, dim, out_cols});
     }
     store_output(tensors.o, tensors.lse, row.q_row, row.kv_head * heads + h, p.head_dim_v, out,
                  sums);

@@ -181,11 +181,12 @@ void Launch<T>::tile(std::size_t sequence, std::int64_t kv_head, std::int64_t to
                    q + i * heads * p.head_dim_k);
     }
     const std::int64_t first = parts[sequence].at(keys.begin) * p.kv_heads + kv_head;
-    gemm(false, true, rows, width, p.head_dim_k, T{1}, q, p.head_dim_k,
-         m.k.data() + first * p.head_dim_k, p.kv_heads * p.head_dim_k, T{0}, scores, ld);
+    const std::int64_t dk = p.head_dim_k, dv = p.head_dim_v;
+    const MatrixView<const T> keys_of_band{m.k.data() + first * dk, width, dk, p.kv_heads * dk};
+    const MatrixView<const T> values{m.v.data() + first * dv, width, dv, p.kv_heads * dv};
+    gemm({q, rows, dk, dk}, keys_of_band.transpose(), MatrixView<T>{scores, rows, width, ld});
     mask_and_normalise(scores, width, ld, keys.begin, t0, tokens, sums);
-    gemm(false, false, rows, p.head_dim_v, width, T{1}, scores, ld,
-         m.v.data() + first * p.head_dim_v, p.kv_heads * p.head_dim_v, T{0}, out, out_cols);
+    gemm({scores, rows, width, ld}, values, MatrixView<T>{out, rows, dv, out_cols});
     if (any_bad) add_bad_rows(sequence, kv_head, scores, ld, keys, t0, tokens, out);
   } else {
     constexpr T kNothing = -std::numeric_limits<T>::infinity();

@@ -22,8 +22,9 @@ void project_tile(const LaunchArgs& args, const OutProjTensors& t, const Matrix<
   const bool direct = is_matrix_of<T>(y);
   T* out = direct ? y.as<T>() + y.at(first) : args.workspace.take<T>(count * dim).data();
   const std::int64_t stride = direct ? y.stride[0] : dim;
-  parallel_gemm(false, true, count, dim, inner, T{1}, o.data, o.row_stride, w.data, w.row_stride,
-                T{0}, out, stride);
+  const MatrixView<const T> weights{w.data, dim, inner, w.row_stride};
+  parallel_gemm({o.data, count, inner, o.row_stride}, weights.transpose(),
+                MatrixView<T>{out, count, dim, stride});
   if (direct) return;
   parallel_for(0, count, 16, [&](std::int64_t from, std::int64_t to) {
     for (std::int64_t r = from; r < to; ++r) store_row(y, y.at(first + r), dim, out + r * dim);

@@ -107,9 +107,11 @@ void project_tile(const LaunchArgs& args, const Matrix<T>& w, std::span<const do
   const Matrix<T> x = matrix_rows<T>(tensors.x, first, count, args.workspace);
   T* product = args.workspace.take<T>(count * width).data();
   for (const Columns& columns : wanted_columns(projections)) {
-    parallel_gemm(false, true, count, columns.count, dim, T{1}, x.data, x.row_stride,
-                  w.data + columns.first * w.row_stride, w.row_stride, T{0},
-                  product + columns.first, width);
+    const MatrixView<const T> weights{w.data, width, dim, w.row_stride};
+    const MatrixView<T> all{product, count, width, width};
+    parallel_gemm({x.data, count, dim, x.row_stride},
+                  weights.row_range(columns.first, columns.count).transpose(),
+                  all.column_range(columns.first, columns.count));
   }
   const auto pairs = static_cast<std::int64_t>(angles.size());
   const auto table = args.workspace.take<T>(2 * pairs * parallel_threads());

@@ -67,8 +67,10 @@ void select_tile(const LaunchArgs& args, const ScoreTensors& tensors, const Comp
   const std::int64_t seen = num_compressed(last + 1, g);
   if (seen > 0 && (kRows == MakeRows::all || candidates(last, g) > 0)) {
     load_queries(args.problem, tensors.q, tile, scratch.q);
-    gemm(false, true, tile.count * heads, seen, sizes.dim, T{1}, scratch.q, sizes.dim,
-         keys.of(tile, 0), keys.row_stride, T{0}, scratch.p_cmp, sizes.columns);
+    const std::int64_t rows = tile.count * heads;
+    const MatrixView<const T> seen_keys{keys.of(tile, 0), seen, sizes.dim, keys.row_stride};
+    gemm({scratch.q, rows, sizes.dim, sizes.dim}, seen_keys.transpose(),
+         MatrixView<T>{scratch.p_cmp, rows, seen, sizes.columns});
   }
   for (std::int64_t i = 0; i < tile.count; ++i) {
     const std::int64_t position = tile.first_position() + i;

@@ -73,8 +73,9 @@ void select_tile(const LaunchArgs& args, const ScoreTensors& tensors, const Comp
   if (seen > 0) load_queries(p, tensors.q, tile, s.q);
   for (std::int64_t first = 0; first < seen; first += kPanel) {
     const std::int64_t width = std::min(kPanel, seen - first);
-    gemm(false, true, rows, width, sizes.dim, T{1}, s.q, sizes.dim, keys.of(tile, first),
-         keys.row_stride, T{0}, s.logits, kPanel);
+    const MatrixView<const T> panel{keys.of(tile, first), width, sizes.dim, keys.row_stride};
+    gemm({s.q, rows, sizes.dim, sizes.dim}, panel.transpose(),
+         MatrixView<T>{s.logits, rows, width, kPanel});
     for (std::int64_t r = 0; r < rows; ++r) {
       const std::int64_t all = num_compressed(start + r / heads + 1, p.geometry);
       const std::int64_t visible = std::min(width, all - first);
