@@ -1,120 +1,299 @@
-// The selected branch on the CPU: rows of the one table.
+// Rows of attend_selected: q, k_sel, v_sel, blocks or ranges -> o_sel.
+#include <algorithm>
 #include <array>
+#include <vector>
 
-#include "attend_selected/cuda_rows.hpp"
-#include "attend_selected/variants.hpp"
+#include "attend_selected/cpu/variants.hpp"
+#include "attend_selected/cuda/fused_block/plan.hpp"
+#include "attend_selected/cuda/fused_query/launch.hpp"
+#include "attend_selected/cuda/packed/plan.hpp"
+#include "attend_selected/supports.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
-#include "cpu/band_variants.hpp"
+#include "launches/attend_selected.hpp"
 #include "source_hashes.hpp"
 
-namespace nsa {
+namespace nsa::attend_selected {
 namespace {
 
 constexpr Stage kStages[] = {Stage::attend_selected};
-constexpr std::int64_t kQueryTiles[] = {1, 4};
-constexpr Coordinate kQueryTile[] = {{"bq", kQueryTiles}};
+constexpr StageRows kStage{kStages, attend_selected_cost};
+/// What a row does not read.
 constexpr std::string_view kBlocks[] = {"blocks"}, kRanges[] = {"ranges"};
+/// kv_expanded, with copies of K and V per head: the same answer with more memory traffic.
+constexpr int kLast = 100;
 
-constexpr Variant row(std::string_view name, Role role, std::string_view what,
-                      std::int64_t (*bytes)(const Problem&), void (*launch)(const LaunchArgs&),
-                      std::string_view hash, std::span<const std::string_view> ignores = kBlocks,
-                      std::span<const Coordinate> coordinates = {}) {
-  return {.stages = kStages,
-          .name = name,
-          .backend = Backend::cpu,
-          .role = role,
-          .min_compute_capability = 0,
-          .dtypes = kAllDtypes,
-          .coordinates = coordinates,
-          .ignores = ignores,
-          .what = what,
-          .cost = attend_selected_cost,
-          .workspace_bytes = bytes,
-          .launch = launch,
-          .source_hash = hash};
+constexpr std::int64_t kCpuQueryTiles[] = {1, 4};
+constexpr Coordinate kCpuQueryTile[] = {{"bq", kCpuQueryTiles}};
+constexpr std::array kQueryTiles{cuda::kSmallQueryTile, cuda::kLargeQueryTile};
+constexpr Coordinate kQueryTile[] = {{"bq", kQueryTiles}};
+constexpr Coordinate kChunk[] = {{"chunk", cuda::kQueryChunks}};
+constexpr Coordinate kPackedReserve[] = {{cuda::kReserveRows, cuda::kRowReserves}};
+constexpr Coordinate kVarlenReserve[] = {{cuda::kReserveKeys, cuda::kKeyReserves}};
+
+constexpr std::string_view kMaskedKernels[] = {"nsa::cuda::masked_kernel<"};
+constexpr std::string_view kExpandedKernels[] = {"::copy_kernel"};
+constexpr std::string_view kRowLoopKernels[] = {"::packed_row_kernel<"};
+constexpr std::string_view kGatherKernels[] = {"nsa::cuda::RangesRow"};
+constexpr std::string_view kPackKernels[] = {"PackedRow", "ListedRow", "::pack_kernel<"};
+constexpr std::string_view kQueryKernels[] = {"fused_query_sm90_kernel<", "nsa::cuda::BlocksRow"};
+constexpr std::string_view kBlockKernels[] = {"nsa::cuda::fused_block_kernel<"};
+constexpr std::string_view kPrefixKernels[] = {"::split_kernel"};
+
+template <class Values>
+std::size_t index_of(const Values& values, std::int64_t value) noexcept {
+  return static_cast<std::size_t>(std::ranges::find(values, value) - std::ranges::begin(values));
+}
+std::size_t tile_point(const Problem& p) noexcept {
+  return index_of(kQueryTiles, cuda::default_query_tile(p));
+}
+std::size_t chunk_point(const Problem& p) noexcept {
+  return index_of(cuda::kQueryChunks, cuda::default_query_chunk(p));
 }
 
-/// The row with its place in the built-in order, and what the users' switches call it.
-constexpr Variant ranked(int rank, SwitchTarget target, Variant row,
-                         Reserve reserve = Reserve::none) {
-  row.rank = rank;
-  row.switch_target = target;
-  row.reserve = reserve;
-  return row;
-}
-/// The row of a dense attention with a mask.
+/// Dense attention with a mask.
 constexpr Variant quadratic(Variant row) {
   row.order = kQuadratic;
   return row;
 }
-/// Copies of K and V per head: the same answer with more memory traffic.
-constexpr int kLast = 100;
 
-constexpr std::array kVariants{
-    ranked(
-        2, SwitchTarget::masked,
-        quadratic(row(
-            "masked", Role::candidate,
-            "Dense attention over all keys so far with a mask made from the ranges; O(S^2) work.",
-            cpu::selected_masked_bytes, cpu::selected_masked,
-            source_hash::attend_selected_masked))),
-    ranked(
-        kUnranked, SwitchTarget::row_loop,
-        row("ranges", Role::slow_path,
-            "Host loop: one small attention per row and group, on one thread (the users' slow "
-            "path).",
-            cpu::selected_ranges_bytes, cpu::selected_ranges, source_hash::attend_selected_ranges)),
-    ranked(
-        3, SwitchTarget::gather,
-        row("gather", Role::candidate,
-            "K and V of all rows copied and padded to the longest row, one masked batched "
-            "attention.",
-            cpu::selected_gather_bytes, cpu::selected_gather, source_hash::attend_selected_gather)),
-    ranked(
-        5, SwitchTarget::packed,
-        row("packed", Role::candidate,
-            "Rows put into buckets of equal length, one batched attention per bucket.",
-            cpu::selected_packed_bytes, cpu::selected_packed, source_hash::attend_selected_packed),
-        Reserve::sel_pack),
-    ranked(6, SwitchTarget::varlen_v1,
-           row("varlen_v1", Role::candidate,
-               "Keys packed row by row in a host loop over elements, then one attention by "
-               "cu_seqlens.",
-               cpu::selected_varlen_v1_bytes, cpu::selected_varlen_v1,
-               source_hash::attend_selected_varlen),
-           Reserve::varlen),
-    ranked(4, SwitchTarget::varlen_v2,
-           row("varlen_v2", Role::candidate,
-               "Keys packed in runs by all threads, then one attention by cu_seqlens.",
-               cpu::selected_varlen_v2_bytes, cpu::selected_varlen_v2,
-               source_hash::attend_selected_varlen),
-           Reserve::varlen),
-    ranked(0, SwitchTarget::none,
-           row("fused_query", Role::candidate,
-               "A tile of bq queries walks its blocks in place; takes blocks, needs no ranges.",
-               cpu::selected_fused_query_bytes, cpu::selected_fused_query,
-               source_hash::attend_selected_fused_query, kRanges, kQueryTile)),
-    ranked(
-        7, SwitchTarget::none,
-        row("dense_prefix", Role::candidate,
-            "Dense causal attention while n l' covers all that is visible, fused_query behind it.",
-            cpu::selected_dense_prefix_bytes, cpu::selected_dense_prefix,
-            source_hash::attend_selected_dense_prefix, kRanges)),
-    ranked(kLast, SwitchTarget::none,
-           quadratic(
-               row("kv_expanded", Role::candidate,
-                   "masked, with K and V copied for every query head instead of indexed by group.",
-                   cpu::selected_kv_expanded_bytes, cpu::selected_kv_expanded,
-                   source_hash::attend_selected_masked))),
+/// Rows that take ranges, but for those at the end.
+constexpr std::array kCpuRows{
+    quadratic(kStage.cpu(
+        {.name = "masked",
+         .ignores = kBlocks,
+         .what =
+             "Dense attention over all keys so far with a mask made from the ranges; O(S^2) work.",
+         .workspace_bytes = cpu::selected_masked_bytes,
+         .launch = cpu::selected_masked,
+         .source_hash = source_hash::attend_selected_masked,
+         .rank = 2,
+         .switch_target = SwitchTarget::masked})),
+    kStage.cpu({.name = "ranges",
+                .role = Role::slow_path,
+                .ignores = kBlocks,
+                .what = "Host loop: one small attention per row and group, on one thread (the "
+                        "users' slow path).",
+                .workspace_bytes = cpu::selected_ranges_bytes,
+                .launch = cpu::selected_ranges,
+                .source_hash = source_hash::attend_selected_ranges,
+                .switch_target = SwitchTarget::row_loop}),
+    kStage.cpu({.name = "gather",
+                .ignores = kBlocks,
+                .what = "K and V of all rows copied and padded to the longest row, one masked "
+                        "batched attention.",
+                .workspace_bytes = cpu::selected_gather_bytes,
+                .launch = cpu::selected_gather,
+                .source_hash = source_hash::attend_selected_gather,
+                .rank = 3,
+                .switch_target = SwitchTarget::gather}),
+    kStage.cpu({.name = "packed",
+                .ignores = kBlocks,
+                .what = "Rows put into buckets of equal length, one batched attention per bucket.",
+                .workspace_bytes = cpu::selected_packed_bytes,
+                .launch = cpu::selected_packed,
+                .source_hash = source_hash::attend_selected_packed,
+                .rank = 5,
+                .reserve = Reserve::sel_pack,
+                .switch_target = SwitchTarget::packed}),
+    kStage.cpu({.name = "varlen_v1",
+                .ignores = kBlocks,
+                .what = "Keys packed row by row in a host loop over elements, then one attention "
+                        "by cu_seqlens.",
+                .workspace_bytes = cpu::selected_varlen_v1_bytes,
+                .launch = cpu::selected_varlen_v1,
+                .source_hash = source_hash::attend_selected_varlen,
+                .rank = 6,
+                .reserve = Reserve::varlen,
+                .switch_target = SwitchTarget::varlen_v1}),
+    kStage.cpu({.name = "varlen_v2",
+                .ignores = kBlocks,
+                .what = "Keys packed in runs by all threads, then one attention by cu_seqlens.",
+                .workspace_bytes = cpu::selected_varlen_v2_bytes,
+                .launch = cpu::selected_varlen_v2,
+                .source_hash = source_hash::attend_selected_varlen,
+                .rank = 4,
+                .reserve = Reserve::varlen,
+                .switch_target = SwitchTarget::varlen_v2}),
+    kStage.cpu({.name = "fused_query",
+                .coordinates = kCpuQueryTile,
+                .ignores = kRanges,
+                .what = "A tile of bq queries walks its blocks in place; takes blocks, needs no "
+                        "ranges.",
+                .workspace_bytes = cpu::selected_fused_query_bytes,
+                .launch = cpu::selected_fused_query,
+                .source_hash = source_hash::attend_selected_fused_query,
+                .rank = 0}),
+    kStage.cpu(
+        {.name = "dense_prefix",
+         .ignores = kRanges,
+         .what =
+             "Dense causal attention while n l' covers all that is visible, fused_query behind it.",
+         .workspace_bytes = cpu::selected_dense_prefix_bytes,
+         .launch = cpu::selected_dense_prefix,
+         .source_hash = source_hash::attend_selected_dense_prefix,
+         .rank = 7}),
+    quadratic(kStage.cpu(
+        {.name = "kv_expanded",
+         .ignores = kBlocks,
+         .what = "masked, with K and V copied for every query head instead of indexed by group.",
+         .workspace_bytes = cpu::selected_kv_expanded_bytes,
+         .launch = cpu::selected_kv_expanded,
+         .source_hash = source_hash::attend_selected_masked,
+         .rank = kLast})),
 };
 
+std::array<Variant, 11> cuda_rows() {
+  return {
+      quadratic(kStage.cuda({.name = "masked",
+                             .ignores = kBlocks,
+                             .what = "Dense attention up to the query with a mask made from the "
+                                     "ranges: O(S^2), tensor cores for bf16 and fp16.",
+                             .supports = supports_masked,
+                             .launch = kCudaMasked,
+                             .source_hash = source_hash::attend_selected_cuda_masked,
+                             .rank = 2,
+                             .kernels = {.own = kMaskedKernels},
+                             .switch_target = SwitchTarget::masked})),
+      quadratic(kStage.cuda({.name = "masked_blocks",
+                             .ignores = kRanges,
+                             .what = "masked, with the mask made from the blocks: needs no ranges.",
+                             .supports = supports_masked,
+                             .launch = kCudaMaskedBlocks,
+                             .source_hash = source_hash::attend_selected_cuda_masked,
+                             .kernels = {.own = kMaskedKernels},
+                             .switch_target = SwitchTarget::masked})),
+      kStage.cuda({.name = "ranges",
+                   .role = Role::slow_path,
+                   .ignores = kBlocks,
+                   .what = "A wait, copies and a launch per query and KV head, as in the users' "
+                           "_sdpa_over_ranges: the slow path to guard against.",
+                   .supports = supports_ranges,
+                   .workspace_bytes = ranges_workspace,
+                   .launch = kCudaRanges,
+                   .source_hash = source_hash::attend_selected_cuda_ranges,
+                   .kernels = {.own = kRowLoopKernels},
+                   .waits_for_host = true,
+                   .switch_target = SwitchTarget::row_loop}),
+      kStage.cuda({.name = "gather",
+                   .ignores = kBlocks,
+                   .what =
+                       "A thread block per query and KV head walks the selected keys for all heads "
+                       "of the group, tensor cores for bf16 and fp16.",
+                   .supports = supports_gather,
+                   .launch = kCudaGather,
+                   .source_hash = source_hash::attend_selected_cuda_gather,
+                   .rank = 3,
+                   .kernels = {.own = kGatherKernels},
+                   .switch_target = SwitchTarget::gather}),
+      kStage.cuda({.name = "packed",
+                   .role = Role::slow_path,
+                   .coordinates = kPackedReserve,
+                   .ignores = kBlocks,
+                   .what = "Lengths read back, rows of equal length in buckets, a copy and an "
+                           "attention for each bucket; reserve_rows makes room for so many rows.",
+                   .supports = supports_gather,
+                   .workspace_bytes = cuda::pack_workspace,
+                   .launch = kCudaPacked,
+                   .source_hash = source_hash::attend_selected_cuda_packed,
+                   .rank = 5,
+                   .kernels = {.own = kPackKernels},
+                   .waits_for_host = true,
+                   .reserve = Reserve::sel_pack,
+                   .switch_target = SwitchTarget::packed}),
+      kStage.cuda({.name = "varlen_v1",
+                   .role = Role::slow_path,
+                   .ignores = kBlocks,
+                   .what = "A host loop that waits for each row's ranges and copies them run by "
+                           "run, then one attention by where rows begin.",
+                   .supports = supports_gather,
+                   .workspace_bytes = cuda::pack_workspace,
+                   .launch = kCudaVarlenV1,
+                   .source_hash = source_hash::attend_selected_cuda_packed,
+                   .rank = 6,
+                   .kernels = {.own = kPackKernels},
+                   .waits_for_host = true,
+                   .reserve = Reserve::varlen,
+                   .switch_target = SwitchTarget::varlen_v1}),
+      kStage.cuda({.name = "varlen_v2",
+                   .coordinates = kVarlenReserve,
+                   .ignores = kBlocks,
+                   .what =
+                       "Rows listed and copied by kernels, a gigabyte at a time, then one "
+                       "attention by where rows begin; never waits; reserve_keys makes room for "
+                       "so many keys.",
+                   .supports = supports_gather,
+                   .workspace_bytes = cuda::pack_workspace,
+                   .launch = kCudaVarlenV2,
+                   .source_hash = source_hash::attend_selected_cuda_packed,
+                   .rank = 4,
+                   .kernels = {.own = kPackKernels},
+                   .reserve = Reserve::varlen,
+                   .switch_target = SwitchTarget::varlen_v2}),
+      kStage.cuda({.name = "fused_query",
+                   .coordinates = kQueryTile,
+                   .ignores = kRanges,
+                   .what = "Up to bq neighbouring queries walk the union of their blocks together, "
+                           "a warp per one or two of them; takes blocks, needs no ranges.",
+                   .supports = supports_gather,
+                   .launch = kCudaFusedQuery,
+                   .source_hash = source_hash::attend_selected_cuda_fused_query,
+                   .default_point = tile_point,
+                   .rank = 0,
+                   .kernels = {.own = kQueryKernels}}),
+      kStage.cuda({.name = "fused_block",
+                   .min_compute_capability = 90,
+                   .dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16),
+                   .coordinates = kChunk,
+                   .ignores = kRanges,
+                   .what = "A block of keys stays and the queries that picked it come to it, chunk "
+                           "queries at a time; their partial results are merged with the blocks "
+                           "near them.",
+                   .supports = supports_fused_block,
+                   .workspace_bytes = fused_block_workspace,
+                   .launch = kCudaFusedBlock,
+                   .source_hash = source_hash::attend_selected_cuda_fused_block,
+                   .default_point = chunk_point,
+                   .rank = 1,
+                   .kernels = {.own = kBlockKernels}}),
+      kStage.cuda({.name = "dense_prefix",
+                   .ignores = kRanges,
+                   .what = "Dense causal attention for the queries that selected all before them, "
+                           "fused_query behind them; takes blocks.",
+                   .supports = supports_dense_prefix,
+                   .workspace_bytes = dense_prefix_workspace,
+                   .launch = kCudaDensePrefix,
+                   .source_hash = source_hash::attend_selected_cuda_dense_prefix,
+                   .rank = 7,
+                   .kernels = {.own = kPrefixKernels}}),
+      quadratic(kStage.cuda({.name = "kv_expanded",
+                             .ignores = kBlocks,
+                             .what = "masked, with K and V copied for every query head instead of "
+                                     "indexed by group; the copies are in its bytes.",
+                             .supports = supports_masked,
+                             .cost = expanded_cost,
+                             .workspace_bytes = expanded_workspace,
+                             .launch = kCudaKvExpanded,
+                             .source_hash = source_hash::attend_selected_cuda_masked,
+                             .rank = kLast,
+                             .kernels = {.own = kExpandedKernels}})),
+  };
+}
+
 }  // namespace
+}  // namespace nsa::attend_selected
+
+namespace nsa {
 
 std::span<const Variant> attend_selected_variants() {
-  static const std::vector<Variant> all = both_back_ends(kVariants, attend_selected::cuda_rows());
-  return all;
+  static const std::vector<Variant> kRows = [] {
+    std::vector<Variant> rows(attend_selected::kCpuRows.begin(), attend_selected::kCpuRows.end());
+    const auto cuda = attend_selected::cuda_rows();
+    rows.insert(rows.end(), cuda.begin(), cuda.end());
+    return rows;
+  }();
+  return kRows;
 }
 
 }  // namespace nsa

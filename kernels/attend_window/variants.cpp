@@ -1,30 +1,47 @@
-// The window branch: rows of the one table.
-#include "attend_window/variants.hpp"
-#include "attend_window/cuda_rows.hpp"
+// Rows of attend_window: q, k_win, v_win -> o_win.
+#include <vector>
+
+#include "attend_window/cpu/variants.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
-#include "cpu/band_variants.hpp"
+#include "cpu/band/rows.hpp"
+#include "cuda/flash/band_support.hpp"
+#include "launches/attend_window.hpp"
 #include "source_hashes.hpp"
+#include "vendor/rows.hpp"
 
 namespace nsa {
 namespace {
 
 constexpr Stage kStages[] = {Stage::attend_window};
+constexpr StageRows kStage{kStages, attend_window_cost};
+constexpr std::string_view kKernels[] = {"WindowBand"};
 
-constexpr cpu::BandRows kRows{
-    .sdpa_math = {attend_window::sdpa_math, attend_window::sdpa_math_bytes},
-    .fa2_dense = {attend_window::fa2_dense, attend_window::fa2_dense_bytes},
-    .fa2_varlen = {attend_window::fa2_varlen, attend_window::fa2_varlen_bytes}};
-constexpr auto kVariants =
-    cpu::band_rows(kStages, attend_window_cost, kRows, source_hash::attend_window_sdpa_math,
-                   source_hash::attend_window_fa2);
+constexpr auto kCpuRows = cpu::band_rows(
+    kStage, {.sdpa_math = {attend_window::sdpa_math, attend_window::sdpa_math_bytes},
+             .fa2_dense = {attend_window::fa2_dense, attend_window::fa2_dense_bytes},
+             .fa2_varlen = {attend_window::fa2_varlen, attend_window::fa2_varlen_bytes},
+             .math_hash = source_hash::attend_window_sdpa_math,
+             .blocked_hash = source_hash::attend_window_fa2});
 
 }  // namespace
 
 std::span<const Variant> attend_window_variants() {
-  static const std::vector<Variant> all = both_back_ends(kVariants, attend_window::cuda_rows());
-  return all;
+  static const std::vector<Variant> kRows = [] {
+    std::vector<Variant> rows(kCpuRows.begin(), kCpuRows.end());
+    rows.push_back(kStage.cuda(cuda::band_row(
+        {.what = "One kernel that visits only the tiles of keys in the window; the heads of a "
+                 "group are rows of one tile, tensor cores for bf16 and fp16.",
+         .launch = attend_window::kCudaFused,
+         .source_hash = source_hash::attend_window_cuda_fused,
+         .kernels = {.own = kKernels}})));
+    for (const Variant& row : vendor::branch_rows(vendor::Band::window, kStage)) {
+      rows.push_back(row);
+    }
+    return rows;
+  }();
+  return kRows;
 }
 
 }  // namespace nsa

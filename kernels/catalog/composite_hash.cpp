@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "nsa/schemas/json.hpp"
-#include "runtime/composite_stages.hpp"
+#include "runtime/composite/stages.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa {

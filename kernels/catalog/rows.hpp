@@ -1,8 +1,6 @@
 // Small things that the stages' tables share.
 #pragma once
 
-#include <vector>
-
 #include "nsa/kernels/catalog.hpp"
 
 namespace nsa {
@@ -20,14 +18,39 @@ inline Support needs_model_dim(const Problem& problem, const Device&) noexcept {
   return Support::no("the problem has no model_dim; give one to measure the projections");
 }
 
-/// A stage's rows of both back ends, CPU first.
-inline std::vector<Variant> both_back_ends(std::span<const Variant> cpu,
-                                           std::span<const Variant> cuda) {
-  std::vector<Variant> rows(cpu.begin(), cpu.end());
-  rows.insert(rows.end(), cuda.begin(), cuda.end());
-  return rows;
+/// For kernels that are compiled for sm_90a alone.
+inline Support needs_hopper(const Device& device) noexcept {
+  const int capability = device.compute_capability.value_or(0);
+  if (capability == 90) return Support::yes();
+  return Support::no("its WGMMA instructions exist on compute capability 9.0 only, ", device.id,
+                     " has ", capability);
 }
 
 inline std::int64_t no_workspace(const Problem&) { return 0; }
+
+/// The rows of one stage: what they share is said once, and a row says what is its own.
+struct StageRows {
+  std::span<const Stage> stages;
+  Cost (*cost)(const Problem&);
+
+  /// On a CPU: all dtypes, unless the row names some.
+  constexpr Variant cpu(Variant row) const { return shared(row, kAllDtypes); }
+  /// On a GPU: from compute capability 8.0 on, what CUDA rows store, and no workspace, unless the
+  /// row says otherwise.
+  constexpr Variant cuda(Variant row) const {
+    row.backend = Backend::cuda;
+    if (row.min_compute_capability == 0) row.min_compute_capability = 80;
+    if (!row.workspace_bytes) row.workspace_bytes = no_workspace;
+    return shared(row, kDeviceDtypes);
+  }
+
+ private:
+  constexpr Variant shared(Variant row, unsigned dtypes) const {
+    row.stages = stages;
+    if (!row.cost) row.cost = cost;
+    if (row.dtypes == 0) row.dtypes = dtypes;
+    return row;
+  }
+};
 
 }  // namespace nsa

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "nsa/kernels/catalog.hpp"
-#include "runtime/composite_bounds.hpp"
+#include "runtime/composite/bounds.hpp"
 
 namespace nsa {
 

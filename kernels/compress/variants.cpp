@@ -1,34 +1,35 @@
-// The stage's rows of the table.
-#include "compress/variants.hpp"
-
+// Rows of compress: pooling of raw keys and values, k_cmp_raw, v_cmp_raw -> k_cmp, v_cmp.
 #include <array>
 
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
-#include "compress/cuda_rows.hpp"
+#include "compress/cpu/variants.hpp"
+#include "launches/compress.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa {
 namespace {
 
-constexpr std::array kStages{Stage::compress};
+constexpr Stage kStages[] = {Stage::compress};
+constexpr StageRows kStage{kStages, compress_cost};
 
 }  // namespace
 
 std::span<const Variant> compress_variants() {
-  static constexpr std::array kRows{
-      Variant{.stages = kStages,
-              .name = "avg",
-              .dtypes = kAllDtypes,
-              .what = "The mean of l rows of K and of V.",
-              .cost = compress_cost,
-              .workspace_bytes = compress::avg_workspace,
-              .launch = compress::avg,
-              .source_hash = source_hash::compress_avg},
+  static const std::array kRows{
+      kStage.cpu({.name = "avg",
+                  .what = "The mean of l rows of K and of V.",
+                  .workspace_bytes = compress::avg_workspace,
+                  .launch = compress::avg,
+                  .source_hash = source_hash::compress_avg}),
+      kStage.cuda(
+          {.name = "avg",
+           .what = "The mean of l rows of K and of V, four lanes per 16 bytes of the result.",
+           .launch = compress::kCudaAvg,
+           .source_hash = source_hash::compress_cuda_avg}),
   };
-  static const std::vector<Variant> all = both_back_ends(kRows, compress::cuda_rows());
-  return all;
+  return kRows;
 }
 
 }  // namespace nsa

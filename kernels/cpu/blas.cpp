@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "nsa/kernels/parallel.hpp"
+#include "nsa/schemas/error.hpp"
 
 namespace nsa {
 namespace {
@@ -18,56 +19,63 @@ void use_one_blas_thread() {
   (void)done;
 }
 
-CBLAS_TRANSPOSE flag(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
+template <class T>
+CBLAS_TRANSPOSE flag(const MatrixView<T>& matrix) {
+  return matrix.transposed ? CblasTrans : CblasNoTrans;
+}
 blasint narrow(std::int64_t value) { return static_cast<blasint>(value); }
 
 template <class T>
-void split_gemm(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
-                const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
-                std::int64_t ldc) {
+void check(const MatrixView<const T>& a, const MatrixView<const T>& b, const MatrixView<T>& c) {
+  expects(a.columns == b.rows && c.rows == a.rows && c.columns == b.columns && !c.transposed,
+          "a [m, k], b [k, n] and c [m, n] in a product");
+}
+
+template <class T>
+void split_gemm(const MatrixView<const T>& a, const MatrixView<const T>& b,
+                const MatrixView<T>& c) {
   constexpr std::int64_t kLeast = 32;  // rows or columns below which a piece wastes its packing
-  const bool by_rows = m >= n;
-  const std::int64_t side = by_rows ? m : n;
+  const bool by_rows = c.rows >= c.columns;
+  const std::int64_t side = by_rows ? c.rows : c.columns;
   const std::int64_t piece = (side + parallel_threads() - 1) / parallel_threads();
   parallel_for(0, side, std::max(kLeast, piece), [&](std::int64_t from, std::int64_t to) {
+    const std::int64_t count = to - from;
     if (by_rows) {
-      const T* rows = a + from * (ta ? 1 : lda);
-      gemm(ta, tb, to - from, n, k, alpha, rows, lda, b, ldb, beta, c + from * ldc, ldc);
+      gemm(a.row_range(from, count), b, c.row_range(from, count));
     } else {
-      const T* columns = b + from * (tb ? ldb : 1);
-      gemm(ta, tb, m, to - from, k, alpha, a, lda, columns, ldb, beta, c + from, ldc);
+      gemm(a, b.column_range(from, count), c.column_range(from, count));
     }
   });
 }
 
 }  // namespace
 
-void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
-          float alpha, const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
-          float beta, float* c, std::int64_t ldc) {
+void gemm(const MatrixView<const float>& a, const MatrixView<const float>& b,
+          const MatrixView<float>& c) {
   use_one_blas_thread();
-  cblas_sgemm(CblasRowMajor, flag(transpose_a), flag(transpose_b), narrow(m), narrow(n), narrow(k),
-              alpha, a, narrow(lda), b, narrow(ldb), beta, c, narrow(ldc));
+  check(a, b, c);
+  cblas_sgemm(CblasRowMajor, flag(a), flag(b), narrow(c.rows), narrow(c.columns), narrow(a.columns),
+              1.0f, a.data, narrow(a.stride), b.data, narrow(b.stride), 0.0f, c.data,
+              narrow(c.stride));
 }
 
-void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
-          double alpha, const double* a, std::int64_t lda, const double* b, std::int64_t ldb,
-          double beta, double* c, std::int64_t ldc) {
+void gemm(const MatrixView<const double>& a, const MatrixView<const double>& b,
+          const MatrixView<double>& c) {
   use_one_blas_thread();
-  cblas_dgemm(CblasRowMajor, flag(transpose_a), flag(transpose_b), narrow(m), narrow(n), narrow(k),
-              alpha, a, narrow(lda), b, narrow(ldb), beta, c, narrow(ldc));
+  check(a, b, c);
+  cblas_dgemm(CblasRowMajor, flag(a), flag(b), narrow(c.rows), narrow(c.columns), narrow(a.columns),
+              1.0, a.data, narrow(a.stride), b.data, narrow(b.stride), 0.0, c.data,
+              narrow(c.stride));
 }
 
-void parallel_gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
-                   std::int64_t k, float alpha, const float* a, std::int64_t lda, const float* b,
-                   std::int64_t ldb, float beta, float* c, std::int64_t ldc) {
-  split_gemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+void parallel_gemm(const MatrixView<const float>& a, const MatrixView<const float>& b,
+                   const MatrixView<float>& c) {
+  split_gemm(a, b, c);
 }
 
-void parallel_gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
-                   std::int64_t k, double alpha, const double* a, std::int64_t lda, const double* b,
-                   std::int64_t ldb, double beta, double* c, std::int64_t ldc) {
-  split_gemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+void parallel_gemm(const MatrixView<const double>& a, const MatrixView<const double>& b,
+                   const MatrixView<double>& c) {
+  split_gemm(a, b, c);
 }
 
 }  // namespace nsa

@@ -5,22 +5,35 @@
 
 namespace nsa {
 
-/// Row-major C[m, n] = alpha * op(A)[m, k] * op(B)[k, n] + beta * C, on the calling thread.
-/// op transposes where asked; ld* are the row lengths of the matrices as stored. With beta 0, C is
-/// not read.
-void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
-          float alpha, const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
-          float beta, float* c, std::int64_t ldc);
-void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
-          double alpha, const double* a, std::int64_t lda, const double* b, std::int64_t ldb,
-          double beta, double* c, std::int64_t ldc);
+/// A matrix that somebody else owns, stored row by row. Where `transposed`, what is stored is its
+/// transpose.
+template <class T>
+struct MatrixView {
+  T* data;
+  std::int64_t rows, columns;  // of the matrix, transposed or not
+  std::int64_t stride;         // elements from one stored row to the next
+  bool transposed = false;
 
-/// The same, split over all threads by the longer side of C.
-void parallel_gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
-                   std::int64_t k, float alpha, const float* a, std::int64_t lda, const float* b,
-                   std::int64_t ldb, float beta, float* c, std::int64_t ldc);
-void parallel_gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
-                   std::int64_t k, double alpha, const double* a, std::int64_t lda, const double* b,
-                   std::int64_t ldb, double beta, double* c, std::int64_t ldc);
+  MatrixView transpose() const { return {data, columns, rows, stride, !transposed}; }
+  /// Rows, or columns, [first, first + count).
+  MatrixView row_range(std::int64_t first, std::int64_t count) const {
+    return {data + first * (transposed ? 1 : stride), count, columns, stride, transposed};
+  }
+  MatrixView column_range(std::int64_t first, std::int64_t count) const {
+    return {data + first * (transposed ? stride : 1), rows, count, stride, transposed};
+  }
+};
+
+/// c = a b on the calling thread: a [m, k], b [k, n], c [m, n] not transposed and not read.
+void gemm(const MatrixView<const float>& a, const MatrixView<const float>& b,
+          const MatrixView<float>& c);
+void gemm(const MatrixView<const double>& a, const MatrixView<const double>& b,
+          const MatrixView<double>& c);
+
+/// The same, split over all threads by the longer side of c.
+void parallel_gemm(const MatrixView<const float>& a, const MatrixView<const float>& b,
+                   const MatrixView<float>& c);
+void parallel_gemm(const MatrixView<const double>& a, const MatrixView<const double>& b,
+                   const MatrixView<double>& c);
 
 }  // namespace nsa

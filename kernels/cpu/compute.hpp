@@ -7,7 +7,7 @@
 #include <limits>
 #include <span>
 
-#include "cpu/softmax.hpp"
+#include "cpu/simd/softmax.hpp"
 #include "nsa/kernels/launch.hpp"
 
 namespace nsa::cpu {

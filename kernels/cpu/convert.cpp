@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "cpu/half.hpp"
-#include "cpu/half_rows.hpp"
+#include "cpu/simd/half_rows.hpp"
 
 namespace nsa {
 namespace {

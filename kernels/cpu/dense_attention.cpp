@@ -1,6 +1,6 @@
 #include "cpu/dense_attention.hpp"
 
-#include "cpu/band.hpp"
+#include "cpu/band/band.hpp"
 
 namespace nsa::cpu {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cpu/convert.hpp"
-#include "cpu/transpose.hpp"
+#include "cpu/simd/transpose.hpp"
 
 namespace nsa::cpu {
 

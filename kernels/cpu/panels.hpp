@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cpu/compute.hpp"
-#include "cpu/tile_gemm.hpp"
+#include "cpu/simd/tile_gemm.hpp"
 #include "nsa/kernels/parallel.hpp"
 #include "nsa/kernels/tensor.hpp"
 

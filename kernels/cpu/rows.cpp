@@ -1,7 +1,7 @@
 #include "cpu/rows.hpp"
 
 #include "cpu/convert.hpp"
-#include "cpu/tile_gemm.hpp"
+#include "cpu/simd/tile_gemm.hpp"
 
 namespace nsa::cpu {
 

@@ -4,13 +4,13 @@ set(_cpu ${CMAKE_CURRENT_LIST_DIR})
 set(_catalog ${CMAKE_CURRENT_LIST_DIR}/../catalog)
 
 # Loads and stores rows of any storage type, by all threads, with memory of the workspace.
-set(NSA_CPU_ROWS ${_cpu}/convert.cpp ${_cpu}/half_rows.cpp ${_cpu}/parallel.cpp
+set(NSA_CPU_ROWS ${_cpu}/convert.cpp ${_cpu}/simd/half_rows.cpp ${_cpu}/parallel.cpp
                  ${_catalog}/workspace.cpp)
 # Attention: rows of logits, then keys and values in panels, then tiles of queries over them.
-set(NSA_CPU_SOFTMAX ${_cpu}/rows.cpp ${_cpu}/softmax.cpp ${NSA_CPU_ROWS})
-set(NSA_CPU_PANELS ${_cpu}/panels.cpp ${_cpu}/tile_gemm.cpp ${_cpu}/transpose.cpp ${NSA_CPU_SOFTMAX})
+set(NSA_CPU_SOFTMAX ${_cpu}/rows.cpp ${_cpu}/simd/softmax.cpp ${NSA_CPU_ROWS})
+set(NSA_CPU_PANELS ${_cpu}/panels.cpp ${_cpu}/simd/tile_gemm.cpp ${_cpu}/simd/transpose.cpp ${NSA_CPU_SOFTMAX})
 set(NSA_CPU_FLASH ${_cpu}/flash_tile.cpp ${NSA_CPU_PANELS})
 # Branches with one run of keys: by the BLAS, and by tiles.
-set(NSA_CPU_BAND_MATH ${_cpu}/band_math.cpp ${_cpu}/blas.cpp ${_cpu}/transpose.cpp
+set(NSA_CPU_BAND_MATH ${_cpu}/band/math.cpp ${_cpu}/blas.cpp ${_cpu}/simd/transpose.cpp
                       ${_catalog}/sequences.cpp ${NSA_CPU_SOFTMAX})
-set(NSA_CPU_BAND_BLOCKED ${_cpu}/band_blocked.cpp ${_catalog}/sequences.cpp ${NSA_CPU_FLASH})
+set(NSA_CPU_BAND_BLOCKED ${_cpu}/band/blocked.cpp ${_catalog}/sequences.cpp ${NSA_CPU_FLASH})

@@ -1,45 +1,71 @@
-// The stage's rows of the table.
-#include "gate_combine/variants.hpp"
-
+// Rows of gate_combine: the gate over the three branches, q, o_cmp, o_sel, o_win and the gate's
+// weights
+// -> o.
 #include <array>
 
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
-#include "gate_combine/cuda_rows.hpp"
+#include "gate_combine/cpu/variants.hpp"
+#include "gate_combine/cuda/gate/sizes.hpp"
+#include "launches/gate_combine.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa {
 namespace {
 
-constexpr std::array kStages{Stage::gate_combine};
+constexpr Stage kStages[] = {Stage::gate_combine};
+constexpr StageRows kStage{kStages, gate_combine_cost};
+
+Support fits_tile(const Problem& p, const Device&) noexcept {
+  if (p.total_tokens() * p.kv_heads > 0x7fffffff)
+    return Support::no("more than 2^31 rows do not fit one launch; split the batch");
+  if (p.head_dim_k <= cuda::kMaxGateDim) return Support::yes();
+  return Support::no("a head_dim_k over ", cuda::kMaxGateDim,
+                     " does not fit its tile of mean queries");
+}
+
+std::int64_t three_steps_bytes(const Problem& p) {
+  constexpr std::int64_t kAlignment = 256;  // of each tensor in the workspace
+  const std::int64_t rows = p.total_tokens() * p.kv_heads;
+  return 4 * rows * (p.head_dim_k + 3) + 2 * kAlignment;
+}
 
 }  // namespace
 
 std::span<const Variant> gate_combine_variants() {
-  static constexpr std::array kRows{
-      Variant{.stages = kStages,
-              .name = "three_steps",
-              .dtypes = kAllDtypes,
-              .what = "Mean query, gate and combination as three passes with results in memory "
-                      "between them.",
-              .cost = gate_combine_cost,
-              .workspace_bytes = gate_combine::three_steps_workspace,
-              .launch = gate_combine::three_steps,
-              .source_hash = source_hash::gate_combine_three_steps},
-      Variant{.stages = kStages,
-              .name = "gate_fused",
-              .dtypes = kAllDtypes,
-              .what = "Mean query, gate and combination of a row in one pass.",
-              .cost = gate_combine_cost,
-              .workspace_bytes = gate_combine::gate_fused_workspace,
-              .launch = gate_combine::gate_fused,
-              .source_hash = source_hash::gate_combine_gate_fused,
-              .rank = 0,
-              .switch_target = SwitchTarget::gate_fused},
+  static const std::array kRows{
+      kStage.cpu({.name = "three_steps",
+                  .what = "Mean query, gate and combination as three passes with results in memory "
+                          "between them.",
+                  .workspace_bytes = gate_combine::three_steps_workspace,
+                  .launch = gate_combine::three_steps,
+                  .source_hash = source_hash::gate_combine_three_steps}),
+      kStage.cpu({.name = "gate_fused",
+                  .what = "Mean query, gate and combination of a row in one pass.",
+                  .workspace_bytes = gate_combine::gate_fused_workspace,
+                  .launch = gate_combine::gate_fused,
+                  .source_hash = source_hash::gate_combine_gate_fused,
+                  .rank = 0,
+                  .switch_target = SwitchTarget::gate_fused}),
+      kStage.cuda({.name = "three_steps",
+                   .what = "Mean query, gate and combination as three kernels with fp32 results in "
+                           "memory between them.",
+                   .supports = fits_tile,
+                   .workspace_bytes = three_steps_bytes,
+                   .launch = gate_combine::kCudaThreeSteps,
+                   .source_hash = source_hash::gate_combine_cuda_three_steps}),
+      kStage.cuda(
+          {.name = "gate_fused",
+           .what = "One kernel: a warp for two or four rows, a hidden unit per lane, branches read "
+                   "while the gate is made.",
+           .supports = fits_tile,
+           .launch = gate_combine::kCudaGateFused,
+           .source_hash = source_hash::gate_combine_cuda_gate_fused,
+           .rank = 0,
+           .switch_target = SwitchTarget::gate_fused}),
   };
-  static const std::vector<Variant> all = both_back_ends(kRows, gate_combine::cuda_rows());
-  return all;
+  return kRows;
 }
 
 }  // namespace nsa

@@ -1,35 +1,50 @@
-// The stage's rows of the table.
-#include "out_proj/variants.hpp"
-
+// Rows of out_proj: o [tokens, q_heads, head_dim_v], w_o -> y [tokens, model_dim].
 #include <array>
 
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
-#include "out_proj/cuda_rows.hpp"
+#include "cuda/gemm/rows.hpp"
+#include "launches/out_proj.hpp"
+#include "out_proj/cpu/variants.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa {
 namespace {
 
-constexpr std::array kStages{Stage::out_proj};
+constexpr Stage kStages[] = {Stage::out_proj};
+constexpr StageRows kStage{kStages, out_proj_cost};
+
+/// The product's, and the packed copy of an o with gaps between its heads.
+std::int64_t gemm_bytes(const Problem& p) {
+  constexpr std::int64_t kAlignment = 256;
+  return p.total_tokens() * p.q_heads * p.head_dim_v * static_cast<std::int64_t>(size_of(p.dtype)) +
+         cuda::kGemmWorkspaceBytes + 2 * kAlignment;
+}
 
 }  // namespace
 
 std::span<const Variant> out_proj_variants() {
-  static constexpr std::array kRows{
-      Variant{.stages = kStages,
-              .name = "gemm",
-              .dtypes = kAllDtypes,
-              .what = "One BLAS product per tile of tokens; 16-bit storage is converted to fp32.",
-              .supports = needs_model_dim,
-              .cost = out_proj_cost,
-              .workspace_bytes = out_proj::gemm_workspace,
-              .launch = out_proj::gemm,
-              .source_hash = source_hash::out_proj_gemm},
+  static const Variant kGemm =
+      kStage.cuda(cuda::gemm_row({.what = "One cuBLASLt product, fp32 sums.",
+                                  .supports = needs_model_dim,
+                                  .workspace_bytes = gemm_bytes,
+                                  .launch = out_proj::kCudaGemm,
+                                  .source_hash = source_hash::out_proj_cuda_gemm}));
+  static const std::array kRows{
+      kStage.cpu(
+          {.name = "gemm",
+           .what = "One BLAS product per tile of tokens; 16-bit storage is converted to fp32.",
+           .supports = needs_model_dim,
+           .workspace_bytes = out_proj::gemm_workspace,
+           .launch = out_proj::gemm,
+           .source_hash = source_hash::out_proj_gemm}),
+      kGemm,
+      cuda::gemm_tf32_row(
+          kGemm, "As gemm, operands rounded to TF32 (10 bits) for the tensor cores; fp32 sums.",
+          out_proj::kCudaGemmTf32),
   };
-  static const std::vector<Variant> all = both_back_ends(kRows, out_proj::cuda_rows());
-  return all;
+  return kRows;
 }
 
 }  // namespace nsa

@@ -1,46 +1,70 @@
-// The stage's rows of the table.
-#include "ranges/variants.hpp"
-
+// Rows of ranges: block ids -> token ranges, by the rules of docs/nsa.md 6: ids that are negative,
+// out of range, repeated or in the query's future are skipped; neighbours are merged.
 #include <array>
 
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
-#include "ranges/cuda_rows.hpp"
+#include "launches/ranges.hpp"
+#include "ranges/cpu/variants.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa {
 namespace {
 
-constexpr std::array kStages{Stage::ranges};
+constexpr Stage kStages[] = {Stage::ranges};
+constexpr StageRows kStage{kStages, ranges_cost};
+
+/// Two numbers per id.
+std::int64_t merge_workspace(const Problem& p) {
+  return 8 * p.total_tokens() * p.kv_heads * p.geometry.sel_count + 2 * 256;
+}
 
 }  // namespace
 
 std::span<const Variant> ranges_variants() {
-  static constexpr std::array kRows{
-      Variant{.stages = kStages,
-              .name = "ranges_v1",
-              .dtypes = kAllDtypes,
-              .what = "Element loop over the block ids, one thread: the users' first converter.",
-              .cost = ranges_cost,
-              .workspace_bytes = no_workspace,
-              .launch = ranges::v1,
-              .source_hash = source_hash::ranges_v1,
-              .rank = 1,
-              .switch_target = SwitchTarget::ranges_v1},
-      Variant{.stages = kStages,
-              .name = "ranges_v2",
-              .dtypes = kAllDtypes,
-              .what = "Run starts, running counts and a scatter over whole rows, all threads.",
-              .cost = ranges_cost,
-              .workspace_bytes = ranges::v2_workspace,
-              .launch = ranges::v2,
-              .source_hash = source_hash::ranges_v2,
-              .rank = 0,
-              .switch_target = SwitchTarget::ranges_v2},
+  static const std::array kRows{
+      kStage.cpu({.name = "ranges_v1",
+                  .what = "Element loop over the block ids, one thread: the users' first "
+                          "converter.",
+                  .workspace_bytes = no_workspace,
+                  .launch = ranges::v1,
+                  .source_hash = source_hash::ranges_v1,
+                  .rank = 1,
+                  .switch_target = SwitchTarget::ranges_v1}),
+      kStage.cpu({.name = "ranges_v2",
+                  .what = "Run starts, running counts and a scatter over whole rows, all threads.",
+                  .workspace_bytes = ranges::v2_workspace,
+                  .launch = ranges::v2,
+                  .source_hash = source_hash::ranges_v2,
+                  .rank = 0,
+                  .switch_target = SwitchTarget::ranges_v2}),
+      kStage.cuda({.name = "ranges_v1",
+                   .dtypes = kAllDtypes,
+                   .what = "A loop on the host that waits for the device at every block id, as the "
+                           "users' first converter did.",
+                   .launch = ranges::kCudaRangesV1,
+                   .source_hash = source_hash::ranges_cuda_v1,
+                   .rank = 1,
+                   .kernels = {.host_only = true},
+                   .waits_for_host = true,
+                   .switch_target = SwitchTarget::ranges_v1}),
+      kStage.cuda({.name = "ranges_v2",
+                   .dtypes = kAllDtypes,
+                   .what = "One kernel, a warp per row; never waits for the device.",
+                   .launch = ranges::kCudaRangesV2,
+                   .source_hash = source_hash::ranges_cuda_v2,
+                   .rank = 0,
+                   .switch_target = SwitchTarget::ranges_v2}),
+      kStage.cuda({.name = "gpu_merge",
+                   .dtypes = kAllDtypes,
+                   .what = "Run starts, running counts and a scatter as kernels of their own, with "
+                           "arrays in memory between them, as tensor operations would.",
+                   .workspace_bytes = merge_workspace,
+                   .launch = ranges::kCudaGpuMerge,
+                   .source_hash = source_hash::ranges_cuda_gpu_merge}),
   };
-  static const std::vector<Variant> all = both_back_ends(kRows, ranges::cuda_rows());
-  return all;
+  return kRows;
 }
 
 }  // namespace nsa

@@ -30,8 +30,8 @@ Row affine(const TensorView& weight, const TensorView& bias, const Row& x) {
 Row gate(const Problem& problem, const TensorView& q, const GateWeights& weights,
          std::int64_t token, std::int64_t group, const Constants& constants) {
   Row p(3, 0.0);
-  if (constants.force_branch >= 0) {
-    p[static_cast<std::size_t>(constants.force_branch)] = 1.0;
+  if (constants.force_branch) {
+    p[index_of(*constants.force_branch)] = 1.0;
     return p;
   }
   Row z(3, 0.0);
@@ -41,9 +41,9 @@ Row gate(const Problem& problem, const TensorView& q, const GateWeights& weights
     z = affine(weights.fc2_w, weights.fc2_b, hidden);
   }
   const double tau = std::max(constants.gate_tau, 1e-6);
-  for (std::size_t branch = 0; branch < 3; ++branch) {
-    const bool on = constants.branches >> branch & 1u;
-    z[branch] = on ? z[branch] / tau : -std::numeric_limits<double>::infinity();
+  for (const Branch branch : kBranchOrder) {
+    double& logit = z[index_of(branch)];
+    logit = constants.on(branch) ? logit / tau : -std::numeric_limits<double>::infinity();
   }
   const double largest = *std::max_element(z.begin(), z.end());
   if (std::isinf(largest)) return p;  // every branch is off

@@ -82,7 +82,7 @@ Oracle::Oracle(Stage stage, const Problem& problem, std::span<const TensorView> 
       sequences_(sequences_of(problem)),
       kept_(std::make_unique<Kept>()) {
   expects(!dense_ || is_composite(stage) || stage == Stage::model, "a composite for a yardstick");
-  if (dense_) constants_.force_branch = 1;
+  if (dense_) constants_.force_branch = Branch::sel;
   if (stage == Stage::model) {
     derived_.push_back(reference::model_logits(problem_, inputs, constants_, dense_));
   } else {

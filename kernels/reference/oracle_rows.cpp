@@ -76,9 +76,9 @@ Row gated_row(const Problem& p, std::int64_t token, std::span<const TensorView> 
   for (std::int64_t g = 0; g < p.kv_heads; ++g) {
     gates.push_back(gate(p, in[0], {in[4], in[5], in[6], in[7]}, token, g, constants));
   }
-  for (std::size_t b = 0; b < 3; ++b) {
-    const bool on = constants.branches >> b & 1u;
-    branches.push_back(on ? load_index(in[1 + b], token) : Row{});
+  for (const Branch branch : kBranchOrder) {
+    const TensorView& o = in[1 + index_of(branch)];
+    branches.push_back(constants.on(branch) ? load_index(o, token) : Row{});
   }
   return combine(p, gates, branches);
 }

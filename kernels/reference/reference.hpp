@@ -70,9 +70,6 @@ Row attend(const Row& q, const TensorView& k, const TensorView& v,
            std::span<const std::int64_t> rows, std::int64_t head, double* lse = nullptr);
 
 // gate_combine.cpp
-struct GateWeights {
-  TensorView fc1_w, fc1_b, fc2_w, fc2_b;  // [hidden, Dk], [hidden], [3, hidden], [3]
-};
 /// Weights of (cmp, sel, win) for one token and KV group. Branches that are off weigh nothing and
 /// the others sum to one; a forced branch weighs one.
 Row gate(const Problem& problem, const TensorView& q, const GateWeights& weights,

@@ -15,10 +15,10 @@ Constants constants_from(const EnvSnapshot& environment, Constants base) {
   if (const auto uniform = environment.boolean("NSA_FORCE_UNIFORM_GATE")) {
     base.uniform_gate = *uniform;
   }
-  constexpr std::array<std::string_view, 3> kBranches{"cmp", "sel", "win"};
+  constexpr std::array<std::string_view, 3> kNames{"cmp", "sel", "win"};
   if (const std::string* branch = environment.raw("NSA_FORCE_BRANCH")) {
-    for (std::size_t i = 0; i < kBranches.size(); ++i) {
-      if (*branch == kBranches[i]) base.force_branch = static_cast<int>(i);
+    for (const Branch one : kBranchOrder) {
+      if (*branch == kNames[index_of(one)]) base.force_branch = one;
     }
   }
   return base;

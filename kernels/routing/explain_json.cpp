@@ -42,7 +42,7 @@ Json constants_json(const Constants& constants) {
   Json j = Json::object();
   j["rope_scale"] = constants.rope_scale;
   j["uniform_gate"] = constants.uniform_gate;
-  j["force_branch"] = constants.force_branch;
+  j["force_branch"] = forced_index(constants);
   return j;
 }
 

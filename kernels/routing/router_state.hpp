@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "env_policy.hpp"
 #include "nsa/kernels/routing.hpp"
+#include "routing/env/policy.hpp"
 #include "table_index.hpp"
 
 namespace nsa {

@@ -1,18 +1,16 @@
 #include "attention.hpp"
 
 #include "decode/step.hpp"
+#include "operands/select.hpp"
 #include "ops.hpp"
 
 namespace nsa {
 namespace {
 
-struct Compressed {
-  TensorView k, v;
-};
-
-Compressed take_compressed(Workspace& workspace, const Problem& p, std::int64_t rows) {
-  return {take_tensor(workspace, p.dtype, {rows, p.kv_heads, p.head_dim_k}),
-          take_tensor(workspace, p.dtype, {rows, p.kv_heads, p.head_dim_v})};
+/// Room for compressed rows.
+KvTensors take_compressed(Workspace& workspace, const Problem& p, std::int64_t rows) {
+  return {.k = take_tensor(workspace, p.dtype, {rows, p.kv_heads, p.head_dim_k}),
+          .v = take_tensor(workspace, p.dtype, {rows, p.kv_heads, p.head_dim_v})};
 }
 
 /// Rows that a stage reads or writes for one token of one sequence.
@@ -51,7 +49,7 @@ class SequentialPrefill {
 
   void run(const Sequence& sequence) {
     const WorkspaceScope scratch(*context_.workspace);
-    const Compressed cmp = take_compressed(*context_.workspace, token_, sequence.cmp_len);
+    const KvTensors cmp = take_compressed(*context_.workspace, token_, sequence.cmp_len);
     // A tile may hold rows that no block has filled yet; their weight is 0, and 0 x NaN is NaN.
     for (const TensorView& rows : {cmp.k, cmp.v}) {
       if (rows.elements() > 0) ops_of(context_).fill(context_, rows, std::byte{0});
@@ -67,30 +65,25 @@ class SequentialPrefill {
 
  private:
   /// Pools compression block `c` of the sequence.
-  void emit(const Sequence& sequence, std::int64_t c, const Compressed& cmp) {
+  void emit(const Sequence& sequence, std::int64_t c, const KvTensors& cmp) {
     const Geometry& g = token_.geometry;
     const WorkspaceScope scratch(*context_.workspace);
     const Sequence one{0, g.cmp_block, sequence.kv_begin + c * g.cmp_stride, g.cmp_block, c, 1};
-    run_stage(context_, {Stage::compress,
-                         block_,
-                         place_sequences(context_, {&one, 1}),
-                         {tensors_.k_cmp_raw, tensors_.v_cmp_raw},
-                         {cmp.k, cmp.v}});
+    run_stage(context_, Stage::compress, block_, place_sequences(context_, {&one, 1}),
+              CompressTensors{.raw = tensors_.cmp, .pooled = cmp});
   }
 
   void step(const Sequence& sequence, std::int64_t i, std::int64_t position, std::int64_t visible,
-            const Compressed& cmp) {
+            const KvTensors& cmp) {
     token_.context_lens = {position};
     const WorkspaceScope scratch(*context_.workspace);
     const Sequence one{0, 1, sequence.kv_begin, position + 1, 0, visible};
     const PlacedSequences placed = place_sequences(context_, {&one, 1});
-    const AttentionTensors t = token_view(tensors_, sequence.q_begin + i);
+    AttentionTensors tensors = token_view(tensors_, sequence.q_begin + i);
+    tensors.cmp = cmp;
     Saved saved;
     if (saved_) saved = token_saved(*saved_, sequence.q_begin + i);
-    attend(context_,
-           {token_, placed, token_, placed, t.q, cmp.k, cmp.v, t.k_sel, t.v_sel, t.k_win, t.v_win,
-            t.fc1_w, t.fc1_b, t.fc2_w, t.fc2_b, t.o, t.blocks},
-           saved_ ? &saved : nullptr);
+    attend(context_, {token_, placed, token_, placed}, tensors, saved_ ? &saved : nullptr);
   }
 
   const Context& context_;
@@ -105,17 +98,15 @@ void attention_batched(const Context& context, const Problem& problem,
   const WorkspaceScope scratch(*context.workspace);
   const Sequence& last = sequences.host.back();
   const std::int64_t rows = last.cmp_begin + last.cmp_len;
-  const Compressed cmp = take_compressed(*context.workspace, problem, rows);
-  const bool pooled = branch_on(context.constants, 0) || branch_on(context.constants, 1);
+  const KvTensors cmp = take_compressed(*context.workspace, problem, rows);
+  const bool pooled = context.constants.on(Branch::cmp) || context.constants.on(Branch::sel);
   if (pooled && rows > 0) {
-    run_stage(context,
-              {Stage::compress, problem, sequences, {t.k_cmp_raw, t.v_cmp_raw}, {cmp.k, cmp.v}},
-              saved);
+    run_stage(context, Stage::compress, problem, sequences,
+              CompressTensors{.raw = t.cmp, .pooled = cmp}, saved);
   }
-  attend(context,
-         {problem, sequences, problem, sequences, t.q, cmp.k, cmp.v, t.k_sel, t.v_sel, t.k_win,
-          t.v_win, t.fc1_w, t.fc1_b, t.fc2_w, t.fc2_b, t.o, t.blocks},
-         saved);
+  AttentionTensors pooled_tensors = t;
+  pooled_tensors.cmp = cmp;
+  attend(context, {problem, sequences, problem, sequences}, pooled_tensors, saved);
 }
 
 void attention_sequential(const Context& context, const Problem& problem, const AttentionTensors& t,
@@ -128,19 +119,18 @@ void attention_sequential(const Context& context, const Problem& problem, const 
 
 Choice choose_attention(const Context& context, const Problem& problem,
                         const Saved* saved) noexcept {
-  const bool whole = !saved && context.constants.branches == 7;
+  const bool whole = !saved && context.constants.branches == kAllBranches;
   return choose(context, Stage::attention, problem, whole ? Form::any : Form::stage_by_stage);
 }
 
-void attend_step(const Context& context, const AttendCall& call) {
+void attend_step(const Context& context, const AttendPlaces& places,
+                 const AttentionTensors& tensors) {
   if (context.telemetry) {
     context.telemetry->engaged(Stage::attention, context.within->variant->name);
   }
-  decode::attend_step(
-      call.problem,
-      {call.q, call.k_cmp, call.v_cmp, call.k_sel, call.v_sel, call.k_win, call.v_win, call.fc1_w,
-       call.fc1_b, call.fc2_w, call.fc2_b, call.o, call.blocks},
-      {call.sequences.device, call.window_sequences.device}, context.constants, context.stream);
+  decode::attend_step(places.problem, tensors,
+                      {places.sequences.device, places.window_sequences.device}, context.constants,
+                      context.stream);
 }
 
 void attention_placed(const Context& context, const Choice& chosen, const Problem& problem,

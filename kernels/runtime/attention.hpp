@@ -5,16 +5,13 @@
 
 namespace nsa {
 
-/// One attention call after compression. The window's keys may be fewer than the context (a cache
-/// keeps the last ones only): window_problem counts those that are there.
-struct AttendCall {
+/// Where one attention call finds its keys. Those of the window may be fewer than the context (a
+/// cache keeps the last ones only): window_problem counts those that are there.
+struct AttendPlaces {
   const Problem& problem;
   const PlacedSequences& sequences;
   const Problem& window_problem;
   const PlacedSequences& window_sequences;
-  TensorView q, k_cmp, v_cmp, k_sel, v_sel, k_win, v_win;
-  TensorView fc1_w, fc1_b, fc2_w, fc2_b;
-  TensorView o, blocks;
 };
 
 /// The plan of what was chosen; all tokens at once where nothing was.
@@ -36,17 +33,14 @@ Choice choose_attention(const Context& context, const Problem& problem,
                         const Saved* saved) noexcept;
 
 /// Attention behind compression by the plan of context.within: score, ranges where they are read,
-/// the three branches and the gate, or one kernel for all. A branch that is off in
-/// context.constants.branches is not computed and counts as zeros.
-void attend(const Context& context, const AttendCall& call, Saved* saved);
+/// the three branches and the gate, or one kernel for all. `tensors.cmp` are compressed rows. A
+/// branch that is off in context.constants.branches is not computed and counts as zeros.
+void attend(const Context& context, const AttendPlaces& places, const AttentionTensors& tensors,
+            Saved* saved);
 
 /// The one kernel: what attend() does in a decode step.
-void attend_step(const Context& context, const AttendCall& call);
-
-/// Whether a branch is on: 0 cmp, 1 sel, 2 win.
-inline bool branch_on(const Constants& constants, unsigned branch) {
-  return (constants.branches >> branch) & 1u;
-}
+void attend_step(const Context& context, const AttendPlaces& places,
+                 const AttentionTensors& tensors);
 
 /// attention() by what was chosen for it, for sequences that are placed already: those of
 /// sequences_of(problem).

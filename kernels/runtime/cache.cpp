@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "operands/select.hpp"
 #include "stage.hpp"
 
 namespace nsa {
@@ -88,9 +89,17 @@ void CachedLayer::zero(const Context& context, KvCache& cache) {
   cache.zeroed_ = true;
 }
 
-CacheViews CachedLayer::views_of(KvCache& c) {
-  return {c.k_sel_.view, c.v_sel_.view, c.k_win_.view, c.v_win_.view,
-          c.k_raw_.view, c.v_raw_.view, c.k_cmp_.view, c.v_cmp_.view};
+decode::CacheTensors CachedLayer::tensors_of(KvCache& cache) {
+  return {.sel = {.k = cache.k_sel_.view, .v = cache.v_sel_.view},
+          .win = {.k = cache.k_win_.view, .v = cache.v_win_.view},
+          .raw = {.k = cache.k_raw_.view, .v = cache.v_raw_.view},
+          .cmp = {.k = cache.k_cmp_.view, .v = cache.v_cmp_.view}};
+}
+
+void CachedLayer::copy(const KvTensors& from, std::int64_t from_row, const KvTensors& to,
+                       std::int64_t to_row, std::int64_t count) {
+  copy(from.k, from_row, to.k, to_row, count);
+  copy(from.v, from_row, to.v, to_row, count);
 }
 
 void CachedLayer::copy(const TensorView& from, std::int64_t from_row, const TensorView& to,
@@ -105,16 +114,15 @@ void CachedLayer::flush() {
   copies_.clear();
 }
 
-CachedKeys CachedLayer::append_selected(const Projected& fresh) {
-  CachedKeys keys{cache_.k_sel_.view, cache_.v_sel_.view, sequences_, problem_.context_lens};
+CachedKeys CachedLayer::append_selected(const AttentionTensors& fresh) {
+  CachedKeys keys{tensors_of(cache_).sel, sequences_, problem_.context_lens};
   const std::int64_t cmp_stride = num_compressed(cache_.capacity_, problem_.geometry);
   for (std::size_t b = 0; b < sequences_.size(); ++b) {
     Sequence& s = keys.sequences[b];
     s.kv_begin = static_cast<std::int64_t>(b) * cache_.capacity_;
     s.cmp_begin = static_cast<std::int64_t>(b) * cmp_stride;
     s.cmp_len = num_compressed(s.kv_len, problem_.geometry);
-    copy(fresh.k_sel, s.q_begin, keys.k, s.kv_begin + s.first_position(), s.q_len);
-    copy(fresh.v_sel, s.q_begin, keys.v, s.kv_begin + s.first_position(), s.q_len);
+    copy(fresh.sel, s.q_begin, keys.kv, s.kv_begin + s.first_position(), s.q_len);
   }
   return keys;
 }
@@ -172,33 +180,31 @@ void CachedLayer::make_room_in_window() {
   }
 }
 
-CachedKeys CachedLayer::start_window(const Projected& fresh) {
+CachedKeys CachedLayer::start_window(const AttentionTensors& fresh) {
   const std::int64_t keep = std::max<std::int64_t>(problem_.geometry.window - 1, 0);
-  CachedKeys keys{fresh.k_win, fresh.v_win, sequences_, problem_.context_lens};
+  CachedKeys keys{fresh.win, sequences_, problem_.context_lens};
   for (std::size_t b = 0; b < sequences_.size(); ++b) {
     Sequence& s = keys.sequences[b];
     s.kv_begin = s.q_begin;
     const std::int64_t kept = std::min({s.q_len, keep, cache_.win_stride_});
     const std::int64_t begin = static_cast<std::int64_t>(b) * cache_.win_stride_;
-    copy(fresh.k_win, s.q_begin + s.q_len - kept, cache_.k_win_.view, begin, kept);
-    copy(fresh.v_win, s.q_begin + s.q_len - kept, cache_.v_win_.view, begin, kept);
+    copy(fresh.win, s.q_begin + s.q_len - kept, tensors_of(cache_).win, begin, kept);
     cache_.win_lengths_[b] = kept;
   }
   return keys;
 }
 
-CachedKeys CachedLayer::append_window(const Projected& fresh) {
+CachedKeys CachedLayer::append_window(const AttentionTensors& fresh) {
   const bool empty = std::all_of(cache_.lengths_.begin(), cache_.lengths_.end(),
                                  [](std::int64_t length) { return length == 0; });
   if (empty) return start_window(fresh);
   make_room_in_window();
-  CachedKeys keys{cache_.k_win_.view, cache_.v_win_.view, sequences_, problem_.context_lens};
+  CachedKeys keys{tensors_of(cache_).win, sequences_, problem_.context_lens};
   for (std::size_t b = 0; b < sequences_.size(); ++b) {
     Sequence& s = keys.sequences[b];
     std::int64_t& stored = cache_.win_lengths_[b];
     s.kv_begin = static_cast<std::int64_t>(b) * cache_.win_stride_;
-    copy(fresh.k_win, s.q_begin, keys.k, s.kv_begin + stored, s.q_len);
-    copy(fresh.v_win, s.q_begin, keys.v, s.kv_begin + stored, s.q_len);
+    copy(fresh.win, s.q_begin, keys.kv, s.kv_begin + stored, s.q_len);
     keys.context_lens[b] = stored;
     stored += s.q_len;
     s.kv_len = stored;
@@ -206,9 +212,9 @@ CachedKeys CachedLayer::append_window(const Projected& fresh) {
   return keys;
 }
 
-CachedLayer::RawRows CachedLayer::gather_raw(const Projected& fresh, const Sequence& s,
+CachedLayer::RawRows CachedLayer::gather_raw(const AttentionTensors& fresh, const Sequence& s,
                                              std::int64_t sequence, std::int64_t old_rows) {
-  if (old_rows == 0) return {fresh.k_cmp_raw, fresh.v_cmp_raw, s.q_begin};
+  if (old_rows == 0) return {fresh.cmp, s.q_begin};
   const std::int64_t rows = old_rows + s.q_len;
   const std::int64_t begin = sequence * problem_.geometry.cmp_block;
   const auto joined = [&](const TensorView& old, const TensorView& more) {
@@ -218,12 +224,13 @@ CachedLayer::RawRows CachedLayer::gather_raw(const Projected& fresh, const Seque
     copy(more, s.q_begin, all, old_rows, s.q_len);
     return all;
   };
-  return {joined(cache_.k_raw_.view, fresh.k_cmp_raw), joined(cache_.v_raw_.view, fresh.v_cmp_raw),
-          0};
+  return {
+      {.k = joined(cache_.k_raw_.view, fresh.cmp.k), .v = joined(cache_.v_raw_.view, fresh.cmp.v)},
+      0};
 }
 
 /// Blocks [first, last) become complete; rows behind the last one wait for the next call.
-void CachedLayer::append_compressed_of(const Projected& fresh, std::int64_t sequence,
+void CachedLayer::append_compressed_of(const AttentionTensors& fresh, std::int64_t sequence,
                                        CachedKeys& keys) {
   const Geometry& g = problem_.geometry;
   const Sequence& s = sequences_[at(sequence)];
@@ -231,9 +238,9 @@ void CachedLayer::append_compressed_of(const Projected& fresh, std::int64_t sequ
   const std::int64_t first = num_compressed(seen, g), last = num_compressed(s.kv_len, g);
   const std::int64_t old_rows = seen - first * g.cmp_stride;  // below cmp_block: docs/nsa.md 9
   const std::int64_t raw_begin = sequence * g.cmp_block;
+  const KvTensors stored = tensors_of(cache_).raw;
   if (last == first) {
-    copy(fresh.k_cmp_raw, s.q_begin, cache_.k_raw_.view, raw_begin + old_rows, s.q_len);
-    copy(fresh.v_cmp_raw, s.q_begin, cache_.v_raw_.view, raw_begin + old_rows, s.q_len);
+    copy(fresh.cmp, s.q_begin, stored, raw_begin + old_rows, s.q_len);
     return;
   }
   const WorkspaceScope scratch(*context_.workspace);
@@ -244,24 +251,23 @@ void CachedLayer::append_compressed_of(const Projected& fresh, std::int64_t sequ
   pooled.context_lens = {0};
   pooled.seq_lens = {old_rows + s.q_len};
   const std::int64_t cmp_stride = num_compressed(cache_.capacity_, g);
-  const Sequence one{
-      0,           pooled.seq_lens[0], raw.begin, pooled.seq_lens[0], sequence * cmp_stride + first,
-      last - first};
-  run_stage(context_, {Stage::compress,
-                       pooled,
-                       place_sequences(context_, {&one, 1}),
-                       {raw.k, raw.v},
-                       {keys.k, keys.v}});
+  const Sequence one{.q_begin = 0,
+                     .q_len = pooled.seq_lens[0],
+                     .kv_begin = raw.begin,
+                     .kv_len = pooled.seq_lens[0],
+                     .cmp_begin = sequence * cmp_stride + first,
+                     .cmp_len = last - first};
+  run_stage(context_, Stage::compress, pooled, place_sequences(context_, {&one, 1}),
+            CompressTensors{.raw = raw.kv, .pooled = keys.kv});
   const std::int64_t kept = s.kv_len - last * g.cmp_stride;
   const std::int64_t from = raw.begin + pooled.seq_lens[0] - kept;
-  copy(raw.k, from, cache_.k_raw_.view, raw_begin, kept);
-  copy(raw.v, from, cache_.v_raw_.view, raw_begin, kept);
+  copy(raw.kv, from, stored, raw_begin, kept);
   flush();  // before the workspace is taken again
 }
 
-CachedKeys CachedLayer::append_compressed(const Projected& fresh) {
-  CachedKeys keys{cache_.k_cmp_.view, cache_.v_cmp_.view, {}, {}};
-  if (fresh.k_cmp_raw) {
+CachedKeys CachedLayer::append_compressed(const AttentionTensors& fresh) {
+  CachedKeys keys{tensors_of(cache_).cmp, {}, {}};
+  if (fresh.cmp.k) {
     const auto batch = static_cast<std::int64_t>(sequences_.size());
     for (std::int64_t b = 0; b < batch; ++b) append_compressed_of(fresh, b, keys);
   }

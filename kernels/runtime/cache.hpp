@@ -1,47 +1,36 @@
 // Appending to a KvCache: where the rows of new tokens go, and what the stages then see.
 #pragma once
 
+#include "decode/step.hpp"
 #include "ops.hpp"
 
 namespace nsa {
 
-/// Projected and rotated rows of the new tokens, [new tokens, heads, d].
-struct Projected {
-  TensorView q, k_cmp_raw, v_cmp_raw, k_sel, v_sel, k_win, v_win;
-};
-
 /// Keys of a sequence or of its window as a stage reads them.
 struct CachedKeys {
-  TensorView k, v;
+  KvTensors kv;
   std::vector<Sequence> sequences;
   std::vector<std::int64_t> context_lens;
 };
 
-/// All that a cache holds, as tensors of all its sequences.
-struct CacheViews {
-  TensorView k_sel, v_sel;  // [batch * capacity, kv_heads, d]
-  TensorView k_win, v_win;  // [batch * window rows, kv_heads, d]
-  TensorView k_raw, v_raw;  // [batch * cmp_block, kv_heads, d]
-  TensorView k_cmp, v_cmp;  // [batch * compressed rows, kv_heads, d]
-};
-
 /// One layer's call into its cache. Friend of KvCache. Copies are collected, so that a decode step
 /// needs one launch for all of them; flush() before anything reads what was appended. After an
-/// exception the cache is unusable.
+/// exception the cache is unusable. `fresh`: projected and rotated rows of the new tokens; a branch
+/// that is off was not projected and is absent.
 class CachedLayer {
  public:
   /// InputError when lengths differ from the problem's or the cache has no room.
   CachedLayer(const Context& context, KvCache& cache, const Problem& problem);
-  static CacheViews views_of(KvCache& cache);
+  static decode::CacheTensors tensors_of(KvCache& cache);
   /// Zeros in all of a new cache.
   static void zero(const Context& context, KvCache& cache);
   /// K and V of the selected branch for all tokens (also those of dense attention).
-  CachedKeys append_selected(const Projected& fresh);
+  CachedKeys append_selected(const AttentionTensors& fresh);
   /// The last tokens that any new query's window reaches, and the new ones.
-  CachedKeys append_window(const Projected& fresh);
+  CachedKeys append_window(const AttentionTensors& fresh);
   /// Pools the blocks that the new tokens complete; the cache then holds all compressed tokens.
   /// Flushes.
-  CachedKeys append_compressed(const Projected& fresh);
+  CachedKeys append_compressed(const AttentionTensors& fresh);
   /// Runs the copies that were collected.
   void flush();
   /// Counts the new tokens as seen. Last.
@@ -50,17 +39,20 @@ class CachedLayer {
  private:
   /// Raw rows of one sequence that the next blocks are pooled from.
   struct RawRows {
-    TensorView k, v;
+    KvTensors kv;
     std::int64_t begin;  // of the sequence's first row
   };
   /// The first tokens: the stage reads them where they are, the cache keeps the last ones only.
-  CachedKeys start_window(const Projected& fresh);
+  CachedKeys start_window(const AttentionTensors& fresh);
   void make_room_in_window();
   void grow_window(std::int64_t rows);
   void keep_last_of_window(std::int64_t sequence, std::int64_t keep);
-  RawRows gather_raw(const Projected& fresh, const Sequence& s, std::int64_t sequence,
+  RawRows gather_raw(const AttentionTensors& fresh, const Sequence& s, std::int64_t sequence,
                      std::int64_t old_rows);
-  void append_compressed_of(const Projected& fresh, std::int64_t sequence, CachedKeys& keys);
+  void append_compressed_of(const AttentionTensors& fresh, std::int64_t sequence, CachedKeys& keys);
+  /// Copies `count` rows of K and of V, later.
+  void copy(const KvTensors& from, std::int64_t from_row, const KvTensors& to, std::int64_t to_row,
+            std::int64_t count);
   /// Copies `count` rows, later.
   void copy(const TensorView& from, std::int64_t from_row, const TensorView& to,
             std::int64_t to_row, std::int64_t count);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "operands/attend.hpp"
 #include "ops.hpp"
 
 namespace nsa {
@@ -11,16 +12,15 @@ void dense_attention(const Context& context, const Problem& p, const AttentionTe
                          context.stream);
   const WorkspaceScope scratch(*context.workspace);
   const std::vector<Sequence> sequences = sequences_of(p);
-  dense_rows(context, p, place_sequences(context, sequences), t.q, t.k_sel, t.v_sel, t.o);
+  dense_rows(context, p, place_sequences(context, sequences), t.q, t.sel, t.o);
 }
 
 /// Dense attention is window attention whose window reaches back to the first token, so it runs the
 /// window stage's rows and no code of its own.
 void dense_rows(const Context& context, const Problem& problem, const PlacedSequences& sequences,
-                const TensorView& q, const TensorView& k, const TensorView& v,
-                const TensorView& o) {
+                const TensorView& q, const KvTensors& kv, const TensorView& o) {
   const Problem dense = dense_problem(problem);
-  run_stage(context, {Stage::attend_window, dense, sequences, {q, k, v}, {o}});
+  run_stage(context, Stage::attend_window, dense, sequences, BandTensors{.q = q, .kv = kv, .o = o});
 }
 
 Problem dense_problem(const Problem& problem) {

@@ -7,7 +7,7 @@ namespace nsa {
 
 /// o = softmax(q k^T / sqrt(d)) v over all keys up to the query, with the window stage's rows.
 void dense_rows(const Context& context, const Problem& problem, const PlacedSequences& sequences,
-                const TensorView& q, const TensorView& k, const TensorView& v, const TensorView& o);
+                const TensorView& q, const KvTensors& kv, const TensorView& o);
 
 /// The same problem with a window that reaches back to the first token.
 Problem dense_problem(const Problem& problem);

@@ -3,6 +3,7 @@
 #include "attention.hpp"
 #include "cache.hpp"
 #include "dense.hpp"
+#include "operands/model.hpp"
 
 namespace nsa {
 namespace {
@@ -13,39 +14,29 @@ TensorView take_heads(const Context& context, const Problem& p, std::int64_t tok
 }
 
 /// Projections of the branches that are on; the stage leaves out what has no tensor.
-Projected project(const Context& context, const Problem& p, const PlacedSequences& sequences,
-                  const TensorView& x, const TensorView& w_qkv, AttentionKind kind) {
+AttentionTensors project(const Context& context, const Problem& p, const PlacedSequences& sequences,
+                         const TensorView& x, const LayerWeights& weights, AttentionKind kind) {
   const std::int64_t tokens = x.shape[0];
   const bool nsa = kind == AttentionKind::nsa;
-  const bool sel = !nsa || branch_on(context.constants, 1);
-  const bool win = nsa && branch_on(context.constants, 2);
-  const bool cmp = nsa && (branch_on(context.constants, 0) || sel);
-  const auto take = [&](bool on, std::int64_t dim) {
-    return on ? take_heads(context, p, tokens, p.kv_heads, dim) : TensorView{};
+  const bool sel = !nsa || context.constants.on(Branch::sel);
+  const bool win = nsa && context.constants.on(Branch::win);
+  const bool cmp = nsa && (context.constants.on(Branch::cmp) || sel);
+  const auto take = [&](bool on) {
+    if (!on) return KvTensors{};
+    return KvTensors{.k = take_heads(context, p, tokens, p.kv_heads, p.head_dim_k),
+                     .v = take_heads(context, p, tokens, p.kv_heads, p.head_dim_v)};
   };
-  Projected r;
-  r.q = take_heads(context, p, tokens, p.q_heads, p.head_dim_k);
-  r.k_cmp_raw = take(cmp, p.head_dim_k);
-  r.v_cmp_raw = take(cmp, p.head_dim_v);
-  r.k_sel = take(sel, p.head_dim_k);
-  r.v_sel = take(sel, p.head_dim_v);
-  r.k_win = take(win, p.head_dim_k);
-  r.v_win = take(win, p.head_dim_v);
-  run_stage(context, {Stage::project_rope,
-                      p,
-                      sequences,
-                      {x, w_qkv},
-                      {r.q, r.k_cmp_raw, r.v_cmp_raw, r.k_sel, r.v_sel, r.k_win, r.v_win}});
-  return r;
-}
-
-void attend_fresh(const Context& context, const Problem& p, const PlacedSequences& sequences,
-                  const Projected& r, const LayerWeights& w, const TensorView& o,
-                  const TensorView& blocks) {
-  attention_placed(context, choose_attention(context, p, nullptr), p, sequences,
-                   {r.q, r.k_cmp_raw, r.v_cmp_raw, r.k_sel, r.v_sel, r.k_win, r.v_win, w.fc1_w,
-                    w.fc1_b, w.fc2_w, w.fc2_b, o, blocks},
-                   nullptr);
+  AttentionTensors t;
+  t.q = take_heads(context, p, tokens, p.q_heads, p.head_dim_k);
+  t.cmp = take(cmp);
+  t.sel = take(sel);
+  t.win = take(win);
+  t.gate = weights.gate;
+  run_stage(
+      context, Stage::project_rope, p, sequences,
+      ProjectTensors{
+          .x = x, .w_qkv = weights.w_qkv, .q = t.q, .cmp = t.cmp, .sel = t.sel, .win = t.win});
+  return t;
 }
 
 /// The sequences of both caches, placed together.
@@ -62,22 +53,24 @@ struct CachedSequences {
   PlacedSequences selected, window;
 };
 
-void attend_cached(const Context& context, const Problem& p, const Projected& r,
-                   const LayerWeights& w, const TensorView& o, const TensorView& blocks,
+/// Attention over a cache, to which the new rows are appended.
+void attend_cached(const Context& context, const Problem& p, const AttentionTensors& fresh,
                    KvCache& cache) {
   CachedLayer layer(context, cache, p);
-  const CachedKeys sel = layer.append_selected(r);
-  const CachedKeys win = layer.append_window(r);
-  const CachedKeys cmp = layer.append_compressed(r);
+  const CachedKeys sel = layer.append_selected(fresh);
+  const CachedKeys win = layer.append_window(fresh);
+  const CachedKeys cmp = layer.append_compressed(fresh);
   const CachedSequences sequences(context, sel, win);
   Problem window_problem = p;
   window_problem.context_lens = win.context_lens;
+  AttentionTensors cached = fresh;
+  cached.cmp = cmp.kv;
+  cached.sel = sel.kv;
+  cached.win = win.kv;
   const Choice chosen = choose_attention(context, p, nullptr);
   const std::string_view name = chosen.variant ? chosen.variant->name : std::string_view("none");
   const StageScope scope(context.observer, Stage::attention, name, p.max_seq_len(), context.stream);
-  attend(within(context, chosen),
-         {p, sequences.selected, window_problem, sequences.window, r.q, cmp.k, cmp.v, sel.k, sel.v,
-          win.k, win.v, w.fc1_w, w.fc1_b, w.fc2_w, w.fc2_b, o, blocks},
+  attend(within(context, chosen), {p, sequences.selected, window_problem, sequences.window}, cached,
          nullptr);
   layer.commit();
 }
@@ -85,30 +78,30 @@ void attend_cached(const Context& context, const Problem& p, const Projected& r,
 /// The same with lengths that lie on the device. The loop that made `step` chose the kernel, which
 /// is what the context is within.
 void attend_stepped(const Context& context, const Problem& p, const PlacedSequences& sequences,
-                    const decode::StepSequences& step, const Projected& r, const LayerWeights& w,
-                    const TensorView& o, const TensorView& blocks, KvCache& cache) {
+                    const decode::StepSequences& step, const AttentionTensors& fresh,
+                    KvCache& cache) {
   const StageScope scope(context.observer, Stage::attention, context.within->variant->name,
                          p.max_seq_len(), context.stream);
-  const CacheViews all = CachedLayer::views_of(cache);
-  decode::append_step(p,
-                      {r.k_cmp_raw, r.v_cmp_raw, r.k_sel, r.v_sel, r.k_win, r.v_win, all.k_sel,
-                       all.v_sel, all.k_win, all.v_win, all.k_raw, all.v_raw, all.k_cmp, all.v_cmp},
-                      step, context.stream);
+  const decode::CacheTensors all = CachedLayer::tensors_of(cache);
+  decode::append_step(p, fresh, all, step, context.stream);
+  AttentionTensors cached = fresh;
+  cached.cmp = all.cmp;
+  cached.sel = all.sel;
+  cached.win = all.win;
   const PlacedSequences window{sequences.host, step.window};
-  attend_step(context, {p, sequences, p, window, r.q, all.k_cmp, all.v_cmp, all.k_sel, all.v_sel,
-                        all.k_win, all.v_win, w.fc1_w, w.fc1_b, w.fc2_w, w.fc2_b, o, blocks});
+  attend_step(context, {p, sequences, p, window}, cached);
 }
 
 void attend_dense(const Context& context, const Problem& p, const PlacedSequences& sequences,
-                  const Projected& r, const TensorView& o, KvCache* cache) {
+                  const AttentionTensors& fresh, KvCache* cache) {
   if (!cache) {
-    dense_rows(context, p, sequences, r.q, r.k_sel, r.v_sel, o);
+    dense_rows(context, p, sequences, fresh.q, fresh.sel, fresh.o);
     return;
   }
   CachedLayer layer(context, *cache, p);
-  const CachedKeys keys = layer.append_selected(r);
+  const CachedKeys keys = layer.append_selected(fresh);
   layer.flush();
-  dense_rows(context, p, place_sequences(context, keys.sequences), r.q, keys.k, keys.v, o);
+  dense_rows(context, p, place_sequences(context, keys.sequences), fresh.q, keys.kv, fresh.o);
   layer.commit();
 }
 
@@ -123,17 +116,20 @@ void layer_placed(const Context& context, const Problem& p, const PlacedSequence
                          context.stream);
   const WorkspaceScope scratch(*context.workspace);
   const TensorView o = take_heads(context, p, x.shape[0], p.q_heads, p.head_dim_v);
-  const Projected r = project(context, p, sequences, x, weights.w_qkv, kind);
+  AttentionTensors fresh = project(context, p, sequences, x, weights, kind);
+  fresh.o = o;
+  fresh.blocks = blocks;
   if (kind == AttentionKind::dense) {
-    attend_dense(context, p, sequences, r, o, cache);
+    attend_dense(context, p, sequences, fresh, cache);
   } else if (step) {
-    attend_stepped(context, p, sequences, *step, r, weights, o, blocks, *cache);
+    attend_stepped(context, p, sequences, *step, fresh, *cache);
   } else if (cache) {
-    attend_cached(context, p, r, weights, o, blocks, *cache);
+    attend_cached(context, p, fresh, *cache);
   } else {
-    attend_fresh(context, p, sequences, r, weights, o, blocks);
+    attention_placed(context, choose_attention(context, p, nullptr), p, sequences, fresh, nullptr);
   }
-  run_stage(context, {Stage::out_proj, p, sequences, {o, weights.w_o}, {y}});
+  run_stage(context, Stage::out_proj, p, sequences,
+            OutProjTensors{.o = o, .w_o = weights.w_o, .y = y});
 }
 
 void layer_by(const Context& context, const Choice& chosen, const Problem& p, const TensorView& x,

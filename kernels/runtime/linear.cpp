@@ -3,7 +3,7 @@
 #include "cpu/accumulator.hpp"
 #include "cpu/blas.hpp"
 #include "cpu/convert.hpp"
-#include "out_proj/matrix.hpp"
+#include "cpu/matrix.hpp"
 
 namespace nsa {
 namespace {
@@ -17,8 +17,9 @@ void multiply(const TensorView& x, const TensorView& w, const TensorView& y, Wor
   const bool direct = is_matrix_of<T>(y);
   T* c = direct ? y.as<T>() : workspace.take<T>(rows * out).data();
   const std::int64_t ldc = direct ? y.stride[0] : out;
-  parallel_gemm(false, true, rows, out, in, T{1}, a.data, a.row_stride, b.data, b.row_stride, T{0},
-                c, ldc);
+  const MatrixView<const T> weights{b.data, out, in, b.row_stride};
+  parallel_gemm({a.data, rows, in, a.row_stride}, weights.transpose(),
+                MatrixView<T>{c, rows, out, ldc});
   if (direct) return;
   parallel_for(0, rows, 16, [&](std::int64_t from, std::int64_t to) {
     for (std::int64_t r = from; r < to; ++r) store_row(y, y.at(r), out, c + r * out);

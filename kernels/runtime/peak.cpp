@@ -18,7 +18,8 @@ double measure_sgemm_flop_per_s(double seconds) {
   std::vector<float> c(kN * kN);
   std::vector<double> rates;
   const auto product = [&] {
-    parallel_gemm(false, true, kN, kN, kN, 1.0f, a.data(), kN, b.data(), kN, 0.0f, c.data(), kN);
+    const MatrixView<const float> weights{b.data(), kN, kN, kN};
+    parallel_gemm({a.data(), kN, kN, kN}, weights.transpose(), {c.data(), kN, kN, kN});
   };
   product();  // threads and pages
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);

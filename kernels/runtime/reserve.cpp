@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <array>
 
-#include "composite_bounds.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "nsa/schemas/reserve_bytes.hpp"
+#include "runtime/composite/bounds.hpp"
 
 namespace nsa {
 namespace {

@@ -21,15 +21,30 @@ struct StageCall {
   Stage stage;
   const Problem& problem;
   const PlacedSequences& sequences;
-  std::initializer_list<TensorView> in;
-  std::initializer_list<TensorView> out;
+  std::span<const TensorView> in;  // as the stage's signature has them: of kernels/operands
+  std::span<const TensorView> out;
 };
 
 /// Runs the variant that the router chooses for `call.stage`. InputError when there is none.
 void run_stage(const Context& context, const StageCall& call, Saved* saved = nullptr);
+/// The same, of the stage's tensors by name (kernels/operands).
+template <class Tensors>
+void run_stage(const Context& context, Stage stage, const Problem& problem,
+               const PlacedSequences& sequences, const Tensors& tensors, Saved* saved = nullptr) {
+  const auto in = tensors.in();
+  const auto out = tensors.out();
+  run_stage(context, {stage, problem, sequences, in, out}, saved);
+}
 /// Runs that choice; `call.stage` is the stage that it is announced as, which its row covers.
 void run_choice(const Context& context, const Choice& choice, const StageCall& call,
                 Saved* saved = nullptr);
+template <class Tensors>
+void run_choice(const Context& context, const Choice& choice, Stage stage, const Problem& problem,
+                const PlacedSequences& sequences, const Tensors& tensors, Saved* saved) {
+  const auto in = tensors.in();
+  const auto out = tensors.out();
+  run_choice(context, choice, {stage, problem, sequences, in, out}, saved);
+}
 /// What runs for one stage of the composite that the context is within.
 inline Choice choose(const Context& context, Stage stage, const Problem& problem,
                      Form form = Form::any) noexcept {

@@ -5,12 +5,12 @@
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
-#include "composite_bounds.hpp"
-#include "composite_launch.hpp"
 #include "decode/step.hpp"
+#include "launches/vendor.hpp"
 #include "nsa/kernels/device_memory.hpp"
+#include "runtime/composite/bounds.hpp"
+#include "runtime/composite/launch.hpp"
 #include "source_hashes.hpp"
-#include "vendor/launch.hpp"
 
 namespace nsa {
 namespace {
@@ -159,10 +159,10 @@ void add_dense(std::vector<Variant>& rows, const Composite& composite, Backend b
   const bool model = composite.stages.front() == Stage::model;
   rows.push_back(dense_by(composite, "dense_sdpa", "Dense causal attention by cuDNN.",
                           model ? kSdpaLayer : kSdpaWindow, Library::cudnn,
-                          vendor::kSdpa.window != nullptr));
+                          vendor::kSdpa != nullptr));
   rows.push_back(dense_by(
       composite, "dense_fa2", "Dense causal attention by FlashInfer's FlashAttention-2.",
-      model ? kFa2Layer : kFa2Window, Library::flashinfer, vendor::kFa2Varlen.window != nullptr));
+      model ? kFa2Layer : kFa2Window, Library::flashinfer, vendor::kFa2VarlenWindow != nullptr));
 }
 
 Variant by_selected(Backend backend, std::string_view name, std::string_view what,

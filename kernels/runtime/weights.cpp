@@ -38,10 +38,10 @@ void visit_weights(const ModelConfig& c, ModelWeights& w, const Visit& visit) {
     const std::int64_t o_width = c.q_heads * c.head_dim_v, mlp = c.mlp_ratio * c.model_dim;
     visit(b.norm1, Shape{c.model_dim}, kNorm, front);
     visit(a.w_qkv, Shape{qkv_rows(c), c.model_dim}, c.model_dim, front);
-    visit(a.fc1_w, Shape{gate_width(c), c.head_dim_k}, c.head_dim_k, fc1_w);
-    visit(a.fc1_b, Shape{gate_width(c)}, kBias, fc1_b);
-    visit(a.fc2_w, Shape{3, gate_width(c)}, gate_width(c), fc2_w);
-    visit(a.fc2_b, Shape{3}, kBias, fc2_b);
+    visit(a.gate.fc1_w, Shape{gate_width(c), c.head_dim_k}, c.head_dim_k, fc1_w);
+    visit(a.gate.fc1_b, Shape{gate_width(c)}, kBias, fc1_b);
+    visit(a.gate.fc2_w, Shape{3, gate_width(c)}, gate_width(c), fc2_w);
+    visit(a.gate.fc2_b, Shape{3}, kBias, fc2_b);
     visit(a.w_o, Shape{c.model_dim, o_width}, o_width, front);
     visit(b.norm2, Shape{c.model_dim}, kNorm, front);
     visit(b.w_up, Shape{mlp, c.model_dim}, c.model_dim, front);

@@ -1,53 +1,97 @@
-// The stage's rows of the table.
-#include "score/variants.hpp"
-
+// Rows of score: which blocks a query selects, q, k_cmp -> blocks (docs/nsa.md 4 and 5).
 #include <array>
 
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
-#include "score/cuda_rows.hpp"
+#include "launches/score.hpp"
+#include "score/cpu/variants.hpp"
+#include "score/cuda/materialised/workspace.hpp"
 #include "source_hashes.hpp"
 
-namespace nsa {
+namespace nsa::score {
 namespace {
 
-constexpr std::array kStages{Stage::score};
+constexpr Stage kStages[] = {Stage::score};
+constexpr StageRows kStage{kStages, score_cost};
+constexpr std::string_view kKernels[] = {"::logits_kernel<", "::block_scores_kernel<"};
+constexpr unsigned kBf16 = dtype_bit(Dtype::bf16);
+
+Support fits_grid(const Problem& p, const Device&) noexcept {
+  if (p.max_compressed() > std::int64_t{0xffff} * 64)
+    return Support::no("more than 4,194,240 compressed tokens of a sequence do not fit one launch");
+  return Support::yes();
+}
+
+std::int64_t workspace_fp32(const Problem& p) { return ChunkSizes(p, 4).bytes; }
+std::int64_t workspace_half(const Problem& p) { return ChunkSizes(p, 2).bytes; }
+
+/// A row of the three kernels of `materialised`.
+constexpr Variant on_gpu(Variant row) {
+  row.supports = fits_grid;
+  row.source_hash = source_hash::score_cuda_materialised;
+  row.kernels = {.own = kKernels};
+  return kStage.cuda(row);
+}
+
+/// Rounding p_cmp to bf16 is right within the rounding of a bf16 problem, not of a finer one.
+constexpr Variant rounding(Variant row) {
+  row.dtypes = kBf16;
+  row.precision = Precision::reduced;
+  return row;
+}
 
 }  // namespace
+}  // namespace nsa::score
+
+namespace nsa {
 
 std::span<const Variant> score_variants() {
-  static constexpr std::array kRows{
-      Variant{.stages = kStages,
-              .name = "materialised",
-              .dtypes = kAllDtypes,
-              .what = "p_cmp of a tile of queries in memory, then p_slc, group sum and top-n.",
-              .cost = score_cost,
-              .workspace_bytes = score::materialised_workspace,
-              .launch = score::materialised,
-              .source_hash = source_hash::score_materialised},
-      Variant{.stages = kStages,
-              .name = "streamed",
-              .dtypes = kAllDtypes,
-              .what = "Panels of compressed keys with an online softmax; p_cmp is never stored.",
-              .cost = score_cost,
-              .workspace_bytes = score::streamed_workspace,
-              .launch = score::streamed,
-              .source_hash = source_hash::score_streamed},
-      // Rounding p_cmp to bf16 is right within the rounding of a bf16 problem, not of a finer one.
-      Variant{.stages = kStages,
-              .name = "p_cmp_bf16",
-              .dtypes = dtype_bit(Dtype::bf16),
-              .what = "materialised with p_cmp rounded to bf16; top-n in fp32.",
-              .cost = score_cost,
-              .workspace_bytes = score::materialised_workspace,
-              .launch = score::p_cmp_bf16,
-              .source_hash = source_hash::score_materialised,
-              .precision = Precision::reduced,
-              .switch_target = SwitchTarget::p_cmp_mixed},
+  using namespace score;
+  static const std::array kRows{
+      kStage.cpu({.name = "materialised",
+                  .what = "p_cmp of a tile of queries in memory, then p_slc, group sum and top-n.",
+                  .workspace_bytes = materialised_workspace,
+                  .launch = materialised,
+                  .source_hash = source_hash::score_materialised}),
+      kStage.cpu(
+          {.name = "streamed",
+           .what = "Panels of compressed keys with an online softmax; p_cmp is never stored.",
+           .workspace_bytes = streamed_workspace,
+           .launch = streamed,
+           .source_hash = source_hash::score_streamed}),
+      rounding(kStage.cpu({.name = "p_cmp_bf16",
+                           .what = "materialised with p_cmp rounded to bf16; top-n in fp32.",
+                           .workspace_bytes = materialised_workspace,
+                           .launch = p_cmp_bf16,
+                           .source_hash = source_hash::score_materialised,
+                           .switch_target = SwitchTarget::p_cmp_mixed})),
+      on_gpu(
+          {.name = "materialised",
+           .what = "Logits, p_cmp, block scores and top-n in memory, one kernel each, all in fp32.",
+           .workspace_bytes = workspace_fp32,
+           .launch = kCudaMaterialised}),
+      rounding(on_gpu({.name = "p_cmp_bf16",
+                       .what = "materialised with p_cmp stored as bf16; scores and top-n in fp32.",
+                       .workspace_bytes = workspace_half,
+                       .launch = kCudaPCmpBf16,
+                       .switch_target = SwitchTarget::p_cmp_mixed})),
+      // fp16 has nothing below 3e-8, so that the least blocks of a steep softmax tie.
+      rounding(on_gpu({.name = "p_cmp_fp16",
+                       .role = Role::opt_in,
+                       .what = "materialised with p_cmp stored as fp16, where less than 3e-8 is "
+                               "nothing; scores and top-n in fp32.",
+                       .workspace_bytes = workspace_half,
+                       .launch = kCudaPCmpFp16,
+                       .switch_target = SwitchTarget::p_cmp_mixed})),
+      rounding(on_gpu({.name = "p_slc_bf16",
+                       .what = "materialised with the scores of the selection blocks stored as "
+                               "bf16; top-n in fp32.",
+                       .workspace_bytes = workspace_fp32,
+                       .launch = kCudaPSlcBf16,
+                       .switch_target = SwitchTarget::p_slc_mixed})),
   };
-  static const std::vector<Variant> all = both_back_ends(kRows, score::cuda_rows());
-  return all;
+  return kRows;
 }
 
 }  // namespace nsa

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "cuda/alignment.hpp"
-#include "cuda/copy_rows.hpp"
+#include "cuda/memory/alignment.hpp"
+#include "cuda/memory/copy_rows.hpp"
 
 namespace nsa::vendor {
 namespace {
@@ -27,17 +27,20 @@ TensorView aligned(const TensorView& tensor, const LaunchArgs& args) {
 
 }  // namespace
 
-BranchTensors aligned_tensors(const LaunchArgs& args, bool contiguous_output) {
-  expects(args.in.size() == 3 && args.out.size() == 1, "q, k and v, and one output");
-  const TensorView& o = args.out[0];
+BandTensors aligned_tensors(const LaunchArgs& args, Branch branch, bool contiguous_output) {
+  BandTensors tensors = BandTensors::of(args, branch);
+  const TensorView& o = tensors.o;
   const bool fits = cuda::rows_are_vectors(o) && (!contiguous_output || o.contiguous());
-  return {aligned(args.in[0], args), aligned(args.in[1], args), aligned(args.in[2], args),
-          fits ? o : room_for(o, args.workspace)};
+  tensors.q = aligned(tensors.q, args);
+  tensors.kv = {.k = aligned(tensors.kv.k, args), .v = aligned(tensors.kv.v, args)};
+  if (!fits) tensors.o = room_for(o, args.workspace);
+  return tensors;
 }
 
-void give_back(const BranchTensors& tensors, const LaunchArgs& args) {
-  if (tensors.o.data == args.out[0].data) return;
-  const std::array copies{cuda::TensorCopy{tensors.o, args.out[0]}};
+void give_back(const BandTensors& tensors, const LaunchArgs& args) {
+  const TensorView& o = args.out[0];
+  if (tensors.o.data == o.data) return;
+  const std::array copies{cuda::TensorCopy{tensors.o, o}};
   cuda::copy_tensors(copies, args.stream);
 }
 

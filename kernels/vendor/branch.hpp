@@ -10,16 +10,9 @@ namespace nsa::vendor {
 /// The keys of a query: the last `window` tokens, or the compressed keys so far.
 enum class Band : std::uint8_t { window, compressed };
 
-/// What runs a row of the stage of a branch; null: no such row.
-struct BranchLaunch {
-  LaunchFunction window, compressed;
-  LaunchFunction of(Band band) const noexcept { return band == Band::window ? window : compressed; }
-};
-
-/// The part of args.saved that belongs to the branch, or an absent view: [tokens, q_heads] fp32.
-inline TensorView lse_of(const LaunchArgs& args, Band band) {
-  if (!args.saved) return {};
-  return band == Band::window ? args.saved->lse_win : args.saved->lse_cmp;
+/// The branch of NSA that it is.
+constexpr Branch branch_of(Band band) noexcept {
+  return band == Band::window ? Branch::win : Branch::cmp;
 }
 
 }  // namespace nsa::vendor

@@ -1,8 +1,8 @@
 // What this build and this machine have of vendors' kernels.
+#include "launches/vendor.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/vendor.hpp"
-#include "vendor/cudnn_sdpa.hpp"
-#include "vendor/launch.hpp"
+#include "vendor/cudnn/sdpa.hpp"
 
 namespace nsa {
 namespace {
@@ -17,13 +17,13 @@ constexpr const char* kNoFlashInfer =
 
 Capability sdpa() {
   Capability row{"cuDNN attention", false, vendor::sdpa_version(), vendor::sdpa_missing()};
-  if (!vendor::kSdpa.window) row.reason = device::built() ? kNoFrontEnd : kNoCuda;
+  if (!vendor::kSdpa) row.reason = device::built() ? kNoFrontEnd : kNoCuda;
   row.usable = row.reason.empty();
   return row;
 }
 
 Capability flashinfer() {
-  Capability row{"FlashInfer", vendor::kFa2Dense.window != nullptr, "", ""};
+  Capability row{"FlashInfer", vendor::kFa2DenseWindow != nullptr, "", ""};
   if (row.usable) {
     row.version = "0.5.3";
   } else {

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "catalog/rows.hpp"
-#include "cuda/gemm_rows.hpp"
+#include "cuda/gemm/rows.hpp"
+#include "launches/vendor.hpp"
 #include "source_hashes.hpp"
-#include "vendor/cudnn_sdpa.hpp"
-#include "vendor/launch.hpp"
+#include "vendor/cudnn/sdpa.hpp"
 #include "vendor/support.hpp"
 
 namespace nsa::vendor {
@@ -31,84 +30,81 @@ constexpr std::array kMathHelpers = [] {
   return names;
 }();
 
-Variant sdpa_row(const Variant& common) {
-  Variant row = common;
-  row.name = "sdpa";
-  row.dtypes = kHalfDtypes;
-  row.what =
-      "cuDNN's fused attention with a left bound; a plan per shape, of the keys that are in "
-      "the window of some query.";
-  row.supports = supports_sdpa;
-  row.workspace_bytes = sdpa_bytes;
-  row.launch = kSdpa.window;
-  row.rank = 1;
-  row.kernels = {.own = kSdpaKernels, .helpers = kCudnn};
-  row.switch_target = SwitchTarget::sdpa;
-  row.library = Library::cudnn;
-  row.missing = sdpa_missing;
-  row.source_hash = source_hash::vendor_sdpa;
-  return row;
+Variant sdpa_row() {
+  return {.name = "sdpa",
+          .dtypes = kHalfDtypes,
+          .what =
+              "cuDNN's fused attention with a left bound; a plan per shape, of the keys that "
+              "are in the window of some query.",
+          .supports = supports_sdpa,
+          .workspace_bytes = sdpa_bytes,
+          .launch = kSdpa,
+          .source_hash = source_hash::vendor_sdpa,
+          .rank = 1,
+          .kernels = {.own = kSdpaKernels, .helpers = kCudnn},
+          .switch_target = SwitchTarget::sdpa,
+          .library = Library::cudnn,
+          .missing = sdpa_missing};
 }
 
-Variant fa2_row(const Variant& common, std::string_view name, std::string_view what,
-                LaunchFunction launch, bool ragged) {
-  Variant row = common;
-  row.name = name;
-  row.dtypes = kHalfDtypes;
-  row.what = what;
-  row.supports = supports_fa2;
-  row.workspace_bytes = fa2_bytes;
-  row.launch = launch;
-  row.source_hash = source_hash::vendor_fa2;
-  row.rank = ragged ? 2 : 3;
-  row.kernels = {.own = ragged ? kRaggedPrefill : kSinglePrefill, .helpers = kOurs};
-  row.switch_target = ragged ? SwitchTarget::fa2_varlen : SwitchTarget::fa2_dense;
-  row.library = Library::flashinfer;
-  return row;
+Variant fa2_dense_row(bool window) {
+  return {.name = "fa2_dense",
+          .dtypes = kHalfDtypes,
+          .what = window ? "FlashInfer's FlashAttention-2, a launch per sequence; it reads the "
+                           "keys left of the window too."
+                         : "FlashInfer's FlashAttention-2, a launch per sequence; keys that are "
+                           "not visible yet are masked, not left out.",
+          .supports = supports_fa2,
+          .workspace_bytes = fa2_bytes,
+          .launch = window ? kFa2DenseWindow : kFa2DenseCompressed,
+          .source_hash = source_hash::vendor_fa2,
+          .rank = 3,
+          .kernels = {.own = kSinglePrefill, .helpers = kOurs},
+          .switch_target = SwitchTarget::fa2_dense,
+          .library = Library::flashinfer,
+          .order = kQuadratic};  // of the window too
 }
 
-Variant math_row(const Variant& common, Band band) {
-  const bool window = band == Band::window;
-  Variant row = common;
-  row.name = "sdpa_math";
-  row.dtypes = kDeviceDtypes;
-  row.what =
-      "cuBLASLt product, softmax, cuBLASLt product over a tile of queries and the keys that "
-      "any of them sees.";
-  row.supports = window ? supports_math<Band::window> : supports_math<Band::compressed>;
-  row.workspace_bytes = window ? math_bytes<Band::window> : math_bytes<Band::compressed>;
-  row.launch = kMath.of(band);
-  row.source_hash = source_hash::vendor_math;
-  row.rank = 4;
-  row.kernels = {.own = kSoftmax, .helpers = kMathHelpers};
-  row.missing = cuda::gemm_missing;
-  return row;
+Variant fa2_varlen_row(bool window) {
+  return {.name = "fa2_varlen",
+          .dtypes = kHalfDtypes,
+          .what = window ? "FlashInfer's FlashAttention-2 over a ragged batch; it leaves out the "
+                           "keys left of the window."
+                         : "FlashInfer's FlashAttention-2 over a ragged batch; keys that are not "
+                           "visible yet are masked, not left out.",
+          .supports = supports_fa2,
+          .workspace_bytes = fa2_bytes,
+          .launch = window ? kFa2VarlenWindow : kFa2VarlenCompressed,
+          .source_hash = source_hash::vendor_fa2,
+          .rank = 2,
+          .kernels = {.own = kRaggedPrefill, .helpers = kOurs},
+          .switch_target = SwitchTarget::fa2_varlen,
+          .library = Library::flashinfer};
+}
+
+Variant math_row(bool window) {
+  return {.name = "sdpa_math",
+          .what =
+              "cuBLASLt product, softmax, cuBLASLt product over a tile of queries and the keys "
+              "that any of them sees.",
+          .supports = window ? supports_math<Band::window> : supports_math<Band::compressed>,
+          .workspace_bytes = window ? math_bytes<Band::window> : math_bytes<Band::compressed>,
+          .launch = window ? kMathWindow : kMathCompressed,
+          .source_hash = source_hash::vendor_math,
+          .rank = 4,
+          .kernels = {.own = kSoftmax, .helpers = kMathHelpers},
+          .missing = cuda::gemm_missing};
 }
 
 }  // namespace
 
-std::vector<Variant> branch_rows(Band band, std::span<const Stage> stages,
-                                 Cost (*cost)(const Problem&)) {
+std::vector<Variant> branch_rows(Band band, const StageRows& stage) {
   const bool window = band == Band::window;
-  const Variant common{
-      .stages = stages, .backend = Backend::cuda, .min_compute_capability = 80, .cost = cost};
   std::vector<Variant> rows;
-  if (window) rows.push_back(sdpa_row(common));
-  rows.push_back(fa2_row(common, "fa2_dense",
-                         window ? "FlashInfer's FlashAttention-2, a launch per sequence; it reads "
-                                  "the keys left of the window too."
-                                : "FlashInfer's FlashAttention-2, a launch per sequence; keys that "
-                                  "are not visible yet are masked, not left out.",
-                         kFa2Dense.of(band), false));
-  rows.back().order = kQuadratic;  // of the window too
-  rows.push_back(fa2_row(common, "fa2_varlen",
-                         window
-                             ? "FlashInfer's FlashAttention-2 over a ragged batch; it leaves out "
-                               "the keys left of the window."
-                             : "FlashInfer's FlashAttention-2 over a ragged batch; keys that are "
-                               "not visible yet are masked, not left out.",
-                         kFa2Varlen.of(band), true));
-  rows.push_back(math_row(common, band));
+  if (window) rows.push_back(stage.cuda(sdpa_row()));
+  rows.push_back(stage.cuda(fa2_dense_row(window)));
+  rows.push_back(stage.cuda(fa2_varlen_row(window)));
+  rows.push_back(stage.cuda(math_row(window)));
   return rows;
 }
 

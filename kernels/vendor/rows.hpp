@@ -1,16 +1,14 @@
 // The rows that a branch with one run of keys has by vendors' kernels, in every build.
 #pragma once
 
-#include <span>
 #include <vector>
 
-#include "nsa/kernels/catalog.hpp"
+#include "catalog/rows.hpp"
 #include "vendor/branch.hpp"
 
 namespace nsa::vendor {
 
 /// sdpa (window only), fa2_dense, fa2_varlen and sdpa_math, in this order.
-std::vector<Variant> branch_rows(Band band, std::span<const Stage> stages,
-                                 Cost (*cost)(const Problem&));
+std::vector<Variant> branch_rows(Band band, const StageRows& stage);
 
 }  // namespace nsa::vendor

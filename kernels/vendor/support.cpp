@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "cuda/gemm.hpp"
-#include "vendor/flashinfer_shape.hpp"
-#include "vendor/math_shape.hpp"
-#include "vendor/window_keys.hpp"
+#include "cuda/gemm/gemm.hpp"
+#include "vendor/cudnn/window_keys.hpp"
+#include "vendor/flashinfer/shape.hpp"
+#include "vendor/math/shape.hpp"
 
 namespace nsa::vendor {
 namespace {

@@ -42,8 +42,8 @@ void sgemm(benchmark::State& state) {
   const std::vector<float> a(kSide * kSide, 0.5f), b(kSide * kSide, 0.25f);
   std::vector<float> c(kSide * kSide);
   for (auto _ : state) {
-    parallel_gemm(false, false, kSide, kSide, kSide, 1.0f, a.data(), kSide, b.data(), kSide, 0.0f,
-                  c.data(), kSide);
+    parallel_gemm({a.data(), kSide, kSide, kSide}, {b.data(), kSide, kSide, kSide},
+                  {c.data(), kSide, kSide, kSide});
   }
   set_rate(state, 2.0 * kSide * kSide * kSide);
 }

@@ -9,6 +9,7 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
+get_filename_component(REPOSITORY ${SOURCE_DIR}/../../.. ABSOLUTE)
 file(REMOVE_RECURSE ${WORK_DIR})
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/first --component development)
 file(RENAME ${WORK_DIR}/first ${WORK_DIR}/moved)
@@ -30,7 +31,7 @@ if(SANITIZE)
 endif()
 run(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR}/build -G ${GENERATOR}
     -D CMAKE_PREFIX_PATH=${WORK_DIR}/moved -D CMAKE_CXX_COMPILER=${CXX}
-    -D CMAKE_CXX_FLAGS=${flags} -D CMAKE_BUILD_TYPE=${CONFIG})
+    -D CMAKE_CXX_FLAGS=${flags} -D CMAKE_BUILD_TYPE=${CONFIG} -D REPOSITORY=${REPOSITORY})
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 run(${CMAKE_COMMAND} -E env --unset=NSATUNE_THRESHOLDS ${WORK_DIR}/build/app 2048)
 message(STATUS "${output}")

@@ -8,13 +8,6 @@ using namespace nsa::test;
 
 namespace {
 
-const Variant& row(std::string_view name) {
-  static constexpr Stage kStages[] = {Stage::attend_selected};
-  const Variant* variant = find_variant(kStages, name, Backend::cuda);
-  REQUIRE(variant);
-  return *variant;
-}
-
 Problem block_problem(std::vector<std::int64_t> seq_lens, std::vector<std::int64_t> context_lens,
                       std::int64_t q_heads, std::int64_t kv_heads, std::int64_t dim) {
   Problem p = small_problem(std::move(seq_lens), std::move(context_lens), q_heads, kv_heads, dim,
@@ -39,41 +32,18 @@ std::vector<Problem> edges() {
   return all;
 }
 
-/// Built for compute capability 9.0; there it has to run.
-std::optional<Device> gpu_with_fused_block() {
-  auto device = gpu_or_skip();
-  if (!device) return device;
-  const Support support = supports(row("fused_block"), edges().front(), *device);
-  if (support.supported) return device;
-  INFO(support.reason());
-  REQUIRE(device->compute_capability.value_or(0) != 90);
-  WARN("skipped: " << support.reason());
-  return std::nullopt;
-}
-
 }  // namespace
 
 TEST_CASE("fused_block gives the oracle's answer whatever meets in a chunk", "[gpu]") {
-  const auto device = gpu_with_fused_block();
-  if (!device) return;
+  const Variant& row = cuda_row(Stage::attend_selected, "fused_block");
+  if (!hopper_or_skip(row, edges().front())) return;
   const Stream stream;
   for (const Problem& problem : edges()) {
     const auto inputs = make_inputs(Stage::attend_selected, problem, 5);
-    const auto in = upload(inputs, stream.get());
-    const auto input_views = views(inputs);
-    const Oracle oracle(Stage::attend_selected, problem, input_views);
     for (const std::int64_t chunk : {512, 1024, 2048}) {
-      INFO(describe(problem) << " c " << chunk);
-      const auto out = upload(make_outputs(Stage::attend_selected, problem), stream.get());
-      Launchable(row("fused_block"), problem, views(in), views(out), stream.get(), nullptr,
-                 {{"c", chunk}})
-          .launch();
-      const std::vector<HostTensor> produced{out.front().download(stream.get())};
-      const auto verdict = oracle.verify(views(produced));
-      INFO("worst row " << verdict.worst_row);
-      CHECK(verdict.worst_row_error <= row_tolerance(Stage::attend_selected, problem.dtype));
-      CHECK(verdict.poison_left == 0);
-      CHECK(verdict.non_finite == 0);
+      INFO(describe(problem) << " chunk " << chunk);
+      const auto produced = produce(row, problem, inputs, stream.get(), {{"chunk", chunk}});
+      check_with_oracle(row, problem, inputs, produced);
     }
   }
 }

@@ -1,8 +1,8 @@
 // Products by cuBLASLt write every element. Its kernels for bf16 and fp16 store through the bulk
-// copy engine, which compute-sanitizer's initcheck does not see: it reports whatever reads their
+// TMA, which compute-sanitizer's initcheck does not see: it reports whatever reads their
 // output as uninitialised. This test says what initcheck cannot; run_on_device.sh leaves the one
 // kernel that reads such output out of initcheck for that reason.
-#include "cuda/gemm.hpp"
+#include "cuda/gemm/gemm.hpp"
 
 #include <cmath>
 

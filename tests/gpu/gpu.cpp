@@ -51,6 +51,27 @@ std::optional<Device> gpu_or_skip() {
   return std::nullopt;
 }
 
+const Variant& cuda_row(std::span<const Stage> stages, std::string_view name) {
+  const Variant* row = find_variant(stages, name, Backend::cuda);
+  INFO(name);
+  REQUIRE(row);
+  return *row;
+}
+const Variant& cuda_row(Stage stage, std::string_view name) {
+  return cuda_row(std::span(&stage, 1), name);
+}
+
+std::optional<Device> hopper_or_skip(const Variant& row, const Problem& problem) {
+  auto device = gpu_or_skip();
+  if (!device) return device;
+  const Support support = supports(row, problem, *device);
+  if (support.supported) return device;
+  INFO(support.reason());
+  REQUIRE(device->compute_capability.value_or(0) != 90);
+  WARN("skipped: " << support.reason());
+  return std::nullopt;
+}
+
 bool sanitized() {
   const char* asked = std::getenv("NSA_TEST_SANITIZED");
   return asked && std::string_view(asked) == "1";
@@ -178,6 +199,13 @@ std::vector<HostTensor> produce(const Variant& variant, const Problem& problem,
   return produced;
 }
 
+void check_verdict(const Oracle::Verdict& verdict, double tolerance) {
+  INFO("worst row " << verdict.worst_row);
+  CHECK(verdict.worst_row_error <= tolerance);
+  CHECK(verdict.poison_left == 0);
+  CHECK(verdict.non_finite == 0);
+}
+
 void check_with_oracle(const Variant& variant, const Problem& problem,
                        const std::vector<HostTensor>& inputs,
                        const std::vector<HostTensor>& produced,
@@ -185,11 +213,7 @@ void check_with_oracle(const Variant& variant, const Problem& problem,
   if (sanitized()) return;
   const auto input_views = views(inputs);
   const SpanOracle oracle(variant.stages, problem, input_views, {}, variant.role);
-  const auto verdict = oracle.verify(views(produced), rows);
-  INFO("worst row " << verdict.worst_row);
-  CHECK(verdict.worst_row_error <= row_tolerance(variant, problem.dtype));
-  CHECK(verdict.poison_left == 0);
-  CHECK(verdict.non_finite == 0);
+  check_verdict(oracle.verify(views(produced), rows), row_tolerance(variant, problem.dtype));
 }
 
 Problem small_problem(std::vector<std::int64_t> seq_lens, std::vector<std::int64_t> context_lens,

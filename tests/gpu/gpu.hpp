@@ -11,12 +11,21 @@
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/launch.hpp"
+#include "nsa/kernels/oracle.hpp"
 #include "nsa/schemas/device.hpp"
 
 namespace nsa::test {
 
 /// The first CUDA device, made current; or nothing, and the reason is printed.
 std::optional<Device> gpu_or_skip();
+
+/// The CUDA row of that name; fails the test where the table has none.
+const Variant& cuda_row(std::span<const Stage> stages, std::string_view name);
+const Variant& cuda_row(Stage stage, std::string_view name);
+
+/// The device where it runs the row, which is built for compute capability 9.0 and has to run
+/// there; else nothing, and the reason is printed.
+std::optional<Device> hopper_or_skip(const Variant& row, const Problem& problem);
 
 /// NSA_TEST_SANITIZED=1, as run_on_device.sh sets it: a sanitizer makes a launch take up to a
 /// second, so every row runs on fewer problems, and its numbers, which the run before compared with
@@ -93,6 +102,8 @@ std::vector<HostTensor> produce(const Variant& variant, const Problem& problem,
                                 const std::vector<HostTensor>& inputs, CUstream_st* stream,
                                 Point point = {}, std::int64_t row_gap = 0,
                                 std::int64_t offset = 0);
+/// Checks what an oracle said of an output.
+void check_verdict(const Oracle::Verdict& verdict, double tolerance);
 /// Checks these rows of it, or all where none are named, with the CPU's oracle; not where a
 /// sanitizer watches (sanitized()).
 void check_with_oracle(const Variant& variant, const Problem& problem,

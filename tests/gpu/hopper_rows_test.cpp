@@ -13,12 +13,6 @@ constexpr std::array kProjection{Stage::project_rope};
 constexpr std::array kSelected{Stage::attend_selected};
 constexpr std::array kScored{Stage::attend_compressed, Stage::score};
 
-const Variant& cuda_row(std::span<const Stage> stages, std::string_view name) {
-  const Variant* row = find_variant(stages, name, Backend::cuda);
-  REQUIRE(row);
-  return *row;
-}
-
 /// Checks the row on the problem in bf16 and fp16; false where the device does not run it.
 bool check_row(const Variant& row, Problem problem, const Device& device, CUstream_st* stream) {
   for (const Dtype dtype : {Dtype::bf16, Dtype::fp16}) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "copy_kernel.hpp"
-#include "cuda/gemm.hpp"
+#include "cuda/gemm/gemm.hpp"
 #include "gpu.hpp"
 #include "nsa/probes/activity.hpp"
 #include "nsa/probes/graph.hpp"

@@ -162,8 +162,7 @@ TEST_CASE("the window branch of batched_streams runs on a stream of its own", "[
   const Problem p = problems({Dtype::bf16}).front();
   const auto in = upload(make_inputs(stage, p, 7), stream.get());
   const auto out = upload(make_outputs(stage, p), stream.get());
-  Launchable launchable(*find_variant(stage, "batched_streams", Backend::cuda), p, views(in),
-                        views(out), stream.get());
+  Launchable launchable(cuda_row(stage, "batched_streams"), p, views(in), views(out), stream.get());
   launchable.launch();
   device::synchronize(stream.get());
   probes::ActivitySession session;
@@ -187,13 +186,11 @@ TEST_CASE("the timers agree within 2 % on kernels of more than 50 us", "[gpu][cu
   Problem problem = small_problem({4096}, {0}, 12, 2, 64, 64, Dtype::bf16);
   problem.geometry = Geometry{};
   for (const char* name : {"gather", "fused_query"}) {
-    const Stage stage[] = {Stage::attend_selected};
-    const Variant* variant = find_variant(stage, name, Backend::cuda);
-    REQUIRE(variant);
+    const Variant& row = cuda_row(Stage::attend_selected, name);
     const auto in = upload(make_inputs(Stage::attend_selected, problem, 1), stream.get());
     const auto out = upload(make_outputs(Stage::attend_selected, problem), stream.get());
-    Launchable launchable(*variant, problem, views(in), views(out), stream.get(), nullptr,
-                          ids_of(*variant).front().point);
+    Launchable launchable(row, problem, views(in), views(out), stream.get(), nullptr,
+                          ids_of(row).front().point);
     launchable.launch();
     const LaunchTrace trace =
         probes::trace_launch(*device, stream.get(), 15, launch_it, &launchable);

@@ -33,7 +33,7 @@ struct LayerTwin {
   }
   LayerWeights weights() const {
     const auto w = views(device);
-    return {w[1], w[2], w[3], w[4], w[5], w[6]};
+    return {w[1], {w[2], w[3], w[4], w[5]}, w[6]};
   }
   /// Rows [first, first + count) of the layer's input.
   TensorView rows(const TensorView& x, std::int64_t first, std::int64_t count) const {

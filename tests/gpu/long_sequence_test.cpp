@@ -52,15 +52,14 @@ TEST_CASE("the fast rows are right up to the last of 131072 tokens", "[gpu]") {
   Problem problem = small_problem({kTokens}, {0}, 12, 2, 64, 64, Dtype::bf16);
   problem.geometry = Geometry{};
   for (const FastRow& fast : kFastRows) {
-    const Variant* variant = find_variant(fast.stages, fast.name, Backend::cuda);
-    REQUIRE(variant);
-    const Support support = supports(*variant, problem, *device);
+    const Variant& row = cuda_row(fast.stages, fast.name);
+    const Support support = supports(row, problem, *device);
     INFO(to_string(fast.stages.front()) << "/" << fast.name << " " << support.reason());
     CHECK((support.supported || device->compute_capability.value_or(0) != 90));
     if (!support.supported) continue;
     const auto inputs = make_inputs(fast.stages, problem, 7);
-    const auto produced = produce(*variant, problem, inputs, stream.get());
-    check_with_oracle(*variant, problem, inputs, produced, kRows);
+    const auto produced = produce(row, problem, inputs, stream.get());
+    check_with_oracle(row, problem, inputs, produced, kRows);
     for (const HostTensor& tensor : produced) {
       INFO(tensor.name);
       CHECK(words_left(tensor) == 0);

@@ -85,11 +85,9 @@ TEST_CASE("the device's oracle names the one row that is wrong", "[gpu]") {
   const Stream stream;
   const Problem problem = small_problem({80}, {0}, 4, 2, 32, 32, Dtype::fp32);
   const auto in = upload(make_inputs(Stage::attend_selected, problem, 2), stream.get());
-  const Stage stage[] = {Stage::attend_selected};
-  const Variant* variant = find_variant(stage, "gather", Backend::cuda);
-  REQUIRE(variant);
+  const Variant& gather = cuda_row(Stage::attend_selected, "gather");
   const auto out = upload(make_outputs(Stage::attend_selected, problem), stream.get());
-  Launchable(*variant, problem, views(in), views(out), stream.get()).launch();
+  Launchable(gather, problem, views(in), views(out), stream.get()).launch();
   DeviceOracle oracle(Stage::attend_selected, problem, views(in));
   const auto good = oracle.verify(views(out), stream.get());
   CHECK(good.worst_row_error <= row_tolerance(Stage::attend_selected, Dtype::fp32));

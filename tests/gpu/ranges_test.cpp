@@ -39,16 +39,10 @@ TEST_CASE("all converters follow the rule for ids that are odd", "[gpu]") {
                          want.data() + row * n * 2);
       }
     }
-    const auto in = upload(inputs, stream.get());
     for (const char* name : {"ranges_v1", "ranges_v2", "gpu_merge"}) {
       INFO(name << " n " << n);
-      const Stage stage[] = {Stage::ranges};
-      const Variant* variant = find_variant(stage, name, Backend::cuda);
-      REQUIRE(variant);
-      const auto out = upload(make_outputs(Stage::ranges, problem), stream.get());
-      Launchable(*variant, problem, views(in), views(out), stream.get()).launch();
-      const HostTensor produced = out.front().download(stream.get());
-      const auto* got = produced.view().as<const std::int32_t>();
+      const auto produced = produce(cuda_row(Stage::ranges, name), problem, inputs, stream.get());
+      const auto* got = produced.front().view().as<const std::int32_t>();
       CHECK(std::vector<std::int32_t>(got, got + want.size()) == want);
     }
   }

@@ -181,12 +181,10 @@ TEST_CASE("a CUDA row writes the same bits every time", "[gpu]") {
     if (variant.backend != Backend::cuda) continue;
     INFO(variant.name);
     if (!supports(variant, problem, *device).supported) continue;
-    const auto in = upload(make_inputs(variant.stages, problem, 3), stream.get());
+    const auto inputs = make_inputs(variant.stages, problem, 3);
     std::vector<std::byte> first;
     for (int run = 0; run < 3; ++run) {
-      const auto out = upload(make_outputs(variant.stages, problem), stream.get());
-      Launchable(variant, problem, views(in), views(out), stream.get()).launch();
-      const auto bytes = out.front().download(stream.get()).bytes;
+      const auto bytes = produce(variant, problem, inputs, stream.get()).front().bytes;
       if (run == 0) first = bytes;
       CHECK(bytes == first);
     }
@@ -196,17 +194,15 @@ TEST_CASE("a CUDA row writes the same bits every time", "[gpu]") {
 TEST_CASE("threads may launch one row for shapes that need different shared memory", "[gpu]") {
   const auto device = gpu_or_skip();
   if (!device) return;
-  const Stage stages[] = {Stage::attend_selected};
-  const Variant* masked = find_variant(stages, "masked", Backend::cuda);
-  REQUIRE(masked);
+  const Variant& masked = cuda_row(Stage::attend_selected, "masked");
   std::vector<std::string> errors(2);
   const auto launch_often = [&](std::int64_t dim, std::string& error) {
     try {
       const Stream stream;
       const Problem problem = small_problem({64}, {0}, 4, 2, dim, dim, Dtype::fp32);
-      const auto in = upload(make_inputs(masked->stages, problem, 3), stream.get());
-      const auto out = upload(make_outputs(masked->stages, problem), stream.get());
-      Launchable launchable(*masked, problem, views(in), views(out), stream.get());
+      const auto in = upload(make_inputs(masked.stages, problem, 3), stream.get());
+      const auto out = upload(make_outputs(masked.stages, problem), stream.get());
+      Launchable launchable(masked, problem, views(in), views(out), stream.get());
       for (int i = 0; i < 500; ++i) launchable.launch();
       device::synchronize(stream.get());
     } catch (const std::exception& e) {

@@ -84,9 +84,7 @@ TEST_CASE("rows that round their scores choose 97 of 100 blocks as fp32 does, or
   static constexpr Stage kStages[] = {Stage::score};
   const auto inputs = make_inputs(kStages, problem, 9);
   const auto row = [&](const char* name) {
-    const Variant* variant = find_variant(kStages, name, Backend::cuda);
-    REQUIRE(variant);
-    return chosen_blocks(*variant, problem, inputs, stream.get());
+    return chosen_blocks(cuda_row(kStages, name), problem, inputs, stream.get());
   };
   const auto exact = row("materialised");
   for (const char* name : {"p_cmp_bf16", "p_cmp_fp16", "p_slc_bf16"}) {

@@ -52,19 +52,10 @@ TEST_CASE("rows that select nothing are zeros, overlaps count once, on every CUD
   for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
     const Problem problem = small_problem({100}, {0}, 6, 2, 64, 64, dtype);
     const auto inputs = odd_selected_inputs(problem);
-    const auto in = upload(inputs, stream.get());
-    const auto input_views = views(inputs);
-    const Oracle oracle(Stage::attend_selected, problem, input_views);
     for (const Variant* variant : selected_rows()) {
       INFO(variant->name << " " << describe(problem));
-      const auto out = upload(make_outputs(Stage::attend_selected, problem), stream.get());
-      Launchable(*variant, problem, views(in), views(out), stream.get()).launch();
-      const std::vector<HostTensor> produced{out.front().download(stream.get())};
-      const auto verdict = oracle.verify(views(produced));
-      INFO("worst row " << verdict.worst_row);
-      CHECK(verdict.worst_row_error <= row_tolerance(Stage::attend_selected, dtype));
-      CHECK(verdict.poison_left == 0);
-      CHECK(verdict.non_finite == 0);
+      const auto produced = produce(*variant, problem, inputs, stream.get());
+      check_with_oracle(*variant, problem, inputs, produced);
     }
   }
 }
@@ -114,13 +105,8 @@ TEST_CASE("varlen_v2 cuts a row that holds more than n l' keys: its copies have 
       set_ranges(inputs[kRangesInput], problem, row,
                  {0, static_cast<std::int32_t>(std::min(seen, longest))});
     }
-    const auto in = upload(inputs, stream.get());
-    const auto out = upload(make_outputs(Stage::attend_selected, problem), stream.get());
-    static constexpr Stage kStages[] = {Stage::attend_selected};
-    const Variant* variant = find_variant(kStages, "varlen_v2", Backend::cuda);
-    REQUIRE(variant);
-    Launchable(*variant, problem, views(in), views(out), stream.get()).launch();
-    return out.front().download(stream.get()).bytes;
+    const Variant& row = cuda_row(Stage::attend_selected, "varlen_v2");
+    return produce(row, problem, inputs, stream.get()).front().bytes;
   };
   CHECK(run(problem.total_tokens()) == run(most));
 }

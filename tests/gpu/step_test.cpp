@@ -11,32 +11,18 @@ using namespace nsa::test;
 
 namespace {
 
-constexpr std::array kAttention{Stage::attention};
 constexpr std::array kDeviceTypes{Dtype::fp32, Dtype::bf16, Dtype::fp16};
 
-/// The device where it runs the kernel; else the reason is printed.
+/// The device where it runs the kernel.
 std::optional<Device> gpu_with_steps() {
-  auto device = gpu_or_skip();
-  if (!device) return device;
-  const Problem p = small_problem({1}, {40}, 6, 2, 32, 32, Dtype::bf16);
-  const Support support =
-      supports(*find_variant(kAttention, "fused_step", Backend::cuda), p, *device);
-  if (support.supported) return device;
-  INFO(support.reason());
-  REQUIRE(device->compute_capability.value_or(0) != 90);  // there it has to run
-  WARN("skipped: " << support.reason());
-  return std::nullopt;
+  return hopper_or_skip(cuda_row(Stage::attention, "fused_step"),
+                        small_problem({1}, {40}, 6, 2, 32, 32, Dtype::bf16));
 }
 
 /// o and blocks of a step.
 std::vector<HostTensor> run_step(const Problem& problem, const std::vector<HostTensor>& inputs,
                                  CUstream_st* stream) {
-  const auto in = upload(inputs, stream);
-  const auto out = upload(make_outputs(Stage::attention, problem), stream);
-  Launchable(*find_variant(kAttention, "fused_step", Backend::cuda), problem, views(in), views(out),
-             stream)
-      .launch();
-  return {out[0].download(stream), out[1].download(stream)};
+  return produce(cuda_row(Stage::attention, "fused_step"), problem, inputs, stream);
 }
 
 }  // namespace

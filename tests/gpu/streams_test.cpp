@@ -24,8 +24,7 @@ class Attention {
   Attention(std::string_view row, const Problem& p)
       : in_(upload(make_inputs(kAttention, p, 21), stream_.get())),
         out_(upload(make_outputs(kAttention, p), stream_.get())),
-        launchable_(*find_variant(kAttention, row, Backend::cuda), p, views(in_), views(out_),
-                    stream_.get()) {}
+        launchable_(cuda_row(kAttention, row), p, views(in_), views(out_), stream_.get()) {}
   void launch() { launchable_.launch(); }
   CUstream_st* stream() const { return stream_.get(); }
   /// Bytes of o.

@@ -1,5 +1,6 @@
 // What the table says of the CUDA rows: known without a device, and without CUDA.
-#include "attend_selected/cuda_shared_memory.hpp"
+#include "attend_selected/supports.hpp"
+#include "cuda/flash/tile_sizes.hpp"
 #include "gpu.hpp"
 #include "nsa/schemas/error.hpp"
 
@@ -16,13 +17,6 @@ Device gpu_of(int compute_capability) {
   return device;
 }
 
-const Variant& row(Stage stage, const char* name) {
-  const Stage stages[] = {stage};
-  const Variant* variant = find_variant(stages, name, Backend::cuda);
-  REQUIRE(variant);
-  return *variant;
-}
-
 }  // namespace
 
 TEST_CASE("the CUDA rows are in the table of every build, and launch only where they were built",
@@ -36,14 +30,14 @@ TEST_CASE("the CUDA rows are in the table of every build, and launch only where 
         std::pair{Stage::attend_selected, "masked"}, std::pair{Stage::attend_selected, "ranges"},
         std::pair{Stage::attend_selected, "gather"}}) {
     INFO(name);
-    CHECK((row(stage, name).launch != nullptr) == device::built());
-    CHECK(row(stage, name).source_hash.size() == 16);
+    CHECK((cuda_row(stage, name).launch != nullptr) == device::built());
+    CHECK(cuda_row(stage, name).source_hash.size() == 16);
   }
-  CHECK(row(Stage::attend_selected, "ranges").role == Role::slow_path);
+  CHECK(cuda_row(Stage::attend_selected, "ranges").role == Role::slow_path);
 }
 
 TEST_CASE("a CUDA row refuses what it cannot run, with the reason", "[kernels]") {
-  const Variant& masked = row(Stage::attend_selected, "masked");
+  const Variant& masked = cuda_row(Stage::attend_selected, "masked");
   Problem problem = small_problem({64}, {0}, 4, 2, 64, 64, Dtype::fp32);
   CHECK(supports(masked, problem, gpu_of(90)).supported);
   CHECK_FALSE(supports(masked, problem, gpu_of(75)).supported);
@@ -59,12 +53,12 @@ TEST_CASE("a CUDA row refuses what it cannot run, with the reason", "[kernels]")
 
 TEST_CASE("a tile that needs more shared memory than the device has is refused", "[kernels]") {
   const Problem large = small_problem({64}, {0}, 4, 2, 256, 256, Dtype::fp32);
-  const Variant& masked = row(Stage::attend_selected, "masked");
+  const Variant& masked = cuda_row(Stage::attend_selected, "masked");
   CHECK(supports(masked, large, gpu_of(90)).supported);
   CHECK(supports(masked, large, gpu_of(80)).supported);
   CHECK(supports(masked, large, gpu_of(86)).reason().find("shared memory") != std::string::npos);
-  CHECK(cuda::shared_bytes_per_block(86) < cuda::masked_shared_bytes(large));
-  CHECK(cuda::masked_shared_bytes(large) < cuda::shared_bytes_per_block(80));
+  CHECK(cuda::shared_bytes_per_block(86) < attend_selected::masked_shared_bytes(large));
+  CHECK(attend_selected::masked_shared_bytes(large) < cuda::shared_bytes_per_block(80));
 }
 
 TEST_CASE("without CUDA in the program device memory is refused in words", "[kernels]") {

@@ -13,12 +13,7 @@ namespace {
 void launch_it(void* launchable) { static_cast<Launchable*>(launchable)->launch(); }
 void replay_it(void* graph) { static_cast<probes::GraphReplay*>(graph)->launch(); }
 
-const Variant& selected(const char* name) {
-  const Stage stage[] = {Stage::attend_selected};
-  const Variant* variant = find_variant(stage, name, Backend::cuda);
-  REQUIRE(variant);
-  return *variant;
-}
+const Variant& selected(const char* name) { return cuda_row(Stage::attend_selected, name); }
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // What counts as selected: overlaps, duplicates, nothing, everything; and the log-sum-exp.
 #include <cmath>
 
-#include "attend_selected/spans.hpp"
+#include "attend_selected/cpu/spans.hpp"
 #include "attend_support.hpp"
 #include "catch.hpp"
 #include "cpu/dense_attention.hpp"
@@ -162,7 +162,8 @@ TEST_CASE("full coverage makes selected and window attention dense causal attent
   for (const Stage stage : {Stage::attend_selected, Stage::attend_window}) {
     for (const Variant* variant : cpu_rows(stage)) {
       INFO(to_string(stage) << " " << variant->name);
-      const auto got = launch(*variant, problem, in);
+      const auto count = stage == Stage::attend_window ? 3 : 5;  // q, k, v; blocks, ranges
+      const auto got = launch(*variant, problem, {in.begin(), in.begin() + count});
       double worst = 0;
       for (std::int64_t r = 0; r < problem.total_tokens(); ++r) {
         const auto a = row_of(got[0], r), b = row_of(dense[0], r);

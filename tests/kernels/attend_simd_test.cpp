@@ -8,10 +8,10 @@
 
 #include "catch.hpp"
 #include "cpu/half.hpp"
-#include "cpu/half_rows.hpp"
-#include "cpu/softmax.hpp"
-#include "cpu/tile_gemm.hpp"
-#include "cpu/transpose.hpp"
+#include "cpu/simd/half_rows.hpp"
+#include "cpu/simd/softmax.hpp"
+#include "cpu/simd/tile_gemm.hpp"
+#include "cpu/simd/transpose.hpp"
 
 namespace nsa::test {
 namespace {

@@ -43,10 +43,10 @@ TEST_CASE(
     const Variant& row = *find_variant(stages, name, Backend::cuda);
     return ids_of(row)[row.default_point(seed_problem(tokens))].point;
   };
-  CHECK(point_at("fused_block", 8192) == Point{{"c", 512}});
-  CHECK(point_at("fused_block", 65'536) == Point{{"c", 2048}});
-  CHECK(point_at("fused_query", 2048) == Point{{"t", 14}});
-  CHECK(point_at("fused_query", 8192) == Point{{"t", 30}});
+  CHECK(point_at("fused_block", 8192) == Point{{"chunk", 512}});
+  CHECK(point_at("fused_block", 65'536) == Point{{"chunk", 2048}});
+  CHECK(point_at("fused_query", 2048) == Point{{"bq", 14}});
+  CHECK(point_at("fused_query", 8192) == Point{{"bq", 30}});
 }
 
 TEST_CASE("a wish without a point takes the one for the problem at hand", "[kernels]") {
@@ -66,7 +66,7 @@ TEST_CASE("a wish without a point takes the one for the problem at hand", "[kern
     const Choice choice = router.choose(Stage::attend_selected, seed_problem(tokens));
     REQUIRE(choice.variant);
     CHECK(choice.variant->name == "fused_block");
-    CHECK(*choice.point == Point{{"c", chunk}});
+    CHECK(*choice.point == Point{{"chunk", chunk}});
   }
 }
 

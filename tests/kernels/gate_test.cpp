@@ -50,9 +50,9 @@ TEST_CASE("a uniform gate is the mean of the branches", "[kernels]") {
 
 TEST_CASE("a forced branch is passed through unchanged", "[kernels]") {
   Constants constants;
-  constants.force_branch = GENERATE(0, 1, 2);
+  constants.force_branch = GENERATE(Branch::cmp, Branch::sel, Branch::win);
   const Gated run(GENERATE("three_steps", "gate_fused"), constants);
-  const auto b = static_cast<std::size_t>(constants.force_branch);
+  const auto b = index_of(*constants.force_branch);
   for (std::int64_t i = 0; i < 16; ++i) REQUIRE(run.out(31, i) == run.branch(b, 31, i));
 }
 

@@ -96,14 +96,14 @@ TEST_CASE("tokens after t change nothing at t", "[kernels][runtime]") {
 }
 
 TEST_CASE("with full coverage every branch is dense causal attention", "[kernels][runtime]") {
-  for (const int branch : {1, 2}) {  // selected, window
+  for (const Branch branch : {Branch::sel, Branch::win}) {
     Problem p = small_problem({40});
     p.geometry.sel_count = 5;
     p.geometry.window = 40;
     Layer layer(p);
     layer.constants.force_branch = branch;
-    if (branch ==
-        2) {  // dense attention reads the rows of k_sel, v_sel: give both the same weights
+    // Dense attention reads the rows of k_sel, v_sel: the window gets the same weights.
+    if (branch == Branch::win) {
       const std::int64_t q = p.q_heads * p.head_dim_k, k = p.kv_heads * p.head_dim_k,
                          v = p.kv_heads * p.head_dim_v, dim = p.model.model_dim;
       double* w = layer.w_qkv.view().as<double>();
@@ -122,7 +122,7 @@ TEST_CASE("a branch that is switched off is not computed and counts as zeros",
   const Problem p = small_problem({48});
   Layer layer(p);
   const HostTensor x = input(p);
-  layer.constants.force_branch = 2;
+  layer.constants.force_branch = Branch::win;
   const std::vector<double> window_only = layer.run(p, x.view());
   layer.constants.branches = 4;
   CHECK(largest_difference(window_only, layer.run(p, x.view())) == 0);

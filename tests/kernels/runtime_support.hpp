@@ -60,7 +60,7 @@ struct Layer {
   }
 
   LayerWeights weights() const {
-    return {w_qkv.view(), fc1_w.view(), fc1_b.view(), fc2_w.view(), fc2_b.view(), w_o.view()};
+    return {w_qkv.view(), {fc1_w.view(), fc1_b.view(), fc2_w.view(), fc2_b.view()}, w_o.view()};
   }
 
   void prefill_mode(const char* mode) {

@@ -49,7 +49,7 @@ Files conditions_of_lists(const std::string& text) {
     if (command.name == "if") ++depth;
     if (command.name == "endif") --depth;
     if (depth > 0 && command.name == "set") conditional.insert(first_word(command.arguments));
-    if (command.name != "nsa_variant_sources") continue;
+    if (command.name != "nsa_variant_sources" && command.name != "nsa_add_variant") continue;
     const std::string list = first_word(command.arguments);
     if (depth > 0) wrong.insert(list + " inside an if()");
     for (const std::string& variable : conditional) {
@@ -67,6 +67,8 @@ TEST_CASE("A list behind a condition of the build is found") {
   CHECK(conditions_of_lists("if(X)\n  set(a b.cpp)\nendif()\nnsa_variant_sources(row ${a})\n") ==
         Files{"row with ${a}"});
   CHECK(conditions_of_lists("if(X) # (\nelse()\nnsa_variant_sources(row a.cpp)\nendif()\n") ==
+        Files{"row inside an if()"});
+  CHECK(conditions_of_lists("if(X)\nnsa_add_variant(row a.cpp)\nendif()\n") ==
         Files{"row inside an if()"});
   CHECK(conditions_of_lists("set(a b.cpp)\nif(X)\nset(c d)\nendif()\n"
                             "nsa_variant_sources(row ${a})\n") == Files{});

@@ -32,7 +32,7 @@ Files units_of_lists_but(const UnitList& list) {
 /// a launch. Twins: of a build without CUDA.
 bool is_common_ground(const std::string& unit) {
   static const Files kAsked{"kernels/decode/step_support.cpp",
-                            "kernels/runtime/composite_bounds.cpp",
+                            "kernels/runtime/composite/bounds.cpp",
                             "kernels/vendor/capabilities.cpp"};
   return unit.starts_with("kernels/catalog/") || unit.starts_with("kernels/routing/") ||
          unit.starts_with("kernels/reference/") || kAsked.contains(unit) ||

@@ -7,11 +7,11 @@
 #include "nsa/schemas/error.hpp"
 #include "routing_support.hpp"
 #include "telemetry/fa2_gates.hpp"
-#include "vendor/cudnn_sdpa.hpp"
-#include "vendor/flashinfer_shape.hpp"
-#include "vendor/math_shape.hpp"
+#include "vendor/cudnn/sdpa.hpp"
+#include "vendor/cudnn/window_keys.hpp"
+#include "vendor/flashinfer/shape.hpp"
+#include "vendor/math/shape.hpp"
 #include "vendor/support.hpp"
-#include "vendor/window_keys.hpp"
 
 using namespace nsa;
 using namespace nsa::test;

@@ -18,6 +18,22 @@ TEST_CASE("a variant's text leads back to the variant", "[schemas]") {
   CHECK(parse_variant_id(to_string(fused)) == fused);
 }
 
+TEST_CASE("coordinates that were called otherwise before are read by the names of today",
+          "[schemas]") {
+  const auto text = [](const char* id) { return to_string(parse_variant_id(id)); };
+  CHECK(text("attend_selected/fused_query.t14") == "attend_selected/fused_query.bq14");
+  CHECK(text("attend_selected/fused_block.c512") == "attend_selected/fused_block.chunk512");
+  CHECK(text("attend_selected/packed.rn0") == "attend_selected/packed.reserve_rows0");
+  CHECK(text("attend_selected/varlen_v2.rk0") == "attend_selected/varlen_v2.reserve_keys0");
+  const Json json = parse_json(
+      R"({"stages": ["attend_selected"], "name": "fused_query", "point": {"t": 30}})", "test");
+  CHECK(to_string(json.get<VariantId>()) == "attend_selected/fused_query.bq30");
+  // Names of others stay what they are.
+  CHECK(text("attend_selected/theirs.t14") == "attend_selected/theirs.t14");
+  CHECK(text("attend_selected/fused_query.c14") == "attend_selected/fused_query.c14");
+  CHECK(text("score/packed.rn1") == "score/packed.rn1");
+}
+
 TEST_CASE("a text that names no variant is refused with what is wrong", "[schemas]") {
   const auto refused = [](std::string_view text) {
     const auto message = test::message_of([&] { (void)parse_variant_id(text); });

@@ -95,8 +95,8 @@ nsa::Reserves reserves_from(const std::vector<Measurement>& measured,
 }
 
 nsa::Reserves reserves(nsa::ReserveNeed need, std::optional<std::int64_t> memory) {
-  auto measured = first_launches("rk", need, 1'900'000, 1'010'000);
-  const auto packed = first_launches("rn", need, 2'500'000, 1'020'000);
+  auto measured = first_launches("reserve_keys", need, 1'900'000, 1'010'000);
+  const auto packed = first_launches("reserve_rows", need, 2'500'000, 1'020'000);
   measured.insert(measured.end(), packed.begin(), packed.end());
   return reserves_from(measured, memory);
 }
@@ -237,15 +237,16 @@ TEST_CASE("reserves are the largest need within a quarter of the memory", "[deci
 TEST_CASE("what saves nothing is not reserved, and what does is said", "[decide]") {
   const nsa::ReserveNeed need{2000, 50'000, 0, 0};
   std::string said;
-  CHECK(
-      reserves_from(first_launches("rk", need, 1'900'000, 1'000'000), {}, &said).varlen_reserve_k ==
-      50'000);
+  CHECK(reserves_from(first_launches("reserve_keys", need, 1'900'000, 1'000'000), {}, &said)
+            .varlen_reserve_k == 50'000);
   CHECK(said.find("save 0.9 ms of a first launch, 90 % of a launch, faster on 2 of 2 problems") !=
         std::string::npos);
   // 3 % of a launch; slower with it; on one problem only; not measured with one at all
-  CHECK(reserves_from(first_launches("rk", need, 1'030'000, 1'000'000), {}) == nsa::Reserves{});
-  CHECK(reserves_from(first_launches("rk", need, 1'000'000, 1'900'000), {}) == nsa::Reserves{});
-  auto one = first_launches("rk", need, 1'900'000, 1'000'000);
+  CHECK(reserves_from(first_launches("reserve_keys", need, 1'030'000, 1'000'000), {}) ==
+        nsa::Reserves{});
+  CHECK(reserves_from(first_launches("reserve_keys", need, 1'000'000, 1'900'000), {}) ==
+        nsa::Reserves{});
+  auto one = first_launches("reserve_keys", need, 1'900'000, 1'000'000);
   one.resize(2);
   CHECK(reserves_from(one, {}) == nsa::Reserves{});
   Measurement plain;
@@ -271,10 +272,10 @@ TEST_CASE("needs of failed rows reserve nothing, needs of the rest reach the fla
   rows[1].outcome = nsa::Outcome::crashed;
   for (Measurement& row : std::vector<Measurement>(rows)) {  // what a reserve saves of first calls
     if (row.variant.name != "packed" || row.need) continue;
-    row.variant.point = {{"rn", 0}};
+    row.variant.point = {{"reserve_rows", 0}};
     row.first_call_ns = 2'000'000'000;
     rows.push_back(row);
-    row.variant.point = {{"rn", 4096}};
+    row.variant.point = {{"reserve_rows", 4096}};
     row.first_call_ns = 1'000'000'000;
     rows.push_back(row);
   }

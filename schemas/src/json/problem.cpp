@@ -34,7 +34,10 @@ void to_json(Json& j, const VariantId& v) { j = fields::object_of(v); }
 void to_json(Json& j, const Device& v) { j = fields::object_of(v); }
 void to_json(Json& j, const Placed& v) { j = fields::object_of(v); }
 void from_json(const Json& j, ProblemClass& v) { fields::read_object(j, v); }
-void from_json(const Json& j, VariantId& v) { fields::read_object(j, v); }
+void from_json(const Json& j, VariantId& v) {
+  fields::read_object(j, v);
+  v = with_current_coordinates(std::move(v));
+}
 void from_json(const Json& j, Device& v) { fields::read_object(j, v); }
 void from_json(const Json& j, Placed& v) { fields::read_object(j, v); }
 void to_json(Json& j, const Capability& v) { j = fields::object_of(v); }

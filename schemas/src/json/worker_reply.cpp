@@ -5,6 +5,11 @@
 
 namespace nsa::worker {
 
+/// A worker of before may call coordinates as they were called then.
+static void rename_coordinates(OfferedVariant& v) {
+  for (Point& point : v.points) point = with_current_coordinates({v.stages, v.name, point}).point;
+}
+
 /// Names go into keys, file names and the terminal, so they are words.
 static void check_names(const OfferedVariant& v) {
   for (const auto& point : v.points) {
@@ -21,6 +26,7 @@ static void check_names(const OfferedVariant& v) {
 static void from_json(const Json& j, OfferedVariant& v) {
   fields::read_object(j, v);
   if (!j.contains("points")) v.points.emplace_back();
+  rename_coordinates(v);
   check_names(v);
 }
 

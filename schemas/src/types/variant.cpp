@@ -62,6 +62,24 @@ std::string to_string(const VariantId& id) {
   return text;
 }
 
+VariantId with_current_coordinates(VariantId id) {
+  struct Renamed {
+    std::string_view variant, before, now;
+  };
+  static constexpr Renamed kRenamed[] = {{"fused_query", "t", "bq"},
+                                         {"fused_block", "c", "chunk"},
+                                         {"packed", "rn", "reserve_rows"},
+                                         {"varlen_v2", "rk", "reserve_keys"}};
+  if (id.stages.size() != 1 || id.stages.front() != "attend_selected") return id;
+  for (const auto& [variant, before, now] : kRenamed) {
+    if (id.name != variant) continue;
+    for (auto& [coordinate, value] : id.point) {
+      if (coordinate == before) coordinate = now;
+    }
+  }
+  return id;
+}
+
 std::vector<std::string> sequence_of(const VariantId& id) {
   if (id.name.find('+') == std::string::npos) return {};
   std::vector<std::string> names;
@@ -92,7 +110,7 @@ VariantId parse_variant_id(std::string_view text) {
   if (const auto gap = find_gap(id)) refuse(text, *gap);
   for (const auto name : split(parts.front(), '+')) word(name, text, "name");
   for (std::size_t i = 1; i < parts.size(); ++i) id.point.push_back(coordinate(parts[i], text));
-  return id;
+  return with_current_coordinates(std::move(id));
 }
 
 }  // namespace nsa

@@ -89,7 +89,7 @@ Json document_of(const LoadedTable& loaded, const ClassDecisions* decisions, con
           {"constants",
            {{"rope_scale", constants.rope_scale},
             {"uniform_gate", constants.uniform_gate},
-            {"force_branch", constants.force_branch}}},
+            {"force_branch", forced_index(constants)}}},
           {"validators", validators_json(loaded.table.validators)},
           {"names", Json::array()},
           {"warnings", warnings}};

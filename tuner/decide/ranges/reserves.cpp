@@ -14,7 +14,7 @@ namespace nsa::tuner {
 namespace {
 
 // Coordinates of a variant's point, as the table of variants writes them.
-const std::string kReserveKeys = "rk", kReserveRows = "rn";
+const std::string kReserveKeys = "reserve_keys", kReserveRows = "reserve_rows";
 constexpr double kMemoryShare = 0.25;
 constexpr std::int64_t kMaxVarlenRows = 1'000'000, kMaxVarlenTokens = 100'000'000;
 constexpr std::int64_t kMaxPackRows = 100'000, kMaxPackTokens = 10'000;

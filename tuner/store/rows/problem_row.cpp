@@ -188,7 +188,7 @@ VariantId get_variant(SQLite::Database& db, const std::string& id, const std::st
   for (const auto& [name, value] : point.items()) {
     variant.point.emplace_back(name, integer_of(value, where));
   }
-  return variant;
+  return with_current_coordinates(std::move(variant));
 }
 
 Placement get_placement(SQLite::Database& db, const std::string& id, const std::string&) {

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "nsa/kernels/tensor.hpp"
+#include "nsa/kernels/tensors.hpp"
 #include "nsa/kernels/workspace.hpp"
 #include "nsa/schemas/device.hpp"
 #include "nsa/schemas/problem.hpp"
@@ -36,6 +37,10 @@ struct Saved {
   TensorView lse_cmp, lse_sel, lse_win;  // [tokens, q_heads] fp32, log-sum-exp (-inf: empty row)
   TensorView blocks;                     // [tokens, kv_heads, sel_count] int32, -1 = unused
   TensorView gates;                      // [tokens, kv_heads, 3] fp32, order cmp, sel, win
+
+  const TensorView& lse_of(Branch branch) const noexcept {
+    return branch == Branch::cmp ? lse_cmp : branch == Branch::sel ? lse_sel : lse_win;
+  }
 };
 
 /// Scalars that are not part of a problem (docs/nsa.md 2 and 8).
@@ -43,10 +48,17 @@ struct Constants {
   double rope_base = 10000.0;
   double rope_scale = 1.0;  // positions are divided by it
   double gate_tau = 1.0;
-  bool uniform_gate = false;  // NSA_FORCE_UNIFORM_GATE
-  int force_branch = -1;      // NSA_FORCE_BRANCH: 0 cmp, 1 sel, 2 win
-  unsigned branches = 7;      // bit 0 cmp, 1 sel, 2 win: a branch that is off is not computed
+  bool uniform_gate = false;           // NSA_FORCE_UNIFORM_GATE
+  std::optional<Branch> force_branch;  // NSA_FORCE_BRANCH: its weight is 1, the others' 0
+  unsigned branches = kAllBranches;    // bit_of each: a branch that is off is not computed
+
+  bool on(Branch branch) const noexcept { return (branches & bit_of(branch)) != 0; }
 };
+
+/// The forced branch as kernels take it: 0 cmp, 1 sel, 2 win, -1 none.
+inline int forced_index(const Constants& constants) noexcept {
+  return constants.force_branch ? static_cast<int>(index_of(*constants.force_branch)) : -1;
+}
 
 /// One launch of `row`. `in` and `out` follow the names of the row's signature, in its order.
 /// The row may use the caller's threads (CPU) or stream (CUDA) and this workspace, and keeps
@@ -70,6 +82,10 @@ struct LaunchArgs {
   /// Who chooses the rows that a composite's plan leaves open. Only composites need it.
   const Router* router = nullptr;
 
+  /// Where the log-sum-exp of a branch goes, [tokens, q_heads] fp32; absent where nobody saves it.
+  TensorView lse_of(Branch branch) const noexcept {
+    return saved ? saved->lse_of(branch) : TensorView{};
+  }
   void fall_back(const char* reason) const noexcept {
     if (fallback_reason) *fallback_reason = reason;
   }

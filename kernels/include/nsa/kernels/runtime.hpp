@@ -33,21 +33,11 @@ struct Context {
   const Choice* within = nullptr;
 };
 
-/// Tensors of one attention call over packed sequences (launch.hpp, Sequence).
-struct AttentionTensors {
-  TensorView q;                           // [tokens, q_heads, head_dim_k] rotated
-  TensorView k_cmp_raw, v_cmp_raw;        // [context_tokens, kv_heads, d] K rotated, not pooled
-  TensorView k_sel, v_sel, k_win, v_win;  // [context_tokens, kv_heads, d] K rotated
-  TensorView fc1_w, fc1_b, fc2_w, fc2_b;  // gate (docs/nsa.md 8)
-  TensorView o;                           // out [tokens, q_heads, head_dim_v]
-  TensorView blocks;                      // out [tokens, kv_heads, sel_count] int32; may be absent
-};
-
 /// The three branches and their gate, from projected and rotated q, k, v to o, by the plan of the
 /// router's row for Stage::attention. Throws InputError when no variant supports the problem.
 void attention(const Context& context, const Problem& problem, const AttentionTensors& tensors,
                Saved* saved = nullptr);
-/// Dense causal attention over k_sel, v_sel: the yardstick.
+/// Dense causal attention over `sel`: the yardstick.
 void dense_attention(const Context& context, const Problem& problem,
                      const AttentionTensors& tensors);
 
@@ -56,7 +46,7 @@ enum class AttentionKind : std::uint8_t { nsa, dense };
 /// Weights of one attention layer, [out, in], y = x W^T.
 struct LayerWeights {
   TensorView w_qkv;  // rows q, k_cmp, k_sel, k_win, v_cmp, v_sel, v_win; dense uses q, k_sel, v_sel
-  TensorView fc1_w, fc1_b, fc2_w, fc2_b;
+  GateWeights gate;
   TensorView w_o;  // [model_dim, q_heads * head_dim_v]
 };
 

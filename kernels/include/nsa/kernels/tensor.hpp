@@ -68,4 +68,21 @@ inline TensorView make_view(void* data, Dtype dtype, std::initializer_list<std::
   return view;
 }
 
+/// True when all elements of a row (the trailing dimensions) are contiguous.
+inline bool rows_are_flat(const TensorView& tensor) {
+  std::int64_t expected = 1;
+  for (auto i = static_cast<std::size_t>(tensor.rank); i-- > 1;) {
+    if (tensor.shape[i] != 1 && tensor.stride[i] != expected) return false;
+    expected *= tensor.shape[i];
+  }
+  return true;
+}
+
+/// Elements of a row: the product of the trailing dimensions.
+inline std::int64_t row_elements(const TensorView& tensor) {
+  std::int64_t count = 1;
+  for (int i = 1; i < tensor.rank; ++i) count *= tensor.shape[static_cast<std::size_t>(i)];
+  return count;
+}
+
 }  // namespace nsa

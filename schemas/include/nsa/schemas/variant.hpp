@@ -24,6 +24,12 @@ struct VariantId {
   auto operator<=>(const VariantId&) const = default;
 };
 
+/// The names of today for coordinates of bundled variants that were called otherwise before: `t` of
+/// fused_query is `bq`, `c` of fused_block `chunk`, `rn` of packed `reserve_rows` and `rk` of
+/// varlen_v2 `reserve_keys`. Files, databases and messages of workers hold both; whatever reads an
+/// id asks here. Other ids stay as they are.
+VariantId with_current_coordinates(VariantId id);
+
 /// The rows of a sequence by their names, one for each stage; empty for a single row.
 std::vector<std::string> sequence_of(const VariantId& id);
 /// What is wrong with a sequence: "leaves score without a row". Nothing where each stage has one.

@@ -1,0 +1,9 @@
+#include "attend_selected/cuda/fused_block/dispatch.cuh"
+
+namespace nsa::cuda {
+
+bool fused_block_fp16(const AttendParams& p, const BlockPlan& plan, const LaunchArgs& args) {
+  return launch_fused_block<__half>(p, plan, args);
+}
+
+}  // namespace nsa::cuda

@@ -1,0 +1,15 @@
+// `fused_block`: one function per storage type, each compiled in a file of its own.
+#pragma once
+
+#include "attend_selected/cuda/fused_block/plan.hpp"
+#include "nsa/kernels/launch.hpp"
+
+namespace nsa::cuda {
+
+struct AttendParams;
+
+/// False where the tensors' rows are not aligned for it: then nothing was launched.
+bool fused_block_bf16(const AttendParams& p, const BlockPlan& plan, const LaunchArgs& args);
+bool fused_block_fp16(const AttendParams& p, const BlockPlan& plan, const LaunchArgs& args);
+
+}  // namespace nsa::cuda

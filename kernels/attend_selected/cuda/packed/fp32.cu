@@ -1,0 +1,15 @@
+#include "attend_selected/cuda/packed/listed_row.cuh"
+#include "attend_selected/cuda/packed/rows.hpp"
+#include "attend_selected/cuda/rows/row_keys.cuh"
+#include "cuda/flash/tile_simt.cuh"
+
+namespace nsa::cuda {
+
+void attend_listed_fp32(const AttendParams& p, const PackedRow* list, std::int64_t count,
+                        CUstream_st* stream) {
+  with_padded_dv(p.dv, [&](auto width) {
+    launch_row_keys<SimtTile<16, width()>>(p, ListedRow{list}, count, stream);
+  });
+}
+
+}  // namespace nsa::cuda

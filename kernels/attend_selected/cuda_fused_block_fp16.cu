@@ -1,9 +1,0 @@
-#include "attend_selected/cuda_fused_block_launch.cuh"
-
-namespace nsa::cuda {
-
-bool fused_block_fp16(const AttendParams& p, const BlockPlan& plan, const LaunchArgs& args) {
-  return launch_fused_block<__half>(p, plan, args);
-}
-
-}  // namespace nsa::cuda

@@ -1,0 +1,79 @@
+# nsa_add_variant(<name> <units...> [SM90A <units...>] [SHARED <units...>]
+#                 [LAUNCH <constants...> [BUILT_IF <variable>]])
+# One variant of the stage whose folder this is called in:
+#   units     its own translation units, the one with its launch function first
+#   SM90A     those of its own that only sm_90a can run
+#   SHARED    units of others that a launch of it can run; compiled where they belong
+#   LAUNCH    a CUDA variant: the constants nsa::<folder>::<constant> (LaunchFunction) that its units
+#             define and its rows name. "launches/<folder>.hpp" declares them; where the toolkit is
+#             missing, or the variable of BUILT_IF is false, the units are left out and the constants
+#             are null
+# Compiles the units and writes nsa::source_hash::<name>, of all that these units are compiled from.
+function(nsa_add_variant name)
+  cmake_parse_arguments(ARG "" "BUILT_IF" "SM90A;SHARED;LAUNCH" ${ARGN})
+  set(own ${ARG_UNPARSED_ARGUMENTS})
+  nsa_variant_sources(${name} ${own} ${ARG_SM90A} ${ARG_SHARED})
+  list(TRANSFORM own PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  list(TRANSFORM ARG_SM90A PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  if(NOT ARG_LAUNCH)
+    target_sources(nsa_kernels PRIVATE ${own})
+    return()
+  endif()
+  get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  set_property(GLOBAL APPEND PROPERTY NSA_LAUNCH_FOLDERS ${folder})
+  set_property(GLOBAL APPEND PROPERTY NSA_LAUNCHES_${folder} ${ARG_LAUNCH})
+  set(built ${NSA_HAVE_CUDA})
+  if(ARG_BUILT_IF)
+    set(built ${${ARG_BUILT_IF}})
+  endif()
+  if(built)
+    target_sources(nsa_kernels PRIVATE ${own})
+    if(ARG_SM90A)
+      target_sources(nsa_kernels_sm90a PRIVATE ${ARG_SM90A})
+    endif()
+  else()
+    nsa_write_stub(${name} ${folder} ${ARG_LAUNCH})
+  endif()
+endfunction()
+
+# The constants of a variant that is not built, as null pointers.
+function(nsa_write_stub name folder)
+  set(stub ${PROJECT_BINARY_DIR}/generated/launches/${name}_not_built.cpp)
+  set(constants "")
+  foreach(constant IN LISTS ARGN)
+    string(APPEND constants "constinit const LaunchFunction ${constant} = nullptr;\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${stub} @ONLY CONTENT
+"// Written by CMake (nsa_add_variant). Do not edit.
+#include \"launches/${folder}.hpp\"
+
+namespace nsa::${folder} {
+
+${constants}
+}  // namespace nsa::${folder}
+")
+  target_sources(nsa_kernels PRIVATE ${stub})
+endfunction()
+
+# nsa_generate_launches(): called once, after all variants were added. Writes a header for each folder,
+# which the tables include and no unit does: it changes with every variant.
+function(nsa_generate_launches)
+  get_property(folders GLOBAL PROPERTY NSA_LAUNCH_FOLDERS)
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder IN LISTS folders)
+    get_property(constants GLOBAL PROPERTY NSA_LAUNCHES_${folder})
+    list(JOIN constants ",\n    " constants)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/launches/${folder}.hpp @ONLY CONTENT
+"// Written by CMake (nsa_add_variant): launch functions of CUDA variants, null where not built.
+#pragma once
+
+#include \"nsa/kernels/launch.hpp\"
+
+namespace nsa::${folder} {
+
+extern const LaunchFunction ${constants};
+
+}  // namespace nsa::${folder}
+")
+  endforeach()
+endfunction()

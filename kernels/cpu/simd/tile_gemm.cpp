@@ -1,0 +1,142 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/simd/tile_gemm.cpp"
+#include "cpu/simd/tile_gemm.hpp"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+HWY_BEFORE_NAMESPACE();
+namespace nsa::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// 6 x 4 accumulators fill the 32 registers of AVX-512 best, 6 x 2 the 16 of AVX2.
+constexpr int kRows = 6;
+constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
+
+template <int kMr, int kNv, class T>
+void micro(std::int64_t depth, const T* const* a, const T* b, std::int64_t ldb, T* const* c,
+           std::int64_t column, bool accumulate) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const T* rows[kMr];
+  hn::Vec<decltype(d)> sum[kMr][kNv];
+#pragma GCC unroll 8
+  for (int i = 0; i < kMr; ++i) {
+    rows[i] = a[i];
+#pragma GCC unroll 4
+    for (int j = 0; j < kNv; ++j) {
+      sum[i][j] = accumulate ? hn::LoadU(d, c[i] + column + j * lanes) : hn::Zero(d);
+    }
+  }
+  const T* panel = b + column;
+  for (std::int64_t k = 0; k < depth; ++k, panel += ldb) {
+    hn::Vec<decltype(d)> right[kNv];
+#pragma GCC unroll 4
+    for (int j = 0; j < kNv; ++j) right[j] = hn::LoadU(d, panel + j * lanes);
+#pragma GCC unroll 8
+    for (int i = 0; i < kMr; ++i) {
+      const auto left = hn::Set(d, rows[i][k]);
+#pragma GCC unroll 4
+      for (int j = 0; j < kNv; ++j) sum[i][j] = hn::MulAdd(left, right[j], sum[i][j]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kMr; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kNv; ++j) hn::StoreU(sum[i][j], d, c[i] + column + j * lanes);
+  }
+}
+
+template <class T>
+using Micro = void (*)(std::int64_t, const T* const*, const T*, std::int64_t, T* const*,
+                       std::int64_t, bool);
+
+template <class T, int... kIndex>
+constexpr auto micro_table(std::integer_sequence<int, kIndex...>) {
+  return std::array<Micro<T>, sizeof...(kIndex)>{
+      micro<kIndex / kVectors + 1, kIndex % kVectors + 1, T>...};
+}
+
+template <class T>
+void gemm_rows(std::int64_t rows, std::int64_t cols, std::int64_t depth, const T* const* a,
+               const T* b, std::int64_t ldb, T* const* c, bool accumulate) {
+  static constexpr auto kTable =
+      micro_table<T>(std::make_integer_sequence<int, kRows * kVectors>{});
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  const std::int64_t blocks = (rows + kRows - 1) / kRows;
+  for (std::int64_t column = 0; column < cols;) {
+    const std::int64_t vectors = std::min<std::int64_t>(kVectors, (cols - column) / lanes);
+    for (std::int64_t block = 0; block < blocks; ++block) {  // rows in nearly equal parts
+      const std::int64_t from = rows * block / blocks;
+      const std::int64_t count = rows * (block + 1) / blocks - from;
+      kTable[static_cast<std::size_t>((count - 1) * kVectors + vectors - 1)](
+          depth, a + from, b, ldb, c + from, column, accumulate);
+    }
+    column += vectors * lanes;
+  }
+}
+
+void gemm_f32(std::int64_t rows, std::int64_t cols, std::int64_t depth, const float* const* a,
+              const float* b, std::int64_t ldb, float* const* c, bool accumulate) {
+  gemm_rows(rows, cols, depth, a, b, ldb, c, accumulate);
+}
+void gemm_f64(std::int64_t rows, std::int64_t cols, std::int64_t depth, const double* const* a,
+              const double* b, std::int64_t ldb, double* const* c, bool accumulate) {
+  gemm_rows(rows, cols, depth, a, b, ldb, c, accumulate);
+}
+
+}  // namespace nsa::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nsa::cpu {
+namespace {
+
+HWY_EXPORT(gemm_f32);
+HWY_EXPORT(gemm_f64);
+
+/// Makes row pointers for up to kBatch rows at a time.
+template <class T>
+void gemm_strided(std::int64_t rows, std::int64_t cols, std::int64_t depth, const T* a,
+                  std::int64_t lda, const T* b, std::int64_t ldb, T* c, std::int64_t ldc,
+                  bool accumulate) {
+  constexpr std::int64_t kBatch = 96;
+  std::array<const T*, kBatch> a_rows;
+  std::array<T*, kBatch> c_rows;
+  for (std::int64_t from = 0; from < rows; from += kBatch) {
+    const std::int64_t count = std::min(kBatch, rows - from);
+    for (std::int64_t i = 0; i < count; ++i) {
+      a_rows[static_cast<std::size_t>(i)] = a + (from + i) * lda;
+      c_rows[static_cast<std::size_t>(i)] = c + (from + i) * ldc;
+    }
+    tile_gemm(count, cols, depth, a_rows.data(), b, ldb, c_rows.data(), accumulate);
+  }
+}
+
+}  // namespace
+
+void tile_gemm(std::int64_t rows, std::int64_t cols, std::int64_t depth, const float* const* a,
+               const float* b, std::int64_t ldb, float* const* c, bool accumulate) {
+  HWY_DYNAMIC_DISPATCH(gemm_f32)(rows, cols, depth, a, b, ldb, c, accumulate);
+}
+void tile_gemm(std::int64_t rows, std::int64_t cols, std::int64_t depth, const double* const* a,
+               const double* b, std::int64_t ldb, double* const* c, bool accumulate) {
+  HWY_DYNAMIC_DISPATCH(gemm_f64)(rows, cols, depth, a, b, ldb, c, accumulate);
+}
+void tile_gemm(std::int64_t rows, std::int64_t cols, std::int64_t depth, const float* a,
+               std::int64_t lda, const float* b, std::int64_t ldb, float* c, std::int64_t ldc,
+               bool accumulate) {
+  gemm_strided(rows, cols, depth, a, lda, b, ldb, c, ldc, accumulate);
+}
+void tile_gemm(std::int64_t rows, std::int64_t cols, std::int64_t depth, const double* a,
+               std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc,
+               bool accumulate) {
+  gemm_strided(rows, cols, depth, a, lda, b, ldb, c, ldc, accumulate);
+}
+
+}  // namespace nsa::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,16 @@
+// Maps that tell TMA where a tensor [rows, heads, dim] lies.
+#pragma once
+
+#include <cuda.h>
+
+#include "cuda/flash/attend_params.hpp"
+
+namespace nsa::cuda {
+
+/// Of boxes of `box_rows` rows of one head and 64 columns of 16 bits, which arrive with 128-byte
+/// rows and the 128-byte swizzle; what lies outside of the tensor arrives as zeros. Columns, heads
+/// and rows are the coordinates. Rows have to start at multiples of 16 bytes.
+CUtensorMap make_tensor_map(const HeadTensor<const void>& tensor, Dtype dtype, std::int64_t rows,
+                            int heads, int dim, int box_rows);
+
+}  // namespace nsa::cuda

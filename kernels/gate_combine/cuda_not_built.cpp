@@ -1,8 +1,0 @@
-#include "gate_combine/cuda_launch.hpp"
-
-namespace nsa::gate_combine {
-
-constinit const LaunchFunction kCudaGateFused = nullptr;
-constinit const LaunchFunction kCudaThreeSteps = nullptr;
-
-}  // namespace nsa::gate_combine

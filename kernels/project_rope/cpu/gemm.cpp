@@ -1,0 +1,154 @@
+// All seven projections as one matrix product per tile of tokens, then RoPE head by head.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "cpu/accumulator.hpp"
+#include "cpu/blas.hpp"
+#include "cpu/matrix.hpp"
+#include "operands/model.hpp"
+
+namespace nsa::project_rope {
+namespace {
+
+constexpr std::int64_t kTile = 256;  // tokens: a tile of all projections stays in the last cache
+
+/// Columns [first, first + count) of the product.
+struct Columns {
+  std::int64_t first, count;
+};
+
+/// The columns that go into an output that is present: an ablation leaves the others out.
+std::vector<Columns> wanted_columns(std::span<const Projection> projections) {
+  std::vector<Columns> wanted;
+  std::int64_t first = 0;
+  for (const Projection& part : projections) {
+    const std::int64_t count = part.columns();
+    if (part.out) {
+      if (!wanted.empty() && wanted.back().first + wanted.back().count == first) {
+        wanted.back().count += count;
+      } else {
+        wanted.push_back({first, count});
+      }
+    }
+    first += count;
+  }
+  return wanted;
+}
+
+std::int64_t width_of(const Problem& p) {
+  return p.q_heads * p.head_dim_k + 3 * p.kv_heads * (p.head_dim_k + p.head_dim_v);
+}
+
+/// Angles are computed in fp64 whatever the storage: fp32 loses 4e-3 rad at position 65,536.
+template <class T>
+struct Rotation {
+  std::span<const double> frequencies;  // [head_dim_k / 2]
+  std::span<T> cosine, sine;            // of one position
+
+  void set_position(double position) const {
+    for (std::size_t i = 0; i < frequencies.size(); ++i) {
+      cosine[i] = static_cast<T>(std::cos(position * frequencies[i]));
+      sine[i] = static_cast<T>(std::sin(position * frequencies[i]));
+    }
+  }
+  void apply(T* head) const {
+    for (std::size_t i = 0; i < frequencies.size(); ++i) {
+      const T x0 = head[2 * i], x1 = head[2 * i + 1];
+      head[2 * i] = x0 * cosine[i] - x1 * sine[i];
+      head[2 * i + 1] = x0 * sine[i] + x1 * cosine[i];
+    }
+  }
+};
+
+std::span<const double> frequencies(const LaunchArgs& args) {
+  const auto pairs = args.workspace.take<double>(args.problem.head_dim_k / 2);
+  const double dim = static_cast<double>(args.problem.head_dim_k);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    pairs[i] = std::pow(args.constants.rope_base, -2.0 * static_cast<double>(i) / dim) /
+               args.constants.rope_scale;
+  }
+  return pairs;
+}
+
+/// Spreads one row of the product over the outputs.
+template <class T>
+void write_token(std::span<const Projection> projections, const Rotation<T>& rotation,
+                 std::int64_t token, std::int64_t position, T* row) {
+  rotation.set_position(static_cast<double>(position));
+  for (const auto& [out, heads, dim, rotated] : projections) {
+    if (out) {
+      for (std::int64_t head = 0; head < heads; ++head) {
+        if (rotated) rotation.apply(row + head * dim);
+        store_row(out, out.at(token, head), dim, row + head * dim);
+      }
+    }
+    row += heads * dim;
+  }
+}
+
+/// Absolute position of a packed token; sequences stand in the order of their rows.
+std::int64_t position_of(std::span<const Sequence> sequences, std::int64_t token) {
+  const auto after =
+      std::upper_bound(sequences.begin(), sequences.end(), token,
+                       [](std::int64_t row, const Sequence& s) { return row < s.q_begin; });
+  const Sequence& s = *(after - 1);
+  return s.first_position() + token - s.q_begin;
+}
+
+/// A tile of packed tokens, of one sequence or several: product, then rotation and storage.
+template <class T>
+void project_tile(const LaunchArgs& args, const Matrix<T>& w, std::span<const double> angles,
+                  std::int64_t first, std::int64_t count) {
+  const WorkspaceScope scope(args.workspace);
+  const ProjectTensors tensors = ProjectTensors::of(args);
+  const auto projections = tensors.projections(args.problem);
+  const std::int64_t width = width_of(args.problem), dim = tensors.x.shape[1];
+  const Matrix<T> x = matrix_rows<T>(tensors.x, first, count, args.workspace);
+  T* product = args.workspace.take<T>(count * width).data();
+  for (const Columns& columns : wanted_columns(projections)) {
+    const MatrixView<const T> weights{w.data, width, dim, w.row_stride};
+    const MatrixView<T> all{product, count, width, width};
+    parallel_gemm({x.data, count, dim, x.row_stride},
+                  weights.row_range(columns.first, columns.count).transpose(),
+                  all.column_range(columns.first, columns.count));
+  }
+  const auto pairs = static_cast<std::int64_t>(angles.size());
+  const auto table = args.workspace.take<T>(2 * pairs * parallel_threads());
+  parallel_for(0, count, 8, [&](std::int64_t from, std::int64_t to) {
+    const auto own = table.subspan(static_cast<std::size_t>(2 * pairs * parallel_thread_index()),
+                                   2 * angles.size());
+    const Rotation<T> rotation{angles, own.first(angles.size()), own.last(angles.size())};
+    for (std::int64_t i = from; i < to; ++i) {
+      const std::int64_t position = position_of(args.sequences, first + i);
+      write_token<T>(projections, rotation, first + i, position, product + i * width);
+    }
+  });
+}
+
+template <class T>
+void project(const LaunchArgs& args) {
+  const WorkspaceScope scope(args.workspace);
+  const ProjectTensors tensors = ProjectTensors::of(args);
+  const Matrix<T> w = matrix_rows<T>(tensors.w_qkv, 0, tensors.w_qkv.shape[0], args.workspace);
+  const auto angles = frequencies(args);
+  const std::int64_t tokens = tensors.x.shape[0];
+  for (std::int64_t first = 0; first < tokens; first += kTile) {
+    project_tile(args, w, angles, first, std::min(kTile, tokens - first));
+  }
+}
+
+}  // namespace
+
+void gemm(const LaunchArgs& args) {
+  with_accumulator(args.problem.dtype, [&](auto zero) { project<decltype(zero)>(args); });
+}
+
+std::int64_t gemm_workspace(const Problem& p) {
+  const std::int64_t dim = p.model.model_dim, tile = std::min(kTile, p.total_tokens());
+  const std::int64_t numbers =
+      width_of(p) * dim + tile * (dim + width_of(p)) + p.head_dim_k * parallel_threads();
+  return accumulator_bytes(p) * numbers + 8 * p.head_dim_k + 4096;
+}
+
+}  // namespace nsa::project_rope

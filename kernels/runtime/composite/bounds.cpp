@@ -1,0 +1,101 @@
+#include "runtime/composite/bounds.hpp"
+
+#include <algorithm>
+
+#include "catalog/cost.hpp"
+#include "nsa/kernels/launch.hpp"
+#include "runtime/composite/stages.hpp"
+#include "runtime/dense.hpp"
+
+namespace nsa {
+namespace {
+
+/// Whether some row that may be chosen runs the stage on the device, and if not, why the last one
+/// does not.
+Support stage_support(Stage stage, const Problem& p, const Device& device) {
+  Support answer = Support::no("not in this build");
+  for (const Variant* row : candidates_of(stage, device.backend)) {
+    answer = supports(*row, p, device);
+    if (answer.supported) return answer;
+  }
+  return Support::no(to_string(stage), ": ", answer);
+}
+
+}  // namespace
+
+Support stages_run(const Variant& composite, const Problem& p, const Device& device) {
+  // Dense attention runs the rows of the window over a problem of its own.
+  const Problem seen = composite.plan.dense ? dense_problem(p) : p;
+  for (const Part& part : composite.plan.parts) {
+    const Support answer = supports(*part.row, part.stage < Stage::attention ? seen : p, device);
+    if (!answer.supported) return Support::no(to_string(part.stage), ": ", answer);
+  }
+  const auto& covers = composite.plan.covers;
+  for (const Stage stage : stages_within(composite)) {
+    if (composite.plan.part(stage) || std::ranges::find(covers, stage) != covers.end()) continue;
+    if (Support answer = stage_support(stage, seen, device); !answer.supported) return answer;
+  }
+  return Support::yes();
+}
+
+std::int64_t between_attention(const Problem& p, Backend backend) {
+  const auto element = static_cast<std::int64_t>(size_of(p.dtype));
+  std::int64_t between = 4 * p.total_tokens() * p.q_heads * p.head_dim_v * element;
+  between += p.total_context() / p.geometry.cmp_stride * p.kv_heads *
+             (p.head_dim_k + p.head_dim_v) * element;
+  between += 3 * p.total_tokens() * p.kv_heads * p.geometry.sel_count * 4;
+  if (backend != Backend::cpu) {
+    constexpr std::int64_t kAlignment = 4096;  // of a few tensors
+    between += 2 * p.batch() * static_cast<std::int64_t>(sizeof(Sequence)) + kAlignment;
+  }
+  return between;
+}
+
+std::int64_t between_layer(const Problem& p) {
+  constexpr std::int64_t kAlignment = 4096;  // of a few tensors
+  const auto element = static_cast<std::int64_t>(size_of(p.dtype));
+  const std::int64_t row =
+      p.q_heads * (p.head_dim_k + p.head_dim_v) + 3 * p.kv_heads * (p.head_dim_k + p.head_dim_v);
+  return p.total_tokens() * row * element + kAlignment;
+}
+
+std::int64_t between_model(const Problem& p, Backend backend) {
+  constexpr std::int64_t kAlignment = 4096;  // of a few tensors
+  const std::int64_t row = p.total_tokens() * p.model.model_dim;
+  if (backend !=
+      Backend::cpu) {  // x, its norm, the sum's other part, and an MLP four times as wide
+    return row * (3 + 4) * static_cast<std::int64_t>(size_of(p.dtype)) + kAlignment;
+  }
+  return row * (3 * 8 + 4 * 16) + p.model.model_dim * p.model.model_dim * 16;
+}
+
+std::int64_t attention_workspace(const Problem& p, Backend backend) {
+  std::int64_t hungriest = 0;
+  for (const Variant& row : catalog()) {
+    if (is_composite(row) || row.backend != backend) continue;
+    hungriest = std::max(hungriest, workspace_of(row, p));
+  }
+  return between_attention(p, backend) + hungriest;
+}
+
+std::int64_t layer_workspace(const Problem& p, Backend backend) {
+  return attention_workspace(p, backend) + between_layer(p);
+}
+
+std::int64_t model_workspace(const Problem& p, Backend backend) {
+  return layer_workspace(p, backend) + between_model(p, backend);
+}
+
+Cost dense_layer_cost(const Problem& p) {
+  const Cost nsa = layer_cost(p), parts = attention_cost(p), dense = dense_attention_cost(p);
+  return {nsa.flop - parts.flop + dense.flop, nsa.bytes - parts.bytes + dense.bytes};
+}
+
+Cost dense_model_cost(const Problem& p) {
+  const Cost nsa = model_cost(p), with = layer_cost(p), without = dense_layer_cost(p);
+  const auto layers = static_cast<double>(p.model.layers);
+  return {nsa.flop + layers * (without.flop - with.flop),
+          nsa.bytes + layers * (without.bytes - with.bytes)};
+}
+
+}  // namespace nsa

@@ -1,0 +1,9 @@
+#include "vendor/flashinfer/band.cuh"
+
+namespace nsa::vendor {
+
+void flashinfer_bf16_192(const FlashInferCall& call, Band band, Form form, CUstream_st* stream) {
+  launch_flashinfer<__nv_bfloat16, 192, 128>(call, band, form, stream);
+}
+
+}  // namespace nsa::vendor

@@ -1,9 +1,0 @@
-#include "vendor/flashinfer_band.cuh"
-
-namespace nsa::vendor {
-
-void flashinfer_fp16_128(const FlashInferCall& call, Band band, Form form, CUstream_st* stream) {
-  launch_flashinfer<__half, 128, 128>(call, band, form, stream);
-}
-
-}  // namespace nsa::vendor

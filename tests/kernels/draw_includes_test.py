@@ -1,0 +1,52 @@
+"""The check of includes finds a shared folder that knows a stage, and nothing in the tree."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts/draw_includes"
+# file, what it includes, whether that is wrong
+PLANTED = [
+    ("cuda/flash/band.cuh", "attend_selected/supports.hpp", True),
+    ("cuda/flash/band.cuh", "../../attend_selected/supports.hpp", True),
+    ("cpu/rows.cpp", "attend_selected/supports.hpp", True),
+    ("cuda/flash/band.cuh", "cpu/rows.hpp", False),
+    ("attend_selected/variants.cpp", "cuda/flash/tile.cuh", False),
+]
+HEADERS = ["attend_selected/supports.hpp", "cpu/rows.hpp", "cuda/flash/tile.cuh"]
+
+
+def planted(root, path, included):
+    kernels = root / "kernels"
+    for name in HEADERS + [path]:
+        (kernels / name).parent.mkdir(parents=True, exist_ok=True)
+        (kernels / name).write_text("#pragma once\n")
+    (kernels / path).write_text(f'#include "{included}"\n')
+
+
+def check(root, *more):
+    return subprocess.run([SCRIPT, "--root", root, *more], capture_output=True, text=True)
+
+
+def main():
+    failed = 0
+    for path, included, wrong in PLANTED:
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            planted(root, path, included)
+            done = check(root, "--output", root / "drawing.dot")
+            arrow = "attend_selected" in (root / "drawing.dot").read_text()
+            if (done.returncode == 1) != wrong or (f"kernels/{path}" in done.stdout) != wrong:
+                print(f"wrong about {path} with {included}: {done.stdout}{done.stderr}")
+                failed = 1
+            if wrong and not arrow:
+                print(f"no arrow drawn for {path} with {included}")
+                failed = 1
+    tree = subprocess.run([SCRIPT], capture_output=True, text=True)
+    print(tree.stdout, end="")
+    return failed or tree.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
