@@ -19,10 +19,21 @@ std::optional<std::string> variable(const char* name) {
 
 LoadedTable load(const fs::path& file) { return {load_thresholds(file.string()), file.string()}; }
 
+/// What was decided on a GPU says nothing of a CPU, and the other way round. Who named the file
+/// wants its decisions, so that going on without them would hide that they are not used.
+LoadedTable fitting(LoadedTable loaded, const Device& device, const std::string& wanted) {
+  const Device& of = loaded.table.device;
+  if (of.backend == device.backend) return loaded;
+  throw InputError(wanted + ": " + loaded.path + " was decided on " + of.id + " (" + of.name +
+                   ") and this runs on " + device.id +
+                   "; name that device, or decide for this one with `nsatune sweep` and "
+                   "`nsatune tune`");
+}
+
 /// A file, or this device's file of a folder. `wanted` says who named it, for the error.
 LoadedTable load_named(const std::string& path, const Device& device, const std::string& wanted) {
   std::error_code error;
-  if (!fs::is_directory(path, error)) return load(path);
+  if (!fs::is_directory(path, error)) return fitting(load(path), device, wanted);
   const auto file = routing::pick_file(path, device);
   if (file) return load(*file);
   throw InputError(wanted + ": " + path + " holds no thresholds of a " +

@@ -11,15 +11,8 @@ constexpr const char* kHeader =
     "series,state,regression,nights,index,time,direction,ratio,delta,low,high,p,q,first_commit,"
     "last_commit,environment,reverted,acked,reason\n";
 
-/// Text of others: a spreadsheet runs what begins like a formula.
-std::string text_cell(const std::string& text) {
-  const bool formula =
-      !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string::npos;
-  return reports::csv_cell((formula ? "'" : "") + text);
-}
-
 std::string text_field(const Json& of, const char* key) {
-  return text_cell(of.value(key, std::string()));
+  return reports::csv_cell(of.value(key, std::string()));
 }
 
 std::string number_field(const Json& of, const char* key) {

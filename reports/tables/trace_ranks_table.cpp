@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "nsa/reports/text_table.hpp"
@@ -52,7 +53,7 @@ std::string clocks_text(const trace::Clocks& clocks) {
 
 std::string trace_ranks_table(const trace::Summary& merged,
                               const std::vector<trace::Summary>& ranks, std::size_t top,
-                              Style style) {
+                              Style style, std::size_t columns) {
   TextTable table;
   table.add_column("rank", Align::right);
   table.add_column("host");
@@ -61,9 +62,10 @@ std::string trace_ranks_table(const trace::Summary& merged,
     table.add_column(column, Align::right);
   table.add_column("file");
   for (const trace::Summary& rank : ranks) table.add_row(cells_of(rank));
+  table.fit(columns - std::min<std::size_t>(columns, 2));
   return inked("Ranks", Ink::bold, style) + "\n" + table.render(style, 2) + "\n" +
          (merged.clocks ? clocks_text(*merged.clocks) + "\n\n" : "") +
-         trace_summary_table(merged, top, style);
+         trace_summary_table(merged, top, style, columns);
 }
 
 }  // namespace nsa::reports

@@ -13,7 +13,13 @@ namespace {
 using trace::GpuFigures;
 using trace::Summary;
 
-constexpr std::size_t kNameColumns = 72, kMostSteps = 10;
+constexpr std::size_t kNameColumns = 72, kMostSteps = 10, kIndent = 2;
+
+/// How the text is laid out.
+struct Page {
+  Style style;
+  std::size_t columns;
+};
 
 std::string ns(std::int64_t value) { return format_ns(static_cast<double>(value)); }
 std::string name(const std::string& text) { return shortened(printable(text), kNameColumns); }
@@ -29,9 +35,11 @@ std::string with_share(std::int64_t part, std::int64_t whole) {
   return fmt::format("{} ({})", ns(part), share(part, whole));
 }
 /// Rows under a heading; nothing when there are none.
-std::string section(const char* heading, const TextTable& table, Style style) {
+std::string section(const char* heading, TextTable table, const Page& page) {
   if (table.empty()) return {};
-  return "\n" + inked(heading, Ink::bold, style) + "\n" + table.render(style, 2);
+  table.fit(page.columns - std::min(page.columns, kIndent));
+  const Style style = page.style;
+  return "\n" + inked(heading, Ink::bold, style) + "\n" + table.render(style, kIndent);
 }
 
 std::string idle_causes(const GpuFigures& gpu) {
@@ -269,7 +277,7 @@ TextTable gaps(const Summary& s, std::size_t top) {
     const std::string what = cause.what == "launch_pending"     ? "had launched already"
                              : cause.what == "nothing_recorded" ? "did nothing that was recorded"
                              : cause.what == "launch_unknown"   ? "(the launch is unknown)"
-                                                                : "was in " + name(cause.name);
+                                                                : "was in " + printable(cause.name);
     table.add_row(
         {ns(cause.total_ns), share(cause.total_ns, all), format_tokens(cause.count), what});
   }
@@ -290,7 +298,7 @@ TextTable operators(const Summary& s, std::size_t top) {
         {ns(row.gpu_self_ns), share(row.gpu_self_ns, s.sums->op_sum_ns), ns(row.gpu_ns),
          format_tokens(row.count), ns(row.host_self_ns),
          rate ? fmt::format("{:.3g}", 1e-3 * *row.flop / static_cast<double>(row.gpu_ns)) : "-",
-         name(row.name)});
+         printable(row.name)});
   }
   return table;
 }
@@ -303,7 +311,7 @@ TextTable annotations(const Summary& s, std::size_t top) {
   for (const auto& row : s.annotations.value_or(std::vector<trace::AnnotationRow>{})) {
     if (top-- == 0) break;
     table.add_row({ns(row.projected_ns), ns(row.gpu_ns), ns(row.host_ns), format_tokens(row.count),
-                   name(row.name)});
+                   printable(row.name)});
   }
   return table;
 }
@@ -316,7 +324,7 @@ TextTable modules(const Summary& s, std::size_t top) {
   for (const auto& row : s.modules.value_or(std::vector<trace::ModuleRow>{})) {
     if (top-- == 0) break;
     table.add_row({ns(row.gpu_ns), ns(row.gpu_self_ns), ns(row.backward_ns),
-                   format_tokens(row.count), ns(row.host_ns), name(row.name)});
+                   format_tokens(row.count), ns(row.host_ns), printable(row.name)});
   }
   return table;
 }
@@ -329,7 +337,7 @@ TextTable gpu_ranges(const Summary& s, std::size_t top) {
   for (const auto& row : s.gpu_ranges_by_name.value_or(std::vector<trace::TimesByName>{})) {
     if (top-- == 0) break;
     table.add_row({ns(row.total_ns), format_tokens(row.count), ns(row.median_ns), ns(row.max_ns),
-                   name(row.name)});
+                   printable(row.name)});
   }
   return table;
 }
@@ -346,7 +354,7 @@ TextTable kernels(const Summary& s, std::size_t top) {
     const std::string mark = row.attention_backend ? "[" + *row.attention_backend + "] " : "";
     table.add_row({ns(row.total_ns), share(row.total_ns, s.sums->kernel_sum_ns),
                    format_tokens(row.count), ns(row.median_ns), ns(row.max_ns),
-                   mark + name(row.name)});
+                   mark + printable(row.name)});
   }
   return table;
 }
@@ -365,23 +373,25 @@ std::string absences(const Summary& s) {
 
 }  // namespace
 
-std::string trace_summary_table(const Summary& s, std::size_t top, Style style) {
+std::string trace_summary_table(const Summary& s, std::size_t top, Style style,
+                                std::size_t columns) {
+  const Page page{style, columns};
   std::string text = fmt::format("{}: {}, {} events\n", printable(s.path), s.format,
                                  format_tokens(static_cast<std::int64_t>(s.events)));
-  text += section("Overview", overview(s), style);
-  text += section("Recording", recording(s), style);
-  text += section("Devices and streams", devices(s), style);
-  text += section("Steps", steps(s, std::min(top, kMostSteps)), style) + step_times(s);
-  text += section("Stages", stages(s), style);
-  text += section("Waits of the host", host_syncs(s), style);
-  text += section("Copies and memsets", copies(s), style);
-  text += section("Idle time", gaps(s, std::min(top, kMostSteps)), style);
-  text += section("Modules", modules(s, top), style);
-  text += section("Operators by GPU time of their own", operators(s, top), style);
+  text += section("Overview", overview(s), {style, std::string::npos});  // no word of it goes
+  text += section("Recording", recording(s), page);
+  text += section("Devices and streams", devices(s), page);
+  text += section("Steps", steps(s, std::min(top, kMostSteps)), page) + step_times(s);
+  text += section("Stages", stages(s), page);
+  text += section("Waits of the host", host_syncs(s), page);
+  text += section("Copies and memsets", copies(s), page);
+  text += section("Idle time", gaps(s, std::min(top, kMostSteps)), page);
+  text += section("Modules", modules(s, top), page);
+  text += section("Operators by GPU time of their own", operators(s, top), page);
   text += section("Annotations, from the first to the last of what they launched",
-                  annotations(s, top), style);
-  text += section("Ranges on the GPU, gaps included", gpu_ranges(s, top), style);
-  text += section("Kernels by total time", kernels(s, top), style);
+                  annotations(s, top), page);
+  text += section("Ranges on the GPU, gaps included", gpu_ranges(s, top), page);
+  text += section("Kernels by total time", kernels(s, top), page);
   return text + absences(s);
 }
 

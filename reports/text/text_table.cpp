@@ -11,6 +11,8 @@ namespace {
 constexpr std::array<std::string_view, 6> kAnsi{"",           "\033[1m",  "\033[2m",
                                                 "\033[1;32m", "\033[31m", "\033[33m"};
 
+constexpr std::size_t kLeastWidth = 24;  // of a column that is shortened
+
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -52,6 +54,18 @@ std::vector<std::size_t> TextTable::widths() const {
     result.push_back(width);
   }
   return result;
+}
+
+void TextTable::fit(std::size_t columns) {
+  if (columns_.empty()) return;
+  const std::vector<std::size_t> width = widths();
+  std::size_t others = 2 * (width.size() - 1);
+  for (std::size_t c = 0; c + 1 < width.size(); ++c) others += width[c];
+  std::vector<std::string> last;
+  for (const auto& row : rows_) last.push_back(row.back().text);
+  last =
+      shortened_apart(std::move(last), std::max(kLeastWidth, columns - std::min(columns, others)));
+  for (std::size_t r = 0; r < rows_.size(); ++r) rows_[r].back().text = std::move(last[r]);
 }
 
 std::string TextTable::render(Style style, std::size_t indent) const {

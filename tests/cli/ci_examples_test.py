@@ -16,6 +16,18 @@ def help_of(program, words):
     return done.stdout if done.returncode == 0 else None
 
 
+def loose_rights(file):
+    """What a workflow leaves to others: rights of its token, and actions that a tag may move."""
+    text = file.read_text(encoding="utf-8")
+    found = []
+    if "jobs:" in text and not re.search(r"^permissions:", text, re.M):
+        found.append(f"{file.name}: no permissions:, so that its token may write")
+    for action in re.findall(r"uses: ([^\s.]\S*)", text):
+        if not re.fullmatch(r"\S+@[0-9a-f]{40}", action):
+            found.append(f"{file.name}: {action} is not pinned to a commit")
+    return found
+
+
 def main():
     program, root = sys.argv[1], pathlib.Path(sys.argv[2])
     files = sorted((root / "examples/ci").glob("*.yml")) + [root / "docs/ci.md"]
@@ -34,6 +46,8 @@ def main():
             for flag in re.findall(r"(?<= )--?[a-z][a-z-]*", command.group(2)):
                 if not re.search(rf"(?<![\w-]){re.escape(flag)}(?![\w-])", text):
                     wrong.append(f"{file.name}: {command.group(1)} has no {flag}: {line.strip()}")
+    for file in [*sorted((root / ".github/workflows").glob("*.yml")), *files[:-1]]:
+        wrong += loose_rights(file)
     print("\n".join(wrong) or f"{seen} commands of {len(files)} files are right")
     return 1 if wrong or seen < 10 else 0
 

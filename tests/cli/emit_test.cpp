@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "nsa/schemas/json.hpp"
+#include "played_rows.hpp"
 #include "program.hpp"
 
 namespace nsa::test {
@@ -13,12 +14,12 @@ namespace {
 
 constexpr const char* kSpec = R"({
   "schema_version": 1, "name": "small", "stages": ["ranges", "attend_selected", "gate_combine"],
-  "policy": {"samples": 2, "processes": 1, "min_rounds": 2, "max_rounds": 2, "cold": false,
-             "visit_target_s": 0.005},
+  "policy": {"samples": 1, "processes": 2, "min_rounds": 2, "max_rounds": 4, "cold": false,
+             "refine": false},
   "families": [{"name": "small", "base": {"seq_lens": [64], "context_lens": [0], "q_heads": 4,
     "kv_heads": 2, "head_dim_k": 16, "head_dim_v": 16, "cmp_block": 8, "cmp_stride": 4,
     "sel_block": 8, "sel_count": 4, "window": 16, "dtype": "fp32"},
-    "axes": {"seq_len": [64, 96]}}]})";
+    "axes": {"seq_len": [64, 128, 256, 512]}}]})";
 constexpr const char* kYaml =
     "model: {dim: 64, n_layers: 1, n_heads: 4, n_kv_groups: 2, d_k: 16, d_v: 16}\n"
     "nsa: {l: 8, d: 4, l_sel: 8, n_sel: 4, w: 16}\n"
@@ -28,11 +29,11 @@ constexpr const char* kYaml =
 Folder& swept() {
   static Folder folder;
   static const bool done = [] {
-    folder.write("small.json", kSpec);
     folder.write("users.yaml", kYaml);
-    const Result sweep = nsatune(folder, "sweep small.json --json");
-    INFO(sweep.err);
-    REQUIRE(sweep.exit_code == 0);
+    add_played_rows(folder, kSpec,
+                    {world_of("ranges", "ranges_v1", "ranges_v2", 100),
+                     world_of("attend_selected", "masked", "packed", 200),
+                     world_of("gate_combine", "three_steps", "gate_fused", 100)});
     REQUIRE(nsatune(folder, "tune -o table.json").exit_code == 0);
     return true;
   }();

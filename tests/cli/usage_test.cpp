@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "catch.hpp"
 #include "program.hpp"
@@ -62,7 +63,6 @@ TEST_CASE("help and version answer with exit 0 and examples", "[cli]") {
 }
 
 TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") {
-  check_refused("", "subcommand");
   check_refused("nonsense", "no command 'nonsense'");
   check_refused("swep", "did you mean sweep?");
   check_refused("db inof", "did you mean info?");
@@ -93,7 +93,11 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("run --strict --no-telemetry", "--strict");
   check_refused("run --preset 125m --seq-len 8 --batch 1000 --decode 16000000", "--seq-len");
   check_refused("explain missing.json --seq-len 5", "missing.json");
-  check_refused("explain --seq-len 4k", "a whole number is expected");
+  check_refused("explain --seq-len 4x", "a whole number is expected");
+  check_refused("explain --seq-len 1.5", "a whole number is expected");
+  check_refused("explain --seqlen 4", "did you mean --seq-len?");
+  check_refused("help swep", "did you mean sweep?");
+  check_refused("sweep --dry-run --axis seq_len=8:4:x2", "the range has to grow");
   check_refused("explain --overlap much", "a number is expected");
   check_refused("explain --context-len -1", "--context-len: -1");
   check_refused("explain --overlap nan", "--overlap");
@@ -262,6 +266,33 @@ TEST_CASE("no output goes over a database, and a folder that is not there is exi
     CHECK(read_text_file(folder.file("results.sqlite")) == before);
   }
   CHECK(nsatune(folder, "export -o no/such/folder.csv").exit_code == 2);
+}
+
+TEST_CASE("a bare call shows the help and is exit 2, and help names a command's", "[cli]") {
+  const Folder folder;
+  const Result bare = nsatune(folder, "");
+  CHECK(bare.exit_code == 2);
+  CHECK(bare.out.empty());
+  CHECK(bare.err.find("Subcommands:") != std::string::npos);
+  CHECK(nsatune(folder, "help db info").out == nsatune(folder, "db info --help").out);
+  CHECK(nsatune(folder, "help").out == nsatune(folder, "--help").out);
+}
+
+TEST_CASE("lengths, precisions and presets are understood as people write them", "[cli]") {
+  const Folder folder;
+  const auto explained = [&](const std::string& flags) {
+    return json_of(nsatune(folder, "explain --json " + flags), "explain")["problem"];
+  };
+  CHECK(explained("--seq-len 8k")["seq_lens"] == Json({8192}));
+  CHECK(explained("--seq-len 1e3")["seq_lens"] == Json({1000}));
+  CHECK(explained("--preset 125M --dtype BF16") == explained("--preset 125m --dtype bf16"));
+  const Json plan = json_of(
+      nsatune(folder, "sweep quick --dry-run --json --stage ranges --axis seq_len=128:1k:x2,1000"),
+      "sweep_plan");
+  std::set<std::int64_t> lengths;
+  for (const Json& contest : plan["contests"])
+    lengths.insert(contest["problem"]["seq_lens"][0].get<std::int64_t>());
+  CHECK(lengths == std::set<std::int64_t>{128, 256, 512, 1000, 1024});
 }
 
 }  // namespace nsa::test

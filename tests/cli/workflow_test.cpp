@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "catch.hpp"
+#include "played_rows.hpp"
 #include "program.hpp"
 
 namespace nsa::test {
@@ -173,12 +174,17 @@ TEST_CASE("tune says from where NSA beats dense attention", "[cli]") {
   const Folder folder;
   Json spec = Json::parse(kSpec);
   spec["stages"] = {"attention"};
-  folder.write("attention.json", spec.dump());
-  REQUIRE(nsatune(folder, "sweep attention.json --accept-noise").exit_code == 0);
+  spec["policy"]["processes"] = 2;
+  spec["policy"]["max_rounds"] = 4;
+  spec["families"][0]["axes"]["seq_len"] = {64, 128, 256, 512, 1024};
+  add_played_rows(folder, spec.dump(), {world_of("attention", "dense", "batched", 256)});
   REQUIRE(nsatune(folder, "tune -o t.json").exit_code == 0);
   const ThresholdTable table = load_thresholds(folder.file("t.json"));
   REQUIRE(table.classes.size() == 1);
-  CHECK(table.classes[0].dense_break_even.value().yardstick == "attention/dense");
+  const auto& found = table.classes[0].dense_break_even.value();
+  CHECK(found.yardstick == "attention/dense");
+  CHECK(found.from.value() > 200);
+  CHECK(found.from.value() < 320);
 }
 
 TEST_CASE("a run by the shipped thresholds names their file", "[cli]") {

@@ -118,6 +118,15 @@ TEST_CASE("cells are quoted only where they must be", "[reports]") {
   CHECK(csv_cell("") == "");
 }
 
+TEST_CASE("what a spreadsheet would run as a formula is text, and numbers stay numbers",
+          "[reports]") {
+  CHECK(csv_cell("=cmd|' /C calc'!A0") == "'=cmd|' /C calc'!A0");
+  CHECK(csv_cell("=a,\"b\"") == "\"'=a,\"\"b\"\"\"");
+  for (const char* formula : {"+1+1", "-2+3", "@SUM(A1)", "\t=1", "-"})
+    CHECK(csv_cell(formula).starts_with('\''));
+  for (const char* number : {"-1", "-1.5e-3", "0"}) CHECK(csv_cell(number) == number);
+}
+
 TEST_CASE("the samples file has a line for each sample and says whose it is", "[reports]") {
   auto rows = visits("masked", 512, 1000);
   rows.resize(2);

@@ -36,6 +36,20 @@ TEST_CASE("what is written is read back, bytes and all", "[schemas]") {
   CHECK(folder.entries() == 1);
 }
 
+TEST_CASE("a link that another user planted in a shared folder is not written through",
+          "[schemas]") {
+  if (geteuid() != 0) return;  // nobody else makes a link of another user
+  const Folder folder;
+  write_text_file(folder.file("target"), "ours");
+  REQUIRE(symlink(folder.file("target").c_str(), folder.file("link").c_str()) == 0);
+  REQUIRE(lchown(folder.file("link").c_str(), 65534, 65534) == 0);
+  write_text_file(folder.file("link"), "in a folder of our own");
+  REQUIRE(chmod(folder.path.c_str(), 01777) == 0);
+  const auto write = [&] { write_text_file(folder.file("link"), "theirs"); };
+  CHECK(test::message_of(write).find("symbolic link of another user") != std::string::npos);
+  CHECK(read_text_file(folder.file("target")) == "in a folder of our own");
+}
+
 TEST_CASE("a file that cannot be read says which and why", "[schemas]") {
   const Folder folder;
   const auto reading = [](const std::string& path) {

@@ -1,4 +1,7 @@
 // Hostile text: one line that names place and reason, and nothing else happens.
+#include <algorithm>
+#include <ctime>
+
 #include "catch.hpp"
 #include "filled.hpp"
 
@@ -67,6 +70,30 @@ TEST_CASE("texts, keys and objects have a largest size", "[schemas]") {
   const std::string megabyte(1 << 20, 'x');
   CHECK(parse_json("\"" + megabyte + "\"", "f") == megabyte);
   CHECK(refusal("\"" + megabyte).starts_with("f.json:1:10485"));
+}
+
+TEST_CASE("many objects take time in proportion to their number", "[schemas]") {
+  // CPU time, which the load of the machine does not change; reading them in quadratic time took
+  // sixteen times as long for four times as many.
+  const auto cpu_s = [](std::size_t objects) {
+    std::string text = "[{}";
+    for (std::size_t i = 1; i < objects; ++i) text += ",{}";
+    text += "]";
+    const std::clock_t start = std::clock();
+    CHECK(parse_json(text, "f").size() == objects);
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  const double few = std::max(cpu_s(30'000), 0.005);
+  CHECK(cpu_s(120'000) < 10 * few);
+}
+
+TEST_CASE("a document has a largest number of values, so that little text is little memory",
+          "[schemas]") {
+  std::string numbers = "[1";
+  for (int i = 1; i < 6'000'000; ++i) numbers += ",1";
+  CHECK(refusal(numbers + "]").find("more than 6 million values") != std::string::npos);
+  numbers.resize(numbers.size() - 2);
+  CHECK(parse_json(numbers + "]", "f").size() == 5'999'999);
 }
 
 TEST_CASE("order of keys is kept", "[schemas]") {

@@ -219,3 +219,16 @@ TEST_CASE("a database that another program keeps locked costs the timeout, then 
   other.exec("ROLLBACK");
   CHECK(store.add(test::some_measurement(run_id, 100)));
 }
+
+TEST_CASE("a link or a pipe in place of the lock file is refused and not followed", "[store]") {
+  const test::TempFolder folder;
+  const std::string lock = folder.file("r.sqlite-lock");
+  REQUIRE(symlink(folder.file("target").c_str(), lock.c_str()) == 0);
+  const auto open = [&] { store::Store::open(folder.file("r.sqlite")); };
+  CHECK(test::message_of<EnvironmentError>(open).find("is a symbolic link") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(folder.file("target")));
+  unlink(lock.c_str());
+  REQUIRE(mkfifo(lock.c_str(), 0600) == 0);
+  CHECK(test::message_of<EnvironmentError>(open).find("is not a regular file") !=
+        std::string::npos);
+}

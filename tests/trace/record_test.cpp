@@ -57,7 +57,9 @@ TEST_CASE("a recorded program leaves a trace, and keeps its exit code and output
   CHECK(good.out.empty());
   CHECK(has(good.err, "2 GPU operations recorded, 0 dropped"));
   const auto files = files_in(folder, "out");
-  REQUIRE(files.size() == 1);  // the spool is gone
+  REQUIRE(files.size() == 2);  // the spool is gone
+  CHECK(files[1].ends_with(".summary.txt"));
+  CHECK(has(read_text_file(folder.file("out/" + files[1])), "score_kernel"));
   const trace::Trace t = trace::read_trace(folder.file("out/" + files[0]));
   CHECK(t.ops.size() == 2);
   CHECK(t.processes.at(0).totals->complete);
@@ -79,7 +81,7 @@ TEST_CASE("a program that was killed says what is missing, and its signal is its
   CHECK(has(killed.err, "2 GPU operations recorded"));
   CHECK(has(killed.err, "BUT 3 were launched"));
   CHECK(has(killed.err, "200 ms of its end are missing"));
-  CHECK(files_in(folder, "out").size() == 1);
+  CHECK(files_in(folder, "out").size() == 2);
 }
 
 TEST_CASE("each rank gets a file, and all a merged view", "[trace]") {
@@ -93,7 +95,7 @@ TEST_CASE("each rank gets a file, and all a merged view", "[trace]") {
   const trace::Trace all = trace::read_trace(document["merged"].get<std::string>());
   CHECK(all.ops.size() == 4);
   CHECK(all.processes.size() == 2);
-  CHECK(files_in(folder, "out").size() == 5);  // two spools
+  CHECK(files_in(folder, "out").size() == 8);  // two spools; a summary of each trace
   // Spools that were there before are somebody else's.
   const Json again = json_of(record(folder, "-o out --json", "silent"), "trace_record");
   CHECK(again["processes"].empty());
@@ -204,7 +206,7 @@ TEST_CASE("a signal that somebody sends goes on to the program", "[trace]") {
   REQUIRE(waitpid(pid, &status, 0) == pid);
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 7);
-  CHECK(files_in(folder, "traces").size() == 1);
+  CHECK(files_in(folder, "traces").size() == 2);
 }
 
 }  // namespace nsa::test

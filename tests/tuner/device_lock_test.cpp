@@ -35,3 +35,26 @@ TEST_CASE("waiting for a lock ends with the budget", "[tuner]") {
 TEST_CASE("a lock in a folder that is not there is an error of the environment", "[tuner]") {
   CHECK_THROWS_AS(DeviceLock("/nowhere/at/all", "x"), nsa::EnvironmentError);
 }
+
+TEST_CASE("what another user planted in place of a lock is refused at once", "[tuner]") {
+  const std::string uuid = "lock-planted-" + std::to_string(getpid());
+  const std::string path = kFolder + "/nsatune-" + uuid + ".lock", target = path + ".target";
+  REQUIRE(mkfifo(path.c_str(), 0644) == 0);
+  // A pipe is opened for reading at once where somebody writes; without a writer that would wait.
+  CHECK_THROWS_AS(DeviceLock(kFolder, uuid), nsa::EnvironmentError);
+  unlink(path.c_str());
+  REQUIRE(symlink(target.c_str(), path.c_str()) == 0);
+  CHECK_THROWS_AS(DeviceLock(kFolder, uuid), nsa::EnvironmentError);
+  CHECK_FALSE(std::filesystem::exists(target));
+  unlink(path.c_str());
+}
+
+TEST_CASE("a lock can be read by every user, whatever the umask", "[tuner]") {
+  const std::string uuid = "lock-umask-" + std::to_string(getpid());
+  const mode_t before = umask(0077);
+  const DeviceLock lock(kFolder, uuid);
+  umask(before);
+  struct stat status {};
+  REQUIRE(stat((kFolder + "/nsatune-" + uuid + ".lock").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0644);
+}

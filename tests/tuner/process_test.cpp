@@ -1,5 +1,10 @@
 // One child process and its pipes.
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
 
 #include "catch.hpp"
 #include "harness.hpp"
@@ -31,6 +36,31 @@ TEST_CASE("lines come out as they were sent in", "[tuner]") {
   child.close_input();
   CHECK(child.receive(line, in(5)) == Child::Event::end);
   CHECK(child.wait(in(5)) == std::string("exit code 0"));
+}
+
+TEST_CASE("what a worker's shell has started ends with us, however we end", "[tuner]") {
+  int pipe_of_pids[2];
+  REQUIRE(pipe(pipe_of_pids) == 0);
+  const pid_t harness = fork();
+  if (harness == 0) {
+    Child child(shell("sleep 977 </dev/null & echo $!; sleep 978"), std::nullopt);
+    std::string line;
+    child.receive(line, in(5));
+    line += '\n';
+    [[maybe_unused]] const auto written = write(pipe_of_pids[1], line.data(), line.size());
+    kill(getpid(), SIGKILL);
+  }
+  char text[32] = {};
+  REQUIRE(read(pipe_of_pids[0], text, sizeof text - 1) > 0);
+  REQUIRE(waitpid(harness, nullptr, 0) == harness);
+  const std::string running = "/proc/" + std::to_string(std::atoi(text)) + "/exe";
+  std::error_code gone;  // a killed process that nobody has waited for yet has no program
+  const auto runs = [&] { return !std::filesystem::read_symlink(running, gone).empty(); };
+  const TimePoint end = in(5);
+  while (runs() && Clock::now() < end) usleep(1000);
+  CHECK_FALSE(runs());
+  kill(std::atoi(text), SIGKILL);
+  for (const int fd : pipe_of_pids) close(fd);
 }
 
 TEST_CASE("a request larger than the pipe reaches a child that reads slowly", "[tuner]") {

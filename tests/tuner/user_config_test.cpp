@@ -71,6 +71,16 @@ TEST_CASE("shape, precision and lengths are read from a user's config", "[tuner]
   CHECK(p.seq_lens == std::vector<std::int64_t>{1024, 1024});
 }
 
+TEST_CASE("escape sequences in the keys of a config do not reach the terminal", "[tuner]") {
+  const UserConfig config = parse_user_config(
+      "model: {dim: 64, n_layers: 1, n_heads: 4, n_kv_groups: 2, d_k: 16, d_v: 16}\n"
+      "nsa: {l: 8, d: 4, l_sel: 8, n_sel: 4, w: 16, \"a\\e[2J\": 1}\n\"b\\e]0;x\\a\": 1\n",
+      "users.yaml");
+  REQUIRE(config.notes.size() == 2);
+  for (const std::string& note : config.notes) CHECK(note.find('\x1b') == std::string::npos);
+  CHECK(config.notes[0] == "users.yaml:2: nsa.a\\x1b[2J is ignored");
+}
+
 TEST_CASE("unknown keys are ignored with a note that names their line", "[tuner]") {
   const UserConfig config = parse_user_config(kConfig, "users.yaml");
   REQUIRE(config.notes.size() == 3);

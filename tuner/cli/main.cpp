@@ -51,8 +51,10 @@ void add_global_flags(nsa::cli::Program& program) {
   app.add_flag("-q,--quiet", s.quiet, "No progress and no notes on stderr");
   app.add_option("--color", s.color, "Colours: auto (on a terminal), always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  app.add_option("--device", s.device,
-                 "Device id as `nsatune devices` prints it: cpu, cuda:0, ...");
+  app.add_option(
+      "--device", s.device,
+      "Device id as `nsatune devices` prints it: cpu, cuda:0, ... (default: NSATUNE_DEVICE, "
+      "else auto: the first GPU, or the CPU where there is none)");
   app.add_option("--db", s.db, "Results database (default: NSATUNE_DB, else results.sqlite)");
   app.require_subcommand(1);
   app.footer(
@@ -74,6 +76,12 @@ int run(int argc, char** argv) {
   nsa::cli::Program program;
   add_global_flags(program);
   add_commands(program);
+  nsa::cli::add_help(program);
+  nsa::cli::understand_counts(program.app);
+  if (argc < 2) {
+    std::fputs(program.app.help().c_str(), stderr);
+    return static_cast<int>(ExitCode::bad_input);
+  }
   try {
     program.app.parse(argc, argv);
   } catch (const CLI::Success& e) {

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "nsa/tuner/count_text.hpp"
+
 namespace nsa::cli {
 
 std::string Settings::db_path() const {
@@ -73,6 +75,18 @@ void refuse_empty_values(const CLI::App& app) {
     }
   }
   for (const CLI::App* chosen : app.get_subcommands()) refuse_empty_values(*chosen);
+}
+
+void understand_counts(CLI::App& app) {
+  const auto spell_out = [](std::string& text) {
+    if (const auto count = tuner::parse_count(text)) text = std::to_string(*count);
+    return std::string();  // what is none is refused where the flag is converted
+  };
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_type_name().find("INT") != std::string::npos)
+      option->transform(CLI::Validator(spell_out, ""));
+  }
+  for (CLI::App* command : app.get_subcommands({})) understand_counts(*command);
 }
 
 CLI::Validator whole_number() {

@@ -17,7 +17,7 @@ struct Settings {
   bool json = false;
   bool quiet = false;
   std::string color = "auto";
-  std::optional<std::string> device;  // "cpu", "cuda:0"
+  std::optional<std::string> device;  // "cpu", "cuda:0", "auto"; else NSATUNE_DEVICE
   std::optional<std::string> db;      // else NSATUNE_DB, else results.sqlite
 
   std::string db_path() const;
@@ -61,6 +61,8 @@ void refuse_empty_values(const CLI::App& app);
 /// Digits only, and not above what std::uint64_t holds: the parser would wrap "-1" and cut the
 /// rest.
 CLI::Validator whole_number();
+/// Lets every flag of `app` and its commands that takes a whole number understand 8k and 1e3.
+void understand_counts(CLI::App& app);
 
 // Each command has a file of its name.
 void add_devices(Program& program);
@@ -83,5 +85,6 @@ void add_bisect(Program& program);
 void add_report(Program& program);
 void add_worker(Program& program);
 void add_worker_sim(Program& program);
+void add_help(Program& program);
 
 }  // namespace nsa::cli

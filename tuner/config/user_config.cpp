@@ -8,6 +8,7 @@
 #include <map>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/visible.hpp"
 #include "nsa/tuner/yaml_text.hpp"
 
 namespace nsa::tuner {
@@ -75,7 +76,7 @@ std::string scalar_of(const YAML::Node& node, const std::string& what, const std
 void read_section(const std::string& section, const YAML::Node& node, const std::string& where,
                   Entries& entries, std::vector<std::string>& notes) {
   for (const auto& item : node) {
-    const std::string key = section + "." + scalar_of(item.first, "a key", where);
+    const std::string key = section + "." + visible(scalar_of(item.first, "a key", where));
     const int line = line_of(item.first);
     if (!known(key)) {
       notes.push_back(fmt::format("{}:{}: {} is ignored", where, line, key));
@@ -95,7 +96,7 @@ Entries read_entries(const YAML::Node& root, const std::string& where,
   if (!root.IsMap()) refuse(where, 1, "expected sections such as 'model:' with keys below them");
   Entries entries;
   for (const auto& section : root) {
-    const std::string name = scalar_of(section.first, "a section", where);
+    const std::string name = visible(scalar_of(section.first, "a section", where));
     if (name == "model" || name == "nsa" || name == "runtime" || name == "train") {
       const bool keys = section.second.IsMap() || section.second.IsNull();
       if (!keys)

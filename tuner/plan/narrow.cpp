@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/tuner/count_text.hpp"
 #include "nsa/tuner/plan.hpp"
 #include "plan/axes.hpp"
 
@@ -99,7 +100,12 @@ std::pair<std::string, std::vector<std::string>> parse_axis_option(std::string_v
     throw InputError(fmt::format("--axis {}: unknown axis; use one of: {}", axis.first,
                                  fmt::join(axis_names(), ", ")));
   std::istringstream values{std::string(text.substr(equals + 1)) + ","};
-  for (std::string value; std::getline(values, value, ',');) axis.second.push_back(value);
+  for (std::string value; std::getline(values, value, ',');) {
+    const auto count = parse_count(value);
+    std::vector<std::string> all{count ? std::to_string(*count) : value};
+    if (auto range = parse_range(value)) all = std::move(*range);
+    axis.second.insert(axis.second.end(), all.begin(), all.end());
+  }
   for (const std::string& each : axis.second) {
     if (each.empty()) throw InputError(fmt::format("--axis {}: a value is empty", text));
     Problem probe;

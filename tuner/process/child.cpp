@@ -60,6 +60,7 @@ Child::Child(const std::vector<std::string>& argv, std::optional<std::uint64_t> 
              const probes::Variables& environment) {
   Spawned spawned = spawn(argv, memory_limit_bytes, environment);
   pid_ = spawned.pid;
+  watchdog_.emplace(pid_);
   in_ = std::move(spawned.in);
   out_ = std::move(spawned.out);
   err_ = std::move(spawned.err);
@@ -67,6 +68,7 @@ Child::Child(const std::vector<std::string>& argv, std::optional<std::uint64_t> 
 
 Child::~Child() {
   kill_group();
+  watchdog_.reset();  // before the number of the group is free for others
   if (!ended_) waitpid(pid_, nullptr, 0);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "nsa/probes/injection.hpp"
+#include "process/watchdog.hpp"
 
 namespace nsa::tuner {
 
@@ -84,6 +85,7 @@ class Child {
   bool take_line(std::string& line);
 
   pid_t pid_ = -1;
+  std::optional<Watchdog> watchdog_;
   Fd in_, out_, err_;
   std::string to_send_, received_, errors_;
   std::size_t scanned_ = 0;      // bytes of received_ that hold no newline

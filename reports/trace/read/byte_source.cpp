@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +18,24 @@ namespace nsa::trace {
 namespace {
 
 constexpr std::size_t kGiveBackBytes = 16 << 20;
+
+bool is_pipe(int file) {
+  struct stat about {};
+  return fstat(file, &about) == 0 && S_ISFIFO(about.st_mode);
+}
+
+/// A pipe that nobody writes to is empty, as a file would be: waiting for one could take for ever.
+std::string drain(int file, const std::string& path) {
+  fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);
+  std::string all;
+  std::array<char, 1 << 16> piece;
+  for (ssize_t got = 0; (got = read(file, piece.data(), piece.size())) != 0;) {
+    if (got < 0 && errno != EINTR) throw InputError(path + ": " + std::strerror(errno));
+    if (got > 0) all.append(piece.data(), static_cast<std::size_t>(got));
+  }
+  if (all.empty()) throw InputError(path + ": byte 0: nothing came through the pipe");
+  return all;
+}
 
 std::string_view map_whole(int file, const std::string& path) {
   struct stat about {};
@@ -58,7 +77,8 @@ MappedFile::MappedFile(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) throw InputError(path + ": " + std::strerror(errno));
   try {
-    bytes_ = map_whole(file, path);
+    if (is_pipe(file)) piped_ = drain(file, path);
+    bytes_ = piped() ? piped_ : map_whole(file, path);
   } catch (...) {
     close(file);
     throw;
@@ -66,7 +86,9 @@ MappedFile::MappedFile(const std::string& path) {
   close(file);
 }
 
-MappedFile::~MappedFile() { munmap(const_cast<char*>(bytes_.data()), bytes_.size()); }
+MappedFile::~MappedFile() {
+  if (!piped()) munmap(const_cast<char*>(bytes_.data()), bytes_.size());
+}
 
 std::unique_ptr<ByteSource> open_bytes(std::string_view bytes, const std::string& where,
                                        bool mapped) {

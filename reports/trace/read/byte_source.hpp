@@ -16,17 +16,20 @@ class ByteSource {
   virtual std::size_t read(char* to, std::size_t capacity) = 0;
 };
 
-/// A file of the disk in memory. Pages that were read can be given back.
+/// A file of the disk in memory, whose pages can be given back once they were read, or what came
+/// through a pipe.
 class MappedFile {
  public:
-  /// InputError when it is missing, no regular file, or empty.
+  /// InputError when it is missing, neither regular file nor pipe, or empty.
   explicit MappedFile(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   std::string_view bytes() const noexcept { return bytes_; }
+  bool piped() const noexcept { return !piped_.empty(); }
 
  private:
+  std::string piped_;
   std::string_view bytes_;
 };
 

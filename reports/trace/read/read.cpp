@@ -47,10 +47,13 @@ void refuse_other_formats(std::string_view bytes, const std::string& path) {
 
 Trace read_trace(const std::string& path) {
   const MappedFile file(path);
-  if (file.bytes().starts_with("SQLite format 3")) return read_nsys_trace(path);
+  if (file.bytes().starts_with("SQLite format 3")) {
+    if (file.piped()) throw InputError(path + ": a database cannot be read from a pipe; name it");
+    return read_nsys_trace(path);
+  }
   if (spool::is_spool(file.bytes())) return read_spool(file.bytes(), path);
   refuse_other_formats(file.bytes(), path);
-  return read_json(*open_bytes(file.bytes(), path, true), path, window_for(file.bytes()));
+  return read_json(*open_bytes(file.bytes(), path, !file.piped()), path, window_for(file.bytes()));
 }
 
 Trace read_spool_trace(std::string_view bytes, const std::string& where) {

@@ -12,10 +12,10 @@ namespace {
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxKeyBytes = 256;
-constexpr std::size_t kMaxKeys = 1024;  // of one object, which looks its keys up one by one
+constexpr std::size_t kMaxKeys = 1024;         // of one object, which looks its keys up one by one
+constexpr std::size_t kMaxValues = 6'000'000;  // about 64 bytes of memory each, at most
 
-/// Reads characters and says how far it is, so that the callback can name a
-/// place.
+/// Reads characters and says how far it is, so that an error can name a place.
 class Cursor {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -43,41 +43,63 @@ class Cursor {
   const char** furthest_;
 };
 
-class Parser {
+/// Walks over the text once and keeps no value: what may be built from it is known before memory is
+/// taken. (The library's own parse callback looks through the parent at the end of each object.)
+class Checker : public nlohmann::json_sax<Json> {
  public:
-  Parser(std::string_view text, const std::string& where)
+  Checker(std::string_view text, const std::string& where)
       : text_(text), where_(where), furthest_(text.data()) {}
 
-  Json parse() {
+  void run() {
     if (text_.size() > kMaxBytes) throw InputError(where_ + ": is larger than 64 MiB");
     // The library takes a NUL for the end, so what follows it would go unseen.
     if (const auto nul = text_.find('\0'); nul != std::string_view::npos) {
       furthest_ = text_.data() + nul + 1;
       refuse("has a NUL character; JSON is text");
     }
-    const auto watch = [this](int depth, Json::parse_event_t event, Json& value) {
-      check(depth, event, value);
-      return true;
-    };
-    try {
-      return Json::parse(Cursor(text_.data(), &furthest_),
-                         Cursor(text_.data() + text_.size(), &furthest_), watch);
-    } catch (const nlohmann::json::exception& error) {
-      refuse(reason(error.what()));
-    }
+    Json::sax_parse(Cursor(text_.data(), &furthest_),
+                    Cursor(text_.data() + text_.size(), &furthest_), this);
   }
 
- private:
-  void check(int depth, Json::parse_event_t event, const Json& value) {
-    using Event = Json::parse_event_t;
-    if (depth >= kMaxDepth) refuse("is nested deeper than 64 levels");
-    if (event == Event::object_start) keys_.emplace_back();
-    if (event == Event::object_end) keys_.pop_back();
-    if (event != Event::key) return;
-    const auto& key = value.get_ref<const std::string&>();
+  bool null() override { return value(); }
+  bool boolean(bool) override { return value(); }
+  bool number_integer(number_integer_t) override { return value(); }
+  bool number_unsigned(number_unsigned_t) override { return value(); }
+  bool number_float(number_float_t, const string_t&) override { return value(); }
+  bool string(string_t&) override { return value(); }
+  bool binary(binary_t&) override { return value(); }
+  bool start_array(std::size_t) override { return deeper(); }
+  bool end_array() override {
+    --depth_;
+    return true;
+  }
+  bool start_object(std::size_t) override {
+    keys_.emplace_back();
+    return deeper();
+  }
+  bool end_object() override {
+    keys_.pop_back();
+    --depth_;
+    return true;
+  }
+  bool key(string_t& key) override {
     if (key.size() > kMaxKeyBytes) refuse("has a key longer than 256 bytes");
     if (keys_.back().size() >= kMaxKeys) refuse("has an object of more than 1024 keys");
     if (!keys_.back().insert(key).second) refuse("has the key " + fields::shown(key) + " twice");
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const Json::exception& error) override {
+    refuse(reason(error.what()));
+  }
+
+ private:
+  bool value() {
+    if (++values_ > kMaxValues) refuse("has more than 6 million values");
+    return true;
+  }
+  bool deeper() {
+    if (depth_++ >= kMaxDepth) refuse("is nested deeper than 64 levels");
+    return value();
   }
 
   [[noreturn]] void refuse(const std::string& what) const {
@@ -109,13 +131,16 @@ class Parser {
   std::string_view text_;
   const std::string& where_;
   const char* furthest_;
-  std::vector<std::set<std::string>> keys_;
+  int depth_ = 0;
+  std::size_t values_ = 0;
+  std::vector<std::set<std::string>> keys_;  // of the objects that are open
 };
 
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& where) {
-  return Parser(text, where).parse();
+  Checker(text, where).run();
+  return Json::parse(text.begin(), text.end());
 }
 
 }  // namespace nsa

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "cell_process.hpp"
+#include "device_choice.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/store/store.hpp"
 #include "run/report.hpp"
@@ -43,7 +44,7 @@ std::vector<std::vector<Json>> known_documents(const Settings& settings,
                                                const std::vector<run_tables::Asked>& asked) {
   std::vector<std::vector<Json>> known(asked.size());
   if (!std::filesystem::exists(settings.db_path())) return known;
-  const Device device = probes::require_device(settings.device.value_or("cpu"));
+  const Device device = chosen_device(settings);
   const auto db = store::Store::open_existing(settings.db_path());
   std::vector<Json> results;
   for (store::RunResult& result : db.run_results()) {

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "captured_process.hpp"
+#include "device_choice.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -87,7 +88,7 @@ Json measured_times(const Settings& settings, const SelectionOptions& o) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   const Captured done =
       run_captured({program, "sweep", scratch.file("spec.json"), "--json", "--quiet", "--db",
-                    scratch.file("results.sqlite"), "--device", settings.device.value_or("cpu")},
+                    scratch.file("results.sqlite"), "--device", chosen_device(settings).id},
                    {}, 3600);
   if (done.exit_code != 0)
     throw EnvironmentError("the sweep of report selection failed: " + done.err);

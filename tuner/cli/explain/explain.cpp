@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "asked_problem.hpp"
+#include "device_choice.hpp"
 #include "foreign.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/explain.hpp"
@@ -62,22 +63,21 @@ std::optional<Router::Inputs> review_of(const Settings& settings, const ExplainO
   return inputs;
 }
 
-Router router_of(const Settings& settings, const ExplainOptions& o) {
+Router router_of(const Settings& settings, const ExplainOptions& o, const Device& here) {
   if (auto inputs = review_of(settings, o)) {
     inputs->environment = environment_of(o);
     return make_router(settings, std::move(*inputs));
   }
-  const Device device = probes::require_device(settings.device.value_or("cpu"));
-  return make_router(settings, device, o.file, o.built_in, environment_of(o));
+  return make_router(settings, here, o.file, o.built_in, environment_of(o));
 }
 
 ExitCode run(const Settings& settings, const ExplainOptions& o) {
-  const Device here = probes::require_device(settings.device.value_or("cpu"));
+  const Device here = chosen_device(settings);
   if (const auto foreign = foreign_table(o.file, here))
     return explain_foreign(settings, *foreign,
                            problem_from(settings, o.asked, foreign->table.device.backend));
   const tuner::Project* project = o.project ? &tuner::find_project(*o.project) : nullptr;
-  const Router router = router_of(settings, o);
+  const Router router = router_of(settings, o, here);
   const Device& device = router.inputs().device;
   const Problem problem = problem_from(settings, o.asked, device.backend);
   const ExplainReport report = explain(router, problem);

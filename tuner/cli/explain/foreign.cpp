@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
@@ -116,7 +117,13 @@ std::string text_of(const LoadedTable& loaded, const ClassDecisions& decisions,
 
 std::optional<LoadedTable> foreign_table(const std::optional<std::string>& file,
                                          const Device& device) {
-  auto loaded = file ? find_thresholds(file, device) : std::nullopt;
+  std::error_code error;
+  std::optional<LoadedTable> loaded;
+  if (file && std::filesystem::is_directory(*file, error)) {
+    loaded = find_thresholds(file, device);
+  } else if (file) {  // whatever device it was decided on
+    loaded = LoadedTable{load_thresholds(*file), *file};
+  }
   if (loaded && loaded->table.executor == kOwnExecutor) loaded.reset();
   return loaded;
 }

@@ -7,6 +7,7 @@
 
 #include "cells/captured_process.hpp"
 #include "cells/cell_process.hpp"
+#include "device_choice.hpp"
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/run_tables/bundle.hpp"
 #include "nsa/run_tables/tables.hpp"
@@ -68,7 +69,7 @@ class NewFolder {
 void trace_side(const Settings& settings, const MeasureOptions& o, const NewFolder& folder,
                 const std::string& name, Side& side) {
   std::vector<std::string> argv = run_command(settings, o, side.cell.asked);
-  const bool gpu = settings.device.value_or("cpu") != "cpu";
+  const bool gpu = chosen_device(settings).backend == Backend::cuda;
   if (gpu) {
     argv.insert(argv.begin(), {argv.front(), "trace", "record", "-o", folder.file(name), "--"});
   } else {

@@ -1,5 +1,6 @@
 #include "stage_memory.hpp"
 
+#include "device_choice.hpp"
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "nsa/probes/probes.hpp"
@@ -66,7 +67,7 @@ void add_stages(const Router& router, const std::vector<Stage>& stages, Memory& 
 
 Memory memory_of(const Settings& settings, const MemoryOptions& o) {
   Memory memory;
-  memory.device = probes::require_device(settings.device.value_or("cpu"));
+  memory.device = chosen_device(settings);
   memory.plan = make_run_plan(o.run, memory.device.backend);
   memory.batches = o.batches;
   const ModelConfig& c = memory.plan.config;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cells/measured_rates.hpp"
+#include "device_choice.hpp"
 #include "nsa/probes/probes.hpp"
 #include "tables.hpp"
 #include "targets_file.hpp"
@@ -35,7 +36,7 @@ std::vector<Target> measurable(const std::vector<Target>& targets, const std::st
 /// What one process a target and round gives.
 std::vector<MeasuredRate> measure(const Settings& settings, const MeasureOptions& options,
                                   const std::vector<Target>& targets) {
-  const std::string device = probes::require_device(settings.device.value_or("cpu")).name;
+  const std::string device = chosen_device(settings).name;
   std::vector<MeasuredRate> rates;
   for (const Target& target : measurable(targets, device)) {
     MeasureOptions o = options;

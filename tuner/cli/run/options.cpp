@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <tuple>
 
 #include "nsa/schemas/json.hpp"
@@ -54,9 +55,15 @@ std::vector<Preset> presets() {
           {"paper-layer", true, paper_layer()}};
 }
 
+/// BF16 and 125M are what people write.
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
 Preset find_preset(const std::string& name) {
   for (const Preset& preset : presets()) {
-    if (preset.name == name) return preset;
+    if (preset.name == lower(name)) return preset;
   }
   throw InputError("--preset: " + name + " is none of 125m, tiny, layer, paper-layer");
 }
@@ -73,7 +80,7 @@ void apply_config(const RunOptions& options, RunPlan& plan) {
 }
 
 Dtype parse_dtype(const std::string& name) {
-  const std::optional<Dtype> dtype = from_string<Dtype>(name);
+  const std::optional<Dtype> dtype = from_string<Dtype>(lower(name));
   if (!dtype || *dtype == Dtype::int32) {
     throw InputError("--dtype: " + name + " is none of fp64, fp32, bf16, fp16");
   }

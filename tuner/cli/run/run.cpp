@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "device.hpp"
+#include "device_choice.hpp"
 #include "nsa/kernels/heartbeat.hpp"
 #include "nsa/kernels/peak.hpp"
 #include "nsa/probes/probes.hpp"
@@ -141,7 +142,7 @@ void publish(const Settings& settings, const RunReport& report, RunRecord record
 }
 
 ExitCode run(const Settings& settings, const RunOptions& options) {
-  const RunDevice device(probes::require_device(settings.device.value_or("cpu")));
+  const RunDevice device(chosen_device(settings));
   const RunPlan plan = make_run_plan(options, device.device().backend);
   std::optional<RunTracer> tracer;
   if (options.trace) tracer.emplace(device);

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "device_choice.hpp"
 #include "events.hpp"
 #include "interrupt.hpp"
 #include "measuring.hpp"
@@ -238,7 +239,7 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   const TimePoint start = std::chrono::steady_clock::now();
   tuner::TimeBreakdown before;
   const std::atomic<bool>& stop = stop_on_signals();  // before the first worker is started
-  const Device device = probes::require_device(settings.device.value_or("cpu"));
+  const Device device = chosen_device(settings);
   const SweepSpec spec = make_spec(settings, o, device.backend);
   const double resume_within_s = parse_duration("--resume-within", o.resume_within);
   const std::vector<tuner::WorkerCommand> workers = workers_of(o, device);
@@ -278,7 +279,7 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   const std::vector<Device> devices = devices_of(workers, device, foreign);
   store::Store db = store::Store::open(settings.db_path());
   store::OwnedRun owned = db.open_run(run_request(o, spec, devices, foreign, resume_within_s));
-  say(settings, fmt::format("run {} in {}{}", owned.run().id, settings.db_path(),
+  say(settings, fmt::format("run {} in {} on {}{}", owned.run().id, settings.db_path(), device.id,
                             owned.resumed() ? " (resumed)" : ""));
   tuner::SweepInput input;
   input.spec = spec;

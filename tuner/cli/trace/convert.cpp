@@ -66,7 +66,8 @@ void add_trace_convert(Program& program, CLI::App& trace) {
       "Several traces, or a folder of them, become one, each rank with rows of its own; trace "
       "summary --help says how their clocks are brought together. Kept are GPU operations, API "
       "calls, operators, annotations, NVTX ranges, Python functions and stacks, memory, counters "
-      "and the profiler's own time; arguments of operators are not.\n\nExamples:\n"
+      "and the profiler's own time; of operators and collectives their shapes, sizes, External ids "
+      "and autograd's numbers.\n\nExamples:\n"
       "  nsatune trace convert report.sqlite trace.json.gz\n"
       "  nsatune trace convert rank0.json.gz rank1.json.gz merged.json.gz");
   sub->add_option(

@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "nsa/reports/trace_table.hpp"
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/json.hpp"
 #include "nsa/schemas/trace_spool.hpp"
 #include "nsa/trace/merge.hpp"
 #include "nsa/trace/read.hpp"
@@ -55,6 +57,16 @@ class OpenSpool {
   bool written_ = false;
 };
 
+/// What `trace summary` says, beside the trace: rank0.summary.txt of rank0.json.gz.
+void write_summary(const trace::Trace& trace, const std::string& path) {
+  constexpr std::string_view kEnd = ".json.gz";
+  trace::Summary summary = trace::summarize(trace);
+  summary.path = path;
+  constexpr std::size_t kTop = 20;
+  write_text_file(path.substr(0, path.size() - kEnd.size()) + ".summary.txt",
+                  reports::trace_summary_table(summary, kTop, {.color = false}));
+}
+
 RecordedProcess convert_one(const fs::path& folder, const std::string& name, bool keep,
                             std::vector<trace::Trace>& all) {
   RecordedProcess out;
@@ -72,6 +84,7 @@ RecordedProcess convert_one(const fs::path& folder, const std::string& name, boo
     out.gpu_ranges = trace.gpu_ranges.size();
     out.path = (folder / name_of(trace, name, folder)).string();
     trace::write_chrome_trace(trace, out.path);
+    write_summary(trace, out.path);
     all.push_back(std::move(trace));
     std::error_code ignored;
     if (!keep) fs::remove(spool, ignored);
@@ -90,6 +103,7 @@ void merge(const fs::path& folder, std::vector<trace::Trace> traces, Recorded& o
     const std::string path = (folder / "merged.json.gz").string();
     const trace::Trace merged = trace::merge_traces(std::move(traces));
     trace::write_chrome_trace(merged, path);
+    write_summary(merged, path);
     out.merged = path;
     out.clocks = merged.source.clocks;
   } catch (const InputError& e) {

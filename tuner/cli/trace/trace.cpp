@@ -1,6 +1,9 @@
 // The group of commands, and trace summary.
 #include <malloc.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
 
 #include "commands.hpp"
@@ -8,35 +11,64 @@
 #include "nsa/reports/trace_table.hpp"
 #include "nsa/trace/merge.hpp"
 #include "nsa/trace/summary_json.hpp"
+#include "selection.hpp"
 
 namespace nsa::cli {
 namespace {
 
+/// How wide the terminal is; COLUMNS says so too, and alone where there is none.
+std::size_t columns_out() {
+  struct winsize size {};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* set = std::getenv("COLUMNS");
+  const int columns = set ? std::atoi(set) : 0;
+  return columns > 0 ? static_cast<std::size_t>(columns) : reports::kDefaultColumns;
+}
+
 struct SummaryOptions {
   std::vector<std::string> files;
   std::size_t top = 20;
+  Selection selection;
+  std::string csv;  // the table; empty: none
 };
 
 /// What a list leaves behind as it grows goes back to the system: by default the C library keeps
 /// ever larger pieces, a quarter of what a large trace takes.
 void return_freed_memory() { mallopt(M_MMAP_THRESHOLD, 1 << 20); }
 
+void print_document(const Json& document, const std::string& csv_table) {
+  csv_table.empty() ? print_json(document) : print_text(csv_of(document, csv_table));
+}
+
+ExitCode print_one(const Settings& settings, const SummaryOptions& options,
+                   const trace::Summary& one) {
+  if (!options.csv.empty() || settings.json) {
+    print_document(trace::to_document(one), options.csv);
+  } else {
+    print_text(reports::trace_summary_table(one, options.top, {.color = settings.color_out()},
+                                            columns_out()));
+  }
+  return ExitCode::good;
+}
+
 ExitCode print_summary(const Settings& settings, const SummaryOptions& options) {
   return_freed_memory();
+  const trace::Filter filter = filter_of(options.selection);
+  if (settings.json && !options.csv.empty())
+    throw InputError("--csv and --json exclude each other");
   std::vector<trace::Trace> traces = read_traces(trace_files(options.files));
+  for (trace::Trace& trace : traces) trace::keep(filter, trace);
   trace::sort_by_rank(traces);
   std::vector<trace::Summary> ranks;
   for (const trace::Trace& trace : traces) ranks.push_back(trace::summarize(trace));
-  const reports::Style style{.color = settings.color_out()};
-  if (ranks.size() == 1) {
-    const trace::Summary& one = ranks.front();
-    settings.json ? print_json(trace::to_document(one))
-                  : print_text(reports::trace_summary_table(one, options.top, style));
-    return ExitCode::good;
-  }
+  if (ranks.size() == 1) return print_one(settings, options, ranks.front());
   const trace::Summary merged = trace::summarize(trace::merge_traces(std::move(traces)));
-  settings.json ? print_json(trace::to_document(merged, ranks))
-                : print_text(reports::trace_ranks_table(merged, ranks, options.top, style));
+  if (!options.csv.empty() || settings.json) {
+    print_document(trace::to_document(merged, ranks), options.csv);
+  } else {
+    print_text(reports::trace_ranks_table(merged, ranks, options.top,
+                                          {.color = settings.color_out()}, columns_out()));
+  }
   return ExitCode::good;
 }
 
@@ -56,6 +88,9 @@ void add_trace_summary(Program& program, CLI::App& trace) {
       "--help)\n\nExamples:\n"
       "  nsatune trace summary trace.json.gz\n"
       "  nsatune trace summary report.sqlite --json | jq .idle_by_class_ns\n"
+      "  nsatune trace summary trace.json.gz --step 3-7 --stream 7\n"
+      "  nsatune trace summary trace.json.gz --csv kernels_by_name > kernels.csv\n"
+      "  curl -s URL/trace.json.gz | nsatune trace summary /dev/stdin\n"
       "  nsatune trace summary traces/                 # of all ranks, as trace record leaves "
       "them\n"
       "  nsatune trace summary rank*.json.gz --json | jq '.ranks[].exposed_comm_ns'");
@@ -65,6 +100,13 @@ void add_trace_summary(Program& program, CLI::App& trace) {
       ->required();
   summary->add_option("--top", options->top, "How many kernels the text lists (default 20)")
       ->check(whole_number());
+  summary->add_option("--step", options->selection.steps, "Only these steps, by number: 3 or 3-7");
+  summary->add_option("--time", options->selection.time,
+                      "Only what begins then, from the first event on: 10ms-1.5s");
+  summary->add_option("--stream", options->selection.stream, "Only operations of this stream");
+  summary->add_option("--name", options->selection.name, "Only operations with this in their name");
+  summary->add_option("--csv", options->csv,
+                      "One table as CSV, by its name in --json: kernels_by_name, operators, steps");
   summary->callback([&program, options] {
     program.command = [&program, options] { return print_summary(program.settings, *options); };
   });

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <cctype>
 #include <cerrno>
@@ -32,15 +33,35 @@ std::string file_name(const std::string& uuid) {
   return name;
 }
 
+/// Everybody may lock it, also where another user made it: flock needs no right to write, and in a
+/// sticky folder the kernel refuses O_CREAT of a file that is another user's. What is no file (a
+/// pipe would wait for its writer) is opened without waiting.
+Fd open_lock(const std::string& path) {
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  Fd file(open(path.c_str(), kFlags));
+  if (file.get() >= 0 || errno != ENOENT) return file;
+  file = Fd(open(path.c_str(), kFlags | O_CREAT | O_EXCL, 0644));
+  if (file.get() >= 0) {
+    fchmod(file.get(), 0644);  // also where the umask hides files from others
+  } else if (errno == EEXIST) {
+    file = Fd(open(path.c_str(), kFlags));  // another process was first
+  }
+  return file;
+}
+
 }  // namespace
 
 DeviceLock::DeviceLock(const std::string& folder, const std::string& device_uuid) {
   const std::string path = lock_folder(folder) + "/" + file_name(device_uuid);
-  // Everybody may lock it, also where another user made it: flock needs no right to write.
-  file_ = Fd(open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  file_ = open_lock(path);
   if (file_.get() < 0)
     throw EnvironmentError(
         fmt::format("{}: cannot open the lock of the device: {}", path, strerror(errno)));
+  struct stat status {};
+  if (fstat(file_.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    throw EnvironmentError(path +
+                           ": the lock of the device is no regular file; remove it, or name a "
+                           "folder of your own in XDG_RUNTIME_DIR");
 }
 
 bool DeviceLock::try_lock() { return flock(file_.get(), LOCK_EX | LOCK_NB) == 0; }

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "nsa/schemas/error.hpp"
@@ -39,9 +40,15 @@ bool try_lock(int fd, std::uint64_t byte, const std::string& path, short type = 
 std::optional<FileLock> FileLock::acquire(const std::string& database_path, std::uint64_t byte,
                                           double timeout_s) {
   const std::string path = database_path + "-lock";
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  // In a shared folder anybody may have put a link or a pipe there.
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+  if (fd < 0 && errno == ELOOP)
+    throw EnvironmentError(path + ": is a symbolic link, where a lock file belongs; remove it");
   if (fd < 0) fail(path, "opening it");
   FileLock lock(fd);
+  struct stat status {};
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+    throw EnvironmentError(path + ": is not a regular file, where a lock file belongs; remove it");
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
   while (!try_lock(fd, byte, path)) {
     if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;

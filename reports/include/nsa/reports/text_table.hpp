@@ -27,6 +27,9 @@ class TextTable {
   /// Missing cells are empty; more cells than columns are a ContractError.
   void add_row(std::vector<Cell> cells);
   bool empty() const noexcept { return rows_.empty(); }
+  /// Shortens the last column so that the table is `columns` wide (at least 24 for the column
+  /// itself); texts that differ stay different.
+  void fit(std::size_t columns);
   /// Header and rows, each line after `indent` blanks.
   std::string render(Style style, std::size_t indent = 0) const;
   /// A Markdown table; `|` in cells is escaped.
@@ -51,6 +54,9 @@ std::size_t display_width(std::string_view text);
 std::string printable(std::string_view text);
 /// At most `columns` wide; what is cut ends in "...".
 std::string shortened(std::string_view text, std::size_t columns);
+/// Each at most `columns` wide, cut in the middle. Those that would become the same keep the place
+/// where they differ.
+std::vector<std::string> shortened_apart(std::vector<std::string> texts, std::size_t columns);
 /// The text in a colour, or as it is.
 std::string inked(std::string_view text, Ink ink, Style style);
 

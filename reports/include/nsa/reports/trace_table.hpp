@@ -10,13 +10,16 @@
 
 namespace nsa::reports {
 
-/// Tables for a terminal; `top` kernels at most.
-std::string trace_summary_table(const trace::Summary& summary, std::size_t top, Style style);
+inline constexpr std::size_t kDefaultColumns = 120;  // where no terminal says how wide it is
+
+/// Tables for a terminal of `columns`; `top` kernels at most.
+std::string trace_summary_table(const trace::Summary& summary, std::size_t top, Style style,
+                                std::size_t columns = kDefaultColumns);
 /// Each recording in a line, then the tables of all of them merged. `ranks` are in the order of
 /// ProcessInfo::part.
 std::string trace_ranks_table(const trace::Summary& merged,
                               const std::vector<trace::Summary>& ranks, std::size_t top,
-                              Style style);
+                              Style style, std::size_t columns = kDefaultColumns);
 /// "on one time line: a step of a name begins everywhere at once (hosts a and b); ..."
 std::string clocks_text(const trace::Clocks& clocks);
 /// What differs; `top` kernels at most.

@@ -1,0 +1,142 @@
+#include "nsa/trace/filter.hpp"
+
+#include <algorithm>
+
+#include "analyse/context.hpp"
+#include "analyse/launches.hpp"
+#include "analyse/parts.hpp"
+#include "nsa/schemas/error.hpp"
+
+namespace nsa::trace {
+namespace {
+
+/// The last number in "ProfilerStep#12", "step 3", "train_step[4]".
+std::optional<std::int64_t> number_in(const std::string& name) {
+  constexpr const char* kDigits = "0123456789";
+  const std::size_t last = name.find_last_of(kDigits);
+  if (last == name.npos) return {};
+  const std::size_t before = name.find_last_not_of(kDigits, last);
+  const std::size_t first = before == name.npos ? 0 : before + 1;
+  if (last - first >= 18) return {};
+  return std::stoll(name.substr(first, last + 1 - first));
+}
+
+/// Which operations and which moments of the host are kept.
+struct Chosen {
+  std::vector<char> ops;         // [ops]
+  std::vector<StepRange> steps;  // of the host; empty: all of its time
+};
+
+Chosen of_steps(const Context& context, std::pair<std::int64_t, std::int64_t> wanted) {
+  const std::vector<StepRange> all = step_ranges(context.trace, context.launch);
+  if (all.empty()) throw InputError("--step: no steps were found in this trace");
+  std::vector<char> in(all.size(), 0);
+  Chosen out;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::int64_t number = number_in(all[i].name).value_or(static_cast<std::int64_t>(i) + 1);
+    in[i] = number >= wanted.first && number <= wanted.second;
+    if (in[i]) out.steps.push_back(all[i]);
+  }
+  if (out.steps.empty())
+    throw InputError("--step: no such step; they run from " + all.front().name + " to " +
+                     all.back().name);
+  const StepIndex index(all);
+  for (std::uint32_t i = 0; i < context.trace.ops.size(); ++i) {
+    const auto step = step_of_op(context, index, all, i);
+    out.ops.push_back(step && in[*step] != 0);
+  }
+  return out;
+}
+
+template <class Event, class Keep>
+void keep_if(std::vector<Event>& events, const Keep& kept) {
+  std::erase_if(events, [&](const Event& event) { return !kept(event); });
+}
+
+/// Of everything but operations what begins at a moment that `holds(process, ns)`.
+template <class Holds>
+void keep_moments(Trace& trace, const Holds& holds) {
+  const auto by_start = [&](const auto& e) { return holds(e.process, e.start_ns); };
+  const auto by_time = [&](const auto& e) { return holds(e.process, e.at_ns); };
+  keep_if(trace.calls, by_start);
+  keep_if(trace.ranges, by_start);
+  keep_if(trace.python, by_start);
+  keep_if(trace.overheads, by_start);
+  keep_if(trace.async_ranges, by_start);
+  keep_if(trace.gpu_ranges, by_start);
+  keep_if(trace.syncs, by_start);
+  keep_if(trace.memory, by_time);
+  keep_if(trace.instants, by_time);
+  keep_if(trace.counters, by_time);
+}
+
+void keep_ops(Trace& trace, const std::vector<char>& kept) {
+  std::size_t i = 0;
+  std::erase_if(trace.ops, [&](const GpuOp&) { return kept[i++] == 0; });
+}
+
+void keep_steps(std::pair<std::int64_t, std::int64_t> wanted, Trace& trace) {
+  const Chosen chosen = of_steps(Context(trace), wanted);
+  keep_ops(trace, chosen.ops);
+  const StepIndex index(chosen.steps);
+  const bool on_device = chosen.steps.front().on_device;  // the host's times are others then
+  if (!on_device)
+    keep_moments(trace, [&](std::uint32_t process, std::int64_t ns) {
+      return index.at(process, ns).has_value();
+    });
+}
+
+std::int64_t first_event(const Trace& trace) {
+  std::int64_t first = kMaxTimeNs;
+  for (const GpuOp& op : trace.ops) first = std::min(first, op.start_ns);
+  for (const ApiCall& call : trace.calls) first = std::min(first, call.start_ns);
+  for (const HostRange& range : trace.ranges) first = std::min(first, range.start_ns);
+  return first;
+}
+
+void keep_time(std::pair<std::int64_t, std::int64_t> wanted, Trace& trace) {
+  const std::int64_t first = first_event(trace);
+  const auto holds = [&](std::uint32_t, std::int64_t ns) {
+    return ns - first >= wanted.first && ns - first < wanted.second;
+  };
+  keep_if(trace.ops, [&](const GpuOp& op) { return holds(op.process, op.start_ns); });
+  keep_moments(trace, holds);
+}
+
+/// Operations of a stream or name, and no call that launched only others.
+void keep_matching(const Filter& filter, Trace& trace) {
+  std::vector<char> kept, launches_kept(trace.calls.size(), 0), launches(trace.calls.size(), 0);
+  {
+    const Context context(trace);
+    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+      const GpuOp& op = trace.ops[i];
+      const bool fits = (!filter.stream || op.stream == *filter.stream) &&
+                        trace.names.text(op.name).find(filter.name) != std::string::npos;
+      kept.push_back(fits);
+      if (context.launch[i] == kNone) continue;
+      launches[context.launch[i]] = 1;
+      if (fits) launches_kept[context.launch[i]] = 1;
+    }
+  }
+  keep_ops(trace, kept);
+  std::size_t i = 0;
+  std::erase_if(trace.calls, [&](const ApiCall&) {
+    const std::size_t at = i++;
+    return launches[at] != 0 && launches_kept[at] == 0;
+  });
+}
+
+}  // namespace
+
+void keep(const Filter& filter, Trace& trace) {
+  if (!filter.any()) return;
+  if (filter.steps) keep_steps(*filter.steps, trace);
+  if (filter.time_ns) keep_time(*filter.time_ns, trace);
+  if (filter.stream || !filter.name.empty()) keep_matching(filter, trace);
+  if (trace.ops.empty() && trace.calls.empty() && trace.ranges.empty())
+    throw InputError(trace.source.path + ": nothing is left by --step, --time, --stream or --name");
+  if (trace.ops.empty() && (filter.stream || !filter.name.empty()))
+    throw InputError(trace.source.path + ": no GPU operation has that stream or name");
+}
+
+}  // namespace nsa::trace

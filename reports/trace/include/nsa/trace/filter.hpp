@@ -1,0 +1,29 @@
+// A part of a trace, so that every table of its summary is of that part.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "nsa/trace/model.hpp"
+
+namespace nsa::trace {
+
+/// What is kept. Bounds of pairs: the first is in, the last of `steps` too, the end of `time_ns` is
+/// not.
+struct Filter {
+  std::optional<std::pair<std::int64_t, std::int64_t>> steps;    // by the number in their names
+  std::optional<std::pair<std::int64_t, std::int64_t>> time_ns;  // from the first event on
+  std::optional<std::int64_t> stream;
+  std::string name;  // of the operation, a part of it; empty: any
+
+  bool any() const { return steps || time_ns || stream || !name.empty(); }
+};
+
+/// Steps and times keep what the host did in them too, and steps what they launched, whenever it
+/// ran. A stream and a name choose operations: calls that launched none of them go, ranges of the
+/// host stay, since they say who launched the rest. InputError where nothing is left.
+void keep(const Filter& filter, Trace& trace);
+
+}  // namespace nsa::trace

@@ -1,0 +1,121 @@
+// A part of a trace, a table of it, and how wide it is shown.
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "../cli/program.hpp"
+#include "catch.hpp"
+#include "nsa/schemas/json.hpp"
+#include "traces.hpp"
+
+namespace nsa::test {
+namespace {
+
+/// Four steps of 100 us, each with two kernels: 10 us on stream 7, 20 us on stream 8.
+std::string four_steps() {
+  JsonTrace trace;
+  for (int i = 0; i < 4; ++i) {
+    const double at = 100.0 * i;
+    trace.range("ProfilerStep#" + std::to_string(i + 2), at, 90);
+    trace.launched("first_kernel", 2 * i + 1, at + 10, at + 20, 10, 7);
+    trace.launched("second_kernel", 2 * i + 2, at + 30, at + 50, 20, 8);
+  }
+  return trace.text();
+}
+
+Json summary(const Folder& folder, const std::string& options) {
+  return json_of(nsatune(folder, "trace summary t.json --json " + options), "trace_summary");
+}
+
+}  // namespace
+
+TEST_CASE("a summary can be of some steps, a time, a stream or a name", "[trace]") {
+  const Folder folder;
+  folder.write("t.json", four_steps());
+  CHECK(summary(folder, "")["busy_ns"] == 120'000);
+  const Json steps = summary(folder, "--step 3-4");
+  CHECK(steps["busy_ns"] == 60'000);
+  CHECK(steps["steps"].size() == 2);
+  CHECK(steps["steps"][0]["name"] == "ProfilerStep#3");
+  CHECK(steps["api_calls"] == 4);
+  CHECK(summary(folder, "--step 5")["busy_ns"] == 30'000);
+  CHECK(summary(folder, "--stream 8")["busy_ns"] == 80'000);
+  CHECK(summary(folder, "--name first_")["busy_ns"] == 40'000);
+  CHECK(summary(folder, "--name first_")["api_calls"] == 4);
+  CHECK(summary(folder, "--time 100us-.2ms")["busy_ns"] == 30'000);
+  CHECK(summary(folder, "--step 3 --stream 7")["busy_ns"] == 10'000);
+}
+
+TEST_CASE("a part that is not there is one line", "[trace]") {
+  const Folder folder;
+  folder.write("t.json", four_steps());
+  for (const char* options : {"--step 9", "--step x", "--step 4-3", "--step 3-", "--time 5",
+                              "--time 2s-1s", "--time 1s-2s", "--stream 99", "--stream x",
+                              "--name absent", "--csv absent", "--csv steps --json"}) {
+    CAPTURE(options);
+    const Result r = nsatune(folder, std::string("trace summary t.json ") + options);
+    CHECK(r.exit_code == 2);
+    CHECK(r.out.empty());
+    CHECK(std::count(r.err.begin(), r.err.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("a table as CSV has a column for each member", "[trace]") {
+  const Folder folder;
+  folder.write("t.json", JsonTrace().kernel("a<1, 2>", 1, 0, 1).kernel("b", 2, 5, 3).text());
+  std::istringstream csv(nsatune(folder, "trace summary t.json --csv kernels_by_name").out);
+  std::string line;
+  std::getline(csv, line);
+  CHECK(line.find("name") != std::string::npos);
+  CHECK(line.find("total_ns") != std::string::npos);
+  std::getline(csv, line);
+  CHECK(line.find("3000") != std::string::npos);
+  std::getline(csv, line);
+  CHECK(line.find("\"a<1, 2>\"") != std::string::npos);
+  CHECK_FALSE(std::getline(csv, line));
+}
+
+TEST_CASE("names are as wide as the terminal, and differ where they differ", "[trace]") {
+  const Folder folder;
+  const std::string long_name = "kernel<" + std::string(150, 'x');
+  const std::string rest = std::string(150, 'y') + ">";
+  folder.write("t.json", JsonTrace()
+                             .kernel(long_name + "Add" + rest, 1, 0, 1)
+                             .kernel(long_name + "Mul" + rest, 2, 5, 3)
+                             .text());
+  for (const std::size_t columns : {80, 120, 200}) {
+    const Result r = nsatune(folder, "trace summary t.json", "COLUMNS=" + std::to_string(columns));
+    CAPTURE(columns, r.out);
+    CHECK(r.out.find("Add") != std::string::npos);
+    CHECK(r.out.find("Mul") != std::string::npos);
+    std::istringstream lines(r.out.substr(r.out.find("Kernels by total time")));
+    std::size_t widest = 0;
+    for (std::string line; std::getline(lines, line) && !line.empty();)
+      widest = std::max(widest, line.size());
+    CHECK(widest == columns);
+  }
+}
+
+TEST_CASE("a trace may come through a pipe, a database may not", "[trace]") {
+  const Folder folder;
+  folder.write("t.json", four_steps());
+  folder.write("t.json.gz", gzipped(four_steps()));
+  folder.write("t.sqlite", "SQLite format 3" + std::string(100, '\0'));
+  const auto piped = [&](const std::string& file) {
+    return std::system(("cat " + folder.file(file) +
+                        " | " NSATUNE_PROGRAM " trace summary /dev/stdin --json >" +
+                        folder.file("out") + " 2>" + folder.file("err"))
+                           .c_str());
+  };
+  for (const char* file : {"t.json", "t.json.gz"}) {
+    CAPTURE(file);
+    CHECK(piped(file) == 0);
+    CHECK(parse_json(read_text_file(folder.file("out")), "stdout")["busy_ns"] == 120'000);
+  }
+  CHECK(WEXITSTATUS(piped("t.sqlite")) == 2);
+  CHECK(read_text_file(folder.file("err")).find("cannot be read from a pipe") != std::string::npos);
+}
+
+}  // namespace nsa::test

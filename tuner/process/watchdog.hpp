@@ -1,0 +1,24 @@
+// A process that outlives us only to end our worker: PR_SET_PDEATHSIG reaches the child alone, not
+// what a shell or a launcher has started behind it.
+#pragma once
+
+#include <sys/types.h>
+
+namespace nsa::tuner {
+
+/// Kills the group `group` when this process is gone, however it ended. In a session of its own, so
+/// that a Ctrl-C does not end it first. Lets the group be once it is destroyed.
+class Watchdog {
+ public:
+  /// Where no process can be made there is none, and nothing is said: it is the second line.
+  explicit Watchdog(pid_t group);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+ private:
+  pid_t pid_ = -1;
+  int alive_ = -1;  // end of a pipe that closes with us
+};
+
+}  // namespace nsa::tuner
