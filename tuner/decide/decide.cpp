@@ -2,7 +2,11 @@
 #include "nsa/tuner/decide.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <set>
+#include <thread>
+#include <utility>
 
 #include "decide/ranges/break_even.hpp"
 #include "decide/ranges/reserves.hpp"
@@ -41,20 +45,60 @@ DecideOptions options_for(const Group& group, const DecideOptions& all) {
   return options;
 }
 
-std::optional<ClassDecisions> decide_class(ClassRows& rows, const DecideInput& input,
-                                           std::vector<std::string>& notes) {
+std::size_t processors() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+/// What one group gives.
+struct GroupResult {
+  std::optional<Decision> decision;
+  std::optional<DenseBreakEven> dense_break_even;
+  std::vector<std::string> notes;
+};
+
+GroupResult decide_one(Group& group, const DecideInput& input) {
+  GroupResult result;
+  keep_agreeing_runs(group, result.notes);
+  result.decision = decide_group(group, find_shipped(input, group),
+                                 options_for(group, input.options), result.notes);
+  result.dense_break_even = break_even(group, input);
+  return result;
+}
+
+/// Groups share nothing but what is only read, so each processor takes the next one that is left.
+/// Results lie in the order of the groups, whoever made them.
+std::vector<std::vector<GroupResult>> decide_all(std::vector<ClassRows>& classes,
+                                                 const DecideInput& input) {
+  std::vector<std::vector<GroupResult>> results;
+  std::vector<std::pair<Group*, GroupResult*>> work;
+  results.reserve(classes.size());
+  for (ClassRows& rows : classes) {
+    auto& of_class = results.emplace_back(rows.groups.size());
+    for (std::size_t i = 0; i < of_class.size(); ++i)
+      work.emplace_back(&rows.groups[i], &of_class[i]);
+  }
+  std::atomic<std::size_t> next = 0;
+  const auto take = [&] {
+    for (std::size_t i = next++; i < work.size(); i = next++)
+      *work[i].second = decide_one(*work[i].first, input);
+  };
+  std::vector<std::future<void>> others;
+  for (std::size_t i = 1; i < std::min<std::size_t>(work.size(), processors()); ++i)
+    others.push_back(std::async(std::launch::async, take));
+  take();
+  for (auto& other : others) other.get();
+  return results;
+}
+
+std::optional<ClassDecisions> class_of(const ClassRows& rows, std::vector<GroupResult>& groups,
+                                       const DecideInput& input, std::vector<std::string>& notes) {
   ClassDecisions result;
   result.problem_class = rows.problem_class;
   std::vector<std::string> of_class;
-  for (Group& group : rows.groups) {
-    keep_agreeing_runs(group, of_class);
-    const Decision* shipped = find_shipped(input, group);
-    auto decision = decide_group(group, shipped, options_for(group, input.options), of_class);
-    if (decision) result.decisions.push_back(std::move(*decision));
-    if (auto found = break_even(group, input)) {
-      of_class.push_back(describe(*found));
-      result.dense_break_even = std::move(*found);
-    }
+  for (GroupResult& group : groups) {
+    of_class.insert(of_class.end(), group.notes.begin(), group.notes.end());
+    if (group.decision) result.decisions.push_back(std::move(*group.decision));
+    if (!group.dense_break_even) continue;
+    of_class.push_back(describe(*group.dense_break_even));
+    result.dense_break_even = std::move(*group.dense_break_even);
   }
   if (!result.decisions.empty()) result.reserves = reserves_of(rows, input.device, of_class);
   add_prefixed(to_string(rows.problem_class), of_class, notes);
@@ -106,8 +150,10 @@ DecideReport decide_ranges(const DecideInput& input) {
   report.table.device = input.device;
   report.table.validators = input.validators;
   report.notes = left_out(input);
-  for (ClassRows& rows : group_rows(input, report.notes)) {
-    auto of_class = decide_class(rows, input, report.notes);
+  std::vector<ClassRows> classes = group_rows(input, report.notes);
+  std::vector<std::vector<GroupResult>> results = decide_all(classes, input);
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    auto of_class = class_of(classes[i], results[i], input, report.notes);
     if (of_class) report.table.classes.push_back(std::move(*of_class));
   }
   count_ranges(report);

@@ -10,11 +10,12 @@
 namespace nsa::tuner {
 
 double quantile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
   const double at = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return std::lerp(values[below], values[above], at - static_cast<double>(below));
+  const auto below = values.begin() + static_cast<std::ptrdiff_t>(at);
+  std::nth_element(values.begin(), below, values.end());
+  const bool is_last = below + 1 == values.end();
+  const double above = is_last ? *below : *std::min_element(below + 1, values.end());
+  return std::lerp(*below, above, at - std::floor(at));
 }
 
 double student_quantile(double tail, double freedom) {
