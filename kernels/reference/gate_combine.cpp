@@ -6,7 +6,6 @@
 #include "reference/reference.hpp"
 
 namespace nsa::reference {
-namespace {
 
 Row mean_query(const Problem& p, const TensorView& q, std::int64_t token, std::int64_t group) {
   Row mean(static_cast<std::size_t>(p.head_dim_k), 0.0);
@@ -24,8 +23,6 @@ Row affine(const TensorView& weight, const TensorView& bias, const Row& x) {
   for (std::size_t i = 0; i < y.size(); ++i) y[i] += b[i];
   return y;
 }
-
-}  // namespace
 
 Row gate(const Problem& problem, const TensorView& q, const GateWeights& weights,
          std::int64_t token, std::int64_t group, const Constants& constants) {

@@ -70,6 +70,10 @@ Row attend(const Row& q, const TensorView& k, const TensorView& v,
            std::span<const std::int64_t> rows, std::int64_t head, double* lse = nullptr);
 
 // gate_combine.cpp
+/// Mean of the queries of a KV group's heads: what its gate is computed from, [head_dim_k].
+Row mean_query(const Problem& problem, const TensorView& q, std::int64_t token, std::int64_t group);
+/// y = W x + b.
+Row affine(const TensorView& weight, const TensorView& bias, const Row& x);
 /// Weights of (cmp, sel, win) for one token and KV group. Branches that are off weigh nothing and
 /// the others sum to one; a forced branch weighs one.
 Row gate(const Problem& problem, const TensorView& q, const GateWeights& weights,

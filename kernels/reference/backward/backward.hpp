@@ -1,0 +1,58 @@
+// The backward pass of the reference, in fp64 and written to be read: what the gradient of a loss
+// with respect to an output says of the inputs. One file per stage, as for the forward pass.
+//
+// Selection has no gradient (as in the paper): which keys a query saw is given, not differentiated.
+// Every function adds to the gradients that it is given, since many outputs share one input: all
+// queries that saw a key add to the gradient of that key. A gradient in a view is fp64 and has the
+// shape of its tensor, with contiguous rows; `d_x` is the gradient of the loss with respect to x.
+#pragma once
+
+#include "reference/reference.hpp"
+
+namespace nsa::reference {
+
+// attend.cpp
+/// Of attend(): `d_o` [head_dim_v] of one row; adds to `d_q` [head_dim_k] and to the rows of the
+/// keys and values that it saw. Adds nothing where it saw none.
+void attend_backward(const Row& q, const TensorView& k, const TensorView& v,
+                     std::span<const std::int64_t> rows, std::int64_t head, const Row& d_o,
+                     Row& d_q, const TensorView& d_k, const TensorView& d_v);
+
+// compress.cpp
+/// Of pool(): a token of the block gets its share of the mean's gradient.
+void pool_backward(const Row& d_mean, std::int64_t first, std::int64_t head, const Geometry& g,
+                   const TensorView& d_raw);
+
+// project_rope.cpp
+/// Of linear(): rows [first, first + d_y.size()) of `d_weight`, and `d_x`.
+void linear_backward(const TensorView& weight, std::int64_t first, const Row& x, const Row& d_y,
+                     const TensorView& d_weight, Row& d_x);
+/// Of project_token(): a rotation is turned back, then the product.
+void project_token_backward(const Projection& projection, const TensorView& w_qkv, const Row& x,
+                            std::int64_t position, const Constants& constants, Row d_y,
+                            const TensorView& d_w_qkv, Row& d_x);
+
+// gate_combine.cpp
+/// Of combine(): `d_o` [q_heads * head_dim_v] of one token gives the gradient of each group's three
+/// weights and of each branch. Overwrites both.
+void combine_backward(const Problem& problem, std::span<const Row> gates,
+                      std::span<const Row> branches, const Row& d_o, std::vector<Row>& d_gates,
+                      std::vector<Row>& d_branches);
+/// Of gate(): through the softmax over branches, the MLP and the mean of the group's queries.
+/// Weights that are fixed (a forced branch, uniform weights) have no gradient.
+void gate_backward(const Problem& problem, const TensorView& q, const GateWeights& weights,
+                   std::int64_t token, std::int64_t group, const Constants& constants,
+                   const Row& d_gate, const GateWeights& d_weights, const TensorView& d_q);
+
+// layer.cpp
+/// Gradients of a layer's inputs, each with the shape of its tensor, row-major.
+struct LayerGradients {
+  Row x, w_qkv, fc1_w, fc1_b, fc2_w, fc2_b, w_o;
+};
+/// Of run_layer(): `inputs` and `constants` as there, `trace` what it returned, `d_y`
+/// [tokens * model_dim].
+LayerGradients run_layer_backward(const Problem& problem, std::span<const TensorView> inputs,
+                                  LayerTrace trace, const Row& d_y,
+                                  const Constants& constants = {});
+
+}  // namespace nsa::reference
