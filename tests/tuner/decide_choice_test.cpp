@@ -118,6 +118,21 @@ TEST_CASE("slow paths, baselines and wrong results are never chosen however fast
   CHECK(noted(report, "wrong_result: attend_selected/wrong (8 rows)"));
 }
 
+TEST_CASE("many variants that are left out for one reason are one line", "[decide]") {
+  Session s;
+  s.variants = {{"right", linear(10)}};
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) s.variants.push_back({name, linear(20)});
+  auto rows = measure(s);
+  for (auto& row : rows) {
+    if (row.variant.name != "right") row.outcome = Outcome::noisy;
+  }
+  const auto report = nsa::tuner::decide(input_of(s, rows));
+  CHECK(noted(report,
+              "noisy: 384 rows of 6 variants, most of attend_selected/a (64 rows), "
+              "attend_selected/b (64 rows), attend_selected/c (64 rows)"));
+  CHECK_FALSE(noted(report, "attend_selected/f"));
+}
+
 TEST_CASE("unverified rows count only when asked for, and the evidence says so", "[decide]") {
   Session s;
   s.variants = {{"checked", linear(10)}, {"unchecked", linear(5)}};

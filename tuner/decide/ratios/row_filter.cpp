@@ -70,17 +70,43 @@ bool RowFilter::usable(const VariantId& id, const Rows& rows_of_problem) const {
   return any;
 }
 
+namespace {
+
+using RowsOf = std::pair<std::string, std::size_t>;  // a variant, and how many of its rows
+
+std::string with_rows(const RowsOf& of) {
+  return of.first + " (" + std::to_string(of.second) + (of.second == 1 ? " row)" : " rows)");
+}
+
+/// A line for each variant; where there are many, one line that names those with most rows.
+void describe_left_out(const std::string& reason, std::vector<RowsOf> variants,
+                       std::vector<std::string>& lines) {
+  constexpr std::size_t kMany = 6, kNamed = 3;
+  if (variants.size() < kMany) {
+    for (const RowsOf& of : variants) lines.push_back(reason + ": " + with_rows(of));
+    return;
+  }
+  std::stable_sort(variants.begin(), variants.end(),
+                   [](const RowsOf& a, const RowsOf& b) { return a.second > b.second; });
+  std::size_t rows = 0;
+  for (const RowsOf& of : variants) rows += of.second;
+  std::string line = reason + ": " + std::to_string(rows) + " rows of " +
+                     std::to_string(variants.size()) + " variants, most of ";
+  for (std::size_t i = 0; i < kNamed; ++i) line += (i ? ", " : "") + with_rows(variants[i]);
+  lines.push_back(line);
+}
+
+}  // namespace
+
 std::vector<std::string> left_out(const DecideInput& input) {
-  std::map<std::pair<std::string, std::string>, std::size_t> counts;
+  std::map<std::string, std::map<std::string, std::size_t>> counts;
   for (const Observation& row : input.rows.rows()) {
     const std::string reason = reason_of(row, input.options);
-    if (!reason.empty()) ++counts[{reason, to_string(*row.variant)}];
+    if (!reason.empty()) ++counts[reason][to_string(*row.variant)];
   }
   std::vector<std::string> lines;
-  for (const auto& [key, rows] : counts) {
-    lines.push_back(key.first + ": " + key.second + " (" + std::to_string(rows) +
-                    (rows == 1 ? " row)" : " rows)"));
-  }
+  for (const auto& [reason, variants] : counts)
+    describe_left_out(reason, {variants.begin(), variants.end()}, lines);
   return lines;
 }
 
