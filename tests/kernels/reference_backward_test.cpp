@@ -7,6 +7,7 @@
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/schemas/generator.hpp"
 #include "reference/backward/backward.hpp"
+#include "runtime/model_ops.hpp"
 
 namespace nsa::test {
 namespace {
@@ -181,6 +182,55 @@ TEST_CASE("keys that nobody saw have no gradient, and a query without keys adds 
   OneRow none(0, 1, 23);
   none.backward();
   CHECK(std::all_of(none.d_q.begin(), none.d_q.end(), [](double x) { return x == 0; }));
+}
+
+TEST_CASE("the norm of a row has the gradients of the runtime's norm", "[backward]") {
+  Row x = random_row(7, 31), weight = random_row(7, 32);
+  const Row d_y = random_row(7, 33);
+  const auto matrix = [](Row& row) { return make_view(row.data(), Dtype::fp64, {1, 7}); };
+  const auto loss = [&] {
+    Row y(7);
+    rms_norm(matrix(x), make_view(weight.data(), Dtype::fp64, {7}), matrix(y));
+    return dot(y, d_y);
+  };
+  Row d_weight(7, 0.0), d_x(7, 0.0);
+  reference::rms_norm_backward(x, weight, d_y, d_weight, d_x);
+  const Row direction = random_row(7, 34);
+  CHECK(agree(dot(d_x, direction), difference(x.data(), direction, loss)));
+  CHECK(agree(dot(d_weight, direction), difference(weight.data(), direction, loss)));
+}
+
+TEST_CASE("the MLP of a block has its gradients", "[backward]") {
+  Row w1 = random_row(5 * 3, 41), w2 = random_row(4 * 5, 42), x = random_row(3, 43);
+  const Row d_y = random_row(4, 44);
+  const auto matrix = [](Row& w, std::int64_t columns) {
+    return make_view(w.data(), Dtype::fp64,
+                     {static_cast<std::int64_t>(w.size()) / columns, columns});
+  };
+  const auto loss = [&] {
+    Row hidden = reference::linear(matrix(w1, 3), 0, 5, x);
+    silu_rows(matrix(hidden, 5));
+    return dot(reference::linear(matrix(w2, 5), 0, 4, hidden), d_y);
+  };
+  Row d_w1(w1.size(), 0.0), d_w2(w2.size(), 0.0), d_x(x.size(), 0.0);
+  reference::mlp_backward(matrix(w1, 3), matrix(w2, 5), x, d_y, matrix(d_w1, 3), matrix(d_w2, 5),
+                          d_x);
+  const std::pair<Row*, Row*> parts[] = {{&w1, &d_w1}, {&w2, &d_w2}, {&x, &d_x}};
+  for (const auto& [value, gradient] : parts) {
+    const Row direction = random_row(value->size(), 45);
+    CHECK(agree(dot(*gradient, direction), difference(value->data(), direction, loss)));
+  }
+}
+
+TEST_CASE("cross-entropy has its gradient, with logits that exp cannot take too", "[backward]") {
+  Row logits = random_row(6, 51), d_logits, unused;
+  for (double& logit : logits) logit += GENERATE(0.0, 1e4);
+  reference::cross_entropy(logits, 2, d_logits);
+  const Row direction = random_row(6, 52);
+  const auto loss = [&] { return reference::cross_entropy(logits, 2, unused); };
+  CHECK(agree(dot(d_logits, direction), difference(logits.data(), direction, loss)));
+  CHECK(std::abs(std::accumulate(d_logits.begin(), d_logits.end(), 0.0)) < 1e-12);
+  CHECK(std::abs(reference::cross_entropy(Row(8, 3.0), 5, d_logits) - std::log(8.0)) < 1e-12);
 }
 
 TEST_CASE("gradients are added to what is there", "[backward]") {

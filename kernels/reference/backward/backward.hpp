@@ -44,6 +44,19 @@ void gate_backward(const Problem& problem, const TensorView& q, const GateWeight
                    std::int64_t token, std::int64_t group, const Constants& constants,
                    const Row& d_gate, const GateWeights& d_weights, const TensorView& d_q);
 
+// model.cpp
+/// x / (1 + exp(-x)), and its derivative.
+double silu(double x);
+double silu_slope(double x);
+/// Of y = x weight / sqrt(mean(x^2) + 1e-6), one row: adds to both gradients.
+void rms_norm_backward(const Row& x, const Row& weight, const Row& d_y, Row& d_weight, Row& d_x);
+/// Of y = W2 silu(W1 x), one row: adds to the gradients of both weights and of x.
+void mlp_backward(const TensorView& w1, const TensorView& w2, const Row& x, const Row& d_y,
+                  const TensorView& d_w1, const TensorView& d_w2, Row& d_x);
+/// The loss of one token, -log softmax(logits)[target]; overwrites `d_logits`. Not infinite where
+/// exp(logits) would be.
+double cross_entropy(const Row& logits, std::size_t target, Row& d_logits);
+
 // layer.cpp
 /// Gradients of a layer's inputs, each with the shape of its tensor, row-major.
 struct LayerGradients {

@@ -8,13 +8,6 @@
 namespace nsa::reference {
 namespace {
 
-double silu(double x) { return x / (1.0 + std::exp(-x)); }
-
-double silu_slope(double x) {
-  const double sigmoid = 1.0 / (1.0 + std::exp(-x));
-  return sigmoid * (1.0 + x * (1.0 - sigmoid));
-}
-
 void affine_backward(const TensorView& weight, const Row& x, const Row& d_y,
                      const TensorView& d_weight, const TensorView& d_bias, Row& d_x) {
   linear_backward(weight, 0, x, d_y, d_weight, d_x);
