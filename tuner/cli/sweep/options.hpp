@@ -27,6 +27,7 @@ struct SweepOptions {
   std::optional<std::uint64_t> seed;
   bool accept_noise = false;
   bool json_lines = false;
+  bool strict = false;
 };
 
 void declare(CLI::App& sub, SweepOptions& options);
