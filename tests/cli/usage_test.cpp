@@ -118,6 +118,21 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("--color pink devices", "color");
 }
 
+TEST_CASE("a shell completes the commands and flags that there are", "[cli]") {
+  const Folder folder;
+  const auto completed = [&](const std::string& words) {
+    const std::string after = "completion bash > c.sh && bash -c 'source ./c.sh; COMP_WORDS=(" +
+                              words + "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _nsatune; echo " +
+                              "${COMPREPLY[@]}'";
+    return nsatune(folder, after).out;
+  };
+  CHECK(completed("nsatune swe") == "sweep\n");
+  CHECK(completed("nsatune db inf") == "info\n");
+  CHECK(completed("nsatune sweep --stri") == "--strict\n");
+  CHECK(nsatune(folder, "completion fish").out.find("-a sweep") != std::string::npos);
+  check_refused("completion tcsh", "tcsh");
+}
+
 TEST_CASE("flags that contradict each other are refused", "[cli]") {
   check_refused("sweep --new --resume 3f2a", "--new");
   check_refused("sweep --with-ours", "--worker");
