@@ -118,6 +118,18 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("--color pink devices", "color");
 }
 
+TEST_CASE("the spec that a preset and flags make can be written and swept", "[cli]") {
+  const Folder folder;
+  const std::string flags = "quick --axis seq_len=512 --stage ranges";
+  const Result printed = nsatune(folder, "sweep --print-spec " + flags);
+  INFO(printed.err);
+  REQUIRE(printed.exit_code == 0);
+  folder.write("sweep.json", printed.out);
+  CHECK(nsatune(folder, "sweep --dry-run sweep.json").out ==
+        nsatune(folder, "sweep --dry-run " + flags).out);
+  CHECK_FALSE(std::filesystem::exists(folder.file("results.sqlite")));
+}
+
 TEST_CASE("a shell completes the commands and flags that there are", "[cli]") {
   const Folder folder;
   const auto completed = [&](const std::string& words) {

@@ -59,6 +59,8 @@ void declare(CLI::App& sub, SweepOptions& o) {
       "One JSON object on stdout for each event while it runs; the last one is the report");
   sub.add_flag("--accept-noise", o.accept_noise,
                "Keep samples of a machine that is busy, throttled or shared, as if it were not");
+  sub.add_flag("--print-spec", o.print_spec,
+               "Print the sweep.json that preset and flags make, measure nothing");
   sub.add_flag("--strict", o.strict,
                "Exit 1 when a variant was wrong, crashed, failed otherwise or stayed noisy");
   sub.add_option("--seed", o.seed, "Of inputs and orders")->check(whole_number());

@@ -28,6 +28,7 @@ struct SweepOptions {
   bool accept_noise = false;
   bool json_lines = false;
   bool strict = false;
+  bool print_spec = false;
 };
 
 void declare(CLI::App& sub, SweepOptions& options);

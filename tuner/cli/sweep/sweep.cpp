@@ -260,6 +260,10 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   const std::atomic<bool>& stop = stop_on_signals();  // before the first worker is started
   const Device device = chosen_device(settings);
   const SweepSpec spec = make_spec(settings, o, device.backend);
+  if (o.print_spec) {
+    print_json(spec);
+    return ExitCode::good;
+  }
   const double resume_within_s = parse_duration("--resume-within", o.resume_within);
   const std::vector<tuner::WorkerCommand> workers = workers_of(o, device);
   if (settings.json && o.json_lines)
@@ -338,6 +342,7 @@ void add_sweep(Program& program) {
       "  nsatune sweep default --budget 10m --stage attend_selected --axis seq_len=512,2048\n"
       "  nsatune sweep --dry-run full\n"
       "  nsatune sweep nightly --strict\n"
+      "  nsatune sweep quick --axis seq_len=512 --print-spec > sweep.json\n"
       "  nsatune sweep default --json-lines | jq -c 'select(.event == \"contest\")'\n"
       "  nsatune sweep default --device cuda:0 --trace && nsatune db traces\n"
       "  nsatune sweep default --device cuda:0 --counters && nsatune db counters\n"
