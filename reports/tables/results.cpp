@@ -54,10 +54,18 @@ std::optional<Ratio> ratio_of(const Blocks& variant, const Blocks& best) {
   return ratio;
 }
 
+/// Median absolute deviation, for visits of one sample each: one sample alone has no spread.
+double deviation_of(const std::vector<double>& values) {
+  const double middle = median(values);
+  std::vector<double> distances;
+  for (const double value : values) distances.push_back(std::abs(value - middle));
+  return median(distances);
+}
+
 Result result_of(const Rows& rows, const RoleOf& role) {
   Result result;
   result.first = rows.front();
-  result.role = role(rows.front()->variant);
+  result.role = role(*rows.front());
   result.outcome = rows.front()->outcome;
   result.reason = rows.front()->reason;
   result.verification = rows.front()->verification;
@@ -70,7 +78,7 @@ Result result_of(const Rows& rows, const RoleOf& role) {
     if (result.note.empty()) result.note = row->note;
     result.samples_n += row->samples_n;
     if (timed(*row)) medians.push_back(*row->median_ns);
-    if (timed(*row) && row->mad_ns) spreads.push_back(*row->mad_ns);
+    if (timed(*row) && row->mad_ns && row->samples_n > 1) spreads.push_back(*row->mad_ns);
   }
   for (const Measurement* row : rows) {
     if (row->verification == Verification::wrong_result) {
@@ -79,6 +87,7 @@ Result result_of(const Rows& rows, const RoleOf& role) {
   }
   if (!medians.empty()) result.median_ns = median(medians);
   if (!spreads.empty()) result.mad_ns = median(spreads);
+  if (spreads.empty() && medians.size() > 1) result.mad_ns = deviation_of(medians);
   return result;
 }
 

@@ -31,7 +31,4 @@ struct Result {
 /// In the order in which they are printed: class, stage, problem, time.
 std::vector<Result> summarise(const std::vector<Measurement>& rows, const RoleOf& role);
 
-/// "2048", "4x2048", "300+500" for a ragged batch, "1 after 8192" with a cache.
-std::string length_text(const Problem& problem);
-
 }  // namespace nsa::reports

@@ -3,9 +3,22 @@
 
 namespace nsa::reports {
 
-std::string role_in_catalog(const VariantId& id) {
-  for (const Backend backend : {Backend::cpu, Backend::cuda}) {
-    const Variant* variant = find_variant(id, backend);
+namespace {
+
+/// Probes name a CPU "CPU-...", drivers a GPU "GPU-..." or "MIG-...". Both where nobody knows.
+std::vector<Backend> backends_of(const Measurement& row) {
+  if (row.placement.empty()) return {Backend::cpu, Backend::cuda};
+  const std::string& uuid = row.placement.front().device_uuid;
+  if (uuid.starts_with("CPU-")) return {Backend::cpu};
+  if (uuid.starts_with("GPU-") || uuid.starts_with("MIG-")) return {Backend::cuda};
+  return {Backend::cpu, Backend::cuda};
+}
+
+}  // namespace
+
+std::string role_in_catalog(const Measurement& row) {
+  for (const Backend backend : backends_of(row)) {
+    const Variant* variant = find_variant(row.variant, backend);
     if (!variant || variant->role == Role::candidate) continue;
     switch (variant->role) {
       case Role::slow_path:

@@ -6,12 +6,12 @@
 
 #include "nsa/reports/kernel_proof.hpp"
 #include "nsa/reports/text_table.hpp"
+#include "nsa/reports/units.hpp"
 
 namespace nsa::reports {
 namespace {
 
 double number(const Json& object, const char* key) { return object.at(key).get<double>(); }
-double milliseconds(const Json& object, const char* key) { return number(object, key) * 1e-6; }
 std::string text(const Json& object, const char* key) {
   return printable(object.at(key).get<std::string>());
 }
@@ -21,44 +21,63 @@ std::string thresholds_text(const Json& result) {
                                            : text(result, "thresholds");
 }
 
+/// The NSA_* variables that overrule the thresholds; nothing where none is set.
+std::string variables_text(const Json& r) {
+  std::string names;
+  if (const auto at = r.find("variables"); at != r.end())
+    for (const auto& [name, value] : at->items())
+      if (name.starts_with("NSA_") && value.is_string())
+        names += ' ' + name + '=' + value.get<std::string>();
+  return names.empty() ? "" : "  environment:" + printable(names) + "\n";
+}
+
 std::string model_text(const Json& r) {
   const Json& model = r.at("model");
   return fmt::format(
       "{} on {} ({})\n  {} layers, {:.1f} M parameters, {} attention, {}, S {} x B {}\n"
-      "  thresholds: {}\n",
+      "  thresholds: {}\n{}",
       text(model, "name"), text(r.at("device"), "id"), text(r.at("device"), "name"),
       model.at("layers").get<std::int64_t>(), number(model, "parameters") * 1e-6,
       model.at("attention") == "nsa" ? "NSA" : text(model, "attention"), text(model, "dtype"),
-      r.at("seq_len").get<std::int64_t>(), r.at("batch").get<std::int64_t>(), thresholds_text(r));
+      r.at("seq_len").get<std::int64_t>(), r.at("batch").get<std::int64_t>(), thresholds_text(r),
+      variables_text(r));
+}
+
+/// A share of more than the peak is the work of caches, or of a clock that was lower when the peak
+/// was measured: no share that a reader could use.
+std::string share_text(const Json& r) {
+  const double rate = number(r, "flop_per_s"), peak = number(r, "peak_flop_per_s");
+  const std::string name = r.contains("peak_name") ? text(r, "peak_name") : "the matrix rate";
+  if (rate > peak)
+    return fmt::format(
+        "above {} ({} when it was measured beside this run: the machine was slower then)", name,
+        format_flop_per_s(peak));
+  return fmt::format("{:.0f} % of {} ({})", 100 * rate / peak, name, format_flop_per_s(peak));
 }
 
 std::string speed_text(const Json& r) {
-  std::string speed = fmt::format(
-      "  first call {:.1f} ms, then {:.4g} ms a step (median of {}): {:.0f} tok/s, forward "
-      "only\n",
-      milliseconds(r, "first_call_ns"), milliseconds(r, "median_step_ns"), r.at("step_ns").size(),
-      number(r, "tokens_per_s"));
+  const std::string speed =
+      fmt::format("  forward only: first call {}, then {} a step (median of {}), {:.0f} tok/s\n",
+                  format_ns(number(r, "first_call_ns")), format_ns(number(r, "median_step_ns")),
+                  r.at("step_ns").size(), number(r, "tokens_per_s"));
   if (!r.contains("peak_flop_per_s")) return speed;
-  const double rate = number(r, "flop_per_s"), peak = number(r, "peak_flop_per_s");
-  return speed + fmt::format("  {:.1f} GFLOP/s, {:.0f} % of {} ({:.0f} GFLOP/s)\n", rate * 1e-9,
-                             100 * rate / peak,
-                             r.contains("peak_name") ? text(r, "peak_name") : "the matrix rate",
-                             peak * 1e-9);
+  return speed +
+         fmt::format("  {}, {}\n", format_flop_per_s(number(r, "flop_per_s")), share_text(r));
 }
 
 std::string decode_text(const Json& r) {
   const auto at = r.find("decode");
   if (at == r.end()) return "";
   const Json& d = *at;
-  const double flowing_ms = milliseconds(d, "flowing_step_ns");
+  const double flowing_ns = number(d, "flowing_step_ns");
   return fmt::format(
-      "  decode after {} tokens{}: {:.4g} ms a step ({:.0f} tok/s), {:.4g} ms where each is waited "
+      "  decode after {} tokens{}: {} a step ({:.0f} tok/s), {} where each is waited "
       "for (median of {})\n"
       "    a step reads {:.1f} MB of weights, K and V: {:.0f} GB/s; {} grow events\n",
-      r.at("seq_len").get<std::int64_t>(), d.at("graph").get<bool>() ? " (graph)" : "", flowing_ms,
-      number(d, "tokens_per_s"), milliseconds(d, "median_step_ns"),
+      r.at("seq_len").get<std::int64_t>(), d.at("graph").get<bool>() ? " (graph)" : "",
+      format_ns(flowing_ns), number(d, "tokens_per_s"), format_ns(number(d, "median_step_ns")),
       d.at("steps").get<std::int64_t>(), number(d, "bytes_per_step") * 1e-6,
-      number(d, "bytes_per_step") * 1e-6 / flowing_ms, d.at("grow_events").get<std::int64_t>());
+      number(d, "bytes_per_step") / flowing_ns, d.at("grow_events").get<std::int64_t>());
 }
 
 std::string engaged_text(const Json& r) {

@@ -118,6 +118,33 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("--color pink devices", "color");
 }
 
+TEST_CASE("the spec that a preset and flags make can be written and swept", "[cli]") {
+  const Folder folder;
+  const std::string flags = "quick --axis seq_len=512 --stage ranges";
+  const Result printed = nsatune(folder, "sweep --print-spec " + flags);
+  INFO(printed.err);
+  REQUIRE(printed.exit_code == 0);
+  folder.write("sweep.json", printed.out);
+  CHECK(nsatune(folder, "sweep --dry-run sweep.json").out ==
+        nsatune(folder, "sweep --dry-run " + flags).out);
+  CHECK_FALSE(std::filesystem::exists(folder.file("results.sqlite")));
+}
+
+TEST_CASE("a shell completes the commands and flags that there are", "[cli]") {
+  const Folder folder;
+  const auto completed = [&](const std::string& words) {
+    const std::string after = "completion bash > c.sh && bash -c 'source ./c.sh; COMP_WORDS=(" +
+                              words + "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _nsatune; echo " +
+                              "${COMPREPLY[@]}'";
+    return nsatune(folder, after).out;
+  };
+  CHECK(completed("nsatune swe") == "sweep\n");
+  CHECK(completed("nsatune db inf") == "info\n");
+  CHECK(completed("nsatune sweep --stri") == "--strict\n");
+  CHECK(nsatune(folder, "completion fish").out.find("-a sweep") != std::string::npos);
+  check_refused("completion tcsh", "tcsh");
+}
+
 TEST_CASE("flags that contradict each other are refused", "[cli]") {
   check_refused("sweep --new --resume 3f2a", "--new");
   check_refused("sweep --with-ours", "--worker");
@@ -165,16 +192,44 @@ TEST_CASE("an error is one line without control characters, whatever it quotes",
   CHECK(r.err.find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("keys of a user's config that are ignored are said by every command", "[cli]") {
+TEST_CASE("an unknown key of a user's config is refused by every command, or ignored on demand",
+          "[cli]") {
   const Folder folder;
   folder.write("model.yaml", "model: {dim: 64, n_heads: 4, n_kv_group: 2}\n");
   for (const char* command : {"explain --no-thresholds", "sweep quick --dry-run",
-                              "run --seq-len 8 --layers 1 --steps 1 --no-thresholds"}) {
-    const Result r = nsatune(folder, std::string(command) + " --config model.yaml");
-    INFO(command << ": " << r.err);
-    CHECK(r.exit_code == 0);
-    CHECK(r.err.find("model.yaml:1: model.n_kv_group is ignored") != std::string::npos);
+                              "run --seq-len 8 --layers 1 --steps 1 --no-thresholds --no-db"}) {
+    const std::string line = std::string(command) + " --config model.yaml";
+    const Result refused = nsatune(folder, line);
+    INFO(command << ": " << refused.err);
+    CHECK(refused.exit_code == 2);
+    CHECK(lines_of(refused.err) == 1);
+    CHECK(refused.err.find("did you mean model.n_kv_groups?") != std::string::npos);
+    const Result ignored = nsatune(folder, line + " --ignore-unknown");
+    INFO(ignored.err);
+    CHECK(ignored.exit_code == 0);
+    CHECK(ignored.err.find("unknown, ignored: model.n_kv_group") != std::string::npos);
   }
+}
+
+TEST_CASE("a config's FlashAttention lengths count where the environment sets none", "[cli]") {
+  const Folder folder;
+  folder.write("model.yaml", "runtime: {fa2_min_len_win: 4096, precision: fp32}\n");
+  const std::string command = "explain --no-thresholds --json --config model.yaml";
+  const auto why = [](const Result& result) {
+    const Json document = json_of(result, "explain");
+    for (const Json& decision : document["decisions"])
+      if (decision["stage"] == "attend_window") return decision["why"].get<std::string>();
+    return std::string();
+  };
+  const std::string forced = "NSA_USE_FA2_WIN=1";
+  const Result config = nsatune(folder, command, forced);
+  CHECK(config.err.find("runtime.fa2_min_len_win: as NSA_FA2_MIN_LEN_WIN=4096") !=
+        std::string::npos);
+  const Result both = nsatune(folder, command, forced + " NSA_FA2_MIN_LEN_WIN=8");
+  CHECK(both.err.find("NSA_FA2_MIN_LEN_WIN=8 of the environment wins") != std::string::npos);
+  INFO(why(config) << " | " << why(both));
+  CHECK(why(config).find("NSA_FA2_MIN_LEN_WIN=4096") != std::string::npos);
+  CHECK(why(both).find("NSA_FA2_MIN_LEN_WIN=8") != std::string::npos);
 }
 
 TEST_CASE("output that cannot be written is exit 4, short or long", "[cli]") {

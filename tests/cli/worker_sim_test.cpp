@@ -114,6 +114,28 @@ TEST_CASE("each fault of a played variant costs that variant, not the other", "[
   CHECK(with_fault("refuse", R"(, "verifies": true)")["failures"] == 0);
 }
 
+TEST_CASE("a sweep names who crashed in its last line, and --strict makes it exit 1", "[cli]") {
+  const Folder folder;
+  folder.write("spec.json", kSpec);
+  const auto sweep = [&](const std::string& faults, const std::string& flags) {
+    std::filesystem::remove(folder.file("a.sqlite"));
+    folder.write("world.json", world(faults));
+    return nsatune(folder,
+                   "sweep spec.json --new --db " + folder.file("a.sqlite") +
+                       " --worker '" NSATUNE_PROGRAM " worker-sim " + folder.file("world.json") +
+                       "'" + flags,
+                   "XDG_RUNTIME_DIR=" + folder.path().string());
+  };
+  const std::string crash = R"(, "faults": [{"kind": "crash", "from": 200}])";
+  const Result told = sweep(crash, "");
+  INFO(told.err);
+  CHECK(told.exit_code == 0);
+  const std::string last = told.err.substr(told.err.rfind('\n', told.err.size() - 2) + 1);
+  CHECK(last.find("late (sim): crashed at seq_len ") != std::string::npos);
+  CHECK(sweep(crash, " --strict").exit_code == 1);
+  CHECK(sweep("", " --strict").exit_code == 0);
+}
+
 TEST_CASE("a script that cannot be played is one line and exit code 2", "[cli]") {
   const Folder folder;
   folder.write("world.json", world(R"(, "speed": 1)"));

@@ -10,7 +10,8 @@ using nsa::Verification;
 
 namespace {
 
-std::string role(const nsa::VariantId& id) {
+std::string role(const nsa::Measurement& row) {
+  const nsa::VariantId& id = row.variant;
   if (id.name == "ranges") return "slow path";
   return id.name == "dense" ? "baseline" : "";
 }
@@ -144,4 +145,25 @@ TEST_CASE("a foreign worker's rows are compared with ours of its run, on whateve
   for (auto& row : rows)
     if (row.executor == "triton_demo") row.run_id = "another run";
   CHECK(ratio_of_demo() == 1);
+}
+
+TEST_CASE("one sample has no spread, two visits of one sample each have theirs", "[reports]") {
+  auto rows = visits("masked", 512, 100);
+  for (auto& row : rows) row.samples_n = 1, row.mad_ns = 0;
+  rows.resize(1);
+  CHECK_FALSE(results_json(rows, role)[0].contains("mad_ns"));
+  rows.push_back(rows[0]);
+  rows[1].round = rows[0].round + 1;
+  rows[0].median_ns = 100;
+  rows[1].median_ns = 110;
+  CHECK(results_json(rows, role)[0]["mad_ns"] == Approx(5));
+}
+
+TEST_CASE("a role is that of the back end that was measured", "[reports]") {
+  auto row = visits("packed", 512, 100)[0];
+  row.placement.resize(1);
+  row.placement[0].device_uuid = "CPU-0123456789abcdef";
+  CHECK(role_in_catalog(row).empty());
+  row.placement[0].device_uuid = "GPU-0123";
+  CHECK(role_in_catalog(row) == "slow path");
 }

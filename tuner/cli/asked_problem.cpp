@@ -5,7 +5,8 @@ namespace nsa::cli {
 void declare_problem(CLI::App& sub, AskedProblem& o) {
   CLI::Option* preset =
       sub.add_option("--preset", o.run.preset, "Shape: 125m (default), tiny, layer, paper-layer");
-  sub.add_option("--config", o.run.config, "Shape and precision of your YAML")->excludes(preset);
+  declare_config(sub, o.run.config, o.run.ignore_unknown, "Shape and precision of your YAML")
+      ->excludes(preset);
   sub.add_option("--seq-len", o.run.seq_len, "New tokens per sequence (default 2048)");
   sub.add_option("--context-len", o.context_len, "Tokens already in the cache (default 0)");
   sub.add_option("--batch", o.run.batch, "Sequences (default 1)");
@@ -14,7 +15,7 @@ void declare_problem(CLI::App& sub, AskedProblem& o) {
   sub.add_option("--overlap", o.overlap, "Share of blocks that neighbouring queries share, 0 to 1");
 }
 
-Problem problem_from(const Settings& settings, const AskedProblem& o, Backend backend) {
+AskedShape shape_from(const Settings& settings, const AskedProblem& o, Backend backend) {
   if (o.context_len < 0)
     throw InputError("--context-len: " + std::to_string(o.context_len) + " is below 0");
   if (o.overlap && !(*o.overlap >= 0 && *o.overlap <= 1))
@@ -26,7 +27,11 @@ Problem problem_from(const Settings& settings, const AskedProblem& o, Backend ba
                          std::vector<std::int64_t>(batch, o.context_len));
   p.selection.overlap = o.overlap;
   require_valid(p, "the shape");
-  return p;
+  return {std::move(p), plan.switches};
+}
+
+Problem problem_from(const Settings& settings, const AskedProblem& asked, Backend backend) {
+  return shape_from(settings, asked, backend).problem;
 }
 
 }  // namespace nsa::cli

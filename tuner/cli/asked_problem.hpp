@@ -15,11 +15,20 @@ struct AskedProblem {
   std::optional<double> overlap;
 };
 
-/// Declares --preset, --config, --seq-len, --context-len, --batch, --dtype and --overlap.
+/// The problem, and what a config says of the runtime's variables.
+struct AskedShape {
+  Problem problem;
+  std::vector<tuner::ConfigSwitch> switches;
+};
+
+/// Declares --preset, --config, --ignore-unknown, --seq-len, --context-len, --batch, --dtype and
+/// --overlap.
 void declare_problem(CLI::App& sub, AskedProblem& asked);
 
 /// For a device of that back end; notes about a config go to stderr. InputError on flags that make
 /// no problem.
+AskedShape shape_from(const Settings& settings, const AskedProblem& asked, Backend backend);
+/// The problem of it alone.
 Problem problem_from(const Settings& settings, const AskedProblem& asked, Backend backend);
 
 }  // namespace nsa::cli

@@ -4,6 +4,7 @@
 #include <exception>
 #include <iostream>
 
+#include "completion.hpp"
 #include "nsa/kernels/workspace.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/cuda_error.hpp"
@@ -77,6 +78,7 @@ int run(int argc, char** argv) {
   add_global_flags(program);
   add_commands(program);
   nsa::cli::add_help(program);
+  nsa::cli::add_completion(program);
   nsa::cli::understand_counts(program.app);
   if (argc < 2) {
     std::fputs(program.app.help().c_str(), stderr);

@@ -1,6 +1,22 @@
 #include "routing_inputs.hpp"
 
+#include <algorithm>
+
 namespace nsa::cli {
+
+EnvSnapshot with_switches(const Settings& settings, EnvSnapshot environment,
+                          const std::vector<tuner::ConfigSwitch>& switches) {
+  for (const tuner::ConfigSwitch& s : switches) {
+    if (const std::string* set = environment.raw(s.name)) {
+      say(settings, "note: " + s.origin + ": " + s.name + "=" + *set + " of the environment wins");
+      continue;
+    }
+    say(settings, "note: " + s.origin + ": as " + s.name + "=" + s.value);
+    environment.values.emplace_back(s.name, s.value);
+    std::ranges::sort(environment.values);
+  }
+  return environment;
+}
 
 Router make_router(const Settings& settings, Router::Inputs inputs) {
   if (!inputs.environment.refused.empty())

@@ -5,10 +5,15 @@
 #include <string>
 
 #include "nsa/kernels/routing.hpp"
+#include "nsa/tuner/user_config.hpp"
 #include "program.hpp"
 
 namespace nsa::cli {
 
+/// The environment with what a config says of its variables, where it does not set them itself.
+/// Each is told on stderr.
+EnvSnapshot with_switches(const Settings& settings, EnvSnapshot environment,
+                          const std::vector<tuner::ConfigSwitch>& switches);
 /// The router of these inputs. Its warnings go to stderr. InputError on a variable that cannot be.
 Router make_router(const Settings& settings, Router::Inputs inputs);
 /// The router of `device` with the thresholds of `file` (or where docs/architecture.md says),

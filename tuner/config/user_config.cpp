@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 
+#include "config_keys.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/visible.hpp"
 #include "nsa/tuner/yaml_text.hpp"
@@ -52,13 +53,15 @@ constexpr std::array kIntegerKeys{
                [](Problem& p) -> std::int64_t& { return p.geometry.sel_count; }},
     IntegerKey{"nsa.w", "/window", [](Problem& p) -> std::int64_t& { return p.geometry.window; }},
 };
-constexpr std::array<std::string_view, 3> kOtherKeys{"runtime.precision", "train.seq_len",
-                                                     "train.batch_size"};
+constexpr std::array<std::string_view, 7> kOtherKeys{
+    "nsa.phi",         "runtime.precision",       "runtime.fa2_enabled",
+    "train.seq_len",   "runtime.fa2_min_len_win", "runtime.fa2_min_len_cmp",
+    "train.batch_size"};
 
-bool known(const std::string& key) {
-  return std::any_of(kIntegerKeys.begin(), kIntegerKeys.end(),
-                     [&](const IntegerKey& k) { return k.key == key; }) ||
-         std::find(kOtherKeys.begin(), kOtherKeys.end(), key) != kOtherKeys.end();
+std::vector<std::string_view> read_keys() {
+  std::vector<std::string_view> keys(kOtherKeys.begin(), kOtherKeys.end());
+  for (const IntegerKey& key : kIntegerKeys) keys.push_back(key.key);
+  return keys;
 }
 
 int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
@@ -72,42 +75,80 @@ std::string scalar_of(const YAML::Node& node, const std::string& what, const std
   return node.Scalar();
 }
 
-/// Takes "section.key: value" for what we know, and notes the rest.
-void read_section(const std::string& section, const YAML::Node& node, const std::string& where,
-                  Entries& entries, std::vector<std::string>& notes) {
-  for (const auto& item : node) {
-    const std::string key = section + "." + visible(scalar_of(item.first, "a key", where));
-    const int line = line_of(item.first);
-    if (!known(key)) {
-      notes.push_back(fmt::format("{}:{}: {} is ignored", where, line, key));
-      continue;
-    }
-    const bool is_new =
-        entries.try_emplace(key, Entry{scalar_of(item.second, key, where), line}).second;
-    if (!is_new)
-      refuse(
-          where, line,
-          fmt::format("{} is there twice (first in line {}); keep one", key, entries.at(key).line));
-  }
-}
+/// The keys of a file, sorted into those that are read and those that are not.
+class EntryReader {
+ public:
+  EntryReader(const std::string& where, bool ignore_unknown)
+      : where_(where), ignore_unknown_(ignore_unknown) {}
 
-Entries read_entries(const YAML::Node& root, const std::string& where,
-                     std::vector<std::string>& notes) {
-  if (!root.IsMap()) refuse(where, 1, "expected sections such as 'model:' with keys below them");
-  Entries entries;
-  for (const auto& section : root) {
-    const std::string name = visible(scalar_of(section.first, "a section", where));
-    if (name == "model" || name == "nsa" || name == "runtime" || name == "train") {
-      const bool keys = section.second.IsMap() || section.second.IsNull();
-      if (!keys)
-        refuse(where, line_of(section.first), name + ": expected keys with values below it");
-      read_section(name, section.second, where, entries, notes);
-    } else {
-      notes.push_back(fmt::format("{}:{}: {} is ignored", where, line_of(section.first), name));
+  void read(const YAML::Node& root) {
+    if (!root.IsMap()) refuse(where_, 1, "expected sections such as 'model:' with keys below them");
+    for (const auto& section : root) {
+      const std::string name = visible(scalar_of(section.first, "a section", where_));
+      const int line = line_of(section.first);
+      if (!is_read_section(name)) {
+        leave_out(name, line);
+        continue;
+      }
+      if (!section.second.IsMap() && !section.second.IsNull())
+        refuse(where_, line, name + ": expected keys with values below it");
+      read_section(name, section.second);
     }
   }
-  return entries;
-}
+
+  const Entries& entries() const { return entries_; }
+
+  std::vector<std::string> notes() const {
+    std::vector<std::string> notes;
+    if (!inert_.empty())
+      notes.push_back(fmt::format("{}: without a meaning here: {}", where_, joined(inert_)));
+    if (!unknown_.empty())
+      notes.push_back(fmt::format("{}: unknown, ignored: {}", where_, joined(unknown_)));
+    return notes;
+  }
+
+ private:
+  static std::string joined(const std::vector<std::string>& keys) {
+    constexpr std::size_t kShown = 40;
+    const std::size_t shown = std::min(keys.size(), kShown);
+    std::string text = fmt::format("{}", fmt::join(keys.begin(), keys.begin() + shown, ", "));
+    if (shown < keys.size()) text += fmt::format(" and {} more", keys.size() - shown);
+    return text;
+  }
+
+  void read_section(const std::string& section, const YAML::Node& node) {
+    for (const auto& item : node) {
+      const std::string key = section + "." + visible(scalar_of(item.first, "a key", where_));
+      const int line = line_of(item.first);
+      if (std::ranges::find(read_keys_, key) == read_keys_.end()) {
+        leave_out(key, line);
+        continue;
+      }
+      const auto [entry, is_new] =
+          entries_.try_emplace(key, Entry{scalar_of(item.second, key, where_), line});
+      if (!is_new)
+        refuse(
+            where_, line,
+            fmt::format("{} is there twice (first in line {}); keep one", key, entry->second.line));
+    }
+  }
+
+  void leave_out(const std::string& key, int line) {
+    if (is_inert_key(key)) {
+      inert_.push_back(key);
+    } else if (ignore_unknown_) {
+      unknown_.push_back(key);
+    } else {
+      refuse(where_, line, unknown_key(key, read_keys_));
+    }
+  }
+
+  const std::string& where_;
+  bool ignore_unknown_;
+  const std::vector<std::string_view> read_keys_ = read_keys();
+  Entries entries_;
+  std::vector<std::string> inert_, unknown_;
+};
 
 std::int64_t integer_of(const std::string& key, const Entry& entry, const std::string& where) {
   std::int64_t value = 0;
@@ -160,12 +201,47 @@ void read_lengths(UserConfig& config, const Entries& entries, const std::string&
   config.problem.context_lens.assign(static_cast<std::size_t>(batch), 0);
 }
 
+/// Pooling by a learned MLP has weights of its own, and other costs.
+void require_mean_pooling(const Entries& entries, const std::string& where) {
+  const auto e = entries.find("nsa.phi");
+  if (e == entries.end() || e->second.text == "avg") return;
+  refuse(where, e->second.line,
+         fmt::format("nsa.phi: '{}' is another model; only avg is computed here",
+                     visible(e->second.text)));
+}
+
+/// As the users' training script copies them into its environment.
+std::vector<ConfigSwitch> switches_of(const Entries& entries, const std::string& where) {
+  std::vector<ConfigSwitch> switches;
+  const auto add = [&](const std::string& key, const Entry& entry, const char* name,
+                       std::string value) {
+    switches.push_back({fmt::format("{}:{}: {}", where, entry.line, key), name, std::move(value)});
+  };
+  if (const auto e = entries.find("runtime.fa2_enabled"); e != entries.end()) {
+    bool on = false;
+    if (!YAML::convert<bool>::decode(YAML::Node(e->second.text), on))
+      refuse(where, e->second.line,
+             fmt::format("{}: '{}' is neither true nor false", e->first, visible(e->second.text)));
+    add(e->first, e->second, "NSA_USE_FA2", on ? "1" : "0");
+  }
+  for (const auto& [key, name] : {std::pair{"runtime.fa2_min_len_win", "NSA_FA2_MIN_LEN_WIN"},
+                                  std::pair{"runtime.fa2_min_len_cmp", "NSA_FA2_MIN_LEN_CMP"}}) {
+    if (const auto e = entries.find(key); e != entries.end())
+      add(key, e->second, name, std::to_string(integer_of(key, e->second, where)));
+  }
+  return switches;
+}
+
 }  // namespace
 
-UserConfig parse_user_config(std::string_view text, const std::string& where) {
+UserConfig parse_user_config(std::string_view text, const std::string& where, bool ignore_unknown) {
   UserConfig config;
   config.problem.model = {768, 12, kByteVocabulary};
-  const Entries entries = read_entries(load_yaml(text, where), where, config.notes);
+  EntryReader reader(where, ignore_unknown);
+  reader.read(load_yaml(text, where));
+  const Entries& entries = reader.entries();
+  config.notes = reader.notes();
+  require_mean_pooling(entries, where);
   for (const IntegerKey& key : kIntegerKeys) {
     if (const auto e = entries.find(std::string(key.key)); e != entries.end())
       key.field(config.problem) = integer_of(e->first, e->second, where);
@@ -173,6 +249,7 @@ UserConfig parse_user_config(std::string_view text, const std::string& where) {
   if (const auto e = entries.find("runtime.precision"); e != entries.end())
     config.problem.dtype = precision_of(e->second, where);
   read_lengths(config, entries, where);
+  config.switches = switches_of(entries, where);
   for (const auto& [key, entry] : entries) config.used.push_back(key);
   if (const auto violation = find_violation(config.problem))
     refuse_violation(*violation, entries, where);

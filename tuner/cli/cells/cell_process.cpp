@@ -60,6 +60,7 @@ std::vector<std::string> run_flags(const MeasureOptions& o, const Asked& asked) 
     flags.insert(flags.end(), {flag, value});
   };
   o.config ? add("--config", *o.config) : add("--preset", o.preset);
+  if (o.ignore_unknown) flags.push_back("--ignore-unknown");
   if (o.dtype) add("--dtype", *o.dtype);
   if (o.thresholds) add("--thresholds", *o.thresholds);
   add("--seq-len", std::to_string(asked.seq_len));

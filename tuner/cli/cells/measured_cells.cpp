@@ -57,13 +57,15 @@ ModelConfig model_of(const MeasureOptions& options) {
   RunOptions run;
   run.preset = options.preset;
   run.config = options.config;
+  run.ignore_unknown = options.ignore_unknown;
   return make_run_plan(run, Backend::cpu).config;
 }
 
 void declare(CLI::App& sub, MeasureOptions& o) {
   CLI::Option* preset =
       sub.add_option("--preset", o.preset, "125m (default), tiny, layer, paper-layer");
-  sub.add_option("--config", o.config, "A model of yours: YAML, as for run")->excludes(preset);
+  declare_config(sub, o.config, o.ignore_unknown, "A model of yours: YAML, as for run")
+      ->excludes(preset);
   sub.add_option("--seq-lens", o.seq_lens, "Lengths in tokens: 512,2048")
       ->delimiter(',')
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));

@@ -51,7 +51,7 @@ bool answers_targets(const Measurement& row) {
          row.median_ns && *row.median_ns > 0 && !row.control && row.executor == kOwnExecutor &&
          p.direction == Direction::forward && p.phase == Phase::prefill &&
          p.total_tokens() == p.batch() * p.max_seq_len() &&
-         reports::role_in_catalog(row.variant).empty();
+         reports::role_in_catalog(row).empty();
 }
 
 Estimate rate_of(const Processes& processes, std::int64_t tokens) {

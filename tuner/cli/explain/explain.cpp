@@ -63,23 +63,20 @@ std::optional<Router::Inputs> review_of(const Settings& settings, const ExplainO
   return inputs;
 }
 
-Router router_of(const Settings& settings, const ExplainOptions& o, const Device& here) {
-  if (auto inputs = review_of(settings, o)) {
-    inputs->environment = environment_of(o);
-    return make_router(settings, std::move(*inputs));
-  }
-  return make_router(settings, here, o.file, o.built_in, environment_of(o));
-}
-
 ExitCode run(const Settings& settings, const ExplainOptions& o) {
   const Device here = chosen_device(settings);
   if (const auto foreign = foreign_table(o.file, here))
     return explain_foreign(settings, *foreign,
                            problem_from(settings, o.asked, foreign->table.device.backend));
   const tuner::Project* project = o.project ? &tuner::find_project(*o.project) : nullptr;
-  const Router router = router_of(settings, o, here);
-  const Device& device = router.inputs().device;
-  const Problem problem = problem_from(settings, o.asked, device.backend);
+  std::optional<Router::Inputs> review = review_of(settings, o);
+  const Device device = review ? review->device : here;
+  const auto [problem, switches] = shape_from(settings, o.asked, device.backend);
+  EnvSnapshot environment = with_switches(settings, environment_of(o), switches);
+  if (review) review->environment = environment;
+  const Router router =
+      review ? make_router(settings, std::move(*review))
+             : make_router(settings, here, o.file, o.built_in, std::move(environment));
   const ExplainReport report = explain(router, problem);
   std::vector<tuner::ProjectRoute> routes;
   if (project) routes = project->route(router.environment(), problem, device);

@@ -84,7 +84,7 @@ void add_report_memory(Program& program, CLI::App& report) {
                      });
   CLI::Option* preset =
       sub->add_option("--preset", o->run.preset, "125m (default), tiny, layer, paper-layer");
-  sub->add_option("--config", o->run.config, "A model of yours: YAML, as for run")
+  declare_config(*sub, o->run.config, o->run.ignore_unknown, "A model of yours: YAML, as for run")
       ->excludes(preset);
   sub->add_option("--seq-len", o->run.seq_len, "New tokens per sequence (default 2048)");
   sub->add_option("--dtype", o->run.dtype, "As for run");

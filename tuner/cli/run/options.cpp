@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "nsa/schemas/json.hpp"
-#include "nsa/tuner/user_config.hpp"
 #include "program.hpp"
 
 namespace nsa::cli {
@@ -69,14 +68,15 @@ Preset find_preset(const std::string& name) {
 }
 
 void apply_config(const RunOptions& options, RunPlan& plan) {
-  const tuner::UserConfig user =
-      tuner::parse_user_config(read_text_file(*options.config), *options.config);
+  const tuner::UserConfig user = tuner::parse_user_config(read_text_file(*options.config),
+                                                          *options.config, options.ignore_unknown);
   plan.config = config_of(user.problem);
   plan.config.name = *options.config;
   plan.config.vocab_size = std::max<std::int64_t>(plan.config.vocab_size, 256);  // byte tokens
   plan.seq_len = user.problem.max_seq_len();
   plan.batch = user.problem.batch();
   plan.notes = user.notes;
+  plan.switches = user.switches;
 }
 
 Dtype parse_dtype(const std::string& name) {
@@ -103,10 +103,20 @@ void set_kv_heads(ModelConfig& config, std::int64_t heads) {
 
 }  // namespace
 
+CLI::Option* declare_config(CLI::App& sub, std::optional<std::string>& config, bool& ignore_unknown,
+                            const std::string& help) {
+  CLI::Option* option = sub.add_option("--config", config, help);
+  sub.add_flag("--ignore-unknown", ignore_unknown,
+               "Read --config without the keys that are not known, instead of refusing it")
+      ->needs(option);
+  return option;
+}
+
 void declare(CLI::App& sub, RunOptions& o) {
   CLI::Option* preset =
       sub.add_option("--preset", o.preset, "125m (default), tiny, layer, paper-layer");
-  sub.add_option("--config", o.config, "A model of yours: YAML with model, nsa, runtime, train")
+  declare_config(sub, o.config, o.ignore_unknown,
+                 "A model of yours: YAML with model, nsa, runtime, train")
       ->excludes(preset);
   sub.add_option("--seq-len", o.seq_len, "New tokens per sequence (default 2048)");
   sub.add_option("--batch", o.batch, "Sequences (default 1)");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "nsa/kernels/runtime.hpp"
+#include "nsa/tuner/user_config.hpp"
 
 namespace nsa::cli {
 
@@ -17,6 +18,7 @@ inline constexpr const char* kNoFile = "-";
 struct RunOptions {
   std::string preset = "125m";
   std::optional<std::string> config;  // a user's YAML
+  bool ignore_unknown = false;        // keys of it
   std::optional<std::int64_t> seq_len, batch, layers, kv_heads, decode;
   std::optional<std::string> dtype;
   std::string attention = "nsa";
@@ -35,6 +37,10 @@ struct RunOptions {
   bool strict = false;
 };
 
+/// Declares --config with this help, and --ignore-unknown; returns the former.
+CLI::Option* declare_config(CLI::App& sub, std::optional<std::string>& config, bool& ignore_unknown,
+                            const std::string& help);
+
 /// Declares the flags of `run` on its subcommand.
 void declare(CLI::App& sub, RunOptions& options);
 
@@ -43,7 +49,8 @@ struct RunPlan {
   ModelConfig config;
   bool layer = false;
   std::int64_t seq_len = 2048, batch = 1, decode = 0;
-  std::vector<std::string> notes;  // about the user's config, for stderr
+  std::vector<std::string> notes;             // about the user's config, for stderr
+  std::vector<tuner::ConfigSwitch> switches;  // of that config
 };
 /// For a device of that back end. InputError where flags contradict each other or a constraint.
 RunPlan make_run_plan(const RunOptions& options, Backend backend);

@@ -88,6 +88,7 @@ Json decode_json(const RunReport& r) {
 std::string command_line(const RunOptions& o, const RunPlan& plan) {
   std::string text = "nsatune run";
   text += o.config ? " --config " + *o.config : " --preset " + o.preset;
+  if (o.ignore_unknown) text += " --ignore-unknown";
   text += fmt::format(" --seq-len {} --batch {} --layers {} --dtype {}", plan.seq_len, plan.batch,
                       plan.config.layers, to_string(plan.config.dtype));
   if (o.kv_heads) text += fmt::format(" --kv-heads {}", *o.kv_heads);

@@ -156,7 +156,8 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   if (options.stage_trace) refuse_database(*options.stage_trace);
   check_memory(device, plan);
   const Router router =
-      make_router(settings, device.device(), options.thresholds, options.no_thresholds);
+      make_router(settings, device.device(), options.thresholds, options.no_thresholds,
+                  with_switches(settings, snapshot_environment(), plan.switches));
   const auto batch = static_cast<std::size_t>(plan.batch);
   const Problem problem = problem_of(plan.config, std::vector<std::int64_t>(batch, plan.seq_len),
                                      std::vector<std::int64_t>(batch, 0));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "../run/options.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/tuner/user_config.hpp"
@@ -35,7 +36,7 @@ void declare(CLI::App& sub, SweepOptions& o) {
   sub.add_option("--variant", o.variants, "Only these variants; globs: 'fa2_*'")->delimiter(',');
   sub.add_option("--axis", o.axes, "Only these values: --axis seq_len=512,2048 (repeatable)")
       ->take_all();
-  sub.add_option("--config", o.config, "Shape and precision of your YAML");
+  declare_config(sub, o.config, o.ignore_unknown, "Shape and precision of your YAML");
   sub.add_option("--budget", o.budget, "End after that long, with what there is: 90s, 7m30s, 2h");
   sub.add_flag("--dry-run", o.dry_run, "Print the plan and what it costs, measure nothing");
   sub.add_flag("--trace", o.trace,
@@ -58,6 +59,10 @@ void declare(CLI::App& sub, SweepOptions& o) {
       "One JSON object on stdout for each event while it runs; the last one is the report");
   sub.add_flag("--accept-noise", o.accept_noise,
                "Keep samples of a machine that is busy, throttled or shared, as if it were not");
+  sub.add_flag("--print-spec", o.print_spec,
+               "Print the sweep.json that preset and flags make, measure nothing");
+  sub.add_flag("--strict", o.strict,
+               "Exit 1 when a variant was wrong, crashed, failed otherwise or stayed noisy");
   sub.add_option("--seed", o.seed, "Of inputs and orders")->check(whole_number());
 }
 
@@ -65,7 +70,7 @@ SweepSpec make_spec(const Settings& settings, const SweepOptions& o, Backend bac
   SweepSpec spec = named_spec(o.spec, backend);
   if (o.config) {
     const std::string text = read_text_file(*o.config);
-    const tuner::UserConfig config = tuner::parse_user_config(text, *o.config);
+    const tuner::UserConfig config = tuner::parse_user_config(text, *o.config, o.ignore_unknown);
     for (const std::string& note : config.notes) say(settings, "note: " + note);
     spec = tuner::with_user_config(std::move(spec), config);
   }

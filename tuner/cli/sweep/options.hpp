@@ -16,6 +16,7 @@ struct SweepOptions {
   std::string spec = "quick";  // preset or file
   std::vector<std::string> stages, variants, axes;
   std::optional<std::string> config;  // users.yaml
+  bool ignore_unknown = false;        // keys of it
   std::optional<std::string> budget;  // "10m"
   bool dry_run = false, trace = false, counters = false;
   std::optional<std::string> worker;
@@ -26,6 +27,8 @@ struct SweepOptions {
   std::optional<std::uint64_t> seed;
   bool accept_noise = false;
   bool json_lines = false;
+  bool strict = false;
+  bool print_spec = false;
 };
 
 void declare(CLI::App& sub, SweepOptions& options);

@@ -25,6 +25,7 @@
 #include "options.hpp"
 #include "program.hpp"
 #include "progress.hpp"
+#include "troubled.hpp"
 #include "version.hpp"
 
 namespace nsa::cli {
@@ -57,14 +58,22 @@ Json plan_json(const tuner::Plan& plan) {
   return {{"estimated_s", plan.estimated_s}, {"contests", contests}, {"skipped", skipped}};
 }
 
+/// What the class leaves out: the pattern of the blocks and how deep the model is.
+std::string rest_of(const Problem& p) {
+  std::string text;
+  if (p.selection.pattern != SelectionPattern::random)
+    text += fmt::format(" {}", to_string(p.selection.pattern));
+  if (p.selection.overlap) text += fmt::format(" overlap {:.3g}", *p.selection.overlap);
+  if (p.model.layers > 0) text += fmt::format(" layers {}", p.model.layers);
+  return text;
+}
+
 std::string plan_text(const tuner::Plan& plan) {
   std::string text;
   for (const tuner::Contest& c : plan.contests) {
-    const auto& p = c.problem;
-    text += fmt::format(
-        "  {:<18} {:<15} seq_len {:>6} context {:>6} batch {:>3} {}: {} variants, {:.1f} s\n",
-        fmt::join(c.stages, "+"), to_string(p.phase), p.max_seq_len(), p.max_context(), p.batch(),
-        to_string(p.dtype), c.variants.size(), c.estimated_s);
+    text += fmt::format("  {:<18} {:>12}  {}{}: {} variants, {:.1f} s\n", fmt::join(c.stages, "+"),
+                        reports::length_text(c.problem), to_string(class_of(c.problem)),
+                        rest_of(c.problem), c.variants.size(), c.estimated_s);
   }
   return text +
          fmt::format("{} contests, about {:.0f} s; {} pairs of variant and problem left out\n",
@@ -138,7 +147,16 @@ std::string breakdown_text(const tuner::TimeBreakdown& breakdown) {
   return fmt::format("{:.1f} s ({})", breakdown.wall_s, fmt::join(parts, ", "));
 }
 
-ExitCode finish(const Settings& settings, bool json_lines, store::Store& db,
+/// Names them in the last lines, whatever was asked for; --strict makes them an exit code.
+ExitCode judge(const Settings& settings, const SweepOptions& o,
+               const std::vector<Measurement>& rows) {
+  if (rows.empty()) return ExitCode::nothing_judged;
+  const std::vector<std::string> troubled = troubled_variants(rows);
+  for (const std::string& line : troubled) say(settings, line);
+  return o.strict && !troubled.empty() ? ExitCode::found : ExitCode::good;
+}
+
+ExitCode finish(const Settings& settings, const SweepOptions& o, store::Store& db,
                 const store::OwnedRun& owned, tuner::SweepReport report, TimePoint start) {
   const TimePoint done = std::chrono::steady_clock::now();
   const std::string& run_id = owned.run().id;
@@ -146,7 +164,7 @@ ExitCode finish(const Settings& settings, bool json_lines, store::Store& db,
   if (report.complete) db.end_run(run_id, RunState::complete);
   if (report.budget_spent) db.end_run(run_id, RunState::incomplete);
   const std::vector<Measurement> rows = db.measurements({.run_id = run_id});
-  const bool as_json = settings.json || json_lines;
+  const bool as_json = settings.json || o.json_lines;
   const Json results = as_json ? reports::results_json(rows) : Json();
   const std::string table =
       as_json ? "" : reports::results_table(rows, {.color = settings.color_out()});
@@ -166,7 +184,7 @@ ExitCode finish(const Settings& settings, bool json_lines, store::Store& db,
                       {"db", settings.db_path()},
                       {"ledger", breakdown_json(report.breakdown)},
                       {"results", results}};
-    json_lines ? SweepEvents::end(result) : print_json(result);
+    o.json_lines ? SweepEvents::end(result) : print_json(result);
   } else {
     print_text(table);
   }
@@ -177,8 +195,9 @@ ExitCode finish(const Settings& settings, bool json_lines, store::Store& db,
                   report.stopped        ? "; stopped, the same command goes on"
                   : report.budget_spent ? "; the budget is spent"
                                         : ""));
-  if (report.stopped) return kStopped;  // `sweep && tune` must not go on with half of the rows
-  return rows.empty() ? ExitCode::nothing_judged : ExitCode::good;
+  const ExitCode judged = judge(settings, o, rows);
+  // `sweep && tune` must not go on with half of the rows.
+  return report.stopped ? kStopped : judged;
 }
 
 /// A name that nobody has is a slip of the pen; one that runs none of these problems is not.
@@ -241,6 +260,10 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   const std::atomic<bool>& stop = stop_on_signals();  // before the first worker is started
   const Device device = chosen_device(settings);
   const SweepSpec spec = make_spec(settings, o, device.backend);
+  if (o.print_spec) {
+    print_json(spec);
+    return ExitCode::good;
+  }
   const double resume_within_s = parse_duration("--resume-within", o.resume_within);
   const std::vector<tuner::WorkerCommand> workers = workers_of(o, device);
   if (settings.json && o.json_lines)
@@ -306,7 +329,7 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   report.breakdown.discover_s = before.discover_s;
   report.breakdown.plan_s += before.plan_s;
   report.breakdown.store_s += before.store_s;
-  return finish(settings, o.json_lines, db, owned, std::move(report), start);
+  return finish(settings, o, db, owned, std::move(report), start);
 }
 
 }  // namespace
@@ -318,6 +341,8 @@ void add_sweep(Program& program) {
       "  nsatune sweep quick\n"
       "  nsatune sweep default --budget 10m --stage attend_selected --axis seq_len=512,2048\n"
       "  nsatune sweep --dry-run full\n"
+      "  nsatune sweep nightly --strict\n"
+      "  nsatune sweep quick --axis seq_len=512 --print-spec > sweep.json\n"
       "  nsatune sweep default --json-lines | jq -c 'select(.event == \"contest\")'\n"
       "  nsatune sweep default --device cuda:0 --trace && nsatune db traces\n"
       "  nsatune sweep default --device cuda:0 --counters && nsatune db counters\n"

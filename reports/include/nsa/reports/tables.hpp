@@ -16,9 +16,13 @@ namespace nsa::reports {
 
 /// Whether a variant is measured for comparison only: "slow path", "baseline", or "" for one that
 /// may be chosen.
-using RoleOf = std::function<std::string(const VariantId&)>;
-/// The role by the catalog of this build; foreign variants may be chosen.
-std::string role_in_catalog(const VariantId& id);
+using RoleOf = std::function<std::string(const Measurement&)>;
+/// The role by the catalog of this build on the back end that was measured: a candidate of the CPU
+/// may be a slow path on a GPU. Foreign variants may be chosen.
+std::string role_in_catalog(const Measurement& row);
+
+/// "2048", "4x2048", "300+500" for a ragged batch, "1 after 8192" with a cache.
+std::string length_text(const Problem& problem);
 
 /// What a sweep found: for each class and stage a block, in it each problem with its variants, the
 /// fastest first: median, spread, ratio to the best with its 95 % interval, and what is wrong with

@@ -1,0 +1,52 @@
+// What run prints, from the document that it keeps.
+#include "nsa/reports/run_result_text.hpp"
+
+#include "catch.hpp"
+#include "nsa/schemas/json.hpp"
+
+namespace nsa::reports {
+namespace {
+
+Json result_with(double flop_per_s) {
+  return {{"model",
+           {{"name", "layer"},
+            {"layers", 1},
+            {"parameters", 2e6},
+            {"attention", "nsa"},
+            {"dtype", "fp32"}}},
+          {"device", {{"id", "cpu"}, {"name", "some CPU"}}},
+          {"variables", {{"NSA_USE_FA2", "0"}, {"OMP_NUM_THREADS", "2"}}},
+          {"seq_len", 64},
+          {"batch", 1},
+          {"thresholds", nullptr},
+          {"first_call_ns", 11.5e9},
+          {"median_step_ns", 2e6},
+          {"step_ns", {2e6}},
+          {"tokens_per_s", 32000.0},
+          {"flop_per_s", flop_per_s},
+          {"peak_flop_per_s", 400e12}};
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a run is told in units that people read, with what overrules its thresholds",
+          "[reports]") {
+  const std::string text = run_result_text(result_with(222e12));
+  INFO(text);
+  CHECK(has(text, "forward only: first call 11.5 s, then 2.00 ms a step"));
+  CHECK(has(text, "222 TFLOP/s, 56 % of the matrix rate (400 TFLOP/s)"));
+  CHECK(has(text, "environment: NSA_USE_FA2=0\n"));
+}
+
+TEST_CASE("more than the measured peak is no share of it", "[reports]") {
+  const std::string text = run_result_text(result_with(480e12));
+  INFO(text);
+  CHECK_FALSE(has(text, "%"));
+  CHECK(has(text, "above the matrix rate (400 TFLOP/s when it was measured"));
+}
+
+}  // namespace nsa::reports
