@@ -17,7 +17,7 @@ namespace nsa::cli {
 struct MeasureOptions {
   std::string preset = "125m";
   std::optional<std::string> config, dtype, thresholds;
-  bool ignore_unknown = false;  // keys of the config
+  bool ignore_unknown = false;         // keys of the config
   std::vector<std::int64_t> seq_lens;  // empty: those of the table
   std::int64_t batch = 1;
   int processes = 5;

@@ -50,8 +50,7 @@ bool answers_targets(const Measurement& row) {
   return row.outcome == Outcome::ok && row.verification == Verification::verified &&
          row.median_ns && *row.median_ns > 0 && !row.control && row.executor == kOwnExecutor &&
          p.direction == Direction::forward && p.phase == Phase::prefill &&
-         p.total_tokens() == p.batch() * p.max_seq_len() &&
-         reports::role_in_catalog(row).empty();
+         p.total_tokens() == p.batch() * p.max_seq_len() && reports::role_in_catalog(row).empty();
 }
 
 Estimate rate_of(const Processes& processes, std::int64_t tokens) {

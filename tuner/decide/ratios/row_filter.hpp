@@ -41,8 +41,8 @@ class RowFilter {
   std::set<VariantId> wrong_;
 };
 
-/// A line for each reason and variant, "wrong_result: attend_selected/x (3 rows)"; for a reason of many
-/// variants one line, with those that have most rows.
+/// A line for each reason and variant, "wrong_result: attend_selected/x (3 rows)"; for a reason of
+/// many variants one line, with those that have most rows.
 std::vector<std::string> left_out(const DecideInput& input);
 
 /// What tells two problems of one class apart.
