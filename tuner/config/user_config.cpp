@@ -201,13 +201,15 @@ void read_lengths(UserConfig& config, const Entries& entries, const std::string&
   config.problem.context_lens.assign(static_cast<std::size_t>(batch), 0);
 }
 
+constexpr std::string_view kMeanPooling = "avg";  // the users' word for it
+
 /// Pooling by a learned MLP has weights of its own, and other costs.
 void require_mean_pooling(const Entries& entries, const std::string& where) {
   const auto e = entries.find("nsa.phi");
-  if (e == entries.end() || e->second.text == "avg") return;
+  if (e == entries.end() || e->second.text == kMeanPooling) return;
   refuse(where, e->second.line,
-         fmt::format("nsa.phi: '{}' is another model; only avg is computed here",
-                     visible(e->second.text)));
+         fmt::format("nsa.phi: '{}' is another model; only {} is computed here",
+                     visible(e->second.text), kMeanPooling));
 }
 
 /// As the users' training script copies them into its environment.
