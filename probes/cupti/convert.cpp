@@ -26,7 +26,7 @@ void Converter::put(const CUpti_Activity* r, const Keep& keep, RecordSink& sink)
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
       return put(*reinterpret_cast<const CUpti_ActivitySynchronization2*>(r), keep, sink);
     case CUPTI_ACTIVITY_KIND_MARKER:
-      return put(*reinterpret_cast<const CUpti_ActivityMarker2*>(r), sink);
+      return put(*reinterpret_cast<const CUpti_ActivityMarker2*>(r), keep, sink);
     case CUPTI_ACTIVITY_KIND_MEMORY2:
       return put(*reinterpret_cast<const CUpti_ActivityMemory4*>(r), sink);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
@@ -55,10 +55,7 @@ bool Converter::keeps(const Record& record, const Keep& keep, std::uint64_t& cou
 
 void Converter::put(const CUpti_ActivityKernel10& k, const Keep& keep, RecordSink& sink) {
   if (k.end == 0) unfinished_kernel_ = sink.text(k.name ? k.name : "");
-  if (k.graphNodeId == 0) {
-    ran_.insert(k.correlationId);
-    pending_.erase(k.correlationId);
-  }
+  if (k.graphNodeId == 0) count_ran(k.correlationId);
   if (!keeps(k, keep, totals_.kernels)) return;
   spool::SpoolKernel out;
   if (k.isDeviceLaunched) out.record.flags = spool::kDeviceLaunched;

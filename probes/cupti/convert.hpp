@@ -89,7 +89,7 @@ class Converter {
   void put(const CUpti_ActivityMemset4& s, const Keep& keep, RecordSink& sink);
   void put(const CUpti_ActivityAPI& a, const Keep& keep, RecordSink& sink);
   void put(const CUpti_ActivitySynchronization2& s, const Keep& keep, RecordSink& sink);
-  void put(const CUpti_ActivityMarker2& m, RecordSink& sink);
+  void put(const CUpti_ActivityMarker2& m, const Keep& keep, RecordSink& sink);
   void put(const CUpti_ActivityMemory4& m, RecordSink& sink);
   void put(const CUpti_ActivityOverhead3& o, RecordSink& sink);
   void put(const CUpti_ActivityDevice5& d, RecordSink& sink);
@@ -98,6 +98,7 @@ class Converter {
   bool keeps(const Record& record, const Keep& keep, std::uint64_t& counter);
   const Call& call(CUpti_CallbackDomain domain, CUpti_CallbackId id, RecordSink& sink);
   void count_launch(const CUpti_ActivityAPI& a);
+  void count_ran(std::uint32_t correlation);
   void see_capture(const CUpti_ActivityAPI& a, bool begins);
 
   const Api& api_;

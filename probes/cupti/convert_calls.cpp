@@ -33,6 +33,15 @@ void Converter::count_launch(const CUpti_ActivityAPI& a) {
   if (!ran_.contains(a.correlationId)) pending_[a.correlationId] = ns(a.start);
 }
 
+/// A kernel is a launch too where its call was not recorded as one: calls of other names start
+/// kernels (sets of memory, for one), and one call may start several.
+void Converter::count_ran(std::uint32_t correlation) {
+  pending_.erase(correlation);
+  const bool first = ran_.insert(correlation);
+  const bool unasked = launched_.insert(correlation);
+  totals_.launches += !first || unasked;
+}
+
 /// Captures of one thread do not overlap; their calls may come in any order.
 void Converter::see_capture(const CUpti_ActivityAPI& a, bool begins) {
   constexpr std::int64_t kOpen = std::numeric_limits<std::int64_t>::max();

@@ -35,13 +35,17 @@ const char* overhead_name(CUpti_ActivityOverheadKind kind) {
 
 }  // namespace
 
-void Converter::put(const CUpti_ActivityMarker2& m, RecordSink& sink) {
+/// What begins outside of the window is not listed; what began in it ends.
+void Converter::put(const CUpti_ActivityMarker2& m, const Keep& keep, RecordSink& sink) {
+  const bool ends = (m.flags & CUPTI_ACTIVITY_FLAG_MARKER_END) != 0;
+  const std::int64_t at_ns = ns(m.timestamp);
+  if (!ends && (at_ns < keep.from_ns || at_ns >= keep.calls_until_ns)) return;
   ++totals_.markers;
   spool::SpoolMarker out;
-  out.at_ns = ns(m.timestamp);
+  out.at_ns = at_ns;
   out.id = m.id;
   out.what = m.flags & CUPTI_ACTIVITY_FLAG_MARKER_START ? spool::MarkerWhat::begin
-             : m.flags & CUPTI_ACTIVITY_FLAG_MARKER_END ? spool::MarkerWhat::end
+             : ends                                     ? spool::MarkerWhat::end
                                                         : spool::MarkerWhat::instant;
   out.name = m.name ? sink.text(m.name) : 0;
   out.domain = m.domain ? sink.text(m.domain) : 0;

@@ -88,7 +88,7 @@ ActivitySession::ActivitySession(const ActivityOptions& o) : state_(std::make_un
     throw EnvironmentError(held.what());
   }
   state_->tracer->start(
-      {o.copies, o.calls, o.noise_calls, o.synchronisation, o.memory, o.overhead, false});
+      {o.copies, o.calls, o.noise_calls, o.synchronisation, o.memory, o.overhead});
 }
 
 ActivitySession::~ActivitySession() {

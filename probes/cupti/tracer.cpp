@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <ctime>
+#include <new>
 #include <stdexcept>
 #include <vector>
 
@@ -87,7 +88,8 @@ Tracer::~Tracer() {
   if (subscriber_) api_.unsubscribe(subscriber_);
   Tracer* self = this;
   owner.compare_exchange_strong(self, nullptr);
-  while (in_callback.load() != 0) continue;  // a buffer that is being read now
+  while (in_callback.load() != 0) continue;  // a buffer that is coming in now
+  for (const Buffer& buffer : queue_) pool().give_back(buffer.bytes, buffer.valid_bytes);
 }
 
 void Tracer::check(CUptiResult result, const char* call) const {
@@ -114,7 +116,7 @@ void Tracer::leave_out_noise() {
 void Tracer::start(const Kinds& kinds) {
   kinds_ = kinds;
   recording_ = true;
-  if (kinds.markers) set(CUPTI_ACTIVITY_KIND_MARKER, true);
+  if (markers_) set(CUPTI_ACTIVITY_KIND_MARKER, true);
   if (kinds.overhead) set(CUPTI_ACTIVITY_KIND_OVERHEAD, true);
   if (kinds.memory) set(CUPTI_ACTIVITY_KIND_MEMORY2, true);
   if (kinds.copies) {
@@ -130,6 +132,11 @@ void Tracer::start(const Kinds& kinds) {
     if (!kinds.noise_calls) leave_out_noise();
   }
   check(api_.enable_and_dump(CUPTI_ACTIVITY_KIND_DEVICE), "cuptiActivityEnableAndDump");
+}
+
+void Tracer::record_markers() {
+  markers_ = true;
+  if (recording_) set(CUPTI_ACTIVITY_KIND_MARKER, true);
 }
 
 void Tracer::stop() {
@@ -148,7 +155,32 @@ void Tracer::stop() {
 void Tracer::flush(bool all) {
   // Never under our lock: the buffers come through on_complete, which takes it.
   api_.flush_all(all ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+  drain();
   count_dropped();
+}
+
+void Tracer::queue(const Buffer& buffer) {
+  {
+    const std::lock_guard lock(queue_mutex_);
+    queue_.push_back(buffer);
+  }
+  if (hooks_.on_buffer) hooks_.on_buffer();
+}
+
+void Tracer::drain() {
+  const std::lock_guard whole(drain_mutex_);
+  std::vector<Buffer> buffers;
+  {
+    const std::lock_guard lock(queue_mutex_);
+    buffers.swap(queue_);
+  }
+  for (const Buffer& buffer : buffers) {
+    try {
+      take(buffer);
+    } catch (const std::bad_alloc&) {  // no memory for a text: the records of this buffer are lost
+    }
+    pool().give_back(buffer.bytes, buffer.valid_bytes);
+  }
 }
 
 void Tracer::count_dropped() {
@@ -195,9 +227,9 @@ void Tracer::locked(const std::function<void()>& body) {
   body();
 }
 
-void Tracer::take(std::uint8_t* buffer, std::size_t valid_bytes) {
+void Tracer::take(const Buffer& buffer) {
   const std::lock_guard lock(mutex_);
-  converter_.convert(buffer, valid_bytes, keep_, sink_);
+  converter_.convert(buffer.bytes, buffer.valid_bytes, keep_, sink_);
 }
 
 void Tracer::on_request(std::uint8_t** buffer, std::size_t* size, std::size_t* records) {
@@ -210,14 +242,10 @@ void Tracer::on_complete(CUcontext, std::uint32_t, std::uint8_t* buffer, std::si
                          std::size_t valid_bytes) {
   if (!buffer) return;
   in_callback.fetch_add(1);
-  if (Tracer* tracer = owner.load(); tracer && valid_bytes > 0) {
-    try {
-      tracer->take(buffer, valid_bytes);
-    } catch (...) {  // no memory for a text: the records of this buffer are lost, nobody above
-    }
-  }
+  Tracer* const tracer = valid_bytes > 0 ? owner.load() : nullptr;
+  if (tracer) tracer->queue({buffer, valid_bytes});
   in_callback.fetch_sub(1);
-  pool().give_back(buffer, valid_bytes);
+  if (!tracer) pool().give_back(buffer, valid_bytes);
 }
 
 }  // namespace nsa::probes::cupti

@@ -2,12 +2,14 @@
 // unseen, and so that who was there before is known by name.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "cupti/api.hpp"
 #include "cupti/convert.hpp"
@@ -16,7 +18,7 @@ namespace nsa::probes::cupti {
 
 struct Kinds {
   bool copies = true, calls = true, noise_calls = false, synchronisation = true, memory = true,
-       overhead = true, markers = false;
+       overhead = true;
 };
 
 /// Who holds CUPTI, where it is not us.
@@ -39,6 +41,7 @@ class Tracer {
     CUpti_CallbackId id;
     bool begins;
     std::uint32_t correlation;
+    const char* kernel;  // that it launches, mangled; null where it is none
   };
   using CallHook = void (*)(const CallEvent& event);
   /// A node of a graph came into being on this thread: by a capture or a call, or as the copy of
@@ -48,9 +51,13 @@ class Tracer {
     std::uint64_t node = 0, original = 0;
   };
   using NodeHook = void (*)(const NodeEvent& event);
+  /// Full buffers wait for drain(). Called on a thread of the program inside of a launch: it should
+  /// do no more than wake another one.
+  using BufferHook = void (*)();
   struct Hooks {
     CallHook on_call = nullptr;
     NodeHook on_node = nullptr;
+    BufferHook on_buffer = nullptr;
   };
 
   /// Subscribes under the name "nsatune"; records nothing yet. Held, or EnvironmentError with what
@@ -63,10 +70,15 @@ class Tracer {
   Tracer& operator=(const Tracer&) = delete;
 
   void start(const Kinds& kinds);
+  /// NVTX ranges as well, from now on: before start() or while it records.
+  void record_markers();
   /// Ends the recording. The device should be idle: what runs may come without its times.
   void stop();
   /// Hands over what is complete, or with `all` everything there is. Waits for no device.
   void flush(bool all);
+  /// Hands over the buffers that CUPTI has given back already. CUPTI does so inside of launches of
+  /// the program, which are not held up by what is done with the records.
+  void drain();
   /// What is kept of the records that come from now on.
   void keep(const Keep& keep);
   /// Counts, with those that CUPTI dropped.
@@ -90,7 +102,12 @@ class Tracer {
   void check(CUptiResult result, const char* call) const;
   void leave_out_noise();
   void set(CUpti_ActivityKind kind, bool on);
-  void take(std::uint8_t* buffer, std::size_t valid_bytes);
+  struct Buffer {
+    std::uint8_t* bytes;
+    std::size_t valid_bytes;
+  };
+  void queue(const Buffer& buffer);
+  void take(const Buffer& buffer);
   void count_dropped();
   static void on_callback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                           const void* data);
@@ -104,8 +121,11 @@ class Tracer {
   Hooks hooks_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   Kinds kinds_;
-  bool recording_ = false;
-  std::mutex mutex_;  // of converter, sink and the numbers below
+  std::atomic<bool> recording_{false}, markers_{false};
+  std::mutex queue_mutex_;
+  std::vector<Buffer> queue_;
+  std::mutex drain_mutex_;  // held while buffers are on their way to the sink
+  std::mutex mutex_;        // of converter, sink and the numbers below
   Converter converter_;
   Keep keep_;
   std::uint64_t dropped_ = 0;

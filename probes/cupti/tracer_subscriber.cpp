@@ -60,8 +60,8 @@ void Tracer::on_callback(void* self, CUpti_CallbackDomain domain, CUpti_Callback
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API) {
     const auto* info = static_cast<const CUpti_CallbackData*>(data);
     if (tracer.hooks_.on_call)
-      tracer.hooks_.on_call(
-          {domain, id, info->callbackSite == CUPTI_API_ENTER, info->correlationId});
+      tracer.hooks_.on_call({domain, id, info->callbackSite == CUPTI_API_ENTER, info->correlationId,
+                             info->symbolName});
   }
   if (domain != CUPTI_CB_DOMAIN_RESOURCE || !tracer.hooks_.on_node) return;
   const auto* info = static_cast<const CUpti_ResourceData*>(data);

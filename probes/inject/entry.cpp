@@ -1,4 +1,5 @@
 // What CUDA and NVTX call in a library that is injected.
+#include <atomic>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
@@ -17,6 +18,8 @@ using nsa::inject::Request;
 using nsa::inject::ExportTable;
 using NvtxInitialize = int (*)(ExportTable);
 
+std::atomic<bool> nvtx_is_in{false};
+
 }  // namespace
 
 /// The driver calls it once a process, inside of cuInit. 1: loaded, and stays.
@@ -27,6 +30,8 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
       const Request request = nsa::inject::read_request(
           [](const char* name) { return static_cast<const char*>(std::getenv(name)); });
       if (!request.folder.empty()) Injector::start(request);
+      // Before CUDA: markers cost launches something, and few programs have any.
+      if (Injector* injector = Injector::get(); injector && nvtx_is_in) injector->nvtx_comes_in();
     } catch (const std::exception&) {  // the program goes on without being traced
     }
   });
@@ -44,5 +49,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     if (const auto initialize = reinterpret_cast<NvtxInitialize>(cupti.nvtx_initialize))
       initialize(export_table);
   });
+  nvtx_is_in = true;
+  if (Injector* injector = Injector::get()) injector->nvtx_comes_in();
   return 1;
 }

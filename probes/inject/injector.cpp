@@ -129,6 +129,9 @@ void Injector::open_tracer() {
     hooks.on_node = [](const cupti::Tracer::NodeEvent& event) {
       if (Injector* here = Injector::get()) here->on_node(event);
     };
+    hooks.on_buffer = [] {
+      if (Injector* here = Injector::get()) here->on_buffer();
+    };
     tracer_ = cupti::Tracer::open(*sink_, hooks);
     spool_.metadata("tracer", "full");
     spool_.metadata("cupti_library", std::to_string(tracer_->api().version()));
@@ -159,10 +162,13 @@ void Injector::time_ranges(const std::string& why) {
               "calls are not seen without CUPTI: ranges are timed from the start to the end");
 }
 
-/// Calls whose callback is wanted: what starts and stops a recording, and launches to be counted.
+/// Calls whose callback is wanted: what starts and stops a recording, and launches to be counted or
+/// to be asked for their kernel.
 void Injector::watch_calls() {
-  const WindowKind kind = request_.window.kind;
-  if (kind != WindowKind::profiler_api && kind != WindowKind::calls) return;
+  const Window& w = request_.window;
+  const bool of_profiler = w.kind == WindowKind::profiler_api;
+  const bool of_launches = w.kind == WindowKind::calls || !w.step_kernel.empty();
+  if (!of_profiler && !of_launches) return;
   for (const auto domain : {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_DRIVER_API}) {
     const char* name = nullptr;
     for (CUpti_CallbackId id = 1;
@@ -170,7 +176,7 @@ void Injector::watch_calls() {
       const std::string plain = cupti::plain_call_name(name);
       const bool launches = cupti::is_kernel_launch(plain) || cupti::is_graph_launch(plain);
       const bool profiler = plain == "cuProfilerStart" || plain == "cuProfilerStop";
-      if (kind == WindowKind::calls ? launches : profiler) tracer_->watch(domain, id, true);
+      if ((of_launches && launches) || (of_profiler && profiler)) tracer_->watch(domain, id, true);
     }
   }
 }

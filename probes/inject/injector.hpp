@@ -32,6 +32,10 @@ class Injector {
   bool is_step(std::string_view name) const {
     return is_step_name(name, request_.window.step_name);
   }
+  /// The program uses NVTX.
+  void nvtx_comes_in() {
+    if (tracer_) tracer_->record_markers();
+  }
   /// A range with that name begins: a step, perhaps.
   void range_begins(std::string_view name);
   /// It is one that the same thread will close; and did.
@@ -39,6 +43,13 @@ class Injector {
   void range_closes(const void* domain, std::string_view name);
   /// cudaProfilerStart and Stop, and launches where they are counted.
   void on_call(const probes::cupti::Tracer::CallEvent& event);
+  /// A hook in the program says that it does what belongs to its first step.
+  void loop_begins();
+  /// It says that a step ends and the next one begins: whose number, or -1 where it does not count.
+  std::int64_t step_ends();
+  bool records() const { return records_.load(std::memory_order_relaxed); }
+  /// CUPTI has filled a buffer.
+  void on_buffer();
   /// Which range a graph's node was captured in: kernels of its replays belong to it.
   void on_node(const probes::cupti::Tracer::NodeEvent& event);
   /// The program ends.
@@ -51,6 +62,14 @@ class Injector {
   void time_ranges(const std::string& why);
   void watch_calls();
   void enter(Phase phase, bool waits);
+  void on_profiler_call(const probes::cupti::Tracer::CallEvent& event, bool starts);
+  void count_call(const probes::cupti::Tracer::CallEvent& event);
+  void enter_at_call(Phase phase, const probes::cupti::Tracer::CallEvent& event);
+  void on_kernel(const probes::cupti::Tracer::CallEvent& event);
+  bool marks_steps_elsewhere() const {
+    return step_source_ == StepSource::hook || !request_.window.step_kernel.empty();
+  }
+  void follow_phase();
   void begin_tracing();
   void end_tracing();
   void mark(spool::MarkWhat what, std::int64_t index, std::string_view name);
@@ -63,6 +82,7 @@ class Injector {
   void note_hang();
   void append_totals(bool is_final);
   void finish_timing();
+  void note_hooks();
   void anchor();
 
   Request request_;
@@ -79,7 +99,11 @@ class Injector {
   bool tracing_ = false;
   bool ending_ = false;  // the window is over, the thread has still to switch off
   probes::cupti::Keep keep_;
-  std::int64_t steps_ = 0;
+  enum class StepSource { none, ranges, hook, kernel };  // who marked one first
+  StepSource step_source_ = StepSource::none;
+  std::unordered_map<const void*, bool> begins_step_;  // kernels by the address of their name
+  std::int64_t steps_ = 0;                             // that have begun
+  std::atomic<bool> records_{false};                   // phase_ is recording
   std::atomic<std::int64_t> calls_{0};
 
   std::mutex nodes_mutex_;
@@ -93,6 +117,7 @@ class Injector {
   std::mutex wake_mutex_;
   std::condition_variable wake_;
   bool stop_ = false;
+  bool has_buffers_ = false;
 };
 
 }  // namespace nsa::inject

@@ -2,12 +2,23 @@
 #include <limits>
 
 #include "inject/driver.hpp"
+#include "inject/hook_ranges.hpp"
 #include "inject/injector.hpp"
 #include "inject/ranges.hpp"
+#include "inject/symbols.hpp"
 
 namespace nsa::inject {
 
 namespace cupti = probes::cupti;
+
+namespace {
+
+bool fits_kernel(const char* mangled, const std::string& part) {
+  const std::string name(mangled);
+  return name.find(part) != name.npos || demangled(name).find(part) != name.npos;
+}
+
+}  // namespace
 
 /// `waits`: the caller may wait for the devices, so that what was launched before the change is
 /// over and what comes after it is whole. Under phase_mutex_.
@@ -16,10 +27,11 @@ void Injector::enter(Phase phase, bool waits) {
   const Phase before = phase_;
   phase_ = phase;
   const bool was_recording = before == Phase::recording;
+  if (was_recording) records_ = false;
   if (!tracer_) {
     if (phase == Phase::recording) mark(spool::MarkWhat::window_begin, steps_, "");
     if (was_recording) mark(spool::MarkWhat::window_end, steps_, "");
-    return;
+    return follow_phase();
   }
   if (phase == Phase::warming_up || phase == Phase::recording) begin_tracing();
   if (phase == Phase::warming_up) {
@@ -46,12 +58,19 @@ void Injector::enter(Phase phase, bool waits) {
       ending_ = true;  // the thread does it
     }
   }
+  follow_phase();
 }
+
+void Injector::follow_phase() { records_ = phase_ == Phase::recording; }
 
 void Injector::begin_tracing() {
   if (tracing_) return;
   try {
-    tracer_->start({true, true, request_.all_calls, true, true, true, true});
+    const auto wanted = [this](const char* what) { return !request_.without.contains(what); };
+    tracer_->start({.noise_calls = request_.all_calls,
+                    .synchronisation = wanted("sync"),
+                    .memory = wanted("memory"),
+                    .overhead = wanted("overhead")});
     tracing_ = true;
   } catch (const std::exception& error) {
     spool_.note(spool::NoteWhat::error, error.what());
@@ -69,6 +88,8 @@ void Injector::end_tracing() {
 void Injector::range_begins(std::string_view name) {
   if (!is_step(name)) return;
   const std::lock_guard lock(phase_mutex_);
+  if (marks_steps_elsewhere()) return;  // the range is recorded all the same
+  step_source_ = StepSource::ranges;
   const std::int64_t index = steps_++;
   if (request_.window.kind == WindowKind::steps) enter(phase_of(request_.window, index), true);
   mark(spool::MarkWhat::step, index, name);
@@ -88,6 +109,7 @@ void Injector::range_closes(const void* domain, std::string_view name) {
   if (timer_) timer_->close(domain);
   if (!is_step(name)) return;
   const std::lock_guard lock(phase_mutex_);
+  if (marks_steps_elsewhere()) return;
   if (request_.window.kind == WindowKind::steps && phase_of(request_.window, steps_) == Phase::done)
     enter(Phase::done, true);
 }
@@ -112,32 +134,61 @@ void Injector::on_node(const cupti::Tracer::NodeEvent& event) {
 }
 
 void Injector::on_call(const cupti::Tracer::CallEvent& event) {
+  const bool of_driver = event.domain == CUPTI_CB_DOMAIN_DRIVER_API;
+  const bool starts = of_driver && event.id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart;
+  const bool stops = of_driver && event.id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop;
+  if (starts || stops) return on_profiler_call(event, starts);
   // A call of the runtime makes one of the driver, which is no call of the program's.
   thread_local int depth = 0;
-  if (request_.window.kind == WindowKind::profiler_api) {
-    if (event.begins) return;
-    const bool starts = event.id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart;
-    const std::lock_guard lock(phase_mutex_);
-    if (starts == (phase_ == Phase::recording)) return;
-    // The thread switches CUPTI off a moment later: what is launched until then is cut by its id.
-    if (starts) keep_.first_correlation = event.correlation;
-    keep_.end_correlation = starts ? std::numeric_limits<std::uint32_t>::max() : event.correlation;
-    enter(starts ? Phase::recording : Phase::skipping, false);
-    return;
-  }
   if (!event.begins) {
     depth -= depth > 0;
     return;
   }
   if (depth++ > 0) return;
+  if (request_.window.kind == WindowKind::calls) count_call(event);
+  if (event.kernel && !request_.window.step_kernel.empty()) on_kernel(event);
+}
+
+void Injector::on_profiler_call(const cupti::Tracer::CallEvent& event, bool starts) {
+  if (event.begins) return;
+  const std::lock_guard lock(phase_mutex_);
+  if (starts == (phase_ == Phase::recording)) return;
+  // The thread switches CUPTI off a moment later: what is launched until then is cut by its id.
+  if (starts) keep_.first_correlation = event.correlation;
+  keep_.end_correlation = starts ? std::numeric_limits<std::uint32_t>::max() : event.correlation;
+  enter(starts ? Phase::recording : Phase::skipping, false);
+}
+
+void Injector::count_call(const cupti::Tracer::CallEvent& event) {
   const std::int64_t index = calls_.fetch_add(1);
   const Window& w = request_.window;
   const Phase phase = phase_of(w, index);
   if (index > 0 && phase == phase_of(w, index - 1)) return;
   const std::lock_guard lock(phase_mutex_);
+  enter_at_call(phase, event);
+}
+
+/// No wait is possible inside of a call: operations are cut by the ids of their calls.
+void Injector::enter_at_call(Phase phase, const cupti::Tracer::CallEvent& event) {
+  if (phase == phase_) return;
   if (phase == Phase::recording) keep_.first_correlation = event.correlation;
   if (phase == Phase::done) keep_.end_correlation = event.correlation;
   enter(phase, false);
+}
+
+/// A launch of the kernel that begins a step.
+void Injector::on_kernel(const cupti::Tracer::CallEvent& event) {
+  const std::lock_guard lock(phase_mutex_);
+  const auto [at, added] = begins_step_.try_emplace(event.kernel, false);
+  if (added) at->second = fits_kernel(event.kernel, request_.window.step_kernel);
+  if (!at->second) return;
+  step_source_ = StepSource::kernel;
+  const std::int64_t index = steps_++;
+  const bool was_recorded = records_;
+  if (request_.window.kind == WindowKind::steps)
+    enter_at_call(phase_of(request_.window, index), event);
+  HookRanges::get().next_step(index, monotonic_now_ns(), was_recorded);
+  mark(spool::MarkWhat::step, index, "step " + std::to_string(index));
 }
 
 }  // namespace nsa::inject

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "inject/driver.hpp"
+#include "inject/hook_ranges.hpp"
 #include "inject/host_stacks.hpp"
 #include "inject/injector.hpp"
 #include "inject/ranges.hpp"
@@ -24,17 +25,30 @@ constexpr std::int64_t kMostToFinishNs = 2'000'000'000;
 void Injector::run() {
   pthread_setname_np(pthread_self(), "nsatune");
   std::unique_lock lock(wake_mutex_);
+  auto next = std::chrono::steady_clock::now() + kPeriod;
   while (!stop_) {
-    wake_.wait_for(lock, kPeriod);
+    wake_.wait_until(lock, next, [&] { return stop_ || has_buffers_; });
     if (stop_) break;
+    const bool is_time = std::chrono::steady_clock::now() >= next;
+    has_buffers_ = false;
     lock.unlock();
     try {
-      tick();
+      if (tracer_) tracer_->drain();
+      if (is_time) tick();
     } catch (const std::exception& error) {
       spool_.note(spool::NoteWhat::error, error.what());
     }
+    if (is_time) next = std::chrono::steady_clock::now() + kPeriod;
     lock.lock();
   }
+}
+
+void Injector::on_buffer() {
+  {
+    const std::lock_guard lock(wake_mutex_);
+    has_buffers_ = true;
+  }
+  wake_.notify_all();
 }
 
 void Injector::tick() {
@@ -45,6 +59,7 @@ void Injector::tick() {
   }
   if (tracer_) tracer_->flush(false);
   if (timer_) timer_->collect();
+  HookRanges::get().collect(spool_);
   if (!tracer_) note_devices();
   sample_devices();
   append_totals(false);
@@ -174,6 +189,8 @@ void Injector::finish() {
   }
   if (tracer_) tracer_->flush(true);
   if (timer_) finish_timing();
+  HookRanges::get().collect(spool_);
+  note_hooks();
   anchor();
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", none)) {

@@ -10,9 +10,8 @@
 #include <vector>
 
 namespace nsa::inject {
-namespace {
 
-struct OfThread {
+struct OpenRanges {
   std::mutex mutex;  // its own thread's, but for open_ranges()
   long thread = syscall(SYS_gettid);
   struct Range {
@@ -22,9 +21,11 @@ struct OfThread {
   std::vector<Range> open;
 };
 
+namespace {
+
 struct Threads {
   std::mutex mutex;
-  std::vector<std::weak_ptr<OfThread>> all;
+  std::vector<std::weak_ptr<OpenRanges>> all;
 };
 // Never destroyed: threads end after the destructors of the library ran.
 Threads& threads() {
@@ -42,39 +43,43 @@ struct Mine {
     known.all.push_back(thread);
   }
   ~Mine() { thread_is_over = true; }
-  std::shared_ptr<OfThread> thread = std::make_shared<OfThread>();
+  ThreadRanges thread = std::make_shared<OpenRanges>();
 };
-
-/// Null when the thread's own variables are gone: it is about to end.
-OfThread* mine() {
-  if (thread_is_over) return nullptr;
-  thread_local const Mine kMine;
-  return kMine.thread.get();
-}
 
 }  // namespace
 
-void push_range(const void* domain, std::string_view name) {
-  OfThread* const thread = mine();
-  if (!thread) return;
-  const std::lock_guard lock(thread->mutex);
-  thread->open.push_back({domain, std::string(name)});
+ThreadRanges ranges_of_this_thread() {
+  if (thread_is_over) return nullptr;
+  thread_local const Mine kMine;
+  return kMine.thread;
 }
 
-std::string pop_range(const void* domain) {
-  OfThread* const thread = mine();
-  if (!thread) return {};
-  const std::lock_guard lock(thread->mutex);
-  const auto last = std::find_if(thread->open.rbegin(), thread->open.rend(),
+bool push_range(const ThreadRanges& of, const void* domain, std::string_view name) {
+  if (!of) return false;
+  const std::lock_guard lock(of->mutex);
+  of->open.push_back({domain, std::string(name)});
+  return true;
+}
+
+std::string pop_range(const ThreadRanges& of, const void* domain) {
+  if (!of) return {};
+  const std::lock_guard lock(of->mutex);
+  const auto last = std::find_if(of->open.rbegin(), of->open.rend(),
                                  [&](const auto& range) { return range.domain == domain; });
-  if (last == thread->open.rend()) return {};
+  if (last == of->open.rend()) return {};
   std::string name = std::move(last->name);
-  thread->open.erase(std::next(last).base());
+  of->open.erase(std::next(last).base());
   return name;
 }
 
+void push_range(const void* domain, std::string_view name) {
+  push_range(ranges_of_this_thread(), domain, name);
+}
+
+std::string pop_range(const void* domain) { return pop_range(ranges_of_this_thread(), domain); }
+
 std::string innermost_range() {
-  OfThread* const thread = mine();
+  const ThreadRanges thread = ranges_of_this_thread();
   if (!thread) return {};
   const std::lock_guard lock(thread->mutex);
   return thread->open.empty() ? std::string() : thread->open.back().name;

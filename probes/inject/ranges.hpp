@@ -2,10 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace nsa::inject {
+
+/// The open ranges of a thread, also for another thread that closes one of them; null when the
+/// thread is about to end.
+struct OpenRanges;
+using ThreadRanges = std::shared_ptr<OpenRanges>;
+ThreadRanges ranges_of_this_thread();
+/// False for a null handle.
+bool push_range(const ThreadRanges& of, const void* domain, std::string_view name);
+std::string pop_range(const ThreadRanges& of, const void* domain);
 
 /// Called by the thread that opens or closes the range. Each NVTX domain (null: the default one)
 /// has a stack of its own.

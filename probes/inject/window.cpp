@@ -35,6 +35,17 @@ WindowKind window_kind(const char* text, std::string& complaint) {
   return WindowKind::all;
 }
 
+/// "a,b" -> a, b.
+std::set<std::string, std::less<>> words(std::string_view text) {
+  std::set<std::string, std::less<>> out;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    if (comma > 0) out.emplace(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return out;
+}
+
 bool is_set(const char* text) { return text && *text && std::string_view(text) != "0"; }
 
 }  // namespace
@@ -50,10 +61,12 @@ Request read_request(const std::function<const char*(const char*)>& get) {
   w.skip_ms = number(get, spool::kEnvSkipMs, 0, r.complaint);
   w.duration_ms = number(get, spool::kEnvDurationMs, 0, r.complaint);
   if (const char* name = get(spool::kEnvStepName)) w.step_name = name;
+  if (const char* name = get(spool::kEnvStepKernel)) w.step_kernel = name;
   r.hang_ms = number(get, spool::kEnvHangMs, 0, r.complaint);
   const char* on_hang = get(spool::kEnvOnHang);
   r.end_on_hang = on_hang && std::string_view(on_hang) == "end";
   r.all_calls = is_set(get(spool::kEnvAllCalls));
+  if (const char* without = get(spool::kEnvWithout)) r.without = words(without);
   return r;
 }
 

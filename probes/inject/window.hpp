@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,7 @@ struct Window {
   std::int64_t skip = 0, warmup = 0, count = 0;  // steps or calls; count 0 = all that follow
   std::int64_t skip_ms = 0, duration_ms = 0;     // seconds; duration 0 = to the end
   std::string step_name;                         // empty: names that look like steps
+  std::string step_kernel;                       // part of the name of a kernel that begins a step
 };
 
 struct Request {
@@ -24,6 +26,7 @@ struct Request {
   std::int64_t hang_ms = 0;  // 0 = never
   bool end_on_hang = false;
   bool all_calls = false;
+  std::set<std::string, std::less<>> without;  // sync, memory, overhead: kinds of records
   std::string complaint;  // what of the environment could not be understood, in one line
 };
 

@@ -29,6 +29,12 @@ std::string tracer_library(const std::string& given) {
                          "(preset cuda), or give --library FILE");
 }
 
+std::string python_hook_folder(const std::string& library) {
+  const fs::path folder = fs::path(library).parent_path() / spool::kPythonHookFolder;
+  std::error_code error;
+  return fs::is_regular_file(folder / "sitecustomize.py", error) ? folder.string() : std::string();
+}
+
 std::string other_tracer(const std::string& library) {
   for (const char* name : {spool::kEnvCudaInjection, spool::kEnvNvtxInjection}) {
     const char* value = std::getenv(name);

@@ -2,10 +2,12 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -28,11 +30,14 @@ namespace fs = std::filesystem;
 
 struct RecordOptions {
   std::vector<std::string> command;
-  std::string folder = "trace", library, step_name;
+  std::string folder = "trace", library, step_name, step_kernel;
+  std::string module_depth = "blocks";
+  std::vector<std::string> module_names, without;
   std::uint64_t warmup = 0, skip = 0;
   std::optional<std::uint64_t> steps, calls;
   std::optional<std::string> seconds, skip_seconds, hang_after;
   bool profiler_api = false, end_on_hang = false, all_calls = false, keep_spools = false;
+  bool no_python = false;
 };
 
 std::string milliseconds(const char* flag, const std::string& text) {
@@ -60,15 +65,27 @@ void add_window(const RecordOptions& o, probes::Variables& out) {
     out.emplace_back(spool::kEnvSkipMs, milliseconds("--skip-seconds", *o.skip_seconds));
 }
 
+/// The hook comes in as the first sitecustomize on PYTHONPATH.
+void add_python_hook(const RecordOptions& o, const std::string& hook, probes::Variables& out) {
+  if (o.no_python || hook.empty()) return;
+  const char* path = std::getenv("PYTHONPATH");
+  out.emplace_back("PYTHONPATH", path && *path ? hook + ":" + path : hook);
+  out.emplace_back(spool::kEnvPython, "1");
+  out.emplace_back(spool::kEnvModuleDepth, o.module_depth);
+  out.emplace_back(spool::kEnvModuleNames, fmt::format("{}", fmt::join(o.module_names, ",")));
+}
+
 probes::Variables environment_of(const RecordOptions& o, const std::string& library,
                                  const std::string& folder) {
   probes::Variables out = probes::tracer_variables(library, folder);
   add_window(o, out);
   if (!o.step_name.empty()) out.emplace_back(spool::kEnvStepName, o.step_name);
+  if (!o.step_kernel.empty()) out.emplace_back(spool::kEnvStepKernel, o.step_kernel);
   if (o.hang_after)
     out.emplace_back(spool::kEnvHangMs, milliseconds("--hang-after", *o.hang_after));
   if (o.end_on_hang) out.emplace_back(spool::kEnvOnHang, "end");
   if (o.all_calls) out.emplace_back(spool::kEnvAllCalls, "1");
+  out.emplace_back(spool::kEnvWithout, fmt::format("{}", fmt::join(o.without, ",")));
   return out;
 }
 
@@ -176,10 +193,15 @@ ExitCode record(const Settings& settings, const RecordOptions& options) {
   const std::string library = probes::tracer_library(options.library);
   if (const std::string other = probes::other_tracer(library); !other.empty())
     throw InputError(other);
+  const std::string hook = probes::python_hook_folder(library);
+  if (hook.empty() && !options.no_python)
+    say(settings, "Python programs get no hook: " + fs::path(library).parent_path().string() + "/" +
+                      spool::kPythonHookFolder + " is not there");
   const std::string folder = fs::absolute(options.folder).lexically_normal().string();
   ChildPlan plan;
   plan.argv = options.command;
   plan.environment = environment_of(options, library, folder);
+  add_python_hook(options, hook, plan.environment);
   const std::uint64_t recorder = recorder_id();
   plan.environment.emplace_back(spool::kEnvRecorder, std::to_string(recorder));
   plan.stdout_to_stderr = settings.json;
@@ -197,17 +219,34 @@ ExitCode record(const Settings& settings, const RecordOptions& options) {
   return static_cast<ExitCode>(code);
 }
 
+CLI::Validator module_depth() {
+  const auto is_depth = [](const std::string& text) {
+    const bool digits = !text.empty() && text.size() < 4 &&
+                        text.find_first_not_of("0123456789") == std::string::npos;
+    return digits || text == "blocks" || text == "all"
+               ? std::string()
+               : "'" + text + "' is no depth: a number below 1000, blocks or all";
+  };
+  return {is_depth, "DEPTH"};
+}
+
 void add_options(CLI::App& sub, RecordOptions& o) {
   sub.add_option("command", o.command, "The program and its arguments, behind --")->required();
   sub.add_option("-o,--output", o.folder, "Folder for the traces (default: trace)");
-  sub.add_option("--steps", o.steps, "Record that many steps (NVTX ranges such as \"step 3\")")
+  sub.add_option("--steps", o.steps,
+                 "Record that many steps: NVTX ranges such as \"step 3\", or in PyTorch what ends "
+                 "with an optimizer")
       ->check(whole_number());
   sub.add_option("--calls", o.calls, "Record that many launches")->check(whole_number());
   sub.add_option("--skip", o.skip, "Leave out that many steps or calls first")
       ->check(whole_number());
   sub.add_option("--warmup", o.warmup, "Then trace that many and throw them away")
       ->check(whole_number());
-  sub.add_option("--step-name", o.step_name, "Name of the NVTX range that is a step");
+  CLI::Option* step_name =
+      sub.add_option("--step-name", o.step_name, "Name of the NVTX range that is a step");
+  sub.add_option("--step-kernel", o.step_kernel,
+                 "A step begins with each launch of a kernel with that in its name (C++ programs)")
+      ->excludes(step_name);
   sub.add_option("--seconds", o.seconds, "Record that long from the first CUDA call on: 30s, 2m");
   sub.add_option("--skip-seconds", o.skip_seconds, "Leave out that long first: 10s");
   sub.add_flag("--profiler-api", o.profiler_api,
@@ -218,6 +257,21 @@ void add_options(CLI::App& sub, RecordOptions& o) {
   sub.add_flag("--end-on-hang", o.end_on_hang, "Then end the program (exit code 124)")
       ->needs(hang_after);
   sub.add_flag("--all-calls", o.all_calls, "Record cudaGetDevice and the like too");
+  sub.add_option("--without", o.without,
+                 "Leave records out: sync (synchronisations), memory (allocations), overhead "
+                 "(waits inside CUDA)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"sync", "memory", "overhead"}));
+  sub.add_flag("--no-python", o.no_python,
+               "Bring no hook into Python programs: no steps, modules, data and collectives of "
+               "PyTorch");
+  sub.add_option("--module-depth", o.module_depth,
+                 "How deep modules of PyTorch have ranges: a number, \"blocks\" (default) or "
+                 "\"all\"")
+      ->check(module_depth());
+  sub.add_option("--module-names", o.module_names,
+                 "Only modules whose path or class fits a pattern: layers.*.attn")
+      ->delimiter(',');
   sub.add_flag("--keep-spools", o.keep_spools, "Keep the raw records beside the traces");
   sub.add_option("--library", o.library, "The library that records, where it is elsewhere");
 }

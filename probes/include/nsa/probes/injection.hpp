@@ -13,6 +13,8 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 /// Path of the library that records: `given`, else where it is built and installed beside this
 /// program. EnvironmentError when it is not there.
 std::string tracer_library(const std::string& given = "");
+/// Folder of the hook for Python beside that library; empty when it is not there.
+std::string python_hook_folder(const std::string& library);
 /// Two tracers in one process lose each other's records: which variable of this environment asks
 /// for another one than `library`. Empty: none does.
 std::string other_tracer(const std::string& library);

@@ -20,6 +20,8 @@ inline constexpr const char* kEnvSkip = "NSATUNE_TRACE_SKIP";
 inline constexpr const char* kEnvWarmup = "NSATUNE_TRACE_WARMUP";
 inline constexpr const char* kEnvCount = "NSATUNE_TRACE_COUNT";
 inline constexpr const char* kEnvStepName = "NSATUNE_TRACE_STEP_NAME";
+/// Part of a kernel's name: its launches begin steps.
+inline constexpr const char* kEnvStepKernel = "NSATUNE_TRACE_STEP_KERNEL";
 /// Milliseconds that are recorded from the first CUDA call on (window "seconds"), behind
 /// NSATUNE_TRACE_SKIP_MS.
 inline constexpr const char* kEnvDurationMs = "NSATUNE_TRACE_DURATION_MS";
@@ -33,7 +35,21 @@ inline constexpr const char* kHostStacks = "host stacks:";
 /// "end": the program is ended (exit code 124) once the hang is noted; else it is left.
 inline constexpr const char* kEnvOnHang = "NSATUNE_TRACE_ON_HANG";
 /// 1: the getters that only make noise are recorded too.
-inline constexpr const char* kEnvAllCalls = "NSATUNE_TRACE_ALL_CALLS";
+inline constexpr const char* kEnvAllCalls =
+    "NSATUNE_TRACE_ALL_CALLS";  /// Records that are left out, with commas between them: sync,
+                                /// memory, overhead.
+inline constexpr const char* kEnvWithout = "NSATUNE_TRACE_WITHOUT";
+
+/// 1: the hook for PyTorch comes into Python programs (PYTHONPATH has its folder).
+inline constexpr const char* kEnvPython = "NSATUNE_TRACE_PYTHON";
+/// How deep modules have ranges: a number, "blocks" (the default: down to the elements of the
+/// outermost list of modules) or "all".
+inline constexpr const char* kEnvModuleDepth = "NSATUNE_TRACE_MODULE_DEPTH";
+/// Only modules whose path or class fits one of these patterns, with commas between them.
+inline constexpr const char* kEnvModuleNames = "NSATUNE_TRACE_MODULE_NAMES";
+
+/// Folder of the hook, beside the library that is injected.
+inline constexpr const char* kPythonHookFolder = "nsatune_python";
 
 /// File name of the library that is injected; beside the program, or in ../lib/nsatune of it.
 inline constexpr const char* kInjectionLibrary = "libnsatune_inject.so";
