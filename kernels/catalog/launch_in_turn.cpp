@@ -71,7 +71,7 @@ void launch_in_turn(const LaunchArgs& args) {
                       .in = in.views(),
                       .out = out.views(),
                       .point = point,
-                      .constants = args.constants,
+                      .options = args.options,
                       .workspace = args.workspace,
                       .stream = args.stream,
                       .saved = args.saved,

@@ -38,11 +38,11 @@ Json decision_json(const Explanation& line) {
   return j;
 }
 
-Json constants_json(const Constants& constants) {
+Json options_json(const AttentionOptions& options) {
   Json j = Json::object();
-  j["rope_scale"] = constants.rope_scale;
-  j["uniform_gate"] = constants.uniform_gate;
-  j["force_branch"] = forced_index(constants);
+  j["rope_scale"] = options.rope_scale;
+  j["uniform_gate"] = options.uniform_gate;
+  j["force_branch"] = forced_index(options);
   return j;
 }
 
@@ -81,7 +81,7 @@ Json explain_to_json(const ExplainReport& report) {
   j["table_path"] = report.table_path.empty() ? Json(nullptr) : Json(report.table_path);
   j["decisions"] = list(report.decisions, decision_json);
   j["reserves"] = as_json(report.reserves);
-  j["constants"] = constants_json(report.constants);
+  j["constants"] = options_json(report.options);
   j["validators"] = list(report.validators, validator_json);
   j["names"] = list(report.names, name_json);
   j["warnings"] = report.warnings;

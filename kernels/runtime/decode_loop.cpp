@@ -42,7 +42,7 @@ std::string why_not(const Context& context, const Problem& problem, AttentionKin
   if (const Support here = runs_on(row, device); !here.supported) return here.reason();
   if (const Support it = runs_problem(row, problem, device); !it.supported) return it.reason();
   if (!row.launch) return why_not_built(row);
-  if (context.constants.branches != kAllBranches) return "it computes all three branches";
+  if (context.options.branches != kAllBranches) return "it computes all three branches";
   if (others_asked_for(context, problem, row))
     return "the API or the environment asks for other rows";
   return {};

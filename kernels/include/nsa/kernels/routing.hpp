@@ -128,7 +128,7 @@ class Router {
 };
 
 /// `base` with what NSA_ROPE_SCALE, NSA_FORCE_BRANCH and NSA_FORCE_UNIFORM_GATE set.
-Constants constants_from(const EnvSnapshot& environment, Constants base = {});
+AttentionOptions options_from(const EnvSnapshot& environment, AttentionOptions base = {});
 
 /// Whether a validator still holds: unknown where either side is not known.
 enum class Verdict : std::uint8_t { yes, no, unknown };
@@ -176,7 +176,7 @@ struct ExplainReport {
   std::string table_path;
   std::vector<Explanation> decisions;
   Reserves reserves;
-  Constants constants;
+  AttentionOptions options;
   std::vector<ValidatorCheck> validators;  // of the table in use; empty without one
   std::vector<NameEffect> names;           // those that are set
   std::vector<std::string> warnings;

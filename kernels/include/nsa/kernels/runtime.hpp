@@ -27,7 +27,7 @@ struct Context {
   Observer* observer = nullptr;
   Telemetry* telemetry = nullptr;
   CUstream_st* stream = nullptr;
-  Constants constants;
+  AttentionOptions options;
   /// What was chosen for the composite that the call is a part of, whose plan may name rows of the
   /// call's stages. Set by the runtime for what it runs; null: the call is a whole.
   const Choice* within = nullptr;
@@ -37,7 +37,7 @@ struct Context {
 /// router's row for Stage::attention. Throws InputError when no variant supports the problem.
 void attention(const Context& context, const Problem& problem, const AttentionTensors& tensors,
                Saved* saved = nullptr);
-/// Dense causal attention over `sel`: the yardstick.
+/// Dense causal attention over `sel`: the baseline.
 void dense_attention(const Context& context, const Problem& problem,
                      const AttentionTensors& tensors);
 
