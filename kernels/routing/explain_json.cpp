@@ -1,7 +1,7 @@
 // explain() as a document: schemas/json/explain.schema.json.
 #include <cmath>
 
-#include "nsa/kernels/routing.hpp"
+#include "nsa/kernels/documents.hpp"
 #include "nsa/schemas/json.hpp"
 
 namespace nsa {
@@ -88,5 +88,7 @@ Json explain_to_json(const ExplainReport& report) {
   // Values of variables may hold any bytes; a document holds UTF-8.
   return Json::parse(j.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
+
+std::string to_json_text(const ExplainReport& report) { return explain_to_json(report).dump(); }
 
 }  // namespace nsa

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "nsa/schemas/generator.hpp"
 

@@ -6,6 +6,7 @@
 #include "asked_problem.hpp"
 #include "device_choice.hpp"
 #include "foreign.hpp"
+#include "nsa/kernels/documents.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/explain.hpp"
 #include "nsa/reports/text_table.hpp"
