@@ -4,7 +4,6 @@
 #include <deque>
 #include <string>
 
-#include "catalog/launch_in_turn.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa {

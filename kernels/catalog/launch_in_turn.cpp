@@ -1,4 +1,4 @@
-#include "catalog/launch_in_turn.hpp"
+#include "catalog/in_turn.hpp"
 
 #include <array>
 

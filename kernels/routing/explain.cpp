@@ -3,8 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "all_decisions.hpp"
-#include "name_effects.hpp"
+#include "explanations.hpp"
 
 namespace nsa {
 namespace routing {

@@ -1,6 +1,4 @@
-#include "name_effects.hpp"
-
-#include "all_decisions.hpp"
+#include "explanations.hpp"
 
 namespace nsa::routing {
 namespace {

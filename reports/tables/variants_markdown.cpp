@@ -1,5 +1,5 @@
-#include "nsa/reports/markdown.hpp"
 #include "nsa/reports/text_table.hpp"
+#include "nsa/reports/variants_text.hpp"
 
 namespace nsa::reports {
 namespace {

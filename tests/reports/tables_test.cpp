@@ -1,8 +1,7 @@
 // Thresholds, devices, variants, explain() and the generated Markdown.
 #include "nsa/reports/tables.hpp"
 #include "golden.hpp"
-#include "nsa/reports/explain.hpp"
-#include "nsa/reports/markdown.hpp"
+#include "nsa/reports/variants_text.hpp"
 #include "nsa/schemas/json.hpp"
 
 using namespace nsa;

@@ -3,8 +3,8 @@
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/vendor.hpp"
 #include "nsa/probes/probes.hpp"
-#include "nsa/reports/markdown.hpp"
 #include "nsa/reports/tables.hpp"
+#include "nsa/reports/variants_text.hpp"
 #include "nsa/tuner/plan.hpp"
 #include "program.hpp"
 

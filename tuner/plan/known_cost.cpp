@@ -1,4 +1,4 @@
-#include "plan/known_cost.hpp"
+#include "plan/estimate.hpp"
 
 #include <algorithm>
 
