@@ -66,7 +66,7 @@ Peers peers_of(const Handle& handle, std::span<Handle* const> handles) {
     const Variant& variant = peer->variant();
     const bool same_question = peer->inputs() == handle.inputs() &&
                                std::ranges::equal(variant.stages, own.stages) &&
-                               (variant.role == Role::yardstick) == (own.role == Role::yardstick);
+                               (variant.role == Role::baseline) == (own.role == Role::baseline);
     const bool same_row = variant.name == own.name && peer->point() == handle.point();
     if (!same_question || same_row) continue;
     (share_code(variant, own) ? same_code : other_code).push_back(peer);
@@ -180,7 +180,7 @@ std::optional<double> worst_row_error(Handle& handle, const Outputs& before, con
   judge.judge(before, unsteady, kDoubtFactor * budget_s);
   if (!on_device) {
     const Peers peers = peers_of(handle, handles);
-    const bool lone = peers.handles.empty() && handle.variant().role != Role::yardstick;
+    const bool lone = peers.handles.empty() && handle.variant().role != Role::baseline;
     judge.judge(now, unsteady, kDoubtFactor * budget_s);
     judge.judge(now, rows_in_doubt(now, peers, tolerance), kDoubtFactor * budget_s);
     judge.judge_spread(now, (lone ? kLoneFactor : 1) * budget_s);
