@@ -13,7 +13,14 @@ namespace {
 /// The domain of these ranges among those that are open on a thread.
 const char kDomain = 0;
 
+std::uint64_t next_serial() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
 }  // namespace
+
+HookRanges::HookRanges() : serial_(next_serial()) {}
 
 HookRanges& HookRanges::get() {
   static auto* ranges = new HookRanges;
@@ -53,7 +60,9 @@ void HookRanges::forget_module(Module module) {
 /// Threads stay known to the end: autograd's may be asked for by others.
 HookRanges::Thread& HookRanges::this_thread() {
   thread_local std::shared_ptr<Thread> mine;
-  if (!mine) {
+  thread_local std::uint64_t of = 0;
+  if (of != serial_) {
+    of = serial_;
     mine = std::make_shared<Thread>();
     mine->thread = static_cast<std::uint32_t>(gettid());
     mine->open = ranges_of_this_thread();

@@ -25,6 +25,7 @@ class HookRanges {
   using Name = std::uint32_t;    // by its number, from 1; 0 = no range
 
   static HookRanges& get();
+  HookRanges();
 
   Name name(std::string_view text);
   /// An object of the program, by its address, with what its ranges are called; a module that no
@@ -57,8 +58,12 @@ class HookRanges {
   /// until then, or not.
   void next_step(std::int64_t index, std::int64_t at_ns, bool was_recorded);
 
-  /// What one call of any module costs the program since the hook is there.
-  void set_cost_ns(double ns) { cost_ns_ = ns; }
+  /// What one call of any module costs the program since the hook is there. Calls that were made to
+  /// find that out do not count.
+  void set_cost_ns(double ns) {
+    cost_ns_ = ns;
+    calls_ = 0;
+  }
   double cost_ns() const { return cost_ns_; }
   /// Calls of modules while something was recorded.
   std::uint64_t calls() const { return calls_.load(); }
@@ -102,7 +107,8 @@ class HookRanges {
   void close(Thread& thread, std::vector<Frame>& frames);
   std::vector<Module> chain_of(Module module) const;
 
-  std::mutex mutex_;  // of all below
+  const std::uint64_t serial_;  // no other has it, before or after
+  std::mutex mutex_;            // of all below
   std::vector<std::string> names_{""};
   std::vector<std::uint32_t> texts_{0};  // of the spool, by name; 0 = not there yet
   std::unordered_map<std::string, Name> numbers_;

@@ -164,11 +164,44 @@ TEST_CASE("the schedule reaches the tracer in the environment", "[trace]") {
   CHECK(has(seconds, "NSATUNE_TRACE_ON_HANG=end\n"));
 }
 
+TEST_CASE("the hook for Python comes in by PYTHONPATH, and not with --no-python", "[trace]") {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path() / "lib/nsatune_python");
+  folder.write("lib/library.so", "");
+  folder.write("lib/nsatune_python/sitecustomize.py", "");
+  const auto environment = [&](const std::string& options, const std::string& before) {
+    const Result r = nsatune(folder,
+                             "trace record --library " + folder.file("lib/library.so") + " " +
+                                 options + " -- " NSATUNE_FAKE_TRACED " environment",
+                             before);
+    CHECK(r.exit_code == 0);
+    return r.out;
+  };
+  const std::string hook = folder.file("lib/nsatune_python");
+  const std::string with = environment("--module-depth 2 --module-names a,b", "PYTHONPATH=/theirs");
+  CHECK(has(with, "PYTHONPATH=" + hook + ":/theirs\n"));
+  CHECK(has(with, "NSATUNE_TRACE_PYTHON=1\n"));
+  CHECK(has(with, "NSATUNE_TRACE_MODULE_DEPTH=2\n"));
+  CHECK(has(with, "NSATUNE_TRACE_MODULE_NAMES=a,b\n"));
+  CHECK(has(environment("", "PYTHONPATH="), "PYTHONPATH=" + hook + "\n"));  // no folder "" in it
+  const std::string without = environment("--no-python", "PYTHONPATH=/theirs");
+  CHECK(has(without, "PYTHONPATH=/theirs\n"));
+  CHECK_FALSE(has(without, "NSATUNE_TRACE_PYTHON"));
+  CHECK(has(environment("--step-kernel adam --without memory,sync", ""),
+            "NSATUNE_TRACE_STEP_KERNEL=adam\n"));
+  CHECK(has(record(folder, "", "good").err, "Python programs get no hook: "));
+  CHECK_FALSE(has(record(folder, "--no-python", "good").err, "get no hook"));
+}
+
 TEST_CASE("what cannot be recorded is refused before the program starts", "[trace]") {
   const Folder folder;
   CHECK(record(folder, "--steps 3 --calls 4", "good").exit_code == 2);
   CHECK(record(folder, "--seconds 3s --warmup 4", "good").exit_code == 2);
   CHECK(record(folder, "--seconds soon", "good").exit_code == 2);
+  CHECK(record(folder, "--module-depth deep", "good").exit_code == 2);
+  CHECK(record(folder, "--without kernels", "good").exit_code == 2);
+  CHECK(record(folder, "--step-kernel k --step-name s", "good").exit_code == 2);
+  CHECK(record(folder, "--step-kernel k --profiler-api", "good").exit_code == 2);
   CHECK(record(folder, "", "good", "CUDA_INJECTION64_PATH=/other/tool.so").exit_code == 2);
   CHECK(nsatune(folder, "trace record").exit_code == 2);
   CHECK_FALSE(std::filesystem::exists(folder.file("trace")));

@@ -8,7 +8,6 @@ calls of it. While torch.compile traces, the hooks do nothing, so that there is 
 Python 3.8 and PyTorch 1.13 or newer; what a PyTorch has not got is left out.
 """
 import ctypes
-import fnmatch
 import functools
 import inspect
 import itertools
@@ -17,10 +16,11 @@ import sys
 import time
 import weakref
 
+from nsatune_places import Selection, places_of
+
 COLLECTIVES = """all_gather all_gather_into_tensor all_gather_object all_reduce all_reduce_coalesced all_to_all all_to_all_single
 barrier batch_isend_irecv broadcast broadcast_object_list gather gather_object irecv isend monitored_barrier recv
 reduce reduce_scatter reduce_scatter_tensor scatter scatter_object_list send""".split()
-WRAPPERS = ("_orig_mod", "_checkpoint_wrapped_module", "_fsdp_wrapped_module")  # in the paths of modules
 CALIBRATION_CALLS = 300
 
 
@@ -53,71 +53,13 @@ class Library:
         return self.name_of(text.encode("utf-8", "replace"))
 
 
+@functools.lru_cache(maxsize=None)
+def the_library():
+    return Library(os.environ["CUDA_INJECTION64_PATH"])
+
+
 def complain(what, error):
     print(f"nsatune: {what}: {type(error).__name__}: {error}", file=sys.stderr)
-
-
-# ---- which modules have ranges -------------------------------------------------------------------------------------------
-
-
-class Place:
-    """A module, where it stands in the model: depth 0 is the model, containers that are never called do not count. What is
-    around one `within` wrappers such as torch.compile's stands for it."""
-
-    def __init__(self, module, path, depth, parent, within):
-        self.module, self.path, self.depth, self.parent, self.within = module, path, depth, parent, within
-
-
-def places_of(root, nn):
-    """Every module once, the model first, each after its parent; and the depth of the blocks."""
-    places, seen, blocks = [], set(), []
-
-    def walk(module, path, depth, parent, within):
-        if id(module) in seen:
-            return
-        seen.add(id(module))
-        place = Place(module, ".".join(path), depth, parent, within)
-        places.append(place)
-        children(module, path, depth, place)
-
-    def children(module, path, depth, place):
-        if repeats(module, nn):
-            blocks.append(depth + 1)
-        for name, child in module.named_children():
-            within = name in WRAPPERS
-            inner = path if within or (name == "module" and not path) else path + [name]
-            if isinstance(child, (nn.ModuleList, nn.ModuleDict)):
-                children(child, inner, depth, place)
-            else:
-                walk(child, inner, depth + (not within), place, within)
-
-    walk(root, [], 0, None, False)
-    return places, min(blocks, default=1)
-
-
-def repeats(module, nn):
-    """Whether its children are the blocks of a model: elements of a list, or of a sequence of equal modules that have parts."""
-    children = list(module.children())
-    if isinstance(module, nn.ModuleList):
-        return len(children) > 1
-    kinds = [type(child) for child in children if next(child.children(), None) is not None]
-    return isinstance(module, nn.Sequential) and len(kinds) > len(set(kinds))
-
-
-class Selection:
-    """What the command line asks for."""
-
-    def __init__(self, depth, names):
-        self.depth = depth if depth in ("blocks", "all") else int(depth)
-        self.patterns = [pattern for pattern in names.split(",") if pattern]
-
-    def takes(self, place, blocks):
-        if place.within:
-            return False
-        if self.patterns:
-            texts = (place.path, type(place.module).__name__)
-            return any(fnmatch.fnmatchcase(text, pattern) for text in texts for pattern in self.patterns)
-        return self.depth == "all" or place.depth <= (blocks if self.depth == "blocks" else self.depth)
 
 
 # ---- the hooks -----------------------------------------------------------------------------------------------------------
@@ -339,9 +281,11 @@ def code_of(functions):
 
 def stay_out_of(eval_frame):
     """Dynamo is there: it does not compile what is in this file, and has no word about hooks that are ours alone."""
-    own = [value for value in globals().values() if inspect.isfunction(value)]
-    for kind in (Modules, Optimizers, Selection, Place, Library):
-        own += [value for value in vars(kind).values() if inspect.isfunction(value)]
+    own = []
+    for module in (sys.modules[__name__], sys.modules["nsatune_places"]):
+        kinds = [value for value in vars(module).values() if inspect.isclass(value)]
+        for space in (module, *kinds):
+            own += [value for value in vars(space).values() if inspect.isfunction(value)]
     for code in code_of(own):
         eval_frame.skip_code(code)
     registry, compiled = sys.modules["torch.nn.modules.module"], eval_frame.OptimizedModule
@@ -355,8 +299,9 @@ def stay_out_of(eval_frame):
     compiled.__call__ = call
 
 
-def watch_compiled(output_code, library):
+def watch_compiled(output_code):
     """A range for each graph that Inductor compiled; modules in it have none."""
+    library = the_library()
     graphs, numbers = output_code.CompiledFxGraph, {}  # by the address of a graph
     count = itertools.count()
     original = graphs.__call__
@@ -377,7 +322,8 @@ def watch_compiled(output_code, library):
     graphs.__call__ = call
 
 
-def attach(torch, library):
+def attach(torch):
+    library = the_library()
     selection = Selection(os.environ.get("NSATUNE_TRACE_MODULE_DEPTH") or "blocks",
                           os.environ.get("NSATUNE_TRACE_MODULE_NAMES", ""))
     parts = {
@@ -392,64 +338,3 @@ def attach(torch, library):
             install_part()
         except Exception as error:  # noqa: BLE001: a PyTorch that has not got it
             complain(f"no ranges of {what} in this PyTorch", error)
-
-
-# ---- coming in -----------------------------------------------------------------------------------------------------------
-
-
-class Loader:
-    """Loads a module with its own loader, which it leaves there, and says so."""
-
-    def __init__(self, loader, loaded):
-        self.loader, self.loaded = loader, loaded
-
-    def create_module(self, spec):
-        return self.loader.create_module(spec)
-
-    def exec_module(self, module):
-        module.__spec__.loader = module.__loader__ = self.loader
-        self.loader.exec_module(module)
-        try:
-            self.loaded(module)
-        except Exception as error:  # noqa: BLE001: the program goes on without ranges
-            complain(f"no ranges of {module.__name__}", error)
-
-    def __getattr__(self, name):
-        return getattr(self.loader, name)
-
-
-class Finder:
-    """Waits for the first import of some modules; finds nothing itself."""
-
-    def __init__(self, wanted):
-        self.wanted = wanted
-
-    def find_spec(self, name, path=None, target=None):
-        if name not in self.wanted:
-            return None
-        loaded = self.wanted.pop(name)
-        for finder in sys.meta_path:
-            find = getattr(finder, "find_spec", None)
-            spec = find(name, path, target) if find and finder is not self else None
-            if spec is not None:
-                if hasattr(spec.loader, "exec_module"):
-                    spec.loader = Loader(spec.loader, loaded)
-                return spec
-        self.wanted[name] = loaded
-        return None
-
-
-def install():
-    path = os.environ["CUDA_INJECTION64_PATH"]
-    library = []
-
-    def once():
-        if not library:
-            library.append(Library(path))
-        return library[0]
-
-    sys.meta_path.insert(0, Finder({
-        "torch": lambda torch: attach(torch, once()),
-        "torch._dynamo.eval_frame": stay_out_of,
-        "torch._inductor.output_code": lambda module: watch_compiled(module, once()),
-    }))

@@ -48,6 +48,8 @@ void add_window(const RecordOptions& o, probes::Variables& out) {
   const int windows = (o.steps ? 1 : 0) + (o.calls ? 1 : 0) + (o.seconds ? 1 : 0) + o.profiler_api;
   if (windows > 1)
     throw InputError("--steps, --calls, --seconds and --profiler-api exclude each other");
+  if (!o.step_kernel.empty() && (o.calls || o.profiler_api))
+    throw InputError("--step-kernel counts steps: not with --calls or --profiler-api");
   const bool counted = o.warmup != 0 || o.skip != 0;
   if (counted && (o.seconds || o.profiler_api))
     throw InputError("--skip and --warmup count steps or calls: give --steps or --calls with them");

@@ -38,9 +38,11 @@ constexpr std::array<Alias, 9> kAliases{{
     {"v2_scatter_reduce", "ranges"},
 }};
 
-constexpr std::array<Alias, 10> kPrefixes{{
+constexpr std::array<Alias, 12> kPrefixes{{
     {"autograd::engine::evaluate_function", "backward"},
     {"## backward", "backward"},
+    {"backward ", "backward"},  // of a module, by trace record's hook
+    {"forward ", "forward"},
     {"## forward", "forward"},
     {"DistributedDataParallel.forward", "forward"},
     {"Optimizer.step", "optimizer"},

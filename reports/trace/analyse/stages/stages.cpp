@@ -105,6 +105,7 @@ StageClasses stage_classes(const Context& context) {
       found = communication;
     } else if (op.stage != kNoName) {
       found = of_name[op.stage];
+      if (found < 0) found = classes.id(stage_of_annotation(trace.names.text(op.stage)));
     } else if (context.launch[i] != kNone) {
       found = out.of_call[context.launch[i]];
     } else if (context.tree.of_op[i] != kNone) {

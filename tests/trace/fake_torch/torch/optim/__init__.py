@@ -1,0 +1,1 @@
+from torch.optim.optimizer import Optimizer, SGD  # noqa: F401

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""`trace record` around Python programs: what the hook makes of a training loop that knows nothing of it.
+
+usage: python_hook_test.py NSATUNE LIBRARY
+
+On a machine without GPU or PyTorch: the PyTorch is made up (fake_torch), ranges are kept all the same. With a PyTorch that has
+global hooks of optimizers, the loop runs on that too.
+"""
+import collections
+import json
+import gzip
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+NSATUNE, LIBRARY = sys.argv.pop(1), sys.argv.pop(1)
+FAKE = pathlib.Path(__file__).resolve().parent / "fake_torch"
+Range = collections.namedtuple("Range", "name begin end thread")
+
+
+class Recorded:
+    def __init__(self, folder, done):
+        self.done, self.ranges, self.notes = done, [], []
+        for path in sorted(pathlib.Path(folder).glob("*.json.gz")):
+            trace = json.loads(gzip.decompress(path.read_bytes()))
+            for event in trace["traceEvents"]:
+                if event.get("ph") == "X" and event.get("cat") in ("nvtx", "user_annotation"):
+                    own = event.get("args", {}).get("own_tid", event["tid"])
+                    self.ranges.append(Range(event["name"], float(event["ts"]), float(event["ts"]) + float(event["dur"]), own))
+            self.notes += [note["text"] for process in trace["nsatune"]["processes"] for note in process.get("notes", [])]
+
+    def count(self, name):
+        return sum(1 for found in self.ranges if found.name == name)
+
+    def names(self, start):
+        return [found.name for found in sorted(self.ranges, key=lambda r: r.begin) if found.name.startswith(start)]
+
+    def within(self, inner, outer):
+        """Whether each range of that name lies in one of the other."""
+        found = [r for r in self.ranges if r.name == inner]
+        return bool(found) and all(any(o.name == outer and o.begin <= r.begin and r.end <= o.end for o in self.ranges) for r in found)
+
+
+class HookTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return pathlib.Path(self.folder.name) / name
+
+    def record(self, *flags, script=FAKE / "train.py", arguments=(), python=(), path=()):
+        environment = dict(os.environ, PYTHONPATH=os.pathsep.join([*map(str, path), str(FAKE)]))
+        environment.pop("NSATUNE_TRACE_DIR", None)
+        out = tempfile.mkdtemp(dir=self.folder.name)
+        done = subprocess.run([NSATUNE, "trace", "record", "--library", LIBRARY, *flags, "-o", out, "--", sys.executable, *python,
+                               str(script), *arguments], capture_output=True, text=True, env=environment, timeout=120)
+        return Recorded(out, done)
+
+    def test_a_plain_loop_has_steps_modules_data_and_collectives(self):
+        recorded = self.record()
+        self.assertEqual(recorded.done.returncode, 0, recorded.done.stderr)
+        self.assertEqual(recorded.names("step "), ["step 0", "step 1", "step 2", "step 3"])
+        for name in ("forward Net", "forward layers.0 (Block)", "forward head (Module)", "backward layers.2 (Block)", "backward Net",
+                     "c10d::all_reduce", "Optimizer.step#SGD.step"):
+            self.assertEqual(recorded.count(name), 4, name)
+        self.assertEqual(recorded.count("DataLoader.__next__"), 5)  # the last one finds the end
+        self.assertEqual(recorded.count("c10d::barrier"), 1)
+        self.assertEqual(recorded.count("forward layers.0.attention (Module)"), 0)  # below the blocks
+        self.assertTrue(recorded.within("forward layers.1 (Block)", "forward Net"))
+        self.assertTrue(recorded.within("backward layers.1 (Block)", "backward Net"))
+        first = recorded.names("backward ")[:4]
+        self.assertEqual(first, ["backward Net", "backward head (Module)", "backward layers.2 (Block)", "backward layers.1 (Block)"])
+        self.assertTrue(any("the hook in Python took about" in note for note in recorded.notes), recorded.notes)
+
+    def test_the_program_sees_nothing_of_it(self):
+        recorded = self.record()
+        alone = subprocess.run([sys.executable, str(FAKE / "train.py")], capture_output=True, text=True,
+                               env=dict(os.environ, PYTHONPATH=str(FAKE), CUDA_INJECTION64_PATH=LIBRARY), timeout=60)
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+        self.assertEqual(recorded.done.stdout, alone.stdout)
+
+    def test_a_window_of_steps_lists_those_steps_alone(self):
+        recorded = self.record("--skip", "1", "--warmup", "2", "--steps", "3", arguments=["--steps", "10"])
+        self.assertEqual(recorded.names("step "), ["step 3", "step 4", "step 5"])
+        self.assertEqual(recorded.count("forward Net"), 3)
+        self.assertEqual(recorded.count("backward layers.0 (Block)"), 3)
+
+    def test_depth_and_names_choose_the_modules(self):
+        deep = self.record("--module-depth", "all")
+        self.assertEqual(deep.count("forward layers.2.mlp (Module)"), 4)
+        self.assertTrue(deep.within("backward layers.2.mlp (Module)", "backward layers.2 (Block)"))
+        none = self.record("--module-depth", "0")
+        self.assertEqual((none.count("forward Net"), none.count("forward head (Module)")), (4, 0))
+        named = self.record("--module-names", "layers.*.mlp,Net")
+        self.assertEqual((named.count("forward layers.1.mlp (Module)"), named.count("forward layers.1 (Block)")), (4, 0))
+
+    def test_without_the_hook_there_are_no_ranges(self):
+        recorded = self.record("--no-python")
+        self.assertEqual((recorded.done.returncode, recorded.ranges), (0, []))
+        self.assertFalse(any("Python" in note for note in recorded.notes))
+
+    def test_while_a_compiler_traces_the_hooks_do_nothing(self):
+        recorded = self.record(arguments=["--compiling"])
+        self.assertEqual(recorded.done.returncode, 0)
+        self.assertEqual(recorded.names("forward ") + recorded.names("Optimizer"), [])
+
+    def test_a_forward_pass_that_raises_leaves_nothing_open(self):
+        recorded = self.record(arguments=["--raise"])
+        self.assertEqual(recorded.done.returncode, 0, recorded.done.stderr)
+        roots = sorted(r for r in recorded.ranges if r.name == "forward Net")
+        roots.sort(key=lambda r: r.begin)
+        self.assertEqual(len(roots), 5)
+        for one, next_one in zip(roots, roots[1:]):
+            self.assertLessEqual(one.end, next_one.begin)
+
+    def test_cuda_may_come_after_the_first_step(self):
+        recorded = self.record(arguments=["--late"])
+        self.assertEqual(recorded.done.returncode, 0, recorded.done.stderr)
+        self.assertEqual(recorded.count("forward Net"), 3)
+
+    def test_another_sitecustomize_runs_as_it_would(self):
+        other = self.path("other")
+        other.mkdir()
+        (other / "sitecustomize.py").write_text("import sys\nprint('theirs', __name__, __file__ == sys.argv[0])\n")
+        recorded = self.record(path=[other])
+        self.assertEqual(recorded.done.stdout.splitlines()[0], "theirs sitecustomize False")
+        self.assertEqual(recorded.count("forward Net"), 4)
+        (other / "sitecustomize.py").write_text("raise RuntimeError('theirs is broken')\n")
+        recorded = self.record(path=[other])
+        self.assertEqual(recorded.done.returncode, 0)
+        self.assertIn("theirs is broken", recorded.done.stderr)
+        self.assertEqual(recorded.count("forward Net"), 4)
+
+    def test_a_python_without_its_environment_costs_a_line(self):
+        script = self.path("alone.py")
+        script.write_text(f"import sys\nsys.path.insert(0, {str(FAKE)!r})\nimport torch\ntorch.cuda.init()\nprint('done')\n")
+        for flag in ("-I", "-E", "-S"):
+            recorded = self.record(script=script, python=[flag])
+            self.assertEqual((recorded.done.returncode, recorded.done.stdout), (0, "done\n"))
+            self.assertTrue(any("no hook came into this Python" in note for note in recorded.notes), flag)
+
+    def test_a_torch_that_lacks_things_costs_a_line_each(self):
+        other = self.path("torch_of_old")
+        (other / "torch").mkdir(parents=True)
+        (other / "torch" / "__init__.py").write_text("version = 'of old'\n")
+        script = self.path("old.py")
+        script.write_text("import torch\nprint(torch.version)\n")
+        recorded = self.record(script=script, path=[other])
+        self.assertEqual((recorded.done.returncode, recorded.done.stdout), (0, "of old\n"))
+        self.assertEqual(recorded.done.stderr.count("nsatune: no ranges of"), 3, recorded.done.stderr)
+
+    def test_an_import_of_torch_that_fails_fails_as_it_would(self):
+        other = self.path("torch_that_fails")
+        (other / "torch").mkdir(parents=True)
+        (other / "torch" / "__init__.py").write_text("raise ImportError('libcudart is missing')\n")
+        script = self.path("fails.py")
+        script.write_text("try:\n    import torch\nexcept ImportError as error:\n    print(error)\n")
+        recorded = self.record(script=script, path=[other])
+        self.assertEqual((recorded.done.returncode, recorded.done.stdout), (0, "libcudart is missing\n"))
+
+    def test_what_is_no_depth_is_refused(self):
+        recorded = self.record("--module-depth", "deep")
+        self.assertEqual(recorded.done.returncode, 2)
+        self.assertIn("'deep' is no depth", recorded.done.stderr)
+
+    def test_a_pytorch_that_is_there(self):
+        script = self.path("real.py")
+        script.write_text(textwrap.dedent("""
+            import ctypes, os, torch
+            ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
+            block = lambda: torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())
+            net = torch.nn.Sequential(block(), block())
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            for (x,) in torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(6, 8)), batch_size=2):
+                net(x).sum().backward()
+                optimizer.step()
+        """))
+        probe = "from torch.optim.optimizer import register_optimizer_step_post_hook"
+        if subprocess.run([sys.executable, "-c", probe], capture_output=True, timeout=120).returncode != 0:
+            self.skipTest("no PyTorch 2 here")
+        environment = dict(os.environ)
+        out = tempfile.mkdtemp(dir=self.folder.name)
+        done = subprocess.run([NSATUNE, "trace", "record", "--library", LIBRARY, "-o", out, "--", sys.executable, str(script)],
+                              capture_output=True, text=True, env=environment, timeout=300)
+        recorded = Recorded(out, done)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(recorded.names("step "), ["step 0", "step 1", "step 2"])
+        self.assertEqual(recorded.count("backward 0 (Sequential)"), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
