@@ -30,7 +30,7 @@ struct Collected {
 bool is_dense(const Measurement& row) {
   if (row.executor != kOwnExecutor) return false;
   for (const Backend backend : {Backend::cpu, Backend::cuda}) {
-    const Variant* known = find_variant(row.variant, backend);
+    const Variant* known = find_variant(row.variant, backend, row.problem.direction);
     if (known && known->role == Role::baseline) return true;
   }
   return false;
