@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <future>
 #include <memory>
 
 #include "link_targets.hpp"
@@ -82,16 +83,19 @@ ExitCode print_devices(const Settings& settings, const DevicesOptions& options) 
     print_text(link_targets_text(targets));
     return ExitCode::good;
   }
-  std::vector<Device> devices = probes::devices();
-  if (settings.device) devices = {probes::require_device(*settings.device)};
-  const std::vector<Capability> libraries = libraries_here();
+  // Opening large libraries takes as long as starting the driver: both at once.
+  auto opened = std::async(std::launch::async, libraries_here);
+  const auto& one = settings.device;
+  const std::vector<Device> devices =
+      one ? std::vector{probes::require_device(*one)} : probes::devices();
+  const std::vector<Capability> libraries = opened.get();
   const std::vector<probes::DeviceLinks> links = probes::device_links(devices);
   if (settings.json) {
     Json of_links = Json::array();
     for (const probes::DeviceLinks& one : links) of_links.push_back(json_of(one, targets));
     print_json({{"devices", devices}, {"libraries", libraries}, {"links", std::move(of_links)}});
   } else {
-    const reports::Style style{.color = settings.color_out()};
+    const reports::Style style = settings.style_out();
     print_text(reports::devices_table(devices, libraries, style) +
                links_table(links, targets, style));
   }
