@@ -15,7 +15,7 @@ struct ShareBand {
 
 /// Below `low` something is wrong with the link or its use; `high` is what good programs reach.
 struct LinkTargets {
-  ShareBand pcie{0.75, 0.95};    // of large copies from and to pinned memory
+  ShareBand pcie{0.75, 0.95};  // of large copies from and to pinned memory; an H200: .85 both ways
   ShareBand nvlink{0.60, 0.95};  // of collectives, by nccl-tests' bus bandwidth
 };
 
