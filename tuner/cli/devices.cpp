@@ -92,7 +92,7 @@ ExitCode print_devices(const Settings& settings, const DevicesOptions& options) 
   const std::vector<probes::DeviceLinks> links = probes::device_links(devices);
   if (settings.json) {
     Json of_links = Json::array();
-    for (const probes::DeviceLinks& one : links) of_links.push_back(json_of(one, targets));
+    for (const probes::DeviceLinks& of_gpu : links) of_links.push_back(json_of(of_gpu, targets));
     print_json({{"devices", devices}, {"libraries", libraries}, {"links", std::move(of_links)}});
   } else {
     const reports::Style style = settings.style_out();
