@@ -2,19 +2,9 @@
 #pragma once
 
 #include "cuda/backward/keys_mma.cuh"
+#include "cuda/backward/query_piece.cuh"
 
 namespace nsa::cuda {
-
-/// Adds two neighbouring numbers with one operation where the device has it.
-__device__ inline void atomic_add_pair(float* to, float first, float second) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("red.global.add.v2.f32 [%0], {%1, %2};\n" ::"l"(to), "f"(first), "f"(second)
-               : "memory");
-#else
-  atomicAdd(to, first);
-  atomicAdd(to + 1, second);
-#endif
-}
 
 /// The product of the gradients of logits with K: the rows' gradient of q from this tile of keys.
 /// Each warp takes 16 rows and a part of the columns.
@@ -44,20 +34,10 @@ __device__ void add_queries(const KeyShared<Sizes>& shared, const KeyOutputs& ou
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       if (places[i] < 0) continue;
-      const std::int64_t at = places[i] * Sizes::kDk + begin + column;
-      if (out.query == QueryGradient::atomic) {
+      float own[16];
 #pragma unroll
-        for (int n = 0; n < 4; ++n)
-          atomic_add_pair(out.d_q_sum + at + 8 * n + lane % 4 * 2, c[n][2 * i] * scale,
-                          c[n][2 * i + 1] * scale);
-      } else {
-        uint4 piece;
-        piece.x = pack_pair<T>(c[0][2 * i] * scale, c[0][2 * i + 1] * scale);
-        piece.y = pack_pair<T>(c[1][2 * i] * scale, c[1][2 * i + 1] * scale);
-        piece.z = pack_pair<T>(c[2][2 * i] * scale, c[2][2 * i + 1] * scale);
-        piece.w = pack_pair<T>(c[3][2 * i] * scale, c[3][2 * i + 1] * scale);
-        __stcs(reinterpret_cast<uint4*>(static_cast<T*>(out.partial) + at) + lane % 4, piece);
-      }
+      for (int n = 0; n < 4; ++n) own[4 * n] = c[n][2 * i], own[4 * n + 1] = c[n][2 * i + 1];
+      put_query_piece<T>(out, places[i] * Sizes::kDk + begin + column, own, scale);
     }
   }
 }

@@ -3,9 +3,12 @@
 
 #include "cuda/backward/keys_kernel.cuh"
 #include "cuda/backward/keys_simt.cuh"
+#include "cuda/backward/keys_sm90.cuh"
 #include "cuda/backward/launch.hpp"
 #include "cuda/backward/queries_mma.cuh"
 #include "cuda/backward/queries_simt.cuh"
+#include "cuda/backward/queries_sm90.cuh"
+#include "cuda/ptx/sm90_device.hpp"
 
 namespace nsa::cuda {
 
@@ -33,9 +36,23 @@ constexpr bool agrees_with_tile() {
          KeySizes<T, kDk, kDv, true>::kKeys == tile.keys;
 }
 
+/// Calls f(integral constant) with the head dims where Hopper's kernels take the launch: q, K and V
+/// of 64 or 128 columns, all rows in pieces of 16 bytes. False where they do not.
+template <class F>
+bool with_hopper_width(const BackwardParams& p, F f) {
+  if (!on_hopper() || !p.d_o.vectors || p.attend.context_tokens == 0) return false;
+  if (whole_vectors(p.attend, 64, 64)) return f(std::integral_constant<int, 64>{}), true;
+  if (whole_vectors(p.attend, 128, 128)) return f(std::integral_constant<int, 128>{}), true;
+  return false;
+}
+
 template <class T, bool kQueries, class Items>
 void launch_key_gradients_of(const BackwardParams& p, const Items& items, const KeyOutputs& out,
                              CUstream_st* stream) {
+  const bool launched = with_hopper_width(p, [&](auto dim) {
+    launch_key_gradients_sm90<KeySizesSm90<T, dim(), kQueries>>(p, items, out, stream);
+  });
+  if (launched) return;
   with_backward_widths<T>(
       p.attend,
       [&](auto dk, auto dv) {
@@ -47,6 +64,10 @@ void launch_key_gradients_of(const BackwardParams& p, const Items& items, const 
 
 template <class T>
 void launch_query_gradient_of(const BackwardParams& p, bool compressed, CUstream_st* stream) {
+  const bool launched = with_hopper_width(p, [&](auto dim) {
+    launch_query_gradient_sm90<QuerySizesSm90<T, dim()>>(p, compressed, stream);
+  });
+  if (launched) return;
   with_backward_widths<T>(
       p.attend,
       [&](auto dk, auto dv) {

@@ -5,6 +5,7 @@
 
 #include "cuda/backward/gradient.cuh"
 #include "cuda/backward/products.cuh"
+#include "cuda/backward/query_rows.cuh"
 #include "cuda/flash/band.cuh"
 #include "cuda/launch/launch.cuh"
 #include "cuda/ptx/exp2.cuh"
@@ -43,12 +44,6 @@ struct QueryShared {
 
  private:
   T* k_;
-};
-
-/// What a thread knows of its two rows.
-struct QueryRows {
-  float lse[2], mean[2];
-  KeyRun seen[2];
 };
 
 /// One half tile of 32 keys from number `first` on.
@@ -118,18 +113,7 @@ __global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
 
   const auto warp = threadIdx.x / 32;
   const int own = static_cast<int>(16 * warp + lane_id() / 4);
-  QueryRows rows;
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const int row = own + 8 * i;
-    const std::int64_t place = at.token(row) * a.kv_heads * a.group + at.head(row);
-    const float2 stats = at.holds(row) ? reinterpret_cast<const float2*>(p.stats)[place]
-                                       : make_float2(INFINITY, 0.0f);
-    rows.lse[i] = stats.x;
-    rows.mean[i] = stats.y;
-    rows.seen[i] = band_keys(p.band, at.position(row));
-  }
-
+  const QueryRows rows = query_rows(p, at, own);
   RowsOperand<Sizes::kDk, Sizes::kNarrow> q(shared_address_of(shared.q) +
                                             warp * 16 * kTileRow<Sizes::kDk>);
   RowsOperand<Sizes::kDv, Sizes::kNarrow> d_o(shared_address_of(shared.d_o) +
