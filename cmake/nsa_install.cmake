@@ -7,8 +7,13 @@ set(_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/nsatune)
 
 install(TARGETS nsa_schemas nsa_kernels EXPORT nsatune
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-install(DIRECTORY schemas/include/ kernels/include/
+install(DIRECTORY kernels/include/
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+# The words of the vocabulary that they use. tests/consumer compiles each installed header alone.
+set(_words cuda_error device env_names error measurement problem thresholds types variant)
+list(TRANSFORM _words REPLACE "(.+)" "schemas/include/nsa/schemas/\\1.hpp")
+install(FILES ${_words}
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/nsa/schemas COMPONENT development)
 install(EXPORT nsatune NAMESPACE nsatune:: FILE nsatune-targets.cmake
         DESTINATION ${_config_dir} COMPONENT development)
 configure_package_config_file(cmake/nsatune-config.cmake.in

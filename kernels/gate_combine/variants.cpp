@@ -7,7 +7,6 @@
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
 #include "cuda/flash/band_support.hpp"
-#include "gate_combine/cpu/backward/variants.hpp"
 #include "gate_combine/cpu/variants.hpp"
 #include "gate_combine/cuda/gate/sizes.hpp"
 #include "gate_combine/cuda/gate_fused_backward/sizes.hpp"
