@@ -71,8 +71,7 @@ __device__ __forceinline__ bool load_item_rows(const ItemRows& rows,
     const ItemRows::Row row = rows.row(first + r);
     const bool exists = row.token >= 0;
     copy_tile_row<T, Sizes::kDk>(
-        shared.q(stage), r,
-        exists ? head_row<const T>(a.q, row.token, head + row.head) : nullptr,
+        shared.q(stage), r, exists ? head_row<const T>(a.q, row.token, head + row.head) : nullptr,
         static_cast<const T*>(a.q.data));
     copy_tile_row<T, Sizes::kDv>(
         shared.d_o(stage), r,
@@ -114,8 +113,7 @@ __device__ __forceinline__ void weigh_keys(const KeySharedSm90<Sizes>& shared, i
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
       const int key = static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4 + c / 2 * 8;
-      const bool sees =
-          c % 2 == 0 ? key >= seen.x && key < seen.y : key >= seen.z && key < seen.w;
+      const bool sees = c % 2 == 0 ? key >= seen.x && key < seen.y : key >= seen.z && key < seen.w;
       if (!sees) p[4 * n + c] = 0.0f;
     }
   }
@@ -127,8 +125,8 @@ __device__ __forceinline__ void logit_gradients(const KeySharedSm90<Sizes>& shar
                                                 const float (&p)[32], float (&d_s)[32]) {
 #pragma unroll
   for (int n = 0; n < 8; ++n) {
-    const float4 stats = *reinterpret_cast<const float4*>(
-        shared.stats(stage) + 8 * n + static_cast<int>(lane_id()) % 4 * 2);
+    const float4 stats = *reinterpret_cast<const float4*>(shared.stats(stage) + 8 * n +
+                                                          static_cast<int>(lane_id()) % 4 * 2);
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
       float& x = d_s[4 * n + c];
@@ -142,8 +140,8 @@ template <class Sizes>
 __device__ __forceinline__ void keep_logit_gradients(const KeySharedSm90<Sizes>& shared,
                                                      const std::uint32_t (&a)[4][4]) {
   const std::uint32_t lane = lane_id();
-  unsigned char* to = shared.weights + (16 * (threadIdx.x / 32) + lane / 4) * Sizes::kWeightRow +
-                      lane % 4 * 4;
+  unsigned char* to =
+      shared.weights + (16 * (threadIdx.x / 32) + lane / 4) * Sizes::kWeightRow + lane % 4 * 4;
 #pragma unroll
   for (int kk = 0; kk < 4; ++kk)
 #pragma unroll

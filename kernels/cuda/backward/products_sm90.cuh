@@ -11,7 +11,7 @@ namespace nsa::cuda {
 
 inline constexpr int kTileRows = 64;
 template <int kDim>
-inline constexpr std::uint32_t kSwizzledTile = kTileRows * kDim * 2;  // bytes
+inline constexpr std::uint32_t kSwizzledTile = kTileRows* kDim * 2;  // bytes
 
 /// c = a b^T of two tiles, to be committed: c[4 n + i] are the columns 8 n.. of the product.
 template <class T, int kDim>
@@ -54,9 +54,8 @@ __device__ __forceinline__ void copy_tile_row(std::uint32_t tile, int row, const
   const int piece = static_cast<int>(threadIdx.x) % 8;
 #pragma unroll
   for (int c = 0; c < kDim / 8; c += 8)
-    copy_async_16(
-        tile + static_cast<std::uint32_t>(sm90::swizzled(kTileRows, row, c + piece)),
-        (from ? from : valid) + 8 * (c + piece), from != nullptr);
+    copy_async_16(tile + static_cast<std::uint32_t>(sm90::swizzled(kTileRows, row, c + piece)),
+                  (from ? from : valid) + 8 * (c + piece), from != nullptr);
 }
 
 /// What this thread's copies wrote is there for the products behind the next barrier.

@@ -74,12 +74,12 @@ __device__ __forceinline__ void query_gradient_block(const BackwardParams& p, bo
       const int key = static_cast<int>(threadIdx.x) / 8 + 16 * j;
       const bool exists = first + key < end;
       const std::int64_t row = base + first + key;
-      copy_tile_row<T, Sizes::kDk>(
-          k_of(stage), key, exists ? head_row<const T>(a.k, row, at.kv_head) : nullptr,
-          static_cast<const T*>(a.k.data));
-      copy_tile_row<T, Sizes::kDv>(
-          k_of(stage) + kTile, key, exists ? head_row<const T>(a.v, row, at.kv_head) : nullptr,
-          static_cast<const T*>(a.v.data));
+      copy_tile_row<T, Sizes::kDk>(k_of(stage), key,
+                                   exists ? head_row<const T>(a.k, row, at.kv_head) : nullptr,
+                                   static_cast<const T*>(a.k.data));
+      copy_tile_row<T, Sizes::kDv>(k_of(stage) + kTile, key,
+                                   exists ? head_row<const T>(a.v, row, at.kv_head) : nullptr,
+                                   static_cast<const T*>(a.v.data));
     }
     commit_copies();
   };

@@ -17,8 +17,8 @@ __device__ inline void atomic_add_pair(float* to, float first, float second) {
 #endif
 }
 
-/// 32 columns of one row from the number `at` on: own[4 n + e] is column 8 n + 2 (lane % 4) + e, for
-/// n below 4 and e below 2.
+/// 32 columns of one row from the number `at` on: own[4 n + e] is column 8 n + 2 (lane % 4) + e,
+/// for n below 4 and e below 2.
 template <class T>
 __device__ __forceinline__ void put_query_piece(const KeyOutputs& out, std::int64_t at,
                                                 const float* own, float scale) {
