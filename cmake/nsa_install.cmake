@@ -35,6 +35,8 @@ install(DIRECTORY kernels/tuned/ DESTINATION ${CMAKE_INSTALL_DATADIR}/nsatune/tu
         COMPONENT program FILES_MATCHING PATTERN "*.json" PATTERN "README.md")
 
 if(TARGET nsatune)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+          COMPONENT program FILES_MATCHING PATTERN "*.1")
   if(NSA_PACKAGE)
     include(nsa_package)
   else()

@@ -46,7 +46,7 @@ def one_night(program, folder, db, series):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             json.dump(content, file)
     subprocess.run([program, "sweep", "spec.json", "-q", "--json", "--db", db, "--worker", f"'{program}' worker-sim world.json"],
-                   cwd=folder, env=dict(os.environ, NSATUNE_DEVICE="cpu", XDG_RUNTIME_DIR=folder), check=True, stdout=subprocess.DEVNULL)
+                   cwd=folder, env=dict(os.environ, NSATUNE_DEVICE="cpu", NSATUNE_LOCK_DIR=folder), check=True, stdout=subprocess.DEVNULL)
 
 
 def blobs(samples, rng):

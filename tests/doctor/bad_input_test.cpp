@@ -28,6 +28,7 @@ bool printable_only(const std::string& text) {
 TEST_CASE("bad input is one line with the place, exit 2, and nothing on stdout", "[doctor]") {
   const Folder folder;
   folder.write("empty", "");
+  std::filesystem::create_directory(folder.file("hollow"));  // a folder without a file
   folder.write("binary", std::string("\x7f"
                                      "ELF\0\0\0",
                                      7));
@@ -54,7 +55,7 @@ TEST_CASE("bad input is one line with the place, exit 2, and nothing on stdout",
   folder.write("diary.sqlite", "SQLite format 3" + std::string(300, '\0'));
   folder.write("words", "no variables here\n");
   for (const char* arguments : {"absent.log",
-                                ".",
+                                "hollow",
                                 "empty",
                                 "binary",
                                 "bad.yaml",
@@ -139,7 +140,7 @@ TEST_CASE("a pipe is not recognised by content, which would take its first lines
   REQUIRE(mkfifo(folder.file("pipe").c_str(), 0600) == 0);
   const Result r = nsatune(folder, "doctor pipe");
   CHECK(r.exit_code == 2);
-  CHECK(r.err.find("pipe: is no regular file") != std::string::npos);
+  CHECK(r.err.find("pipe: is not a regular file") != std::string::npos);
   CHECK(r.err.find("--log") != std::string::npos);
   CHECK(nsatune(folder, "doctor --log /dev/stdin <run.log").exit_code == 1);
 }

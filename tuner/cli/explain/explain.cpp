@@ -86,7 +86,7 @@ ExitCode run(const Settings& settings, const ExplainOptions& o) {
     if (project) document["project"] = routes_json(*project, routes);
     print_json(document);
   } else {
-    print_text(reports::explain_text(report, {.color = settings.color_out()}) +
+    print_text(reports::explain_text(report, settings.style_out()) +
                (project ? routes_text(*project, routes) : ""));
   }
   return ExitCode::good;
@@ -100,6 +100,7 @@ void add_explain(Program& program) {
       program.add("explain", "Every decision for one problem: what runs, why, on what evidence",
                   "  nsatune explain thresholds.json --seq-len 2048\n"
                   "  nsatune explain kernels/tuned/nvidia_h200.json --dtype fp32 --seq-len 65536\n"
+                  "  nsatune explain thresholds.json --seq-len 2048 --direction backward\n"
                   "  NSA_FORCE_SEL_MASK=1 nsatune explain thresholds.json --seq-len 8192 --json\n"
                   "  nsatune explain --env-file nsa.env --for nsa-vibe --seq-len 4096",
                   [&program, o] { return run(program.settings, *o); });

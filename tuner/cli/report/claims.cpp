@@ -20,7 +20,7 @@ ExitCode run_of_sweep(const Settings& settings, const std::string& run) {
     document["claims"] = run_tables::claims_json(claims);
     print_json(document);
   } else {
-    print_text(ladder.about + run_tables::claims_table(claims, {.color = settings.color_out()}));
+    print_text(ladder.about + run_tables::claims_table(claims, settings.style_out()));
   }
   return exit_code_of(ladder.cells);
 }
@@ -37,7 +37,7 @@ ExitCode run(const Settings& settings, const MeasureOptions& o) {
     print_json(document);
   } else {
     print_text(run_tables::header_text(measured.subject) +
-               run_tables::claims_table(claims, {.color = settings.color_out()}));
+               run_tables::claims_table(claims, settings.style_out()));
   }
   return exit_code_of(measured.cells);
 }

@@ -71,7 +71,7 @@ std::string_view checked(ondemand::value value) {
       return token;
     default:
       if (token != "true" && token != "false" && token != "null" && !is_json_number(token))
-        throw BadValue{token.data(), "this is no JSON value (NaN and Infinity are none)"};
+        throw BadValue{token.data(), "this is not JSON value (nor are NaN and Infinity)"};
       return token;
   }
 }
@@ -137,6 +137,7 @@ constexpr std::array kArguments{
     ArgumentName{"Input Strides", kKept},
     ArgumentName{"In msg nelems", kKept},
     ArgumentName{"In split size", kKept},
+    ArgumentName{"wait_on_stream", &JsonEvent::wait_on_stream},
     ArgumentName{"Total Reserved", &JsonEvent::total_reserved},
     ArgumentName{"Out msg nelems", kKept},
     ArgumentName{"Out split size", kKept},
@@ -150,16 +151,20 @@ constexpr std::array kArguments{
     ArgumentName{"Process Group Name", kKept},
     ArgumentName{"Process Group Ranks", kKept},
     ArgumentName{"registers per thread", &JsonEvent::registers},
+    ArgumentName{"Process Group Description", kKept},
+    ArgumentName{"wait_on_cuda_event_record_corr_id", &JsonEvent::event_record},
 };
 
+constexpr std::size_t kLongestArgument = kArguments.back().name.size();
+
 /// The first of kArguments that is as long as the index; the next entry is behind the last.
-constexpr std::array<std::uint8_t, 23> first_of_length() {
-  std::array<std::uint8_t, 23> first{};
+constexpr std::array<std::uint8_t, kLongestArgument + 3> first_of_length() {
+  std::array<std::uint8_t, kLongestArgument + 3> first{};
   for (std::size_t length = 0; length < first.size(); ++length)
     for (const ArgumentName& argument : kArguments) first[length] += argument.name.size() < length;
   return first;
 }
-constexpr std::array<std::uint8_t, 23> kFirstOfLength = first_of_length();
+constexpr std::array<std::uint8_t, kLongestArgument + 3> kFirstOfLength = first_of_length();
 
 /// The argument of that name; nullptr for all that nobody needs.
 const ArgumentName* argument_named(std::string_view key) {
@@ -199,7 +204,7 @@ void read_argument(std::string_view key, ondemand::value value, JsonEvent& out, 
 void read_arguments(ondemand::value value, JsonEvent& out, std::string& kept) {
   const std::string_view token = token_of(value);
   if (token.front() != '{') {
-    if (checked(value) != "null") throw BadValue{token.data(), "\"args\" is no object"};
+    if (checked(value) != "null") throw BadValue{token.data(), "\"args\" is not an object"};
     return;
   }
   for (auto field : value.get_object()) {
