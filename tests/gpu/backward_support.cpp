@@ -125,7 +125,7 @@ double worst_gradient_error(const reference::Row& expected, const HostTensor& pr
       const double wrong = row[static_cast<std::size_t>(c)] - right;
       difference += wrong * wrong, norm += right * right;
     }
-    const double error = std::sqrt(difference) / std::max({std::sqrt(norm), typical / 10, 1e-300});
+    const double error = std::sqrt(difference) / std::max({std::sqrt(norm), typical / 4, 1e-300});
     worst = std::isfinite(error) ? std::max(worst, error) : INFINITY;
   }
   return worst;

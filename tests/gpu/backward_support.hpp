@@ -38,7 +38,8 @@ std::vector<HostTensor> launch_backward(const Variant& row, const Problem& probl
                                         const BackwardRun& run = {});
 
 /// Largest error of a row (one index of dimension 0), relative to the row's norm. A row may be 0
-/// but for rounding where terms cancel, so no row counts as shorter than a tenth of a typical one.
+/// but for rounding where terms cancel (that of o above all), so no row counts as shorter than a
+/// quarter of a typical one.
 double worst_gradient_error(const reference::Row& expected, const HostTensor& produced);
 
 /// What is right for inputs of that dtype: o of the forward pass is rounded to it.
