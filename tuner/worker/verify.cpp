@@ -159,11 +159,24 @@ class RowJudge {
   double worst_ = 0;
 };
 
+/// Every row of every gradient, of both launches: the right answers are there as a whole.
+std::optional<double> worst_gradient_error(Handle& handle, const Outputs& before,
+                                           const Outputs& now) {
+  const auto stages = handle.variant().stages;
+  if (!SpanOracle::covers(stages, handle.problem())) return std::nullopt;
+  const SpanOracle& oracle =
+      *handle.inputs()->judge(stages, handle.problem(), handle.variant().role).oracle;
+  return std::max(oracle.verify(views_of(now)).worst_row_error,
+                  oracle.verify(views_of(before)).worst_row_error);
+}
+
 /// Nothing for stages that no oracle covers.
 std::optional<double> worst_row_error(Handle& handle, const Outputs& before, const Outputs& now,
                                       const Device& device, std::span<Handle* const> handles,
                                       double budget_s) {
   const auto stages = handle.variant().stages;
+  if (handle.problem().direction == Direction::backward)
+    return worst_gradient_error(handle, before, now);
   const double tolerance = row_tolerance(handle.variant(), handle.problem().dtype);
   const bool on_device =
       device.backend == Backend::cuda && stages.size() == 1 && device_oracle_covers(stages.front());
