@@ -28,6 +28,7 @@ void add_commands(nsa::cli::Program& program) {
   nsa::cli::add_verify(program);
   nsa::cli::add_explain(program);
   nsa::cli::add_run(program);
+  nsa::cli::add_memory(program);
   nsa::cli::add_db(program);
   nsa::cli::add_doctor(program);
   nsa::cli::add_export(program);
