@@ -4,7 +4,7 @@
 #include <exception>
 #include <iostream>
 
-#include "command_line.hpp"
+#include "command_line/command_line.hpp"
 #include "nsa/kernels/workspace.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/cuda_error.hpp"
