@@ -1,6 +1,4 @@
 // The file of link targets, and what is made of it.
-#include "../../tuner/cli/link_targets.hpp"
-
 #include "catch.hpp"
 #include "program.hpp"
 

@@ -1,0 +1,81 @@
+#include "command_line/command_line.hpp"
+
+#include "nsa/schemas/text.hpp"
+
+namespace nsa::cli {
+namespace {
+
+/// The command that was chosen last: `db` of "nsatune db inof".
+const CLI::App& chosen_in(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  return *command;
+}
+
+/// The nearest of `names` where it is near enough to have been meant, else "".
+std::string nearest_of(const std::string& word, const std::vector<std::string>& names) {
+  std::string nearest;
+  std::size_t least = word.size() / 3 + 2;  // further away than that is no suggestion
+  for (const std::string& name : names) {
+    const std::size_t distance = edit_distance(word, name);
+    if (distance >= least) continue;
+    nearest = name;
+    least = distance;
+  }
+  return nearest;
+}
+
+/// "; did you mean --seq-len?" for the first flag that no command on the line has.
+std::string meant_flag(const CLI::App& app) {
+  std::string flag;
+  for (const std::string& argument : app.remaining(true))
+    if (flag.empty() && argument.starts_with("--")) flag = argument.substr(0, argument.find('='));
+  if (flag.empty()) return {};
+  std::vector<std::string> names;
+  for (const CLI::App* of : {&chosen_in(app), &app})
+    for (const CLI::Option* option : of->get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  const std::string nearest = nearest_of(flag, names);
+  return nearest.empty() ? "" : "; did you mean " + nearest + "?";
+}
+
+/// "no command 'swep'; did you mean sweep?"; empty where no word stands in a command's place.
+std::string wrong_command(const CLI::App& app) {
+  std::string word;
+  for (const std::string& argument : app.remaining(true))
+    if (word.empty() && !argument.starts_with('-')) word = argument;
+  return word.empty() ? "" : no_command(chosen_in(app), word);
+}
+
+/// " (a whole number is expected)" for "Could not convert: --seq-len = 4k".
+std::string expected_by(const CLI::App& app, const std::string& what) {
+  const std::size_t from = what.find("--");
+  if (from == what.npos) return {};
+  const std::string flag = what.substr(from, what.find(' ', from) - from);
+  const CLI::Option* option = chosen_in(app).get_option_no_throw(flag);
+  if (!option) return {};
+  const std::string type = option->get_type_name();
+  if (type.find("INT") != type.npos) return "; a whole number is expected";
+  return type.find("FLOAT") != type.npos ? "; a number is expected" : std::string();
+}
+
+}  // namespace
+
+std::string no_command(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  const std::string nearest = nearest_of(word, names);
+  return "no command '" + word + "'" + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  std::string line = error.what();
+  if (dynamic_cast<const CLI::RequiredError*>(&error)) {
+    if (const std::string wrong = wrong_command(app); !wrong.empty()) line = wrong;
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error)) line += meant_flag(app);
+  if (dynamic_cast<const CLI::ConversionError*>(&error)) line += expected_by(app, line);
+  return line + " (nsatune --help lists the commands and flags)";
+}
+
+}  // namespace nsa::cli
