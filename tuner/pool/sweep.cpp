@@ -121,7 +121,6 @@ class Sweep {
       const auto found = earlier_.find(contest->id);
       runners.push_back(std::make_unique<ContestRunner>(
           shared_, *contest, found == earlier_.end() ? none : found->second, folder_.path()));
-      runners.back()->leave_out(outlook_);
     }
     bool complete = true;
     try {
@@ -148,12 +147,14 @@ class Sweep {
           time_left_.spend(number, std::chrono::duration<double>(now - last).count());
           last = now;
         };
+        if (p == 0) runner->leave_out(outlook_);
         runner->run_process(p, [&](const Candidate& candidate) {
           measured.insert(&contest);
           spend();
           tell(title_of(contest), to_string(candidate.id));
         });
         spend();
+        if (p == 0) runner->report_to(outlook_);  // longer lengths may follow in this process
         if (p + 1 == processes) end_contest(*runner, measured.contains(&contest));
       }
       turn_.end();  // the next process number has fresh ones

@@ -218,7 +218,8 @@ void WorkerSet::verify(Contestant& contestant, std::optional<RunningCheck>& runn
   const bool can_check = client(contestant).hello().verifies && check_.known();
   if (contestant.control || !can_check) return;
   const Variant* const row = row_of(contestant.candidate);
-  const bool to_compare = row && selects_reduced(*row) && !contestant.agreement_known;
+  const bool to_compare = row && selects_reduced(*row) &&
+                          !shared_.verified.compared(contestant.candidate, contest_.problem);
   const auto* known = shared_.verified.find(contestant.candidate, contest_.problem);
   if (known && !to_compare) {
     contestant.verification = Verification::verified;
@@ -259,7 +260,7 @@ void WorkerSet::take_result(RunningCheck& running) {
   if (result.verification == Verification::verified)
     shared_.verified.add(contestant.candidate, contest_.problem, result.worst_row_error);
   if (result.agreement) {
-    contestant.agreement_known = true;
+    shared_.verified.add_compared(contestant.candidate, contest_.problem);
     shared_.writer.commit(contest_.problem, contestant.candidate, *result.agreement);
   }
   if (result.verification == Verification::wrong_result && !contestant.out)
