@@ -55,8 +55,9 @@ std::int64_t workspace(const Problem& p) {
 /// The branch alone.
 Variant band_row() {
   return kStage.cuda(cuda::band_row(
-      {.what = "One kernel that visits only the compressed keys so far; the heads of a group are "
-               "rows of one tile, tensor cores for bf16 and fp16.",
+      {.summary =
+           "One kernel that visits only the compressed keys so far; the heads of a group are "
+           "rows of one tile, tensor cores for bf16 and fp16.",
        .launch = kCudaFused,
        .source_hash = source_hash::attend_compressed_cuda_fused,
        .kernels = {.own = kBandKernels}}));
@@ -64,26 +65,27 @@ Variant band_row() {
 
 /// The branch and the selection at once.
 std::vector<Variant> rows_with_score() {
-  return {kWithScore.cpu({.name = "fused",
-                          .what = "One BLAS product and one softmax for both stages: p_cmp of a "
-                                  "tile of queries in memory selects the blocks and is multiplied "
-                                  "with v_cmp.",
-                          .workspace_bytes = cpu_fused_workspace,
-                          .launch = cpu_fused,
-                          .source_hash = source_hash::attend_compressed_cpu_fused,
-                          .rank = 0}),
-          kWithScore.cuda({.name = "fused",
-                           .min_compute_capability = 90,
-                           .dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16),
-                           .what = "Attention to the compressed keys by WGMMA that "
-                                   "writes the scores of the selection blocks on the way, then "
-                                   "top-n; no second product.",
-                           .supports = supports_fused,
-                           .workspace_bytes = workspace,
-                           .launch = kCudaFusedScore,
-                           .source_hash = source_hash::attend_compressed_cuda_fused_score,
-                           .rank = 0,
-                           .kernels = {.own = kFusedKernels}})};
+  return {
+      kWithScore.cpu({.name = "fused",
+                      .summary = "One BLAS product and one softmax for both stages: p_cmp of a "
+                                 "tile of queries in memory selects the blocks and is multiplied "
+                                 "with v_cmp.",
+                      .workspace_bytes = cpu_fused_workspace,
+                      .launch = cpu_fused,
+                      .source_hash = source_hash::attend_compressed_cpu_fused,
+                      .rank = 0}),
+      kWithScore.cuda({.name = "fused",
+                       .min_compute_capability = 90,
+                       .dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16),
+                       .summary = "Attention to the compressed keys by WGMMA that "
+                                  "writes the scores of the selection blocks on the way, then "
+                                  "top-n; no second product.",
+                       .supports = supports_fused,
+                       .workspace_bytes = workspace,
+                       .launch = kCudaFusedScore,
+                       .source_hash = source_hash::attend_compressed_cuda_fused_score,
+                       .rank = 0,
+                       .kernels = {.own = kFusedKernels}})};
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ constexpr std::array kCpuRows{
     quadratic(kStage.cpu(
         {.name = "masked",
          .ignores = kBlocks,
-         .what =
+         .summary =
              "Dense attention over all keys so far with a mask made from the ranges; O(S^2) work.",
          .workspace_bytes = cpu::selected_masked_bytes,
          .launch = cpu::selected_masked,
@@ -73,34 +73,36 @@ constexpr std::array kCpuRows{
     kStage.cpu({.name = "ranges",
                 .role = Role::slow_path,
                 .ignores = kBlocks,
-                .what = "Host loop: one small attention per row and group, on one thread (the "
-                        "users' slow path).",
+                .summary = "Host loop: one small attention per row and group, on one thread (the "
+                           "users' slow path).",
                 .workspace_bytes = cpu::selected_ranges_bytes,
                 .launch = cpu::selected_ranges,
                 .source_hash = source_hash::attend_selected_ranges,
                 .switch_target = SwitchTarget::row_loop}),
     kStage.cpu({.name = "gather",
                 .ignores = kBlocks,
-                .what = "K and V of all rows copied and padded to the longest row, one masked "
-                        "batched attention.",
+                .summary = "K and V of all rows copied and padded to the longest row, one masked "
+                           "batched attention.",
                 .workspace_bytes = cpu::selected_gather_bytes,
                 .launch = cpu::selected_gather,
                 .source_hash = source_hash::attend_selected_gather,
                 .rank = 3,
                 .switch_target = SwitchTarget::gather}),
-    kStage.cpu({.name = "packed",
-                .ignores = kBlocks,
-                .what = "Rows put into buckets of equal length, one batched attention per bucket.",
-                .workspace_bytes = cpu::selected_packed_bytes,
-                .launch = cpu::selected_packed,
-                .source_hash = source_hash::attend_selected_packed,
-                .rank = 5,
-                .reserve = Reserve::sel_pack,
-                .switch_target = SwitchTarget::packed}),
+    kStage.cpu(
+        {.name = "packed",
+         .ignores = kBlocks,
+         .summary = "Rows put into buckets of equal length, one batched attention per bucket.",
+         .workspace_bytes = cpu::selected_packed_bytes,
+         .launch = cpu::selected_packed,
+         .source_hash = source_hash::attend_selected_packed,
+         .rank = 5,
+         .reserve = Reserve::sel_pack,
+         .switch_target = SwitchTarget::packed}),
     kStage.cpu({.name = "varlen_v1",
                 .ignores = kBlocks,
-                .what = "Keys packed row by row in a host loop over elements, then one attention "
-                        "by cu_seqlens.",
+                .summary =
+                    "Keys packed row by row in a host loop over elements, then one attention "
+                    "by cu_seqlens.",
                 .workspace_bytes = cpu::selected_varlen_v1_bytes,
                 .launch = cpu::selected_varlen_v1,
                 .source_hash = source_hash::attend_selected_varlen,
@@ -109,7 +111,7 @@ constexpr std::array kCpuRows{
                 .switch_target = SwitchTarget::varlen_v1}),
     kStage.cpu({.name = "varlen_v2",
                 .ignores = kBlocks,
-                .what = "Keys packed in runs by all threads, then one attention by cu_seqlens.",
+                .summary = "Keys packed in runs by all threads, then one attention by cu_seqlens.",
                 .workspace_bytes = cpu::selected_varlen_v2_bytes,
                 .launch = cpu::selected_varlen_v2,
                 .source_hash = source_hash::attend_selected_varlen,
@@ -119,8 +121,8 @@ constexpr std::array kCpuRows{
     kStage.cpu({.name = "fused_query",
                 .coordinates = kCpuQueryTile,
                 .ignores = kRanges,
-                .what = "A tile of bq queries walks its blocks in place; takes blocks, needs no "
-                        "ranges.",
+                .summary = "A tile of bq queries walks its blocks in place; takes blocks, needs no "
+                           "ranges.",
                 .workspace_bytes = cpu::selected_fused_query_bytes,
                 .launch = cpu::selected_fused_query,
                 .source_hash = source_hash::attend_selected_fused_query,
@@ -128,7 +130,7 @@ constexpr std::array kCpuRows{
     kStage.cpu(
         {.name = "dense_prefix",
          .ignores = kRanges,
-         .what =
+         .summary =
              "Dense causal attention while n l' covers all that is visible, fused_query behind it.",
          .workspace_bytes = cpu::selected_dense_prefix_bytes,
          .launch = cpu::selected_dense_prefix,
@@ -137,7 +139,7 @@ constexpr std::array kCpuRows{
     quadratic(kStage.cpu(
         {.name = "kv_expanded",
          .ignores = kBlocks,
-         .what = "masked, with K and V copied for every query head instead of indexed by group.",
+         .summary = "masked, with K and V copied for every query head instead of indexed by group.",
          .workspace_bytes = cpu::selected_kv_expanded_bytes,
          .launch = cpu::selected_kv_expanded,
          .source_hash = source_hash::attend_selected_masked,
@@ -148,27 +150,28 @@ std::array<Variant, 11> cuda_rows() {
   return {
       quadratic(kStage.cuda({.name = "masked",
                              .ignores = kBlocks,
-                             .what = "Dense attention up to the query with a mask made from the "
-                                     "ranges: O(S^2), tensor cores for bf16 and fp16.",
+                             .summary = "Dense attention up to the query with a mask made from the "
+                                        "ranges: O(S^2), tensor cores for bf16 and fp16.",
                              .supports = supports_masked,
                              .launch = kCudaMasked,
                              .source_hash = source_hash::attend_selected_cuda_masked,
                              .rank = 2,
                              .kernels = {.own = kMaskedKernels},
                              .switch_target = SwitchTarget::masked})),
-      quadratic(kStage.cuda({.name = "masked_blocks",
-                             .ignores = kRanges,
-                             .what = "masked, with the mask made from the blocks: needs no ranges.",
-                             .supports = supports_masked,
-                             .launch = kCudaMaskedBlocks,
-                             .source_hash = source_hash::attend_selected_cuda_masked,
-                             .kernels = {.own = kMaskedKernels},
-                             .switch_target = SwitchTarget::masked})),
+      quadratic(
+          kStage.cuda({.name = "masked_blocks",
+                       .ignores = kRanges,
+                       .summary = "masked, with the mask made from the blocks: needs no ranges.",
+                       .supports = supports_masked,
+                       .launch = kCudaMaskedBlocks,
+                       .source_hash = source_hash::attend_selected_cuda_masked,
+                       .kernels = {.own = kMaskedKernels},
+                       .switch_target = SwitchTarget::masked})),
       kStage.cuda({.name = "ranges",
                    .role = Role::slow_path,
                    .ignores = kBlocks,
-                   .what = "A wait, copies and a launch per query and KV head, as in the users' "
-                           "_sdpa_over_ranges: the slow path to guard against.",
+                   .summary = "A wait, copies and a launch per query and KV head, as in the users' "
+                              "_sdpa_over_ranges: the slow path to guard against.",
                    .supports = supports_ranges,
                    .workspace_bytes = ranges_workspace,
                    .launch = kCudaRanges,
@@ -178,7 +181,7 @@ std::array<Variant, 11> cuda_rows() {
                    .switch_target = SwitchTarget::row_loop}),
       kStage.cuda({.name = "gather",
                    .ignores = kBlocks,
-                   .what =
+                   .summary =
                        "A thread block per query and KV head walks the selected keys for all heads "
                        "of the group, tensor cores for bf16 and fp16.",
                    .supports = supports_gather,
@@ -191,8 +194,9 @@ std::array<Variant, 11> cuda_rows() {
                    .role = Role::slow_path,
                    .coordinates = kPackedReserve,
                    .ignores = kBlocks,
-                   .what = "Lengths read back, rows of equal length in buckets, a copy and an "
-                           "attention for each bucket; reserve_rows makes room for so many rows.",
+                   .summary =
+                       "Lengths read back, rows of equal length in buckets, a copy and an "
+                       "attention for each bucket; reserve_rows makes room for so many rows.",
                    .supports = supports_gather,
                    .workspace_bytes = cuda::pack_workspace,
                    .launch = kCudaPacked,
@@ -205,8 +209,8 @@ std::array<Variant, 11> cuda_rows() {
       kStage.cuda({.name = "varlen_v1",
                    .role = Role::slow_path,
                    .ignores = kBlocks,
-                   .what = "A host loop that waits for each row's ranges and copies them run by "
-                           "run, then one attention by where rows begin.",
+                   .summary = "A host loop that waits for each row's ranges and copies them run by "
+                              "run, then one attention by where rows begin.",
                    .supports = supports_gather,
                    .workspace_bytes = cuda::pack_workspace,
                    .launch = kCudaVarlenV1,
@@ -219,7 +223,7 @@ std::array<Variant, 11> cuda_rows() {
       kStage.cuda({.name = "varlen_v2",
                    .coordinates = kVarlenReserve,
                    .ignores = kBlocks,
-                   .what =
+                   .summary =
                        "Rows listed and copied by kernels, a gigabyte at a time, then one "
                        "attention by where rows begin; never waits; reserve_keys makes room for "
                        "so many keys.",
@@ -234,8 +238,9 @@ std::array<Variant, 11> cuda_rows() {
       kStage.cuda({.name = "fused_query",
                    .coordinates = kQueryTile,
                    .ignores = kRanges,
-                   .what = "Up to bq neighbouring queries walk the union of their blocks together, "
-                           "a warp per one or two of them; takes blocks, needs no ranges.",
+                   .summary =
+                       "Up to bq neighbouring queries walk the union of their blocks together, "
+                       "a warp per one or two of them; takes blocks, needs no ranges.",
                    .supports = supports_gather,
                    .launch = kCudaFusedQuery,
                    .source_hash = source_hash::attend_selected_cuda_fused_query,
@@ -247,9 +252,10 @@ std::array<Variant, 11> cuda_rows() {
                    .dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16),
                    .coordinates = kChunk,
                    .ignores = kRanges,
-                   .what = "A block of keys stays and the queries that picked it come to it, chunk "
-                           "queries at a time; their partial results are merged with the blocks "
-                           "near them.",
+                   .summary =
+                       "A block of keys stays and the queries that picked it come to it, chunk "
+                       "queries at a time; their partial results are merged with the blocks "
+                       "near them.",
                    .supports = supports_fused_block,
                    .workspace_bytes = fused_block_workspace,
                    .launch = kCudaFusedBlock,
@@ -259,25 +265,27 @@ std::array<Variant, 11> cuda_rows() {
                    .kernels = {.own = kBlockKernels}}),
       kStage.cuda({.name = "dense_prefix",
                    .ignores = kRanges,
-                   .what = "Dense causal attention for the queries that selected all before them, "
-                           "fused_query behind them; takes blocks.",
+                   .summary =
+                       "Dense causal attention for the queries that selected all before them, "
+                       "fused_query behind them; takes blocks.",
                    .supports = supports_dense_prefix,
                    .workspace_bytes = dense_prefix_workspace,
                    .launch = kCudaDensePrefix,
                    .source_hash = source_hash::attend_selected_cuda_dense_prefix,
                    .rank = 7,
                    .kernels = {.own = kPrefixKernels}}),
-      quadratic(kStage.cuda({.name = "kv_expanded",
-                             .ignores = kBlocks,
-                             .what = "masked, with K and V copied for every query head instead of "
-                                     "indexed by group; the copies are in its bytes.",
-                             .supports = supports_masked,
-                             .cost = expanded_cost,
-                             .workspace_bytes = expanded_workspace,
-                             .launch = kCudaKvExpanded,
-                             .source_hash = source_hash::attend_selected_cuda_masked,
-                             .rank = kLast,
-                             .kernels = {.own = kExpandedKernels}})),
+      quadratic(
+          kStage.cuda({.name = "kv_expanded",
+                       .ignores = kBlocks,
+                       .summary = "masked, with K and V copied for every query head instead of "
+                                  "indexed by group; the copies are in its bytes.",
+                       .supports = supports_masked,
+                       .cost = expanded_cost,
+                       .workspace_bytes = expanded_workspace,
+                       .launch = kCudaKvExpanded,
+                       .source_hash = source_hash::attend_selected_cuda_masked,
+                       .rank = kLast,
+                       .kernels = {.own = kExpandedKernels}})),
   };
 }
 

@@ -31,8 +31,8 @@ std::span<const Variant> attend_window_variants() {
   static const std::vector<Variant> kRows = [] {
     std::vector<Variant> rows(kCpuRows.begin(), kCpuRows.end());
     rows.push_back(kStage.cuda(cuda::band_row(
-        {.what = "One kernel that visits only the tiles of keys in the window; the heads of a "
-                 "group are rows of one tile, tensor cores for bf16 and fp16.",
+        {.summary = "One kernel that visits only the tiles of keys in the window; the heads of a "
+                    "group are rows of one tile, tensor cores for bf16 and fp16.",
          .launch = attend_window::kCudaFused,
          .source_hash = source_hash::attend_window_cuda_fused,
          .kernels = {.own = kKernels}})));

@@ -4,7 +4,6 @@
 #include <deque>
 #include <string>
 
-#include "catalog/launch_in_turn.hpp"
 #include "source_hashes.hpp"
 
 namespace nsa {
@@ -33,7 +32,7 @@ std::vector<Chosen> combinations(std::span<const Variant> rows, const Variant& w
 
 /// Texts and parts, which the rows borrow.
 struct Kept {
-  std::string name, what;
+  std::string name, summary;
   std::vector<Part> parts;
 };
 
@@ -42,10 +41,10 @@ Kept describe(const Chosen& chosen) {
   for (const Variant* row : chosen) {
     const std::string name(row->name);
     kept.name += (kept.name.empty() ? "" : "+") + name;
-    kept.what += (kept.what.empty() ? "`" : ", then `") + name + "`";
+    kept.summary += (kept.summary.empty() ? "`" : ", then `") + name + "`";
     kept.parts.push_back({row->stages.front(), row->name});
   }
-  kept.what += ", one after the other.";
+  kept.summary += ", one after the other.";
   return kept;
 }
 
@@ -54,7 +53,7 @@ Variant row_in_turn(const Variant& whole, const Chosen& chosen, const Kept& kept
               .name = kept.name,
               .backend = whole.backend,
               .dtypes = ~0u,
-              .what = kept.what,
+              .summary = kept.summary,
               .cost = whole.cost,
               .launch = launch_in_turn,
               .source_hash = source_hash::in_turn,

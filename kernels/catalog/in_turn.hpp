@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/launch.hpp"
 
 namespace nsa {
 
@@ -13,5 +14,8 @@ namespace nsa {
 /// "fused+materialised" in their order. Only of rows that may be chosen and round no more than the
 /// problem's dtype does: the others run where somebody asks for them, and then stage by stage.
 std::vector<Variant> rows_in_turn(std::span<const Variant> rows);
+
+/// Each row at the point that it takes where nobody has measured.
+void launch_in_turn(const LaunchArgs& args);
 
 }  // namespace nsa

@@ -1,4 +1,4 @@
-#include "catalog/launch_in_turn.hpp"
+#include "catalog/in_turn.hpp"
 
 #include <array>
 
@@ -71,7 +71,7 @@ void launch_in_turn(const LaunchArgs& args) {
                       .in = in.views(),
                       .out = out.views(),
                       .point = point,
-                      .constants = args.constants,
+                      .options = args.options,
                       .workspace = args.workspace,
                       .stream = args.stream,
                       .saved = args.saved,

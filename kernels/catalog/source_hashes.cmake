@@ -31,7 +31,7 @@ function(nsa_generate_source_hashes target)
   set(header ${generated}/source_hashes.hpp)
   set(stamp ${generated}/source_hashes.stamp)  # the header is older where nothing changed
   get_property(text GLOBAL PROPERTY NSA_VARIANT_LISTS)
-  string(PREPEND text "include kernels/include\ninclude kernels\ninclude schemas/include\n")
+  string(PREPEND text "include kernels/include\ninclude kernels/internal\ninclude kernels\ninclude schemas/include\n")
   file(CONFIGURE OUTPUT ${lists} CONTENT "${text}" @ONLY)
 
   set(tool ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/source_hash)

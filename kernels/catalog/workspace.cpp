@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace nsa {
 namespace {
@@ -31,70 +32,94 @@ Allocator& host_allocator() noexcept {
   return allocator;
 }
 
-Workspace::Workspace(Allocator& allocator, std::size_t reserve_bytes) : allocator_(allocator) {
+struct Workspace::State {
+  struct Chunk {
+    void* data;
+    std::size_t bytes;
+  };
+
+  explicit State(Allocator& source) : allocator(source) {}
+  ~State() { release(); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  void release() noexcept {
+    for (const Chunk& one : chunks) allocator.deallocate(one.data, one.bytes);
+    chunks.clear();
+    at = {};
+    capacity = 0;
+  }
+  void add_chunk(std::size_t bytes) {
+    chunks.reserve(chunks.size() + 1);  // so that nothing can throw once memory was allocated
+    chunks.push_back({allocator.allocate(bytes), bytes});
+    capacity += bytes;
+  }
+
+  Allocator& allocator;
+  std::vector<Chunk> chunks;
+  Mark at;  // the chunk that take() fills (those behind it are free), and what is used over all
+  std::size_t peak = 0, capacity = 0;
+  std::int64_t grow_events = 0;
+  ReserveNeed need;
+};
+
+Workspace::Workspace(Allocator& allocator, std::size_t reserve_bytes)
+    : state_(std::make_unique<State>(allocator)) {
   reserve(reserve_bytes);
 }
 
-Workspace::~Workspace() { release(); }
+Workspace::~Workspace() = default;
 
-void Workspace::release() noexcept {
-  for (const Chunk& chunk : chunks_) allocator_.deallocate(chunk.data, chunk.bytes);
-  chunks_.clear();
-  chunk_ = used_in_chunk_ = used_ = capacity_ = 0;
-}
-
-void Workspace::add_chunk(std::size_t bytes) {
-  chunks_.reserve(chunks_.size() + 1);  // so that nothing can throw once memory was allocated
-  chunks_.push_back({allocator_.allocate(bytes), bytes});
-  capacity_ += bytes;
-}
+Workspace::Mark Workspace::mark() const noexcept { return state_->at; }
+std::size_t Workspace::peak_bytes() const noexcept { return state_->peak; }
+std::size_t Workspace::capacity_bytes() const noexcept { return state_->capacity; }
+std::int64_t Workspace::grow_events() const noexcept { return state_->grow_events; }
+const ReserveNeed& Workspace::need() const noexcept { return state_->need; }
 
 void* Workspace::take(std::size_t bytes) {
+  State& s = *state_;
   bytes = std::max(align_up(bytes), kAlignment);
-  while (chunk_ < chunks_.size() && used_in_chunk_ + bytes > chunks_[chunk_].bytes) {
-    ++chunk_;
-    used_in_chunk_ = 0;
+  while (s.at.chunk < s.chunks.size() && s.at.used_in_chunk + bytes > s.chunks[s.at.chunk].bytes) {
+    ++s.at.chunk;
+    s.at.used_in_chunk = 0;
   }
-  if (chunk_ == chunks_.size()) {
+  if (s.at.chunk == s.chunks.size()) {
     // At least half of what there is already: the number of grow events stays logarithmic.
-    add_chunk(std::max({bytes, capacity_ / 2, kLeastChunk}));
-    ++grow_events_;
-    chunk_ = chunks_.size() - 1;
+    s.add_chunk(std::max({bytes, s.capacity / 2, kLeastChunk}));
+    ++s.grow_events;
+    s.at.chunk = s.chunks.size() - 1;
   }
-  void* taken = static_cast<char*>(chunks_[chunk_].data) + used_in_chunk_;
-  used_in_chunk_ += bytes;
-  used_ += bytes;
-  peak_ = std::max(peak_, used_);
+  void* taken = static_cast<char*>(s.chunks[s.at.chunk].data) + s.at.used_in_chunk;
+  s.at.used_in_chunk += bytes;
+  s.at.used += bytes;
+  s.peak = std::max(s.peak, s.at.used);
   return taken;
 }
 
-void Workspace::rewind(const Mark& mark) noexcept {
-  chunk_ = mark.chunk;
-  used_in_chunk_ = mark.used_in_chunk;
-  used_ = mark.used;
-}
+void Workspace::rewind(const Mark& mark) noexcept { state_->at = mark; }
 
 void Workspace::reset() {
-  chunk_ = used_in_chunk_ = used_ = 0;
-  if (chunks_.size() < 2) return;
-  const std::size_t total = capacity_;
-  release();
-  add_chunk(total);
+  state_->at = {};
+  if (state_->chunks.size() < 2) return;
+  const std::size_t total = state_->capacity;
+  state_->release();
+  state_->add_chunk(total);
 }
 
 void Workspace::reserve(std::size_t bytes) {
   bytes = align_up(bytes);
-  if (bytes <= capacity_) return;
-  expects(used_ == 0, "a workspace that nothing is taken from, to reserve");
-  release();
-  add_chunk(bytes);
+  if (bytes <= state_->capacity) return;
+  expects(state_->at.used == 0, "a workspace that nothing is taken from, to reserve");
+  state_->release();
+  state_->add_chunk(bytes);
 }
 
 void Workspace::note_need(const ReserveNeed& need) noexcept {
-  need_.varlen_n = std::max(need_.varlen_n, need.varlen_n);
-  need_.varlen_k = std::max(need_.varlen_k, need.varlen_k);
-  need_.sel_pack_n = std::max(need_.sel_pack_n, need.sel_pack_n);
-  need_.sel_pack_l = std::max(need_.sel_pack_l, need.sel_pack_l);
+  ReserveNeed& most = state_->need;
+  most.varlen_n = std::max(most.varlen_n, need.varlen_n);
+  most.varlen_k = std::max(most.varlen_k, need.varlen_k);
+  most.sel_pack_n = std::max(most.sel_pack_n, need.sel_pack_n);
+  most.sel_pack_l = std::max(most.sel_pack_l, need.sel_pack_l);
 }
 
 }  // namespace nsa

@@ -19,13 +19,13 @@ constexpr StageRows kStage{kStages, compress_cost};
 std::span<const Variant> compress_variants() {
   static const std::array kRows{
       kStage.cpu({.name = "avg",
-                  .what = "The mean of l rows of K and of V.",
+                  .summary = "The mean of l rows of K and of V.",
                   .workspace_bytes = compress::avg_workspace,
                   .launch = compress::avg,
                   .source_hash = source_hash::compress_avg}),
       kStage.cuda(
           {.name = "avg",
-           .what = "The mean of l rows of K and of V, four lanes per 16 bytes of the result.",
+           .summary = "The mean of l rows of K and of V, four lanes per 16 bytes of the result.",
            .launch = compress::kCudaAvg,
            .source_hash = source_hash::compress_cuda_avg}),
   };

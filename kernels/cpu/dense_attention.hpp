@@ -1,4 +1,4 @@
-// Dense causal attention: another answer than NSA's, measured beside it as a yardstick.
+// Dense causal attention: another answer than NSA's, measured beside it as a baseline.
 #pragma once
 
 #include <cstdint>

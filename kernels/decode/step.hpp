@@ -19,7 +19,8 @@ Support supports_step(const Problem& problem, const Device& device) noexcept;
 /// Enqueues the step: one new token in each sequence, whose keys are in place already.
 /// `tensors.cmp` are compressed rows. All three branches are on.
 void attend_step(const Problem& problem, const AttentionTensors& tensors,
-                 const StepSequences& sequences, const Constants& constants, CUstream_st* stream);
+                 const StepSequences& sequences, const AttentionOptions& options,
+                 CUstream_st* stream);
 
 /// All that a cache holds, as tensors of all its sequences.
 struct CacheTensors {

@@ -36,29 +36,32 @@ std::int64_t three_steps_bytes(const Problem& p) {
 std::span<const Variant> gate_combine_variants() {
   static const std::array kRows{
       kStage.cpu({.name = "three_steps",
-                  .what = "Mean query, gate and combination as three passes with results in memory "
-                          "between them.",
+                  .summary =
+                      "Mean query, gate and combination as three passes with results in memory "
+                      "between them.",
                   .workspace_bytes = gate_combine::three_steps_workspace,
                   .launch = gate_combine::three_steps,
                   .source_hash = source_hash::gate_combine_three_steps}),
       kStage.cpu({.name = "gate_fused",
-                  .what = "Mean query, gate and combination of a row in one pass.",
+                  .summary = "Mean query, gate and combination of a row in one pass.",
                   .workspace_bytes = gate_combine::gate_fused_workspace,
                   .launch = gate_combine::gate_fused,
                   .source_hash = source_hash::gate_combine_gate_fused,
                   .rank = 0,
                   .switch_target = SwitchTarget::gate_fused}),
       kStage.cuda({.name = "three_steps",
-                   .what = "Mean query, gate and combination as three kernels with fp32 results in "
-                           "memory between them.",
+                   .summary =
+                       "Mean query, gate and combination as three kernels with fp32 results in "
+                       "memory between them.",
                    .supports = fits_tile,
                    .workspace_bytes = three_steps_bytes,
                    .launch = gate_combine::kCudaThreeSteps,
                    .source_hash = source_hash::gate_combine_cuda_three_steps}),
       kStage.cuda(
           {.name = "gate_fused",
-           .what = "One kernel: a warp for two or four rows, a hidden unit per lane, branches read "
-                   "while the gate is made.",
+           .summary =
+               "One kernel: a warp for two or four rows, a hidden unit per lane, branches read "
+               "while the gate is made.",
            .supports = fits_tile,
            .launch = gate_combine::kCudaGateFused,
            .source_hash = source_hash::gate_combine_cuda_gate_fused,

@@ -26,7 +26,7 @@ std::int64_t gemm_bytes(const Problem& p) {
 
 std::span<const Variant> out_proj_variants() {
   static const Variant kGemm =
-      kStage.cuda(cuda::gemm_row({.what = "One cuBLASLt product, fp32 sums.",
+      kStage.cuda(cuda::gemm_row({.summary = "One cuBLASLt product, fp32 sums.",
                                   .supports = needs_model_dim,
                                   .workspace_bytes = gemm_bytes,
                                   .launch = out_proj::kCudaGemm,
@@ -34,7 +34,7 @@ std::span<const Variant> out_proj_variants() {
   static const std::array kRows{
       kStage.cpu(
           {.name = "gemm",
-           .what = "One BLAS product per tile of tokens; 16-bit storage is converted to fp32.",
+           .summary = "One BLAS product per tile of tokens; 16-bit storage is converted to fp32.",
            .supports = needs_model_dim,
            .workspace_bytes = out_proj::gemm_workspace,
            .launch = out_proj::gemm,

@@ -45,12 +45,13 @@ std::int64_t gemm_bytes(const Problem& p) {
 
 /// The product in fp32, and what rotates it.
 Variant gemm_row() {
-  Variant row = cuda::gemm_row({.what = "All projections in one cuBLASLt product, then one kernel "
-                                        "that rotates and spreads them.",
-                                .supports = supports_gemm,
-                                .workspace_bytes = gemm_bytes<4>,
-                                .launch = kCudaGemm,
-                                .source_hash = source_hash::project_rope_cuda_gemm});
+  Variant row =
+      cuda::gemm_row({.summary = "All projections in one cuBLASLt product, then one kernel "
+                                 "that rotates and spreads them.",
+                      .supports = supports_gemm,
+                      .workspace_bytes = gemm_bytes<4>,
+                      .launch = kCudaGemm,
+                      .source_hash = source_hash::project_rope_cuda_gemm});
   row.kernels = {.own = kRopeKernels, .helpers = cuda::kProductKernels};
   return kStage.cuda(row);
 }
@@ -59,7 +60,7 @@ Variant gemm_16bit_row() {
   Variant row = gemm_row();
   row.name = "gemm_16bit";
   row.dtypes = kHalfDtypes;
-  row.what =
+  row.summary =
       "As gemm, the product rounded to the tensors' 16 bits before RoPE, as in the frameworks.";
   row.precision = Precision::reduced;
   row.workspace_bytes = gemm_bytes<2>;
@@ -77,7 +78,7 @@ std::span<const Variant> project_rope_variants() {
   static const std::array kRows{
       kStage.cpu(
           {.name = "gemm",
-           .what = "All projections in one BLAS product per tile of tokens, then RoPE per head.",
+           .summary = "All projections in one BLAS product per tile of tokens, then RoPE per head.",
            .supports = needs_model_dim,
            .workspace_bytes = gemm_workspace,
            .launch = gemm,
@@ -87,7 +88,7 @@ std::span<const Variant> project_rope_variants() {
       kStage.cuda({.name = "fused",
                    .min_compute_capability = 90,
                    .dtypes = kHalfDtypes,
-                   .what =
+                   .summary =
                        "One kernel: WGMMA products of tiles, whose pairs of columns are turned in "
                        "registers before they are rounded and stored.",
                    .supports = supports_fused,

@@ -25,24 +25,26 @@ std::int64_t merge_workspace(const Problem& p) {
 std::span<const Variant> ranges_variants() {
   static const std::array kRows{
       kStage.cpu({.name = "ranges_v1",
-                  .what = "Element loop over the block ids, one thread: the users' first "
-                          "converter.",
+                  .summary = "Element loop over the block ids, one thread: the users' first "
+                             "converter.",
                   .workspace_bytes = no_workspace,
                   .launch = ranges::v1,
                   .source_hash = source_hash::ranges_v1,
                   .rank = 1,
                   .switch_target = SwitchTarget::ranges_v1}),
-      kStage.cpu({.name = "ranges_v2",
-                  .what = "Run starts, running counts and a scatter over whole rows, all threads.",
-                  .workspace_bytes = ranges::v2_workspace,
-                  .launch = ranges::v2,
-                  .source_hash = source_hash::ranges_v2,
-                  .rank = 0,
-                  .switch_target = SwitchTarget::ranges_v2}),
+      kStage.cpu(
+          {.name = "ranges_v2",
+           .summary = "Run starts, running counts and a scatter over whole rows, all threads.",
+           .workspace_bytes = ranges::v2_workspace,
+           .launch = ranges::v2,
+           .source_hash = source_hash::ranges_v2,
+           .rank = 0,
+           .switch_target = SwitchTarget::ranges_v2}),
       kStage.cuda({.name = "ranges_v1",
                    .dtypes = kAllDtypes,
-                   .what = "A loop on the host that waits for the device at every block id, as the "
-                           "users' first converter did.",
+                   .summary =
+                       "A loop on the host that waits for the device at every block id, as the "
+                       "users' first converter did.",
                    .launch = ranges::kCudaRangesV1,
                    .source_hash = source_hash::ranges_cuda_v1,
                    .rank = 1,
@@ -51,15 +53,16 @@ std::span<const Variant> ranges_variants() {
                    .switch_target = SwitchTarget::ranges_v1}),
       kStage.cuda({.name = "ranges_v2",
                    .dtypes = kAllDtypes,
-                   .what = "One kernel, a warp per row; never waits for the device.",
+                   .summary = "One kernel, a warp per row; never waits for the device.",
                    .launch = ranges::kCudaRangesV2,
                    .source_hash = source_hash::ranges_cuda_v2,
                    .rank = 0,
                    .switch_target = SwitchTarget::ranges_v2}),
       kStage.cuda({.name = "gpu_merge",
                    .dtypes = kAllDtypes,
-                   .what = "Run starts, running counts and a scatter as kernels of their own, with "
-                           "arrays in memory between them, as tensor operations would.",
+                   .summary =
+                       "Run starts, running counts and a scatter as kernels of their own, with "
+                       "arrays in memory between them, as tensor operations would.",
                    .workspace_bytes = merge_workspace,
                    .launch = ranges::kCudaGpuMerge,
                    .source_hash = source_hash::ranges_cuda_gpu_merge}),

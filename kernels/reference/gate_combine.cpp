@@ -25,22 +25,22 @@ Row affine(const TensorView& weight, const TensorView& bias, const Row& x) {
 }
 
 Row gate(const Problem& problem, const TensorView& q, const GateWeights& weights,
-         std::int64_t token, std::int64_t group, const Constants& constants) {
+         std::int64_t token, std::int64_t group, const AttentionOptions& options) {
   Row p(3, 0.0);
-  if (constants.force_branch) {
-    p[index_of(*constants.force_branch)] = 1.0;
+  if (options.force_branch) {
+    p[index_of(*options.force_branch)] = 1.0;
     return p;
   }
   Row z(3, 0.0);
-  if (!constants.uniform_gate) {
+  if (!options.uniform_gate) {
     Row hidden = affine(weights.fc1_w, weights.fc1_b, mean_query(problem, q, token, group));
     for (double& x : hidden) x /= 1.0 + std::exp(-x);  // SiLU
     z = affine(weights.fc2_w, weights.fc2_b, hidden);
   }
-  const double tau = std::max(constants.gate_tau, 1e-6);
+  const double tau = std::max(options.gate_tau, 1e-6);
   for (const Branch branch : kBranchOrder) {
     double& logit = z[index_of(branch)];
-    logit = constants.on(branch) ? logit / tau : -std::numeric_limits<double>::infinity();
+    logit = options.on(branch) ? logit / tau : -std::numeric_limits<double>::infinity();
   }
   const double largest = *std::max_element(z.begin(), z.end());
   if (std::isinf(largest)) return p;  // every branch is off

@@ -14,7 +14,7 @@ TensorView view_of(Row& data, std::int64_t heads, std::int64_t dim) {
 }
 
 void project(LayerTrace& trace, const Problem& p, const TensorView& x, const TensorView& w_qkv,
-             const Constants& constants) {
+             const AttentionOptions& options) {
   Row* const outputs[] = {&trace.q,     &trace.k_cmp_raw, &trace.v_cmp_raw, &trace.k_sel,
                           &trace.v_sel, &trace.k_win,     &trace.v_win};
   const auto parts = projections(p);
@@ -22,7 +22,7 @@ void project(LayerTrace& trace, const Problem& p, const TensorView& x, const Ten
     for (std::int64_t i = 0; i < s.q_len; ++i) {
       const Row token = load_index(x, s.q_begin + i);
       for (std::size_t part = 0; part < parts.size(); ++part) {
-        append(*outputs[part], project_token(parts[part], w_qkv, token, i, constants));
+        append(*outputs[part], project_token(parts[part], w_qkv, token, i, options));
       }
     }
   }
@@ -84,14 +84,14 @@ void attend_all(LayerTrace& trace, const Problem& p) {
 }
 
 void mix_and_project(LayerTrace& trace, const Problem& p, std::span<const TensorView> inputs,
-                     const Constants& constants) {
+                     const AttentionOptions& options) {
   const GateWeights weights{inputs[2], inputs[3], inputs[4], inputs[5]};
   const TensorView q = view_of(trace.q, p.q_heads, p.head_dim_k);
   const Row* const branches[] = {&trace.o_cmp, &trace.o_sel, &trace.o_win};
   for (std::int64_t token = 0; token < p.total_tokens(); ++token) {
     std::vector<Row> gates, parts;
     for (std::int64_t g = 0; g < p.kv_heads; ++g) {
-      gates.push_back(gate(p, q, weights, token, g, constants));
+      gates.push_back(gate(p, q, weights, token, g, options));
       append(trace.gates, gates.back());
     }
     const std::int64_t width = p.q_heads * p.head_dim_v;
@@ -108,14 +108,14 @@ void mix_and_project(LayerTrace& trace, const Problem& p, std::span<const Tensor
 }  // namespace
 
 LayerTrace run_layer(const Problem& problem, std::span<const TensorView> inputs,
-                     const Constants& constants) {
+                     const AttentionOptions& options) {
   expects(problem.max_context() == 0, "a layer without cached tokens");
   LayerTrace trace;
-  project(trace, problem, inputs[0], inputs[1], constants);
+  project(trace, problem, inputs[0], inputs[1], options);
   compress(trace, problem);
   select(trace, problem);
   attend_all(trace, problem);
-  mix_and_project(trace, problem, inputs, constants);
+  mix_and_project(trace, problem, inputs, options);
   return trace;
 }
 

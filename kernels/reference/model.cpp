@@ -17,7 +17,7 @@ HostTensor in_fp64(const TensorView& flat) {
 }  // namespace
 
 HostTensor model_logits(const Problem& problem, std::span<const TensorView> inputs,
-                        const Constants& constants, bool dense) {
+                        const AttentionOptions& options, bool dense) {
   Problem exact = problem;
   exact.dtype = Dtype::fp64;
   ModelConfig config = config_of(exact);
@@ -28,7 +28,7 @@ HostTensor model_logits(const Problem& problem, std::span<const TensorView> inpu
                       sizeof(double));
   const Router router(Router::Inputs{});
   Workspace workspace;
-  const Context context{.router = &router, .workspace = &workspace, .constants = constants};
+  const Context context{.router = &router, .workspace = &workspace, .options = options};
   model_forward(context, config, exact, bind_weights(config, weights.view()), inputs[0],
                 logits.view());
   return logits;

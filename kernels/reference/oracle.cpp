@@ -72,21 +72,21 @@ struct Oracle::Kept {
 };
 
 Oracle::Oracle(Stage stage, const Problem& problem, std::span<const TensorView> inputs,
-               const Constants& constants, Role role)
+               const AttentionOptions& options, Role role)
     : stage_(stage),
-      dense_(role == Role::yardstick),
+      dense_(role == Role::baseline),
       sel_count_(problem.geometry.sel_count),
       problem_(dense_ ? all_blocks(problem) : problem),
       inputs_(inputs.begin(), inputs.end()),
-      constants_(constants),
+      options_(options),
       sequences_(sequences_of(problem)),
       kept_(std::make_unique<Kept>()) {
-  expects(!dense_ || is_composite(stage) || stage == Stage::model, "a composite for a yardstick");
-  if (dense_) constants_.force_branch = Branch::sel;
+  expects(!dense_ || is_composite(stage) || stage == Stage::model, "a composite for a baseline");
+  if (dense_) options_.force_branch = Branch::sel;
   if (stage == Stage::model) {
-    derived_.push_back(reference::model_logits(problem_, inputs, constants_, dense_));
+    derived_.push_back(reference::model_logits(problem_, inputs, options_, dense_));
   } else {
-    derived_ = reference::derive(stage, problem_, inputs, constants_);
+    derived_ = reference::derive(stage, problem_, inputs, options_);
   }
   expects(inputs_.size() == signature_of(stage).inputs.size(), "the inputs of the signature");
 }
@@ -123,7 +123,7 @@ Row Oracle::composite_row(std::int64_t row,
   const auto query = reference::find_query(sequences_, row);
   Row o;
   for (std::int64_t g = 0; g < problem_.kv_heads; ++g) {
-    const Row part = reference::attention_part(problem_, operands, query, g, constants_,
+    const Row part = reference::attention_part(problem_, operands, query, g, options_,
                                                chosen[static_cast<std::size_t>(g)]);
     o.insert(o.end(), part.begin(), part.end());
   }
@@ -141,7 +141,7 @@ Row Oracle::compute(std::size_t output, std::int64_t row) const {
     return all;
   }
   if (is_composite(stage_)) return composite_row(row, selection(row)->best);
-  return reference::stage_row(stage_, problem_, sequences_, inputs_, constants_, output, row);
+  return reference::stage_row(stage_, problem_, sequences_, inputs_, options_, output, row);
 }
 
 std::shared_ptr<const Oracle::Answer> Oracle::answer(std::size_t output, std::int64_t row) const {

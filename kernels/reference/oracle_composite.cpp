@@ -50,7 +50,7 @@ double tie_tolerance(Dtype dtype) noexcept {
 }
 
 std::vector<HostTensor> derive(Stage stage, const Problem& p, std::span<const TensorView> inputs,
-                               const Constants& constants) {
+                               const AttentionOptions& options) {
   std::vector<HostTensor> made;
   if (stage != Stage::attention && stage != Stage::layer) return made;
   const auto sequences = sequences_of(p);
@@ -63,7 +63,7 @@ std::vector<HostTensor> derive(Stage stage, const Problem& p, std::span<const Te
     const TensorView x_and_w[] = {inputs[0], w_qkv.view()};
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto row = [&](std::int64_t r) {
-        return stage_row(Stage::project_rope, p, sequences, x_and_w, constants, i, r);
+        return stage_row(Stage::project_rope, p, sequences, x_and_w, options, i, r);
       };
       made.push_back(stored(p, "", p.total_tokens(), parts[i].heads, parts[i].dim, row));
     }
@@ -74,7 +74,7 @@ std::vector<HostTensor> derive(Stage stage, const Problem& p, std::span<const Te
   const std::int64_t rows = sequences.back().cmp_begin + sequences.back().cmp_len;
   for (std::size_t i = 0; i < 2; ++i) {
     const auto row = [&](std::int64_t r) {
-      return stage_row(Stage::compress, p, sequences, raw, constants, i, r);
+      return stage_row(Stage::compress, p, sequences, raw, options, i, r);
     };
     made.push_back(stored(p, "", rows, p.kv_heads, i == 0 ? p.head_dim_k : p.head_dim_v, row));
   }
@@ -82,7 +82,7 @@ std::vector<HostTensor> derive(Stage stage, const Problem& p, std::span<const Te
 }
 
 Row attention_part(const Problem& p, const AttentionOperands& x, const Query& query,
-                   std::int64_t group, const Constants& constants,
+                   std::int64_t group, const AttentionOptions& options,
                    const std::vector<std::int32_t>& blocks) {
   const Sequence& s = *query.sequence;
   std::vector<std::int32_t> ranges(2 * blocks.size());
@@ -91,7 +91,7 @@ Row attention_part(const Problem& p, const AttentionOperands& x, const Query& qu
   const auto cmp = compressed_rows(s, query.position, p.geometry);
   const auto sel = selected_rows(s, ranges);
   const auto win = window_rows(s, query.position, p.geometry);
-  const Row weight = gate(p, x.q, x.gate, query.token, group, constants);
+  const Row weight = gate(p, x.q, x.gate, query.token, group, options);
   const auto dv = static_cast<std::size_t>(p.head_dim_v);
   Row part(static_cast<std::size_t>(p.heads_per_group()) * dv);
   parallel_for(0, p.heads_per_group(), 1, [&](std::int64_t from, std::int64_t to) {

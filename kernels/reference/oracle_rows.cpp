@@ -71,14 +71,14 @@ Row attend_row(Stage stage, const Problem& p, const Query& query, std::span<cons
 }
 
 Row gated_row(const Problem& p, std::int64_t token, std::span<const TensorView> in,
-              const Constants& constants) {
+              const AttentionOptions& options) {
   std::vector<Row> gates, branches;
   for (std::int64_t g = 0; g < p.kv_heads; ++g) {
-    gates.push_back(gate(p, in[0], {in[4], in[5], in[6], in[7]}, token, g, constants));
+    gates.push_back(gate(p, in[0], {in[4], in[5], in[6], in[7]}, token, g, options));
   }
   for (const Branch branch : kBranchOrder) {
     const TensorView& o = in[1 + index_of(branch)];
-    branches.push_back(constants.on(branch) ? load_index(o, token) : Row{});
+    branches.push_back(options.on(branch) ? load_index(o, token) : Row{});
   }
   return combine(p, gates, branches);
 }
@@ -101,14 +101,14 @@ void parallel_rows(std::int64_t rows, const std::function<void(std::int64_t, std
 }
 
 Row stage_row(Stage stage, const Problem& p, std::span<const Sequence> sequences,
-              std::span<const TensorView> in, const Constants& constants, std::size_t output,
+              std::span<const TensorView> in, const AttentionOptions& options, std::size_t output,
               std::int64_t row) {
   if (stage == Stage::compress) return pooled_row(p, sequences, in[output], row);
   const Query query = find_query(sequences, row);
   switch (stage) {
     case Stage::project_rope:
       return project_token(projections(p)[output], in[1], load_index(in[0], row), query.position,
-                           constants);
+                           options);
     case Stage::ranges:
       return range_row(p, query, in[0]);
     case Stage::attend_compressed:
@@ -116,7 +116,7 @@ Row stage_row(Stage stage, const Problem& p, std::span<const Sequence> sequences
     case Stage::attend_window:
       return attend_row(stage, p, query, in);
     case Stage::gate_combine:
-      return gated_row(p, row, in, constants);
+      return gated_row(p, row, in, options);
     case Stage::out_proj:
       return linear(in[1], 0, p.model.model_dim, load_index(in[0], row));
     default:

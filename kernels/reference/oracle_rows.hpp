@@ -21,7 +21,7 @@ Query find_query(std::span<const Sequence> sequences, std::int64_t token);
 
 /// A row of a stage that is not a composite. Blocks and ranges come as numbers too.
 Row stage_row(Stage stage, const Problem& problem, std::span<const Sequence> sequences,
-              std::span<const TensorView> in, const Constants& constants, std::size_t output,
+              std::span<const TensorView> in, const AttentionOptions& options, std::size_t output,
               std::int64_t row);
 
 /// parallel_for over rows, one at a time. A few rows are worked on by the caller one after another,
@@ -35,7 +35,7 @@ struct AttentionOperands {
 };
 /// Output of one KV group for one query, [heads_per_group * head_dim_v], over a list of blocks.
 Row attention_part(const Problem& problem, const AttentionOperands& operands, const Query& query,
-                   std::int64_t group, const Constants& constants,
+                   std::int64_t group, const AttentionOptions& options,
                    const std::vector<std::int32_t>& blocks);
 /// Whether a list of blocks is a right answer of the selection: the best ones, or others whose
 /// scores tie with those that they replace.
@@ -47,11 +47,11 @@ double tie_tolerance(Dtype dtype) noexcept;
 /// Tensors that the stages before the last one leave behind, rounded to the problem's dtype as a
 /// stage stores them: k_cmp and v_cmp, for a layer the seven outputs of project_rope before them.
 std::vector<HostTensor> derive(Stage stage, const Problem& problem,
-                               std::span<const TensorView> inputs, const Constants& constants);
+                               std::span<const TensorView> inputs, const AttentionOptions& options);
 
 /// Logits of the model [tokens, vocab_size] fp64, by the runtime's built-in rows in fp64.
 HostTensor model_logits(const Problem& problem, std::span<const TensorView> inputs,
-                        const Constants& constants, bool dense);
+                        const AttentionOptions& options, bool dense);
 
 /// Relative L2 of `produced` against `expected`, and what is wrong with single elements.
 struct ElementCount {

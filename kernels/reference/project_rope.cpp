@@ -7,11 +7,11 @@
 
 namespace nsa::reference {
 
-void rotate(std::span<double> head, std::int64_t position, const Constants& constants) {
+void rotate(std::span<double> head, std::int64_t position, const AttentionOptions& options) {
   const double dim = static_cast<double>(head.size());
   for (std::size_t i = 0; i + 1 < head.size(); i += 2) {
-    const double frequency = std::pow(constants.rope_base, -static_cast<double>(i) / dim);
-    const double angle = static_cast<double>(position) / constants.rope_scale * frequency;
+    const double frequency = std::pow(options.rope_base, -static_cast<double>(i) / dim);
+    const double angle = static_cast<double>(position) / options.rope_scale * frequency;
     const double x0 = head[i], x1 = head[i + 1];
     head[i] = x0 * std::cos(angle) - x1 * std::sin(angle);
     head[i + 1] = x0 * std::sin(angle) + x1 * std::cos(angle);
@@ -51,12 +51,12 @@ std::vector<Projection> projections(const Problem& p) {
 }
 
 Row project_token(const Projection& projection, const TensorView& w_qkv, const Row& x,
-                  std::int64_t position, const Constants& constants) {
+                  std::int64_t position, const AttentionOptions& options) {
   Row y = linear(w_qkv, projection.first_row, projection.heads * projection.dim, x);
   if (!projection.rotated) return y;
   const auto dim = static_cast<std::size_t>(projection.dim);
   for (std::size_t head = 0; head < y.size(); head += dim) {
-    rotate(std::span(y).subspan(head, dim), position, constants);
+    rotate(std::span(y).subspan(head, dim), position, options);
   }
   return y;
 }

@@ -26,7 +26,7 @@ Row load_head(const TensorView& tensor, std::int64_t index, std::int64_t head);
 
 // project_rope.cpp
 /// Rotates one head to `position`: pair i is (2i, 2i + 1), angle position / base^(2i / D).
-void rotate(std::span<double> head, std::int64_t position, const Constants& constants);
+void rotate(std::span<double> head, std::int64_t position, const AttentionOptions& options);
 /// y = W x for rows [first, first + count) of W [out, in], stored row by row.
 Row linear(const TensorView& weight, std::int64_t first, std::int64_t count, const Row& x);
 /// Where the seven projections stand in w_qkv, in the order of the stage's outputs.
@@ -37,7 +37,7 @@ struct Projection {
 std::vector<Projection> projections(const Problem& problem);
 /// One output of project_rope for one token: [heads * dim].
 Row project_token(const Projection& projection, const TensorView& w_qkv, const Row& x,
-                  std::int64_t position, const Constants& constants);
+                  std::int64_t position, const AttentionOptions& options);
 
 // compress.cpp
 /// Mean of l raw rows from row `first` of one head (phi "avg", equation 7).
@@ -77,7 +77,7 @@ Row affine(const TensorView& weight, const TensorView& bias, const Row& x);
 /// Weights of (cmp, sel, win) for one token and KV group. Branches that are off weigh nothing and
 /// the others sum to one; a forced branch weighs one.
 Row gate(const Problem& problem, const TensorView& q, const GateWeights& weights,
-         std::int64_t token, std::int64_t group, const Constants& constants);
+         std::int64_t token, std::int64_t group, const AttentionOptions& options);
 /// sum of gate x branch for all heads of a token (equation 5): [q_heads * head_dim_v].
 /// Branch outputs of that token, [q_heads * head_dim_v] each; empty = off.
 Row combine(const Problem& problem, std::span<const Row> gates, std::span<const Row> branches);
@@ -94,6 +94,6 @@ struct LayerTrace {
 };
 /// `inputs` in the order of signature_of(Stage::layer). No sequence may have a context.
 LayerTrace run_layer(const Problem& problem, std::span<const TensorView> inputs,
-                     const Constants& constants = {});
+                     const AttentionOptions& options = {});
 
 }  // namespace nsa::reference

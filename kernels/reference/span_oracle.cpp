@@ -41,7 +41,8 @@ bool SpanOracle::covers(std::span<const Stage> stages, const Problem& problem) {
 }
 
 SpanOracle::SpanOracle(std::span<const Stage> stages, const Problem& problem,
-                       std::span<const TensorView> inputs, const Constants& constants, Role role) {
+                       std::span<const TensorView> inputs, const AttentionOptions& options,
+                       Role role) {
   expects(covers(stages, problem), "stages that do not read each other's outputs");
   const JoinedSignature joined = signature_of(stages);
   expects(inputs.size() == joined.inputs.size(), "the inputs of the signature");
@@ -51,7 +52,7 @@ SpanOracle::SpanOracle(std::span<const Stage> stages, const Problem& problem,
     for (const TensorSpec& spec : own.inputs)
       in.push_back(inputs[index_of(joined.inputs, spec.name)]);
     parts_.push_back(
-        {std::make_unique<Oracle>(stage, problem, in, constants, role), own.outputs.size()});
+        {std::make_unique<Oracle>(stage, problem, in, options, role), own.outputs.size()});
   }
 }
 

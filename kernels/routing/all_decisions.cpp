@@ -1,4 +1,4 @@
-#include "all_decisions.hpp"
+#include "explanations.hpp"
 
 #include <algorithm>
 

@@ -3,8 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "all_decisions.hpp"
-#include "name_effects.hpp"
+#include "explanations.hpp"
 
 namespace nsa {
 namespace routing {
@@ -170,7 +169,7 @@ ExplainReport explain(const Router& router, const Problem& problem) {
     }
   }
   report.reserves = router.reserves(problem);
-  report.constants = constants_from(state.inputs.environment);
+  report.options = options_from(state.inputs.environment);
   for (const routing::TableIndex& table : state.tables) {
     if (!table.usable) continue;
     report.validators = table.validators;

@@ -1,7 +1,7 @@
 // explain() as a document: schemas/json/explain.schema.json.
 #include <cmath>
 
-#include "nsa/kernels/routing.hpp"
+#include "nsa/kernels/documents.hpp"
 #include "nsa/schemas/json.hpp"
 
 namespace nsa {
@@ -38,11 +38,11 @@ Json decision_json(const Explanation& line) {
   return j;
 }
 
-Json constants_json(const Constants& constants) {
+Json options_json(const AttentionOptions& options) {
   Json j = Json::object();
-  j["rope_scale"] = constants.rope_scale;
-  j["uniform_gate"] = constants.uniform_gate;
-  j["force_branch"] = forced_index(constants);
+  j["rope_scale"] = options.rope_scale;
+  j["uniform_gate"] = options.uniform_gate;
+  j["force_branch"] = forced_index(options);
   return j;
 }
 
@@ -81,12 +81,14 @@ Json explain_to_json(const ExplainReport& report) {
   j["table_path"] = report.table_path.empty() ? Json(nullptr) : Json(report.table_path);
   j["decisions"] = list(report.decisions, decision_json);
   j["reserves"] = as_json(report.reserves);
-  j["constants"] = constants_json(report.constants);
+  j["constants"] = options_json(report.options);
   j["validators"] = list(report.validators, validator_json);
   j["names"] = list(report.names, name_json);
   j["warnings"] = report.warnings;
   // Values of variables may hold any bytes; a document holds UTF-8.
   return Json::parse(j.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
+
+std::string to_json_text(const ExplainReport& report) { return explain_to_json(report).dump(); }
 
 }  // namespace nsa

@@ -1,6 +1,4 @@
-#include "name_effects.hpp"
-
-#include "all_decisions.hpp"
+#include "explanations.hpp"
 
 namespace nsa::routing {
 namespace {
@@ -9,7 +7,7 @@ namespace {
 struct Consequences {
   std::array<Decided, kStageCount> decisions;
   Reserves reserves;
-  Constants constants;
+  AttentionOptions options;
 };
 
 struct WhatIf {
@@ -23,10 +21,10 @@ void consider(WhatIf& what_if, const Router::State& state, const Problem& proble
   what_if.policies = make_policies(state.rows, what_if.environment);
   what_if.consequences.decisions = decide_all(state, problem, &what_if.policies);
   what_if.consequences.reserves = reserves_of(state, problem, what_if.environment);
-  what_if.consequences.constants = constants_from(what_if.environment);
+  what_if.consequences.options = options_from(what_if.environment);
 }
 
-bool same_constants(const Constants& a, const Constants& b) {
+bool same_options(const AttentionOptions& a, const AttentionOptions& b) {
   return a.rope_scale == b.rope_scale && a.uniform_gate == b.uniform_gate &&
          a.force_branch == b.force_branch;
 }
@@ -50,7 +48,7 @@ std::string difference(const Consequences& without, const Consequences& with) {
            std::string(to_string(static_cast<Stage>(i))) + ": " + name_of(a) + " -> " + name_of(b));
   }
   if (!(without.reserves == with.reserves)) append(changes, "reserves");
-  if (!same_constants(without.constants, with.constants)) append(changes, "constants");
+  if (!same_options(without.options, with.options)) append(changes, "constants");
   return changes;
 }
 
@@ -80,7 +78,7 @@ EnvSnapshot only(const std::pair<std::string, std::string>& value) {
   return snapshot;
 }
 
-/// Decisions, reserves and constants with, without and with nothing but one name.
+/// Decisions, reserves and options with, without and with nothing but one name.
 NameEffect effect_of(const Router::State& state, const Problem& problem, const WhatIf& all,
                      const WhatIf& none, std::size_t index) {
   const auto& [name, value] = all.environment.values[index];

@@ -26,7 +26,7 @@ std::pair<std::size_t, routing::ApiWish> make_wish(Stage stage, const VariantId&
                      " has no such variant on this device; `nsatune variants` lists them");
   }
   const routing::Row& row = rows[slot].at(wish.row);
-  if (row.variant->role == Role::yardstick) {
+  if (row.variant->role == Role::baseline) {
     throw InputError(text + ": gives another answer than NSA; it is only measured");
   }
   if (id.point.empty()) return {slot, wish};

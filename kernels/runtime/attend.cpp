@@ -23,7 +23,7 @@ TensorView take_branch(const Context& context, const Call& call, Branch branch) 
   TensorView o =
       take_tensor(*context.workspace, p.dtype, {call.tensors.q.shape[0], p.q_heads, p.head_dim_v});
   // All-zero bits are 0.0 in every dtype.
-  if (!context.constants.on(branch)) ops_of(context).fill(context, o, std::byte{0});
+  if (!context.options.on(branch)) ops_of(context).fill(context, o, std::byte{0});
   return o;
 }
 
@@ -56,7 +56,7 @@ void run_compressed(const Context& context, const Choice& choice, Stage stage, c
 void attend_and_score(const Context& context, const Call& call, const TensorView& o_cmp,
                       const TensorView& blocks) {
   static constexpr std::array kBoth{Stage::attend_compressed, Stage::score};
-  const bool on[] = {context.constants.on(Branch::cmp), context.constants.on(Branch::sel)};
+  const bool on[] = {context.options.on(Branch::cmp), context.options.on(Branch::sel)};
   const Problem& p = call.places.problem;
   if (on[0] && on[1]) {
     const Cover cover = context.router->cover(kBoth, p, context.within);
@@ -103,7 +103,7 @@ class Beside {
 
 /// Whether the window branch can run beside the others: they take the one workspace in turns.
 bool window_runs_beside(const Context& context, const AttendPlaces& places) {
-  if (!plan_of(context.within).window_beside || !context.constants.on(Branch::win)) return false;
+  if (!plan_of(context.within).window_beside || !context.options.on(Branch::win)) return false;
   if (context.router->inputs().device.backend == Backend::cpu) return false;
   const Variant* row = choose(context, Stage::attend_window, places.window_problem).variant;
   return row && workspace_of(*row, places.window_problem) == 0;
@@ -142,7 +142,7 @@ void attend(const Context& context, const AttendPlaces& places, const AttentionT
     return attend_step(context, places, tensors);
   const Call call{places, tensors, saved};
   const WorkspaceScope scratch(*context.workspace);
-  const bool sel = context.constants.on(Branch::sel);
+  const bool sel = context.options.on(Branch::sel);
   const TensorView o_cmp = take_branch(context, call, Branch::cmp);
   const TensorView o_sel = take_branch(context, call, Branch::sel);
   const TensorView o_win = take_branch(context, call, Branch::win);
@@ -159,7 +159,7 @@ void attend(const Context& context, const AttendPlaces& places, const AttentionT
     if (context.telemetry) {
       context.telemetry->engaged(Stage::attention, context.within->variant->name);
     }
-  } else if (context.constants.on(Branch::win)) {
+  } else if (context.options.on(Branch::win)) {
     attend_window(context, call, o_win);
   }
   run_stage(context, Stage::gate_combine, places.problem, places.sequences,

@@ -99,7 +99,7 @@ void attention_batched(const Context& context, const Problem& problem,
   const Sequence& last = sequences.host.back();
   const std::int64_t rows = last.cmp_begin + last.cmp_len;
   const KvTensors cmp = take_compressed(*context.workspace, problem, rows);
-  const bool pooled = context.constants.on(Branch::cmp) || context.constants.on(Branch::sel);
+  const bool pooled = context.options.on(Branch::cmp) || context.options.on(Branch::sel);
   if (pooled && rows > 0) {
     run_stage(context, Stage::compress, problem, sequences,
               CompressTensors{.raw = t.cmp, .pooled = cmp}, saved);
@@ -119,7 +119,7 @@ void attention_sequential(const Context& context, const Problem& problem, const 
 
 Choice choose_attention(const Context& context, const Problem& problem,
                         const Saved* saved) noexcept {
-  const bool whole = !saved && context.constants.branches == kAllBranches;
+  const bool whole = !saved && context.options.branches == kAllBranches;
   return choose(context, Stage::attention, problem, whole ? Form::any : Form::stage_by_stage);
 }
 
@@ -129,7 +129,7 @@ void attend_step(const Context& context, const AttendPlaces& places,
     context.telemetry->engaged(Stage::attention, context.within->variant->name);
   }
   decode::attend_step(places.problem, tensors,
-                      {places.sequences.device, places.window_sequences.device}, context.constants,
+                      {places.sequences.device, places.window_sequences.device}, context.options,
                       context.stream);
 }
 

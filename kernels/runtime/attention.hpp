@@ -34,7 +34,7 @@ Choice choose_attention(const Context& context, const Problem& problem,
 
 /// Attention behind compression by the plan of context.within: score, ranges where they are read,
 /// the three branches and the gate, or one kernel for all. `tensors.cmp` are compressed rows. A
-/// branch that is off in context.constants.branches is not computed and counts as zeros.
+/// branch that is off in context.options.branches is not computed and counts as zeros.
 void attend(const Context& context, const AttendPlaces& places, const AttentionTensors& tensors,
             Saved* saved);
 

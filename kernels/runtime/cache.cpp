@@ -14,86 +14,96 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-KvCache::Rows KvCache::make_rows(std::int64_t rows, std::int64_t dim) const {
+KvCache::State::Rows KvCache::State::make_rows(std::int64_t rows, std::int64_t dim) const {
   Rows made;
-  made.view = make_view(nullptr, dtype_, {rows, kv_heads_, dim});
+  made.view = make_view(nullptr, dtype, {rows, kv_heads, dim});
   if (rows == 0) return made;
   const std::size_t bytes = made.view.bytes();
-  made.memory = {allocator_->allocate(bytes), Free{allocator_, bytes}};
+  made.memory = {allocator->allocate(bytes), Free{allocator, bytes}};
   made.view.data = made.memory.get();
   return made;
 }
 
 KvCache::KvCache(const Problem& p, std::int64_t batch, std::int64_t capacity, AttentionKind kind,
                  Allocator& allocator)
-    : allocator_(&allocator),
-      dtype_(p.dtype),
-      kv_heads_(p.kv_heads),
-      capacity_(capacity),
-      lengths_(index(batch), 0),
-      win_lengths_(index(batch), 0) {
-  k_sel_ = make_rows(batch * capacity, p.head_dim_k);
-  v_sel_ = make_rows(batch * capacity, p.head_dim_v);
+    : state_(std::make_unique<State>()) {
+  State& s = *state_;
+  s.allocator = &allocator;
+  s.dtype = p.dtype;
+  s.kv_heads = p.kv_heads;
+  s.capacity = capacity;
+  s.lengths.assign(at(batch), 0);
+  s.win_lengths.assign(at(batch), 0);
+  s.k_sel = s.make_rows(batch * capacity, p.head_dim_k);
+  s.v_sel = s.make_rows(batch * capacity, p.head_dim_v);
   if (kind == AttentionKind::dense) return;
   // Twice the window, so that the rows are moved to the front once in `window` decode steps.
-  win_stride_ = std::min(capacity, std::max<std::int64_t>(2 * p.geometry.window, 1));
-  k_win_ = make_rows(batch * win_stride_, p.head_dim_k);
-  v_win_ = make_rows(batch * win_stride_, p.head_dim_v);
-  k_raw_ = make_rows(batch * p.geometry.cmp_block, p.head_dim_k);
-  v_raw_ = make_rows(batch * p.geometry.cmp_block, p.head_dim_v);
+  s.win_stride = std::min(capacity, std::max<std::int64_t>(2 * p.geometry.window, 1));
+  s.k_win = s.make_rows(batch * s.win_stride, p.head_dim_k);
+  s.v_win = s.make_rows(batch * s.win_stride, p.head_dim_v);
+  s.k_raw = s.make_rows(batch * p.geometry.cmp_block, p.head_dim_k);
+  s.v_raw = s.make_rows(batch * p.geometry.cmp_block, p.head_dim_v);
   const std::int64_t compressed = batch * num_compressed(capacity, p.geometry);
-  k_cmp_ = make_rows(compressed, p.head_dim_k);
-  v_cmp_ = make_rows(compressed, p.head_dim_v);
+  s.k_cmp = s.make_rows(compressed, p.head_dim_k);
+  s.v_cmp = s.make_rows(compressed, p.head_dim_v);
 }
+
+KvCache::~KvCache() = default;
+KvCache::KvCache(KvCache&&) noexcept = default;
+KvCache& KvCache::operator=(KvCache&&) noexcept = default;
+
+std::int64_t KvCache::length(std::int64_t sequence) const { return state_->lengths[at(sequence)]; }
+
+std::int64_t KvCache::capacity() const noexcept { return state_->capacity; }
 
 std::size_t KvCache::bytes() const noexcept {
   std::size_t sum = 0;
-  for (const Rows* rows :
-       {&k_sel_, &v_sel_, &k_win_, &v_win_, &k_raw_, &v_raw_, &k_cmp_, &v_cmp_}) {
+  for (const State::Rows* rows : state_->rows()) {
     if (rows->memory) sum += rows->view.bytes();
   }
   return sum;
 }
 
-CachedLayer::CachedLayer(const Context& context, KvCache& cache, const Problem& problem)
-    : context_(context), cache_(cache), problem_(problem) {
-  if (problem.seq_lens.size() != cache.lengths_.size()) {
-    throw InputError("cache: holds " + std::to_string(cache.lengths_.size()) +
+CachedLayer::CachedLayer(const Context& context, KvCache& whole, const Problem& problem)
+    : context_(context), cache_(whole.state()), problem_(problem) {
+  const KvCache::State& cache = cache_;
+  if (problem.seq_lens.size() != cache.lengths.size()) {
+    throw InputError("cache: holds " + std::to_string(cache.lengths.size()) +
                      " sequences, the problem has " + std::to_string(problem.seq_lens.size()));
   }
   std::int64_t q_begin = 0;
   for (std::size_t b = 0; b < problem.seq_lens.size(); ++b) {
-    if (problem.context_lens[b] != cache.lengths_[b]) {
+    if (problem.context_lens[b] != cache.lengths[b]) {
       throw InputError("cache: sequence " + std::to_string(b) + " holds " +
-                       std::to_string(cache.lengths_[b]) + " tokens, context_lens says " +
+                       std::to_string(cache.lengths[b]) + " tokens, context_lens says " +
                        std::to_string(problem.context_lens[b]));
     }
-    const std::int64_t kv_len = cache.lengths_[b] + problem.seq_lens[b];
-    if (kv_len > cache.capacity_) {
+    const std::int64_t kv_len = cache.lengths[b] + problem.seq_lens[b];
+    if (kv_len > cache.capacity) {
       throw InputError("cache: sequence " + std::to_string(b) + " would hold " +
                        std::to_string(kv_len) + " tokens, the capacity is " +
-                       std::to_string(cache.capacity_));
+                       std::to_string(cache.capacity));
     }
     sequences_.push_back({q_begin, problem.seq_lens[b], 0, kv_len, 0, 0});
     q_begin += problem.seq_lens[b];
   }
-  zero(context, cache);
+  zero(context, whole);
 }
 
-void CachedLayer::zero(const Context& context, KvCache& cache) {
-  if (cache.zeroed_) return;
-  for (const KvCache::Rows* rows : {&cache.k_sel_, &cache.v_sel_, &cache.k_win_, &cache.v_win_,
-                                    &cache.k_raw_, &cache.v_raw_, &cache.k_cmp_, &cache.v_cmp_}) {
+void CachedLayer::zero(const Context& context, KvCache& whole) {
+  KvCache::State& cache = whole.state();
+  if (cache.zeroed) return;
+  for (const KvCache::State::Rows* rows : cache.rows()) {
     if (rows->memory) ops_of(context).fill(context, rows->view, std::byte{0});
   }
-  cache.zeroed_ = true;
+  cache.zeroed = true;
 }
 
-decode::CacheTensors CachedLayer::tensors_of(KvCache& cache) {
-  return {.sel = {.k = cache.k_sel_.view, .v = cache.v_sel_.view},
-          .win = {.k = cache.k_win_.view, .v = cache.v_win_.view},
-          .raw = {.k = cache.k_raw_.view, .v = cache.v_raw_.view},
-          .cmp = {.k = cache.k_cmp_.view, .v = cache.v_cmp_.view}};
+decode::CacheTensors CachedLayer::tensors_of(const KvCache::State& cache) {
+  return {.sel = {.k = cache.k_sel.view, .v = cache.v_sel.view},
+          .win = {.k = cache.k_win.view, .v = cache.v_win.view},
+          .raw = {.k = cache.k_raw.view, .v = cache.v_raw.view},
+          .cmp = {.k = cache.k_cmp.view, .v = cache.v_cmp.view}};
 }
 
 void CachedLayer::copy(const KvTensors& from, std::int64_t from_row, const KvTensors& to,
@@ -116,10 +126,10 @@ void CachedLayer::flush() {
 
 CachedKeys CachedLayer::append_selected(const AttentionTensors& fresh) {
   CachedKeys keys{tensors_of(cache_).sel, sequences_, problem_.context_lens};
-  const std::int64_t cmp_stride = num_compressed(cache_.capacity_, problem_.geometry);
+  const std::int64_t cmp_stride = num_compressed(cache_.capacity, problem_.geometry);
   for (std::size_t b = 0; b < sequences_.size(); ++b) {
     Sequence& s = keys.sequences[b];
-    s.kv_begin = static_cast<std::int64_t>(b) * cache_.capacity_;
+    s.kv_begin = static_cast<std::int64_t>(b) * cache_.capacity;
     s.cmp_begin = static_cast<std::int64_t>(b) * cmp_stride;
     s.cmp_len = num_compressed(s.kv_len, problem_.geometry);
     copy(fresh.sel, s.q_begin, keys.kv, s.kv_begin + s.first_position(), s.q_len);
@@ -129,29 +139,29 @@ CachedKeys CachedLayer::append_selected(const AttentionTensors& fresh) {
 
 void CachedLayer::grow_window(std::int64_t rows) {
   const auto batch = static_cast<std::int64_t>(sequences_.size());
-  const std::int64_t old_stride = cache_.win_stride_;
-  KvCache::Rows k = cache_.make_rows(batch * rows, problem_.head_dim_k);
-  KvCache::Rows v = cache_.make_rows(batch * rows, problem_.head_dim_v);
-  for (const KvCache::Rows* grown : {&k, &v}) {
+  const std::int64_t old_stride = cache_.win_stride;
+  KvCache::State::Rows k = cache_.make_rows(batch * rows, problem_.head_dim_k);
+  KvCache::State::Rows v = cache_.make_rows(batch * rows, problem_.head_dim_v);
+  for (const KvCache::State::Rows* grown : {&k, &v}) {
     ops_of(context_).fill(context_, grown->view, std::byte{0});
   }
   for (std::int64_t b = 0; b < batch; ++b) {
-    const std::int64_t stored = cache_.win_lengths_[at(b)];
-    copy(cache_.k_win_.view, b * old_stride, k.view, b * rows, stored);
-    copy(cache_.v_win_.view, b * old_stride, v.view, b * rows, stored);
+    const std::int64_t stored = cache_.win_lengths[at(b)];
+    copy(cache_.k_win.view, b * old_stride, k.view, b * rows, stored);
+    copy(cache_.v_win.view, b * old_stride, v.view, b * rows, stored);
   }
   flush();
-  cache_.outgrown_.push_back(std::exchange(cache_.k_win_, std::move(k)));
-  cache_.outgrown_.push_back(std::exchange(cache_.v_win_, std::move(v)));
-  cache_.win_stride_ = rows;
+  cache_.outgrown.push_back(std::exchange(cache_.k_win, std::move(k)));
+  cache_.outgrown.push_back(std::exchange(cache_.v_win, std::move(v)));
+  cache_.win_stride = rows;
 }
 
 void CachedLayer::keep_last_of_window(std::int64_t sequence, std::int64_t keep) {
-  std::int64_t& stored = cache_.win_lengths_[at(sequence)];
+  std::int64_t& stored = cache_.win_lengths[at(sequence)];
   const std::int64_t kept = std::min(stored, keep), dropped = stored - kept;
-  const std::int64_t begin = sequence * cache_.win_stride_;
+  const std::int64_t begin = sequence * cache_.win_stride;
   const WorkspaceScope scratch(*context_.workspace);
-  for (const TensorView& rows : {cache_.k_win_.view, cache_.v_win_.view}) {
+  for (const TensorView& rows : {cache_.k_win.view, cache_.v_win.view}) {
     if (dropped >= kept) {
       copy(rows, begin + dropped, rows, begin, kept);
       continue;
@@ -171,11 +181,11 @@ void CachedLayer::make_room_in_window() {
   const std::int64_t keep = std::max<std::int64_t>(problem_.geometry.window - 1, 0);
   std::int64_t need = 0;
   for (std::size_t b = 0; b < sequences_.size(); ++b) {
-    need = std::max(need, std::min(cache_.win_lengths_[b], keep) + sequences_[b].q_len);
+    need = std::max(need, std::min(cache_.win_lengths[b], keep) + sequences_[b].q_len);
   }
-  if (need > cache_.win_stride_) grow_window(need);
+  if (need > cache_.win_stride) grow_window(need);
   for (std::size_t b = 0; b < sequences_.size(); ++b) {
-    if (cache_.win_lengths_[b] + sequences_[b].q_len <= cache_.win_stride_) continue;
+    if (cache_.win_lengths[b] + sequences_[b].q_len <= cache_.win_stride) continue;
     keep_last_of_window(static_cast<std::int64_t>(b), keep);
   }
 }
@@ -186,24 +196,24 @@ CachedKeys CachedLayer::start_window(const AttentionTensors& fresh) {
   for (std::size_t b = 0; b < sequences_.size(); ++b) {
     Sequence& s = keys.sequences[b];
     s.kv_begin = s.q_begin;
-    const std::int64_t kept = std::min({s.q_len, keep, cache_.win_stride_});
-    const std::int64_t begin = static_cast<std::int64_t>(b) * cache_.win_stride_;
+    const std::int64_t kept = std::min({s.q_len, keep, cache_.win_stride});
+    const std::int64_t begin = static_cast<std::int64_t>(b) * cache_.win_stride;
     copy(fresh.win, s.q_begin + s.q_len - kept, tensors_of(cache_).win, begin, kept);
-    cache_.win_lengths_[b] = kept;
+    cache_.win_lengths[b] = kept;
   }
   return keys;
 }
 
 CachedKeys CachedLayer::append_window(const AttentionTensors& fresh) {
-  const bool empty = std::all_of(cache_.lengths_.begin(), cache_.lengths_.end(),
+  const bool empty = std::all_of(cache_.lengths.begin(), cache_.lengths.end(),
                                  [](std::int64_t length) { return length == 0; });
   if (empty) return start_window(fresh);
   make_room_in_window();
   CachedKeys keys{tensors_of(cache_).win, sequences_, problem_.context_lens};
   for (std::size_t b = 0; b < sequences_.size(); ++b) {
     Sequence& s = keys.sequences[b];
-    std::int64_t& stored = cache_.win_lengths_[b];
-    s.kv_begin = static_cast<std::int64_t>(b) * cache_.win_stride_;
+    std::int64_t& stored = cache_.win_lengths[b];
+    s.kv_begin = static_cast<std::int64_t>(b) * cache_.win_stride;
     copy(fresh.win, s.q_begin, keys.kv, s.kv_begin + stored, s.q_len);
     keys.context_lens[b] = stored;
     stored += s.q_len;
@@ -225,7 +235,7 @@ CachedLayer::RawRows CachedLayer::gather_raw(const AttentionTensors& fresh, cons
     return all;
   };
   return {
-      {.k = joined(cache_.k_raw_.view, fresh.cmp.k), .v = joined(cache_.v_raw_.view, fresh.cmp.v)},
+      {.k = joined(cache_.k_raw.view, fresh.cmp.k), .v = joined(cache_.v_raw.view, fresh.cmp.v)},
       0};
 }
 
@@ -234,7 +244,7 @@ void CachedLayer::append_compressed_of(const AttentionTensors& fresh, std::int64
                                        CachedKeys& keys) {
   const Geometry& g = problem_.geometry;
   const Sequence& s = sequences_[at(sequence)];
-  const std::int64_t seen = cache_.lengths_[at(sequence)];
+  const std::int64_t seen = cache_.lengths[at(sequence)];
   const std::int64_t first = num_compressed(seen, g), last = num_compressed(s.kv_len, g);
   const std::int64_t old_rows = seen - first * g.cmp_stride;  // below cmp_block: docs/nsa.md 9
   const std::int64_t raw_begin = sequence * g.cmp_block;
@@ -250,7 +260,7 @@ void CachedLayer::append_compressed_of(const AttentionTensors& fresh, std::int64
   pooled.phase = Phase::prefill;
   pooled.context_lens = {0};
   pooled.seq_lens = {old_rows + s.q_len};
-  const std::int64_t cmp_stride = num_compressed(cache_.capacity_, g);
+  const std::int64_t cmp_stride = num_compressed(cache_.capacity, g);
   const Sequence one{.q_begin = 0,
                      .q_len = pooled.seq_lens[0],
                      .kv_begin = raw.begin,
@@ -276,7 +286,7 @@ CachedKeys CachedLayer::append_compressed(const AttentionTensors& fresh) {
 }
 
 void CachedLayer::commit() {
-  for (std::size_t b = 0; b < sequences_.size(); ++b) cache_.lengths_[b] = sequences_[b].kv_len;
+  for (std::size_t b = 0; b < sequences_.size(); ++b) cache_.lengths[b] = sequences_[b].kv_len;
 }
 
 }  // namespace nsa

@@ -42,7 +42,7 @@ std::string why_not(const Context& context, const Problem& problem, AttentionKin
   if (const Support here = runs_on(row, device); !here.supported) return here.reason();
   if (const Support it = runs_problem(row, problem, device); !it.supported) return it.reason();
   if (!row.launch) return why_not_built(row);
-  if (context.constants.branches != kAllBranches) return "it computes all three branches";
+  if (context.options.branches != kAllBranches) return "it computes all three branches";
   if (others_asked_for(context, problem, row))
     return "the API or the environment asks for other rows";
   return {};
@@ -50,82 +50,111 @@ std::string why_not(const Context& context, const Problem& problem, AttentionKin
 
 }  // namespace
 
+struct DecodeLoop::State {
+  ModelConfig config;
+  std::span<KvCache> caches;
+  Choice chosen;  // the row of attention that takes lengths on the device
+  std::int64_t first = 0, capacity = 0;
+  Problem problem;
+  std::vector<Sequence> bounds;  // [batch] of the longest step
+  KvCache::State::Rows memory;   // of the device: Standing [batch], Sequence [2, batch]
+  decode::Standing* standing = nullptr;
+  Sequence* sequences = nullptr;  // of the selected branch, then of the window
+
+  decode::StepSequences step() const { return {sequences, sequences + bounds.size()}; }
+  void advance(const Context& context);
+};
+
 DecodeLoop::DecodeLoop(const Context& context, const ModelConfig& config, std::span<KvCache> caches)
-    : config_(config), caches_(caches) {
+    : state_(std::make_unique<State>()) {
   expects(!caches.empty(), "one cache per layer");
-  const KvCache& cache = caches.front();
-  for (const KvCache& other : caches) {
-    expects(other.lengths_ == cache.lengths_ && other.win_lengths_ == cache.win_lengths_ &&
-                other.capacity_ == cache.capacity_ && other.win_stride_ == cache.win_stride_,
+  State& s = *state_;
+  s.config = config;
+  s.caches = caches;
+  const KvCache::State& cache = caches.front().state();
+  for (const KvCache& one : caches) {
+    const KvCache::State& other = one.state();
+    expects(other.lengths == cache.lengths && other.win_lengths == cache.win_lengths &&
+                other.capacity == cache.capacity && other.win_stride == cache.win_stride,
             "caches of one model");
   }
-  const std::size_t batch = cache.lengths_.size();
-  capacity_ = cache.capacity_;
-  first_ = *std::min_element(cache.lengths_.begin(), cache.lengths_.end());
-  problem_ = problem_of(config, std::vector<std::int64_t>(batch, 1),
-                        std::vector<std::int64_t>(batch, capacity_ - 1));
-  problem_.phase = Phase::decode;
+  const std::size_t batch = cache.lengths.size();
+  s.capacity = cache.capacity;
+  s.first = *std::min_element(cache.lengths.begin(), cache.lengths.end());
+  s.problem = problem_of(config, std::vector<std::int64_t>(batch, 1),
+                         std::vector<std::int64_t>(batch, s.capacity - 1));
+  s.problem.phase = Phase::decode;
   const Variant& row = step_row(context.router->inputs());
-  const std::string reason = why_not(context, problem_, config.attention, row);
+  const std::string reason = why_not(context, s.problem, config.attention, row);
   if (!reason.empty()) {
     throw InputError("a decode step as a graph runs attention/" + std::string(row.name) + ": " +
                      reason);
   }
-  chosen_ = asked_for(row);
-  bounds_ = sequences_of(problem_);
+  s.chosen = asked_for(row);
+  s.bounds = sequences_of(s.problem);
   for (KvCache& each : caches) CachedLayer::zero(context, each);
   const std::size_t bytes = batch * (sizeof(decode::Standing) + 2 * sizeof(Sequence));
-  standing_.memory = {cache.allocator_->allocate(bytes), KvCache::Free{cache.allocator_, bytes}};
-  standing_at_ = static_cast<decode::Standing*>(standing_.memory.get());
-  sequences_at_ = reinterpret_cast<Sequence*>(standing_at_ + batch);
+  s.memory.memory = {cache.allocator->allocate(bytes),
+                     KvCache::State::Free{cache.allocator, bytes}};
+  s.standing = static_cast<decode::Standing*>(s.memory.memory.get());
+  s.sequences = reinterpret_cast<Sequence*>(s.standing + batch);
   std::vector<decode::Standing> standing;
   for (std::size_t b = 0; b < batch; ++b) {
-    standing.push_back({cache.lengths_[b], cache.win_lengths_[b]});
+    standing.push_back({cache.lengths[b], cache.win_lengths[b]});
   }
-  device::copy_to_device(standing_at_, standing.data(), batch * sizeof(decode::Standing),
+  device::copy_to_device(s.standing, standing.data(), batch * sizeof(decode::Standing),
                          context.stream);
 }
 
+DecodeLoop::~DecodeLoop() = default;
+
+std::int64_t DecodeLoop::first_context() const noexcept { return state_->first; }
+std::int64_t DecodeLoop::last_context() const noexcept { return state_->capacity - 1; }
+const Problem& DecodeLoop::problem() const noexcept { return state_->problem; }
+
 void DecodeLoop::stepped() {
-  const std::vector<std::int64_t>& lengths = caches_.front().lengths_;
+  State& s = *state_;
+  const std::vector<std::int64_t>& lengths = s.caches.front().state().lengths;
   for (std::size_t b = 0; b < lengths.size(); ++b) {  // before any is changed
-    if (lengths[b] < capacity_) continue;
+    if (lengths[b] < s.capacity) continue;
     throw InputError("cache: sequence " + std::to_string(b) + " holds " +
-                     std::to_string(capacity_) + " tokens already, which is its capacity");
+                     std::to_string(s.capacity) + " tokens already, which is its capacity");
   }
-  const std::int64_t kept = std::max<std::int64_t>(problem_.geometry.window - 1, 0);
-  for (KvCache& cache : caches_) {
-    for (std::size_t b = 0; b < cache.lengths_.size(); ++b) {
-      std::int64_t& stored = cache.win_lengths_[b];
-      if (stored + 1 > cache.win_stride_) stored = std::min(stored, kept);
+  const std::int64_t kept = std::max<std::int64_t>(s.problem.geometry.window - 1, 0);
+  for (KvCache& one : s.caches) {
+    KvCache::State& cache = one.state();
+    for (std::size_t b = 0; b < cache.lengths.size(); ++b) {
+      std::int64_t& stored = cache.win_lengths[b];
+      if (stored + 1 > cache.win_stride) stored = std::min(stored, kept);
       ++stored;
-      ++cache.lengths_[b];
+      ++cache.lengths[b];
     }
   }
 }
 
-void DecodeLoop::advance(const Context& context) {
-  const KvCache& cache = caches_.front();
-  const auto batch = static_cast<std::int64_t>(bounds_.size());
-  decode::advance(problem_,
-                  {capacity_, cache.win_stride_, num_compressed(capacity_, problem_.geometry)},
-                  standing_at_, sequences_at_, sequences_at_ + batch, context.stream);
+void DecodeLoop::State::advance(const Context& context) {
+  decode::advance(
+      problem,
+      {capacity, caches.front().state().win_stride, num_compressed(capacity, problem.geometry)},
+      standing, sequences, sequences + bounds.size(), context.stream);
 }
 
 void DecodeLoop::model_step(const Context& context, const ModelWeights& weights,
                             const TensorView& tokens, const TensorView& logits) {
-  advance(context);
-  const decode::StepSequences step{sequences_at_, sequences_at_ + bounds_.size()};
-  model_placed(within(context, chosen_), config_, problem_, {bounds_, step.selected}, weights,
-               tokens, logits, caches_, &step);
+  State& s = *state_;
+  s.advance(context);
+  const decode::StepSequences step = s.step();
+  model_placed(within(context, s.chosen), s.config, s.problem, {s.bounds, step.selected}, weights,
+               tokens, logits, s.caches, &step);
 }
 
 void DecodeLoop::layer_step(const Context& context, const LayerWeights& weights,
                             const TensorView& x, const TensorView& y) {
-  advance(context);
-  const decode::StepSequences step{sequences_at_, sequences_at_ + bounds_.size()};
-  layer_placed(within(context, chosen_), problem_, {bounds_, step.selected}, x, weights, y,
-               &caches_.front(), AttentionKind::nsa, {}, &step);
+  State& s = *state_;
+  s.advance(context);
+  const decode::StepSequences step = s.step();
+  layer_placed(within(context, s.chosen), s.problem, {s.bounds, step.selected}, x, weights, y,
+               &s.caches.front(), AttentionKind::nsa, {}, &step);
 }
 
 }  // namespace nsa

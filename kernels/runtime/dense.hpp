@@ -1,4 +1,4 @@
-// Dense causal attention: the yardstick.
+// Dense causal attention: the baseline.
 #pragma once
 
 #include "stage.hpp"

@@ -18,9 +18,9 @@ AttentionTensors project(const Context& context, const Problem& p, const PlacedS
                          const TensorView& x, const LayerWeights& weights, AttentionKind kind) {
   const std::int64_t tokens = x.shape[0];
   const bool nsa = kind == AttentionKind::nsa;
-  const bool sel = !nsa || context.constants.on(Branch::sel);
-  const bool win = nsa && context.constants.on(Branch::win);
-  const bool cmp = nsa && (context.constants.on(Branch::cmp) || sel);
+  const bool sel = !nsa || context.options.on(Branch::sel);
+  const bool win = nsa && context.options.on(Branch::win);
+  const bool cmp = nsa && (context.options.on(Branch::cmp) || sel);
   const auto take = [&](bool on) {
     if (!on) return KvTensors{};
     return KvTensors{.k = take_heads(context, p, tokens, p.kv_heads, p.head_dim_k),
@@ -82,7 +82,7 @@ void attend_stepped(const Context& context, const Problem& p, const PlacedSequen
                     KvCache& cache) {
   const StageScope scope(context.observer, Stage::attention, context.within->variant->name,
                          p.max_seq_len(), context.stream);
-  const decode::CacheTensors all = CachedLayer::tensors_of(cache);
+  const decode::CacheTensors all = CachedLayer::tensors_of(cache.state());
   decode::append_step(p, fresh, all, step, context.stream);
   AttentionTensors cached = fresh;
   cached.cmp = all.cmp;

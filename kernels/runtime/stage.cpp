@@ -32,7 +32,7 @@ void launch(const Context& context, const Variant& row, const Point& point, cons
               .in = call.in,
               .out = call.out,
               .point = point,
-              .constants = context.constants,
+              .options = context.options,
               .workspace = *context.workspace,
               .stream = context.stream,
               .saved = saved,

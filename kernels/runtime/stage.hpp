@@ -7,6 +7,24 @@
 
 namespace nsa {
 
+/// Announces a stage to an observer, which may be null, for as long as it lives.
+struct StageScope {
+  StageScope(Observer* to, Stage of, std::string_view variant, std::int64_t seq_len,
+             CUstream_st* on)
+      : observer(to), stage(of), stream(on) {
+    if (observer) observer->stage_begin(stage, variant, seq_len, stream);
+  }
+  ~StageScope() {
+    if (observer) observer->stage_end(stage, stream);
+  }
+  StageScope(const StageScope&) = delete;
+  StageScope& operator=(const StageScope&) = delete;
+
+  Observer* const observer;
+  const Stage stage;
+  CUstream_st* const stream;
+};
+
 /// The sequences of a call, on the host and where its tensors are.
 struct PlacedSequences {
   std::span<const Sequence> host;

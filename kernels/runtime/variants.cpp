@@ -102,7 +102,7 @@ Variant planned(const Composite& composite, Backend backend, std::string_view na
           .backend = backend,
           .min_compute_capability = cpu ? 0 : 80,
           .dtypes = cpu ? kAllDtypes : kDeviceDtypes,
-          .what = what,
+          .summary = what,
           .supports = composite.supports,
           .cost = composite.cost,
           .workspace_bytes = cpu ? composite.cpu_workspace : composite.cuda_workspace,
@@ -133,7 +133,7 @@ Variant dense(const Composite& composite, Backend backend) {
   Variant row = planned(composite, backend, "dense",
                         "Dense causal attention instead of NSA: what it has to beat.",
                         {.mode = Plan::Mode::batched, .dense = true});
-  row.role = Role::yardstick;
+  row.role = Role::baseline;
   row.cost = composite.dense_cost;
   return row;
 }
@@ -145,7 +145,7 @@ Variant dense_by(const Composite& composite, std::string_view name, std::string_
   Variant row = dense(composite, Backend::cuda);
   row.name = name;
   row.dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16);
-  row.what = what;
+  row.summary = what;
   row.plan.parts = parts;
   row.library = library;
   if (!built) row.launch = nullptr;

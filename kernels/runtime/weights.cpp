@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cpu/convert.hpp"
+#include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/parallel.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "nsa/schemas/generator.hpp"

@@ -49,44 +49,46 @@ namespace nsa {
 std::span<const Variant> score_variants() {
   using namespace score;
   static const std::array kRows{
-      kStage.cpu({.name = "materialised",
-                  .what = "p_cmp of a tile of queries in memory, then p_slc, group sum and top-n.",
-                  .workspace_bytes = materialised_workspace,
-                  .launch = materialised,
-                  .source_hash = source_hash::score_materialised}),
+      kStage.cpu(
+          {.name = "materialised",
+           .summary = "p_cmp of a tile of queries in memory, then p_slc, group sum and top-n.",
+           .workspace_bytes = materialised_workspace,
+           .launch = materialised,
+           .source_hash = source_hash::score_materialised}),
       kStage.cpu(
           {.name = "streamed",
-           .what = "Panels of compressed keys with an online softmax; p_cmp is never stored.",
+           .summary = "Panels of compressed keys with an online softmax; p_cmp is never stored.",
            .workspace_bytes = streamed_workspace,
            .launch = streamed,
            .source_hash = source_hash::score_streamed}),
       rounding(kStage.cpu({.name = "p_cmp_bf16",
-                           .what = "materialised with p_cmp rounded to bf16; top-n in fp32.",
+                           .summary = "materialised with p_cmp rounded to bf16; top-n in fp32.",
                            .workspace_bytes = materialised_workspace,
                            .launch = p_cmp_bf16,
                            .source_hash = source_hash::score_materialised,
                            .switch_target = SwitchTarget::p_cmp_mixed})),
-      on_gpu(
-          {.name = "materialised",
-           .what = "Logits, p_cmp, block scores and top-n in memory, one kernel each, all in fp32.",
-           .workspace_bytes = workspace_fp32,
-           .launch = kCudaMaterialised}),
-      rounding(on_gpu({.name = "p_cmp_bf16",
-                       .what = "materialised with p_cmp stored as bf16; scores and top-n in fp32.",
-                       .workspace_bytes = workspace_half,
-                       .launch = kCudaPCmpBf16,
-                       .switch_target = SwitchTarget::p_cmp_mixed})),
+      on_gpu({.name = "materialised",
+              .summary =
+                  "Logits, p_cmp, block scores and top-n in memory, one kernel each, all in fp32.",
+              .workspace_bytes = workspace_fp32,
+              .launch = kCudaMaterialised}),
+      rounding(
+          on_gpu({.name = "p_cmp_bf16",
+                  .summary = "materialised with p_cmp stored as bf16; scores and top-n in fp32.",
+                  .workspace_bytes = workspace_half,
+                  .launch = kCudaPCmpBf16,
+                  .switch_target = SwitchTarget::p_cmp_mixed})),
       // fp16 has nothing below 3e-8, so that the least blocks of a steep softmax tie.
       rounding(on_gpu({.name = "p_cmp_fp16",
-                       .role = Role::opt_in,
-                       .what = "materialised with p_cmp stored as fp16, where less than 3e-8 is "
-                               "nothing; scores and top-n in fp32.",
+                       .role = Role::reduced_precision,
+                       .summary = "materialised with p_cmp stored as fp16, where less than 3e-8 is "
+                                  "nothing; scores and top-n in fp32.",
                        .workspace_bytes = workspace_half,
                        .launch = kCudaPCmpFp16,
                        .switch_target = SwitchTarget::p_cmp_mixed})),
       rounding(on_gpu({.name = "p_slc_bf16",
-                       .what = "materialised with the scores of the selection blocks stored as "
-                               "bf16; top-n in fp32.",
+                       .summary = "materialised with the scores of the selection blocks stored as "
+                                  "bf16; top-n in fp32.",
                        .workspace_bytes = workspace_fp32,
                        .launch = kCudaPSlcBf16,
                        .switch_target = SwitchTarget::p_slc_mixed})),

@@ -5,9 +5,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 
+#include "nsa/kernels/documents.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
 
@@ -105,21 +107,33 @@ Heartbeat heartbeat_now(std::int64_t step, std::string msg) {
   return h;
 }
 
-HeartbeatWriter::HeartbeatWriter(std::string path)
-    : path_(std::move(path)), file_(std::fopen(path_.c_str(), "ae")) {
-  if (!file_) {
-    throw EnvironmentError(path_ + ": cannot be opened for appending (" + std::strerror(errno) +
-                           "); choose a folder that exists and is writable");
+struct HeartbeatWriter::State {
+  struct Close {
+    void operator()(std::FILE* open) const noexcept { std::fclose(open); }
+  };
+  std::string path;
+  std::unique_ptr<std::FILE, Close> file;
+};
+
+HeartbeatWriter::HeartbeatWriter(std::string path) : state_(std::make_unique<State>()) {
+  state_->path = std::move(path);
+  state_->file.reset(std::fopen(state_->path.c_str(), "ae"));
+  if (!state_->file) {
+    throw EnvironmentError(state_->path + ": cannot be opened for appending (" +
+                           std::strerror(errno) + "); choose a folder that exists and is writable");
   }
 }
 
-HeartbeatWriter::~HeartbeatWriter() { std::fclose(file_); }
+HeartbeatWriter::~HeartbeatWriter() = default;
+
+const std::string& HeartbeatWriter::path() const noexcept { return state_->path; }
 
 void HeartbeatWriter::append(const Heartbeat& heartbeat) {
   const std::string line = heartbeat_line(heartbeat) + "\n";
-  const bool written = std::fwrite(line.data(), 1, line.size(), file_) == line.size();
-  if (!written || std::fflush(file_) != 0) {
-    throw EnvironmentError(path_ + ": cannot be written (" + std::strerror(errno) + ")");
+  std::FILE* file = state_->file.get();
+  const bool written = std::fwrite(line.data(), 1, line.size(), file) == line.size();
+  if (!written || std::fflush(file) != 0) {
+    throw EnvironmentError(state_->path + ": cannot be written (" + std::strerror(errno) + ")");
   }
 }
 

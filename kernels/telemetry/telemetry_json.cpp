@@ -1,5 +1,5 @@
 // The counters as a document: schemas/json/telemetry.schema.json.
-#include "nsa/kernels/telemetry.hpp"
+#include "nsa/kernels/documents.hpp"
 #include "nsa/schemas/json.hpp"
 
 namespace nsa {
@@ -50,6 +50,10 @@ Json telemetry_to_json(const TelemetryReport& report) {
   if (report.overlap) j["overlap"] = *report.overlap;
   j["row_length_histogram"] = histogram_json(report);
   return j;
+}
+
+std::string to_json_text(const TelemetryReport& report) {
+  return telemetry_to_json(report).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace nsa

@@ -33,7 +33,7 @@ constexpr std::array kMathHelpers = [] {
 Variant sdpa_row() {
   return {.name = "sdpa",
           .dtypes = kHalfDtypes,
-          .what =
+          .summary =
               "cuDNN's fused attention with a left bound; a plan per shape, of the keys that "
               "are in the window of some query.",
           .supports = supports_sdpa,
@@ -50,10 +50,10 @@ Variant sdpa_row() {
 Variant fa2_dense_row(bool window) {
   return {.name = "fa2_dense",
           .dtypes = kHalfDtypes,
-          .what = window ? "FlashInfer's FlashAttention-2, a launch per sequence; it reads the "
-                           "keys left of the window too."
-                         : "FlashInfer's FlashAttention-2, a launch per sequence; keys that are "
-                           "not visible yet are masked, not left out.",
+          .summary = window ? "FlashInfer's FlashAttention-2, a launch per sequence; it reads the "
+                              "keys left of the window too."
+                            : "FlashInfer's FlashAttention-2, a launch per sequence; keys that are "
+                              "not visible yet are masked, not left out.",
           .supports = supports_fa2,
           .workspace_bytes = fa2_bytes,
           .launch = window ? kFa2DenseWindow : kFa2DenseCompressed,
@@ -68,7 +68,8 @@ Variant fa2_dense_row(bool window) {
 Variant fa2_varlen_row(bool window) {
   return {.name = "fa2_varlen",
           .dtypes = kHalfDtypes,
-          .what = window ? "FlashInfer's FlashAttention-2 over a ragged batch; it leaves out the "
+          .summary = window
+                         ? "FlashInfer's FlashAttention-2 over a ragged batch; it leaves out the "
                            "keys left of the window."
                          : "FlashInfer's FlashAttention-2 over a ragged batch; keys that are not "
                            "visible yet are masked, not left out.",
@@ -84,7 +85,7 @@ Variant fa2_varlen_row(bool window) {
 
 Variant math_row(bool window) {
   return {.name = "sdpa_math",
-          .what =
+          .summary =
               "cuBLASLt product, softmax, cuBLASLt product over a tile of queries and the keys "
               "that any of them sees.",
           .supports = window ? supports_math<Band::window> : supports_math<Band::compressed>,

@@ -1,11 +1,13 @@
-// The CPU as a device, as the system describes it.
+// The CPU as a device, as the system describes it, and its clock.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "nsa/probes/probes.hpp"
 #include "nsa/schemas/device.hpp"
 
 namespace nsa::probes {
@@ -24,5 +26,8 @@ std::string system_file_line(const std::string& path);
 /// The whole of it.
 std::string system_file_text(const std::string& path);
 std::string host_name();
+
+std::int64_t monotonic_ns() noexcept;
+std::unique_ptr<LaunchTimer> make_cpu_timer(const Device& device);
 
 }  // namespace nsa::probes

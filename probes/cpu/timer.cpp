@@ -1,10 +1,9 @@
-#include "cpu/timer.hpp"
+#include "cpu/device.hpp"
 
 #include <time.h>
 
 #include <cstdlib>
 
-#include "cpu/device.hpp"
 #include "cpu/flush.hpp"
 
 namespace nsa::probes {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "cpu/timer.hpp"
+#include "cpu/device.hpp"
 #include "cuda/clock.hpp"
 #include "cuda/device.hpp"
 #include "cuda/nvml.hpp"

@@ -17,4 +17,8 @@ inline constexpr std::uint64_t kHoldNs = 20'000;
 std::unique_ptr<LaunchTimer> make_cuda_timer(const Device& device, Timer timer, CUstream_st* stream,
                                              std::uint64_t hold_ns = kHoldNs);
 
+/// Device time of a sample: the union of its kernels, copies and sets as CUPTI stamps them; host
+/// time and cycles as the timer by events has them. EnvironmentError where CUPTI is not usable.
+std::unique_ptr<LaunchTimer> make_cupti_timer(const Device& device, CUstream_st* stream);
+
 }  // namespace nsa::probes

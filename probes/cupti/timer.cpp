@@ -1,12 +1,11 @@
-#include "cupti/timer.hpp"
+#include "cuda/event_timer.hpp"
 
 #include <cuda_runtime_api.h>
 
 #include <vector>
 
-#include "cpu/timer.hpp"
+#include "cpu/device.hpp"
 #include "cuda/clock.hpp"
-#include "cuda/event_timer.hpp"
 #include "nsa/probes/launch_trace.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "nsa/schemas/error.hpp"

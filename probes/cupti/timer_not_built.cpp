@@ -1,4 +1,4 @@
-#include "cupti/timer.hpp"
+#include "cuda/event_timer.hpp"
 #include "nsa/probes/launch_trace.hpp"
 #include "nsa/schemas/error.hpp"
 

@@ -1,6 +1,5 @@
-#include "cpu/timer.hpp"
+#include "cpu/device.hpp"
 #include "cuda/event_timer.hpp"
-#include "cupti/timer.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/schemas/error.hpp"
 

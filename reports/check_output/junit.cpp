@@ -4,7 +4,7 @@
 #include <array>
 
 #include "nsa/check_output/formats.hpp"
-#include "nsa/schemas/visible.hpp"
+#include "nsa/schemas/text.hpp"
 #include "words.hpp"
 
 namespace nsa::check_output {

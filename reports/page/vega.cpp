@@ -1,4 +1,4 @@
-#include "nsa/page/vega.hpp"
+#include "nsa/page/page.hpp"
 
 #include <fmt/format.h>
 

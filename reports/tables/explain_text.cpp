@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include "evidence_text.hpp"
-#include "nsa/reports/explain.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/units.hpp"
+#include "nsa/reports/variants_text.hpp"
 #include "results.hpp"
 
 namespace nsa::reports {

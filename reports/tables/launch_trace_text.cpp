@@ -1,4 +1,4 @@
-#include "nsa/reports/launch_trace_text.hpp"
+#include "nsa/reports/launch_text.hpp"
 
 #include <fmt/format.h>
 

@@ -23,7 +23,7 @@ std::string role_in_catalog(const Measurement& row) {
     switch (variant->role) {
       case Role::slow_path:
         return "slow path";
-      case Role::opt_in:
+      case Role::reduced_precision:
         return "reduced precision";
       default:
         return "baseline";

@@ -89,7 +89,7 @@ std::string break_even_text(const DenseBreakEven& found) {
     where = "beats dense at every measured length";
   }
   return fmt::format("  NSA {}; at {} it takes {} of the time of {}\n", where, found.largest,
-                     format_percent(found.ratio_at_largest), printable(found.yardstick));
+                     format_percent(found.ratio_at_largest), printable(found.baseline));
 }
 
 void add(std::string& text, const char* name, const FlatValue& value) {

@@ -1,5 +1,5 @@
-#include "nsa/reports/markdown.hpp"
 #include "nsa/reports/text_table.hpp"
+#include "nsa/reports/variants_text.hpp"
 
 namespace nsa::reports {
 namespace {
@@ -43,9 +43,9 @@ std::string role_text(Role role) {
       return "candidate";
     case Role::slow_path:
       return "slow path";
-    case Role::opt_in:
+    case Role::reduced_precision:
       return "reduced precision";
-    case Role::yardstick:
+    case Role::baseline:
       return "baseline";
   }
   return "";
@@ -69,7 +69,7 @@ std::string variants_markdown(std::span<const Variant> variants) {
     for (; to < variants.size() && stages_text(variants[to]) == stages; ++to) {
       const Variant& v = variants[to];
       table.add_row({"`" + std::string(v.name) + "`", backend_text(v), role_text(v.role),
-                     dtypes_text(v), points_text(v), std::string(v.what)});
+                     dtypes_text(v), points_text(v), std::string(v.summary)});
     }
     text += "\n## " + stages + "\n\n" + table.markdown();
   }

@@ -84,7 +84,7 @@ class Bench {
                  .in = in_,
                  .out = out_,
                  .point = point_,
-                 .constants = constants_,
+                 .options = options_,
                  .workspace = workspace_,
                  .stream = stream_,
                  .router = &router_});
@@ -117,7 +117,7 @@ class Bench {
   std::vector<TensorView> in_, out_;
   device::Buffer placed_;
   Point point_;
-  Constants constants_;
+  AttentionOptions options_;
   Workspace workspace_{device::allocator()};
   Router router_{device::current()};
 };

@@ -67,7 +67,7 @@ struct Prepared {
             .in = in,
             .out = out,
             .point = point,
-            .constants = constants,
+            .options = options,
             .workspace = workspace,
             .router = &router};
   }
@@ -76,7 +76,7 @@ struct Prepared {
   std::vector<HostTensor> inputs, outputs;
   std::vector<Sequence> sequences;
   std::vector<TensorView> in, out;
-  Constants constants;
+  AttentionOptions options;
   Workspace workspace;
   Router router{Device{}};
 };

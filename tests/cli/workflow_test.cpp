@@ -182,7 +182,7 @@ TEST_CASE("tune says from where NSA beats dense attention", "[cli]") {
   const ThresholdTable table = load_thresholds(folder.file("t.json"));
   REQUIRE(table.classes.size() == 1);
   const auto& found = table.classes[0].dense_break_even.value();
-  CHECK(found.yardstick == "attention/dense");
+  CHECK(found.baseline == "attention/dense");
   CHECK(found.from.value() > 200);
   CHECK(found.from.value() < 320);
 }

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <fstream>
 
-#include "empty_kernel.hpp"
 #include "gpu.hpp"
+#include "kernels.hpp"
 #include "nsa/probes/graph.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/schemas/error.hpp"

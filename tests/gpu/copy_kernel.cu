@@ -1,4 +1,4 @@
-#include "copy_kernel.hpp"
+#include "kernels.hpp"
 
 #include <cuda_runtime.h>
 

@@ -127,7 +127,7 @@ TEST_CASE("a decode loop says why it cannot run", "[gpu]") {
   ModelConfig config = config_of(whole);
   std::vector<KvCache> caches = make_caches(config, 1, 40, device::allocator());
   Context context = twin.context();
-  context.constants.branches = 3;
+  context.options.branches = 3;
   CHECK_THROWS_AS(DecodeLoop(context, config, caches), InputError);
   config.attention = AttentionKind::dense;
   CHECK_THROWS_AS(DecodeLoop(twin.context(), config, caches), InputError);

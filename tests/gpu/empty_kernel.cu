@@ -3,7 +3,7 @@
 #include <thread>
 #include <vector>
 
-#include "empty_kernel.hpp"
+#include "kernels.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 
 namespace nsa::test {

@@ -180,7 +180,7 @@ void Launchable::launch() {
                    .in = in_,
                    .out = out_,
                    .point = point_,
-                   .constants = constants_,
+                   .options = options_,
                    .workspace = workspace_,
                    .stream = stream_,
                    .saved = saved_,

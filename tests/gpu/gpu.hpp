@@ -89,7 +89,7 @@ class Launchable {
   device::Buffer device_sequences_;
   std::vector<TensorView> in_, out_;
   Point point_;
-  Constants constants_;
+  AttentionOptions options_;
   Workspace workspace_;
   CUstream_st* stream_;
   Saved* saved_;

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "copy_kernel.hpp"
 #include "cuda/gemm/gemm.hpp"
 #include "gpu.hpp"
+#include "kernels.hpp"
 #include "nsa/probes/activity.hpp"
 #include "nsa/probes/graph.hpp"
 #include "nsa/probes/launch_trace.hpp"

@@ -28,7 +28,7 @@ struct LayerTwin {
     c.router = router.get();
     c.workspace = &workspace;
     c.stream = stream;
-    c.constants = constants;
+    c.options = options;
     return c;
   }
   LayerWeights weights() const {
@@ -48,7 +48,7 @@ struct LayerTwin {
   std::vector<DeviceTensor> device;
   std::unique_ptr<Router> router;
   Workspace workspace{nan_filled_memory()};
-  Constants constants;
+  AttentionOptions options;
 };
 
 /// A poisoned tensor for what a layer puts out.

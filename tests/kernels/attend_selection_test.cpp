@@ -144,7 +144,7 @@ TEST_CASE("full coverage makes selected and window attention dense causal attent
   const auto sequences = sequences_of(problem);
   auto dense = make_outputs(Stage::attend_selected, problem);
   Workspace workspace;
-  const Constants constants;
+  const AttentionOptions options;
   const Point point;
   const auto in = views_of(inputs);
   const auto out = views_of(dense);
@@ -155,7 +155,7 @@ TEST_CASE("full coverage makes selected and window attention dense causal attent
                         .in = in,
                         .out = out,
                         .point = point,
-                        .constants = constants,
+                        .options = options,
                         .workspace = workspace},
                        in[0], in[1], in[2], out[0]);
   CHECK(static_cast<std::int64_t>(workspace.peak_bytes()) <= cpu::dense_attention_bytes(problem));

@@ -23,7 +23,7 @@ inline std::vector<const Variant*> cpu_rows(Stage stage) {
   std::vector<const Variant*> rows;
   for (const Variant& v : catalog()) {
     if (v.backend == Backend::cpu && v.launch && !is_composite(v) && v.stages.front() == stage &&
-        v.role != Role::yardstick &&
+        v.role != Role::baseline &&
         signature_of(v.stages).inputs.size() == signature_of(stage).inputs.size()) {
       rows.push_back(&v);
     }

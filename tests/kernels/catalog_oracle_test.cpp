@@ -122,7 +122,7 @@ void check_launch(const Variant& variant, const Problem& problem, const Point& p
   const auto outputs = spread(make_outputs(variant.stages, problem), with_gaps);
   const auto out = views_of(outputs);
   const auto sequences = sequences_of(problem);
-  const Constants constants;
+  const AttentionOptions options;
   Workspace workspace;
   variant.launch({.row = variant,
                   .problem = problem,
@@ -131,7 +131,7 @@ void check_launch(const Variant& variant, const Problem& problem, const Point& p
                   .in = inputs,
                   .out = out,
                   .point = point,
-                  .constants = constants,
+                  .options = options,
                   .workspace = workspace,
                   .router = &built_in_router()});
   const auto verdict = oracle.verify(out);
@@ -151,7 +151,8 @@ int check_stages(std::span<const Stage> stages, const Problem& problem, bool wit
   const SpanOracle oracle(stages, problem, in);
   std::optional<SpanOracle> dense_oracle;
   const auto dense = [&]() -> const SpanOracle& {
-    if (!dense_oracle) dense_oracle.emplace(stages, problem, in, Constants{}, Role::yardstick);
+    if (!dense_oracle)
+      dense_oracle.emplace(stages, problem, in, AttentionOptions{}, Role::baseline);
     return *dense_oracle;
   };
   Device cpu;
@@ -168,8 +169,8 @@ int check_stages(std::span<const Stage> stages, const Problem& problem, bool wit
     if (!support.supported) continue;
     for (const VariantId& id : ids_of(variant)) {
       INFO("point " << to_string(id));
-      const bool yardstick = variant.role == Role::yardstick;
-      check_launch(variant, problem, id.point, yardstick ? dense() : oracle, in, with_gaps);
+      const bool baseline = variant.role == Role::baseline;
+      check_launch(variant, problem, id.point, baseline ? dense() : oracle, in, with_gaps);
       ++checked;
     }
   }

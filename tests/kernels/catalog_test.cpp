@@ -74,8 +74,8 @@ TEST_CASE("every row of the table can be found, explained and costed", "[kernels
   std::set<std::pair<std::string, Backend>> seen;
   for (const Variant& row : catalog()) {
     INFO(to_string(row.stages.front()) << "/" << row.name);
-    CHECK_FALSE(row.what.empty());
-    CHECK(row.what.back() == '.');
+    CHECK_FALSE(row.summary.empty());
+    CHECK(row.summary.back() == '.');
     CHECK(row.dtypes != 0);
     CHECK(row.cost != nullptr);
     // A sequence takes what the hungriest of its rows takes.

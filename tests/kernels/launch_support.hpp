@@ -28,7 +28,7 @@ inline const Router& built_in_router() {
 inline void launch_into(const std::vector<HostTensor>& outputs, Workspace& workspace,
                         const Variant& variant, const Problem& problem,
                         const std::vector<TensorView>& inputs, const Point& point = {},
-                        const Constants& constants = {}, Saved* saved = nullptr) {
+                        const AttentionOptions& options = {}, Saved* saved = nullptr) {
   const auto views = views_of(outputs);
   const auto sequences = sequences_of(problem);
   variant.launch({.row = variant,
@@ -38,7 +38,7 @@ inline void launch_into(const std::vector<HostTensor>& outputs, Workspace& works
                   .in = inputs,
                   .out = views,
                   .point = point,
-                  .constants = constants,
+                  .options = options,
                   .workspace = workspace,
                   .saved = saved,
                   .router = &built_in_router()});
@@ -46,11 +46,11 @@ inline void launch_into(const std::vector<HostTensor>& outputs, Workspace& works
 
 inline std::vector<HostTensor> launch(const Variant& variant, const Problem& problem,
                                       const std::vector<TensorView>& inputs,
-                                      const Point& point = {}, const Constants& constants = {},
+                                      const Point& point = {}, const AttentionOptions& options = {},
                                       Saved* saved = nullptr) {
   auto outputs = make_outputs(variant.stages, problem);
   Workspace workspace;
-  launch_into(outputs, workspace, variant, problem, inputs, point, constants, saved);
+  launch_into(outputs, workspace, variant, problem, inputs, point, options, saved);
   return outputs;
 }
 

@@ -46,7 +46,7 @@ TEST_CASE("a model with another attention is not taken for a right one", "[kerne
   const Problem problem = model_problem(dtype);
   const double tolerance = row_tolerance(Stage::model, dtype);
   CHECK(error_of(cpu_variant(Stage::model, "dense"), problem, Role::candidate) > tolerance);
-  CHECK(error_of(cpu_variant(Stage::model, "batched"), problem, Role::yardstick) > tolerance);
+  CHECK(error_of(cpu_variant(Stage::model, "batched"), problem, Role::baseline) > tolerance);
 }
 
 }  // namespace nsa::test

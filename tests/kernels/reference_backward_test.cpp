@@ -53,24 +53,24 @@ double difference(double* x, const Row& direction, const Loss& loss) {
 /// A layer on inputs of its own, and a loss that is linear in its output.
 class Layer {
  public:
-  Layer(Problem problem, Constants constants, std::uint64_t seed)
+  Layer(Problem problem, AttentionOptions options, std::uint64_t seed)
       : problem_(std::move(problem)),
-        constants_(constants),
+        options_(options),
         tensors_(make_inputs(Stage::layer, problem_, seed)) {
     for (const HostTensor& tensor : tensors_) views_.push_back(tensor.view());
-    trace_ = reference::run_layer(problem_, views_, constants_);
+    trace_ = reference::run_layer(problem_, views_, options_);
     d_y_ = random_row(trace_.y.size(), seed + 100);
   }
   std::size_t size() const { return tensors_.size(); }
   const std::string& name(std::size_t input) const { return tensors_[input].name; }
   std::vector<Row> gradients() const {
-    auto d = reference::run_layer_backward(problem_, views_, trace_, d_y_, constants_);
+    auto d = reference::run_layer_backward(problem_, views_, trace_, d_y_, options_);
     return {d.x, d.w_qkv, d.fc1_w, d.fc1_b, d.fc2_w, d.fc2_b, d.w_o};
   }
   /// Moves one input; no query may see other blocks on the way, since that is not differentiated.
   double difference_along(std::size_t input, const Row& direction) {
     return difference(views_[input].as<double>(), direction, [&] {
-      const auto trace = reference::run_layer(problem_, views_, constants_);
+      const auto trace = reference::run_layer(problem_, views_, options_);
       REQUIRE(trace.ranges == trace_.ranges);
       return dot(trace.y, d_y_);
     });
@@ -78,7 +78,7 @@ class Layer {
 
  private:
   Problem problem_;
-  Constants constants_;
+  AttentionOptions options_;
   std::vector<HostTensor> tensors_;
   std::vector<TensorView> views_;
   reference::LayerTrace trace_;
@@ -152,11 +152,11 @@ TEST_CASE("one head a group, and all heads in one group", "[backward]") {
 }
 
 TEST_CASE("gates that are sharp, uniform or forced have their gradients", "[backward]") {
-  Constants constants;
-  SECTION("sharp") { constants.gate_tau = 0.25; }
-  SECTION("uniform") { constants.uniform_gate = true; }
-  SECTION("forced") { constants.force_branch = Branch::sel; }
-  require_right(Layer(small_problem(), constants, 14));
+  AttentionOptions options;
+  SECTION("sharp") { options.gate_tau = 0.25; }
+  SECTION("uniform") { options.uniform_gate = true; }
+  SECTION("forced") { options.force_branch = Branch::sel; }
+  require_right(Layer(small_problem(), options, 14));
 }
 
 TEST_CASE("attention with small and with large logits has its gradients", "[backward]") {

@@ -45,7 +45,7 @@ TEST_CASE("RoPE turns adjacent pairs by the published amounts", "[kernels]") {
 
 TEST_CASE("the RoPE scale divides positions", "[kernels]") {
   reference::Row x{1, 2, 3, 4}, y = x;
-  Constants halved;
+  AttentionOptions halved;
   halved.rope_scale = 2;
   reference::rotate(x, 14, halved);
   reference::rotate(y, 7, {});

@@ -177,14 +177,14 @@ TEST_CASE("what is ruled out runs where nothing else can, and says so", "[kernel
 }
 
 TEST_CASE("constants come from the environment", "[kernels][routing]") {
-  const Constants c = constants_from(
+  const AttentionOptions c = options_from(
       environment({"NSA_ROPE_SCALE=2.5", "NSA_FORCE_BRANCH=sel", "NSA_FORCE_UNIFORM_GATE=yes"}));
   CHECK(c.rope_scale == 2.5);
   CHECK(c.force_branch == Branch::sel);
   CHECK(c.uniform_gate);
   for (const char* entry : {"NSA_ROPE_SCALE=0", "NSA_ROPE_SCALE=-3", "NSA_ROPE_SCALE=nan"}) {
-    CHECK(constants_from(environment({entry})).rope_scale == 1.0);
+    CHECK(options_from(environment({entry})).rope_scale == 1.0);
   }
-  CHECK_FALSE(constants_from(environment({"NSA_FORCE_BRANCH=all"})).force_branch);
+  CHECK_FALSE(options_from(environment({"NSA_FORCE_BRANCH=all"})).force_branch);
   CHECK(Router(inputs({"NSA_FORCE_BRANCH=all"})).warnings().size() == 1);
 }

@@ -1,5 +1,6 @@
 // explain(): every decision with its source, its evidence and what an override costs.
 #include "catch.hpp"
+#include "nsa/kernels/documents.hpp"
 #include "nsa/schemas/json.hpp"
 #include "routing_support.hpp"
 

@@ -86,7 +86,7 @@ inline const std::vector<Variant>& fake_rows() {
         row<Stage::gate_combine>("three_steps"),
         ranked(1, row<Stage::attention>("batched")),
         ranked(2, row<Stage::attention>("sequential")),
-        row<Stage::attention>("dense", Role::yardstick),
+        row<Stage::attention>("dense", Role::baseline),
     };
     Variant absent = ranked(1, row<Stage::attend_selected>("fused_block"));
     absent.launch = nullptr;  // known, but not in this program

@@ -101,7 +101,7 @@ TEST_CASE("with full coverage every branch is dense causal attention", "[kernels
     p.geometry.sel_count = 5;
     p.geometry.window = 40;
     Layer layer(p);
-    layer.constants.force_branch = branch;
+    layer.options.force_branch = branch;
     // Dense attention reads the rows of k_sel, v_sel: the window gets the same weights.
     if (branch == Branch::win) {
       const std::int64_t q = p.q_heads * p.head_dim_k, k = p.kv_heads * p.head_dim_k,
@@ -122,11 +122,11 @@ TEST_CASE("a branch that is switched off is not computed and counts as zeros",
   const Problem p = small_problem({48});
   Layer layer(p);
   const HostTensor x = input(p);
-  layer.constants.force_branch = Branch::win;
+  layer.options.force_branch = Branch::win;
   const std::vector<double> window_only = layer.run(p, x.view());
-  layer.constants.branches = 4;
+  layer.options.branches = 4;
   CHECK(largest_difference(window_only, layer.run(p, x.view())) == 0);
-  layer.constants.branches = 3;
+  layer.options.branches = 3;
   const std::vector<double> nothing = layer.run(p, x.view());
   CHECK(largest_difference(nothing, std::vector<double>(nothing.size(), 0.0)) == 0);
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "nsa/schemas/generator.hpp"
 
@@ -77,7 +78,7 @@ struct Layer {
     Context context;
     context.router = router.get();
     context.workspace = &workspace;
-    context.constants = constants;
+    context.options = options;
     attention_layer(context, p, x, weights(), y.view(), cache, kind);
     std::vector<double> values;
     for (std::int64_t i = 0; i < y.view().elements(); ++i) {
@@ -89,7 +90,7 @@ struct Layer {
 
   Problem shape;
   HostTensor w_qkv, fc1_w, fc1_b, fc2_w, fc2_b, w_o;
-  Constants constants;
+  AttentionOptions options;
   std::unique_ptr<Router> router;
   Workspace workspace;
 };

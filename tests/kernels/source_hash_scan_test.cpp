@@ -1,8 +1,7 @@
 // The scanner alone, over files that lie in memory.
 #include "catch.hpp"
-#include "code_text.hpp"
+#include "digest.hpp"
 #include "scan.hpp"
-#include "sha256.hpp"
 
 using namespace nsa::source_hash;
 

@@ -1,7 +1,7 @@
 #include <thread>
 
 #include "catch.hpp"
-#include "nsa/kernels/telemetry.hpp"
+#include "nsa/kernels/documents.hpp"
 #include "nsa/schemas/json.hpp"
 
 using namespace nsa;

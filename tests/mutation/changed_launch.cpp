@@ -22,7 +22,7 @@ const Variant& cpu_row(Stage stage, std::string_view name) {
 
 ChangedLaunch::ChangedLaunch(const LaunchArgs& args)
     : problem(args.problem),
-      constants(args.constants),
+      options(args.options),
       sequences(args.sequences.begin(), args.sequences.end()),
       in(args.in.begin(), args.in.end()),
       out(args.out.begin(), args.out.end()),
@@ -47,7 +47,7 @@ void ChangedLaunch::run(Stage stage, std::string_view right) const {
               .in = in,
               .out = out,
               .point = args_.point,
-              .constants = constants,
+              .options = options,
               .workspace = args_.workspace,
               .stream = args_.stream,
               .saved = args_.saved,

@@ -22,7 +22,7 @@ class ChangedLaunch {
   void run(Stage stage, std::string_view right) const;
 
   Problem problem;
-  Constants constants;
+  AttentionOptions options;
   std::vector<Sequence> sequences;
   std::vector<TensorView> in, out;
 

@@ -1,8 +1,8 @@
 #include <thread>
 
 #include "catch.hpp"
+#include "cpu/device.hpp"
 #include "cpu/flush.hpp"
-#include "cpu/timer.hpp"
 #include "nsa/probes/graph.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/schemas/error.hpp"

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "catch.hpp"
-#include "nsa/reports/launch_trace_text.hpp"
+#include "nsa/reports/launch_text.hpp"
 
 using namespace nsa;
 

@@ -1,8 +1,7 @@
 // Thresholds, devices, variants, explain() and the generated Markdown.
 #include "nsa/reports/tables.hpp"
 #include "golden.hpp"
-#include "nsa/reports/explain.hpp"
-#include "nsa/reports/markdown.hpp"
+#include "nsa/reports/variants_text.hpp"
 #include "nsa/schemas/json.hpp"
 
 using namespace nsa;
@@ -156,18 +155,18 @@ TEST_CASE("the Markdown of the catalog has a table for each stage", "[reports]")
   masked.stages = kSelected;
   masked.name = "masked";
   masked.dtypes = dtype_bit(Dtype::fp32) | dtype_bit(Dtype::bf16);
-  masked.what = "Dense attention with a mask of the selected blocks | exact";
+  masked.summary = "Dense attention with a mask of the selected blocks | exact";
   Variant ranges = masked;
   ranges.name = "ranges";
   ranges.backend = Backend::cuda;
   ranges.role = Role::slow_path;
   ranges.min_compute_capability = 80;
   ranges.coordinates = kPoint;
-  ranges.what = "One launch a row";
+  ranges.summary = "One launch a row";
   Variant fused = masked;
   fused.stages = kSpan;
   fused.name = "streamed";
-  fused.role = Role::yardstick;
+  fused.role = Role::baseline;
   const std::vector<Variant> variants{masked, ranges, fused};
   CHECK_GOLDEN("variants.md", variants_markdown(variants));
 }

@@ -1,8 +1,7 @@
-#include "nsa/schemas/visible.hpp"
+#include "nsa/schemas/text.hpp"
 
 #include "catch.hpp"
 #include "nsa/schemas/json.hpp"
-#include "nsa/schemas/utf8.hpp"
 
 namespace nsa {
 namespace {

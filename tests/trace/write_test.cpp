@@ -14,8 +14,8 @@
 #include "nsa/schemas/error.hpp"
 #include "nsa/trace/summary_json.hpp"
 #include "traces.hpp"
-#include "write/json_text.hpp"
 #include "write/lanes.hpp"
+#include "write/text_buffer.hpp"
 
 namespace nsa::test {
 namespace {

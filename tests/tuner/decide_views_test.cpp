@@ -307,7 +307,7 @@ TEST_CASE("the break-even length is where NSA begins to beat dense for good", "[
   CHECK(*found->from == 1500);
   CHECK(found->largest == 16384);
   CHECK(found->ratio_at_largest == Approx(1500.0 / 16384).epsilon(1e-3));
-  CHECK(found->yardstick == "attention/dense_sdpa");
+  CHECK(found->baseline == "attention/dense_sdpa");
   CHECK(describe(*found) ==
         "attention: NSA beats dense from seq_len 1500 on; at 16384 it takes 0.0916 of the time of "
         "attention/dense_sdpa");
@@ -326,7 +326,7 @@ TEST_CASE("of several dense attentions the fastest at each length counts", "[dec
   // dense_sdpa alone would be even at 1500; from 775 on dense_fa2 is faster, and even at 1894
   CHECK(*found.from > 1700);
   CHECK(*found.from < 2000);
-  CHECK(found.yardstick == "attention/dense_fa2");
+  CHECK(found.baseline == "attention/dense_fa2");
 }
 
 TEST_CASE("the break-even length is 0 for always and absent for never", "[decide]") {

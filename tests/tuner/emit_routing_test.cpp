@@ -3,8 +3,8 @@
 #include <set>
 
 #include "catch.hpp"
-#include "decide/decide_ranges.hpp"
-#include "decide/tables/class_problem.hpp"
+#include "decide/decision.hpp"
+#include "decide/tables/classes.hpp"
 #include "decide_support.hpp"
 #include "emit/settle.hpp"
 #include "nsa/tuner/emit.hpp"

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/tuner/playback.hpp"
-#include "playback/curve.hpp"
+#include "playback/world.hpp"
 #include "text.hpp"
 
 using namespace nsa;

@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "harness.hpp"
 #include "nsa/schemas/error.hpp"
-#include "process/hang_report.hpp"
+#include "process/child.hpp"
 #include "text.hpp"
 
 using namespace nsa::tuner;

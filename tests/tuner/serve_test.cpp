@@ -6,7 +6,6 @@
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/tuner/safetensors.hpp"
 #include "process/child.hpp"
-#include "process/hang_report.hpp"
 #include "sanitizers.hpp"
 #include "text.hpp"
 

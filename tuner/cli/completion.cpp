@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "completion.hpp"
+#include "command_line.hpp"
 
 namespace nsa::cli {
 namespace {

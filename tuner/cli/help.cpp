@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "command_line.hpp"
 #include "program.hpp"
-#include "usage_error.hpp"
 
 namespace nsa::cli {
 namespace {

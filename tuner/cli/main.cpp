@@ -4,12 +4,11 @@
 #include <exception>
 #include <iostream>
 
-#include "completion.hpp"
+#include "command_line.hpp"
 #include "nsa/kernels/workspace.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "program.hpp"
-#include "usage_error.hpp"
 #include "version.hpp"
 
 namespace {

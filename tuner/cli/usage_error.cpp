@@ -1,6 +1,6 @@
-#include "usage_error.hpp"
+#include "command_line.hpp"
 
-#include "nsa/schemas/edit_distance.hpp"
+#include "nsa/schemas/text.hpp"
 
 namespace nsa::cli {
 namespace {

@@ -3,8 +3,8 @@
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/vendor.hpp"
 #include "nsa/probes/probes.hpp"
-#include "nsa/reports/markdown.hpp"
 #include "nsa/reports/tables.hpp"
+#include "nsa/reports/variants_text.hpp"
 #include "nsa/tuner/plan.hpp"
 #include "program.hpp"
 
@@ -48,7 +48,7 @@ Json variant_json(const Variant& v, const std::vector<Device>& devices) {
   row["role"] = tuner::role_name(v.role);
   row["rank"] = v.rank;
   row["order"] = {{"seq_len", v.order->seq_len}, {"context_len", v.order->context_len}};
-  row["summary"] = v.what;
+  row["summary"] = v.summary;
   row["min_compute_capability"] = v.min_compute_capability;
   row["dtypes"] = Json::array();
   for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16}) {

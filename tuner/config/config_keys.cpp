@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "nsa/schemas/edit_distance.hpp"
+#include "nsa/schemas/text.hpp"
 
 namespace nsa::tuner {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "config_keys.hpp"
 #include "nsa/schemas/error.hpp"
-#include "nsa/schemas/visible.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/tuner/yaml_text.hpp"
 
 namespace nsa::tuner {

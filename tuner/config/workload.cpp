@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "nsa/schemas/error.hpp"
-#include "nsa/schemas/visible.hpp"
+#include "nsa/schemas/text.hpp"
 
 namespace nsa::tuner {
 namespace {

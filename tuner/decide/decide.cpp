@@ -11,9 +11,8 @@
 #include "decide/ranges/break_even.hpp"
 #include "decide/ranges/reserves.hpp"
 #include "decide/ratios/nights.hpp"
+#include "decide/tables/classes.hpp"
 #include "decide/tables/flat_view.hpp"
-#include "decide/tables/keep_the_rest.hpp"
-#include "decide_ranges.hpp"
 #include "decision.hpp"
 #include "nsa/schemas/error.hpp"
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "decide/ranges/evidence.hpp"
+#include "nsa/tuner/decide.hpp"
 
 namespace nsa::tuner {
 
@@ -13,5 +14,8 @@ namespace nsa::tuner {
 /// so). `shipped`: the decision for the same class and stages in the shipped table, or nullptr.
 std::optional<Decision> decide_group(const Group& group, const Decision* shipped,
                                      const DecideOptions& options, std::vector<std::string>& notes);
+
+/// As decide(), with empty flat views.
+DecideReport decide_ranges(const DecideInput& input);
 
 }  // namespace nsa::tuner

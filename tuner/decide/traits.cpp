@@ -16,7 +16,7 @@ std::vector<VariantTraits> catalog_traits(Backend backend) {
   std::vector<VariantTraits> traits;
   for (const Variant* row : rows) {
     for (const VariantId& id : ids_of(*row)) {
-      traits.push_back({id, row->role == Role::candidate, row->role == Role::yardstick,
+      traits.push_back({id, row->role == Role::candidate, row->role == Role::baseline,
                         row->switch_target, row->order});
     }
   }

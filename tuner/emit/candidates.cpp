@@ -1,4 +1,4 @@
-#include "candidates.hpp"
+#include "settle.hpp"
 
 #include <algorithm>
 #include <set>

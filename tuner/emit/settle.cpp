@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "candidates.hpp"
-
 namespace nsa::tuner {
 namespace {
 

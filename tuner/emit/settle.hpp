@@ -3,6 +3,7 @@
 
 #include "nsa/tuner/project.hpp"
 #include "path_ranges.hpp"
+#include "settle.hpp"
 
 namespace nsa::tuner {
 
@@ -41,5 +42,11 @@ struct Settlement {
 Settlement settle(const Project& project, const ClassDecisions& decided,
                   const std::vector<VariantTraits>& variants, const PathTimes& times,
                   const Device& device);
+
+/// A candidate for each setting whose paths were measured, with its best minimum: exact ones before
+/// others, then by loss.
+std::vector<SettledStage> candidates(const ProjectStage& stage, const Decision& decision,
+                                     const std::vector<PathRange>& ranges,
+                                     const std::vector<PathSpot>& spots, const ProblemClass& of);
 
 }  // namespace nsa::tuner

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "nsa/schemas/device.hpp"
+#include "nsa/schemas/measurement.hpp"
 #include "nsa/tuner/plan.hpp"
 
 namespace nsa::tuner {
@@ -15,5 +16,9 @@ double estimate_contest_s(const Contest& contest, const MeasurePolicy& policy,
 /// Shortest time that any hardware of that kind needs for the mathematics, and for any
 /// call at all: a faster time is not believed.
 double least_plausible_s(const Cost& cost, Backend backend);
+
+/// FLOP and bytes of what the variant computes, from any row of ours over the same stages; zeros
+/// where there is none.
+Cost known_cost(const Problem& problem, const VariantId& id);
 
 }  // namespace nsa::tuner

@@ -1,4 +1,4 @@
-#include "plan/known_cost.hpp"
+#include "plan/estimate.hpp"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@ namespace nsa::tuner {
 
 Cost known_cost(const Problem& problem, const VariantId& id) {
   for (const Variant& variant : catalog()) {
-    if (!variant.cost || variant.role == Role::yardstick) continue;
+    if (!variant.cost || variant.role == Role::baseline) continue;
     const bool same =
         std::equal(variant.stages.begin(), variant.stages.end(), id.stages.begin(), id.stages.end(),
                    [](Stage stage, const std::string& name) { return to_string(stage) == name; });

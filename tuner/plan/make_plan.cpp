@@ -112,9 +112,9 @@ std::string_view role_name(Role role) noexcept {
       return "candidate";
     case Role::slow_path:
       return "slow_path";
-    case Role::opt_in:
+    case Role::reduced_precision:
       return "reduced_precision";
-    case Role::yardstick:
+    case Role::baseline:
       return "baseline";
   }
   return "invalid";

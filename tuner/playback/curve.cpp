@@ -1,4 +1,4 @@
-#include "playback/curve.hpp"
+#include "playback/world.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/tuner/playback.hpp"
-#include "playback/curve.hpp"
 #include "playback/player.hpp"
+#include "playback/world.hpp"
 
 namespace nsa::tuner {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
-#include "playback/curve.hpp"
+#include "playback/world.hpp"
 #include "worker/failure.hpp"
 
 namespace nsa::tuner::playback {

@@ -13,6 +13,7 @@
 #include "nsa/schemas/device.hpp"
 #include "nsa/schemas/types.hpp"
 #include "playback/recorded.hpp"
+#include "playback/world.hpp"
 
 namespace nsa::tuner::playback {
 
@@ -138,5 +139,10 @@ struct World {
 World parse_world(std::string_view text, const std::string& where, const std::string& folder);
 /// Reads and parses a script; paths in it are taken from its folder.
 World load_world(const std::string& path);
+
+/// ns of the curve alone, without ripple and tiles. `variant` is an index into world.variants.
+double smooth_ns(const World& world, std::size_t variant, double length);
+/// ns of a launch without noise: the curve at the end of the last tile, with remainder and ripple.
+double true_ns(const World& world, std::size_t variant, std::int64_t length);
 
 }  // namespace nsa::tuner::playback

@@ -93,4 +93,8 @@ class Child {
   std::optional<std::string> ended_;
 };
 
+/// One line: state, kernel wait channel and kernel stack of each process of the group, and the host
+/// backtrace of those that answer SIGUSR1 with one (ours do, and Python's faulthandler can).
+std::string hang_report(Child& child);
+
 }  // namespace nsa::tuner

@@ -1,4 +1,4 @@
-#include "process/hang_report.hpp"
+#include "process/child.hpp"
 
 #include <cxxabi.h>
 #include <fmt/format.h>

@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "nsa/schemas/error.hpp"
-#include "nsa/schemas/visible.hpp"
-#include "process/hang_report.hpp"
+#include "nsa/schemas/text.hpp"
 
 namespace nsa::tuner {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "nsa/schemas/types.hpp"
 
@@ -17,5 +18,10 @@ class Failure : public std::runtime_error {
  private:
   Outcome status_;
 };
+
+/// Remembers a text (cut at 250 bytes) for the handler; no allocation.
+void set_beacon(std::string_view doing) noexcept;
+/// SIGUSR1 writes the text and a backtrace of the thread that gets it to stderr, and goes on.
+void install_beacon();
 
 }  // namespace nsa::tuner

@@ -23,11 +23,11 @@ std::vector<std::int64_t> spread_order(std::int64_t rows) {
 }  // namespace
 
 Inputs::Judge& Inputs::judge(std::span<const Stage> stages, const Problem& problem, Role role) {
-  Judge& judge = role == Role::yardstick ? dense_ : nsa_;
+  Judge& judge = role == Role::baseline ? dense_ : nsa_;
   if (!judge.oracle) {
     std::vector<TensorView> views;
     for (const HostTensor& tensor : host) views.push_back(tensor.view());
-    judge.oracle = std::make_unique<SpanOracle>(stages, problem, views, Constants{}, role);
+    judge.oracle = std::make_unique<SpanOracle>(stages, problem, views, AttentionOptions{}, role);
     judge.order = spread_order(judge.oracle->rows());
   }
   return judge;
@@ -71,7 +71,7 @@ Handle::Handle(const Variant& variant, const Point& point, const Problem& proble
 }
 
 void Handle::launch() {
-  static const Constants kDefaults;
+  static const AttentionOptions kDefaults;
   fetched_ = nullptr;
   const auto outputs = outputs_->views();
   const auto inputs = inputs_->placed->views();
@@ -82,7 +82,7 @@ void Handle::launch() {
                    .in = inputs,
                    .out = outputs,
                    .point = point_,
-                   .constants = kDefaults,
+                   .options = kDefaults,
                    .workspace = workspace_,
                    .stream = memory_.stream(),
                    .router = &router_});

@@ -14,8 +14,8 @@
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/schemas/worker.hpp"
+#include "worker/failure.hpp"
 #include "worker/session.hpp"
-#include "worker/stage_beacon.hpp"
 
 namespace nsa::tuner {
 namespace {

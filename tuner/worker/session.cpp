@@ -12,7 +12,6 @@
 #include "nsa/schemas/json.hpp"
 #include "nsa/tuner/safetensors.hpp"
 #include "worker/failure.hpp"
-#include "worker/stage_beacon.hpp"
 #include "worker/verify.hpp"
 
 namespace nsa::tuner {

@@ -3,8 +3,8 @@
 
 #include "nsa/probes/launch_trace.hpp"
 #include "nsa/schemas/error.hpp"
+#include "worker/failure.hpp"
 #include "worker/session.hpp"
-#include "worker/stage_beacon.hpp"
 
 namespace nsa::tuner {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/stage_beacon.hpp"
+#include "worker/failure.hpp"
 
 #include <execinfo.h>
 #include <signal.h>

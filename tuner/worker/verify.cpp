@@ -51,7 +51,7 @@ Peers peers_of(const Handle& handle, std::span<Handle* const> handles) {
     const Variant& variant = peer->variant();
     const bool same_question = peer->inputs() == handle.inputs() &&
                                std::ranges::equal(variant.stages, own.stages) &&
-                               (variant.role == Role::yardstick) == (own.role == Role::yardstick);
+                               (variant.role == Role::baseline) == (own.role == Role::baseline);
     const bool same_row = variant.name == own.name && peer->point() == handle.point();
     if (!same_question || same_row) continue;
     (share_code(variant, own) ? same_code : other_code).push_back(peer);
@@ -180,7 +180,7 @@ std::optional<double> worst_row_error(Handle& handle, TensorSet& before, const D
     judge.judge(now, unsteady, kDoubtFactor * budget_s);
     judge.judge_doubted(now, doubted, kDoubtFactor * budget_s);
   }
-  const bool lone = peers.handles.empty() && handle.variant().role != Role::yardstick;
+  const bool lone = peers.handles.empty() && handle.variant().role != Role::baseline;
   if (!on_device) judge.judge_spread(now, (lone ? kLoneFactor : 1) * budget_s);
   return std::max(worst, judge.worst());
 }

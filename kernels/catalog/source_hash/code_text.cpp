@@ -1,4 +1,4 @@
-#include "code_text.hpp"
+#include "digest.hpp"
 
 #include <algorithm>
 #include <cctype>

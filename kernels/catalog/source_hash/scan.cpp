@@ -6,8 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "code_text.hpp"
-#include "sha256.hpp"
+#include "digest.hpp"
 
 namespace nsa::source_hash {
 namespace {

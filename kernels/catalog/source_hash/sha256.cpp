@@ -1,4 +1,4 @@
-#include "sha256.hpp"
+#include "digest.hpp"
 
 #include <array>
 #include <bit>

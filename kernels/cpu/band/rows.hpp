@@ -19,27 +19,28 @@ struct BandRows {
 };
 
 constexpr std::array<Variant, 3> band_rows(const StageRows& stage, const BandRows& rows) {
-  return {stage.cpu({.name = "sdpa_math",
-                     .what = "GEMM, softmax, GEMM with the BLAS over the band of a tile of tokens.",
-                     .workspace_bytes = rows.sdpa_math.bytes,
-                     .launch = rows.sdpa_math.launch,
-                     .source_hash = rows.math_hash,
-                     .rank = 4}),
-          stage.cpu(
-              {.name = "fa2_dense",
-               .what = "Blocked online softmax; every sequence padded to the longest of the batch.",
-               .workspace_bytes = rows.fa2_dense.bytes,
-               .launch = rows.fa2_dense.launch,
-               .source_hash = rows.blocked_hash,
-               .rank = 3,
-               .switch_target = SwitchTarget::fa2_dense}),
-          stage.cpu({.name = "fa2_varlen",
-                     .what = "Blocked online softmax; sequences packed by their lengths.",
-                     .workspace_bytes = rows.fa2_varlen.bytes,
-                     .launch = rows.fa2_varlen.launch,
-                     .source_hash = rows.blocked_hash,
-                     .rank = 2,
-                     .switch_target = SwitchTarget::fa2_varlen})};
+  return {
+      stage.cpu({.name = "sdpa_math",
+                 .summary = "GEMM, softmax, GEMM with the BLAS over the band of a tile of tokens.",
+                 .workspace_bytes = rows.sdpa_math.bytes,
+                 .launch = rows.sdpa_math.launch,
+                 .source_hash = rows.math_hash,
+                 .rank = 4}),
+      stage.cpu(
+          {.name = "fa2_dense",
+           .summary = "Blocked online softmax; every sequence padded to the longest of the batch.",
+           .workspace_bytes = rows.fa2_dense.bytes,
+           .launch = rows.fa2_dense.launch,
+           .source_hash = rows.blocked_hash,
+           .rank = 3,
+           .switch_target = SwitchTarget::fa2_dense}),
+      stage.cpu({.name = "fa2_varlen",
+                 .summary = "Blocked online softmax; sequences packed by their lengths.",
+                 .workspace_bytes = rows.fa2_varlen.bytes,
+                 .launch = rows.fa2_varlen.launch,
+                 .source_hash = rows.blocked_hash,
+                 .rank = 2,
+                 .switch_target = SwitchTarget::fa2_varlen})};
 }
 
 }  // namespace nsa::cpu

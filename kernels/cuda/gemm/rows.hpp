@@ -32,11 +32,11 @@ inline Variant gemm_row(Variant row) {
 inline Variant gemm_tf32_row(Variant gemm, std::string_view what,
                              void (*launch)(const LaunchArgs&)) {
   gemm.name = "gemm_tf32";
-  gemm.role = Role::opt_in;
+  gemm.role = Role::reduced_precision;
   gemm.precision = Precision::reduced;
   gemm.fp32_tolerance = kTf32Tolerance;
   gemm.dtypes = dtype_bit(Dtype::fp32);
-  gemm.what = what;
+  gemm.summary = what;
   gemm.launch = launch;
   return gemm;
 }

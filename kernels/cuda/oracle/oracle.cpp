@@ -35,7 +35,7 @@ class Expectation {
         sequences_(upload_sequences(problem, stream)) {
     if (stage != Stage::attend_selected) return;
     const Point point;
-    const Constants constants;
+    const AttentionOptions options;
     Workspace workspace;
     const Variant no_row;  // nothing is launched
     params_ = cuda::make_attend_params({.row = no_row,
@@ -45,7 +45,7 @@ class Expectation {
                                         .in = inputs,
                                         .out = outputs,
                                         .point = point,
-                                        .constants = constants,
+                                        .options = options,
                                         .workspace = workspace});
   }
   void rows(std::int64_t first, std::int64_t count, double* expected) const {

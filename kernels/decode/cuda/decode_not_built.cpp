@@ -10,8 +10,8 @@ namespace {
 
 }  // namespace
 
-void attend_step(const Problem&, const AttentionTensors&, const StepSequences&, const Constants&,
-                 CUstream_st*) {
+void attend_step(const Problem&, const AttentionTensors&, const StepSequences&,
+                 const AttentionOptions&, CUstream_st*) {
   refuse();
 }
 void advance(const Problem&, const CacheRows&, Standing*, Sequence*, Sequence*, CUstream_st*) {

@@ -35,7 +35,7 @@ void set_weights(Params& p, const GateWeights& t, bool& vectors) {
   vectors = vectors && cuda::rows_are_vectors(t.fc1_w);
 }
 
-void set_problem(Params& p, const Problem& problem, const Constants& constants) {
+void set_problem(Params& p, const Problem& problem, const AttentionOptions& options) {
   const Geometry& g = problem.geometry;
   p.kv_heads = static_cast<int>(problem.kv_heads);
   p.group = static_cast<int>(problem.heads_per_group());
@@ -51,20 +51,20 @@ void set_problem(Params& p, const Problem& problem, const Constants& constants) 
   p.window = static_cast<int>(std::min<std::int64_t>(g.window, 0x7fffffff));
   p.scale_log2 =
       static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(problem.head_dim_k)));
-  p.inverse_tau = static_cast<float>(1.0 / std::max(constants.gate_tau, 1e-6));
-  p.force_branch = forced_index(constants);
-  p.uniform = constants.uniform_gate;
+  p.inverse_tau = static_cast<float>(1.0 / std::max(options.gate_tau, 1e-6));
+  p.force_branch = forced_index(options);
+  p.uniform = options.uniform_gate;
   p.layout = layout_of(problem, p.ranks);
 }
 
 }  // namespace
 
 void attend_step(const Problem& problem, const AttentionTensors& t, const StepSequences& sequences,
-                 const Constants& constants, CUstream_st* stream) {
-  expects(constants.branches == kAllBranches, "a step with all three branches");
+                 const AttentionOptions& options, CUstream_st* stream) {
+  expects(options.branches == kAllBranches, "a step with all three branches");
   bool vectors = true;
   Params p{};
-  set_problem(p, problem, constants);
+  set_problem(p, problem, options);
   expects(p.ranks > 0, "a cluster that holds the problem");
   bool any = true;  // of q and o, which move number by number
   p.q = heads_of<const void>(t.q, any);

@@ -40,22 +40,22 @@ inline std::int64_t gate_numbers(const Problem& p) {
   return hidden * p.head_dim_k + 4 * hidden + 3;
 }
 
-/// Softmax over the branches that are on, by the overrides of `constants`.
+/// Softmax over the branches that are on, by the overrides of `options`.
 template <class T>
-void branch_weights(const Constants& constants, const T* z, T* weights) {
+void branch_weights(const AttentionOptions& options, const T* z, T* weights) {
   std::fill_n(weights, 3, T{0});
-  if (constants.force_branch) {
-    weights[index_of(*constants.force_branch)] = T{1};
+  if (options.force_branch) {
+    weights[index_of(*options.force_branch)] = T{1};
     return;
   }
-  const T tau = static_cast<T>(std::max(constants.gate_tau, 1e-6));
+  const T tau = static_cast<T>(std::max(options.gate_tau, 1e-6));
   T largest = -std::numeric_limits<T>::infinity(), sum = 0;
   for (const Branch branch : kBranchOrder) {
-    if (constants.on(branch)) largest = std::max(largest, z[index_of(branch)] / tau);
+    if (options.on(branch)) largest = std::max(largest, z[index_of(branch)] / tau);
   }
   for (const Branch branch : kBranchOrder) {
     const std::size_t b = index_of(branch);
-    if (constants.on(branch)) sum += weights[b] = std::exp(z[b] / tau - largest);
+    if (options.on(branch)) sum += weights[b] = std::exp(z[b] / tau - largest);
   }
   if (sum == T{0}) return;  // every branch is off
   for (int b = 0; b < 3; ++b) weights[b] /= sum;
@@ -76,9 +76,9 @@ void mean_query(const Problem& problem, const TensorView& q, std::int64_t token,
 
 /// Weights of (cmp, sel, win) from a group's mean query.
 template <class T>
-void gate_row(const Gate<T>& gate, const Constants& constants, const T* mean, T* weights) {
+void gate_row(const Gate<T>& gate, const AttentionOptions& options, const T* mean, T* weights) {
   T z[3] = {};
-  if (!constants.uniform_gate && !constants.force_branch) {
+  if (!options.uniform_gate && !options.force_branch) {
     for (int b = 0; b < 3; ++b) z[b] = gate.fc2_b[b];
     for (std::int64_t h = 0; h < gate.hidden; ++h) {
       T x = gate.fc1_b[h];
@@ -88,7 +88,7 @@ void gate_row(const Gate<T>& gate, const Constants& constants, const T* mean, T*
       for (int b = 0; b < 3; ++b) z[b] += gate.fc2_w[b * gate.hidden + h] * x;
     }
   }
-  branch_weights(constants, z, weights);
+  branch_weights(options, z, weights);
 }
 
 /// o = sum of weight x branch for the heads of a group. Branches with weight 0 are not read.

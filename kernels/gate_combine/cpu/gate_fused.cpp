@@ -21,7 +21,7 @@ void run(const LaunchArgs& args) {
       for (std::int64_t group = 0; group < p.kv_heads; ++group) {
         T weights[3];
         mean_query(p, tensors.q, token, group, own, own + longest);
-        gate_row(gate, args.constants, own, weights);
+        gate_row(gate, args.options, own, weights);
         save_gates(args, token, group, weights);
         combine_group(p, tensors, token, group, weights, own, own + longest);
       }

@@ -31,7 +31,7 @@ void run(const LaunchArgs& args) {
     mean_query(p, tensors.q, token, group, means + row * dk, own());
   });
   for_rows(tokens, p.kv_heads, [&](std::int64_t token, std::int64_t group, std::int64_t row) {
-    gate_row(gate, args.constants, means + row * dk, weights + row * 3);
+    gate_row(gate, args.options, means + row * dk, weights + row * 3);
     save_gates(args, token, group, weights + row * 3);
   });
   for_rows(tokens, p.kv_heads, [&](std::int64_t token, std::int64_t group, std::int64_t row) {

@@ -65,8 +65,8 @@ std::span<const double> frequencies(const LaunchArgs& args) {
   const auto pairs = args.workspace.take<double>(args.problem.head_dim_k / 2);
   const double dim = static_cast<double>(args.problem.head_dim_k);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    pairs[i] = std::pow(args.constants.rope_base, -2.0 * static_cast<double>(i) / dim) /
-               args.constants.rope_scale;
+    pairs[i] = std::pow(args.options.rope_base, -2.0 * static_cast<double>(i) / dim) /
+               args.options.rope_scale;
   }
   return pairs;
 }

@@ -29,7 +29,7 @@ void linear_backward(const TensorView& weight, std::int64_t first, const Row& x,
                      const TensorView& d_weight, Row& d_x);
 /// Of project_token(): a rotation is turned back, then the product.
 void project_token_backward(const Projection& projection, const TensorView& w_qkv, const Row& x,
-                            std::int64_t position, const Constants& constants, Row d_y,
+                            std::int64_t position, const AttentionOptions& options, Row d_y,
                             const TensorView& d_w_qkv, Row& d_x);
 
 // gate_combine.cpp
@@ -41,7 +41,7 @@ void combine_backward(const Problem& problem, std::span<const Row> gates,
 /// Of gate(): through the softmax over branches, the MLP and the mean of the group's queries.
 /// Weights that are fixed (a forced branch, uniform weights) have no gradient.
 void gate_backward(const Problem& problem, const TensorView& q, const GateWeights& weights,
-                   std::int64_t token, std::int64_t group, const Constants& constants,
+                   std::int64_t token, std::int64_t group, const AttentionOptions& options,
                    const Row& d_gate, const GateWeights& d_weights, const TensorView& d_q);
 
 // model.cpp
@@ -62,10 +62,10 @@ double cross_entropy(const Row& logits, std::size_t target, Row& d_logits);
 struct LayerGradients {
   Row x, w_qkv, fc1_w, fc1_b, fc2_w, fc2_b, w_o;
 };
-/// Of run_layer(): `inputs` and `constants` as there, `trace` what it returned, `d_y`
+/// Of run_layer(): `inputs` and `options` as there, `trace` what it returned, `d_y`
 /// [tokens * model_dim].
 LayerGradients run_layer_backward(const Problem& problem, std::span<const TensorView> inputs,
                                   LayerTrace trace, const Row& d_y,
-                                  const Constants& constants = {});
+                                  const AttentionOptions& options = {});
 
 }  // namespace nsa::reference

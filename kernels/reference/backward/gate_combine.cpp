@@ -39,15 +39,15 @@ void combine_backward(const Problem& problem, std::span<const Row> gates,
 }
 
 void gate_backward(const Problem& problem, const TensorView& q, const GateWeights& weights,
-                   std::int64_t token, std::int64_t group, const Constants& constants,
+                   std::int64_t token, std::int64_t group, const AttentionOptions& options,
                    const Row& d_gate, const GateWeights& d_weights, const TensorView& d_q) {
-  if (constants.force_branch || constants.uniform_gate) return;
+  if (options.force_branch || options.uniform_gate) return;
   const Row mean = mean_query(problem, q, token, group);
   const Row before = affine(weights.fc1_w, weights.fc1_b, mean);
   Row hidden(before.size());
   std::transform(before.begin(), before.end(), hidden.begin(), silu);
-  const Row p = gate(problem, q, weights, token, group, constants);
-  const Row d_z = softmax_backward(p, d_gate, std::max(constants.gate_tau, 1e-6));
+  const Row p = gate(problem, q, weights, token, group, options);
+  const Row d_z = softmax_backward(p, d_gate, std::max(options.gate_tau, 1e-6));
 
   Row d_hidden(hidden.size(), 0.0), d_mean(mean.size(), 0.0);
   affine_backward(weights.fc2_w, hidden, d_z, d_weights.fc2_w, d_weights.fc2_b, d_hidden);

@@ -8,7 +8,7 @@ namespace {
 struct LayerPass {
   const Problem& p;
   std::span<const TensorView> inputs;
-  const Constants& constants;
+  const AttentionOptions& options;
   LayerTrace trace;
   LayerGradients of_inputs;
   LayerTrace d;  // q, k, v, o of the branches; the rest stays empty
@@ -66,7 +66,7 @@ void mix_and_project(LayerPass& pass, const Row& d_y) {
       std::copy(d_parts[branch].begin(), d_parts[branch].end(),
                 d_branches[branch]->begin() + token * width);
     for (std::int64_t g = 0; g < p.kv_heads; ++g)
-      gate_backward(p, q, weights, token, g, pass.constants, d_gates[static_cast<std::size_t>(g)],
+      gate_backward(p, q, weights, token, g, pass.options, d_gates[static_cast<std::size_t>(g)],
                     d_weights, d_q);
   }
 }
@@ -141,7 +141,7 @@ void project(LayerPass& pass) {
       const std::int64_t token = s.q_begin + i;
       Row d_x(static_cast<std::size_t>(x.shape[1]), 0.0);
       for (std::size_t part = 0; part < parts.size(); ++part) {
-        project_token_backward(parts[part], w_qkv, load_index(x, token), i, pass.constants,
+        project_token_backward(parts[part], w_qkv, load_index(x, token), i, pass.options,
                                part_of(*outputs[part], token, parts[part].heads * parts[part].dim),
                                d_w_qkv, d_x);
       }
@@ -153,8 +153,9 @@ void project(LayerPass& pass) {
 }  // namespace
 
 LayerGradients run_layer_backward(const Problem& problem, std::span<const TensorView> inputs,
-                                  LayerTrace trace, const Row& d_y, const Constants& constants) {
-  LayerPass pass{problem, inputs, constants, std::move(trace), {}, {}};
+                                  LayerTrace trace, const Row& d_y,
+                                  const AttentionOptions& options) {
+  LayerPass pass{problem, inputs, options, std::move(trace), {}, {}};
   set_to_zero(pass);
   mix_and_project(pass, d_y);
   attend_all(pass);

@@ -17,12 +17,12 @@ void linear_backward(const TensorView& weight, std::int64_t first, const Row& x,
 }
 
 void project_token_backward(const Projection& projection, const TensorView& w_qkv, const Row& x,
-                            std::int64_t position, const Constants& constants, Row d_y,
+                            std::int64_t position, const AttentionOptions& options, Row d_y,
                             const TensorView& d_w_qkv, Row& d_x) {
   const auto dim = static_cast<std::size_t>(projection.dim);
   // The transpose of a rotation is the rotation back.
   for (std::size_t head = 0; projection.rotated && head < d_y.size(); head += dim)
-    rotate(std::span(d_y).subspan(head, dim), -position, constants);
+    rotate(std::span(d_y).subspan(head, dim), -position, options);
   linear_backward(w_qkv, projection.first_row, x, d_y, d_w_qkv, d_x);
 }
 

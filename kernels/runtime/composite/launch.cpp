@@ -15,7 +15,7 @@ Context context_of(const LaunchArgs& args) {
   context.router = args.router;
   context.workspace = &args.workspace;
   context.stream = args.stream;
-  context.constants = args.constants;
+  context.options = args.options;
   return context;
 }
 

@@ -1,4 +1,4 @@
-#include "comparable.hpp"
+#include "profile.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "analyse/sums.hpp"
-#include "comparable.hpp"
 #include "profile.hpp"
 #include "ratio.hpp"
 #include "samples.hpp"

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "nsa/trace/diff.hpp"
 #include "nsa/trace/model.hpp"
+#include "profile.hpp"
 
 namespace nsa::trace {
 
@@ -25,5 +27,9 @@ struct Profile {
 };
 
 Profile profile_of(const Trace& trace);
+
+/// Fills the reasons and the notes.
+void judge_comparable(const Trace& a, const Trace& b, const Profile& in_a, const Profile& in_b,
+                      TraceDiff& out);
 
 }  // namespace nsa::trace

@@ -2,8 +2,8 @@
 #include <map>
 
 #include "chrome_parts.hpp"
-#include "json_text.hpp"
 #include "lanes.hpp"
+#include "text_buffer.hpp"
 
 namespace nsa::trace {
 namespace {

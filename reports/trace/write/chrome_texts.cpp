@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "json_text.hpp"
+#include "text_buffer.hpp"
 
 namespace nsa::trace {
 namespace {

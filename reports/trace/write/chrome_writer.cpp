@@ -1,8 +1,8 @@
 #include "analyse/launches.hpp"
 #include "chrome_parts.hpp"
-#include "json_text.hpp"
 #include "nsa/trace/write.hpp"
 #include "read/json/recording.hpp"
+#include "text_buffer.hpp"
 
 namespace nsa::trace {
 namespace {

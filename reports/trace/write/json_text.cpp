@@ -1,4 +1,4 @@
-#include "json_text.hpp"
+#include "text_buffer.hpp"
 
 #include <array>
 #include <cstdint>

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -67,5 +68,8 @@ class TextBuffer {
   std::vector<char> buffer_;
   std::size_t size_ = 0;
 };
+
+/// With quotes, all control characters escaped; bytes that are no UTF-8 become U+FFFD.
+std::string json_quoted(std::string_view text);
 
 }  // namespace nsa::trace

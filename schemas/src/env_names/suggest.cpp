@@ -1,6 +1,6 @@
 // Warnings about names: what is shown, and which known name was probably meant.
-#include "nsa/schemas/edit_distance.hpp"
 #include "nsa/schemas/env_names.hpp"
+#include "nsa/schemas/text.hpp"
 #include "values.hpp"
 
 namespace nsa::env {

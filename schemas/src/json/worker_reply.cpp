@@ -1,6 +1,6 @@
 // Replies of the worker protocol as JSON lines. A worker may be anybody's program: what it says is
 // checked here, and what it adds beyond the protocol is left aside.
-#include "nsa/schemas/visible.hpp"
+#include "nsa/schemas/text.hpp"
 #include "worker_messages.hpp"
 
 namespace nsa::worker {

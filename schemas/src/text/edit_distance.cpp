@@ -1,4 +1,4 @@
-#include "nsa/schemas/edit_distance.hpp"
+#include "nsa/schemas/text.hpp"
 
 #include <algorithm>
 #include <vector>

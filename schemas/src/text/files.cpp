@@ -12,7 +12,6 @@
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/schemas/output_path.hpp"
-#include "nsa/schemas/sqlite_head.hpp"
 
 namespace nsa {
 namespace {

@@ -1,4 +1,4 @@
-#include "nsa/schemas/utf8.hpp"
+#include "nsa/schemas/text.hpp"
 
 #include <array>
 

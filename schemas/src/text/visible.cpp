@@ -1,10 +1,8 @@
-#include "nsa/schemas/visible.hpp"
+#include "nsa/schemas/text.hpp"
 
 #include <array>
 #include <cstdint>
 #include <cstdio>
-
-#include "nsa/schemas/utf8.hpp"
 
 namespace nsa {
 namespace {

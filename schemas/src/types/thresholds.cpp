@@ -122,7 +122,7 @@ void check_table(const ThresholdTable& table) {
     }
     check_decisions(table.classes[i].decisions, here + "/decisions");
     if (const auto& dense = table.classes[i].dense_break_even)
-      check_text(dense->yardstick, here + "/dense_break_even/baseline");
+      check_text(dense->baseline, here + "/dense_break_even/baseline");
   }
 }
 

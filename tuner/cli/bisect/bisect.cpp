@@ -11,7 +11,6 @@
 #include "check/input.hpp"
 #include "nsa/nightly/power.hpp"
 #include "nsa/reports/text_table.hpp"
-#include "step.hpp"
 
 namespace nsa::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "nsa/nightly/judge.hpp"
+#include "program.hpp"
 
 namespace nsa::cli {
 
@@ -28,5 +29,8 @@ struct BisectCommands {
 std::string bisect_script(const BisectTarget& target, const BisectCommands& commands);
 /// A text as one word of a shell.
 std::string shell_word(const std::string& text);
+
+void add_bisect_step(Program& program, CLI::App& bisect);
+void add_bisect_time(Program& program, CLI::App& bisect);
 
 }  // namespace nsa::cli

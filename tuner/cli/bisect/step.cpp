@@ -1,4 +1,4 @@
-#include "step.hpp"
+#include "bisect.hpp"
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "bisect.hpp"
 #include "nsa/nightly/sequential.hpp"
 #include "nsa/reports/text_table.hpp"
 

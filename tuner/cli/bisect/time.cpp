@@ -3,10 +3,10 @@
 
 #include <memory>
 
+#include "bisect.hpp"
 #include "check/series_jobs.hpp"
 #include "interrupt.hpp"
 #include "nsa/probes/probes.hpp"
-#include "step.hpp"
 #include "sweep/progress.hpp"
 
 namespace nsa::cli {

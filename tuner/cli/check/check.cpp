@@ -9,7 +9,6 @@
 #include "nsa/check_output/document.hpp"
 #include "nsa/check_output/formats.hpp"
 #include "nsa/page/page.hpp"
-#include "nsa/page/vega.hpp"
 #include "page/history_page.hpp"
 #include "report/targets_file.hpp"
 

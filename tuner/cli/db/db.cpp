@@ -5,15 +5,12 @@
 
 #include <memory>
 
-#include "label.hpp"
-#include "merge.hpp"
-#include "nsa/reports/launch_counters_text.hpp"
-#include "nsa/reports/launch_trace_text.hpp"
+#include "commands.hpp"
+#include "nsa/reports/launch_text.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/store/store.hpp"
 #include "program.hpp"
-#include "prune.hpp"
 
 namespace nsa::cli {
 namespace {

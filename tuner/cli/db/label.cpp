@@ -1,4 +1,4 @@
-#include "label.hpp"
+#include "commands.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

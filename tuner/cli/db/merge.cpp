@@ -1,4 +1,4 @@
-#include "merge.hpp"
+#include "commands.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "prune.hpp"
+#include "commands.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

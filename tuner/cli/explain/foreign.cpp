@@ -79,7 +79,7 @@ Json document_of(const LoadedTable& loaded, const ClassDecisions* decisions, con
     for (const Decision& decision : decisions->decisions)
       lines.push_back(decision_json(decision, loaded, problem));
   }
-  const Constants constants;
+  const AttentionOptions options;
   return {{"executor", loaded.table.executor},
           {"device", loaded.table.device},
           {"device_fit", to_string(DeviceFit::exact)},
@@ -88,9 +88,9 @@ Json document_of(const LoadedTable& loaded, const ClassDecisions* decisions, con
           {"decisions", lines},
           {"reserves", decisions ? decisions->reserves : Reserves{}},
           {"constants",
-           {{"rope_scale", constants.rope_scale},
-            {"uniform_gate", constants.uniform_gate},
-            {"force_branch", forced_index(constants)}}},
+           {{"rope_scale", options.rope_scale},
+            {"uniform_gate", options.uniform_gate},
+            {"force_branch", forced_index(options)}}},
           {"validators", validators_json(loaded.table.validators)},
           {"names", Json::array()},
           {"warnings", warnings}};

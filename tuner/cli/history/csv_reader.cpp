@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "nsa/schemas/error.hpp"
-#include "nsa/schemas/utf8.hpp"
+#include "nsa/schemas/text.hpp"
 
 namespace nsa::cli {
 

@@ -52,7 +52,7 @@ bool is_dense(const Measurement& row) {
   if (row.executor != kOwnExecutor) return false;
   for (const Backend backend : {Backend::cpu, Backend::cuda}) {
     const Variant* known = find_variant(row.variant, backend);
-    if (known && known->role == Role::yardstick) return true;
+    if (known && known->role == Role::baseline) return true;
   }
   return false;
 }

@@ -1,4 +1,4 @@
-#include "environments.hpp"
+#include "tables.hpp"
 
 #include "history/nights_of_runs.hpp"
 

@@ -2,9 +2,8 @@
 
 #include "clocks.hpp"
 #include "contests.hpp"
-#include "environments.hpp"
 #include "nsa/page/history.hpp"
-#include "run_results.hpp"
+#include "tables.hpp"
 #include "traces.hpp"
 
 namespace nsa::cli {

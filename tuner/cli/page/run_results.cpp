@@ -1,4 +1,4 @@
-#include "run_results.hpp"
+#include "tables.hpp"
 
 #include <algorithm>
 

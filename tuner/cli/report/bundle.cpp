@@ -98,7 +98,7 @@ std::map<std::string, std::string> sentences(const std::vector<run_tables::Cell>
     const std::string name = stages_text(row.stages) + "/" + std::string(row.name);
     for (const run_tables::Cell& cell : cells) {
       for (const run_tables::Ran& ran : cell.ran) {
-        if (ran.stages + "/" + ran.variant == name) what.try_emplace(name, row.what);
+        if (ran.stages + "/" + ran.variant == name) what.try_emplace(name, row.summary);
       }
     }
   }

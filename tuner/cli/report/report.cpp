@@ -2,9 +2,7 @@
 #include <memory>
 
 #include "nsa/page/page.hpp"
-#include "nsa/page/vega.hpp"
 #include "page/history_page.hpp"
-#include "runs.hpp"
 #include "tables.hpp"
 
 namespace nsa::cli {

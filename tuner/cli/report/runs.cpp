@@ -1,4 +1,4 @@
-#include "runs.hpp"
+#include "tables.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cells/measured_cells.hpp"
+#include "program.hpp"
 
 namespace nsa::cli {
 
@@ -22,5 +23,8 @@ void add_report_scaling(Program& program, CLI::App& report);    // scaling
 void add_report_memory(Program& program, CLI::App& report);     // memory
 void add_report_selection(Program& program, CLI::App& report);  // selection
 void add_report_targets(Program& program, CLI::App& report);    // targets
+
+/// Adds the subcommands to `report`.
+void add_report_runs(Program& program, CLI::App& report);
 
 }  // namespace nsa::cli

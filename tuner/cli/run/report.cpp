@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "nsa/kernels/documents.hpp"
 #include "nsa/schemas/median.hpp"
 
 namespace nsa::cli {

@@ -170,15 +170,15 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   StageTrace ranges(options.stage_trace.has_value());
   context.observer = &ranges;
   context.telemetry = options.no_telemetry ? nullptr : &telemetry;
-  context.constants = constants_from(router.environment());
-  context.constants.branches = branch_mask(options.branches);
+  context.options = options_from(router.environment());
+  context.options.branches = branch_mask(options.branches);
 
   std::optional<store::Store> db = open_database(settings, options);
   Heartbeats heartbeats(options, telemetry, plan.batch * plan.seq_len);
   RunRecord record = begin_record(device.device(), plan);
   RunReport report = report_of(record, device, plan, options);
   if (context.telemetry) {  // known before the first step, so that every heartbeat has them
-    const Reads reads = reads_of(plan, context.constants.branches);
+    const Reads reads = reads_of(plan, context.options.branches);
     telemetry.reads(reads.predicted, reads.actual);
     if (reads.selects) telemetry.selection_rows_of(problem);
   }

@@ -92,7 +92,7 @@ std::optional<DenseBreakEven> break_even(const Group& group, const DecideInput& 
   found.from = last_crossing(logs);
   found.axis = group.axis;
   found.largest = longest.at;
-  found.yardstick = to_string(group.variants[longest.baseline]);
+  found.baseline = to_string(group.variants[longest.baseline]);
   found.ratio_at_largest = std::exp(logs.rbegin()->second);
   return found;
 }
@@ -104,7 +104,7 @@ std::string describe(const DenseBreakEven& found) {
       : *found.from == 0 ? "beats dense at every measured length"
                          : "beats dense from " + axis + ' ' + std::to_string(*found.from) + " on";
   return fmt::format("attention: NSA {}; at {} it takes {:.3g} of the time of {}", where,
-                     found.largest, found.ratio_at_largest, found.yardstick);
+                     found.largest, found.ratio_at_largest, found.baseline);
 }
 
 }  // namespace nsa::tuner

@@ -1,4 +1,4 @@
-#include "class_problem.hpp"
+#include "classes.hpp"
 
 namespace nsa::tuner {
 namespace {

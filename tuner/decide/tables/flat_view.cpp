@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "decide/decide_ranges.hpp"
+#include "decide/decision.hpp"
 #include "emit/settle.hpp"
 
 namespace nsa::tuner {

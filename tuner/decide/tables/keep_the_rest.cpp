@@ -1,4 +1,4 @@
-#include "keep_the_rest.hpp"
+#include "classes.hpp"
 
 #include <fmt/format.h>
 

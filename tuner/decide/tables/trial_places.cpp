@@ -4,7 +4,7 @@
 #include <random>
 #include <set>
 
-#include "class_problem.hpp"
+#include "classes.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/tuner/verify_table.hpp"
 

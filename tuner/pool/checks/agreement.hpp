@@ -5,7 +5,7 @@
 #include <span>
 
 #include "nsa/kernels/catalog.hpp"
-#include "nsa/schemas/agreement.hpp"
+#include "nsa/schemas/launch_subject.hpp"
 #include "nsa/schemas/problem.hpp"
 
 namespace nsa::tuner {

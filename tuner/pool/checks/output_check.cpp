@@ -89,9 +89,9 @@ OutputCheck::OutputCheck(const std::vector<std::string>& stages, const Problem& 
 }
 
 const SpanOracle& OutputCheck::oracle_for(Role role) {
-  std::optional<SpanOracle>& oracle = role == Role::yardstick ? dense_oracle_ : oracle_;
+  std::optional<SpanOracle>& oracle = role == Role::baseline ? dense_oracle_ : oracle_;
   if (oracle) return *oracle;
-  return oracle.emplace(stages_, problem_, inputs(), Constants{}, role);
+  return oracle.emplace(stages_, problem_, inputs(), AttentionOptions{}, role);
 }
 
 std::vector<TensorView> OutputCheck::inputs() {

@@ -10,7 +10,7 @@
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/oracle.hpp"
-#include "nsa/schemas/agreement.hpp"
+#include "nsa/schemas/launch_subject.hpp"
 #include "nsa/schemas/problem.hpp"
 #include "nsa/schemas/worker.hpp"
 

@@ -9,7 +9,7 @@
 #include "nsa/schemas/executor.hpp"
 #include "nsa/tuner/refine.hpp"
 #include "nsa/tuner/sweep.hpp"
-#include "plan/known_cost.hpp"
+#include "plan/estimate.hpp"
 #include "process/worker_client.hpp"
 
 namespace nsa::tuner {

@@ -10,7 +10,6 @@
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "plan/estimate.hpp"
-#include "plan/known_cost.hpp"
 #include "pool/account.hpp"
 #include "pool/checks/agreement.hpp"
 #include "pool/workers/traced_retry.hpp"

@@ -1,4 +1,4 @@
-#include "cut_file.hpp"
+#include "verify.hpp"
 
 #include <array>
 #include <filesystem>

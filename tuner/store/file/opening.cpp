@@ -15,12 +15,12 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
-#include "cut_file.hpp"
 #include "file_lock.hpp"
 #include "migrate.hpp"
 #include "nsa/schemas/error.hpp"
-#include "nsa/schemas/sqlite_head.hpp"
+#include "nsa/schemas/output_path.hpp"
 #include "sqlite_error.hpp"
+#include "verify.hpp"
 
 namespace nsa::store {
 namespace {

@@ -1,5 +1,5 @@
 // How far selections of reduced precision agree with the reference, beside the measurements.
-#include "nsa/schemas/agreement.hpp"
+#include "nsa/schemas/launch_subject.hpp"
 
 #include "filter.hpp"
 #include "launch_subject.hpp"

@@ -4,7 +4,6 @@
 #include "row.hpp"
 #include "run_row.hpp"
 #include "state.hpp"
-#include "telemetry.hpp"
 
 namespace nsa::store {
 namespace {

@@ -34,4 +34,7 @@ std::vector<Run> get_runs(SQLite::Database& db, const std::string& path,
 std::optional<Run> get_run(SQLite::Database& db, const std::string& path,
                            const std::string& id_or_prefix);
 
+/// The same id again is ignored.
+void put_telemetry(SQLite::Database& db, const TelemetryRow& telemetry);
+
 }  // namespace nsa::store

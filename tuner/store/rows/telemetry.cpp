@@ -1,5 +1,5 @@
 // Telemetry rows of the runtime, beside the measurements.
-#include "telemetry.hpp"
+#include "run_row.hpp"
 
 #include "nsa/schemas/error.hpp"
 #include "row.hpp"

@@ -3,7 +3,6 @@
 
 #include "attend_selected/cuda/fused_block/kernel.cuh"
 #include "attend_selected/cuda/fused_block/launch.hpp"
-#include "attend_selected/cuda/fused_block/lists.hpp"
 #include "cuda/flash/tensor_map.hpp"
 #include "cuda/ptx/sm90_device.hpp"
 

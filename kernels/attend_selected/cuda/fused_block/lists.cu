@@ -1,7 +1,7 @@
 // Turns the lists of blocks around for `fused_block`: of a chunk of queries and one KV head, which
 // of them chose a block. The blocks near a query, the first one, its own and the one before that,
 // are left out: neighbours share them, and they are added where the results are merged.
-#include "attend_selected/cuda/fused_block/lists.hpp"
+#include "attend_selected/cuda/fused_block/launch.hpp"
 
 #include "attend_selected/cuda/fused_block/params.cuh"
 #include "cuda/launch/programmatic_launch.cuh"

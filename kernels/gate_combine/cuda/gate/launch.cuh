@@ -67,10 +67,10 @@ inline GateParams make_params(const LaunchArgs& args) {
   p.dk = static_cast<int>(problem.head_dim_k);
   p.dv = static_cast<int>(problem.head_dim_v);
   p.inverse_group = 1.0f / static_cast<float>(p.group);
-  p.inverse_tau = static_cast<float>(1.0 / std::max(args.constants.gate_tau, 1e-6));
-  p.force_branch = forced_index(args.constants);
-  p.branches = args.constants.branches;
-  p.uniform = args.constants.uniform_gate;
+  p.inverse_tau = static_cast<float>(1.0 / std::max(args.options.gate_tau, 1e-6));
+  p.force_branch = forced_index(args.options);
+  p.branches = args.options.branches;
+  p.uniform = args.options.uniform_gate;
   return p;
 }
 

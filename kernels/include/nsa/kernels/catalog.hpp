@@ -40,10 +40,11 @@ struct Coordinate {
 };
 
 enum class Role : std::uint8_t {
-  candidate,  // may be chosen
-  slow_path,  // exact but never chosen by default: warned about and counted when it runs
-  opt_in,     // coarser than the problem's dtype (TF32): measured, runs only where somebody asks
-  yardstick,  // another answer (dense attention): measured everywhere, never chosen
+  candidate,          // may be chosen
+  slow_path,          // exact but never chosen by default: warned about and counted when it runs
+  reduced_precision,  // coarser than the problem's dtype (TF32): measured, runs only where somebody
+                      // asks
+  baseline,           // another answer (dense attention): measured everywhere, never chosen
 };
 
 /// What a row rounds between its inputs and its outputs.
@@ -113,7 +114,7 @@ struct Variant {
   std::span<const Coordinate> coordinates{};
   std::span<const std::string_view> ignores{};  // inputs of the signature that it does not read:
                                                 // fused_query takes blocks and ignores "ranges"
-  std::string_view what{};                      // one sentence for docs/variants.md
+  std::string_view summary{};                   // one sentence for docs/variants.md
   /// Arithmetic alone: asked in every choice, so it allocates nothing and cannot throw.
   Support (*supports)(const Problem&, const Device&) noexcept = nullptr;
   Cost (*cost)(const Problem&) = nullptr;                     // of the mathematics, not of the code

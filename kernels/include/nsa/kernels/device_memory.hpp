@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "nsa/kernels/workspace.hpp"
 #include "nsa/schemas/device.hpp"
@@ -48,31 +49,18 @@ Allocator& allocator() noexcept;
 /// Owns device memory; movable.
 class Buffer {
  public:
-  Buffer() = default;
-  explicit Buffer(std::size_t bytes) : data_(bytes ? allocate(bytes) : nullptr), bytes_(bytes) {}
-  ~Buffer() { release(data_); }
-  Buffer(Buffer&& other) noexcept : data_(other.data_), bytes_(other.bytes_) {
-    other.data_ = nullptr;
-    other.bytes_ = 0;
-  }
-  Buffer& operator=(Buffer&& other) noexcept {
-    if (this == &other) return *this;
-    release(data_);
-    data_ = other.data_;
-    bytes_ = other.bytes_;
-    other.data_ = nullptr;
-    other.bytes_ = 0;
-    return *this;
-  }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
+  Buffer() : Buffer(0) {}  // holds nothing: data() is null
+  explicit Buffer(std::size_t bytes) : memory_(bytes ? allocate(bytes) : nullptr, Free{bytes}) {}
 
-  void* data() const noexcept { return data_; }
-  std::size_t bytes() const noexcept { return bytes_; }
+  void* data() const noexcept { return memory_.get(); }
+  std::size_t bytes() const noexcept { return memory_ ? memory_.get_deleter().bytes : 0; }
 
  private:
-  void* data_ = nullptr;
-  std::size_t bytes_ = 0;
+  struct Free {
+    std::size_t bytes;
+    void operator()(void* data) const noexcept { release(data); }
+  };
+  std::unique_ptr<void, Free> memory_;
 };
 
 }  // namespace nsa::device

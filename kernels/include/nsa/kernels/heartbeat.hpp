@@ -1,10 +1,10 @@
 // Heartbeat JSONL, one document a line, with the field names that the users' tools read
-//; schemas/json/heartbeat.schema.json.
+// (schemas/json/heartbeat.schema.json).
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -44,11 +44,11 @@ class HeartbeatWriter {
   void append(const Heartbeat& heartbeat);
   /// A `progress` record of now.
   void progress(std::int64_t step, double tokens_per_s, const TelemetryReport& telemetry);
-  const std::string& path() const noexcept { return path_; }
+  const std::string& path() const noexcept;
 
  private:
-  std::string path_;
-  std::FILE* file_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace nsa

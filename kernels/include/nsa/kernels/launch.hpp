@@ -44,7 +44,7 @@ struct Saved {
 };
 
 /// Scalars that are not part of a problem (docs/nsa.md 2 and 8).
-struct Constants {
+struct AttentionOptions {
   double rope_base = 10000.0;
   double rope_scale = 1.0;  // positions are divided by it
   double gate_tau = 1.0;
@@ -56,8 +56,8 @@ struct Constants {
 };
 
 /// The forced branch as kernels take it: 0 cmp, 1 sel, 2 win, -1 none.
-inline int forced_index(const Constants& constants) noexcept {
-  return constants.force_branch ? static_cast<int>(index_of(*constants.force_branch)) : -1;
+inline int forced_index(const AttentionOptions& options) noexcept {
+  return options.force_branch ? static_cast<int>(index_of(*options.force_branch)) : -1;
 }
 
 /// One launch of `row`. `in` and `out` follow the names of the row's signature, in its order.
@@ -72,7 +72,7 @@ struct LaunchArgs {
   std::span<const TensorView> in;
   std::span<const TensorView> out;
   const Point& point;
-  const Constants& constants;
+  const AttentionOptions& options;
   Workspace& workspace;
   CUstream_st* stream = nullptr;
   Saved* saved = nullptr;

@@ -20,24 +20,4 @@ class Observer {
   virtual void stage_end(Stage, CUstream_st*) {}
 };
 
-/// Stage as a scope.
-class StageScope {
- public:
-  StageScope(Observer* observer, Stage stage, std::string_view variant, std::int64_t seq_len,
-             CUstream_st* stream)
-      : observer_(observer), stage_(stage), stream_(stream) {
-    if (observer_) observer_->stage_begin(stage, variant, seq_len, stream);
-  }
-  ~StageScope() {
-    if (observer_) observer_->stage_end(stage_, stream_);
-  }
-  StageScope(const StageScope&) = delete;
-  StageScope& operator=(const StageScope&) = delete;
-
- private:
-  Observer* observer_;
-  Stage stage_;
-  CUstream_st* stream_;
-};
-
 }  // namespace nsa

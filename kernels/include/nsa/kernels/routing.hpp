@@ -13,8 +13,6 @@
 #include <type_traits>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/schemas/env_names.hpp"
 #include "nsa/schemas/thresholds.hpp"
@@ -45,21 +43,20 @@ struct Choice {
 };
 
 /// What runs for several stages: a row for each, or one over several of them.
-class Cover {
- public:
+struct Cover {
   static constexpr std::size_t kMost = 4;
   /// In the order of the stages; together they cover each of these once.
   std::span<const Choice> choices() const noexcept {
-    return {std::launder(reinterpret_cast<const Choice*>(bytes_.data())), count_};
+    return {std::launder(reinterpret_cast<const Choice*>(bytes.data())), count};
   }
   /// Another choice at the end, empty; kMost at most.
-  Choice& add() noexcept { return *new (&bytes_[sizeof(Choice) * count_++]) Choice; }
-  void clear() noexcept { count_ = 0; }
+  Choice& add() noexcept { return *new (&bytes[sizeof(Choice) * count++]) Choice; }
+  void clear() noexcept { count = 0; }
 
- private:
-  // Made one by one: most covers are one row, and empty choices would cost as much as its decision.
-  alignas(Choice) std::array<std::byte, kMost * sizeof(Choice)> bytes_;
-  std::size_t count_ = 0;
+  /// Choices are made one by one in these bytes: most covers are one row, and empty choices would
+  /// cost as much as its decision.
+  alignas(Choice) std::array<std::byte, kMost * sizeof(Choice)> bytes;
+  std::size_t count = 0;
 };
 static_assert(std::is_trivially_copyable_v<Choice> && std::is_trivially_destructible_v<Choice>);
 
@@ -128,7 +125,7 @@ class Router {
 };
 
 /// `base` with what NSA_ROPE_SCALE, NSA_FORCE_BRANCH and NSA_FORCE_UNIFORM_GATE set.
-Constants constants_from(const EnvSnapshot& environment, Constants base = {});
+AttentionOptions options_from(const EnvSnapshot& environment, AttentionOptions base = {});
 
 /// Whether a validator still holds: unknown where either side is not known.
 enum class Verdict : std::uint8_t { yes, no, unknown };
@@ -176,14 +173,14 @@ struct ExplainReport {
   std::string table_path;
   std::vector<Explanation> decisions;
   Reserves reserves;
-  Constants constants;
+  AttentionOptions options;
   std::vector<ValidatorCheck> validators;  // of the table in use; empty without one
   std::vector<NameEffect> names;           // those that are set
   std::vector<std::string> warnings;
 };
 ExplainReport explain(const Router& router, const Problem& problem);
-/// The report as a document of schemas/json/explain.schema.json.
-nlohmann::ordered_json explain_to_json(const ExplainReport& report);
+/// The report as a document of schemas/json/explain.schema.json: JSON in UTF-8, in one line.
+std::string to_json_text(const ExplainReport& report);
 
 /// Where the thresholds of a process come from: `flag` (--thresholds), else NSATUNE_THRESHOLDS,
 /// else $XDG_DATA_HOME/nsatune/thresholds, else nothing. A folder is a bundle: the file of this

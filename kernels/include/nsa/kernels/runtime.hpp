@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/launch.hpp"
 #include "nsa/kernels/observer.hpp"
 #include "nsa/kernels/routing.hpp"
@@ -27,7 +26,7 @@ struct Context {
   Observer* observer = nullptr;
   Telemetry* telemetry = nullptr;
   CUstream_st* stream = nullptr;
-  Constants constants;
+  AttentionOptions options;
   /// What was chosen for the composite that the call is a part of, whose plan may name rows of the
   /// call's stages. Set by the runtime for what it runs; null: the call is a whole.
   const Choice* within = nullptr;
@@ -37,7 +36,7 @@ struct Context {
 /// router's row for Stage::attention. Throws InputError when no variant supports the problem.
 void attention(const Context& context, const Problem& problem, const AttentionTensors& tensors,
                Saved* saved = nullptr);
-/// Dense causal attention over `sel`: the yardstick.
+/// Dense causal attention over `sel`: the baseline.
 void dense_attention(const Context& context, const Problem& problem,
                      const AttentionTensors& tensors);
 
@@ -59,38 +58,21 @@ class KvCache {
   /// that uses the cache has to be done before it is destroyed.
   KvCache(const Problem& problem, std::int64_t batch, std::int64_t capacity,
           AttentionKind kind = AttentionKind::nsa, Allocator& allocator = host_allocator());
-  std::int64_t length(std::int64_t sequence) const { return lengths_[index(sequence)]; }
-  std::int64_t capacity() const noexcept { return capacity_; }
+  ~KvCache();
+  KvCache(KvCache&&) noexcept;
+  KvCache& operator=(KvCache&&) noexcept;
+  /// Tokens that a sequence holds; 0 <= sequence < batch.
+  std::int64_t length(std::int64_t sequence) const;
+  std::int64_t capacity() const noexcept;
+  /// Of its memory on the device, all branches.
   std::size_t bytes() const noexcept;
 
- private:
-  friend class CachedLayer;
-  friend class DecodeLoop;
-  static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-  struct Free {
-    Allocator* allocator;
-    std::size_t bytes;
-    void operator()(void* data) const noexcept { allocator->deallocate(data, bytes); }
-  };
-  struct Rows {
-    std::unique_ptr<void, Free> memory{nullptr, Free{}};
-    TensorView view;  // [rows, kv_heads, d]
-  };
-  Rows make_rows(std::int64_t rows, std::int64_t dim) const;
+  struct State;  // private to kernels/runtime
+  State& state() noexcept { return *state_; }
+  const State& state() const noexcept { return *state_; }
 
-  Allocator* allocator_;
-  Dtype dtype_;
-  std::int64_t kv_heads_;
-  bool zeroed_ = false;  // done by the first call, in the order of its stream
-  std::int64_t capacity_;
-  std::vector<std::int64_t> lengths_;      // [batch] tokens seen
-  std::int64_t win_stride_ = 0;            // rows of a sequence in k_win_, v_win_
-  std::vector<std::int64_t> win_lengths_;  // [batch] rows stored
-  Rows k_sel_, v_sel_;                     // [batch * capacity, kv_heads, d]
-  Rows k_win_, v_win_;                     // [batch * win_stride, kv_heads, d]
-  Rows k_raw_, v_raw_;                     // [batch * cmp_block, kv_heads, d] not yet pooled
-  Rows k_cmp_, v_cmp_;                     // [batch * num_compressed(capacity), kv_heads, d]
-  std::vector<Rows> outgrown_;             // windows that work in flight may still read
+ private:
+  std::unique_ptr<State> state_;
 };
 
 /// x [tokens, model_dim] -> y [tokens, model_dim]: projections and RoPE, attention, output
@@ -136,8 +118,6 @@ struct ModelWeights {
 };
 /// Views of every weight in one flat tensor of parameter_count elements.
 ModelWeights bind_weights(const ModelConfig& config, const TensorView& flat);
-/// The flat tensor, made from a seed: uniform, scaled by 1/sqrt(fan in); norms are ones.
-HostTensor make_weights(const ModelConfig& config, std::uint64_t seed);
 
 /// One cache per layer.
 std::vector<KvCache> make_caches(const ModelConfig& config, std::int64_t batch,
@@ -148,10 +128,6 @@ std::vector<KvCache> make_caches(const ModelConfig& config, std::int64_t batch,
 void model_forward(const Context& context, const ModelConfig& config, const Problem& problem,
                    const ModelWeights& weights, const TensorView& tokens, const TensorView& logits,
                    std::span<KvCache> caches = {});
-
-namespace decode {
-struct Standing;
-}  // namespace decode
 
 /// A decode loop whose positions lie on the device: each step reads where the sequences stand and
 /// moves them on by one, so that a CUDA graph of one step, captured once, replays for one token
@@ -164,11 +140,14 @@ class DecodeLoop {
   /// before the loop is destroyed. Throws InputError where no row runs such a step: it takes NSA on
   /// a device with a row for it, and nobody who asks for other rows of its stages.
   DecodeLoop(const Context& context, const ModelConfig& config, std::span<KvCache> caches);
+  ~DecodeLoop();
+  DecodeLoop(const DecodeLoop&) = delete;
+  DecodeLoop& operator=(const DecodeLoop&) = delete;
   /// Lengths of the shortest and of the longest sequence before a step for which it is right.
-  std::int64_t first_context() const noexcept { return first_; }
-  std::int64_t last_context() const noexcept { return capacity_ - 1; }
+  std::int64_t first_context() const noexcept;
+  std::int64_t last_context() const noexcept;
   /// The problem that bounds every step.
-  const Problem& problem() const noexcept { return problem_; }
+  const Problem& problem() const noexcept;
   /// To be called once for each step that was enqueued or replayed (not for a capture): the caches'
   /// lengths on the host follow. InputError when a sequence was full already: that step overwrote
   /// its last token.
@@ -182,17 +161,8 @@ class DecodeLoop {
                   const TensorView& y);
 
  private:
-  void advance(const Context& context);
-
-  Choice chosen_;  // the row of attention that takes lengths on the device
-  ModelConfig config_;
-  std::span<KvCache> caches_;
-  std::int64_t first_ = 0, capacity_ = 0;
-  Problem problem_;
-  std::vector<Sequence> bounds_;  // [batch] of the longest step
-  KvCache::Rows standing_;        // device memory: Standing [batch], Sequence [2, batch]
-  decode::Standing* standing_at_ = nullptr;
-  Sequence* sequences_at_ = nullptr;  // of the selected branch, then of the window
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 /// Upper bound of the workspace that a call takes with the rows that the router chooses, and no

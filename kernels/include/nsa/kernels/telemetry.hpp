@@ -3,17 +3,15 @@
 // runtime.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
-#include <mutex>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include "nsa/kernels/workspace.hpp"
 #include "nsa/schemas/problem.hpp"
@@ -41,6 +39,11 @@ struct TelemetryReport {
 /// Thread-safe; a call costs tens of nanoseconds.
 class Telemetry {
  public:
+  Telemetry();
+  ~Telemetry();
+  Telemetry(const Telemetry&) = delete;
+  Telemetry& operator=(const Telemetry&) = delete;
+
   void engaged(Stage stage, std::string_view variant);
   /// A row over several stages; `stages` outlives the object, as those of the table do.
   void engaged(std::span<const Stage> stages, std::string_view variant);
@@ -60,25 +63,12 @@ class Telemetry {
   void reset();
 
  private:
-  /// A counted name; few of them, so that a search in order is fastest.
-  struct Counter {
-    std::span<const Stage> stages;
-    std::string name;
-    std::int64_t count;
-  };
-  static void count(std::vector<Counter>& counters, std::span<const Stage> stages,
-                    std::string_view name);
-  static constexpr std::size_t kLengthBins = 40;  // up to 1, 2, 4, ... tokens
-
-  mutable std::mutex mutex_;
-  std::vector<Counter> engaged_, fallback_;
-  TelemetryReport totals_;  // all but the two maps
-  std::int64_t sel_sum_ = 0, sel_at_max_ = 0;
-  std::array<std::int64_t, kLengthBins> row_lengths_{};
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
-/// The report as a document of schemas/json/telemetry.schema.json.
-nlohmann::ordered_json telemetry_to_json(const TelemetryReport& report);
+/// The report as a document of schemas/json/telemetry.schema.json: JSON in UTF-8, in one line.
+std::string to_json_text(const TelemetryReport& report);
 
 /// Tokens that the last query of a context of `tokens` tokens reads by the formula of the paper's
 /// Table 4: num_cmp + n l' + min(w, tokens) (docs/nsa.md 10).

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
-#include <vector>
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/measurement.hpp"
@@ -52,49 +52,33 @@ class Workspace {
   struct Mark {
     std::size_t chunk = 0, used_in_chunk = 0, used = 0;
   };
-  Mark mark() const noexcept { return {chunk_, used_in_chunk_, used_}; }
+  Mark mark() const noexcept;
   void rewind(const Mark& mark) noexcept;
   /// Makes room for `bytes` without counting a grow event.
   void reserve(std::size_t bytes);
   /// Remembers the largest need of each kind, for telemetry and the tuner's reserves.
   void note_need(const ReserveNeed& need) noexcept;
 
-  std::size_t peak_bytes() const noexcept { return peak_; }
-  std::size_t capacity_bytes() const noexcept { return capacity_; }
-  std::int64_t grow_events() const noexcept { return grow_events_; }
-  const ReserveNeed& need() const noexcept { return need_; }
+  /// The most that was taken at one time, and what the pieces of memory hold together.
+  std::size_t peak_bytes() const noexcept;
+  std::size_t capacity_bytes() const noexcept;
+  std::int64_t grow_events() const noexcept;
+  const ReserveNeed& need() const noexcept;
 
  private:
-  struct Chunk {
-    void* data;
-    std::size_t bytes;
-  };
-  void add_chunk(std::size_t bytes);
-  void release() noexcept;
-
-  Allocator& allocator_;
-  std::vector<Chunk> chunks_;
-  std::size_t chunk_ = 0;  // the chunk that take() fills; those behind it are free
-  std::size_t used_in_chunk_ = 0;
-  std::size_t used_ = 0;  // over all chunks
-  std::size_t peak_ = 0;
-  std::size_t capacity_ = 0;
-  std::int64_t grow_events_ = 0;
-  ReserveNeed need_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 /// Gives back on scope exit what was taken inside the scope.
-class WorkspaceScope {
- public:
-  explicit WorkspaceScope(Workspace& workspace) noexcept
-      : workspace_(workspace), mark_(workspace.mark()) {}
-  ~WorkspaceScope() { workspace_.rewind(mark_); }
+struct WorkspaceScope {
+  explicit WorkspaceScope(Workspace& of) noexcept : workspace(of), mark(of.mark()) {}
+  ~WorkspaceScope() { workspace.rewind(mark); }
   WorkspaceScope(const WorkspaceScope&) = delete;
   WorkspaceScope& operator=(const WorkspaceScope&) = delete;
 
- private:
-  Workspace& workspace_;
-  Workspace::Mark mark_;
+  Workspace& workspace;
+  const Workspace::Mark mark;
 };
 
 }  // namespace nsa

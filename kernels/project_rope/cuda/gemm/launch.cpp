@@ -53,8 +53,8 @@ RopeParams make_rope_params(const LaunchArgs& args, Dtype product) {
   params.pairs = static_cast<int>(p.head_dim_k / 2);
   for (int i = 0; i < params.pairs; ++i) {
     params.frequencies[static_cast<std::size_t>(i)] =
-        std::pow(args.constants.rope_base, -2.0 * i / static_cast<double>(p.head_dim_k)) /
-        args.constants.rope_scale;
+        std::pow(args.options.rope_base, -2.0 * i / static_cast<double>(p.head_dim_k)) /
+        args.options.rope_scale;
   }
   return params;
 }

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <map>
 
-#include "repeating.hpp"
+#include "steps.hpp"
 
 namespace nsa::trace {
 namespace {

@@ -1,7 +1,7 @@
 // Steps that nobody marked: kernels of a training loop come in the same order in every step. A
 // kernel that is launched once a step stands a step apart from itself, and what lies between two of
 // its launches is the same each time.
-#include "repeating.hpp"
+#include "steps.hpp"
 
 #include <algorithm>
 #include <map>

@@ -5,7 +5,7 @@
 #include "analyse/parts.hpp"
 #include "analyse/sums.hpp"
 #include "index.hpp"
-#include "times.hpp"
+#include "steps.hpp"
 
 namespace nsa::trace {
 namespace {

@@ -1,4 +1,4 @@
-#include "times.hpp"
+#include "steps.hpp"
 
 #include <algorithm>
 

@@ -135,12 +135,12 @@ struct FlatView {
   bool operator==(const FlatView&) const = default;
 };
 
-/// From where the best NSA plan of stage `attention` beats the dense yardstick up to the longest
+/// From where the best NSA plan of stage `attention` beats the dense baseline up to the longest
 /// length that was measured.
 struct DenseBreakEven {
   std::optional<std::int64_t> from;  // axis value; 0 = always, nothing = never
   Axis axis = Axis::seq_len;
-  std::string yardstick;        // VariantId text
+  std::string baseline;         // VariantId text
   std::int64_t largest = 0;     // longest length measured for both
   double ratio_at_largest = 1;  // NSA / dense in time: below 1 = NSA is faster
   bool operator==(const DenseBreakEven&) const = default;

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "nsa/probes/injection.hpp"
-#include "nsa/schemas/agreement.hpp"
 #include "nsa/schemas/device.hpp"
 #include "nsa/schemas/launch_counters.hpp"
+#include "nsa/schemas/launch_subject.hpp"
 #include "nsa/schemas/launch_trace.hpp"
 #include "nsa/schemas/measurement.hpp"
 #include "nsa/schemas/sweep_spec.hpp"

@@ -1,9 +1,9 @@
 // Fields of what launches were seen to do: their kernels, hardware counters, what they selected.
 #pragma once
 
-#include "nsa/schemas/agreement.hpp"
 #include "nsa/schemas/fields/problem.hpp"
 #include "nsa/schemas/launch_counters.hpp"
+#include "nsa/schemas/launch_subject.hpp"
 #include "nsa/schemas/launch_trace.hpp"
 
 namespace nsa::fields {

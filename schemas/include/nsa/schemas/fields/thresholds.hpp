@@ -80,7 +80,7 @@ inline constexpr auto kFields<FlatView> =
 template <>
 inline constexpr auto kFields<DenseBreakEven> = std::tuple{
     or_null("from", &DenseBreakEven::from), required("axis", &DenseBreakEven::axis),
-    required("baseline", &DenseBreakEven::yardstick), required("largest", &DenseBreakEven::largest),
+    required("baseline", &DenseBreakEven::baseline), required("largest", &DenseBreakEven::largest),
     required("ratio_at_largest", &DenseBreakEven::ratio_at_largest)};
 
 template <>

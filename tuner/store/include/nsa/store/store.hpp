@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "nsa/schemas/agreement.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/schemas/launch_counters.hpp"
+#include "nsa/schemas/launch_subject.hpp"
 #include "nsa/schemas/launch_trace.hpp"
 #include "nsa/schemas/measurement.hpp"
 #include "nsa/schemas/run.hpp"

@@ -1,7 +1,9 @@
-// What would run for every stage of a whole model, as its composites run them.
+// What would run for every stage of a whole model, as its composites run them, and what each NSA_*
+// name that is set does to that.
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "router_state.hpp"
 
@@ -12,5 +14,8 @@ namespace nsa::routing {
 /// for Router::State::decide.
 std::array<Decided, kStageCount> decide_all(const Router::State& state, const Problem& problem,
                                             const AllPolicies* by);
+
+/// One entry per name that is set, found by deciding again without it.
+std::vector<NameEffect> name_effects(const Router::State& state, const Problem& problem);
 
 }  // namespace nsa::routing

@@ -1,4 +1,4 @@
-// Constants of the mathematics that the environment may set (docs/nsa.md 2 and 8).
+// Options of the mathematics that the environment may set (docs/nsa.md 2 and 8).
 #include <array>
 #include <cmath>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace nsa {
 
-Constants constants_from(const EnvSnapshot& environment, Constants base) {
+AttentionOptions options_from(const EnvSnapshot& environment, AttentionOptions base) {
   if (const auto scale = environment.real("NSA_ROPE_SCALE")) {
     const bool usable = std::isfinite(*scale) && *scale > 0;
     base.rope_scale = usable ? *scale : 1.0;

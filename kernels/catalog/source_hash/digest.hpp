@@ -1,11 +1,13 @@
-// What of a source file can change machine code: neither comments nor white space nor the names of
-// the headers that it includes, whose contents are looked at on their own.
+// What is hashed of a source, and the hash.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 namespace nsa::source_hash {
+
+/// 64 hexadecimal digits.
+std::string sha256_hex(std::string_view bytes);
 
 /// The C++ or CUDA source without comments, blank lines, indentation and `#include` lines. Literals
 /// stay as they are, raw strings among them.

@@ -1,8 +1,10 @@
+// Steps that nobody marked, and what steps took.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "nsa/trace/summary.hpp"
 #include "ranges.hpp"
 
 namespace nsa::trace {
@@ -12,5 +14,8 @@ namespace nsa::trace {
 /// where there is none.
 std::vector<StepRange> repeating_steps(const Trace& trace,
                                        const std::vector<std::uint32_t>& launch);
+
+/// Median, p95 and the worst of some steps, at least one, and what the worst took longer for.
+StepTimes step_times_of(const std::vector<Step>& steps);
 
 }  // namespace nsa::trace

@@ -12,6 +12,8 @@
 
 namespace nsa {
 
+struct ModelConfig;
+
 /// A named tensor in host memory, contiguous.
 struct HostTensor {
   std::string name;
@@ -33,6 +35,10 @@ std::vector<HostTensor> output_shapes(std::span<const Stage> stages, const Probl
 std::vector<HostTensor> make_outputs(std::span<const Stage> stages, const Problem& problem);
 std::vector<HostTensor> make_outputs(Stage stage, const Problem& problem);
 inline constexpr std::byte kPoison{0xA5};
+
+/// Weights of a model in one flat tensor (bind_weights, nsa/kernels/runtime.hpp), made from a seed:
+/// uniform, scaled by 1/sqrt(fan in); norms are ones, biases zeros.
+HostTensor make_weights(const ModelConfig& config, std::uint64_t seed);
 
 /// Selected blocks of one query by the pattern: [sel_count] int32, ascending, -1 in front = unused.
 /// `position` is the query's absolute position, `stream` tells sequence and KV head apart.

@@ -1,10 +1,16 @@
-// What is said of a command line that cannot be parsed.
+// The command line as a whole: scripts that complete it, and what is said of one that cannot be
+// parsed.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "program.hpp"
+
 namespace nsa::cli {
+
+/// Adds `completion`: commands and flags as the shells bash, zsh and fish complete them.
+void add_completion(Program& program);
 
 /// "no command 'swep'; did you mean sweep?" for a word that is none of the commands of `app`.
 std::string no_command(const CLI::App& app, const std::string& word);

@@ -1,7 +1,8 @@
-// The reverse of class_of(): a problem to measure of a class.
+// Classes of a table: a problem of one, and those that nothing was measured for.
 #pragma once
 
 #include "nsa/schemas/problem.hpp"
+#include "nsa/tuner/decide.hpp"
 
 namespace nsa::tuner {
 
@@ -9,5 +10,9 @@ namespace nsa::tuner {
 /// batch of the class's bin, its largest (32 beyond 16), and an overlap is in the middle of its
 /// bin.
 Problem problem_of(const ProblemClass& problem_class);
+
+/// Adds the shipped decisions of classes and stages that nothing was measured for, as they are,
+/// with the runs that they rest on. A note says how many.
+void keep_the_rest(const DecideInput& input, DecideReport& report);
 
 }  // namespace nsa::tuner

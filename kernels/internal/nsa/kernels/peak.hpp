@@ -1,4 +1,4 @@
-// The yardstick for "share of the peak": what this machine's matrix products reach now.
+// What a share of the peak is a share of: the rate of this machine's matrix products now.
 #pragma once
 
 #include "nsa/schemas/types.hpp"

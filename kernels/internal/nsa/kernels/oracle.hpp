@@ -29,9 +29,9 @@ struct RowError {
 class Oracle {
  public:
   /// `inputs` in the order of signature_of(stage); borrowed for the life of the oracle. For a
-  /// yardstick (composites only) the right answer is dense causal attention, and no blocks.
+  /// baseline (composites only) the right answer is dense causal attention, and no blocks.
   Oracle(Stage stage, const Problem& problem, std::span<const TensorView> inputs,
-         const Constants& constants = {}, Role role = Role::candidate);
+         const AttentionOptions& options = {}, Role role = Role::candidate);
   ~Oracle();
   std::int64_t rows(std::size_t output) const;
   /// The row in fp64, all elements of the trailing dimensions.
@@ -80,7 +80,7 @@ class Oracle {
   std::int64_t sel_count_;  // of the problem as it was asked
   Problem problem_;
   std::vector<TensorView> inputs_;
-  Constants constants_;
+  AttentionOptions options_;
   std::vector<Sequence> sequences_;
   std::vector<HostTensor> derived_;  // of composites: what the stages before the last one store
   std::unique_ptr<Kept> kept_;
@@ -99,7 +99,7 @@ class SpanOracle {
  public:
   /// `inputs` in the order of signature_of(stages); borrowed. The rest as for Oracle.
   SpanOracle(std::span<const Stage> stages, const Problem& problem,
-             std::span<const TensorView> inputs, const Constants& constants = {},
+             std::span<const TensorView> inputs, const AttentionOptions& options = {},
              Role role = Role::candidate);
   static bool covers(std::span<const Stage> stages, const Problem& problem);
   std::int64_t rows() const;

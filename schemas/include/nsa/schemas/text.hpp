@@ -1,0 +1,29 @@
+// Text: one code point at a time, what is seen of it, and how far two words are apart.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace nsa {
+
+/// Levenshtein distance: insertions, deletions and replacements.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+struct CodePoint {
+  std::uint32_t value = 0;
+  std::size_t bytes = 1;
+  bool valid = false;
+};
+/// The code point at the front of `text`, which is not empty. Overlong forms, surrogates and cut
+/// sequences are not valid and take one byte.
+CodePoint next_code_point(std::string_view text);
+
+/// The text with everything that a terminal acts upon, or that is not seen, spelled out: controls
+/// as "\x1b" and "\u009b" ("\n", "\t" and "\r" by their names), bytes that are no UTF-8 as "\xff",
+/// overrides of the direction, separators of lines and invisible characters as "\u202e". What is
+/// left is valid UTF-8 on one line, and stays as it is when the function sees it again.
+std::string visible(std::string_view text);
+
+}  // namespace nsa
