@@ -16,9 +16,8 @@ SweepSpec spec_of(const Lengths& lengths) {
   SweepSpec spec;
   ProblemFamily family;
   family.base = sim::problem_at(lengths.front());
-  family.axes["seq_len"] = {};
-  for (const std::int64_t length : lengths)
-    family.axes["seq_len"].push_back(std::to_string(length));
+  family.axes = {{"seq_len", {}}};
+  for (const std::int64_t length : lengths) family.axes[0].second.push_back(std::to_string(length));
   family.stages = {"attend_selected"};
   spec.families = {family};
   return spec;

@@ -12,7 +12,7 @@ namespace nsa::tuner {
 namespace {
 
 /// How far apart two lengths of a race in one process have to be.
-constexpr std::int64_t kApart = 4;
+constexpr std::int64_t kApart = 2;
 
 std::vector<const Contest*> cheapest_first(const Plan& plan) {
   std::vector<const Contest*> contests;

@@ -11,7 +11,7 @@ using Batch = std::vector<const Contest*>;
 
 /// The contests of a plan in batches, the cheapest in the first: each goes into the first batch
 /// that has room, `most_s` of estimated work and `most_contests` at most. Two lengths of one stage
-/// and class share a batch only where one is four times the other: a boundary lies between
+/// and class share a batch only where one is twice the other or more: a boundary lies between
 /// neighbours, and what a process adds to its times must not be the same on both sides of it.
 std::vector<Batch> make_batches(const Plan& plan, double most_s, std::size_t most_contests);
 

@@ -42,7 +42,7 @@ WorkerSet::WorkerSet(Shared& shared, const Contest& contest, OutputCheck& check,
                      std::vector<Contestant>& contestants, std::string folder)
     : shared_(shared),
       contest_(contest),
-      policy_(shared.input.spec.policy),
+      policy_(with_launch(shared.input.spec.policy, contest.launch)),
       check_(check),
       contestants_(contestants),
       folder_(std::move(folder)) {}
@@ -328,6 +328,7 @@ void WorkerSet::fail(Contestant& contestant, Outcome outcome, const std::string&
   Measurement row =
       shared_.writer.blank(contest_.problem, contestant.candidate, cost_of(contestant.described));
   row.held_out = contest_.held_out;
+  row.launch = contest_.launch;
   row.process = visit.process;
   row.round = visit.round;
   row.position = visit.position;
@@ -374,6 +375,7 @@ Measurement WorkerSet::visit_row(const Contestant& contestant, const Visit& visi
                                  const std::string& pair_id) const {
   Measurement row =
       shared_.writer.blank(contest_.problem, contestant.candidate, cost_of(contestant.described));
+  row.launch = contest_.launch;
   row.job_key =
       job_key(contestant.subject, visit.process, visit.round, visit.position, contestant.control);
   row.process = visit.process;
