@@ -1,12 +1,14 @@
 // Rows of attend_compressed, q, k_cmp, v_cmp -> o_cmp, and those that select the blocks too.
 #include <vector>
 
+#include "attend_compressed/cpu/backward/variants.hpp"
 #include "attend_compressed/cpu/fused.hpp"
 #include "attend_compressed/cpu/variants.hpp"
 #include "attend_compressed/cuda/fused_score/shape.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
+#include "cpu/backward/rows.hpp"
 #include "cpu/band/rows.hpp"
 #include "cuda/flash/band_support.hpp"
 #include "launches/attend_compressed.hpp"
@@ -18,7 +20,7 @@ namespace {
 
 constexpr Stage kStages[] = {Stage::attend_compressed};
 constexpr Stage kStagesWithScore[] = {Stage::attend_compressed, Stage::score};
-constexpr StageRows kStage{kStages, attend_compressed_cost};
+constexpr StageRows kStage{kStages, attend_compressed_cost, attend_compressed_backward_cost};
 constexpr StageRows kWithScore{kStagesWithScore, attend_compressed_and_score_cost};
 constexpr std::string_view kBandKernels[] = {"CompressedBand"};
 constexpr std::string_view kFusedKernels[] = {"nsa::cuda::compressed::"};
@@ -29,6 +31,10 @@ constexpr auto kCpuRows =
                             .fa2_varlen = {fa2_varlen, fa2_varlen_bytes},
                             .math_hash = source_hash::attend_compressed_sdpa_math,
                             .blocked_hash = source_hash::attend_compressed_fa2});
+
+constexpr auto kCpuBackwardRows =
+    cpu::band_backward_rows(kStage, {.fa2_varlen = {backward_fa2_varlen, backward_fa2_varlen_bytes},
+                                     .blocked_hash = source_hash::attend_compressed_backward_fa2});
 
 Support supports_fused(const Problem& p, const Device& device) noexcept {
   const Support hopper = needs_hopper(device);
@@ -103,6 +109,7 @@ std::span<const Variant> attend_compressed_variants() {
     rows.push_back(band_row());
     rows.insert(rows.end(), vendors.begin(), vendors.end());
     rows.push_back(with_score[1]);
+    rows.insert(rows.end(), kCpuBackwardRows.begin(), kCpuBackwardRows.end());
     return rows;
   }();
   return kRows;

@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "attend_selected/cpu/backward/variants.hpp"
 #include "attend_selected/cpu/variants.hpp"
 #include "attend_selected/cuda/fused_block/plan.hpp"
 #include "attend_selected/cuda/fused_query/launch.hpp"
@@ -18,7 +19,7 @@ namespace nsa::attend_selected {
 namespace {
 
 constexpr Stage kStages[] = {Stage::attend_selected};
-constexpr StageRows kStage{kStages, attend_selected_cost};
+constexpr StageRows kStage{kStages, attend_selected_cost, attend_selected_backward_cost};
 /// What a row does not read.
 constexpr std::string_view kBlocks[] = {"blocks"}, kRanges[] = {"ranges"};
 /// kv_expanded, with copies of K and V per head: the same answer with more memory traffic.
@@ -144,6 +145,38 @@ constexpr std::array kCpuRows{
          .launch = cpu::selected_kv_expanded,
          .source_hash = source_hash::attend_selected_masked,
          .rank = kLast})),
+};
+
+constexpr std::array kCpuBackwardRows{
+    kStage.cpu_backward(
+        {.name = "fused_block",
+         .ignores = kRanges,
+         .summary =
+             "A block of keys meets the queries that chose it, a tile of them at a time: all "
+             "three gradients in one pass; takes blocks.",
+         .workspace_bytes = cpu::selected_backward_fused_block_bytes,
+         .launch = cpu::selected_backward_fused_block,
+         .source_hash = source_hash::attend_selected_backward_fused_block,
+         .rank = 0}),
+    kStage.cpu_backward(
+        {.name = "fused_query",
+         .ignores = kRanges,
+         .summary = "Two passes: the gradient of a query by a walk over its blocks, those of keys "
+                    "and values by the lists of queries that chose a block; takes blocks.",
+         .workspace_bytes = cpu::selected_backward_fused_query_bytes,
+         .launch = cpu::selected_backward_fused_query,
+         .source_hash = source_hash::attend_selected_backward_fused_query,
+         .rank = 1}),
+    quadratic(kStage.cpu_backward(
+        {.name = "masked",
+         .ignores = kBlocks,
+         .summary = "Dense attention over all keys so far with a mask made from the ranges, "
+                    "backward; O(S^2) work.",
+         .workspace_bytes = cpu::selected_backward_masked_bytes,
+         .launch = cpu::selected_backward_masked,
+         .source_hash = source_hash::attend_selected_backward_masked,
+         .rank = 2,
+         .switch_target = SwitchTarget::masked})),
 };
 
 std::array<Variant, 11> cuda_rows() {
@@ -299,6 +332,8 @@ std::span<const Variant> attend_selected_variants() {
     std::vector<Variant> rows(attend_selected::kCpuRows.begin(), attend_selected::kCpuRows.end());
     const auto cuda = attend_selected::cuda_rows();
     rows.insert(rows.end(), cuda.begin(), cuda.end());
+    rows.insert(rows.end(), attend_selected::kCpuBackwardRows.begin(),
+                attend_selected::kCpuBackwardRows.end());
     return rows;
   }();
   return kRows;

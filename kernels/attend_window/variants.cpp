@@ -1,10 +1,12 @@
 // Rows of attend_window: q, k_win, v_win -> o_win.
 #include <vector>
 
+#include "attend_window/cpu/backward/variants.hpp"
 #include "attend_window/cpu/variants.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
+#include "cpu/backward/rows.hpp"
 #include "cpu/band/rows.hpp"
 #include "cuda/flash/band_support.hpp"
 #include "launches/attend_window.hpp"
@@ -15,7 +17,7 @@ namespace nsa {
 namespace {
 
 constexpr Stage kStages[] = {Stage::attend_window};
-constexpr StageRows kStage{kStages, attend_window_cost};
+constexpr StageRows kStage{kStages, attend_window_cost, attend_window_backward_cost};
 constexpr std::string_view kKernels[] = {"WindowBand"};
 
 constexpr auto kCpuRows = cpu::band_rows(
@@ -24,6 +26,11 @@ constexpr auto kCpuRows = cpu::band_rows(
              .fa2_varlen = {attend_window::fa2_varlen, attend_window::fa2_varlen_bytes},
              .math_hash = source_hash::attend_window_sdpa_math,
              .blocked_hash = source_hash::attend_window_fa2});
+
+constexpr auto kCpuBackwardRows = cpu::band_backward_rows(
+    kStage,
+    {.fa2_varlen = {attend_window::backward_fa2_varlen, attend_window::backward_fa2_varlen_bytes},
+     .blocked_hash = source_hash::attend_window_backward_fa2});
 
 }  // namespace
 
@@ -39,6 +46,7 @@ std::span<const Variant> attend_window_variants() {
     for (const Variant& row : vendor::branch_rows(vendor::Band::window, kStage)) {
       rows.push_back(row);
     }
+    rows.insert(rows.end(), kCpuBackwardRows.begin(), kCpuBackwardRows.end());
     return rows;
   }();
   return kRows;

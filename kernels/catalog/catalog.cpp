@@ -3,6 +3,7 @@
 #include <array>
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "catalog/composite_hash.hpp"
@@ -13,7 +14,9 @@ namespace nsa {
 namespace {
 
 void append_sorted(std::vector<Variant>& rows, std::vector<Variant> more) {
-  std::ranges::stable_sort(more, {}, &Variant::backend);
+  std::ranges::stable_sort(more, {}, [](const Variant& row) {
+    return std::pair{row.direction, row.backend};
+  });
   rows.insert(rows.end(), more.begin(), more.end());
 }
 
@@ -26,7 +29,9 @@ std::vector<Variant> joined_tables() {
   }
   for (Variant& sequence : rows_in_turn(rows)) {
     const auto of_its_stage = [&](const Variant& row) {
-      return row.stages.front() == sequence.stages.front() && row.backend <= sequence.backend;
+      return row.stages.front() == sequence.stages.front() &&
+             std::pair{row.direction, row.backend} <=
+                 std::pair{sequence.direction, sequence.backend};
     };
     const auto last = std::find_if(rows.rbegin(), rows.rend(), of_its_stage);
     rows.insert(last.base(), std::move(sequence));
@@ -44,8 +49,9 @@ void resolve_parts(std::vector<Variant>& rows, std::deque<std::vector<Part>>& pa
     auto& resolved = parts.emplace_back(row.plan.parts.begin(), row.plan.parts.end());
     for (Part& part : resolved) {
       const auto named = std::ranges::find_if(rows, [&](const Variant& other) {
-        return other.backend == row.backend && other.name == part.name &&
-               other.stages.size() == 1 && other.stages.front() == part.stage;
+        return other.backend == row.backend && other.direction == row.direction &&
+               other.name == part.name && other.stages.size() == 1 &&
+               other.stages.front() == part.stage;
       });
       expects(named != rows.end(), "a part that the table has");
       part.row = &*named;
@@ -73,18 +79,19 @@ struct Catalog {
     }
     for (const Variant& row : rows) {
       if (row.stages.size() != 1 || row.role != Role::candidate || !row.launch) continue;
-      candidates[index(row.stages.front(), row.backend)].push_back(&row);
+      candidates[index(row.stages.front(), row.backend, row.direction)].push_back(&row);
     }
     for (auto& of_stage : candidates) std::ranges::stable_sort(of_stage, {}, &Variant::rank);
   }
-  static std::size_t index(Stage stage, Backend backend) {
-    return 2 * static_cast<std::size_t>(stage) + (backend == Backend::cpu ? 0 : 1);
+  static std::size_t index(Stage stage, Backend backend, Direction direction) {
+    return 4 * static_cast<std::size_t>(stage) + (backend == Backend::cpu ? 0 : 2) +
+           (direction == Direction::forward ? 0 : 1);
   }
 
   std::vector<Variant> rows;
   std::deque<std::vector<Part>> parts;
   std::deque<std::string> hashes;
-  std::array<std::vector<const Variant*>, 2 * kStageCount> candidates;
+  std::array<std::vector<const Variant*>, 4 * kStageCount> candidates;
 };
 
 const Catalog& the_catalog() {
@@ -101,22 +108,25 @@ bool same_stages(std::span<const Stage> stages, const std::vector<std::string>& 
 
 std::span<const Variant> catalog() { return the_catalog().rows; }
 
-std::span<const Variant* const> candidates_of(Stage stage, Backend backend) {
-  return the_catalog().candidates[Catalog::index(stage, backend)];
+std::span<const Variant* const> candidates_of(Stage stage, Backend backend, Direction direction) {
+  return the_catalog().candidates[Catalog::index(stage, backend, direction)];
 }
 
-const Variant* find_variant(std::span<const Stage> stages, std::string_view name, Backend backend) {
+const Variant* find_variant(std::span<const Stage> stages, std::string_view name, Backend backend,
+                            Direction direction) {
   for (const Variant& row : catalog()) {
-    if (row.backend == backend && row.name == name && std::ranges::equal(row.stages, stages)) {
+    if (row.backend == backend && row.direction == direction && row.name == name &&
+        std::ranges::equal(row.stages, stages)) {
       return &row;
     }
   }
   return nullptr;
 }
 
-const Variant* find_variant(const VariantId& id, Backend backend) {
+const Variant* find_variant(const VariantId& id, Backend backend, Direction direction) {
   for (const Variant& row : catalog()) {
-    if (row.backend == backend && row.name == id.name && same_stages(row.stages, id.stages)) {
+    if (row.backend == backend && row.direction == direction && row.name == id.name &&
+        same_stages(row.stages, id.stages)) {
       return &row;
     }
   }

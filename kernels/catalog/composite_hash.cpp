@@ -31,8 +31,8 @@ std::string combined(const Variant& composite, const std::vector<Variant>& rows)
   for (const Part& part : composite.plan.parts) text += part.row->source_hash;
   const std::vector<Stage> open = open_stages(composite);
   for (const Variant& row : rows) {
-    if (row.backend != composite.backend || row.role != Role::candidate || is_composite(row) ||
-        !is_open(row, open)) {
+    if (row.backend != composite.backend || row.direction != composite.direction ||
+        row.role != Role::candidate || is_composite(row) || !is_open(row, open)) {
       continue;
     }
     text += row.source_hash;

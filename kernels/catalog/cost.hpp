@@ -35,4 +35,14 @@ Cost model_cost(const Problem& p);
 /// The function of that stage from above.
 Cost cost_of(Stage stage, const Problem& p);
 
+// Backward: each tensor of the forward pass and its gradient go by once, weights included.
+Cost project_rope_backward_cost(const Problem& p);
+Cost compress_backward_cost(const Problem& p);
+/// Five products where the forward pass has two: logits and d_p again, then three gradients.
+Cost attend_compressed_backward_cost(const Problem& p);
+Cost attend_selected_backward_cost(const Problem& p);
+Cost attend_window_backward_cost(const Problem& p);
+Cost gate_combine_backward_cost(const Problem& p);
+Cost out_proj_backward_cost(const Problem& p);
+
 }  // namespace nsa

@@ -17,8 +17,9 @@ std::vector<Chosen> combinations(std::span<const Variant> rows, const Variant& w
     std::vector<Chosen> longer;
     for (const Chosen& chosen : all) {
       for (const Variant& row : rows) {
-        if (row.backend != whole.backend || row.stages.size() != 1 || row.stages[0] != stage ||
-            row.role != Role::candidate || row.precision != Precision::native) {
+        if (row.backend != whole.backend || row.direction != whole.direction ||
+            row.stages.size() != 1 || row.stages[0] != stage || row.role != Role::candidate ||
+            row.precision != Precision::native) {
           continue;
         }
         longer.push_back(chosen);
@@ -57,7 +58,8 @@ Variant row_in_turn(const Variant& whole, const Chosen& chosen, const Kept& kept
               .cost = whole.cost,
               .launch = launch_in_turn,
               .source_hash = source_hash::in_turn,
-              .plan = {.mode = Plan::Mode::in_turn, .parts = kept.parts}};
+              .plan = {.mode = Plan::Mode::in_turn, .parts = kept.parts},
+              .direction = whole.direction};
   row.rank = 1;  // behind the rows that make one pass of it
   for (const Variant* part : chosen) {
     row.dtypes &= part->dtypes;
@@ -76,7 +78,8 @@ std::vector<Variant> rows_in_turn(std::span<const Variant> rows) {
   std::vector<Variant> made;
   for (const Variant& whole : rows) {
     const auto same_span = [&](const Variant& row) {
-      return row.backend == whole.backend && std::ranges::equal(row.stages, whole.stages);
+      return row.backend == whole.backend && row.direction == whole.direction &&
+             std::ranges::equal(row.stages, whole.stages);
     };
     if (whole.stages.size() < 2 || std::ranges::any_of(made, same_span)) continue;
     for (const Chosen& chosen : combinations(rows, whole)) {

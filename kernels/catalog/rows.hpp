@@ -32,6 +32,7 @@ inline std::int64_t no_workspace(const Problem&) { return 0; }
 struct StageRows {
   std::span<const Stage> stages;
   Cost (*cost)(const Problem&);
+  Cost (*backward_cost)(const Problem&) = nullptr;  // of stages that have backward rows
 
   /// On a CPU: all dtypes, unless the row names some.
   constexpr Variant cpu(Variant row) const { return shared(row, kAllDtypes); }
@@ -43,8 +44,16 @@ struct StageRows {
     if (!row.workspace_bytes) row.workspace_bytes = no_workspace;
     return shared(row, kDeviceDtypes);
   }
+  /// The same for rows of the backward pass.
+  constexpr Variant cpu_backward(Variant row) const { return cpu(backward(row)); }
+  constexpr Variant cuda_backward(Variant row) const { return cuda(backward(row)); }
 
  private:
+  constexpr Variant backward(Variant row) const {
+    row.direction = Direction::backward;
+    if (!row.cost) row.cost = backward_cost;
+    return row;
+  }
   constexpr Variant shared(Variant row, unsigned dtypes) const {
     row.stages = stages;
     if (!row.cost) row.cost = cost;

@@ -4,34 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "catalog/tensor_specs.hpp"
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/runtime.hpp"
 
 namespace nsa {
 namespace {
 
-constexpr TensorSpec kX{"x", "[tokens, model_dim]"};
-constexpr TensorSpec kQ{"q", "[tokens, q_heads, head_dim_k]"};
-constexpr TensorSpec kO{"o", "[tokens, q_heads, head_dim_v]"};
-constexpr TensorSpec kOCmp{"o_cmp", kO.shape}, kOSel{"o_sel", kO.shape}, kOWin{"o_win", kO.shape};
-constexpr TensorSpec kKCmpRaw{"k_cmp_raw", "[context_tokens, kv_heads, head_dim_k]"};
-constexpr TensorSpec kKSel{"k_sel", kKCmpRaw.shape}, kKWin{"k_win", kKCmpRaw.shape};
-constexpr TensorSpec kVCmpRaw{"v_cmp_raw", "[context_tokens, kv_heads, head_dim_v]"};
-constexpr TensorSpec kVSel{"v_sel", kVCmpRaw.shape}, kVWin{"v_win", kVCmpRaw.shape};
-constexpr TensorSpec kKCmp{"k_cmp", "[compressed_tokens, kv_heads, head_dim_k]"};
-constexpr TensorSpec kVCmp{"v_cmp", "[compressed_tokens, kv_heads, head_dim_v]"};
-constexpr TensorSpec kBlocks{"blocks", "[tokens, kv_heads, sel_count]", true};
-constexpr TensorSpec kRanges{"ranges", "[tokens, kv_heads, sel_count, 2]", true};
-constexpr TensorSpec kFc1W{"fc1_w", "[gate_hidden, head_dim_k]"}, kFc1B{"fc1_b", "[gate_hidden]"};
-constexpr TensorSpec kFc2W{"fc2_w", "[3, gate_hidden]"}, kFc2B{"fc2_b", "[3]"};
-constexpr TensorSpec kWQkv{"w_qkv", "[qkv_rows, model_dim]"};
-constexpr TensorSpec kWO{"w_o", "[model_dim, q_heads * head_dim_v]"};
-constexpr TensorSpec kY{"y", "[tokens, model_dim]"};
-
 constexpr std::array kProjectIn{kX, kWQkv};
-// Of the new tokens only: what goes into the cache.
-constexpr std::string_view kNewK = "[tokens, kv_heads, head_dim_k]";
-constexpr std::string_view kNewV = "[tokens, kv_heads, head_dim_v]";
 constexpr std::array kProjectOut{kQ,
                                  TensorSpec{"k_cmp_raw", kNewK},
                                  TensorSpec{"v_cmp_raw", kNewV},
@@ -103,7 +83,8 @@ TensorShape shape_from_words(const TensorSpec& spec, const Problem& p) {
 
 }  // namespace
 
-Signature signature_of(Stage stage) {
+Signature signature_of(Stage stage, Direction direction) {
+  if (direction == Direction::backward) return backward_signature_of(stage);
   switch (stage) {
     case Stage::project_rope:
       return {kProjectIn, kProjectOut};
@@ -142,10 +123,10 @@ bool holds(std::span<const TensorSpec> specs, std::string_view name) {
 
 }  // namespace
 
-JoinedSignature signature_of(std::span<const Stage> stages) {
+JoinedSignature signature_of(std::span<const Stage> stages, Direction direction) {
   JoinedSignature joined;
   for (const Stage stage : stages) {
-    const Signature own = signature_of(stage);
+    const Signature own = signature_of(stage, direction);
     for (const TensorSpec& input : own.inputs) {
       if (!holds(joined.inputs, input.name) && !holds(joined.outputs, input.name))
         joined.inputs.push_back(input);
@@ -158,7 +139,7 @@ JoinedSignature signature_of(std::span<const Stage> stages) {
 TensorShape shape_of(std::span<const Stage> stages, std::string_view tensor,
                      const Problem& problem) {
   for (const Stage stage : stages) {
-    const Signature own = signature_of(stage);
+    const Signature own = signature_of(stage, problem.direction);
     if (holds(own.inputs, tensor) || holds(own.outputs, tensor))
       return shape_of(stage, tensor, problem);
   }
@@ -166,7 +147,7 @@ TensorShape shape_of(std::span<const Stage> stages, std::string_view tensor,
 }
 
 TensorShape shape_of(Stage stage, std::string_view tensor, const Problem& problem) {
-  const Signature signature = signature_of(stage);
+  const Signature signature = signature_of(stage, problem.direction);
   for (const auto& side : {signature.inputs, signature.outputs}) {
     for (const TensorSpec& spec : side) {
       if (spec.name == tensor) return shape_from_words(spec, problem);

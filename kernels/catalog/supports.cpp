@@ -7,8 +7,9 @@
 namespace nsa {
 
 Support not_of_this_kind(const Variant& variant, const Problem& problem) noexcept {
-  if (problem.direction != Direction::forward) {
-    return Support::no(variant.name, " computes the forward direction only");
+  if (problem.direction != variant.direction) {
+    return Support::no(variant.name, " computes the ", to_string(variant.direction),
+                       " direction only");
   }
   Support answer = Support::no(variant.name, " stores ");
   const char* separator = "";

@@ -4,6 +4,7 @@
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
+#include "compress/cpu/backward/variants.hpp"
 #include "compress/cpu/variants.hpp"
 #include "launches/compress.hpp"
 #include "source_hashes.hpp"
@@ -12,7 +13,7 @@ namespace nsa {
 namespace {
 
 constexpr Stage kStages[] = {Stage::compress};
-constexpr StageRows kStage{kStages, compress_cost};
+constexpr StageRows kStage{kStages, compress_cost, compress_backward_cost};
 
 }  // namespace
 
@@ -28,6 +29,11 @@ std::span<const Variant> compress_variants() {
            .summary = "The mean of l rows of K and of V, four lanes per 16 bytes of the result.",
            .launch = compress::kCudaAvg,
            .source_hash = source_hash::compress_cuda_avg}),
+      kStage.cpu_backward({.name = "avg",
+                           .summary = "Each token adds up its share of the blocks that hold it.",
+                           .workspace_bytes = compress::backward_avg_workspace,
+                           .launch = compress::backward_avg,
+                           .source_hash = source_hash::compress_backward_avg}),
   };
   return kRows;
 }

@@ -6,6 +6,7 @@
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
+#include "gate_combine/cpu/backward/variants.hpp"
 #include "gate_combine/cpu/variants.hpp"
 #include "gate_combine/cuda/gate/sizes.hpp"
 #include "launches/gate_combine.hpp"
@@ -15,7 +16,7 @@ namespace nsa {
 namespace {
 
 constexpr Stage kStages[] = {Stage::gate_combine};
-constexpr StageRows kStage{kStages, gate_combine_cost};
+constexpr StageRows kStage{kStages, gate_combine_cost, gate_combine_backward_cost};
 
 Support fits_tile(const Problem& p, const Device&) noexcept {
   if (p.total_tokens() * p.kv_heads > 0x7fffffff)
@@ -67,6 +68,14 @@ std::span<const Variant> gate_combine_variants() {
            .source_hash = source_hash::gate_combine_cuda_gate_fused,
            .rank = 0,
            .switch_target = SwitchTarget::gate_fused}),
+      kStage.cpu_backward({.name = "gate_fused",
+                           .summary = "The gate once more and all gradients of a row in one pass; "
+                                      "sums of the weights by chunks of rows.",
+                           .workspace_bytes = gate_combine::backward_gate_fused_workspace,
+                           .launch = gate_combine::backward_gate_fused,
+                           .source_hash = source_hash::gate_combine_backward_gate_fused,
+                           .rank = 0,
+                           .switch_target = SwitchTarget::gate_fused}),
   };
   return kRows;
 }

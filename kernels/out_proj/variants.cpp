@@ -6,6 +6,7 @@
 #include "catalog/stages.hpp"
 #include "cuda/gemm/rows.hpp"
 #include "launches/out_proj.hpp"
+#include "out_proj/cpu/backward/variants.hpp"
 #include "out_proj/cpu/variants.hpp"
 #include "source_hashes.hpp"
 
@@ -13,7 +14,7 @@ namespace nsa {
 namespace {
 
 constexpr Stage kStages[] = {Stage::out_proj};
-constexpr StageRows kStage{kStages, out_proj_cost};
+constexpr StageRows kStage{kStages, out_proj_cost, out_proj_backward_cost};
 
 /// The product's, and the packed copy of an o with gaps between its heads.
 std::int64_t gemm_bytes(const Problem& p) {
@@ -43,6 +44,14 @@ std::span<const Variant> out_proj_variants() {
       cuda::gemm_tf32_row(
           kGemm, "As gemm, operands rounded to TF32 (10 bits) for the tensor cores; fp32 sums.",
           out_proj::kCudaGemmTf32),
+      kStage.cpu_backward(
+          {.name = "gemm",
+           .summary =
+               "Two BLAS products for a tile of tokens; 16-bit storage is converted to fp32.",
+           .supports = needs_model_dim,
+           .workspace_bytes = out_proj::backward_gemm_workspace,
+           .launch = out_proj::backward_gemm,
+           .source_hash = source_hash::out_proj_backward_gemm}),
   };
   return kRows;
 }

@@ -7,6 +7,7 @@
 #include "catalog/stages.hpp"
 #include "cuda/gemm/rows.hpp"
 #include "launches/project_rope.hpp"
+#include "project_rope/cpu/backward/variants.hpp"
 #include "project_rope/cpu/variants.hpp"
 #include "project_rope/cuda/gemm/product.hpp"
 #include "source_hashes.hpp"
@@ -15,7 +16,7 @@ namespace nsa::project_rope {
 namespace {
 
 constexpr Stage kStages[] = {Stage::project_rope};
-constexpr StageRows kStage{kStages, project_rope_cost};
+constexpr StageRows kStage{kStages, project_rope_cost, project_rope_backward_cost};
 constexpr std::string_view kRopeKernels[] = {"nsa::project_rope::"};
 constexpr std::string_view kFusedKernels[] = {
     "nsa::project_rope::(anonymous namespace)::fused_kernel<"};
@@ -100,6 +101,14 @@ std::span<const Variant> project_rope_variants() {
                           "As gemm, operands of the product rounded to TF32 (10 bits) for the "
                           "tensor cores; fp32 sums.",
                           kCudaGemmTf32),
+      kStage.cpu_backward(
+          {.name = "gemm",
+           .summary =
+               "Gradients turned back per head, then two BLAS products for a tile of tokens.",
+           .supports = needs_model_dim,
+           .workspace_bytes = project_rope::backward_gemm_workspace,
+           .launch = project_rope::backward_gemm,
+           .source_hash = source_hash::project_rope_backward_gemm}),
   };
   return kRows;
 }

@@ -17,8 +17,9 @@ class All {
     for (std::size_t i = 0; i < static_cast<std::size_t>(Stage::attention); ++i) {
       single(static_cast<Stage>(i), &at(Stage::attention).choice);
     }
-    for (std::size_t slot = kStageCount; slot < kSlots; ++slot) {
-      if (!state_.rows[slot].stages.empty()) span(state_.rows[slot].stages);
+    for (std::size_t slot = kStageCount; slot < kForwardSlots; ++slot) {
+      if (problem_.direction == Direction::forward && !state_.rows[slot].stages.empty())
+        span(state_.rows[slot].stages);
     }
     return all_;
   }
@@ -27,7 +28,7 @@ class All {
   Decided& at(Stage stage) { return all_[static_cast<std::size_t>(stage)]; }
 
   void single(Stage stage, const Choice* within) {
-    at(stage) = state_.decide(static_cast<std::size_t>(stage), problem_, by_);
+    at(stage) = state_.decide(slot_of(stage, problem_.direction), problem_, by_);
     if (within && within->variant)
       state_.bind_part(*within, stage, problem_, at(stage).choice, at(stage));
   }

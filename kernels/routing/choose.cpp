@@ -226,8 +226,11 @@ const routing::ClassPlace& Router::State::place_of(const Problem& problem) const
                                                  const routing::ClassKey& key,
                                                  routing::ClassPlace& place) const noexcept {
   const ProblemClass wanted = class_of(problem);
+  const bool forward = problem.direction == Direction::forward;  // no other place is looked up
+  const std::size_t begin = forward ? 0 : routing::kForwardSlots;
+  const std::size_t end = forward ? routing::kForwardSlots : routing::kSlots;
   for (std::size_t t = 0; t < routing::kTableSlots; ++t) {
-    for (std::size_t slot = 0; slot < routing::kSlots; ++slot) {
+    for (std::size_t slot = begin; slot < end; ++slot) {
       const routing::ClassFit fit = tables[t].resolve(slot, wanted, key);
       place.decisions[t][slot] = {};
       if (fit.index < 0) continue;
@@ -250,7 +253,7 @@ bool Router::State::asked(std::span<const Stage> stages, const Problem& problem,
                           const routing::AllPolicies& by) const noexcept {
   if (quiet && &by == &policies) return false;
   return std::ranges::any_of(stages, [&](Stage stage) {
-    const auto slot = static_cast<std::size_t>(stage);
+    const std::size_t slot = routing::slot_of(stage, problem.direction);
     if (!api[slot] && by[slot].empty()) return false;
     return routing::from_outside(decide(slot, problem, &by).choice.source);
   });
@@ -263,7 +266,7 @@ void Router::State::bind_part(const Choice& within, Stage stage, const Problem& 
   const bool stronger =
       choice.source < within.source || (choice.source == within.source && choice.fit < within.fit);
   if (stronger && choice.variant) return;
-  const routing::StageRows& of_stage = rows[static_cast<std::size_t>(stage)];
+  const routing::StageRows& of_stage = rows[routing::slot_of(stage, problem.direction)];
   const int row = of_stage.find(named);
   if (row == routing::kNoRow || !routing::runs(of_stage.at(row), problem, inputs.device)) return;
   choice.variant = named;
@@ -281,8 +284,8 @@ void Router::State::cover(std::span<const Stage> stages, const Problem& problem,
                           routing::Why* whys) const noexcept {
   routing::Why unread;
   const auto why_of = [&](std::size_t row) -> routing::Why& { return whys ? whys[row] : unread; };
-  const std::size_t slot = routing::slot_of(rows, stages);
-  if (slot >= kStageCount && slot < routing::kSlots) {
+  const std::size_t slot = routing::slot_of(rows, stages, problem.direction);
+  if (routing::is_span(slot)) {
     Choice& whole = cover.add();
     decide(slot, problem, by, Form::any, whole, why_of(0));
     if (whole.variant && whole.variant->plan.mode != Plan::Mode::in_turn) return;
@@ -294,7 +297,8 @@ void Router::State::cover(std::span<const Stage> stages, const Problem& problem,
   }
   for (std::size_t i = 0; i < stages.size(); ++i) {
     Choice& choice = cover.add();
-    decide(static_cast<std::size_t>(stages[i]), problem, by, Form::any, choice, why_of(i));
+    decide(routing::slot_of(stages[i], problem.direction), problem, by, Form::any, choice,
+           why_of(i));
     if (within && within->variant) bind_part(*within, stages[i], problem, choice, why_of(i));
   }
 }

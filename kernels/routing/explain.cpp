@@ -33,7 +33,7 @@ std::string table_name(const Router::State& state, Source source) {
 /// Why no row runs: the reasons of all rows.
 std::string no_variant_words(const Router::State& state, Stage stage, const Problem& problem) {
   std::string words;
-  for (const Row& row : state.rows[static_cast<std::size_t>(stage)].rows) {
+  for (const Row& row : state.rows[slot_of(stage, problem.direction)].rows) {
     const std::string reason = why_not(row, problem, state.inputs.device);
     if (!reason.empty()) words += (words.empty() ? "" : "; ") + reason;
   }
@@ -127,7 +127,7 @@ Explanation explain_stage(const Router::State& state, Stage stage, const Problem
 
 /// Stages that need the model around the attention say nothing of a problem without one.
 bool applies(const Router::State& state, Stage stage, const Problem& problem) {
-  if (state.rows[static_cast<std::size_t>(stage)].rows.empty()) return false;
+  if (state.rows[slot_of(stage, problem.direction)].rows.empty()) return false;
   const bool needs_model = stage == Stage::project_rope || stage == Stage::out_proj ||
                            stage == Stage::layer || stage == Stage::model;
   return !needs_model || problem.model.model_dim > 0;

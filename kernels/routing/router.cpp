@@ -15,15 +15,17 @@ std::uint64_t next_id() {
 
 /// The place of the wish, and the wish. InputError where the table has no such row.
 std::pair<std::size_t, routing::ApiWish> make_wish(Stage stage, const VariantId& id,
+                                                   Direction direction,
                                                    const routing::AllStageRows& rows) {
   const std::string text = to_string(id);
-  const std::size_t slot = routing::slot_of(rows, id.stages);
+  const std::size_t slot = routing::slot_of(rows, id.stages, direction);
   const bool here = !id.stages.empty() && id.stages.front() == to_string(stage);
   routing::ApiWish wish;
   if (here && slot != routing::kSlots) wish.row = rows[slot].find(id.name);
   if (wish.row == routing::kNoRow) {
-    throw InputError(text + ": stage " + std::string(to_string(stage)) +
-                     " has no such variant on this device; `nsatune variants` lists them");
+    throw InputError(text + ": stage " + std::string(to_string(stage)) + " has no such " +
+                     (direction == Direction::forward ? "" : "backward ") +
+                     "variant on this device; `nsatune variants` lists them");
   }
   const routing::Row& row = rows[slot].at(wish.row);
   if (row.variant->role == Role::baseline) {
@@ -47,24 +49,36 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& lines)
   to.insert(to.end(), lines.begin(), lines.end());
 }
 
+bool has_no_target(const routing::EnvRule& rule) { return rule.target == routing::kNoRow; }
+
 }  // namespace
 
 routing::AllPolicies routing::make_policies(const AllStageRows& rows,
                                             const EnvSnapshot& environment) {
   AllPolicies policies;
-  for (std::size_t i = 0; i < kStageCount; ++i) policies[i] = make_policy(rows[i], environment);
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    if (is_span(i)) continue;
+    policies[i] = make_policy(rows[i], environment);
+    // The variables name rows of the forward pass: what has no backward row of its own follows the
+    // next source without a word.
+    if (i >= kForwardSlots) std::erase_if(policies[i].picks, has_no_target);
+  }
   return policies;
 }
 
 Router::State::State(Inputs given) : inputs(std::move(given)), id(next_id()) {
   rows = routing::make_all_rows(inputs.rows, inputs.device, inputs.review);
-  for (const auto& [stage, variant] : inputs.api.variants) {
-    auto [slot, wish] = make_wish(stage, variant, rows);
-    api[slot] = std::move(wish);
-  }
+  const auto add_wishes = [&](const auto& variants, Direction direction) {
+    for (const auto& [stage, variant] : variants) {
+      auto [slot, wish] = make_wish(stage, variant, direction, rows);
+      api[slot] = std::move(wish);
+    }
+  };
+  add_wishes(inputs.api.variants, Direction::forward);
+  add_wishes(inputs.api.backward, Direction::backward);
   policies = routing::make_policies(rows, inputs.environment);
-  quiet =
-      inputs.api.variants.empty() && std::ranges::all_of(policies, &routing::StagePolicy::empty);
+  quiet = inputs.api.variants.empty() && inputs.api.backward.empty() &&
+          std::ranges::all_of(policies, &routing::StagePolicy::empty);
   append(warnings, inputs.environment.warnings);
   if (const auto line = branch_warning(inputs.environment)) warnings.push_back(*line);
   append(warnings, routing::reserve_warnings(inputs.environment));
@@ -93,8 +107,8 @@ Router& Router::operator=(Router&&) noexcept = default;
 Choice Router::choose(Stage stage, const Problem& problem) const noexcept {
   Choice choice;
   routing::Why why;
-  state_->decide(static_cast<std::size_t>(stage), problem, &state_->policies, Form::any, choice,
-                 why);
+  state_->decide(routing::slot_of(stage, problem.direction), problem, &state_->policies, Form::any,
+                 choice, why);
   return choice;
 }
 
@@ -102,7 +116,7 @@ Choice Router::choose(Stage stage, const Problem& problem, const Choice* within,
                       Form form) const noexcept {
   Choice choice;
   routing::Why why;
-  const auto slot = static_cast<std::size_t>(stage);
+  const std::size_t slot = routing::slot_of(stage, problem.direction);
   state_->decide(slot, problem, &state_->policies, form, choice, why);
   if (within && within->variant) state_->bind_part(*within, stage, problem, choice, why);
   return choice;

@@ -37,13 +37,14 @@ void find_parts(Row& row, const AllStageRows& all) {
   }
 }
 
-StageRows make_stage_rows(std::span<const Stage> stages, std::span<const Variant> catalog,
-                          const Device& device, bool review) {
+StageRows make_stage_rows(std::span<const Stage> stages, Direction direction,
+                          std::span<const Variant> catalog, const Device& device, bool review) {
   StageRows result;
   result.stages.assign(stages.begin(), stages.end());
   result.key = span_key(stages);
   for (const Variant& variant : catalog) {
-    if (variant.backend == device.backend && std::ranges::equal(variant.stages, stages)) {
+    if (variant.backend == device.backend && variant.direction == direction &&
+        std::ranges::equal(variant.stages, stages)) {
       result.rows.push_back(make_row(variant, device, review));
     }
   }
@@ -90,27 +91,33 @@ AllStageRows make_all_rows(std::span<const Variant> catalog, const Device& devic
   AllStageRows all;
   for (std::size_t i = 0; i < kStageCount; ++i) {
     const std::array stage{static_cast<Stage>(i)};
-    all[i] = make_stage_rows(stage, catalog, device, review);
+    for (const Direction direction : {Direction::forward, Direction::backward}) {
+      all[slot_of(stage.front(), direction)] =
+          make_stage_rows(stage, direction, catalog, device, review);
+    }
   }
   std::size_t used = kStageCount;
   for (const Variant& variant : catalog) {
     if (variant.backend != device.backend || variant.stages.size() < 2) continue;
+    expects(variant.direction == Direction::forward, "a backward row of one stage");
     if (slot_of(all, variant.stages) != kSlots) continue;
-    expects(used < kSlots, "four spans of stages of a back end at most");
-    StageRows& span = all[used++] = make_stage_rows(variant.stages, catalog, device, review);
+    expects(used < kForwardSlots, "four spans of stages of a back end at most");
+    StageRows& span = all[used++] =
+        make_stage_rows(variant.stages, Direction::forward, catalog, device, review);
     for (Row& row : span.rows) find_parts(row, all);
   }
   return all;
 }
 
-std::size_t slot_of(const AllStageRows& rows, const std::vector<std::string>& stages) {
+std::size_t slot_of(const AllStageRows& rows, const std::vector<std::string>& stages,
+                    Direction direction) {
   std::vector<Stage> known;
   for (const std::string& name : stages) {
     const auto stage = from_string<Stage>(name);
     if (!stage) return kSlots;
     known.push_back(*stage);
   }
-  return known.empty() ? kSlots : slot_of(rows, known);
+  return known.empty() ? kSlots : slot_of(rows, known, direction);
 }
 
 std::string why_not(const Row& row, const Problem& problem, const Device& device) {

@@ -51,9 +51,18 @@ struct StageRows {
 
 constexpr RowSet bit(int row) noexcept { return RowSet{1} << row; }
 
-/// A place for each stage, and behind them one for each span of stages that rows cover.
+/// Forward, a place for each stage, and behind them one for each span of stages that rows cover;
+/// then, backward, a place for each stage.
 inline constexpr std::size_t kMostSpans = 4;
-inline constexpr std::size_t kSlots = kStageCount + kMostSpans;
+inline constexpr std::size_t kForwardSlots = kStageCount + kMostSpans;
+inline constexpr std::size_t kSlots = kForwardSlots + kStageCount;
+constexpr std::size_t slot_of(Stage stage, Direction direction) noexcept {
+  return static_cast<std::size_t>(stage) + (direction == Direction::forward ? 0 : kForwardSlots);
+}
+/// Whether a place is of rows over several stages.
+constexpr bool is_span(std::size_t slot) noexcept {
+  return slot >= kStageCount && slot < kForwardSlots;
+}
 using AllStageRows = std::array<StageRows, kSlots>;
 
 /// The rows of `catalog` for the device, with an empty place for every span that there is not.
@@ -65,17 +74,20 @@ inline std::uint64_t span_key(std::span<const Stage> stages) noexcept {
   for (const Stage stage : stages) key = key << 8 | (static_cast<std::uint64_t>(stage) + 1);
   return key;
 }
-/// The place of these stages, or kSlots.
-inline std::size_t slot_of(const AllStageRows& rows, std::span<const Stage> stages) noexcept {
-  if (stages.size() == 1) return static_cast<std::size_t>(stages.front());
+/// The place of these stages, or kSlots. Backward, rows cover one stage each.
+inline std::size_t slot_of(const AllStageRows& rows, std::span<const Stage> stages,
+                           Direction direction = Direction::forward) noexcept {
+  if (stages.size() == 1) return slot_of(stages.front(), direction);
+  if (direction != Direction::forward) return kSlots;
   const std::uint64_t key = span_key(stages);
-  for (std::size_t slot = kStageCount; slot < kSlots; ++slot) {
+  for (std::size_t slot = kStageCount; slot < kForwardSlots; ++slot) {
     if (rows[slot].key == key) return slot;
   }
   return kSlots;
 }
 /// Likewise by their names.
-std::size_t slot_of(const AllStageRows& rows, const std::vector<std::string>& stages);
+std::size_t slot_of(const AllStageRows& rows, const std::vector<std::string>& stages,
+                    Direction direction = Direction::forward);
 
 /// Whether the row runs this problem. Allocates nothing.
 inline bool runs(const Row& row, const Problem& problem, const Device& device) noexcept {

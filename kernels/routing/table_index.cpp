@@ -32,7 +32,7 @@ class Builder {
     std::array<bool, kSlots> eager{};
     for (const Decision& decision : decided.decisions) {
       if (decision.ranges.empty()) continue;
-      const std::size_t at = slot_of(rows_, decision.stages);
+      const std::size_t at = slot_of(rows_, decision.stages, decided.problem_class.direction);
       if (at == kSlots) continue;  // of a foreign worker's stages
       // The runtime launches eagerly; what was timed in a graph counts where nothing else was.
       const bool better = decision.launch == LaunchMode::eager;

@@ -18,7 +18,7 @@ std::vector<Backend> backends_of(const Measurement& row) {
 
 std::string role_in_catalog(const Measurement& row) {
   for (const Backend backend : backends_of(row)) {
-    const Variant* variant = find_variant(row.variant, backend);
+    const Variant* variant = find_variant(row.variant, backend, row.problem.direction);
     if (!variant || variant->role == Role::candidate) continue;
     switch (variant->role) {
       case Role::slow_path:

@@ -65,13 +65,17 @@ std::string variants_markdown(std::span<const Variant> variants) {
   std::string text = "# Variants\n\nGenerated from the one table of variants; do not edit.\n";
   for (std::size_t from = 0, to = 0; from < variants.size(); from = to) {
     const std::string stages = stages_text(variants[from]);
+    const Direction direction = variants[from].direction;
     TextTable table = new_table();
-    for (; to < variants.size() && stages_text(variants[to]) == stages; ++to) {
+    for (; to < variants.size() && stages_text(variants[to]) == stages &&
+           variants[to].direction == direction;
+         ++to) {
       const Variant& v = variants[to];
       table.add_row({"`" + std::string(v.name) + "`", backend_text(v), role_text(v.role),
                      dtypes_text(v), points_text(v), std::string(v.summary)});
     }
-    text += "\n## " + stages + "\n\n" + table.markdown();
+    const char* backward = direction == Direction::backward ? ", backward" : "";
+    text += "\n## " + stages + backward + "\n\n" + table.markdown();
   }
   return text;
 }

@@ -32,6 +32,7 @@ Cell state_cell(const std::string& state) {
 std::string variants_table(const Json& rows, Style style) {
   TextTable table;
   table.add_column("stage");
+  table.add_column("direction");
   table.add_column("variant");
   table.add_column("points");
   table.add_column("role");
@@ -39,7 +40,8 @@ std::string variants_table(const Json& rows, Style style) {
   table.add_column("state");
   table.add_column("reason");
   for (const Json& row : rows) {
-    std::vector<Cell> cells{joined(row.at("stages")), row.at("name").get<std::string>(),
+    std::vector<Cell> cells{joined(row.at("stages")), row.at("direction").get<std::string>(),
+                            row.at("name").get<std::string>(),
                             coordinates_text(row.at("coordinates")),
                             row.at("role").get<std::string>()};
     if (row.at("devices").empty()) {  // a back end without a device here

@@ -133,14 +133,16 @@ double median_ms(probes::LaunchTimer& timer, int samples, void (*launch)(void*),
 
 const Variant& find_row(const std::string& name) {
   for (const Variant& row : catalog()) {
-    if (row.backend == Backend::cuda && row.launch && to_string(ids_of(row).front()) == name)
+    if (row.backend == Backend::cuda && row.direction == Direction::forward && row.launch &&
+        to_string(ids_of(row).front()) == name)
       return row;
   }
   for (const Variant& row : catalog()) {  // whatever its points
     std::string stages;
     for (const Stage stage : row.stages)
       stages += (stages.empty() ? "" : "+") + std::string(to_string(stage));
-    if (row.backend == Backend::cuda && row.launch && stages + "/" + std::string(row.name) == name)
+    if (row.backend == Backend::cuda && row.direction == Direction::forward && row.launch &&
+        stages + "/" + std::string(row.name) == name)
       return row;
   }
   throw InputError("no CUDA row " + name + " in this build");

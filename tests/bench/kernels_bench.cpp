@@ -121,7 +121,9 @@ void register_all() {
           variant.stages.size() == 1 && (variant.stages[0] == Stage::attend_selected ||
                                          variant.stages[0] == Stage::attend_window ||
                                          variant.stages[0] == Stage::attend_compressed);
-      if (!attends || variant.backend != Backend::cpu || !variant.launch) continue;
+      if (!attends || variant.direction != Direction::forward || variant.backend != Backend::cpu ||
+          !variant.launch)
+        continue;
       for (const VariantId& id : ids_of(variant)) {
         finish(benchmark::RegisterBenchmark(
             (to_string(id) + suffix).c_str(),

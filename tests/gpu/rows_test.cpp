@@ -95,7 +95,7 @@ void check_rows(std::initializer_list<Stage> stages, Dtype dtype) {
   const Stream stream;
   int rows = 0;
   for (const Variant& variant : catalog()) {
-    if (variant.backend != Backend::cuda) continue;
+    if (variant.backend != Backend::cuda || variant.direction != Direction::forward) continue;
     if (std::ranges::count(stages, variant.stages.front()) == 0) continue;
     // Vendors' rows may be left out of a build; what is left out says how to get it.
     CHECK((variant.launch || why_not_built(variant).find("install_deps") != std::string::npos));

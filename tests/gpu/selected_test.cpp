@@ -24,8 +24,8 @@ bool reads_ranges(const Variant& variant) {
 std::vector<const Variant*> selected_rows() {
   std::vector<const Variant*> rows;
   for (const Variant& variant : catalog())
-    if (variant.backend == Backend::cuda && variant.stages.front() == Stage::attend_selected &&
-        reads_ranges(variant))
+    if (variant.backend == Backend::cuda && variant.direction == Direction::forward &&
+        variant.stages.front() == Stage::attend_selected && reads_ranges(variant))
       rows.push_back(&variant);
   return rows;
 }

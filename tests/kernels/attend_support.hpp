@@ -22,8 +22,8 @@ inline constexpr std::array kAttendStages{Stage::attend_selected, Stage::attend_
 inline std::vector<const Variant*> cpu_rows(Stage stage) {
   std::vector<const Variant*> rows;
   for (const Variant& v : catalog()) {
-    if (v.backend == Backend::cpu && v.launch && !is_composite(v) && v.stages.front() == stage &&
-        v.role != Role::baseline &&
+    if (v.backend == Backend::cpu && v.direction == Direction::forward && v.launch &&
+        !is_composite(v) && v.stages.front() == stage && v.role != Role::baseline &&
         signature_of(v.stages).inputs.size() == signature_of(stage).inputs.size()) {
       rows.push_back(&v);
     }

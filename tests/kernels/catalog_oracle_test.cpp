@@ -158,8 +158,8 @@ int check_stages(std::span<const Stage> stages, const Problem& problem, bool wit
   Device cpu;
   int checked = 0;
   for (const Variant& variant : catalog()) {
-    if (variant.backend != Backend::cpu || !variant.launch ||
-        !std::ranges::equal(variant.stages, stages)) {
+    if (variant.backend != Backend::cpu || variant.direction != Direction::forward ||
+        !variant.launch || !std::ranges::equal(variant.stages, stages)) {
       continue;
     }
     INFO(to_string(ids_of(variant).front())

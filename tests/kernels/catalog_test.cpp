@@ -71,7 +71,7 @@ TEST_CASE("a wish without a point takes the one for the problem at hand", "[kern
 }
 
 TEST_CASE("every row of the table can be found, explained and costed", "[kernels]") {
-  std::set<std::pair<std::string, Backend>> seen;
+  std::set<std::tuple<std::string, Backend, Direction>> seen;
   for (const Variant& row : catalog()) {
     INFO(to_string(row.stages.front()) << "/" << row.name);
     CHECK_FALSE(row.summary.empty());
@@ -82,21 +82,23 @@ TEST_CASE("every row of the table can be found, explained and costed", "[kernels
     CHECK((row.workspace_bytes != nullptr || row.plan.mode == Plan::Mode::in_turn));
     CHECK((row.launch != nullptr || row.backend == Backend::cuda));
     CHECK(row.source_hash.size() == 16);
-    CHECK(find_variant(row.stages, row.name, row.backend) == &row);
+    CHECK(find_variant(row.stages, row.name, row.backend, row.direction) == &row);
     for (const VariantId& id : ids_of(row)) {
-      CHECK(find_variant(id, row.backend) == &row);
-      CHECK(seen.emplace(to_string(id), row.backend).second);
+      CHECK(find_variant(id, row.backend, row.direction) == &row);
+      CHECK(seen.emplace(to_string(id), row.backend, row.direction).second);
     }
   }
 }
 
-TEST_CASE("the table stands stage by stage, CPU before CUDA", "[kernels]") {
+TEST_CASE("the table stands stage by stage, forward before backward, CPU before CUDA",
+          "[kernels]") {
   const auto rows = catalog();
   for (std::size_t i = 1; i < rows.size(); ++i) {
     INFO(rows[i - 1].name << " before " << rows[i].name);
     CHECK(rows[i - 1].stages.front() <= rows[i].stages.front());
     if (rows[i - 1].stages.front() == rows[i].stages.front()) {
-      CHECK(rows[i - 1].backend <= rows[i].backend);
+      CHECK(std::pair{rows[i - 1].direction, rows[i - 1].backend} <=
+            std::pair{rows[i].direction, rows[i].backend});
     }
   }
 }

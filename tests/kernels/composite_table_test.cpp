@@ -27,7 +27,7 @@ class Copy {
   std::set<std::string> changed_by(std::span<const Stage> stages, std::string_view touched) {
     const std::vector<std::string> before = hashes();
     Variant& row = *std::ranges::find_if(rows_, [&](const Variant& r) {
-      return r.backend == Backend::cuda && r.name == touched &&
+      return r.backend == Backend::cuda && r.direction == Direction::forward && r.name == touched &&
              std::ranges::equal(r.stages, stages);
     });
     const std::string_view own = row.source_hash;
@@ -90,13 +90,14 @@ TEST_CASE("a row over several stages stands beside every sequence of exact rows 
     std::size_t expected = 1;
     for (const Stage stage : whole.stages) {
       expected *= static_cast<std::size_t>(std::ranges::count_if(catalog(), [&](const Variant& r) {
-        return r.backend == whole.backend && r.stages.size() == 1 && r.stages[0] == stage &&
-               r.role == Role::candidate && r.precision == Precision::native;
+        return r.backend == whole.backend && r.direction == whole.direction &&
+               r.stages.size() == 1 && r.stages[0] == stage && r.role == Role::candidate &&
+               r.precision == Precision::native;
       }));
     }
     const auto sequences = std::ranges::count_if(catalog(), [&](const Variant& r) {
-      return r.backend == whole.backend && r.plan.mode == Plan::Mode::in_turn &&
-             std::ranges::equal(r.stages, whole.stages);
+      return r.backend == whole.backend && r.direction == whole.direction &&
+             r.plan.mode == Plan::Mode::in_turn && std::ranges::equal(r.stages, whole.stages);
     });
     INFO(name_of(whole));
     CHECK(static_cast<std::size_t>(sequences) == expected);
@@ -170,12 +171,12 @@ TEST_CASE("what a row says of itself is complete", "[kernels]") {
 }
 
 TEST_CASE("rows of a stage that have a rank have one of their own", "[kernels]") {
-  std::set<std::tuple<std::string, Backend, int>> seen;
+  std::set<std::tuple<std::string, Backend, Direction, int>> seen;
   for (const Variant& row : catalog()) {
     if (row.rank >= kUnranked) continue;
     INFO(name_of(row) << " " << row.rank);
     if (row.plan.mode == Plan::Mode::in_turn) continue;  // sums of their parts' ranks
-    CHECK(seen.emplace(stages_text(row.stages), row.backend, row.rank).second);
+    CHECK(seen.emplace(stages_text(row.stages), row.backend, row.direction, row.rank).second);
   }
 }
 

@@ -13,7 +13,8 @@ std::vector<std::string> stale_notes(const ThresholdTable& table) {
   for (const ClassDecisions& of_class : table.classes) {
     for (const Decision& decision : of_class.decisions) {
       for (const ThresholdRange& range : decision.ranges) {
-        const Variant* row = find_variant(range.variant, table.device.backend);
+        const Variant* row =
+            find_variant(range.variant, table.device.backend, of_class.problem_class.direction);
         const bool known = row && !range.source_hash.empty();
         if (known && row->source_hash != range.source_hash) ++ranges[to_string(range.variant)];
       }

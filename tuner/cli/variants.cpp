@@ -15,6 +15,7 @@ namespace {
 Json state_on(const Variant& variant, const Device& device) {
   Json state{{"device", device.id}, {"state", "available"}, {"reason", ""}};
   Problem usual;  // the shape of the users' reports, in a dtype that the row has
+  usual.direction = variant.direction;
   for (const Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp64}) {
     if (variant.dtypes & dtype_bit(dtype)) usual.dtype = dtype;
   }
@@ -45,6 +46,8 @@ Json variant_json(const Variant& v, const std::vector<Device>& devices) {
   for (const Stage stage : v.stages) row["stages"].push_back(to_string(stage));
   row["name"] = v.name;
   row["backend"] = to_string(v.backend);
+  row["direction"] = to_string(v.direction);
+  row["deterministic"] = v.deterministic;
   row["role"] = tuner::role_name(v.role);
   row["rank"] = v.rank;
   row["order"] = {{"seq_len", v.order->seq_len}, {"context_len", v.order->context_len}};
@@ -60,8 +63,8 @@ Json variant_json(const Variant& v, const std::vector<Device>& devices) {
         std::vector<std::int64_t>(c.values.begin(), c.values.end());
   }
   row["source_hash"] = v.source_hash;
-  row["inputs"] = tensors_json(signature_of(v.stages).inputs);
-  row["outputs"] = tensors_json(signature_of(v.stages).outputs);
+  row["inputs"] = tensors_json(signature_of(v.stages, v.direction).inputs);
+  row["outputs"] = tensors_json(signature_of(v.stages, v.direction).outputs);
   row["ignores"] = Json::array();
   for (const std::string_view name : v.ignores) row["ignores"].push_back(name);
   row["devices"] = Json::array();

@@ -10,7 +10,8 @@ namespace nsa::tuner {
 std::vector<VariantTraits> catalog_traits(Backend backend) {
   std::vector<const Variant*> rows;
   for (const Variant& variant : catalog()) {
-    if (variant.backend == backend) rows.push_back(&variant);
+    if (variant.backend == backend && variant.direction == Direction::forward)
+      rows.push_back(&variant);
   }
   std::ranges::stable_sort(rows, {}, &Variant::rank);
   std::vector<VariantTraits> traits;

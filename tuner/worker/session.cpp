@@ -110,7 +110,8 @@ worker::Reply Session::on(const worker::HelloRequest& request) {
   reply.verifies = true;
   reply.device = device_;
   for (const Variant& variant : catalog()) {
-    if (variant.backend == device_.backend) reply.variants.push_back(offer_of(variant));
+    if (variant.backend == device_.backend && variant.direction == Direction::forward)
+      reply.variants.push_back(offer_of(variant));
   }
   return reply;
 }
@@ -119,7 +120,7 @@ worker::Reply Session::on(const worker::HelloRequest& request) {
 const Variant& Session::runnable(const VariantId& id, const Problem& problem) const {
   if (!memory_) throw Failure(Outcome::bad_reply, "hello comes first");
   if (const auto violation = find_violation(problem)) throw InputError("problem" + *violation);
-  const Variant* variant = find_variant(id, device_.backend);
+  const Variant* variant = find_variant(id, device_.backend, problem.direction);
   if (!variant)
     throw InputError(fmt::format("{} is not in the table for {}", to_string(id), device_.id));
   if (!variant->launch)

@@ -25,10 +25,11 @@ double* head_of(const TensorView& tensor, std::int64_t row, std::int64_t head) {
 
 void attend_backward(const Row& q, const TensorView& k, const TensorView& v,
                      std::span<const std::int64_t> rows, std::int64_t head, const Row& d_o,
-                     Row& d_q, const TensorView& d_k, const TensorView& d_v) {
+                     Row& d_q, const TensorView& d_k, const TensorView& d_v, const Row* o) {
   const double scale = 1.0 / std::sqrt(static_cast<double>(q.size()));
   double lse = 0;
-  const double d_mean = dot(d_o, attend(q, k, v, rows, head, &lse));
+  const Row again = attend(q, k, v, rows, head, &lse);
+  const double d_mean = dot(d_o, o ? *o : again);
   for (const std::int64_t row : rows) {
     const Row key = load_head(k, row, head), value = load_head(v, row, head);
     const double p = std::exp(scale * dot(q, key) - lse);

@@ -13,10 +13,12 @@ namespace nsa::reference {
 
 // attend.cpp
 /// Of attend(): `d_o` [head_dim_v] of one row; adds to `d_q` [head_dim_k] and to the rows of the
-/// keys and values that it saw. Adds nothing where it saw none.
+/// keys and values that it saw. Adds nothing where it saw none. `o`: what attend() gave, as it was
+/// stored; null: computed again.
 void attend_backward(const Row& q, const TensorView& k, const TensorView& v,
                      std::span<const std::int64_t> rows, std::int64_t head, const Row& d_o,
-                     Row& d_q, const TensorView& d_k, const TensorView& d_v);
+                     Row& d_q, const TensorView& d_k, const TensorView& d_v,
+                     const Row* o = nullptr);
 
 // compress.cpp
 /// Of pool(): a token of the block gets its share of the mean's gradient.

@@ -14,7 +14,7 @@ namespace {
 /// does not.
 Support stage_support(Stage stage, const Problem& p, const Device& device) {
   Support answer = Support::no("not in this build");
-  for (const Variant* row : candidates_of(stage, device.backend)) {
+  for (const Variant* row : candidates_of(stage, device.backend, p.direction)) {
     answer = supports(*row, p, device);
     if (answer.supported) return answer;
   }
@@ -72,7 +72,7 @@ std::int64_t between_model(const Problem& p, Backend backend) {
 std::int64_t attention_workspace(const Problem& p, Backend backend) {
   std::int64_t hungriest = 0;
   for (const Variant& row : catalog()) {
-    if (is_composite(row) || row.backend != backend) continue;
+    if (is_composite(row) || row.backend != backend || row.direction != p.direction) continue;
     hungriest = std::max(hungriest, workspace_of(row, p));
   }
   return between_attention(p, backend) + hungriest;

@@ -23,7 +23,8 @@ std::string device_of(const Measurement& row) {
 SwitchTarget path_of(const Measurement& row) {
   if (row.executor == kOwnExecutor) {
     for (const Backend backend : {Backend::cpu, Backend::cuda}) {
-      if (const Variant* ours = find_variant(row.variant, backend)) return ours->switch_target;
+      if (const Variant* ours = find_variant(row.variant, backend, row.problem.direction))
+        return ours->switch_target;
     }
   }
   return switch_target_of(row.variant.name).value_or(SwitchTarget::none);

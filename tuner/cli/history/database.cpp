@@ -51,7 +51,7 @@ std::string failure_of(const store::TimeRow& row) {
 bool is_dense(const Measurement& row) {
   if (row.executor != kOwnExecutor) return false;
   for (const Backend backend : {Backend::cpu, Backend::cuda}) {
-    const Variant* known = find_variant(row.variant, backend);
+    const Variant* known = find_variant(row.variant, backend, row.problem.direction);
     if (known && known->role == Role::baseline) return true;
   }
   return false;

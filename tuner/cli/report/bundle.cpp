@@ -95,6 +95,7 @@ void trace_side(const Settings& settings, const MeasureOptions& o, const NewFold
 std::map<std::string, std::string> sentences(const std::vector<run_tables::Cell>& cells) {
   std::map<std::string, std::string> what;
   for (const Variant& row : catalog()) {
+    if (row.direction != Direction::forward) continue;
     const std::string name = stages_text(row.stages) + "/" + std::string(row.name);
     for (const run_tables::Cell& cell : cells) {
       for (const run_tables::Ran& ran : cell.ran) {

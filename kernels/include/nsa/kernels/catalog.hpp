@@ -106,7 +106,7 @@ inline constexpr int kUnranked = 50;
 /// A row of the table.
 struct Variant {
   std::span<const Stage> stages{};
-  std::string_view name{};
+  std::string_view name{};  // of the rows of its stages, back end and direction no other has it
   Backend backend = Backend::cpu;
   Role role = Role::candidate;
   int min_compute_capability = 0;  // 80 = 8.0; 0 on a CPU
@@ -137,16 +137,20 @@ struct Variant {
   /// Why a library that is opened at run time is not there, empty where it is. Null: needs none.
   const std::string& (*missing)() = nullptr;
   Plan plan{};
+  Direction direction = Direction::forward;
+  bool deterministic = true;  // the same bits from run to run
 };
 
 constexpr unsigned dtype_bit(Dtype dtype) { return 1u << static_cast<unsigned>(dtype); }
 
-/// All rows, stage by stage, CPU before CUDA. CUDA rows are here in a CPU-only build too, with
-/// launch == nullptr.
+/// All rows, stage by stage, forward before backward, CPU before CUDA. CUDA rows are here in a
+/// CPU-only build too, with launch == nullptr.
 std::span<const Variant> catalog();
-/// The row of that stage list, name and back end, or nullptr.
-const Variant* find_variant(std::span<const Stage> stages, std::string_view name, Backend backend);
-const Variant* find_variant(const VariantId& id, Backend backend);
+/// The row of that stage list, name, back end and direction, or nullptr.
+const Variant* find_variant(std::span<const Stage> stages, std::string_view name, Backend backend,
+                            Direction direction = Direction::forward);
+const Variant* find_variant(const VariantId& id, Backend backend,
+                            Direction direction = Direction::forward);
 /// Every id that the row stands for: one per point of its coordinates.
 std::vector<VariantId> ids_of(const Variant& variant);
 /// Back end, direction, dtype, compute capability, libraries and the row's own `supports`, in this
@@ -161,7 +165,7 @@ Support parts_run(const Variant& variant, const Problem& problem, const Device& 
 inline Support runs_problem(const Variant& variant, const Problem& problem,
                             const Device& device) noexcept {
   const bool kind =
-      problem.direction == Direction::forward && (variant.dtypes & dtype_bit(problem.dtype)) != 0;
+      problem.direction == variant.direction && (variant.dtypes & dtype_bit(problem.dtype)) != 0;
   if (!kind) return not_of_this_kind(variant, problem);
   if (variant.supports) {
     const Support own = variant.supports(problem, device);
@@ -172,8 +176,9 @@ inline Support runs_problem(const Variant& variant, const Problem& problem,
 /// The part that a program can ask once: back end, compute capability, libraries. `libraries`:
 /// whether one that is missing here matters.
 Support runs_on(const Variant& variant, const Device& device, bool libraries = true);
-/// Rows of one stage that are built and may be chosen, in the built-in order.
-std::span<const Variant* const> candidates_of(Stage stage, Backend backend);
+/// Rows of one stage and direction that are built and may be chosen, in the built-in order.
+std::span<const Variant* const> candidates_of(Stage stage, Backend backend,
+                                              Direction direction = Direction::forward);
 /// "attend_compressed+score"
 std::string stages_text(std::span<const Stage> stages);
 /// The point of the row that runs where nobody has measured.
@@ -189,8 +194,11 @@ inline bool is_composite(const Variant& variant) noexcept {
 }
 
 /// Tensors of a stage (see kernels/signatures.cpp, which also makes the table in the docs).
-Signature signature_of(Stage stage);
-/// Shape of a named tensor of `stage` for this problem; int32 or the problem's dtype.
+/// Backward: what the gradients are made from, and the gradients; nothing where a stage has no
+/// gradient.
+Signature signature_of(Stage stage, Direction direction = Direction::forward);
+/// Shape of a named tensor of `stage` for this problem, in its direction; int32 or the problem's
+/// dtype.
 struct TensorShape {
   Dtype dtype = Dtype::fp32;
   int rank = 0;
@@ -203,7 +211,8 @@ TensorShape shape_of(Stage stage, std::string_view tensor, const Problem& proble
 struct JoinedSignature {
   std::vector<TensorSpec> inputs, outputs;
 };
-JoinedSignature signature_of(std::span<const Stage> stages);
+JoinedSignature signature_of(std::span<const Stage> stages,
+                             Direction direction = Direction::forward);
 TensorShape shape_of(std::span<const Stage> stages, std::string_view tensor,
                      const Problem& problem);
 

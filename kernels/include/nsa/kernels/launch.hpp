@@ -32,7 +32,8 @@ struct Sequence {
 /// Rows of the packed tensors for each sequence of the problem.
 std::vector<Sequence> sequences_of(const Problem& problem);
 
-/// What a backward pass needs; each view may be absent. Written when present.
+/// What a backward pass needs of the forward one; each view may be absent. A forward launch writes
+/// those that are present, a backward launch reads them.
 struct Saved {
   TensorView lse_cmp, lse_sel, lse_win;  // [tokens, q_heads] fp32, log-sum-exp (-inf: empty row)
   TensorView blocks;                     // [tokens, kv_heads, sel_count] int32, -1 = unused
@@ -75,14 +76,18 @@ struct LaunchArgs {
   const AttentionOptions& options;
   Workspace& workspace;
   CUstream_st* stream = nullptr;
-  Saved* saved = nullptr;
+  Saved* saved = nullptr;  // written by a forward launch, read by a backward one
   /// A row that runs the kernels of another one, or copies what it cannot read, since these tensors
   /// are not aligned as its own need it, says why here. Null: nobody asks.
   const char** fallback_reason = nullptr;
   /// Who chooses the rows that a composite's plan leaves open. Only composites need it.
   const Router* router = nullptr;
+  /// Bit i: out[i] is read, added to and written; else it is overwritten. Backward rows only.
+  unsigned accumulate = 0;
 
-  /// Where the log-sum-exp of a branch goes, [tokens, q_heads] fp32; absent where nobody saves it.
+  bool adds_to(std::size_t output) const noexcept { return (accumulate >> output & 1u) != 0; }
+  /// Where the log-sum-exp of a branch goes, or comes from, [tokens, q_heads] fp32; absent where
+  /// nobody saves it.
   TensorView lse_of(Branch branch) const noexcept {
     return saved ? saved->lse_of(branch) : TensorView{};
   }

@@ -70,7 +70,8 @@ enum class Form : std::uint8_t {
 /// once by the first of them and a row over all. A name that no row has is an InputError, as is a
 /// row with another answer (dense attention); one that cannot run here falls to the next source.
 struct ApiOverrides {
-  std::vector<std::pair<Stage, VariantId>> variants;
+  std::vector<std::pair<Stage, VariantId>> variants;    // of the forward pass
+  std::vector<std::pair<Stage, VariantId>> backward{};  // likewise
 };
 
 /// An immutable snapshot of everything that decides, made once per runtime object.
@@ -97,6 +98,7 @@ class Router {
   Router(Router&&) noexcept;
   Router& operator=(Router&&) noexcept;
 
+  /// Of the rows of the problem's direction.
   Choice choose(Stage stage, const Problem& problem) const noexcept;
   /// Of a stage that is a part of a composite: `within` is what was chosen for the composite, or
   /// null. A row that its plan names runs, unless the stage itself was asked for by a stronger

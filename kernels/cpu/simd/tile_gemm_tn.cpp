@@ -1,0 +1,107 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/simd/tile_gemm_tn.cpp"
+#include "cpu/simd/tile_gemm_tn.hpp"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+HWY_BEFORE_NAMESPACE();
+namespace nsa::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// As in tile_gemm.cpp: 6 x 4 accumulators fill the registers of AVX-512, 6 x 2 those of AVX2.
+constexpr int kRows = 6;
+constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
+
+template <int kMr, int kNv, class T>
+void micro(std::int64_t depth, const T* a, std::int64_t lda, const T* const* b, T* c,
+           std::int64_t ldc, std::int64_t column) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  hn::Vec<decltype(d)> sum[kMr][kNv];
+#pragma GCC unroll 8
+  for (int i = 0; i < kMr; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kNv; ++j) sum[i][j] = hn::LoadU(d, c + i * ldc + column + j * lanes);
+  }
+  for (std::int64_t k = 0; k < depth; ++k, a += lda) {
+    const T* panel = b[k] + column;
+    hn::Vec<decltype(d)> right[kNv];
+#pragma GCC unroll 4
+    for (int j = 0; j < kNv; ++j) right[j] = hn::LoadU(d, panel + j * lanes);
+#pragma GCC unroll 8
+    for (int i = 0; i < kMr; ++i) {
+      const auto left = hn::Set(d, a[i]);
+#pragma GCC unroll 4
+      for (int j = 0; j < kNv; ++j) sum[i][j] = hn::MulAdd(left, right[j], sum[i][j]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kMr; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kNv; ++j) hn::StoreU(sum[i][j], d, c + i * ldc + column + j * lanes);
+  }
+}
+
+template <class T>
+using Micro = void (*)(std::int64_t, const T*, std::int64_t, const T* const*, T*, std::int64_t,
+                       std::int64_t);
+
+template <class T, int... kIndex>
+constexpr auto micro_table(std::integer_sequence<int, kIndex...>) {
+  return std::array<Micro<T>, sizeof...(kIndex)>{
+      micro<kIndex / kVectors + 1, kIndex % kVectors + 1, T>...};
+}
+
+template <class T>
+void gemm_tn(std::int64_t rows, std::int64_t cols, std::int64_t depth, const T* a, std::int64_t lda,
+             const T* const* b, T* c, std::int64_t ldc) {
+  static constexpr auto kTable =
+      micro_table<T>(std::make_integer_sequence<int, kRows * kVectors>{});
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  const std::int64_t blocks = (rows + kRows - 1) / kRows;
+  for (std::int64_t column = 0; column < cols;) {
+    const std::int64_t vectors = std::min<std::int64_t>(kVectors, (cols - column) / lanes);
+    for (std::int64_t block = 0; block < blocks; ++block) {  // rows in nearly equal parts
+      const std::int64_t from = rows * block / blocks;
+      const std::int64_t count = rows * (block + 1) / blocks - from;
+      kTable[static_cast<std::size_t>((count - 1) * kVectors + vectors - 1)](
+          depth, a + from, lda, b, c + from * ldc, ldc, column);
+    }
+    column += vectors * lanes;
+  }
+}
+
+void tn_f32(std::int64_t rows, std::int64_t cols, std::int64_t depth, const float* a,
+            std::int64_t lda, const float* const* b, float* c, std::int64_t ldc) {
+  gemm_tn(rows, cols, depth, a, lda, b, c, ldc);
+}
+void tn_f64(std::int64_t rows, std::int64_t cols, std::int64_t depth, const double* a,
+            std::int64_t lda, const double* const* b, double* c, std::int64_t ldc) {
+  gemm_tn(rows, cols, depth, a, lda, b, c, ldc);
+}
+
+}  // namespace nsa::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nsa::cpu {
+
+HWY_EXPORT(tn_f32);
+HWY_EXPORT(tn_f64);
+
+void tile_gemm_tn(std::int64_t rows, std::int64_t cols, std::int64_t depth, const float* a,
+                  std::int64_t lda, const float* const* b, float* c, std::int64_t ldc) {
+  HWY_DYNAMIC_DISPATCH(tn_f32)(rows, cols, depth, a, lda, b, c, ldc);
+}
+void tile_gemm_tn(std::int64_t rows, std::int64_t cols, std::int64_t depth, const double* a,
+                  std::int64_t lda, const double* const* b, double* c, std::int64_t ldc) {
+  HWY_DYNAMIC_DISPATCH(tn_f64)(rows, cols, depth, a, lda, b, c, ldc);
+}
+
+}  // namespace nsa::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,168 @@
+// Inputs of the backward pass from a seed, with the forward pass run once for what it writes.
+#include "nsa/kernels/backward_inputs.hpp"
+
+#include <algorithm>
+
+#include "cpu/convert.hpp"
+#include "nsa/kernels/parallel.hpp"
+#include "nsa/schemas/generator.hpp"
+
+namespace nsa {
+namespace {
+
+constexpr std::uint64_t kGradientSeed = 100;
+
+HostTensor zeros(std::string_view name, const TensorShape& shape) {
+  HostTensor tensor{std::string(name), shape, {}};
+  tensor.bytes.resize(tensor.view().bytes());
+  return tensor;
+}
+
+/// The same numbers in another type; ids stay as they are.
+HostTensor converted(const HostTensor& from, Dtype dtype) {
+  if (from.shape.dtype == Dtype::int32 || from.shape.dtype == dtype) return from;
+  TensorShape shape = from.shape;
+  shape.dtype = dtype;
+  HostTensor to = zeros(from.name, shape);
+  const TensorView in = from.view(), out = to.view();
+  constexpr std::int64_t kPiece = 1024;
+  const std::int64_t elements = in.elements();
+  parallel_for(0, elements, kPiece, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<double> row(static_cast<std::size_t>(end - begin));
+    load_row(in, begin, end - begin, row.data());
+    store_row(out, begin, end - begin, row.data());
+  });
+  return to;
+}
+
+void multiply(HostTensor& tensor, double factor) {
+  const TensorView view = tensor.view();
+  for (std::int64_t i = 0; i < view.elements(); ++i) {
+    double value = 0;
+    load_row(view, i, 1, &value);
+    value *= factor;
+    store_row(view, i, 1, &value);
+  }
+}
+
+void fill_gradient(HostTensor& tensor, std::uint64_t seed) {
+  const TensorView view = tensor.view();
+  constexpr std::int64_t kPiece = 1024;
+  parallel_for(0, view.elements(), kPiece, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<double> row;
+    for (std::int64_t i = begin; i < end; ++i)
+      row.push_back(generate(static_cast<std::uint64_t>(i), seed, kUnitVarianceScale));
+    store_row(view, begin, end - begin, row.data());
+  });
+}
+
+bool has(std::span<const TensorSpec> specs, std::string_view name) {
+  return std::ranges::any_of(specs, [&](const TensorSpec& spec) { return spec.name == name; });
+}
+
+Problem forward_of(const Problem& problem, Dtype dtype) {
+  Problem p = problem;
+  p.direction = Direction::forward;
+  p.dtype = dtype;
+  return p;
+}
+
+/// Output and log-sum-exp of an attention stage.
+struct ForwardPass {
+  HostTensor output, lse;
+};
+
+Saved saved_of(const HostTensor& lse) {
+  Saved saved;
+  const TensorView view = lse.view();
+  (lse.name == "lse_cmp"   ? saved.lse_cmp
+   : lse.name == "lse_sel" ? saved.lse_sel
+                           : saved.lse_win) = view;
+  return saved;
+}
+
+std::string_view lse_name(Stage stage) {
+  return stage == Stage::attend_compressed ? "lse_cmp"
+         : stage == Stage::attend_selected ? "lse_sel"
+                                           : "lse_win";
+}
+
+bool is_attention(Stage stage) {
+  return stage == Stage::attend_compressed || stage == Stage::attend_selected ||
+         stage == Stage::attend_window;
+}
+
+/// By the first row of the built-in order that runs it, in fp64.
+ForwardPass run_forward(Stage stage, const Problem& problem, const std::vector<HostTensor>& inputs,
+                        const AttentionOptions& options) {
+  const Problem p = forward_of(problem, Dtype::fp64);
+  ForwardPass pass;
+  pass.lse = zeros(lse_name(stage), {Dtype::fp32, 2, {p.total_tokens(), p.q_heads}});
+  Saved saved = saved_of(pass.lse);
+  std::vector<TensorView> in;
+  for (const HostTensor& tensor : inputs) in.push_back(tensor.view());
+  std::vector<HostTensor> outputs = make_outputs(stage, p);
+  const std::vector<TensorView> out{outputs.front().view()};
+  for (const Variant* row : candidates_of(stage, Backend::cpu)) {
+    if (!supports(*row, p, Device{}).supported) continue;
+    const auto sequences = sequences_of(p);
+    const Point point = default_point_of(*row, p);
+    Workspace workspace;
+    row->launch({.row = *row,
+                 .problem = p,
+                 .sequences = sequences,
+                 .device_sequences = sequences.data(),
+                 .in = in,
+                 .out = out,
+                 .point = point,
+                 .options = options,
+                 .workspace = workspace,
+                 .saved = &saved});
+    pass.output = std::move(outputs.front());
+    return pass;
+  }
+  throw ContractError("expected: a CPU row for every problem");
+}
+
+}  // namespace
+
+std::vector<TensorView> BackwardInputs::views() const {
+  std::vector<TensorView> views;
+  for (const HostTensor& tensor : tensors) views.push_back(tensor.view());
+  return views;
+}
+
+Saved BackwardInputs::saved() const { return kept.empty() ? Saved{} : saved_of(kept.front()); }
+
+BackwardInputs make_backward_inputs(Stage stage, const Problem& problem, std::uint64_t seed,
+                                    const AttentionOptions& options, double query_factor) {
+  const Problem forward = forward_of(problem, problem.dtype);
+  std::vector<HostTensor> made = make_inputs(stage, forward, seed);
+  for (HostTensor& tensor : made)
+    if (query_factor != 1 && tensor.name == "q") multiply(tensor, query_factor);
+  ForwardPass pass;
+  if (is_attention(stage)) {
+    std::vector<HostTensor> exact;
+    for (const HostTensor& tensor : made) exact.push_back(converted(tensor, Dtype::fp64));
+    pass = run_forward(stage, problem, exact, options);
+  }
+  Problem backward = problem;
+  backward.direction = Direction::backward;
+  const Signature forward_signature = signature_of(stage);
+  BackwardInputs inputs;
+  for (const TensorSpec& spec : signature_of(stage, Direction::backward).inputs) {
+    if (has(forward_signature.inputs, spec.name)) {
+      inputs.tensors.push_back(*std::ranges::find(made, spec.name, &HostTensor::name));
+    } else if (is_attention(stage) && spec.name == pass.output.name) {
+      inputs.tensors.push_back(converted(pass.output, problem.dtype));
+    } else {
+      HostTensor gradient = zeros(spec.name, shape_of(stage, spec.name, backward));
+      fill_gradient(gradient, seed + kGradientSeed + inputs.tensors.size());
+      inputs.tensors.push_back(std::move(gradient));
+    }
+  }
+  if (is_attention(stage)) inputs.kept.push_back(std::move(pass.lse));
+  return inputs;
+}
+
+}  // namespace nsa
