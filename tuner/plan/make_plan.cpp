@@ -69,7 +69,7 @@ class Builder {
            bool held_out = false) {
     const std::string id = contest_id(problem, candidate.id.stages, launch);
     if (!seen_.insert(id + to_string(candidate.id) + '@' + candidate.executor).second) return;
-    Description description = describe(problem, candidate, launch);
+    Description description = asked(problem, candidate, launch);
     if (!description.supported) {
       plan_.skipped.push_back(
           {problem, candidate, description.outcome, description.reason, launch});
@@ -94,7 +94,7 @@ class Builder {
   }
 
  private:
-  Description describe(const Problem& problem, const Candidate& candidate, LaunchMode launch) {
+  Description asked(const Problem& problem, const Candidate& candidate, LaunchMode launch) {
     if (launch == LaunchMode::graph && device_.backend != Backend::cuda) {
       Description none;
       none.supported = false;
