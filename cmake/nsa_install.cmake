@@ -7,8 +7,13 @@ set(_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/nsatune)
 
 install(TARGETS nsa_schemas nsa_kernels EXPORT nsatune
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-install(DIRECTORY schemas/include/ kernels/include/
+install(DIRECTORY kernels/include/
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+# The words of the vocabulary that they use. tests/consumer compiles each installed header alone.
+set(_words cuda_error device env_names error measurement problem thresholds types variant)
+list(TRANSFORM _words REPLACE "(.+)" "schemas/include/nsa/schemas/\\1.hpp")
+install(FILES ${_words}
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/nsa/schemas COMPONENT development)
 install(EXPORT nsatune NAMESPACE nsatune:: FILE nsatune-targets.cmake
         DESTINATION ${_config_dir} COMPONENT development)
 configure_package_config_file(cmake/nsatune-config.cmake.in
@@ -30,6 +35,8 @@ install(DIRECTORY kernels/tuned/ DESTINATION ${CMAKE_INSTALL_DATADIR}/nsatune/tu
         COMPONENT program FILES_MATCHING PATTERN "*.json" PATTERN "README.md")
 
 if(TARGET nsatune)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+          COMPONENT program FILES_MATCHING PATTERN "*.1")
   if(NSA_PACKAGE)
     include(nsa_package)
   else()

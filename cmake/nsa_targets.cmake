@@ -12,6 +12,10 @@ if(NSA_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # what ccache needs
 endif()
 
+if(NSA_PACKAGE)  # where it was built is in no package
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>)
+endif()
+
 add_library(nsa_warnings INTERFACE)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
   # GCC 12 and 13 see overlaps and bounds in std::string's operator+ that are not there (GCC bug 105651).

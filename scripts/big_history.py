@@ -20,6 +20,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 MOST_SECONDS, MOST_MEGABYTES = 2, 200
 
@@ -45,7 +46,7 @@ def one_night(program, folder, db, series):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             json.dump(content, file)
     subprocess.run([program, "sweep", "spec.json", "-q", "--json", "--db", db, "--worker", f"'{program}' worker-sim world.json"],
-                   cwd=folder, env=dict(os.environ, NSATUNE_DEVICE="cpu", XDG_RUNTIME_DIR=folder), check=True, stdout=subprocess.DEVNULL)
+                   cwd=folder, env=dict(os.environ, NSATUNE_DEVICE="cpu", NSATUNE_LOCK_DIR=folder), check=True, stdout=subprocess.DEVNULL)
 
 
 def blobs(samples, rng):
@@ -100,6 +101,20 @@ def fill(db, series, nights, replicates, samples):
     database.close()
 
 
+def keep_series(program, folder, db):
+    """The series of all nights, as the end of another sweep keeps them; that sweep is taken out again. Seconds of the sweep."""
+    began = time.monotonic()
+    one_night(program, folder, db, 1)
+    seconds = time.monotonic() - began
+    database = sqlite3.connect(db)
+    [run] = database.execute("SELECT id FROM run WHERE substr(id, 9) <> '-0000-4000-8000-000000000000'").fetchone()
+    for table in ("measurement", "environment_fact", "device", "library", "run_series"):
+        database.execute(f"DELETE FROM {table} WHERE run_id = ?", (run,))
+    database.execute("DELETE FROM run WHERE id = ?", (run,))
+    database.commit()
+    return seconds
+
+
 def write_csv(path, series, nights, replicates):
     rng = random.Random(26)
     with open(path, "w", encoding="utf-8") as file:
@@ -126,6 +141,7 @@ def main():
     for name, default in (("series", 360), ("nights", 365), ("replicates", 10), ("samples", 38)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--db")
+    parser.add_argument("--rows", action="store_true", help="without what the end of a sweep keeps: check reads row by row")
     parser.add_argument("--figures", action="store_true")
     args = parser.parse_args()
     program = os.path.abspath(args.nsatune)
@@ -134,6 +150,8 @@ def main():
         if not os.path.exists(db):
             one_night(program, folder, db, args.series)
             fill(db, args.series, args.nights, args.replicates, args.samples)
+            if not args.rows:
+                print(f"the series of all nights were kept in {keep_series(program, folder, db):.1f} s", file=sys.stderr)
         samples = sqlite3.connect(db).execute("SELECT sum(samples_n) FROM measurement").fetchone()[0]
         memory, seconds, document = peak_and_time([program, "check", "--json", "--db", db])
         gigabytes = os.path.getsize(db) / 1e9
@@ -142,7 +160,8 @@ def main():
         csv_seconds = peak_and_time([program, "check", "--json", "--csv", csv])[1]
     year = f"{len(document['series'])} series, {document['nights']} nights, {args.replicates} replicates"
     figures = [(f"`check` of a database of {samples / 1e6:.1f} million samples ({year}; {gigabytes:.1f} GB): most memory",
-                f"under {MOST_MEGABYTES} MB", f"{memory:.0f} MB, {seconds:.1f} s of processor", memory < MOST_MEGABYTES),
+                f"under {MOST_MEGABYTES} MB", f"{memory:.0f} MB", memory < MOST_MEGABYTES),
+               (f"the same, one core", f"under {MOST_SECONDS} s", f"{seconds:.1f} s", seconds < MOST_SECONDS),
                (f"`check --csv` of {year}, one core", f"under {MOST_SECONDS} s", f"{csv_seconds:.1f} s", csv_seconds < MOST_SECONDS)]
     for what, goal, measured, met in figures:
         print("\t".join((what, goal, measured, "met" if met else "missed")) if args.figures else f"{what}: {measured} ({goal})")

@@ -42,7 +42,7 @@ class History:
             json.dump(SPEC, file)
 
     def run(self, *words):
-        environment = dict(os.environ, NSATUNE_DEVICE="cpu", XDG_RUNTIME_DIR=self.folder)
+        environment = dict(os.environ, NSATUNE_DEVICE="cpu", NSATUNE_LOCK_DIR=self.folder)
         return subprocess.run([self.program, *words, "--db", self.db], cwd=self.folder, env=environment, text=True,
                               capture_output=True, check=False)
 

@@ -179,7 +179,7 @@ constexpr std::array kCpuBackwardRows{
          .switch_target = SwitchTarget::masked})),
 };
 
-std::array<Variant, 11> cuda_rows() {
+std::array<Variant, 12> cuda_rows() {
   return {
       quadratic(kStage.cuda({.name = "masked",
                              .ignores = kBlocks,
@@ -200,6 +200,15 @@ std::array<Variant, 11> cuda_rows() {
                        .source_hash = source_hash::attend_selected_cuda_masked,
                        .kernels = {.own = kMaskedKernels},
                        .switch_target = SwitchTarget::masked})),
+      quadratic(kStage.cuda({.name = "masked_short",
+                             .dtypes = dtype_bit(Dtype::bf16) | dtype_bit(Dtype::fp16),
+                             .ignores = kBlocks,
+                             .summary = "masked, with tiles of 16 rows instead of 64: more thread "
+                                        "blocks where a sequence is too short to fill the GPU.",
+                             .supports = supports_gather,
+                             .launch = kCudaMaskedShort,
+                             .source_hash = source_hash::attend_selected_cuda_masked_short,
+                             .kernels = {.own = kMaskedKernels}})),
       kStage.cuda({.name = "ranges",
                    .role = Role::slow_path,
                    .ignores = kBlocks,

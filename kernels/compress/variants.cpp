@@ -4,7 +4,6 @@
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
-#include "compress/cpu/backward/variants.hpp"
 #include "compress/cpu/variants.hpp"
 #include "launches/compress.hpp"
 #include "source_hashes.hpp"

@@ -6,7 +6,6 @@
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
-#include "gate_combine/cpu/backward/variants.hpp"
 #include "gate_combine/cpu/variants.hpp"
 #include "gate_combine/cuda/gate/sizes.hpp"
 #include "launches/gate_combine.hpp"

@@ -6,7 +6,6 @@
 #include "catalog/stages.hpp"
 #include "cuda/gemm/rows.hpp"
 #include "launches/out_proj.hpp"
-#include "out_proj/cpu/backward/variants.hpp"
 #include "out_proj/cpu/variants.hpp"
 #include "source_hashes.hpp"
 

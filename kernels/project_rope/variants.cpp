@@ -7,7 +7,6 @@
 #include "catalog/stages.hpp"
 #include "cuda/gemm/rows.hpp"
 #include "launches/project_rope.hpp"
-#include "project_rope/cpu/backward/variants.hpp"
 #include "project_rope/cpu/variants.hpp"
 #include "project_rope/cuda/gemm/product.hpp"
 #include "source_hashes.hpp"

@@ -19,7 +19,7 @@ std::int64_t number(const std::function<const char*(const char*)>& get, const ch
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), value);
   if (error == std::errc{} && end == all.data() + all.size() && value >= 0) return value;
-  complaint = std::string(name) + "=" + text + " is no whole number";
+  complaint = std::string(name) + "=" + text + " is not a whole number";
   return fallback;
 }
 
@@ -31,7 +31,7 @@ WindowKind window_kind(const char* text, std::string& complaint) {
   if (name == "seconds") return WindowKind::seconds;
   if (name == "calls") return WindowKind::calls;
   if (name == "profiler_api") return WindowKind::profiler_api;
-  complaint = std::string(spool::kEnvWindow) + "=" + text + " is no kind of window";
+  complaint = std::string(spool::kEnvWindow) + "=" + text + " is not a kind of window";
   return WindowKind::all;
 }
 

@@ -1,5 +1,6 @@
 #include <array>
 #include <cstddef>
+#include <future>
 #include <span>
 
 #include "cuda/device.hpp"
@@ -94,7 +95,13 @@ Capability openblas() {
 }  // namespace
 
 std::vector<Capability> capabilities() {
-  return {cuda_driver(), cuda_runtime(), nvml(), cupti(), cudnn(), cublas_lt(), openblas()};
+  // The driver takes a third of a second to start, and large libraries as long to open.
+  auto libraries = std::async(std::launch::async, [] {
+    return std::array{nvml(), cupti(), cudnn(), cublas_lt(), openblas()};
+  });
+  std::vector<Capability> all{cuda_driver(), cuda_runtime()};
+  for (Capability& library : libraries.get()) all.push_back(std::move(library));
+  return all;
 }
 
 }  // namespace nsa::probes

@@ -71,7 +71,7 @@ bool runs_stages(const Variant& row) {
 }
 
 std::string mismatch_of(const Variant* row, const Kernels& kernels) {
-  if (!row) return "is no row of this program's table";
+  if (!row) return "is not a row of this program's table";
   if (runs_stages(*row)) return "";
   const ClaimedKernels claimed = claimed_kernels(*row);
   bool own = claimed.own.empty() && kernels.empty();

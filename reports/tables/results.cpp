@@ -183,7 +183,8 @@ std::string length_text(const Problem& p) {
   return p.max_context() > 0 ? text + " after " + list(p.context_lens) : text;
 }
 
-std::vector<Result> summarise(const std::vector<Measurement>& rows, const RoleOf& role) {
+std::vector<Result> summarise(const std::vector<Measurement>& rows, const RoleOf& role,
+                              const ChosenOf& chosen) {
   std::map<ContestKey, std::map<std::pair<std::string, VariantId>, Rows>> contests;
   const std::map<std::string, std::string> own = own_devices(rows);
   for (const Measurement& row : rows) {
@@ -191,7 +192,11 @@ std::vector<Result> summarise(const std::vector<Measurement>& rows, const RoleOf
   }
   std::vector<Result> results;
   for (const auto& [key, variants] : contests) {
-    for (Result& result : judge(variants, role)) results.push_back(std::move(result));
+    for (Result& result : judge(variants, role)) {
+      const bool may_run = result.median_ns && result.verification != Verification::wrong_result;
+      result.chosen = chosen ? may_run && chosen(*result.first) : result.best;
+      results.push_back(std::move(result));
+    }
   }
   return results;
 }

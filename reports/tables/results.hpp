@@ -25,10 +25,12 @@ struct Result {
   std::optional<double> median_ns, mad_ns;
   std::int64_t samples_n = 0;
   std::optional<Ratio> ratio;
-  bool best = false;  // of its contest, among verified candidates
+  bool best = false;    // of its contest, among verified candidates
+  bool chosen = false;  // see ChosenOf
 };
 
 /// In the order in which they are printed: class, stage, problem, time.
-std::vector<Result> summarise(const std::vector<Measurement>& rows, const RoleOf& role);
+std::vector<Result> summarise(const std::vector<Measurement>& rows, const RoleOf& role,
+                              const ChosenOf& chosen);
 
 }  // namespace nsa::reports

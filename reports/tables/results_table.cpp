@@ -75,8 +75,8 @@ TextTable new_table() {
 void add(TextTable& table, const Result& result, bool first_of_problem) {
   const bool verified = result.verification == Verification::verified && result.median_ns;
   table.add_row({first_of_problem ? length_text(result.first->problem) : "",
-                 {result.best ? "*" : "", Ink::good},
-                 {name_text(result), result.best ? Ink::good : Ink::plain},
+                 {result.chosen ? "*" : "", Ink::good},
+                 {name_text(result), result.chosen ? Ink::good : Ink::plain},
                  time_cell(result),
                  spread_text(result),
                  result.ratio ? format_ratio(result.ratio->median) : "",
@@ -93,8 +93,9 @@ std::string block_title(const Result& result) {
 
 }  // namespace
 
-std::string results_table(const std::vector<Measurement>& rows, Style style, const RoleOf& role) {
-  const std::vector<Result> results = summarise(rows, role);
+std::string results_table(const std::vector<Measurement>& rows, Style style, const RoleOf& role,
+                          const ChosenOf& chosen) {
+  const std::vector<Result> results = summarise(rows, role, chosen);
   std::string text;
   for (std::size_t from = 0, to = 0; from < results.size(); from = to) {
     const std::string title = block_title(results[from]);
@@ -109,9 +110,10 @@ std::string results_table(const std::vector<Measurement>& rows, Style style, con
   return text.empty() ? "no measurements\n" : text;
 }
 
-Json results_json(const std::vector<Measurement>& rows, const RoleOf& role) {
+Json results_json(const std::vector<Measurement>& rows, const RoleOf& role,
+                  const ChosenOf& chosen) {
   Json list = Json::array();
-  for (const Result& result : summarise(rows, role)) {
+  for (const Result& result : summarise(rows, role, chosen)) {
     const Measurement& first = *result.first;
     Json row{{"problem", first.problem},
              {"stages", first.variant.stages},
@@ -119,7 +121,8 @@ Json results_json(const std::vector<Measurement>& rows, const RoleOf& role) {
              {"variant", to_string(first.variant)},
              {"outcome", to_string(result.outcome)},
              {"verification", to_string(result.verification)},
-             {"samples_n", result.samples_n}};
+             {"samples_n", result.samples_n},
+             {"chosen", result.chosen}};
     if (!first.placement.empty()) row["device_uuid"] = first.placement[0].device_uuid;
     if (!result.reason.empty()) row["reason"] = printable(result.reason);
     if (!result.note.empty()) row["note"] = printable(result.note);

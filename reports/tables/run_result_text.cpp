@@ -31,16 +31,25 @@ std::string variables_text(const Json& r) {
   return names.empty() ? "" : "  environment:" + printable(names) + "\n";
 }
 
+/// ", branches cmp and win alone" where some were left out.
+std::string branches_text(const Json& model) {
+  const auto at = model.find("branches");
+  if (at == model.end() || at->size() >= 3 || model.at("attention") != "nsa") return "";
+  std::string names;
+  for (const Json& name : *at) names += (names.empty() ? "" : "+") + name.get<std::string>();
+  return ", of its branches " + printable(names) + " alone";
+}
+
 std::string model_text(const Json& r) {
   const Json& model = r.at("model");
   return fmt::format(
-      "{} on {} ({})\n  {} layers, {:.1f} M parameters, {} attention, {}, S {} x B {}\n"
+      "{} on {} ({})\n  {} layers, {:.1f} M parameters, {} attention{}, {}, S {} x B {}\n"
       "  thresholds: {}\n{}",
       text(model, "name"), text(r.at("device"), "id"), text(r.at("device"), "name"),
       model.at("layers").get<std::int64_t>(), number(model, "parameters") * 1e-6,
-      model.at("attention") == "nsa" ? "NSA" : text(model, "attention"), text(model, "dtype"),
-      r.at("seq_len").get<std::int64_t>(), r.at("batch").get<std::int64_t>(), thresholds_text(r),
-      variables_text(r));
+      model.at("attention") == "nsa" ? "NSA" : text(model, "attention"), branches_text(model),
+      text(model, "dtype"), r.at("seq_len").get<std::int64_t>(), r.at("batch").get<std::int64_t>(),
+      thresholds_text(r), variables_text(r));
 }
 
 /// A share of more than the peak is the work of caches, or of a clock that was lower when the peak
@@ -55,6 +64,13 @@ std::string share_text(const Json& r) {
   return fmt::format("{:.0f} % of {} ({})", 100 * rate / peak, name, format_flop_per_s(peak));
 }
 
+/// What others call MFU, beside the share of what this device was seen to do.
+std::string mfu_text(const Json& r) {
+  if (!r.contains("mfu")) return "";
+  return fmt::format("  MFU {:.1f} % of the data sheet's {}\n", 100 * number(r, "mfu"),
+                     format_flop_per_s(number(r, "data_sheet_flop_per_s")));
+}
+
 std::string speed_text(const Json& r) {
   const std::string speed =
       fmt::format("  forward only: first call {}, then {} a step (median of {}), {:.0f} tok/s\n",
@@ -62,7 +78,8 @@ std::string speed_text(const Json& r) {
                   r.at("step_ns").size(), number(r, "tokens_per_s"));
   if (!r.contains("peak_flop_per_s")) return speed;
   return speed +
-         fmt::format("  {}, {}\n", format_flop_per_s(number(r, "flop_per_s")), share_text(r));
+         fmt::format("  {}, {}\n", format_flop_per_s(number(r, "flop_per_s")), share_text(r)) +
+         mfu_text(r);
 }
 
 std::string decode_text(const Json& r) {

@@ -119,7 +119,8 @@ std::string flat_text(const FlatView& flat) {
   add(text, "gate_compile", flat.gate_compile);
   add(text, "prefill_batched", flat.prefill_batched);
   if (flat.lossy) text += " (lossy: the ranges say more)";
-  return "  in the users' names:" + (text.empty() ? " nothing was measured" : text) + "\n";
+  return "  as switches of other programs:" + (text.empty() ? " nothing was measured" : text) +
+         "\n";
 }
 
 }  // namespace

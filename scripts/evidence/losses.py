@@ -38,7 +38,7 @@ def three_crossings(bench, n, lengths):
 
 
 def tile_world(seed):
-    """The tiles of the faster variant cost it what it gains, where the length is no multiple."""
+    """The tiles of the faster variant cost it what it gains, where the length is not a multiple."""
     rng = random.Random(seed)
     tile = {"size": rng.choice([64, 128, 256]), "remainder_factor": rng.uniform(1.02, 1.15)}
     second = w.twin(factor=rng.uniform(0.9, 0.99), tile=tile)

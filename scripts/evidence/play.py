@@ -67,7 +67,7 @@ class Played:
         self.write("world.json", world)
 
     def run(self, *arguments):
-        environment = {**os.environ, "XDG_RUNTIME_DIR": self.folder, "NSATUNE_DEVICE": "cpu", "NSATUNE_DB": "results.sqlite"}
+        environment = {**os.environ, "NSATUNE_LOCK_DIR": self.folder, "NSATUNE_DEVICE": "cpu", "NSATUNE_DB": "results.sqlite"}
         done = subprocess.run([self.bench.program, *arguments], cwd=self.folder, env=environment,
                               capture_output=True, text=True)
         if done.returncode not in (0, 3):

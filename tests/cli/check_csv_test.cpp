@@ -186,7 +186,7 @@ TEST_CASE("a bad CSV file is one line with its place, and exit 2", "[check]") {
   check_refused("time,a\n1,2\n2,3,4\n", 3, "3 cells");
   check_refused("time,a\n2,2\n1,3\n", 3, "'1' is before");
   check_refused("time,a\n1,2\n2,3\n1,4\n", 4, "sort the rows");
-  check_refused("time,a\n2026-02-30,2\n", 2, "'2026-02-30' is no time");
+  check_refused("time,a\n2026-02-30,2\n", 2, "'2026-02-30' is not a time");
   check_refused("time,a\n2026-01-01,2\n5,3\n", 3, "another kind of time");
   check_refused("time,a\n1,\"2\n2,3\n", 2, "never closed");
   check_refused("time,a\n1,2\"\n", 2, "quote");

@@ -30,7 +30,7 @@ std::string sim(const Folder& folder, const std::string& file) {
 }
 
 Result run(const Folder& folder, const std::string& arguments) {
-  return nsatune(folder, arguments, "XDG_RUNTIME_DIR=" + folder.path().string());
+  return nsatune(folder, arguments, "NSATUNE_LOCK_DIR=" + folder.path().string());
 }
 
 /// 24 nights like the one of a real sweep of world.json; in the last two the second variant took

@@ -138,7 +138,7 @@ TEST_CASE("what cannot be emitted is one line, exit 2, and no file", "[cli]") {
     CHECK_FALSE(std::filesystem::exists(folder.file("no.env")));
   };
   refused("tune --emit env -o no.env", "--emit: needs --for");
-  refused("tune --emit env --for other -o no.env", "--for: other is no project");
+  refused("tune --emit env --for other -o no.env", "--for: other is not a project");
   refused("tune --emit toml --for nsa-vibe -o no.env", "--emit");
   refused("tune --for nsa-vibe -o no.env", "go with --emit");
   refused("tune --dtype bf16 -o no.env", "go with --emit");
@@ -152,7 +152,7 @@ TEST_CASE("what cannot be emitted is one line, exit 2, and no file", "[cli]") {
   refused("tune --emit env --for nsa-vibe --shipped table.json -o no.env", "does not go with --em");
   refused("explain --env-file bad.env", "bad.env:1: expected NAME=value");
   refused("explain --env-file missing.env", "missing.env");
-  refused("explain --for other", "--for: other is no project");
+  refused("explain --for other", "--for: other is not a project");
 }
 
 TEST_CASE("several classes are listed, and a flag of the shape chooses one", "[cli]") {

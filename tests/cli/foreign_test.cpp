@@ -184,7 +184,7 @@ TEST_CASE("a stage that nobody brings is a slip of the pen", "[cli]") {
   fill(folder);
   const Result r = nsatune(folder, sweep() + " --stage my_stag");
   CHECK(r.exit_code == 2);
-  CHECK(contains(r.err, "--stage my_stag: nobody brings it; there are attend_selected, my_stage"));
+  CHECK(contains(r.err, "--stage my_stag: no worker has it; there are attend_selected, my_stage"));
 }
 
 }  // namespace nsa::test

@@ -32,7 +32,7 @@ void add_played_rows(const Folder& folder, const std::string& spec,
     const Result swept = nsatune(folder,
                                  "sweep played.json -q --db " + db +
                                      " --worker '" NSATUNE_PROGRAM " worker-sim " + world + "'",
-                                 "XDG_RUNTIME_DIR=" + folder.path().string());
+                                 "NSATUNE_LOCK_DIR=" + folder.path().string());
     INFO(swept.err);
     REQUIRE(swept.exit_code == 0);
     store::Query with_samples;

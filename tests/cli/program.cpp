@@ -27,9 +27,9 @@ void Folder::write(const std::string& name, const std::string& text) const {
 
 Result nsatune(const Folder& folder, const std::string& arguments, const std::string& environment) {
   const std::string command = "cd '" + folder.path().string() +
-                              "' && env NSATUNE_DEVICE=cpu XDG_DATA_HOME='" + folder.file("xdg") +
-                              "' NSATUNE_SHIPPED='" + folder.file("none") + "' " + environment +
-                              " '" NSATUNE_PROGRAM "' " + arguments + " >'" +
+                              "' && env NSATUNE_DEVICE=cpu NSATUNE_LOCK_DIR=. XDG_DATA_HOME='" +
+                              folder.file("xdg") + "' NSATUNE_SHIPPED='" + folder.file("none") +
+                              "' " + environment + " '" NSATUNE_PROGRAM "' " + arguments + " >'" +
                               folder.file("stdout") + "' 2>'" + folder.file("stderr") + "'";
   const int status = std::system(command.c_str());
   Result result;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "catch.hpp"
 #include "program.hpp"
@@ -73,6 +74,8 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("sweep --budget 30s2m", "30s2m");
   check_refused("sweep --budget 7m30", "7m30");
   check_refused("sweep --budget 0s", "0s");
+  check_refused("sweep --worker-memory 8X", "8G or 512M");
+  check_refused("check --share", "--confirm");
   check_refused("sweep --stage nowhere", "nowhere");
   check_refused("sweep --variant nobody", "nobody");
   check_refused("tune -o t.json", "results.sqlite");
@@ -293,7 +296,7 @@ TEST_CASE("contradictory or hostile input files are refused with the place", "[c
 
 TEST_CASE("a database that is none of ours is refused and kept", "[cli]") {
   const Folder folder;
-  const std::string text = "this is no database, but somebody's diary, long enough to be read";
+  const std::string text = "this is not a database, but somebody's diary, long enough to be read";
   folder.write("diary.txt", text);
   for (const char* command : {"sweep quick", "db info", "export", "tune -o t.json"}) {
     const Result r = nsatune(folder, std::string(command) + " --db diary.txt");
@@ -331,6 +334,83 @@ TEST_CASE("a bare call shows the help and is exit 2, and help names a command's"
   CHECK(bare.err.find("Subcommands:") != std::string::npos);
   CHECK(nsatune(folder, "help db info").out == nsatune(folder, "db info --help").out);
   CHECK(nsatune(folder, "help").out == nsatune(folder, "--help").out);
+}
+
+TEST_CASE("manual pages say what help says, for every command", "[cli]") {
+  const Folder folder;
+  REQUIRE(nsatune(folder, "help --man-pages man").exit_code == 0);
+  for (const char* words : {"", "sweep", "db info", "trace record"}) {
+    const std::string page = nsatune(folder, std::string("help --man ") + words).out;
+    std::string name = std::string("nsatune") + (*words ? "-" : "") + words;
+    std::replace(name.begin(), name.end(), ' ', '-');
+    CAPTURE(name);
+    CHECK(read_text_file(folder.file("man/" + name + ".1")) == page);
+    std::string plain;  // without what roff needs
+    for (std::size_t i = 0; i < page.size(); ++i)
+      if (page[i] != '\\') plain += page[i];
+    std::istringstream help(nsatune(folder, std::string("help ") + words).out);
+    for (std::string line; std::getline(help, line);) {
+      const std::size_t flag = line.find("--");
+      if (!line.starts_with("  -") || flag == line.npos) continue;
+      CHECK(plain.find(line.substr(flag, line.find_first_of(" ,", flag) - flag)) !=
+            std::string::npos);
+    }
+    CHECK(plain.find(".SH EXAMPLES") != std::string::npos);
+  }
+  if (std::system("command -v groff >/dev/null") != 0) return;
+  const std::string warnings =
+      "cd '" + folder.file("man") + "' && groff -man -Tutf8 -ww *.1 2>&1 >/dev/null | grep . ";
+  CHECK(std::system(warnings.c_str()) != 0);  // no warning
+}
+
+TEST_CASE("docs/environment.md names every variable that is read", "[cli]") {
+  const Folder folder;
+  const std::string page = nsatune(folder, "help --variables").out;
+  INFO("after a change run: nsatune help --variables > docs/environment.md");
+  CHECK(page == read_text_file(NSA_SOURCE_DIR "/docs/environment.md"));
+  const std::string names = "cd " NSA_SOURCE_DIR
+                            " && grep -rhoE 'getenv\\(\"NSATUNE_[A-Z_]+' tuner kernels probes "
+                            "reports schemas --include=*.cpp | grep -o 'NSATUNE.*' | sort -u > " +
+                            folder.file("names");
+  REQUIRE(std::system(names.c_str()) == 0);
+  std::istringstream read(read_text_file(folder.file("names")));
+  std::size_t count = 0;
+  for (std::string name; std::getline(read, name); ++count) {
+    CAPTURE(name);
+    CHECK(page.find("`" + name + "`") != std::string::npos);
+  }
+  CHECK(count >= 4);
+}
+
+TEST_CASE("the version as JSON says what was built", "[cli]") {
+  const Folder folder;
+  for (const char* line : {"--version --json", "--json --version"}) {
+    const Json version = json_of(nsatune(folder, line), "version");
+    CHECK(version["cuda"].is_null() == !NSATUNE_HAVE_CUDA);
+    CHECK(nsatune(folder, "--version").out.find(version["build_id"].get<std::string>()) !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("tables are no wider than the terminal", "[cli]") {
+  const Folder folder;
+  for (const char* command : {"devices", "variants", "doctor --list"}) {
+    std::istringstream text(nsatune(folder, command, "COLUMNS=60").out);
+    for (std::string line; std::getline(text, line);) {
+      CAPTURE(command, line);
+      CHECK(line.size() <= 60);
+    }
+  }
+}
+
+TEST_CASE("who reads has seen enough: a closed pipe is quiet", "[cli]") {
+  const Folder folder;
+  for (const char* command : {"variants", "--help", "variants --json", "help sweep"}) {
+    const Result r =
+        nsatune(folder, std::string(command) + " | head -n 1; echo ${PIPESTATUS[0]} >&2");
+    CAPTURE(command);
+    CHECK(r.err.find("nsatune:") == std::string::npos);
+  }
 }
 
 TEST_CASE("lengths, precisions and presets are understood as people write them", "[cli]") {

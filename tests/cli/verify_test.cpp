@@ -30,7 +30,7 @@ std::string world(int seed, int crossing, const std::string& of_late = "") {
 void tune_in(const Folder& folder) {
   folder.write("spec.json", kSpec);
   folder.write("world.json", world(1, 250));
-  const std::string alone = "XDG_RUNTIME_DIR=" + folder.path().string();
+  const std::string alone = "NSATUNE_LOCK_DIR=" + folder.path().string();
   REQUIRE(nsatune(folder,
                   "sweep spec.json -q --db a.sqlite --worker '" NSATUNE_PROGRAM
                   " worker-sim world.json'",
@@ -44,7 +44,7 @@ Result verified(const Folder& folder, const std::string& more = "") {
                  "verify t.json --db b.sqlite --json --worker '" NSATUNE_PROGRAM
                  " worker-sim now.json' " +
                      more,
-                 "XDG_RUNTIME_DIR=" + folder.path().string());
+                 "NSATUNE_LOCK_DIR=" + folder.path().string());
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ Json swept(const Folder& folder, const std::string& db) {
   const std::string command = "sweep spec.json --json --new --db " + folder.file(db) +
                               " --worker '" NSATUNE_PROGRAM " worker-sim " +
                               folder.file("world.json") + "'";
-  return json_of(nsatune(folder, command, "XDG_RUNTIME_DIR=" + folder.path().string()),
+  return json_of(nsatune(folder, command, "NSATUNE_LOCK_DIR=" + folder.path().string()),
                  "sweep_result");
 }
 
@@ -68,6 +68,34 @@ TEST_CASE("a played world is swept and tuned, and the decision is the truth's", 
   CHECK(ranges[1].variant.name == "late");
   CHECK(ranges[1].from > 120);
   CHECK(ranges[1].from < 137);
+}
+
+TEST_CASE("the marks of a sweep's table are what tune chooses, ties and all", "[cli]") {
+  const Folder folder;
+  folder.write("spec.json", kSpec);
+  folder.write("world.json", world());
+  const Json done = swept(folder, "a.sqlite");
+  const std::string db = " --db " + folder.file("a.sqlite");
+  REQUIRE(nsatune(folder, "tune --executor sim --unverified -o t.json" + db).exit_code == 0);
+  const ThresholdTable table = load_thresholds(folder.file("t.json"));
+  const Decision& decision = table.classes.at(0).decisions.at(0);
+  const auto chosen_at = [&](std::int64_t length) {
+    std::string name;
+    for (const ThresholdRange& range : decision.ranges)
+      if (range.from <= length && (!range.to || length < *range.to))
+        name = to_string(range.variant);
+    return name;
+  };
+  std::map<std::int64_t, std::string> marked;
+  for (const Json& row : done["results"])
+    if (row["chosen"] == true) marked[row["problem"]["seq_lens"][0]] = row["variant"];
+  CHECK(marked.size() == 5);
+  for (const auto& [length, variant] : marked) {
+    CAPTURE(length);
+    CHECK(variant == chosen_at(length));
+  }
+  const Json again = json_of(nsatune(folder, "report results --json" + db), "report_results");
+  CHECK(again["runs"][0]["results"] == done["results"]);
 }
 
 TEST_CASE("a sweep of a world can be repeated from the same state", "[cli]") {
@@ -124,7 +152,7 @@ TEST_CASE("a sweep names who crashed in its last line, and --strict makes it exi
                    "sweep spec.json --new --db " + folder.file("a.sqlite") +
                        " --worker '" NSATUNE_PROGRAM " worker-sim " + folder.file("world.json") +
                        "'" + flags,
-                   "XDG_RUNTIME_DIR=" + folder.path().string());
+                   "NSATUNE_LOCK_DIR=" + folder.path().string());
   };
   const std::string crash = R"(, "faults": [{"kind": "crash", "from": 200}])";
   const Result told = sweep(crash, "");

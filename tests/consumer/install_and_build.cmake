@@ -25,6 +25,19 @@ foreach(path IN LISTS exported)
   endforeach()
 endforeach()
 
+# What users of the runtime need, and nothing else.
+foreach(header IN ITEMS kernels/routing kernels/runtime kernels/telemetry kernels/device_memory)
+  if(NOT EXISTS ${WORK_DIR}/moved/include/nsa/${header}.hpp)
+    message(FATAL_ERROR "nsa/${header}.hpp is not installed")
+  endif()
+endforeach()
+foreach(header IN ITEMS kernels/oracle kernels/inputs kernels/kernel_names kernels/peak
+                        kernels/device_oracle schemas/json schemas/worker schemas/trace_spool)
+  if(EXISTS ${WORK_DIR}/moved/include/nsa/${header}.hpp)
+    message(FATAL_ERROR "nsa/${header}.hpp is installed, and no user of the runtime needs it")
+  endif()
+endforeach()
+
 set(flags "")
 if(SANITIZE)
   set(flags "-fsanitize=${SANITIZE}")

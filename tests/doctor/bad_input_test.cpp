@@ -139,7 +139,7 @@ TEST_CASE("a pipe is not recognised by content, which would take its first lines
   REQUIRE(mkfifo(folder.file("pipe").c_str(), 0600) == 0);
   const Result r = nsatune(folder, "doctor pipe");
   CHECK(r.exit_code == 2);
-  CHECK(r.err.find("pipe: is no regular file") != std::string::npos);
+  CHECK(r.err.find("pipe: is not a regular file") != std::string::npos);
   CHECK(r.err.find("--log") != std::string::npos);
   CHECK(nsatune(folder, "doctor --log /dev/stdin <run.log").exit_code == 1);
 }

@@ -29,8 +29,9 @@ TEST_CASE("each rule finds its red fixture and keeps quiet on its green one", "[
   }
 }
 
-TEST_CASE("each finding says where it was seen, what can be won at most, and what to do",
-          "[doctor]") {
+TEST_CASE(
+    "each finding says where it was seen, an upper bound of what can be gained, and what to do",
+    "[doctor]") {
   for (const doctor::Rule& rule : doctor::rules()) {
     CAPTURE(std::string(rule.id));
     const Json document = json_of(Fixture(std::string(rule.id) + "/red").run("--json"), "doctor");

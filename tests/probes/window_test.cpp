@@ -41,9 +41,9 @@ TEST_CASE("numbers and kinds that cannot be understood are said and left out", "
   CHECK(r.hang_ms == 2000);
   CHECK(r.end_on_hang);
   CHECK(r.all_calls);
-  CHECK(r.complaint == "NSATUNE_TRACE_WARMUP=-1 is no whole number");
+  CHECK(r.complaint == "NSATUNE_TRACE_WARMUP=-1 is not a whole number");
   CHECK(request_of({{"NSATUNE_TRACE_WINDOW", "weeks"}}).complaint ==
-        "NSATUNE_TRACE_WINDOW=weeks is no kind of window");
+        "NSATUNE_TRACE_WINDOW=weeks is not a kind of window");
   CHECK_FALSE(request_of({{"NSATUNE_TRACE_COUNT", "5x"}}).complaint.empty());
 }
 

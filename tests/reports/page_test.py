@@ -255,6 +255,25 @@ class Page(unittest.TestCase):
         self.browser.driver.back()
         self.browser.wait("return document.querySelector('#chosen h3').textContent !== 'quiet 7'")
 
+    def test_arrow_keys_say_what_a_pointer_over_the_marks_would(self):
+        from selenium.webdriver.common.keys import Keys
+        self.open()
+        tip = lambda: self.browser.js("return document.querySelector('#series-plot .tip').textContent")
+        plot = self.browser.driver.find_element("css selector", "#series-plot .plot")
+        self.assertEqual(tip(), "")
+        plot.send_keys(Keys.ARROW_RIGHT)
+        first = tip()
+        self.assertRegex(first, r"\S+.* \(1 of \d+\)$")
+        plot.send_keys(Keys.ARROW_RIGHT)
+        self.assertRegex(tip(), r"\(2 of \d+\)$")
+        plot.send_keys(Keys.ARROW_LEFT, Keys.ARROW_LEFT)  # stays at the first
+        self.assertEqual(tip(), first)
+        plot.send_keys(Keys.END)
+        self.assertRegex(tip(), r"\((\d+) of \1\)$")
+        plot.send_keys(Keys.ESCAPE)
+        self.assertEqual(tip(), "")
+        self.assertQuiet()
+
     def test_fits_a_phone_in_the_dark(self):
         self.browser.emulate(390, True)
         self.open()

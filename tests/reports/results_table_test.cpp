@@ -105,6 +105,19 @@ TEST_CASE("a ratio is paired by round, so that a slow round moves no interval", 
   CHECK(text.find("1.10x  [1.1, 1.1]") != std::string::npos);
 }
 
+TEST_CASE("the mark stands where the decision takes a row, be it the fastest or not", "[reports]") {
+  auto rows = visits("a", 512, 1000);
+  append(rows, visits("b", 512, 1001));
+  const auto takes_b = [](const nsa::Measurement& row) { return row.variant.name == "b"; };
+  const Json results = results_json(rows, role, takes_b);
+  CHECK(find(results, "attend_selected/a", 512)["chosen"] == false);
+  CHECK(find(results, "attend_selected/b", 512)["chosen"] == true);
+  CHECK(find(results, "attend_selected/b", 512)["ratio"] == Approx(1.001));
+  const std::string text = results_table(rows, {}, role, takes_b);
+  CHECK(text.find("*  b") != std::string::npos);
+  CHECK(text.find("*  a") == std::string::npos);
+}
+
 TEST_CASE("where nothing is verified the best unverified row is the reference", "[reports]") {
   auto rows = visits("a", 512, 1000);
   append(rows, visits("b", 512, 1500));

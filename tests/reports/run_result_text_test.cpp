@@ -42,6 +42,19 @@ TEST_CASE("a run is told in units that people read, with what overrules its thre
   CHECK(has(text, "environment: NSA_USE_FA2=0\n"));
 }
 
+TEST_CASE("a run names the branches that it left out, and MFU by the data sheet", "[reports]") {
+  Json result = result_with(222e12);
+  CHECK_FALSE(has(run_result_text(result), "branches"));
+  CHECK_FALSE(has(run_result_text(result), "MFU"));
+  result["model"]["branches"] = {"cmp", "win"};
+  result["mfu"] = 0.224;
+  result["data_sheet_flop_per_s"] = 989.4e12;
+  const std::string text = run_result_text(result);
+  INFO(text);
+  CHECK(has(text, "NSA attention, of its branches cmp+win alone, fp32"));
+  CHECK(has(text, "MFU 22.4 % of the data sheet's 989 TFLOP/s"));
+}
+
 TEST_CASE("more than the measured peak is no share of it", "[reports]") {
   const std::string text = run_result_text(result_with(480e12));
   INFO(text);

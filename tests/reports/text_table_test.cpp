@@ -81,3 +81,37 @@ TEST_CASE("more cells than columns are refused, missing ones are empty", "[repor
   table.add_row({"1"});
   CHECK(table.render({}) == "a  b\n1\n");
 }
+
+TEST_CASE("a table is no wider than the terminal, and no cell is lost", "[reports]") {
+  TextTable table;
+  for (const char* name : {"stage", "variant", "median", "reason"}) table.add_column(name);
+  table.add_row({"attend_selected", "fused_query.bq14.reserve_keys0", "42.2 us", ""});
+  table.add_row({"attend_selected+gate_combine",
+                 {"masked", Ink::good},
+                 "191 us",
+                 "needs 51.5 GB of workspace, and 12.1 GB are free on this device"});
+  for (const std::size_t columns : {60U, 61U, 79U, 80U, 100U}) {
+    std::string text = table.render({.columns = columns}, 2);
+    std::string words;
+    for (std::size_t from = 0; from < text.size();) {
+      const std::size_t end = text.find('\n', from);
+      CAPTURE(columns, text.substr(from, end - from));
+      CHECK(display_width(std::string_view(text).substr(from, end - from)) <= columns);
+      CHECK(text[end - 1] != ' ');
+      from = end + 1;
+    }
+    for (const char* word : {"attend_selected+gate_combine", "fused_query.bq14.reserve_keys0",
+                             "51.5", "device", "191 us", "reason"})
+      CHECK(text.find(word) != std::string::npos);
+  }
+  CHECK(table.render({.columns = 400}) == table.render({}));
+  CHECK(table.render({.color = true, .columns = 60}).find("\033[1;32mmasked\033[0m") !=
+        std::string::npos);
+}
+
+TEST_CASE("a word that is longer than the line is broken, others stay whole", "[reports]") {
+  CHECK(wrapped("one two three", 8) == std::vector<std::string>{"one two", "three"});
+  CHECK(wrapped("abcdefghij kl", 4) == std::vector<std::string>{"abcd", "efgh", "ij", "kl"});
+  CHECK(wrapped("", 4) == std::vector<std::string>{""});
+  CHECK(wrapped("\u6f22\u5b57\u6f22", 4) == std::vector<std::string>{"\u6f22\u5b57", "\u6f22"});
+}

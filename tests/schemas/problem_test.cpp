@@ -69,7 +69,7 @@ const std::vector<Case>& broken_problems() {
        "/vocab_size: 33554432"},
       {"layers without a width", [](Problem& p) { p.model.layers = 2; }, "/model_dim: missing"},
       {"an overlap above one", [](Problem& p) { p.selection.overlap = 1.5; }, "/selection/overlap"},
-      {"an overlap that is no number",
+      {"an overlap that is not a number",
        [](Problem& p) { p.selection.overlap = std::numeric_limits<double>::quiet_NaN(); },
        "/selection/overlap"},
       {"tensors beyond 64 bits",

@@ -100,7 +100,7 @@ TEST_CASE("a spool cut anywhere behind its header gives its whole records and th
 }
 
 TEST_CASE("what is no spool, or not ours, is refused with the byte", "[schemas]") {
-  CHECK(refusal_of("") == "t.nsaspool: byte 0: this is no spool of a tracer");
+  CHECK(refusal_of("") == "t.nsaspool: byte 0: this is not a spool of a tracer");
   CHECK(refusal_of("NSASPOOL").find("ends inside") != std::string::npos);
   const auto with = [](auto change) {
     SpoolHeader header;

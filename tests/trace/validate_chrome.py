@@ -28,7 +28,7 @@ class Number(str):
 
 
 def refuse(text):
-    raise ValueError(f"{text} is no JSON")
+    raise ValueError(f"{text} is not JSON")
 
 
 def load(path):
@@ -75,7 +75,7 @@ class Checker:
             return self.wrong("no event of a known phase", e)
         for key in ("pid", "tid"):
             if type(e.get(key)) is not int or not 0 <= e[key] < 2**32:
-                self.wrong(f"{key} is no number of 32 bits", e)
+                self.wrong(f"{key} is not a number of 32 bits", e)
         if e["ph"] != "M" and not (isinstance(e.get("ts"), Number) and TIME.match(e["ts"])):
             self.wrong("ts has not exactly three decimals", e)
         elif e["ph"] != "M" and float(e["ts"]) > LARGEST_TS:
@@ -88,7 +88,7 @@ class Checker:
             self.wrong("an instant without scope", e)
         if e["ph"] == "C" and not all(
                 isinstance(v, (int, Number)) for v in e.get("args", {"": ""}).values()):
-            self.wrong("a counter whose value is no number", e)
+            self.wrong("a counter whose value is not a number", e)
         if e["ph"] == "f" and e.get("bp") != "e":
             self.wrong("a flow that ends at the next slice, not at its own", e)
         if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") and e["ph"] == "X":
@@ -146,7 +146,7 @@ class Checker:
                 continue
             key = (e["cat"], e["name"], e.get("id"))
             if type(e.get("id")) is not int:
-                self.wrong("a flow whose id is no number", e)
+                self.wrong("a flow whose id is not a number", e)
             if key in ends[e["ph"]]:
                 self.wrong("a flow with two ends of one kind", e)
             ends[e["ph"]][key] = e

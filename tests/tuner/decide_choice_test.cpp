@@ -312,3 +312,16 @@ TEST_CASE("with a margin a challenger must be that many times faster", "[decide]
   CHECK(d.ranges[1].from >= 1580);
   CHECK(d.ranges[1].from <= 1630);
 }
+
+TEST_CASE("a runner-up is one of a contest that was finished", "[decide]") {
+  Session s;
+  s.variants = {{"a", linear(10)}, {"b", linear(13)}, {"c", linear(11)}};
+  s.noise = white(0.003, 5);
+  std::vector<nsa::Measurement> rows = measure(s);
+  std::erase_if(rows, [](const nsa::Measurement& row) {  // as a sweep that was stopped leaves it
+    return row.variant.name == "c" && (row.process > 0 || row.round > 0);
+  });
+  const nsa::Decision d = only_decision(nsa::tuner::decide(input_of(s, rows)));
+  REQUIRE(names(d) == "a ");
+  CHECK(d.ranges[0].evidence.runner_up == "attend_selected/b");
+}

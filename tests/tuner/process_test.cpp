@@ -127,6 +127,18 @@ TEST_CASE("grandchildren die with the group, and nothing is left to reap", "[tun
   CHECK(kill(grandchild, 0) != 0);
 }
 
+TEST_CASE("a descendant that left the group and the session dies with its worker", "[tuner]") {
+  std::string line;
+  {
+    Child child(shell("setsid sh -c 'echo $$; exec sleep 1000' & wait"), std::nullopt);
+    REQUIRE(child.receive(line, in(5)) == Child::Event::line);
+  }
+  const pid_t escaped = static_cast<pid_t>(std::stol(line));
+  const TimePoint deadline = in(5);  // init reaps it, not we
+  while (kill(escaped, 0) == 0 && Clock::now() < deadline) continue;
+  CHECK(kill(escaped, 0) != 0);
+}
+
 TEST_CASE("a memory limit stops a child that takes more", "[tuner]") {
   const std::string take = "import sys; b = bytearray(400 << 20); print('took it')";
   std::string line;

@@ -19,7 +19,7 @@ AskedShape shape_from(const Settings& settings, const AskedProblem& o, Backend b
   if (o.context_len < 0)
     throw InputError("--context-len: " + std::to_string(o.context_len) + " is below 0");
   if (o.overlap && !(*o.overlap >= 0 && *o.overlap <= 1))
-    throw InputError("--overlap: is no share from 0 to 1");
+    throw InputError("--overlap: must be a share from 0 to 1");
   const RunPlan plan = make_run_plan(o.run, backend);
   for (const std::string& note : plan.notes) say(settings, "note: " + note);
   const auto batch = static_cast<std::size_t>(plan.batch);

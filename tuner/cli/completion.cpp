@@ -5,23 +5,10 @@
 #include <memory>
 
 #include "command_line.hpp"
+#include "command_tree.hpp"
 
 namespace nsa::cli {
 namespace {
-
-/// A command with its path ("nsatune db info") and what may follow it.
-struct Place {
-  std::string path;
-  const CLI::App* app;
-};
-
-std::vector<Place> places_of(const CLI::App& app, const std::string& path) {
-  std::vector<Place> places{{path, &app}};
-  for (const CLI::App* command : app.get_subcommands({}))
-    for (Place& place : places_of(*command, path + " " + command->get_name()))
-      places.push_back(std::move(place));
-  return places;
-}
 
 std::vector<std::string> flags_of(const CLI::App& app) {
   std::vector<std::string> flags;
@@ -30,7 +17,7 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return flags;
 }
 
-std::string words_after(const Place& place, const CLI::App& program) {
+std::string words_after(const CommandPlace& place, const CLI::App& program) {
   std::vector<std::string> words;
   for (const CLI::App* command : place.app->get_subcommands({}))
     words.push_back(command->get_name());
@@ -43,7 +30,7 @@ std::string words_after(const Place& place, const CLI::App& program) {
 /// Files where no word fits: most arguments are names of files.
 std::string bash_script(const CLI::App& program) {
   std::string paths, words;
-  for (const Place& place : places_of(program, "nsatune")) {
+  for (const CommandPlace& place : command_tree(program, "nsatune")) {
     if (place.app != &program) paths += (paths.empty() ? "'" : "|'") + place.path + "'";
     words += fmt::format("    '{}') words='{}' ;;\n", place.path, words_after(place, program));
   }
@@ -78,7 +65,7 @@ std::string fish_script(const CLI::App& program) {
   for (const CLI::App* command : program.get_subcommands({}))
     text += fmt::format("complete -c nsatune -n __fish_use_subcommand -a {} -d {}\n",
                         command->get_name(), quoted(command->get_description()));
-  for (const Place& place : places_of(program, "nsatune")) {
+  for (const CommandPlace& place : command_tree(program, "nsatune")) {
     const bool top = place.app == &program;
     const std::string when =
         top ? "" : fmt::format(" -n '__fish_seen_subcommand_from {}'", place.app->get_name());

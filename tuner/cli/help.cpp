@@ -1,9 +1,13 @@
-// nsatune help: what --help of a command prints, in the order in which people type it.
+// nsatune help: what --help of a command prints, in the order in which people type it, or its
+// manual page.
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include "command_line.hpp"
+#include "man_page.hpp"
 #include "program.hpp"
+#include "variables.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -15,28 +19,59 @@ const CLI::App& command_of(const CLI::App& parent, const std::string& word) {
   return **found;
 }
 
-ExitCode print_help(const CLI::App& program, const std::vector<std::string>& words) {
-  const CLI::App* asked = &program;
-  std::string path = "nsatune";
-  for (const std::string& word : words) {
-    if (asked != &program) path += " " + asked->get_name();
-    asked = &command_of(*asked, word);
-  }
+struct HelpOptions {
+  std::vector<std::string> words;
+  bool man = false, variables = false;
+  std::string man_folder;
+};
+
+std::string help_text(const CommandPlace& asked) {
+  const std::size_t space = asked.path.rfind(' ');
   // help() of the program would be that of the command that was chosen, which is this one.
-  print_text(words.empty() ? program.get_formatter()->make_help(&program, program.get_name(),
-                                                                CLI::AppFormatMode::Normal)
-                           : asked->help(path));
+  return space == asked.path.npos ? asked.app->get_formatter()->make_help(
+                                        asked.app, asked.path, CLI::AppFormatMode::Normal)
+                                  : asked.app->help(asked.path.substr(0, space));
+}
+
+void write_pages(const std::vector<CommandPlace>& all, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw InputError(folder + ": cannot make the folder: " + error.message());
+  for (const CommandPlace& place : all)
+    write_text_file((std::filesystem::path(folder) / man_page_name(place)).string(),
+                    man_page(place, all));
+}
+
+ExitCode print_help(const CLI::App& program, const HelpOptions& o) {
+  const std::vector<CommandPlace> all = command_tree(program, "nsatune");
+  CommandPlace asked = all.front();
+  for (const std::string& word : o.words)
+    asked = {asked.path + " " + word, &command_of(*asked.app, word)};
+  if (o.variables) {
+    print_text(variables_markdown());
+  } else if (!o.man_folder.empty()) {
+    write_pages(all, o.man_folder);
+  } else {
+    print_text(o.man ? man_page(asked, all) : help_text(asked));
+  }
   return ExitCode::good;
 }
 
 }  // namespace
 
 void add_help(Program& program) {
-  const auto words = std::make_shared<std::vector<std::string>>();
+  const auto o = std::make_shared<HelpOptions>();
   CLI::App* sub = program.add("help", "Print the help of a command",
-                              "  nsatune help sweep\n  nsatune help db info\n",
-                              [words, &program] { return print_help(program.app, *words); });
-  sub->add_option("of", *words, "The command, and its subcommand where it has some");
+                              "  nsatune help sweep\n"
+                              "  nsatune help db info\n"
+                              "  nsatune help sweep --man | man -l -\n",
+                              [o, &program] { return print_help(program.app, *o); });
+  sub->add_option("of", o->words, "The command, and its subcommand where it has some");
+  sub->add_flag("--man", o->man, "Print it as a manual page (roff)");
+  sub->add_flag("--variables", o->variables,
+                "Print every environment variable that is read (Markdown)");
+  sub->add_option("--man-pages", o->man_folder,
+                  "Write the manual pages of all commands into this folder");
 }
 
 }  // namespace nsa::cli

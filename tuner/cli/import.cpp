@@ -31,7 +31,7 @@ std::vector<std::pair<std::string, std::string>> pairs_of(const std::vector<std:
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-      throw InputError(std::string(flag) + ": '" + text + "' is no NAME=VALUE");
+      throw InputError(std::string(flag) + ": '" + text + "' is not NAME=VALUE");
     pairs.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   return pairs;
@@ -45,7 +45,7 @@ exchange::Mapping mapping_of(const Settings& settings, const ImportOptions& o) {
   if (mapping.executor == "nsatune")
     throw InputError("--executor nsatune: rows of others cannot bear our name; name another");
   if (mapping.stage && !from_string<Stage>(*mapping.stage))
-    throw InputError("--stage " + *mapping.stage + ": is no stage; nsatune variants lists them");
+    throw InputError("--stage " + *mapping.stage + ": is not a stage; nsatune variants lists them");
   return mapping;
 }
 

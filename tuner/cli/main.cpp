@@ -46,8 +46,13 @@ void add_commands(nsa::cli::Program& program) {
 void add_global_flags(nsa::cli::Program& program) {
   CLI::App& app = program.app;
   auto& s = program.settings;
-  app.set_version_flag("--version", nsa::cli::version_text());
   app.add_flag("--json", s.json, "One JSON document on stdout; everything else goes to stderr");
+  app.set_version_flag(  // after --json, whose value it reads
+      "--version",
+      [&s] {
+        return s.json ? nsa::cli::json_text(nsa::cli::version_json(), 2) : nsa::cli::version_text();
+      },
+      "Print which build this is: version, commit, compiler, CUDA (with --json: all of it)");
   app.add_flag("-q,--quiet", s.quiet, "No progress and no notes on stderr");
   app.add_option("--color", s.color, "Colours: auto (on a terminal), always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
@@ -114,6 +119,6 @@ int main(int argc, char** argv) {
     return report("out of memory; ask for less: a shorter sequence, a smaller batch or model",
                   ExitCode::environment);
   } catch (const std::exception& e) {
-    return report(std::string("a defect of ours: ") + e.what(), ExitCode::environment);
+    return report(std::string("a defect in nsatune: ") + e.what(), ExitCode::environment);
   }
 }

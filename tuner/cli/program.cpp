@@ -1,5 +1,6 @@
 #include "program.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,6 +22,18 @@ bool Settings::color_out() const {
   if (color != "auto") return color == "always";
   const char* no_color = std::getenv("NO_COLOR");
   return isatty(STDOUT_FILENO) && !dumb_terminal() && !(no_color && *no_color);
+}
+
+reports::Style Settings::style_out() const {
+  return {.color = color_out(), .columns = columns_out()};
+}
+
+std::size_t columns_out() {
+  struct winsize size {};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* set = std::getenv("COLUMNS");
+  const int columns = set ? std::atoi(set) : 0;
+  return columns > 0 ? static_cast<std::size_t>(columns) : 0;
 }
 
 bool dumb_terminal() {
@@ -89,13 +102,18 @@ void understand_counts(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands({})) understand_counts(*command);
 }
 
+void declare_share(CLI::App& sub, bool& share) {
+  sub.add_flag("--share", share,
+               "Measure beside others that use the device, instead of waiting for them");
+}
+
 CLI::Validator whole_number() {
   const auto check = [](std::string& text) {
     std::uint64_t value = 0;
     const char* end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, value);
     const bool good = error == std::errc{} && rest == end;
-    return good ? std::string() : text + " is no whole number from 0 to 2^64 - 1";
+    return good ? std::string() : text + " is not a whole number from 0 to 2^64 - 1";
   };
   return {check, "UINT64"};
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "nsa/reports/style.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
 
@@ -23,6 +24,8 @@ struct Settings {
   std::string db_path() const;
   /// Whether text on stdout may hold colours.
   bool color_out() const;
+  /// How text on stdout may look: colours, and no wider than the terminal (or COLUMNS).
+  reports::Style style_out() const;
 };
 
 /// The program: its parser, and the command that was chosen.
@@ -43,6 +46,8 @@ struct Program {
                    const std::string& footer, std::function<ExitCode()> run);
 };
 
+/// Columns of the terminal on stdout, else COLUMNS; 0 where neither says.
+std::size_t columns_out();
 /// TERM=dumb: a terminal that takes neither colours nor a line that is written over.
 bool dumb_terminal();
 /// One line to stderr unless --quiet.
@@ -63,6 +68,9 @@ void refuse_empty_values(const CLI::App& app);
 CLI::Validator whole_number();
 /// Lets every flag of `app` and its commands that takes a whole number understand 8k and 1e3.
 void understand_counts(CLI::App& app);
+
+/// Declares --share, for a command that measures on a device.
+void declare_share(CLI::App& sub, bool& share);
 
 // Each command has a file of its name.
 void add_devices(Program& program);

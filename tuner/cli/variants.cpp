@@ -78,28 +78,28 @@ Json variant_json(const Variant& v, const std::vector<Device>& devices) {
 
 void add_variants(Program& program) {
   auto markdown = std::make_shared<bool>(false);
-  CLI::App* command = program.add(
-      "variants", "The one table of variants, and which of them each device can run",
-      "  nsatune variants\n  nsatune variants --json | jq '.variants[] | .name'\n"
-      "  nsatune variants --markdown > docs/variants.md",
-      [&program, markdown] {
-        if (*markdown) {
-          print_text(reports::variants_markdown(catalog()));
-          return ExitCode::good;
-        }
-        std::vector<Device> devices = probes::devices();
-        if (program.settings.device) {
-          devices = {probes::require_device(*program.settings.device)};
-        }
-        Json rows = Json::array();
-        for (const Variant& v : catalog()) rows.push_back(variant_json(v, devices));
-        if (program.settings.json) {
-          print_json({{"variants", rows}});
-        } else {
-          print_text(reports::variants_table(rows, {.color = program.settings.color_out()}));
-        }
-        return ExitCode::good;
-      });
+  CLI::App* command =
+      program.add("variants", "The one table of variants, and which of them each device can run",
+                  "  nsatune variants\n  nsatune variants --json | jq '.variants[] | .name'\n"
+                  "  nsatune variants --markdown > docs/variants.md",
+                  [&program, markdown] {
+                    if (*markdown) {
+                      print_text(reports::variants_markdown(catalog()));
+                      return ExitCode::good;
+                    }
+                    std::vector<Device> devices = probes::devices();
+                    if (program.settings.device) {
+                      devices = {probes::require_device(*program.settings.device)};
+                    }
+                    Json rows = Json::array();
+                    for (const Variant& v : catalog()) rows.push_back(variant_json(v, devices));
+                    if (program.settings.json) {
+                      print_json({{"variants", rows}});
+                    } else {
+                      print_text(reports::variants_table(rows, program.settings.style_out()));
+                    }
+                    return ExitCode::good;
+                  });
   command->add_flag("--markdown", *markdown, "the table as docs/variants.md has it");
 }
 

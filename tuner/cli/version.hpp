@@ -1,7 +1,10 @@
 // Which build this is.
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "nsa/schemas/json.hpp"
 
 namespace nsa::cli {
 
@@ -11,5 +14,7 @@ std::string program_version();
 std::string build_id();
 /// What --version prints.
 std::string version_text();
+/// What --version --json prints: version.schema.json.
+Json version_json();
 
 }  // namespace nsa::cli

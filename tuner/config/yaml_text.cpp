@@ -130,7 +130,7 @@ class Merger {
 
 YAML::Node load_yaml(std::string_view text, const std::string& where) {
   if (text.size() > kMaxBytes)
-    throw InputError(fmt::format("{}: larger than 1 MiB; that is no model config", where));
+    throw InputError(fmt::format("{}: larger than 1 MiB; that is not a model config", where));
   // The library takes a NUL for the end, so what follows it would go unseen.
   if (const auto nul = text.find('\0'); nul != std::string_view::npos)
     refuse(where,

@@ -67,7 +67,7 @@ void require_text(std::string_view text, const std::string& where) {
   try {
     (void)Tree(std::string(text)).dump();
   } catch (const Tree::type_error&) {
-    throw InputError(where + ": has bytes that are no UTF-8");
+    throw InputError(where + ": has bytes that are not UTF-8");
   }
 }
 

@@ -47,7 +47,7 @@ std::string tokens_of_compressed(const Problem& p, const std::string& compressed
   const double count = parse_number(compressed, where + ": compressed_len");
   if (!(count >= 1 && count < 0x1p31))
     throw InputError(where + ": compressed_len: '" + compressed.substr(0, 40) +
-                     "' is no number of compressed tokens");
+                     "' is not a number of compressed tokens");
   return std::to_string((static_cast<std::int64_t>(count) - 1) * p.geometry.cmp_stride +
                         p.geometry.cmp_block);
 }

@@ -26,7 +26,8 @@ std::string list_text(const Json& list) {
 
 Json number(const std::string& text, const std::string& where) {
   Json value = Json::parse(text, nullptr, false);
-  if (!value.is_number()) throw InputError(where + ": '" + text.substr(0, 40) + "' is no number");
+  if (!value.is_number())
+    throw InputError(where + ": '" + text.substr(0, 40) + "' is not a number");
   return value;
 }
 

@@ -15,7 +15,7 @@ Fields fields_of(const std::string& text, const std::string& where) {
     const std::string part = text.substr(at, end - at);
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos)
-      throw InputError(where + ": '" + part.substr(0, 40) + "' is no name=value");
+      throw InputError(where + ": '" + part.substr(0, 40) + "' is not name=value");
     fields.emplace_back(part.substr(0, equals), part.substr(equals + 1));
     at = end == std::string::npos ? end : end + 1;
   }

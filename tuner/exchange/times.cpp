@@ -16,7 +16,7 @@ constexpr double kLongest = 1e15;  // ns: eleven days
 std::int64_t nanoseconds(double value, double unit_ns, const std::string& where) {
   const double ns = value * unit_ns;
   if (!(std::abs(ns) <= kLongest))
-    throw InputError(where + ": is no time, or one of more than eleven days");
+    throw InputError(where + ": is not a time, or one of more than eleven days");
   return ns > 0 ? std::llround(ns) : 0;
 }
 
@@ -25,7 +25,7 @@ double parse_number(const std::string& text, const std::string& where) {
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || rest != end || !std::isfinite(value))
-    throw InputError(where + ": '" + text.substr(0, 40) + "' is no number");
+    throw InputError(where + ": '" + text.substr(0, 40) + "' is not a number");
   return value;
 }
 
@@ -37,7 +37,7 @@ Tree milliseconds(const std::vector<std::int64_t>& times) {
 
 std::vector<std::int64_t> nanoseconds_of(const Tree& list, double unit_ns,
                                          const std::string& where) {
-  if (!list.is_array()) throw InputError(where + ": is no list of times");
+  if (!list.is_array()) throw InputError(where + ": is not a list of times");
   std::vector<std::int64_t> times;
   for (const Tree& value : list)
     times.push_back(nanoseconds(number_of(value, where), unit_ns, where));

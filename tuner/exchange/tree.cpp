@@ -35,7 +35,7 @@ Tree parse_tree(std::string_view text, const std::string& where) {
     return Tree::parse(text, watch);
   } catch (const Tree::parse_error& error) {
     throw InputError(where + ":" + std::to_string(line_of(text, error.byte)) +
-                     ": is no JSON; is the file whole, and of this format?");
+                     ": is not JSON; is the file whole, and of this format?");
   } catch (const Tree::exception&) {
     throw InputError(where + ": has a number that is too large");
   }
@@ -55,19 +55,19 @@ const Tree& member(const Tree& object, const char* key, const std::string& where
 
 const Tree& list_at(const Tree& object, const char* key, const std::string& where) {
   const Tree& value = member(object, key, where);
-  if (!value.is_array()) refuse(where, key, "is no list");
+  if (!value.is_array()) refuse(where, key, "is not a list");
   return value;
 }
 
 const Tree& object_at(const Tree& object, const char* key, const std::string& where) {
   const Tree& value = member(object, key, where);
-  if (!value.is_object()) refuse(where, key, "is no object");
+  if (!value.is_object()) refuse(where, key, "is not an object");
   return value;
 }
 
 std::string text_at(const Tree& object, const char* key, const std::string& where) {
   const Tree& value = member(object, key, where);
-  if (!value.is_string()) refuse(where, key, "is no text");
+  if (!value.is_string()) refuse(where, key, "is not text");
   return value.get<std::string>();
 }
 

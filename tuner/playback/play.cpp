@@ -18,7 +18,7 @@ std::int64_t number_of(const std::string& text, std::int64_t most) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > most)
-    throw InputError("--truth: '" + text + "' is no whole number from 1 to " +
+    throw InputError("--truth: '" + text + "' is not a whole number from 1 to " +
                      std::to_string(most));
   return value;
 }

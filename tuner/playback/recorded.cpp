@@ -35,8 +35,9 @@ std::vector<Series> parse_recorded(std::string_view text, const std::string& whe
     if (content.empty() || content.front() == '#') continue;
     Series series = series_of(content);
     if (series.size() < 2)
-      throw InputError(where + ":" + std::to_string(line) +
-                       ": is no series of two or more positive numbers with commas between them");
+      throw InputError(
+          where + ":" + std::to_string(line) +
+          ": is not a series of two or more positive numbers with commas between them");
     all.push_back(std::move(series));
   }
   if (all.empty()) throw InputError(where + ": has no series");

@@ -99,7 +99,7 @@ struct Pair {
 /// One process of each build, one after the other.
 Pair measure_pair(const FreshJob& job, const SideBySide& builds, bool old_first,
                   std::optional<double> budget_s, Reporter& reporter) {
-  const DeviceTurn turn(builds.device, builds.stop, budget_s, reporter);
+  const DeviceTurn turn(builds.device, builds.stop, budget_s, reporter, builds.share);
   Pair pair;
   pair.stopped = !turn.held();
   for (const bool is_old : {old_first, !old_first}) {
@@ -120,7 +120,7 @@ Pair measure_pair(const FreshJob& job, const SideBySide& builds, bool old_first,
 FreshTime measure_fresh(const WorkerCommand& command, const Device& device, const FreshJob& job,
                         const std::atomic<bool>* stop, std::optional<double> budget_s) {
   Interrupt interrupt(stop, budget_s);
-  WorkerClient client(command, worker_memory_limit(device, 1), interrupt);
+  WorkerClient client(command, worker_memory_limit(command, device, 1), interrupt);
   return measure_in(client, device, job);
 }
 
@@ -129,17 +129,19 @@ struct DeviceTurn::Lock {
 };
 
 DeviceTurn::DeviceTurn(const Device& device, const std::atomic<bool>* stop,
-                       std::optional<double> budget_s, Reporter& reporter,
+                       std::optional<double> budget_s, Reporter& reporter, bool share,
                        const std::string& lock_dir)
-    : lock_(std::make_unique<Lock>(Lock{DeviceLock(lock_dir, device.uuid)})) {
+    : held_(share) {
+  if (share) return;
+  lock_ = std::make_unique<Lock>(Lock{DeviceLock(lock_dir, device.uuid)});
   held_ = lock_->lock.try_lock();
   if (held_) return;
-  reporter.note(fmt::format("waiting: another nsatune measures on {}", device.id));
+  reporter.note(waiting_text(lock_->lock, device.id));
   held_ = lock_->lock.lock(Interrupt(stop, budget_s));
 }
 
 DeviceTurn::~DeviceTurn() {
-  if (held_) lock_->lock.unlock();
+  if (held_ && lock_) lock_->lock.unlock();
 }
 
 PairedTimes measure_side_by_side(const FreshJob& job, const SideBySide& builds,

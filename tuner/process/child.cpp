@@ -13,6 +13,8 @@
 #include <thread>
 #include <utility>
 
+#include "nsa/schemas/json.hpp"
+#include "process/marked.hpp"
 #include "process/spawn.hpp"
 
 namespace nsa::tuner {
@@ -58,9 +60,13 @@ void Fd::reset(int fd) noexcept {
 
 Child::Child(const std::vector<std::string>& argv, std::optional<std::uint64_t> memory_limit_bytes,
              const probes::Variables& environment) {
-  Spawned spawned = spawn(argv, memory_limit_bytes, environment);
+  const std::string id = make_uuid();
+  mark_ = std::string(kWorkerMark) + "=" + id;
+  probes::Variables variables = environment;
+  variables.emplace_back(kWorkerMark, id);
+  Spawned spawned = spawn(argv, memory_limit_bytes, variables);
   pid_ = spawned.pid;
-  watchdog_.emplace(pid_);
+  watchdog_.emplace(pid_, mark_);
   in_ = std::move(spawned.in);
   out_ = std::move(spawned.out);
   err_ = std::move(spawned.err);
@@ -164,7 +170,10 @@ std::optional<std::string> Child::wait(TimePoint deadline) {
   return ended_;
 }
 
-void Child::kill_group() noexcept { ::kill(-pid_, SIGKILL); }
+void Child::kill_group() noexcept {
+  ::kill(-pid_, SIGKILL);
+  kill_marked(mark_.c_str());
+}
 
 void Child::drain_errors(TimePoint deadline) {
   while (err_.get() >= 0) {

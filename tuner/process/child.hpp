@@ -71,6 +71,7 @@ class Child {
   /// How it ended ("exit code 3", "signal 11 (Segmentation fault)"), or nothing when it still runs
   /// at the deadline.
   std::optional<std::string> wait(TimePoint deadline);
+  /// Its group, and what it started and what left the group.
   void kill_group() noexcept;
   /// The tail of what stderr printed since the last call, until the deadline.
   std::string take_errors(TimePoint deadline);
@@ -84,6 +85,7 @@ class Child {
   void drain_errors(TimePoint deadline);
   bool take_line(std::string& line);
 
+  std::string mark_;  // of all that it starts: see kill_marked
   pid_t pid_ = -1;
   std::optional<Watchdog> watchdog_;
   Fd in_, out_, err_;

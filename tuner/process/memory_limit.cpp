@@ -35,7 +35,9 @@ std::uint64_t address_space_bytes() {
 
 }  // namespace
 
-std::optional<std::uint64_t> worker_memory_limit(const Device& device, std::size_t workers) {
+std::optional<std::uint64_t> worker_memory_limit(const WorkerCommand& command, const Device& device,
+                                                 std::size_t workers) {
+  if (command.memory_bytes) return command.memory_bytes;
   constexpr std::uint64_t kTebibyte = std::uint64_t{1} << 40;
   std::uint64_t bytes = physical_bytes();
   if (const std::uint64_t container = container_bytes()) bytes = std::min(bytes, container);

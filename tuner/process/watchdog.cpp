@@ -9,6 +9,8 @@
 
 #include <cerrno>
 
+#include "process/marked.hpp"
+
 namespace nsa::tuner {
 namespace {
 
@@ -24,7 +26,7 @@ bool close_all_but(int fd) {
 }
 
 /// Behind a fork only calls that are safe in a signal handler.
-[[noreturn]] void watch(int alive, pid_t group) {
+[[noreturn]] void watch(int alive, pid_t group, const char* mark) {
   setsid();
   prctl(PR_SET_NAME, "nsatune-watch");
   if (!close_all_but(alive)) _exit(0);
@@ -32,17 +34,18 @@ bool close_all_but(int fd) {
   while (read(alive, &byte, 1) < 0 && errno == EINTR) {
   }
   kill(-group, SIGKILL);
+  kill_marked(mark);
   _exit(0);
 }
 
 }  // namespace
 
-Watchdog::Watchdog(pid_t group) {
+Watchdog::Watchdog(pid_t group, const std::string& mark) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) return;
   alive_ = fds[1];
   pid_ = fork();
-  if (pid_ == 0) watch(fds[0], group);
+  if (pid_ == 0) watch(fds[0], group, mark.c_str());
   close(fds[0]);
 }
 

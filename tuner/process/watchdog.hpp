@@ -4,14 +4,17 @@
 
 #include <sys/types.h>
 
+#include <string>
+
 namespace nsa::tuner {
 
-/// Kills the group `group` when this process is gone, however it ended. In a session of its own, so
-/// that a Ctrl-C does not end it first. Lets the group be once it is destroyed.
+/// Kills the group `group` and the processes with that mark (kill_marked) when this process is
+/// gone, however it ended. In a session of its own, so that a Ctrl-C does not end it first. Lets
+/// them be once it is destroyed.
 class Watchdog {
  public:
   /// Where no process can be made there is none, and nothing is said: it is the second line.
-  explicit Watchdog(pid_t group);
+  Watchdog(pid_t group, const std::string& mark);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;

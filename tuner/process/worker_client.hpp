@@ -110,6 +110,7 @@ std::string one_line(std::string text);
 
 /// Memory that each of `workers` processes on a CPU may hold, so that they cannot take the machine
 /// down together; nothing where a limit would hit the tool itself (sanitizers reserve terabytes).
-std::optional<std::uint64_t> worker_memory_limit(const Device& device, std::size_t workers);
+std::optional<std::uint64_t> worker_memory_limit(const WorkerCommand& command, const Device& device,
+                                                 std::size_t workers);
 
 }  // namespace nsa::tuner

@@ -18,7 +18,7 @@ const Project& find_project(std::string_view name) {
     if (project.name == name) return project;
     names += (names.empty() ? "" : ", ") + std::string(project.name);
   }
-  throw InputError("--for: " + std::string(name) + " is no project that is known; there is " +
+  throw InputError("--for: " + std::string(name) + " is not a project that is known; there is " +
                    names);
 }
 

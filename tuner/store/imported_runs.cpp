@@ -40,6 +40,7 @@ void add_run(SQLite::Database& db, const RunWithRows& of, Added& added) {
     put_libraries(db, run.id, libraries);
     ++added.runs;
   }
+  forget_series(db, run.id);
   MeasurementWriter writer(db);
   for (const Measurement* row : fresh) ++(writer.put(*row) ? added.rows : added.known);
 }
@@ -57,6 +58,7 @@ Added Store::add_runs(const std::vector<RunWithRows>& runs) {
     Added added;
     for (const RunWithRows& run : runs) add_run(db, run, added);
     transaction.commit();
+    keep_series(db, state_->path);
     return added;
   });
 }

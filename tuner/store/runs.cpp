@@ -131,7 +131,10 @@ OwnedRun Store::open_run(const RunRequest& request) {
 
 void Store::end_run(const std::string& run_id, RunState state) {
   expects(state != RunState::open, "a run to end as complete or incomplete");
-  state_->use([&](SQLite::Database& db) { set_state(db, run_id, state, now_iso8601()); });
+  state_->use([&](SQLite::Database& db) {
+    set_state(db, run_id, state, now_iso8601());
+    keep_series(db, state_->path);
+  });
 }
 
 std::vector<Run> Store::runs() const {

@@ -10,7 +10,7 @@
 #include "file/sqlite_error.hpp"
 #include "nsa/store/store.hpp"
 #include "rows/measurement_row.hpp"
-#include "rows/times.hpp"
+#include "rows/series.hpp"
 
 namespace nsa::store {
 
@@ -20,7 +20,7 @@ struct Store::State {
   std::unique_ptr<Connection> connection;
   std::vector<std::string> notes;
   std::unique_ptr<MeasurementWriter> writer = {};  // made for the first row; ends before connection
-  std::unique_ptr<TimesReader> times = {};         // likewise
+  std::unique_ptr<SeriesReader> series = {};       // likewise
 
   SQLite::Database& db() const noexcept { return connection->db(); }
   /// Runs `body(db)`; SQLite's errors leave as ours.

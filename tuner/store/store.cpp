@@ -78,6 +78,7 @@ bool Store::add(const Measurement& measurement) {
     if (!state_->writer) state_->writer = std::make_unique<MeasurementWriter>(db);
     SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
     const bool added = state_->writer->put(measurement);
+    if (added) forget_series(db, measurement.run_id);
     transaction.commit();
     state_->writer->kept();
     return added;

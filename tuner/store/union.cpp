@@ -122,6 +122,13 @@ void add_missing(SQLite::Database& db, const Table& table) {
                   table.name, fmt::join(columns.all, ", "), fmt::join(columns.keys, ", ")));
 }
 
+/// The series that are kept of a run are those of its rows. They are made anew, not united.
+void forget_series_that_change(SQLite::Database& db) {
+  db.exec(
+      "DELETE FROM main.run_series WHERE run_id IN (SELECT i.run_id FROM input.measurement i WHERE "
+      "NOT EXISTS (SELECT 1 FROM main.measurement o WHERE o.id = i.id))");
+}
+
 /// Of rows that were pruned here and not there.
 void fill_samples(SQLite::Database& db) {
   db.exec(
@@ -163,6 +170,7 @@ void add_rows_of(SQLite::Database& db, const std::string& from, const std::strin
       refuse_other_content(db, table, name);
       refuse_double_work(db, table, name);
     }
+    forget_series_that_change(db);
     for (const Table& table : kTables) add_missing(db, table);
     fill_samples(db);
     end_runs(db);

@@ -111,7 +111,7 @@ std::vector<HostTensor> read_safetensors(const std::string& path, std::uint64_t 
   if (length > kMaxHeaderBytes || length > text.size() - 8) refuse(path, "header length");
   const std::string_view all(text);
   const Json header = parse_json(all.substr(8, length), path);
-  if (!header.is_object()) refuse(path, "the header is no object");
+  if (!header.is_object()) refuse(path, "the header is not an object");
   std::vector<HostTensor> tensors;
   try {
     for (const auto& [name, entry] : header.items()) {

@@ -9,4 +9,7 @@ namespace nsa::compress {
 void avg(const LaunchArgs& args);
 std::int64_t avg_workspace(const Problem& problem);
 
+void backward_avg(const LaunchArgs& args);
+std::int64_t backward_avg_workspace(const Problem& problem);
+
 }  // namespace nsa::compress

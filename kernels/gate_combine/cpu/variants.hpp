@@ -11,4 +11,7 @@ void gate_fused(const LaunchArgs& args);
 std::int64_t three_steps_workspace(const Problem& problem);
 std::int64_t gate_fused_workspace(const Problem& problem);
 
+void backward_gate_fused(const LaunchArgs& args);
+std::int64_t backward_gate_fused_workspace(const Problem& problem);
+
 }  // namespace nsa::gate_combine

@@ -9,4 +9,7 @@ namespace nsa::out_proj {
 void gemm(const LaunchArgs& args);
 std::int64_t gemm_workspace(const Problem& problem);
 
+void backward_gemm(const LaunchArgs& args);
+std::int64_t backward_gemm_workspace(const Problem& problem);
+
 }  // namespace nsa::out_proj

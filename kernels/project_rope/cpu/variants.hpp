@@ -9,4 +9,7 @@ namespace nsa::project_rope {
 void gemm(const LaunchArgs& args);
 std::int64_t gemm_workspace(const Problem& problem);
 
+void backward_gemm(const LaunchArgs& args);
+std::int64_t backward_gemm_workspace(const Problem& problem);
+
 }  // namespace nsa::project_rope

@@ -51,6 +51,47 @@ function logTicks(low, high) {
   return fine.length <= 8 ? fine : ticks([1]);
 }
 
+/** Marks that have words of their own, in the order in which they were drawn. */
+function marksWithTips(view) {
+  const found = [];
+  const walk = item => {
+    if (item.tooltip) found.push(item);
+    for (const child of item.items || []) walk(child);
+  };
+  walk(view.scenegraph().root);
+  return found;
+}
+
+/** The line below a plot in which arrow keys say, mark by mark, what a pointer over them would. */
+function tipsByKeyboard(plot, view) {
+  const tip = element("p", {className: "tip", role: "status"});
+  let at = -1, marked = null;
+  const leave = () => {
+    if (marked) marked.style.stroke = marked.style.strokeWidth = "";
+    marked = null;
+    tip.textContent = "";
+  };
+  const show = (items, index) => {
+    leave();
+    at = Math.max(0, Math.min(index, items.length - 1));
+    marked = items[at]._svg || null;
+    if (marked) Object.assign(marked.style, {stroke: theme().ink, strokeWidth: "2"});
+    tip.textContent = `${printable(items[at].tooltip)} (${at + 1} of ${items.length})`;
+  };
+  plot.tabIndex = 0;
+  plot.setAttribute("aria-keyshortcuts", "ArrowRight ArrowLeft Home End Escape");
+  plot.addEventListener("focusout", leave);
+  plot.addEventListener("keydown", event => {
+    const items = marksWithTips(view);
+    const to = {ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: items.length - 1};
+    if (event.key === "Escape") leave();
+    if (!(event.key in to) || items.length === 0) return;
+    event.preventDefault();
+    show(items, to[event.key]);
+  });
+  return tip;
+}
+
 /** Draws into a figure; `words` and `numbers` say for those who do not see it what it shows. */
 function draw(figure, name, data, signals, words, key = [], numbers = null) {
   const open = figure.querySelector("details[open]") !== null;
@@ -64,6 +105,7 @@ function draw(figure, name, data, signals, words, key = [], numbers = null) {
   for (const source of spec.data) if (source.name in data) source.values = data[source.name];
   const view = new vega.View(vega.parse(spec, config(colours), {ast: true}),
     {expr: vega.expressionInterpreter, renderer: "svg", container: plot, hover: false});
+  plot.after(tipsByKeyboard(plot, view));
   views.set(figure, {view, again: () => draw(figure, name, data, signals, words, key, numbers), width: plot.clientWidth});
   return view.runAsync();
 }

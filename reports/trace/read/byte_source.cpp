@@ -40,7 +40,7 @@ std::string drain(int file, const std::string& path) {
 std::string_view map_whole(int file, const std::string& path) {
   struct stat about {};
   if (fstat(file, &about) != 0) throw InputError(path + ": " + std::strerror(errno));
-  if (!S_ISREG(about.st_mode)) throw InputError(path + ": is no regular file");
+  if (!S_ISREG(about.st_mode)) throw InputError(path + ": is not a regular file");
   if (about.st_size == 0) throw InputError(path + ": byte 0: the file is empty");
   const auto size = static_cast<std::size_t>(about.st_size);
   void* at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);

@@ -44,7 +44,7 @@ std::size_t GzipSource::read(char* to, std::size_t capacity) {
 
 bool GzipSource::next_member() {
   if (at_ == packed_.size()) return false;
-  if (!packed_.substr(at_).starts_with("\x1f\x8b")) fail("bytes that are no gzip follow the gzip");
+  if (!packed_.substr(at_).starts_with("\x1f\x8b")) fail("bytes that are not gzip follow the gzip");
   inflateReset(stream_.get());
   return true;
 }

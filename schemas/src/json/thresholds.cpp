@@ -24,7 +24,7 @@ static void from_json(const Json& j, FlatValue& v) {
       return;
     }
   }
-  throw fields::FieldError("", fields::shown(word) + " is none of always, never, not_measured");
+  throw fields::FieldError("", fields::shown(word) + " is not one of always, never, not_measured");
 }
 
 void to_json(Json& j, const Reserves& v) { j = fields::object_of(v); }

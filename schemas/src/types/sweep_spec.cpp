@@ -24,7 +24,7 @@ void check_axes(const ProblemFamily& family, const std::string& pointer) {
     if (std::find(kAxes.begin(), kAxes.end(), name) == kAxes.end()) {
       std::string known;
       for (const auto axis : kAxes) known += (known.empty() ? "" : ", ") + std::string(axis);
-      throw InputError(here + ": is no axis; the axes are " + known);
+      throw InputError(here + ": is not an axis; the axes are " + known);
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (std::count(values.begin(), values.end(), values[i]) > 1)

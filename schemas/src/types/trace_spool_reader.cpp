@@ -10,7 +10,7 @@ bool is_spool(std::string_view bytes) noexcept {
 
 SpoolCursor::SpoolCursor(std::string_view bytes, std::string where)
     : bytes_(bytes), where_(std::move(where)) {
-  if (!is_spool(bytes_)) fail("this is no spool of a tracer");
+  if (!is_spool(bytes_)) fail("this is not a spool of a tracer");
   if (bytes_.size() < sizeof header_) fail("the file ends inside of its header");
   std::memcpy(&header_, bytes_.data(), sizeof header_);
   if (header_.byte_order != kByteOrder) fail("a spool of a machine with another byte order");

@@ -116,7 +116,7 @@ void write_script(const Settings& settings, const BisectOptions& o, const Bisect
   for (const std::string& commit : {target.change.first_commit, target.change.last_commit}) {
     if (!is_plain(commit))
       throw InputError("bisect: '" + reports::printable(commit) +
-                       "' is no commit that a script can name; the history needs its commits");
+                       "' is not a commit that a script can name; the history needs its commits");
   }
   if (target.change.first_commit == target.change.last_commit)
     throw InputError("bisect: the step came without another commit than " +

@@ -79,10 +79,11 @@ std::string_view word_of(std::optional<Side> side) {
 }
 
 ExitCode run(const Settings& settings, const StepOptions& o) {
-  if (o.step == 0 || !std::isfinite(o.step)) throw InputError("--step: is no step");
+  if (o.step == 0 || !std::isfinite(o.step))
+    throw InputError("--step: must be a number other than 0");
   for (const std::string& folder : {o.good, o.candidate}) {
     if (!std::filesystem::is_directory(folder))
-      throw InputError("bisect step: " + folder + " is no folder");
+      throw InputError("bisect step: " + folder + " is not a folder");
   }
   nightly::SequentialTest test(o.step, o.noise);
   const std::optional<Side> side = measure_pairs(settings, o, test);

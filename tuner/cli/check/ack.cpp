@@ -18,7 +18,7 @@ struct AckOptions {
 ExitCode add_entry(const Settings& settings, AckOptions o) {
   set_commits(o.ack, o.commits, "--commits");
   if (!is_date(o.ack.until))
-    throw InputError("--until: '" + o.ack.until + "' is no date; 2026-12-31 is one");
+    throw InputError("--until: '" + o.ack.until + "' is not a date; 2026-12-31 is one");
   append_ack(o.file, o.ack);
   say(settings, "added to " + o.file + "; nsatune check --acks " + o.file + " reads it");
   return ExitCode::good;
@@ -51,7 +51,7 @@ ExitCode list_entries(const Settings& settings, const std::string& file) {
   if (settings.json) {
     print_json({{"acks", list}});
   } else {
-    print_text(table.render({.color = settings.color_out()}));
+    print_text(table.render(settings.style_out()));
   }
   return ExitCode::good;
 }

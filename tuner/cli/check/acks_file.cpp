@@ -42,7 +42,7 @@ std::string text_of(const std::string& path, const YAML::Node& entry, const char
   const YAML::Node value = entry[key];
   if (!value) refuse(path, entry.Mark(), fmt::format("the ack has no '{}'", key));
   if (!value.IsScalar() || value.Scalar().empty())
-    refuse(path, value.Mark(), fmt::format("'{}' is no text", key));
+    refuse(path, value.Mark(), fmt::format("'{}' is not text", key));
   return value.Scalar();
 }
 
@@ -54,7 +54,7 @@ nightly::Ack ack_of(const std::string& path, const YAML::Node& entry) {
   ack.until = text_of(path, entry, "until");
   if (!is_date(ack.until))
     refuse(path, entry["until"].Mark(),
-           fmt::format("until: '{:.60}' is no date; 2026-12-31 is one", ack.until));
+           fmt::format("until: '{:.60}' is not a date; 2026-12-31 is one", ack.until));
   const std::string commits = text_of(path, entry, "commits");
   set_commits(ack, commits, fmt::format("{}:{}: commits", path, entry["commits"].Mark().line + 1));
   return ack;
@@ -64,7 +64,7 @@ std::vector<nightly::Ack> parse_acks(const std::string& text, const std::string&
   const YAML::Node document = tuner::load_yaml(text, path);
   if (!document || document.IsNull()) return {};
   if (!document.IsSequence())
-    refuse(path, document.Mark(), "is no list of acks; begin each with '- '");
+    refuse(path, document.Mark(), "is not a list of acks; begin each with '- '");
   std::vector<nightly::Ack> acks;
   for (const YAML::Node& entry : document) acks.push_back(ack_of(path, entry));
   return acks;
@@ -166,7 +166,8 @@ void set_commits(nightly::Ack& ack, const std::string& range, const std::string&
   const std::size_t dots = range.find("..");
   if (dots == std::string::npos || range.find("..", dots + 1) != std::string::npos ||
       range.find_first_of(" \t\n") != std::string::npos)
-    throw InputError(fmt::format("{}: '{:.60}' is no range of commits; A..B is one", where, range));
+    throw InputError(
+        fmt::format("{}: '{:.60}' is not a range of commits; A..B is one", where, range));
   ack.first_commit = range.substr(0, dots);
   ack.last_commit = range.substr(dots + 2);
 }

@@ -36,7 +36,7 @@ using MakePage = std::function<std::string()>;
 void write_outputs(const Settings& settings, const CheckOptions& o, const Json& document,
                    const MakePage& make_page) {
   const std::string format = o.format.value_or(settings.json ? "json" : "text");
-  const reports::Style style{.color = settings.color_out()};
+  const reports::Style style = settings.style_out();
   const auto render = [&](const reports::Style& with) {
     return format == kPage ? make_page() : check_output::render(document, format, with);
   };

@@ -45,6 +45,7 @@ Bench bench_of(const ConfirmOptions& o, const Device& then, ProgressLine& line) 
   tuner::SideBySide& builds = bench.builds;
   builds.device = probes::require_device(then.id);
   builds.pairs = o.pairs;
+  builds.share = o.share;
   builds.stop = &stop_on_signals();
   builds.old_build = old_worker(o, builds.device);
   builds.new_build = o.worker ? tuner::shell_worker(*o.worker) : our_worker(builds.device);
@@ -117,6 +118,7 @@ void declare_confirm(CLI::App& sub, ConfirmOptions& o) {
   sub.add_option("--worker", o.worker, "Command of the new build's worker, for series of another");
   sub.add_option("--pairs", o.pairs, "Fresh processes of each build (default 5)")
       ->check(CLI::Range(5, 1000));
+  declare_share(sub, o.share);
   sub.add_option("--confirm-budget", o.budget, "Time for it: 30s, 10m (default 10m)");
 }
 
@@ -124,6 +126,7 @@ void check_confirm_flags(const ConfirmOptions& o, bool csv) {
   if (!o.on) {
     if (o.old_build) throw InputError("--old: is for --confirm");
     if (o.worker) throw InputError("--worker: is for --confirm");
+    if (o.share) throw InputError("--share: is for --confirm");
     return;
   }
   if (csv) throw InputError("--confirm: a CSV file does not say what to run; use the database");
@@ -133,7 +136,8 @@ void check_confirm_flags(const ConfirmOptions& o, bool csv) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(*o.old_build, ignored) ||
       access(o.old_build->c_str(), X_OK) != 0)
-    throw InputError("--old " + *o.old_build + ": is no program; name the nsatune of that build");
+    throw InputError("--old " + *o.old_build +
+                     ": is not a program; name the nsatune of that build");
 }
 
 std::vector<nightly::Confirmation> confirm(const Settings& settings, const ConfirmOptions& o,

@@ -15,6 +15,7 @@ struct ConfirmOptions {
   std::optional<std::string> old_build, worker;
   int pairs = 5;
   std::string budget = "10m";
+  bool share = false;  // the device with others
 };
 
 /// --confirm, --old, --worker, --pairs and --confirm-budget.

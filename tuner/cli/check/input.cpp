@@ -55,7 +55,7 @@ nightly::Options check_options(const Settings& settings, const CheckInput& o,
   options.window = o.baseline ? nights_after(history, *o.baseline) : o.window;
   if (o.acks) options.acks = load_acks(*o.acks);
   if (o.today && !is_date(*o.today))
-    throw InputError("--today: '" + *o.today + "' is no date; 2026-12-31 is one");
+    throw InputError("--today: '" + *o.today + "' is not a date; 2026-12-31 is one");
   options.today = o.today.value_or(last_day(history));
   say_unused(settings, options.acks, history);
   return options;

@@ -75,7 +75,7 @@ ExitCode run(const Settings& settings, const PowerOptions& o) {
   if (settings.json) {
     print_json({{"target", target}, {"series", list}});
   } else {
-    print_text(table_of(powers, target, {.color = settings.color_out()}));
+    print_text(table_of(powers, target, settings.style_out()));
   }
   return any ? ExitCode::good : ExitCode::nothing_judged;
 }

@@ -34,7 +34,7 @@ struct PruneOptions {
 std::string limit_of(const PruneOptions& o) {
   if (o.before) {
     if (!is_date(*o.before))
-      throw InputError("--before: '" + *o.before + "' is no date; 2026-12-31 is one");
+      throw InputError("--before: '" + *o.before + "' is not a date; 2026-12-31 is one");
     return *o.before + "T00:00:00.000Z";
   }
   if (!o.keep_days) throw InputError("db prune: say which with --keep-days or --before");

@@ -54,7 +54,7 @@ void take_command(DoctorOptions& options) {
 }
 
 ExitCode list_rules(const Settings& settings, const DoctorOptions& options) {
-  const reports::Style style{.color = settings.color_out()};
+  const reports::Style style = settings.style_out();
   if (settings.json) {
     print_json(doctor::rules_document());
   } else {
@@ -75,7 +75,7 @@ ExitCode run_doctor(const Settings& settings, DoctorOptions options) {
   if (settings.json) {
     print_json(doctor::to_document(report));
   } else {
-    print_text(reports::doctor_text(report, {.color = settings.color_out()}));
+    print_text(reports::doctor_text(report, settings.style_out()));
   }
   if (!report.findings.empty()) return ExitCode::found;
   return report.any_silent() ? ExitCode::nothing_judged : ExitCode::good;

@@ -37,9 +37,10 @@ std::string head_of(const std::string& path) {
   const auto status = std::filesystem::status(path, ignored);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
       !std::filesystem::is_directory(status))
-    throw InputError(doctor::clean(path) +
-                     ": is no regular file, so it cannot be recognised by content; say what it is "
-                     "with --log or --env-file, or make it a file");
+    throw InputError(
+        doctor::clean(path) +
+        ": is not a regular file, so it cannot be recognised by content; say what it is "
+        "with --log or --env-file, or make it a file");
   std::ifstream file = open_file(path);
   std::string head(kHeadBytes, '\0');
   file.read(head.data(), static_cast<std::streamsize>(head.size()));
@@ -67,7 +68,7 @@ void for_each_line(const std::string& path, Take take) {
     if (line.size() > kMaxLineBytes)
       throw InputError(
           doctor::clean(path) + ":" + std::to_string(number) +
-          ": more than 64 MiB without a line end; this is no text, give the log itself");
+          ": more than 64 MiB without a line end; this is not text, give the log itself");
   }
   if (!line.empty()) take(line, true);
 }

@@ -86,7 +86,7 @@ ExitCode run(const Settings& settings, const ExplainOptions& o) {
     if (project) document["project"] = routes_json(*project, routes);
     print_json(document);
   } else {
-    print_text(reports::explain_text(report, {.color = settings.color_out()}) +
+    print_text(reports::explain_text(report, settings.style_out()) +
                (project ? routes_text(*project, routes) : ""));
   }
   return ExitCode::good;

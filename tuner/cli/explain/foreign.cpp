@@ -137,7 +137,7 @@ ExitCode explain_foreign(const Settings& settings, const LoadedTable& loaded,
   if (settings.json) {
     print_json(document_of(loaded, decisions, problem, warnings));
   } else if (decisions) {
-    print_text(text_of(loaded, *decisions, problem, {.color = settings.color_out()}));
+    print_text(text_of(loaded, *decisions, problem, settings.style_out()));
   }
   return decisions ? ExitCode::good : ExitCode::nothing_judged;
 }

@@ -52,7 +52,7 @@ std::vector<std::size_t> series_columns(const NightTable& table) {
       if (kind == Cell::Kind::text && !text) text = &row;
     }
     if (has_number && text)
-      table.refuse(text->line, fmt::format("'{:.60}' in column '{}' is no finite number",
+      table.refuse(text->line, fmt::format("'{:.60}' in column '{}' is not a finite number",
                                            text->cells[i], table.header[i]));
     if (has_number) columns.push_back(i);
   }

@@ -28,7 +28,7 @@ bool CsvReader::take_line_end() {
 /// One character of a cell, whole: what is printed of it later is text.
 void CsvReader::take_character(std::string& cell) {
   const CodePoint point = next_code_point(text_.substr(at_));
-  if (!point.valid) refuse(line_, "has bytes that are no UTF-8; save it as UTF-8 text");
+  if (!point.valid) refuse(line_, "has bytes that are not UTF-8; save it as UTF-8 text");
   if (point.value < ' ' && point.value != '\t')
     refuse(line_, "has control characters; is it a CSV file?");
   if (at_ + point.bytes - begin_ > kMaxRecordBytes)

@@ -10,41 +10,20 @@
 #include "nights_of_runs.hpp"
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/schemas/executor.hpp"
-#include "nsa/schemas/median.hpp"
 #include "series_name.hpp"
 
 namespace nsa::cli {
 namespace {
 
-/// What one process gave for a series: one value a visit.
-struct Process {
-  std::vector<double> times_ns, cycles;
-};
-
 /// A series within one night.
 struct Collected {
-  std::map<std::pair<std::size_t, std::int64_t>, Process> processes;  // by run and process
+  /// By run and process; a board that is in several placements of a run has several of one number.
+  std::multimap<std::pair<std::size_t, std::int64_t>, store::ProcessTimes> processes;
   std::string variant, source_hash, executor;
   std::string failure, failed_at;  // the last one
   bool possible = false;           // somebody tried it
   bool dense = false;              // of the table of variants
 };
-
-bool is_result(const store::TimeRow& row) {
-  return row.outcome == Outcome::ok && row.verification != Verification::wrong_result &&
-         row.median_ns.has_value();
-}
-
-/// What this build or device does not have was not tried.
-bool is_left_out(const store::TimeRow& row) {
-  return row.outcome == Outcome::unsupported || row.outcome == Outcome::not_built;
-}
-
-std::string failure_of(const store::TimeRow& row) {
-  const bool wrong = row.outcome == Outcome::ok;
-  const std::string_view what = wrong ? "wrong_result" : to_string(row.outcome);
-  return fmt::format("{}{}{}", what, row.reason.empty() ? "" : ": ", row.reason);
-}
 
 /// Dense attention, of libraries mostly: nobody works on it here, so that it moves with the
 /// machine.
@@ -57,23 +36,19 @@ bool is_dense(const Measurement& row) {
   return false;
 }
 
-void add_row(Collected& series, const store::TimeRow& row, std::size_t run) {
-  if (series.variant.empty()) {  // the same in all rows of the series
-    series.variant = to_string(row.kind.variant);
-    series.executor = row.kind.executor;
-    series.dense = is_dense(row.kind);
+void add(Collected& series, const store::SeriesOfRun& of, std::size_t run) {
+  if (series.variant.empty()) {  // the same in all runs
+    series.variant = to_string(of.kind.variant);
+    series.executor = of.kind.executor;
+    series.dense = is_dense(of.kind);
   }
-  if (series.source_hash != row.source_hash) series.source_hash = row.source_hash;
-  series.possible = series.possible || !is_left_out(row);
-  if (!is_result(row)) {
-    if (row.measured_at < series.failed_at) return;
-    series.failure = failure_of(row);
-    series.failed_at = row.measured_at;
-    return;
-  }
-  Process& process = series.processes[{run, row.process}];
-  process.times_ns.push_back(*row.median_ns);
-  if (row.sm_mhz) process.cycles.push_back(*row.median_ns * *row.sm_mhz / 1e3);
+  series.source_hash = of.source_hash;
+  series.possible = series.possible || of.tried;
+  for (const store::ProcessTimes& one : of.processes)
+    series.processes.emplace(std::pair(run, one.process), one);
+  if (of.failed_at.empty() || of.failed_at < series.failed_at) return;
+  series.failure = of.failure;
+  series.failed_at = of.failed_at;
 }
 
 /// Medians of the processes; the cycles only where every visit has them.
@@ -82,9 +57,9 @@ void fill(nightly::Night& night, const Collected& series, const std::string& bui
   if (series.executor == kOwnExecutor) night.commit = commit_of_build(build_id);
   bool all_cycles = true;
   for (const auto& [key, process] : series.processes) {
-    night.values.push_back(median(process.times_ns));
-    all_cycles = all_cycles && process.cycles.size() == process.times_ns.size();
-    if (all_cycles) night.cycles.push_back(median(process.cycles));
+    night.values.push_back(process.median_ns);
+    all_cycles = all_cycles && process.cycles.has_value();
+    if (all_cycles) night.cycles.push_back(*process.cycles);
   }
   if (!all_cycles) night.cycles.clear();
   if (night.values.empty()) night.failure = series.failure;
@@ -97,8 +72,8 @@ std::map<std::string, Collected> collect(const store::Store& db, const NightOfRu
                                          NamesByKind& names) {
   std::unordered_map<const Measurement*, Collected> by_kind;
   for (std::size_t run = 0; run < night.runs.size(); ++run) {
-    db.for_each_time(night.runs[run], night.device_uuid, [&](const store::TimeRow& row) {
-      if (!row.control && !row.held_out) add_row(by_kind[&row.kind], row, run);
+    db.for_each_series(night.runs[run], night.device_uuid, [&](const store::SeriesOfRun& series) {
+      add(by_kind[&series.kind], series, run);
     });
   }
   std::map<std::string, Collected> found;

@@ -77,7 +77,7 @@ std::vector<std::size_t> first_rows_of_nights(const NightTable& table) {
     const auto& [line, cells] = table.rows[row];
     const auto time = parse_night_time(cells[0]);
     if (!time)
-      table.refuse(line, fmt::format("'{:.60}' is no time; ISO 8601, Unix seconds and plain "
+      table.refuse(line, fmt::format("'{:.60}' is not a time; ISO 8601, Unix seconds and plain "
                                      "numbers are",
                                      cells[0]));
     if (before && before->calendar != time->calendar)

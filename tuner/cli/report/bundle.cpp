@@ -37,7 +37,7 @@ Asked parse_setting(const std::string& label, const std::string& text, const Mea
       asked.variables.emplace_back(word.substr(0, equals), word.substr(equals + 1));
     } else if (word != "tuned") {
       throw InputError(label + ": '" + word +
-                       "' is no NSA_NAME=value and no flag of run; 'tuned' sets nothing");
+                       "' is neither NSA_NAME=value nor a flag of run; 'tuned' sets nothing");
     }
   }
   return asked;
@@ -130,7 +130,7 @@ ExitCode run(const Settings& settings, const BundleOptions& o) {
     print_json(cells_document("bundle", measured, "A"));
   } else {
     print_text(run_tables::header_text(measured.subject) +
-               run_tables::cells_table(measured.cells, "A", {.color = settings.color_out()}) +
+               run_tables::cells_table(measured.cells, "A", settings.style_out()) +
                run_tables::verdict_text(bundle) + "\n");
   }
   return exit_code_of(measured.cells);

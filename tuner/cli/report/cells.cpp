@@ -26,7 +26,7 @@ ExitCode print(const Settings& settings, const char* name, const MeasuredCells& 
     print_json(cells_document(name, measured, base));
   } else {
     print_text(run_tables::header_text(measured.subject) +
-               run_tables::cells_table(measured.cells, base, {.color = settings.color_out()}));
+               run_tables::cells_table(measured.cells, base, settings.style_out()));
   }
   return exit_code_of(measured.cells);
 }

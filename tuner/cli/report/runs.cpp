@@ -11,6 +11,7 @@
 #include "nsa/reports/text_table.hpp"
 #include "nsa/store/store.hpp"
 #include "nsa/tuner/compare_runs.hpp"
+#include "sweep/choices.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -39,11 +40,16 @@ struct PastRun {
   std::vector<store::RunResult> results;
   std::vector<Capability> libraries;
   std::vector<AgreementRow> agreements;
+  reports::ChosenOf chosen;
 };
 
 PastRun past_run(const store::Store& db, const Run& run) {
-  return {run, db.measurements({.run_id = run.id}), db.run_results(run.id), db.libraries(run.id),
-          db.agreements({.run_id = run.id})};
+  return {run,
+          db.measurements({.run_id = run.id}),
+          db.run_results(run.id),
+          db.libraries(run.id),
+          db.agreements({.run_id = run.id}),
+          choices_of_run(db, run)};
 }
 
 Json agreement_json(const AgreementRow& row) {
@@ -56,11 +62,12 @@ Json agreement_json(const AgreementRow& row) {
 }
 
 Json past_json(const PastRun& past) {
-  Json document{{"run_id", past.run.id},
-                {"results", reports::results_json(past.rows)},
-                {"run_results", Json::array()},
-                {"libraries", past.libraries},
-                {"agreements", Json::array()}};
+  Json document{
+      {"run_id", past.run.id},
+      {"results", reports::results_json(past.rows, reports::role_in_catalog, past.chosen)},
+      {"run_results", Json::array()},
+      {"libraries", past.libraries},
+      {"agreements", Json::array()}};
   for (const store::RunResult& result : past.results)
     document["run_results"].push_back(result.report);
   for (const AgreementRow& row : past.agreements)
@@ -85,7 +92,8 @@ std::string past_text(const PastRun& past, reports::Style style) {
   std::string text = words_of(past.run) + "\n" + reports::libraries_text(past.libraries);
   for (const store::RunResult& result : past.results)
     text += reports::run_result_text(result.report);
-  if (past.results.empty()) text += reports::results_table(past.rows, style);
+  if (past.results.empty())
+    text += reports::results_table(past.rows, style, reports::role_in_catalog, past.chosen);
   for (const AgreementRow& row : past.agreements) text += agreement_text(row);
   return text;
 }
@@ -105,7 +113,7 @@ ExitCode print_results(const Settings& settings, std::vector<std::string> ids) {
     if (settings.json) {
       document.push_back(past_json(past));
     } else {
-      print_text(past_text(past, {.color = settings.color_out()}));
+      print_text(past_text(past, settings.style_out()));
     }
   }
   if (settings.json) print_json({{"runs", document}});
@@ -167,7 +175,7 @@ ExitCode print_comparison(const Settings& settings, const std::string& before,
     print_json({{"before", first.id}, {"after", second.id}, {"compared", list}});
   } else {
     print_text(fmt::format("before {}\nafter  {}\n", words_of(first), words_of(second)) +
-               compared_text(compared, {.color = settings.color_out()}) +
+               compared_text(compared, settings.style_out()) +
                fmt::format("{} of {} differ for sure\n", differing, compared.size()));
   }
   return compared.empty() ? ExitCode::nothing_judged : ExitCode::good;

@@ -102,7 +102,7 @@ ExitCode run(const Settings& settings, const SelectionOptions& o) {
     print_json(document);
     return ExitCode::good;
   }
-  const reports::Style style{.color = settings.color_out()};
+  const reports::Style style = settings.style_out();
   std::string text = std::string(kData) + fmt::format("; n {}\n", o.sel_count);
   for (const Json& table : document["tables"]) text += table_text(table, style);
   print_text(text + times_text(document["times"], style) +

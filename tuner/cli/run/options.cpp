@@ -64,7 +64,7 @@ Preset find_preset(const std::string& name) {
   for (const Preset& preset : presets()) {
     if (preset.name == lower(name)) return preset;
   }
-  throw InputError("--preset: " + name + " is none of 125m, tiny, layer, paper-layer");
+  throw InputError("--preset: " + name + " is not one of 125m, tiny, layer, paper-layer");
 }
 
 void apply_config(const RunOptions& options, RunPlan& plan) {
@@ -82,7 +82,7 @@ void apply_config(const RunOptions& options, RunPlan& plan) {
 Dtype parse_dtype(const std::string& name) {
   const std::optional<Dtype> dtype = from_string<Dtype>(lower(name));
   if (!dtype || *dtype == Dtype::int32) {
-    throw InputError("--dtype: " + name + " is none of fp64, fp32, bf16, fp16");
+    throw InputError("--dtype: " + name + " is not one of fp64, fp32, bf16, fp16");
   }
   return *dtype;
 }
@@ -95,7 +95,7 @@ void require_range(const char* flag, std::int64_t value, std::int64_t least, std
 
 void set_kv_heads(ModelConfig& config, std::int64_t heads) {
   if (heads < 1 || config.q_heads % heads != 0) {
-    throw InputError("--kv-heads: " + std::to_string(heads) + " is no divisor of the " +
+    throw InputError("--kv-heads: " + std::to_string(heads) + " is not a divisor of the " +
                      std::to_string(config.q_heads) + " query heads");
   }
   config.kv_heads = heads;
@@ -155,6 +155,7 @@ void declare(CLI::App& sub, RunOptions& o) {
   sub.add_option("--stage-trace", o.stage_trace,
                  "Write when each stage ran to this file, as a Chrome trace; on a CPU");
   sub.add_flag("--strict", o.strict, "Exit 1 when a slow path ran or a choice fell back");
+  declare_share(sub, o.share);
 }
 
 std::optional<std::string> preset_name_of(const ModelConfig& config, bool layer) {
@@ -180,7 +181,7 @@ unsigned branch_mask(const std::vector<std::string>& branches) {
     for (std::size_t i = 0; i < kNames.size(); ++i) {
       if (branch == kNames[i]) bit = 1u << i;
     }
-    if (!bit) throw InputError("--branches: " + branch + " is none of cmp, sel, win");
+    if (!bit) throw InputError("--branches: " + branch + " is not one of cmp, sel, win");
     mask |= bit;
   }
   return mask;

@@ -35,6 +35,7 @@ struct RunOptions {
   std::optional<std::string> trace;
   std::optional<std::string> stage_trace;  // Chrome trace of the stages on a CPU
   bool strict = false;
+  bool share = false;  // the device with others
 };
 
 /// Declares --config with this help, and --ignore-unknown; returns the former.

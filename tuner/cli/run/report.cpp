@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "data_sheet.hpp"
 #include "nsa/kernels/documents.hpp"
 #include "nsa/schemas/median.hpp"
 
@@ -40,9 +41,10 @@ Json fallback_json(const TelemetryReport& telemetry) {
   return fallback;
 }
 
-Json model_json(const RunPlan& plan) {
+Json model_json(const RunPlan& plan, const std::vector<std::string>& branches) {
   const ModelConfig& c = plan.config;
   return {{"name", c.name},
+          {"branches", branches.empty() ? std::vector<std::string>{"cmp", "sel", "win"} : branches},
           {"layer_only", plan.layer},
           {"attention", c.attention == AttentionKind::dense ? "dense" : "nsa"},
           {"parameters", parameter_count(c)},
@@ -124,7 +126,7 @@ Json run_json(const RunReport& r) {
                 {"variables", variables},
                 {"command", r.command},
                 {"device", r.device},
-                {"model", model_json(r.plan)},
+                {"model", model_json(r.plan, r.options.branches)},
                 {"seq_len", r.plan.seq_len},
                 {"batch", r.plan.batch},
                 {"direction", "forward"},
@@ -149,6 +151,10 @@ Json run_json(const RunReport& r) {
                 {"memory", memory_json(r.memory)}};
   if (!r.options.no_telemetry) document["telemetry"] = telemetry_to_json(r.telemetry);
   if (r.proof) document["proof"] = *r.proof;
+  if (const auto sheet = data_sheet_flop_per_s(r.device, r.plan.config.dtype)) {
+    document["data_sheet_flop_per_s"] = *sheet;
+    document["mfu"] = flop_per_s(r) / *sheet;
+  }
   if (!r.times.decode_ns.empty()) document["decode"] = decode_json(r);
   return document;
 }

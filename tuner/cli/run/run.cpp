@@ -12,6 +12,7 @@
 #include "nsa/reports/run_result_text.hpp"
 #include "nsa/schemas/output_path.hpp"
 #include "nsa/store/store.hpp"
+#include "nsa/tuner/side_by_side.hpp"
 #include "options.hpp"
 #include "program.hpp"
 #include "reads.hpp"
@@ -20,10 +21,17 @@
 #include "routing_inputs.hpp"
 #include "stage_trace.hpp"
 #include "steps.hpp"
+#include "sweep/progress.hpp"
 #include "version.hpp"
 
 namespace nsa::cli {
 namespace {
+
+constexpr std::int64_t kSlowStep_ns = 2'000'000'000;  // whoever waits longer wants to know
+
+std::string seconds_text(std::int64_t ns) {
+  return fmt::format("{:.1f} s", static_cast<double>(ns) * 1e-9);
+}
 
 /// The rate of matrix products that a share of the peak is a share of.
 void measure_peak(const RunDevice& device, Dtype dtype, RunReport& report) {
@@ -174,6 +182,9 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   context.options.branches = branch_mask(options.branches);
 
   std::optional<store::Store> db = open_database(settings, options);
+  ProgressLine line(settings);
+  std::optional<tuner::DeviceTurn> turn;  // until the steps are timed
+  turn.emplace(device.device(), nullptr, std::nullopt, line, options.share);
   Heartbeats heartbeats(options, telemetry, plan.batch * plan.seq_len);
   RunRecord record = begin_record(device.device(), plan);
   RunReport report = report_of(record, device, plan, options);
@@ -185,9 +196,18 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   const auto after_step = [&](std::int64_t step, std::int64_t ns) {
     if (context.telemetry) telemetry.workspace(workspace);
     heartbeats.after_step(step, ns);
+    if (ns >= kSlowStep_ns)
+      say(settings, fmt::format("step {} of {}: {}", step + 1, options.steps, seconds_text(ns)));
   };
-  report.times =
-      run_steps(context, device, plan, options, {after_step, tracer ? &*tracer : nullptr});
+  const auto after_first_call = [&](std::int64_t ns) {
+    const std::int64_t left = options.warmup - 1 + options.steps;
+    if (ns >= kSlowStep_ns)
+      say(settings, fmt::format("first call: {}; {} steps follow, about {}", seconds_text(ns), left,
+                                seconds_text(left * ns)));
+  };
+  report.times = run_steps(context, device, plan, options,
+                           {after_step, after_first_call, tracer ? &*tracer : nullptr});
+  turn.reset();
   if (context.telemetry) telemetry.workspace(workspace);
   report.telemetry = telemetry.report();
   report.explanation = explain(router, problem);

@@ -252,6 +252,7 @@ RunTimes run_steps(const Context& context, const RunDevice& device, const RunPla
   if (plan.config.attention == AttentionKind::nsa)
     context.workspace->reserve(workspace_bytes(*context.router, composite, problem));
   times.first_call_ns = runner.step(problem, {});
+  if (hooks.after_first_call) hooks.after_first_call(times.first_call_ns);
   context.workspace->reset();  // what it grew by becomes one piece, which a graph may hold
   if (options.graph) runner.capture([&] { runner.launch(problem, {}); });
   const auto step = [&] {

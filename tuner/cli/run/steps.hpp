@@ -27,6 +27,8 @@ struct RunTimes {
 struct RunHooks {
   /// Called with the number of each counted step and its time in ns, outside of the timed region.
   std::function<void(std::int64_t step, std::int64_t ns)> after_step;
+  /// Called with the time of the first call in ns; may be empty.
+  std::function<void(std::int64_t ns)> after_first_call = {};
   RunTracer* tracer = nullptr;  // sees a step of each kind, none that is timed; null = none
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <string_view>
@@ -49,6 +50,7 @@ void declare(CLI::App& sub, SweepOptions& o) {
       sub.add_option("--worker", o.worker, "A worker of yours, as a shell command");
   sub.add_flag("--with-ours", o.with_ours, "With --worker: our variants beside it, interleaved")
       ->needs(worker);
+  declare_worker_memory(sub, o.worker_memory);
   CLI::Option* always_new =
       sub.add_flag("--new", o.always_new, "Open a new run, even where one could be resumed");
   sub.add_option("--resume", o.resume_id, "Go on with this run (id or its first digits)")
@@ -63,6 +65,7 @@ void declare(CLI::App& sub, SweepOptions& o) {
                "Print the sweep.json that preset and flags make, measure nothing");
   sub.add_flag("--strict", o.strict,
                "Exit 1 when a variant was wrong, crashed, failed otherwise or stayed noisy");
+  declare_share(sub, o.share);
   sub.add_option("--seed", o.seed, "Of inputs and orders")->check(whole_number());
 }
 
@@ -109,8 +112,35 @@ double parse_duration(const std::string& flag, const std::string& text) {
     at = behind + 1;
   }
   if (!(total > 0) || !std::isfinite(total))
-    throw InputError(flag + ": " + text + " is no duration; write 90s, 7m30s or 2h");
+    throw InputError(flag + ": " + text + " is not a duration; write 90s, 7m30s or 2h");
   return total;
+}
+
+std::uint64_t parse_bytes(const std::string& flag, const std::string& text) {
+  constexpr std::string_view kUnits = "kmgt";
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [behind, error] = std::from_chars(text.data(), end, value);
+  double bytes = error == std::errc{} ? value : 0;
+  if (behind != end) {
+    const std::size_t unit = kUnits.find(static_cast<char>(std::tolower(*behind)));
+    const bool known = behind + 1 == end && unit != kUnits.npos;
+    bytes = known ? std::ldexp(bytes, 10 * static_cast<int>(unit + 1)) : 0;
+  }
+  if (!(bytes >= 1) || bytes > 0x1p60)
+    throw InputError(flag + ": " + text + " is not an amount of memory; write 8G or 512M");
+  return static_cast<std::uint64_t>(bytes);
+}
+
+std::optional<std::uint64_t> worker_memory_bytes(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  return parse_bytes("--worker-memory", *text);
+}
+
+void declare_worker_memory(CLI::App& sub, std::optional<std::string>& text) {
+  sub.add_option("--worker-memory", text,
+                 "Most memory that a worker process may take: 8G, 512M (default: 4/5 of the "
+                 "machine's, shared by the workers of a CPU; no limit on a GPU)");
 }
 
 }  // namespace nsa::cli

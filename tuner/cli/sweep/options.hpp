@@ -21,6 +21,7 @@ struct SweepOptions {
   bool dry_run = false, trace = false, counters = false;
   std::optional<std::string> worker;
   bool with_ours = false;
+  std::optional<std::string> worker_memory;  // "8G"
   bool always_new = false;
   std::optional<std::string> resume_id;
   std::string resume_within = "6h";
@@ -29,6 +30,7 @@ struct SweepOptions {
   bool json_lines = false;
   bool strict = false;
   bool print_spec = false;
+  bool share = false;  // the device with others
 };
 
 void declare(CLI::App& sub, SweepOptions& options);
@@ -37,5 +39,11 @@ void declare(CLI::App& sub, SweepOptions& options);
 SweepSpec make_spec(const Settings& settings, const SweepOptions& options, Backend backend);
 /// "90", "90s", "7m30s", "6h", "1d" -> seconds. InputError with the flag's name.
 double parse_duration(const std::string& flag, const std::string& text);
+/// "8G", "512M", "1.5g", "4096" -> bytes, in powers of 1024. InputError with the flag's name.
+std::uint64_t parse_bytes(const std::string& flag, const std::string& text);
+/// What --worker-memory says; nothing where it is not there.
+std::optional<std::uint64_t> worker_memory_bytes(const std::optional<std::string>& text);
+/// Declares --worker-memory.
+void declare_worker_memory(CLI::App& sub, std::optional<std::string>& text);
 
 }  // namespace nsa::cli

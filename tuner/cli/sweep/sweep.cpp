@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "choices.hpp"
 #include "device_choice.hpp"
 #include "events.hpp"
 #include "interrupt.hpp"
@@ -35,6 +36,8 @@ std::vector<tuner::WorkerCommand> workers_of(const SweepOptions& o, const Device
   std::vector<tuner::WorkerCommand> workers;
   if (!o.worker || o.with_ours) workers.push_back(our_worker(device));
   if (o.worker) workers.push_back(tuner::shell_worker(*o.worker));
+  for (tuner::WorkerCommand& worker : workers)
+    worker.memory_bytes = worker_memory_bytes(o.worker_memory);
   return workers;
 }
 
@@ -165,9 +168,12 @@ ExitCode finish(const Settings& settings, const SweepOptions& o, store::Store& d
   if (report.budget_spent) db.end_run(run_id, RunState::incomplete);
   const std::vector<Measurement> rows = db.measurements({.run_id = run_id});
   const bool as_json = settings.json || o.json_lines;
-  const Json results = as_json ? reports::results_json(rows) : Json();
-  const std::string table =
-      as_json ? "" : reports::results_table(rows, {.color = settings.color_out()});
+  const reports::ChosenOf chosen = choices_of_run(db, owned.run());
+  const Json results =
+      as_json ? reports::results_json(rows, reports::role_in_catalog, chosen) : Json();
+  const std::string table = as_json ? ""
+                                    : reports::results_table(rows, settings.style_out(),
+                                                             reports::role_in_catalog, chosen);
   report.breakdown.report_s = seconds_since(done);
   report.breakdown.close(seconds_since(start));
   if (as_json) {
@@ -227,7 +233,7 @@ void require_known_stages(const SweepOptions& o, const std::vector<tuner::Candid
     });
     if (known) continue;
     throw InputError(
-        fmt::format("--stage {}: nobody brings it; there are {}", glob, fmt::join(stages, ", ")));
+        fmt::format("--stage {}: no worker has it; there are {}", glob, fmt::join(stages, ", ")));
   }
 }
 
@@ -323,6 +329,7 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   input.counters = o.counters;
   add_tracer(input);
   input.stop = &stop;
+  input.share = o.share;
   StoreSink sink(db);
   tuner::SweepReport report = tuner::run_sweep(input, sink, progress);
   line.clear();

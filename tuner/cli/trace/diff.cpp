@@ -46,7 +46,7 @@ ExitCode print_diff(const Settings& settings, const DiffOptions& options) {
   if (settings.json) {
     print_json(trace::to_document(diff));
   } else {
-    print_text(reports::trace_diff_table(diff, options.top, {.color = settings.color_out()}));
+    print_text(reports::trace_diff_table(diff, options.top, settings.style_out()));
   }
   return exit_code_of(diff.verdict);
 }
@@ -74,7 +74,7 @@ void add_trace_diff(Program& program, CLI::App& trace) {
                   "Differences up to that many percent are neutral (default 2)")
       ->check(CLI::Range(0.0, 100.0))
       ->check([](const std::string& text) {  // NaN passes a range
-        return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is no percentage" : "";
+        return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is not a percentage" : "";
       });
   sub->add_option("--top", options->top, "How many kernels the text lists (default 20)")
       ->check(whole_number());

@@ -104,7 +104,7 @@ void TraceFolder::make(const std::string& path) {
   if (error && error != std::errc::not_a_directory && error != std::errc::file_exists)
     throw EnvironmentError(path + ": cannot be made: " + error.message());
   if (!fs::is_directory(path))
-    throw InputError(path + ": is no folder that traces could be written to");
+    throw InputError(path + ": is not a folder that traces could be written to");
   if (access(path.c_str(), W_OK) != 0)
     throw EnvironmentError(path + ": cannot be written to: " + strerror(errno));
 }

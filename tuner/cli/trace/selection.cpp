@@ -16,7 +16,7 @@ std::int64_t whole(const char* flag, const std::string& text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || text.empty())
-    throw InputError(std::string(flag) + ": \"" + text + "\" is no whole number");
+    throw InputError(std::string(flag) + ": \"" + text + "\" is not a whole number");
   return value;
 }
 
@@ -30,7 +30,7 @@ std::int64_t nanoseconds(const std::string& text) {
   const auto read = std::from_chars(text.data(), end, value);
   if (unit == kUnits.end() || read.ec != std::errc() || read.ptr != end ||
       value * unit->second > 9e18)
-    throw InputError("--time: \"" + text + "\" is no time such as 10ms, 250us or 1.5s");
+    throw InputError("--time: \"" + text + "\" is not a time such as 10ms, 250us or 1.5s");
   return std::llround(value * unit->second);
 }
 

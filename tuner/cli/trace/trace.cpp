@@ -1,9 +1,6 @@
 // The group of commands, and trace summary.
 #include <malloc.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <memory>
 
 #include "commands.hpp"
@@ -16,13 +13,10 @@
 namespace nsa::cli {
 namespace {
 
-/// How wide the terminal is; COLUMNS says so too, and alone where there is none.
-std::size_t columns_out() {
-  struct winsize size {};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  const char* set = std::getenv("COLUMNS");
-  const int columns = set ? std::atoi(set) : 0;
-  return columns > 0 ? static_cast<std::size_t>(columns) : reports::kDefaultColumns;
+/// How wide names of kernels may be.
+std::size_t table_columns() {
+  const std::size_t columns = columns_out();
+  return columns > 0 ? columns : reports::kDefaultColumns;
 }
 
 struct SummaryOptions {
@@ -45,8 +39,8 @@ ExitCode print_one(const Settings& settings, const SummaryOptions& options,
   if (!options.csv.empty() || settings.json) {
     print_document(trace::to_document(one), options.csv);
   } else {
-    print_text(reports::trace_summary_table(one, options.top, {.color = settings.color_out()},
-                                            columns_out()));
+    print_text(
+        reports::trace_summary_table(one, options.top, settings.style_out(), table_columns()));
   }
   return ExitCode::good;
 }
@@ -66,8 +60,8 @@ ExitCode print_summary(const Settings& settings, const SummaryOptions& options) 
   if (!options.csv.empty() || settings.json) {
     print_document(trace::to_document(merged, ranks), options.csv);
   } else {
-    print_text(reports::trace_ranks_table(merged, ranks, options.top,
-                                          {.color = settings.color_out()}, columns_out()));
+    print_text(reports::trace_ranks_table(merged, ranks, options.top, settings.style_out(),
+                                          table_columns()));
   }
   return ExitCode::good;
 }

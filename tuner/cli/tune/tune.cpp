@@ -290,7 +290,7 @@ ExitCode emit(const Settings& settings, const TuneOptions& o, const store::Store
 
 ExitCode run(const Settings& settings, TuneOptions o) {
   if (o.emit.from) return emit_file(settings, o.emit, o.out);
-  if (!std::isfinite(o.margin)) throw InputError("--margin: is no number; give 1 to 100");
+  if (!std::isfinite(o.margin)) throw InputError("--margin: is not a number; give 1 to 100");
   const auto db = store::Store::open_existing(settings.db_path());
   std::vector<std::string> left_out;
   const std::vector<std::string> with_rows = executors_of(db, o, settings.device);
@@ -335,7 +335,7 @@ ExitCode run(const Settings& settings, TuneOptions o) {
                        {"undecided", report.undecided},
                        {"notes", report.notes},
                        {"changes", changes}});
-    text += reports::thresholds_table(report.table, {.color = settings.color_out()});
+    text += reports::thresholds_table(report.table, settings.style_out());
     for (const std::string& change : changes) text += "changed: " + change + "\n";
     text += fmt::format("wrote {}: {} ranges decided, {} undecided\n", path, report.decided,
                         report.undecided);

@@ -46,7 +46,7 @@ Json outcome_json(const VerifyOutcome& outcome) {
           {"wall_s", outcome.wall_s}};
 }
 
-std::string trials_text(const tuner::TrialReport& report, bool color) {
+std::string trials_text(const tuner::TrialReport& report, reports::Style style) {
   constexpr std::size_t kShown = 12;
   std::vector<const tuner::Trial*> worst;
   for (const tuner::Trial& trial : report.trials) worst.push_back(&trial);
@@ -72,7 +72,7 @@ std::string trials_text(const tuner::TrialReport& report, bool color) {
          fmt::format("{} {}", to_string(trial->axis), trial->at), to_string(trial->problem_class),
          trial->chosen, trial->best == trial->chosen ? "=" : trial->best});
   }
-  return table.render({.color = color}, 2);
+  return table.render(style, 2);
 }
 
 std::string summary(const VerifyOutcome& outcome) {
@@ -99,7 +99,7 @@ ExitCode tell(const Settings& settings, const VerifyOutcome& outcome) {
     print_json(outcome_json(outcome));
     return outcome.code;
   }
-  print_text(trials_text(outcome.report, settings.color_out()) + summary(outcome));
+  print_text(trials_text(outcome.report, settings.style_out()) + summary(outcome));
   for (const std::string& line : outcome.broken) print_text("  " + line + "\n");
   print_text(fmt::format("{} {}\n", outcome.file, verdict_words(outcome)));
   return outcome.code;

@@ -28,11 +28,12 @@ constexpr double kMostUncertain = 0.05;
 struct VerifyOptions {
   std::string file;
   std::string budget = "60s";
-  std::optional<std::string> worker;
+  std::optional<std::string> worker, worker_memory;
   std::uint64_t seed = 1;
   int inside = 2;
   double most_mean = 1, most_worst = 15;  // percent
   bool dry_run = false;
+  bool share = false;  // the device with others
 };
 
 SweepSpec spec_of(const VerifyOptions& o, const ThresholdTable& table) {
@@ -140,6 +141,7 @@ Bench find_bench(const Settings& settings, const VerifyOptions& o, const Thresho
   bench.device =
       probes::require_device(settings.device.value_or(o.worker ? "cpu" : table.device.id));
   bench.workers = {o.worker ? tuner::shell_worker(*o.worker) : our_worker(bench.device)};
+  bench.workers.front().memory_bytes = worker_memory_bytes(o.worker_memory);
   bench.found = tuner::discover(bench.workers, bench.device, 60, asking);
   if (o.worker && !*asking.stop) {
     bench.foreign = tuner::foreign_worker(*o.worker, bench.found.hellos.back(), host_name());
@@ -201,8 +203,9 @@ ExitCode run(const Settings& settings, const VerifyOptions& o) {
   outcome.run_id = owned.run().id;
   spec.budget_s = std::max(budget_s - seconds_since(start), 1e-3);
   StoreSink sink(db);
-  const tuner::SweepReport swept =
-      tuner::run_sweep(sweep_input(bench, spec, std::move(plan), outcome.run_id, stop), sink, line);
+  tuner::SweepInput input = sweep_input(bench, spec, std::move(plan), outcome.run_id, stop);
+  input.share = o.share;
+  const tuner::SweepReport swept = tuner::run_sweep(input, sink, line);
   line.clear();
   db.end_run(outcome.run_id, swept.complete ? RunState::complete : RunState::incomplete);
   if (swept.stopped) return kStopped;
@@ -244,6 +247,8 @@ void add_verify(Program& program) {
       ->capture_default_str();
   sub->add_option("--worker", o->worker, "Command of the worker whose variants the file decides");
   sub->add_flag("--dry-run", o->dry_run, "Only say what would be measured");
+  declare_worker_memory(*sub, o->worker_memory);
+  declare_share(*sub, o->share);
 }
 
 }  // namespace nsa::cli

@@ -14,9 +14,13 @@ namespace {
 
 constexpr double kTail = 0.025;  // of a 95 % interval
 
-/// The other variant that is usable on most points of the segment, the fastest of those.
-std::optional<std::size_t> runner_up_of(const std::vector<LengthRatios>& points,
-                                        const Segment& segment) {
+/// Rounds in which two variants met, of a contest that was not cut short.
+constexpr std::size_t kFewestRounds = 2;
+
+/// The other variant that met the chosen one at most points of the segment, the fastest of those.
+/// A single round, as a stopped sweep leaves it, counts only where nobody has more.
+std::optional<std::size_t> runner_up_of(const Group& group, const std::vector<LengthRatios>& points,
+                                        const Segment& segment, std::size_t rounds) {
   std::optional<std::size_t> best;
   std::size_t most = 0;
   double least = 0;
@@ -26,6 +30,7 @@ std::optional<std::size_t> runner_up_of(const std::vector<LengthRatios>& points,
     double sum = 0;
     for (std::size_t i = segment.first; i < segment.last; ++i) {
       if (!points[i].usable[v]) continue;
+      if (shared_blocks(group.points[points[i].point], segment.variant, v) < rounds) continue;
       ++count;
       sum += points[i].excess[v] - points[i].excess[segment.variant];
     }
@@ -139,7 +144,9 @@ Rows rows_of(const Group& group, const std::vector<LengthRatios>& points, const 
 Evidence stakes_of(const Group& group, const std::vector<LengthRatios>& points,
                    const Segment& segment) {
   Evidence evidence;
-  if (const auto other = runner_up_of(points, segment)) {
+  auto other = runner_up_of(group, points, segment, kFewestRounds);
+  if (!other) other = runner_up_of(group, points, segment, 0);
+  if (other) {
     add_ratio(group, points, segment, *other, evidence);
   } else {
     for (std::size_t i = segment.first; i < segment.last; ++i) {

@@ -117,7 +117,7 @@ Record record_of(const Tree& entry, const std::vector<std::string>& keys, std::s
 std::vector<std::string> texts_of(const Tree& list, const std::string& where) {
   std::vector<std::string> texts;
   for (const Tree& value : list) {
-    if (!value.is_string()) throw InputError(where + ": a name is no text");
+    if (!value.is_string()) throw InputError(where + ": a name is not text");
     texts.push_back(value.get<std::string>());
   }
   return texts;

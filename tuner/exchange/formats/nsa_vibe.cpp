@@ -66,7 +66,7 @@ void add_row(Imported& imported, const Record& record, const VariantId& variant,
 std::int64_t length_of(double value, const std::string& where) {
   if (!(value >= 1 && value <= 0x1p31) ||
       value != static_cast<double>(static_cast<std::int64_t>(value)))
-    throw InputError(where + ": is no length in tokens");
+    throw InputError(where + ": is not a length in tokens");
   return static_cast<std::int64_t>(value);
 }
 

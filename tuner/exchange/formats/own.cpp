@@ -127,7 +127,7 @@ Tree own_fields(const Measurement& row) {
 
 std::vector<Measurement> rows_of_own(const Tree& list, std::span<const std::int64_t> device_ns,
                                      const std::string& where) {
-  if (!list.is_array()) throw InputError(where + ": nsatune is no list");
+  if (!list.is_array()) throw InputError(where + ": nsatune is not a list");
   std::vector<Measurement> rows;
   for (const Tree& own : list) {
     const std::int64_t n = integer_of(member(own, "samples_n", where), where + ": samples_n");

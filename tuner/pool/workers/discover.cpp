@@ -110,7 +110,8 @@ class Describer {
     if (clients_[w] && clients_[w]->alive()) return true;
     if (clients_[w] && ++losses_[w] >= kMaxLosses) return false;
     clients_[w] = std::make_unique<WorkerClient>(
-        workers_[w], worker_memory_limit(device_, workers_.size()), patience_.interrupt);
+        workers_[w], worker_memory_limit(workers_[w], device_, workers_.size()),
+        patience_.interrupt);
     clients_[w]->tell_when_slow(patience_.reporter());
     return static_cast<bool>(clients_[w]->start(device_.id, patience_.next_s()));
   }
@@ -137,7 +138,7 @@ Discovery discover(const std::vector<WorkerCommand>& workers, const Device& devi
   Discovery discovery;
   Patience patience(deadline_s, asking);
   for (std::size_t w = 0; w < workers.size(); ++w) {
-    WorkerClient client(workers[w], worker_memory_limit(device, workers.size()),
+    WorkerClient client(workers[w], worker_memory_limit(workers[w], device, workers.size()),
                         patience.interrupt);
     client.tell_when_slow(patience.reporter());
     const auto answer = client.start(device.id, patience.next_s());

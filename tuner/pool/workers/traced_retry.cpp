@@ -83,7 +83,7 @@ std::string retry_traced(const SweepInput& input, const WorkerCommand& worker, c
     return not_asked + folder + ": " + error.message();
   WorkerClient client(
       with_tracer(worker, input.tracer_library, folder, input.spec.policy.deadline_s),
-      worker_memory_limit(input.device, input.workers.size()), interrupt);
+      worker_memory_limit(worker, input.device, input.workers.size()), interrupt);
   const Ending ending = ask_again(client, input, retry);
   const std::string asked = "asked again under the tracer, ";
   if (ending.interrupted) return asked + "it was not waited for, because the sweep ends";

@@ -22,15 +22,16 @@ Turn::Turn(const SweepInput& input, Interrupt& interrupt, Reporter& reporter,
       reporter_(reporter),
       breakdown_(breakdown),
       while_it_works_(std::move(while_it_works)),
-      lock_(input.lock_dir, input.device.uuid),
-      slots_(input.workers.size()) {}
+      slots_(input.workers.size()) {
+  if (!input.share) lock_.emplace(input.lock_dir, input.device.uuid);
+}
 
 void Turn::begin() {
   if (begun_) return;
-  if (!lock_.try_lock()) {
-    reporter_.note(fmt::format("waiting: another nsatune measures on {}", input_.device.id));
+  if (lock_ && !lock_->try_lock()) {
+    reporter_.note(waiting_text(*lock_, input_.device.id));
     const Account account(breakdown_.wait_s);
-    if (!lock_.lock(interrupt_)) throw Interrupted{};
+    if (!lock_->lock(interrupt_)) throw Interrupted{};
   }
   begun_ = true;
 }
@@ -56,7 +57,7 @@ void Turn::end() {
   leaving_ = std::async(std::launch::async, [clients = std::move(leaving)] {
     for (const auto& client : clients) client->finish();
   });
-  lock_.unlock();
+  if (lock_) lock_->unlock();
 }
 
 void Turn::join_leaving() {
@@ -73,7 +74,7 @@ Answer<worker::HelloReply> Turn::start(std::size_t worker) {
   if (alive(worker)) return {slot.client->hello(), Outcome::ok, "", false};
   const Account account(breakdown_.start_s);
   slot.retired.clear();
-  const auto limit = worker_memory_limit(input_.device, slots_.size());
+  const auto limit = worker_memory_limit(input_.workers[worker], input_.device, slots_.size());
   Answer<worker::HelloReply> answer;
   for (int attempt = 0; attempt < 2 && !answer; ++attempt) {
     if (attempt > 0) join_leaving();  // it may hold what only one process can have

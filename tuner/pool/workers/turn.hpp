@@ -4,6 +4,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "pool/workers/device_lock.hpp"
@@ -61,7 +62,7 @@ class Turn {
   Reporter& reporter_;
   TimeBreakdown& breakdown_;
   std::function<void()> while_it_works_;
-  DeviceLock lock_;
+  std::optional<DeviceLock> lock_;  // none where the device is shared
   bool begun_ = false;
   std::vector<Slot> slots_;    // by worker command
   std::future<void> leaving_;  // workers of the turn before, which end

@@ -72,6 +72,10 @@ std::vector<std::string> problems_of(SQLite::Database& db, const std::string& pa
     check_pages(db, problems);
     check_references(db, problems);
     check_rows(db, path, problems);
+    check_others(problems, [&] {
+      for (const std::string& run : runs_with_wrong_series(db, path))
+        problems.push_back("run " + run + ": its kept series are not those of its rows");
+    });
   } catch (const SQLite::Exception& error) {
     if (problems.empty()) throw;
     problems.push_back(error.what());  // a page that could not be read ends the search

@@ -31,12 +31,12 @@ std::string lengths_text(const std::vector<std::int64_t>& lengths) {
 
 Json parse_cell(const std::string& text, const std::string& where) {
   Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) refuse(where, "holds text that is no JSON");
+  if (json.is_discarded()) refuse(where, "holds text that is not JSON");
   return json;
 }
 
 std::int64_t integer_of(const Json& value, const std::string& where) {
-  if (!value.is_number_integer()) refuse(where, "holds something that is no integer");
+  if (!value.is_number_integer()) refuse(where, "holds something that is not an integer");
   return value.get<std::int64_t>();
 }
 
@@ -184,7 +184,7 @@ VariantId get_variant(SQLite::Database& db, const std::string& id, const std::st
   variant.stages = split_stages(row.text());
   variant.name = row.text();
   const Json point = parse_cell(row.text(), where);
-  if (!point.is_object()) refuse(where, "has a point that is no object");
+  if (!point.is_object()) refuse(where, "has a point that is not an object");
   for (const auto& [name, value] : point.items()) {
     variant.point.emplace_back(name, integer_of(value, where));
   }

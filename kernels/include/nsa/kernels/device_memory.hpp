@@ -1,5 +1,7 @@
 // Memory and streams of the current CUDA device, without a CUDA type in sight. In a build without
-// CUDA everything but built() throws EnvironmentError.
+// CUDA everything but built() throws EnvironmentError; a call that the device refuses throws
+// CudaError. Sizes are in bytes. All functions may be called by several threads, each of which has
+// a current device of its own.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +40,7 @@ void copy_to_host(void* to, const void* from, std::size_t bytes, CUstream_st* st
 void copy_on_device(void* to, const void* from, std::size_t bytes, CUstream_st* stream);
 void fill(void* to, std::byte value, std::size_t bytes, CUstream_st* stream);
 
+/// Of the current device, all processes on it.
 struct MemoryInfo {
   std::size_t free_bytes = 0, total_bytes = 0;
 };

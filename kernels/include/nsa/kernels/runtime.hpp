@@ -1,6 +1,23 @@
 // The bundled NSA runtime: attention, one layer with its cache, and the whole model.
 // Which variant of each stage runs is the router's decision; the runtime only follows it, announces
 // the stage to the observer and counts what ran.
+//
+// What all calls share:
+// - Tensors lie where the router's device reads them, are of problem.dtype unless a line says
+//   another type, and have elements of the last dimension side by side (TensorView::
+//   rows_contiguous); other strides are the caller's, in elements. Lengths and positions are in
+//   tokens, sizes in bytes.
+// - Rows that read 16 bytes at a time need data, row strides and row lengths that are multiples of
+//   16 bytes. Where they are not, such a row copies, or another's kernels run: right, slower, and a
+//   `fallback` of the telemetry with the reason.
+// - Errors: ContractError for tensors that do not fit the problem, InputError where no row runs it,
+//   OutOfMemory, CudaError for what the device refuses (an illegal access surfaces at the next
+//   call). What a call was to write is undefined after an exception.
+// - On a GPU calls enqueue on context.stream and return; tensors and workspace have to live until
+//   that is done. On a CPU they return when all is done, on parallel threads of their own.
+// - A Router, a Telemetry and weights may be shared by threads. A Workspace, a KvCache, a
+// DecodeLoop
+//   and an Observer belong to one call at a time; calls with their own may run side by side.
 #pragma once
 
 #include <cstddef>
@@ -33,10 +50,12 @@ struct Context {
 };
 
 /// The three branches and their gate, from projected and rotated q, k, v to o, by the plan of the
-/// router's row for Stage::attention. Throws InputError when no variant supports the problem.
+/// router's row for Stage::attention. Shapes: AttentionTensors. `saved`: what a backward pass needs
+/// is written there; null: nothing. InputError when no variant supports the problem.
 void attention(const Context& context, const Problem& problem, const AttentionTensors& tensors,
                Saved* saved = nullptr);
-/// Dense causal attention over `sel`: the baseline.
+/// Dense causal attention over `sel`, without blocks or gates: the baseline. `cmp` and `win` are
+/// not read.
 void dense_attention(const Context& context, const Problem& problem,
                      const AttentionTensors& tensors);
 
@@ -96,11 +115,13 @@ struct ModelConfig {
   Dtype dtype = Dtype::fp32;
   AttentionKind attention = AttentionKind::nsa;
 };
-/// The problem of a forward pass over `seq_lens` new tokens after `context_lens` cached ones.
+/// The problem of a forward pass over `seq_lens` new tokens after `context_lens` cached ones, an
+/// entry a sequence; both of one size.
 Problem problem_of(const ModelConfig& config, std::vector<std::int64_t> seq_lens,
                    std::vector<std::int64_t> context_lens);
 /// The configuration that a `model` problem stands for (MLP ratio 4, NSA).
 ModelConfig config_of(const Problem& problem);
+/// Weights of all layers, embedding, norms and head, in elements.
 std::int64_t parameter_count(const ModelConfig& config) noexcept;
 /// Multiply-adds times two of one forward pass, all parts of the model.
 double forward_flop(const ModelConfig& config, const Problem& problem);
@@ -116,10 +137,11 @@ struct ModelWeights {
   TensorView final_norm;  // [model_dim]
   TensorView lm_head;     // [vocab_size, model_dim]
 };
-/// Views of every weight in one flat tensor of parameter_count elements.
+/// Views of every weight in one flat tensor of parameter_count elements, of config.dtype, which
+/// they borrow. ContractError where it is of another size.
 ModelWeights bind_weights(const ModelConfig& config, const TensorView& flat);
 
-/// One cache per layer.
+/// One cache per layer, as the constructor of KvCache has it. OutOfMemory where there is no room.
 std::vector<KvCache> make_caches(const ModelConfig& config, std::int64_t batch,
                                  std::int64_t capacity, Allocator& allocator = host_allocator());
 /// tokens [tokens] int32 -> logits [tokens, vocab_size]. `caches` empty = no cache. All tensors

@@ -30,7 +30,8 @@ class TextTable {
   /// Shortens the last column so that the table is `columns` wide (at least 24 for the column
   /// itself); texts that differ stay different.
   void fit(std::size_t columns);
-  /// Header and rows, each line after `indent` blanks.
+  /// Header and rows, each line after `indent` blanks. What is wider than `style.columns` goes on
+  /// in a line below, further in, and long texts at the end of a line are wrapped.
   std::string render(Style style, std::size_t indent = 0) const;
   /// A Markdown table; `|` in cells is escaped.
   std::string markdown() const;
@@ -40,7 +41,14 @@ class TextTable {
     std::string header;
     Align align;
   };
+  /// Columns that share a line.
+  struct Band {
+    std::size_t begin, end, indent;
+  };
   std::vector<std::size_t> widths() const;
+  std::vector<Band> bands(std::vector<std::size_t>& width, std::size_t room) const;
+  std::string line(const std::vector<Cell>& cells, const Band& band,
+                   const std::vector<std::size_t>& width, Style style) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
@@ -54,6 +62,8 @@ std::size_t display_width(std::string_view text);
 std::string printable(std::string_view text);
 /// At most `columns` wide; what is cut ends in "...".
 std::string shortened(std::string_view text, std::size_t columns);
+/// The text in lines of at most `columns`, broken between words where there is a blank.
+std::vector<std::string> wrapped(std::string_view text, std::size_t columns);
 /// Each at most `columns` wide, cut in the middle. Those that would become the same keep the place
 /// where they differ.
 std::vector<std::string> shortened_apart(std::vector<std::string> texts, std::size_t columns);

@@ -71,7 +71,7 @@ std::string_view checked(ondemand::value value) {
       return token;
     default:
       if (token != "true" && token != "false" && token != "null" && !is_json_number(token))
-        throw BadValue{token.data(), "this is no JSON value (NaN and Infinity are none)"};
+        throw BadValue{token.data(), "this is not JSON value (nor are NaN and Infinity)"};
       return token;
   }
 }
@@ -199,7 +199,7 @@ void read_argument(std::string_view key, ondemand::value value, JsonEvent& out, 
 void read_arguments(ondemand::value value, JsonEvent& out, std::string& kept) {
   const std::string_view token = token_of(value);
   if (token.front() != '{') {
-    if (checked(value) != "null") throw BadValue{token.data(), "\"args\" is no object"};
+    if (checked(value) != "null") throw BadValue{token.data(), "\"args\" is not an object"};
     return;
   }
   for (auto field : value.get_object()) {

@@ -51,7 +51,7 @@ class JsonReader {
       window_.expect(',');
     }
     window_.expect('}');
-    if (!events) window_.fail(window_.offset(), "no \"traceEvents\": this is no trace");
+    if (!events) window_.fail(window_.offset(), "no \"traceEvents\": this is not a trace");
   }
 
   void read_events() {

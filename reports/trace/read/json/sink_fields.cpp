@@ -47,7 +47,7 @@ std::optional<std::array<std::uint32_t, 3>> three_numbers(std::string_view list)
 std::int64_t JsonSink::time_of(const JsonEvent& event) const {
   if (event.time.empty()) fail_(event.at, "an event without \"ts\"");
   const auto ns = microseconds_to_ns(without_quotes(event.time));
-  if (!ns) fail_(event.time.data(), "\"ts\" is no number of microseconds, or too large");
+  if (!ns) fail_(event.time.data(), "\"ts\" is not a number of microseconds, or too large");
   if (*ns > kMaxTimeNs || *ns < -kMaxTimeNs) fail_(event.time.data(), "\"ts\" is out of range");
   return *ns;
 }
@@ -56,7 +56,7 @@ JsonSink::Times JsonSink::times_of(const JsonEvent& event) const {
   const std::int64_t start = time_of(event);
   if (event.duration.empty()) fail_(event.at, "a complete event (ph X) without \"dur\"");
   const auto ns = microseconds_to_ns(without_quotes(event.duration));
-  if (!ns) fail_(event.duration.data(), "\"dur\" is no number of microseconds, or too large");
+  if (!ns) fail_(event.duration.data(), "\"dur\" is not a number of microseconds, or too large");
   if (*ns < 0) fail_(event.duration.data(), "\"dur\" is negative");
   if (*ns > kMaxDurationNs) fail_(event.duration.data(), "\"dur\" is longer than 104 days");
   return {start, start + *ns};
@@ -75,7 +75,8 @@ std::uint64_t JsonSink::identity(std::string_view token, const char* what,
   if (token.empty() || token.starts_with('-') || token == "null") return 0;
   std::uint64_t value = 0;
   if (!parse(token, value)) {
-    fail_(event.at, std::string("an event whose \"") + what + "\" is no whole number of 64 bits");
+    fail_(event.at,
+          std::string("an event whose \"") + what + "\" is not a whole number of 64 bits");
   }
   return value;
 }
@@ -117,7 +118,7 @@ std::int64_t JsonSink::number(std::string_view token, const char* what,
   std::int64_t value = 0;
   token = whole_number(token);
   if (!token.empty() && token != "null" && !parse(token, value))
-    fail_(event.at, std::string("an event whose \"") + what + "\" is no whole number");
+    fail_(event.at, std::string("an event whose \"") + what + "\" is not a whole number");
   return value;
 }
 
@@ -163,7 +164,7 @@ std::uint32_t JsonSink::shape_of(const JsonEvent& event) {
     if (list.empty()) return;
     const auto three = three_numbers(list);
     if (!three)
-      fail_(list.data(), std::string("\"") + what + "\" is no list of three whole numbers");
+      fail_(list.data(), std::string("\"") + what + "\" is not a list of three whole numbers");
     into = *three;
   };
   read(event.grid, "grid", shape.grid);

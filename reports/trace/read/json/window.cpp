@@ -69,7 +69,7 @@ void JsonWindow::expect(char wanted) {
   skip_blanks();
   if (begin_ == end_) fail_cut();
   if (buffer_[begin_] != wanted)
-    fail(offset(), std::string("expected '") + wanted + "'; this is no JSON");
+    fail(offset(), std::string("expected '") + wanted + "'; this is not JSON");
   ++begin_;
 }
 
@@ -102,7 +102,7 @@ std::string_view JsonWindow::value() {
       begin_ = found.end;
       return text;
     }
-    if (found.closed) fail(offset(), "expected a value; this is no JSON");
+    if (found.closed) fail(offset(), "expected a value; this is not JSON");
     if (!refill()) fail_cut();
   }
 }

@@ -63,7 +63,7 @@ bool SqliteRows::next() {
 std::int64_t SqliteRows::integer(int column) const {
   if (sqlite3_column_type(statement_.get(), column) != SQLITE_INTEGER)
     fail(std::string("column ") + sqlite3_column_name(statement_.get(), column) +
-         " is no whole number");
+         " is not a whole number");
   return sqlite3_column_int64(statement_.get(), column);
 }
 

@@ -41,9 +41,10 @@ FreshTime measure_fresh(const WorkerCommand& command, const Device& device, cons
 /// The lock that a sweep takes of a device, until the object ends.
 class DeviceTurn {
  public:
-  /// Waits for it, and says so. False from held() where `stop` or the budget came first.
+  /// Waits for it, and says for whom. False from held() where `stop` or the budget came first.
+  /// `share`: takes no lock and waits for nobody.
   DeviceTurn(const Device& device, const std::atomic<bool>* stop, std::optional<double> budget_s,
-             Reporter& reporter, const std::string& lock_dir = "");
+             Reporter& reporter, bool share = false, const std::string& lock_dir = "");
   ~DeviceTurn();
   DeviceTurn(const DeviceTurn&) = delete;
   DeviceTurn& operator=(const DeviceTurn&) = delete;
@@ -52,7 +53,7 @@ class DeviceTurn {
  private:
   struct Lock;
   std::unique_ptr<Lock> lock_;
-  bool held_ = false;
+  bool held_ = false;  // or shared
 };
 
 struct SideBySide {
@@ -61,6 +62,7 @@ struct SideBySide {
   int pairs = 5;
   std::optional<double> budget_s;
   const std::atomic<bool>* stop = nullptr;
+  bool share = false;  // measure beside others
 };
 
 /// Medians in ns; the two of a pair follow each other, old first in every other pair.

@@ -25,6 +25,8 @@ struct WorkerCommand {
   std::vector<std::string> argv;
   probes::Variables environment = {};  // beside ours
   bool ours = false;                   // this program: no other may use its executor's name
+  std::optional<std::uint64_t> memory_bytes = {};  // that each process may hold; else a share of
+                                                   // the machine's on a CPU, and no limit on a GPU
 };
 /// --worker CMD: a command line for /bin/sh.
 WorkerCommand shell_worker(const std::string& command);
@@ -113,7 +115,8 @@ struct SweepInput {
   std::string tracer_library;        // for a worker that hung on a GPU; empty: none, because
   std::string no_tracer = "no library that traces was given";
   const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C: ends between two visits
-  std::string lock_dir;  // of the device lock; empty: $XDG_RUNTIME_DIR, else the temporary folder
+  std::string lock_dir;                     // of the device lock; empty: the machine's (DeviceLock)
+  bool share = false;                       // measure beside others: no lock is taken
 };
 /// Where the variants of an candidate run.
 inline const Device& device_of(const SweepInput& input, const Candidate& candidate) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,17 +77,23 @@ struct Query {
   bool with_samples = false;
 };
 
-/// A row of a history of times. Views last until the next row, `kind` as long as the store.
-struct TimeRow {
-  /// Problem, variant, executor, launch, timer and cold, and nothing else: the same object for all
-  /// rows that have them in common.
-  const Measurement& kind;
-  std::string_view source_hash = {}, reason = {}, measured_at = {};
+/// A process of a run, of one series.
+struct ProcessTimes {
   std::int64_t process = 0;
-  bool control = false, held_out = false;
-  Outcome outcome = Outcome::ok;
-  Verification verification = Verification::unverified;
-  std::optional<double> median_ns = {}, sm_mhz = {};
+  double median_ns = 0;          // of the medians of its visits
+  std::optional<double> cycles;  // likewise; nothing where a visit has no clock
+};
+
+/// What one run gave for a series: twins and held-out rows are not in it. Views last until the next
+/// one, `kind` as long as the store.
+struct SeriesOfRun {
+  /// Problem, variant, executor, launch, timer and cold, and nothing else: the same object for all
+  /// that have them in common.
+  const Measurement& kind;
+  std::string_view source_hash = {};              // of its last row
+  bool tried = false;                             // false: unsupported or not built
+  std::string_view failure = {}, failed_at = {};  // of the last row without a result, else empty
+  std::span<const ProcessTimes> processes = {};   // in order; only those that gave a result
 };
 
 struct Info {
@@ -140,7 +147,8 @@ class Store {
   /// The newest open run with the same spec, build and environment that is young enough and that
   /// no living owner holds, else a new one. InputError when `resume_id` cannot be gone on with.
   OwnedRun open_run(const RunRequest& request);
-  /// Ends an open run as complete or incomplete.
+  /// Ends an open run as complete or incomplete, and keeps the series of this and all other runs
+  /// that have ended.
   void end_run(const std::string& run_id, RunState state);
   /// Keys of the measurements that a run has (any outcome): what a resume leaves out. Narrowed to
   /// one device or one executor where a run has several.
@@ -186,10 +194,10 @@ class Store {
   /// time. The row lasts until `visit` returns, and `visit` must not use the store.
   void for_each_measurement(const Query& query,
                             const std::function<void(const Measurement&)>& visit) const;
-  /// Calls `visit` with each row of a run, in no certain order: several times faster than
-  /// for_each_measurement. `visit` must not use the store.
-  void for_each_time(const std::string& run_id, const std::optional<std::string>& device_uuid,
-                     const std::function<void(const TimeRow&)>& visit) const;
+  /// Calls `visit` with each series of a run on a device, a placement after the other: from what
+  /// was kept when the run ended, else from its rows. `visit` must not use the store.
+  void for_each_series(const std::string& run_id, const std::string& device_uuid,
+                       const std::function<void(const SeriesOfRun&)>& visit) const;
   std::vector<TelemetryRow> telemetry(const std::optional<std::string>& run_id) const;
   /// Oldest first. `id` and `with_samples` of the query mean nothing here.
   std::vector<LaunchTraceRow> launch_traces(const Query& query) const;

@@ -3,8 +3,8 @@
 #include <array>
 #include <map>
 
-#include "parts.hpp"
-#include "sums.hpp"
+#include "analyse/parts.hpp"
+#include "analyse/sums.hpp"
 
 namespace nsa::trace {
 namespace {

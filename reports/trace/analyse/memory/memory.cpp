@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "parts.hpp"
+#include "analyse/parts.hpp"
 
 namespace nsa::trace {
 namespace {

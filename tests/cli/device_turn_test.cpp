@@ -1,0 +1,78 @@
+// Commands that measure wait for each other on a device, and say for whom.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace nsa::test {
+namespace {
+
+constexpr const char* kRun = "run --preset tiny --layers 1 --seq-len 64 --steps 1 --no-thresholds";
+
+/// This process measures on the CPU, as a sweep would say it: by the lock of the folder.
+class Holder {
+ public:
+  explicit Holder(const Folder& folder) {
+    const Json devices = json_of(nsatune(folder, "devices --json"), "devices");
+    const std::string uuid = devices["devices"][0]["uuid"];
+    file_ = open(folder.file("nsatune-" + uuid + ".lock").c_str(), O_RDONLY | O_CREAT, 0644);
+    REQUIRE(file_ >= 0);
+    REQUIRE(flock(file_, LOCK_EX | LOCK_NB) == 0);
+  }
+  ~Holder() { leave(); }
+  void leave() {
+    if (file_ >= 0) close(file_);
+    file_ = -1;
+  }
+
+ private:
+  int file_ = -1;
+};
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+TEST_CASE("run waits for who measures on the device, and names the process", "[cli]") {
+  const Folder folder;
+  Holder holder(folder);
+  Result waited;
+  std::thread run([&] { waited = nsatune(folder, std::string(kRun) + " --no-db"); });
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+  while (text_of(folder.file("stderr")).find("waiting: ") == std::string::npos &&
+         std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const bool nothing_yet = text_of(folder.file("stdout")).empty();
+  holder.leave();
+  run.join();
+  INFO(waited.err);
+  CHECK(nothing_yet);
+  CHECK(waited.exit_code == 0);
+  CHECK(waited.err.find("waiting: process " + std::to_string(getpid()) + " (") !=
+        std::string::npos);
+  CHECK(waited.err.find(") measures on cpu; --share does not wait") != std::string::npos);
+}
+
+TEST_CASE("--share waits for nobody", "[cli]") {
+  const Folder folder;
+  const Holder holder(folder);
+  const Result run = nsatune(folder, std::string(kRun) + " --no-db --share");
+  CHECK(run.exit_code == 0);
+  CHECK(run.err.find("waiting") == std::string::npos);
+  const Result sweep =
+      nsatune(folder, "sweep quick --axis seq_len=64 --stage ranges --share --json --accept-noise");
+  INFO(sweep.err);
+  CHECK(sweep.exit_code == 0);
+  CHECK(json_of(sweep, "sweep_result")["complete"] == true);
+}
+
+}  // namespace nsa::test

@@ -1,0 +1,63 @@
+// libFuzzer: any bytes are a results database, of which everything can be read, or an error of
+// ours. The store looks at the file itself, too, so it lies in memory as a file: /dev/shm.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "nsa/schemas/error.hpp"
+#include "nsa/store/store.hpp"
+
+namespace {
+
+void read_everything(const nsa::store::Store& store) {
+  store.info();
+  store.verify();
+  for (const nsa::Run& run : store.runs()) {
+    store.libraries(run.id);
+    store.for_each_time(run.id, {}, [](const nsa::store::TimeRow&) {});
+  }
+  store.for_each_measurement({.with_samples = true}, [](const nsa::Measurement&) {});
+  store.executors({});
+  store.labels();
+  store.telemetry({});
+  store.launch_traces({});
+  store.launch_counters({});
+  store.agreements({});
+}
+
+/// A file of this process that goes with it, and what SQLite puts beside it.
+class File {
+ public:
+  File() : path_("/dev/shm/nsatune_fuzz_" + std::to_string(getpid()) + ".sqlite") {}
+  ~File() { remove_all(); }
+  const std::string& put(const std::uint8_t* data, std::size_t size) const {
+    remove_all();
+    const int file = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
+    if (file < 0 || write(file, data, size) != static_cast<ssize_t>(size)) std::abort();
+    close(file);
+    return path_;
+  }
+
+ private:
+  void remove_all() const {
+    for (const char* end : {"", "-wal", "-shm", "-journal", "-lock"}) unlink((path_ + end).c_str());
+  }
+  std::string path_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const File file;
+  try {
+    read_everything(
+        nsa::store::Store::open_existing(file.put(data, size), {.busy_timeout_s = 0, .vfs = {}}));
+  } catch (const nsa::InputError&) {
+  } catch (const nsa::EnvironmentError&) {
+  }
+  return 0;
+}

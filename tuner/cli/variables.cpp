@@ -1,0 +1,89 @@
+#include "variables.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "nsa/schemas/env_names.hpp"
+
+namespace nsa::cli {
+namespace {
+
+struct OwnVariable {
+  std::string_view name, meaning, otherwise;  // otherwise: what holds where it is not set
+};
+
+constexpr std::array<OwnVariable, 10> kOwn{{
+    {"NSATUNE_DEVICE", "the device that commands use, as `--device`: `cpu`, `cuda:0`, `auto`",
+     "`auto`: the first GPU, or the CPU where there is none"},
+    {"NSATUNE_DB", "the results database, as `--db`", "`results.sqlite`"},
+    {"NSATUNE_THRESHOLDS",
+     "the thresholds file, or a folder of such files, that `run` and `explain` follow",
+     "`$XDG_DATA_HOME/nsatune/thresholds`, then the file that is shipped for the device"},
+    {"NSATUNE_SHIPPED", "the folder of shipped thresholds", "the installed `share/nsatune/tuned`"},
+    {"NSATUNE_THREADS", "CPU threads of the runtime", "the CPUs that the process may run on"},
+    {"NSATUNE_LOCK_DIR",
+     "the folder of the lock files by which commands that measure wait for each other",
+     "`/run/lock`, or `/tmp`"},
+    {"NSATUNE_BISECT_GOOD",
+     "the folder in which a script of `bisect` keeps its build of the good commit",
+     "`~/.cache/nsatune`"},
+    {"NSATUNE_EXTERNAL_DATA",
+     "a folder of data that is not in the repository: some tests and worlds of `worker-sim` read "
+     "it",
+     "these tests are skipped"},
+    {"NSATUNE_WORKER_MARK",
+     "which worker a process belongs to, so that all that it started ends with it; not for people",
+     "set for each worker"},
+    {"NSATUNE_TRACE_*",
+     "how `trace record` talks to the library that records in the traced "
+     "program; not for people",
+     "set by `trace record`"},
+}};
+
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
+
+std::string names_of(EnvScope scope, const char* title, const char* about) {
+  std::string text = fmt::format(
+      "\n## {}\n\n{}\n\n| name | value | effect |\n| --- | --- | --- |\n", title, about);
+  constexpr std::array<std::string_view, 4> kKinds{"0 or 1", "whole number", "number", "text"};
+  for (const EnvName& name : env_names()) {
+    if (name.scope != scope) continue;
+    text += fmt::format("| `{}` | {} | {} |\n", name.name,
+                        kKinds[static_cast<std::size_t>(name.kind)], cell(name.effect));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string variables_markdown() {
+  std::string text =
+      "# Environment variables\n\n"
+      "Printed by `nsatune help --variables`. `nsatune doctor` says which of them are set in this "
+      "shell, and what is wrong with them.\n\n"
+      "## NSATUNE_*: the program\n\n"
+      "A flag of the command line wins over its variable.\n\n"
+      "| name | meaning | without it |\n| --- | --- | --- |\n";
+  for (const OwnVariable& own : kOwn)
+    text += fmt::format("| `{}` | {} | {} |\n", own.name, cell(own.meaning), cell(own.otherwise));
+  text +=
+      "\nOf others: `NO_COLOR` and `TERM=dumb` turn colours off; `COLUMNS` is the width of "
+      "tables where stdout is not a terminal; `XDG_DATA_HOME` and `XDG_CACHE_HOME` are where "
+      "files of yours lie.\n";
+  text += names_of(EnvScope::runtime, "NSA_*: what runs",
+                   "Names of the users' training program that this runtime follows. They win over "
+                   "a config file and a thresholds file; a call's own request wins over them. "
+                   "Booleans are 1, true, yes, on or 0, false, no, off.");
+  text += names_of(EnvScope::no_effect, "NSA_*: accepted, without effect here",
+                   "`explain` lists those that are set, with the reason.");
+  text += names_of(EnvScope::trainer, "NSA_*: of the training script",
+                   "Nothing here reads them, and nothing warns about them.");
+  return text;
+}
+
+}  // namespace nsa::cli
