@@ -126,6 +126,14 @@ ForwardPass run_forward(Stage stage, const Problem& problem, const std::vector<H
 
 }  // namespace
 
+HostTensor in_fp64(const TensorView& tensor) {
+  HostTensor copy{"", {tensor.dtype, tensor.rank, tensor.shape}, {}};
+  const auto* bytes = tensor.as<const std::byte>();
+  expects(tensor.contiguous(), "a contiguous tensor");
+  copy.bytes.assign(bytes, bytes + tensor.bytes());
+  return converted(copy, Dtype::fp64);
+}
+
 std::vector<TensorView> BackwardInputs::views() const {
   std::vector<TensorView> views;
   for (const HostTensor& tensor : tensors) views.push_back(tensor.view());

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "cpu/convert.hpp"
+#include "nsa/kernels/backward_inputs.hpp"
 #include "nsa/kernels/parallel.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "nsa/schemas/generator.hpp"
@@ -107,6 +109,12 @@ std::vector<HostTensor> make_inputs(Stage stage, const Problem& problem, std::ui
 
 std::vector<HostTensor> make_inputs(std::span<const Stage> stages, const Problem& problem,
                                     std::uint64_t seed) {
+  if (problem.direction == Direction::backward) {
+    expects(stages.size() == 1, "one stage of a backward pass");
+    BackwardInputs made = make_backward_inputs(stages.front(), problem, seed);
+    std::ranges::move(made.kept, std::back_inserter(made.tensors));
+    return std::move(made.tensors);
+  }
   std::vector<HostTensor> inputs;
   for (const TensorSpec& spec : signature_of(stages).inputs) {
     HostTensor tensor = empty_tensor(stages, spec, problem);
@@ -129,7 +137,7 @@ std::vector<HostTensor> make_inputs(std::span<const Stage> stages, const Problem
 
 std::vector<HostTensor> output_shapes(std::span<const Stage> stages, const Problem& problem) {
   std::vector<HostTensor> shapes;
-  for (const TensorSpec& spec : signature_of(stages).outputs)
+  for (const TensorSpec& spec : signature_of(stages, problem.direction).outputs)
     shapes.push_back({std::string(spec.name), shape_of(stages, spec.name, problem), {}});
   return shapes;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "nsa/kernels/backward_oracle.hpp"
 #include "nsa/kernels/oracle.hpp"
 #include "reference/oracle_rows.hpp"
 
@@ -24,6 +25,8 @@ TensorView row_view(TensorView view, std::size_t index, std::int64_t total_rows)
 }  // namespace
 
 bool SpanOracle::covers(std::span<const Stage> stages, const Problem& problem) {
+  if (problem.direction == Direction::backward)
+    return stages.size() == 1 && BackwardOracle::covers(stages.front());
   const JoinedSignature joined = signature_of(stages);
   std::optional<std::int64_t> rows;
   for (const Stage stage : stages) {
@@ -44,6 +47,10 @@ SpanOracle::SpanOracle(std::span<const Stage> stages, const Problem& problem,
                        std::span<const TensorView> inputs, const AttentionOptions& options,
                        Role role) {
   expects(covers(stages, problem), "stages that do not read each other's outputs");
+  if (problem.direction == Direction::backward) {
+    backward_ = std::make_unique<BackwardOracle>(stages.front(), problem, inputs, options);
+    return;
+  }
   const JoinedSignature joined = signature_of(stages);
   expects(inputs.size() == joined.inputs.size(), "the inputs of the signature");
   for (const Stage stage : stages) {
@@ -56,10 +63,16 @@ SpanOracle::SpanOracle(std::span<const Stage> stages, const Problem& problem,
   }
 }
 
-std::int64_t SpanOracle::rows() const { return parts_.front().oracle->rows(0); }
+SpanOracle::SpanOracle(SpanOracle&&) noexcept = default;
+SpanOracle::~SpanOracle() = default;
+
+std::int64_t SpanOracle::rows() const {
+  return backward_ ? backward_->rows() : parts_.front().oracle->rows(0);
+}
 
 Oracle::Verdict SpanOracle::verify(std::span<const TensorView> outputs,
                                    std::span<const std::int64_t> rows) const {
+  if (backward_) return backward_->verify(outputs, rows);
   Oracle::Verdict all;
   for (const Part& part : parts_) {
     const Oracle::Verdict one = part.oracle->verify(outputs.first(part.outputs), rows);
@@ -75,6 +88,7 @@ Oracle::Verdict SpanOracle::verify(std::span<const TensorView> outputs,
 
 std::vector<Oracle::Verdict> SpanOracle::verify_packed(std::span<const TensorView> outputs,
                                                        std::span<const std::int64_t> rows) const {
+  if (backward_) return backward_->verify_packed(outputs, rows);
   std::vector<Oracle::Verdict> verdicts(rows.size());
   reference::parallel_rows(std::ssize(rows), [&](std::int64_t from, std::int64_t to) {
     for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i) {
@@ -93,7 +107,8 @@ double row_tolerance(std::span<const Stage> stages, Dtype dtype) noexcept {
 }
 
 double row_tolerance(const Variant& row, Dtype dtype) noexcept {
-  const double usual = row_tolerance(row.stages, dtype);
+  const double usual = row.direction == Direction::backward ? gradient_tolerance(dtype)
+                                                            : row_tolerance(row.stages, dtype);
   return dtype == Dtype::fp32 ? std::max(usual, row.fp32_tolerance) : usual;
 }
 

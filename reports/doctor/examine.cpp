@@ -48,8 +48,17 @@ void add_silent(const Evidence& evidence, std::vector<NotJudged>& out) {
                      "train.batch_size and the like",
                      true});
   }
-  for (const TraceEvidence& t : evidence.traces)
+  for (const LogEvidence& log : evidence.logs) {
+    if (!log.live && !log.any_known())
+      out.push_back({log.file,
+                     "no rule knows anything in it: neither a throughput nor a message that one "
+                     "reads",
+                     true});
+  }
+  for (const TraceEvidence& t : evidence.traces) {
     if (!t.summary.gpu) out.push_back(silent_trace(t.summary));
+    if (!t.left_out.empty()) out.push_back({t.summary.path, t.left_out});
+  }
   for (const CommandEvidence& c : evidence.commands) add_silent(c, out);
 }
 

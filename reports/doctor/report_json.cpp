@@ -43,7 +43,7 @@ Json json_of(const Finding& finding) {
             {"of_ns", or_null(gain.of_ns)},
             {"at_most_ratio", or_null(gain.at_most_ratio)},
             {"basis", gain.basis}}},
-          {"advice", finding.rule->advice}};
+          {"advice", finding.advice()}};
 }
 
 }  // namespace

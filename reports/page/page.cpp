@@ -2,6 +2,7 @@
 
 #include <array>
 #include <map>
+#include <span>
 
 #include "assets.hpp"
 #include "nsa/schemas/error.hpp"
@@ -9,6 +10,7 @@
 namespace nsa::page {
 namespace {
 
+constexpr std::array kTraceScripts{"text.js", "plots.js", "steps.js", "trace.js"};
 constexpr std::array kScripts{"text.js",         "plots.js",    "history.js",        "overview.js",
                               "series.js",       "contests.js", "contest_choice.js", "roofline.js",
                               "memory.js",       "clocks.js",   "results.js",        "steps.js",
@@ -63,14 +65,28 @@ std::string filled(std::string_view text, const std::map<std::string_view, std::
 
 }  // namespace
 
-std::string page_html(const Json& data, const std::string& vega) {
+namespace {
+
+/// A template with its style, data and scripts.
+std::string page_of(const char* page, std::span<const char* const> names, const Json& data,
+                    const std::string& vega) {
   std::string scripts;
-  for (const char* name : kScripts) scripts += asset(name);
-  return filled(asset("page.html"), {{"STYLE", std::string(asset("page.css"))},
-                                     {"DATA", inert(data)},
-                                     {"SPECS", inert(specs())},
-                                     {"VEGA", vega},
-                                     {"SCRIPT", scripts}});
+  for (const char* name : names) scripts += asset(name);
+  return filled(asset(page), {{"STYLE", std::string(asset("page.css"))},
+                              {"DATA", inert(data)},
+                              {"SPECS", inert(specs())},
+                              {"VEGA", vega},
+                              {"SCRIPT", scripts}});
+}
+
+}  // namespace
+
+std::string page_html(const Json& data, const std::string& vega) {
+  return page_of("page.html", kScripts, data, vega);
+}
+
+std::string trace_page_html(const Json& data, const std::string& vega) {
+  return page_of("trace.html", kTraceScripts, data, vega);
 }
 
 }  // namespace nsa::page

@@ -6,6 +6,8 @@
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/trace_table.hpp"
 #include "nsa/reports/units.hpp"
+#include "trace_communication.hpp"
+#include "trace_path.hpp"
 
 namespace nsa::reports {
 namespace {
@@ -384,6 +386,8 @@ std::string trace_summary_table(const Summary& s, std::size_t top, Style style,
   text += section("Steps", steps(s, std::min(top, kMostSteps)), page) + step_times(s);
   text += section("Stages", stages(s), page);
   text += section("Waits of the host", host_syncs(s), page);
+  text += critical_path_text(s, std::min(top, kMostSteps), style, columns);
+  text += communication_text(s, std::min(top, kMostSteps), style, columns);
   text += section("Copies and memsets", copies(s), page);
   text += section("Idle time", gaps(s, std::min(top, kMostSteps)), page);
   text += section("Modules", modules(s, top), page);

@@ -28,6 +28,7 @@ bool printable_only(const std::string& text) {
 TEST_CASE("bad input is one line with the place, exit 2, and nothing on stdout", "[doctor]") {
   const Folder folder;
   folder.write("empty", "");
+  std::filesystem::create_directory(folder.file("hollow"));  // a folder without a file
   folder.write("binary", std::string("\x7f"
                                      "ELF\0\0\0",
                                      7));
@@ -54,7 +55,7 @@ TEST_CASE("bad input is one line with the place, exit 2, and nothing on stdout",
   folder.write("diary.sqlite", "SQLite format 3" + std::string(300, '\0'));
   folder.write("words", "no variables here\n");
   for (const char* arguments : {"absent.log",
-                                ".",
+                                "hollow",
                                 "empty",
                                 "binary",
                                 "bad.yaml",

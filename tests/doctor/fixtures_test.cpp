@@ -59,12 +59,23 @@ TEST_CASE("nothing is found in a good environment, config, log, heartbeat, trace
   CHECK(document["rules_judged"] == doctor::rules().size());
 }
 
+TEST_CASE("no rule finds anything in ordinary traces, of whatever program", "[doctor]") {
+  for (const char* name : {"training", "server", "image", "attention"}) {
+    CAPTURE(name);
+    const Result result = Fixture(std::string("_ordinary/") + name).run("--json");
+    INFO(result.out);
+    CHECK(result.exit_code == 0);
+    CHECK(json_of(result, "doctor")["findings"].empty());
+  }
+}
+
 TEST_CASE("no fixture is left of a rule that is gone", "[doctor]") {
   for (const auto& entry : std::filesystem::directory_iterator(fixtures_folder())) {
     const std::string name = entry.path().filename().string();
     CAPTURE(name);
-    CHECK((name == "_clean" || std::any_of(doctor::rules().begin(), doctor::rules().end(),
-                                           [&](const auto& rule) { return rule.id == name; })));
+    CHECK((name == "_clean" || name == "_ordinary" ||
+           std::any_of(doctor::rules().begin(), doctor::rules().end(),
+                       [&](const auto& rule) { return rule.id == name; })));
   }
 }
 

@@ -35,6 +35,9 @@ def config(train="", runtime="", model="", nsa=""):
 
 
 def log(*lines):
+    """A log that some rule knows something in: a throughput, unless the lines have theirs."""
+    if not any("tok" in line or "%" in line for line in lines):
+        lines = ("step 1 | loss 5.7 | 9,200 tok/s", *lines)
     return {"run.log": "starting\n" + "".join(line + "\n" for line in lines) + "done\n"}
 
 
@@ -64,11 +67,12 @@ class Trace:
                             "ts": round(ts, 3), "dur": round(dur, 3), "args": args})
 
     def op(self, name, dur, gap=0.0, cat="kernel", call="cudaLaunchKernel", stream=7, late=False,
-           blocking=False):
-        """An operation `gap` after the last one; `late`: launched only when it was over."""
+           blocking=False, far=False):
+        """An operation `gap` after the last one; `late`: launched only when it was over; `far`: all
+        are launched one after the other at the start."""
         self.id += 1
         start = self.now + gap
-        launch = start - 3 if late or blocking else start - 30
+        launch = 3 * self.id - 100 if far else start - (3 if late or blocking else 30)
         self.add("cuda_runtime", call, launch, dur + 4 if blocking else 2, 1, correlation=self.id)
         self.add(cat, name, start, dur, stream, correlation=self.id, device=0, stream=stream)
         self.now = start + dur
@@ -99,20 +103,66 @@ def loop(kernels, dur, gap, wait_every=0, name="tiny"):
     return trace
 
 
-def with_waits(count):
+def with_waits(count, every=1):
+    """The host launches far ahead, but for waits, behind which the GPU has nothing to do."""
     trace = Trace()
-    for _ in range(count):
-        trace.op("gemm", 100)
-        trace.call("cudaStreamSynchronize", trace.now - 50, 1)
+    for i in range(count):
+        waits = i % every == 0
+        trace.op("gemm", 100, gap=12 if waits else 0, late=waits)
+        if i % every == every - 1:
+            trace.call("cudaStreamSynchronize", trace.now - 50, 51)
     return trace
 
 
-def with_copies(count):
+def with_copies(count, us=10, way="Memcpy DtoH (Device -> Pageable)"):
     trace = Trace()
     for _ in range(count):
-        trace.op("gemm", 100)
-        trace.op("Memcpy DtoH (Device -> Pageable)", 1, cat="gpu_memcpy", call="cudaMemcpyAsync")
+        trace.op("gemm", 100, far=True)
+        trace.op(way, us, cat="gpu_memcpy", call="cudaMemcpyAsync", far=True)
     return trace
+
+
+def with_loading(us):
+    """Steps before which the launching thread fetches a batch."""
+    trace = Trace()
+    for step in range(8):
+        begin = trace.now
+        trace.add("user_annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+                  begin + 1, us, 1)
+        trace.op("gemm", 400, gap=us + 8, late=True)
+        for _ in range(4):
+            trace.op("gemm", 400)
+        trace.call("cudaStreamSynchronize", trace.now - 300, 300)
+        trace.add("user_annotation", f"ProfilerStep#{step}", begin, trace.now - begin, 1)
+    return trace
+
+
+def with_heads(around):
+    trace = steady()
+    trace.add("cpu_op", around, 5, 20, 1)
+    trace.add("cpu_op", "aten::repeat_interleave", 10, 5, 1)
+    return trace
+
+
+def ordinary():
+    """Healthy programs that have nothing to do with NSA: no rule may find anything in them."""
+    training = with_loading(10)  # its data are there, its gradients hidden behind computation
+    training.add("kernel", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 1000, 900, 20, device=0,
+                 stream=20)
+    training.add("cpu_op", "aten::repeat_interleave", 1200, 5, 1)  # of labels, not of heads
+    training.op("void at::native::unique_kernel(long*)", 20)
+    server = Trace()  # replays a graph with a pause between requests
+    for _ in range(60):
+        server.op("void flash_fwd_kernel<traits>(params)", 300, call="cudaGraphLaunch")
+        server.op("Memcpy DtoH (Device -> Pinned)", 2, cat="gpu_memcpy", call="cudaMemcpyAsync")
+        server.call("cudaStreamSynchronize", server.now - 200, 200)
+    image = Trace()  # many small kernels, launched far ahead, one wait an iteration
+    for _ in range(600):
+        image.op("void at::native::vectorized_elementwise_kernel<4>(int)", 4)
+    image.call("cudaDeviceSynchronize", image.now - 100, 101)
+    attention = steady(60, dur=100)  # a little of it without flash is no finding
+    attention.op("void PyTorchMemEffAttention::AttentionKernel<float>(params)", 100)
+    return {"training": training, "server": server, "image": image, "attention": attention}
 
 
 def with_comm(hidden):
@@ -212,6 +262,10 @@ FIXTURES = {
     "log_sdpa_fallback": (log("UserWarning: Flash attention kernel not used because: (Triggered "
                               "internally at sdp_utils.cpp:555.)"),
                           log("sdpa backend: flash")),
+    "log_crash": (log("Traceback (most recent call last):", '  File "train.py", line 7, in <module>',
+                      "RuntimeError: The size of tensor a (3) must match"),
+                  log("Traceback (most recent call last):", "ValueError: bad file, skipped",
+                      "step 2 | loss 5.6 | 9,100 tok/s")),
     "log_out_of_memory": (log(OOM.format("0.10 GiB")), log("gpu memory 24117 MiB")),
     "log_fragmentation": (log(OOM.format("1.97 GiB")), log(OOM.format("0.10 GiB"))),
     "log_heads_copied": (log("    v = V.repeat_interleave(h, dim=1).reshape(B * G * h, S, D)"),
@@ -257,22 +311,23 @@ FIXTURES = {
                           heartbeat({"ts": 1100.0, "rank": 0, "step": 40, "msg": "beat"})),
     # traces
     "trace_idle_gpu": (loop(20, 50, 50).text(), loop(20, 50, 5).text()),
-    "trace_host_syncs": (with_waits(60).text(), with_waits(8).text()),
+    "trace_data_loading": (with_loading(900).text(), with_loading(20).text()),
+    "trace_host_syncs": (with_waits(60).text(), with_waits(60, every=30).text()),
     "trace_host_loop": (loop(1200, 3, 6, wait_every=10).text(),
                         loop(1200, 3, 6, wait_every=200).text()),
     "trace_launch_bound": (loop(100, 3, 6).text(), loop(100, 30, 6).text()),
     "trace_launch_blocking": ((lambda t: [t.op("gemm", 20, 5, blocking=True)
                                           for _ in range(120)] and t)(Trace()).text(),
                               steady(120, dur=20).text()),
-    "trace_host_copies": (with_copies(30).text(), with_copies(5).text()),
+    "trace_host_copies": (with_copies(30).text(), with_copies(30, us=1).text()),
     "trace_exposed_comm": (with_comm(False).text(), with_comm(True).text()),
     "trace_sdpa_fallback": (steady(name=MATH).text(), steady(name=FLASH).text()),
     "trace_fa2_absent": ({**steady(name="cudnn_generated_fort_native_sdpa_fprop").text(),
                           **BELIEF}, {**steady(name=FLASH).text(), **BELIEF}),
     "trace_range_conversion": (steady(name="thrust::unique_dim_kernel").text(),
                                steady(name="thrust::scan_kernel").text()),
-    "trace_heads_copied": (with_operator("aten::repeat_interleave").text(),
-                           with_operator("aten::expand").text()),
+    "trace_heads_copied": (with_heads("CausalSelfAttention.forward").text(),
+                           with_heads("aten::embedding").text()),
     "trace_checkpointing": (with_operator("CheckpointFunctionBackward").text(),
                             with_operator("MulBackward0").text()),
     "trace_fragmentation": (with_memory(8 * GIB).text(), with_memory(2 * GIB + 1000).text()),
@@ -307,6 +362,8 @@ def main():
              **log("step 1 | loss 5.7 | 9,200 tok/s"), **heartbeat(loss=5.7), **steady().text(),
              **command(95, 60, 60)}
     write(ROOT / "_clean", clean)
+    for name, trace in ordinary().items():
+        write(ROOT / "_ordinary" / name, trace.text())
 
 
 main()

@@ -132,6 +132,43 @@ TEST_CASE("rows of different devices or shapes are not compared", "[doctor]") {
       compare(evidence, "ranges", is(SwitchTarget::ranges_v1), is(SwitchTarget::ranges_v2)));
 }
 
+TEST_CASE("a measurement counts only on the device of the trace, and in the type of the config",
+          "[doctor]") {
+  const auto verdict = [](const Evidence& evidence) {
+    return compare(evidence, "ranges", is(SwitchTarget::ranges_v1), is(SwitchTarget::ranges_v2));
+  };
+  Evidence evidence;
+  evidence.measured = {row("ranges", "ranges_v1", 128, 10), row("ranges", "ranges_v2", 128, 40)};
+  for (doctor::Measured& m : evidence.measured) m.device_name = "NVIDIA H200";
+  REQUIRE(verdict(evidence));
+  doctor::TraceEvidence trace;
+  trace.summary.devices.push_back(
+      {.device = 0, .part = 0, .name = "another", .gpu = {}, .streams = {}});
+  evidence.traces.push_back(trace);
+  CHECK_FALSE(verdict(evidence));
+  evidence.traces[0].summary.devices[0].name = "NVIDIA H200";
+  CHECK(verdict(evidence));
+  doctor::ConfigEvidence config;
+  config.keys["runtime.precision"] = {"bf16-mixed", 1};
+  evidence.configs = {config};
+  for (doctor::Measured& m : evidence.measured) m.problem.dtype = Dtype::bf16;
+  CHECK(verdict(evidence));
+  for (doctor::Measured& m : evidence.measured) m.problem.dtype = Dtype::fp16;
+  CHECK_FALSE(verdict(evidence));
+}
+
+TEST_CASE("devices that contradict each other decide nothing", "[doctor]") {
+  Evidence evidence;
+  evidence.measured = {
+      row("ranges", "ranges_v1", 128, 10, "a"), row("ranges", "ranges_v2", 128, 40, "a"),
+      row("ranges", "ranges_v1", 128, 40, "b"), row("ranges", "ranges_v2", 128, 10, "b")};
+  doctor::ConfigEvidence config;
+  config.keys["train.seq_len"] = {"128", 1};
+  evidence.configs = {config};
+  CHECK_FALSE(
+      compare(evidence, "ranges", is(SwitchTarget::ranges_v1), is(SwitchTarget::ranges_v2)));
+}
+
 TEST_CASE("throughput is read from the forms that logs have", "[doctor]") {
   CHECK(doctor::tok_per_s_of("step 20 | 39.5 toks/s") == Approx(39.5));
   CHECK(doctor::tok_per_s_of("step 20 | ~9,200 tok/s") == Approx(9200));

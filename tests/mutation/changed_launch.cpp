@@ -13,9 +13,9 @@ const Router& cpu_router() {
   return router;
 }
 
-const Variant& cpu_row(Stage stage, std::string_view name) {
+const Variant& cpu_row(Stage stage, std::string_view name, Direction direction) {
   const Stage stages[] = {stage};
-  const Variant* variant = find_variant(stages, name, Backend::cpu);
+  const Variant* variant = find_variant(stages, name, Backend::cpu, direction);
   expects(variant != nullptr, "a CPU row of that name");
   return *variant;
 }
@@ -26,6 +26,8 @@ ChangedLaunch::ChangedLaunch(const LaunchArgs& args)
       sequences(args.sequences.begin(), args.sequences.end()),
       in(args.in.begin(), args.in.end()),
       out(args.out.begin(), args.out.end()),
+      saved(args.saved ? *args.saved : Saved{}),
+      accumulate(args.accumulate),
       args_(args) {}
 
 TensorView ChangedLaunch::copy_input(std::size_t index) {
@@ -38,8 +40,8 @@ TensorView ChangedLaunch::copy_input(std::size_t index) {
   return in[index] = copy.view();
 }
 
-void ChangedLaunch::run(Stage stage, std::string_view right) const {
-  const Variant& row = cpu_row(stage, right);
+void ChangedLaunch::run(Stage stage, std::string_view right) {
+  const Variant& row = cpu_row(stage, right, problem.direction);
   row.launch({.row = row,
               .problem = problem,
               .sequences = sequences,
@@ -50,8 +52,9 @@ void ChangedLaunch::run(Stage stage, std::string_view right) const {
               .options = options,
               .workspace = args_.workspace,
               .stream = args_.stream,
-              .saved = args_.saved,
-              .router = args_.router});
+              .saved = args_.saved ? &saved : nullptr,
+              .router = args_.router,
+              .accumulate = accumulate});
 }
 
 double get(const TensorView& view, std::int64_t offset) {

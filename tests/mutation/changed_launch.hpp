@@ -12,19 +12,23 @@ namespace nsa::test {
 
 /// A router of the built-in order.
 const Router& cpu_router();
-const Variant& cpu_row(Stage stage, std::string_view name);
+const Variant& cpu_row(Stage stage, std::string_view name,
+                       Direction direction = Direction::forward);
 
 class ChangedLaunch {
  public:
   explicit ChangedLaunch(const LaunchArgs& args);
   /// Puts a copy of the caller's in[index] in its place, to be written to.
   TensorView copy_input(std::size_t index);
-  void run(Stage stage, std::string_view right) const;
+  /// The row of the problem's direction.
+  void run(Stage stage, std::string_view right);
 
   Problem problem;
   AttentionOptions options;
   std::vector<Sequence> sequences;
   std::vector<TensorView> in, out;
+  Saved saved;
+  unsigned accumulate;
 
  private:
   const LaunchArgs& args_;

@@ -29,6 +29,9 @@ std::span<const Mutant> output_mutants();
 /// Faults of the stages around the attention.
 std::span<const Mutant> stage_mutants();
 
+/// Faults in backward passes.
+std::span<const Mutant> backward_mutants();
+
 /// Rows that the parent asks for; one mutant is right in these only.
 std::vector<std::int64_t>& asked_rows();
 

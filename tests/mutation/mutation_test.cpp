@@ -21,8 +21,8 @@ constexpr double kBudgetS = 0;
 
 std::vector<Mutant> all_mutants() {
   std::vector<Mutant> all;
-  for (const auto& some :
-       {attention_mutants(), arithmetic_mutants(), output_mutants(), stage_mutants()})
+  for (const auto& some : {attention_mutants(), arithmetic_mutants(), output_mutants(),
+                           stage_mutants(), backward_mutants()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
@@ -80,7 +80,8 @@ TEST_CASE("every planted fault is caught before a time is taken", "[mutation]") 
   for (const Mutant& mutant : all_mutants()) {
     INFO(mutant.name << ", made from " << to_string(mutant.stage) << "/" << mutant.right);
     const Problem problem = mutant.problem();
-    const Variant variant = mutated(cpu_row(mutant.stage, mutant.right), mutant.launch);
+    const Variant variant =
+        mutated(cpu_row(mutant.stage, mutant.right, problem.direction), mutant.launch);
     const auto result = gate(variant, problem, contest_of(variant, problem));
     CHECK(result.verification == Verification::wrong_result);
     CHECK_FALSE(result.reason.empty());
@@ -90,7 +91,7 @@ TEST_CASE("every planted fault is caught before a time is taken", "[mutation]") 
 TEST_CASE("the rows that the mutants were made from pass the gate, whoever stands beside them",
           "[mutation]") {
   for (const Mutant& mutant : all_mutants()) {
-    const Variant& right = cpu_row(mutant.stage, mutant.right);
+    const Variant& right = cpu_row(mutant.stage, mutant.right, mutant.problem().direction);
     const Variant variant = mutated(right, mutant.launch);
     INFO(right.name << " beside a mutant with " << mutant.name);
     const auto result = gate(right, mutant.problem(), {&variant});
@@ -103,6 +104,7 @@ TEST_CASE("every CPU row of the table passes the gate in every dtype", "[mutatio
   const Dtype dtype = GENERATE(Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16);
   Problem problem = ragged_problem();
   problem.dtype = dtype;
+  problem.direction = GENERATE(Direction::forward, Direction::backward);
   std::size_t passed = 0;
   for (const Variant& row : catalog()) {
     if (row.backend != Backend::cpu || !supports(row, problem, Device{}).supported) continue;
@@ -111,7 +113,7 @@ TEST_CASE("every CPU row of the table passes the gate in every dtype", "[mutatio
     CHECK(result.verification == Verification::verified);
     ++passed;
   }
-  CHECK(passed > 20);
+  CHECK(passed > (problem.direction == Direction::forward ? 20 : 8));
 }
 
 TEST_CASE("code that was written out to be mutated passes the gate without the fault",
@@ -187,11 +189,13 @@ TEST_CASE("a variant without peers is compared in every row that one before it w
   CHECK(worst_error(wrong, 0) > 0.4);
 }
 
-TEST_CASE("there are 20 mutants or more, each with a name of its own", "[mutation]") {
+TEST_CASE("there are 20 mutants of each direction or more, each with a name of its own",
+          "[mutation]") {
   std::vector<std::string> names;
   for (const Mutant& mutant : all_mutants()) names.emplace_back(mutant.name);
   std::sort(names.begin(), names.end());
-  CHECK(names.size() >= 20);
+  CHECK(names.size() - backward_mutants().size() >= 20);
+  CHECK(backward_mutants().size() >= 20);
   CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
 }
 

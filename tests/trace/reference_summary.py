@@ -84,7 +84,8 @@ def read_nsys(path):
 
 
 def is_comm(op):
-    return op.kind == "kernel" and re.search("nccl|rccl", op.name, re.IGNORECASE) is not None
+    names = "nccl|rccl|all_?reduce|all_?gather|multimem|nvshmem" if op.kind == "kernel" else "PtoP|Peer-to-Peer"
+    return re.search(names, op.name, re.IGNORECASE) is not None
 
 
 def is_sync(call):
@@ -138,7 +139,7 @@ def walk(ops, calls, launch, overheads, waiting_calls=(), own=()):
             points[end].append((what, -1))
 
     for op in ops:
-        add("mem" if op.kind != "kernel" else "comm" if is_comm(op) else "compute", op.start, op.end)
+        add("comm" if is_comm(op) else "mem" if op.kind != "kernel" else "compute", op.start, op.end)
         if op.number in launch:
             add("pending", launch[op.number].start, op.start)
     for call, what in dict(waiting_calls).items():
@@ -205,7 +206,7 @@ def figures_of_device(source, launch, ops):
         "comm_overlapped_by_compute_ns": out["both"], "exposed_comm_ns": out["comm"] - out["both"],
         "kernel_sum_ns": sum(op.end - op.start for op in kernels), "kernels": len(kernels),
         "op_sum_ns": sum(op.end - op.start for op in ops), "memops": len(ops) - len(kernels),
-        "comm_kernels": sum(map(is_comm, ops)), "distinct_kernels": len({op.name for op in kernels}),
+        "comm_kernels": sum(map(is_comm, kernels)), "distinct_kernels": len({op.name for op in kernels}),
         "same_stream_overlaps": overlaps_on_streams(ops),
         "idle_by_class_ns": {name: out[name] for name in classes}}
 

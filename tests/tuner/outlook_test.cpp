@@ -167,12 +167,3 @@ TEST_CASE("wrong results and noisy visits say nothing of longer lengths", "[tune
   outlook.add(contest_at(1024), contestants);
   CHECK_FALSE(left_out(outlook, 2048, {"slow", 1, 0}));
 }
-
-TEST_CASE("what is a hundred times behind at one length is not waited for at much longer ones",
-          "[tuner]") {
-  Outlook outlook;
-  add(outlook, 128, {{"fast", 1, 1000}, {"awful", 1, 401000}, {"slow", 1, 90000}});
-  add(outlook, 16384, {{"fast", 1, 80000}});
-  CHECK(left_out(outlook, 30000, {"awful", 1, 0}));
-  CHECK_FALSE(left_out(outlook, 30000, {"slow", 1, 0}));  // its launches may be all that it takes
-}

@@ -50,8 +50,7 @@ TEST_CASE("hello names every row of the table for the CPU", "[tuner]") {
   CHECK(hello.generator);
   CHECK(hello.verifies);
   std::size_t rows = 0;
-  for (const Variant& variant : catalog())
-    rows += variant.backend == Backend::cpu && variant.direction == Direction::forward;
+  for (const Variant& variant : catalog()) rows += variant.backend == Backend::cpu;
   CHECK(hello.variants.size() == rows);
 }
 

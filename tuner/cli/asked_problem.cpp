@@ -13,6 +13,9 @@ void declare_problem(CLI::App& sub, AskedProblem& o) {
   sub.add_option("--dtype", o.run.dtype,
                  "fp64, fp32, bf16, fp16 (default: bf16 on a GPU, fp32 on a CPU)");
   sub.add_option("--overlap", o.overlap, "Share of blocks that neighbouring queries share, 0 to 1");
+  sub.add_option("--direction", o.direction,
+                 "forward (default), or backward: the stages' gradients")
+      ->check(CLI::IsMember({"forward", "backward"}));
 }
 
 AskedShape shape_from(const Settings& settings, const AskedProblem& o, Backend backend) {
@@ -26,6 +29,7 @@ AskedShape shape_from(const Settings& settings, const AskedProblem& o, Backend b
   Problem p = problem_of(plan.config, std::vector<std::int64_t>(batch, plan.seq_len),
                          std::vector<std::int64_t>(batch, o.context_len));
   p.selection.overlap = o.overlap;
+  p.direction = from_string<Direction>(o.direction).value();
   require_valid(p, "the shape");
   return {std::move(p), plan.switches};
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "program.hpp"
 #include "run/options.hpp"
@@ -13,6 +14,7 @@ struct AskedProblem {
   RunOptions run;  // preset, config, seq-len, batch, dtype
   std::int64_t context_len = 0;
   std::optional<double> overlap;
+  std::string direction = "forward";
 };
 
 /// The problem, and what a config says of the runtime's variables.
@@ -22,7 +24,7 @@ struct AskedShape {
 };
 
 /// Declares --preset, --config, --ignore-unknown, --seq-len, --context-len, --batch, --dtype and
-/// --overlap.
+/// --overlap and --direction.
 void declare_problem(CLI::App& sub, AskedProblem& asked);
 
 /// For a device of that back end; notes about a config go to stderr. InputError on flags that make

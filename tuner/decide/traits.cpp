@@ -1,5 +1,6 @@
 // Who may be chosen: by the one table of variants, or by what a foreign worker declares.
 #include <algorithm>
+#include <utility>
 
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/schemas/executor.hpp"
@@ -10,15 +11,16 @@ namespace nsa::tuner {
 std::vector<VariantTraits> catalog_traits(Backend backend) {
   std::vector<const Variant*> rows;
   for (const Variant& variant : catalog()) {
-    if (variant.backend == backend && variant.direction == Direction::forward)
-      rows.push_back(&variant);
+    if (variant.backend == backend) rows.push_back(&variant);
   }
-  std::ranges::stable_sort(rows, {}, &Variant::rank);
+  std::ranges::stable_sort(rows, {}, [](const Variant* row) {
+    return std::pair{row->direction, row->rank};
+  });
   std::vector<VariantTraits> traits;
   for (const Variant* row : rows) {
     for (const VariantId& id : ids_of(*row)) {
       traits.push_back({id, row->role == Role::candidate, row->role == Role::baseline,
-                        row->switch_target, row->order});
+                        row->switch_target, row->order, row->direction});
     }
   }
   return traits;

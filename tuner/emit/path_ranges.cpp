@@ -37,6 +37,7 @@ DecideInput only(const Project& project, const DecideInput& input) {
     result.variants.back().eligible = true;
   }
   result.rows = input.rows.only([&](const Observation& row) {
+    if (row.problem->direction != Direction::forward) return false;  // switches of forward paths
     auto at = paths.find(*row.variant);
     if (at == paths.end()) {
       const SwitchTarget named = named_path(*row.variant, input.variants);

@@ -32,9 +32,9 @@ bool covers(const std::vector<std::string>& allowed, const std::vector<std::stri
 }
 
 /// Whether a row of ours has one of the roles that the family measures.
-bool has_role(const ProblemFamily& family, const VariantId& id, Backend backend) {
+bool has_role(const ProblemFamily& family, const Candidate& candidate, Backend backend) {
   if (family.roles.empty()) return true;
-  const Variant* row = find_variant(id, backend);
+  const Variant* row = find_variant(candidate.id, backend, candidate.direction);
   return row && std::ranges::find(family.roles, role_name(row->role)) != family.roles.end();
 }
 
@@ -46,7 +46,7 @@ bool of_family(const SweepSpec& spec, const ProblemFamily& family, const Candida
   const bool named = covers(family.stages, candidate.id.stages);
   if (candidate.executor == kOwnExecutor)
     return named && matches_any(family.variants, candidate.id) &&
-           has_role(family, candidate.id, backend);
+           has_role(family, candidate, backend);
   return named || std::none_of(spec.families.begin(), spec.families.end(), [&](const auto& other) {
            return covers(other.stages, candidate.id.stages);
          });
@@ -158,7 +158,8 @@ Plan make_plan(const SweepSpec& spec, const Device& device,
     const LaunchMode launch = family.launch.value_or(spec.policy.launch);
     for (const Problem& problem : expand(spec, family)) {
       for (const Candidate& candidate : candidates) {
-        if (wanted(spec, family, candidate, device.backend))
+        if (candidate.direction == problem.direction &&
+            wanted(spec, family, candidate, device.backend))
           builder.add(problem, candidate, launch);
       }
     }
@@ -174,6 +175,7 @@ Plan plan_of(const std::vector<Refinement>& refinements, const SweepSpec& spec,
     for (const Candidate& candidate : candidates) {
       const bool competes =
           candidate.executor == refinement.executor &&
+          candidate.direction == refinement.problem.direction &&
           std::ranges::find(refinement.variants, candidate.id) != refinement.variants.end();
       if (competes)
         builder.add(refinement.problem, candidate, spec.policy.launch, refinement.held_out);

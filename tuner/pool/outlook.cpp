@@ -38,9 +38,6 @@ double most_growth(const Problem& problem, double order, std::int64_t from, std:
   return std::pow(factor(to), order) * factor(full);
 }
 
-/// Times slower than the best: nothing that grows makes up for that.
-constexpr double kFarBehind = 100;
-
 double ratio(std::int64_t length, std::int64_t to) {
   return static_cast<double>(length) / static_cast<double>(to);
 }
@@ -96,8 +93,6 @@ std::optional<double> Outlook::least_by_orders(const History& history, const Pro
     growth = std::log(last.own_ns / history.before->own_ns) /
              std::log(ratio(last.length, history.before->length));
     growth = std::clamp(growth, 0.0, *order);
-  } else if (last.own_ns > kFarBehind * last.point->best_ns) {
-    growth = *order / 4;  // launches may still hide most of it
   }
   const std::int64_t length = length_of(problem);
   const double best_ns = history.nearest.point->best_ns *

@@ -20,6 +20,17 @@ std::vector<std::int64_t> spread_order(std::int64_t rows) {
   return order;
 }
 
+/// What a forward pass saved, by its name, among the inputs of a backward one.
+Saved saved_among(const std::vector<HostTensor>& host, std::span<const TensorView> placed) {
+  Saved saved;
+  for (std::size_t i = 0; i < host.size(); ++i) {
+    if (host[i].name == "lse_cmp") saved.lse_cmp = placed[i];
+    if (host[i].name == "lse_sel") saved.lse_sel = placed[i];
+    if (host[i].name == "lse_win") saved.lse_win = placed[i];
+  }
+  return saved;
+}
+
 }  // namespace
 
 Inputs::Judge& Inputs::judge(std::span<const Stage> stages, const Problem& problem, Role role) {
@@ -67,6 +78,7 @@ Handle::Handle(const Variant& variant, const Point& point, const Problem& proble
       placed_sequences_(memory.place(sequences_)),
       allocator_(memory),
       workspace_(allocator_) {
+  saved_ = saved_among(inputs_->host, inputs_->placed->views());
   workspace_.reserve(static_cast<std::size_t>(workspace_of(variant, problem)));
 }
 
@@ -74,7 +86,9 @@ void Handle::launch() {
   static const AttentionOptions kDefaults;
   fetched_ = nullptr;
   const auto outputs = outputs_->views();
-  const auto inputs = inputs_->placed->views();
+  const bool backward = variant_.direction == Direction::backward;
+  auto inputs = inputs_->placed->views();
+  inputs = inputs.first(signature_of(variant_.stages, variant_.direction).inputs.size());
   variant_.launch({.row = variant_,
                    .problem = problem_,
                    .sequences = sequences_,
@@ -85,6 +99,7 @@ void Handle::launch() {
                    .options = kDefaults,
                    .workspace = workspace_,
                    .stream = memory_.stream(),
+                   .saved = backward ? &saved_ : nullptr,
                    .router = &router_});
 }
 

@@ -104,6 +104,7 @@ class Handle {
   Memory& memory_;
   const Router& router_;
   std::unique_ptr<TensorSet> outputs_;
+  Saved saved_;  // of a backward variant: what the forward pass saved, among the inputs
   const std::vector<HostTensor>* fetched_ = nullptr;  // where they are those of the last launch
   std::vector<Sequence> sequences_;
   std::shared_ptr<const Sequence> placed_sequences_;

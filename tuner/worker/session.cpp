@@ -39,6 +39,7 @@ worker::OfferedVariant offer_of(const Variant& variant) {
   worker::OfferedVariant offer;
   for (const Stage stage : variant.stages) offer.stages.emplace_back(to_string(stage));
   offer.name = variant.name;
+  offer.direction = variant.direction;
   for (const VariantId& id : ids_of(variant)) offer.points.push_back(id.point);
   offer.source_hash = variant.source_hash;
   if (variant.order)
@@ -49,7 +50,7 @@ worker::OfferedVariant offer_of(const Variant& variant) {
 
 std::string what_it_needs(const Variant& variant, const Problem& problem) {
   auto bytes = static_cast<double>(workspace_of(variant, problem));
-  const JoinedSignature signature = signature_of(variant.stages);
+  const JoinedSignature signature = signature_of(variant.stages, variant.direction);
   for (const auto& side : {signature.inputs, signature.outputs}) {
     for (const TensorSpec& spec : side) {
       const TensorShape shape = shape_of(variant.stages, spec.name, problem);
@@ -110,8 +111,7 @@ worker::Reply Session::on(const worker::HelloRequest& request) {
   reply.verifies = true;
   reply.device = device_;
   for (const Variant& variant : catalog()) {
-    if (variant.backend == device_.backend && variant.direction == Direction::forward)
-      reply.variants.push_back(offer_of(variant));
+    if (variant.backend == device_.backend) reply.variants.push_back(offer_of(variant));
   }
   return reply;
 }

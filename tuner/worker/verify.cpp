@@ -158,10 +158,22 @@ std::optional<DeviceOracle::Coverage> judge_on_device(Handle& handle, const Devi
   return oracle.verify_some(handle.outputs().views(), kDeviceOracleS, handle.stream());
 }
 
+/// Every row of every gradient, of both launches: the right answers are there as a whole.
+std::optional<double> worst_gradient_error(Handle& handle, TensorSet& before) {
+  const auto stages = handle.variant().stages;
+  if (!SpanOracle::covers(stages, handle.problem())) return std::nullopt;
+  const SpanOracle& oracle =
+      *handle.inputs()->judge(stages, handle.problem(), handle.variant().role).oracle;
+  return std::max(oracle.verify(views_of(handle.outputs().on_host())).worst_row_error,
+                  oracle.verify(views_of(before.on_host())).worst_row_error);
+}
+
 /// Nothing for stages that no oracle covers.
 std::optional<double> worst_row_error(Handle& handle, TensorSet& before, const Device& device,
                                       std::span<Handle* const> handles, double budget_s) {
   const auto stages = handle.variant().stages;
+  if (handle.problem().direction == Direction::backward)
+    return worst_gradient_error(handle, before);
   const double tolerance = row_tolerance(handle.variant(), handle.problem().dtype);
   const auto on_device = judge_on_device(handle, device);
   if (!on_device && !SpanOracle::covers(stages, handle.problem())) return std::nullopt;

@@ -51,7 +51,9 @@ void LogReader::take_part(std::string_view line) {
   Settings set;
   if (!read_assignments(line, number, set)) return;
   for (auto& [name, setting] : set) {
-    if (of_interest(name)) variables_[name] = std::move(setting);
+    if (!of_interest(name)) continue;
+    variables_[name] = std::move(setting);
+    log_.sets_variables = true;
   }
 }
 

@@ -43,6 +43,15 @@ constexpr Words kWords[] = {
     {Signal::watchdog, {"watchdog", "stalled"}},
     {Signal::watchdog, {"watchdog caught collective operation timeout"}},
     {Signal::debug_output, {"nsa-log "}},
+    {Signal::crash, {"traceback (most recent call last)"}},
+    {Signal::crash, {"segmentation fault"}},
+    {Signal::crash, {"core dumped"}},
+    {Signal::crash, {"terminate called after throwing"}},
+    {Signal::crash, {"cuda error:"}},
+    {Signal::crash, {"received signal", "death"}},
+    {Signal::crash, {"exitcode", "failed", "rank"}},  // torchrun
+    {Signal::crash, {"sigsegv"}},
+    {Signal::crash, {"sigkill"}},
 };
 
 /// A setting that logs print with its value, or with a word of it.
@@ -91,6 +100,16 @@ bool says(std::string_view lowered, std::string_view name) {
   return false;
 }
 
+/// "RuntimeError: ..." and "torch.cuda.OutOfMemoryError: ...", also behind "[rank0]: ".
+bool names_exception(std::string_view lowered) {
+  const std::size_t rank = lowered.starts_with("[rank") ? lowered.find("]: ") : lowered.npos;
+  if (rank != lowered.npos) lowered.remove_prefix(rank + 3);
+  const std::size_t end = lowered.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.");
+  if (end == lowered.npos || lowered[end] != ':') return false;
+  const std::string_view name = lowered.substr(0, end);
+  return name.ends_with("error") || name.ends_with("exception");
+}
+
 void add(std::vector<Signal>& found, Signal signal) {
   if (std::find(found.begin(), found.end(), signal) == found.end()) found.push_back(signal);
 }
@@ -107,6 +126,7 @@ std::vector<Signal> signals_of(std::string_view lowered) {
   }
   for (const Switch& one : kSwitches)
     if (says(lowered, one.name)) add(found, one.signal);
+  if (names_exception(lowered) && lowered.find(": ") != lowered.npos) add(found, Signal::exception);
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include "around.hpp"
 #include "nsa/doctor/gather.hpp"
 #include "nsa/trace/waits.hpp"
+#include "warm_up.hpp"
 
 namespace nsa::doctor {
 namespace {
@@ -99,16 +100,15 @@ void add_ops(const Trace& trace, TraceEvidence& out) {
   out.copies = copies.take();
 }
 
+/// Of each GPU alone: one that works does not end the gap of another one.
 void add_gaps(const Trace& trace, TraceEvidence& out) {
-  std::vector<const GpuOp*> ops;
-  for (const GpuOp& op : trace.ops) ops.push_back(&op);
-  std::sort(ops.begin(), ops.end(),
-            [](const GpuOp* a, const GpuOp* b) { return a->start_ns < b->start_ns; });
-  std::int64_t busy_until = ops.empty() ? 0 : ops.front()->start_ns;
-  for (const GpuOp* op : ops) {
-    if (op->start_ns > busy_until)
-      out.gaps.push_back({busy_until, op->start_ns - busy_until, op->correlation});
-    busy_until = std::max(busy_until, op->end_ns);
+  std::map<std::pair<std::uint32_t, std::int32_t>, std::int64_t> busy_until;
+  for (const GpuOp& op : trace.ops) {  // in order of start
+    const auto [at, first] =
+        busy_until.try_emplace({trace.part_of(op.process), op.device}, op.start_ns);
+    if (op.start_ns > at->second)
+      out.gaps.push_back({at->second, op.start_ns - at->second, op.correlation});
+    at->second = std::max(at->second, op.end_ns);
   }
   const std::size_t kept = std::min(kGaps, out.gaps.size());
   std::partial_sort(out.gaps.begin(), out.gaps.begin() + static_cast<std::ptrdiff_t>(kept),
@@ -125,8 +125,40 @@ struct Mark {
 /// converters.
 constexpr std::array<Mark, 2> kKernels{
     {{"unique_dim", "range_conversion"}, {"Unique", "range_conversion"}}};
+constexpr std::string_view kHeadsCopied = "heads_copied";
 constexpr std::array<Mark, 2> kOperators{
-    {{"aten::repeat_interleave", "heads_copied"}, {"CheckpointFunction", "checkpointing"}}};
+    {{"aten::repeat_interleave", kHeadsCopied}, {"CheckpointFunction", "checkpointing"}}};
+
+/// Whether an operator ran within attention, by what a range or module around it is called. The
+/// same operator anywhere else copies no heads.
+class InAttention {
+ public:
+  explicit InAttention(const Trace& trace) {
+    std::vector<char> of_name(trace.names.size(), 0);
+    const auto add = [&](const auto& span) {
+      char& known = of_name[span.name];
+      if (known == 0) known = names_it(trace.names.text(span.name)) ? 1 : 2;
+      if (known == 1) spans_[span.thread].push_back({span.start_ns, span.end_ns});
+    };
+    for (const trace::HostRange& range : trace.ranges) add(range);
+    for (const trace::PythonCall& call : trace.python) add(call);
+  }
+  bool operator()(const trace::HostRange& range) const {
+    const auto of_thread = spans_.find(range.thread);
+    if (of_thread == spans_.end()) return false;
+    return std::any_of(of_thread->second.begin(), of_thread->second.end(), [&](const auto& span) {
+      return span.first <= range.start_ns && range.end_ns <= span.second;
+    });
+  }
+
+ private:
+  static bool names_it(const std::string& name) {
+    for (const char* word : {"ttention", "attn", "Attn", "attend_"})
+      if (name.find(word) != name.npos) return true;
+    return false;
+  }
+  std::unordered_map<std::uint32_t, std::vector<std::pair<std::int64_t, std::int64_t>>> spans_;
+};
 
 template <std::size_t N>
 std::vector<std::string> marked(const Trace& trace, const std::array<Mark, N>& marks) {
@@ -146,17 +178,20 @@ void add_suspects(const Trace& trace, TraceEvidence& out) {
     if (op.kind == OpKind::kernel && !kernels[op.name].empty())
       groups.add(kernels[op.name], "", op.end_ns - op.start_ns, op.correlation);
   }
+  const InAttention in_attention(trace);
   for (const trace::HostRange& range : trace.ranges) {
-    if (!operators[range.name].empty())
-      groups.add(operators[range.name], "", range.end_ns - range.start_ns, 0);
+    const std::string& what = operators[range.name];
+    if (what.empty() || (what == kHeadsCopied && !in_attention(range))) continue;
+    groups.add(what, "", range.end_ns - range.start_ns, 0);
   }
   out.suspects = groups.take();
 }
 
 }  // namespace
 
-TraceEvidence examine_trace(const Trace& trace) {
+TraceEvidence examine_trace(Trace trace) {
   TraceEvidence out;
+  out.left_out = leave_out_warm_up(trace);
   out.summary = trace::summarize(trace);
   out.summary.path = clean(out.summary.path);
   add_calls(trace, out);

@@ -34,6 +34,11 @@ Founds each_log(const Evidence& evidence, Signal signal, const std::string& mess
   return founds;
 }
 
+/// Whether the log goes on behind its last crash: what was caught ended nothing.
+bool goes_on(const LogEvidence& log, const Hits& crash) {
+  return !log.tok_per_s.empty() && log.tok_line > crash.last_line;
+}
+
 constexpr const char* kNoTimes = "a line of a log does not say how much it costs";
 
 }  // namespace
@@ -69,6 +74,24 @@ Founds log_sdpa_fallback(const Evidence& evidence) {
   return each_log(evidence, Signal::sdpa_fallback,
                   "SDPA does not take its flash back end, so it takes memory-efficient or math",
                   kNoTimes);
+}
+
+Founds log_crash(const Evidence& evidence) {
+  Founds founds;
+  for (const LogEvidence& log : evidence.logs) {
+    const Hits* const crash = hits_of(log, Signal::crash);
+    const bool said_elsewhere =
+        hits_of(log, Signal::out_of_memory) || hits_of(log, Signal::malformed_batch);
+    if (!crash || said_elsewhere || goes_on(log, *crash)) continue;
+    const Hits* const exception = hits_of(log, Signal::exception);
+    Found found{exception ? "the run ended in an exception: " + exception->text
+                          : "the run ended in a crash: " + crash->text,
+                {fact_of(log, *crash)},
+                unknown_gain("a run that ended")};
+    if (exception) found.facts.push_back(fact_of(log, *exception));
+    founds.push_back(std::move(found));
+  }
+  return founds;
 }
 
 Founds log_out_of_memory(const Evidence& evidence) {

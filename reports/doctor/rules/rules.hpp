@@ -42,6 +42,7 @@ Founds log_slow_path(const Evidence& evidence);
 Founds log_selection_path(const Evidence& evidence);
 Founds log_fa2_unused(const Evidence& evidence);
 Founds log_sdpa_fallback(const Evidence& evidence);
+Founds log_crash(const Evidence& evidence);
 Founds log_out_of_memory(const Evidence& evidence);
 Founds log_heads_copied(const Evidence& evidence);
 Founds log_malformed_batch(const Evidence& evidence);
@@ -66,6 +67,7 @@ Founds heartbeat_growth(const Evidence& evidence);
 Founds heartbeat_silence(const Evidence& evidence);
 // trace_time.cpp
 Founds trace_idle_gpu(const Evidence& evidence);
+Founds trace_data_loading(const Evidence& evidence);
 Founds trace_host_syncs(const Evidence& evidence);
 Founds trace_host_loop(const Evidence& evidence);
 Founds trace_launch_bound(const Evidence& evidence);

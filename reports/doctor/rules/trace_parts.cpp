@@ -30,12 +30,35 @@ Found together(Founds founds, const std::vector<std::string>& paths, std::size_t
 
 }  // namespace
 
+namespace {
+
+constexpr double kNoiseShare = .01;  // of the time of the GPUs: to win less is no finding
+
+bool is_noise(const Found& found, const TraceEvidence& trace) {
+  return found.gain.at_most_ns &&
+         share_of(*found.gain.at_most_ns, trace.summary.gpu->device_ns()) < kNoiseShare;
+}
+
+void sort_by_time(std::vector<Fact>& facts) {
+  std::stable_sort(facts.begin(), facts.end(), [](const Fact& a, const Fact& b) {
+    return a.ns.value_or(-1) > b.ns.value_or(-1);
+  });
+}
+
+}  // namespace
+
 Founds each_trace(const Evidence& evidence,
                   const std::function<void(const TraceEvidence&, Founds&)>& judge) {
   Founds founds;
   std::vector<std::string> paths;  // [founds]
   for (const TraceEvidence& trace : evidence.traces) {
-    if (trace.summary.gpu) judge(trace, founds);
+    Founds of_trace;
+    if (trace.summary.gpu) judge(trace, of_trace);
+    for (Found& found : of_trace) {
+      if (is_noise(found, trace)) continue;
+      sort_by_time(found.facts);
+      founds.push_back(std::move(found));
+    }
     paths.resize(founds.size(), trace.summary.path);
   }
   if (founds.size() < 2) return founds;
@@ -80,6 +103,48 @@ std::string a_step(const TraceEvidence& trace, std::int64_t count) {
   const auto& steps = trace.summary.steps;
   if (!steps || steps->size() < 2) return {};
   return ", " + count_text(count / steps_of(trace)) + " a step";
+}
+
+std::optional<std::int64_t> path_gain_ns(const TraceEvidence& trace, std::string_view what) {
+  if (!trace.summary.critical_path) return {};
+  for (const trace::WhatIf& one : trace.summary.critical_path->what_if)
+    if (one.what == what && one.name.empty()) return one.gain_ns;
+  return 0;
+}
+
+Gain path_gain(const TraceEvidence& trace, std::string_view what, std::int64_t at_most_ns,
+               const std::string& whose) {
+  const auto ns = path_gain_ns(trace, what);
+  return gain_in(
+      trace, std::min(at_most_ns, ns.value_or(at_most_ns)),
+      ns ? "what the critical path would be shorter by without " + whose : "all time of " + whose);
+}
+
+double graph_share(const TraceEvidence& trace) {
+  std::int64_t graphs = 0, all = 0;
+  if (!trace.summary.launch_apis) return 0;
+  for (const auto& [api, count] : *trace.summary.launch_apis) {
+    all += count;
+    if (api.find("GraphLaunch") != api.npos) graphs += count;
+  }
+  return share_of(graphs, all);
+}
+
+bool is_nsa(const TraceEvidence& trace) {
+  if (!trace.summary.stages) return false;
+  for (const trace::StageRow& row : *trace.summary.stages)
+    for (const std::string_view stage :
+         {"compress", "score", "ranges", "attend_compressed", "attend_selected", "attend_window",
+          "gate_combine", "pcmp", "pslc", "topk"})
+      if (row.stage == stage) return true;
+  return false;
+}
+
+bool is_set(const Evidence& evidence, std::string_view variable, std::string_view value) {
+  for (const EnvironmentEvidence& environment : evidence.environments)
+    if (const Setting* setting = environment.find(variable))
+      if (setting->value == value) return true;
+  return false;
 }
 
 std::vector<std::uint64_t> ids_of(std::uint64_t id) {

@@ -1,33 +1,38 @@
-// Traces: where the time goes. Gains are bounded by the time in which the GPU was idle, or by
-// communication that nothing hid; those of one trace overlap and do not add up.
+// Traces: where the time goes. Gains are what the critical path would be shorter by, or the time in
+// which the GPU was idle or communication was hidden by nothing; those of one trace overlap and do
+// not add up.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "rules.hpp"
+#include "trace_advice.hpp"
 #include "trace_parts.hpp"
 #include "words.hpp"
 
 namespace nsa::doctor {
 namespace {
 
-constexpr double kIdleShare = .25;          // of the span
-constexpr std::int64_t kSpanNs = 100'000;   // a shorter trace says nothing about waiting
-constexpr std::int64_t kWaitsPerStep = 10;  // of losses, norms and logging
-constexpr double kWaitShare = .1;           // of the span
+constexpr double kIdleShare = .25;         // of the span
+constexpr std::int64_t kSpanNs = 100'000;  // a shorter trace says nothing about waiting
+constexpr double kWaitShare = .02;         // of the GPUs' time: can be won by not waiting
+constexpr double kHostShare = .1;          // of it: can be won by a faster host
+constexpr double kDataShare = .05;
 constexpr std::int64_t kManyKernels = 1000, kKernelsPerWait = 100, kManyWaits = 20;
-constexpr double kShortShare = .5;
 constexpr double kExposedShare = .05;
 constexpr std::int64_t kLaunches = 100;
 constexpr double kBlockingShare = .9;
 
-/// Idle time that the host is the cause of; all of it where the source cannot tell.
+/// Idle time that the program is the cause of: the profiler's own is not.
+std::int64_t own_idle_ns(const trace::GpuFigures& gpu) {
+  return gpu.idle_ns - gpu.idle_by_class_ns.profiler_overhead.value_or(0);
+}
+
+/// Idle time in which nothing was launched and the host waited for nothing: it was at work.
 std::int64_t host_idle_ns(const trace::GpuFigures& gpu) {
   const trace::IdleClasses& c = gpu.idle_by_class_ns;
-  if (!c.host_wait && !c.sync) return gpu.idle_ns;
-  return std::min(gpu.idle_ns,
-                  c.host_wait.value_or(0) + c.sync.value_or(0) + c.blocking_call.value_or(0));
+  return c.host_wait ? *c.host_wait : own_idle_ns(gpu);
 }
 
 std::string causes_of(const trace::IdleClasses& c) {
@@ -52,30 +57,66 @@ std::pair<std::string, trace::GpuFigures> most_idle(const TraceEvidence& t) {
   if (t.summary.devices.size() < 2) return worst;
   for (const trace::DeviceSummary& device : t.summary.devices) {
     if (share_of(device.gpu.span_ns, t.summary.gpu->span_ns) < .5) continue;
-    if (share_of(device.gpu.idle_ns, device.gpu.span_ns) >
-        share_of(worst.second.idle_ns, worst.second.device_ns()))
+    if (share_of(own_idle_ns(device.gpu), device.gpu.span_ns) >
+        share_of(own_idle_ns(worst.second), worst.second.device_ns()))
       worst = {fmt::format("GPU {}", device.device), device.gpu};
   }
   return worst;
 }
 
-/// Kernels too short to hide the launch of the next one, while the GPU waits for the host.
+/// The host is at work while the GPU has nothing to do, and the trace would be shorter if it were
+/// faster.
 bool host_limits(const TraceEvidence& t) {
   const trace::GpuFigures& gpu = *t.summary.gpu;
-  return share_of(t.short_kernels, gpu.kernels) > kShortShare &&
-         share_of(host_idle_ns(gpu), gpu.device_ns()) > kIdleShare;
+  const std::int64_t gain = path_gain_ns(t, "host").value_or(host_idle_ns(gpu));
+  return share_of(host_idle_ns(gpu), gpu.device_ns()) > kIdleShare &&
+         share_of(gain, gpu.device_ns()) > kHostShare;
+}
+
+/// Most of what the host costs is waiting for data.
+bool data_limits(const TraceEvidence& t) {
+  const std::int64_t data = path_gain_ns(t, "data_loading").value_or(0);
+  return data > 0 && 2 * data > path_gain_ns(t, "host").value_or(0);
 }
 
 bool loops_on_host(const TraceEvidence& t) {
   const trace::GpuFigures& gpu = *t.summary.gpu;
   const Group all = total_of(t.waits);
-  return gpu.kernels >= kManyKernels && all.count >= kManyWaits && host_limits(t) &&
-         gpu.kernels / all.count <= kKernelsPerWait;
+  const std::int64_t idle = host_idle_ns(gpu) + gpu.idle_by_class_ns.sync.value_or(0) +
+                            gpu.idle_by_class_ns.blocking_call.value_or(0);
+  return gpu.kernels >= kManyKernels && all.count >= kManyWaits &&
+         share_of(idle, gpu.device_ns()) > kIdleShare && gpu.kernels / all.count <= kKernelsPerWait;
 }
 
-std::string short_kernels_text(const TraceEvidence& t) {
-  return fmt::format("{} of {} kernels are shorter than {}", count_text(t.short_kernels),
-                     count_text(t.summary.gpu->kernels), time_text(kShortKernelNs));
+std::string kernels_text(const TraceEvidence& t) {
+  return fmt::format("{} kernels, {} of them shorter than {}", count_text(t.summary.gpu->kernels),
+                     count_text(t.short_kernels), time_text(kShortKernelNs));
+}
+
+/// What the host did meanwhile, the longest first.
+void add_host_state(const TraceEvidence& t, std::vector<Fact>& facts, std::size_t most) {
+  if (!t.summary.gaps) return;
+  for (const trace::GapCause& cause : t.summary.gaps->causes) {
+    if (most-- == 0) break;
+    facts.push_back({.what = "idle while the host " + host_state_text(cause),
+                     .source = t.summary.path,
+                     .count = cause.count,
+                     .ns = cause.total_ns});
+  }
+}
+
+/// The path knows better than the intersection of intervals where it was recorded which stream
+/// waits for which.
+Gain exposed_gain(const TraceEvidence& t) {
+  const std::int64_t exposed = t.summary.gpu->exposed_comm_ns;
+  const auto& path = t.summary.critical_path;
+  if (path && path->events == "recorded")
+    return path_gain(t, "collective", exposed, "communication");
+  return gain_in(t, exposed, "time in which communication runs and no computation");
+}
+
+Gain host_gain(const TraceEvidence& t) {
+  return path_gain(t, "host", own_idle_ns(*t.summary.gpu), "the host's own work");
 }
 
 }  // namespace
@@ -83,19 +124,38 @@ std::string short_kernels_text(const TraceEvidence& t) {
 Founds trace_idle_gpu(const Evidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const auto [name, gpu] = most_idle(t);
-    const double idle = share_of(gpu.idle_ns, gpu.device_ns());
+    const double idle = share_of(own_idle_ns(gpu), gpu.device_ns());
     if (gpu.span_ns < kSpanNs || idle <= kIdleShare) return;
     Found found{
-        fmt::format("{} is idle {} of {} ({})", name, time_text(gpu.idle_ns),
+        fmt::format("{} is idle {} of {} ({})", name, time_text(own_idle_ns(gpu)),
                     time_text(gpu.device_ns()), percent_text(idle)),
         {{.what = causes_of(gpu.idle_by_class_ns), .source = t.summary.path, .ns = gpu.idle_ns}},
-        gain_in(t, gpu.idle_ns, "all idle time")};
+        gain_in(t, own_idle_ns(gpu), "all idle time but the profiler's own")};
+    add_host_state(t, found.facts, 3);
     for (const Gap& gap : t.gaps)
       found.facts.push_back({.what = "one of the longest gaps",
                              .source = t.summary.path,
                              .ns = gap.duration_ns,
                              .event_ids = ids_of(gap.id)});
+    found.advice = idle_advice(t);
     founds.push_back(std::move(found));
+  });
+}
+
+Founds trace_data_loading(const Evidence& evidence) {
+  return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
+    const trace::GpuFigures& gpu = *t.summary.gpu;
+    const auto gain = path_gain_ns(t, "data_loading");
+    if (gpu.span_ns < kSpanNs || share_of(gain.value_or(0), gpu.device_ns()) <= kDataShare) return;
+    std::int64_t total = 0;
+    for (const trace::WhatIf& one : t.summary.critical_path->what_if)
+      if (one.what == "data_loading") total = one.total_ns;
+    founds.push_back({fmt::format("the program loads data for {} while the GPU has nothing to do",
+                                  time_text(*gain)),
+                      {{.what = "loading of data on the threads that launch",
+                        .source = t.summary.path,
+                        .ns = total}},
+                      path_gain(t, "data_loading", *gain, "loading of data")});
   });
 }
 
@@ -103,17 +163,15 @@ Founds trace_host_syncs(const Evidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const trace::GpuFigures& gpu = *t.summary.gpu;
     const Group all = total_of(t.waits);
-    const std::int64_t steps = steps_of(t);
-    const bool many = all.count > kManyWaits && all.count / steps > kWaitsPerStep;
-    const bool long_ones = share_of(all.total_ns, gpu.device_ns()) > kWaitShare &&
-                           share_of(gpu.idle_ns, gpu.device_ns()) > kIdleShare;
-    if (gpu.span_ns < kSpanNs || (!many && !long_ones)) return;
+    const std::int64_t idle = gpu.idle_by_class_ns.sync.value_or(0) +
+                              gpu.idle_by_class_ns.blocking_call.value_or(0) + host_idle_ns(gpu);
+    const Gain gain = path_gain(t, "host_wait", idle, "these waits");
+    if (gpu.span_ns < kSpanNs || all.count == 0) return;
+    if (share_of(gain.at_most_ns.value_or(0), gpu.device_ns()) <= kWaitShare) return;
     Found found{fmt::format("the host waits {} times{}, {} in all", count_text(all.count),
                             a_step(t, all.count), time_text(all.total_ns)),
                 {},
-                gain_in(t, host_idle_ns(gpu),
-                        "idle time in which no launch was pending or the "
-                        "host waited")};
+                gain};
     for (const Group& group : first_of(t.waits, 6))
       found.facts.push_back(fact_of(t, group, in_text(group)));
     founds.push_back(std::move(found));
@@ -121,29 +179,37 @@ Founds trace_host_syncs(const Evidence& evidence) {
 }
 
 Founds trace_host_loop(const Evidence& evidence) {
-  return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
-    const trace::GpuFigures& gpu = *t.summary.gpu;
+  return each_trace(evidence, [&](const TraceEvidence& t, Founds& founds) {
     if (!loops_on_host(t)) return;
     const std::int64_t waits = total_of(t.waits).count;
-    founds.push_back({fmt::format("{}, and the host waits after every {} of them: a loop on the "
-                                  "host over rows, groups or blocks",
-                                  short_kernels_text(t), gpu.kernels / waits),
-                      {fact_of(t, t.waits.front(), in_text(t.waits.front()))},
-                      gain_in(t, host_idle_ns(gpu),
-                              "idle time in which no launch was pending or the host waited")});
+    Found found{fmt::format("{}, and the host waits after every {} of them: a loop on the host "
+                            "over rows, groups or blocks",
+                            kernels_text(t), t.summary.gpu->kernels / waits),
+                {},
+                gain_in(t, own_idle_ns(*t.summary.gpu), "all idle time but the profiler's own")};
+    for (const Group& group : first_of(t.waits, 3))
+      found.facts.push_back(fact_of(t, group, in_text(group)));
+    if (is_nsa(t) && !is_set(evidence, "NSA_FORCE_SEL_MASK", "1"))
+      found.advice = "export NSA_FORCE_SEL_MASK=1; else vectorise the loop";
+    founds.push_back(std::move(found));
   });
 }
 
 Founds trace_launch_bound(const Evidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const trace::GpuFigures& gpu = *t.summary.gpu;
-    if (gpu.span_ns < kSpanNs || gpu.kernels < 20 || !host_limits(t) || loops_on_host(t)) return;
-    founds.push_back({short_kernels_text(t) + ", so the GPU waits for launches",
-                      {{.what = "kernels shorter than a launch",
-                        .source = t.summary.path,
-                        .count = t.short_kernels}},
-                      gain_in(t, host_idle_ns(gpu),
-                              "idle time in which no launch was pending or the host waited")});
+    if (gpu.span_ns < kSpanNs || gpu.kernels < 20 || !host_limits(t) || loops_on_host(t) ||
+        data_limits(t))
+      return;
+    Found found{fmt::format("the GPU has nothing to do for {} while the host is at work: {}",
+                            time_text(host_idle_ns(gpu)), kernels_text(t)),
+                {},
+                host_gain(t)};
+    add_host_state(t, found.facts, 5);
+    if (found.facts.empty())
+      found.facts.push_back({.what = causes_of(gpu.idle_by_class_ns), .source = t.summary.path});
+    found.advice = host_advice(t);
+    founds.push_back(std::move(found));
   });
 }
 
@@ -156,29 +222,30 @@ Founds trace_launch_blocking(const Evidence& evidence) {
                       {{.what = "launch calls that waited",
                         .source = t.summary.path,
                         .count = t.blocking_launches}},
-                      gain_in(t, t.summary.gpu->idle_ns, "all idle time")});
+                      gain_in(t, own_idle_ns(*t.summary.gpu), "all idle time")});
   });
 }
 
 Founds trace_exposed_comm(const Evidence& evidence) {
-  return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
+  return each_trace(evidence, [&](const TraceEvidence& t, Founds& founds) {
     const trace::GpuFigures& gpu = *t.summary.gpu;
-    if (gpu.comm_kernels == 0 || share_of(gpu.exposed_comm_ns, gpu.device_ns()) <= kExposedShare)
-      return;
+    if (share_of(gpu.exposed_comm_ns, gpu.device_ns()) <= kExposedShare) return;
     Found found{fmt::format("{} of {} of communication are hidden by no computation ({} of the "
                             "GPUs' time)",
                             time_text(gpu.exposed_comm_ns), time_text(gpu.comm_ns),
                             percent_text(share_of(gpu.exposed_comm_ns, gpu.device_ns()))),
                 {},
-                gain_in(t, gpu.exposed_comm_ns, "exposed communication")};
-    for (const trace::KernelRow& row :
-         t.summary.kernels_by_name.value_or(std::vector<trace::KernelRow>{})) {
-      if (!row.comm || found.facts.size() == 3) continue;
-      found.facts.push_back({.what = clean(row.name, 100),
+                exposed_gain(t)};
+    for (const trace::CollectiveRow& row : t.summary.collectives
+                                               ? t.summary.collectives->rows
+                                               : std::vector<trace::CollectiveRow>{}) {
+      if (found.facts.size() == 4) break;
+      found.facts.push_back({.what = clean(collective_text(row), 160),
                              .source = t.summary.path,
                              .count = row.count,
                              .ns = row.total_ns});
     }
+    found.advice = communication_advice(evidence, t);
     founds.push_back(std::move(found));
   });
 }

@@ -4,19 +4,19 @@
 #include <algorithm>
 
 #include "rules.hpp"
+#include "trace_advice.hpp"
 #include "trace_parts.hpp"
 #include "words.hpp"
 
 namespace nsa::doctor {
 namespace {
 
-constexpr std::int64_t kCopiesPerStep = 20;
-constexpr double kCopyShare = .05;  // of the span
+constexpr double kCopyShare = .02;  // of the GPUs' time: can be won
 constexpr double kRangeShare = .1;  // of the time of all operations
 constexpr double kReservedRatio = 1.5;
 constexpr std::int64_t kReservedBytes = std::int64_t{1} << 30;
 constexpr std::int64_t kManyAllocations = 20;
-constexpr double kGainShare = .01;  // of the GPUs' time: less is noise
+constexpr double kSlowAttentionShare = .05;  // of the time of all operations
 
 /// Whether anything in the evidence says that FA-2 should run.
 bool fa2_believed(const Evidence& evidence) {
@@ -42,18 +42,15 @@ Founds trace_host_copies(const Evidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const Group all = total_of(t.copies);
     const trace::GpuFigures& gpu = *t.summary.gpu;
-    const std::int64_t exposed = std::min({all.total_ns, gpu.mem_ns, gpu.busy_ns - gpu.compute_ns});
-    const bool many = all.count / steps_of(t) > kCopiesPerStep;
-    if (!many && share_of(all.total_ns, gpu.device_ns()) <= kCopyShare) return;
-    Found found{
-        fmt::format("{} copies between host and device{}, {} in all", count_text(all.count),
-                    a_step(t, all.count), time_text(all.total_ns)),
-        {},
-        gain_in(t, exposed,
-                "time in which copies run and no computation; waits for them are counted as "
-                "host synchronisations")};
+    const Gain gain = path_gain(t, "copy", std::min(all.total_ns, gpu.mem_ns), "copies");
+    if (share_of(gain.at_most_ns.value_or(0), gpu.device_ns()) <= kCopyShare) return;
+    Found found{fmt::format("{} copies between host and device{}, {} in all", count_text(all.count),
+                            a_step(t, all.count), time_text(all.total_ns)),
+                {},
+                gain};
     for (const Group& group : first_of(t.copies, 4))
       found.facts.push_back(fact_of(t, group, group.name));
+    found.advice = copy_advice(t);
     founds.push_back(std::move(found));
   });
 }
@@ -71,7 +68,7 @@ Founds trace_sdpa_fallback(const Evidence& evidence) {
                              .ns = row.total_ns});
       total += row.total_ns;
     }
-    if (found.facts.empty()) return;
+    if (share_of(total, t.summary.gpu->op_sum_ns) <= kSlowAttentionShare) return;
     found.gain = gain_in(t, total, "all time of these kernels");
     founds.push_back(std::move(found));
   });
@@ -105,13 +102,19 @@ Founds trace_range_conversion(const Evidence& evidence) {
     const std::int64_t ns = std::max(stage_ns(t, "ranges"), unique ? unique->total_ns : 0);
     const double share = share_of(ns, t.summary.gpu->op_sum_ns);
     if (share <= kRangeShare) return;
-    Fact fact{.what = "kernels of the range conversion", .source = t.summary.path, .ns = ns};
+    Fact fact{
+        .what = "kernels that turn block ids into ranges", .source = t.summary.path, .ns = ns};
     if (unique)
-      fact = fact_of(t, *unique, "kernels that drop repeated block ids and merge neighbours");
-    founds.push_back({fmt::format("turning block ids into ranges takes {} of the GPU's work",
-                                  percent_text(share)),
-                      {std::move(fact)},
-                      gain_in(t, ns, "all time of these kernels")});
+      fact = fact_of(t, *unique, "kernels that drop repeated values and merge neighbours");
+    Found found{fmt::format("{} takes {} of the GPU's work",
+                            is_nsa(t) ? "turning block ids into ranges"
+                                      : "dropping repeated values (unique)",
+                            percent_text(share)),
+                {std::move(fact)},
+                gain_in(t, ns, "all time of these kernels")};
+    if (is_nsa(t))
+      found.advice = "let attention take block ids instead of ranges, or merge them in one pass";
+    founds.push_back(std::move(found));
   });
 }
 
@@ -129,14 +132,14 @@ Founds trace_checkpointing(const Evidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const Group* again = suspect(t, "checkpointing");
     if (!again) return;
-    const std::int64_t backward = std::min(t.summary.gpu->busy_ns, stage_ns(t, "backward"));
-    founds.push_back({"the backward pass computes layers a second time",
-                      {fact_of(t, *again, "CheckpointFunction")},
-                      backward > 0
-                          ? gain_in(t, backward,
-                                    "all time of the backward pass, in which the second forward "
-                                    "pass runs")
-                          : unknown_gain("the trace does not tell the backward pass apart")});
+    const std::int64_t forward = stage_ns(t, "forward");
+    std::int64_t backward = std::min(t.summary.gpu->busy_ns, stage_ns(t, "backward"));
+    if (forward > 0) backward = std::min(backward, forward);  // what runs twice
+    founds.push_back(
+        {"the backward pass computes layers a second time",
+         {fact_of(t, *again, "CheckpointFunction")},
+         backward > 0 ? gain_in(t, backward, "all time of a forward pass within the backward pass")
+                      : unknown_gain("the trace does not tell the backward pass apart")});
   });
 }
 
@@ -160,13 +163,12 @@ Founds trace_fragmentation(const Evidence& evidence) {
 Founds trace_allocations(const Evidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const Group all = total_of(t.allocations);
-    const std::int64_t gain = std::min(all.total_ns, t.summary.gpu->idle_ns);
-    if (all.count <= kManyAllocations || share_of(gain, t.summary.gpu->device_ns()) < kGainShare)
-      return;
-    Found found{fmt::format("the driver allocates or releases memory {} times{}",
-                            count_text(all.count), a_step(t, all.count)),
-                {},
-                gain_in(t, gain, "the time in these calls, at most the idle time")};
+    if (all.count <= kManyAllocations) return;
+    Found found{
+        fmt::format("the driver allocates or releases memory {} times{}", count_text(all.count),
+                    a_step(t, all.count)),
+        {},
+        path_gain(t, "allocation", std::min(all.total_ns, t.summary.gpu->idle_ns), "these calls")};
     for (const Group& group : first_of(t.allocations, 3))
       found.facts.push_back(fact_of(t, group, in_text(group)));
     founds.push_back(std::move(found));

@@ -1,5 +1,6 @@
 #include "context.hpp"
 
+#include "communication/patterns.hpp"
 #include "launches.hpp"
 
 namespace nsa::trace {
@@ -23,6 +24,57 @@ class ByProcess {
   std::vector<std::vector<Interval>> of_;
 };
 
+/// Whether an operation was launched in a range that makes its copies communication.
+bool in_comm_range(const Context& context, std::uint32_t op, const std::vector<char>& of_name) {
+  bool found = false;
+  for_each_around(context.tree, context.tree.of_op[op], [&](std::uint32_t range) {
+    found |= of_name[context.trace.ranges[range].name] != 0;
+  });
+  return found;
+}
+
+/// Judges a name once, and only those that are asked for: the pool holds arguments and stacks too.
+template <class Judge>
+class NameJudge {
+ public:
+  NameJudge(const NamePool& names, Judge judge) : names_(names), judge_(judge), of_(names.size()) {}
+  bool operator()(NameId id) {
+    signed char& known = of_[id];
+    if (known == 0) known = judge_(names_.text(id)) ? 1 : -1;
+    return known > 0;
+  }
+
+ private:
+  const NamePool& names_;
+  Judge judge_;
+  std::vector<signed char> of_;
+};
+
+void find_comm(Context& context) {
+  const Trace& trace = context.trace;
+  NameJudge kernel(trace.names, [](const std::string& n) { return comm_of_kernel(n).has_value(); });
+  NameJudge copy(trace.names, [](const std::string& n) { return comm_of_copy(n).has_value(); });
+  NameJudge range(trace.names, [](const std::string& n) { return copies_of_comm(n); });
+  context.is_comm_kernel.resize(trace.names.size(), 0);
+  std::vector<char> around(trace.names.size(), 0);
+  bool any_around = false;
+  for (const HostRange& r : trace.ranges) {
+    around[r.name] = range(r.name);
+    any_around |= around[r.name] != 0;
+  }
+  for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
+    const GpuOp& op = trace.ops[i];
+    bool comm = false;
+    if (op.kind == OpKind::kernel) {
+      comm = kernel(op.name);
+      context.is_comm_kernel[op.name] = comm;
+    }
+    if (op.kind == OpKind::copy)
+      comm = copy(op.name) || (any_around && in_comm_range(context, i, around));
+    context.is_comm_op.push_back(comm);
+  }
+}
+
 }  // namespace
 
 Context::Context(const Trace& of)
@@ -30,8 +82,7 @@ Context::Context(const Trace& of)
       launch(launches_of(of)),
       tree(host_tree(of, launch)),
       wait(waits_of_calls(of, launch)) {
-  for (NameId id = 0; id < trace.names.size(); ++id)
-    is_comm_name.push_back(is_comm_kernel(trace.names.text(id)));
+  find_comm(*this);
   ByProcess waits, blocks, own;
   for (std::size_t i = 0; i < trace.calls.size(); ++i)
     if (wait[i] != WaitKind::none) (wait[i] == WaitKind::sync ? waits : blocks).add(trace.calls[i]);

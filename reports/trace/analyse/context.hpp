@@ -22,15 +22,14 @@ struct Context {
   const Trace& trace;
   std::vector<std::uint32_t> launch;  // [ops] index of the launch call, kNone = unknown
   HostTree tree;
-  std::vector<char> is_comm_name;  // [names] NCCL and RCCL
-  std::vector<WaitKind> wait;      // [calls] what the host waits for in it
+  std::vector<char> is_comm_kernel;  // [names] of kernels that move data between GPUs
+  std::vector<char> is_comm_op;      // [ops] those, copies between GPUs and copies of Gloo
+  std::vector<WaitKind> wait;        // [calls] what the host waits for in it
   /// [processes] When the host was in a synchronising call, in another one that blocks it, and
   /// when the recorder was at work.
   std::vector<IntervalSet> syncs, blocking, overheads;
 
-  bool is_comm(const GpuOp& op) const {
-    return op.kind == OpKind::kernel && is_comm_name[op.name] != 0;
-  }
+  bool is_comm(std::uint32_t op) const { return is_comm_op[op] != 0; }
 };
 
 using DeviceKey = std::pair<std::uint32_t, std::int32_t>;  // part, device

@@ -20,7 +20,7 @@ Sets sets_of(const Context& context, const OpIndices& ops) {
     const Interval time{op.start_ns, op.end_ns};
     all.push_back(time);
     if (op.kind == OpKind::graph) continue;
-    (op.kind != OpKind::kernel ? mem : context.is_comm(op) ? comm : compute).push_back(time);
+    (context.is_comm(i) ? comm : op.kind != OpKind::kernel ? mem : compute).push_back(time);
   }
   return {union_of(std::move(all)), union_of(std::move(compute)), union_of(std::move(comm)),
           union_of(std::move(mem))};
@@ -38,7 +38,7 @@ void count(const Context& context, const OpIndices& ops, GpuSums& out) {
     }
     ++out.kernels;
     add_to(out.kernel_sum_ns, duration);
-    out.comm_kernels += context.is_comm(op);
+    out.comm_kernels += context.is_comm(i);
     names.insert(op.name);
   }
   out.distinct_kernels = static_cast<std::int64_t>(names.size());

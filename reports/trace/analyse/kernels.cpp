@@ -82,7 +82,7 @@ void add_kernels(const Context& context, Summary& out) {
     add_to(row.total_ns, ns);
   };
   for (auto& [name, group] : groups) {
-    const KernelRow row = row_of(trace.names.text(name), context.is_comm_name[name] != 0, group);
+    const KernelRow row = row_of(trace.names.text(name), context.is_comm_kernel[name] != 0, group);
     if (row.attention_backend) {
       count(*row.attention_backend, row.count, row.total_ns);
     } else if (group.in_math > 0) {

@@ -1,7 +1,6 @@
 #include "launches.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <unordered_map>
 
 namespace nsa::trace {
@@ -84,12 +83,6 @@ std::vector<int> innermost_class(const Trace& trace, const std::vector<int>& cla
     out.push_back(range ? class_of_name[range->name] : -1);
   }
   return out;
-}
-
-bool is_comm_kernel(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name.find("nccl") != name.npos || name.find("rccl") != name.npos;
 }
 
 bool is_host_sync(const std::string& api) { return api.find("Synchronize") != std::string::npos; }

@@ -19,9 +19,6 @@ std::vector<std::uint32_t> launches_of(const Trace& trace);
 /// with a class begins.
 std::vector<int> innermost_class(const Trace& trace, const std::vector<int>& class_of_name);
 
-/// Whether a kernel is communication: NCCL's and RCCL's.
-bool is_comm_kernel(std::string name);
-
 /// Whether a call waits for the GPU: cudaStreamSynchronize and the like.
 bool is_host_sync(const std::string& api);
 

@@ -21,11 +21,15 @@ std::vector<OpIndices> ops_of_steps(const Context& context, const std::vector<St
 
 void add_devices(const Context& context, Summary& out);
 void add_gpu_ranges(const Context& context, Summary& out);
+/// What moved data between GPUs.
+void add_collectives(const Context& context, Summary& out);
 void add_copies(const Context& context, Summary& out);
 void add_kernels(const Context& context, Summary& out);
 void add_launches(const Context& context, Summary& out);
 void add_host_syncs(const Context& context, const StageClasses& classes, Summary& out);
 void add_stages(const Context& context, const StageClasses& classes, Summary& out);
+/// Needs the steps.
+void add_critical_path(const Context& context, Summary& out);
 void add_gaps(const Context& context, Summary& out);
 void add_operators(const Context& context, Summary& out);
 void add_annotations(const Context& context, Summary& out);

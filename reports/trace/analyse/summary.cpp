@@ -132,11 +132,13 @@ Summary summarize(const Trace& trace) {
   add_gpu(context, out);
   add_host(context, classes, out);
   add_stages_if_known(context, classes, out);
+  add_collectives(context, out);
   add_gaps(context, out);
   add_operators(context, out);
   add_annotations(context, out);
   add_modules(context, out);
   add_steps(context, out);
+  add_critical_path(context, out);
   add_gpu_ranges(context, out);
   add_memory(context, out);
   add_recording(trace, out);

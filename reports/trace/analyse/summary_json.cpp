@@ -199,9 +199,11 @@ Json to_document(const Summary& s) {
   j["partial_overlaps_on_a_thread"] = or_null(s.partial_overlaps_on_a_thread);
   j["steps"] = list(s.steps);
   j["step_times"] = s.step_times ? to_json(*s.step_times) : Json(nullptr);
+  j["collectives"] = s.collectives ? to_json(*s.collectives) : Json(nullptr);
   j["copies"] = list(s.copies);
   j["stages"] = list(s.stages);
   j["unattributed_ns"] = or_null(s.unattributed_ns);
+  j["critical_path"] = s.critical_path ? to_json(*s.critical_path) : Json(nullptr);
   j["gaps"] = s.gaps ? to_json(*s.gaps) : Json(nullptr);
   j["operators"] = list(s.operators);
   j["annotations"] = list(s.annotations);

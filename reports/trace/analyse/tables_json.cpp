@@ -12,6 +12,81 @@ Json to_json(const CopyRow& v) {
           {"best_gb_per_s", or_null(v.best_gb_per_s)}};
 }
 
+namespace {
+
+Json row_json(const CollectiveRow& v) {
+  return {{"collective", v.collective},
+          {"transport", v.transport},
+          {"group", v.group},
+          {"group_size", or_null(v.group_size)},
+          {"dtype", v.dtype},
+          {"bytes", or_null(v.bytes)},
+          {"count", v.count},
+          {"matched", v.matched},
+          {"total_ns", v.total_ns},
+          {"wait_ns", or_null(v.wait_ns)},
+          {"median_ns", v.median_ns},
+          {"median_transfer_ns", or_null(v.median_transfer_ns)},
+          {"median_spread_ns", or_null(v.median_spread_ns)},
+          {"worst_spread_ns", or_null(v.worst_spread_ns)},
+          {"median_algorithm_gb_per_s", or_null(v.median_algorithm_gb_per_s)},
+          {"median_bus_gb_per_s", or_null(v.median_bus_gb_per_s)},
+          {"best_bus_gb_per_s", or_null(v.best_bus_gb_per_s)}};
+}
+
+Json row_json(const CollectiveCall& v) {
+  return {
+      {"collective", v.collective},
+      {"group", v.group},
+      {"bytes", or_null(v.bytes)},
+      {"start_ns", v.start_ns},
+      {"ranks", v.ranks},
+      {"transfer_ns", v.transfer_ns},
+      {"wait_ns", v.wait_ns},
+      {"spread_ns", v.spread_ns},
+      {"last", {{"part", v.last_part}, {"device", v.last_device}, {"rank", or_null(v.last_rank)}}}};
+}
+
+Json row_json(const StragglerRow& v) {
+  return {{"part", v.part},          {"device", v.device},
+          {"rank", or_null(v.rank)}, {"collectives", v.collectives},
+          {"last", v.last},          {"late_ns", v.late_ns},
+          {"wait_ns", v.wait_ns},    {"comm_ns", v.comm_ns}};
+}
+
+template <class Row>
+Json rows_json(const std::vector<Row>& rows) {
+  Json out = Json::array();
+  for (const Row& row : rows) out.push_back(row_json(row));
+  return out;
+}
+
+}  // namespace
+
+Json to_json(const Collectives& v) {
+  return {{"rows", rows_json(v.rows)},
+          {"longest_waits", rows_json(v.longest_waits)},
+          {"ranks", rows_json(v.ranks)},
+          {"unmatched", v.unmatched},
+          {"arrivals", v.arrivals.empty() ? Json(nullptr) : Json(v.arrivals)}};
+}
+
+Json to_json(const CriticalPath& v) {
+  Json parts = Json::array(), what_if = Json::array();
+  for (const PathPart& part : v.parts)
+    parts.push_back({{"what", part.what},
+                     {"name", part.name},
+                     {"count", part.count},
+                     {"total_ns", part.total_ns}});
+  for (const WhatIf& one : v.what_if)
+    what_if.push_back({{"what", one.what},
+                       {"name", one.name},
+                       {"total_ns", one.total_ns},
+                       {"gain_ns", one.gain_ns}});
+  return {{"start_ns", v.start_ns}, {"length_ns", v.length_ns}, {"steps", v.steps},
+          {"events", v.events},     {"parts", parts},           {"what_if", what_if}};
+}
+
 Json to_json(const OperatorRow& v) {
   Json shapes = Json::array();
   for (const OperatorShape& shape : v.shapes)

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "nsa/schemas/json.hpp"
+#include "nsa/trace/collectives.hpp"
+#include "nsa/trace/critical_path.hpp"
 #include "nsa/trace/tables.hpp"
 
 namespace nsa::trace {
@@ -12,6 +14,8 @@ Json or_null(const std::optional<Value>& value) {
 }
 
 Json to_json(const CopyRow& row);
+Json to_json(const Collectives& collectives);
+Json to_json(const CriticalPath& path);
 Json to_json(const OperatorRow& row);
 Json to_json(const AnnotationRow& row);
 Json to_json(const ModuleRow& row);

@@ -10,17 +10,6 @@
 namespace nsa::trace {
 namespace {
 
-/// The last number in "ProfilerStep#12", "step 3", "train_step[4]".
-std::optional<std::int64_t> number_in(const std::string& name) {
-  constexpr const char* kDigits = "0123456789";
-  const std::size_t last = name.find_last_of(kDigits);
-  if (last == name.npos) return {};
-  const std::size_t before = name.find_last_not_of(kDigits, last);
-  const std::size_t first = before == name.npos ? 0 : before + 1;
-  if (last - first >= 18) return {};
-  return std::stoll(name.substr(first, last + 1 - first));
-}
-
 /// Which operations and which moments of the host are kept.
 struct Chosen {
   std::vector<char> ops;         // [ops]
@@ -33,7 +22,7 @@ Chosen of_steps(const Context& context, std::pair<std::int64_t, std::int64_t> wa
   std::vector<char> in(all.size(), 0);
   Chosen out;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::int64_t number = number_in(all[i].name).value_or(static_cast<std::int64_t>(i) + 1);
+    const std::int64_t number = step_number(all[i].name).value_or(static_cast<std::int64_t>(i) + 1);
     in[i] = number >= wanted.first && number <= wanted.second;
     if (in[i]) out.steps.push_back(all[i]);
   }

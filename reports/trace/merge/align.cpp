@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "analyse/launches.hpp"
+#include "analyse/communication/patterns.hpp"
 #include "analyse/steps/ranges.hpp"
 #include "analyse/sums.hpp"
 #include "hosts.hpp"
@@ -34,7 +34,8 @@ Moments collective_ends(const Trace& trace) {
   std::vector<char> collective;  // [names]
   for (NameId id = 0; id < trace.names.size(); ++id) {
     const std::string& name = trace.names.text(id);
-    collective.push_back(is_comm_kernel(name) && name.find("SendRecv") == name.npos);
+    const auto comm = comm_of_kernel(name);
+    collective.push_back(comm && waits_for_all(comm->collective));
   }
   Moments out;
   std::map<NameId, std::size_t> counts;

@@ -89,7 +89,11 @@ class GpuWriter {
     put_row(out, row);
     parts_.times(sync.start_ns, sync.end_ns);
     out << ",\"args\":{\"device\":" << sync.device << ",\"stream\":" << sync.stream
-        << ",\"correlation\":" << sync.correlation << "}}";
+        << ",\"correlation\":" << sync.correlation;
+    if (sync.wait_on_stream >= 0) out << ",\"wait_on_stream\":" << sync.wait_on_stream;
+    if (sync.event_record != 0)
+      out << ",\"wait_on_cuda_event_record_corr_id\":" << sync.event_record;
+    out << "}}";
   }
 
   void write_range(const GpuRange& range) {

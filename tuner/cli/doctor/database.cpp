@@ -30,11 +30,22 @@ SwitchTarget path_of(const Measurement& row) {
   return switch_target_of(row.variant.name).value_or(SwitchTarget::none);
 }
 
-doctor::Measured measured_of(const Measurement& row) {
-  return {row.id,           joined(row.variant.stages),
-          row.variant.name, row.executor,
-          device_of(row),   row.problem,
-          *row.median_ns,   path_of(row)};
+std::string name_of(const Run& run, const std::string& device_uuid) {
+  for (const Device& device : run.devices)
+    if (device.uuid == device_uuid) return device.name;
+  return {};
+}
+
+doctor::Measured measured_of(const Measurement& row, const Run& run) {
+  return {row.id,
+          joined(row.variant.stages),
+          row.variant.name,
+          row.executor,
+          device_of(row),
+          row.problem,
+          *row.median_ns,
+          path_of(row),
+          name_of(run, device_of(row))};
 }
 
 }  // namespace
@@ -51,7 +62,7 @@ std::vector<doctor::Measured> read_measured(const std::string& db_path) {
       here.insert(device);
       const bool counts = row.outcome == Outcome::ok && !row.control && row.median_ns &&
                           row.verification == Verification::verified;
-      if (counts) rows.push_back(measured_of(row));
+      if (counts) rows.push_back(measured_of(row, run));
     }
     seen.merge(here);
   }

@@ -138,6 +138,48 @@ void read_file(const std::string& path, Evidence& evidence) {
   }
 }
 
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+/// The files of a folder by name, but for what `trace record` leaves beside its traces: the view of
+/// all ranks, and texts about them.
+std::vector<std::string> files_in(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    const bool beside = name == "merged.json.gz" || name.ends_with(".summary.txt") ||
+                        name.ends_with(".nsaspool") || name.starts_with('.');
+    if (entry.is_regular_file(error) && !beside) files.push_back(entry.path().string());
+  }
+  if (error) throw InputError(doctor::clean(folder) + ": " + error.message());
+  if (files.empty()) throw InputError(doctor::clean(folder) + ": holds no file to look at");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// What cannot be read of a folder is said, and the rest is judged.
+void read_folder(const std::string& folder, Evidence& evidence) {
+  for (const std::string& file : files_in(folder)) {
+    try {
+      const std::size_t logs = evidence.logs.size();
+      read_file(file, evidence);
+      // A text that nobody named may be anything.
+      if (evidence.logs.size() > logs && !evidence.logs.back().any_known()) {
+        evidence.logs.pop_back();
+        evidence.not_judged.push_back({doctor::clean(file), "no rule knows anything in it"});
+      }
+    } catch (const InputError& e) {
+      std::string reason = e.what();
+      const std::string front = doctor::clean(file) + ": ";
+      if (reason.starts_with(front)) reason.erase(0, front.size());
+      evidence.not_judged.push_back({doctor::clean(file), reason, true});
+    }
+  }
+}
+
 /// Variables of this process. They are those of an NSA program when one of them is ours, or when
 /// a config says that one will be started.
 doctor::EnvironmentEvidence own_environment(bool with_config) {
@@ -168,7 +210,8 @@ Evidence gather_evidence(const DoctorOptions& options, const DoctorInputs& input
   for (const std::string& path : options.configs)
     evidence.configs.push_back(read_config(read_text_file(path), path));
   for (const std::string& path : options.logs) read_log(path, evidence);
-  for (const std::string& path : options.files) read_file(path, evidence);
+  for (const std::string& path : options.files)
+    is_folder(path) ? read_folder(path, evidence) : read_file(path, evidence);
   // What is recorded ran elsewhere: this environment is judged only where a run starts from it.
   const bool past = !evidence.logs.empty() || !evidence.heartbeats.empty() ||
                     !evidence.traces.empty() || !evidence.commands.empty();

@@ -100,6 +100,7 @@ void add_explain(Program& program) {
       program.add("explain", "Every decision for one problem: what runs, why, on what evidence",
                   "  nsatune explain thresholds.json --seq-len 2048\n"
                   "  nsatune explain kernels/tuned/nvidia_h200.json --dtype fp32 --seq-len 65536\n"
+                  "  nsatune explain thresholds.json --seq-len 2048 --direction backward\n"
                   "  NSA_FORCE_SEL_MASK=1 nsatune explain thresholds.json --seq-len 8192 --json\n"
                   "  nsatune explain --env-file nsa.env --for nsa-vibe --seq-len 4096",
                   [&program, o] { return run(program.settings, *o); });

@@ -43,8 +43,9 @@ Json kernels_json(const trace::Summary& summary) {
   return list;
 }
 
-Json trace_json(const trace::Trace& trace) {
-  const trace::Summary summary = trace::summarize(trace);
+}  // namespace
+
+Json trace_json(const trace::Trace& trace, const trace::Summary& summary) {
   const std::vector<trace::StepParts> steps = trace::step_parts(trace);
   Json shown = Json::array(), devices = Json::array();
   for (const trace::StepParts& step : steps) {
@@ -65,12 +66,12 @@ Json trace_json(const trace::Trace& trace) {
   return json;
 }
 
-}  // namespace
-
 Json traces_json(const std::vector<std::string>& files) {
   Json list = Json::array();
-  for (const std::string& file : trace_files(files))
-    list.push_back(trace_json(trace::read_trace(file)));
+  for (const std::string& file : trace_files(files)) {
+    const trace::Trace trace = trace::read_trace(file);
+    list.push_back(trace_json(trace, trace::summarize(trace)));
+  }
   return list;
 }
 

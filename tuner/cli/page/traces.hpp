@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nsa/schemas/json.hpp"
+#include "nsa/trace/summary.hpp"
 
 namespace nsa::cli {
 
@@ -14,5 +15,8 @@ namespace nsa::cli {
 /// given where there is no step. Parts of a step add up to its span.
 /// @param files  as on the command line; folders stand for the traces in them
 Json traces_json(const std::vector<std::string>& files);
+
+/// One entry of it, of a trace that was read and summarised.
+Json trace_json(const trace::Trace& trace, const trace::Summary& summary);
 
 }  // namespace nsa::cli

@@ -41,7 +41,9 @@ ExitCode convert(const Settings& settings, const ConvertOptions& options) {
   const std::vector<std::string> inputs =
       trace_files({options.files.begin(), options.files.end() - 1});
   refuse_loss(inputs, out);
-  const trace::Trace merged = trace::merge_traces(read_traces(inputs));
+  std::vector<trace::Trace> traces = read_traces(inputs);
+  trace::expect_one_job(traces);
+  const trace::Trace merged = trace::merge_traces(std::move(traces));
   if (const auto& clocks = merged.source.clocks; inputs.size() > 1) {
     if (clocks->alignment == trace::Alignment::none)
       throw InputError(

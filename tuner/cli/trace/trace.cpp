@@ -1,13 +1,16 @@
 // The group of commands, and trace summary.
 #include <malloc.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "commands.hpp"
 #include "inputs.hpp"
+#include "nsa/page/page.hpp"
 #include "nsa/reports/trace_table.hpp"
 #include "nsa/trace/merge.hpp"
 #include "nsa/trace/summary_json.hpp"
+#include "page/traces.hpp"
 #include "selection.hpp"
 
 namespace nsa::cli {
@@ -23,7 +26,9 @@ struct SummaryOptions {
   std::vector<std::string> files;
   std::size_t top = 20;
   Selection selection;
-  std::string csv;  // the table; empty: none
+  std::string csv;   // the table; empty: none
+  std::string html;  // the page to write; empty: none
+  std::string vega = page::kVegaFolder;
 };
 
 /// What a list leaves behind as it grows goes back to the system: by default the C library keeps
@@ -45,18 +50,40 @@ ExitCode print_one(const Settings& settings, const SummaryOptions& options,
   return ExitCode::good;
 }
 
+/// A page that needs nothing but itself, for one trace or several merged.
+void write_page(const Settings& settings, const SummaryOptions& options, const trace::Trace& trace,
+                const Json& document) {
+  const Json data{{"trace", trace_json(trace, trace::summarize(trace))}, {"summary", document}};
+  write_text_file(options.html, page::trace_page_html(data, page::vega_script(options.vega)));
+  say(settings, options.html + ": written");
+}
+
 ExitCode print_summary(const Settings& settings, const SummaryOptions& options) {
   return_freed_memory();
   const trace::Filter filter = filter_of(options.selection);
   if (settings.json && !options.csv.empty())
     throw InputError("--csv and --json exclude each other");
-  std::vector<trace::Trace> traces = read_traces(trace_files(options.files));
+  const std::vector<std::string> files = trace_files(options.files);
+  std::error_code ignored;
+  for (const std::string& file : files)
+    if (!options.html.empty() && std::filesystem::equivalent(file, options.html, ignored))
+      throw InputError(options.html +
+                       ": is one of the traces that are read; write to another file");
+  std::vector<trace::Trace> traces = read_traces(files);
+  trace::expect_one_job(traces);
   for (trace::Trace& trace : traces) trace::keep(filter, trace);
   trace::sort_by_rank(traces);
   std::vector<trace::Summary> ranks;
   for (const trace::Trace& trace : traces) ranks.push_back(trace::summarize(trace));
-  if (ranks.size() == 1) return print_one(settings, options, ranks.front());
-  const trace::Summary merged = trace::summarize(trace::merge_traces(std::move(traces)));
+  if (ranks.size() == 1) {
+    if (!options.html.empty())
+      write_page(settings, options, traces.front(), trace::to_document(ranks.front()));
+    return print_one(settings, options, ranks.front());
+  }
+  const trace::Trace together = trace::merge_traces(std::move(traces));
+  const trace::Summary merged = trace::summarize(together);
+  if (!options.html.empty())
+    write_page(settings, options, together, trace::to_document(merged, ranks));
   if (!options.csv.empty() || settings.json) {
     print_document(trace::to_document(merged, ranks), options.csv);
   } else {
@@ -85,6 +112,7 @@ void add_trace_summary(Program& program, CLI::App& trace) {
       "  nsatune trace summary trace.json.gz --step 3-7 --stream 7\n"
       "  nsatune trace summary trace.json.gz --csv kernels_by_name > kernels.csv\n"
       "  curl -s URL/trace.json.gz | nsatune trace summary /dev/stdin\n"
+      "  nsatune trace summary trace.json.gz --html trace.html\n"
       "  nsatune trace summary traces/                 # of all ranks, as trace record leaves "
       "them\n"
       "  nsatune trace summary rank*.json.gz --json | jq '.ranks[].exposed_comm_ns'");
@@ -101,6 +129,11 @@ void add_trace_summary(Program& program, CLI::App& trace) {
   summary->add_option("--name", options->selection.name, "Only operations with this in their name");
   summary->add_option("--csv", options->csv,
                       "One table as CSV, by its name in --json: kernels_by_name, operators, steps");
+  summary->add_option("--html", options->html,
+                      "Write a page with plots and tables here too; it needs no network");
+  summary->add_option(
+      "--vega", options->vega,
+      std::string("Folder of the Vega library for --html (default ") + page::kVegaFolder + ")");
   summary->callback([&program, options] {
     program.command = [&program, options] { return print_summary(program.settings, *options); };
   });

@@ -23,14 +23,16 @@ std::string reason_of(const Observation& row, const DecideOptions& options) {
 }  // namespace
 
 RowFilter::RowFilter(const DecideInput& input, const Rows& rows) : input_(input) {
+  if (!rows.empty()) direction_ = rows.front()->problem->direction;
   for (const Observation* row : rows) {
     if (row->verification == Verification::wrong_result) wrong_.insert(*row->variant);
   }
 }
 
 const VariantTraits* RowFilter::traits(const VariantId& id) const {
-  const auto found = std::find_if(input_.variants.begin(), input_.variants.end(),
-                                  [&](const VariantTraits& t) { return t.id == id; });
+  const auto found =
+      std::find_if(input_.variants.begin(), input_.variants.end(),
+                   [&](const VariantTraits& t) { return t.id == id && t.direction == direction_; });
   return found == input_.variants.end() ? nullptr : &*found;
 }
 

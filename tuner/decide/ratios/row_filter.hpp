@@ -38,6 +38,7 @@ class RowFilter {
   const VariantTraits* traits(const VariantId& id) const;
 
   const DecideInput& input_;
+  Direction direction_ = Direction::forward;  // of all rows
   std::set<VariantId> wrong_;
 };
 

@@ -106,7 +106,7 @@ void add_named(std::vector<VariantId>& found, const std::string& text,
   if (known != traits.end()) found.push_back(known->id);
 }
 
-std::vector<VariantId> rivals_of(const Decision& decision,
+std::vector<VariantId> rivals_of(const Decision& decision, Direction direction,
                                  const std::vector<VariantTraits>& traits) {
   std::vector<VariantId> found;
   const auto add = [&](const ThresholdRange& range) {
@@ -119,7 +119,9 @@ std::vector<VariantId> rivals_of(const Decision& decision,
   }
   std::size_t built_in = 0;
   for (const VariantTraits& one : traits) {
-    if (!one.eligible || one.id.stages != decision.stages || built_in == kBuiltIn) continue;
+    if (!one.eligible || one.direction != direction || one.id.stages != decision.stages ||
+        built_in == kBuiltIn)
+      continue;
     found.push_back(one.id);
     ++built_in;
   }
@@ -139,7 +141,8 @@ std::vector<Refinement> trial_places(const ThresholdTable& table,
     for (const Decision& decision : of_class.decisions) {
       if (decision.ranges.empty()) continue;
       const std::string key = to_string(of_class.problem_class) + Json(decision.stages).dump();
-      const std::vector<VariantId> rivals = rivals_of(decision, traits);
+      const std::vector<VariantId> rivals =
+          rivals_of(decision, of_class.problem_class.direction, traits);
       for (const std::int64_t value :
            values_of(decision, Draw(std::to_string(seed) + key), inside)) {
         auto problem = problem_at(of_class.problem_class, decision, value);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <thread>
 
 #include "nsa/schemas/error.hpp"
@@ -27,8 +28,30 @@ std::vector<std::int64_t> first_rows(std::span<const Stage> stages, const Proble
   return begins;
 }
 
-std::int64_t output_rows(std::span<const Stage> stages, const Problem& problem) {
-  return shape_of(stages, signature_of(stages).outputs.front().name, problem).shape[0];
+std::int64_t rows_of(std::span<const Stage> stages, std::string_view output,
+                     const Problem& problem) {
+  return shape_of(stages, output, problem).shape[0];
+}
+
+/// Rows to ask a worker for: the same of all outputs, or, where gradients have numbers of rows of
+/// their own, some for each of them.
+std::vector<std::int64_t> chosen_rows(std::span<const Stage> stages, const Problem& problem,
+                                      std::int64_t count, std::uint64_t seed) {
+  std::set<std::int64_t> rows, extents;
+  for (const TensorSpec& spec : signature_of(stages, problem.direction).outputs)
+    extents.insert(rows_of(stages, spec.name, problem));
+  for (const std::int64_t extent : extents) {
+    const auto some = rows_to_verify(extent, first_rows(stages, problem),
+                                     problem.geometry.sel_block, count, seed);
+    rows.insert(some.begin(), some.end());
+  }
+  return {rows.begin(), rows.end()};
+}
+
+/// How many of these rows a tensor of `extent` rows has.
+std::size_t present(std::span<const std::int64_t> rows, std::int64_t extent) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(rows, [&](std::int64_t row) { return row < extent; }));
 }
 
 /// The stages of those names, if an oracle covers them together; else none.
@@ -59,9 +82,19 @@ std::string shape_error(const std::vector<HostTensor>& tensors, std::string_view
   return {};
 }
 
-/// The tensors without their first rows.
-std::vector<TensorView> rows_from(std::vector<TensorView> tensors, std::size_t first) {
-  for (TensorView& tensor : tensors) {
+/// A tensor of a file: its view, and the rows of the whole.
+struct Packed {
+  TensorView view;
+  std::int64_t extent;
+};
+
+/// The tensors from the place of rows[first] on.
+std::vector<TensorView> rows_from(const std::vector<Packed>& packed,
+                                  std::span<const std::int64_t> rows, std::size_t at) {
+  std::vector<TensorView> tensors;
+  for (const Packed& one : packed) {
+    TensorView& tensor = tensors.emplace_back(one.view);
+    const std::size_t first = present(rows.first(at), one.extent);
     const std::size_t row_bytes =
         static_cast<std::size_t>(tensor.stride[0]) * size_of(tensor.dtype);
     tensor.data = tensor.as<std::byte>() + first * row_bytes;
@@ -84,8 +117,7 @@ OutputCheck::OutputCheck(const std::vector<std::string>& stages, const Problem& 
       seed_(seed),
       folder_(std::move(folder)) {
   if (stages_.empty()) return;
-  rows_ = rows_to_verify(output_rows(stages_, problem), first_rows(stages_, problem),
-                         problem.geometry.sel_block, verify_rows, seed);
+  rows_ = chosen_rows(stages_, problem, verify_rows, seed);
 }
 
 const SpanOracle& OutputCheck::oracle_for(Role role) {
@@ -133,7 +165,7 @@ std::string OutputCheck::fresh_outputs_file() {
 
 std::uint64_t OutputCheck::most_bytes() const {
   std::uint64_t bytes = 1u << 20;  // the header
-  for (const TensorSpec& spec : signature_of(stages_).outputs) {
+  for (const TensorSpec& spec : signature_of(stages_, problem_.direction).outputs) {
     const TensorShape shape = shape_of(stages_, spec.name, problem_);
     std::uint64_t row = size_of(shape.dtype) * rows_.size();
     for (int i = 1; i < shape.rank; ++i)
@@ -164,14 +196,16 @@ CheckResult OutputCheck::check(const std::string& path, const Variant* row) {
   } catch (const InputError& error) {
     return {Verification::wrong_result, std::nullopt, error.what()};
   }
-  const auto specs = signature_of(stages_).outputs;
+  const auto specs = signature_of(stages_, problem_.direction).outputs;
   for (const TensorSpec& spec : specs) {
     const TensorShape whole = shape_of(stages_, spec.name, problem_);
-    const std::string wrong = shape_error(tensors, spec.name, whole, rows_.size());
+    const std::string wrong =
+        shape_error(tensors, spec.name, whole, present(rows_, whole.shape[0]));
     if (!wrong.empty()) return {Verification::wrong_result, std::nullopt, wrong};
   }
-  std::vector<TensorView> outputs;
-  for (const TensorSpec& spec : specs) outputs.push_back(named(tensors, spec.name).view());
+  std::vector<Packed> outputs;
+  for (const TensorSpec& spec : specs)
+    outputs.push_back({named(tensors, spec.name).view(), rows_of(stages_, spec.name, problem_)});
   const SpanOracle& oracle = oracle_for(row ? row->role : Role::candidate);
   CheckResult result{Verification::verified, 0.0, ""};
   const double most = tolerance(row);
@@ -181,11 +215,12 @@ CheckResult OutputCheck::check(const std::string& path, const Variant* row) {
   for (std::size_t i = 0; i < rows_.size(); i += at_once) {
     if (i > 0 && seconds_since(start) > kOracleBudgetS) break;
     const auto rows = std::span(rows_).subspan(i, std::min(at_once, rows_.size() - i));
-    const auto verdicts = oracle.verify_packed(rows_from(outputs, i), rows);
+    const auto verdicts = oracle.verify_packed(rows_from(outputs, rows_, i), rows);
     for (std::size_t j = 0; j < rows.size(); ++j) judge(result, rows[j], verdicts[j], most);
   }
   if (row && selects_reduced(*row) && result.verification == Verification::verified)
-    result.agreement = agreement_of(problem_, inputs(), outputs.front(), rows_, kOracleBudgetS);
+    result.agreement =
+        agreement_of(problem_, inputs(), outputs.front().view, rows_, kOracleBudgetS);
   return result;
 }
 

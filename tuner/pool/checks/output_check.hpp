@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nsa/kernels/backward_oracle.hpp"
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/oracle.hpp"
@@ -34,7 +35,9 @@ class OutputCheck {
   bool known() const noexcept { return !stages_.empty(); }
   /// Largest relative error of a row that is right: of a row of the table, or of somebody else's.
   double tolerance(const Variant* row = nullptr) const noexcept {
-    return row ? row_tolerance(*row, problem_.dtype) : row_tolerance(stages_, problem_.dtype);
+    if (row) return row_tolerance(*row, problem_.dtype);
+    if (problem_.direction == Direction::backward) return gradient_tolerance(problem_.dtype);
+    return row_tolerance(stages_, problem_.dtype);
   }
   /// Rows that a worker is asked for.
   const std::vector<std::int64_t>& rows() const noexcept { return rows_; }

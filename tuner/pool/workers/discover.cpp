@@ -27,7 +27,8 @@ void add_candidates(const worker::HelloReply& hello, std::int64_t worker,
                             variant.source_hash,
                             hello.executor,
                             worker,
-                            variant.order});
+                            variant.order,
+                            variant.direction});
   }
 }
 

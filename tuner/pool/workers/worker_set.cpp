@@ -111,7 +111,7 @@ bool WorkerSet::wants_handle(const Contestant& contestant) const {
 
 const Variant* WorkerSet::row_of(const Candidate& candidate) const {
   if (candidate.executor != kOwnExecutor) return nullptr;
-  return find_variant(candidate.id, shared_.input.device.backend);
+  return find_variant(candidate.id, shared_.input.device.backend, candidate.direction);
 }
 
 bool WorkerSet::start_worker(std::size_t index) {

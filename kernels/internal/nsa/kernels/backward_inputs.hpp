@@ -25,4 +25,7 @@ struct BackwardInputs {
 BackwardInputs make_backward_inputs(Stage stage, const Problem& problem, std::uint64_t seed,
                                     const AttentionOptions& options = {}, double query_factor = 1);
 
+/// The same numbers in fp64, contiguous; ids stay as they are.
+HostTensor in_fp64(const TensorView& tensor);
+
 }  // namespace nsa

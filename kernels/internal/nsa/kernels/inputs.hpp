@@ -25,7 +25,8 @@ struct HostTensor {
 /// Inputs of a row that covers `stages`, in the order of its signature. Activations: generate(i,
 /// seed + index of the tensor, 2 sqrt(3)), rounded to the problem's dtype; weights likewise,
 /// divided by sqrt(fan in). `blocks` and `ranges` follow the problem's selection pattern (forced
-/// blocks always included).
+/// blocks always included). Of a backward problem, those of make_backward_inputs(), and what the
+/// forward pass saved behind them under its name in Saved ("lse_sel").
 std::vector<HostTensor> make_inputs(std::span<const Stage> stages, const Problem& problem,
                                     std::uint64_t seed);
 std::vector<HostTensor> make_inputs(Stage stage, const Problem& problem, std::uint64_t seed);

@@ -92,15 +92,20 @@ class Oracle {
 /// that falls the other way in one layer changes every layer after it.
 double row_tolerance(Stage stage, Dtype dtype) noexcept;
 
+class BackwardOracle;
+
 /// The oracle of a row that covers one stage or several: each stage's outputs are compared by its
 /// own. Several stages only where each reads nothing that another one of them writes, and where all
-/// outputs have as many rows; ContractError otherwise.
+/// outputs have as many rows; ContractError otherwise. Of a backward problem it is the
+/// BackwardOracle of the one stage, whose gradients have numbers of rows of their own.
 class SpanOracle {
  public:
   /// `inputs` in the order of signature_of(stages); borrowed. The rest as for Oracle.
   SpanOracle(std::span<const Stage> stages, const Problem& problem,
              std::span<const TensorView> inputs, const AttentionOptions& options = {},
              Role role = Role::candidate);
+  SpanOracle(SpanOracle&&) noexcept;
+  ~SpanOracle();
   static bool covers(std::span<const Stage> stages, const Problem& problem);
   std::int64_t rows() const;
   /// Over all outputs in the order of signature_of(stages); of all rows if there are none given.
@@ -117,6 +122,7 @@ class SpanOracle {
     std::size_t outputs;
   };
   std::vector<Part> parts_;
+  std::unique_ptr<BackwardOracle> backward_;
 };
 
 /// The largest of the stages: a wrong choice of blocks is an error of 1 / kv_heads or more.

@@ -7,59 +7,12 @@
 #include "analyse/launches.hpp"
 #include "analyse/parts.hpp"
 #include "analyse/sums.hpp"
+#include "host_at.hpp"
 
 namespace nsa::trace {
 namespace {
 
 constexpr std::size_t kLongest = 10;
-
-struct Doing {
-  std::string what, name;
-};
-
-/// What a thread does at any moment.
-class HostAt {
- public:
-  explicit HostAt(const Context& context)
-      : context_(context),
-        calls_(context.trace.threads.size()),
-        ranges_(context.trace.threads.size()) {
-    const Trace& trace = context.trace;
-    for (std::uint32_t i = 0; i < trace.calls.size(); ++i)
-      calls_[trace.calls[i].thread].push_back(i);
-    for (std::uint32_t i = 0; i < trace.ranges.size(); ++i)
-      if (!trace.ranges[i].open) ranges_[trace.ranges[i].thread].push_back(i);
-  }
-
-  Doing doing(std::uint32_t thread, std::int64_t at_ns) const {
-    const Trace& trace = context_.trace;
-    const std::uint32_t call = last_before(trace.calls, calls_[thread], at_ns);
-    if (call != kNone && at_ns < trace.calls[call].end_ns)
-      return {"api", trace.names.text(trace.calls[call].name)};
-    std::uint32_t range = last_before(trace.ranges, ranges_[thread], at_ns);
-    while (range != kNone && trace.ranges[range].end_ns <= at_ns)
-      range = context_.tree.parent[range];
-    if (range == kNone) return {"nothing_recorded", ""};
-    const HostRange& around = trace.ranges[range];
-    return {around.kind == RangeKind::cpu_op ? "operator" : "annotation",
-            trace.names.text(around.name)};
-  }
-
- private:
-  using Numbers = std::vector<std::uint32_t>;  // in order of start
-
-  template <class Events>
-  static std::uint32_t last_before(const Events& events, const Numbers& numbers,
-                                   std::int64_t at_ns) {
-    const auto behind = std::partition_point(numbers.begin(), numbers.end(), [&](std::uint32_t i) {
-      return events[i].start_ns <= at_ns;
-    });
-    return behind == numbers.begin() ? kNone : *std::prev(behind);
-  }
-
-  const Context& context_;
-  std::vector<Numbers> calls_, ranges_;  // [threads]
-};
 
 /// Why nothing ran before an operation.
 Doing before(const Context& context, const HostAt& host, std::uint32_t op, std::int64_t start_ns) {

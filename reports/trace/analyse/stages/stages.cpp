@@ -98,10 +98,10 @@ StageClasses stage_classes(const Context& context) {
   for (std::size_t i = 0; i < trace.calls.size(); ++i)
     if (out.of_call[i] < 0 && context.tree.of_call[i] != kNone)
       out.of_call[i] = other[context.tree.of_call[i]];
-  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+  for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
     const GpuOp& op = trace.ops[i];
     int found = -1;
-    if (context.is_comm(op)) {
+    if (context.is_comm(i)) {
       found = communication;
     } else if (op.stage != kNoName) {
       found = of_name[op.stage];

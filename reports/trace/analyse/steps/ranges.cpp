@@ -101,6 +101,16 @@ bool is_step_name(std::string_view name) {
   return has_digit && (rest.empty() || rest == "]");
 }
 
+std::optional<std::int64_t> step_number(const std::string& name) {
+  constexpr const char* kDigits = "0123456789";
+  const std::size_t last = name.find_last_of(kDigits);
+  if (last == name.npos) return {};
+  const std::size_t before = name.find_last_not_of(kDigits, last);
+  const std::size_t first = before == name.npos ? 0 : before + 1;
+  if (last - first >= 18) return {};
+  return std::stoll(name.substr(first, last + 1 - first));
+}
+
 std::vector<StepRange> marked_steps(const Trace& trace) {
   // In files of 2021 they are operators.
   auto steps = marked(trace, [](const HostRange&, const std::string& name) {

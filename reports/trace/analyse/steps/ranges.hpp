@@ -1,6 +1,7 @@
 // Where the steps of a training or serving loop begin and end on the host.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,7 @@ std::vector<StepRange> step_ranges(const Trace& trace, const std::vector<std::ui
 std::vector<StepRange> marked_steps(const Trace& trace);
 /// "ProfilerStep#7", "step 3", "iteration_10", "train_step[4]".
 bool is_step_name(std::string_view name);
+/// The last number in such a name: 7, 3, 10, 4.
+std::optional<std::int64_t> step_number(const std::string& name);
 
 }  // namespace nsa::trace

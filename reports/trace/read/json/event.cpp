@@ -137,6 +137,7 @@ constexpr std::array kArguments{
     ArgumentName{"Input Strides", kKept},
     ArgumentName{"In msg nelems", kKept},
     ArgumentName{"In split size", kKept},
+    ArgumentName{"wait_on_stream", &JsonEvent::wait_on_stream},
     ArgumentName{"Total Reserved", &JsonEvent::total_reserved},
     ArgumentName{"Out msg nelems", kKept},
     ArgumentName{"Out split size", kKept},
@@ -150,16 +151,20 @@ constexpr std::array kArguments{
     ArgumentName{"Process Group Name", kKept},
     ArgumentName{"Process Group Ranks", kKept},
     ArgumentName{"registers per thread", &JsonEvent::registers},
+    ArgumentName{"Process Group Description", kKept},
+    ArgumentName{"wait_on_cuda_event_record_corr_id", &JsonEvent::event_record},
 };
 
+constexpr std::size_t kLongestArgument = kArguments.back().name.size();
+
 /// The first of kArguments that is as long as the index; the next entry is behind the last.
-constexpr std::array<std::uint8_t, 23> first_of_length() {
-  std::array<std::uint8_t, 23> first{};
+constexpr std::array<std::uint8_t, kLongestArgument + 3> first_of_length() {
+  std::array<std::uint8_t, kLongestArgument + 3> first{};
   for (std::size_t length = 0; length < first.size(); ++length)
     for (const ArgumentName& argument : kArguments) first[length] += argument.name.size() < length;
   return first;
 }
-constexpr std::array<std::uint8_t, 23> kFirstOfLength = first_of_length();
+constexpr std::array<std::uint8_t, kLongestArgument + 3> kFirstOfLength = first_of_length();
 
 /// The argument of that name; nullptr for all that nobody needs.
 const ArgumentName* argument_named(std::string_view key) {

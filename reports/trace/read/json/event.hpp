@@ -21,6 +21,7 @@ struct JsonEvent {
   std::string_view context, graph, graph_node, registers, shared_memory, grid, block, cluster;
   std::string_view own_thread;  // the thread, where the event is drawn in a row of its own
   std::string_view external, sequence, forward_thread;
+  std::string_view wait_on_stream, event_record;  // of a wait for an event
   std::string_view kept;  // members of "args" that are carried over as they are, joined by commas
   std::string_view python_id, python_parent, python_module;
   std::string_view stage, stack, row_name;  // texts of "args"; empty where they are none

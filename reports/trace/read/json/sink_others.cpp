@@ -30,6 +30,9 @@ void JsonSink::add_sync(const JsonEvent& event) {
   Sync sync{.start_ns = t.start, .end_ns = t.end, .name = trace_.names.intern(event.name)};
   sync.correlation = identity(event.correlation, "correlation", event);
   if (!event.stream.empty()) sync.stream = number(event.stream, "stream", event);
+  if (!event.wait_on_stream.empty()) sync.wait_on_stream = number_or_none(event.wait_on_stream);
+  if (const std::int64_t id = number_or_none(event.event_record); id > 0)
+    sync.event_record = static_cast<std::uint64_t>(id);
   sync.device = device_of(event);
   sync.process = pid_of(event);
   trace_.syncs.push_back(sync);

@@ -83,6 +83,7 @@ struct OfferedVariant {
   std::vector<Point> points;  // at least one; a variant without coordinates has one empty point
   std::string source_hash;
   Orders order = {};  // empty: nothing is said of it
+  Direction direction = Direction::forward;
 };
 struct HelloReply {
   int protocol = kProtocol;

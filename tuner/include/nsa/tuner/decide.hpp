@@ -23,9 +23,11 @@ struct VariantTraits {
   bool baseline = false;  // dense attention: gives the break-even length
   SwitchTarget path = SwitchTarget::none;  // what the users' switches call it
   std::optional<WorkOrder> order = {};     // how its work grows, as far as it is declared
+  Direction direction = Direction::forward;
 };
 
-/// The traits of our own variants on a back end, in the built-in order of their stages.
+/// The traits of our own variants on a back end, in the built-in order of their stages, those of
+/// backward passes behind the others.
 std::vector<VariantTraits> catalog_traits(Backend backend);
 
 /// Those of an executor: of ours the catalog's, of another one by the orders that it declares.

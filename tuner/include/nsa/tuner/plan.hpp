@@ -24,8 +24,9 @@ struct Candidate {
   VariantId id;
   std::string source_hash;
   std::string executor = "nsatune";
-  std::int64_t worker = 0;    // index of the worker command that brings it
-  worker::Orders order = {};  // how its work grows in each axis, as its worker says
+  std::int64_t worker = 0;                   // index of the worker command that brings it
+  worker::Orders order = {};                 // how its work grows in each axis, as its worker says
+  Direction direction = Direction::forward;  // of the problems that it is asked about
 };
 
 /// `candidate`, `slow_path`, ...: as `roles` of a sweep and `variants --json` write it.

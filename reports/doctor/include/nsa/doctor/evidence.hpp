@@ -70,7 +70,9 @@ enum class Signal : std::uint8_t {
   watchdog,
   checkpointing,
   debug_output,
-  anomaly_mode
+  anomaly_mode,
+  crash,     // a traceback, a CUDA error, a signal
+  exception  // the line that names it
 };
 
 /// Lines of a file that say the same.
@@ -90,6 +92,12 @@ struct LogEvidence {
   std::vector<double> gpu_percent;  // of lines as nvidia-smi prints them
   std::int64_t gpu_line = 0;
   std::optional<double> unallocated_bytes, allocated_bytes;  // of an out-of-memory message
+  bool sets_variables = false;
+
+  /// Whether anything in it is known to any rule.
+  bool any_known() const {
+    return !signals.empty() || !tok_per_s.empty() || !gpu_percent.empty() || sets_variables;
+  }
 };
 
 struct At {
@@ -140,6 +148,7 @@ struct TraceEvidence {
   std::vector<Gap> gaps;           // the longest ones
   std::int64_t short_kernels = 0;  // below kShortKernelNs
   std::int64_t launches = 0, blocking_launches = 0;  // blocking: returned after the kernel's end
+  std::string left_out;  // the steps at the start that warmed up, in words; empty: none
 };
 inline constexpr std::int64_t kShortKernelNs = 10'000;  // what it costs to launch one
 
@@ -173,6 +182,7 @@ struct Measured {
   Problem problem;
   double median_ns = 0;
   SwitchTarget path = SwitchTarget::none;  // what the users' switches call the variant
+  std::string device_name{};               // "NVIDIA H200"; empty: not stored
 };
 
 /// What could not be judged, and why.

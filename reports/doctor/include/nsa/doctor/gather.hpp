@@ -63,7 +63,9 @@ HeartbeatEvidence parse_heartbeat(std::string_view text, const std::string& file
 CommandEvidence parse_command_record(std::string_view text, const std::string& file);
 std::string command_record(const CommandEvidence& command);
 
-TraceEvidence examine_trace(const trace::Trace& trace);
+/// Steps at the start of a trace that took far longer than the others are warm-up (compilation,
+/// modules, allocations) and are left out; `left_out` says which.
+TraceEvidence examine_trace(trace::Trace trace);
 
 /// What a file is, by its first bytes and its name.
 enum class FileKind : std::uint8_t { config, log, heartbeat, trace, sqlite, environment, command };

@@ -38,6 +38,7 @@ struct Found {
   std::string message{};
   std::vector<Fact> facts{};
   Gain gain{};
+  std::string advice{};  // what to do here; empty: what the rule says
 };
 
 struct Rule {
@@ -56,6 +57,10 @@ std::span<const Rule> rules();
 struct Finding {
   const Rule* rule = nullptr;
   Found found;
+
+  std::string_view advice() const {
+    return found.advice.empty() ? rule->advice : std::string_view(found.advice);
+  }
 };
 
 struct Report {

@@ -133,6 +133,10 @@ struct Sync {
   NameId name = kNoName;
   std::uint32_t process = 0;
   std::int32_t device = 0;
+  /// Of a wait for an event: the stream in which it was recorded (-1: not stated), and the
+  /// correlation of the call that did (0: not stated).
+  std::int64_t wait_on_stream = -1;
+  std::uint64_t event_record = 0;
 };
 
 /// A reading: clocks, power, memory, ... of a device, or of the process (device -1).

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "nsa/trace/collectives.hpp"
+#include "nsa/trace/critical_path.hpp"
 #include "nsa/trace/model.hpp"
 #include "nsa/trace/tables.hpp"
 
@@ -154,12 +156,14 @@ struct Summary {
   std::vector<DeviceSummary> devices;
   /// Of several devices the one that is idle and waits for communication most: into `devices`.
   std::optional<std::size_t> worst_device;
+  std::optional<Collectives> collectives;
   std::optional<std::vector<CopyRow>> copies;  // largest total first
   std::optional<std::vector<Step>> steps;
   std::optional<StepTimes> step_times;  // of `steps`
   std::optional<std::vector<StageRow>> stages;
   std::optional<std::int64_t> unattributed_ns;
   std::optional<Gaps> gaps;
+  std::optional<CriticalPath> critical_path;
   std::optional<std::vector<OperatorRow>> operators;      // most GPU time of their own first
   std::optional<std::vector<AnnotationRow>> annotations;  // largest projection first
   std::optional<std::vector<ModuleRow>> modules;          // most GPU time first

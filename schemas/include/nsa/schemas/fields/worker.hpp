@@ -64,7 +64,8 @@ inline constexpr auto kFields<worker::OfferedVariant> =
                required("name", &worker::OfferedVariant::name),
                optional("points", &worker::OfferedVariant::points),
                optional("source_hash", &worker::OfferedVariant::source_hash),
-               unless_default("order", &worker::OfferedVariant::order)};
+               unless_default("order", &worker::OfferedVariant::order),
+               unless_default("direction", &worker::OfferedVariant::direction)};
 
 template <>
 inline constexpr auto kFields<worker::HelloReply> =

@@ -1,0 +1,55 @@
+// What the gradients of a stage should be, row by row, in fp64.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "nsa/kernels/oracle.hpp"
+
+namespace nsa {
+
+/// The backward pass of one stage, computed whole when it is first asked for: a gradient of a key
+/// adds up what all queries that saw it say. Small problems by the reference; larger ones by the
+/// first CPU row of the built-in order in fp64, on the log-sum-exp that it makes itself: tests
+/// compare every such row with the reference.
+class BackwardOracle {
+ public:
+  /// `inputs` begin with those of signature_of(stage, backward), in their order; what follows is
+  /// not read. Borrowed. `problem` is a backward one.
+  BackwardOracle(Stage stage, const Problem& problem, std::span<const TensorView> inputs,
+                 const AttentionOptions& options = {});
+  ~BackwardOracle();
+  static bool covers(Stage stage) noexcept;
+  /// Of the gradient with most rows.
+  std::int64_t rows() const noexcept;
+  /// Compares rows (all if there are none given) of every gradient that has them, in any dtype. An
+  /// error is relative to the row's norm, but to a tenth of a typical row's at least; for queries
+  /// and keys of attention also to a tenth of a typical row of d_v, which their terms are made of:
+  /// where these cancel, rounding alone is left.
+  Oracle::Verdict verify(std::span<const TensorView> gradients,
+                         std::span<const std::int64_t> rows = {}) const;
+  /// A verdict for each of `rows`. The gradients hold those of these rows that they have, in this
+  /// order.
+  std::vector<Oracle::Verdict> verify_packed(std::span<const TensorView> gradients,
+                                             std::span<const std::int64_t> rows) const;
+
+ private:
+  struct Answer;
+  const Answer& answer() const;
+  void judge(Oracle::Verdict& verdict, std::size_t gradient, std::int64_t row,
+             const TensorView& produced, std::int64_t at) const;
+
+  Stage stage_;
+  Problem problem_;
+  std::vector<TensorView> inputs_;
+  AttentionOptions options_;
+  std::vector<std::int64_t> extents_;  // rows of each gradient
+  mutable std::unique_ptr<Answer> answer_;
+};
+
+/// Largest error of a row of a gradient that is right: fp64 1e-10, fp32 1e-5, 16 bits 1e-2.
+double gradient_tolerance(Dtype dtype) noexcept;
+
+}  // namespace nsa

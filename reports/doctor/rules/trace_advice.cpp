@@ -1,0 +1,120 @@
+#include "trace_advice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "trace_parts.hpp"
+#include "words.hpp"
+
+namespace nsa::doctor {
+namespace {
+
+constexpr double kMostlyGraphs = .5;
+
+/// Whether a part is most of the idle time.
+bool most(std::optional<std::int64_t> part, std::int64_t whole) {
+  return 2 * part.value_or(0) > whole && whole > 0;
+}
+
+/// Whose time it is: of the row that takes most.
+std::string main_collective(const TraceEvidence& t) {
+  if (!t.summary.collectives || t.summary.collectives->rows.empty()) return {};
+  return t.summary.collectives->rows.front().collective;
+}
+
+/// The rank that others wait for most, where that is most of what communication costs.
+std::optional<trace::StragglerRow> straggler(const TraceEvidence& t) {
+  if (!t.summary.collectives) return {};
+  std::int64_t waits = 0;
+  for (const trace::CollectiveRow& row : t.summary.collectives->rows)
+    waits += row.wait_ns.value_or(0);
+  const auto& ranks = t.summary.collectives->ranks;
+  if (ranks.empty() || !most(waits, t.summary.gpu->exposed_comm_ns)) return {};
+  std::int64_t late = 0;
+  for (const trace::StragglerRow& row : ranks) late += row.late_ns;
+  return most(ranks.front().late_ns, late) ? std::optional(ranks.front()) : std::nullopt;
+}
+
+std::string bucket_advice(const Evidence& evidence, const TraceEvidence& t) {
+  std::string text = "larger gradient buckets";
+  if (is_nsa(t) && !is_set(evidence, "NSA_DDP_BUCKET_MB", "50")) text += " (NSA_DDP_BUCKET_MB=50)";
+  if (!is_set(evidence, "NSA_DDP_STATIC_GRAPH", "1")) text += ", a static graph";
+  return text + ", gradient accumulation";
+}
+
+}  // namespace
+
+std::string host_state_text(const trace::GapCause& cause) {
+  if (cause.what == "launch_pending") return "had launched already";
+  if (cause.what == "nothing_recorded") return "did nothing that was recorded";
+  if (cause.what == "launch_unknown") return "is not known to have launched";
+  return "was in " + clean(cause.name, 100);
+}
+
+std::string collective_text(const trace::CollectiveRow& row) {
+  std::string text = row.collective;
+  if (row.bytes) text += fmt::format(" of {} bytes", count_text(*row.bytes));
+  if (!row.group.empty()) text += " in group " + row.group;
+  text += " by " + row.transport;
+  if (row.wait_ns) text += fmt::format(", of it {} waiting for others", time_text(*row.wait_ns));
+  if (row.median_bus_gb_per_s)
+    text += fmt::format(", {}{:.3g} GB/s over the bus", row.matched > 0 ? "" : "at least ",
+                        *row.median_bus_gb_per_s);
+  return text;
+}
+
+std::string host_advice(const TraceEvidence& t) {
+  if (graph_share(t) > kMostlyGraphs)
+    return "most of it is launched by graphs already: shorten what the host does between them, or "
+           "put several steps into one";
+  return "fuse (torch.compile), capture a CUDA graph, or enlarge the batch";
+}
+
+std::string idle_advice(const TraceEvidence& t) {
+  const trace::IdleClasses& c = t.summary.gpu->idle_by_class_ns;
+  const std::int64_t idle = t.summary.gpu->idle_ns - c.profiler_overhead.value_or(0);
+  if (most(path_gain_ns(t, "data_loading"), idle)) return "load data sooner: see that finding";
+  if (most(c.sync.value_or(0) + c.blocking_call.value_or(0), idle))
+    return "let the host wait less: see what it waits in";
+  if (most(c.host_wait, idle)) return "the host is too slow: " + host_advice(t);
+  if (most(c.kernel_wait, idle))
+    return "launches were pending: look for streams that wait for each other, and for other "
+           "processes on this GPU";
+  return "find the cause among the other findings";
+}
+
+std::string copy_advice(const TraceEvidence& t) {
+  std::int64_t pinned = 0, pageable = 0;
+  for (const Group& group : t.copies) {
+    if (group.name.find("Pinned") != std::string::npos) pinned += group.total_ns;
+    if (group.name.find("Pageable") != std::string::npos) pageable += group.total_ns;
+  }
+  if (pinned > pageable)
+    return "most of it is pinned already: keep it on the GPU, send less, or copy on another stream "
+           "while something is computed";
+  return {};
+}
+
+std::string communication_advice(const Evidence& evidence, const TraceEvidence& t) {
+  if (const auto late = straggler(t)) {
+    const std::string who =
+        late->rank ? fmt::format("rank {}", *late->rank) : fmt::format("GPU {}", late->device);
+    return fmt::format(
+        "most of it is waiting, {} came last in {} of {} collectives: find out why "
+        "its steps take longer",
+        who, late->last, late->collectives);
+  }
+  const std::string main = main_collective(t);
+  if (main == "all_reduce" || main == "reduce_scatter") return bucket_advice(evidence, t);
+  if (main == "all_gather")
+    return "fetch parameters earlier (FSDP: forward_prefetch, backward_prefetch), or shard less";
+  if (main == "all_to_all")
+    return "overlap the exchange with computation of another micro-batch; balance what goes to "
+           "each rank";
+  if (main == "send_recv" || main == "send" || main == "recv")
+    return "more micro-batches in the pipeline, or stages of equal length";
+  return {};
+}
+
+}  // namespace nsa::doctor

@@ -1,0 +1,22 @@
+// What to do about a trace, by what is in it.
+#pragma once
+
+#include <string>
+
+#include "nsa/doctor/evidence.hpp"
+
+namespace nsa::doctor {
+
+/// "was in aten::nonzero", "did nothing that was recorded".
+std::string host_state_text(const trace::GapCause& cause);
+/// "all_reduce of 25 MiB in dp by nccl: 3 ms of waiting for others".
+std::string collective_text(const trace::CollectiveRow& row);
+
+std::string idle_advice(const TraceEvidence& trace);
+/// Where the host is too slow for what it launches.
+std::string host_advice(const TraceEvidence& trace);
+/// Of copies between host and device.
+std::string copy_advice(const TraceEvidence& trace);
+std::string communication_advice(const Evidence& evidence, const TraceEvidence& trace);
+
+}  // namespace nsa::doctor

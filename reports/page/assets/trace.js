@@ -1,0 +1,164 @@
+// One trace: what its time went to, what would make it shorter, and the tables behind that.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const summary = data.summary;
+const mostRows = 40;
+
+function nsText(value) { return valueText(value, "ns"); }
+
+function shareText(part, whole) { return whole > 0 ? `${digits(100 * part / whole, 3)} %` : "-"; }
+
+function deviceTime() { return (summary.busy_ns || 0) + (summary.idle_ns || 0); }
+
+/** A section with a heading and an entry of the navigation. */
+function section(id, title, ...children) {
+  document.getElementById("parts").append(element("a", {href: "#" + id}, title), " ");
+  document.getElementById("sections").append(
+    element("section", {id, tabIndex: -1, "aria-labelledby": id + "-title"},
+      element("h2", {id: id + "-title"}, title), ...children));
+}
+
+/** Without what all kernels of a library begin with. */
+function shortName(name) {
+  return printable(name).replace(/^void /, "").replace(/^(at::native::|thrust::)(THRUST_[0-9A-Z_]+::)?(\(anonymous namespace\)::)?/, "");
+}
+
+/** Names as long as a plot has room for; those that would look alike get a number. */
+function rowNames(names) {
+  const seen = new Map();
+  return names.map(name => {
+    const full = shortName(name), short = full.length > 48 ? full.slice(0, 45) + "..." : full;
+    const times = (seen.get(short) || 0) + 1;
+    seen.set(short, times);
+    return times === 1 ? short : `${short} (${times})`;
+  });
+}
+
+/** Bars of times: rows are [name, ns]. */
+function drawBars(figure, rows, words, caption, heads, cells) {
+  const names = rowNames(rows.map(([name]) => name));
+  const parts = rows.map(([name, ns], n) => ({row: names[n], name: "time", from: 0, to: ns / 1e6, tip: printable(`${name}: ${nsText(ns)}`)}));
+  return draw(figure, "steps", {parts}, {rows: names, names: ["time"], colours: [theme().median]}, words, [],
+    {caption, heads, rows: cells});
+}
+
+function overviewTable() {
+  const whole = deviceTime();
+  const row = (name, ns) => [name, nsText(ns), shareText(ns, whole)];
+  const rows = [["span", nsText(summary.span_ns), ""], row("busy", summary.busy_ns), row("idle", summary.idle_ns), row("compute", summary.compute_ns),
+    row("communication", summary.comm_ns), row("exposed communication", summary.exposed_comm_ns), row("copies and memsets", summary.mem_ns)];
+  return table("GPU time, of all devices together", ["", "Time", "Share"], rows.filter(([, time]) => time !== "none"));
+}
+
+function stepTimesWords() {
+  const times = summary.step_times;
+  if (!times) return "No steps were found.";
+  return `${countText(times.count, "step")}: median ${nsText(times.median_ns)}, p95 ${nsText(times.p95_ns)}, worst ${nsText(times.worst_ns)}.`;
+}
+
+const whatNames = {copy: "all copies", collective: "all communication", ranks: "waiting for other ranks", host_wait: "all waits of the host",
+                   allocation: "allocations", host: "everything that the host does but wait", data_loading: "loading of data"};
+
+function whatIfName(one) {
+  if (one.what === "kernel") return one.name;
+  return one.name ? `waits in ${one.name}` : whatNames[one.what];
+}
+
+function partName(part) {
+  const names = {launch: "launching", host: "host", api: "call", host_wait: "returning from", between_operations: "between operations"};
+  return part.what === "kernel" ? part.name : `${names[part.what] || part.what}: ${part.name || (part.what === "host" ? "nothing recorded" : "")}`;
+}
+
+const figures = [];  // [figure, how to draw it]
+
+function plot(id, drawIt) {
+  const figure = element("figure", {id});
+  figures.push([figure, drawIt]);
+  return figure;
+}
+
+function showPath() {
+  const path = summary.critical_path;
+  if (!path) return;
+  const gains = path.what_if.filter(one => one.gain_ns * 500 >= path.length_ns).slice(0, 12);
+  const parts = path.parts.slice(0, 12);
+  const perStep = one => path.steps > 1 ? nsText(one.gain_ns / path.steps) : "-";
+  section("path", "Critical path",
+    plot("what-if", figure => gains.length === 0 ? say(figure, "Nothing that was asked would make the trace shorter.") :
+      drawBars(figure, gains.map(one => [whatIfName(one), one.gain_ns]),
+        `How much shorter ${nsText(path.length_ns)} would be if something took no time; gains do not add up.`, "what would be won",
+        ["If this took no time", "Shorter by", "Share", "A step", "Takes now"],
+        () => path.what_if.map(one => [whatIfName(one), nsText(one.gain_ns), shareText(one.gain_ns, path.length_ns), perStep(one), nsText(one.total_ns)]))),
+    plot("path-parts", figure => drawBars(figure, parts.map(part => [partName(part), part.total_ns]),
+      "What the path is made of.", "parts of the path", ["Part", "Time", "Share", "Pieces"],
+      () => path.parts.slice(0, 200).map(part => [partName(part), nsText(part.total_ns), shareText(part.total_ns, path.length_ns), String(part.count)]))));
+}
+
+function gapName(cause) {
+  if (cause.what === "launch_pending") return "had launched already";
+  if (cause.what === "nothing_recorded") return "did nothing that was recorded";
+  return cause.what === "launch_unknown" ? "the launch is unknown" : `was in ${cause.name}`;
+}
+
+function showIdle() {
+  if (!summary.gaps || summary.gaps.causes.length === 0) return;
+  const causes = summary.gaps.causes;
+  section("idle", "Idle time", plot("idle-plot", figure => drawBars(figure, causes.slice(0, 12).map(cause => [gapName(cause), cause.total_ns]),
+    "Idle time of the GPU, by what the host did before the launch that ended it.", "idle time by what the host did", ["While the host", "Idle", "Gaps"],
+    () => causes.slice(0, 200).map(cause => [gapName(cause), nsText(cause.total_ns), String(cause.count)]))));
+}
+
+function showCommunication() {
+  const all = summary.collectives;
+  if (!all) return;
+  const rate = value => value === null ? "-" : `${digits(value, 3)} GB/s`;
+  const who = row => row.rank === null ? `trace ${row.part}, GPU ${row.device}` : `rank ${row.rank}`;
+  section("communication", "Communication", table("collectives", ["What", "By", "Group", "Ranks", "Bytes", "Count", "Time", "Waiting", "Transfer", "Bus"],
+    all.rows.slice(0, mostRows).map(row => [row.collective, row.transport, row.group || "-", String(row.group_size ?? "-"), bytesText(row.bytes), String(row.count),
+      nsText(row.total_ns), row.wait_ns === null ? "-" : nsText(row.wait_ns), row.median_transfer_ns === null ? "-" : nsText(row.median_transfer_ns), rate(row.median_bus_gb_per_s)])),
+    ...(all.ranks.length === 0 ? [element("p", {className: "soft"}, "One rank alone: how long it waited for others is not known.")] :
+      [table("ranks that were waited for", ["Rank", "Came last", "Of", "Late", "Waited itself"],
+        all.ranks.map(row => [who(row), String(row.last), String(row.collectives), nsText(row.late_ns), nsText(row.wait_ns)]))]));
+}
+
+/** A table of the summary, where it is there. */
+function showRows(id, title, caption, heads, rows) {
+  if (!rows || rows.length === 0) return;
+  const shown = rows.slice(0, mostRows);
+  section(id, title, table(rows.length > shown.length ? `${caption}; the first ${shown.length} of ${rows.length}` : caption, heads, shown));
+}
+
+function showTables() {
+  const whole = summary.op_sum_ns || 0;
+  const rows = (list, cells) => (list || []).map(cells);
+  showRows("stages", "Stages", "work by class", ["Stage", "GPU time", "Share", "Kernels"],
+    rows(summary.stages, row => [row.stage, nsText(row.total_ns), shareText(row.total_ns, whole), String(row.kernels)]));
+  showRows("operators", "Operators", "by GPU time of their own", ["Operator", "Alone", "With children", "Calls", "Host alone"],
+    rows(summary.operators, row => [row.name, nsText(row.gpu_self_ns), nsText(row.gpu_ns), String(row.count), nsText(row.host_self_ns)]));
+  showRows("modules", "Modules", "by GPU time", ["Module", "Forward", "Alone", "Backward", "Calls"],
+    rows(summary.modules, row => [row.name, nsText(row.gpu_ns), nsText(row.gpu_self_ns), nsText(row.backward_ns), String(row.count)]));
+  showRows("waits", "Waits of the host", "calls in which the host waits", ["Call", "For", "Stage", "Calls", "Time"],
+    rows(summary.host_syncs, row => [row.api, row.wait, row.stage || "-", String(row.count), nsText(row.total_ns)]));
+  showRows("copies", "Copies", "copies and memsets", ["Way", "Memory", "Count", "Bytes", "Time"],
+    rows(summary.copies, row => [row.kind, row.memory || "-", String(row.count), bytesText(row.bytes), nsText(row.total_ns)]));
+  showRows("kernels", "Kernels", "by total time", ["Kernel", "Total", "Share", "Calls", "Median"],
+    rows(summary.kernels_by_name, row => [row.name, nsText(row.total_ns), shareText(row.total_ns, summary.kernel_sum_ns), String(row.count), nsText(row.median_ns)]));
+  showRows("unknown", "Not known", "figures that the file does not hold", ["Figure", "Why"], Object.entries(summary.null_reasons).map(([key, why]) => [key, why]));
+}
+
+async function drawAll() {
+  await Promise.all(figures.map(([figure, drawIt]) => drawIt(figure)));
+  document.body.dataset.ready ??= String(Math.round(performance.now()));  // ms since the navigation
+}
+
+function onTheme() { drawAll(); }
+
+document.getElementById("headline").textContent = printable(`${summary.path}: ${data.trace.devices.join(", ") || "no GPU"}, ${countText(summary.events, "event")}`);
+section("overview", "Overview", overviewTable());
+section("steps", "Steps", element("p", {}, stepTimesWords()),
+  plot("steps-plot", figure => data.trace.steps.length === 0 ? say(figure, `No step can be shown: ${data.trace.why}.`) : drawSteps(figure, data.trace)));
+showPath();
+showIdle();
+showCommunication();
+showTables();
+drawAll();

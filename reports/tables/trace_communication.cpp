@@ -1,0 +1,104 @@
+#include "trace_communication.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nsa/reports/text_table.hpp"
+#include "nsa/reports/units.hpp"
+
+namespace nsa::reports {
+namespace {
+
+using trace::Collectives;
+
+constexpr std::size_t kIndent = 2;
+
+std::string ns(std::int64_t value) { return format_ns(static_cast<double>(value)); }
+std::string ns(const std::optional<std::int64_t>& value) { return value ? ns(*value) : "-"; }
+std::string bytes(const std::optional<std::int64_t>& value) {
+  return value ? format_bytes(*value) : "-";
+}
+std::string rate(const std::optional<double>& value, bool at_least) {
+  return value ? fmt::format("{}{:.3g}", at_least ? ">= " : "", *value) : "-";
+}
+
+/// "rank 3", or what else tells it from others.
+std::string who(const std::optional<std::int64_t>& rank, std::uint32_t part, std::int32_t device) {
+  return rank ? fmt::format("rank {}", *rank) : fmt::format("trace {}, GPU {}", part, device);
+}
+
+TextTable rows(const Collectives& all, std::size_t top) {
+  TextTable table;
+  table.add_column("collective");
+  table.add_column("by");
+  table.add_column("group");
+  for (const char* column : {"ranks", "bytes", "count", "time", "waiting", "transfer", "spread",
+                             "algorithm GB/s", "bus GB/s"})
+    table.add_column(column, Align::right);
+  for (const trace::CollectiveRow& row : all.rows) {
+    if (top-- == 0) break;
+    const bool at_least = row.matched == 0;  // times hold waiting
+    table.add_row({row.collective, row.transport, row.group.empty() ? "-" : printable(row.group),
+                   row.group_size ? std::to_string(*row.group_size) : "-", bytes(row.bytes),
+                   format_tokens(row.count), ns(row.total_ns), ns(row.wait_ns),
+                   row.median_transfer_ns ? ns(row.median_transfer_ns)
+                                          : fmt::format("<= {}", ns(row.median_ns)),
+                   ns(row.median_spread_ns), rate(row.median_algorithm_gb_per_s, at_least),
+                   rate(row.median_bus_gb_per_s, at_least)});
+  }
+  return table;
+}
+
+TextTable ranks(const Collectives& all, std::size_t top) {
+  TextTable table;
+  table.add_column("waited for");
+  for (const char* column : {"came last", "of", "late", "waited itself", "in collectives"})
+    table.add_column(column, Align::right);
+  for (const trace::StragglerRow& row : all.ranks) {
+    if (top-- == 0) break;
+    table.add_row({who(row.rank, row.part, row.device), format_tokens(row.last),
+                   format_tokens(row.collectives), ns(row.late_ns), ns(row.wait_ns),
+                   ns(row.comm_ns)});
+  }
+  return table;
+}
+
+TextTable waits(const Collectives& all) {
+  constexpr std::size_t kShown = 3;
+  TextTable table;
+  table.add_column("longest waits");
+  table.add_column("last to come");
+  for (const char* column : {"at", "bytes", "ranks", "spread", "waiting", "transfer"})
+    table.add_column(column, Align::right);
+  std::size_t left = kShown;
+  for (const trace::CollectiveCall& call : all.longest_waits) {
+    if (left-- == 0) break;
+    table.add_row({call.collective, who(call.last_rank, call.last_part, call.last_device),
+                   ns(call.start_ns), bytes(call.bytes), std::to_string(call.ranks),
+                   ns(call.spread_ns), ns(call.wait_ns), ns(call.transfer_ns)});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string communication_text(const trace::Summary& summary, std::size_t top, Style style,
+                               std::size_t columns) {
+  if (!summary.collectives) return {};
+  const Collectives& all = *summary.collectives;
+  std::string text = "\n" + inked("Communication between GPUs", Ink::bold, style) + "\n";
+  for (TextTable table : {rows(all, top), ranks(all, top), waits(all)}) {
+    if (table.empty()) continue;
+    table.fit(columns - std::min(columns, kIndent));
+    text += table.render(style, kIndent);
+  }
+  if (all.arrivals.empty())
+    text += "  One rank alone: how long it waited for others is not known\n";
+  if (all.unmatched > 0)
+    text += fmt::format("  {} operations could not be told to be of the same collective\n",
+                        format_tokens(all.unmatched));
+  return text;
+}
+
+}  // namespace nsa::reports

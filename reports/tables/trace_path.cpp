@@ -1,0 +1,94 @@
+#include "trace_path.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nsa/reports/text_table.hpp"
+#include "nsa/reports/units.hpp"
+
+namespace nsa::reports {
+namespace {
+
+using trace::CriticalPath;
+
+constexpr std::size_t kIndent = 2;
+constexpr double kShownShare = .002;  // of the path: less is noise
+
+std::string ns(std::int64_t value) { return format_ns(static_cast<double>(value)); }
+
+double share(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+std::string part_text(const trace::PathPart& part) {
+  const std::string name = printable(part.name);
+  if (part.what == "host")
+    return name.empty() ? "host: nothing that was recorded" : "host: " + name;
+  if (part.what == "launch") return "launching, by " + name;
+  if (part.what == "api") return "call: " + name;
+  if (part.what == "host_wait") return "returning from " + name;
+  if (part.what == "between_operations") return "between two operations";
+  return part.what == "kernel" ? name : part.what + ": " + name;
+}
+
+TextTable parts(const CriticalPath& path, std::size_t top) {
+  TextTable table;
+  for (const char* column : {"on the path", "share", "pieces"})
+    table.add_column(column, Align::right);
+  table.add_column("critical path");
+  for (const trace::PathPart& part : path.parts) {
+    const double of = share(part.total_ns, path.length_ns);
+    if (top-- == 0 || of < kShownShare) break;
+    table.add_row(
+        {ns(part.total_ns), format_percent(of), format_tokens(part.count), part_text(part)});
+  }
+  return table;
+}
+
+TextTable gains(const CriticalPath& path, std::size_t top) {
+  TextTable table;
+  for (const char* column : {"shorter by", "share", "a step", "takes now"})
+    table.add_column(column, Align::right);
+  table.add_column("if this took no time");
+  for (const trace::WhatIf& one : path.what_if) {
+    const double of = share(one.gain_ns, path.length_ns);
+    if (top-- == 0 || of < kShownShare) break;
+    table.add_row({ns(one.gain_ns), format_percent(of),
+                   path.steps > 1 ? ns(one.gain_ns / path.steps) : "-", ns(one.total_ns),
+                   what_if_text(one)});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string what_if_text(const trace::WhatIf& one) {
+  const std::string name = printable(one.name);
+  if (one.what == "kernel") return name;
+  if (one.what == "copy") return "all copies that are no communication";
+  if (one.what == "collective") return "all communication";
+  if (one.what == "ranks") return "waiting for other ranks";
+  if (one.what == "host_wait") return name.empty() ? "all waits of the host" : "waits in " + name;
+  if (one.what == "allocation") return "allocating and releasing memory";
+  if (one.what == "host") return "everything that the host does but wait";
+  return "loading of data";
+}
+
+std::string critical_path_text(const trace::Summary& summary, std::size_t top, Style style,
+                               std::size_t columns) {
+  if (!summary.critical_path) return {};
+  const CriticalPath& path = *summary.critical_path;
+  std::string text = "\n" + inked("Critical path", Ink::bold, style) + "\n";
+  for (TextTable table : {parts(path, top), gains(path, top)}) {
+    if (table.empty()) continue;
+    table.fit(columns - std::min(columns, kIndent));
+    text += table.render(style, kIndent);
+  }
+  return text + fmt::format(
+                    "  {} long{}; gains do not add up{}\n", ns(path.length_ns),
+                    path.steps > 1 ? fmt::format(", {} steps", path.steps) : "",
+                    path.events == "inferred" ? "; which stream waits for which was inferred" : "");
+}
+
+}  // namespace nsa::reports

@@ -1,0 +1,153 @@
+// Streams that wait for other streams, and calls that wait for streams.
+#include <algorithm>
+#include <unordered_map>
+
+#include "graph.hpp"
+
+namespace nsa::trace {
+namespace {
+
+std::uint64_t key_of(std::uint32_t process, std::uint64_t correlation) {
+  return correlation ^ std::uint64_t{process} << 40;
+}
+
+/// Calls by their correlation ids, of those names that `wanted` passes.
+template <class Wanted>
+std::unordered_map<std::uint64_t, std::uint32_t> calls_by_id(const Trace& trace, Wanted wanted) {
+  std::unordered_map<std::uint64_t, std::uint32_t> out;
+  for (std::uint32_t i = 0; i < trace.calls.size(); ++i)
+    if (trace.calls[i].correlation != 0 && wanted(trace.names.text(trace.calls[i].name)))
+      out.emplace(key_of(trace.calls[i].process, trace.calls[i].correlation), i);
+  return out;
+}
+
+bool is_event_call(const std::string& name) { return name.find("Event") != name.npos; }
+bool is_stream_wait(const std::string& name) { return name.find("StreamWaitEvent") != name.npos; }
+
+/// The first operation of a stream that was launched at a moment or later.
+std::uint32_t first_from(const LaunchedBefore::Stream& stream, std::int64_t at_ns) {
+  const auto at = std::lower_bound(stream.launched_ns.begin(), stream.launched_ns.end(), at_ns);
+  if (at == stream.launched_ns.end()) return kNone;
+  return stream.ops[static_cast<std::size_t>(at - stream.launched_ns.begin())];
+}
+
+const LaunchedBefore::Stream* stream_of(const LaunchedBefore& launched, std::uint32_t process,
+                                        std::int32_t device, std::int64_t number) {
+  for (const auto& stream : launched.of(process))
+    if (stream.stream == number && stream.device == device) return &stream;
+  return nullptr;
+}
+
+/// What PyTorch's profiler recorded: which stream waits for what was in another one when its event
+/// was recorded there. False where it says nothing.
+bool add_recorded(const Context& context, const LaunchedBefore& launched, PathGraph& graph) {
+  const Trace& trace = context.trace;
+  const auto calls = calls_by_id(trace, is_event_call);
+  bool any = false;
+  for (const Sync& sync : trace.syncs) {
+    if (sync.event_record == 0 || sync.wait_on_stream < 0 || sync.stream < 0) continue;
+    const auto waits = calls.find(key_of(sync.process, sync.correlation));
+    const auto records = calls.find(key_of(sync.process, sync.event_record));
+    if (waits == calls.end() || records == calls.end()) continue;
+    if (!is_stream_wait(trace.names.text(trace.calls[waits->second].name))) continue;
+    any = true;
+    const auto* const from = stream_of(launched, sync.process, sync.device, sync.wait_on_stream);
+    const auto* const to = stream_of(launched, sync.process, sync.device, sync.stream);
+    if (!from || !to || from == to) continue;
+    const std::uint32_t before = LaunchedBefore::last(*from, trace.calls[records->second].start_ns);
+    const std::uint32_t after = first_from(*to, trace.calls[waits->second].start_ns);
+    if (before == kNone || after == kNone) continue;
+    if (trace.ops[before].end_ns <= trace.ops[after].start_ns)
+      graph.events_before[after].push_back(before);
+  }
+  return any;
+}
+
+/// Whether an operation began as late as the launch and its stream explain.
+std::int64_t explained_ns(const Context& context, const PathGraph& graph, std::uint32_t op) {
+  const Trace& trace = context.trace;
+  std::int64_t at = trace.calls[context.launch[op]].start_ns + graph.launch_lag_ns;
+  const std::uint32_t before = graph.stream_before[op];
+  return before == kNone ? at : std::max(at, trace.ops[before].end_ns);
+}
+
+/// What ended last in other streams of a process before an operation began, of what was launched
+/// before a moment.
+std::uint32_t latest_elsewhere(const Trace& trace, const LaunchedBefore& launched, std::uint32_t op,
+                               std::int64_t at_ns) {
+  const GpuOp& of = trace.ops[op];
+  std::uint32_t latest = kNone;
+  for (const auto& stream : launched.of(of.process)) {
+    if (stream.stream == of.stream && stream.device == of.device) continue;
+    const std::uint32_t before = LaunchedBefore::last(stream, at_ns);
+    if (before == kNone || trace.ops[before].end_ns > of.start_ns) continue;
+    if (latest == kNone || trace.ops[before].end_ns > trace.ops[latest].end_ns) latest = before;
+  }
+  return latest;
+}
+
+/// Without a record of it: behind a call that makes a stream wait, the next operation that is
+/// launched there waited for what ended last elsewhere before it began, if nothing else explains
+/// when it began.
+bool add_inferred(const Context& context, const LaunchedBefore& launched, PathGraph& graph) {
+  const Trace& trace = context.trace;
+  std::unordered_map<std::uint32_t, std::int64_t> last_wait;  // by thread: its start
+  std::vector<char> is_wait(trace.names.size(), 0);
+  for (const ApiCall& call : trace.calls)
+    if (is_wait[call.name] == 0)
+      is_wait[call.name] = is_stream_wait(trace.names.text(call.name)) ? 1 : 2;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> launched_ops;  // call, operation
+  for (std::uint32_t i = 0; i < trace.ops.size(); ++i)
+    if (context.launch[i] != kNone && trace.ops[i].graph_node == 0)
+      launched_ops.emplace_back(context.launch[i], i);
+  std::sort(launched_ops.begin(), launched_ops.end());
+  bool any = false;
+  std::uint32_t c = 0;
+  for (const auto& [launch, op] : launched_ops) {
+    for (; c <= launch; ++c)
+      if (is_wait[trace.calls[c].name] == 1)
+        last_wait[trace.calls[c].thread] = trace.calls[c].start_ns;
+    const auto wait = last_wait.find(trace.calls[launch].thread);
+    if (wait == last_wait.end()) continue;
+    const std::uint32_t latest = latest_elsewhere(trace, launched, op, wait->second);
+    last_wait.erase(wait);
+    if (latest == kNone || trace.ops[latest].end_ns <= explained_ns(context, graph, op)) continue;
+    graph.events_before[op].push_back(latest);
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
+void add_event_edges(const Context& context, const LaunchedBefore& launched, PathGraph& graph) {
+  if (add_recorded(context, launched, graph)) {
+    graph.events = "recorded";
+  } else {
+    graph.events = add_inferred(context, launched, graph) ? "inferred" : "none";
+  }
+}
+
+void add_host_waits(const Context& context, const LaunchedBefore& launched, PathGraph& graph) {
+  const Trace& trace = context.trace;
+  std::unordered_map<std::uint64_t, std::int64_t> stream_of_sync;
+  for (const Sync& sync : trace.syncs)
+    if (sync.stream >= 0)
+      stream_of_sync.emplace(key_of(sync.process, sync.correlation), sync.stream);
+  for (std::uint32_t i = 0; i < trace.calls.size(); ++i) {
+    const WaitKind kind = context.wait[i];
+    if (kind == WaitKind::none || kind == WaitKind::module_loading) continue;
+    const ApiCall& call = trace.calls[i];
+    const auto own = call.correlation == 0
+                         ? stream_of_sync.end()
+                         : stream_of_sync.find(key_of(call.process, call.correlation));
+    for (const auto& stream : launched.of(call.process)) {
+      if (own != stream_of_sync.end() && own->second != stream.stream) continue;
+      // A copy waits for itself: it is launched by the call.
+      const std::uint32_t op = LaunchedBefore::last(stream, call.start_ns + 1);
+      if (op != kNone && trace.ops[op].end_ns <= call.end_ns) graph.waits_for[i].push_back(op);
+    }
+  }
+}
+
+}  // namespace nsa::trace

@@ -1,0 +1,68 @@
+// What had to happen before what: launches, the order of streams, events, waits of the host and
+// collectives. Made so that the times of the recording are what it gives, to the nanosecond.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analyse/context.hpp"
+#include "analyse/launches.hpp"
+
+namespace nsa::trace {
+
+using Numbers = std::vector<std::uint32_t>;
+
+/// Numbers are into Trace::ops and Trace::calls; kNone = none.
+struct PathGraph {
+  std::vector<std::uint32_t> stream_before;  // [ops] the one before it in its stream
+  std::unordered_map<std::uint32_t, Numbers> events_before;  // of ops: those of other streams
+  std::vector<std::uint32_t> collective;                     // [ops] into `collectives`
+  std::vector<Numbers> collectives;  // operations that end only after all of them began
+  /// [calls] What the host did before: the call before it, on this thread or on the one that
+  /// handed over to it; a call around it.
+  std::vector<std::uint32_t> call_before;
+  std::vector<char> call_is_nested;                      // [calls] in call_before
+  std::unordered_map<std::uint32_t, Numbers> waits_for;  // of calls: operations
+  std::int64_t launch_lag_ns = 0;  // from a launch call to the start of what an idle stream runs
+  std::string events;              // "recorded", "inferred"; "none": no stream waits for another
+  /// Operation i starts at node 2i and ends at 2i + 1; calls follow. In order of their times.
+  Numbers order;
+
+  std::uint32_t first_call_node(const Trace& trace) const {
+    return static_cast<std::uint32_t>(2 * trace.ops.size());
+  }
+};
+
+PathGraph path_graph(const Context& context);
+
+/// The parts, a file each.
+void add_stream_order(const Context& context, PathGraph& graph);
+void add_host_order(const Context& context, PathGraph& graph);
+void add_collective_edges(const Context& context, PathGraph& graph);
+
+/// The last operation of each stream of a process that was launched before a moment.
+class LaunchedBefore {
+ public:
+  explicit LaunchedBefore(const Context& context);
+  struct Stream {
+    std::uint32_t process = 0;
+    std::int32_t device = 0;
+    std::int64_t stream = 0;
+    Numbers ops;                            // in order of launch
+    std::vector<std::int64_t> launched_ns;  // [ops]
+  };
+  /// kNone: none.
+  static std::uint32_t last(const Stream& stream, std::int64_t at_ns);
+  const std::vector<Stream>& of(std::uint32_t process) const;
+
+ private:
+  std::vector<std::vector<Stream>> of_process_;
+  std::vector<Stream> none_;
+};
+
+void add_event_edges(const Context& context, const LaunchedBefore& launched, PathGraph& graph);
+void add_host_waits(const Context& context, const LaunchedBefore& launched, PathGraph& graph);
+
+}  // namespace nsa::trace

@@ -1,0 +1,52 @@
+// When everything would happen if parts of it took no time.
+#pragma once
+
+#include <functional>
+
+#include "graph.hpp"
+
+namespace nsa::trace {
+
+/// What takes no time; empty functions: nothing of that kind.
+struct Without {
+  std::function<bool(std::uint32_t)> op{};    // an operation
+  std::function<bool(std::uint32_t)> call{};  // a call and its waiting
+  /// How much of the time of the host before a call.
+  std::function<std::int64_t(std::uint32_t)> before_call{};
+  bool host_work = false;  // calls that wait for nothing
+  bool waiting_for_ranks = false;
+};
+
+/// Why an operation began when it did.
+struct StartCause {
+  enum class Kind : std::uint8_t { none, launch, stream, event } kind = Kind::none;
+  std::uint32_t node = kNone;  // that had to come before
+  std::int64_t lag_ns = 0;     // behind it
+};
+
+class Schedule {
+ public:
+  Schedule(const Context& context, const PathGraph& graph) : context_(context), graph_(graph) {}
+
+  /// The last end of an operation.
+  std::int64_t end_ns(const Without& without) const;
+  /// As recorded: what was last to let an operation begin.
+  StartCause cause_of(std::uint32_t op) const;
+  /// As recorded: the operation that a call returned behind; kNone: it waited for none.
+  std::uint32_t waited_for(std::uint32_t call) const;
+  /// Of a collective the operation that began last; kNone: it is none with several ranks.
+  std::uint32_t last_to_come(std::uint32_t op) const;
+  std::int64_t time_of(std::uint32_t node) const;
+
+ private:
+  class Run;
+  /// All that an operation waits for before it begins. The latest of them explains all of its
+  /// time, the others their least: visit(StartCause).
+  template <class Visit>
+  void for_each_cause(std::uint32_t op, Visit visit) const;
+
+  const Context& context_;
+  const PathGraph& graph_;
+};
+
+}  // namespace nsa::trace

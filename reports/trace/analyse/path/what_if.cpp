@@ -1,0 +1,169 @@
+// What a trace would be if its largest parts took no time.
+#include <algorithm>
+#include <map>
+
+#include "analyse/intervals.hpp"
+#include "analyse/stages/names.hpp"
+#include "analyse/sums.hpp"
+#include "walk.hpp"
+
+namespace nsa::trace {
+namespace {
+
+constexpr std::size_t kKernels = 6, kWaits = 3;
+
+class Asked {
+ public:
+  Asked(const Context& context, const Schedule& schedule, CriticalPath& path)
+      : context_(context),
+        trace_(context.trace),
+        schedule_(schedule),
+        path_(path),
+        now_ns_(schedule.end_ns({})) {}
+
+  /// Operations that pass.
+  template <class Passes>
+  void ops(const char* what, const std::string& name, Passes passes) {
+    std::int64_t total = 0;
+    for (std::uint32_t i = 0; i < trace_.ops.size(); ++i)
+      if (passes(i)) add_to(total, trace_.ops[i].end_ns - trace_.ops[i].start_ns);
+    if (total > 0) ask(what, name, total, {.op = passes});
+  }
+  /// Calls that pass, with what the host waits for in them.
+  template <class Passes>
+  void calls(const char* what, const std::string& name, Passes passes) {
+    std::int64_t total = 0;
+    for (std::uint32_t i = 0; i < trace_.calls.size(); ++i)
+      if (passes(i)) add_to(total, trace_.calls[i].end_ns - trace_.calls[i].start_ns);
+    if (total > 0) ask(what, name, total, {.call = passes});
+  }
+  void ask(const char* what, const std::string& name, std::int64_t total, const Without& without) {
+    const std::int64_t gain = std::max<std::int64_t>(0, now_ns_ - schedule_.end_ns(without));
+    path_.what_if.push_back({what, name, total, gain});
+  }
+
+ private:
+  const Context& context_;
+  const Trace& trace_;
+  const Schedule& schedule_;
+  CriticalPath& path_;
+  std::int64_t now_ns_;
+};
+
+/// Names of parts of one kind that are most of the path.
+std::vector<std::string> largest(const CriticalPath& path, std::string_view what,
+                                 std::size_t most) {
+  std::vector<std::string> out;
+  for (const PathPart& part : path.parts)
+    if (part.what == what && out.size() < most) out.push_back(part.name);
+  return out;
+}
+
+/// [calls] How long the host did something else before each of them, on the same or another thread.
+class HostGaps {
+ public:
+  HostGaps(const Context& context, const PathGraph& graph) : context_(context), graph_(graph) {}
+
+  std::int64_t ns(std::uint32_t call) const {
+    const std::uint32_t before = graph_.call_before[call];
+    if (before == kNone || graph_.call_is_nested[call] != 0) return 0;
+    const auto& calls = context_.trace.calls;
+    return std::max<std::int64_t>(0, calls[call].start_ns - calls[before].end_ns);
+  }
+  std::int64_t total() const {
+    std::int64_t sum = 0;
+    for (std::uint32_t i = 0; i < context_.trace.calls.size(); ++i) add_to(sum, ns(i));
+    return sum;
+  }
+
+ private:
+  const Context& context_;
+  const PathGraph& graph_;
+};
+
+/// When each thread loaded data.
+std::map<std::uint32_t, IntervalSet> loading(const Trace& trace) {
+  std::vector<char> loads(trace.names.size(), 0);
+  std::map<std::uint32_t, std::vector<Interval>> spans;
+  for (const HostRange& range : trace.ranges) {
+    if (loads[range.name] == 0)
+      loads[range.name] = loads_data(trace.names.text(range.name)) ? 1 : 2;
+    if (loads[range.name] == 1 && !range.open)
+      spans[range.thread].push_back({range.start_ns, range.end_ns});
+  }
+  std::map<std::uint32_t, IntervalSet> out;
+  for (auto& [thread, of_thread] : spans) out[thread] = union_of(std::move(of_thread));
+  return out;
+}
+
+void ask_loading(const Context& context, const HostGaps& gaps, Asked& asked) {
+  const auto& calls = context.trace.calls;
+  const auto threads = loading(context.trace);
+  if (threads.empty()) return;
+  std::vector<std::int64_t> loads(calls.size(), 0);
+  std::int64_t total = 0;
+  for (std::uint32_t i = 0; i < calls.size(); ++i) {
+    const std::int64_t gap = gaps.ns(i);
+    const auto of_thread = threads.find(calls[i].thread);
+    if (gap == 0 || of_thread == threads.end()) continue;
+    const IntervalSet span{{calls[i].start_ns - gap, calls[i].start_ns}};
+    loads[i] = length(intersection(span, of_thread->second));
+    add_to(total, loads[i]);
+  }
+  if (total > 0)
+    asked.ask("data_loading", "", total,
+              {.before_call = [&](std::uint32_t i) { return loads[i]; }});
+}
+
+void ask_host(const Context& context, const PathGraph& graph, Asked& asked) {
+  const auto& calls = context.trace.calls;
+  const HostGaps gaps(context, graph);
+  std::int64_t total = gaps.total();
+  for (std::uint32_t i = 0; i < calls.size(); ++i)
+    if (context.wait[i] == WaitKind::none && graph.call_is_nested[i] == 0)
+      add_to(total, calls[i].end_ns - calls[i].start_ns);
+  const auto all = [](std::uint32_t) { return kMaxDurationNs; };
+  if (total > 0) asked.ask("host", "", total, {.before_call = all, .host_work = true});
+  ask_loading(context, gaps, asked);
+}
+
+void ask_ranks(const Context& context, const PathGraph& graph, const Schedule& schedule,
+               Asked& asked) {
+  std::int64_t total = 0;
+  for (const Numbers& ops : graph.collectives)
+    for (const std::uint32_t op : ops)
+      add_to(total, context.trace.ops[schedule.last_to_come(op)].start_ns -
+                        context.trace.ops[op].start_ns);
+  if (total > 0) asked.ask("ranks", "", total, {.waiting_for_ranks = true});
+}
+
+}  // namespace
+
+void add_what_ifs(const Context& context, const PathGraph& graph, const Schedule& schedule,
+                  CriticalPath& path) {
+  const Trace& trace = context.trace;
+  Asked asked(context, schedule, path);
+  for (const std::string& name : largest(path, "kernel", kKernels))
+    asked.ops("kernel", name, [&](std::uint32_t i) {
+      return !context.is_comm(i) && trace.ops[i].kind == OpKind::kernel &&
+             trace.names.text(trace.ops[i].name) == name;
+    });
+  asked.ops("copy", "", [&](std::uint32_t i) {
+    return !context.is_comm(i) && trace.ops[i].kind == OpKind::copy;
+  });
+  asked.ops("collective", "", [&](std::uint32_t i) { return context.is_comm(i); });
+  ask_ranks(context, graph, schedule, asked);
+  const auto waits = [&](std::uint32_t i) { return context.wait[i] != WaitKind::none; };
+  asked.calls("host_wait", "", waits);
+  for (const std::string& name : largest(path, "host_wait", kWaits))
+    asked.calls("host_wait", name, [&](std::uint32_t i) {
+      return waits(i) && trace.names.text(trace.calls[i].name) == name;
+    });
+  asked.calls("allocation", "",
+              [&](std::uint32_t i) { return context.wait[i] == WaitKind::allocation; });
+  ask_host(context, graph, asked);
+  std::stable_sort(path.what_if.begin(), path.what_if.end(),
+                   [](const auto& a, const auto& b) { return a.gain_ns > b.gain_ns; });
+}
+
+}  // namespace nsa::trace
