@@ -33,6 +33,15 @@ std::vector<Asked> matrix_grid(const std::vector<std::int64_t>& seq_lens, std::i
                   {"v2", {{"NSA_USE_SEL_VARLEN", "1"}, {"NSA_SEL_RANGES_V2", "1"}}, {}}});
 }
 
+std::vector<Asked> matrix_grid(const std::vector<std::int64_t>& seq_lens,
+                               const std::vector<std::int64_t>& batches) {
+  std::vector<Asked> grid;
+  for (const std::int64_t batch : batches) {
+    for (Asked& asked : matrix_grid(seq_lens, batch)) grid.push_back(std::move(asked));
+  }
+  return grid;
+}
+
 std::vector<Asked> path_grid(const std::vector<std::int64_t>& seq_lens, std::int64_t batch) {
   return crossed(seq_lens, batch,
                  {{"tuned", {}, {}},

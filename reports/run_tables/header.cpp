@@ -24,6 +24,8 @@ Subject subject_of(const Json& run) {
 std::string included_text(const Subject& s) {
   const std::string parts = s.layer_only ? "one attention layer, without embedding, MLP and head"
                                          : fmt::format("embedding, {} layers and head", s.layers);
+  if (s.direction == "training")
+    return parts + "; backward pass, clipping and AdamW; no loading of data";
   return parts + "; no backward pass, no optimizer step, no loading of data";
 }
 
@@ -33,7 +35,9 @@ std::string header_text(const Subject& s) {
       fmt::format("{} on {} ({}), {}", s.model, s.device["name"].get<std::string>(),
                   s.device["id"].get<std::string>(), s.dtype);
   std::string text =
-      fmt::format("{}: {} only, not training\n", reports::printable(where), s.direction);
+      s.direction == "training"
+          ? fmt::format("{}: training\n", reports::printable(where))
+          : fmt::format("{}: {} only, not training\n", reports::printable(where), s.direction);
   text += fmt::format("  a token: {}\n  included: {}\n", s.token_definition, included_text(s));
   text += fmt::format("  {} fresh processes a cell, in turn, {} steps each; wall time, warm\n",
                       s.processes, s.steps);

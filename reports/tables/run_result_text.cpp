@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "nsa/reports/kernel_proof.hpp"
 #include "nsa/reports/text_table.hpp"
@@ -15,6 +16,9 @@ double number(const Json& object, const char* key) { return object.at(key).get<d
 std::string text(const Json& object, const char* key) {
   return printable(object.at(key).get<std::string>());
 }
+
+/// The same where a variable is called text.
+std::string word_of(const Json& object, const char* key) { return text(object, key); }
 
 std::string thresholds_text(const Json& result) {
   return result.at("thresholds").is_null() ? "none (built-in defaults)"
@@ -72,14 +76,67 @@ std::string mfu_text(const Json& r) {
 }
 
 std::string speed_text(const Json& r) {
+  const bool training = r.contains("training");
   const std::string speed =
-      fmt::format("  forward only: first call {}, then {} a step (median of {}), {:.0f} tok/s\n",
+      fmt::format("  {}: first {} {}, then {} a step (median of {}), {:.0f} tok/s\n",
+                  training ? "training" : "forward only", training ? "step" : "call",
                   format_ns(number(r, "first_call_ns")), format_ns(number(r, "median_step_ns")),
                   r.at("step_ns").size(), number(r, "tokens_per_s"));
   if (!r.contains("peak_flop_per_s")) return speed;
   return speed +
          fmt::format("  {}, {}\n", format_flop_per_s(number(r, "flop_per_s")), share_text(r)) +
          mfu_text(r);
+}
+
+std::string loss_text(const Json& losses, std::size_t i) {
+  return losses[i].is_null() ? "not finite" : fmt::format("{:.4f}", losses[i].get<double>());
+}
+
+/// Losses at the first step, at the last, and at powers of two between.
+std::string losses_text(const Json& r) {
+  const Json& losses = r.at("losses");
+  const auto first = r.at("training").at("first_step").get<std::size_t>();
+  std::string text;
+  for (std::size_t i = 1; i < losses.size(); i *= 2)
+    text += fmt::format(" {} at {},", loss_text(losses, i - 1), first + i);
+  if (losses.empty()) return "  no step was done\n";
+  return fmt::format("  loss:{} {} at {}\n", text, loss_text(losses, losses.size() - 1),
+                     first + losses.size());
+}
+
+/// Where the time of a step goes: the parts of each phase, the largest first.
+std::string times_text(const Json& t) {
+  std::string text;
+  for (const char* phase : {"forward", "backward", "optimizer"}) {
+    std::vector<std::pair<double, std::string>> parts;
+    double sum = 0;
+    for (const Json& part : t.at("times")) {
+      if (part.at("phase") != phase) continue;
+      parts.emplace_back(number(part, "ns"), word_of(part, "part"));
+      sum += number(part, "ns");
+    }
+    std::sort(parts.rbegin(), parts.rend());
+    std::string line;
+    for (const auto& [ns, name] : parts) line += fmt::format(", {} {}", name, format_ns(ns));
+    if (!parts.empty()) text += fmt::format("  {} {}: {}\n", phase, format_ns(sum), line.substr(2));
+  }
+  return text;
+}
+
+std::string training_text(const Json& r) {
+  const auto at = r.find("training");
+  if (at == r.end()) return "";
+  const Json &t = *at, &parts = t.at("parts");
+  const auto gb = [&](const char* name) { return number(parts, name) * 1e-9; };
+  std::string text = losses_text(r) + times_text(t);
+  text += fmt::format(
+      "  memory: {:.3f} GB at most (predicted {:.3f}): weights {:.3f}, gradients {:.3f}, "
+      "optimizer {:.3f}, activations {:.3f}, workspace {:.3f}; {} grow events\n",
+      number(r, "peak_bytes") * 1e-9, number(t, "predicted_bytes") * 1e-9, gb("weights"),
+      gb("gradients"), gb("optimizer"), gb("activations"), gb("workspace"),
+      t.at("grow_events").get<std::int64_t>());
+  if (t.contains("stopped")) text += "  STOPPED: " + word_of(t, "stopped") + "\n";
+  return text;
 }
 
 std::string decode_text(const Json& r) {
@@ -102,8 +159,9 @@ std::string engaged_text(const Json& r) {
   std::size_t widest = 18;  // of one stage; a row over several is wider
   for (const Json& one : r.at("engaged")) widest = std::max(widest, text(one, "stage").size());
   for (const Json& one : r.at("engaged"))
-    lines += fmt::format("    {:<{}} {:<18} {} calls\n", text(one, "stage"), widest,
-                         text(one, "variant"), one.at("calls").get<std::int64_t>());
+    lines += fmt::format("    {:<{}} {:<18} {} calls{}\n", text(one, "stage"), widest,
+                         text(one, "variant"), one.at("calls").get<std::int64_t>(),
+                         one.contains("direction") ? " backward" : "");
   for (const Json& one : r.at("fallback"))
     lines += fmt::format("    fallback in {}: {} ({} calls)\n", text(one, "stage"),
                          text(one, "reason"), one.at("calls").get<std::int64_t>());
@@ -125,8 +183,8 @@ std::string counters_text(const Json& r) {
 }  // namespace
 
 std::string run_result_text(const Json& result) {
-  std::string all =
-      model_text(result) + speed_text(result) + decode_text(result) + counters_text(result);
+  std::string all = model_text(result) + speed_text(result) + training_text(result) +
+                    decode_text(result) + counters_text(result);
   if (result.contains("proof")) all += kernel_proof_text(result.at("proof"));
   return all;
 }

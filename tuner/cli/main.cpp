@@ -4,7 +4,7 @@
 #include <exception>
 #include <iostream>
 
-#include "command_line.hpp"
+#include "command_line/command_line.hpp"
 #include "nsa/kernels/workspace.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/cuda_error.hpp"
@@ -28,6 +28,7 @@ void add_commands(nsa::cli::Program& program) {
   nsa::cli::add_verify(program);
   nsa::cli::add_explain(program);
   nsa::cli::add_run(program);
+  nsa::cli::add_memory(program);
   nsa::cli::add_db(program);
   nsa::cli::add_doctor(program);
   nsa::cli::add_export(program);

@@ -79,6 +79,7 @@ void add_sweep(Program& program);
 void add_tune(Program& program);
 void add_explain(Program& program);
 void add_run(Program& program);
+void add_memory(Program& program);
 void add_db(Program& program);
 void add_doctor(Program& program);
 void add_export(Program& program);

@@ -10,6 +10,7 @@
 #include "config_keys.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/text.hpp"
+#include "nsa/tuner/training_settings.hpp"
 #include "nsa/tuner/yaml_text.hpp"
 
 namespace nsa::tuner {
@@ -78,8 +79,8 @@ std::string scalar_of(const YAML::Node& node, const std::string& what, const std
 /// The keys of a file, sorted into those that are read and those that are not.
 class EntryReader {
  public:
-  EntryReader(const std::string& where, bool ignore_unknown)
-      : where_(where), ignore_unknown_(ignore_unknown) {}
+  EntryReader(const std::string& where, bool ignore_unknown, bool training)
+      : where_(where), ignore_unknown_(ignore_unknown), training_(training) {}
 
   void read(const YAML::Node& root) {
     if (!root.IsMap()) refuse(where_, 1, "expected sections such as 'model:' with keys below them");
@@ -134,6 +135,7 @@ class EntryReader {
   }
 
   void leave_out(const std::string& key, int line) {
+    if (training_ && is_training_key(key)) return;  // parse_training_settings() reads it
     if (is_inert_key(key)) {
       inert_.push_back(key);
     } else if (ignore_unknown_) {
@@ -144,7 +146,7 @@ class EntryReader {
   }
 
   const std::string& where_;
-  bool ignore_unknown_;
+  bool ignore_unknown_, training_;
   const std::vector<std::string_view> read_keys_ = read_keys();
   Entries entries_;
   std::vector<std::string> inert_, unknown_;
@@ -236,10 +238,11 @@ std::vector<ConfigSwitch> switches_of(const Entries& entries, const std::string&
 
 }  // namespace
 
-UserConfig parse_user_config(std::string_view text, const std::string& where, bool ignore_unknown) {
+UserConfig parse_user_config(std::string_view text, const std::string& where, bool ignore_unknown,
+                             bool training) {
   UserConfig config;
   config.problem.model = {768, 12, kByteVocabulary};
-  EntryReader reader(where, ignore_unknown);
+  EntryReader reader(where, ignore_unknown, training);
   reader.read(load_yaml(text, where));
   const Entries& entries = reader.entries();
   config.notes = reader.notes();

@@ -27,7 +27,9 @@ void take_document(Cell& cell, const Json& run) {
   cell.process_ns.emplace_back(run["median_step_ns"].get<double>());
   cell.tokens_per_step = run["tokens_per_step"].get<std::int64_t>();
   cell.flop_per_step = run["flop_per_step"].get<double>();
-  cell.workspace_peak_bytes = run["telemetry"]["peak_workspace_bytes"].get<std::int64_t>();
+  cell.workspace_peak_bytes = run.contains("peak_bytes")  // of training: all that is held
+                                  ? run["peak_bytes"].get<std::int64_t>()
+                                  : run["telemetry"]["peak_workspace_bytes"].get<std::int64_t>();
   cell.ran.clear();
   for (const Json& entry : run["engaged"])
     cell.ran.push_back({entry["stage"].get<std::string>(), entry["variant"].get<std::string>()});
@@ -65,6 +67,7 @@ std::vector<std::string> run_flags(const MeasureOptions& o, const Asked& asked) 
   if (o.thresholds) add("--thresholds", *o.thresholds);
   add("--seq-len", std::to_string(asked.seq_len));
   add("--batch", std::to_string(asked.batch));
+  if (o.train) flags.push_back("--train");
   add("--warmup", std::to_string(o.warmup));
   add("--steps", std::to_string(o.steps));
   flags.insert(flags.end(), asked.flags.begin(), asked.flags.end());

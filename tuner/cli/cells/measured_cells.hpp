@@ -23,6 +23,7 @@ struct MeasureOptions {
   int processes = 5;
   std::int64_t warmup = 1, steps = 3;
   double timeout_s = 120;  // of one process
+  bool train = false;      // training steps instead of forward passes
   bool reuse = false;      // take what the database has, measure what is missing
 };
 /// The model that the cells are of. InputError as for run.

@@ -37,8 +37,47 @@ ExitCode run(const Settings& settings, const MeasureOptions& o, const Table& tab
                table.base);
 }
 
-std::vector<Asked> matrix(const Lengths& seq_lens, const MeasureOptions& o) {
-  return run_tables::matrix_grid(seq_lens, o.batch);
+/// The matrix, of forward passes or of training steps.
+struct MatrixOptions {
+  MeasureOptions measure;
+  std::vector<std::int64_t> batches;  // empty: --batch; 1 and 2 of training
+};
+
+/// What is measured where the user says nothing: fifty steps say more of training than three, and
+/// their processes take longer.
+void adapt_to_training(const CLI::App& sub, MatrixOptions& o) {
+  if (!o.measure.train) return;
+  if (sub.count("--steps") == 0) o.measure.steps = 50;
+  if (sub.count("--processes") == 0) o.measure.processes = 2;
+  if (o.batches.empty() && sub.count("--batch") == 0) o.batches = {1, 2};
+}
+
+ExitCode run_matrix(const Settings& settings, const CLI::App& sub, MatrixOptions o) {
+  adapt_to_training(sub, o);
+  const Lengths usual = o.measure.train ? Lengths{512, 1024, 2048} : Lengths{128, 512, 1024, 2048};
+  if (o.batches.empty()) o.batches = {o.measure.batch};
+  const auto grid =
+      run_tables::matrix_grid(o.measure.seq_lens.empty() ? usual : o.measure.seq_lens, o.batches);
+  return print(settings, "matrix", measure_cells(settings, o.measure, grid), "v1");
+}
+
+void add_matrix(Program& program, CLI::App& report) {
+  auto o = std::make_shared<MatrixOptions>();
+  auto sub = std::make_shared<CLI::App*>(nullptr);
+  *sub = add_table(program, report, "matrix",
+                   "Tokens per second by length and range converter: adaptive, v1, v2",
+                   "  nsatune report matrix --device cuda:0 --dtype bf16\n"
+                   "  nsatune report matrix --train --device cuda:0\n"
+                   "  nsatune report matrix --preset tiny --seq-lens 128,512 --processes 5 --json",
+                   [&program, o, sub] { return run_matrix(program.settings, **sub, *o); });
+  declare(**sub, o->measure);
+  (*sub)->add_flag("--train", o->measure.train,
+                   "Training steps: 512, 1024 and 2048 tokens, batches 1 and 2, 50 steps in 2 "
+                   "processes where nothing else is said");
+  (*sub)
+      ->add_option("--batches", o->batches, "Several batches: 1,2")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}));
 }
 
 std::vector<Asked> paths(const Lengths& seq_lens, const MeasureOptions& o) {
@@ -98,10 +137,7 @@ void add_batches(Program& program, CLI::App& report) {
 }  // namespace
 
 void add_report_cells(Program& program, CLI::App& report) {
-  add(program, report, {"matrix", "v1", {128, 512, 1024, 2048}, matrix},
-      "Tokens per second by length and range converter: adaptive, v1, v2",
-      "  nsatune report matrix --device cuda:0 --dtype bf16\n"
-      "  nsatune report matrix --preset tiny --seq-lens 128,512 --processes 5 --json");
+  add_matrix(program, report);
   add(program, report, {"paths", "ranges", {512, 2048}, paths},
       "The selected branch by each path: masked against packed and the slow ranges",
       "  nsatune report paths --device cuda:0\n  nsatune report paths --seq-lens 2048 --timeout "

@@ -68,8 +68,10 @@ Preset find_preset(const std::string& name) {
 }
 
 void apply_config(const RunOptions& options, RunPlan& plan) {
-  const tuner::UserConfig user = tuner::parse_user_config(read_text_file(*options.config),
-                                                          *options.config, options.ignore_unknown);
+  const std::string text = read_text_file(*options.config);
+  const tuner::UserConfig user =
+      tuner::parse_user_config(text, *options.config, options.ignore_unknown, options.train.on);
+  if (options.train.on) plan.training = tuner::parse_training_settings(text, *options.config);
   plan.config = config_of(user.problem);
   plan.config.name = *options.config;
   plan.config.vocab_size = std::max<std::int64_t>(plan.config.vocab_size, 256);  // byte tokens
@@ -112,7 +114,7 @@ CLI::Option* declare_config(CLI::App& sub, std::optional<std::string>& config, b
   return option;
 }
 
-void declare(CLI::App& sub, RunOptions& o) {
+void declare_model(CLI::App& sub, RunOptions& o) {
   CLI::Option* preset =
       sub.add_option("--preset", o.preset, "125m (default), tiny, layer, paper-layer");
   declare_config(sub, o.config, o.ignore_unknown,
@@ -123,24 +125,28 @@ void declare(CLI::App& sub, RunOptions& o) {
   sub.add_option("--layers", o.layers, "Keep only that many layers");
   sub.add_option("--kv-heads", o.kv_heads,
                  "Another number of KV heads, a divisor of the query heads");
-  sub.add_option(
-      "--decode", o.decode,
-      "After the prefill, time that many decode steps one by one, then as many that flow");
   sub.add_option("--dtype", o.dtype,
                  "fp64, fp32, bf16, fp16: storage, accumulation is fp32 (default: bf16 on a GPU, "
                  "fp32 on a CPU)");
   sub.add_option("--attention", o.attention, "nsa, or dense: the same model with dense attention")
       ->check(CLI::IsMember({"nsa", "dense"}));
-  sub.add_option("--branches", o.branches, "Compute only these branches: cmp,sel,win")
-      ->delimiter(',');
   CLI::Option* thresholds =
       sub.add_option("--thresholds", o.thresholds, "Thresholds file or folder of such files");
   sub.add_flag("--no-thresholds", o.no_thresholds, "Built-in defaults, whatever files there are")
       ->excludes(thresholds);
+}
+
+void declare(CLI::App& sub, RunOptions& o) {
+  declare_model(sub, o);
+  sub.add_option(
+      "--decode", o.decode,
+      "After the prefill, time that many decode steps one by one, then as many that flow");
+  sub.add_option("--branches", o.branches, "Compute only these branches: cmp,sel,win")
+      ->delimiter(',');
   sub.add_flag("--graph", o.graph,
                "Capture the step as a CUDA graph and time its replays; a decode step likewise");
   sub.add_option("--warmup", o.warmup, "Steps that are not counted (default 1)");
-  sub.add_option("--steps", o.steps, "Steps that are (default 3)");
+  sub.add_option("--steps", o.steps, "Steps that are (default 3; 50 with --train)");
   sub.add_option("--every", o.every, "Steps between two heartbeats (default 1)");
   sub.add_option("--seed", o.seed, "Of weights and tokens")->check(whole_number());
   sub.add_option("--heartbeat", o.heartbeat, "Append heartbeat JSONL to this file");
@@ -155,6 +161,7 @@ void declare(CLI::App& sub, RunOptions& o) {
   sub.add_option("--stage-trace", o.stage_trace,
                  "Write when each stage ran to this file, as a Chrome trace; on a CPU");
   sub.add_flag("--strict", o.strict, "Exit 1 when a slow path ran or a choice fell back");
+  declare_train(sub, o.train);
   declare_share(sub, o.share);
 }
 

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "nsa/kernels/runtime.hpp"
+#include "nsa/tuner/training_settings.hpp"
 #include "nsa/tuner/user_config.hpp"
+#include "train/options.hpp"
 
 namespace nsa::cli {
 
@@ -35,6 +37,7 @@ struct RunOptions {
   std::optional<std::string> trace;
   std::optional<std::string> stage_trace;  // Chrome trace of the stages on a CPU
   bool strict = false;
+  TrainOptions train;
   bool share = false;  // the device with others
 };
 
@@ -42,6 +45,8 @@ struct RunOptions {
 CLI::Option* declare_config(CLI::App& sub, std::optional<std::string>& config, bool& ignore_unknown,
                             const std::string& help);
 
+/// Declares the flags that say which model, at which lengths, with which thresholds.
+void declare_model(CLI::App& sub, RunOptions& options);
 /// Declares the flags of `run` on its subcommand.
 void declare(CLI::App& sub, RunOptions& options);
 
@@ -52,6 +57,7 @@ struct RunPlan {
   std::int64_t seq_len = 2048, batch = 1, decode = 0;
   std::vector<std::string> notes;             // about the user's config, for stderr
   std::vector<tuner::ConfigSwitch> switches;  // of that config
+  tuner::TrainingSettings training;           // likewise, where it is trained
 };
 /// For a device of that back end. InputError where flags contradict each other or a constraint.
 RunPlan make_run_plan(const RunOptions& options, Backend backend);

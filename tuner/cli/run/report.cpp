@@ -25,20 +25,19 @@ double decode_tokens_per_s(const RunReport& r) {
          (static_cast<double>(r.times.decode_flowing_ns) * 1e-9);
 }
 
-Json engaged_json(const TelemetryReport& telemetry) {
-  Json engaged = Json::array();
-  for (const auto& [key, calls] : telemetry.engaged) {
-    engaged.push_back({{"stage", key.first}, {"variant", key.second}, {"calls", calls}});
-  }
-  return engaged;
-}
-
-Json fallback_json(const TelemetryReport& telemetry) {
-  Json fallback = Json::array();
-  for (const auto& [key, calls] : telemetry.fallback) {
-    fallback.push_back({{"stage", key.first}, {"reason", key.second}, {"calls", calls}});
-  }
-  return fallback;
+/// Counters as rows; with the direction where there are two.
+Json counts_json(const std::map<std::pair<std::string, std::string>, std::int64_t>& forward,
+                 const std::map<std::pair<std::string, std::string>, std::int64_t>& backward,
+                 const char* what) {
+  Json rows = Json::array();
+  for (const auto& [key, calls] : forward)
+    rows.push_back({{"stage", key.first}, {what, key.second}, {"calls", calls}});
+  for (const auto& [key, calls] : backward)
+    rows.push_back({{"stage", key.first},
+                    {what, key.second},
+                    {"calls", calls},
+                    {"direction", to_string(Direction::backward)}});
+  return rows;
 }
 
 Json model_json(const RunPlan& plan, const std::vector<std::string>& branches) {
@@ -101,6 +100,8 @@ std::string command_line(const RunOptions& o, const RunPlan& plan) {
   if (o.graph) text += " --graph";
   if (o.thresholds) text += " --thresholds " + *o.thresholds;
   if (o.no_thresholds) text += " --no-thresholds";
+  text += train_flags(o.train);
+  if (o.train.on) return text + fmt::format(" --steps {} --seed {}", o.steps, o.seed);
   return text + fmt::format(" --warmup {} --steps {} --seed {}", o.warmup, o.steps, o.seed);
 }
 
@@ -129,8 +130,10 @@ Json run_json(const RunReport& r) {
                 {"model", model_json(r.plan, r.options.branches)},
                 {"seq_len", r.plan.seq_len},
                 {"batch", r.plan.batch},
-                {"direction", "forward"},
-                {"token_definition", "new tokens of all sequences per forward pass"},
+                {"direction", r.training ? "training" : "forward"},
+                {"token_definition", r.training ? "new tokens of all sequences per step: forward, "
+                                                  "backward and optimizer"
+                                                : "new tokens of all sequences per forward pass"},
                 {"tokens_per_step", r.times.tokens_per_step},
                 {"tokens_per_s", tokens_per_s(r)},
                 {"median_step_ns", median(r.times.step_ns)},
@@ -145,10 +148,15 @@ Json run_json(const RunReport& r) {
                 {"thresholds",
                  r.explanation.table_path.empty() ? Json(nullptr) : Json(r.explanation.table_path)},
                 {"thresholds_hash", hash_of_file(r.explanation.table_path)},
-                {"engaged", engaged_json(r.telemetry)},
-                {"fallback", fallback_json(r.telemetry)},
+                {"engaged", counts_json(r.telemetry.engaged, r.backward.engaged, "variant")},
+                {"fallback", counts_json(r.telemetry.fallback, r.backward.fallback, "reason")},
                 {"slow_path_calls", r.telemetry.slow_path_calls},
                 {"memory", memory_json(r.memory)}};
+  if (r.training) {
+    document["losses"] = losses_json(*r.training);
+    document["peak_bytes"] = r.training->measured.peak();
+    document["training"] = train_json(*r.training);
+  }
   if (!r.options.no_telemetry) document["telemetry"] = telemetry_to_json(r.telemetry);
   if (r.proof) document["proof"] = *r.proof;
   if (const auto sheet = data_sheet_flop_per_s(r.device, r.plan.config.dtype)) {

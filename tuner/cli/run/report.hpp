@@ -11,6 +11,7 @@
 #include "nsa/schemas/json.hpp"
 #include "options.hpp"
 #include "steps.hpp"
+#include "train/report.hpp"
 
 namespace nsa::cli {
 
@@ -38,6 +39,8 @@ struct RunReport {
   std::string peak_name;        // "this machine's sgemm rate"
   std::string peak_definition;  // how it was measured
   TelemetryReport telemetry;
+  TelemetryReport backward;             // of training: what ran in that direction
+  std::optional<TrainReport> training;  // absent: forward passes only
   ExplainReport explanation;
   RunMemory memory;
   std::optional<Json> proof;  // schema kernel_proof

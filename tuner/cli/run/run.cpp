@@ -7,22 +7,18 @@
 #include "device.hpp"
 #include "device_choice.hpp"
 #include "nsa/kernels/heartbeat.hpp"
-#include "nsa/kernels/peak.hpp"
 #include "nsa/probes/probes.hpp"
-#include "nsa/reports/run_result_text.hpp"
 #include "nsa/schemas/output_path.hpp"
 #include "nsa/store/store.hpp"
 #include "nsa/tuner/side_by_side.hpp"
 #include "options.hpp"
 #include "program.hpp"
+#include "publish.hpp"
 #include "reads.hpp"
-#include "record.hpp"
-#include "report.hpp"
 #include "routing_inputs.hpp"
 #include "stage_trace.hpp"
 #include "steps.hpp"
 #include "sweep/progress.hpp"
-#include "version.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -31,31 +27,6 @@ constexpr std::int64_t kSlowStep_ns = 2'000'000'000;  // whoever waits longer wa
 
 std::string seconds_text(std::int64_t ns) {
   return fmt::format("{:.1f} s", static_cast<double>(ns) * 1e-9);
-}
-
-/// The rate of matrix products that a share of the peak is a share of.
-void measure_peak(const RunDevice& device, Dtype dtype, RunReport& report) {
-  if (!device.on_gpu()) {
-    report.peak_flop_per_s = measure_sgemm_flop_per_s();
-    report.peak_name = "this machine's sgemm rate";
-    report.peak_definition = "sgemm of this machine (n = 1024, all threads), measured in this run";
-    return;
-  }
-  const std::string type(to_string(dtype));
-  report.peak_flop_per_s = measure_device_flop_per_s(dtype, device.stream());
-  report.peak_name = "this device's " + type + " matrix rate";
-  report.peak_definition = "cuBLASLt product of random " + type +
-                           " matrices (n = 8192, fp32: 4096), measured in this run";
-}
-
-/// Opened before the steps, so that a database that cannot be used costs no time.
-std::optional<store::Store> open_database(const Settings& settings, const RunOptions& options) {
-  if (options.no_db) return std::nullopt;
-  try {
-    return store::Store::open(settings.db_path());
-  } catch (const EnvironmentError& error) {
-    throw EnvironmentError(std::string(error.what()) + "; --no-db keeps no result");
-  }
 }
 
 /// Refuses what cannot fit, before the first allocation: weights, and the cache of a decode loop.
@@ -103,51 +74,6 @@ class Heartbeats {
   std::int64_t tokens_;
   std::unique_ptr<HeartbeatWriter> writer_;
 };
-
-/// What --strict and --trace ask for.
-ExitCode verdict(const Settings& settings, const RunReport& report) {
-  ExitCode code = ExitCode::good;
-  const bool slow = report.telemetry.slow_path_calls > 0 || !report.telemetry.fallback.empty();
-  if (report.options.strict && slow) {
-    say(settings, "strict: a slow path or a fallback ran (see above)");
-    code = ExitCode::found;
-  }
-  if (report.proof && !report.proof->at("holds").get<bool>()) {
-    say(settings, "trace: other kernels ran than those of the rows that are named (see above)");
-    code = ExitCode::found;
-  }
-  return code;
-}
-
-/// What is known of a run before its first step.
-RunReport report_of(const RunRecord& record, const RunDevice& device, const RunPlan& plan,
-                    const RunOptions& options) {
-  RunReport report;
-  report.run_id = record.run.id;
-  report.version = record.run.build_id;
-  report.date = record.run.started_at;
-  report.variables = variables_of(record.run.environment);
-  report.command = command_line(options, plan);
-  report.device = device.device();
-  report.plan = plan;
-  report.options = options;
-  measure_peak(device, plan.config.dtype, report);
-  return report;
-}
-
-/// Prints the result, then keeps it: a full disk must not take the printed result away.
-void publish(const Settings& settings, const RunReport& report, RunRecord record,
-             std::optional<store::Store>& db) {
-  const Json document = run_json(report);
-  settings.json ? print_json(document) : print_text(reports::run_result_text(document));
-  if (db) {
-    keep_record(*db, std::move(record), document);
-    say(settings, fmt::format("run {} in {}", report.run_id, settings.db_path()));
-  }
-  const auto& proof_file = report.options.trace;
-  if (proof_file && *proof_file != kNoFile)
-    write_text_file(*proof_file, json_text(*report.proof, 2) + "\n");
-}
 
 ExitCode run(const Settings& settings, const RunOptions& options) {
   const RunDevice device(chosen_device(settings));
@@ -222,6 +148,7 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
 }  // namespace
 
 void add_run(Program& program) {
+  constexpr std::int64_t kTrainingSteps = 50;
   auto options = std::make_shared<RunOptions>();
   CLI::App* sub = program.add(
       "run", "The bundled NSA runtime on synthetic input: tok/s, share of the peak, what ran",
@@ -232,7 +159,9 @@ void add_run(Program& program) {
       "  nsatune run --config model.yaml --branches win,cmp --layers 2 --strict\n"
       "  nsatune run --preset layer --seq-len 1024 --decode 32 --json\n"
       "  nsatune run --preset layer --seq-len 65536 --decode 100 --graph --device cuda:0\n"
-      "  nsatune run --preset 125m --seq-len 2048 --device cuda:0 --trace proof.json",
+      "  nsatune run --preset 125m --seq-len 2048 --device cuda:0 --trace proof.json\n"
+      "  nsatune run --preset tiny --train --seq-len 256 --batch 4 --steps 100 --save trained\n"
+      "  nsatune run --preset 125m --train --seq-len 2048 --batch 8 --graph --device cuda:0",
       [&program, options] {
         RunOptions checked = *options;
         if (checked.strict && checked.no_telemetry) {
@@ -243,7 +172,10 @@ void add_run(Program& program) {
           throw InputError(
               "run: --trace proves what was counted, --no-telemetry counts nothing; drop one");
         }
-        return run(program.settings, checked);
+        if (!checked.train.on) return run(program.settings, checked);
+        if (program.app.get_subcommand("run")->count("--steps") == 0)
+          checked.steps = kTrainingSteps;
+        return train(program.settings, checked);
       });
   declare(*sub, *options);
 }

@@ -50,6 +50,27 @@ void Schedule::for_each_cause(std::uint32_t op, Visit visit) const {
   all(true);
 }
 
+Schedule::Causes Schedule::causes_of(std::uint32_t op) const {
+  Causes out;
+  if (graph_.events_before.contains(op)) {
+    out.first = kMany;
+    return out;
+  }
+  for_each_cause(op, [&](const StartCause& cause) {
+    const bool is_first = out.first == kNone;
+    (is_first ? out.first : out.second) = cause.node;
+    (is_first ? out.first_lag_ns : out.second_lag_ns) = cause.lag_ns;
+  });
+  return out;
+}
+
+Schedule::Schedule(const Context& context, const PathGraph& graph)
+    : context_(context), graph_(graph), waits_(context.trace.calls.size(), 0) {
+  causes_.reserve(context.trace.ops.size());
+  for (std::uint32_t op = 0; op < context.trace.ops.size(); ++op) causes_.push_back(causes_of(op));
+  for (const auto& [call, ops] : graph.waits_for) waits_[call] = 1;
+}
+
 StartCause Schedule::cause_of(std::uint32_t op) const {
   StartCause first;
   for_each_cause(op, [&](const StartCause& cause) {
@@ -106,6 +127,14 @@ class Schedule::Run {
   std::int64_t of_op(std::uint32_t node) {
     const std::uint32_t op = node / 2;
     if (node % 2 == 1) return end_of_op(op);
+    const Causes& causes = of_.causes_[op];
+    if (causes.first == kNone) return trace_.ops[op].start_ns;
+    if (causes.first == kMany) return behind_all(op);
+    const std::int64_t at = at_[causes.first] + causes.first_lag_ns;
+    return causes.second == kNone ? at : std::max(at, at_[causes.second] + causes.second_lag_ns);
+  }
+
+  std::int64_t behind_all(std::uint32_t op) {
     std::int64_t at = -kMaxTimeNs;
     of_.for_each_cause(
         op, [&](const StartCause& cause) { at = std::max(at, at_[cause.node] + cause.lag_ns); });
@@ -143,8 +172,8 @@ class Schedule::Run {
     const std::int64_t start = at_[calls_ + 2 * call];
     if (gone(without_.call, call)) return start;
     const std::int64_t duration = trace_.calls[call].end_ns - trace_.calls[call].start_ns;
+    if (of_.waits_[call] == 0) return start + (works_only(call) ? 0 : duration);
     const auto waits = graph_.waits_for.find(call);
-    if (waits == graph_.waits_for.end()) return start + (works_only(call) ? 0 : duration);
     const std::uint32_t last = of_.waited_for(call);
     const std::int64_t behind =
         last == kNone ? 0 : trace_.calls[call].end_ns - trace_.ops[last].end_ns;

@@ -26,7 +26,7 @@ struct StartCause {
 
 class Schedule {
  public:
-  Schedule(const Context& context, const PathGraph& graph) : context_(context), graph_(graph) {}
+  Schedule(const Context& context, const PathGraph& graph);
 
   /// The last end of an operation.
   std::int64_t end_ns(const Without& without) const;
@@ -45,8 +45,18 @@ class Schedule {
   template <class Visit>
   void for_each_cause(std::uint32_t op, Visit visit) const;
 
+  /// What an operation waits for, where that is its launch and its stream alone.
+  struct Causes {
+    std::uint32_t first = kNone, second = kNone;  // nodes; kMany: there are more
+    std::int64_t first_lag_ns = 0, second_lag_ns = 0;
+  };
+  static constexpr std::uint32_t kMany = kNone - 1;
+  Causes causes_of(std::uint32_t op) const;
+
   const Context& context_;
   const PathGraph& graph_;
+  std::vector<Causes> causes_;  // [ops], since every question asks for them
+  std::vector<char> waits_;     // [calls] whether it is in PathGraph::waits_for
 };
 
 }  // namespace nsa::trace

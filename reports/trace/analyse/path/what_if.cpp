@@ -50,6 +50,13 @@ class Asked {
   std::int64_t now_ns_;
 };
 
+/// Of a name that is in the pool.
+NameId id_of(const NamePool& names, const std::string& name) {
+  NameId id = 0;
+  while (id + 1 < names.size() && names.text(id) != name) ++id;
+  return id;
+}
+
 /// Names of parts of one kind that are most of the path.
 std::vector<std::string> largest(const CriticalPath& path, std::string_view what,
                                  std::size_t most) {
@@ -143,11 +150,12 @@ void add_what_ifs(const Context& context, const PathGraph& graph, const Schedule
                   CriticalPath& path) {
   const Trace& trace = context.trace;
   Asked asked(context, schedule, path);
-  for (const std::string& name : largest(path, "kernel", kKernels))
+  for (const std::string& name : largest(path, "kernel", kKernels)) {
+    const NameId id = id_of(trace.names, name);
     asked.ops("kernel", name, [&](std::uint32_t i) {
-      return !context.is_comm(i) && trace.ops[i].kind == OpKind::kernel &&
-             trace.names.text(trace.ops[i].name) == name;
+      return trace.ops[i].name == id && trace.ops[i].kind == OpKind::kernel && !context.is_comm(i);
     });
+  }
   asked.ops("copy", "", [&](std::uint32_t i) {
     return !context.is_comm(i) && trace.ops[i].kind == OpKind::copy;
   });

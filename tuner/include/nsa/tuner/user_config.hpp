@@ -35,9 +35,10 @@ struct UserConfig {
 /// runtime.{precision,fa2_enabled,fa2_min_len_win,fa2_min_len_cmp} and train.{seq_len,batch_size}.
 /// InputError "<where>:<line>: ..." on text that is no YAML, a value of the wrong type, a key given
 /// twice, a shape that is not possible, an nsa.phi other than avg (another model), and on a key
-/// that is not known unless `ignore_unknown`.
+/// that is not known unless `ignore_unknown`. `training`: no note about the keys that
+/// parse_training_settings() reads.
 UserConfig parse_user_config(std::string_view text, const std::string& where,
-                             bool ignore_unknown = false);
+                             bool ignore_unknown = false, bool training = false);
 
 /// The same spec for the shape and precision of the config: the base of every family gets them, and
 /// axes over them are left out. Lengths, phases and batches stay the spec's.

@@ -11,6 +11,9 @@ namespace nsa::run_tables {
 /// Lengths x range converters: the rule (`adaptive`), always v1, always v2. Selected attention by
 /// packed keys, which need ranges.
 std::vector<Asked> matrix_grid(const std::vector<std::int64_t>& seq_lens, std::int64_t batch);
+/// The same with each of these batches, smallest first.
+std::vector<Asked> matrix_grid(const std::vector<std::int64_t>& seq_lens,
+                               const std::vector<std::int64_t>& batches);
 /// Lengths x paths of the selected branch: tuned, masked, packed, varlen, ranges (the slow path).
 std::vector<Asked> path_grid(const std::vector<std::int64_t>& seq_lens, std::int64_t batch);
 /// What each branch, the depth and the kind of attention cost. `layers`: of the model.

@@ -1,4 +1,4 @@
-#include "man_page.hpp"
+#include "command_line/command_line.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "command_tree.hpp"
+#include "command_line/command_tree.hpp"
 
 namespace nsa::cli {
 

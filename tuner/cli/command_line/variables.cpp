@@ -1,4 +1,4 @@
-#include "variables.hpp"
+#include "command_line/command_line.hpp"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "command_line.hpp"
-#include "command_tree.hpp"
+#include "command_line/command_line.hpp"
+#include "command_line/command_tree.hpp"
 
 namespace nsa::cli {
 namespace {

@@ -4,10 +4,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "command_line.hpp"
-#include "man_page.hpp"
+#include "command_line/command_line.hpp"
 #include "program.hpp"
-#include "variables.hpp"
 
 namespace nsa::cli {
 namespace {

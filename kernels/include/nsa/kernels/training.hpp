@@ -1,0 +1,179 @@
+// Training of the bundled model: a step is forward, loss, backward, clipping and AdamW, on the back
+// end of the context's router. docs/training.md says how it is used.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nsa/kernels/runtime.hpp"
+
+namespace nsa::training {
+
+/// How the learning rate goes on after its warm-up: stays, or falls to 0 at total_steps.
+enum class RateSchedule : std::uint8_t { constant, linear, cosine };
+std::string_view to_string(RateSchedule schedule) noexcept;
+std::optional<RateSchedule> schedule_from_string(std::string_view name) noexcept;
+
+struct LearningRate {
+  double peak = 2e-4;
+  std::int64_t warmup_steps = 0;  // linear, from peak / warmup_steps
+  std::int64_t total_steps = 0;   // where linear and cosine reach 0
+  RateSchedule schedule = RateSchedule::constant;
+};
+/// Of the step with that number, from 0.
+double rate_of(const LearningRate& rate, std::int64_t step) noexcept;
+
+/// PyTorch's defaults, but for weight decay (0 as the users' program has it).
+struct AdamW {
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+  double max_norm = 1;  // of all gradients; 0 = no clipping
+};
+
+/// Layers whose activations are computed again in the backward pass, both ends included.
+struct Checkpointed {
+  std::int64_t first = 0, last = -1;  // none
+  bool holds(std::int64_t layer) const noexcept { return layer >= first && layer <= last; }
+};
+
+struct TrainingConfig {
+  ModelConfig model;
+  std::int64_t seq_len = 2048, batch = 1;
+  std::int64_t accumulate = 1;  // batches that one step adds up
+  Checkpointed checkpoint;
+  /// fp32 copies of weights that are bf16 or fp16, which the optimizer moves; without them it moves
+  /// and rounds the weights themselves.
+  bool masters = true;
+  /// Only rows that give the same bits each time.
+  bool deterministic = true;
+  AdamW optimizer;
+  LearningRate rate;
+
+  std::int64_t tokens_per_batch() const noexcept { return batch * seq_len; }
+  std::int64_t tokens_per_step() const noexcept { return accumulate * tokens_per_batch(); }
+};
+
+/// What the host gives a step.
+struct StepInputs {
+  double rate = 0;
+  double correction1 = 1, correction2 = 1;  // 1 - beta^t of both moments
+  std::int64_t step = 0;                    // from 0
+};
+/// Numbers of a step, where its tensors are.
+struct StepScalars {
+  StepInputs inputs;
+  double loss = 0, grad_norm = 0, clip = 1;
+  std::int64_t bad_step = 0;  // 1 + the first step whose loss or norm was not finite; 0 = none
+};
+/// What is kept of a step.
+struct StepResult {
+  double loss = 0, grad_norm = 0;
+};
+
+/// All parameters as flat tensors of equal length.
+struct OptimizerTensors {
+  TensorView weights;    // the model's dtype
+  TensorView gradients;  // fp32 (fp64)
+  TensorView moment1, moment2;
+  TensorView masters;  // fp32; absent: the weights are what moves
+};
+
+enum class StepPhase : std::uint8_t { forward, backward, optimizer };
+std::string_view to_string(StepPhase phase) noexcept;
+
+/// Sees what a step launches, in order, from the launching thread. Null object by default.
+class StepObserver {
+ public:
+  virtual ~StepObserver() = default;
+  /// A stage of NSA, or embed, norm, mlp, head, clip, adamw. Not nested.
+  virtual void begin(StepPhase, std::string_view part, CUstream_st*) { (void)part; }
+  virtual void end(CUstream_st*) {}
+  /// A tensor that a forward or backward pass has just written: "layers.3.q", "layers.3.d_q".
+  virtual void tensor(StepPhase, std::string_view name, const TensorView&) { (void)name; }
+  /// Whether tensor() is to be called.
+  virtual bool wants_tensors() const { return false; }
+};
+
+/// Bytes that training holds, by what they are for.
+struct TrainingMemory {
+  std::int64_t weights = 0, gradients = 0, optimizer = 0;  // optimizer: moments and fp32 copies
+  std::int64_t activations = 0;  // kept from the forward pass to the backward pass
+  std::int64_t workspace = 0;    // what is on top of them at the peak
+  std::int64_t inputs = 0;       // tokens, targets, numbers of steps
+  std::int64_t peak() const noexcept {
+    return weights + gradients + optimizer + activations + workspace + inputs;
+  }
+};
+/// What the step of `config` takes with the rows that the router chooses: the step itself, run
+/// without memory and without work.
+TrainingMemory predict_memory(const Router& router, const TrainingConfig& config,
+                              const AttentionOptions& options = {});
+
+/// The model in training: weights, gradients, moments, and one arena for everything else.
+class Trainer {
+ public:
+  /// Weights from the seed. Memory is the allocator's, which outlives the trainer; the arena gets
+  /// what predict_memory() says. Throws InputError where a row that the step needs is missing.
+  Trainer(const Context& context, const TrainingConfig& config, Allocator& allocator,
+          std::uint64_t seed);
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  const TrainingConfig& config() const noexcept;
+  /// Enqueues the next step over `tokens` [accumulate, batch, seq_len + 1]: each token but the last
+  /// of a sequence predicts the one behind it. Returns at once on a GPU.
+  void step(std::span<const std::int32_t> tokens, StepObserver* observer = nullptr);
+  /// Forward and backward of the same tokens with the weights as they are, once more; no optimizer.
+  void replay(std::span<const std::int32_t> tokens, StepObserver* observer);
+  /// Captures a step as a CUDA graph; what follows are replays of it, without observers. The host
+  /// enqueues tokens and numbers of a step and nothing else.
+  using Capture = std::function<std::function<void()>(const std::function<void()>& launch)>;
+  void use_graph(const Capture& capture);
+
+  /// Counts what runs backward apart from the context's telemetry; null: nobody does.
+  void count_backward(Telemetry* telemetry);
+
+  std::int64_t steps_done() const noexcept;
+  /// Results of the last steps, the newest last; waits for the device. At most kHistory.
+  std::vector<StepResult> results(std::int64_t count) const;
+  /// The first step with a loss or gradients that were not finite, from 0. Weights have not moved
+  /// since the step before it. Waits for the device.
+  std::optional<std::int64_t> bad_step() const;
+  static constexpr std::int64_t kHistory = 4096;
+
+  /// A tensor of the state by name, for checkpoints: where it lies on the device.
+  struct NamedTensor {
+    std::string name;
+    TensorView view;
+  };
+  /// "weights", "moment1", "moment2", "masters" where there are any: flat, [parameters].
+  std::vector<NamedTensor> state() const;
+  /// Names of the model's parameters and their places in the flat tensors.
+  std::vector<NamedTensor> parameters() const;
+  /// Views of the flat gradients, by parameter.
+  std::vector<NamedTensor> gradients() const;
+  /// Bytes of such a tensor; waits for the device.
+  std::vector<std::byte> read(const TensorView& tensor) const;
+  void write(const TensorView& tensor, std::span<const std::byte> bytes);
+  /// The state was written from outside: goes on behind `steps` steps.
+  void set_steps_done(std::int64_t steps);
+
+  /// What is held now; activations and workspace as the arena measured its peak.
+  TrainingMemory memory() const;
+  /// Of the arena: what it has, and how often it had to grow.
+  std::int64_t reserved_bytes() const noexcept;
+  std::int64_t grow_events() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace nsa::training

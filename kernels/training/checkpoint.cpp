@@ -1,0 +1,154 @@
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+
+#include "nsa/kernels/training_checkpoint.hpp"
+#include "training/memory.hpp"
+#include "training/safetensors.hpp"
+
+namespace nsa::training {
+namespace {
+
+constexpr const char* kFormat = "nsatune-training";
+constexpr std::int64_t kVersion = 1;
+constexpr const char* kModelPrefix = "model.";
+constexpr std::string_view kNotePrefix = "note.";
+
+/// What has to be equal for a checkpoint to be of this model, by name.
+std::map<std::string, std::string> model_of(const TrainingConfig& config) {
+  const ModelConfig& c = config.model;
+  const auto text = [](std::int64_t n) { return std::to_string(n); };
+  return {{"model_dim", text(c.model_dim)},
+          {"layers", text(c.layers)},
+          {"vocab_size", text(c.vocab_size)},
+          {"mlp_ratio", text(c.mlp_ratio)},
+          {"q_heads", text(c.q_heads)},
+          {"kv_heads", text(c.kv_heads)},
+          {"head_dim_k", text(c.head_dim_k)},
+          {"head_dim_v", text(c.head_dim_v)},
+          {"cmp_block", text(c.geometry.cmp_block)},
+          {"cmp_stride", text(c.geometry.cmp_stride)},
+          {"sel_block", text(c.geometry.sel_block)},
+          {"sel_count", text(c.geometry.sel_count)},
+          {"window", text(c.geometry.window)},
+          {"dtype", std::string(nsa::to_string(c.dtype))},
+          {"attention", c.attention == AttentionKind::dense ? "dense" : "nsa"},
+          {"masters", has_masters(config) ? "fp32" : "none"}};
+}
+
+std::int64_t number_of(const std::string& path, const SafetensorsHeader& header, const char* key) {
+  const auto at = header.metadata.find(key);
+  if (at == header.metadata.end())
+    throw InputError(path + ": is no checkpoint of nsatune: it says no " + key);
+  std::int64_t number = 0;
+  const char* end = at->second.data() + at->second.size();
+  const auto read = std::from_chars(at->second.data(), end, number);
+  if (read.ec != std::errc{} || read.ptr != end || number < 0)
+    throw InputError(path + ": " + key + " is no number");
+  return number;
+}
+
+CheckpointInfo info_of(const std::string& path, const SafetensorsHeader& header) {
+  const auto format = header.metadata.find("format");
+  if (format == header.metadata.end() || format->second != kFormat)
+    throw InputError(path + ": holds tensors, but no checkpoint of nsatune run --train --save");
+  const std::int64_t version = number_of(path, header, "version");
+  if (version > kVersion)
+    throw InputError(path + ": is of version " + std::to_string(version) +
+                     "; this program knows version " + std::to_string(kVersion) +
+                     " at most: take a newer one");
+  CheckpointInfo info{number_of(path, header, "step"), {}};
+  for (const auto& [key, value] : header.metadata)
+    if (key.starts_with(kNotePrefix)) info.notes[key.substr(kNotePrefix.size())] = value;
+  return info;
+}
+
+void require_same_model(const std::string& path, const SafetensorsHeader& header,
+                        const TrainingConfig& config) {
+  for (const auto& [key, here] : model_of(config)) {
+    const auto at = header.metadata.find(kModelPrefix + key);
+    const std::string there = at == header.metadata.end() ? "nothing" : at->second;
+    if (there != here)
+      throw InputError(path + ": is of another model: " + key + " is " + there + " there, and " +
+                       here + " in this run");
+  }
+}
+
+/// Prefix of the tensors of a part of the state.
+std::string prefix_of(const std::string& part) {
+  return part == "weights" ? kModelPrefix : part + ".";
+}
+
+std::vector<std::int64_t> shape_of(const TensorView& view) {
+  return {view.shape.begin(), view.shape.begin() + view.rank};
+}
+
+/// Byte of the flat tensor at which a parameter begins.
+std::size_t offset_of(const TensorView& flat, const TensorView& parameter) {
+  return static_cast<std::size_t>(static_cast<const char*>(parameter.data) -
+                                  static_cast<const char*>(flat.data));
+}
+
+std::vector<std::byte> read_part(const std::string& path, const SafetensorsHeader& header,
+                                 const Trainer& trainer, const Trainer::NamedTensor& part) {
+  std::vector<std::byte> flat(part.view.bytes());
+  for (const auto& [name, view] : named_parameters(trainer.config().model, part.view)) {
+    const std::string full = prefix_of(part.name) + name;
+    const auto at = header.tensors.find(full);
+    if (at == header.tensors.end()) throw InputError(path + ": " + full + " is missing");
+    if (at->second.dtype != view.dtype || at->second.shape != shape_of(view))
+      throw InputError(path + ": " + full + " has another shape or dtype than the model");
+    const std::vector<std::byte> bytes = read_safetensors(path, header, at->second);
+    std::memcpy(flat.data() + offset_of(part.view, view), bytes.data(), bytes.size());
+  }
+  return flat;
+}
+
+}  // namespace
+
+std::string checkpoint_path(const std::string& folder) {
+  return (std::filesystem::path(folder) / "checkpoint.safetensors").string();
+}
+
+void save_checkpoint(const std::string& folder, const Trainer& trainer,
+                     const std::map<std::string, std::string>& notes) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw EnvironmentError(folder + ": cannot be made: " + error.message());
+  std::map<std::string, std::string> metadata{{"format", kFormat},
+                                              {"version", std::to_string(kVersion)},
+                                              {"step", std::to_string(trainer.steps_done())}};
+  for (const auto& [key, value] : model_of(trainer.config())) metadata[kModelPrefix + key] = value;
+  for (const auto& [key, value] : notes) metadata[std::string(kNotePrefix) + key] = value;
+  const std::vector<Trainer::NamedTensor> parts = trainer.state();
+  std::vector<std::vector<std::byte>> flats;
+  std::vector<WrittenTensor> tensors;
+  for (const Trainer::NamedTensor& part : parts) {
+    flats.push_back(trainer.read(part.view));
+    for (const auto& [name, view] : named_parameters(trainer.config().model, part.view))
+      tensors.push_back({prefix_of(part.name) + name, view.dtype, shape_of(view),
+                         flats.back().data() + offset_of(part.view, view)});
+  }
+  write_safetensors(checkpoint_path(folder), metadata, tensors);
+}
+
+CheckpointInfo load_checkpoint(const std::string& folder, Trainer& trainer) {
+  const std::string path = checkpoint_path(folder);
+  const SafetensorsHeader header = read_safetensors_header(path);
+  const CheckpointInfo info = info_of(path, header);
+  require_same_model(path, header, trainer.config());
+  const std::vector<Trainer::NamedTensor> parts = trainer.state();
+  std::vector<std::vector<std::byte>> flats;  // all are read before the first is used
+  for (const Trainer::NamedTensor& part : parts)
+    flats.push_back(read_part(path, header, trainer, part));
+  for (std::size_t i = 0; i < parts.size(); ++i) trainer.write(parts[i].view, flats[i]);
+  trainer.set_steps_done(info.step);
+  return info;
+}
+
+CheckpointInfo read_checkpoint_info(const std::string& folder) {
+  const std::string path = checkpoint_path(folder);
+  return info_of(path, read_safetensors_header(path));
+}
+
+}  // namespace nsa::training

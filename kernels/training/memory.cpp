@@ -1,0 +1,91 @@
+// The memory model: a step on an arena over addresses that nobody owns. Nothing touches them, since
+// the operations and the stages only count what they take.
+#include "training/memory.hpp"
+
+#include "training/step.hpp"
+
+namespace nsa::training {
+namespace {
+
+/// Addresses one behind the other, without memory.
+class Nowhere final : public Allocator {
+ public:
+  void* allocate(std::size_t bytes) override {
+    constexpr std::uintptr_t kAlign = 256;
+    const std::uintptr_t at = next_;
+    next_ += (bytes + kAlign - 1) / kAlign * kAlign;
+    return reinterpret_cast<void*>(at);  // NOLINT: never read or written
+  }
+  void deallocate(void*, std::size_t) noexcept override {}
+
+ private:
+  std::uintptr_t next_ = std::uintptr_t{1} << 40;
+};
+
+TensorView flat_view(Allocator& nowhere, Dtype dtype, std::int64_t count) {
+  return make_view(nowhere.allocate(static_cast<std::size_t>(count) * size_of(dtype)), dtype,
+                   {count});
+}
+
+}  // namespace
+
+Dtype state_dtype(const ModelConfig& config) noexcept {
+  return config.dtype == Dtype::fp64 ? Dtype::fp64 : Dtype::fp32;
+}
+
+bool has_masters(const TrainingConfig& config) noexcept {
+  return config.masters && config.model.dtype != state_dtype(config.model);
+}
+
+TrainingMemory held_bytes(const TrainingConfig& config) noexcept {
+  const std::int64_t count = parameter_count(config.model);
+  const auto wide = static_cast<std::int64_t>(size_of(state_dtype(config.model)));
+  TrainingMemory memory;
+  memory.weights = count * static_cast<std::int64_t>(size_of(config.model.dtype));
+  memory.gradients = count * wide;
+  memory.optimizer = count * wide * (has_masters(config) ? 3 : 2);
+  memory.inputs =
+      inputs_bytes(config) +
+      static_cast<std::int64_t>(sizeof(StepScalars) + Trainer::kHistory * sizeof(StepResult));
+  return memory;
+}
+
+std::int64_t inputs_bytes(const TrainingConfig& config) noexcept {
+  return static_cast<std::int64_t>(sizeof(StepInputs)) +
+         2 * config.tokens_per_step() * static_cast<std::int64_t>(sizeof(std::int32_t));
+}
+
+TrainingMemory predict_memory(const Router& router, const TrainingConfig& config,
+                              const AttentionOptions& options) {
+  Nowhere nowhere;
+  Workspace arena(nowhere, std::size_t{1} << 46);
+  const Context context{.router = &router, .workspace = &arena, .options = options};
+  const Problem forward = batch_problem(config, Direction::forward);
+  const Problem backward = batch_problem(config, Direction::backward);
+  const std::vector<Sequence> sequences = sequences_of(forward);
+  const PlacedSequences placed{sequences, sequences.data()};
+  const std::int64_t count = parameter_count(config.model);
+  const Dtype wide = state_dtype(config.model);
+  StepState state;
+  state.flat = {.weights = flat_view(nowhere, config.model.dtype, count),
+                .gradients = flat_view(nowhere, wide, count),
+                .moment1 = flat_view(nowhere, wide, count),
+                .moment2 = flat_view(nowhere, wide, count),
+                .masters = has_masters(config) ? flat_view(nowhere, wide, count) : TensorView{}};
+  state.weights = bind_weights(config.model, state.flat.weights);
+  state.gradients = bind_weights(config.model, state.flat.gradients);
+  state.tokens = state.targets = flat_view(nowhere, Dtype::int32, config.tokens_per_step());
+  const StepContext step{.context = context,
+                         .config = config,
+                         .forward = forward,
+                         .backward = backward,
+                         .sequences = placed,
+                         .ops = counting_ops(router.inputs().device.backend),
+                         .stages = counting()};
+  TrainingMemory memory = held_bytes(config);
+  memory.activations = static_cast<std::int64_t>(run_step(step, state));
+  memory.workspace = static_cast<std::int64_t>(arena.peak_bytes()) - memory.activations;
+  return memory;
+}
+
+}  // namespace nsa::training

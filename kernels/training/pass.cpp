@@ -1,0 +1,154 @@
+#include "training/pass.hpp"
+
+#include <array>
+
+#include "nsa/kernels/catalog.hpp"
+
+namespace nsa::training {
+namespace {
+
+StepPhase phase_of(const Problem& problem) {
+  return problem.direction == Direction::forward ? StepPhase::forward : StepPhase::backward;
+}
+
+/// Final norm, head and loss, in both directions: d_x becomes the gradient of x.
+void head(const StepContext& step, const BatchTensors& batch, const TensorView& x,
+          const TensorView& d_x, bool add) {
+  const WorkspaceScope scratch(step.workspace());
+  const std::int64_t dim = step.config.model.model_dim;
+  const TensorView normed = step.take({step.tokens(), dim}),
+                   d_normed = step.take({step.tokens(), dim});
+  {
+    const Part part(step, StepPhase::forward, "norm");
+    step.ops.rms_norm(step.context, x, batch.weights.final_norm, normed);
+  }
+  show(step, StepPhase::forward, -1, "final_norm", normed);
+  {
+    // The loss and its gradients at once: logits are not kept.
+    const Part part(step, StepPhase::backward, "head");
+    step.ops.head_loss(step.context,
+                       {.x = normed,
+                        .weight = batch.weights.lm_head,
+                        .targets = batch.targets,
+                        .scale = 1.0 / static_cast<double>(step.config.tokens_per_step()),
+                        .d_x = {d_normed},
+                        .d_weight = {batch.gradients.lm_head, add}},
+                       batch.scalars);
+  }
+  show(step, StepPhase::backward, -1, "d_final_norm", d_normed);
+  show(step, StepPhase::backward, -1, "d_lm_head", batch.gradients.lm_head);
+  const Part part(step, StepPhase::backward, "norm");
+  step.ops.rms_norm_backward(step.context, x, batch.weights.final_norm, d_normed, {d_x},
+                             {batch.gradients.final_norm, add});
+}
+
+/// The layers from the last to the first; those without what was kept run forward again.
+class LayersBackward {
+ public:
+  LayersBackward(const StepContext& step, const BatchTensors& batch, std::span<const TensorView> x,
+                 const TensorView& d_x, bool add)
+      : step_(step), batch_(batch), x_(x), d_x_(d_x), add_(add) {}
+
+  void again(std::int64_t layer) const {
+    const WorkspaceScope scratch(step_.workspace());
+    LayerSaved saved = take_saved(step_.workspace(), step_.config.model, step_.forward);
+    forward_layer(step_, layer, weights(layer), x(layer), saved, {});
+    backward(layer, saved);
+  }
+  void backward(std::int64_t layer, LayerSaved& saved) const {
+    backward_layer(step_, layer, weights(layer),
+                   batch_.gradients.blocks[static_cast<std::size_t>(layer)], x(layer), saved, d_x_,
+                   add_);
+  }
+
+ private:
+  const BlockWeights& weights(std::int64_t layer) const {
+    return batch_.weights.blocks[static_cast<std::size_t>(layer)];
+  }
+  const TensorView& x(std::int64_t layer) const { return x_[static_cast<std::size_t>(layer)]; }
+
+  const StepContext& step_;
+  const BatchTensors& batch_;
+  std::span<const TensorView> x_;
+  const TensorView& d_x_;
+  bool add_;
+};
+
+}  // namespace
+
+void show(const StepContext& step, StepPhase phase, std::int64_t layer, std::string_view name,
+          const TensorView& tensor) {
+  if (!step.observer || !tensor || !step.observer->wants_tensors()) return;
+  const std::string prefix = layer < 0 ? "" : "layers." + std::to_string(layer) + ".";
+  step.observer->tensor(phase, prefix + std::string(name), tensor);
+}
+
+void run_choice(const StepContext& step, const Choice& choice, Stage stage, const Problem& problem,
+                std::span<const TensorView> in, std::span<const TensorView> out, Saved* saved,
+                unsigned accumulate) {
+  const StepPhase phase = phase_of(problem);
+  const Part part(step, phase, to_string(stage));
+  Context context = step.context;
+  if (phase == StepPhase::backward) context.telemetry = step.backward_telemetry;
+  step.stages.launch(context,
+                     {choice, {stage, problem, step.sequences, in, out}, saved, accumulate});
+}
+
+void run_stage(const StepContext& step, Stage stage, const Problem& problem,
+               std::span<const TensorView> in, std::span<const TensorView> out, Saved* saved,
+               unsigned accumulate) {
+  const Choice choice = choose_row(*step.context.router, stage, problem, step.config.deterministic);
+  run_choice(step, choice, stage, problem, in, out, saved, accumulate);
+}
+
+TensorView ranges_for(const StepContext& step, const Variant& row, const TensorView& blocks,
+                      StepPhase phase) {
+  if (!reads(row, "ranges")) return {};
+  const Problem& p = step.forward;
+  const TensorView ranges = take_tensor(step.workspace(), Dtype::int32,
+                                        {blocks.shape[0], p.kv_heads, p.geometry.sel_count, 2});
+  const std::array in{blocks};
+  const std::array out{ranges};
+  const Choice choice =
+      choose_row(*step.context.router, Stage::ranges, p, step.config.deterministic);
+  const Part part(step, phase, to_string(Stage::ranges));
+  step.stages.launch(step.context, {choice, {Stage::ranges, p, step.sequences, in, out}});
+  return ranges;
+}
+
+std::size_t run_batch(const StepContext& step, const BatchTensors& batch, bool add) {
+  const WorkspaceScope scratch(step.workspace());
+  const ModelConfig& c = step.config.model;
+  const auto layers = static_cast<std::size_t>(c.layers);
+  std::vector<TensorView> x(layers + 1);  // the input of every layer, and the last one's output
+  for (TensorView& one : x) one = step.take({step.tokens(), c.model_dim});
+  const TensorView d_x = step.take({step.tokens(), c.model_dim});
+  {
+    const Part part(step, StepPhase::forward, "embed");
+    step.ops.embed(step.context, batch.tokens, batch.weights.embedding, x[0]);
+  }
+  show(step, StepPhase::forward, -1, "embedding", x[0]);
+  std::vector<LayerSaved> saved(layers);
+  std::vector<Workspace::Mark> marks(layers);
+  for (std::size_t i = 0; i < layers; ++i) {
+    marks[i] = step.workspace().mark();
+    saved[i] = take_saved(step.workspace(), c, step.forward);
+    const auto layer = static_cast<std::int64_t>(i);
+    forward_layer(step, layer, batch.weights.blocks[i], x[i], saved[i], x[i + 1]);
+    if (step.config.checkpoint.holds(layer)) step.workspace().rewind(marks[i]);
+  }
+  const std::size_t kept = step.workspace().mark().used;
+  head(step, batch, x[layers], d_x, add);
+  const LayersBackward backward(step, batch, x, d_x, add);
+  for (std::size_t i = layers; i-- > 0;) {
+    const auto layer = static_cast<std::int64_t>(i);
+    step.config.checkpoint.holds(layer) ? backward.again(layer)
+                                        : backward.backward(layer, saved[i]);
+    step.workspace().rewind(marks[i]);
+  }
+  const Part part(step, StepPhase::backward, "embed");
+  step.ops.embed_backward(step.context, batch.tokens, d_x, {batch.gradients.embedding, add});
+  return kept;
+}
+
+}  // namespace nsa::training

@@ -1,0 +1,86 @@
+// Forward and backward of one batch, as sequences of launches.
+#pragma once
+
+#include <string>
+
+#include "training/ops.hpp"
+#include "training/saved.hpp"
+#include "training/stages.hpp"
+
+namespace nsa::training {
+
+/// What all launches of a step share.
+struct StepContext {
+  const Context& context;  // telemetry: of the forward pass
+  const TrainingConfig& config;
+  const Problem& forward;
+  const Problem& backward;
+  const PlacedSequences& sequences;
+  const TrainingOps& ops;
+  const StageRunner& stages;
+  Telemetry* backward_telemetry = nullptr;
+  StepObserver* observer = nullptr;
+
+  Workspace& workspace() const { return *context.workspace; }
+  TensorView take(std::initializer_list<std::int64_t> shape) const {
+    return take_tensor(workspace(), config.model.dtype, shape);
+  }
+  std::int64_t tokens() const { return forward.total_tokens(); }
+};
+
+/// A part of a step, announced to the observer.
+class Part {
+ public:
+  Part(const StepContext& step, StepPhase phase, std::string_view name)
+      : observer_(step.observer), stream_(step.context.stream) {
+    if (observer_) observer_->begin(phase, name, stream_);
+  }
+  ~Part() {
+    if (observer_) observer_->end(stream_);
+  }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+
+ private:
+  StepObserver* observer_;
+  CUstream_st* stream_;
+};
+
+/// Shows a tensor to an observer that wants them: "layers.3.q".
+void show(const StepContext& step, StepPhase phase, std::int64_t layer, std::string_view name,
+          const TensorView& tensor);
+
+/// Runs a stage in the direction of `problem`.
+void run_stage(const StepContext& step, Stage stage, const Problem& problem,
+               std::span<const TensorView> in, std::span<const TensorView> out, Saved* saved,
+               unsigned accumulate = 0);
+/// By what was chosen already.
+void run_choice(const StepContext& step, const Choice& choice, Stage stage, const Problem& problem,
+                std::span<const TensorView> in, std::span<const TensorView> out, Saved* saved,
+                unsigned accumulate = 0);
+/// Ranges of the selected blocks, where `row` reads them; absent otherwise.
+TensorView ranges_for(const StepContext& step, const Variant& row, const TensorView& blocks,
+                      StepPhase phase);
+
+/// One layer from x0 [tokens, model_dim] to x2, keeping what `saved` holds. Without x2 it ends
+/// where nothing behind is needed for the backward pass.
+void forward_layer(const StepContext& step, std::int64_t layer, const BlockWeights& weights,
+                   const TensorView& x0, LayerSaved& saved, const TensorView& x2);
+/// Its backward pass: d_x becomes the gradient of x0 from that of x2; `add` adds to the gradients
+/// of the weights.
+void backward_layer(const StepContext& step, std::int64_t layer, const BlockWeights& weights,
+                    const BlockWeights& gradients, const TensorView& x0, LayerSaved& saved,
+                    const TensorView& d_x, bool add);
+
+/// The tensors of one batch.
+struct BatchTensors {
+  TensorView tokens, targets;  // [tokens] int32
+  const ModelWeights& weights;
+  const ModelWeights& gradients;
+  StepScalars* scalars;
+};
+/// Adds the batch's loss to the scalars, and its gradients, or overwrites them. Returns the bytes
+/// of the arena in use between the two passes.
+std::size_t run_batch(const StepContext& step, const BatchTensors& batch, bool add);
+
+}  // namespace nsa::training

@@ -1,0 +1,49 @@
+// Files of tensors in the safetensors format (https://huggingface.co/docs/safetensors): 8 bytes of
+// length, a JSON header, then the data of all tensors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "nsa/schemas/types.hpp"
+
+namespace nsa::training {
+
+/// A tensor of a file: `begin` and `end` count bytes behind the header.
+struct StoredTensor {
+  Dtype dtype = Dtype::fp32;
+  std::vector<std::int64_t> shape;
+  std::uint64_t begin = 0, end = 0;
+};
+
+/// What a file says it holds.
+struct SafetensorsHeader {
+  std::map<std::string, std::string> metadata;
+  std::map<std::string, StoredTensor> tensors;
+  std::uint64_t data_at = 0;  // bytes of the file before the data
+};
+
+/// One tensor to be written, in the order of the file.
+struct WrittenTensor {
+  std::string name;
+  Dtype dtype = Dtype::fp32;
+  std::vector<std::int64_t> shape;
+  const std::byte* data = nullptr;
+};
+
+/// Reads and checks the header: every tensor lies within the file and has the bytes that its shape
+/// and dtype take. InputError "<path>: ..." on anything else.
+SafetensorsHeader read_safetensors_header(const std::string& path);
+/// Bytes [begin, end) of a tensor of that file.
+std::vector<std::byte> read_safetensors(const std::string& path, const SafetensorsHeader& header,
+                                        const StoredTensor& tensor);
+/// Writes the file beside `path`, brings it to the disk and renames it, so that `path` is the old
+/// file or the new one at any time. EnvironmentError where the disk is full or cannot be written.
+void write_safetensors(const std::string& path, const std::map<std::string, std::string>& metadata,
+                       const std::vector<WrittenTensor>& tensors);
+
+}  // namespace nsa::training

@@ -1,0 +1,201 @@
+// run --train and memory, through the real program.
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace nsa::test {
+namespace {
+
+const std::string kShape = " --preset tiny --seq-len 48 --layers 1 --train ";
+const std::string kTrain = "run" + kShape + "--no-thresholds --no-db ";
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// One line on stderr, and this exit code.
+void require_refused(const Folder& folder, const std::string& arguments, int code,
+                     const std::string& part) {
+  const Result result = nsatune(folder, arguments);
+  INFO(arguments << "\n" << result.err);
+  CHECK(result.exit_code == code);
+  CHECK(result.out.empty());
+  CHECK(contains(result.err, part));
+  CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+}
+
+}  // namespace
+
+TEST_CASE("run --train learns, and says what it took", "[cli]") {
+  const Folder folder;
+  const Result ran = nsatune(folder, "run" + kShape +
+                                         "--no-thresholds --steps 40 --batch 2 --lr 3e-3 --json "
+                                         "--heartbeat beats.jsonl");
+  REQUIRE(ran.exit_code == 0);
+  const Json result = json_of(ran, "run_result");
+  CHECK(result["direction"] == "training");
+  REQUIRE(result["losses"].size() == 40);
+  CHECK(result["losses"][39] < 0.9 * result["losses"][0].get<double>());
+  CHECK(result["tokens_per_step"] == 96);
+  CHECK(result["step_ns"].size() == 39);  // the first is apart
+  CHECK(result["tokens_per_s"] > 0);
+  const double peak = result["peak_bytes"], predicted = result["training"]["predicted_bytes"];
+  CHECK(predicted / peak > 0.95);
+  CHECK(predicted / peak < 1.05);
+  CHECK(result["training"]["grow_events"] == 0);
+  bool backward = false, optimizer = false;
+  for (const Json& one : result["engaged"]) backward = backward || one.contains("direction");
+  for (const Json& part : result["training"]["times"])
+    optimizer = optimizer || (part["part"] == "adamw" && part["ns"] > 0);
+  CHECK(backward);
+  CHECK(optimizer);
+  CHECK(contains(text_of(folder.file("beats.jsonl")), "\"loss\":"));
+
+  const Json past = json_of(nsatune(folder, "report results --json"), "report_results");
+  CHECK(past["runs"][0]["run_results"][0] == result);
+  CHECK(nsatune(folder, "report results").exit_code == 0);
+  const Json memory = json_of(nsatune(folder, "memory" + kShape + "--batch 2 --json"), "memory");
+  CHECK(memory["peak_bytes"] == result["training"]["predicted_bytes"]);
+}
+
+TEST_CASE("a run that is saved goes on bit for bit", "[cli]") {
+  const Folder folder;
+  const auto losses = [&](const std::string& flags) {
+    return json_of(nsatune(folder, kTrain + "--json " + flags), "run_result")["losses"];
+  };
+  const Json whole = losses("--steps 6 --save whole");
+  losses("--steps 2 --save parts");
+  const Json rest = losses("--steps 4 --resume parts --save parts");
+  REQUIRE(rest.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(rest[i] == whole[i + 2]);
+  CHECK(text_of(folder.file("parts/checkpoint.safetensors")) ==
+        text_of(folder.file("whole/checkpoint.safetensors")));
+}
+
+TEST_CASE("checkpointed layers take less memory and give the same losses", "[cli]") {
+  const Folder folder;
+  const std::string run =
+      "run --preset tiny --seq-len 96 --train --no-thresholds --no-db --json "
+      "--steps 3 ";
+  const Json off = json_of(nsatune(folder, run), "run_result");
+  const Json all = json_of(nsatune(folder, run + "--checkpoint all"), "run_result");
+  CHECK(off["losses"] == all["losses"]);
+  CHECK(all["peak_bytes"] < off["peak_bytes"]);
+  CHECK(all["training"]["checkpoint"] == "0-1");
+}
+
+TEST_CASE("data that cannot be trained on is refused in one line", "[cli]") {
+  const Folder folder;
+  folder.write("empty.bin", "");
+  folder.write("short.bin", "abc");
+  folder.write("wide.bin", std::string(200, '\x7f'));
+  require_refused(folder, kTrain + "--data empty.bin", 2, "empty.bin is empty");
+  require_refused(folder, kTrain + "--data short.bin", 2, "short.bin has 3 tokens");
+  require_refused(folder, kTrain + "--data missing.bin", 2, "missing.bin");
+  require_refused(folder, kTrain + "--data wide.bin --data-type u16", 2,
+                  "token 32639 at 0 is not in the model's vocabulary of 256");
+  folder.write("text.bin", std::string(400, 'x'));
+  const Json result = json_of(
+      nsatune(folder, kTrain + "--data text.bin --steps 30 --lr 1e-2 --json"), "run_result");
+  CHECK(result["losses"][29] < 0.1 * result["losses"][0].get<double>());
+}
+
+TEST_CASE("flags that do not train are refused", "[cli]") {
+  const Folder folder;
+  require_refused(folder, kTrain + "--checkpoint 4-8", 2, "layer 8 is not there");
+  require_refused(folder, kTrain + "--checkpoint 8-4", 2, "is none of off, all");
+  require_refused(folder, kTrain + "--lr-schedule cosine", 2, "--lr-steps");
+  require_refused(folder, kTrain + "--resume nowhere", 2, "nowhere/checkpoint.safetensors");
+  require_refused(folder, kTrain + "--memory-limit 2", 4, "needs");
+  require_refused(folder, kTrain + "--memory-limit lots", 2, "is no size");
+  CHECK(nsatune(folder, "run --preset tiny --data x").exit_code == 2);  // without --train
+  require_refused(folder, "run --preset layer --train --no-db", 2, "one attention layer");
+}
+
+TEST_CASE("a loss that is not finite names its step and tensor, and keeps the checkpoint before",
+          "[cli]") {
+  const Folder folder;
+  REQUIRE(nsatune(folder, kTrain + "--steps 2 --save kept").exit_code == 0);
+  const std::string before = text_of(folder.file("kept/checkpoint.safetensors"));
+  // A rate that no weight survives.
+  const Result ran = nsatune(
+      folder, kTrain + "--steps 20 --lr 1e3 --clip 0 --dtype fp16 --no-masters --save other");
+  INFO(ran.err);
+  CHECK(ran.exit_code == 1);
+  CHECK(contains(ran.err, "the first tensor that is not finite: "));
+  CHECK(contains(ran.err, "run --train: step "));
+  CHECK(text_of(folder.file("kept/checkpoint.safetensors")) == before);
+  CHECK(text_of(folder.file("other/checkpoint.safetensors")).empty());
+}
+
+TEST_CASE("the users' config says how it is trained", "[cli]") {
+  const Folder folder;
+  folder.write("users.yaml",
+               "model: {dim: 32, n_layers: 2, n_heads: 2, n_kv_groups: 1, d_k: 16, d_v: 16}\n"
+               "runtime: {precision: fp32, gradient_checkpointing: true}\n"
+               "train: {seq_len: 40, batch_size: 2, lr: 1.0e-3, warmup_steps: 2, steps: 100,\n"
+               "  lr_schedule: cosine, weight_decay: 0.01, grad_clip: 0.5,\n"
+               "  accumulate_grad_batches: 2}\n");
+  const Result ran =
+      nsatune(folder, "run --config users.yaml --train --steps 3 --no-db --no-thresholds --json");
+  REQUIRE(ran.exit_code == 0);
+  CHECK(!contains(ran.err, "without a meaning"));
+  const Json training = json_of(ran, "run_result")["training"];
+  CHECK(training["checkpoint"] == "0-1");
+  CHECK(training["accumulate"] == 2);
+  CHECK(training["rate"]["schedule"] == "cosine");
+  CHECK(training["rate"]["total_steps"] == 100);
+  CHECK(training["optimizer"]["max_norm"] == 0.5);
+  folder.write("bad.yaml", "train: {lr: fast}\n");
+  require_refused(folder, "run --config bad.yaml --train --no-db", 2, "bad.yaml:1: train.lr");
+}
+
+TEST_CASE("memory says what fits, by parts", "[cli]") {
+  const Folder folder;
+  const std::string ask = "memory --preset tiny --seq-len 64 --train --no-thresholds --json ";
+  const Json plain = json_of(nsatune(folder, ask), "memory");
+  std::int64_t sum = 0;
+  for (const auto& [name, bytes] : plain["parts"].items()) sum += bytes.get<std::int64_t>();
+  CHECK(plain["peak_bytes"] == sum);
+  const std::string limit = "--limit " + std::to_string(3 * sum);
+  const Json fits = json_of(nsatune(folder, ask + limit), "memory");
+  CHECK(fits["fits"] == true);
+  const std::int64_t batch = fits["largest_batch"];
+  const auto peak_of = [&](std::int64_t n) {
+    return json_of(nsatune(folder, ask + "--batch " + std::to_string(n)), "memory")["peak_bytes"]
+        .get<std::int64_t>();
+  };
+  CHECK(peak_of(batch) <= 3 * sum);
+  CHECK(peak_of(batch + 1) > 3 * sum);
+  const Result no = nsatune(folder, ask + "--limit 1000");
+  CHECK(no.exit_code == 1);
+  CHECK(json_of(no, "memory")["largest_batch"].is_null());
+  CHECK(json_of(nsatune(folder, "memory --preset tiny --json"), "memory")["parts"]["gradients"] ==
+        0);
+}
+
+TEST_CASE("Ctrl-C ends training with a checkpoint", "[cli]") {
+  const Folder folder;
+  // The shell sends the signal as soon as a heartbeat says that steps run.
+  const std::string command =
+      "cd " + folder.path().string() + " && { \"" NSATUNE_PROGRAM "\" " + kTrain +
+      "--steps 1000000 --save stopped --heartbeat beats.jsonl > out.txt 2> err.txt & pid=$!; "
+      "while ! grep -q progress beats.jsonl 2>/dev/null; do sleep 0.05; done; "
+      "kill -INT $pid; wait $pid; echo $? > code.txt; }";
+  // A shell without job control starts background commands with SIGINT ignored; `sh -m` has it.
+  folder.write("stop.sh", command);
+  REQUIRE(std::system(("sh -m " + folder.file("stop.sh")).c_str()) == 0);
+  CHECK(text_of(folder.file("code.txt")) == "130\n");
+  CHECK(contains(text_of(folder.file("out.txt")), "STOPPED: a signal"));
+  CHECK(!text_of(folder.file("stopped/checkpoint.safetensors")).empty());
+}
+
+}  // namespace nsa::test

@@ -1,0 +1,159 @@
+// Checkpoints: going on bit for bit, and files that are not what they should be.
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "catch.hpp"
+#include "nsa/kernels/training_checkpoint.hpp"
+#include "training/safetensors.hpp"
+#include "training_support.hpp"
+
+namespace nsa::test {
+namespace {
+
+using training::TrainingConfig;
+
+/// A folder that is gone with the object.
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "nsa_training_XXXXXX").string();
+    if (!mkdtemp(name.data())) throw std::runtime_error("no temporary folder");
+    path_ = name;
+  }
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+/// A checkpoint after two steps, and its file.
+struct Saved {
+  TempFolder folder;
+  TrainingConfig config = tiny_training(Dtype::fp32);
+  std::string path = training::checkpoint_path(folder.path());
+  Saved() {
+    CpuTraining run(config);
+    run.train(2);
+    training::save_checkpoint(folder.path(), *run, {{"seed", "1"}});
+  }
+  std::string refusal() const {
+    CpuTraining run(config);
+    const auto before = run.state();
+    try {
+      training::load_checkpoint(folder.path(), *run);
+    } catch (const InputError& error) {
+      CHECK(run.state() == before);
+      return error.what();
+    }
+    return "";
+  }
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a run goes on from its checkpoint bit for bit", "[training]") {
+  const TempFolder folder;
+  TrainingConfig config = tiny_training(GENERATE(Dtype::fp32, Dtype::bf16, Dtype::fp64));
+  CpuTraining whole(config), first(config), second(config, 99);
+  const auto losses = whole.train(6);
+  first.train(3);
+  training::save_checkpoint(folder.path(), *first, {{"seed", "1"}});
+  const auto info = training::load_checkpoint(folder.path(), *second);
+  CHECK(info.step == 3);
+  CHECK(info.notes.at("seed") == "1");
+  const auto rest = second.train(3);
+  CHECK(rest == std::vector<double>(losses.begin() + 3, losses.end()));
+  CHECK(second.state() == whole.state());
+}
+
+TEST_CASE("a checkpoint is a safetensors file that names its parameters", "[training]") {
+  const Saved saved;
+  const auto header = training::read_safetensors_header(saved.path);
+  CHECK(header.tensors.count("model.layers.1.attention.w_qkv") == 1);
+  CHECK(header.tensors.count("moment2.lm_head") == 1);
+  CHECK(header.tensors.at("model.embedding").shape == std::vector<std::int64_t>{11, 12});
+  CHECK(header.metadata.at("step") == "2");
+}
+
+TEST_CASE("a checkpoint of another model is refused with what differs", "[training]") {
+  Saved saved;
+  saved.config.model.model_dim = 16;
+  CHECK(contains(saved.refusal(), "another model: model_dim is 12 there, and 16 in this run"));
+}
+
+TEST_CASE("a truncated checkpoint is refused, wherever it ends", "[training]") {
+  const Saved saved;
+  const std::string text = text_of(saved.path);
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{5}, std::size_t{100}, text.size() / 2, text.size() - 1}) {
+    write_text(saved.path, text.substr(0, length));
+    INFO(length);
+    CHECK(contains(saved.refusal(), saved.path + ": "));
+  }
+}
+
+TEST_CASE("a newer checkpoint, and a file of something else, are refused", "[training]") {
+  const Saved saved;
+  std::string text = text_of(saved.path);
+  const std::size_t at = text.find(R"("version":"1")");
+  REQUIRE(at != std::string::npos);
+  text[at + 11] = '9';
+  write_text(saved.path, text);
+  CHECK(contains(saved.refusal(), "is of version 9"));
+  const std::vector<float> data(4);
+  training::write_safetensors(
+      saved.path, {}, {{"x", Dtype::fp32, {4}, reinterpret_cast<const std::byte*>(data.data())}});
+  CHECK(contains(saved.refusal(), "no checkpoint of nsatune"));
+}
+
+TEST_CASE("headers that lie are refused", "[training]") {
+  const Saved saved;
+  const auto with_header = [&](const std::string& header) {
+    std::string text(8, '\0');
+    const std::uint64_t length = header.size();
+    std::memcpy(text.data(), &length, 8);
+    write_text(saved.path, text + header + std::string(16, '\0'));
+    return saved.refusal();
+  };
+  const std::string shape = R"({"x":{"dtype":"F32","shape":)";
+  CHECK(contains(with_header(shape + R"([4],"data_offsets":[0,16000]}})"), "x: "));
+  CHECK(contains(with_header(shape + R"([-4],"data_offsets":[0,16]}})"), "x: "));
+  CHECK(contains(with_header(shape + R"([4611686018427387904,4],"data_offsets":[0,16]}})"), "x: "));
+  CHECK(contains(with_header(shape + R"([4],"data_offsets":[16,0]}})"), "x: "));
+  CHECK(contains(with_header("[1, 2]"), "no safetensors"));
+  CHECK(contains(with_header("{\"x\":"), "no safetensors"));
+  std::string long_header(8, '\xff');
+  write_text(saved.path, long_header);
+  CHECK(contains(saved.refusal(), "too long"));
+}
+
+TEST_CASE("where saving fails the old checkpoint stays", "[training]") {
+  const Saved saved;
+  const std::string before = text_of(saved.path);
+  CpuTraining run(saved.config);
+  run.train(4);
+  std::filesystem::create_directory(saved.path + ".part");  // what is written first cannot be
+  CHECK_THROWS_AS(training::save_checkpoint(saved.folder.path(), *run, {}), EnvironmentError);
+  CHECK(text_of(saved.path) == before);
+}
+
+}  // namespace nsa::test

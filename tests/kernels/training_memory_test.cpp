@@ -1,0 +1,59 @@
+// The memory model against what a step takes.
+#include "catch.hpp"
+#include "training_support.hpp"
+
+namespace nsa::test {
+namespace {
+
+using training::TrainingConfig;
+using training::TrainingMemory;
+
+void check_prediction(const TrainingConfig& config) {
+  CpuTraining run(config);
+  const TrainingMemory predicted = training::predict_memory(run.router(), config);
+  run.train(2);
+  const TrainingMemory measured = run->memory();
+  INFO("predicted " << predicted.activations << " + " << predicted.workspace << ", measured "
+                    << measured.activations << " + " << measured.workspace);
+  CHECK(predicted.activations == measured.activations);
+  const auto ratio = static_cast<double>(predicted.peak()) / static_cast<double>(measured.peak());
+  CHECK(ratio > 0.95);
+  CHECK(ratio < 1.05);
+  CHECK(run->grow_events() == 0);
+}
+
+}  // namespace
+
+TEST_CASE("the memory of a step is predicted within 5 %, and nothing grows", "[training]") {
+  TrainingConfig config = tiny_training(GENERATE(Dtype::fp32, Dtype::bf16, Dtype::fp64));
+  config.seq_len = GENERATE(37, 300);
+  config.checkpoint.last = GENERATE(-1, 0, 1);
+  config.accumulate = GENERATE(1, 2);
+  check_prediction(config);
+}
+
+TEST_CASE("a model with wide heads and many tokens is predicted too", "[training]") {
+  TrainingConfig config = tiny_training(GENERATE(Dtype::fp32, Dtype::bf16));
+  config.model.model_dim = 64;
+  config.model.vocab_size = 5000;
+  config.model.head_dim_k = config.model.head_dim_v = 32;
+  config.model.attention = GENERATE(AttentionKind::nsa, AttentionKind::dense);
+  config.seq_len = 257;
+  check_prediction(config);
+}
+
+TEST_CASE("checkpointing takes less memory, and less the more layers it holds", "[training]") {
+  TrainingConfig config = tiny_training(Dtype::fp32);
+  config.model.layers = 6;
+  config.seq_len = 200;
+  const Router router(Router::Inputs{});
+  std::int64_t before = training::predict_memory(router, config).peak();
+  for (const std::int64_t last : {1, 3, 5}) {
+    config.checkpoint = {0, last};
+    const std::int64_t now = training::predict_memory(router, config).peak();
+    CHECK(now < before);
+    before = now;
+  }
+}
+
+}  // namespace nsa::test

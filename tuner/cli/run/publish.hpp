@@ -1,0 +1,26 @@
+// What every kind of run does before its steps and behind them: the report's head, the database,
+// the verdict.
+#pragma once
+
+#include <optional>
+
+#include "device.hpp"
+#include "nsa/store/store.hpp"
+#include "program.hpp"
+#include "record.hpp"
+#include "report.hpp"
+
+namespace nsa::cli {
+
+/// Opened before the steps, so that a database that cannot be used costs no time.
+std::optional<store::Store> open_database(const Settings& settings, const RunOptions& options);
+/// What is known of a run before its first step.
+RunReport report_of(const RunRecord& record, const RunDevice& device, const RunPlan& plan,
+                    const RunOptions& options);
+/// What --strict and --trace ask for.
+ExitCode verdict(const Settings& settings, const RunReport& report);
+/// Prints the result, then keeps it: a full disk must not take the printed result away.
+void publish(const Settings& settings, const RunReport& report, RunRecord record,
+             std::optional<store::Store>& db);
+
+}  // namespace nsa::cli

@@ -1,0 +1,233 @@
+// run --train: training steps, their times, losses and memory.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "device_choice.hpp"
+#include "interrupt.hpp"
+#include "nsa/kernels/heartbeat.hpp"
+#include "nsa/kernels/training_checkpoint.hpp"
+#include "nsa/reports/units.hpp"
+#include "nsa/schemas/output_path.hpp"
+#include "nsa/tuner/side_by_side.hpp"
+#include "routing_inputs.hpp"
+#include "run/publish.hpp"
+#include "run/reads.hpp"
+#include "run/stage_ranges.hpp"
+#include "sweep/progress.hpp"
+#include "train/loop.hpp"
+#include "train/options.hpp"
+
+namespace nsa::cli {
+namespace {
+
+void refuse_what_does_not_train(const RunOptions& o, const RunPlan& plan, bool on_gpu) {
+  if (plan.layer)
+    throw InputError("run --train: --preset " + o.preset +
+                     " is one attention layer; what trains is a model: 125m, tiny or --config");
+  if (plan.decode > 0) throw InputError("run --train: --decode is for inference; drop one");
+  if (!o.branches.empty())
+    throw InputError("run --train: all branches are trained; drop --branches");
+  if (o.trace || o.stage_trace)
+    throw InputError("run --train: take nsatune trace record for a trace of the steps");
+  if (o.graph && !on_gpu)
+    throw InputError("run: --graph captures a CUDA graph; --device cpu has none");
+}
+
+std::string size_text(std::int64_t bytes) {
+  return fmt::format("{:.2f} GB", static_cast<double>(bytes) * 1e-9);
+}
+
+/// Refuses what cannot fit, before the first allocation.
+void check_memory(const RunOptions& o, const Device& device, const training::TrainingMemory& need) {
+  std::optional<std::int64_t> room =
+      device.memory_free_bytes ? device.memory_free_bytes : device.memory_bytes;
+  if (o.train.memory_limit) room = parse_bytes(*o.train.memory_limit, "--memory-limit");
+  if (!room || need.peak() <= *room) return;
+  throw EnvironmentError(fmt::format(
+      "run --train: needs {} (weights {}, gradients {}, optimizer {}, activations {}, workspace "
+      "{}), {} has {}; take a smaller --batch, a shorter --seq-len or --checkpoint all",
+      size_text(need.peak()), size_text(need.weights), size_text(need.gradients),
+      size_text(need.optimizer), size_text(need.activations), size_text(need.workspace), device.id,
+      size_text(*room)));
+}
+
+std::unique_ptr<TokenSource> source_of(const RunOptions& o,
+                                       const training::TrainingConfig& config) {
+  if (!o.train.data) return synthetic_tokens(config, o.seed);
+  return tokens_of_file(*o.train.data, o.train.data_dtype == "u16", config, o.seed);
+}
+
+/// What a resumed run has to repeat to go on bit for bit.
+std::map<std::string, std::string> notes_of(const RunOptions& o,
+                                            const training::TrainingConfig& config,
+                                            const TokenSource& source) {
+  return {{"seed", std::to_string(o.seed)},
+          {"data", source.name()},
+          {"seq_len", std::to_string(config.seq_len)},
+          {"batch", std::to_string(config.batch)},
+          {"accumulate", std::to_string(config.accumulate)},
+          {"lr", fmt::format("{}", config.rate.peak)},
+          {"lr_schedule", std::string(to_string(config.rate.schedule))},
+          {"lr_warmup", std::to_string(config.rate.warmup_steps)},
+          {"lr_steps", std::to_string(config.rate.total_steps)},
+          {"weight_decay", fmt::format("{}", config.optimizer.weight_decay)},
+          {"clip", fmt::format("{}", config.optimizer.max_norm)}};
+}
+
+void resume(const Settings& settings, const std::string& folder,
+            const std::map<std::string, std::string>& here, training::Trainer& trainer) {
+  const auto info = training::load_checkpoint(folder, trainer);
+  say(settings,
+      fmt::format("{}: goes on behind step {}", training::checkpoint_path(folder), info.step));
+  for (const auto& [key, value] : here) {
+    const auto at = info.notes.find(key);
+    if (at != info.notes.end() && at->second != value)
+      say(settings, fmt::format("note: {} was {} before, and is {} now", key, at->second, value));
+  }
+}
+
+class TrainRun {
+ public:
+  TrainRun(const Settings& settings, const RunOptions& options)
+      : settings_(settings),
+        options_(options),
+        device_(chosen_device(settings)),
+        plan_(make_run_plan(options, device_.device().backend)) {
+    refuse_what_does_not_train(options, plan_, device_.on_gpu());
+    for (const std::string& note : plan_.notes) say(settings, "note: " + note);
+    report_.config = training_config(options.train, plan_, plan_.training);
+  }
+
+  ExitCode run() {
+    const Router router =
+        make_router(settings_, device_.device(), options_.thresholds, options_.no_thresholds,
+                    with_switches(settings_, snapshot_environment(), plan_.switches));
+    const AttentionOptions attention = options_from(router.environment());
+    report_.predicted = training::predict_memory(router, report_.config, attention);
+    check_memory(options_, device_.device(), report_.predicted);
+    const std::unique_ptr<TokenSource> source = source_of(options_, report_.config);
+    report_.data = source->name();
+    std::optional<store::Store> db = open_database(settings_, options_);
+    open_heartbeat();
+    ProgressLine line(settings_);
+    std::optional<tuner::DeviceTurn> turn;  // until the steps are timed
+    turn.emplace(device_.device(), nullptr, std::nullopt, line, options_.share);
+    RunRecord record = begin_record(device_.device(), plan_);
+    RunReport result = report_of(record, device_, plan_, options_);
+
+    StageRanges ranges;
+    Context context;
+    context.stream = device_.stream();
+    context.router = &router;
+    context.observer = &ranges;
+    context.telemetry = options_.no_telemetry ? nullptr : &forward_;
+    context.options = attention;
+    training::Trainer trainer(context, report_.config, device_.allocator(), options_.seed);
+    if (context.telemetry) {
+      trainer.count_backward(&backward_);
+      const Reads reads = reads_of(plan_, kAllBranches);
+      forward_.reads(reads.predicted, reads.actual);
+      if (reads.selects) forward_.selection_rows_of(problem());
+    }
+    const auto notes = notes_of(options_, report_.config, *source);
+    if (options_.train.resume) resume(settings_, *options_.train.resume, notes, trainer);
+    report_.first_step = trainer.steps_done();
+    const LoopEnd end = steps(trainer, *source, notes, result.times);
+    turn.reset();
+    finish(trainer, result);
+    if (end == LoopEnd::not_finite) report_.stopped = first_bad_tensor(trainer, *source);
+    if (end == LoopEnd::stopped) report_.stopped = "a signal";
+    if (end != LoopEnd::not_finite) save(trainer, notes);
+    result.explanation = explain(router, problem());
+    result.training = report_;
+    publish(settings_, result, std::move(record), db);
+    return code_of(end, result);
+  }
+
+ private:
+  Problem problem() const {
+    const auto batch = static_cast<std::size_t>(plan_.batch);
+    return problem_of(plan_.config, std::vector<std::int64_t>(batch, plan_.seq_len),
+                      std::vector<std::int64_t>(batch, 0));
+  }
+
+  void open_heartbeat() {
+    if (!options_.heartbeat) return;
+    refuse_database(*options_.heartbeat);
+    heartbeat_ = std::make_unique<HeartbeatWriter>(*options_.heartbeat);
+  }
+
+  LoopEnd steps(training::Trainer& trainer, const TokenSource& source,
+                const std::map<std::string, std::string>& notes, RunTimes& times) {
+    times.tokens_per_step = report_.config.tokens_per_step();
+    // The backward pass multiplies each matrix twice as often; what is computed again is no work.
+    times.flop_per_step =
+        3 * static_cast<double>(report_.config.accumulate) * forward_flop(plan_.config, problem());
+    const LoopHooks hooks{
+        [&](std::int64_t step, std::int64_t ns, const training::StepResult& result) {
+          beat(step, ns, result, times);
+        },
+        [&] { save(trainer, notes); }};
+    return run_training_steps(device_, trainer, source, options_, hooks, times, report_);
+  }
+
+  void beat(std::int64_t step, std::int64_t ns, const training::StepResult& result,
+            const RunTimes& times) {
+    if (!heartbeat_) return;
+    Heartbeat heartbeat = heartbeat_now(step, "progress");
+    heartbeat.phase = "training";
+    heartbeat.toks_per_s =
+        static_cast<double>(times.tokens_per_step) / (static_cast<double>(ns) * 1e-9);
+    if (std::isfinite(result.loss)) heartbeat.loss = result.loss;
+    if (std::isfinite(result.grad_norm)) heartbeat.grad_norm = result.grad_norm;
+    if (!options_.no_telemetry) heartbeat.telemetry = forward_.report();
+    heartbeat_->append(heartbeat);
+  }
+
+  void save(const training::Trainer& trainer, const std::map<std::string, std::string>& notes) {
+    if (!options_.train.save) return;
+    training::save_checkpoint(*options_.train.save, trainer, notes);
+    say(settings_, fmt::format("{}: step {}", training::checkpoint_path(*options_.train.save),
+                               trainer.steps_done()));
+  }
+
+  void finish(const training::Trainer& trainer, RunReport& result) {
+    report_.measured = trainer.memory();
+    report_.reserved_bytes = trainer.reserved_bytes();
+    report_.grow_events = trainer.grow_events();
+    if (result.times.step_ns.empty() && result.times.first_call_ns > 0)
+      result.times.step_ns.push_back(result.times.first_call_ns);
+    result.telemetry = forward_.report();
+    result.backward = backward_.report();
+    result.memory.weights = report_.measured.weights;
+    result.memory.workspace_peak = report_.measured.activations + report_.measured.workspace;
+    result.telemetry.peak_workspace_bytes = result.memory.workspace_peak;
+    result.telemetry.grow_events = report_.grow_events;
+  }
+
+  ExitCode code_of(LoopEnd end, const RunReport& result) {
+    if (end == LoopEnd::not_finite) {
+      say(settings_, "run --train: " + *report_.stopped);
+      return ExitCode::found;
+    }
+    if (end == LoopEnd::stopped) return kStopped;
+    return verdict(settings_, result);
+  }
+
+  const Settings& settings_;
+  const RunOptions& options_;
+  RunDevice device_;
+  RunPlan plan_;
+  TrainReport report_;
+  Telemetry forward_, backward_;
+  std::unique_ptr<HeartbeatWriter> heartbeat_;
+};
+
+}  // namespace
+
+ExitCode train(const Settings& settings, const RunOptions& options) {
+  return TrainRun(settings, options).run();
+}
+
+}  // namespace nsa::cli
