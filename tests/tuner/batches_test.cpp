@@ -58,7 +58,7 @@ TEST_CASE("many lengths of one stage need few processes", "[tuner]") {
   for (std::int64_t length = 128; length < 16384; length += length / 8)
     plan.contests.push_back(contest(length, "a", 0.01));
   REQUIRE(plan.contests.size() == 42);
-  CHECK(make_batches(plan, 16, 48).size() == 7);  // six or seven lengths an octave
+  CHECK(make_batches(plan, 16, 48).size() == 6);  // six lengths an octave
 }
 
 TEST_CASE("a batch ends by its time and by its count, and one contest always fits", "[tuner]") {
