@@ -10,6 +10,7 @@
 #include "catalog/stages.hpp"
 #include "cpu/backward/rows.hpp"
 #include "cpu/band/rows.hpp"
+#include "cuda/backward/rows.hpp"
 #include "cuda/flash/band_support.hpp"
 #include "launches/attend_compressed.hpp"
 #include "source_hashes.hpp"
@@ -110,6 +111,11 @@ std::span<const Variant> attend_compressed_variants() {
     rows.insert(rows.end(), vendors.begin(), vendors.end());
     rows.push_back(with_score[1]);
     rows.insert(rows.end(), kCpuBackwardRows.begin(), kCpuBackwardRows.end());
+    rows.push_back(cuda::band_backward_row(
+        kStage, {.workspace_bytes =
+                     [](const Problem& p) { return cuda::band_backward_bytes(p, Branch::cmp); },
+                 .launch = attend_compressed::kCudaFusedBackward,
+                 .source_hash = source_hash::attend_compressed_cuda_fused_backward}));
     return rows;
   }();
   return kRows;

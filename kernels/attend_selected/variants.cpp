@@ -6,12 +6,14 @@
 #include "attend_selected/cpu/backward/variants.hpp"
 #include "attend_selected/cpu/variants.hpp"
 #include "attend_selected/cuda/fused_block/plan.hpp"
+#include "attend_selected/cuda/fused_block_backward/plan.hpp"
 #include "attend_selected/cuda/fused_query/launch.hpp"
 #include "attend_selected/cuda/packed/plan.hpp"
 #include "attend_selected/supports.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
+#include "cuda/backward/rows.hpp"
 #include "launches/attend_selected.hpp"
 #include "source_hashes.hpp"
 
@@ -331,6 +333,45 @@ std::array<Variant, 12> cuda_rows() {
   };
 }
 
+template <bool kAtomic>
+std::int64_t block_backward_bytes(const Problem& p) {
+  return cuda::SelectedBackwardPlan(p, kAtomic).bytes();
+}
+Support supports_block_backward(const Problem& p, const Device& device) noexcept {
+  if (p.geometry.sel_count >= cuda::kMostPicks)
+    return Support::no("2,048 blocks of a query do not fit its lists");
+  return cuda::supports_backward(p, device);
+}
+
+std::array<Variant, 2> cuda_backward_rows() {
+  const KernelNames kernels{.own = cuda::kBackwardKernels, .helpers = cuda::kBackwardHelpers};
+  return {
+      kStage.cuda_backward(
+          {.name = "fused_block",
+           .ignores = kRanges,
+           .summary =
+               "A block of keys stays and the queries that picked it pass by: one set of logits "
+               "for all gradients; a query's are written for each pick and added up in order.",
+           .supports = supports_block_backward,
+           .workspace_bytes = block_backward_bytes<false>,
+           .launch = kCudaFusedBlockBackward,
+           .source_hash = source_hash::attend_selected_cuda_fused_block_backward,
+           .rank = 0,
+           .kernels = kernels}),
+      kStage.cuda_backward(
+          {.name = "fused_block_atomic",
+           .ignores = kRanges,
+           .summary = "As fused_block, but the gradients of queries are added up in fp32 by "
+                      "atomic operations, in no order.",
+           .supports = supports_block_backward,
+           .workspace_bytes = block_backward_bytes<true>,
+           .launch = kCudaAtomicBackward,
+           .source_hash = source_hash::attend_selected_cuda_fused_block_backward,
+           .rank = 1,
+           .kernels = kernels,
+           .deterministic = false})};
+}
+
 }  // namespace
 }  // namespace nsa::attend_selected
 
@@ -343,6 +384,8 @@ std::span<const Variant> attend_selected_variants() {
     rows.insert(rows.end(), cuda.begin(), cuda.end());
     rows.insert(rows.end(), attend_selected::kCpuBackwardRows.begin(),
                 attend_selected::kCpuBackwardRows.end());
+    const auto backward = attend_selected::cuda_backward_rows();
+    rows.insert(rows.end(), backward.begin(), backward.end());
     return rows;
   }();
   return kRows;

@@ -8,6 +8,7 @@
 #include "catalog/stages.hpp"
 #include "cpu/backward/rows.hpp"
 #include "cpu/band/rows.hpp"
+#include "cuda/backward/rows.hpp"
 #include "cuda/flash/band_support.hpp"
 #include "launches/attend_window.hpp"
 #include "source_hashes.hpp"
@@ -47,6 +48,11 @@ std::span<const Variant> attend_window_variants() {
       rows.push_back(row);
     }
     rows.insert(rows.end(), kCpuBackwardRows.begin(), kCpuBackwardRows.end());
+    rows.push_back(cuda::band_backward_row(
+        kStage, {.workspace_bytes =
+                     [](const Problem& p) { return cuda::band_backward_bytes(p, Branch::win); },
+                 .launch = attend_window::kCudaFusedBackward,
+                 .source_hash = source_hash::attend_window_cuda_fused_backward}));
     return rows;
   }();
   return kRows;

@@ -33,6 +33,12 @@ std::span<const Variant> compress_variants() {
                            .workspace_bytes = compress::backward_avg_workspace,
                            .launch = compress::backward_avg,
                            .source_hash = source_hash::compress_backward_avg}),
+      kStage.cuda_backward(
+          {.name = "avg",
+           .summary = "Each token adds up its share of the blocks that hold it, a thread per 16 "
+                      "bytes of it.",
+           .launch = compress::kCudaAvgBackward,
+           .source_hash = source_hash::compress_cuda_avg_backward}),
   };
   return kRows;
 }

@@ -6,8 +6,10 @@
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
+#include "cuda/flash/band_support.hpp"
 #include "gate_combine/cpu/variants.hpp"
 #include "gate_combine/cuda/gate/sizes.hpp"
+#include "gate_combine/cuda/gate_fused_backward/sizes.hpp"
 #include "launches/gate_combine.hpp"
 #include "source_hashes.hpp"
 
@@ -29,6 +31,19 @@ std::int64_t three_steps_bytes(const Problem& p) {
   constexpr std::int64_t kAlignment = 256;  // of each tensor in the workspace
   const std::int64_t rows = p.total_tokens() * p.kv_heads;
   return 4 * rows * (p.head_dim_k + 3) + 2 * kAlignment;
+}
+
+Support fits_backward_tile(const Problem& p, const Device& device) noexcept {
+  if (p.total_tokens() * p.kv_heads > 0x7fffffff)
+    return Support::no("more than 2^31 rows do not fit one launch; split the batch");
+  return cuda::fits_shared_memory(
+      4 * gate_combine::gate_backward_floats(p.head_dim_k, gate_combine::hidden_units(p)), device);
+}
+std::int64_t backward_bytes(const Problem& p) {
+  constexpr std::int64_t kAlignment = 256;
+  return 4 * gate_combine::kBackwardBlocks *
+             gate_combine::gate_gradient_numbers(p.head_dim_k, gate_combine::hidden_units(p)) +
+         kAlignment;
 }
 
 }  // namespace
@@ -75,6 +90,15 @@ std::span<const Variant> gate_combine_variants() {
                            .source_hash = source_hash::gate_combine_backward_gate_fused,
                            .rank = 0,
                            .switch_target = SwitchTarget::gate_fused}),
+      kStage.cuda_backward(
+          {.name = "gate_fused",
+           .summary = "One kernel that makes the gates again and all gradients of its rows; those "
+                      "of the weights are added up over its blocks in order.",
+           .supports = fits_backward_tile,
+           .workspace_bytes = backward_bytes,
+           .launch = gate_combine::kCudaGateFusedBackward,
+           .source_hash = source_hash::gate_combine_cuda_gate_fused_backward,
+           .rank = 0}),
   };
   return kRows;
 }

@@ -22,6 +22,14 @@ std::int64_t gemm_bytes(const Problem& p) {
          cuda::kGemmWorkspaceBytes + 2 * kAlignment;
 }
 
+/// The product's, and packed copies of an o and its gradient, which may be in fp32.
+std::int64_t backward_gemm_bytes(const Problem& p) {
+  constexpr std::int64_t kAlignment = 256;
+  const std::int64_t bytes = static_cast<std::int64_t>(size_of(p.dtype)) + 4;
+  return p.total_tokens() * p.q_heads * p.head_dim_v * bytes + cuda::kGemmWorkspaceBytes +
+         3 * kAlignment;
+}
+
 }  // namespace
 
 std::span<const Variant> out_proj_variants() {
@@ -51,6 +59,12 @@ std::span<const Variant> out_proj_variants() {
            .workspace_bytes = out_proj::backward_gemm_workspace,
            .launch = out_proj::backward_gemm,
            .source_hash = source_hash::out_proj_backward_gemm}),
+      kStage.cuda_backward(
+          cuda::gemm_row({.summary = "Two cuBLASLt products, fp32 sums.",
+                          .supports = needs_model_dim,
+                          .workspace_bytes = backward_gemm_bytes,
+                          .launch = out_proj::kCudaGemmBackward,
+                          .source_hash = source_hash::out_proj_cuda_gemm_backward})),
   };
   return kRows;
 }

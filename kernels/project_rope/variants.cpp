@@ -68,6 +68,23 @@ Variant gemm_16bit_row() {
   return row;
 }
 
+std::int64_t backward_gemm_bytes(const Problem& p) {
+  constexpr std::int64_t kAlignment = 256;
+  return static_cast<std::int64_t>(size_of(p.dtype)) * p.total_tokens() * projected_columns(p) +
+         cuda::kGemmWorkspaceBytes + 2 * kAlignment;
+}
+Variant backward_gemm_row() {
+  Variant row = cuda::gemm_row(
+      {.summary = "One kernel that turns the gradients back side by side, then two cuBLASLt "
+                  "products.",
+       .supports = supports_gemm,
+       .workspace_bytes = backward_gemm_bytes,
+       .launch = kCudaGemmBackward,
+       .source_hash = source_hash::project_rope_cuda_gemm_backward});
+  row.kernels = {.own = kRopeKernels, .helpers = cuda::kProductKernels};
+  return kStage.cuda_backward(row);
+}
+
 }  // namespace
 }  // namespace nsa::project_rope
 
@@ -108,6 +125,7 @@ std::span<const Variant> project_rope_variants() {
            .workspace_bytes = project_rope::backward_gemm_workspace,
            .launch = project_rope::backward_gemm,
            .source_hash = source_hash::project_rope_backward_gemm}),
+      backward_gemm_row(),
   };
   return kRows;
 }

@@ -170,7 +170,7 @@ Launchable::Launchable(const Variant& variant, const Problem& problem,
   device::synchronize(stream);
 }
 
-void Launchable::launch() {
+void Launchable::launch(unsigned accumulate) {
   workspace_.reset();
   fallback_reason_ = nullptr;
   variant_.launch({.row = variant_,
@@ -185,7 +185,8 @@ void Launchable::launch() {
                    .stream = stream_,
                    .saved = saved_,
                    .fallback_reason = &fallback_reason_,
-                   .router = &built_in_router()});
+                   .router = &built_in_router(),
+                   .accumulate = accumulate});
 }
 
 std::vector<HostTensor> produce(const Variant& variant, const Problem& problem,

@@ -78,7 +78,13 @@ class Launchable {
   Launchable(const Variant& variant, const Problem& problem, const std::vector<TensorView>& inputs,
              const std::vector<TensorView>& outputs, CUstream_st* stream, Saved* saved = nullptr,
              Point point = {});
-  void launch();
+  /// `accumulate` as in LaunchArgs.
+  void launch(unsigned accumulate = 0);
+  void set_options(const AttentionOptions& options) { options_ = options; }
+  /// The most that launches took of the workspace so far.
+  std::int64_t workspace_bytes() const {
+    return static_cast<std::int64_t>(workspace_.peak_bytes());
+  }
   /// Why the last launch ran another row's kernels or copied its tensors; empty where it did not.
   std::string fallback_reason() const { return fallback_reason_ ? fallback_reason_ : ""; }
 

@@ -63,15 +63,21 @@ class Plan {
     const CublasLt& lt = cublas_lt();
     const cudaDataType_t in = type_of(key.in);
     const bool wide = key.options.w == WLayout::out_in;
+    const bool turned = key.options.x == XLayout::in_rows;
+    beta_ = key.options.accumulate ? 1.0f : 0.0f;
     check_blas(
         lt.desc_create(&desc_, key.options.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
                        CUDA_R_32F),
         "cublasLtMatmulDescCreate");
-    const cublasOperation_t operation = wide ? CUBLAS_OP_T : CUBLAS_OP_N;
-    check_blas(lt.desc_set(desc_, CUBLASLT_MATMUL_DESC_TRANSA, &operation, sizeof(operation)),
-               "cublasLtMatmulDescSetAttribute");
+    const auto transpose = [&](cublasLtMatmulDescAttributes_t operand, bool transposed) {
+      const cublasOperation_t operation = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+      check_blas(lt.desc_set(desc_, operand, &operation, sizeof(operation)),
+                 "cublasLtMatmulDescSetAttribute");
+    };
+    transpose(CUBLASLT_MATMUL_DESC_TRANSA, wide);
+    transpose(CUBLASLT_MATMUL_DESC_TRANSB, turned);
     w_ = layout(in, wide ? key.inner : key.columns, wide ? key.columns : key.inner, key.w, key);
-    x_ = layout(in, key.inner, key.rows, key.x, key);
+    x_ = layout(in, turned ? key.rows : key.inner, turned ? key.inner : key.rows, key.x, key);
     y_ = layout(type_of(key.out), key.columns, key.rows, key.y, key);
     choose(handle, key);
   }
@@ -87,8 +93,7 @@ class Plan {
 
   void run(cublasLtHandle_t handle, float factor, const TensorView& x, const TensorView& w,
            const TensorView& y, void* workspace, CUstream_st* stream) const {
-    constexpr float kZero = 0;
-    check_blas(cublas_lt().matmul(handle, desc_, &factor, w.data, w_, x.data, x_, &kZero, y.data,
+    check_blas(cublas_lt().matmul(handle, desc_, &factor, w.data, w_, x.data, x_, &beta_, y.data,
                                   y_, y.data, y_, &algorithm_, workspace, workspace_bytes_, stream),
                "cublasLtMatmul");
   }
@@ -147,6 +152,7 @@ class Plan {
   cublasLtMatrixLayout_t w_ = nullptr, x_ = nullptr, y_ = nullptr;
   cublasLtMatmulAlgo_t algorithm_{};
   std::size_t workspace_bytes_ = 0;
+  float beta_ = 0;
 };
 
 /// Handles and plans of the process: what a product costs to set up is paid once per shape.
@@ -197,11 +203,13 @@ void gemm_batched(const TensorView& x, const TensorView& w, const TensorView& y,
                   Workspace& workspace, CUstream_st* stream, const GemmOptions& options) {
   if (!gemm_missing().empty()) throw EnvironmentError(gemm_missing());
   expects(x.rank == 3 && w.rank == 3 && y.rank == 3, "batches of matrices in a product");
-  const bool wide = options.w == WLayout::out_in;
+  const bool wide = options.w == WLayout::out_in, turned = options.x == XLayout::in_rows;
   const std::int64_t inner = w.shape[wide ? 2 : 1], columns = w.shape[wide ? 1 : 2];
-  expects(x.shape[2] == inner && y.shape[2] == columns && y.shape[1] == x.shape[1] &&
-              y.shape[0] == x.shape[0] && w.shape[0] == x.shape[0],
-          "x [batch, rows, in], w [batch, out, in] or [batch, in, out], y [batch, rows, out]");
+  expects(
+      x.shape[turned ? 1 : 2] == inner && y.shape[2] == columns &&
+          y.shape[1] == x.shape[turned ? 2 : 1] && y.shape[0] == x.shape[0] &&
+          w.shape[0] == x.shape[0],
+      "x [batch, rows, in], w [batch, out, in], y [batch, rows, out], by the layouts asked for");
   expects(x.dtype == w.dtype && (y.dtype == x.dtype || y.dtype == Dtype::fp32),
           "x and w of one dtype, y of that or fp32");
   if (y.elements() == 0) return;
@@ -217,9 +225,8 @@ void gemm_batched(const TensorView& x, const TensorView& w, const TensorView& y,
 void gemm(const TensorView& x, const TensorView& w, const TensorView& y, Workspace& workspace,
           CUstream_st* stream, const GemmOptions& options) {
   expects(x.rank == 2 && w.rank == 2 && y.rank == 2, "matrices in a product");
-  expects(options.w == WLayout::out_in, "w [out, in]");
   // One row or a few: our own kernel, unless somebody asks for one of cuBLASLt's.
-  if (options.algorithm == 0 && !options.tf32 && gemv_takes(x, w, y)) return gemv(x, w, y, stream);
+  if (options == GemmOptions{} && gemv_takes(x, w, y)) return gemv(x, w, y, stream);
   gemm_batched(as_batch(x), as_batch(w), as_batch(y), 1, workspace, stream, options);
 }
 

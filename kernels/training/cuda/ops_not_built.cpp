@@ -4,7 +4,7 @@
 namespace nsa::training {
 
 const TrainingOps& cuda_training_ops() {
-  throw EnvironmentError("training on a GPU: this build has no CUDA back end");
+  throw EnvironmentError("training runs on a CPU only as yet; take --device cpu");
 }
 
 }  // namespace nsa::training

@@ -67,7 +67,7 @@ void add_matrix(Program& program, CLI::App& report) {
   *sub = add_table(program, report, "matrix",
                    "Tokens per second by length and range converter: adaptive, v1, v2",
                    "  nsatune report matrix --device cuda:0 --dtype bf16\n"
-                   "  nsatune report matrix --train --device cuda:0\n"
+                   "  nsatune report matrix --train --preset tiny --device cpu\n"
                    "  nsatune report matrix --preset tiny --seq-lens 128,512 --processes 5 --json",
                    [&program, o, sub] { return run_matrix(program.settings, **sub, *o); });
   declare(**sub, o->measure);

@@ -160,8 +160,9 @@ void add_run(Program& program) {
       "  nsatune run --preset layer --seq-len 1024 --decode 32 --json\n"
       "  nsatune run --preset layer --seq-len 65536 --decode 100 --graph --device cuda:0\n"
       "  nsatune run --preset 125m --seq-len 2048 --device cuda:0 --trace proof.json\n"
-      "  nsatune run --preset tiny --train --seq-len 256 --batch 4 --steps 100 --save trained\n"
-      "  nsatune run --preset 125m --train --seq-len 2048 --batch 8 --graph --device cuda:0",
+      "  nsatune run --preset tiny --train --seq-len 256 --batch 4 --steps 100 --save trained "
+      "--device cpu\n"
+      "  nsatune run --config model.yaml --train --data corpus.bin --resume trained --device cpu",
       [&program, options] {
         RunOptions checked = *options;
         if (checked.strict && checked.no_telemetry) {

@@ -14,8 +14,8 @@ namespace nsa::project_rope {
 namespace {
 
 /// `vectors` stays true where 16 bytes of output can be made at a time.
-std::array<RopePart, 7> parts_of(const LaunchArgs& args, Dtype product, bool& vectors) {
-  const auto projections = ProjectTensors::of(args).projections(args.problem);
+std::array<RopePart, 7> parts_of(const std::array<Projection, 7>& projections, Dtype product,
+                                 bool& vectors) {
   std::array<RopePart, 7> parts;
   int column = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -27,7 +27,7 @@ std::array<RopePart, 7> parts_of(const LaunchArgs& args, Dtype product, bool& ve
     part.rotated = rotated;
     column += part.heads * part.dim;
     if (!out) continue;
-    expects(out.rank == 3 && out.rows_contiguous(), "outputs [tokens, heads, dim]");
+    expects(out.rank == 3 && out.rows_contiguous(), "tensors [tokens, heads, dim]");
     part.out = out.data;
     part.row_stride = out.stride[0];
     part.head_stride = out.stride[1];
@@ -41,12 +41,13 @@ std::array<RopePart, 7> parts_of(const LaunchArgs& args, Dtype product, bool& ve
 
 }  // namespace
 
-RopeParams make_rope_params(const LaunchArgs& args, Dtype product) {
+RopeParams make_rope_params(const LaunchArgs& args, const std::array<Projection, 7>& projections,
+                            Dtype product) {
   const Problem& p = args.problem;
   RopeParams params;
   params.rounded = product != Dtype::fp32;
   params.vectors = true;
-  params.parts = parts_of(args, product, params.vectors);
+  params.parts = parts_of(projections, product, params.vectors);
   params.columns = projected_columns(p);
   params.sequences = args.device_sequences;
   params.batch = static_cast<std::int64_t>(args.sequences.size());
@@ -57,6 +58,9 @@ RopeParams make_rope_params(const LaunchArgs& args, Dtype product) {
         args.options.rope_scale;
   }
   return params;
+}
+RopeParams make_rope_params(const LaunchArgs& args, Dtype product) {
+  return make_rope_params(args, ProjectTensors::of(args).projections(args.problem), product);
 }
 
 namespace {

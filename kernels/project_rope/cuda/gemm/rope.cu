@@ -7,32 +7,13 @@
 #include "cuda/flash/attend_device.cuh"
 #include "cuda/launch/launch.cuh"
 #include "cuda/ptx/vectors.cuh"
-#include "project_rope/cuda/gemm/rope.hpp"
+#include "project_rope/cuda/gemm/rope_table.cuh"
 
 namespace nsa::project_rope {
 namespace {
 
-constexpr int kThreads = 192;
-constexpr int kTokens = 4;  // of a block: a thread takes the same columns of each
+constexpr int kThreads = kRopeThreads, kTokens = kRopeTokens;
 constexpr int kAtOnce = 4;  // tokens whose loads are under way together
-
-/// Cosine and sine of each (token of the block, pair). The angle is reduced to a turn in fp64: fp32
-/// loses 4e-3 rad at position 65,536.
-__device__ void fill_table(const RopeParams& p, std::int64_t first, float2* table) {
-  constexpr double kTurn = 6.283185307179586476925286766559;
-  for (int i = static_cast<int>(threadIdx.x); i < kTokens * p.pairs; i += kThreads) {
-    const std::int64_t token = first + i / p.pairs;
-    if (token >= p.count) return;
-    const Sequence s = cuda::sequence_of_token(p.sequences, p.batch, p.first_token + token);
-    const auto position =
-        static_cast<double>(s.kv_len - s.q_len + p.first_token + token - s.q_begin);
-    const double angle = position * p.frequencies[static_cast<std::size_t>(i % p.pairs)];
-    const double reduced = angle - kTurn * rint(angle * (1.0 / kTurn));
-    float2 turned;
-    sincosf(static_cast<float>(reduced), &turned.y, &turned.x);
-    table[i] = turned;
-  }
-}
 
 /// kWidth numbers of the product's row, and for one of an odd width the other of its pair.
 template <int kWidth>
@@ -54,12 +35,6 @@ __device__ Columns<kWidth> load_columns(const P* row, int column) {
     for (int i = 0; i < kAtATime; ++i) columns.numbers[j + i] = numbers[i];
   }
   return columns;
-}
-
-__device__ inline void turn_pair(float& x0, float& x1, float cosine, float sine) {
-  const float y0 = x0 * cosine - x1 * sine;
-  x1 = x0 * sine + x1 * cosine;
-  x0 = y0;
 }
 
 /// Turns the pairs of the columns; `table` is that of their token.
@@ -100,14 +75,6 @@ __device__ void move_columns(const RopeParams& p, const RopePart& part, int head
     if (part.rotated) rotate(columns[t], column, table + t * p.pairs);
     cuda::store_vector(to + t * part.row_stride, columns[t].numbers);
   }
-}
-
-/// The part that holds a column of the product.
-__device__ inline const RopePart& part_of(const RopeParams& p, int column) {
-  int i = 0;
-#pragma unroll
-  for (int next = 1; next < 7; ++next) i += column >= p.parts[static_cast<unsigned>(next)].column;
-  return p.parts[static_cast<unsigned>(i)];
 }
 
 /// Outputs of T from a product of P.

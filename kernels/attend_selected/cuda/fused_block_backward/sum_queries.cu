@@ -1,0 +1,115 @@
+#include "attend_selected/cuda/fused_block_backward/sum_queries.hpp"
+
+#include "cuda/backward/gradient.cuh"
+#include "cuda/flash/attend_device.cuh"
+#include "cuda/launch/launch.cuh"
+#include "cuda/ptx/vectors.cuh"
+
+namespace nsa::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+/// A piece of 16 bytes of a row (query, head) of the chunk.
+struct RowPiece {
+  int query, head, piece;  // head: of all query heads
+  bool exists;
+};
+__device__ inline RowPiece row_piece(std::int64_t rows, int heads, int pieces) {
+  const std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x;
+  const std::int64_t row = i / pieces;
+  const auto query = static_cast<int>(row / heads);
+  return {query, static_cast<int>(row - std::int64_t{query} * heads),
+          static_cast<int>(i - row * pieces), row < rows};
+}
+
+/// kOrdered: columns in order, as without tensor cores; else as a thread of these held them.
+template <class T, class Partial, bool kOrdered>
+__global__ void __launch_bounds__(kThreads)
+    sum_queries_kernel(const __grid_constant__ BackwardParams p,
+                       const __grid_constant__ KeyOutputs out, int width, int tile_keys,
+                       const unsigned char* picked, int queries) {
+  constexpr int kNumbers = 16 / static_cast<int>(sizeof(Partial));
+  const AttendParams& a = p.attend;
+  const int heads = a.kv_heads * a.group;
+  const RowPiece at = row_piece(std::int64_t{queries} * heads, heads, width / kNumbers);
+  if (!at.exists) return;
+  const int kv_head = at.head / a.group;
+  const std::int64_t token = out.first_token + at.query;
+  const std::int64_t row = std::int64_t{at.query} * a.kv_heads + kv_head;
+  const auto* partial = static_cast<const Partial*>(out.partial) +
+                        (row * out.picks * a.group + at.head - kv_head * a.group) * width +
+                        at.piece * kNumbers;
+  const std::int32_t* blocks =
+      a.blocks + token * a.blocks_row_stride + kv_head * a.blocks_head_stride;
+  int position = 0x7fffffff;  // of the query, where a block has several tiles of keys
+  if (out.tiles_of_block > 1) {
+    const Sequence s = sequence_of_token(a.sequences, a.batch, token);
+    position = static_cast<int>(s.kv_len - s.q_len + token - s.q_begin);
+  }
+  float sum[kNumbers] = {};
+#pragma unroll 4
+  for (int i = 0; i < a.sel_count; ++i) {
+    if (!picked[row * a.sel_count + i]) continue;
+    for (int part = 0; part < out.tiles_of_block; ++part) {
+      // A tile behind the query has nothing to say, and may not exist.
+      if (part > 0 &&
+          std::int64_t{blocks[i * a.blocks_id_stride]} * a.sel_block + part * tile_keys > position)
+        break;
+      float x[kNumbers];
+      load_vector(partial + (std::int64_t{i} * out.tiles_of_block + part) * a.group * width, x);
+#pragma unroll
+      for (int j = 0; j < kNumbers; ++j) sum[j] += x[j];
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < kNumbers; j += 2) {
+    const int place = at.piece * kNumbers + j;
+    put_gradient_pair<T>(p.d_q, token, at.head, kOrdered ? place : partial_column(place), a.dk,
+                         sum[j], sum[j + 1]);
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    put_queries_kernel(const __grid_constant__ BackwardParams p,
+                       const __grid_constant__ KeyOutputs out, int width) {
+  const AttendParams& a = p.attend;
+  const int heads = a.kv_heads * a.group;
+  const RowPiece at = row_piece(a.tokens * heads, heads, width / 4);
+  if (!at.exists) return;
+  const float4 x = *reinterpret_cast<const float4*>(
+      out.d_q_sum + (std::int64_t{at.query} * heads + at.head) * width + at.piece * 4);
+  put_gradient_pair<T>(p.d_q, at.query, at.head, at.piece * 4, a.dk, x.x, x.y);
+  put_gradient_pair<T>(p.d_q, at.query, at.head, at.piece * 4 + 2, a.dk, x.z, x.w);
+}
+
+std::int64_t blocks_of(std::int64_t rows, int pieces) {
+  return (rows * pieces + kThreads - 1) / kThreads;
+}
+
+}  // namespace
+
+void sum_queries(const BackwardParams& p, const KeyOutputs& out, const BackwardTile& tile,
+                 const unsigned char* picked, int queries, Dtype dtype, CUstream_st* stream) {
+  const std::int64_t rows = std::int64_t{queries} * p.attend.kv_heads * p.attend.group;
+  with_storage_type(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const bool ordered = !tile.tensor_cores;
+    const auto kernel =
+        ordered ? sum_queries_kernel<T, float, true> : sum_queries_kernel<T, T, false>;
+    launch(kernel, blocks_of(rows, tile.width_k / (ordered ? 4 : kVectorOf<T>)), kThreads, 0,
+           stream, p, out, tile.width_k, tile.keys, picked, queries);
+  });
+}
+
+void put_queries(const BackwardParams& p, const KeyOutputs& out, const BackwardTile& tile,
+                 Dtype dtype, CUstream_st* stream) {
+  const std::int64_t rows = p.attend.tokens * p.attend.kv_heads * p.attend.group;
+  with_storage_type(dtype, [&](auto zero) {
+    launch(put_queries_kernel<decltype(zero)>, blocks_of(rows, tile.width_k / 4), kThreads, 0,
+           stream, p, out, tile.width_k);
+  });
+}
+
+}  // namespace nsa::cuda

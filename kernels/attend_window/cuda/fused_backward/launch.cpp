@@ -1,0 +1,12 @@
+#include "cuda/backward/band.hpp"
+
+namespace nsa::attend_window {
+namespace {
+
+void launch_fused(const LaunchArgs& args) { cuda::band_backward(args, Branch::win); }
+
+}  // namespace
+
+extern constinit const LaunchFunction kCudaFusedBackward = launch_fused;
+
+}  // namespace nsa::attend_window

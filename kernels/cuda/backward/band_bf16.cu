@@ -1,0 +1,14 @@
+#include "cuda/backward/launch_mma.cuh"
+
+namespace nsa::cuda {
+
+void key_gradients_bf16(const BackwardParams& p, const BandItems& items, const KeyOutputs& out,
+                        CUstream_st* stream) {
+  launch_key_gradients_of<__nv_bfloat16, false>(p, items, out, stream);
+}
+
+void query_gradient_bf16(const BackwardParams& p, bool compressed, CUstream_st* stream) {
+  launch_query_gradient_of<__nv_bfloat16>(p, compressed, stream);
+}
+
+}  // namespace nsa::cuda

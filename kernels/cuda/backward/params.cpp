@@ -1,0 +1,41 @@
+#include "cuda/backward/params.hpp"
+
+#include <cmath>
+
+#include "cuda/memory/alignment.hpp"
+#include "nsa/schemas/error.hpp"
+
+namespace nsa::cuda {
+namespace {
+
+constexpr std::int64_t kAlignment = 256;  // of a tensor in the workspace
+
+GradientTensor gradient_tensor(const TensorView& view, bool accumulate) {
+  if (!view) return {};
+  expects(view.rank == 3 && view.rows_contiguous(), "a gradient [rows, heads, dim]");
+  return {view.data, view.stride[0], view.stride[1], view.dtype == Dtype::fp32, accumulate};
+}
+
+}  // namespace
+
+BackwardParams make_backward_params(const LaunchArgs& args, const BandBackwardTensors& tensors,
+                                    const AttendParams& attend) {
+  expects(attend.lse != nullptr, "the log-sum-exp that the forward launch saved");
+  expects(tensors.d_o.rank == 3 && tensors.d_o.rows_contiguous(), "d_o [tokens, q_heads, dim]");
+  BackwardParams p;
+  p.attend = attend;
+  p.d_o = {tensors.d_o.data, tensors.d_o.stride[0], tensors.d_o.stride[1],
+           rows_start_aligned(tensors.d_o)};
+  p.stats =
+      args.workspace.take<float>(2 * attend.tokens * attend.kv_heads * std::int64_t{attend.group})
+          .data();
+  p.d_q = gradient_tensor(tensors.d_q, args.adds_to(0));
+  p.d_k = gradient_tensor(tensors.d_kv.k, args.adds_to(1));
+  p.d_v = gradient_tensor(tensors.d_kv.v, args.adds_to(2));
+  p.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(attend.dk)));
+  return p;
+}
+
+std::int64_t stats_bytes(const Problem& p) { return 8 * p.total_tokens() * p.q_heads + kAlignment; }
+
+}  // namespace nsa::cuda

@@ -1,0 +1,146 @@
+// The gradient of q in attention to a band on Hopper: as queries_mma.cuh, but one warpgroup has all
+// 64 rows, and products are made by WGMMA from swizzled tiles.
+#pragma once
+
+#include "cuda/backward/gradient.cuh"
+#include "cuda/backward/products.cuh"
+#include "cuda/backward/products_sm90.cuh"
+#include "cuda/backward/query_rows.cuh"
+#include "cuda/flash/band.cuh"
+#include "cuda/launch/launch.cuh"
+#include "cuda/ptx/exp2.cuh"
+
+namespace nsa::cuda {
+
+template <class T, int kDim>
+struct QuerySizesSm90 {
+  using Storage = T;
+  static constexpr int kDk = kDim, kDv = kDim, kRows = kTileRows, kKeys = kTileRows;
+  static constexpr int kThreads = 128, kBlocks = kDim == 64 ? 3 : 2;
+  static constexpr std::size_t kBytes = 1024 + 6 * kSwizzledTile<kDim>;
+};
+
+/// Weights and gradients of logits of this thread's rows, for the keys from `first` on.
+__device__ __forceinline__ void weigh_rows(const QueryRows& rows, int first, float scale_log2,
+                                           float (&p)[32]) {
+  const bool whole = first >= max(rows.seen[0].begin, rows.seen[1].begin) &&
+                     first + kTileRows <= min(rows.seen[0].end, rows.seen[1].end);
+#pragma unroll
+  for (int n = 0; n < 8; ++n)
+#pragma unroll
+    for (int c = 0; c < 4; ++c)
+      p[4 * n + c] = exp2_fast(fmaf(p[4 * n + c], scale_log2, -rows.lse[c / 2]));
+  if (whole) return;
+  const int key = first + static_cast<int>(lane_id()) % 4 * 2;
+#pragma unroll
+  for (int n = 0; n < 8; ++n)
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+      const int at = key + 8 * n + c % 2;
+      if (at < rows.seen[c / 2].begin || at >= rows.seen[c / 2].end) p[4 * n + c] = 0.0f;
+    }
+}
+
+template <class Sizes>
+__device__ __forceinline__ void query_gradient_block(const BackwardParams& p, bool compressed) {
+  using T = typename Sizes::Storage;
+  constexpr std::uint32_t kTile = kSwizzledTile<Sizes::kDk>;
+  const AttendParams& a = p.attend;
+  const RowTile at(a, a.group, Sizes::kRows);
+  if (at.first_row >= at.rows) return;
+  unsigned char* memory = dynamic_shared();
+  memory += (0u - sm90::shared_address(memory)) % 1024;
+  const std::uint32_t q = sm90::shared_address(memory), d_o = q + kTile;
+#pragma unroll
+  for (int j = 0; j < Sizes::kRows / 16; ++j) {
+    const int row = static_cast<int>(threadIdx.x) / 8 + 16 * j;
+    const bool exists = at.holds(row);
+    copy_tile_row<T, Sizes::kDk>(
+        q, row, exists ? head_row<const T>(a.q, at.token(row), at.head(row)) : nullptr,
+        static_cast<const T*>(a.q.data));
+    copy_tile_row<T, Sizes::kDv>(
+        d_o, row, exists ? head_row<const T>(p.d_o, at.token(row), at.head(row)) : nullptr,
+        static_cast<const T*>(p.d_o.data));
+  }
+  const std::int64_t base = compressed ? at.sequence.cmp_begin : at.sequence.kv_begin;
+  const int begin = band_keys(p.band, at.position(0)).begin;
+  const int end = band_keys(p.band, at.position(Sizes::kRows - 1)).end;
+  const auto k_of = [&](int stage) {
+    return q + (2 + 2 * static_cast<std::uint32_t>(stage)) * kTile;
+  };
+  const auto load_keys = [&](int first, int stage) {
+#pragma unroll
+    for (int j = 0; j < Sizes::kKeys / 16; ++j) {
+      const int key = static_cast<int>(threadIdx.x) / 8 + 16 * j;
+      const bool exists = first + key < end;
+      const std::int64_t row = base + first + key;
+      copy_tile_row<T, Sizes::kDk>(k_of(stage), key,
+                                   exists ? head_row<const T>(a.k, row, at.kv_head) : nullptr,
+                                   static_cast<const T*>(a.k.data));
+      copy_tile_row<T, Sizes::kDv>(k_of(stage) + kTile, key,
+                                   exists ? head_row<const T>(a.v, row, at.kv_head) : nullptr,
+                                   static_cast<const T*>(a.v.data));
+    }
+    commit_copies();
+  };
+  if (begin < end) load_keys(begin, 0);
+
+  const int own = static_cast<int>(threadIdx.x / 32 * 16 + lane_id() / 4);
+  const QueryRows rows = query_rows(p, at, own);
+  float d_q[Sizes::kDk / 2] = {};
+  int stage = 0;
+  for (int first = begin; first < end; first += Sizes::kKeys) {
+    settle_copies();
+    __syncthreads();
+    float weights[32], d_s[32];
+    sm90::wgmma_fence();
+    begin_rows_product<T, Sizes::kDk>(weights, q, k_of(stage));
+    sm90::wgmma_commit();
+    begin_rows_product<T, Sizes::kDv>(d_s, d_o, k_of(stage) + kTile);
+    sm90::wgmma_commit();
+    if (first + Sizes::kKeys < end) load_keys(first + Sizes::kKeys, stage ^ 1);
+    sm90::wgmma_wait<1>(weights);
+    weigh_rows(rows, first, a.scale_log2, weights);
+    sm90::wgmma_wait<0>(d_s);
+#pragma unroll
+    for (int i = 0; i < 32; ++i) d_s[i] = weights[i] * (d_s[i] - rows.mean[i % 4 / 2]);
+    std::uint32_t of_logits[4][4];
+    as_fragments<T>(d_s, of_logits);
+    sm90::pin(d_q);
+    sm90::wgmma_fence();
+    begin_add_product<T, Sizes::kDk>(d_q, of_logits, k_of(stage), true);
+    sm90::wgmma_commit();
+    sm90::wgmma_wait<0>(d_q);
+    stage ^= 1;
+  }
+  wait_copies<0>();
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const int row = own + 8 * i;
+    if (!at.holds(row)) continue;
+#pragma unroll
+    for (int n = 0; n < Sizes::kDk / 8; ++n)
+      put_gradient_pair<T>(p.d_q, at.token(row), at.head(row),
+                           8 * n + static_cast<int>(lane_id()) % 4 * 2, a.dk,
+                           d_q[4 * n + 2 * i] * p.scale, d_q[4 * n + 2 * i + 1] * p.scale);
+  }
+}
+
+template <class Sizes>
+__global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
+    query_gradient_sm90_kernel(const __grid_constant__ BackwardParams p, bool compressed) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL  // launched on no other target
+  query_gradient_block<Sizes>(p, compressed);
+#else
+  __trap();
+#endif
+}
+
+template <class Sizes>
+void launch_query_gradient_sm90(const BackwardParams& p, bool compressed, CUstream_st* stream) {
+  launch(query_gradient_sm90_kernel<Sizes>,
+         std::int64_t{RowTile::tiles(p.attend, p.attend.group, Sizes::kRows)} * p.attend.kv_heads,
+         Sizes::kThreads, Sizes::kBytes, stream, p, compressed);
+}
+
+}  // namespace nsa::cuda

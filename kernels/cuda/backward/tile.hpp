@@ -1,0 +1,67 @@
+// Sizes of the tiles of the backward kernels of attention: plain C++, so that a build without CUDA
+// knows them too; the kernels' files assert that they agree.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "nsa/kernels/support.hpp"
+#include "nsa/schemas/device.hpp"
+#include "nsa/schemas/problem.hpp"
+
+namespace nsa::cuda {
+
+/// The kernels are compiled for a few widths of K and V, and hold what is not wider.
+struct BackwardTile {
+  int keys, width_k, width_v;
+  bool tensor_cores;           // else fp32 arithmetic in tiles of 32 keys
+  std::int64_t shared_bytes;   // of a thread block
+  std::int64_t partial_bytes;  // of a number of a partial gradient of q
+
+  int width() const noexcept { return width_k + width_v; }
+};
+
+constexpr BackwardTile mma_backward_tile(int width_k, int width_v) {
+  const int rows = width_k + width_v <= 128 ? 64 : 32;
+  const std::int64_t wide = width_k + width_v + 16;  // with the padding of both rows
+  const std::int64_t of_keys =
+      (64 * wide + 2 * rows * wide + 64 * (rows + 8)) * 2 + 2 * rows * 24 + 1024 * 4;
+  const std::int64_t of_queries = (2 * rows * wide + 64 * wide) * 2;
+  return {64, width_k, width_v, true, std::max(of_keys, of_queries), 2};
+}
+constexpr BackwardTile simt_backward_tile(int width) {
+  const int rows = width <= 128 ? 32 : 16;
+  const std::int64_t bytes =
+      (2 * (32 + rows) * std::int64_t{width + 4} + 2 * rows * 32) * 4 + rows * 24;
+  return {32, width, width, false, bytes, 4};
+}
+
+/// Largest head_dim_k and head_dim_v.
+inline constexpr std::int64_t kMaxBackwardDim = 256;
+
+constexpr BackwardTile backward_tile(Dtype dtype, std::int64_t dk, std::int64_t dv) {
+  if (dtype == Dtype::fp32) {
+    const std::int64_t widest = std::max(dk, dv);
+    return simt_backward_tile(widest <= 64 ? 64 : widest <= 128 ? 128 : 256);
+  }
+  if (dk <= 64 && dv <= 64) return mma_backward_tile(64, 64);
+  if (dk <= 128 && dv <= 128) return mma_backward_tile(128, 128);
+  if (dk <= 192 && dv <= 128) return mma_backward_tile(192, 128);
+  return simt_backward_tile(256);
+}
+inline BackwardTile backward_tile(const Problem& p) {
+  return backward_tile(p.dtype, p.head_dim_k, p.head_dim_v);
+}
+
+/// What all backward rows of attention need.
+Support supports_backward(const Problem& problem, const Device& device) noexcept;
+
+/// Cuts a number of queries that pass by tiles of keys into items of this many, so that the
+/// multiprocessors of a large GPU get some each.
+constexpr std::int64_t queries_of_item(std::int64_t queries, std::int64_t group) {
+  constexpr std::int64_t kItems = 1024, kLeastRows = 192, kMost = 1024;
+  const std::int64_t least = (kLeastRows + group - 1) / group;
+  return std::clamp((queries + kItems - 1) / kItems, std::min(least, kMost), kMost);
+}
+
+}  // namespace nsa::cuda

@@ -1,0 +1,90 @@
+// The backward pass of gate_combine: from the arguments of a launch to the kernels.
+#include <algorithm>
+
+#include "cuda/memory/alignment.hpp"
+#include "gate_combine/cuda/gate_fused_backward/params.hpp"
+#include "operands/model_backward.hpp"
+
+namespace nsa::gate_combine {
+namespace {
+
+cuda::HeadTensor<const void> head_tensor(const TensorView& view) {
+  if (!view) return {};
+  expects(view.rank == 3 && view.rows_contiguous(), "a tensor [rows, heads, dim]");
+  return {view.data, view.stride[0], view.stride[1], cuda::rows_are_vectors(view)};
+}
+cuda::GradientTensor gradient(const TensorView& view, bool accumulate) {
+  if (!view) return {};
+  expects(view.rank == 3 && view.rows_contiguous(), "a gradient [rows, heads, dim]");
+  return {view.data, view.stride[0], view.stride[1], view.dtype == Dtype::fp32, accumulate};
+}
+WeightGradient weight_gradient(const TensorView& view, bool accumulate) {
+  if (!view) return {};
+  const bool matrix = view.rank == 2;
+  return {view.data, view.stride[0], matrix ? static_cast<int>(view.shape[1]) : 1,
+          view.dtype == Dtype::fp32, accumulate};
+}
+
+/// Pieces are 16 bytes of the storage type; a gradient in fp32 takes more for one.
+bool moves_in_vectors(const GateBackwardTensors& t) {
+  bool all = cuda::rows_are_vectors(t.d_o);
+  for (std::size_t b = 0; b < 3; ++b) {
+    for (const TensorView& view : {t.branches[b], t.d_branches[b]})
+      all = all && (!view || cuda::rows_are_vectors(view));
+  }
+  return all;
+}
+
+void set_sizes(GateBackwardParams& p, const LaunchArgs& args) {
+  const Problem& problem = args.problem;
+  p.rows = problem.total_tokens() * problem.kv_heads;
+  p.kv_heads = static_cast<int>(problem.kv_heads);
+  p.group = static_cast<int>(problem.heads_per_group());
+  p.dk = static_cast<int>(problem.head_dim_k);
+  p.dv = static_cast<int>(problem.head_dim_v);
+  p.inverse_tau = static_cast<float>(1.0 / std::max(args.options.gate_tau, 1e-6));
+  p.force_branch = forced_index(args.options);
+  p.branches = args.options.branches;
+  p.uniform = args.options.uniform_gate;
+}
+
+void set_weights(GateBackwardParams& p, const GateWeights& w, const GateWeights& d_w,
+                 const LaunchArgs& args) {
+  p.fc1_w = w.fc1_w.data;
+  p.fc1_b = w.fc1_b.data;
+  p.fc2_w = w.fc2_w.data;
+  p.fc2_b = w.fc2_b.data;
+  p.fc1_w_stride = w.fc1_w.stride[0];
+  p.fc1_b_stride = w.fc1_b.stride[0];
+  p.fc2_w_stride = w.fc2_w.stride[0];
+  p.fc2_b_stride = w.fc2_b.stride[0];
+  p.hidden = static_cast<int>(w.fc1_w.shape[0]);
+  p.d_weights[0] = weight_gradient(d_w.fc1_w, args.adds_to(4));
+  p.d_weights[1] = weight_gradient(d_w.fc1_b, args.adds_to(5));
+  p.d_weights[2] = weight_gradient(d_w.fc2_w, args.adds_to(6));
+  p.d_weights[3] = weight_gradient(d_w.fc2_b, args.adds_to(7));
+}
+
+void launch(const LaunchArgs& args) {
+  const GateBackwardTensors t = GateBackwardTensors::of(args);
+  GateBackwardParams p;
+  set_sizes(p, args);
+  set_weights(p, t.weights, t.d_weights, args);
+  p.q = head_tensor(t.q);
+  p.d_o = head_tensor(t.d_o);
+  p.d_q = gradient(t.d_q, args.adds_to(0));
+  for (std::size_t b = 0; b < 3; ++b) {
+    p.branch[b] = head_tensor(t.branches[b]);
+    p.d_branch[b] = gradient(t.d_branches[b], args.adds_to(1 + b));
+  }
+  const WorkspaceScope scope(args.workspace);
+  p.sums =
+      args.workspace.take<float>(kBackwardBlocks * gate_gradient_numbers(p.dk, p.hidden)).data();
+  gate_backward(p, args.problem.dtype, moves_in_vectors(t), args.stream);
+}
+
+}  // namespace
+
+extern constinit const LaunchFunction kCudaGateFusedBackward = launch;
+
+}  // namespace nsa::gate_combine

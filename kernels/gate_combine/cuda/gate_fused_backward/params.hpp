@@ -1,0 +1,39 @@
+// What the backward kernels of the gate get.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/backward/params.hpp"
+#include "gate_combine/cuda/gate_fused_backward/sizes.hpp"
+
+namespace nsa::gate_combine {
+
+/// A weight's gradient: rows of `columns`, any stride of rows.
+struct WeightGradient {
+  void* data = nullptr;
+  std::int64_t row_stride = 0;
+  int columns = 1;
+  bool fp32 = false, accumulate = false;
+};
+
+struct GateBackwardParams {
+  cuda::HeadTensor<const void> q, branch[3], d_o;  // a branch may be absent
+  cuda::GradientTensor d_q, d_branch[3];
+  const void *fc1_w = nullptr, *fc1_b = nullptr, *fc2_w = nullptr, *fc2_b = nullptr;
+  std::int64_t fc1_w_stride = 0, fc1_b_stride = 0, fc2_w_stride = 0, fc2_b_stride = 0;
+  WeightGradient d_weights[4];  // fc1_w, fc1_b, fc2_w, fc2_b
+  float* sums = nullptr;        // [blocks, gate_gradient_numbers]
+  std::int64_t rows = 0;        // tokens x kv_heads
+  int kv_heads = 0, group = 0, dk = 0, dv = 0, hidden = 0;
+  float inverse_tau = 1;
+  int force_branch = -1;
+  unsigned branches = 7;
+  bool uniform = false;
+
+  constexpr bool fixed() const noexcept { return uniform || force_branch >= 0; }
+};
+
+/// `vectors`: all rows of q, the branches, d_o and their gradients can move in pieces of 16 bytes.
+void gate_backward(const GateBackwardParams& p, Dtype dtype, bool vectors, CUstream_st* stream);
+
+}  // namespace nsa::gate_combine

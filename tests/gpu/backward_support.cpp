@@ -1,0 +1,176 @@
+#include "backward_support.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/convert.hpp"
+#include "nsa/schemas/generator.hpp"
+
+namespace nsa::test {
+namespace {
+
+/// The forward row that runs the stage where nobody has measured.
+const Variant& forward_row(Stage stage, const Problem& problem) {
+  const auto device = gpu_or_skip();
+  REQUIRE(device);
+  for (const Variant* row : candidates_of(stage, Backend::cuda)) {
+    if (supports(*row, problem, *device).supported) return *row;
+  }
+  FAIL("no forward row for " << describe(problem));
+  return *candidates_of(stage, Backend::cuda).front();
+}
+
+HostTensor empty_lse(const Problem& p) {
+  HostTensor lse{"lse", {Dtype::fp32, 2, {p.total_tokens(), p.q_heads}}, {}};
+  lse.bytes.resize(lse.view().bytes());
+  return lse;
+}
+
+TensorView& lse_of(Saved& saved, Stage stage) {
+  if (stage == Stage::attend_compressed) return saved.lse_cmp;
+  return stage == Stage::attend_selected ? saved.lse_sel : saved.lse_win;
+}
+
+/// o and the log-sum-exp of the forward pass, of its inputs in front of `inputs`.
+struct Forward {
+  HostTensor o, lse;
+};
+Forward run_forward(Stage stage, Problem problem, const std::vector<HostTensor>& inputs,
+                    CUstream_st* stream) {
+  problem.direction = Direction::forward;
+  const Variant& row = forward_row(stage, problem);
+  const auto count = static_cast<std::ptrdiff_t>(signature_of(stage).inputs.size());
+  const auto in = upload({inputs.begin(), inputs.begin() + count}, stream);
+  const auto out = upload(make_outputs(stage, problem), stream);
+  const DeviceTensor lse(empty_lse(problem), stream);
+  Saved saved;
+  lse_of(saved, stage) = lse.view();
+  Launchable(row, problem, views(in), views(out), stream, &saved).launch();
+  return {out[0].download(stream), lse.download(stream)};
+}
+
+bool attends(Stage stage) {
+  return stage == Stage::attend_compressed || stage == Stage::attend_selected ||
+         stage == Stage::attend_window;
+}
+
+}  // namespace
+
+std::vector<const Variant*> cuda_backward_rows(Stage stage) {
+  std::vector<const Variant*> rows;
+  for (const Variant& row : catalog()) {
+    if (row.backend == Backend::cuda && row.direction == Direction::backward && row.launch &&
+        row.stages.size() == 1 && row.stages.front() == stage) {
+      rows.push_back(&row);
+    }
+  }
+  return rows;
+}
+
+Problem backward_of(Problem p) {
+  p.direction = Direction::backward;
+  return p;
+}
+
+std::vector<HostTensor> poisoned_gradients(Stage stage, const Problem& p, Dtype dtype) {
+  std::vector<HostTensor> gradients;
+  for (const TensorSpec& spec : signature_of(stage, Direction::backward).outputs) {
+    HostTensor& gradient = gradients.emplace_back(
+        std::string(spec.name), shape_of(stage, spec.name, p), std::vector<std::byte>{});
+    gradient.shape.dtype = dtype;
+    gradient.bytes.assign(gradient.view().bytes(), kPoison);
+  }
+  return gradients;
+}
+
+std::vector<HostTensor> launch_backward(const Variant& row, const Problem& problem,
+                                        const BackwardInputs& inputs,
+                                        std::vector<HostTensor> gradients, CUstream_st* stream,
+                                        const BackwardRun& run) {
+  const auto in = upload(inputs.tensors, stream, run.row_gap, run.offset);
+  const auto out = upload(gradients, stream, run.row_gap, run.offset);
+  Saved saved = inputs.saved();
+  std::vector<DeviceTensor> kept;
+  kept.reserve(3);
+  for (TensorView* lse : {&saved.lse_cmp, &saved.lse_sel, &saved.lse_win}) {
+    if (!*lse) continue;
+    for (const HostTensor& tensor : inputs.kept) {
+      if (tensor.bytes.data() != lse->as<std::byte>()) continue;
+      kept.emplace_back(tensor, stream, run.row_gap);
+      *lse = kept.back().view();
+      break;
+    }
+  }
+  Launchable launchable(row, problem, views(in), views(out), stream, &saved, run.point);
+  launchable.set_options(run.options);
+  launchable.launch(run.accumulate);
+  CHECK(launchable.workspace_bytes() <= workspace_of(row, problem));
+  for (std::size_t i = 0; i < out.size(); ++i) gradients[i] = out[i].download(stream);
+  return gradients;
+}
+
+double worst_gradient_error(const reference::Row& expected, const HostTensor& produced) {
+  const TensorView view = produced.view();
+  const std::int64_t rows = view.shape[0], width = rows == 0 ? 0 : view.elements() / rows;
+  double total = 0;
+  for (const double x : expected) total += x * x;
+  const double typical = std::sqrt(total / static_cast<double>(std::max<std::int64_t>(rows, 1)));
+  double worst = 0;
+  std::vector<double> row(static_cast<std::size_t>(width));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    load_row(view, r * width, width, row.data());
+    double difference = 0, norm = 0;
+    for (std::int64_t c = 0; c < width; ++c) {
+      const double right = expected[static_cast<std::size_t>(r * width + c)];
+      const double wrong = row[static_cast<std::size_t>(c)] - right;
+      difference += wrong * wrong, norm += right * right;
+    }
+    const double error = std::sqrt(difference) / std::max({std::sqrt(norm), typical / 4, 1e-300});
+    worst = std::isfinite(error) ? std::max(worst, error) : INFINITY;
+  }
+  return worst;
+}
+
+double gradient_tolerance(Dtype dtype) { return dtype == Dtype::fp32 ? 1e-5 : 1e-2; }
+
+BackwardInputs inputs_by_device(Stage stage, const Problem& problem, std::uint64_t seed,
+                                CUstream_st* stream) {
+  REQUIRE(attends(stage));
+  BackwardInputs inputs;
+  Problem asked = problem;
+  asked.direction = Direction::forward;
+  inputs.tensors = make_inputs(stage, asked, seed);
+  Forward forward = run_forward(stage, problem, inputs.tensors, stream);
+  HostTensor d_o = forward.o;
+  const std::int64_t count = d_o.view().elements();
+  std::vector<double> numbers(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i)
+    numbers[static_cast<std::size_t>(i)] =
+        generate(static_cast<std::uint64_t>(i), seed + 100, kUnitVarianceScale);
+  store_row(d_o.view(), 0, count, numbers.data());
+  inputs.tensors.push_back(std::move(forward.o));
+  inputs.tensors.push_back(std::move(d_o));
+  inputs.kept.push_back(std::move(forward.lse));
+  inputs.kept.back().name = stage == Stage::attend_compressed ? "lse_cmp"
+                            : stage == Stage::attend_selected ? "lse_sel"
+                                                              : "lse_win";
+  return inputs;
+}
+
+void follow_blocks(BackwardInputs& inputs, const Problem& p, CUstream_st* stream) {
+  const auto* blocks = inputs.tensors[3].view().as<const std::int32_t>();
+  auto* ranges = inputs.tensors[4].view().as<std::int32_t>();
+  const std::int64_t n = p.geometry.sel_count;
+  for (const Sequence& s : sequences_of(p)) {
+    for (std::int64_t i = 0; i < s.q_len * p.kv_heads; ++i) {
+      const std::int64_t row = s.q_begin * p.kv_heads + i;
+      blocks_to_ranges(p.geometry, s.first_position() + i / p.kv_heads,
+                       num_blocks(s.kv_len, p.geometry), blocks + row * n, ranges + row * n * 2);
+    }
+  }
+  Forward forward = run_forward(Stage::attend_selected, p, inputs.tensors, stream);
+  inputs.tensors[5] = std::move(forward.o);
+  inputs.kept[0].bytes = std::move(forward.lse.bytes);
+}
+
+}  // namespace nsa::test
