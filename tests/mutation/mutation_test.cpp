@@ -70,8 +70,7 @@ tuner::CheckResult gate(const Variant& variant, const Problem& problem,
   worker::VerifyRequest request;
   request.rows = check.rows();
   request.outputs = check.fresh_outputs_file();
-  tuner::Outputs before;
-  const auto said = tuner::verify(*handle, request, Device{}, others, kBudgetS, before);
+  const auto said = tuner::verify(*handle, request, Device{}, others, kBudgetS);
   return check.check(request.outputs, &variant, said);
 }
 
@@ -178,13 +177,12 @@ TEST_CASE("a variant without peers is compared in every row that one before it w
   inputs->host = make_inputs(right.stages, problem, kSeed);
   inputs->placed = memory->place(inputs->host);
   const tuner::ScratchFolder folder;
-  tuner::Outputs before;
   const auto worst_error = [&](const Variant& variant, double budget_s) {
     tuner::Handle handle(variant, {}, problem, inputs, *memory, cpu_router());
     handle.launch();
     worker::VerifyRequest request;
     request.outputs = folder.path() + "/outputs.safetensors";
-    return tuner::verify(handle, request, Device{}, {}, budget_s, before).worst_row_error.value();
+    return tuner::verify(handle, request, Device{}, {}, budget_s).worst_row_error.value();
   };
   CHECK(worst_error(wrong, 0) < 0.1);  // rows in the middle of nowhere are not looked at
   CHECK(worst_error(right, 100) < 0.1);

@@ -361,3 +361,20 @@ TEST_CASE("compare_tables says what changed and nothing of what did not", "[deci
   after.classes.clear();
   CHECK(compare_tables(before, after) == std::vector<std::string>{where + "no longer decided"});
 }
+
+TEST_CASE("compare_tables compares what runs where every tile is full", "[decide]") {
+  nsa::ThresholdTable before;
+  before.classes.resize(1);
+  before.classes[0].decisions = {
+      decision("attend_selected", {{0, "masked"}, {1024, "fused_query"}})};
+  nsa::ThresholdTable after = before;
+  nsa::Decision& now = after.classes[0].decisions[0];
+  now.alignment = nsa::Alignment{128, now.ranges};
+  CHECK(compare_tables(before, after).empty());  // the same, told apart
+  now.alignment->ranges[1].variant.name = "gather";
+  const std::string where =
+      "forward prefill fp32 12/2 heads 64/64 l32 d16 l'64 n16 w512 batch 1 overlap low: "
+      "attend_selected at multiples of 128: seq_len [1024, inf): ";
+  CHECK(compare_tables(before, after) == std::vector<std::string>{where + "fused_query -> gather"});
+  CHECK(compare_tables(after, before) == std::vector<std::string>{where + "gather -> fused_query"});
+}

@@ -268,3 +268,29 @@ TEST_CASE("a preset covers what a foreign worker brings, whatever its stages", "
   CHECK(lengths_of(narrow(spec, stage), theirs("attend_window")) == Lengths{});
   CHECK(lengths_of(narrow(spec, variant), theirs("my_stage")) == Lengths{});
 }
+
+TEST_CASE("a family may be launched as a graph, in contests of its own, where there are graphs",
+          "[tuner]") {
+  SweepSpec spec = spec_of({{"seq_len", {"64"}}});
+  spec.families.push_back(spec.families.front());
+  spec.families[1].name = "graphs";
+  spec.families[1].launch = LaunchMode::graph;
+  std::map<std::string, int> calls;
+  const std::vector<Candidate> candidates{candidate("ranges", "a")};
+  Device device;
+  device.backend = Backend::cuda;
+  const Plan on_gpu = make_plan(spec, device, candidates, &describe, &calls);
+  REQUIRE(on_gpu.contests.size() == 2);
+  CHECK(on_gpu.contests[0].problem == on_gpu.contests[1].problem);
+  CHECK(on_gpu.contests[0].launch == LaunchMode::eager);
+  CHECK(on_gpu.contests[1].launch == LaunchMode::graph);
+  CHECK(on_gpu.contests[0].id != on_gpu.contests[1].id);
+  CHECK(with_launch(spec.policy, LaunchMode::graph).launch == LaunchMode::graph);
+
+  device.backend = Backend::cpu;
+  const Plan on_cpu = make_plan(spec, device, candidates, &describe, &calls);
+  CHECK(on_cpu.contests.size() == 1);
+  REQUIRE(on_cpu.skipped.size() == 1);
+  CHECK(on_cpu.skipped[0].launch == LaunchMode::graph);
+  CHECK(contains(on_cpu.skipped[0].reason, "graphs"));
+}

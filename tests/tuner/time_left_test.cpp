@@ -59,3 +59,24 @@ TEST_CASE("contests that a resume passes over tell nothing of the rest", "[tuner
   left.spend(2, 9);
   CHECK(*left.left_s() == 0);
 }
+
+TEST_CASE("what will be added counts until it is there, and once", "[tuner]") {
+  TimeLeft left;
+  for (int i = 0; i < 4; ++i) left.add(contest("score", 1));
+  left.expect_more(0.5);
+  left.spend(0, 2);
+  left.finish(0, true);
+  CHECK(*left.left_s() == Approx(6 + 4));
+  for (std::size_t i = 1; i < 4; ++i) {
+    left.spend(i, 2);
+    left.finish(i, true);
+  }
+  CHECK(*left.left_s() == Approx(4));
+  left.add(contest("score", 1));
+  CHECK(*left.left_s() == Approx(4));  // 2 of it are known now
+  left.spend(4, 2);
+  left.finish(4, true);
+  CHECK(*left.left_s() == Approx(2));
+  for (int i = 0; i < 3; ++i) left.add(contest("score", 1));
+  CHECK(*left.left_s() == Approx(6));  // more than was expected
+}

@@ -8,8 +8,9 @@
 
 namespace nsa::tuner {
 
-/// Hash of a problem and the stages that its variants cover.
-std::string contest_id(const Problem& problem, const std::vector<std::string>& stages);
+/// Hash of a problem, of the stages that its variants cover, and of how they are launched.
+std::string contest_id(const Problem& problem, const std::vector<std::string>& stages,
+                       LaunchMode launch);
 /// What problems that differ in their lengths alone have in common.
 std::string class_text(const Problem& problem);
 

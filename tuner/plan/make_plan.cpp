@@ -62,25 +62,29 @@ bool wanted(const SweepSpec& spec, const ProblemFamily& family, const Candidate&
 /// once.
 class Builder {
  public:
-  Builder(Describe describe, void* context) : describe_(describe), context_(context) {}
+  Builder(const Device& device, Describe describe, void* context)
+      : device_(device), describe_(describe), context_(context) {}
 
-  void add(const Problem& problem, const Candidate& candidate, bool held_out = false) {
-    const std::string id = contest_id(problem, candidate.id.stages);
+  void add(const Problem& problem, const Candidate& candidate, LaunchMode launch,
+           bool held_out = false) {
+    const std::string id = contest_id(problem, candidate.id.stages, launch);
     if (!seen_.insert(id + to_string(candidate.id) + '@' + candidate.executor).second) return;
-    Description description = describe_(context_, problem, candidate);
+    Description description = asked(problem, candidate, launch);
     if (!description.supported) {
-      plan_.skipped.push_back({problem, candidate, description.outcome, description.reason});
+      plan_.skipped.push_back(
+          {problem, candidate, description.outcome, description.reason, launch});
       return;
     }
     Contest& contest = contest_of(id, problem, candidate.id.stages);
     contest.held_out = held_out;
+    contest.launch = launch;
     contest.variants.push_back(candidate);
     contest.described.push_back(std::move(description));
   }
 
-  Plan finish(const SweepSpec& spec, const Device& device) {
+  Plan finish(const SweepSpec& spec) {
     for (Contest& contest : plan_.contests) {
-      contest.estimated_s = estimate_contest_s(contest, spec.policy, device);
+      contest.estimated_s = estimate_contest_s(contest, spec.policy, device_);
       plan_.estimated_s += contest.estimated_s;
     }
     std::stable_sort(
@@ -90,6 +94,15 @@ class Builder {
   }
 
  private:
+  Description asked(const Problem& problem, const Candidate& candidate, LaunchMode launch) {
+    if (launch == LaunchMode::graph && device_.backend != Backend::cuda) {
+      Description none;
+      none.supported = false;
+      none.reason = "only a CUDA device replays graphs of launches";
+      return none;
+    }
+    return describe_(context_, problem, candidate);
+  }
   Contest& contest_of(const std::string& id, const Problem& problem,
                       const std::vector<std::string>& stages) {
     const auto [it, is_new] = index_.try_emplace(id, plan_.contests.size());
@@ -97,6 +110,7 @@ class Builder {
     return plan_.contests[it->second];
   }
 
+  const Device& device_;
   Describe describe_;
   void* context_;
   Plan plan_;
@@ -120,8 +134,15 @@ std::string_view role_name(Role role) noexcept {
   return "invalid";
 }
 
-std::string contest_id(const Problem& problem, const std::vector<std::string>& stages) {
-  return hash_hex(Json(problem).dump() + joined(stages));
+std::string contest_id(const Problem& problem, const std::vector<std::string>& stages,
+                       LaunchMode launch) {
+  const std::string text = Json(problem).dump() + joined(stages);
+  return hash_hex(launch == LaunchMode::eager ? text : text + std::string(to_string(launch)));
+}
+
+MeasurePolicy with_launch(MeasurePolicy policy, LaunchMode launch) {
+  policy.launch = launch;
+  return policy;
 }
 
 std::string class_text(const Problem& problem) {
@@ -132,33 +153,35 @@ std::string class_text(const Problem& problem) {
 
 Plan make_plan(const SweepSpec& spec, const Device& device,
                const std::vector<Candidate>& candidates, Describe describe, void* context) {
-  Builder builder(describe, context);
+  Builder builder(device, describe, context);
   for (const ProblemFamily& family : spec.families) {
+    const LaunchMode launch = family.launch.value_or(spec.policy.launch);
     for (const Problem& problem : expand(spec, family)) {
       for (const Candidate& candidate : candidates) {
         if (candidate.direction == problem.direction &&
             wanted(spec, family, candidate, device.backend))
-          builder.add(problem, candidate);
+          builder.add(problem, candidate, launch);
       }
     }
   }
-  return builder.finish(spec, device);
+  return builder.finish(spec);
 }
 
 Plan plan_of(const std::vector<Refinement>& refinements, const SweepSpec& spec,
              const Device& device, const std::vector<Candidate>& candidates, Describe describe,
              void* context) {
-  Builder builder(describe, context);
+  Builder builder(device, describe, context);
   for (const Refinement& refinement : refinements) {
     for (const Candidate& candidate : candidates) {
       const bool competes =
           candidate.executor == refinement.executor &&
           candidate.direction == refinement.problem.direction &&
           std::ranges::find(refinement.variants, candidate.id) != refinement.variants.end();
-      if (competes) builder.add(refinement.problem, candidate, refinement.held_out);
+      if (competes)
+        builder.add(refinement.problem, candidate, spec.policy.launch, refinement.held_out);
     }
   }
-  return builder.finish(spec, device);
+  return builder.finish(spec);
 }
 
 Timer timer_of(const MeasurePolicy& policy, const Device& device) {

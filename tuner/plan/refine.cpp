@@ -19,7 +19,10 @@ constexpr double kFinest = 0.01;        // of a length: bisection ends there
 constexpr std::int64_t kTile = 128;     // lengths that fill every tile of a kernel
 constexpr std::int64_t kSmallTile = 8;  // of the smallest ones
 constexpr std::int64_t kFurthest = 16;  // times the longest length of the spec
-const double kNear = std::log(1.25);    // rivals of a bisection
+constexpr double kWorthIt = 0.001;      // of the time, over an octave: what is left undecided
+constexpr double kLosing = 0.02;        // of the time, at a length that judges
+constexpr std::size_t kMostJudges = 3;  // times the share of held-out lengths
+const double kNear = std::log(1.1);     // rivals of a bisection
 const double kInReach = std::log(2.0);  // rivals at a length that judges
 constexpr int kReplicates = 200;
 
@@ -27,6 +30,8 @@ constexpr int kReplicates = 200;
 struct Series {
   std::vector<LengthRatios> points;
   std::vector<const Problem*> problems;
+  std::vector<LengthRatios> judges;         // held out
+  std::vector<std::int64_t> judge_lengths;  // of each
 };
 
 std::map<std::string, Series> series_of(const Group& group) {
@@ -39,11 +44,19 @@ std::map<std::string, Series> series_of(const Group& group) {
     series.points.push_back(std::move(point));
     series.problems.push_back(&problem);
   }
+  for (LengthRatios& point : estimate(group.held_out, options)) {
+    const Problem& problem = *group.held_out[point.point].rows.front()->problem;
+    Series& series = found[shape_key(problem)];
+    series.judges.push_back(std::move(point));
+    series.judge_lengths.push_back(length_of(problem));
+  }
   for (auto& [key, series] : found) {
     std::vector<std::size_t> order(series.points.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::sort(order, {}, [&](std::size_t i) { return length_of(*series.problems[i]); });
     Series sorted;
+    sorted.judges = std::move(series.judges);
+    sorted.judge_lengths = std::move(series.judge_lengths);
     for (const std::size_t i : order) {
       sorted.points.push_back(std::move(series.points[i]));
       sorted.problems.push_back(series.problems[i]);
@@ -72,10 +85,11 @@ class Refiner {
     add_held_out();
     add_unaligned();
     table_ = choose_assignment(series_.points, options());
+    go_up();
+    if (mend()) return;  // before thresholds become sharper
     for (std::size_t i = 1; i < table_.size(); ++i) {
       if (table_[i] != table_[i - 1]) bisect(i);
     }
-    go_up();
   }
 
  private:
@@ -112,9 +126,7 @@ class Refiner {
     const std::int64_t finest =
         std::max<std::int64_t>(1, static_cast<std::int64_t>(kFinest * static_cast<double>(above)));
     if (above - below <= finest || !matters(i)) return;
-    // Half way on the axis that ratios are smooth over: a straight line is what is in doubt.
-    auto middle = static_cast<std::int64_t>(
-        std::lround(std::sqrt(static_cast<double>(below) * static_cast<double>(above))));
+    auto middle = middle_of(below, above);
     const bool full_tiles = below % kTile == 0 && above % kTile == 0 && above - below > 2 * kTile;
     if (full_tiles) middle = (middle + kTile / 2) / kTile * kTile;
     middle = std::clamp(middle, below + 1, above - 1);
@@ -126,8 +138,72 @@ class Refiner {
     const LengthRatios &left = series_.points[i - 1], &right = series_.points[i];
     const std::size_t a = table_[i - 1], b = table_[i];
     if (!left.usable[b] || !right.usable[a]) return true;
-    return std::max(left.excess[b] - left.excess[a], right.excess[a] - right.excess[b]) >
-           options().epsilon;
+    const double loss =
+        std::max(left.excess[b] - left.excess[a], right.excess[a] - right.excess[b]);
+    const double octaves = (log_axis(length_at(i)) - log_axis(length_at(i - 1))) / std::log(2.0);
+    return loss > options().epsilon && loss * std::min(1.0, octaves) > kWorthIt;
+  }
+
+  /// Lengths on both sides of those that judge and lose much, and where there are such, another
+  /// judge where nobody looked. False where none loses.
+  bool mend() {
+    std::size_t losing = 0;
+    const std::size_t before = found_.size();
+    for (std::size_t j = 0; j < series_.judges.size(); ++j) {
+      const std::int64_t length = series_.judge_lengths[j];
+      const std::size_t i = neighbour(length);
+      if (length <= length_at(i - 1) || length >= length_at(i)) continue;
+      const LengthRatios& judge = series_.judges[j];
+      const std::size_t v = table_[nearer(length, i)];
+      if (judge.usable[v] && regret_of(judge, v) <= kLosing) continue;
+      ++losing;
+      add_between(length_at(i - 1), length, i, judge);
+      add_between(length, length_at(i), i, judge);
+    }
+    if (losing > 0) add_judge();
+    return found_.size() > before;
+  }
+  /// The index of the one of two neighbours that decides for a length between them.
+  std::size_t nearer(std::int64_t length, std::size_t i) const {
+    const double at = log_axis(length);
+    return at - log_axis(length_at(i - 1)) < log_axis(length_at(i)) - at ? i - 1 : i;
+  }
+  void add_between(std::int64_t below, std::int64_t above, std::size_t i,
+                   const LengthRatios& judge) {
+    constexpr double kFinestStep = 1.03;
+    if (static_cast<double>(above) < kFinestStep * static_cast<double>(below)) return;
+    std::vector<std::size_t> all = rivals(i - 1, i, kNear);
+    for (std::size_t v = 0; v < group_.variants.size(); ++v) {
+      if (judge.usable[v] && judge.excess[v] < kNear && std::ranges::find(all, v) == all.end())
+        all.push_back(v);
+    }
+    std::ranges::sort(all);
+    add(middle_of(below, above), i - 1, std::move(all), false);
+  }
+  /// Half way on the axis that ratios are smooth over.
+  static std::int64_t middle_of(std::int64_t below, std::int64_t above) {
+    return static_cast<std::int64_t>(
+        std::lround(std::exp((log_axis(below) + log_axis(above)) / 2)));
+  }
+  /// One more held-out length, in the widest gap, as long as there are not too many of them.
+  void add_judge() {
+    if (series_.judges.size() >= kMostJudges * judges_wanted()) return;
+    std::vector<std::int64_t> all = series_.judge_lengths;
+    for (std::size_t i = 0; i < length_count(); ++i) all.push_back(length_at(i));
+    std::ranges::sort(all);
+    std::size_t widest = 1;
+    const auto gap = [&](std::size_t i) { return log_axis(all[i]) - log_axis(all[i - 1]); };
+    for (std::size_t i = 2; i < all.size(); ++i) {
+      if (gap(i) > gap(widest)) widest = i;
+    }
+    std::int64_t length = middle_of(all[widest - 1], all[widest]);
+    if (length % kSmallTile == 0) ++length;
+    const std::size_t i = neighbour(length);
+    add(length, i - 1, rivals(i - 1, i, kInReach), true);
+  }
+  std::size_t judges_wanted() const {
+    return static_cast<std::size_t>(
+        std::ceil(spec_.policy.held_out * static_cast<double>(series_.points.size())));
   }
 
   /// Twice the longest length, as long as that may change what runs at long lengths.
@@ -159,8 +235,7 @@ class Refiner {
   /// Lengths between those of the spec, spread evenly on a log axis, no multiples of any tile.
   void add_held_out() {
     if (!group_.held_out.empty() || series_.points.size() < 3) return;
-    const auto count = static_cast<std::int64_t>(
-        std::ceil(spec_.policy.held_out * static_cast<double>(series_.points.size())));
+    const auto count = static_cast<std::int64_t>(judges_wanted());
     const double low = log_axis(length_at(0)), high = log_axis(length_at(length_count() - 1));
     const std::string seed = fmt::format("{}/{}", spec_.seed, stages());
     for (std::int64_t k = 0; k < count; ++k) {

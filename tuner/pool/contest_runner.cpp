@@ -15,7 +15,7 @@ ContestRunner::ContestRunner(Shared& shared, const Contest& contest,
                              const std::string& folder)
     : shared_(shared),
       contest_(contest),
-      policy_(shared.input.spec.policy),
+      policy_(with_launch(shared.input.spec.policy, contest.launch)),
       check_(contest.stages, contest.problem, shared.input.spec.seed, policy_.verify_rows, folder),
       workers_(shared, contest, check_, contestants_, folder) {
   contestants_.reserve(contest.variants.size() + 1);  // and the control: references stay
@@ -66,8 +66,9 @@ void ContestRunner::leave_out(const Outlook& outlook) {
     const auto why = outlook.hopeless(contest_, contestant.candidate, policy_.give_up_ratio);
     if (!why) continue;
     contestant.out = true;
-    shared_.writer.commit_failure(shared_.writer.blank(contest_.problem, contestant.candidate, {}),
-                                  contestant.candidate, Outcome::unsupported, *why);
+    Measurement row = shared_.writer.blank(contest_.problem, contestant.candidate, {});
+    row.launch = contest_.launch;
+    shared_.writer.commit_failure(std::move(row), contestant.candidate, Outcome::unsupported, *why);
     shared_.reporter.event({"given_up", &contest_, to_string(contestant.candidate.id), *why});
   }
 }

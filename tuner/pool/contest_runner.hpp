@@ -45,7 +45,7 @@ class ContestRunner {
 
   Shared& shared_;
   const Contest& contest_;
-  const MeasurePolicy& policy_;
+  const MeasurePolicy policy_;
   OutputCheck check_;
   std::vector<Contestant> contestants_;  // as in the contest; the A/A control behind them
   WorkerSet workers_;

@@ -43,7 +43,6 @@ struct Contestant {
   bool checked = false;  // in this process number
   Verification verification = Verification::unverified;
   std::optional<double> worst_row_error;
-  bool agreement_known = false;  // of a selection of reduced precision, on this problem
 
   bool visited() const noexcept { return !visit_ns.empty(); }
   /// Of its visits, one at least.

@@ -34,7 +34,7 @@ void KeptRows::keep_all(const std::vector<Measurement>& rows) {
 }
 
 void KeptRows::keep(const Measurement& row) {
-  Kept& kept = kept_.emplace_back(contest_id(row.problem, row.variant.stages), row);
+  Kept& kept = kept_.emplace_back(contest_id(row.problem, row.variant.stages, row.launch), row);
   if (!row.samples.empty()) kept.row.samples = {median_of(row.samples)};
 }
 

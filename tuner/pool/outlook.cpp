@@ -13,8 +13,9 @@ namespace {
 
 /// As decisions are keyed, so that a width which the stages do not have tells nothing apart.
 std::string key_of(const Contest& contest) {
-  return fmt::format("{} {} batch {}", fmt::join(contest.stages, "+"),
-                     to_string(class_of(contest.problem)), contest.problem.batch());
+  return fmt::format("{} {} batch {} {}", fmt::join(contest.stages, "+"),
+                     to_string(class_of(contest.problem)), contest.problem.batch(),
+                     to_string(contest.launch));
 }
 
 std::string key_of(const Candidate& candidate) {

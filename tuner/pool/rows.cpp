@@ -76,9 +76,11 @@ void RowWriter::put(Measurement row) {
       (row.outcome != Outcome::ok || row.verification == Verification::wrong_result);
 }
 
-void RowWriter::commit(const Problem& problem, const Candidate& candidate, LaunchTrace trace) {
+void RowWriter::commit(const Problem& problem, const Candidate& candidate, LaunchTrace trace,
+                       LaunchMode launch) {
   flush();
   auto row = row_of<LaunchTraceRow>(problem, candidate);
+  row.launch = launch;
   row.id = make_uuid();
   row.traced_at = now_iso8601();
   row.trace = std::move(trace);
@@ -86,9 +88,10 @@ void RowWriter::commit(const Problem& problem, const Candidate& candidate, Launc
 }
 
 void RowWriter::commit(const Problem& problem, const Candidate& candidate, LaunchCounters counters,
-                       Outcome outcome, const std::string& reason) {
+                       Outcome outcome, const std::string& reason, LaunchMode launch) {
   flush();
   auto row = row_of<LaunchCountersRow>(problem, candidate);
+  row.launch = launch;
   row.id = make_uuid();
   row.cold = input_.spec.policy.cold;
   row.outcome = outcome;
@@ -110,7 +113,8 @@ void RowWriter::commit(const Problem& problem, const Candidate& candidate,
 
 void RowWriter::commit_failure(Measurement row, const Candidate& candidate, Outcome outcome,
                                const std::string& reason) {
-  row.job_key = failure_key(row.problem, candidate, input_.spec.policy, timer_);
+  row.job_key =
+      failure_key(row.problem, candidate, with_launch(input_.spec.policy, row.launch), timer_);
   row.outcome = outcome;
   row.reason = reason;
   commit(std::move(row));

@@ -30,10 +30,11 @@ class RowWriter {
   /// Belongs to no account: whoever waits for it says which.
   void flush();
   /// What a launch of a variant does.
-  void commit(const Problem& problem, const Candidate& candidate, LaunchTrace trace);
+  void commit(const Problem& problem, const Candidate& candidate, LaunchTrace trace,
+              LaunchMode launch);
   /// What the hardware counts during one, or `outcome` and `reason` why it was not read.
   void commit(const Problem& problem, const Candidate& candidate, LaunchCounters counters,
-              Outcome outcome, const std::string& reason);
+              Outcome outcome, const std::string& reason, LaunchMode launch);
   /// How far a selection of reduced precision is the exact one.
   void commit(const Problem& problem, const Candidate& candidate, const Agreement& agreement);
   /// The one row of a variant that cannot be measured on a problem.

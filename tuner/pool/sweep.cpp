@@ -23,15 +23,17 @@ namespace {
 
 // Short enough for a stop of the clocks or of the user to cost little, long against a worker's
 // start.
-constexpr double kBatchS = 16;
-constexpr std::size_t kBatchContests = 48;
+constexpr double kBatchS = 30;
+constexpr std::size_t kBatchContests = 96;
+// What lengths that are added to those of a spec take, of the time of these.
+constexpr double kAddedLengths = 0.4;
 
 using RowsByContest = std::map<std::string, std::vector<const Measurement*>>;
 
 RowsByContest group_by_contest(const std::vector<Measurement>& rows) {
   RowsByContest grouped;
   for (const Measurement& row : rows)
-    grouped[contest_id(row.problem, row.variant.stages)].push_back(&row);
+    grouped[contest_id(row.problem, row.variant.stages, row.launch)].push_back(&row);
   return grouped;
 }
 
@@ -82,6 +84,8 @@ class Sweep {
       numbers_[&contest] = time_left_.add(contest);
       planned_.insert({contest.id, contest.first_process});
     }
+    if (&plan == &input_.plan && input_.next_plan && input_.spec.policy.refine)
+      time_left_.expect_more(kAddedLengths);
     // A process that was traced is not fresh any more, so that its contest has it alone.
     const bool alone = input_.trace || input_.counters;
     const auto batches = make_batches(plan, kBatchS, alone ? 1 : kBatchContests);
@@ -106,10 +110,11 @@ class Sweep {
     std::set<std::string> known;
     for (const Measurement& row : input_.earlier) known.insert(row.job_key);
     for (const Skipped& skipped : plan.skipped) {
-      if (known.contains(failure_key(skipped.problem, skipped.variant, input_.spec.policy, timer)))
-        continue;
-      writer_.commit_failure(writer_.blank(skipped.problem, skipped.variant, {}), skipped.variant,
-                             skipped.outcome, skipped.reason);
+      const MeasurePolicy policy = with_launch(input_.spec.policy, skipped.launch);
+      if (known.contains(failure_key(skipped.problem, skipped.variant, policy, timer))) continue;
+      Measurement row = writer_.blank(skipped.problem, skipped.variant, {});
+      row.launch = skipped.launch;
+      writer_.commit_failure(std::move(row), skipped.variant, skipped.outcome, skipped.reason);
       reporter_.event({"skipped", nullptr, to_string(skipped.variant.id), skipped.reason});
     }
   }
@@ -121,7 +126,6 @@ class Sweep {
       const auto found = earlier_.find(contest->id);
       runners.push_back(std::make_unique<ContestRunner>(
           shared_, *contest, found == earlier_.end() ? none : found->second, folder_.path()));
-      runners.back()->leave_out(outlook_);
     }
     bool complete = true;
     try {
@@ -148,12 +152,14 @@ class Sweep {
           time_left_.spend(number, std::chrono::duration<double>(now - last).count());
           last = now;
         };
+        if (p == 0) runner->leave_out(outlook_);
         runner->run_process(p, [&](const Candidate& candidate) {
           measured.insert(&contest);
           spend();
           tell(title_of(contest), to_string(candidate.id));
         });
         spend();
+        if (p == 0) runner->report_to(outlook_);  // longer lengths may follow in this process
         if (p + 1 == processes) end_contest(*runner, measured.contains(&contest));
       }
       turn_.end();  // the next process number has fresh ones

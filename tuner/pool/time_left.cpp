@@ -37,8 +37,12 @@ TimeLeft::Model TimeLeft::fitted() const {
   return {fixed_s, factor};
 }
 
-std::optional<double> TimeLeft::left_s() const {
-  if (measured_.empty()) return std::nullopt;
+void TimeLeft::expect_more(double share) {
+  first_ = entries_.size();
+  more_share_ = share;
+}
+
+TimeLeft::Sums TimeLeft::sums() const {
   const Model model = fitted();
   std::map<std::string, double> factors;  // of the last contest of each stage
   for (const std::size_t i : measured_) {
@@ -46,14 +50,25 @@ std::optional<double> TimeLeft::left_s() const {
     if (entry.estimated_s > 0)
       factors[entry.stages] = std::max(0.0, entry.spent_s - model.fixed_s) / entry.estimated_s;
   }
-  double left_s = 0;
-  for (const Entry& entry : entries_) {
-    if (entry.done) continue;
-    const auto own = factors.find(entry.stages);
-    const double factor = own == factors.end() ? model.factor : own->second;
-    left_s += std::max(0.0, model.fixed_s + factor * entry.estimated_s - entry.spent_s);
+  Sums sums;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
+    double left_s = 0;
+    if (!entry.done) {
+      const auto own = factors.find(entry.stages);
+      const double factor = own == factors.end() ? model.factor : own->second;
+      left_s = std::max(0.0, model.fixed_s + factor * entry.estimated_s - entry.spent_s);
+    }
+    sums.left_s += left_s;
+    (i < first_ ? sums.first_s : sums.more_s) += entry.spent_s + left_s;
   }
-  return left_s;
+  return sums;
+}
+
+std::optional<double> TimeLeft::left_s() const {
+  if (measured_.empty()) return std::nullopt;
+  const Sums all = sums();
+  return all.left_s + std::max(0.0, more_share_ * all.first_s - all.more_s);
 }
 
 }  // namespace nsa::tuner

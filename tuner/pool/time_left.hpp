@@ -23,6 +23,8 @@ class TimeLeft {
   void spend(std::size_t number, double more_s);
   /// It is done. `measured`: here, not before a resume.
   void finish(std::size_t number, bool measured);
+  /// Contests that nobody knows yet will take `share` of the time of those that were added so far.
+  void expect_more(double share);
   /// Nothing before the first one that was measured.
   std::optional<double> left_s() const;
 
@@ -37,9 +39,16 @@ class TimeLeft {
     double fixed_s = 0, factor = 1;
   };
   Model fitted() const;
+  /// Of those that were added before more was expected, and of those behind them.
+  struct Sums {
+    double first_s = 0, more_s = 0, left_s = 0;
+  };
+  Sums sums() const;
 
   std::vector<Entry> entries_;
   std::vector<std::size_t> measured_;  // in the order in which they were done
+  std::size_t first_ = 0;              // contests that were added before more was expected
+  double more_share_ = 0;
 };
 
 }  // namespace nsa::tuner

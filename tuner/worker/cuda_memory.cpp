@@ -2,8 +2,10 @@
 #include <charconv>
 
 #include "nsa/kernels/device_memory.hpp"
+#include "nsa/kernels/device_outputs.hpp"
 #include "nsa/schemas/error.hpp"
 #include "worker/memory.hpp"
+#include "worker/row_distance.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -48,22 +50,70 @@ class CudaTensors final : public TensorSet {
     }
   }
   const std::vector<HostTensor>& on_host() override {
-    fetch_into(host_);
-    return host_;
-  }
-  void fetch_into(std::vector<HostTensor>& to) override {
-    to.resize(buffers_.size());
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      to[i].name = host_[i].name;
-      to[i].shape = host_[i].shape;
-      to[i].bytes.resize(buffers_[i].bytes());
+      host_[i].bytes.resize(buffers_[i].bytes());
       if (buffers_[i].bytes() > 0)
-        device::copy_to_host(to[i].bytes.data(), buffers_[i].data(), buffers_[i].bytes(), stream_);
+        device::copy_to_host(host_[i].bytes.data(), buffers_[i].data(), buffers_[i].bytes(),
+                             stream_);
     }
     device::synchronize(stream_);
+    return host_;
+  }
+  std::vector<HostTensor> rows(std::span<const std::int64_t> rows) override {
+    std::vector<HostTensor> parts;
+    for (std::size_t i = 0; i < buffers_.size(); ++i)
+      parts.push_back(
+          fetch_rows(host_[i], static_cast<const std::byte*>(buffers_[i].data()), rows));
+    device::synchronize(stream_);
+    return parts;
+  }
+  std::unique_ptr<TensorSet> copy() override {
+    try {
+      auto copied = std::make_unique<CudaTensors>(shapes(), stream_);
+      for (std::size_t i = 0; i < buffers_.size(); ++i) {
+        if (buffers_[i].bytes() > 0)
+          device::copy_on_device(copied->buffers_[i].data(), buffers_[i].data(),
+                                 buffers_[i].bytes(), stream_);
+      }
+      return copied;
+    } catch (const OutOfMemory&) {
+      return in_host_memory(on_host());
+    }
+  }
+  std::vector<double> distances(TensorSet& other, double tolerance) override {
+    if (dynamic_cast<CudaTensors*>(&other))
+      return device::row_distances(views_, other.views(), tolerance, stream_);
+    return row_distances(on_host(), other.on_host(), tolerance);
+  }
+  OddElements odd_elements(std::byte poison, TensorSet& before, std::byte old_poison) override {
+    if (!dynamic_cast<CudaTensors*>(&before))
+      return in_host_memory(on_host())->odd_elements(poison, before, old_poison);
+    const auto odd = device::odd_elements(views_, poison, before.views(), old_poison, stream_);
+    return {odd.untouched, odd.non_finite};
   }
 
  private:
+  std::vector<HostTensor> shapes() const {
+    std::vector<HostTensor> shapes;
+    for (const HostTensor& tensor : host_) shapes.push_back({tensor.name, tensor.shape, {}});
+    return shapes;
+  }
+  /// Complete after synchronize().
+  HostTensor fetch_rows(const HostTensor& whole, const std::byte* data,
+                        std::span<const std::int64_t> rows) const {
+    std::vector<std::int64_t> there;
+    for (const std::int64_t row : rows)
+      if (row >= 0 && row < whole.shape.shape[0]) there.push_back(row);
+    HostTensor part{whole.name, whole.shape, {}};
+    const std::size_t bytes = row_bytes(whole.shape);
+    part.shape.shape[0] = std::ssize(there);
+    part.bytes.resize(there.size() * bytes);
+    for (std::size_t i = 0; i < there.size(); ++i)
+      device::copy_to_host(part.bytes.data() + i * bytes,
+                           data + static_cast<std::size_t>(there[i]) * bytes, bytes, stream_);
+    return part;
+  }
+
   std::vector<HostTensor> host_;
   CUstream_st* stream_;
   std::vector<device::Buffer> buffers_;

@@ -27,6 +27,7 @@ struct Inputs {
     std::vector<std::int64_t> order;  // of the rows: every prefix is spread over all of them
     std::size_t known = 0;            // rows of it whose right answers are known
     double spent_s = 0;               // on these
+    double doubt_s = 0;               // on rows in which variants differ
   };
   /// For candidates or for baselines, made when it is first asked for: what lies between the
   /// stages of a composite takes seconds in fp64, and all variants of a contest share it.
@@ -90,8 +91,6 @@ class Handle {
   /// The outputs of the last launch in host memory, valid until the next one; fetched once. Waits
   /// for the launch.
   const std::vector<HostTensor>& outputs_on_host();
-  /// The same, kept in `to`.
-  void fetch_outputs(std::vector<HostTensor>& to) { outputs_->fetch_into(to); }
   const Workspace& workspace() const noexcept { return workspace_; }
   Memory& memory() const noexcept { return memory_; }
   const Router& router() const noexcept { return router_; }

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "worker/elements.hpp"
 #include "worker/memory.hpp"
+#include "worker/row_distance.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -16,7 +18,19 @@ class HostTensors final : public TensorSet {
     for (HostTensor& tensor : tensors_) std::fill(tensor.bytes.begin(), tensor.bytes.end(), value);
   }
   const std::vector<HostTensor>& on_host() override { return tensors_; }
-  void fetch_into(std::vector<HostTensor>& to) override { to = tensors_; }
+  std::vector<HostTensor> rows(std::span<const std::int64_t> rows) override {
+    std::vector<HostTensor> parts;
+    for (const HostTensor& tensor : tensors_) parts.push_back(rows_of(tensor, rows));
+    return parts;
+  }
+  std::unique_ptr<TensorSet> copy() override { return std::make_unique<HostTensors>(tensors_); }
+  std::vector<double> distances(TensorSet& other, double tolerance) override {
+    return row_distances(tensors_, other.on_host(), tolerance);
+  }
+  OddElements odd_elements(std::byte poison, TensorSet& before, std::byte old_poison) override {
+    return {count_untouched(before.on_host(), old_poison, tensors_, poison),
+            count_non_finite(tensors_)};
+  }
 
  private:
   std::vector<HostTensor> tensors_;
@@ -46,6 +60,10 @@ class HostMemory final : public Memory {
 };
 
 }  // namespace
+
+std::unique_ptr<TensorSet> in_host_memory(std::vector<HostTensor> tensors) {
+  return std::make_unique<HostTensors>(std::move(tensors));
+}
 
 std::unique_ptr<Memory> make_host_memory() { return std::make_unique<HostMemory>(); }
 

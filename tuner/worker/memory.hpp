@@ -12,6 +12,11 @@
 
 namespace nsa::tuner {
 
+/// What shows in single elements, without an oracle.
+struct OddElements {
+  std::int64_t untouched = 0, non_finite = 0;
+};
+
 /// Tensors where the variants of the device can read and write them.
 class TensorSet {
  public:
@@ -21,9 +26,16 @@ class TensorSet {
   virtual void fill(std::byte value) = 0;
   /// The tensors in host memory, up to date; valid until the next launch.
   virtual const std::vector<HostTensor>& on_host() = 0;
-  /// on_host(), kept in `to`, whose memory is used again: a fresh gigabyte costs more than its
-  /// copy.
-  virtual void fetch_into(std::vector<HostTensor>& to) = 0;
+  /// Rows (indices of dimension 0) of each contiguous tensor, as tensors that hold these alone, in
+  /// this order. Rows that a tensor does not have are left out.
+  virtual std::vector<HostTensor> rows(std::span<const std::int64_t> rows) = 0;
+  /// What they hold now, in the same memory or, where there is no room, in host memory.
+  virtual std::unique_ptr<TensorSet> copy() = 0;
+  /// For each row how far it is from that of `other`, tensors of the same shapes, as row_distance()
+  /// says: 0 where no more than `tolerance`.
+  virtual std::vector<double> distances(TensorSet& other, double tolerance) = 0;
+  /// Elements that are not finite, and those that hold `poison` here and `old_poison` in `before`.
+  virtual OddElements odd_elements(std::byte poison, TensorSet& before, std::byte old_poison) = 0;
 };
 
 class Memory {
@@ -44,6 +56,8 @@ class Memory {
   virtual void synchronize() = 0;
 };
 
+/// Tensors in host memory, whatever the device.
+std::unique_ptr<TensorSet> in_host_memory(std::vector<HostTensor> tensors);
 std::unique_ptr<Memory> make_host_memory();
 /// For the device's back end. EnvironmentError when it is not built or cannot be used.
 std::unique_ptr<Memory> make_memory(const Device& device);

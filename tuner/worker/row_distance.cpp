@@ -4,9 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
-#include <mutex>
-#include <utility>
 
 #include "nsa/kernels/parallel.hpp"
 
@@ -30,14 +29,6 @@ T bits_of(const std::byte* element) noexcept {
   T bits;
   std::memcpy(&bits, element, sizeof bits);
   return bits;
-}
-
-/// Bytes of one index of dimension 0.
-std::size_t row_bytes(const HostTensor& tensor) {
-  std::size_t bytes = size_of(tensor.shape.dtype);
-  for (int i = 1; i < tensor.shape.rank; ++i)
-    bytes *= static_cast<std::size_t>(tensor.shape.shape[static_cast<std::size_t>(i)]);
-  return bytes;
 }
 
 double relative_l2(double difference, double norm) {
@@ -91,7 +82,7 @@ double row_distance(const std::vector<HostTensor>& a, const std::vector<HostTens
                     std::int64_t row, double tolerance) {
   double most = 0;
   for (std::size_t t = 0; t < a.size(); ++t) {
-    const std::size_t bytes = row_bytes(a[t]);
+    const std::size_t bytes = row_bytes(a[t].shape);
     const std::size_t begin = static_cast<std::size_t>(row) * bytes;
     const std::byte* x = a[t].bytes.data() + begin;
     const std::byte* y = b[t].bytes.data() + begin;
@@ -121,26 +112,45 @@ double value_of(const std::byte* element, Dtype dtype) noexcept {
   return 0;
 }
 
-std::vector<std::int64_t> rows_apart(const std::vector<HostTensor>& a,
-                                     const std::vector<HostTensor>& b, double tolerance,
-                                     const std::optional<std::vector<std::int64_t>>& among) {
+std::vector<double> row_distances(const std::vector<HostTensor>& a,
+                                  const std::vector<HostTensor>& b, double tolerance) {
   const std::int64_t rows = a.empty() ? 0 : a.front().shape.shape[0];
-  const std::int64_t count = among ? std::ssize(*among) : rows;
-  std::vector<std::pair<double, std::int64_t>> apart;
-  std::mutex mutex;
-  parallel_for(0, count, 16, [&](std::int64_t from, std::int64_t to) {
-    for (std::int64_t i = from; i < to; ++i) {
-      const std::int64_t row = among ? (*among)[static_cast<std::size_t>(i)] : i;
-      const double far = row_distance(a, b, row, tolerance);
-      if (!(far > 0)) continue;
-      const std::lock_guard lock(mutex);
-      apart.emplace_back(-far, row);
-    }
+  std::vector<double> distances(static_cast<std::size_t>(rows));
+  parallel_for(0, rows, 16, [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t row = from; row < to; ++row)
+      distances[static_cast<std::size_t>(row)] = row_distance(a, b, row, tolerance);
   });
-  std::sort(apart.begin(), apart.end());
-  std::vector<std::int64_t> found;
-  for (const auto& [far, row] : apart) found.push_back(row);
-  return found;
+  return distances;
+}
+
+std::vector<std::int64_t> rows_apart(std::span<const double> distances) {
+  std::vector<std::int64_t> apart;
+  for (std::size_t row = 0; row < distances.size(); ++row)
+    if (distances[row] > 0) apart.push_back(static_cast<std::int64_t>(row));
+  std::ranges::stable_sort(apart, std::greater{}, [&](std::int64_t row) {
+    return distances[static_cast<std::size_t>(row)];
+  });
+  return apart;
+}
+
+std::size_t row_bytes(const TensorShape& shape) noexcept {
+  std::size_t bytes = size_of(shape.dtype);
+  for (int i = 1; i < shape.rank; ++i)
+    bytes *= static_cast<std::size_t>(shape.shape[static_cast<std::size_t>(i)]);
+  return bytes;
+}
+
+HostTensor rows_of(const HostTensor& whole, std::span<const std::int64_t> rows) {
+  HostTensor part{whole.name, whole.shape, {}};
+  const std::size_t bytes = row_bytes(whole.shape);
+  part.shape.shape[0] = 0;
+  for (const std::int64_t row : rows) {
+    if (row < 0 || row >= whole.shape.shape[0]) continue;
+    const std::byte* begin = whole.bytes.data() + static_cast<std::size_t>(row) * bytes;
+    part.bytes.insert(part.bytes.end(), begin, begin + bytes);
+    ++part.shape.shape[0];
+  }
+  return part;
 }
 
 }  // namespace nsa::tuner

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,12 +9,19 @@
 
 namespace nsa::tuner {
 
-/// Rows of contiguous outputs (dimension 0) in which `a` and `b` are more than `tolerance` apart in
-/// relative L2, the farthest first; integers that differ are always too far, by their share.
-/// `among`: only these rows; nothing = all.
-std::vector<std::int64_t> rows_apart(
-    const std::vector<HostTensor>& a, const std::vector<HostTensor>& b, double tolerance,
-    const std::optional<std::vector<std::int64_t>>& among = std::nullopt);
+/// For each row (index of dimension 0) of contiguous outputs how far `a` and `b` are apart in
+/// relative L2, of integers the share that differs, in the output where that is the most; 0 where
+/// it is no more than `tolerance`. Integers that differ are always too far.
+std::vector<double> row_distances(const std::vector<HostTensor>& a,
+                                  const std::vector<HostTensor>& b, double tolerance);
+
+/// Rows whose distance is not 0, the farthest first.
+std::vector<std::int64_t> rows_apart(std::span<const double> distances);
+
+/// Rows of a contiguous tensor as a tensor of their own; rows that it does not have are left out.
+HostTensor rows_of(const HostTensor& whole, std::span<const std::int64_t> rows);
+/// Bytes of one row.
+std::size_t row_bytes(const TensorShape& shape) noexcept;
 
 /// An element as a number.
 double value_of(const std::byte* element, Dtype dtype) noexcept;

@@ -203,7 +203,7 @@ worker::Reply Session::on(const worker::VerifyRequest& request) {
   for (const auto& [id, other] : handles_) {
     if (id != request.handle) others.push_back(other.get());
   }
-  return verify(handle, request, device_, others, options_.oracle_budget_s, before_);
+  return verify(handle, request, device_, others, options_.oracle_budget_s);
 }
 
 probes::LaunchTimer& Session::timer_of(Timer timer) {

@@ -51,7 +51,6 @@ class Session {
   std::map<std::string, std::weak_ptr<Inputs>> inputs_;  // by stage, problem, seed and file
   std::map<std::int64_t, std::unique_ptr<Handle>> handles_;
   std::int64_t next_handle_ = 1;
-  Outputs before_;  // of the handle that is being verified, from its launch before
 };
 
 }  // namespace nsa::tuner

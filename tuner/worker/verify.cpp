@@ -1,12 +1,13 @@
 #include "worker/verify.hpp"
 
 #include <algorithm>
-#include <set>
+#include <optional>
 #include <vector>
 
 #include "nsa/kernels/parallel.hpp"
 #include "nsa/tuner/safetensors.hpp"
 #include "process/child.hpp"
+#include "worker/memory.hpp"
 #include "worker/row_distance.hpp"
 #include "worker/tie_probe.hpp"
 
@@ -15,31 +16,15 @@ namespace {
 
 using Rows = std::vector<std::int64_t>;
 
-constexpr double kDoubtFactor = 10;  // times the budget: for rows in doubt
-constexpr double kLoneFactor = 4;    // and for a candidate without peers
+constexpr double kDoubtFactor = 10;     // times the budget: for rows in doubt
+constexpr double kLoneFactor = 4;       // and for a candidate without peers
+constexpr double kDeviceOracleS = 0.5;  // of one contest: every row of most problems
 constexpr std::size_t kLeastRowsAtOnce = 16;
 
-/// The rows of a tensor as a tensor of their own; rows that it does not have are left out.
-HostTensor rows_of(const HostTensor& whole, const Rows& rows) {
-  HostTensor part{whole.name, whole.shape, {}};
-  std::size_t row_bytes = size_of(whole.shape.dtype);
-  for (int i = 1; i < whole.shape.rank; ++i)
-    row_bytes *= static_cast<std::size_t>(whole.shape.shape[static_cast<std::size_t>(i)]);
-  part.shape.shape[0] = 0;
-  for (const std::int64_t row : rows) {
-    if (row < 0 || row >= whole.shape.shape[0]) continue;
-    const auto begin = whole.bytes.begin() + row * static_cast<std::int64_t>(row_bytes);
-    part.bytes.insert(part.bytes.end(), begin, begin + static_cast<std::int64_t>(row_bytes));
-    ++part.shape.shape[0];
-  }
-  return part;
-}
-
-void write_rows(const Outputs& outputs, const worker::VerifyRequest& request) {
-  Outputs parts;
+void write_rows(TensorSet& outputs, const worker::VerifyRequest& request) {
+  const std::vector<HostTensor> parts =
+      request.rows ? outputs.rows(*request.rows) : outputs.on_host();
   std::vector<NamedView> tensors;
-  for (const HostTensor& output : outputs)
-    parts.push_back(request.rows ? rows_of(output, *request.rows) : output);
   for (const HostTensor& part : parts) tensors.push_back({part.name, part.view()});
   write_safetensors(request.outputs, tensors);
 }
@@ -75,36 +60,29 @@ Peers peers_of(const Handle& handle, std::span<Handle* const> handles) {
   return {other_code, false};
 }
 
-/// Rows in which no peer agrees.
-Rows apart_from_all(const Outputs& now, const std::vector<Handle*>& peers, double tolerance) {
-  std::optional<Rows> apart;
-  for (Handle* peer : peers) {
-    apart = rows_apart(now, peer->outputs_on_host(), tolerance, apart);
-    if (apart->empty()) break;
-  }
-  return apart.value_or(Rows{});
-}
-
-/// Rows in which a peer disagrees, each once.
-Rows apart_from_any(const Outputs& now, const std::vector<Handle*>& peers, double tolerance) {
-  Rows apart;
-  std::set<std::int64_t> seen;
-  for (Handle* peer : peers) {
-    for (const std::int64_t row : rows_apart(now, peer->outputs_on_host(), tolerance)) {
-      if (seen.insert(row).second) apart.push_back(row);
+/// Rows in which no peer agrees, the farthest from the last one first; with `any` of the peers, in
+/// which one does not.
+Rows apart_from(TensorSet& now, const Peers& peers, bool any, double tolerance) {
+  std::vector<double> apart;
+  for (Handle* peer : peers.handles) {
+    std::vector<double> distances = now.distances(peer->outputs(), tolerance);
+    if (!apart.empty()) {
+      for (std::size_t row = 0; row < apart.size(); ++row)
+        distances[row] =
+            any ? std::max(distances[row], apart[row]) : (apart[row] > 0 ? distances[row] : 0);
     }
+    apart = std::move(distances);
   }
-  return apart;
+  return rows_apart(apart);
 }
 
 /// Peers of the same code may share the part that is wrong (two plans with the same row for the
 /// selected branch), so one of them that disagrees is enough for doubt.
-Rows rows_in_doubt(const Outputs& now, const Peers& peers, double tolerance) {
-  return peers.same_code ? apart_from_any(now, peers.handles, tolerance)
-                         : apart_from_all(now, peers.handles, tolerance);
+Rows rows_in_doubt(TensorSet& now, const Peers& peers, double tolerance) {
+  return apart_from(now, peers, peers.same_code, tolerance);
 }
 
-std::vector<TensorView> views_of(const Outputs& tensors) {
+std::vector<TensorView> views_of(const std::vector<HostTensor>& tensors) {
   std::vector<TensorView> views;
   for (const HostTensor& tensor : tensors) views.push_back(tensor.view());
   return views;
@@ -118,25 +96,25 @@ class RowJudge {
                                        handle.variant().role)) {}
   double worst() const noexcept { return worst_; }
   /// These rows, until the time is spent.
-  void judge(const Outputs& outputs, std::span<const std::int64_t> rows, double budget_s) {
-    const TimePoint start = Clock::now();
-    const std::vector<TensorView> views = views_of(outputs);
-    for (std::size_t i = 0; i < rows.size(); i += rows_at_once()) {
-      if (i > 0 && seconds_since(start) > budget_s) break;
-      verify(views, some(rows, i));
-    }
+  void judge(TensorSet& outputs, std::span<const std::int64_t> rows, double budget_s) {
+    double spent_s = 0;
+    judge(outputs, rows, budget_s, spent_s);
+  }
+  /// Rows in which variants differ: the first ones, and more until the time is spent that all
+  /// variants share. Most of them are ties, and the same ones in all variants.
+  void judge_doubted(TensorSet& outputs, std::span<const std::int64_t> rows, double budget_s) {
+    judge(outputs, rows, budget_s, shared_.doubt_s);
   }
   /// Rows all over the tensor: those that a variant before was compared in, and more until the time
   /// is spent that finding the right answers may take for all variants together.
-  void judge_spread(const Outputs& outputs, double budget_s) {
-    const std::vector<TensorView> views = views_of(outputs);
+  void judge_spread(TensorSet& outputs, double budget_s) {
     const std::span<const std::int64_t> order(shared_.order);
     for (std::size_t i = 0; i < order.size();) {
       const bool known = i < shared_.known;
       if (i > 0 && !known && shared_.spent_s > budget_s) break;
       const auto rows = some(order, i);
       const TimePoint start = Clock::now();
-      verify(views, rows);
+      verify(outputs, rows);
       i += rows.size();
       if (known) continue;
       shared_.known = i;
@@ -151,68 +129,86 @@ class RowJudge {
   static std::span<const std::int64_t> some(std::span<const std::int64_t> rows, std::size_t from) {
     return rows.subspan(from, std::min(rows_at_once(), rows.size() - from));
   }
-  void verify(const std::vector<TensorView>& views, std::span<const std::int64_t> rows) {
-    worst_ = std::max(worst_, shared_.oracle->verify(views, rows).worst_row_error);
+  void judge(TensorSet& outputs, std::span<const std::int64_t> rows, double budget_s,
+             double& spent_s) {
+    for (std::size_t i = 0; i < rows.size(); i += rows_at_once()) {
+      if (i > 0 && spent_s > budget_s) break;
+      const TimePoint start = Clock::now();
+      verify(outputs, some(rows, i));
+      spent_s += seconds_since(start);
+    }
+  }
+  void verify(TensorSet& outputs, std::span<const std::int64_t> rows) {
+    const std::vector<HostTensor> parts = outputs.rows(rows);
+    for (const auto& verdict : shared_.oracle->verify_packed(views_of(parts), rows))
+      worst_ = std::max(worst_, verdict.worst_row_error);
   }
 
   Inputs::Judge& shared_;
   double worst_ = 0;
 };
 
+/// What the device's oracle says; nothing where it does not know the stage.
+std::optional<DeviceOracle::Coverage> judge_on_device(Handle& handle, const Device& device) {
+  const auto stages = handle.variant().stages;
+  if (device.backend != Backend::cuda || stages.size() != 1 ||
+      !device_oracle_covers(stages.front()))
+    return std::nullopt;
+  DeviceOracle& oracle = handle.inputs()->device_judge(stages.front(), handle.problem());
+  return oracle.verify_some(handle.outputs().views(), kDeviceOracleS, handle.stream());
+}
+
 /// Every row of every gradient, of both launches: the right answers are there as a whole.
-std::optional<double> worst_gradient_error(Handle& handle, const Outputs& before,
-                                           const Outputs& now) {
+std::optional<double> worst_gradient_error(Handle& handle, TensorSet& before) {
   const auto stages = handle.variant().stages;
   if (!SpanOracle::covers(stages, handle.problem())) return std::nullopt;
   const SpanOracle& oracle =
       *handle.inputs()->judge(stages, handle.problem(), handle.variant().role).oracle;
-  return std::max(oracle.verify(views_of(now)).worst_row_error,
-                  oracle.verify(views_of(before)).worst_row_error);
+  return std::max(oracle.verify(views_of(handle.outputs().on_host())).worst_row_error,
+                  oracle.verify(views_of(before.on_host())).worst_row_error);
 }
 
 /// Nothing for stages that no oracle covers.
-std::optional<double> worst_row_error(Handle& handle, const Outputs& before, const Outputs& now,
-                                      const Device& device, std::span<Handle* const> handles,
-                                      double budget_s) {
+std::optional<double> worst_row_error(Handle& handle, TensorSet& before, const Device& device,
+                                      std::span<Handle* const> handles, double budget_s) {
   const auto stages = handle.variant().stages;
   if (handle.problem().direction == Direction::backward)
-    return worst_gradient_error(handle, before, now);
+    return worst_gradient_error(handle, before);
   const double tolerance = row_tolerance(handle.variant(), handle.problem().dtype);
-  const bool on_device =
-      device.backend == Backend::cuda && stages.size() == 1 && device_oracle_covers(stages.front());
+  const auto on_device = judge_on_device(handle, device);
   if (!on_device && !SpanOracle::covers(stages, handle.problem())) return std::nullopt;
-  const Rows unsteady = rows_apart(now, before, tolerance);
+  TensorSet& now = handle.outputs();
+  const Rows unsteady = rows_apart(now.distances(before, tolerance));
   double worst = wrong_ties(handle, device);
-  if (on_device) {
-    DeviceOracle& oracle = handle.inputs()->device_judge(stages.front(), handle.problem());
-    const auto verdict = oracle.verify(handle.outputs().views(), handle.stream());
-    worst = std::max(worst, verdict.worst_row_error);
-    if (unsteady.empty()) return worst;
-  }
+  if (on_device) worst = std::max(worst, on_device->verdict.worst_row_error);
+  Rows doubted;
+  const Peers peers = peers_of(handle, handles);
+  const bool all_judged = on_device && on_device->complete;
+  if (!all_judged) doubted = rows_in_doubt(now, peers, tolerance);
+  if (on_device && unsteady.empty() && doubted.empty()) return worst;
   RowJudge judge(handle);
   judge.judge(before, unsteady, kDoubtFactor * budget_s);
-  if (!on_device) {
-    const Peers peers = peers_of(handle, handles);
-    const bool lone = peers.handles.empty() && handle.variant().role != Role::baseline;
+  if (!all_judged) {
     judge.judge(now, unsteady, kDoubtFactor * budget_s);
-    judge.judge(now, rows_in_doubt(now, peers, tolerance), kDoubtFactor * budget_s);
-    judge.judge_spread(now, (lone ? kLoneFactor : 1) * budget_s);
+    judge.judge_doubted(now, doubted, kDoubtFactor * budget_s);
   }
+  const bool lone = peers.handles.empty() && handle.variant().role != Role::baseline;
+  if (!on_device) judge.judge_spread(now, (lone ? kLoneFactor : 1) * budget_s);
   return std::max(worst, judge.worst());
 }
 
 }  // namespace
 
 worker::VerifiedReply verify(Handle& handle, const worker::VerifyRequest& request,
-                             const Device& device, std::span<Handle* const> peers, double budget_s,
-                             Outputs& before) {
-  handle.fetch_outputs(before);
+                             const Device& device, std::span<Handle* const> peers,
+                             double budget_s) {
+  const auto before = handle.outputs().copy();
   const std::byte old_poison = handle.poison();
   handle.run_on_poison();
-  const Outputs& now = handle.outputs_on_host();
-  write_rows(now, request);
-  return {request.id, count_untouched(before, old_poison, now, handle.poison()),
-          count_non_finite(now), worst_row_error(handle, before, now, device, peers, budget_s)};
+  write_rows(handle.outputs(), request);
+  const OddElements odd = handle.outputs().odd_elements(handle.poison(), *before, old_poison);
+  return {request.id, odd.untouched, odd.non_finite,
+          worst_row_error(handle, *before, device, peers, budget_s)};
 }
 
 }  // namespace nsa::tuner

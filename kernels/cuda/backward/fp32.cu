@@ -1,6 +1,6 @@
-#include "cuda/backward/keys_simt.cuh"
 #include "cuda/backward/launch.hpp"
-#include "cuda/backward/queries_simt.cuh"
+#include "cuda/backward/tiles/keys_simt.cuh"
+#include "cuda/backward/tiles/queries_simt.cuh"
 
 namespace nsa::cuda {
 namespace {

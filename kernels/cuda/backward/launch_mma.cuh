@@ -1,13 +1,13 @@
 // Which tile holds the head dims, for bf16 and fp16.
 #pragma once
 
-#include "cuda/backward/keys_kernel.cuh"
-#include "cuda/backward/keys_simt.cuh"
-#include "cuda/backward/keys_sm90.cuh"
 #include "cuda/backward/launch.hpp"
-#include "cuda/backward/queries_mma.cuh"
-#include "cuda/backward/queries_simt.cuh"
-#include "cuda/backward/queries_sm90.cuh"
+#include "cuda/backward/tiles/keys_kernel.cuh"
+#include "cuda/backward/tiles/keys_simt.cuh"
+#include "cuda/backward/tiles/keys_sm90.cuh"
+#include "cuda/backward/tiles/queries_mma.cuh"
+#include "cuda/backward/tiles/queries_simt.cuh"
+#include "cuda/backward/tiles/queries_sm90.cuh"
 #include "cuda/ptx/sm90_device.hpp"
 
 namespace nsa::cuda {

@@ -10,12 +10,11 @@ namespace nsa::cuda {
 
 /// Of the gradients of K and V, and of the statistics before them; tiles of keys and of queries
 /// have kernels with and without tensor cores.
-inline constexpr std::array<std::string_view, 4> kBackwardKernels{
-    "nsa::cuda::key_gradients_kernel<", "nsa::cuda::key_gradients_simt_kernel<",
-    "nsa::cuda::query_gradient_kernel<", "nsa::cuda::query_gradient_simt_kernel<"};
-inline constexpr std::array<std::string_view, 5> kBackwardHelpers{
-    "::row_stats_kernel<", "::sum_keys_kernel<", "::sum_queries_kernel<", "::put_queries_kernel<",
-    "::mark_picks_kernel"};
+inline constexpr std::array<std::string_view, 2> kBackwardKernels{"nsa::cuda::key_gradients_",
+                                                                  "nsa::cuda::query_gradient_"};
+inline constexpr std::array<std::string_view, 7> kBackwardHelpers{
+    "::row_stats_",        "::sum_keys_kernel<",  "::sum_queries_kernel<", "::put_queries_kernel<",
+    "::mark_picks_kernel", "::scan_lists_kernel", "::write_entries_kernel"};
 
 /// `row` says what it is compiled from, launches and takes.
 inline Variant band_backward_row(const StageRows& stage, Variant row) {

@@ -1,6 +1,6 @@
 // Adds up the sums of a tile's items in their order, and writes the gradients of K and V.
-#include "cuda/backward/key_items.cuh"
 #include "cuda/backward/launch.hpp"
+#include "cuda/backward/tiles/key_items.cuh"
 #include "cuda/launch/launch.cuh"
 
 namespace nsa::cuda {

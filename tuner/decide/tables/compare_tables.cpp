@@ -12,8 +12,10 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-const VariantId* variant_at(const Decision& decision, std::int64_t at) {
-  for (const ThresholdRange& range : decision.ranges) {
+using Ranges = std::vector<ThresholdRange>;
+
+const VariantId* variant_at(const Ranges& ranges, std::int64_t at) {
+  for (const ThresholdRange& range : ranges) {
     if (at >= range.from && (!range.to || at < *range.to)) return &range.variant;
   }
   return nullptr;
@@ -26,11 +28,11 @@ std::string name_of(const VariantId* id) {
 }
 
 /// One line for each stretch of the axis where both choose differently.
-void compare_ranges(const std::string& where, const Decision& before, const Decision& after,
+void compare_ranges(const std::string& where, Axis axis, const Ranges& before, const Ranges& after,
                     Lines& lines) {
   std::set<std::int64_t> starts;
-  for (const Decision* decision : {&before, &after}) {
-    for (const ThresholdRange& range : decision->ranges) {
+  for (const Ranges* ranges : {&before, &after}) {
+    for (const ThresholdRange& range : *ranges) {
       starts.insert(range.from);
       if (range.to) starts.insert(*range.to);  // behind it nothing may be decided
     }
@@ -40,10 +42,29 @@ void compare_ranges(const std::string& where, const Decision& before, const Deci
     if (!old && !now) continue;
     if (old && now && *old == *now) continue;
     const auto end = std::next(at);
-    lines.push_back(fmt::format("{}: {} [{}, {}): {} -> {}", where, to_string(after.axis), *at,
+    lines.push_back(fmt::format("{}: {} [{}, {}): {} -> {}", where, to_string(axis), *at,
                                 end == starts.end() ? "inf" : std::to_string(*end), name_of(old),
                                 name_of(now)));
   }
+}
+
+/// What runs at multiples of a length: ranges of their own, or those of all lengths.
+const Ranges& ranges_at_multiples(const Decision& decision, std::int64_t multiple) {
+  const bool own = decision.alignment && multiple % decision.alignment->multiple == 0;
+  return own ? decision.alignment->ranges : decision.ranges;
+}
+
+/// The same for the lengths that fill every tile, where one of both decides them by themselves.
+void compare_aligned(const std::string& where, const Decision& before, const Decision& after,
+                     Lines& lines) {
+  std::set<std::int64_t> multiples;
+  for (const Decision* decision : {&before, &after}) {
+    if (decision->alignment) multiples.insert(decision->alignment->multiple);
+  }
+  for (const std::int64_t multiple : multiples)
+    compare_ranges(fmt::format("{} at multiples of {}", where, multiple), after.axis,
+                   ranges_at_multiples(before, multiple), ranges_at_multiples(after, multiple),
+                   lines);
 }
 
 void compare_decisions(const std::string& where, const ClassDecisions& before,
@@ -60,7 +81,8 @@ void compare_decisions(const std::string& where, const ClassDecisions& before,
       lines.push_back(
           fmt::format("{}: axis {} -> {}", place, to_string(old->axis), to_string(now.axis)));
     } else {
-      compare_ranges(place, *old, now, lines);
+      compare_ranges(place, now.axis, old->ranges, now.ranges, lines);
+      compare_aligned(place, *old, now, lines);
     }
   }
   for (const Decision& old : before.decisions) {

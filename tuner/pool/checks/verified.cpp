@@ -47,6 +47,14 @@ void Verified::add_wrong(const Candidate& candidate, const Problem& problem,
   wrong_.try_emplace(key_of(candidate, class_text(problem)), reason);
 }
 
+bool Verified::compared(const Candidate& candidate, const Problem& problem) const {
+  return compared_.contains(key_of(candidate, verification_kind(problem)));
+}
+
+void Verified::add_compared(const Candidate& candidate, const Problem& problem) {
+  compared_.insert(key_of(candidate, verification_kind(problem)));
+}
+
 const Verified::Right* Verified::find(const Candidate& candidate, const Problem& problem) const {
   const auto found = right_.find(key_of(candidate, verification_kind(problem)));
   return found == right_.end() ? nullptr : &found->second;

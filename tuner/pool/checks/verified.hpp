@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "nsa/schemas/measurement.hpp"
@@ -28,6 +29,11 @@ class Verified {
   struct Right {
     std::optional<double> worst_row_error;
   };
+  /// Whether the blocks that a row of reduced precision selects were compared with those of fp64 on
+  /// a problem of that kind.
+  bool compared(const Candidate& candidate, const Problem& problem) const;
+  void add_compared(const Candidate& candidate, const Problem& problem);
+
   /// Null where it has to be checked.
   const Right* find(const Candidate& candidate, const Problem& problem) const;
   /// Why it is out on problems of that class, or null.
@@ -36,6 +42,7 @@ class Verified {
  private:
   std::map<std::string, Right> right_;
   std::map<std::string, std::string> wrong_;
+  std::set<std::string> compared_;
 };
 
 }  // namespace nsa::tuner

@@ -42,7 +42,7 @@ WorkerSet::WorkerSet(Shared& shared, const Contest& contest, OutputCheck& check,
                      std::vector<Contestant>& contestants, std::string folder)
     : shared_(shared),
       contest_(contest),
-      policy_(shared.input.spec.policy),
+      policy_(with_launch(shared.input.spec.policy, contest.launch)),
       check_(check),
       contestants_(contestants),
       folder_(std::move(folder)) {}
@@ -217,7 +217,8 @@ void WorkerSet::verify(Contestant& contestant, std::optional<RunningCheck>& runn
   const bool can_check = client(contestant).hello().verifies && check_.known();
   if (contestant.control || !can_check) return;
   const Variant* const row = row_of(contestant.candidate);
-  const bool to_compare = row && selects_reduced(*row) && !contestant.agreement_known;
+  const bool to_compare = row && selects_reduced(*row) &&
+                          !shared_.verified.compared(contestant.candidate, contest_.problem);
   const auto* known = shared_.verified.find(contestant.candidate, contest_.problem);
   if (known && !to_compare) {
     contestant.verification = Verification::verified;
@@ -258,7 +259,7 @@ void WorkerSet::take_result(RunningCheck& running) {
   if (result.verification == Verification::verified)
     shared_.verified.add(contestant.candidate, contest_.problem, result.worst_row_error);
   if (result.agreement) {
-    contestant.agreement_known = true;
+    shared_.verified.add_compared(contestant.candidate, contest_.problem);
     shared_.writer.commit(contest_.problem, contestant.candidate, *result.agreement);
   }
   if (result.verification == Verification::wrong_result && !contestant.out)
@@ -327,6 +328,7 @@ void WorkerSet::fail(Contestant& contestant, Outcome outcome, const std::string&
   Measurement row =
       shared_.writer.blank(contest_.problem, contestant.candidate, cost_of(contestant.described));
   row.held_out = contest_.held_out;
+  row.launch = contest_.launch;
   row.process = visit.process;
   row.round = visit.round;
   row.position = visit.position;
@@ -373,6 +375,7 @@ Measurement WorkerSet::visit_row(const Contestant& contestant, const Visit& visi
                                  const std::string& pair_id) const {
   Measurement row =
       shared_.writer.blank(contest_.problem, contestant.candidate, cost_of(contestant.described));
+  row.launch = contest_.launch;
   row.job_key =
       job_key(contestant.subject, visit.process, visit.round, visit.position, contestant.control);
   row.process = visit.process;

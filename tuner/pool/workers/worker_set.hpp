@@ -113,7 +113,7 @@ class WorkerSet {
 
   Shared& shared_;
   const Contest& contest_;
-  const MeasurePolicy& policy_;
+  const MeasurePolicy policy_;
   OutputCheck& check_;
   std::vector<Contestant>& contestants_;
   std::string folder_;

@@ -42,7 +42,8 @@ void WorkerSet::trace(const Contestant& contestant) {
   };
   if (!answer) return note("not traced: " + answer.reason);  // its times stand
   if (!answer.reply->trace.note.empty()) note(answer.reply->trace.note);
-  shared_.writer.commit(contest_.problem, contestant.candidate, std::move(answer.reply->trace));
+  shared_.writer.commit(contest_.problem, contestant.candidate, std::move(answer.reply->trace),
+                        contest_.launch);
 }
 
 void WorkerSet::count(const Contestant& contestant) {
@@ -61,7 +62,7 @@ void WorkerSet::count(const Contestant& contestant) {
         fmt::format("{}: not counted: {}", to_string(contestant.candidate.id), answer.reason));
   shared_.writer.commit(contest_.problem, contestant.candidate,
                         answer ? std::move(answer.reply->counters) : LaunchCounters{},
-                        answer.outcome, answer.reason);
+                        answer.outcome, answer.reason, contest_.launch);
 }
 
 }  // namespace nsa::tuner

@@ -17,7 +17,7 @@ namespace nsa {
 /// without CUDA.
 bool device_oracle_covers(Stage stage) noexcept;
 
-/// Judges outputs of one stage and problem. What it expects is computed by the first judgement and
+/// Judges outputs of one stage and problem. What it expects is computed when it is first needed and
 /// kept on the device where that takes no more than an eighth of what is free, else computed anew.
 class DeviceOracle {
  public:
@@ -31,6 +31,13 @@ class DeviceOracle {
   /// Compares every row of `outputs`, which lie on the device as well. The verdict means what
   /// Oracle::verify's means. Waits for the stream.
   Oracle::Verdict verify(std::span<const TensorView> outputs, CUstream_st* stream);
+  struct Coverage {
+    Oracle::Verdict verdict;
+    bool complete = true;  // it is of every row
+  };
+  /// The same of chunks of rows that are spread over all of them: those that are known, and more
+  /// until all calls together have spent `budget_s` on finding what is right; one chunk at least.
+  Coverage verify_some(std::span<const TensorView> outputs, double budget_s, CUstream_st* stream);
   /// Row by row: the relative error (share of wrong integers) of the last output, one per row of
   /// dimension 0. For tests and for finding what is wrong.
   std::vector<double> row_errors(std::span<const TensorView> outputs, CUstream_st* stream);

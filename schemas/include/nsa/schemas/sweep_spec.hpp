@@ -21,9 +21,10 @@ struct ProblemFamily {
   std::string name;
   Problem base;
   std::vector<std::pair<std::string, std::vector<std::string>>> axes;
-  std::vector<std::string> stages;    // narrows the spec's; empty = those of the spec
-  std::vector<std::string> variants;  // likewise
-  std::vector<std::string> roles;     // of our own rows: "candidate", ...; empty = all
+  std::vector<std::string> stages;        // narrows the spec's; empty = those of the spec
+  std::vector<std::string> variants;      // likewise
+  std::vector<std::string> roles;         // of our own rows: "candidate", ...; empty = all
+  std::optional<LaunchMode> launch = {};  // instead of the policy's
   bool operator==(const ProblemFamily&) const = default;
 };
 

@@ -43,13 +43,14 @@ struct Description {
 
 /// Variants that compete on one problem and are measured interleaved.
 struct Contest {
-  std::string id;  // hash of the problem and the stages
+  std::string id;  // hash of the problem, the stages and how they are launched
   Problem problem;
   std::vector<std::string> stages;
   std::vector<Candidate> variants;
   std::vector<Description> described;  // of each variant, in the same order
   double estimated_s = 0;              // of the whole contest at min_rounds
   bool held_out = false;               // judges a decision and takes no part in it
+  LaunchMode launch = LaunchMode::eager;
   std::optional<std::int64_t> min_rounds = {}, max_rounds = {};  // instead of the policy's
   /// Number of its first worker process: a contest that is measured once more, its finalists alone
   /// perhaps, begins behind the processes that it had. Its own rows alone decide when it ends.
@@ -62,6 +63,7 @@ struct Skipped {
   Candidate variant;
   Outcome outcome = Outcome::unsupported;
   std::string reason;
+  LaunchMode launch = LaunchMode::eager;
 };
 
 struct Plan {
@@ -83,6 +85,8 @@ Plan make_plan(const SweepSpec& spec, const Device& device,
 /// Whether a name, a name with its point ("fused_query.bq64") or a whole id matches one of the
 /// globs ('*' and '?'); an empty list matches everything.
 bool matches_any(const std::vector<std::string>& globs, const VariantId& id);
+/// The policy of contests that are launched in that way.
+MeasurePolicy with_launch(MeasurePolicy policy, LaunchMode launch);
 /// The timer of the policy, or the device's own: host on a CPU, events on CUDA.
 Timer timer_of(const MeasurePolicy& policy, const Device& device);
 

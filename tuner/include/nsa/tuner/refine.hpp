@@ -21,12 +21,15 @@ struct Refinement {
 };
 
 /// The next problems, by the rows of one executor: none when nothing is open.
-/// - where the choice changes between two measured lengths that are more than 1 % apart, a length
-///   between them, as long as the wrong choice there would cost more than a tie;
-/// - above the longest length, as long as variants of other orders compete there, up to 16 times
-///   the longest of the spec;
 /// - held-out lengths between those of the spec: a share of policy.held_out, one at least where
-///   there are three.
+///   there are three;
+/// - where a held-out length loses more than 2 % by what its neighbours chose, a length between it
+///   and each of them, and another held-out one where the lengths are the farthest apart; only then
+/// - where the choice changes between two measured lengths that are more than 1 % apart, a length
+///   between them, as long as the wrong choice there would cost more than a tie, and more than .1 %
+///   of an octave;
+/// - above the longest length, as long as variants of other orders compete there, up to 16 times
+///   the longest of the spec.
 /// The same rows give the same problems, so a sweep that was killed goes on with them.
 std::vector<Refinement> refine(const DecideInput& input, const SweepSpec& spec);
 

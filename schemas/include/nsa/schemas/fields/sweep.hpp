@@ -32,7 +32,8 @@ inline constexpr auto kFields<ProblemFamily> =
                optional("axes", &ProblemFamily::axes),
                unless_default("stages", &ProblemFamily::stages),
                unless_default("variants", &ProblemFamily::variants),
-               unless_default("roles", &ProblemFamily::roles)};
+               unless_default("roles", &ProblemFamily::roles),
+               optional("launch", &ProblemFamily::launch)};
 
 template <>
 inline constexpr auto kFields<SweepSpec> =

@@ -1,7 +1,7 @@
 // Gradients of K and V, and of q from the same logits where it is asked, without tensor cores.
 #pragma once
 
-#include "cuda/backward/simt.cuh"
+#include "cuda/backward/tiles/simt.cuh"
 
 namespace nsa::cuda {
 

@@ -1,8 +1,8 @@
 // The rows that pass by a tile of keys.
 #pragma once
 
-#include "cuda/backward/key_items.cuh"
 #include "cuda/backward/key_params.hpp"
+#include "cuda/backward/tiles/key_items.cuh"
 
 namespace nsa::cuda {
 

@@ -1,7 +1,7 @@
 // The gradient of q in attention to a band without tensor cores.
 #pragma once
 
-#include "cuda/backward/simt.cuh"
+#include "cuda/backward/tiles/simt.cuh"
 
 namespace nsa::cuda {
 

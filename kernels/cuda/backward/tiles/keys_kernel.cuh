@@ -1,8 +1,8 @@
 // The kernel of the gradients of K and V, and, where it is asked, of q from the same logits.
 #pragma once
 
-#include "cuda/backward/keys_mma.cuh"
-#include "cuda/backward/query_piece.cuh"
+#include "cuda/backward/tiles/keys_mma.cuh"
+#include "cuda/backward/tiles/query_piece.cuh"
 
 namespace nsa::cuda {
 

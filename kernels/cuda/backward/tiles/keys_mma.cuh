@@ -4,8 +4,8 @@
 // products with d_o and q, and K and V stay in registers where they are narrow.
 #pragma once
 
-#include "cuda/backward/item_rows.cuh"
-#include "cuda/backward/products.cuh"
+#include "cuda/backward/tiles/item_rows.cuh"
+#include "cuda/backward/tiles/products.cuh"
 #include "cuda/launch/launch.cuh"
 #include "cuda/ptx/exp2.cuh"
 

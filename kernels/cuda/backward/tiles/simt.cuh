@@ -4,7 +4,7 @@
 // 64 j of eight rows of its sums.
 #pragma once
 
-#include "cuda/backward/item_rows.cuh"
+#include "cuda/backward/tiles/item_rows.cuh"
 #include "cuda/flash/band.cuh"
 #include "cuda/launch/launch.cuh"
 

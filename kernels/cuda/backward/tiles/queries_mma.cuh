@@ -4,8 +4,8 @@
 #pragma once
 
 #include "cuda/backward/gradient.cuh"
-#include "cuda/backward/products.cuh"
-#include "cuda/backward/query_rows.cuh"
+#include "cuda/backward/tiles/products.cuh"
+#include "cuda/backward/tiles/query_rows.cuh"
 #include "cuda/flash/band.cuh"
 #include "cuda/launch/launch.cuh"
 #include "cuda/ptx/exp2.cuh"

@@ -2,10 +2,10 @@
 // are made by WGMMA from swizzled tiles.
 #pragma once
 
-#include "cuda/backward/item_rows.cuh"
-#include "cuda/backward/products.cuh"
-#include "cuda/backward/products_sm90.cuh"
-#include "cuda/backward/query_piece.cuh"
+#include "cuda/backward/tiles/item_rows.cuh"
+#include "cuda/backward/tiles/products.cuh"
+#include "cuda/backward/tiles/products_sm90.cuh"
+#include "cuda/backward/tiles/query_piece.cuh"
 #include "cuda/launch/launch.cuh"
 #include "cuda/ptx/exp2.cuh"
 

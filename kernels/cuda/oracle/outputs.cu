@@ -1,0 +1,154 @@
+// Row by row, in fp64: what the host's row_distances() and counts of elements say, at the speed of
+// the device's memory.
+#include <cfloat>
+#include <type_traits>
+
+#include "cuda/launch/launch.cuh"
+#include "cuda/ptx/numbers.cuh"
+#include "nsa/kernels/device_memory.hpp"
+#include "nsa/kernels/device_outputs.hpp"
+#include "nsa/schemas/error.hpp"
+
+namespace nsa::device {
+namespace {
+
+constexpr int kThreads = 128;
+
+__device__ double as_double(double x) { return x; }
+__device__ double as_double(float x) { return x; }
+__device__ double as_double(std::int32_t x) { return x; }
+__device__ double as_double(__nv_bfloat16 x) { return static_cast<double>(__bfloat162float(x)); }
+__device__ double as_double(__half x) { return static_cast<double>(__half2float(x)); }
+
+template <class T>
+__device__ bool holds(const T& x, unsigned char poison) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&x);
+  for (std::size_t i = 0; i < sizeof(T); ++i)
+    if (bytes[i] != poison) return false;
+  return true;
+}
+
+template <class T>
+__device__ bool same_bits(const T& x, const T& y) {
+  const auto *p = reinterpret_cast<const unsigned char*>(&x),
+             *q = reinterpret_cast<const unsigned char*>(&y);
+  for (std::size_t i = 0; i < sizeof(T); ++i)
+    if (p[i] != q[i]) return false;
+  return true;
+}
+
+/// Sum over the block, the same for all threads. Called by all of them.
+__device__ double block_sum(double value, double* shared) {
+  __syncthreads();  // the sum before has been read
+  shared[threadIdx.x] = value;
+  __syncthreads();
+  double sum = 0;
+  for (int i = 0; i < kThreads; ++i) sum += shared[i];
+  return sum;
+}
+
+/// A block per row; `most` [rows] grows where this tensor's rows are farther apart.
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    distance_kernel(const T* a, const T* b, std::int64_t elements, double tolerance, double* most) {
+  __shared__ double shared[kThreads];
+  const std::int64_t row = blockIdx.x;
+  double difference = 0, norm = 0;
+  double differs = 0;
+  for (std::int64_t i = threadIdx.x; i < elements; i += kThreads) {
+    const T x = a[row * elements + i], y = b[row * elements + i];
+    const double u = as_double(x), v = as_double(y);
+    norm += u * u;
+    if constexpr (std::is_same_v<T, std::int32_t>) {
+      difference += u != v;
+    } else {
+      difference += (u - v) * (u - v);
+      differs += !same_bits(x, y);
+    }
+  }
+  difference = block_sum(difference, shared);
+  norm = block_sum(norm, shared);
+  differs = block_sum(differs, shared);
+  if (threadIdx.x != 0) return;
+  double apart = difference / static_cast<double>(elements);
+  if constexpr (!std::is_same_v<T, std::int32_t>) {
+    apart = differs > 0 ? sqrt(difference) / fmax(sqrt(norm), DBL_MIN) : 0.0;
+    if (isnan(apart)) apart = INFINITY;
+    if (!(apart > tolerance)) apart = 0;
+  }
+  most[row] = fmax(most[row], apart);
+}
+
+/// counts[0] += untouched, counts[1] += not finite.
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    odd_kernel(const T* now, unsigned char poison, const T* before, unsigned char old_poison,
+               std::int64_t elements, unsigned long long* counts) {
+  unsigned long long untouched = 0, non_finite = 0;
+  const std::int64_t step = std::int64_t{gridDim.x} * kThreads;
+  for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < elements;
+       i += step) {
+    const T x = now[i];
+    untouched += holds(x, poison) && holds(before[i], old_poison);
+    if constexpr (!std::is_same_v<T, std::int32_t>) non_finite += !isfinite(as_double(x));
+  }
+  if (untouched) atomicAdd(counts, untouched);
+  if (non_finite) atomicAdd(counts + 1, non_finite);
+}
+
+template <class Run>
+void with_type(Dtype dtype, Run run) {
+  if (dtype == Dtype::int32) return run(std::int32_t{});
+  if (dtype == Dtype::fp64) return run(double{});
+  cuda::with_storage_type(dtype, run);
+}
+
+}  // namespace
+
+std::vector<double> row_distances(std::span<const TensorView> a, std::span<const TensorView> b,
+                                  double tolerance, CUstream_st* stream) {
+  expects(a.size() == b.size(), "as many tensors on both sides");
+  const std::int64_t rows = a.empty() ? 0 : a.front().shape[0];
+  std::vector<double> distances(static_cast<std::size_t>(rows));
+  if (rows == 0) return distances;
+  const Buffer most(distances.size() * sizeof(double));
+  fill(most.data(), std::byte{0}, most.bytes(), stream);
+  for (std::size_t t = 0; t < a.size(); ++t) {
+    expects(a[t].shape == b[t].shape && a[t].shape[0] >= rows, "tensors of the same shapes");
+    const std::int64_t elements = a[t].elements() / a[t].shape[0];
+    with_type(a[t].dtype, [&](auto zero) {
+      using T = decltype(zero);
+      cuda::launch(distance_kernel<T>, rows, kThreads, 0, stream, static_cast<const T*>(a[t].data),
+                   static_cast<const T*>(b[t].data), elements, tolerance,
+                   static_cast<double*>(most.data()));
+    });
+  }
+  copy_to_host(distances.data(), most.data(), most.bytes(), stream);
+  synchronize(stream);
+  return distances;
+}
+
+OddElements odd_elements(std::span<const TensorView> now, std::byte poison,
+                         std::span<const TensorView> before, std::byte old_poison,
+                         CUstream_st* stream) {
+  expects(now.size() == before.size(), "as many tensors on both sides");
+  constexpr std::int64_t kBlocks = 1024;
+  std::int64_t found[2] = {};
+  const Buffer counts(sizeof found);
+  fill(counts.data(), std::byte{0}, counts.bytes(), stream);
+  for (std::size_t t = 0; t < now.size(); ++t) {
+    if (now[t].elements() == 0) continue;
+    with_type(now[t].dtype, [&](auto zero) {
+      using T = decltype(zero);
+      cuda::launch(odd_kernel<T>, kBlocks, kThreads, 0, stream, static_cast<const T*>(now[t].data),
+                   std::to_integer<unsigned char>(poison), static_cast<const T*>(before[t].data),
+                   std::to_integer<unsigned char>(old_poison), now[t].elements(),
+                   static_cast<unsigned long long*>(counts.data()));
+    });
+  }
+  copy_to_host(found, counts.data(), counts.bytes(), stream);
+  synchronize(stream);
+  return {found[0], found[1]};
+}
+
+}  // namespace nsa::device
