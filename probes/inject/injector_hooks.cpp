@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "inject/hook_ranges.hpp"
+#include "inject/hook/hook_ranges.hpp"
+#include "inject/hook/recorder.hpp"
 #include "inject/injector.hpp"
-#include "inject/recorder.hpp"
 #include "nsa/schemas/trace_request.hpp"
 
 namespace nsa::inject {

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "inject/driver.hpp"
-#include "inject/hook_ranges.hpp"
+#include "inject/hook/hook_ranges.hpp"
 #include "inject/injector.hpp"
 #include "inject/ranges.hpp"
 #include "inject/symbols.hpp"

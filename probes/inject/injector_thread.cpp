@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "inject/driver.hpp"
-#include "inject/hook_ranges.hpp"
+#include "inject/hook/hook_ranges.hpp"
 #include "inject/host_stacks.hpp"
 #include "inject/injector.hpp"
 #include "inject/ranges.hpp"

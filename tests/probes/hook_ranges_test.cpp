@@ -1,11 +1,11 @@
 // What a hook in a program tells, as markers in a spool. The recorder is the test's.
-#include "inject/hook_ranges.hpp"
+#include "inject/hook/hook_ranges.hpp"
 
 #include <map>
 #include <thread>
 
 #include "catch.hpp"
-#include "inject/recorder.hpp"
+#include "inject/hook/recorder.hpp"
 #include "spool_folder.hpp"
 
 namespace nsa::inject {

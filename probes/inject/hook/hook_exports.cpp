@@ -2,7 +2,7 @@
 // Objects of the program are addresses here and nothing else.
 #include <exception>
 
-#include "inject/hook_ranges.hpp"
+#include "inject/hook/hook_ranges.hpp"
 
 #define NSA_HOOK extern "C" __attribute__((visibility("default")))
 

@@ -1,11 +1,11 @@
-#include "inject/hook_ranges.hpp"
+#include "inject/hook/hook_ranges.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "inject/recorder.hpp"
+#include "inject/hook/recorder.hpp"
 
 namespace nsa::inject {
 namespace {
