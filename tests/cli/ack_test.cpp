@@ -99,13 +99,13 @@ TEST_CASE("ack add makes the file, and follows the indent of one that is there",
 }
 
 TEST_CASE("an ack with errors is one line with its place, and nothing is changed", "[check]") {
-  check_refused("series: a\n", 1, "no list");
+  check_refused("series: a\n", 1, "not a list");
   check_refused(kEntry + "- 5\n", 5, "map");
   check_refused(kEntry + "- serie: a\n", 5, "no key 'serie'");
   check_refused(kEntry + "- series: a\n  commits: a..b\n  reason: r\n", 5, "no 'until'");
   check_refused(kEntry + "- series: a\n  series: b\n", 6, "twice");
   check_refused(kEntry + "- series: a\n  commits: abc\n  reason: r\n  until: 2030-01-01\n", 6,
-                "no range");
+                "not a range");
   check_refused(kEntry + "- series: a\n  commits: a..b\n  reason: r\n  until: soon\n", 8, "date");
   check_refused(kEntry + "- series: [a]\n  commits: a..b\n  reason: r\n  until: 2030-01-01\n", 5,
                 "text");

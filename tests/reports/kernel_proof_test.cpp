@@ -80,7 +80,7 @@ TEST_CASE("a row that started nothing, or what no row claims, is a mismatch", "[
   step.engaged.erase({"attend_selected", "fused_query"});
   step.engaged[{"attend_selected", "nobodys"}] = 1;
   step.windows.back().variant = "nobodys";
-  CHECK(contains(mismatch(prove(step), "attend_selected"), "no row of this program's table"));
+  CHECK(contains(mismatch(prove(step), "attend_selected"), "not a row of this program's table"));
 }
 
 TEST_CASE("what ran in the timed steps has to be in a traced one", "[reports]") {

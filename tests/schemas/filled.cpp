@@ -113,6 +113,7 @@ SweepSpec filled_spec() {
   f.stages = {"ranges"};
   f.variants = {"ranges_v*"};
   f.roles = {"candidate"};
+  f.launch = LaunchMode::graph;
   s.families = {f};
   return s;
 }
@@ -267,7 +268,8 @@ std::vector<worker::Reply> filled_replies() {
                                "fused_query",
                                {{{"bq", 64}, {"st", 3}}},
                                "9f",
-                               {{"context_len", 0}, {"seq_len", 1.5}}};
+                               {{"context_len", 0}, {"seq_len", 1.5}},
+                               Direction::backward};
   const Measurement m = filled_measurement();
   return {HelloReply{1, "nsatune 0.1.0", "nsatune", true, false, filled_device(), {offered}, true},
           DescribedReply{1, true, "because", 1.2e9, 3.4e7, 1048576},

@@ -52,7 +52,7 @@ TEST_CASE("any damaged byte of a packed trace is found", "[trace]") {
     CAPTURE(at);
     CHECK(has(refusal(damaged), "t.json: byte "));
   }
-  CHECK(has(refusal(packed + "rest"), "no gzip"));
+  CHECK(has(refusal(packed + "rest"), "not gzip"));
 }
 
 TEST_CASE("values that are no JSON are named with their place", "[trace]") {
@@ -204,7 +204,7 @@ TEST_CASE("files that are no trace are refused by name", "[trace]") {
     return "";
   };
   CHECK(has(message("/nonexistent/trace.json"), "/nonexistent/trace.json: "));
-  CHECK(has(message("/tmp"), "no regular file"));
+  CHECK(has(message("/tmp"), "not a regular file"));
   const TemporaryFile empty(""),
       binary(std::string("\x7f"
                          "ELF\0\1\2",

@@ -220,7 +220,7 @@ TEST_CASE("times that are none, and numbers beyond all measure, are refused", "[
         std::string::npos);
   CHECK(read_text("kernel_tuner", cache("1e20"), mapping).rows[0].outcome == Outcome::crashed);
   CHECK(read_text("kernel_tuner", cache("-1"), mapping).rows[0].outcome == Outcome::bad_reply);
-  CHECK(message_of("kernel_tuner", cache("NaN"), mapping).find("no JSON") != std::string::npos);
+  CHECK(message_of("kernel_tuner", cache("NaN"), mapping).find("not JSON") != std::string::npos);
   const std::string deep(100, '[');
   CHECK(message_of("kernel_tuner", deep, mapping).find("64 levels") != std::string::npos);
 }

@@ -37,7 +37,9 @@ class Binder {
   void put(std::string_view value) { put(std::string(value)); }
   void put(const char* value) { put(std::string(value)); }
   void put(const std::vector<unsigned char>& blob) {
-    statement_.bind(++index_, blob.data(), static_cast<int>(blob.size()));
+    // SQLite takes a null pointer for NULL, which an empty blob is not.
+    const void* data = blob.empty() ? static_cast<const void*>("") : blob.data();
+    statement_.bind(++index_, data, static_cast<int>(blob.size()));
   }
   template <class T>
   requires std::is_integral_v<T>  // bool as 0 and 1

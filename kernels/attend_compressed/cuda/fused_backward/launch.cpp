@@ -3,10 +3,10 @@
 namespace nsa::attend_compressed {
 namespace {
 
-void launch_fused(const LaunchArgs& args) { cuda::band_backward(args, Branch::cmp); }
+void launch_backward(const LaunchArgs& args) { cuda::band_backward(args, Branch::cmp); }
 
 }  // namespace
 
-extern constinit const LaunchFunction kCudaFusedBackward = launch_fused;
+extern constinit const LaunchFunction kCudaFusedBackward = launch_backward;
 
 }  // namespace nsa::attend_compressed

@@ -3,10 +3,10 @@
 namespace nsa::attend_window {
 namespace {
 
-void launch_fused(const LaunchArgs& args) { cuda::band_backward(args, Branch::win); }
+void launch_backward(const LaunchArgs& args) { cuda::band_backward(args, Branch::win); }
 
 }  // namespace
 
-extern constinit const LaunchFunction kCudaFusedBackward = launch_fused;
+extern constinit const LaunchFunction kCudaFusedBackward = launch_backward;
 
 }  // namespace nsa::attend_window

@@ -23,7 +23,7 @@ void copy(const TensorView& from, const TensorView& to, CUstream_st* stream) {
   cuda::copy_tensors(copies, stream);
 }
 
-void launch(const LaunchArgs& args, const cuda::GemmOptions& options) {
+void launch_backward(const LaunchArgs& args, const cuda::GemmOptions& options) {
   const OutProjBackwardTensors t = OutProjBackwardTensors::of(args);
   const WorkspaceScope scope(args.workspace);
   TensorView o = t.o, d_o = t.d_o;
@@ -39,6 +39,7 @@ void launch(const LaunchArgs& args, const cuda::GemmOptions& options) {
 
 }  // namespace
 
-extern constinit const LaunchFunction kCudaGemmBackward = cuda::launch_product<launch, false>;
+extern constinit const LaunchFunction kCudaGemmBackward =
+    cuda::launch_product<launch_backward, false>;
 
 }  // namespace nsa::out_proj
