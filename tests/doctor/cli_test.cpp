@@ -193,7 +193,8 @@ TEST_CASE("the trace of the users' training: host synchronisations and an idle G
       std::string(data) + "/traces/h200_nsa_train_masked_S2048_2steps.json.gz";
   const Json document = json_of(nsatune(folder, "doctor --json " + trace), "doctor");
   for (const Json& finding : document["findings"]) {
-    if (finding["rule"] == "trace_idle_gpu") CHECK(finding["gain"]["at_most_ns"] == 460319126 - 4565809);  // the profiler's own
+    if (finding["rule"] == "trace_idle_gpu")
+      CHECK(finding["gain"]["at_most_ns"] == 460319126 - 4565809);  // the profiler's own
     if (finding["rule"] != "trace_host_syncs") continue;
     CHECK(finding["evidence"][0]["what"] == "cudaStreamSynchronize in aten::unique_consecutive");
     CHECK(finding["evidence"][0]["count"] == 48);

@@ -1,6 +1,5 @@
 #include "training_reference.hpp"
 
-
 #include <algorithm>
 #include <cmath>
 
