@@ -62,7 +62,7 @@ TEST_CASE("run waits for who measures on the device, and names the process", "[c
   CHECK(waited.err.find(") measures on cpu; --share does not wait") != std::string::npos);
 }
 
-TEST_CASE("--share waits for nobody", "[cli]") {
+TEST_CASE("a command with --share waits for nobody", "[cli]") {
   const Folder folder;
   const Holder holder(folder);
   const Result run = nsatune(folder, std::string(kRun) + " --no-db --share");
