@@ -21,7 +21,7 @@ class Bench:
         self.nsatune = str(pathlib.Path(nsatune).resolve())
         self.folder = tempfile.TemporaryDirectory()
         self.seen = {}
-        self.tests = "\n".join(path.read_text() for path in sorted(ROOT.glob("tests/**/*.[cp][py]*") if path.suffix != ".pyc")) + "\n".join(
+        self.tests = "\n".join(path.read_text() for path in sorted(ROOT.glob("tests/**/*.[cp][py]*")) if path.suffix != ".pyc") + "\n".join(
             path.read_text() for path in ROOT.glob("tests/**/CMakeLists.txt"))
 
     def output(self, command, exits=(0,)):

@@ -122,7 +122,7 @@ ROWS = [
     ("000", "varlen v2, its flag and a least length",
      ran("NSA_USE_SEL_VARLEN=1 " + RUN, engaged)),
     ("000", "p_cmp in mixed precision",
-     test("a sweep keeps the agreement of rows of reduced precision at each length",
+     test("a sweep keeps the agreement of rows of reduced precision for each kind of problem",
           "rows `p_cmp_bf16`, `p_cmp_fp16`; the share of fp32's blocks that they find stands beside their time")),
     ("000", "p_slc and p_grp in mixed precision, ties in fp32",
      gpu_test("blocks whose scores tie are chosen by their index, on every CUDA row and type", "identical picks at ties")),
