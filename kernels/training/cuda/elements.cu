@@ -12,8 +12,7 @@ using namespace nsa::cuda;
 constexpr int kThreads = 256;
 
 template <class T, int kWidth, bool kBackward>
-__global__ void __launch_bounds__(kThreads)
-    silu_kernel(const T* h, T* y, std::int64_t vectors) {
+__global__ void __launch_bounds__(kThreads) silu_kernel(const T* h, T* y, std::int64_t vectors) {
   const std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x;
   if (i >= vectors) return;
   float x[kWidth], out[kWidth];
@@ -21,7 +20,7 @@ __global__ void __launch_bounds__(kThreads)
   if (kBackward) load_vector(y + i * kWidth, out);
 #pragma unroll
   for (int j = 0; j < kWidth; ++j) {
-    const float sigmoid = __fdividef(1.0f, 1.0f + __expf(-x[j]));
+    const float sigmoid = 1.0f / (1.0f + expf(-x[j]));
     if constexpr (kBackward) {
       out[j] *= sigmoid * (1.0f + x[j] * (1.0f - sigmoid));
     } else {
@@ -45,29 +44,41 @@ void launch_silu(const TensorView& h, const TensorView& y, CUstream_st* stream) 
   });
 }
 
+/// Of `rows` that the threads of a block look at, those that match, in their order; how many.
+__device__ int list_matches(bool matches, std::int64_t row, std::int64_t* list, int* of_warps) {
+  const unsigned mask = __ballot_sync(0xffffffffu, matches);
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  if (lane == 0) of_warps[warp] = __popc(mask);
+  __syncthreads();
+  int before = 0, all = 0;
+  for (unsigned i = 0; i < kThreads / 32; ++i) {
+    before += i < warp ? of_warps[i] : 0;
+    all += of_warps[i];
+  }
+  if (matches) list[before + __popc(mask & ((1u << lane) - 1u))] = row;
+  __syncthreads();
+  return all;
+}
+
 /// A block adds up a piece of the columns of one token's row: kThreads tokens are looked at
 /// together, then those that are this one, in their order.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     embed_backward_kernel(const std::int32_t* tokens, const T* d_y, float* d_table, bool add,
                           std::int64_t rows, int dim, int column_blocks) {
-  __shared__ unsigned matches[kThreads / 32];
+  __shared__ std::int64_t list[kThreads];
+  __shared__ int of_warps[kThreads / 32];
   const int token = static_cast<int>(blockIdx.x) / column_blocks;
-  const int column = static_cast<int>(blockIdx.x) % column_blocks * kThreads +
-                     static_cast<int>(threadIdx.x);
+  const int column =
+      static_cast<int>(blockIdx.x) % column_blocks * kThreads + static_cast<int>(threadIdx.x);
   float sum = 0;
   for (std::int64_t first = 0; first < rows; first += kThreads) {
     const std::int64_t r = first + threadIdx.x;
-    const unsigned mask = __ballot_sync(0xffffffffu, r < rows && tokens[r] == token);
-    __syncthreads();
-    if (threadIdx.x % 32 == 0) matches[threadIdx.x / 32] = mask;
-    __syncthreads();
-    for (int word = 0; word < kThreads / 32; ++word) {
-      for (unsigned left = matches[word]; left != 0; left &= left - 1) {
-        const std::int64_t row = first + word * 32 + __ffs(static_cast<int>(left)) - 1;
-        if (column < dim) sum += to_float(d_y[row * dim + column]);
-      }
-    }
+    const int count = list_matches(r < rows && tokens[r] == token, r, list, of_warps);
+#pragma unroll 8
+    for (int i = 0; i < (column < dim ? count : 0); ++i)
+      sum += to_float(d_y[list[i] * dim + column]);
+    __syncthreads();  // before the list is written again
   }
   if (column >= dim) return;
   float* to = d_table + std::int64_t{token} * dim + column;

@@ -1,5 +1,5 @@
-// Residual and norm, and the norm's backward pass: a warp per row for x, then sums over rows for the
-// weight, in an order that does not depend on the device.
+// Residual and norm, and the norm's backward pass: a warp per row for x, then sums over rows for
+// the weight, in an order that does not depend on the device.
 #include "cuda/launch/launch.cuh"
 #include "cuda/memory/alignment.hpp"
 #include "cuda/ptx/vectors.cuh"
@@ -21,7 +21,8 @@ __device__ float warp_sum(float value) {
   return value;
 }
 
-/// sum = x + delta, rounded; y = its norm, where there is a y. [rows, dim], rows one behind another.
+/// sum = x + delta, rounded; y = its norm, where there is a y. [rows, dim], rows one behind
+/// another.
 template <class T, int kWidth>
 __global__ void __launch_bounds__(kThreads)
     add_norm_kernel(const T* x, const T* delta, const T* weight, T* sum, T* y, std::int64_t rows,
@@ -113,13 +114,21 @@ __global__ void __launch_bounds__(kSumColumns* kSumLanes)
   sums[piece * dim + column] = sum;
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kSumColumns* kSumLanes)
     sum_pieces_kernel(const float* sums, std::int64_t pieces, float* d_weight, bool add, int dim) {
-  const int column = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
-  if (column >= dim) return;
-  float sum = add ? d_weight[column] : 0.0f;
-  for (std::int64_t i = 0; i < pieces; ++i) sum += sums[i * dim + column];
-  d_weight[column] = sum;
+  __shared__ float part[kSumLanes][kSumColumns];
+  const int column =
+      static_cast<int>(blockIdx.x) * kSumColumns + static_cast<int>(threadIdx.x) % kSumColumns;
+  const int lane = static_cast<int>(threadIdx.x) / kSumColumns;
+  float sum = 0;
+#pragma unroll 4
+  for (std::int64_t i = lane; i < (column < dim ? pieces : 0); i += kSumLanes)
+    sum += sums[i * dim + column];
+  part[lane][threadIdx.x % kSumColumns] = sum;
+  __syncthreads();
+  if (lane != 0 || column >= dim) return;
+  for (int i = 1; i < kSumLanes; ++i) sum += part[i][threadIdx.x % kSumColumns];
+  d_weight[column] = add ? d_weight[column] + sum : sum;
 }
 
 std::int64_t blocks_of(std::int64_t items, std::int64_t each) { return (items + each - 1) / each; }
@@ -128,11 +137,13 @@ std::int64_t blocks_of(std::int64_t items, std::int64_t each) { return (items + 
 template <class F>
 void with_types(std::initializer_list<TensorView> tensors, F f) {
   bool aligned = true;
+  const Dtype dtype = tensors.begin()->dtype;
   for (const TensorView& x : tensors) {
-    expects(!x || x.contiguous(), "contiguous tensors in a training step");
+    expects(!x || (x.contiguous() && x.dtype == dtype),
+            "contiguous tensors of one dtype in a training step");
     aligned = aligned && (!x || rows_are_vectors(x));
   }
-  with_storage_type(tensors.begin()->dtype, [&](auto zero) {
+  with_storage_type(dtype, [&](auto zero) {
     with_vector_width<decltype(zero)>(aligned, [&](auto width) { f(zero, width); });
   });
 }
@@ -165,7 +176,7 @@ void rms_norm_backward(const TensorView& x, const TensorView& weight, const Tens
            x.as<const T>(), d_y.as<const T>(), static_cast<const float*>(inverse), sums, rows, dim,
            column_blocks);
   });
-  launch(sum_pieces_kernel, blocks_of(dim, kThreads), kThreads, 0, stream,
+  launch(sum_pieces_kernel, column_blocks, kSumColumns * kSumLanes, 0, stream,
          static_cast<const float*>(sums), pieces, d_weight.to.as<float>(), d_weight.add, dim);
 }
 

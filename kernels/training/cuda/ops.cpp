@@ -1,10 +1,10 @@
+#include "training/ops.hpp"
 #include "cuda/gemm/gemm.hpp"
 #include "cuda/gemm/linear_backward.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "runtime/cuda/model_ops.hpp"
 #include "runtime/stage.hpp"
 #include "training/cuda/kernels.hpp"
-#include "training/ops.hpp"
 
 namespace nsa::training {
 namespace {
@@ -70,10 +70,10 @@ class CudaTrainingOps final : public TrainingOps {
       nsa::cuda::gemm(x, head.weight, y, *context.workspace, context.stream);
       cuda::cross_entropy(y, slice_rows(head.targets, first, count), head.scale, d, losses + first,
                           context.stream);
-      const bool add = head.d_weight.add || first > 0;
-      nsa::cuda::linear_backward(x, head.weight, d,
-                                 {slice_rows(head.d_x.to, first, count), head.d_x.add},
-                                 {head.d_weight.to, add}, *context.workspace, context.stream);
+      const TensorView d_x = head.d_x.to ? slice_rows(head.d_x.to, first, count) : TensorView{};
+      nsa::cuda::linear_backward(x, head.weight, d, {d_x, head.d_x.add},
+                                 {head.d_weight.to, head.d_weight.add || first > 0},
+                                 *context.workspace, context.stream);
     }
     cuda::add_losses(losses, rows, head.scale, scalars, context.stream);
   }
