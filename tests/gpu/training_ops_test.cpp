@@ -132,7 +132,7 @@ void check_linear(Dtype dtype, std::int64_t in, std::int64_t out, bool add, CUst
            ops.linear(c, t[0], t[1], t[2]);
          }},
         dtype, stream);
-  for (const auto [to_x, to_w] :
+  for (const auto& [to_x, to_w] :
        {std::pair(true, true), std::pair(true, false), std::pair(false, true)}) {
     std::vector<std::size_t> outputs;
     if (to_x) outputs.push_back(3);
