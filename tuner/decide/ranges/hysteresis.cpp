@@ -45,8 +45,17 @@ std::optional<Shipped> read_shipped(const Decision* shipped, const Group& group,
 
 bool change_pays(const std::vector<LengthRatios>& points, const Assignment& shipped,
                  const Assignment& now, double epsilon) {
-  const Gain gain = gain_of(points, shipped, now, 0.025);
-  return gain.needed || (gain.points > 0 && gain.low > epsilon);
+  // Ties beside a boundary say nothing of whether the rest of a change pays.
+  Assignment telling = shipped;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (shipped[i] == now[i]) continue;
+    const LengthRatios& point = points[i];
+    const bool tie = point.usable[shipped[i]] && point.usable[now[i]] &&
+                     point.excess[shipped[i]] - point.excess[now[i]] <= epsilon;
+    if (!tie) telling[i] = now[i];
+  }
+  const Gain gain = gain_of(points, shipped, telling, 0.025);
+  return gain.needed || (gain.points > 0 && gain.mean > epsilon && gain.low > 0);
 }
 
 }  // namespace nsa::tuner

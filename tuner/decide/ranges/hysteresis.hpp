@@ -20,8 +20,8 @@ std::optional<Shipped> read_shipped(const Decision* shipped, const Group& group,
                                     const std::vector<LengthRatios>& points,
                                     const Assignment& fallback);
 
-/// True when the lower 95 % bound of the gain, averaged over the points where both differ, is above
-/// epsilon.
+/// True when the gain, averaged over the points where both differ by more than epsilon, is above
+/// epsilon and its lower 95 % bound above 0.
 bool change_pays(const std::vector<LengthRatios>& points, const Assignment& shipped,
                  const Assignment& now, double epsilon);
 
