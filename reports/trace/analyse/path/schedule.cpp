@@ -1,6 +1,7 @@
 #include "schedule.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace nsa::trace {
 
@@ -56,11 +57,14 @@ Schedule::Causes Schedule::causes_of(std::uint32_t op) const {
     out.first = kMany;
     return out;
   }
+  bool fits = true;
   for_each_cause(op, [&](const StartCause& cause) {
     const bool is_first = out.first == kNone;
     (is_first ? out.first : out.second) = cause.node;
-    (is_first ? out.first_lag_ns : out.second_lag_ns) = cause.lag_ns;
+    (is_first ? out.first_lag_ns : out.second_lag_ns) = static_cast<std::uint32_t>(cause.lag_ns);
+    fits &= cause.lag_ns <= std::numeric_limits<std::uint32_t>::max();
   });
+  if (!fits) out.first = kMany;
   return out;
 }
 
@@ -91,6 +95,7 @@ std::uint32_t Schedule::waited_for(std::uint32_t call) const {
 }
 
 std::uint32_t Schedule::last_to_come(std::uint32_t op) const {
+  if (graph_.collectives.empty()) return kNone;
   const std::uint32_t number = graph_.collective[op];
   if (number == kNone) return kNone;
   std::uint32_t last = op;
@@ -108,7 +113,9 @@ class Schedule::Run {
         trace_(of.context_.trace),
         without_(without),
         calls_(graph_.first_call_node(trace_)),
-        at_(graph_.order.size()) {}
+        at_(of.at_) {
+    at_.resize(graph_.order.size());
+  }
 
   std::int64_t end_ns() {
     std::int64_t last = -kMaxTimeNs;
@@ -192,7 +199,7 @@ class Schedule::Run {
   const Trace& trace_;
   const Without& without_;
   std::uint32_t calls_;
-  std::vector<std::int64_t> at_;  // [nodes]
+  std::vector<std::int64_t>& at_;  // [nodes]
 };
 
 std::int64_t Schedule::end_ns(const Without& without) const { return Run(*this, without).end_ns(); }

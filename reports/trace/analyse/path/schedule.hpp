@@ -28,7 +28,7 @@ class Schedule {
  public:
   Schedule(const Context& context, const PathGraph& graph);
 
-  /// The last end of an operation.
+  /// The last end of an operation. One question at a time: they share their memory.
   std::int64_t end_ns(const Without& without) const;
   /// As recorded: what was last to let an operation begin.
   StartCause cause_of(std::uint32_t op) const;
@@ -47,16 +47,17 @@ class Schedule {
 
   /// What an operation waits for, where that is its launch and its stream alone.
   struct Causes {
-    std::uint32_t first = kNone, second = kNone;  // nodes; kMany: there are more
-    std::int64_t first_lag_ns = 0, second_lag_ns = 0;
+    std::uint32_t first = kNone, second = kNone;  // nodes; kMany: there are more, or long lags
+    std::uint32_t first_lag_ns = 0, second_lag_ns = 0;
   };
   static constexpr std::uint32_t kMany = kNone - 1;
   Causes causes_of(std::uint32_t op) const;
 
   const Context& context_;
   const PathGraph& graph_;
-  std::vector<Causes> causes_;  // [ops], since every question asks for them
-  std::vector<char> waits_;     // [calls] whether it is in PathGraph::waits_for
+  std::vector<Causes> causes_;            // [ops], since every question asks for them
+  std::vector<char> waits_;               // [calls] whether it is in PathGraph::waits_for
+  mutable std::vector<std::int64_t> at_;  // [nodes] of the question in hand
 };
 
 }  // namespace nsa::trace
