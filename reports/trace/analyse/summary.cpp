@@ -135,12 +135,14 @@ void add_stages_if_known(const Context& context, const StageClasses& classes, Su
 
 Summary summarize(const Trace& trace) {
   const Context context(trace);
-  const StageClasses classes = stage_classes(context);
   Summary out;
   add_source(trace, out);
   add_gpu(context, out);
-  add_host(context, classes, out);
-  add_stages_if_known(context, classes, out);
+  {
+    const StageClasses classes = stage_classes(context);
+    add_host(context, classes, out);
+    add_stages_if_known(context, classes, out);
+  }
   add_collectives(context, out);
   add_gaps(context, out);
   add_queue(context, out);
