@@ -7,6 +7,7 @@
 #include "nsa/kernels/inputs.hpp"
 #include "training/memory.hpp"
 #include "training/step.hpp"
+#include "training/upload.hpp"
 
 namespace nsa::training {
 namespace {
@@ -78,7 +79,7 @@ struct Trainer::Impl {
         history(allocator, kHistory * sizeof(StepResult)),
         places(allocator),
         arena(allocator),
-        staged(inputs.bytes()) {
+        upload(make_upload(backend, inputs.bytes())) {
     if (has_masters(t)) masters = std::make_unique<Owned>(allocator, bytes_of(wide, count));
     context.workspace = &places;
     placed = place_sequences(context, sequences);
@@ -161,13 +162,14 @@ struct Trainer::Impl {
                              .correction1 = 1 - std::pow(config.optimizer.beta1, t),
                              .correction2 = 1 - std::pow(config.optimizer.beta2, t),
                              .step = done};
-    std::memcpy(staged.data(), &numbers, sizeof numbers);
-    auto* to = staged.data() + sizeof numbers;
+    char* to = upload->next().data();
+    std::memcpy(to, &numbers, sizeof numbers);
+    to += sizeof numbers;
     for (const std::int64_t shift : {0, 1}) {
       for (std::int64_t r = 0; r < rows; ++r, to += row * 4)
         std::memcpy(to, tokens.data() + r * (row + 1) + shift, static_cast<std::size_t>(row) * 4);
     }
-    write(inputs.data(), staged.data(), staged.size());
+    upload->send(inputs.data(), context.stream);
   }
 
   void launch(StepObserver* observer) {
@@ -186,7 +188,7 @@ struct Trainer::Impl {
   std::unique_ptr<Owned> masters;
   Owned inputs, scalars, history;
   Workspace places, arena;
-  std::vector<char> staged;
+  std::unique_ptr<Upload> upload;
   PlacedSequences placed;
   StepState state;
   Telemetry* backward_telemetry = nullptr;

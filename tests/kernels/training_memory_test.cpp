@@ -56,4 +56,29 @@ TEST_CASE("checkpointing takes less memory, and less the more layers it holds", 
   }
 }
 
+TEST_CASE("the memory of a step on a GPU is predicted where there is none", "[training]") {
+  Router::Inputs inputs;
+  inputs.device.id = "cuda:0";
+  inputs.device.backend = Backend::cuda;
+  inputs.device.compute_capability = 90;
+  inputs.device.multiprocessors = 132;
+  inputs.review = true;
+  const Router router(std::move(inputs));
+  TrainingConfig config;
+  config.model.dtype = GENERATE(Dtype::bf16, Dtype::fp32);
+  const TrainingMemory one = training::predict_memory(router, config);
+  INFO("activations " << one.activations << ", workspace " << one.workspace << ", all "
+                      << one.peak());
+  const auto count = parameter_count(config.model);
+  CHECK(one.gradients == 4 * count);
+  CHECK(one.activations > 0);
+  config.batch = 2;
+  const TrainingMemory two = training::predict_memory(router, config);
+  CHECK(two.weights == one.weights);
+  CHECK(two.activations == 2 * one.activations);
+  CHECK(two.workspace > one.workspace);
+  config = tiny_training(config.model.dtype);
+  CHECK(training::predict_memory(router, config).activations > 0);
+}
+
 }  // namespace nsa::test

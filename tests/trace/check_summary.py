@@ -202,6 +202,9 @@ def inconsistencies(summary):
         total = sum(stage["total_ns"] for stage in summary["stages"]) + summary["unattributed_ns"]
         if total != summary["op_sum_ns"]:
             yield "stages do not add up"
+        before = [stage["idle_ns"] for stage in summary["stages"]] + [summary["unattributed_idle_ns"]]
+        if None not in before and sum(before) != summary["idle_ns"]:
+            yield "idle time before stages does not add up"
     if summary["gaps"] and summary["idle_ns"] is not None:
         if sum(cause["total_ns"] for cause in summary["gaps"]["causes"]) != summary["idle_ns"]:
             yield "gaps do not add up to the idle time"

@@ -145,6 +145,72 @@ TEST_CASE("a drift within a run widens its interval", "[trace]") {
         std::vector<std::int64_t>(10, 7));
 }
 
+namespace {
+
+/// Calls of kernels without steps: how often each shape of "gemm" runs, and what takes 1.3 times.
+struct Calls {
+  int small = 40, large = 40;
+  std::string slower;
+  unsigned seed = 1;
+};
+
+trace::Trace calls_of(const Calls& calls) {
+  std::mt19937 random(calls.seed);
+  std::normal_distribution<double> noise(1, .005);
+  JsonTrace t;
+  double at = 0;
+  int correlation = 0;
+  const auto add = [&](const std::string& name, int grid, double us) {
+    us *= noise(random) * (calls.slower == name ? 1.3 : 1);
+    const std::string id = std::to_string(++correlation);
+    t.call("cudaLaunchKernel", correlation, at, 1);
+    t.event("kernel", name, std::to_string(at + 2), std::to_string(us),
+            R"(, "args": {"device": 0, "stream": 7, "correlation": )" + id + R"(, "grid": [)" +
+                std::to_string(grid) + R"(, 1, 1], "block": [128, 1, 1]})");
+    at += us + 5;
+  };
+  for (int i = 0; i < calls.small; ++i) add("gemm", 8, 10);
+  for (int i = 0; i < calls.large; ++i) add("gemm", 64, 100);
+  for (int i = 0; i < 9; ++i) add("mixed", 8, i % 3 == 0 ? 400 : 20);  // layers of two sizes
+  return t.read();
+}
+
+trace::TraceDiff diff_calls(const Calls& a, const Calls& b) {
+  std::vector<trace::Trace> in_a, in_b;
+  in_a.push_back(calls_of(a));
+  in_b.push_back(calls_of(b));
+  return trace::diff_traces(in_a, in_b, .02);
+}
+
+}  // namespace
+
+TEST_CASE("another mix of launch shapes is no change of a kernel", "[trace]") {
+  Calls a, b;
+  b.small = 60;
+  b.large = 35;
+  b.seed = 2;
+  const trace::TraceDiff d = diff_calls(a, b);
+  CHECK(d.verdict == DiffVerdict::neutral);
+  CHECK(row(d.kernels, "gemm <<<8,1,1; 128,1,1>>>").count_b == 60);
+}
+
+TEST_CASE("a kernel that takes 1.3 times is named, also where its calls differ", "[trace]") {
+  int named = 0, alarms = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Calls a, b;
+    a.seed = 100 + seed;
+    b.seed = 200 + seed;
+    for (const trace::DiffRow& r : diff_calls(a, b).kernels)
+      alarms += r.verdict == DiffVerdict::worse || r.verdict == DiffVerdict::better;
+    b.slower = "mixed";
+    const trace::TraceDiff slower = diff_calls(a, b);
+    named += slower.verdict == DiffVerdict::worse &&
+             row(slower.kernels, "mixed <<<8,1,1; 128,1,1>>>").verdict == DiffVerdict::worse;
+  }
+  CHECK(named == 20);
+  CHECK(alarms <= 1);
+}
+
 TEST_CASE("other GPUs, other work and other clocks are not compared, and it says why", "[trace]") {
   const auto reason = [](const Run& b) {
     const trace::TraceDiff d = diff(Run{}, b);

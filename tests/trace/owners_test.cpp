@@ -100,33 +100,6 @@ TEST_CASE("work is of its annotation, of data loading, or of the forward pass", 
   CHECK(s.annotations->front().gpu_ns == 31000);
 }
 
-TEST_CASE("idle time is what the launching thread did before the launch", "[trace]") {
-  const auto s = JsonTrace()
-                     .launched("a", 1, 0, 0, 10)
-                     .call("cudaMalloc", 9, 12, 6)
-                     .launched("behind malloc", 2, 20, 20, 5)  // idle from 10 to 20
-                     .op("aten::nonzero", 30, 30, "")
-                     .launched("behind nonzero", 3, 65, 70, 5)  // idle from 25 to 70
-                     .call("cudaMalloc", 10, 40, 10, 2)         // another thread
-                     .launched("pending", 4, 71, 90, 5)         // idle from 75 to 90
-                     .launched("after nothing", 5, 200, 200, 1)
-                     .summary();
-  REQUIRE(s.gaps);
-  std::map<std::string, std::int64_t> causes;
-  std::int64_t all = 0;
-  for (const auto& cause : s.gaps->causes) {
-    causes[cause.what + " " + cause.name] = cause.total_ns;
-    all += cause.total_ns;
-  }
-  CHECK(causes == std::map<std::string, std::int64_t>{{"api cudaMalloc", 10000},
-                                                      {"operator aten::nonzero", 45000},
-                                                      {"launch_pending ", 15000},
-                                                      {"nothing_recorded ", 105000}});
-  CHECK(all == s.gpu->idle_ns);
-  CHECK(s.gaps->longest.at(0).ends_with == "after nothing");
-  CHECK(s.gaps->longest.at(1).name == "aten::nonzero");
-}
-
 TEST_CASE("arguments of operators and collectives survive a conversion", "[trace]") {
   const TemporaryFile file("x");
   const std::string path = file.path() + ".json";

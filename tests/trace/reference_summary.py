@@ -54,6 +54,12 @@ def read_json(path):
     return out
 
 
+def torch_operator(r):
+    """A range of PyTorch's emit_nvtx is an operator: "aten::mm, seq = 3, op_id = 7"."""
+    named = re.match(r"(\S*(?:::|Backward)\S*|AccumulateGrad|(?:autograd|torch)::.*?), (?:seq|op_id) = ", r.name or "")
+    return r._replace(name=named.group(1), kind="cpu_op") if named else r
+
+
 def read_nsys(path):
     db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     out = Source([], [], [], [], [], [], [], {})
@@ -73,7 +79,7 @@ def read_nsys(path):
         out.calls.append(Call(row[0], row[1], name, *row[3:], not name.startswith("cuda")))
     for row in db.execute("SELECT start, end, coalesce(text, value), globalTid, globalTid >> 24 FROM NVTX_EVENTS "
                           "LEFT JOIN StringIds ON id = textId WHERE eventType IN (59, 60) AND end IS NOT NULL"):
-        out.ranges.append(Range(*row, "nvtx"))
+        out.ranges.append(torch_operator(Range(*row, "nvtx")))
     out.overheads.extend(db.execute(f"SELECT o.start, o.end, o.globalTid >> 24 FROM {table}OVERHEAD o JOIN ENUM_CUPTI_OVERHEAD_TYPE t "
                                     "ON t.id = overheadType WHERE t.label LIKE '%(Profiler)'"))
     out.own.extend(db.execute(f"SELECT o.start, o.end, o.globalTid >> 24, value FROM {table}OVERHEAD o "
@@ -289,9 +295,15 @@ def stages_of_calls(source):
                 elif r.kind == "cpu_op":
                     found = found or "forward"
                 else:
-                    found = stage_of(r.name) or re.sub(r"\d+", "N", r.name[:100])
+                    found = stage_of(r.name) or without_numbers(r.name)
             out[call] = found
     return out
+
+
+def without_numbers(name):
+    """Numbers within a word ("all2all") count nothing."""
+    name = re.split(r", (?:seq|op_id|sizes) = ", name)[0][:100]
+    return re.sub(r"(?<![A-Za-z0-9])[0-9]+|(?<=[A-Za-z])[0-9]+(?![A-Za-z0-9])", "N", name)
 
 
 def is_step(name):

@@ -4,7 +4,7 @@
 namespace nsa::training {
 
 const TrainingOps& cuda_training_ops() {
-  throw EnvironmentError("training runs on a CPU only as yet; take --device cpu");
+  throw EnvironmentError("this program was built without CUDA; take --device cpu");
 }
 
 }  // namespace nsa::training

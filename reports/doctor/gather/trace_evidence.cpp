@@ -6,6 +6,7 @@
 
 #include "around.hpp"
 #include "nsa/doctor/gather.hpp"
+#include "nsa/trace/range_names.hpp"
 #include "nsa/trace/waits.hpp"
 #include "warm_up.hpp"
 
@@ -54,7 +55,7 @@ void add_calls(const Trace& trace, TraceEvidence& out) {
   for (std::size_t i = 0; i < trace.calls.size(); ++i) {
     const ApiCall& call = trace.calls[i];
     if (waits[i] == WaitKind::none) continue;
-    std::string by = trace.names.text(around[i]);
+    std::string by = trace::plain_range_name(trace.names.text(around[i]));
     if (by == "aten::_local_scalar_dense") by = "aten::item";  // what the user wrote
     (waits[i] == WaitKind::allocation ? of_allocations : of_waits)
         .add(trace.names.text(call.name), by, call.end_ns - call.start_ns, call.correlation);

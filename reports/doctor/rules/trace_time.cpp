@@ -105,6 +105,16 @@ void add_host_state(const TraceEvidence& t, std::vector<Fact>& facts, std::size_
   }
 }
 
+/// "one of the longest gaps, while the host was in aten::item"
+std::string gap_text(const TraceEvidence& t, const Gap& gap) {
+  if (t.summary.gaps)
+    for (const trace::GapRow& row : t.summary.gaps->longest)
+      if (row.start_ns == gap.start_ns && row.duration_ns == gap.duration_ns && !row.parts.empty())
+        return "one of the longest gaps, while the host mostly " +
+               host_state_text(row.parts.front());
+  return "one of the longest gaps";
+}
+
 /// The path knows better than the intersection of intervals where it was recorded which stream
 /// waits for which.
 Gain exposed_gain(const TraceEvidence& t) {
@@ -133,7 +143,7 @@ Founds trace_idle_gpu(const Evidence& evidence) {
         gain_in(t, own_idle_ns(gpu), "all idle time but the profiler's own")};
     add_host_state(t, found.facts, 3);
     for (const Gap& gap : t.gaps)
-      found.facts.push_back({.what = "one of the longest gaps",
+      found.facts.push_back({.what = gap_text(t, gap),
                              .source = t.summary.path,
                              .ns = gap.duration_ns,
                              .event_ids = ids_of(gap.id)});

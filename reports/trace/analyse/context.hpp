@@ -30,6 +30,11 @@ struct Context {
   std::vector<IntervalSet> syncs, blocking, overheads;
 
   bool is_comm(std::uint32_t op) const { return is_comm_op[op] != 0; }
+  /// Whether the launch of a graph started it; a graph that was recorded as a whole has no nodes.
+  bool is_graph_node(std::uint32_t op) const {
+    return trace.ops[op].kind != OpKind::graph &&
+           (trace.ops[op].graph_node != 0 || trace.ops[op].graph != 0);
+  }
 };
 
 using DeviceKey = std::pair<std::uint32_t, std::int32_t>;  // part, device
@@ -40,9 +45,11 @@ std::map<DeviceKey, OpIndices> ops_by_device(const Context& context, const OpInd
 /// last end of all.
 GpuSums sums_of(const Context& context, const OpIndices& ops);
 GpuFigures figures_of(const Context& context, const OpIndices& ops);
+/// The same of devices whose figures are known, at least one; counts are of all their operations.
+GpuFigures figures_together(const GpuSums& sums, const std::vector<GpuFigures>& devices);
 /// The same of operations of one device.
 GpuFigures figures_on_device(const Context& context, const OpIndices& ops);
 /// Splits the time between the operations of one device by cause; `gaps` is that time.
-IdleClasses classify_idle(const Context& context, const OpIndices& ops, const IntervalSet& gaps);
+IdleClasses classify_idle(const Context& context, const OpIndices& ops, IntervalSet gaps);
 
 }  // namespace nsa::trace

@@ -40,22 +40,29 @@ std::map<DeviceKey, OpIndices> ops_by_device(const Context& context, const OpInd
   return out;
 }
 
-GpuFigures figures_of(const Context& context, const OpIndices& ops) {
-  expects(!ops.empty(), "at least one operation");
-  const std::map<DeviceKey, OpIndices> devices = ops_by_device(context, ops);
-  if (devices.size() == 1) return figures_on_device(context, ops);
+GpuFigures figures_together(const GpuSums& sums, const std::vector<GpuFigures>& devices) {
+  expects(!devices.empty(), "at least one device");
   GpuFigures out;
-  static_cast<GpuSums&>(out) = sums_of(context, ops);
+  static_cast<GpuSums&>(out) = sums;
   out.start_ns = kMaxTimeNs;
   out.end_ns = -kMaxTimeNs;
-  for (const auto& [key, of_device] : devices) {
-    const GpuFigures one = figures_on_device(context, of_device);
+  for (const GpuFigures& one : devices) {
     out.start_ns = std::min(out.start_ns, one.start_ns);
     out.end_ns = std::max(out.end_ns, one.end_ns);
     add_times(out, one);
   }
   out.span_ns = out.end_ns - out.start_ns;
   return out;
+}
+
+GpuFigures figures_of(const Context& context, const OpIndices& ops) {
+  expects(!ops.empty(), "at least one operation");
+  const std::map<DeviceKey, OpIndices> devices = ops_by_device(context, ops);
+  if (devices.size() == 1) return figures_on_device(context, ops);
+  std::vector<GpuFigures> figures;
+  for (const auto& [key, of_device] : devices)
+    figures.push_back(figures_on_device(context, of_device));
+  return figures_together(sums_of(context, ops), figures);
 }
 
 }  // namespace nsa::trace

@@ -37,9 +37,12 @@ void add_devices(const Context& context, Summary& out) {
     row.part = key.first;
     row.device = key.second;
     row.name = device_name(context.trace, key);
-    row.gpu = figures_of(context, ops);
-    for (const auto& [stream, of_stream] : by_stream(context, ops))
-      row.streams.push_back({stream.first, stream.second, figures_of(context, of_stream)});
+    row.gpu = figures_on_device(context, ops);
+    const std::map<StreamKey, OpIndices> streams = by_stream(context, ops);
+    for (const auto& [stream, of_stream] : streams)
+      row.streams.push_back(
+          {stream.first, stream.second,
+           streams.size() == 1 ? row.gpu : figures_on_device(context, of_stream)});
     out.devices.push_back(std::move(row));
   }
   if (out.devices.size() < 2) return;

@@ -9,21 +9,32 @@
 namespace nsa::trace {
 namespace {
 
-struct Sets {
-  IntervalSet all, compute, comm, mem;
-};
+IntervalSet busy_set(const Context& context, const OpIndices& ops) {
+  std::vector<Interval> out;
+  out.reserve(ops.size());
+  for (const std::uint32_t i : ops)
+    out.push_back({context.trace.ops[i].start_ns, context.trace.ops[i].end_ns});
+  return union_of(std::move(out));
+}
 
-Sets sets_of(const Context& context, const OpIndices& ops) {
-  std::vector<Interval> all, compute, comm, mem;
+/// What computes, communicates and moves memory, and what of it runs at one time.
+void add_parts(const Context& context, const OpIndices& ops, GpuFigures& out) {
+  std::vector<Interval> compute, comm, mem;
   for (const std::uint32_t i : ops) {
     const GpuOp& op = context.trace.ops[i];
-    const Interval time{op.start_ns, op.end_ns};
-    all.push_back(time);
     if (op.kind == OpKind::graph) continue;
-    (context.is_comm(i) ? comm : op.kind != OpKind::kernel ? mem : compute).push_back(time);
+    (context.is_comm(i)          ? comm
+     : op.kind != OpKind::kernel ? mem
+                                 : compute)
+        .push_back({op.start_ns, op.end_ns});
   }
-  return {union_of(std::move(all)), union_of(std::move(compute)), union_of(std::move(comm)),
-          union_of(std::move(mem))};
+  out.mem_ns = length(union_of(std::move(mem)));
+  const IntervalSet computes = union_of(std::move(compute)),
+                    communicates = union_of(std::move(comm));
+  out.compute_ns = length(computes);
+  out.comm_ns = length(communicates);
+  out.comm_overlapped_by_compute_ns = length(intersection(communicates, computes));
+  out.exposed_comm_ns = out.comm_ns - out.comm_overlapped_by_compute_ns;
 }
 
 void count(const Context& context, const OpIndices& ops, GpuSums& out) {
@@ -32,6 +43,7 @@ void count(const Context& context, const OpIndices& ops, GpuSums& out) {
     const GpuOp& op = context.trace.ops[i];
     const std::int64_t duration = op.end_ns - op.start_ns;
     add_to(out.op_sum_ns, duration);
+    out.graph_nodes += context.is_graph_node(i);
     if (op.kind != OpKind::kernel) {
       ++(op.kind == OpKind::graph ? out.whole_graphs : out.memops);
       continue;
@@ -76,17 +88,14 @@ GpuFigures figures_on_device(const Context& context, const OpIndices& ops) {
   out.end_ns = out.start_ns;
   for (const std::uint32_t i : ops) out.end_ns = std::max(out.end_ns, all[i].end_ns);
 
-  const Sets sets = sets_of(context, ops);
   out.span_ns = out.end_ns - out.start_ns;
-  out.busy_ns = length(sets.all);
+  add_parts(context, ops, out);
+  IntervalSet busy = busy_set(context, ops);
+  out.busy_ns = length(busy);
   out.idle_ns = out.span_ns - out.busy_ns;
-  out.compute_ns = length(sets.compute);
-  out.comm_ns = length(sets.comm);
-  out.mem_ns = length(sets.mem);
-  out.comm_overlapped_by_compute_ns = length(intersection(sets.comm, sets.compute));
-  out.exposed_comm_ns = out.comm_ns - out.comm_overlapped_by_compute_ns;
-  const IntervalSet span = union_of({{out.start_ns, out.end_ns}});
-  out.idle_by_class_ns = classify_idle(context, ops, difference(span, sets.all));
+  IntervalSet gaps = difference(union_of({{out.start_ns, out.end_ns}}), busy);
+  busy = {};
+  out.idle_by_class_ns = classify_idle(context, ops, std::move(gaps));
   return out;
 }
 

@@ -18,16 +18,17 @@ IntervalSet::const_iterator first_near(const IntervalSet& a, const IntervalSet& 
 IntervalSet union_of(std::vector<Interval> any) {
   const auto earlier = [](const Interval& a, const Interval& b) { return a.begin < b.begin; };
   if (!std::is_sorted(any.begin(), any.end(), earlier)) std::sort(any.begin(), any.end(), earlier);
-  IntervalSet out;
+  std::size_t count = 0;  // of the union, which stands at the front
   for (const Interval& next : any) {
     if (next.begin == next.end) continue;
-    if (!out.empty() && next.begin <= out.back().end) {
-      out.back().end = std::max(out.back().end, next.end);
+    if (count > 0 && next.begin <= any[count - 1].end) {
+      any[count - 1].end = std::max(any[count - 1].end, next.end);
     } else {
-      out.push_back(next);
+      any[count++] = next;
     }
   }
-  return out;
+  any.resize(count);
+  return any;
 }
 
 IntervalSet intersection(const IntervalSet& a, const IntervalSet& b) {
@@ -42,6 +43,7 @@ IntervalSet intersection(const IntervalSet& a, const IntervalSet& b) {
 
 IntervalSet difference(const IntervalSet& a, const IntervalSet& b) {
   IntervalSet out;
+  out.reserve(a.size());
   auto cut = first_near(a, b);
   for (Interval rest : a) {
     while (cut != b.end() && cut->end <= rest.begin) ++cut;

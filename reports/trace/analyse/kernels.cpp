@@ -50,10 +50,31 @@ std::vector<int> in_math_path(const Context& context) {
 struct Group {
   std::vector<std::int64_t> durations;
   std::int64_t in_math = 0, in_math_ns = 0;
+  std::int64_t graph_nodes = 0, launches = 0, call_ns = 0, queue_ns = 0;  // as KernelRow
 };
 
+/// From the call to the start of a kernel. Nodes of a graph share one call, which says nothing of
+/// each.
+void count_launch(const Context& context, std::uint32_t op, Group& group) {
+  if (context.is_graph_node(op)) {
+    ++group.graph_nodes;
+  } else if (context.launch[op] != kNone) {
+    const ApiCall& call = context.trace.calls[context.launch[op]];
+    ++group.launches;
+    add_to(group.call_ns, call.end_ns - call.start_ns);
+    add_to(group.queue_ns, std::max<std::int64_t>(0, context.trace.ops[op].start_ns - call.end_ns));
+  }
+}
+
 KernelRow row_of(const std::string& name, bool comm, Group& group) {
-  KernelRow row{times_by_name(name, group.durations), comm, backend_of_name(name)};
+  KernelRow row;
+  static_cast<TimesByName&>(row) = times_by_name(name, group.durations);
+  row.comm = comm;
+  row.attention_backend = backend_of_name(name);
+  row.graph_nodes = group.graph_nodes;
+  row.launches = group.launches;
+  row.call_ns = group.call_ns;
+  row.queue_ns = group.queue_ns;
   if (!row.attention_backend && group.in_math == row.count) row.attention_backend = "math";
   return row;
 }
@@ -64,11 +85,12 @@ void add_kernels(const Context& context, Summary& out) {
   const Trace& trace = context.trace;
   const std::vector<int> math = in_math_path(context);
   std::map<NameId, Group> groups;
-  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+  for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
     const GpuOp& op = trace.ops[i];
     if (op.kind != OpKind::kernel) continue;
     Group& group = groups[op.name];
     group.durations.push_back(op.end_ns - op.start_ns);
+    count_launch(context, i, group);
     if (context.launch[i] == kNone || math[context.launch[i]] < 0) continue;
     ++group.in_math;
     group.in_math_ns += op.end_ns - op.start_ns;

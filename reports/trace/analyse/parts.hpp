@@ -31,6 +31,7 @@ void add_stages(const Context& context, const StageClasses& classes, Summary& ou
 /// Needs the steps.
 void add_critical_path(const Context& context, Summary& out);
 void add_gaps(const Context& context, Summary& out);
+void add_queue(const Context& context, Summary& out);
 void add_operators(const Context& context, Summary& out);
 void add_annotations(const Context& context, Summary& out);
 void add_modules(const Context& context, Summary& out);

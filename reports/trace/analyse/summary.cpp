@@ -48,39 +48,48 @@ void hide_kernels(Summary& out) {
   static const std::string kReason =
       "graph launches were recorded as a whole; record again with "
       "their nodes (nsys profile --cuda-graph-trace=node)";
-  give_reason(out,
-              {"compute_ns", "comm_ns", "mem_ns", "comm_overlapped_by_compute_ns",
-               "exposed_comm_ns", "kernel_sum_ns", "kernels", "memops", "comm_kernels",
-               "distinct_kernels", "same_stream_overlaps", "kernels_by_name", "attention"},
-              kReason.c_str());
+  give_reason(
+      out,
+      {"compute_ns", "comm_ns", "mem_ns", "comm_overlapped_by_compute_ns", "exposed_comm_ns",
+       "kernel_sum_ns", "kernels", "memops", "comm_kernels", "distinct_kernels",
+       "same_stream_overlaps", "graph_nodes", "kernels_by_name", "attention"},
+      kReason.c_str());
   out.kernels_by_name.reset();
   out.attention.reset();
+}
+
+/// Counts of all operations; those of a single device are known already.
+GpuSums sums_of_all(const Context& context, const std::vector<DeviceSummary>& devices) {
+  if (devices.size() == 1) return devices.front().gpu;
+  OpIndices all(context.trace.ops.size());
+  std::iota(all.begin(), all.end(), 0u);
+  return sums_of(context, all);
 }
 
 /// Everything about GPU operations.
 void add_gpu(const Context& context, Summary& out) {
   if (context.trace.ops.empty()) {
     give_reason(out, kOnOneTimeLine, "no GPU operation was recorded");
-    give_reason(out,
-                {"kernel_sum_ns", "op_sum_ns", "kernels", "memops", "comm_kernels",
-                 "distinct_kernels", "kernels_by_name", "copies", "launch_apis",
-                 "gpu_ops_with_launch", "gpu_ops_without_launch", "launch_to_start_ns",
-                 "same_stream_overlaps", "stages", "unattributed_ns", "attention"},
-                "no GPU operation was recorded");
+    give_reason(
+        out,
+        {"kernel_sum_ns", "op_sum_ns", "kernels", "memops", "comm_kernels", "distinct_kernels",
+         "kernels_by_name", "copies", "launch_apis", "gpu_ops_with_launch",
+         "gpu_ops_without_launch", "launch_to_start_ns", "same_stream_overlaps", "graph_nodes",
+         "stages", "unattributed_ns", "unattributed_idle_ns", "queue", "attention"},
+        "no GPU operation was recorded");
     return;
   }
-  OpIndices all(context.trace.ops.size());
-  std::iota(all.begin(), all.end(), 0u);
+  add_devices(context, out);
+  out.sums = sums_of_all(context, out.devices);
   if (context.trace.one_time_line()) {
-    out.gpu = figures_of(context, all);
-    out.sums = *out.gpu;
+    std::vector<GpuFigures> devices;
+    for (const DeviceSummary& device : out.devices) devices.push_back(device.gpu);
+    out.gpu = figures_together(*out.sums, devices);
     if (!out.gpu->idle_by_class_ns.profiler_overhead)
       give_reason(out, {"idle_by_class_ns.profiler_overhead"}, "no overhead was recorded");
   } else {
-    out.sums = sums_of(context, all);
     give_reason(out, kOnOneTimeLine, out.clocks->assumption.c_str());
   }
-  add_devices(context, out);
   add_kernels(context, out);
   add_copies(context, out);
   if (out.sums->whole_graphs > 0) hide_kernels(out);
@@ -112,10 +121,10 @@ void add_stages_if_known(const Context& context, const StageClasses& classes, Su
   bool own = false;
   for (const GpuOp& op : trace.ops) own |= op.stage != kNoName;
   if (!own && trace.ranges.empty()) {
-    give_reason(out, {"stages", "unattributed_ns"},
+    give_reason(out, {"stages", "unattributed_ns", "unattributed_idle_ns"},
                 "neither NVTX ranges nor annotations nor operators were recorded");
   } else if (!own && trace.calls.empty()) {
-    give_reason(out, {"stages", "unattributed_ns"},
+    give_reason(out, {"stages", "unattributed_ns", "unattributed_idle_ns"},
                 "no launch call was recorded that would link operations to ranges");
   } else {
     add_stages(context, classes, out);
@@ -126,14 +135,17 @@ void add_stages_if_known(const Context& context, const StageClasses& classes, Su
 
 Summary summarize(const Trace& trace) {
   const Context context(trace);
-  const StageClasses classes = stage_classes(context);
   Summary out;
   add_source(trace, out);
   add_gpu(context, out);
-  add_host(context, classes, out);
-  add_stages_if_known(context, classes, out);
+  {
+    const StageClasses classes = stage_classes(context);
+    add_host(context, classes, out);
+    add_stages_if_known(context, classes, out);
+  }
   add_collectives(context, out);
   add_gaps(context, out);
+  add_queue(context, out);
   add_operators(context, out);
   add_annotations(context, out);
   add_modules(context, out);

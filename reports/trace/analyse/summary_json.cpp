@@ -25,7 +25,8 @@ constexpr const char* kOfKernels[]{"compute_ns",
                                    "memops",
                                    "comm_kernels",
                                    "distinct_kernels",
-                                   "same_stream_overlaps"};
+                                   "same_stream_overlaps",
+                                   "graph_nodes"};
 
 /// The figures of operations under their names; null where there are none.
 Json figures(const GpuFigures* v, const GpuSums* sums) {
@@ -51,6 +52,7 @@ Json figures(const GpuFigures* v, const GpuSums* sums) {
   put_sum("comm_kernels", &GpuSums::comm_kernels);
   put_sum("distinct_kernels", &GpuSums::distinct_kernels);
   put_sum("same_stream_overlaps", &GpuSums::same_stream_overlaps);
+  put_sum("graph_nodes", &GpuSums::graph_nodes);
   j["idle_by_class_ns"] = v ? to_json(v->idle_by_class_ns) : Json(nullptr);
   if (sums && sums->whole_graphs > 0) {
     for (const char* key : kOfKernels) j[key] = nullptr;
@@ -70,6 +72,10 @@ Json to_json(const KernelRow& v) {
   Json j = to_json(static_cast<const TimesByName&>(v));
   j["comm"] = v.comm;
   j["attention_backend"] = or_null(v.attention_backend);
+  j["graph_nodes"] = v.graph_nodes;
+  j["launches"] = v.launches;
+  j["call_ns"] = v.call_ns;
+  j["queue_ns"] = v.queue_ns;
   return j;
 }
 
@@ -107,6 +113,7 @@ Json to_json(const StageRow& v) {
           {"kernels", v.kernels},
           {"total_ns", v.total_ns},
           {"busy_ns", or_null(v.busy_ns)},
+          {"idle_ns", or_null(v.idle_ns)},
           {"host_syncs", v.host_syncs},
           {"host_sync_ns", v.host_sync_ns}};
 }
@@ -203,8 +210,10 @@ Json to_document(const Summary& s) {
   j["copies"] = list(s.copies);
   j["stages"] = list(s.stages);
   j["unattributed_ns"] = or_null(s.unattributed_ns);
+  j["unattributed_idle_ns"] = or_null(s.unattributed_idle_ns);
   j["critical_path"] = s.critical_path ? to_json(*s.critical_path) : Json(nullptr);
   j["gaps"] = s.gaps ? to_json(*s.gaps) : Json(nullptr);
+  j["queue"] = list(s.queue);
   j["operators"] = list(s.operators);
   j["annotations"] = list(s.annotations);
   j["modules"] = list(s.modules);

@@ -115,8 +115,27 @@ Json to_json(const ModuleRow& v) {
           {"backward_ns", v.backward_ns}};
 }
 
+namespace {
+
+Json causes_json(const std::vector<GapCause>& causes, bool with_count) {
+  Json out = Json::array();
+  for (const GapCause& cause : causes) {
+    Json j{{"what", cause.what}, {"name", cause.name}, {"total_ns", cause.total_ns}};
+    if (with_count) j["count"] = cause.count;
+    out.push_back(std::move(j));
+  }
+  return out;
+}
+
+}  // namespace
+
+Json to_json(const QueueRow& v) {
+  return {{"device", v.device},     {"part", v.part}, {"launches", v.launches}, {"most", v.most},
+          {"empty_ns", v.empty_ns}, {"mean", v.mean}, {"bin_ns", v.bin_ns},     {"means", v.means}};
+}
+
 Json to_json(const Gaps& v) {
-  Json longest = Json::array(), causes = Json::array();
+  Json longest = Json::array();
   for (const GapRow& gap : v.longest)
     longest.push_back({{"device", gap.device},
                        {"part", gap.part},
@@ -124,13 +143,9 @@ Json to_json(const Gaps& v) {
                        {"duration_ns", gap.duration_ns},
                        {"what", gap.what},
                        {"name", gap.name},
-                       {"ends_with", gap.ends_with}});
-  for (const GapCause& cause : v.causes)
-    causes.push_back({{"what", cause.what},
-                      {"name", cause.name},
-                      {"count", cause.count},
-                      {"total_ns", cause.total_ns}});
-  return {{"longest", longest}, {"causes", causes}};
+                       {"ends_with", gap.ends_with},
+                       {"parts", causes_json(gap.parts, false)}});
+  return {{"longest", longest}, {"causes", causes_json(v.causes, true)}};
 }
 
 Json to_json(const StepTimes& v) {

@@ -20,6 +20,7 @@ Json to_json(const OperatorRow& row);
 Json to_json(const AnnotationRow& row);
 Json to_json(const ModuleRow& row);
 Json to_json(const Gaps& gaps);
+Json to_json(const QueueRow& row);
 Json to_json(const StepTimes& times);
 
 }  // namespace nsa::trace

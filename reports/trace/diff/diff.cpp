@@ -32,6 +32,16 @@ void judge(DiffRow& row, const std::optional<Ratio>& ratio, double margin) {
   row.verdict = verdict_of(*ratio, margin);
 }
 
+/// Where calls stand in the same order, what differs from call to call is on both sides: of the two
+/// intervals the narrower one, each at half of what both may err.
+std::optional<Ratio> ratio_of_calls(const SampleSet& samples, double alpha) {
+  if (!samples.in_order || samples.a == samples.b) return ratio_of(samples.a, samples.b, alpha);
+  const auto apart = ratio_of(samples.a, samples.b, alpha / 2);
+  const auto in_order = ratio_in_order(samples.a, samples.b, alpha / 2);
+  if (!apart || !in_order) return apart;
+  return in_order->high / in_order->low < apart->high / apart->low ? in_order : apart;
+}
+
 using Side = std::vector<Profile>;
 using Named = std::map<std::string, Samples> Profile::*;
 
@@ -67,7 +77,7 @@ std::vector<DiffRow> rows_of(const Side& a, const Side& b, Named what, double ma
     row.unit = samples.unit;
     count(in_a, row.count_a, row.total_ns_a);
     count(in_b, row.count_b, row.total_ns_b);
-    judge(row, ratio_of(samples.a, samples.b, alpha), margin);
+    judge(row, ratio_of_calls(samples, alpha), margin);
     rows.push_back(std::move(row));
   }
   const auto change = [](const DiffRow& row) { return std::abs(row.total_ns_b - row.total_ns_a); };

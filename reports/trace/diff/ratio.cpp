@@ -50,4 +50,23 @@ std::optional<Ratio> ratio_of(const std::vector<std::int64_t>& a,
   return Ratio{std::exp(middle), std::exp(middle - half), std::exp(middle + half)};
 }
 
+std::optional<Ratio> ratio_in_order(const std::vector<std::int64_t>& a,
+                                    const std::vector<std::int64_t>& b, double alpha) {
+  constexpr std::size_t kFewest = 3;
+  if (a.size() != b.size() || a.size() < kFewest) return {};
+  const auto n = static_cast<double>(a.size());
+  std::vector<double> logs;
+  double mean = 0, error2 = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] <= 0 || b[i] <= 0) return {};
+    logs.push_back(std::log(static_cast<double>(b[i]) / static_cast<double>(a[i])));
+    mean += logs.back() / n;
+  }
+  for (const double log : logs) error2 += (log - mean) * (log - mean) / ((n - 1) * n);
+  const boost::math::students_t t(n - 1);
+  const double half =
+      boost::math::quantile(boost::math::complement(t, alpha / 2)) * std::sqrt(error2);
+  return Ratio{std::exp(mean), std::exp(mean - half), std::exp(mean + half)};
+}
+
 }  // namespace nsa::trace

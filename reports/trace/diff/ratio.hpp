@@ -16,4 +16,9 @@ struct Ratio {
 std::optional<Ratio> ratio_of(const std::vector<std::int64_t>& a,
                               const std::vector<std::int64_t>& b, double alpha);
 
+/// The same of samples of which the i-th of one side belongs to the i-th of the other; absent with
+/// less than three.
+std::optional<Ratio> ratio_in_order(const std::vector<std::int64_t>& a,
+                                    const std::vector<std::int64_t>& b, double alpha);
+
 }  // namespace nsa::trace

@@ -71,6 +71,7 @@ SampleSet samples_of(const Runs& a, const Runs& b) {
     out.unit = by_step ? "step" : "call";
     out.a = batch_means(by_step ? a.front()->steps : a.front()->calls);
     out.b = batch_means(by_step ? b.front()->steps : b.front()->calls);
+    out.in_order = !by_step && a.front()->calls.size() == b.front()->calls.size();
   }
   return out;
 }

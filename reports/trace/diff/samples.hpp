@@ -13,6 +13,9 @@ namespace nsa::trace {
 struct SampleSet {
   std::string unit;  // "run", "step" or "call"
   std::vector<std::int64_t> a, b;
+  /// The same calls in the same order on both sides: each sample of one belongs to one of the
+  /// other.
+  bool in_order = false;
 };
 
 /// Of a stage or a kernel, by run: nullptr where a run does not hold it.

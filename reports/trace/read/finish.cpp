@@ -56,6 +56,7 @@ void add_op(Trace& trace, const GpuOp& op) {
 }
 
 void finish(Trace& trace) {
+  recognise_operators(trace);
   sort_by_start(trace.ops);
   sort_by_start(trace.calls);
   sort_by_start(trace.ranges);

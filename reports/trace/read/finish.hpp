@@ -12,6 +12,9 @@ void add_op(Trace& trace, const GpuOp& op);
 /// What every reader does last: operations, calls and ranges in the order of their starts, whatever
 /// the order in the file, longer ones first.
 void finish(Trace& trace);
+/// NVTX ranges of PyTorch's `emit_nvtx` ("aten::mul, seq = 3, op_id = 7, sizes = [[2, 3], []]") as
+/// what they are: operators, with the numbers and shapes that their names carry. finish() does it.
+void recognise_operators(Trace& trace);
 /// Adds to all times. InputError when one leaves the range of a trace.
 void shift_times(Trace& trace, std::int64_t by_ns, const std::string& where);
 

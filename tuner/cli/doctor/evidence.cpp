@@ -180,6 +180,18 @@ void read_folder(const std::string& folder, Evidence& evidence) {
   }
 }
 
+/// Ranks of one job wait for each other: who for whom, their traces say together.
+void read_ranks_together(Evidence& evidence) {
+  if (!doctor::are_ranks(evidence.traces)) return;
+  std::vector<trace::Trace> traces;
+  for (const doctor::TraceEvidence& one : evidence.traces) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(one.summary.path, ignored)) return;  // a name that was cleaned
+    traces.push_back(trace::read_trace(one.summary.path));
+  }
+  doctor::compare_ranks(std::move(traces), evidence.traces);
+}
+
 /// Variables of this process. They are those of an NSA program when one of them is ours, or when
 /// a config says that one will be started.
 doctor::EnvironmentEvidence own_environment(bool with_config) {
@@ -212,6 +224,7 @@ Evidence gather_evidence(const DoctorOptions& options, const DoctorInputs& input
   for (const std::string& path : options.logs) read_log(path, evidence);
   for (const std::string& path : options.files)
     is_folder(path) ? read_folder(path, evidence) : read_file(path, evidence);
+  read_ranks_together(evidence);
   // What is recorded ran elsewhere: this environment is judged only where a run starts from it.
   const bool past = !evidence.logs.empty() || !evidence.heartbeats.empty() ||
                     !evidence.traces.empty() || !evidence.commands.empty();

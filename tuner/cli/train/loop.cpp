@@ -39,15 +39,17 @@ class Loop {
     for (std::int64_t step = first; step < end && !stop; ++step) {
       one_step(step, step - first);
       const bool alone = step - first < apart();  // steps that are timed by themselves
-      const bool due = (step + 1 - first) % options_.every == 0 || step + 1 == end || alone;
+      const bool read = beats() && (step + 1 - first) % options_.every == 0;
+      const bool due = read || step + 1 - last >= most_unseen() || step + 1 == end || alone;
       const bool save = options_.train.save_every > 0 &&
                         (step + 1 - first) % options_.train.save_every == 0 && step + 1 < end;
       if (!due && !save) continue;
       device_.synchronize();
       take_times(step + 1 - last, now_ns() - begin_ns, step - first);
       if (!take_results(step + 1 - last)) return LoopEnd::not_finite;
-      if ((step + 1 - first) % options_.every == 0 || step + 1 == end) beat(step + 1);
+      if (read || step + 1 == end) beat(step + 1);
       if (save) hooks_.save();
+      if (step + 1 - first == apart() && step + 1 < end && options_.graph) capture();
       last = step + 1, begin_ns = now_ns();
     }
     return stop ? after_signal(last) : LoopEnd::done;
@@ -56,6 +58,15 @@ class Loop {
  private:
   /// On a GPU the second step waits for each of its parts, and the graph is captured behind it.
   std::int64_t apart() const { return device_.on_gpu() ? 2 : 1; }
+
+  /// On a GPU a look at the results waits for the device, which is left alone where nobody reads a
+  /// heartbeat.
+  bool beats() const { return !device_.on_gpu() || options_.heartbeat; }
+  /// Steps that run at most without a look at their results.
+  std::int64_t most_unseen() const {
+    constexpr std::int64_t kMost = training::Trainer::kHistory, kUnread = 10;
+    return beats() ? kMost : std::min(std::max(options_.every, kUnread), kMost);
+  }
 
   void one_step(std::int64_t step, std::int64_t of_run) {
     const std::vector<std::int32_t> tokens = source_.tokens_of(step);
@@ -67,7 +78,6 @@ class Loop {
       trainer_.step(tokens, &waiting_);
       report_.parts_steps = 1;
     } else {
-      if (of_run == 2 && options_.graph) capture();
       trainer_.step(tokens);
     }
   }

@@ -41,8 +41,7 @@ void add_annotations(const Context& context, Summary& out) {
   std::map<std::string, AnnotationRow> rows;
   for (const auto& [r, projection] : of_range) {
     const HostRange& range = trace.ranges[r];
-    const std::string& text = trace.names.text(range.name);
-    const std::string name = is_step_name(text) ? stage_of_annotation(text) : text;
+    const std::string name = plain_range_name(trace.names.text(range.name));
     AnnotationRow& row = rows[name];
     row.name = name;
     ++row.count;

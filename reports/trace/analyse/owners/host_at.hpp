@@ -1,28 +1,89 @@
-// What a thread of the host does at any moment.
+// What a thread of the host did at a moment, and from one moment to another.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "analyse/context.hpp"
+#include "analyse/launches.hpp"
 
 namespace nsa::trace {
 
+enum class HostState : std::uint8_t {
+  api,               // in a call of CUDA
+  allocation,        // in one that takes or gives back memory
+  data_loading,      // in what is called so
+  cpu_op,            // in an operator
+  annotation,        // in an annotation or NVTX range
+  python,            // in a function of Python
+  nothing_recorded,  // in none of them
+  launch_pending,    // the next operation had been launched
+  launch_unknown     // and nobody knows by whom
+};
+/// "api", "operator", ...: as GapCause::what.
+const char* to_string(HostState state);
+
 struct Doing {
-  std::string what, name;  // api, operator, annotation and its name; nothing_recorded
+  bool operator==(const Doing&) const = default;
+  HostState state = HostState::nothing_recorded;
+  NameId name = kNoName;  // of the call, range or function; kNoName: of nothing
 };
 
+/// The name of what was done as tables show it: steps without their numbers, operators without the
+/// numbers that PyTorch gives each call.
+std::string name_of(const Trace& trace, const Doing& doing);
+
+/// The events of each thread. A call of CUDA comes before an operator, an operator before a
+/// function of Python; of an annotation and a function the inner one counts.
 class HostAt {
  public:
   explicit HostAt(const Context& context);
+
   Doing doing(std::uint32_t thread, std::int64_t at_ns) const;
-  /// The innermost range around a moment; kNone = none.
-  std::uint32_t range_at(std::uint32_t thread, std::int64_t at_ns) const;
 
  private:
+  friend class HostLine;
+  /// What stands around a moment; kNone = nothing.
+  struct Around {
+    std::uint32_t call = kNone, range = kNone, python = kNone;
+  };
+  Doing judge(const Around& around) const;
+  /// The innermost one around it that loads data.
+  std::uint32_t loading_range(std::uint32_t range) const;
+  std::uint32_t loading_function(std::uint32_t function) const;
+
   const Context& context_;
-  std::vector<std::vector<std::uint32_t>> calls_, ranges_;  // [threads], in order of start
+  std::vector<std::vector<std::uint32_t>> calls_, ranges_, python_;  // [threads], in order of start
+  std::vector<std::uint32_t> python_parent_;                         // [python]
+  std::vector<char> loads_;  // [names] of ranges and functions; empty: none does
+};
+
+/// A thread from moment to moment; moments only move on.
+class HostLine {
+ public:
+  HostLine(const HostAt& host, std::uint32_t thread);
+
+  /// Calls visit(Doing, from_ns, until_ns) for each stretch in which the thread did one thing.
+  template <class Visit>
+  void walk(std::int64_t from_ns, std::int64_t until_ns, Visit visit) {
+    while (from_ns < until_ns) {
+      move_to(from_ns);
+      const std::int64_t next = std::min(until_ns, next_change(from_ns));
+      visit(host_.judge(around_), from_ns, next);
+      from_ns = next;
+    }
+  }
+
+ private:
+  void move_to(std::int64_t at_ns);
+  std::int64_t next_change(std::int64_t at_ns) const;
+
+  const HostAt& host_;
+  const std::vector<std::uint32_t>&calls_, &ranges_, &python_;
+  std::size_t next_call_ = 0, next_range_ = 0, next_python_ = 0;
+  HostAt::Around around_;
 };
 
 }  // namespace nsa::trace

@@ -96,7 +96,7 @@ class Walk {
     } else {
       const std::int64_t begin = schedule_.time_of(from), end = schedule_.time_of(node);
       const Doing doing = host_.doing(trace_.calls[call].thread, begin + (end - begin) / 2);
-      count("host", doing.name, from, node);
+      count("host", name_of(trace_, doing), from, node);
     }
     return from;
   }

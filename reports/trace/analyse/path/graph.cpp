@@ -1,7 +1,9 @@
 #include "graph.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <queue>
 #include <tuple>
 
 #include "analyse/communication/match.hpp"
@@ -29,30 +31,63 @@ std::int64_t launch_lag(const Context& context, const PathGraph& graph) {
   return lags.empty() ? 0 : nearest_rank(lags, 50);
 }
 
-struct Node {
+/// An end that is still to come. At one time ends come before starts, but for the end of what took
+/// none.
+struct End {
   std::int64_t at_ns = 0;
   std::uint32_t number = 0;
-  std::uint8_t phase = 0;
-  bool operator<(const Node& other) const {
-    if (at_ns != other.at_ns) return at_ns < other.at_ns;
-    return phase != other.phase ? phase < other.phase : number < other.number;
+  bool at_start = false;  // of what took no time
+  bool operator>(const End& other) const {
+    if (at_ns != other.at_ns) return at_ns > other.at_ns;
+    return at_start != other.at_start ? at_start : number > other.number;
   }
 };
 
-/// Nodes by their times. At one time ends come before starts, but for the end of what took none.
+/// Takes operations and calls, each in order of start, and hands out nodes by their times.
+class Merge {
+ public:
+  explicit Merge(Numbers& order) : order_(order) {}
+
+  void add(std::uint32_t start_node, std::int64_t start_ns, std::int64_t end_ns) {
+    end_before(start_ns);
+    order_.push_back(start_node);
+    ends_.push({end_ns, start_node + 1, start_ns == end_ns});
+  }
+  void finish() {
+    for (; !ends_.empty(); ends_.pop()) order_.push_back(ends_.top().number);
+  }
+
+ private:
+  void end_before(std::int64_t start_ns) {
+    for (; !ends_.empty(); ends_.pop()) {
+      const End& next = ends_.top();
+      if (next.at_ns > start_ns || (next.at_ns == start_ns && next.at_start)) break;
+      order_.push_back(next.number);
+    }
+  }
+
+  Numbers& order_;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+};
+
 void add_order(const Trace& trace, PathGraph& graph) {
-  std::vector<Node> nodes;
-  nodes.reserve(2 * (trace.ops.size() + trace.calls.size()));
-  const auto add = [&](std::int64_t start, std::int64_t end) {
-    const auto number = static_cast<std::uint32_t>(nodes.size());
-    nodes.push_back({start, number, 1});
-    nodes.push_back({end, number + 1, static_cast<std::uint8_t>(start == end ? 2 : 0)});
-  };
-  for (const GpuOp& op : trace.ops) add(op.start_ns, op.end_ns);
-  for (const ApiCall& call : trace.calls) add(call.start_ns, call.end_ns);
-  std::sort(nodes.begin(), nodes.end());
-  graph.order.reserve(nodes.size());
-  for (const Node& node : nodes) graph.order.push_back(node.number);
+  graph.order.reserve(2 * (trace.ops.size() + trace.calls.size()));
+  Merge merge(graph.order);
+  const std::uint32_t first_call = graph.first_call_node(trace);
+  std::uint32_t op = 0, call = 0;
+  while (op < trace.ops.size() || call < trace.calls.size()) {
+    const bool takes_op =
+        call == trace.calls.size() ||
+        (op < trace.ops.size() && trace.ops[op].start_ns <= trace.calls[call].start_ns);
+    if (takes_op) {
+      merge.add(2 * op, trace.ops[op].start_ns, trace.ops[op].end_ns);
+      ++op;
+    } else {
+      merge.add(first_call + 2 * call, trace.calls[call].start_ns, trace.calls[call].end_ns);
+      ++call;
+    }
+  }
+  merge.finish();
 }
 
 }  // namespace
@@ -71,7 +106,6 @@ void add_stream_order(const Context& context, PathGraph& graph) {
 }
 
 void add_collective_edges(const Context& context, PathGraph& graph) {
-  graph.collective.assign(context.trace.ops.size(), kNone);
   const CommCalls calls = comm_calls(context);
   for (const auto& row : match(calls, context.trace.one_time_line()).collectives) {
     if (row.size() < 2) continue;
@@ -84,6 +118,7 @@ void add_collective_edges(const Context& context, PathGraph& graph) {
       first_end = std::min(first_end, context.trace.ops[op].end_ns);
     }
     if (last_start > first_end) continue;  // clocks that are a little apart
+    graph.collective.resize(context.trace.ops.size(), kNone);
     for (const std::uint32_t op : ops)
       graph.collective[op] = static_cast<std::uint32_t>(graph.collectives.size());
     graph.collectives.push_back(std::move(ops));

@@ -18,8 +18,8 @@ using Numbers = std::vector<std::uint32_t>;
 struct PathGraph {
   std::vector<std::uint32_t> stream_before;  // [ops] the one before it in its stream
   std::unordered_map<std::uint32_t, Numbers> events_before;  // of ops: those of other streams
-  std::vector<std::uint32_t> collective;                     // [ops] into `collectives`
-  std::vector<Numbers> collectives;  // operations that end only after all of them began
+  std::vector<std::uint32_t> collective;  // [ops] into `collectives`; empty where there are none
+  std::vector<Numbers> collectives;       // operations that end only after all of them began
   /// [calls] What the host did before: the call before it, on this thread or on the one that
   /// handed over to it; a call around it.
   std::vector<std::uint32_t> call_before;

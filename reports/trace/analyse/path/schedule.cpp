@@ -35,11 +35,8 @@ void Schedule::for_each_cause(std::uint32_t op, Visit visit) const {
   };
   const auto all = [&](bool pass) {
     if (context_.launch[op] != kNone)
-      consider(Kind::launch, graph_.first_call_node(trace) + 2 * context_.launch[op],
-               graph_.launch_lag_ns, pass);
-    const std::uint32_t before = graph_.stream_before[op];
-    if (before != kNone)  // one that still ran had to have begun
-      consider(Kind::stream, 2 * before + (trace.ops[before].end_ns <= start ? 1 : 0), 0, pass);
+      consider(Kind::launch, launch_node(op), graph_.launch_lag_ns, pass);
+    if (graph_.stream_before[op] != kNone) consider(Kind::stream, stream_node(op), 0, pass);
     const auto events = graph_.events_before.find(op);
     if (events == graph_.events_before.end()) return;
     for (const std::uint32_t other : events->second) consider(Kind::event, 2 * other + 1, 0, pass);
@@ -50,24 +47,23 @@ void Schedule::for_each_cause(std::uint32_t op, Visit visit) const {
   all(true);
 }
 
-Schedule::Causes Schedule::causes_of(std::uint32_t op) const {
-  Causes out;
-  if (graph_.events_before.contains(op)) {
-    out.first = kMany;
-    return out;
-  }
-  for_each_cause(op, [&](const StartCause& cause) {
-    const bool is_first = out.first == kNone;
-    (is_first ? out.first : out.second) = cause.node;
-    (is_first ? out.first_lag_ns : out.second_lag_ns) = cause.lag_ns;
-  });
+Schedule::Lags Schedule::lags_of(std::uint32_t op) const {
+  Lags out;
+  bool fits = !graph_.events_before.contains(op);
+  if (fits)
+    for_each_cause(op, [&](const StartCause& cause) {
+      (cause.kind == StartCause::Kind::launch ? out.launch_ns : out.stream_ns) =
+          static_cast<std::uint32_t>(cause.lag_ns);
+      fits &= cause.lag_ns < kMany;
+    });
+  if (!fits) out.launch_ns = kMany;
   return out;
 }
 
 Schedule::Schedule(const Context& context, const PathGraph& graph)
     : context_(context), graph_(graph), waits_(context.trace.calls.size(), 0) {
-  causes_.reserve(context.trace.ops.size());
-  for (std::uint32_t op = 0; op < context.trace.ops.size(); ++op) causes_.push_back(causes_of(op));
+  lags_.reserve(context.trace.ops.size());
+  for (std::uint32_t op = 0; op < context.trace.ops.size(); ++op) lags_.push_back(lags_of(op));
   for (const auto& [call, ops] : graph.waits_for) waits_[call] = 1;
 }
 
@@ -91,6 +87,7 @@ std::uint32_t Schedule::waited_for(std::uint32_t call) const {
 }
 
 std::uint32_t Schedule::last_to_come(std::uint32_t op) const {
+  if (graph_.collectives.empty()) return kNone;
   const std::uint32_t number = graph_.collective[op];
   if (number == kNone) return kNone;
   std::uint32_t last = op;
@@ -108,7 +105,9 @@ class Schedule::Run {
         trace_(of.context_.trace),
         without_(without),
         calls_(graph_.first_call_node(trace_)),
-        at_(graph_.order.size()) {}
+        at_(of.at_) {
+    at_.resize(graph_.order.size());
+  }
 
   std::int64_t end_ns() {
     std::int64_t last = -kMaxTimeNs;
@@ -127,11 +126,12 @@ class Schedule::Run {
   std::int64_t of_op(std::uint32_t node) {
     const std::uint32_t op = node / 2;
     if (node % 2 == 1) return end_of_op(op);
-    const Causes& causes = of_.causes_[op];
-    if (causes.first == kNone) return trace_.ops[op].start_ns;
-    if (causes.first == kMany) return behind_all(op);
-    const std::int64_t at = at_[causes.first] + causes.first_lag_ns;
-    return causes.second == kNone ? at : std::max(at, at_[causes.second] + causes.second_lag_ns);
+    const Lags& lags = of_.lags_[op];
+    if (lags.launch_ns == kMany) return behind_all(op);
+    std::int64_t at = -kMaxTimeNs;
+    if (lags.launch_ns != kNone) at = at_[of_.launch_node(op)] + lags.launch_ns;
+    if (lags.stream_ns != kNone) at = std::max(at, at_[of_.stream_node(op)] + lags.stream_ns);
+    return at == -kMaxTimeNs ? trace_.ops[op].start_ns : at;
   }
 
   std::int64_t behind_all(std::uint32_t op) {
@@ -192,7 +192,7 @@ class Schedule::Run {
   const Trace& trace_;
   const Without& without_;
   std::uint32_t calls_;
-  std::vector<std::int64_t> at_;  // [nodes]
+  std::vector<std::int64_t>& at_;  // [nodes]
 };
 
 std::int64_t Schedule::end_ns(const Without& without) const { return Run(*this, without).end_ns(); }

@@ -28,7 +28,7 @@ class Schedule {
  public:
   Schedule(const Context& context, const PathGraph& graph);
 
-  /// The last end of an operation.
+  /// The last end of an operation. One question at a time: they share their memory.
   std::int64_t end_ns(const Without& without) const;
   /// As recorded: what was last to let an operation begin.
   StartCause cause_of(std::uint32_t op) const;
@@ -45,18 +45,28 @@ class Schedule {
   template <class Visit>
   void for_each_cause(std::uint32_t op, Visit visit) const;
 
-  /// What an operation waits for, where that is its launch and its stream alone.
-  struct Causes {
-    std::uint32_t first = kNone, second = kNone;  // nodes; kMany: there are more
-    std::int64_t first_lag_ns = 0, second_lag_ns = 0;
+  /// How long an operation begins behind its launch and behind the one before it in its stream,
+  /// where it waits for these alone: kNone: not for that; kMany: there are more, or long lags.
+  struct Lags {
+    std::uint32_t launch_ns = kNone, stream_ns = kNone;
   };
   static constexpr std::uint32_t kMany = kNone - 1;
-  Causes causes_of(std::uint32_t op) const;
+  Lags lags_of(std::uint32_t op) const;
+  std::uint32_t launch_node(std::uint32_t op) const {
+    return graph_.first_call_node(context_.trace) + 2 * context_.launch[op];
+  }
+  /// Of the operation before it in its stream: one that still ran had to have begun.
+  std::uint32_t stream_node(std::uint32_t op) const {
+    const std::uint32_t before = graph_.stream_before[op];
+    const auto& ops = context_.trace.ops;
+    return 2 * before + (ops[before].end_ns <= ops[op].start_ns ? 1 : 0);
+  }
 
   const Context& context_;
   const PathGraph& graph_;
-  std::vector<Causes> causes_;  // [ops], since every question asks for them
-  std::vector<char> waits_;     // [calls] whether it is in PathGraph::waits_for
+  std::vector<Lags> lags_;                // [ops], since every question asks for them
+  std::vector<char> waits_;               // [calls] whether it is in PathGraph::waits_for
+  mutable std::vector<std::int64_t> at_;  // [nodes] of the question in hand
 };
 
 }  // namespace nsa::trace

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "analyse/steps/ranges.hpp"
+
 namespace nsa::trace {
 namespace {
 
@@ -53,11 +55,18 @@ constexpr std::array<Alias, 12> kPrefixes{{
     {"c10d::", kCommunication},
 }};
 
+/// Without what PyTorch's ranges carry behind the name: "aten::mul, seq = 3, op_id = 7, sizes =
+/// ...".
+std::string_view before_numbers(std::string_view range) {
+  for (const std::string_view mark : {", seq = ", ", op_id = ", ", sizes = "})
+    range = range.substr(0, range.find(mark));
+  return range;
+}
+
 /// Before what a range carries besides its name: "attend_selected/fused_query S=2048", "aten::mul,
 /// op_id = 7".
 std::string_view bare(std::string_view range) {
-  if (const std::size_t operation = range.find(", op_id"); operation != range.npos)
-    range = range.substr(0, operation);
+  range = before_numbers(range);
   for (const std::string_view prefix : {"nsatune/", "decode/", "prefill/"})
     if (range.starts_with(prefix)) range.remove_prefix(prefix.size());
   return range;
@@ -85,16 +94,27 @@ bool loads_data(std::string_view range) {
 
 std::string stage_of_annotation(std::string_view range) {
   constexpr std::size_t kLongest = 100;
+  range = before_numbers(range).substr(0, kLongest);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   std::string out;
-  for (const char c : range.substr(0, kLongest)) {
-    const bool digit = c >= '0' && c <= '9';
-    if (!digit) {
-      out += c;
-    } else if (out.empty() || out.back() != 'N') {
-      out += 'N';
+  for (std::size_t i = 0; i < range.size();) {
+    std::size_t end = i;
+    while (end < range.size() && is_digit(range[end])) ++end;
+    if (end == i) {
+      out += range[i++];
+      continue;
     }
+    const bool in_word =
+        i > 0 && is_letter(range[i - 1]) && end < range.size() && is_letter(range[end]);
+    out += in_word ? range.substr(i, end - i) : "N";
+    i = end;
   }
   return out.empty() ? "(no name)" : out;
+}
+
+std::string plain_range_name(std::string_view range) {
+  return is_step_name(range) ? stage_of_annotation(range) : std::string(before_numbers(range));
 }
 
 std::optional<std::string_view> parent_of_stage(std::string_view stage) {

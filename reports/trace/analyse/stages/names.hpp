@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "nsa/trace/range_names.hpp"
+
 namespace nsa::trace {
 
 inline constexpr std::string_view kCommunication = "communication";

@@ -117,6 +117,27 @@ StageClasses stage_classes(const Context& context) {
   return out;
 }
 
+namespace {
+
+/// [classes] Idle time of the devices by the operation that ended it; the last is of no class.
+std::vector<std::int64_t> idle_before(const Context& context, const StageClasses& classes) {
+  std::vector<std::int64_t> out(classes.names.size() + 1, 0);
+  std::map<DeviceKey, std::int64_t> busy_until;
+  for (std::size_t i = 0; i < context.trace.ops.size(); ++i) {  // in order of start
+    const GpuOp& op = context.trace.ops[i];
+    std::int64_t& until =
+        busy_until.try_emplace({context.trace.part_of(op.process), op.device}, op.start_ns)
+            .first->second;
+    const int c = classes.of_op[i];
+    if (op.start_ns > until)
+      add_to(c < 0 ? out.back() : out[static_cast<std::size_t>(c)], op.start_ns - until);
+    until = std::max(until, op.end_ns);
+  }
+  return out;
+}
+
+}  // namespace
+
 void add_stages(const Context& context, const StageClasses& classes, Summary& out) {
   const Trace& trace = context.trace;
   std::vector<StageRow> rows = rows_of(classes);
@@ -147,8 +168,12 @@ void add_stages(const Context& context, const StageClasses& classes, Summary& ou
       for (auto& [device, of_device] : times[c])
         add_to(*rows[c].busy_ns, length(union_of(std::move(of_device))));
     }
+    const std::vector<std::int64_t> idle = idle_before(context, classes);
+    for (std::size_t c = 0; c < rows.size(); ++c) rows[c].idle_ns = idle[c];
+    out.unattributed_idle_ns = idle.back();
   } else {
-    out.null_reasons["stages.busy_ns"] = trace.source.clocks->assumption;
+    for (const char* key : {"stages.busy_ns", "stages.idle_ns", "unattributed_idle_ns"})
+      out.null_reasons[key] = trace.source.clocks->assumption;
   }
   std::erase_if(rows, [](const StageRow& row) { return row.ops == 0 && row.host_syncs == 0; });
   std::stable_sort(rows.begin(), rows.end(),

@@ -45,9 +45,10 @@ ondemand::field taken(simdjson::simdjson_result<ondemand::field> field) {
 /// A field name; one without escapes is not copied.
 std::string_view key_of(ondemand::field& field) {
   const char* const raw = field.key().raw();
-  const auto* const end = static_cast<const char*>(std::memchr(raw, '"', SIZE_MAX >> 1));
-  const std::string_view key(raw, static_cast<std::size_t>(end - raw));
-  if (key.find('\\') == key.npos) return key;
+  const char* end = raw;
+  bool escaped = false;
+  for (; *end != '"'; ++end) escaped |= *end == '\\';  // keys are short
+  if (!escaped) return {raw, static_cast<std::size_t>(end - raw)};
   return field.unescaped_key();
 }
 
@@ -70,7 +71,7 @@ std::string_view checked(ondemand::value value) {
       if (token.find('\\') != token.npos) (void)std::string_view(value.get_string());
       return token;
     default:
-      if (token != "true" && token != "false" && token != "null" && !is_json_number(token))
+      if (!is_json_number(token) && token != "true" && token != "false" && token != "null")
         throw BadValue{token.data(), "this is not JSON value (nor are NaN and Infinity)"};
       return token;
   }

@@ -82,7 +82,7 @@ void JsonSink::add_complete(const JsonEvent& event) {
   const auto range = [&](RangeKind kind) {
     const Times t = times_of(event);
     trace_.ranges.push_back({t.start, t.end, trace_.names.intern(event.name), thread_of(event),
-                             pid_of(event), kind, false, text(event.stack)});
+                             pid_of(event), kind, false, 0, text(event.stack)});
     describe(event, trace_.ranges.back());
   };
   switch (category) {

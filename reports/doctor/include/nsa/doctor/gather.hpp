@@ -67,6 +67,13 @@ std::string command_record(const CommandEvidence& command);
 /// modules, allocations) and are left out; `left_out` says which.
 TraceEvidence examine_trace(trace::Trace trace);
 
+/// Whether the traces are of several ranks of one job, as far as they state it: who waited for whom
+/// is known only of them together.
+bool are_ranks(const std::vector<TraceEvidence>& traces);
+/// Of these traces, once more as they were read: every one's communication becomes that of all of
+/// them, with the ranks that came last. Nothing where their clocks cannot be compared.
+void compare_ranks(std::vector<trace::Trace> read, std::vector<TraceEvidence>& traces);
+
 /// What a file is, by its first bytes and its name.
 enum class FileKind : std::uint8_t { config, log, heartbeat, trace, sqlite, environment, command };
 /// InputError where it is none of these: binary, empty.

@@ -72,14 +72,14 @@ struct HostRange {
   std::uint32_t process = 0;
   RangeKind kind = RangeKind::cpu_op;
   bool open = false;
-  NameId stack = kNoName;  // where an operator was called, as PyTorch writes it
+  std::uint16_t forward_thread = 0;  // of a backward operator: PyTorch's number of that thread
+  NameId stack = kNoName;            // where an operator was called, as PyTorch writes it
   /// What the recorder said of an operator or collective, members of a JSON object: shapes, dtypes,
   /// message sizes, process group.
   NameId arguments = kNoName;
   std::uint32_t external = 0;  // PyTorch's number of it, by process; 0 = none
   /// Autograd's number: the backward of an operator has that of its forward; -1 = none.
   std::int32_t sequence = -1;
-  std::uint16_t forward_thread = 0;  // of a backward operator: PyTorch's number of that thread
 };
 
 /// A function or module of Python, as PyTorch records them with `with_stack`. No figure uses them.

@@ -30,6 +30,7 @@ struct GpuSums {
   std::int64_t kernel_sum_ns = 0, op_sum_ns = 0;
   std::int64_t kernels = 0, memops = 0, comm_kernels = 0, distinct_kernels = 0;
   std::int64_t same_stream_overlaps = 0;
+  std::int64_t graph_nodes = 0;  // operations that the launch of a graph started
   /// Launches of graphs that were recorded as a whole: what is in them is unknown, and so are the
   /// figures of kernels, copies and memsets.
   std::int64_t whole_graphs = 0;
@@ -72,6 +73,11 @@ struct TimesByName {
 /// Kernels of one name, demangled.
 struct KernelRow : TimesByName {
   bool comm = false;
+  std::int64_t graph_nodes = 0;  // of `count`: out of graphs, whose launch they share
+  std::int64_t launches = 0;     // others, whose launch call was recorded
+  /// Sums over those: in the call, and from its return to the kernel's start (0 where it began
+  /// before).
+  std::int64_t call_ns = 0, queue_ns = 0;
   std::optional<std::string> attention_backend;  // flash, memory_efficient, math, cudnn, ours
 };
 
@@ -107,6 +113,9 @@ struct StageRow {
   std::optional<std::string> parent;  // pcmp, pslc and topk are parts of score
   std::int64_t ops = 0, kernels = 0, total_ns = 0, host_syncs = 0, host_sync_ns = 0;
   std::optional<std::int64_t> busy_ns;  // absent: not on one time line
+  /// Of the devices, before operations of this stage: until one of them began, nothing ran. Absent
+  /// as busy_ns.
+  std::optional<std::int64_t> idle_ns;
 };
 
 struct AttentionRow {
@@ -161,8 +170,9 @@ struct Summary {
   std::optional<std::vector<Step>> steps;
   std::optional<StepTimes> step_times;  // of `steps`
   std::optional<std::vector<StageRow>> stages;
-  std::optional<std::int64_t> unattributed_ns;
+  std::optional<std::int64_t> unattributed_ns, unattributed_idle_ns;
   std::optional<Gaps> gaps;
+  std::optional<std::vector<QueueRow>> queue;  // a row for each device
   std::optional<CriticalPath> critical_path;
   std::optional<std::vector<OperatorRow>> operators;      // most GPU time of their own first
   std::optional<std::vector<AnnotationRow>> annotations;  // largest projection first

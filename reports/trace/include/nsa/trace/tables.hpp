@@ -51,10 +51,10 @@ struct ModuleRow {
 
 /// What the host did while a GPU was idle.
 struct GapCause {
-  /// launch_pending; api, operator, annotation (`name` says which); nothing_recorded;
-  /// launch_unknown.
+  /// launch_pending; api, allocation, data_loading, operator, annotation, python (`name` says
+  /// which); nothing_recorded; launch_unknown.
   std::string what, name;
-  std::int64_t count = 0, total_ns = 0;
+  std::int64_t count = 0, total_ns = 0;  // gaps that it had a part in, and its time in them
 };
 
 /// Idle time of one device between two operations.
@@ -62,13 +62,27 @@ struct GapRow {
   std::int32_t device = 0;
   std::uint32_t part = 0;
   std::int64_t start_ns = 0, duration_ns = 0;
-  std::string what, name;  // as GapCause
-  std::string ends_with;   // the operation behind it
+  std::string what, name;       // of the largest part, as GapCause
+  std::string ends_with;        // the operation behind it
+  std::vector<GapCause> parts;  // the largest few
 };
 
 struct Gaps {
   std::vector<GapRow> longest;   // longest first
   std::vector<GapCause> causes;  // of all gaps, which add up to the idle time; largest first
+};
+
+/// Launches that wait for a device: their calls have begun, and nothing of them has. A graph is
+/// one.
+struct QueueRow {
+  std::int32_t device = 0;
+  std::uint32_t part = 0;
+  std::int64_t launches = 0;  // of which the call was recorded
+  std::int64_t most = 0;      // that waited at once
+  std::int64_t empty_ns = 0;  // of the device's span: nothing waited
+  std::int64_t bin_ns = 0;    // the span in equal parts, the last may be shorter
+  std::vector<double> means;  // [parts] how many waited
+  double mean = 0;            // of the whole span
 };
 
 /// What made the worst step longer than the median of all.

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <set>
 
-#include "context.hpp"
-#include "launches.hpp"
+#include "analyse/context.hpp"
+#include "analyse/launches.hpp"
 
 namespace nsa::trace {
 namespace {
@@ -10,6 +10,7 @@ namespace {
 /// Times in which an operation was launched and had not started.
 IntervalSet pending(const Context& context, const OpIndices& ops) {
   std::vector<Interval> out;
+  out.reserve(ops.size());
   for (const std::uint32_t i : ops) {
     if (context.launch[i] == kNone) continue;
     const std::int64_t launched = context.trace.calls[context.launch[i]].start_ns;
@@ -36,7 +37,12 @@ IntervalSet ended_by_unknown(const Context& context, const OpIndices& ops,
 
 std::set<std::uint32_t> processes_of(const Context& context, const OpIndices& ops) {
   std::set<std::uint32_t> out;
-  for (const std::uint32_t i : ops) out.insert(context.trace.ops[i].process);
+  std::uint32_t last = kNone;
+  for (const std::uint32_t i : ops) {
+    const std::uint32_t process = context.trace.ops[i].process;
+    if (process != last) out.insert(process);
+    last = process;
+  }
   return out;
 }
 
@@ -51,11 +57,14 @@ IntervalSet of_processes(const std::vector<IntervalSet>& by_process,
 
 }  // namespace
 
-IdleClasses classify_idle(const Context& context, const OpIndices& ops, const IntervalSet& gaps) {
+IdleClasses classify_idle(const Context& context, const OpIndices& ops, IntervalSet gaps) {
   IdleClasses out;
-  IntervalSet rest = gaps;
+  const IntervalSet unknown =
+      context.trace.calls.empty() ? IntervalSet() : ended_by_unknown(context, ops, gaps);
+  IntervalSet rest = std::move(gaps);
   const std::set<std::uint32_t> processes = processes_of(context, ops);
-  const auto take = [&](const IntervalSet& cause) {
+  const auto take = [&](const IntervalSet& cause) -> std::int64_t {
+    if (cause.empty()) return 0;
     const std::int64_t all = length(rest);
     rest = difference(rest, cause);
     return all - length(rest);
@@ -69,7 +78,7 @@ IdleClasses classify_idle(const Context& context, const OpIndices& ops, const In
   out.sync = take(of_processes(context.syncs, processes));
   out.blocking_call = take(of_processes(context.blocking, processes));
   out.kernel_wait = take(pending(context, ops));
-  out.other = take(ended_by_unknown(context, ops, gaps));
+  out.other = take(unknown);
   out.host_wait = length(rest);
   return out;
 }

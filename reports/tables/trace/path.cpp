@@ -1,4 +1,4 @@
-#include "trace_path.hpp"
+#include "path.hpp"
 
 #include <fmt/format.h>
 

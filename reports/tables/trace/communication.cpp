@@ -1,4 +1,4 @@
-#include "trace_communication.hpp"
+#include "communication.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,164 @@
+// Clipping and AdamW over all parameters at once. Both are bound by memory: 16 bytes of fp32 in an
+// access, everything read and written once.
+#include "cuda/launch/launch.cuh"
+#include "cuda/ptx/vectors.cuh"
+#include "training/cuda/kernels.hpp"
+
+namespace nsa::training::cuda {
+namespace {
+
+using namespace nsa::cuda;
+
+constexpr int kThreads = 256;
+constexpr int kWidth = 4;  // parameters of an access
+
+__device__ double block_sum(double value, double* scratch) {
+  scratch[threadIdx.x] = value;
+  __syncthreads();
+  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half) scratch[threadIdx.x] += scratch[threadIdx.x + half];
+    __syncthreads();
+  }
+  return scratch[0];
+}
+
+/// Block b sums every kNormSums-th piece of 4 x kThreads gradients: the order is fixed.
+__global__ void __launch_bounds__(kThreads)
+    squares_kernel(const float* gradients, std::int64_t count, double* sums) {
+  __shared__ double scratch[kThreads];
+  double sum = 0;
+  const std::int64_t step = std::int64_t{kNormSums} * kThreads * kWidth;
+  for (std::int64_t i = (blockIdx.x * std::int64_t{kThreads} + threadIdx.x) * kWidth; i < count;
+       i += step) {
+    float part = 0;  // of four: the sum of many is in fp64
+    if (i + kWidth <= count) {
+      float g[kWidth];
+      load_vector(gradients + i, g);
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j) part += g[j] * g[j];
+    } else {
+      for (std::int64_t j = i; j < count; ++j) part += gradients[j] * gradients[j];
+    }
+    sum += part;
+  }
+  sum = block_sum(sum, scratch);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+__global__ void __launch_bounds__(kNormSums)
+    clip_kernel(const double* sums, double max_norm, StepScalars* scalars) {
+  __shared__ double scratch[kNormSums];
+  const double sum = block_sum(sums[threadIdx.x], scratch);
+  if (threadIdx.x != 0) return;
+  const double norm = sqrt(sum);
+  scalars->grad_norm = norm;
+  const double factor = max_norm / (norm + 1e-6);
+  scalars->clip = max_norm > 0 && factor < 1.0 ? factor : 1.0;
+  const bool good = isfinite(scalars->loss) && isfinite(norm);
+  if (!good && scalars->bad_step == 0) scalars->bad_step = scalars->inputs.step + 1;
+}
+
+struct Factors {
+  float beta1, beta2, epsilon;
+  double weight_decay;
+};
+
+struct Update {
+  float clip, beta1, beta2, decay, rate, root_correction2, epsilon;
+  __device__ void operator()(float gradient, float& m, float& v, float& w) const {
+    const float g = clip * gradient;
+    m = beta1 * m + (1.0f - beta1) * g;
+    v = beta2 * v + (1.0f - beta2) * g * g;
+    w = decay * w - rate * m / (sqrtf(v) / root_correction2 + epsilon);
+  }
+};
+
+__device__ Update update_of(const Factors& f, const StepScalars& s) {
+  return {static_cast<float>(s.clip),
+          f.beta1,
+          f.beta2,
+          static_cast<float>(1.0 - s.inputs.rate * f.weight_decay),
+          static_cast<float>(s.inputs.rate / s.inputs.correction1),
+          static_cast<float>(sqrt(s.inputs.correction2)),
+          f.epsilon};
+}
+
+/// `masters`: what moves; null: the weights themselves.
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    adamw_kernel(T* weights, const float* gradients, float* moment1, float* moment2, float* masters,
+                 std::int64_t count, Factors factors, const StepScalars* scalars) {
+  if (scalars->bad_step != 0) return;
+  const std::int64_t i = (blockIdx.x * std::int64_t{kThreads} + threadIdx.x) * kWidth;
+  if (i >= count) return;
+  const Update update = update_of(factors, *scalars);
+  if (i + kWidth > count) {
+    for (std::int64_t j = i; j < count; ++j) {
+      float w = masters ? masters[j] : to_float(weights[j]);
+      update(gradients[j], moment1[j], moment2[j], w);
+      if (masters) masters[j] = w;
+      weights[j] = from_float<T>(w);
+    }
+    return;
+  }
+  float g[kWidth], m[kWidth], v[kWidth], w[kWidth];
+  load_vector(gradients + i, g);
+  load_vector(moment1 + i, m);
+  load_vector(moment2 + i, v);
+  if (masters) {
+    load_vector(masters + i, w);
+  } else {
+    load_vector(weights + i, w);
+  }
+#pragma unroll
+  for (int j = 0; j < kWidth; ++j) update(g[j], m[j], v[j], w[j]);
+  store_vector(moment1 + i, m);
+  store_vector(moment2 + i, v);
+  if (masters) store_vector(masters + i, w);
+  store_vector(weights + i, w);
+}
+
+__global__ void begin_kernel(const StepInputs* inputs, StepScalars* scalars) {
+  scalars->inputs = *inputs;
+  scalars->loss = 0;
+}
+
+__global__ void end_kernel(const StepScalars* scalars, StepResult* history, std::int64_t count) {
+  StepResult& result = history[scalars->inputs.step % count];
+  result.loss = scalars->loss;
+  result.grad_norm = scalars->grad_norm;
+}
+
+}  // namespace
+
+void clip(const TensorView& gradients, double max_norm, double* sums, StepScalars* scalars,
+          CUstream_st* stream) {
+  expects(gradients.dtype == Dtype::fp32, "fp32 gradients");
+  launch(squares_kernel, kNormSums, kThreads, 0, stream, gradients.as<const float>(),
+         gradients.shape[0], sums);
+  launch(clip_kernel, 1, kNormSums, 0, stream, static_cast<const double*>(sums), max_norm, scalars);
+}
+
+void adamw(const OptimizerTensors& t, const AdamW& options, const StepScalars* scalars,
+           CUstream_st* stream) {
+  const std::int64_t count = t.weights.shape[0];
+  const Factors factors{static_cast<float>(options.beta1), static_cast<float>(options.beta2),
+                        static_cast<float>(options.epsilon), options.weight_decay};
+  with_storage_type(t.weights.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch(adamw_kernel<T>, (count + kThreads * kWidth - 1) / (kThreads * kWidth), kThreads, 0,
+           stream, t.weights.as<T>(), t.gradients.as<const float>(), t.moment1.as<float>(),
+           t.moment2.as<float>(), t.masters.as<float>(), count, factors, scalars);
+  });
+}
+
+void begin_step(const StepInputs* inputs, StepScalars* scalars, CUstream_st* stream) {
+  launch(begin_kernel, 1, 1, 0, stream, inputs, scalars);
+}
+
+void end_step(const StepScalars* scalars, StepResult* history, std::int64_t count,
+              CUstream_st* stream) {
+  launch(end_kernel, 1, 1, 0, stream, scalars, history, count);
+}
+
+}  // namespace nsa::training::cuda

@@ -1,0 +1,33 @@
+// What ranks of one job say only together.
+#include <set>
+
+#include "nsa/doctor/gather.hpp"
+#include "nsa/schemas/error.hpp"
+#include "nsa/trace/merge.hpp"
+#include "warm_up.hpp"
+
+namespace nsa::doctor {
+
+bool are_ranks(const std::vector<TraceEvidence>& traces) {
+  std::set<std::int64_t> ranks;
+  for (const TraceEvidence& trace : traces) {
+    const trace::Summary& s = trace.summary;
+    if (!s.rank || !s.collectives || s.world_size != traces.front().summary.world_size)
+      return false;
+    ranks.insert(*s.rank);
+  }
+  return traces.size() > 1 && ranks.size() == traces.size();
+}
+
+void compare_ranks(std::vector<trace::Trace> read, std::vector<TraceEvidence>& traces) {
+  for (trace::Trace& trace : read) leave_out_warm_up(trace);
+  try {
+    trace::expect_one_job(read);
+    const trace::Summary all = trace::summarize(trace::merge_traces(std::move(read)));
+    if (!all.collectives || all.collectives->ranks.empty()) return;
+    for (TraceEvidence& trace : traces) trace.summary.collectives = all.collectives;
+  } catch (const InputError&) {  // recordings of different times: each is judged alone
+  }
+}
+
+}  // namespace nsa::doctor

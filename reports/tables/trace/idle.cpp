@@ -1,0 +1,133 @@
+#include "sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nsa/reports/text_table.hpp"
+#include "nsa/reports/units.hpp"
+#include "words.hpp"
+
+namespace nsa::reports {
+namespace {
+
+using trace::Summary;
+
+/// "while the host ..."
+std::string host_did(const std::string& what, const std::string& name) {
+  if (what == "launch_pending") return "had launched already";
+  if (what == "nothing_recorded") return "did nothing that was recorded";
+  if (what == "launch_unknown") return "(the launch is unknown)";
+  const std::string in = printable(name);
+  if (what == "allocation") return "took or gave back memory in " + in;
+  if (what == "data_loading") return "loaded data in " + in;
+  return "was in " + in;
+}
+
+TextTable host_syncs(const Summary& s) {
+  TextTable table;
+  table.add_column("host waits in");
+  table.add_column("for");
+  table.add_column("stage");
+  table.add_column("calls", Align::right);
+  table.add_column("time", Align::right);
+  for (const auto& row : s.host_syncs.value_or(std::vector<trace::HostSync>{}))
+    table.add_row({short_name(row.api), spaced(row.wait), row.stage.value_or("-"),
+                   format_tokens(row.count), ns(row.total_ns)});
+  return table;
+}
+
+TextTable gaps(const Summary& s, std::size_t top) {
+  TextTable table;
+  for (const char* column : {"idle", "share", "gaps"}) table.add_column(column, Align::right);
+  table.add_column("while the host");
+  if (!s.gaps) return table;
+  std::int64_t all = 0;
+  for (const trace::GapCause& cause : s.gaps->causes) all += cause.total_ns;
+  for (const trace::GapCause& cause : s.gaps->causes) {
+    if (top-- == 0) break;
+    table.add_row({ns(cause.total_ns), share(cause.total_ns, all), format_tokens(cause.count),
+                   host_did(cause.what, cause.name)});
+  }
+  return table;
+}
+
+/// "3.56 ms did nothing that was recorded, 462 us was in aten::select", in about so many columns.
+std::string parts_of(const trace::GapRow& gap, std::size_t columns) {
+  constexpr std::size_t kLeast = 24, kTime = 11;
+  std::vector<const trace::GapCause*> parts;
+  for (const trace::GapCause& part : gap.parts)
+    if (part.total_ns * 10 >= gap.duration_ns) parts.push_back(&part);  // less is no reason
+  std::string out;
+  for (const trace::GapCause* part : parts) {
+    const std::size_t share = columns / parts.size();
+    const std::size_t room = share > kLeast + kTime ? share - kTime : kLeast;
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", ns(part->total_ns),
+                       shortened(host_did(part->what, part->name), room));
+  }
+  return out;
+}
+
+/// The longest gaps, with the largest parts of what the host did in each.
+TextTable longest_gaps(const Summary& s, std::size_t top, std::size_t columns) {
+  constexpr std::size_t kOthers = 36;  // columns before the last
+  TextTable table;
+  table.add_column("longest gaps", Align::right);
+  table.add_column("at", Align::right);
+  table.add_column("device");
+  table.add_column("while the host");
+  if (!s.gaps || !s.gpu) return table;
+  for (const trace::GapRow& gap : s.gaps->longest) {
+    if (top-- == 0) break;
+    const std::string part = s.clocks ? fmt::format("trace {}: ", gap.part) : "";
+    table.add_row({ns(gap.duration_ns), ns(gap.start_ns - s.gpu->start_ns),
+                   fmt::format("{}{}", part, gap.device),
+                   parts_of(gap, columns - std::min(columns, kOthers))});
+  }
+  return table;
+}
+
+/// The means of equal parts of the time as one letter each, from nothing to the largest.
+std::string drawn(const std::vector<double>& means) {
+  constexpr std::string_view kLevels = " .:-=+*#%@";
+  const double most = *std::max_element(means.begin(), means.end());
+  std::string out;
+  for (const double mean : means) {
+    const double level = most > 0 ? mean / most * static_cast<double>(kLevels.size() - 1) : 0;
+    const auto least = static_cast<std::size_t>(mean > 0 && level < 1);
+    out += kLevels[std::max(least, static_cast<std::size_t>(level))];
+  }
+  return out;
+}
+
+TextTable queue(const Summary& s) {
+  TextTable table;
+  table.add_column("device");
+  for (const char* column : {"launches", "waiting", "at most", "none waits"})
+    table.add_column(column, Align::right);
+  table.add_column("over the time of the device");
+  if (!s.queue) return table;
+  for (const trace::QueueRow& row : *s.queue) {
+    if (row.means.empty()) continue;
+    const std::int64_t span = row.bin_ns * static_cast<std::int64_t>(row.means.size());
+    const std::string part = s.clocks ? fmt::format("trace {}: ", row.part) : "";
+    table.add_row({fmt::format("{}{}", part, row.device), format_tokens(row.launches),
+                   fmt::format("{:.3g}", row.mean), format_tokens(row.most),
+                   share(std::min(row.empty_ns, span), span), "[" + drawn(row.means) + "]"});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string host_waits_text(const Summary& s, const Page& page) {
+  return section("Waits of the host", host_syncs(s), page);
+}
+
+std::string idle_text(const Summary& s, std::size_t top, const Page& page) {
+  return section("Idle time", gaps(s, top), page) +
+         section("Longest gaps", longest_gaps(s, top, page.columns), page) +
+         section("Launches that wait for a device", queue(s), page);
+}
+
+}  // namespace nsa::reports

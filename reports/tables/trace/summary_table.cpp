@@ -1,0 +1,47 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "communication.hpp"
+#include "nsa/reports/text_table.hpp"
+#include "nsa/reports/trace_table.hpp"
+#include "nsa/reports/units.hpp"
+#include "path.hpp"
+#include "sections.hpp"
+
+namespace nsa::reports {
+namespace {
+
+constexpr std::size_t kFew = 10;  // rows of tables that are read from the top
+
+/// Each reason once, with the figures that it explains.
+std::string absences(const trace::Summary& s) {
+  std::map<std::string, std::string> keys;
+  for (const auto& [key, reason] : s.null_reasons) {
+    std::string& list = keys[reason];
+    list += (list.empty() ? "" : ", ") + key;
+  }
+  std::string text;
+  for (const auto& [reason, list] : keys) text += fmt::format("  {}: {}\n", list, reason);
+  return text.empty() ? text : "\nNot known:\n" + text;
+}
+
+}  // namespace
+
+std::string trace_summary_table(const trace::Summary& s, std::size_t top, Style style,
+                                std::size_t columns) {
+  const Page page{style, columns};
+  const std::size_t few = std::min(top, kFew);
+  std::string text = fmt::format("{}: {}, {} events\n", printable(s.path), s.format,
+                                 format_tokens(static_cast<std::int64_t>(s.events)));
+  text += overview_text(s, page) + steps_text(s, few, page);
+  text += stages_text(s, page) + host_waits_text(s, page);
+  text += critical_path_text(s, few, style, columns);
+  text += communication_text(s, few, style, columns);
+  text += copies_text(s, page) + idle_text(s, few, page);
+  text += owners_text(s, top, page) + kernels_text(s, top, page);
+  return text + absences(s);
+}
+
+}  // namespace nsa::reports

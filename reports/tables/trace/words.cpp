@@ -1,0 +1,59 @@
+#include "words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nsa/reports/units.hpp"
+
+namespace nsa::reports {
+namespace {
+
+constexpr std::size_t kNameColumns = 72, kIndent = 2;
+
+}  // namespace
+
+std::string ns(std::int64_t value) { return format_ns(static_cast<double>(value)); }
+
+std::string short_name(const std::string& text) { return shortened(printable(text), kNameColumns); }
+
+std::string share(std::int64_t part, std::int64_t whole) {
+  if (whole <= 0) return "-";
+  return format_percent(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string spaced(std::string word) {
+  std::replace(word.begin(), word.end(), '_', ' ');
+  return word;
+}
+
+std::string with_share(std::int64_t part, std::int64_t whole) {
+  return fmt::format("{} ({})", ns(part), share(part, whole));
+}
+
+std::string device_name(const trace::Summary& s, const trace::DeviceSummary& d) {
+  const std::string trace = s.clocks ? fmt::format("trace {}: ", d.part) : "";
+  return fmt::format("{}{} {}", trace, d.device, printable(d.name.value_or("")));
+}
+
+void add_scope_columns(TextTable& table) {
+  for (const char* column : {"span", "busy", "compute", "comm", "exposed", "memory ops", "kernels"})
+    table.add_column(column, Align::right);
+}
+
+std::vector<Cell> scope_cells(const trace::GpuFigures& g) {
+  if (g.whole_graphs > 0)
+    return {ns(g.span_ns), share(g.busy_ns, g.device_ns()), "-", "-", "-", "-", "-"};
+  return {ns(g.span_ns),           share(g.busy_ns, g.device_ns()), ns(g.compute_ns),
+          ns(g.comm_ns),           ns(g.exposed_comm_ns),           ns(g.mem_ns),
+          format_tokens(g.kernels)};
+}
+
+std::string section(const char* heading, TextTable table, const Page& page) {
+  if (table.empty()) return {};
+  table.fit(page.columns - std::min(page.columns, kIndent));
+  const Style style = page.style;
+  return "\n" + inked(heading, Ink::bold, style) + "\n" + table.render(style, kIndent);
+}
+
+}  // namespace nsa::reports

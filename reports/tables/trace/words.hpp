@@ -1,0 +1,31 @@
+// Words and figures that the tables of a trace share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nsa/reports/text_table.hpp"
+#include "nsa/trace/summary.hpp"
+#include "sections.hpp"
+
+namespace nsa::reports {
+
+std::string ns(std::int64_t value);
+/// A name in a column that is not the last one.
+std::string short_name(const std::string& text);
+/// "12.3 %"; "-" of nothing.
+std::string share(std::int64_t part, std::int64_t whole);
+/// "1.20 ms (12.3 %)"
+std::string with_share(std::int64_t part, std::int64_t whole);
+/// With blanks for '_'.
+std::string spaced(std::string word);
+/// "0 NVIDIA H200", with its recording where several were merged.
+std::string device_name(const trace::Summary& summary, const trace::DeviceSummary& device);
+/// Columns for the figures of a device, stream or step, and their cells.
+void add_scope_columns(TextTable& table);
+std::vector<Cell> scope_cells(const trace::GpuFigures& figures);
+/// Rows under a heading; nothing when there are none.
+std::string section(const char* heading, TextTable table, const Page& page);
+
+}  // namespace nsa::reports

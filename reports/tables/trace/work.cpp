@@ -1,0 +1,104 @@
+#include "sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nsa/reports/text_table.hpp"
+#include "nsa/reports/units.hpp"
+#include "words.hpp"
+
+namespace nsa::reports {
+namespace {
+
+using trace::Summary;
+
+std::string idle(const std::optional<std::int64_t>& value) { return value ? ns(*value) : "-"; }
+
+/// Of the time of a stage: its work, and until that began.
+std::string idle_share(const std::optional<std::int64_t>& idle_ns,
+                       const std::optional<std::int64_t>& busy_ns) {
+  return idle_ns && busy_ns ? share(*idle_ns, *idle_ns + *busy_ns) : "-";
+}
+
+std::string mean(std::int64_t sum, std::int64_t count) { return count > 0 ? ns(sum / count) : "-"; }
+
+TextTable stages(const Summary& s) {
+  TextTable table;
+  table.add_column("stage");
+  for (const char* column :
+       {"GPU time", "share", "idle before", "of its time", "kernels", "host syncs", "in syncs"})
+    table.add_column(column, Align::right);
+  if (!s.stages || !s.sums) return table;
+  for (const trace::StageRow& row : *s.stages)
+    table.add_row({(row.parent ? *row.parent + "/" : "") + row.stage, ns(row.total_ns),
+                   share(row.total_ns, s.sums->op_sum_ns), idle(row.idle_ns),
+                   idle_share(row.idle_ns, row.busy_ns), format_tokens(row.kernels),
+                   format_tokens(row.host_syncs), ns(row.host_sync_ns)});
+  table.add_row({Cell{"unattributed", Ink::dim}, ns(*s.unattributed_ns),
+                 share(*s.unattributed_ns, s.sums->op_sum_ns), idle(s.unattributed_idle_ns)});
+  return table;
+}
+
+TextTable copies(const Summary& s) {
+  TextTable table;
+  table.add_column("copies");
+  table.add_column("memory");
+  for (const char* column : {"count", "bytes", "time", "share", "median GB/s", "best GB/s"})
+    table.add_column(column, Align::right);
+  if (!s.copies || !s.sums) return table;
+  const auto rate = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.3g}", *value) : "-";
+  };
+  for (const trace::CopyRow& row : *s.copies)
+    table.add_row({row.kind, row.memory.value_or("-"), format_tokens(row.count),
+                   format_bytes(row.bytes), ns(row.total_ns),
+                   share(row.total_ns, s.sums->op_sum_ns), rate(row.median_gb_per_s),
+                   rate(row.best_gb_per_s)});
+  return table;
+}
+
+/// Where there is room, with what it took to launch them.
+TextTable kernels(const Summary& s, std::size_t top, std::size_t columns) {
+  TextTable table;
+  table.add_column("total", Align::right);
+  table.add_column("share", Align::right);
+  constexpr std::size_t kRoom = 100;
+  const bool launches = columns >= kRoom;
+  const bool graphs = launches && s.sums && s.sums->graph_nodes > 0;
+  for (const char* column : {"count", "median", "max"}) table.add_column(column, Align::right);
+  if (launches)
+    for (const char* column : {"launch call", "queued"}) table.add_column(column, Align::right);
+  if (graphs) table.add_column("in graphs", Align::right);
+  table.add_column("kernel");
+  if (!s.kernels_by_name || !s.sums) return table;
+  for (const trace::KernelRow& row : *s.kernels_by_name) {
+    if (top-- == 0) break;
+    const std::string mark = row.attention_backend ? "[" + *row.attention_backend + "] " : "";
+    std::vector<Cell> cells{ns(row.total_ns), share(row.total_ns, s.sums->kernel_sum_ns),
+                            format_tokens(row.count), ns(row.median_ns), ns(row.max_ns)};
+    if (launches)
+      cells.insert(cells.end(),
+                   {mean(row.call_ns, row.launches), mean(row.queue_ns, row.launches)});
+    if (graphs) cells.push_back(format_tokens(row.graph_nodes));
+    cells.push_back(mark + printable(row.name));
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string stages_text(const Summary& s, const Page& page) {
+  return section("Stages", stages(s), page);
+}
+
+std::string copies_text(const Summary& s, const Page& page) {
+  return section("Copies and memsets", copies(s), page);
+}
+
+std::string kernels_text(const Summary& s, std::size_t top, const Page& page) {
+  return section("Kernels by total time", kernels(s, top, page.columns), page);
+}
+
+}  // namespace nsa::reports

@@ -1,0 +1,13 @@
+// Names of ranges of the host as tables show them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace nsa::trace {
+
+/// A range's name without what differs from call to call: the number of a step, the numbers that
+/// PyTorch writes behind names of NVTX ranges.
+std::string plain_range_name(std::string_view range);
+
+}  // namespace nsa::trace
