@@ -34,31 +34,26 @@ std::string text_of(const std::vector<tuner::Batch>& batches) {
 
 TEST_CASE("the cheapest contests come into the first batches", "[tuner]") {
   tuner::Plan plan;
-  plan.contests = {contest(70, "a", 1), contest(40, "a", 0.2), contest(70, "b", 0.5),
+  plan.contests = {contest(90, "a", 1), contest(40, "a", 0.2), contest(90, "b", 0.5),
                    contest(40, "b", 0.3)};
-  CHECK(text_of(make_batches(plan, 3, 12)) == "[a40 b40][b70 a70]");
+  CHECK(text_of(make_batches(plan, 3, 12)) == "[a40 b40][b90 a90]");
 }
 
-TEST_CASE("two lengths of one stage and class share a batch only where they are far apart",
-          "[tuner]") {
+TEST_CASE("a batch never holds two lengths of one stage and class", "[tuner]") {
   tuner::Plan plan;
-  plan.contests = {contest(40, "a", 0.1), contest(79, "a", 0.1), contest(60, "b", 0.1)};
-  CHECK(text_of(make_batches(plan, 3, 12)) == "[a40 b60][a79]");
-  plan.contests[1].problem = small_problem(80);
-  CHECK(text_of(make_batches(plan, 3, 12)) == "[a40 a80 b60]");
-  plan.contests.push_back(contest(150, "a", 0.2));  // near one of two is near
-  CHECK(text_of(make_batches(plan, 3, 12)) == "[a40 a80 b60][a150]");
-  plan.contests[1] = contest(50, "a", 0.1);
+  plan.contests = {contest(40, "a", 0.1), contest(50, "a", 0.1), contest(60, "b", 0.1)};
+  CHECK(text_of(make_batches(plan, 3, 12)) == "[a40 b60][a50]");
   plan.contests[1].problem.dtype = Dtype::bf16;  // another class
-  CHECK(text_of(make_batches(plan, 3, 12)) == "[a40 a50 b60 a150]");
+  CHECK(text_of(make_batches(plan, 3, 12)) == "[a40 a50 b60]");
 }
 
-TEST_CASE("many lengths of one stage need few processes", "[tuner]") {
+TEST_CASE("a contest comes after the shorter lengths of its stage and class", "[tuner]") {
   tuner::Plan plan;
-  for (std::int64_t length = 128; length < 16384; length += length / 8)
-    plan.contests.push_back(contest(length, "a", 0.01));
-  REQUIRE(plan.contests.size() == 42);
-  CHECK(make_batches(plan, 16, 48).size() == 6);  // six lengths an octave
+  plan.contests = {contest(40, "a", 0.1), contest(40, "b", 0.5), contest(50, "b", 1),
+                   contest(60, "a", 3)};
+  plan.contests.push_back(contest(60, "b", 3));
+  // a60 would fit beside b50's batch only if it came before; what a40 shows may leave some out.
+  CHECK(text_of(make_batches(plan, 4, 12)) == "[a40 b40][b50 a60][b60]");
 }
 
 TEST_CASE("a batch ends by its time and by its count, and one contest always fits", "[tuner]") {

@@ -6,13 +6,8 @@
 #include <map>
 #include <string>
 
-#include "plan/length.hpp"
-
 namespace nsa::tuner {
 namespace {
-
-/// How far apart two lengths of a race in one process have to be.
-constexpr std::int64_t kApart = 2;
 
 std::vector<const Contest*> cheapest_first(const Plan& plan) {
   std::vector<const Contest*> contests;
@@ -25,50 +20,26 @@ std::string race_of(const Contest& contest) {
   return fmt::format("{} {}", fmt::join(contest.stages, "+"), to_string(class_of(contest.problem)));
 }
 
-/// A batch as it fills up.
-class Filling {
- public:
-  bool takes(const Contest& contest, const std::string& race, double most_s,
-             std::size_t most_contests) const {
-    if (batch_.size() >= most_contests || estimated_s_ + contest.estimated_s > most_s) return false;
-    const auto lengths = lengths_.find(race);
-    return lengths == lengths_.end() ||
-           std::ranges::all_of(lengths->second, [&](std::int64_t length) {
-             return far_apart(length, length_of(contest.problem));
-           });
-  }
-  void add(const Contest& contest, const std::string& race) {
-    batch_.push_back(&contest);
-    estimated_s_ += contest.estimated_s;
-    lengths_[race].push_back(length_of(contest.problem));
-  }
-  Batch take() { return std::move(batch_); }
-
- private:
-  static bool far_apart(std::int64_t a, std::int64_t b) {
-    return std::max(a, b) >= kApart * std::max<std::int64_t>(1, std::min(a, b));
-  }
-
-  Batch batch_;
-  double estimated_s_ = 0;
-  std::map<std::string, std::vector<std::int64_t>> lengths_;  // of each race in it
-};
-
 }  // namespace
 
 std::vector<Batch> make_batches(const Plan& plan, double most_s, std::size_t most_contests) {
-  std::vector<Filling> filling;
-  for (const Contest* contest : cheapest_first(plan)) {
-    const std::string race = race_of(*contest);
-    const auto has_room = [&](const Filling& batch) {
-      return batch.takes(*contest, race, most_s, most_contests);
-    };
-    auto at = std::ranges::find_if(filling, has_room);
-    if (at == filling.end()) at = filling.insert(at, Filling());
-    at->add(*contest, race);
-  }
   std::vector<Batch> batches;
-  for (Filling& batch : filling) batches.push_back(batch.take());
+  std::vector<double> estimated_s;
+  std::map<std::string, std::size_t> next;  // of a race: after the batch of its last length
+  for (const Contest* contest : cheapest_first(plan)) {
+    std::size_t& at = next[race_of(*contest)];
+    const auto has_room = [&](std::size_t b) {
+      return batches[b].size() < most_contests && estimated_s[b] + contest->estimated_s <= most_s;
+    };
+    while (at < batches.size() && !has_room(at)) ++at;
+    if (at == batches.size()) {
+      batches.emplace_back();
+      estimated_s.push_back(0);
+    }
+    batches[at].push_back(contest);
+    estimated_s[at] += contest->estimated_s;
+    ++at;
+  }
   return batches;
 }
 

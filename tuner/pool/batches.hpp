@@ -9,10 +9,10 @@ namespace nsa::tuner {
 
 using Batch = std::vector<const Contest*>;
 
-/// The contests of a plan in batches, the cheapest in the first: each goes into the first batch
-/// that has room, `most_s` of estimated work and `most_contests` at most. Two lengths of one stage
-/// and class share a batch only where one is twice the other or more: a boundary lies between
-/// neighbours, and what a process adds to its times must not be the same on both sides of it.
+/// The contests of a plan in batches, the cheapest in the first: each contest goes into
+/// the first batch that has room, `most_s` of estimated work and `most_contests` at most, after
+/// that of the length before it. So a batch never holds two lengths of one stage and class: what a
+/// process adds to its times must not be the same at all lengths.
 std::vector<Batch> make_batches(const Plan& plan, double most_s, std::size_t most_contests);
 
 }  // namespace nsa::tuner

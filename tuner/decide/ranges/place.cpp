@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "decide/ratios/statistics.hpp"
 #include "nsa/schemas/median.hpp"
@@ -103,6 +104,60 @@ std::optional<double> ripple_of(const Curve& curve, double boundary) {
   return std::max(0.0, median(std::move(variances)));
 }
 
+/// Lengths about a boundary that tell where the curves cross as a whole: the eight nearest, and as
+/// many as two octaves hold. Empty where they are too few for a line and its error.
+Curve around(const Curve& curve, double boundary) {
+  constexpr std::size_t kNearest = 8, kFew = 4;
+  const double reach = std::log(2.0);
+  std::vector<std::size_t> order(curve.at.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto distance = [&](std::size_t i) { return std::abs(curve.at[i] - boundary); };
+  std::ranges::sort(order, {}, distance);
+  Curve found;
+  for (const std::size_t i : order) {
+    if (found.at.size() >= kNearest && distance(i) > reach) break;
+    found.at.push_back(curve.at[i]);
+    found.value.push_back(curve.value[i]);
+  }
+  return found.at.size() < kFew ? Curve{} : found;
+}
+
+/// 95 % interval of the zero of a straight line through the points (Fieller 1954): where ratios
+/// jump from length to length, that of the curves behind. Nothing where the line may be level.
+std::optional<Interval> crossing_of(const Curve& points) {
+  const auto n = static_cast<double>(points.at.size());
+  const double x = std::accumulate(points.at.begin(), points.at.end(), 0.0) / n;
+  const double y = std::accumulate(points.value.begin(), points.value.end(), 0.0) / n;
+  double xx = 0, xy = 0, yy = 0;
+  for (std::size_t i = 0; i < points.at.size(); ++i) {
+    const double dx = points.at[i] - x, dy = points.value[i] - y;
+    xx += dx * dx;
+    xy += dx * dy;
+    yy += dy * dy;
+  }
+  const double slope = xy / xx, freedom = n - 2;
+  const double t = student_quantile(0.025, freedom);
+  const double reach = t * t * std::max(0.0, yy - slope * xy) / freedom;
+  const double a = slope * slope - reach / xx, b = y * slope, c = y * y - reach / n;
+  const double root = b * b - a * c;
+  if (!(xx > 0) || slope <= 0 || a <= 0 || root < 0) return std::nullopt;
+  return Interval{x + (-b - std::sqrt(root)) / a, x + (-b + std::sqrt(root)) / a};
+}
+
+/// Both intervals, within the lengths where the two variants were measured.
+void widen(BoundaryInterval& interval, const Curve& curve, double boundary) {
+  const Curve near = around(curve, boundary);
+  if (near.at.empty()) return;
+  const Interval all{curve.at.front(), curve.at.back()};
+  const Interval crossing = crossing_of(near).value_or(all);
+  const auto length = [&](double log_at) {
+    return std::exp(std::clamp(log_at, all.low, all.high));
+  };
+  interval.low = std::min(interval.low, static_cast<std::int64_t>(length(crossing.low)));
+  interval.high =
+      std::max(interval.high, static_cast<std::int64_t>(std::ceil(length(crossing.high))));
+}
+
 /// The split in [left.first + 1, right.last) of least regret in one replicate.
 std::size_t best_split(const std::vector<LengthRatios>& points, const Segment& left,
                        const Segment& right, const Line& line) {
@@ -167,7 +222,8 @@ std::optional<BoundaryInterval> boundary_interval(const std::vector<LengthRatios
   const std::size_t count = points[right.first].replicates.size();
   if (count == 0) return std::nullopt;
   const double boundary = log_axis(place_boundary(points, left, right));
-  const std::optional<double> variance = ripple_of(curve_of(points, left, right), boundary);
+  const Curve curve = curve_of(points, left, right);
+  const std::optional<double> variance = ripple_of(curve, boundary);
   std::vector<double> ripple;
   if (variance && *variance > 0) {
     Random random(right.first);
@@ -187,6 +243,7 @@ std::optional<BoundaryInterval> boundary_interval(const std::vector<LengthRatios
     interval.low = std::min(interval.low, points[right.first - 1].at + 1);
     interval.high = std::max(interval.high, points[right.first].at);
   }
+  if (!ripple.empty()) widen(interval, curve, boundary);
   return interval;
 }
 
