@@ -30,6 +30,7 @@ DecideInput only(const Project& project, const DecideInput& input) {
   result.options = input.options;
   std::map<VariantId, const ProjectPath*> paths;  // nullptr: not one of the project's
   for (const VariantTraits& traits : input.variants) {
+    if (traits.direction != Direction::forward) continue;  // a backward row can share the id
     const ProjectPath*& path = paths[traits.id] = path_of(project, traits.id, traits.path);
     if (traits.baseline || !(traits.eligible || (path && path->even_slow))) path = nullptr;
     if (!path) continue;
