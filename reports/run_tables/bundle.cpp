@@ -100,26 +100,16 @@ std::string design_note_markdown(const Bundle& bundle) {
              verdict_text(bundle), bundle.a.cell.asked.seq_len);
 }
 
-std::string runbook_markdown(const Bundle& bundle, const std::string& command) {
+std::string runbook_markdown(const Bundle& bundle, const Commands& commands) {
   const auto block = [](const std::string& text) { return "```\n" + text + "\n```\n\n"; };
-  const std::string run =
-      fmt::format("nsatune run --preset {} --seq-len {} --batch {}", bundle.subject.model,
-                  bundle.b.cell.asked.seq_len, bundle.b.cell.asked.batch);
-  const auto line = [&](const Cell& cell) {
-    std::string text;
-    for (const auto& [name, value] : cell.asked.variables) text += name + "=" + value + " ";
-    text += run;
-    for (const std::string& flag : cell.asked.flags) text += " " + flag;
-    return text;
-  };
-  return preamble(bundle, "Runbook") + "Run B:\n\n" + block(line(bundle.b.cell)) +
-         "Back to A:\n\n" + block(line(bundle.a.cell)) + "See who decides what:\n\n" +
+  return preamble(bundle, "Runbook") + "Run B:\n\n" + block(commands.b) + "Back to A:\n\n" +
+         block(commands.a) + "See who decides what:\n\n" +
          block(fmt::format("nsatune explain --seq-len {}", bundle.b.cell.asked.seq_len)) +
          "Expected rates of your device, and an exit code for CI:\n\n" +
          block("nsatune report targets targets.yaml\nnsatune check --targets targets.yaml") +
          "Links between GPUs play no part here: one device was measured. Bands for PCIe and NVLink "
          "go into the targets file, with `devices: 2`.\n\nThis bundle again:\n\n" +
-         block(command);
+         block(commands.again);
 }
 
 }  // namespace nsa::run_tables

@@ -48,6 +48,12 @@ Json judged_json(const JudgedTarget& one) {
           {"measured", measured ? measured->device + ", " + measured->origin : ""}};
 }
 
+/// Who expects it, and that nobody has seen it where nobody has.
+std::string source_text(const Target& target) {
+  if (target.verified) return target.source;
+  return target.source.empty() ? "unverified" : target.source + " (unverified)";
+}
+
 }  // namespace
 
 const char* const kTokenDefinition =
@@ -77,7 +83,7 @@ std::string targets_table(std::span<const JudgedTarget> judged, reports::Style s
          measured ? rate_text(measured->tokens_per_s) : "-",
          measured ? fmt::format("{:+.1f} %", gap_percent(one)) : "-",
          {one.reason.empty() ? verdict : verdict + ": " + one.reason, kInks[index_of(one.verdict)]},
-         t.source + (t.verified ? "" : " (unverified)")});
+         source_text(t)});
   }
   return std::string("a token: ") + kTokenDefinition + "\n" + table.render(style);
 }

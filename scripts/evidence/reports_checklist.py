@@ -30,6 +30,16 @@ def rates(document):
     return "CPU, forward only: " + ", ".join(rate(cell) for cell in document["cells"])
 
 
+def training_rates(document):
+    rates_of = ", ".join(f"S {cell['seq_len']} B {cell['batch']} {rate(cell)}" for cell in document["cells"])
+    return f"CPU, whole training steps of the tiny model: {rates_of}"
+
+
+def step_memory(document):
+    return f"CPU, by arithmetic: a training step holds {document['peak_bytes'] / 1e9:.2f} GB at its peak, " \
+        f"{document['parts']['activations'] / 1e9:.2f} GB of it activations, checkpointed layers: {document['checkpoint']}"
+
+
 def claims(document):
     return "CPU, S 512: " + ", ".join(f"{c['step']} {c['speedup']:.2f}x of {c['claimed'][0]:g}x: {c['claim']}"
                                       for c in document["claims"] if c["speedup"])
@@ -150,8 +160,8 @@ ROWS = [
      gpu_test("a whole layer neither allocates nor waits nor copies to or from the host",
           "one arena a call; peak and grow events in every `run`")),
     ("000", "checkpointing of layers 4 to 8",
-     refused("nsatune doctor", "there is no backward pass; `doctor` finds the switch (rules checkpointing_switch, "
-             "config_checkpointing)")),
+     both(ran("memory --preset 125m --train --seq-len 2048 --batch 2", step_memory),
+          ran("memory --preset 125m --train --seq-len 2048 --batch 2 --checkpoint 4-8", step_memory))),
     ("000", "host loops (B x S x G iterations)",
      gpu(ON_GPU, "seed_tables.md", r"^\| 2048 \| ranges \|[^|]*\| (\d+) \| (\d+) \|",
          "the loop takes {} ms a step ({} tok/s) at 2,048 tokens; `trace summary` has idle time per stage")),
@@ -174,7 +184,8 @@ ROWS = [
      both(ran(f"report matrix {TABLES}", rates),
           gpu(ON_GPU, "seed_tables.md", r"^\| 2048 \| v2 \|[^|]*\| [\d.]+ \| ([\d,]+) \|",
               "v2 {} tok/s at 2,048 tokens, forward only"))),
-    ("001", "training matrix, 50 steps", refused("", "no backward pass yet: training is `not_measured` in every table")),
+    ("001", "training matrix, 50 steps",
+     ran("report matrix --train --preset tiny --seq-lens 128,256 --batches 1,2 --processes 3 --steps 10", training_rates)),
     ("001", "adaptive v2 dispatcher, MIN_S 1024",
      test("the range converter follows its switch, else its minimum", "the crossing is measured, not assumed")),
     ("001", "packing by scatter and cumulative sums",

@@ -56,6 +56,19 @@ TEST_CASE("bisect refuses commits that are no names, and flags that lack each ot
   CHECK(read_text_file(folder.file("h.csv")) == history());
 }
 
+TEST_CASE("bisect says when the history does not tell between which commits a step came",
+          "[check]") {
+  const Folder folder;
+  folder.write("h.csv", history("", ""));
+  const Result unknown = nsatune(folder, "bisect --csv h.csv");
+  CHECK(unknown.exit_code == 0);
+  CHECK(unknown.out.find("no commits: the history names none") != std::string::npos);
+  CHECK(unknown.out.find("..") == std::string::npos);
+  folder.write("h.csv", history("1f2e", "1f2e"));
+  const Result same = nsatune(folder, "bisect --csv h.csv");
+  CHECK(same.out.find("no other commit: both nights ran 1f2e") != std::string::npos);
+}
+
 TEST_CASE("bisect step: good, bad, cannot be told, and a good commit without a time", "[check]") {
   const Folder folder;
   for (const char* name : {"good", "fast", "slow", "broken"})

@@ -1,4 +1,6 @@
 // check --csv: what is found, and what is refused.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "catch.hpp"
@@ -99,6 +101,17 @@ TEST_CASE("a change counts within --window or after --baseline", "[check]") {
   CHECK(check(folder, old_step, "--baseline 19")["exit_code"] == 1);
   CHECK(check(folder, old_step, "--baseline 20")["exit_code"] == 0);
   CHECK(nsatune(folder, "check --csv h.csv --baseline 99").exit_code == 2);
+}
+
+TEST_CASE("a baseline may be a commit of few letters", "[check]") {
+  const Folder folder;
+  std::string csv = "time,commit,a\n";
+  for (int night = 0; night < 40; ++night)
+    csv +=
+        fmt::format("{},c{},{}\n", night, night, (night < 20 ? 100 : 110) + 0.5 * wobble(night, 0));
+  CHECK(check(folder, csv, "--baseline c19")["exit_code"] == 1);
+  CHECK(check(folder, csv, "--baseline c20")["exit_code"] == 0);
+  CHECK(nsatune(folder, "check --csv h.csv --baseline c").exit_code == 2);
 }
 
 TEST_CASE("a unit changes no byte of the document", "[check]") {

@@ -186,6 +186,13 @@ TEST_CASE("a bundle has traces, summaries, before and after, a note and a runboo
     INFO(file);
     CHECK_FALSE(read_text_file(folder.file(std::string("ab/") + file)).empty());
   }
+  const std::string book = read_text_file(folder.file("ab/runbook.md"));
+  const std::string flags = "--preset tiny --seq-len";
+  CHECK(book.find("NSA_USE_SEL_PACK=0 nsatune run " + flags + " 64 --batch 1") !=
+        std::string::npos);
+  CHECK(book.find("bundle NSA_USE_SEL_PACK=0 tuned " + flags + "s 64 --batch 1") !=
+        std::string::npos);
+  CHECK(book.find("--steps 2 --processes 2 -o ab") != std::string::npos);
   const Json trace = parse_json(read_text_file(folder.file("ab/a_trace.json")), "a");
   CHECK(trace.dump().find("attend_selected") != std::string::npos);
   CHECK(nsatune(folder, command).exit_code == 2);  // the folder is there

@@ -32,6 +32,19 @@ TEST_CASE("selftest says that a gate that lets everything through does not work"
         std::string::npos);
 }
 
+TEST_CASE("selftest plants a step in a series that regressed where no other is left", "[check]") {
+  const Folder folder;
+  folder.write("h.csv", history_csv({{"a", 100, 1.1, 12}}, 20));
+  const Result result = nsatune(folder, "selftest --csv h.csv --json");
+  const Json document = json_of(result, "selftest");
+  INFO(document.dump());
+  CHECK(result.exit_code == 0);
+  CHECK(document["exit_code_of_data"] == 1);
+  // One that began with the step would say nothing of the gate.
+  folder.write("h.csv", history_csv({{"a", 100, 1.1, 15}}, 20));
+  CHECK(nsatune(folder, "selftest --csv h.csv").exit_code == 3);
+}
+
 TEST_CASE("selftest of a short history exits 3 and says why", "[check]") {
   const Folder folder;
   folder.write("h.csv", history_csv({{"a"}}, 11));

@@ -127,6 +127,17 @@ TEST_CASE("what moves with the canary of its device is its environment") {
   CHECK(judge({elsewhere, moved}, {}).exit_code == 1);
 }
 
+TEST_CASE("a canary speaks for series of which nobody says on what device they ran") {
+  Series canary = on_device(20, 34, 4), moved = on_device(21, 34, 6);
+  canary.canary = true;
+  canary.device.clear();
+  moved.device.clear();
+  CHECK(judge({canary, moved}, {}).exit_code == 0);
+  CHECK(judge({canary, moved}, {}).series[1].state == State::environment);
+  canary.canary = false;
+  CHECK(judge({canary, moved}, {}).exit_code == 1);
+}
+
 TEST_CASE("the same machine code never regresses") {
   Series series = on_device(5, 34, 6);
   for (Night& night : series.nights) night.binary = "same";

@@ -90,6 +90,8 @@ TEST_CASE("a series that has no value tonight is missing, removed or failed") {
 TEST_CASE("a regression stays red on a night without a value, and missing ones come first") {
   const std::vector<Series> series{series_of(clean(40, 2), 0.01, "b"), without_last(stepped(8), 1)};
   CHECK(judge(series, {}).exit_code == 1);
+  const std::string reason = judge(series, {}).series[1].reason;
+  CHECK_THAT(reason, Catch::Matchers::Matches("no value since .*; before that \\+.* since .*"));
   Options strict;
   strict.fail_on_missing = true;
   CHECK(judge(series, strict).exit_code == 4);

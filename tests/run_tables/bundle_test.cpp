@@ -45,8 +45,18 @@ TEST_CASE("the note names what one setting runs and the other does not", "[repor
 TEST_CASE("a bundle without a trace says why", "[reports]") {
   const Bundle bundle = bundle_of(cell_of("A", {2, 2}), cell_of("B", {1, 1}));
   CHECK(before_after_markdown(bundle).find("No wall times by stage: why") != std::string::npos);
-  CHECK(runbook_markdown(bundle, "again").find("NSA_FORCE_SEL_MASK=1 nsatune run") !=
-        std::string::npos);
+}
+
+TEST_CASE("a runbook says how to run the new setting, the old one, and the bundle again",
+          "[reports]") {
+  const Bundle bundle = bundle_of(cell_of("A", {2, 2}), cell_of("B", {1, 1}));
+  const std::string book = runbook_markdown(bundle, {"run a", "run b", "both again"});
+  const auto at = [&](const char* text) {
+    return book.find(std::string("```\n") + text + "\n```");
+  };
+  REQUIRE(at("both again") != std::string::npos);
+  CHECK(at("run b") < at("run a"));
+  CHECK(at("run a") < at("both again"));
 }
 
 }  // namespace nsa::test

@@ -94,8 +94,9 @@ bool binary_changed(const Examined& e, const Found& f) {
   return false;
 }
 
-/// The canary moved, or most series did, another one with unchanged code at least: a slower part
-/// that all of them share is a change of code all the same.
+/// The canary moved, or most series of a device did, another one with unchanged code at least: a
+/// slower part that all of them share is a change of code all the same. Where nobody says which
+/// series share a machine, the canary alone speaks for it.
 bool is_of_device(const std::vector<const Examined*>& device, const Examined& e, const Found& f) {
   std::size_t moved = 0, judged = 0;
   bool with_old_code = false;
@@ -108,7 +109,8 @@ bool is_of_device(const std::vector<const Examined*>& device, const Examined& e,
     moved += *with;
     with_old_code = with_old_code || (with_machine && other != &e);
   }
-  return judged >= kFewestSeries && 2 * moved > judged && with_old_code;
+  const bool one_machine = !e.series->device.empty();
+  return one_machine && judged >= kFewestSeries && 2 * moved > judged && with_old_code;
 }
 
 }  // namespace
@@ -120,10 +122,8 @@ void explain_by_itself(Examined& e) {
 
 void explain_by_device(std::vector<Examined>& all) {
   std::map<std::string, std::vector<const Examined*>> devices;
-  for (const Examined& e : all)
-    if (!e.series->device.empty()) devices[e.series->device].push_back(&e);
+  for (const Examined& e : all) devices[e.series->device].push_back(&e);
   for (Examined& e : all) {
-    if (e.series->device.empty()) continue;
     const auto& device = devices[e.series->device];
     const auto judge = [&](Found& f) {
       if (f.cause == Cause::code && is_of_device(device, e, f)) f.cause = Cause::machine;

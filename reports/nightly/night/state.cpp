@@ -162,6 +162,8 @@ Verdict verdict_of(const Examined& e, std::int64_t last, const Options& options)
     if (!e.unconfirmed.empty()) verdict.reason += "; not measured again: " + e.unconfirmed;
   } else {
     verdict.reason = absence_reason(verdict.state, e);
+    if (verdict.regression)
+      verdict.reason += "; before that " + reason_of(judged.state, judged.found, e, options);
   }
   return verdict;
 }

@@ -133,8 +133,15 @@ function showRows(id, title, caption, heads, rows) {
 function showTables() {
   const whole = summary.op_sum_ns || 0;
   const rows = (list, cells) => (list || []).map(cells);
-  showRows("stages", "Stages", "work by class", ["Stage", "GPU time", "Share", "Kernels"],
-    rows(summary.stages, row => [row.stage, nsText(row.total_ns), shareText(row.total_ns, whole), String(row.kernels)]));
+  const orNone = value => value === null ? "-" : nsText(value);
+  const mean = (sum, count) => count > 0 ? nsText(sum / count) : "-";
+  showRows("gaps", "Longest gaps", "when a GPU was idle longest, and what the host did", ["Idle", "Since the start", "Device", "While the host", "Before"],
+    rows(summary.gaps && summary.gaps.longest, row => [nsText(row.duration_ns), summary.critical_path ? nsText(row.start_ns - summary.critical_path.start_ns) : "-", String(row.device),
+      row.parts.map(part => `${gapName(part)} ${nsText(part.total_ns)}`).join(", "), row.ends_with]));
+  showRows("queue", "Launches that wait", "how many launches waited for each device", ["Device", "Launches", "On average", "At most", "None waits"],
+    rows(summary.queue, row => [String(row.device), String(row.launches), digits(row.mean, 3), String(row.most), nsText(row.empty_ns)]));
+  showRows("stages", "Stages", "work by class", ["Stage", "GPU time", "Share", "Idle before", "Kernels"],
+    rows(summary.stages, row => [row.stage, nsText(row.total_ns), shareText(row.total_ns, whole), orNone(row.idle_ns), String(row.kernels)]));
   showRows("operators", "Operators", "by GPU time of their own", ["Operator", "Alone", "With children", "Calls", "Host alone"],
     rows(summary.operators, row => [row.name, nsText(row.gpu_self_ns), nsText(row.gpu_ns), String(row.count), nsText(row.host_self_ns)]));
   showRows("modules", "Modules", "by GPU time", ["Module", "Forward", "Alone", "Backward", "Calls"],
@@ -143,8 +150,9 @@ function showTables() {
     rows(summary.host_syncs, row => [row.api, row.wait, row.stage || "-", String(row.count), nsText(row.total_ns)]));
   showRows("copies", "Copies", "copies and memsets", ["Way", "Memory", "Count", "Bytes", "Time"],
     rows(summary.copies, row => [row.kind, row.memory || "-", String(row.count), bytesText(row.bytes), nsText(row.total_ns)]));
-  showRows("kernels", "Kernels", "by total time", ["Kernel", "Total", "Share", "Calls", "Median"],
-    rows(summary.kernels_by_name, row => [row.name, nsText(row.total_ns), shareText(row.total_ns, summary.kernel_sum_ns), String(row.count), nsText(row.median_ns)]));
+  showRows("kernels", "Kernels", "by total time", ["Kernel", "Total", "Share", "Count", "Median", "Launch call", "Queued"],
+    rows(summary.kernels_by_name, row => [row.name, nsText(row.total_ns), shareText(row.total_ns, summary.kernel_sum_ns), String(row.count), nsText(row.median_ns),
+      mean(row.call_ns, row.launches), mean(row.queue_ns, row.launches)]));
   showRows("unknown", "Not known", "figures that the file does not hold", ["Figure", "Why"], Object.entries(summary.null_reasons).map(([key, why]) => [key, why]));
 }
 

@@ -11,6 +11,7 @@
 #include "check/input.hpp"
 #include "nsa/nightly/power.hpp"
 #include "nsa/reports/text_table.hpp"
+#include "shell.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -79,13 +80,24 @@ Json target_json(const BisectTarget& target) {
           {"bad", change.last_commit}};
 }
 
+/// Between which commits a step came; a sentence where the history does not tell.
+std::string commits_text(const nightly::Change& change) {
+  const std::string good = reports::printable(change.first_commit);
+  const std::string bad = reports::printable(change.last_commit);
+  if (good.empty() || bad.empty())
+    return "  no commits: the history names none for these nights (a column `commit`, or builds "
+           "that know theirs)\n";
+  if (good == bad)
+    return fmt::format("  no other commit: both nights ran {}; the machine moved, not the code\n",
+                       good);
+  return fmt::format("  last good  {0}\n  first bad  {1}\n  range      {0}..{1}\n", good, bad);
+}
+
 std::string target_text(const BisectTarget& target) {
   const nightly::Change& change = target.change;
-  return fmt::format(
-      "{}\n  {:+.2f} % since {}, row {}\n  last good  {}\n  first bad  {}\n  range      {}..{}\n",
-      reports::printable(target.series), 100 * (*change.ratio - 1), reports::printable(change.time),
-      change.index, reports::printable(change.first_commit), reports::printable(change.last_commit),
-      reports::printable(change.first_commit), reports::printable(change.last_commit));
+  return fmt::format("{}\n  {:+.2f} % since {}, row {}\n", reports::printable(target.series),
+                     100 * (*change.ratio - 1), reports::printable(change.time), change.index) +
+         commits_text(change);
 }
 
 std::string this_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }

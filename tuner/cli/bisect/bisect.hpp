@@ -27,8 +27,6 @@ struct BisectCommands {
 /// For `git bisect run`: exit 0 as fast as the good commit, 1 as slow as the bad one, 125 where
 /// that cannot be told, 255 (ends the bisection) where the good commit cannot be measured.
 std::string bisect_script(const BisectTarget& target, const BisectCommands& commands);
-/// A text as one word of a shell.
-std::string shell_word(const std::string& text);
 
 void add_bisect_step(Program& program, CLI::App& bisect);
 void add_bisect_time(Program& program, CLI::App& bisect);

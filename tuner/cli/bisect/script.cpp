@@ -2,6 +2,7 @@
 
 #include "bisect.hpp"
 #include "nsa/reports/text_table.hpp"
+#include "shell.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -44,17 +45,6 @@ std::string size_of(const nightly::Change& change) {
 }
 
 }  // namespace
-
-std::string shell_word(const std::string& text) {
-  std::string word = "'";
-  for (const char c : text) {
-    if (c == '\'')
-      word += "'\\''";
-    else
-      word += c;
-  }
-  return word + "'";
-}
 
 std::string bisect_script(const BisectTarget& target, const BisectCommands& commands) {
   const nightly::Change& change = target.change;

@@ -11,6 +11,7 @@
 
 #include "nsa/nightly/sequential.hpp"
 #include "nsa/reports/text_table.hpp"
+#include "shell.hpp"
 
 namespace nsa::cli {
 namespace {

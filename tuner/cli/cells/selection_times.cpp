@@ -66,11 +66,12 @@ Json times_of(const Json& results) {
     const Problem problem = row["problem"].get<Problem>();
     const std::string stage =
         fmt::format("{}", fmt::join(row["stages"].get<std::vector<std::string>>(), "+"));
-    const Json time{{"stage", stage},
-                    {"tokens", problem.max_seq_len()},
-                    {"sel_count", problem.geometry.sel_count},
-                    {"variant", row["variant"]},
-                    {"median_ns", row["median_ns"]}};
+    Json time{{"stage", stage},
+              {"tokens", problem.max_seq_len()},
+              {"sel_count", problem.geometry.sel_count},
+              {"variant", row["variant"]},
+              {"median_ns", row["median_ns"]}};
+    if (row.contains("mad_ns") && !row["mad_ns"].is_null()) time["mad_ns"] = row["mad_ns"];
     Json& kept = best[{stage, problem.max_seq_len(), problem.geometry.sel_count}];
     if (kept.is_null() || kept["median_ns"].get<double>() > time["median_ns"].get<double>())
       kept = time;

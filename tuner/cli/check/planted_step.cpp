@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "nsa/nightly/noise.hpp"
 #include "nsa/schemas/median.hpp"
@@ -64,21 +65,53 @@ Candidate candidate_of(const nightly::Series& series, std::size_t place,
   return candidate;
 }
 
-}  // namespace
+/// The rows about the night at which a step begins: a night before and a night after it.
+std::pair<std::int64_t, std::int64_t> rows_about(const nightly::Series& series,
+                                                 const PlantedStep& step) {
+  const std::size_t first = step.nights.front();
+  return {series.nights[first - 1].index, series.nights[first + 1].index};
+}
 
-std::optional<PlantedStep> step_for(const std::vector<nightly::Series>& history,
-                                    const nightly::Report& report,
-                                    const nightly::Options& options) {
+/// The step of the quietest series with one of these states; nothing where none is long enough.
+template <class Suits>
+std::optional<PlantedStep> quietest_step(const std::vector<nightly::Series>& history,
+                                         const nightly::Report& report,
+                                         const nightly::Options& options, Suits suits) {
   std::optional<Candidate> quietest;
   const std::size_t least = static_cast<std::size_t>(options.warm_up) + kPlantedNights;
   for (std::size_t i = 0; i < history.size(); ++i) {
     const std::vector<std::size_t> nights = last_epoch(history[i]);
-    if (report.series[i].state != nightly::State::ok || nights.size() < least) continue;
+    if (nights.size() < least || !suits(report.series[i].state)) continue;
     Candidate candidate = candidate_of(history[i], i, nights, options.better);
+    if (steps_at(report.series[i], history[i], candidate.step)) continue;
     if (!quietest || candidate.noise < quietest->noise) quietest = std::move(candidate);
   }
   if (!quietest) return std::nullopt;
   return quietest->step;
+}
+
+bool has_values_tonight(nightly::State state) {
+  using nightly::State;
+  return state != State::missing && state != State::failed && state != State::removed &&
+         state != State::fresh && state != State::warming_up;
+}
+
+}  // namespace
+
+bool steps_at(const nightly::Verdict& verdict, const nightly::Series& series,
+              const PlantedStep& step) {
+  const auto [begin, end] = rows_about(series, step);
+  return std::any_of(
+      verdict.changes.begin(), verdict.changes.end(),
+      [&](const nightly::Change& change) { return change.index >= begin && change.index <= end; });
+}
+
+std::optional<PlantedStep> step_for(const std::vector<nightly::Series>& history,
+                                    const nightly::Report& report,
+                                    const nightly::Options& options) {
+  const auto quiet = quietest_step(
+      history, report, options, [](nightly::State state) { return state == nightly::State::ok; });
+  return quiet ? quiet : quietest_step(history, report, options, has_values_tonight);
 }
 
 void plant(std::vector<nightly::Series>& history, const PlantedStep& step) {

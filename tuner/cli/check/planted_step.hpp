@@ -20,11 +20,14 @@ struct PlantedStep {
   double added = 0;                 // to every value of a series that is not all positive
 };
 
-/// A step to the worse in the quietest series that is long enough and of which nothing else is
-/// said: ten per cent, or eight times its noise from night to night where that is more. Nothing
-/// where no series is long enough.
+/// A step to the worse in the quietest series that is long enough and `ok`, or where none is, in
+/// one that changed on other nights: ten per cent, or eight times its noise from night to night
+/// where that is more. Nothing where no series is long enough.
 std::optional<PlantedStep> step_for(const std::vector<nightly::Series>& history,
                                     const nightly::Report& report, const nightly::Options& options);
+/// Whether a change of the series begins with the step, or a night beside.
+bool steps_at(const nightly::Verdict& verdict, const nightly::Series& series,
+              const PlantedStep& step);
 /// Moves the values; their nights ran another binary, as after a change of the code.
 void plant(std::vector<nightly::Series>& history, const PlantedStep& step);
 /// The values as they were, but for rounding.

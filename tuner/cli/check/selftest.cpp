@@ -16,7 +16,7 @@ struct Outcome {
   ExitCode code = ExitCode::nothing_judged;
   std::string series;     // into which the step was planted
   double ratio = 1;       // of the step; 1 on a linear scale
-  bool found = false;     // with the step: exit 1, for this series
+  bool found = false;     // with the step: exit 1, for this series, from that night on
   bool restored = false;  // without it: what the data itself gives
   int exit_code_of_data = 0;
   std::string reason;  // one line
@@ -34,16 +34,16 @@ void try_step(Outcome& outcome, NightlyHistory history, const nightly::Report& r
   const std::string before = verdict_bytes(history, report, options);
   plant(history.series, step);
   const nightly::Report planted = nightly::judge(history.series, options);
-  outcome.found = planted.exit_code == static_cast<int>(ExitCode::found) &&
-                  planted.series[step.series].regression;
+  const nightly::Verdict& verdict = planted.series[step.series];
+  outcome.found = planted.exit_code == static_cast<int>(ExitCode::found) && verdict.regression &&
+                  steps_at(verdict, history.series[step.series], step);
   take_out(history.series, step);
   const nightly::Report restored = nightly::judge(history.series, options);
   outcome.restored = verdict_bytes(history, restored, options) == before;
   outcome.code = outcome.found && outcome.restored ? ExitCode::good : ExitCode::found;
   if (!outcome.found) {
-    outcome.reason =
-        fmt::format("with the step check exits {} and says {} of the series", planted.exit_code,
-                    check_output::state_name(planted.series[step.series].state));
+    outcome.reason = fmt::format("with the step check exits {} and says {} of the series",
+                                 planted.exit_code, check_output::state_name(verdict.state));
   } else if (!outcome.restored) {
     outcome.reason = "without the step check does not say what it says of the data";
   } else {
@@ -59,7 +59,7 @@ Outcome outcome_of(const NightlyHistory& history, const nightly::Options& option
   const std::optional<PlantedStep> step = step_for(history.series, report, options);
   if (!step) {
     outcome.reason =
-        fmt::format("no series that is ok has {} nights in one environment; there are {} nights",
+        fmt::format("no series has {} nights in one environment; there are {} nights",
                     static_cast<std::size_t>(options.warm_up) + kPlantedNights, history.nights);
     return outcome;
   }

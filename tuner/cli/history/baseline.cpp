@@ -16,7 +16,8 @@ bool begins(const std::string& whole, const std::string& name) {
 }
 
 bool names(const nightly::Night& night, const std::string& name) {
-  return night.time == name || begins(night.time, name) || begins(night.commit, name);
+  return night.time == name || night.commit == name || begins(night.time, name) ||
+         begins(night.commit, name);
 }
 
 /// Index of the last night that `name` names.

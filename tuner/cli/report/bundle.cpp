@@ -1,6 +1,7 @@
 // report bundle: two settings, measured, traced and written up in one folder.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <sstream>
@@ -11,6 +12,7 @@
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/run_tables/bundle.hpp"
 #include "nsa/run_tables/tables.hpp"
+#include "shell.hpp"
 #include "tables.hpp"
 
 namespace nsa::cli {
@@ -106,6 +108,28 @@ std::map<std::string, std::string> sentences(const std::vector<run_tables::Cell>
   return what;
 }
 
+/// `nsatune run` with the setting of a side.
+std::string side_command(const Settings& settings, const MeasureOptions& o, const Asked& asked) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : asked.variables) words.push_back(name + "=" + value);
+  words.insert(words.end(), {"nsatune", "run"});
+  if (settings.device) words.insert(words.end(), {"--device", *settings.device});
+  const std::vector<std::string> flags = run_flags(o, asked);
+  words.insert(words.end(), flags.begin(), flags.end());
+  return shell_line(words);
+}
+
+/// What made the bundle.
+std::string bundle_command(const Settings& settings, const BundleOptions& o, const Asked& asked) {
+  std::vector<std::string> words{"nsatune", "report", "bundle", o.a, o.b};
+  if (settings.device) words.insert(words.end(), {"--device", *settings.device});
+  std::vector<std::string> flags = run_flags(o.measure, {"", asked.seq_len, asked.batch, {}, {}});
+  std::replace(flags.begin(), flags.end(), std::string("--seq-len"), std::string("--seq-lens"));
+  words.insert(words.end(), flags.begin(), flags.end());
+  words.insert(words.end(), {"--processes", std::to_string(o.measure.processes), "-o", o.folder});
+  return shell_line(words);
+}
+
 ExitCode run(const Settings& settings, const BundleOptions& o) {
   const std::vector<Asked> asked{parse_setting("A", o.a, o.measure),
                                  parse_setting("B", o.b, o.measure)};
@@ -117,11 +141,12 @@ ExitCode run(const Settings& settings, const BundleOptions& o) {
                             sentences(measured.cells)};
   trace_side(settings, o.measure, folder, "a", bundle.a);
   trace_side(settings, o.measure, folder, "b", bundle.b);
-  const std::string command =
-      fmt::format("nsatune report bundle '{}' '{}' -o {}", o.a, o.b, o.folder);
+  const run_tables::Commands commands{side_command(settings, o.measure, asked[0]),
+                                      side_command(settings, o.measure, asked[1]),
+                                      bundle_command(settings, o, asked[0])};
   write_text_file(folder.file("before_after.md"), run_tables::before_after_markdown(bundle));
   write_text_file(folder.file("design_note.md"), run_tables::design_note_markdown(bundle));
-  write_text_file(folder.file("runbook.md"), run_tables::runbook_markdown(bundle, command));
+  write_text_file(folder.file("runbook.md"), run_tables::runbook_markdown(bundle, commands));
   write_text_file(folder.file("runs.json"),
                   json_text(cells_document("bundle", measured, "A"), 2) + "\n");
   folder.keep();

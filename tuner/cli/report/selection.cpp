@@ -83,16 +83,22 @@ std::string times_text(const Json& times, reports::Style style) {
   text.add_column("S", reports::Align::right);
   text.add_column("n", reports::Align::right);
   text.add_column("ms, cold", reports::Align::right);
+  text.add_column("spread", reports::Align::right);
   text.add_column("fastest");
   for (const Json& time : times) {
-    text.add_row({time["stage"].get<std::string>(),
-                  std::to_string(time["tokens"].get<std::int64_t>()),
-                  std::to_string(time["sel_count"].get<std::int64_t>()),
-                  fmt::format("{:.4g}", time["median_ns"].get<double>() * 1e-6),
-                  time["variant"].get<std::string>()});
+    const double median_ns = time["median_ns"].get<double>();
+    const auto mad_ns = time.find("mad_ns");
+    text.add_row(
+        {time["stage"].get<std::string>(), std::to_string(time["tokens"].get<std::int64_t>()),
+         std::to_string(time["sel_count"].get<std::int64_t>()),
+         fmt::format("{:.4g}", median_ns * 1e-6),
+         mad_ns == time.end() ? ""
+                              : fmt::format("{:.1f} %", 100 * mad_ns->get<double>() / median_ns),
+         time["variant"].get<std::string>()});
   }
   return text.render(style) +
-         "A cheaper way to choose saves at most attend_compressed+score less attend_compressed, "
+         "Times that differ by less than their spread are alike. A cheaper way to choose saves at "
+         "most attend_compressed+score less attend_compressed, "
          "whose logits the output needs anyway.\n";
 }
 

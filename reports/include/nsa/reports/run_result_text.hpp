@@ -7,6 +7,8 @@
 
 namespace nsa::reports {
 
+/// The model, whose thresholds it followed, its direction, step time, tokens per second and share
+/// of the peak, then which variants ran, what was read, and the memory. Ends with a line feed.
 /// `result`: a valid document of schemas/json/run_result.schema.json.
 std::string run_result_text(const Json& result);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "nsa/trace/model.hpp"
+#include "nsa/trace/range_names.hpp"
 
 namespace nsa::trace {
 
@@ -25,8 +26,6 @@ struct StepRange {
 std::vector<StepRange> step_ranges(const Trace& trace, const std::vector<std::uint32_t>& launch);
 /// The same without the last resort, which has to look at operations.
 std::vector<StepRange> marked_steps(const Trace& trace);
-/// "ProfilerStep#7", "step 3", "iteration_10", "train_step[4]".
-bool is_step_name(std::string_view name);
 /// The last number in such a name: 7, 3, 10, 4.
 std::optional<std::int64_t> step_number(const std::string& name);
 

@@ -43,8 +43,14 @@ std::string verdict_text(const Bundle& bundle);
 std::string before_after_markdown(const Bundle& bundle);
 /// What ran in one and not in the other, and what that does.
 std::string design_note_markdown(const Bundle& bundle);
-/// How to switch, to measure again, to see that it holds, and to go back. `command` made the
-/// bundle.
-std::string runbook_markdown(const Bundle& bundle, const std::string& command);
+
+/// What one types.
+struct Commands {
+  std::string a, b;   // run the model with the setting of a side
+  std::string again;  // makes the bundle
+};
+
+/// How to switch, to measure again, to see that it holds, and to go back.
+std::string runbook_markdown(const Bundle& bundle, const Commands& commands);
 
 }  // namespace nsa::run_tables
