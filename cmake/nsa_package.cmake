@@ -38,7 +38,10 @@ install(DIRECTORY ${PROJECT_BINARY_DIR}/sbom/licences DESTINATION ${CMAKE_INSTAL
 
 set(CPACK_PACKAGE_NAME nsatune)
 set(CPACK_PACKAGE_VENDOR "the nsatune authors")
-set(CPACK_PACKAGE_CONTACT "the nsatune authors <nsatune@localhost>")
+# Who builds packages for others says who they are: -D NSA_PACKAGE_CONTACT="Name <address>".
+set(NSA_PACKAGE_CONTACT "nsatune developers <root@localhost>" CACHE STRING
+  "Maintainer field of the .deb: Name <address>")
+set(CPACK_PACKAGE_CONTACT "${NSA_PACKAGE_CONTACT}")
 set(CPACK_PACKAGE_FILE_NAME
     "nsatune-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR}-${_glibc_tag}")
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)

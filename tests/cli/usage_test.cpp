@@ -100,6 +100,8 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("explain --seq-len 1.5", "a whole number is expected");
   check_refused("explain --seqlen 4", "did you mean --seq-len?");
   check_refused("help swep", "did you mean sweep?");
+  check_refused("tune", "(nsatune help tune lists what it takes)");
+  check_refused("ack add --reson x", "(nsatune help ack add lists what it takes)");
   check_refused("sweep --dry-run --axis seq_len=8:4:x2", "the range has to grow");
   check_refused("explain --overlap much", "a number is expected");
   check_refused("explain --context-len -1", "--context-len: -1");

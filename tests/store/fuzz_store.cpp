@@ -18,7 +18,8 @@ void read_everything(const nsa::store::Store& store) {
   store.verify();
   for (const nsa::Run& run : store.runs()) {
     store.libraries(run.id);
-    store.for_each_time(run.id, {}, [](const nsa::store::TimeRow&) {});
+    for (const nsa::Device& device : run.devices)
+      store.for_each_series(run.id, device.uuid, [](const nsa::store::SeriesOfRun&) {});
   }
   store.for_each_measurement({.with_samples = true}, [](const nsa::Measurement&) {});
   store.executors({});

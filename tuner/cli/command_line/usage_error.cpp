@@ -68,6 +68,21 @@ std::string no_command(const CLI::App& app, const std::string& word) {
   return "no command '" + word + "'" + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
 }
 
+namespace {
+
+/// Where flags of the chosen command stand: "nsatune help trace record".
+std::string help_for(const CLI::App& app) {
+  std::string path;
+  for (const CLI::App* of = &app; !of->get_subcommands().empty();) {
+    of = of->get_subcommands().front();
+    path += " " + of->get_name();
+  }
+  if (path.empty()) return " (nsatune --help lists the commands and flags)";
+  return " (nsatune help" + path + " lists what it takes)";
+}
+
+}  // namespace
+
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string line = error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error)) {
@@ -75,7 +90,7 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&error)) line += meant_flag(app);
   if (dynamic_cast<const CLI::ConversionError*>(&error)) line += expected_by(app, line);
-  return line + " (nsatune --help lists the commands and flags)";
+  return line + help_for(app);
 }
 
 }  // namespace nsa::cli
