@@ -16,12 +16,12 @@
 namespace nsa::test {
 namespace {
 
-// Without the noise gate: on a busy machine it measures noisy visits again, so that two sweeps would
-// not have as many rows.
+// What times decide is off: noisy visits are not measured again, and no lengths are added, so that
+// two sweeps have as many rows.
 constexpr const char* kSpec = R"({
   "schema_version": 1, "name": "killed", "stages": ["attend_selected"],
   "policy": {"samples": 1, "processes": 2, "min_rounds": 4, "max_rounds": 4, "cold": false,
-             "visit_target_s": 0.01, "give_up_ratio": 1000, "noise_gate": false},
+             "visit_target_s": 0.01, "give_up_ratio": 1000, "noise_gate": false, "refine": false},
   "families": [{"name": "killed", "base": {"seq_lens": [64], "context_lens": [0], "q_heads": 4,
     "kv_heads": 2, "head_dim_k": 16, "head_dim_v": 16, "cmp_block": 8, "cmp_stride": 4,
     "sel_block": 8, "sel_count": 4, "window": 16, "dtype": "fp32"},
