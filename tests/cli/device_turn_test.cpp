@@ -21,7 +21,8 @@ class Holder {
   explicit Holder(const Folder& folder) {
     const Json devices = json_of(nsatune(folder, "devices --json"), "devices");
     const std::string uuid = devices["devices"][0]["uuid"];
-    file_ = open(folder.file("nsatune-" + uuid + ".lock").c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0644);
+    file_ = open(folder.file("nsatune-" + uuid + ".lock").c_str(), O_RDONLY | O_CREAT | O_CLOEXEC,
+                 0644);
     REQUIRE(file_ >= 0);
     REQUIRE(flock(file_, LOCK_EX | LOCK_NB) == 0);
   }
