@@ -17,7 +17,6 @@
 #include "file/snapshot.hpp"
 #include "file/sqlite_error.hpp"
 #include "nsa/schemas/error.hpp"
-#include "rows/series.hpp"
 #include "union.hpp"
 
 namespace nsa::store {
@@ -75,7 +74,6 @@ RowCounts unite(const std::string& path, const Workplace& place,
     merged.push_back(add_file(*opened.connection, place, merged.size(), file, options));
   return guarded(path, [&] {
     SQLite::Database& db = opened.connection->db();
-    keep_series(db, path);
     if (opened.connection->journal_mode() == "wal") db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     return row_counts(db);
   });
@@ -114,7 +112,6 @@ void add_to_existing(const std::string& united, const OpenOptions& options, Merg
   guarded(report.path, [&] {
     const RowCounts before = row_counts(opened.connection->db());
     add_rows_of(opened.connection->db(), united, report.path);
-    keep_series(opened.connection->db(), report.path);
     report.total = row_counts(opened.connection->db());
     report.added = difference(report.total, before);
   });

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "nsa/schemas/error.hpp"
+#include "rows/series.hpp"
 
 namespace nsa::store {
 namespace {
@@ -174,6 +175,7 @@ void add_rows_of(SQLite::Database& db, const std::string& from, const std::strin
     for (const Table& table : kTables) add_missing(db, table);
     fill_samples(db);
     end_runs(db);
+    keep_series_within(db, name);
     transaction.commit();
   }
   db.exec("DETACH input");

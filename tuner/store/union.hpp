@@ -12,7 +12,8 @@ namespace nsa::store {
 
 RowCounts row_counts(SQLite::Database& db);
 
-/// Adds the rows of the database in the file `from` to `db`, in one transaction. InputError that
+/// Adds the rows of the database in the file `from` to `db` and keeps the series of runs that have
+/// ended, all in one transaction. InputError that
 /// begins with `name` when the two contradict each other.
 void add_rows_of(SQLite::Database& db, const std::string& from, const std::string& name);
 

@@ -159,6 +159,14 @@ std::vector<std::string> ids(SQLite::Database& db, const char* sql) {
   return found;
 }
 
+/// Runs that have ended and whose series are not kept yet.
+std::vector<std::string> runs_without_series(SQLite::Database& db) {
+  return ids(db,
+             "SELECT id FROM run r WHERE state <> 'open' AND NOT EXISTS (SELECT 1 FROM run_series "
+             "s WHERE s.run_id = r.id) AND EXISTS (SELECT 1 FROM measurement m WHERE m.run_id = "
+             "r.id)");
+}
+
 bool same(const KeptSeries& a, const KeptSeries& b) {
   return a.source_hash == b.source_hash && a.tried == b.tried && a.failure == b.failure &&
          a.failed_at == b.failed_at && pack(a.processes) == pack(b.processes);
@@ -272,17 +280,18 @@ void SeriesReader::for_each(const std::string& run_id, const std::string& device
 }
 
 void keep_series(SQLite::Database& db, const std::string& path) {
-  const std::vector<std::string> runs =
-      ids(db,
-          "SELECT id FROM run r WHERE state <> 'open' AND NOT EXISTS (SELECT 1 FROM run_series s "
-          "WHERE s.run_id = r.id) AND EXISTS (SELECT 1 FROM measurement m WHERE m.run_id = r.id)");
   SeriesReader reader(db, path);
-  for (const std::string& run : runs) {
+  for (const std::string& run : runs_without_series(db)) {
     SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
     forget_series(db, run);  // another process may have been here in between
     put(db, run, reader.of_rows(run));
     transaction.commit();
   }
+}
+
+void keep_series_within(SQLite::Database& db, const std::string& path) {
+  SeriesReader reader(db, path);
+  for (const std::string& run : runs_without_series(db)) put(db, run, reader.of_rows(run));
 }
 
 void forget_series(SQLite::Database& db, const std::string& run_id) {

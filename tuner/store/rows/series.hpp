@@ -56,6 +56,8 @@ class SeriesReader {
 /// Keeps the series of all runs that have ended and whose series are not kept. A run is one
 /// transaction.
 void keep_series(SQLite::Database& db, const std::string& path);
+/// The same within a transaction of the caller.
+void keep_series_within(SQLite::Database& db, const std::string& path);
 /// To be called, in the same transaction, before rows are added to the run.
 void forget_series(SQLite::Database& db, const std::string& run_id);
 /// Runs whose kept series are not those of their rows.
