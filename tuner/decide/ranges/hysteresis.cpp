@@ -1,6 +1,7 @@
 #include "hysteresis.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "nsa/schemas/thresholds.hpp"
 
@@ -51,11 +52,11 @@ bool change_pays(const std::vector<LengthRatios>& points, const Assignment& ship
     if (shipped[i] == now[i]) continue;
     const LengthRatios& point = points[i];
     const bool tie = point.usable[shipped[i]] && point.usable[now[i]] &&
-                     point.excess[shipped[i]] - point.excess[now[i]] <= epsilon;
+                     std::abs(point.excess[shipped[i]] - point.excess[now[i]]) <= epsilon;
     if (!tie) telling[i] = now[i];
   }
   const Gain gain = gain_of(points, shipped, telling, 0.025);
-  return gain.needed || (gain.points > 0 && gain.mean > epsilon && gain.low > 0);
+  return gain.needed || (gain.mean > epsilon && gain.low > 0);
 }
 
 }  // namespace nsa::tuner
