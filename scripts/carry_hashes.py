@@ -29,17 +29,6 @@ def hashes_of(build):
             if row["backend"] == "cuda" and row.get("direction", "forward") == "forward"}
 
 
-def objects_with_hash(node):
-    """Each object of a document that holds a source hash."""
-    if isinstance(node, dict):
-        if "source_hash" in node:
-            yield node
-        node = list(node.values())
-    if isinstance(node, list):
-        for part in node:
-            yield from objects_with_hash(part)
-
-
 def main():
     if len(sys.argv) != 4:
         sys.exit(__doc__)
@@ -51,12 +40,14 @@ def main():
         return 1
     were, are = hashes_of(old), hashes_of(new)
     carried = {were[name]: are[name] for name in were if name in are}
-    text = path.read_text()
     count = collections.Counter()
-    for entry in objects_with_hash(json.loads(text)):
-        found = entry["source_hash"]
+
+    def carry(match):
+        found = match[2]
         count["fresh" if found in are.values() else "carried over" if found in carried else "unknown to both"] += 1
-    path.write_text(re.sub(r'("source_hash":\s*")(\w+)"', lambda m: f'{m[1]}{carried.get(m[2], m[2])}"', text))
+        return f'{match[1]}{carried.get(found, found)}"'
+
+    path.write_text(re.sub(r'("source_hash":\s*")(\w+)"', carry, path.read_text()))
     print(f"{len(before)} kernels are the same; hashes: " + ", ".join(f"{n} {word}" for word, n in count.items()))
     return 0
 

@@ -55,6 +55,10 @@ void TextTable::add_column(std::string header, Align align) {
   columns_.push_back({std::move(header), align});
 }
 
+void TextTable::add_columns(std::initializer_list<const char*> headers, Align align) {
+  for (const char* header : headers) add_column(header, align);
+}
+
 void TextTable::add_row(std::vector<Cell> cells) {
   expects(cells.size() <= columns_.size(), "no more cells than columns");
   cells.resize(columns_.size());

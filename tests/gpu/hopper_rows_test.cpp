@@ -33,7 +33,7 @@ TEST_CASE("projections with RoPE inside are right in every tile", "[gpu]") {
   const Stream stream;
   const Variant& row = cuda_row(kProjection, "fused");
   std::vector<Problem> problems{
-      small_problem({300}, {0}, 12, 2, 64, 64, Dtype::bf16),  // columns of the seeds
+      small_problem({300}, {0}, 12, 2, 64, 64, Dtype::bf16),  // columns of the 125M model
       small_problem({129, 1, 77}, {60000, 5, 0}, 16, 1, 192, 128, Dtype::bf16),  // far positions
       small_problem({140}, {3}, 5, 5, 24, 40, Dtype::bf16),  // heads across tiles
   };

@@ -31,7 +31,7 @@ std::optional<Device> gpu_with_cupti() {
 /// attention, layer or model; rows that run others in turn are none of these.
 bool is_whole(const Variant& variant) { return variant.stages.front() >= Stage::attention; }
 
-/// The seeds' heads and geometry; decode too, because a row may have another kernel for it.
+/// Heads and geometry of the 125M model; decode too, because a row may have another kernel for it.
 std::vector<Problem> problems(std::initializer_list<Dtype> dtypes) {
   std::vector<Problem> all;
   for (const Dtype dtype : dtypes) {

@@ -28,7 +28,7 @@ std::vector<Problem> problems_for_sanitizers(Dtype dtype) {
 std::vector<Problem> problems(Dtype dtype) {
   if (sanitized()) return problems_for_sanitizers(dtype);
   std::vector<Problem> all{
-      small_problem({70}, {0}, 12, 2, 64, 64, dtype),    // the seeds' heads
+      small_problem({70}, {0}, 12, 2, 64, 64, dtype),    // heads of the 125M model
       small_problem({130}, {0}, 4, 4, 16, 48, dtype),    // one head per group
       small_problem({67}, {0}, 16, 1, 192, 128, dtype),  // the paper's dims, 16 per group
       small_problem({90}, {0}, 8, 2, 128, 128, dtype),   // dims that vendors are compiled for

@@ -16,8 +16,8 @@ using training::TrainingMemory;
 
 namespace {
 
-/// A trainer on the device with what it borrows.
-class GpuTraining {
+/// On the device, with what it borrows.
+class GpuTraining : public TestTraining {
  public:
   GpuTraining(const Device& gpu, const TrainingConfig& config, std::uint64_t seed = 1)
       : device_(gpu), router_(gpu) {
@@ -26,20 +26,9 @@ class GpuTraining {
     context.stream = stream_.get();
     trainer_ = std::make_unique<Trainer>(context, config, nan_filled_memory(), seed);
   }
-  Trainer& operator*() { return *trainer_; }
-  Trainer* operator->() { return trainer_.get(); }
+  ~GpuTraining() { trainer_.reset(); }  // it borrows what follows
   const Router& router() const { return router_; }
 
-  /// Loss of each of `count` steps, enqueued one behind the other.
-  std::vector<double> train(std::int64_t count) {
-    const std::int64_t first = trainer_->steps_done();
-    for (std::int64_t i = first; i < first + count; ++i)
-      trainer_->step(some_tokens(trainer_->config(), i));
-    std::vector<double> losses;
-    for (const training::StepResult& result : trainer_->results(count))
-      losses.push_back(result.loss);
-    return losses;
-  }
   /// The steps that follow are replays of a graph.
   void use_graph() {
     trainer_->use_graph([this](const std::function<void()>& launch) {
@@ -50,18 +39,11 @@ class GpuTraining {
       return [this] { graph_->launch(); };
     });
   }
-  /// Bytes of the whole state.
-  std::vector<std::vector<std::byte>> state() const {
-    std::vector<std::vector<std::byte>> all;
-    for (const auto& part : trainer_->state()) all.push_back(trainer_->read(part.view));
-    return all;
-  }
 
  private:
   Device device_;
   Stream stream_;
   Router router_;
-  std::unique_ptr<Trainer> trainer_;
   std::function<void()> launch_;
   std::unique_ptr<probes::GraphReplay> graph_;
 };

@@ -24,7 +24,7 @@ std::vector<double> generated(std::size_t count, std::uint64_t seed, double scal
   return values;
 }
 
-/// Inputs of the layer with the seeds of the golden vectors; owns what `views` borrow.
+/// Inputs of the layer with the random numbers of the golden vectors; owns what `views` borrow.
 struct GoldenLayer {
   Problem problem = small_problem();
   std::vector<double> x = generated(320, 1, 4), w_qkv, fc1_w = generated(8, 10, 2),

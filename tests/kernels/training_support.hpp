@@ -45,20 +45,13 @@ inline std::vector<std::int32_t> some_tokens(const training::TrainingConfig& con
   return tokens;
 }
 
-/// A trainer on the CPU with what it borrows.
-class CpuTraining {
+/// A trainer, wherever it runs, that tests feed with some_tokens().
+class TestTraining {
  public:
-  explicit CpuTraining(const training::TrainingConfig& config, std::uint64_t seed = 1)
-      : router_(Router::Inputs{}) {
-    Context context;
-    context.router = &router_;
-    trainer_ = std::make_unique<training::Trainer>(context, config, host_allocator(), seed);
-  }
   training::Trainer& operator*() { return *trainer_; }
   training::Trainer* operator->() { return trainer_.get(); }
-  const Router& router() const { return router_; }
 
-  /// Loss of each of `count` steps.
+  /// Loss of each of `count` steps, enqueued one behind the other.
   std::vector<double> train(std::int64_t count) {
     const std::int64_t first = trainer_->steps_done();
     for (std::int64_t i = first; i < first + count; ++i)
@@ -75,9 +68,25 @@ class CpuTraining {
     return all;
   }
 
+ protected:
+  ~TestTraining() = default;
+  std::unique_ptr<training::Trainer> trainer_;
+};
+
+/// On the CPU, with what it borrows.
+class CpuTraining : public TestTraining {
+ public:
+  explicit CpuTraining(const training::TrainingConfig& config, std::uint64_t seed = 1)
+      : router_(Router::Inputs{}) {
+    Context context;
+    context.router = &router_;
+    trainer_ = std::make_unique<training::Trainer>(context, config, host_allocator(), seed);
+  }
+  ~CpuTraining() { trainer_.reset(); }  // it borrows the router
+  const Router& router() const { return router_; }
+
  private:
   Router router_;
-  std::unique_ptr<training::Trainer> trainer_;
 };
 
 }  // namespace nsa::test

@@ -46,12 +46,7 @@ std::string bucket_advice(const Evidence& evidence, const TraceEvidence& t) {
 }  // namespace
 
 std::string host_state_text(const trace::GapCause& cause) {
-  if (cause.what == "launch_pending") return "had launched already";
-  if (cause.what == "nothing_recorded") return "did nothing that was recorded";
-  if (cause.what == "launch_unknown") return "is not known to have launched";
-  if (cause.what == "data_loading") return "loaded data in " + clean(cause.name, 100);
-  if (cause.what == "allocation") return "took or gave back memory in " + clean(cause.name, 100);
-  return "was in " + clean(cause.name, 100);
+  return trace::host_did(cause, clean(cause.name, 100));
 }
 
 std::string collective_text(const trace::CollectiveRow& row) {

@@ -33,9 +33,9 @@ TextTable rows(const Collectives& all, std::size_t top) {
   table.add_column("collective");
   table.add_column("by");
   table.add_column("group");
-  for (const char* column : {"ranks", "bytes", "count", "time", "waiting", "transfer", "spread",
-                             "algorithm GB/s", "bus GB/s"})
-    table.add_column(column, Align::right);
+  table.add_columns({"ranks", "bytes", "count", "time", "waiting", "transfer", "spread",
+                     "algorithm GB/s", "bus GB/s"},
+                    Align::right);
   for (const trace::CollectiveRow& row : all.rows) {
     if (top-- == 0) break;
     const bool at_least = row.matched == 0;  // times hold waiting
@@ -53,8 +53,7 @@ TextTable rows(const Collectives& all, std::size_t top) {
 TextTable ranks(const Collectives& all, std::size_t top) {
   TextTable table;
   table.add_column("waited for");
-  for (const char* column : {"came last", "of", "late", "waited itself", "in collectives"})
-    table.add_column(column, Align::right);
+  table.add_columns({"came last", "of", "late", "waited itself", "in collectives"}, Align::right);
   for (const trace::StragglerRow& row : all.ranks) {
     if (top-- == 0) break;
     table.add_row({who(row.rank, row.part, row.device), format_tokens(row.last),
@@ -69,8 +68,7 @@ TextTable waits(const Collectives& all) {
   TextTable table;
   table.add_column("longest waits");
   table.add_column("last to come");
-  for (const char* column : {"at", "bytes", "ranks", "spread", "waiting", "transfer"})
-    table.add_column(column, Align::right);
+  table.add_columns({"at", "bytes", "ranks", "spread", "waiting", "transfer"}, Align::right);
   std::size_t left = kShown;
   for (const trace::CollectiveCall& call : all.longest_waits) {
     if (left-- == 0) break;

@@ -33,8 +33,8 @@ std::string verdict_text(const DiffRow& row) {
 
 TextTable table_of(const char* what) {
   TextTable table;
-  for (const char* column : {"A", "B"}) table.add_column(column, Align::right);
-  for (const char* column : {"calls A", "calls B"}) table.add_column(column, Align::right);
+  table.add_columns({"A", "B"}, Align::right);
+  table.add_columns({"calls A", "calls B"}, Align::right);
   table.add_column("change (interval)", Align::right);
   table.add_column("per");
   table.add_column("verdict");

@@ -14,14 +14,9 @@ namespace {
 using trace::Summary;
 
 /// "while the host ..."
-std::string host_did(const std::string& what, const std::string& name) {
-  if (what == "launch_pending") return "had launched already";
-  if (what == "nothing_recorded") return "did nothing that was recorded";
-  if (what == "launch_unknown") return "(the launch is unknown)";
-  const std::string in = printable(name);
-  if (what == "allocation") return "took or gave back memory in " + in;
-  if (what == "data_loading") return "loaded data in " + in;
-  return "was in " + in;
+std::string host_did(const trace::GapCause& cause) {
+  if (cause.what == "launch_unknown") return "(the launch is unknown)";
+  return trace::host_did(cause, printable(cause.name));
 }
 
 TextTable host_syncs(const Summary& s) {
@@ -39,7 +34,7 @@ TextTable host_syncs(const Summary& s) {
 
 TextTable gaps(const Summary& s, std::size_t top) {
   TextTable table;
-  for (const char* column : {"idle", "share", "gaps"}) table.add_column(column, Align::right);
+  table.add_columns({"idle", "share", "gaps"}, Align::right);
   table.add_column("while the host");
   if (!s.gaps) return table;
   std::int64_t all = 0;
@@ -47,7 +42,7 @@ TextTable gaps(const Summary& s, std::size_t top) {
   for (const trace::GapCause& cause : s.gaps->causes) {
     if (top-- == 0) break;
     table.add_row({ns(cause.total_ns), share(cause.total_ns, all), format_tokens(cause.count),
-                   host_did(cause.what, cause.name)});
+                   host_did(cause)});
   }
   return table;
 }
@@ -63,7 +58,7 @@ std::string parts_of(const trace::GapRow& gap, std::size_t columns) {
     const std::size_t share = columns / parts.size();
     const std::size_t room = share > kLeast + kTime ? share - kTime : kLeast;
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", ns(part->total_ns),
-                       shortened(host_did(part->what, part->name), room));
+                       shortened(host_did(*part), room));
   }
   return out;
 }
@@ -103,8 +98,7 @@ std::string drawn(const std::vector<double>& means) {
 TextTable queue(const Summary& s) {
   TextTable table;
   table.add_column("device");
-  for (const char* column : {"launches", "waiting", "at most", "none waits"})
-    table.add_column(column, Align::right);
+  table.add_columns({"launches", "waiting", "at most", "none waits"}, Align::right);
   table.add_column("over the time of the device");
   if (!s.queue) return table;
   for (const trace::QueueRow& row : *s.queue) {

@@ -93,8 +93,7 @@ void add_note(TextTable& table, const trace::Note& note) {
 TextTable recording(const Summary& s) {
   TextTable table;
   table.add_column("process");
-  for (const char* column : {"launches", "recorded", "dropped", "lost", "outside"})
-    table.add_column(column, Align::right);
+  table.add_columns({"launches", "recorded", "dropped", "lost", "outside"}, Align::right);
   table.add_column("");
   const auto count = [](std::uint64_t n) { return format_tokens(static_cast<std::int64_t>(n)); };
   for (const auto& row : s.recording.value_or(std::vector<trace::RecordingRow>{})) {

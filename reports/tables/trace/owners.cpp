@@ -15,9 +15,8 @@ using trace::Summary;
 
 TextTable operators(const Summary& s, std::size_t top) {
   TextTable table;
-  for (const char* column :
-       {"GPU alone", "share", "with children", "calls", "host alone", "TFLOP/s"})
-    table.add_column(column, Align::right);
+  table.add_columns({"GPU alone", "share", "with children", "calls", "host alone", "TFLOP/s"},
+                    Align::right);
   table.add_column("operator");
   if (!s.operators || !s.sums) return table;
   for (const trace::OperatorRow& row : *s.operators) {
@@ -35,8 +34,7 @@ TextTable operators(const Summary& s, std::size_t top) {
 /// The same by the time of the host alone.
 TextTable host_operators(const Summary& s, std::size_t top) {
   TextTable table;
-  for (const char* column : {"host alone", "with children", "calls", "a call", "GPU alone"})
-    table.add_column(column, Align::right);
+  table.add_columns({"host alone", "with children", "calls", "a call", "GPU alone"}, Align::right);
   table.add_column("operator");
   if (!s.operators) return table;
   std::vector<const trace::OperatorRow*> rows;
@@ -54,8 +52,7 @@ TextTable host_operators(const Summary& s, std::size_t top) {
 
 TextTable annotations(const Summary& s, std::size_t top) {
   TextTable table;
-  for (const char* column : {"projected", "GPU time", "host", "ranges"})
-    table.add_column(column, Align::right);
+  table.add_columns({"projected", "GPU time", "host", "ranges"}, Align::right);
   table.add_column("annotation");
   for (const auto& row : s.annotations.value_or(std::vector<trace::AnnotationRow>{})) {
     if (top-- == 0) break;
@@ -67,8 +64,7 @@ TextTable annotations(const Summary& s, std::size_t top) {
 
 TextTable modules(const Summary& s, std::size_t top) {
   TextTable table;
-  for (const char* column : {"forward", "alone", "backward", "calls", "host"})
-    table.add_column(column, Align::right);
+  table.add_columns({"forward", "alone", "backward", "calls", "host"}, Align::right);
   table.add_column("module");
   for (const auto& row : s.modules.value_or(std::vector<trace::ModuleRow>{})) {
     if (top-- == 0) break;
@@ -80,8 +76,7 @@ TextTable modules(const Summary& s, std::size_t top) {
 
 TextTable gpu_ranges(const Summary& s, std::size_t top) {
   TextTable table;
-  for (const char* column : {"total", "ranges", "median", "max"})
-    table.add_column(column, Align::right);
+  table.add_columns({"total", "ranges", "median", "max"}, Align::right);
   table.add_column("range");
   for (const auto& row : s.gpu_ranges_by_name.value_or(std::vector<trace::TimesByName>{})) {
     if (top-- == 0) break;

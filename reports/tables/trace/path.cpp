@@ -34,8 +34,7 @@ std::string part_text(const trace::PathPart& part) {
 
 TextTable parts(const CriticalPath& path, std::size_t top) {
   TextTable table;
-  for (const char* column : {"on the path", "share", "pieces"})
-    table.add_column(column, Align::right);
+  table.add_columns({"on the path", "share", "pieces"}, Align::right);
   table.add_column("critical path");
   for (const trace::PathPart& part : path.parts) {
     const double of = share(part.total_ns, path.length_ns);
@@ -48,8 +47,7 @@ TextTable parts(const CriticalPath& path, std::size_t top) {
 
 TextTable gains(const CriticalPath& path, std::size_t top) {
   TextTable table;
-  for (const char* column : {"shorter by", "share", "a step", "takes now"})
-    table.add_column(column, Align::right);
+  table.add_columns({"shorter by", "share", "a step", "takes now"}, Align::right);
   table.add_column("if this took no time");
   for (const trace::WhatIf& one : path.what_if) {
     const double of = share(one.gain_ns, path.length_ns);

@@ -57,9 +57,9 @@ std::string trace_ranks_table(const trace::Summary& merged,
   TextTable table;
   table.add_column("rank", Align::right);
   table.add_column("host");
-  for (const char* column :
-       {"steps", "median step", "span", "busy", "compute", "comm", "exposed", "kernels"})
-    table.add_column(column, Align::right);
+  table.add_columns(
+      {"steps", "median step", "span", "busy", "compute", "comm", "exposed", "kernels"},
+      Align::right);
   table.add_column("file");
   for (const trace::Summary& rank : ranks) table.add_row(cells_of(rank));
   table.fit(columns - std::min<std::size_t>(columns, 2));

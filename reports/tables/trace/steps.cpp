@@ -31,7 +31,7 @@ bool of_several_processes(const std::vector<trace::Step>& steps) {
 TextTable steps(const Summary& s, std::size_t top) {
   TextTable table;
   table.add_column("step");
-  for (const char* column : {"host", "device", "waits"}) table.add_column(column, Align::right);
+  table.add_columns({"host", "device", "waits"}, Align::right);
   add_scope_columns(table);
   if (!s.steps) return table;
   const bool several = of_several_processes(*s.steps);

@@ -37,8 +37,8 @@ std::string device_name(const trace::Summary& s, const trace::DeviceSummary& d) 
 }
 
 void add_scope_columns(TextTable& table) {
-  for (const char* column : {"span", "busy", "compute", "comm", "exposed", "memory ops", "kernels"})
-    table.add_column(column, Align::right);
+  table.add_columns({"span", "busy", "compute", "comm", "exposed", "memory ops", "kernels"},
+                    Align::right);
 }
 
 std::vector<Cell> scope_cells(const trace::GpuFigures& g) {

@@ -26,9 +26,9 @@ std::string mean(std::int64_t sum, std::int64_t count) { return count > 0 ? ns(s
 TextTable stages(const Summary& s) {
   TextTable table;
   table.add_column("stage");
-  for (const char* column :
-       {"GPU time", "share", "idle before", "of its time", "kernels", "host syncs", "in syncs"})
-    table.add_column(column, Align::right);
+  table.add_columns(
+      {"GPU time", "share", "idle before", "of its time", "kernels", "host syncs", "in syncs"},
+      Align::right);
   if (!s.stages || !s.sums) return table;
   for (const trace::StageRow& row : *s.stages)
     table.add_row({(row.parent ? *row.parent + "/" : "") + row.stage, ns(row.total_ns),
@@ -44,8 +44,7 @@ TextTable copies(const Summary& s) {
   TextTable table;
   table.add_column("copies");
   table.add_column("memory");
-  for (const char* column : {"count", "bytes", "time", "share", "median GB/s", "best GB/s"})
-    table.add_column(column, Align::right);
+  table.add_columns({"count", "bytes", "time", "share", "median GB/s", "best GB/s"}, Align::right);
   if (!s.copies || !s.sums) return table;
   const auto rate = [](const std::optional<double>& value) {
     return value ? fmt::format("{:.3g}", *value) : "-";
@@ -66,9 +65,8 @@ TextTable kernels(const Summary& s, std::size_t top, std::size_t columns) {
   constexpr std::size_t kRoom = 100;
   const bool launches = columns >= kRoom;
   const bool graphs = launches && s.sums && s.sums->graph_nodes > 0;
-  for (const char* column : {"count", "median", "max"}) table.add_column(column, Align::right);
-  if (launches)
-    for (const char* column : {"launch call", "queued"}) table.add_column(column, Align::right);
+  table.add_columns({"count", "median", "max"}, Align::right);
+  if (launches) table.add_columns({"launch call", "queued"}, Align::right);
   if (graphs) table.add_column("in graphs", Align::right);
   table.add_column("kernel");
   if (!s.kernels_by_name || !s.sums) return table;

@@ -39,6 +39,8 @@ struct Context {
 
 using DeviceKey = std::pair<std::uint32_t, std::int32_t>;  // part, device
 std::map<DeviceKey, OpIndices> ops_by_device(const Context& context, const OpIndices& ops);
+/// All of a trace, in order of start.
+OpIndices all_ops(const Trace& trace);
 
 /// Figures of some operations, at least one. Times are taken for each device alone and added up,
 /// since work of one GPU hides nothing of another one's; the span is from the first start to the

@@ -1,5 +1,6 @@
 // Figures of several devices: each alone, then added up.
 #include <algorithm>
+#include <numeric>
 
 #include "context.hpp"
 #include "sums.hpp"
@@ -38,6 +39,12 @@ std::map<DeviceKey, OpIndices> ops_by_device(const Context& context, const OpInd
     out[{context.trace.part_of(op.process), op.device}].push_back(i);
   }
   return out;
+}
+
+OpIndices all_ops(const Trace& trace) {
+  OpIndices all(trace.ops.size());
+  std::iota(all.begin(), all.end(), 0u);
+  return all;
 }
 
 GpuFigures figures_together(const GpuSums& sums, const std::vector<GpuFigures>& devices) {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "parts.hpp"
 
@@ -30,9 +29,7 @@ std::int64_t lost_ns(const DeviceSummary& device) {
 }  // namespace
 
 void add_devices(const Context& context, Summary& out) {
-  OpIndices all(context.trace.ops.size());
-  std::iota(all.begin(), all.end(), 0u);
-  for (const auto& [key, ops] : ops_by_device(context, all)) {
+  for (const auto& [key, ops] : ops_by_device(context, all_ops(context.trace))) {
     DeviceSummary row;
     row.part = key.first;
     row.device = key.second;

@@ -1,7 +1,5 @@
 #include "nsa/trace/summary.hpp"
 
-#include <numeric>
-
 #include "host_name.hpp"
 #include "parts.hpp"
 
@@ -61,9 +59,7 @@ void hide_kernels(Summary& out) {
 /// Counts of all operations; those of a single device are known already.
 GpuSums sums_of_all(const Context& context, const std::vector<DeviceSummary>& devices) {
   if (devices.size() == 1) return devices.front().gpu;
-  OpIndices all(context.trace.ops.size());
-  std::iota(all.begin(), all.end(), 0u);
-  return sums_of(context, all);
+  return sums_of(context, all_ops(context.trace));
 }
 
 /// Everything about GPU operations.

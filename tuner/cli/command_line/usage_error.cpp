@@ -59,6 +59,15 @@ std::string expected_by(const CLI::App& app, const std::string& what) {
   return type.find("FLOAT") != type.npos ? "; a number is expected" : std::string();
 }
 
+/// Where flags of the chosen command stand: "nsatune help trace record".
+std::string help_for(const CLI::App& app) {
+  std::string path;
+  for (const CLI::App* of = &chosen_in(app); of != &app; of = of->get_parent())
+    path = " " + of->get_name() + path;
+  if (path.empty()) return " (nsatune --help lists the commands and flags)";
+  return " (nsatune help" + path + " lists what it takes)";
+}
+
 }  // namespace
 
 std::string no_command(const CLI::App& app, const std::string& word) {
@@ -67,21 +76,6 @@ std::string no_command(const CLI::App& app, const std::string& word) {
   const std::string nearest = nearest_of(word, names);
   return "no command '" + word + "'" + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
 }
-
-namespace {
-
-/// Where flags of the chosen command stand: "nsatune help trace record".
-std::string help_for(const CLI::App& app) {
-  std::string path;
-  for (const CLI::App* of = &app; !of->get_subcommands().empty();) {
-    of = of->get_subcommands().front();
-    path += " " + of->get_name();
-  }
-  if (path.empty()) return " (nsatune --help lists the commands and flags)";
-  return " (nsatune help" + path + " lists what it takes)";
-}
-
-}  // namespace
 
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string line = error.what();

@@ -7,6 +7,7 @@
 
 #include "decide/ratios/statistics.hpp"
 #include "nsa/schemas/median.hpp"
+#include "nsa/schemas/statistics/least_squares.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -125,23 +126,16 @@ Curve around(const Curve& curve, double boundary) {
 /// 95 % interval of the zero of a straight line through the points (Fieller 1954): where ratios
 /// jump from length to length, that of the curves behind. Nothing where the line may be level.
 std::optional<Interval> crossing_of(const Curve& points) {
+  const StraightLine line = straight_line(points.at, points.value);
   const auto n = static_cast<double>(points.at.size());
-  const double x = std::accumulate(points.at.begin(), points.at.end(), 0.0) / n;
-  const double y = std::accumulate(points.value.begin(), points.value.end(), 0.0) / n;
-  double xx = 0, xy = 0, yy = 0;
-  for (std::size_t i = 0; i < points.at.size(); ++i) {
-    const double dx = points.at[i] - x, dy = points.value[i] - y;
-    xx += dx * dx;
-    xy += dx * dy;
-    yy += dy * dy;
-  }
-  const double slope = xy / xx, freedom = n - 2;
-  const double t = student_quantile(0.025, freedom);
-  const double reach = t * t * std::max(0.0, yy - slope * xy) / freedom;
-  const double a = slope * slope - reach / xx, b = y * slope, c = y * y - reach / n;
+  const double reach = student_quantile(0.025, n - 2) * line.error;
+  if (line.xx <= 0 || line.slope <= 0) return std::nullopt;
+  const double a = line.slope * line.slope - reach * reach / line.xx;
+  const double b = line.mean_y * line.slope, c = line.mean_y * line.mean_y - reach * reach / n;
   const double root = b * b - a * c;
-  if (!(xx > 0) || slope <= 0 || a <= 0 || root < 0) return std::nullopt;
-  return Interval{x + (-b - std::sqrt(root)) / a, x + (-b + std::sqrt(root)) / a};
+  if (a <= 0 || root < 0) return std::nullopt;
+  return Interval{line.mean_x + (-b - std::sqrt(root)) / a,
+                  line.mean_x + (-b + std::sqrt(root)) / a};
 }
 
 /// Both intervals, within the lengths where the two variants were measured.

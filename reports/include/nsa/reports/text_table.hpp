@@ -1,6 +1,7 @@
 // Aligned columns for a terminal, and the same cells as a Markdown table.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ struct Cell {
 class TextTable {
  public:
   void add_column(std::string header, Align align = Align::left);
+  void add_columns(std::initializer_list<const char*> headers, Align align = Align::left);
   /// Missing cells are empty; more cells than columns are a ContractError.
   void add_row(std::vector<Cell> cells);
   bool empty() const noexcept { return rows_.empty(); }

@@ -1,7 +1,6 @@
 // Launches that wait for a device, over time: from the begin of the call to the start of the first
 // operation that it started there. Graphs are one launch, however many nodes they have.
 #include <algorithm>
-#include <numeric>
 
 #include "analyse/launches.hpp"
 #include "analyse/parts.hpp"
@@ -100,11 +99,9 @@ void add_queue(const Context& context, Summary& out) {
     out.null_reasons["queue"] = "no operation refers to a recorded launch call";
     return;
   }
-  OpIndices all(context.trace.ops.size());
-  std::iota(all.begin(), all.end(), 0u);
   std::vector<char> seen(context.trace.calls.size(), 0);
   out.queue.emplace();
-  for (const auto& [key, ops] : ops_by_device(context, all))
+  for (const auto& [key, ops] : ops_by_device(context, all_ops(context.trace)))
     out.queue->push_back(row_of(context, key, ops, seen));
 }
 

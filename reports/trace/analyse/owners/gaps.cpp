@@ -3,7 +3,6 @@
 // launched the operation before; and from then on the launch was pending.
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <unordered_map>
 
@@ -152,15 +151,23 @@ class Collector {
 
 }  // namespace
 
+std::string host_did(const GapCause& cause, const std::string& name) {
+  if (cause.what == "launch_pending") return "had launched already";
+  if (cause.what == "nothing_recorded") return "did nothing that was recorded";
+  if (cause.what == "launch_unknown") return "is not known to have launched";
+  if (cause.what == "data_loading") return "loaded data in " + name;
+  if (cause.what == "allocation") return "took or gave back memory in " + name;
+  return "was in " + name;
+}
+
 void add_gaps(const Context& context, Summary& out) {
   if (context.trace.ops.empty()) {
     out.null_reasons["gaps"] = "no GPU operation was recorded";
     return;
   }
-  OpIndices all(context.trace.ops.size());
-  std::iota(all.begin(), all.end(), 0u);
   Collector collector(context);
-  for (const auto& [key, ops] : ops_by_device(context, all)) collector.add_device(key, ops);
+  for (const auto& [key, ops] : ops_by_device(context, all_ops(context.trace)))
+    collector.add_device(key, ops);
   out.gaps = collector.take();
 }
 

@@ -79,9 +79,7 @@ std::vector<StepParts> step_parts(const Trace& trace) {
     if (!ops[i].empty()) steps.push_back(parts_of(context, classes, ops[i], ranges[i].name));
   }
   if (!steps.empty()) return steps;
-  OpIndices all(trace.ops.size());
-  std::iota(all.begin(), all.end(), 0u);
-  return {parts_of(context, classes, all, "")};
+  return {parts_of(context, classes, all_ops(trace), "")};
 }
 
 }  // namespace nsa::trace

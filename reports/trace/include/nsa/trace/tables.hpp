@@ -57,6 +57,9 @@ struct GapCause {
   std::int64_t count = 0, total_ns = 0;  // gaps that it had a part in, and its time in them
 };
 
+/// What follows "while the host": "was in aten::item". `name` is the cause's, fit to be shown.
+std::string host_did(const GapCause& cause, const std::string& name);
+
 /// Idle time of one device between two operations.
 struct GapRow {
   std::int32_t device = 0;
