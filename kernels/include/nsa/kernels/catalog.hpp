@@ -1,6 +1,9 @@
 // The ONE table of variants. Its rows make the ids, the catalog, the oracle tests, the
 // micro-benchmarks and docs/variants.md. To add one: its files in the stage folder, one row in the
 // stage's table (kernels/<stage>/variants.cpp), one CMake line.
+//
+// The table is made once and never changes: threads may share it, and call every function here.
+// Pointers and spans into it live as long as the program.
 #pragma once
 
 #include <cstdint>
@@ -151,7 +154,8 @@ const Variant* find_variant(std::span<const Stage> stages, std::string_view name
                             Direction direction = Direction::forward);
 const Variant* find_variant(const VariantId& id, Backend backend,
                             Direction direction = Direction::forward);
-/// Every id that the row stands for: one per point of its coordinates.
+/// Every id that the row stands for: one per point of its coordinates, in their order; one without
+/// a point where it has none.
 std::vector<VariantId> ids_of(const Variant& variant);
 /// Back end, direction, dtype, compute capability, libraries and the row's own `supports`, in this
 /// order.
@@ -183,12 +187,12 @@ std::span<const Variant* const> candidates_of(Stage stage, Backend backend,
 std::string stages_text(std::span<const Stage> stages);
 /// The point of the row that runs where nobody has measured.
 Point default_point_of(const Variant& variant, const Problem& problem);
-/// Upper bound of the workspace of a launch.
+/// Upper bound of the workspace of a launch, in bytes.
 std::int64_t workspace_of(const Variant& variant, const Problem& problem);
 
 /// Whether it reads an input of its signature: not one of `ignores`.
 bool reads(const Variant& variant, std::string_view input) noexcept;
-/// Whether it covers more than one stage: several, or a composite.
+/// Whether it runs other rows.
 inline bool is_composite(const Variant& variant) noexcept {
   return variant.plan.mode != Plan::Mode::kernels;
 }
@@ -198,7 +202,7 @@ inline bool is_composite(const Variant& variant) noexcept {
 /// gradient.
 Signature signature_of(Stage stage, Direction direction = Direction::forward);
 /// Shape of a named tensor of `stage` for this problem, in its direction; int32 or the problem's
-/// dtype.
+/// dtype. ContractError where the stage has no tensor of that name.
 struct TensorShape {
   Dtype dtype = Dtype::fp32;
   int rank = 0;

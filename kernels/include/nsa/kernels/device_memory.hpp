@@ -17,24 +17,27 @@ namespace nsa::device {
 
 /// True when this program holds the CUDA back end (whether or not a device is here).
 bool built() noexcept;
-/// Makes that device ("cuda:<ordinal>") current for the calling thread.
+/// Makes that device ("cuda:<ordinal>") current for the calling thread. CudaError where there is no
+/// such device or no driver.
 void select(int ordinal);
 /// The one that is current for the calling thread.
 int current_ordinal();
 /// What routing needs to know of it; what only a probe reads (driver, power) is absent.
 Device current();
 
-/// A stream of the current device that does not wait for the null stream.
+/// A stream of the current device that does not wait for the null stream. The caller destroys it.
 CUstream_st* make_stream();
 void destroy_stream(CUstream_st* stream) noexcept;  // null is allowed
 /// Waits until all that was enqueued on the stream is done; errors of the work surface here.
 void synchronize(CUstream_st* stream);
 
-/// cudaMalloc: aligned to 256. Throws OutOfMemory with what is free.
+/// cudaMalloc: aligned to 256 bytes, more than the 16 that the fast paths of our rows need of a
+/// tensor's data and rows. Throws OutOfMemory with what is free.
 void* allocate(std::size_t bytes);
 void release(void* data) noexcept;  // null is allowed
-/// Copies and fills are in stream order. Host memory may be reused when the call returns, except
-/// that copy_to_host is complete only after synchronize().
+/// Copies and fills are in stream order; null is the default stream. Host memory that is copied
+/// from may be reused when the call returns; what copy_to_host writes is there only after
+/// synchronize().
 void copy_to_device(void* to, const void* from, std::size_t bytes, CUstream_st* stream);
 void copy_to_host(void* to, const void* from, std::size_t bytes, CUstream_st* stream);
 void copy_on_device(void* to, const void* from, std::size_t bytes, CUstream_st* stream);
@@ -46,13 +49,15 @@ struct MemoryInfo {
 };
 MemoryInfo memory_info();
 
-/// For a Workspace on the device that is current when it allocates.
+/// For a Workspace on the device that is current when it allocates. Threads may share it.
 Allocator& allocator() noexcept;
 
-/// Owns device memory; movable.
+/// Owns device memory; movable, not copyable. Work that uses the memory is done before the buffer
+/// is destroyed. One thread at a time.
 class Buffer {
  public:
   Buffer() : Buffer(0) {}  // holds nothing: data() is null
+  /// allocate(bytes), and its errors; 0 bytes: holds nothing.
   explicit Buffer(std::size_t bytes) : memory_(bytes ? allocate(bytes) : nullptr, Free{bytes}) {}
 
   void* data() const noexcept { return memory_.get(); }

@@ -27,12 +27,13 @@ struct Heartbeat {
   std::optional<TelemetryReport> telemetry;                 // sel_*, fb_*, reads_*, grow_events
 };
 
-/// The record as one line, without the newline.
+/// The record as one line of JSON in UTF-8, without the newline. Throws nothing but bad_alloc.
 std::string heartbeat_line(const Heartbeat& heartbeat);
-/// ts, iso and pid of now.
+/// A record of this process with the time of now.
 Heartbeat heartbeat_now(std::int64_t step, std::string msg);
 
-/// Appends records to heartbeat_rank<N>.jsonl. Each line is written and flushed as a whole.
+/// Appends records to a file, heartbeat_rank<N>.jsonl by custom. Each line is written and flushed
+/// as a whole. One thread at a time; a file for each process.
 class HeartbeatWriter {
  public:
   /// EnvironmentError when the file cannot be opened.

@@ -1,5 +1,12 @@
 // Which variant runs: a pure function over the thresholds table, the environment and the caller's
 // wishes. Ask (Problem), decide (Choice), run (launch) are three types.
+//
+// What all calls share: lengths are in tokens, sizes in bytes, ratios are of times (below 1 =
+// faster). Nothing here touches a device, and no tensor is needed: a problem says shapes and dtype,
+// and whether tensors are aligned as a row's fast path needs it is seen by the launch
+// (runtime.hpp). Free functions may be called by several threads at once. A Router may be shared by
+// threads: all that it offers is const. What is returned by value belongs to the caller; what is
+// said to be borrowed lives as long as the Router that it comes from.
 #pragma once
 
 #include <array>
@@ -19,12 +26,13 @@
 
 namespace nsa {
 
-/// Who decided, strongest first.
+/// Who decided, strongest first. Names: "api", "environment", "thresholds", "shipped", "built_in".
 enum class Source : std::uint8_t { api, environment, thresholds, shipped, built_in };
 std::string_view to_string(Source value) noexcept;
 /// How well the table fits what was asked: device and class each climb this ladder.
 enum class Fit : std::uint8_t { exact, nearest_bin, nearest_shape, built_in };
 enum class DeviceFit : std::uint8_t { exact, same_architecture, nearest, built_in };
+/// The enumerator's name, as in JSON.
 std::string_view to_string(Fit value) noexcept;
 std::string_view to_string(DeviceFit value) noexcept;
 
@@ -49,7 +57,7 @@ struct Cover {
   std::span<const Choice> choices() const noexcept {
     return {std::launder(reinterpret_cast<const Choice*>(bytes.data())), count};
   }
-  /// Another choice at the end, empty; kMost at most.
+  /// Another choice at the end, empty. kMost at most: not checked.
   Choice& add() noexcept { return *new (&bytes[sizeof(Choice) * count++]) Choice; }
   void clear() noexcept { count = 0; }
 
@@ -91,6 +99,9 @@ class Router {
     /// or a missing library lacks count as there. Such a router is to be asked, not to be run by.
     bool review = false;
   };
+  /// Checks wishes and tables once, so that choose() need not. Throws InputError for a name in
+  /// `api` that no row of the stage has, or that has another answer. Names in the environment and
+  /// tables that do not fit are not errors: see warnings(). `inputs.rows` outlives the Router.
   explicit Router(Inputs inputs);
   /// The built-in order of that device, without a table, environment or wishes.
   explicit Router(Device device);
@@ -98,7 +109,9 @@ class Router {
   Router(Router&&) noexcept;
   Router& operator=(Router&&) noexcept;
 
-  /// Of the rows of the problem's direction.
+  /// The row that runs `stage` of `problem`, of the rows of the problem's direction. Throws
+  /// nothing: where no row runs it, Choice::variant is null. `problem` is valid (require_valid()):
+  /// that is not checked here. Pointers in the choice are borrowed.
   Choice choose(Stage stage, const Problem& problem) const noexcept;
   /// Of a stage that is a part of a composite: `within` is what was chosen for the composite, or
   /// null. A row that its plan names runs, unless the stage itself was asked for by a stronger
@@ -111,10 +124,13 @@ class Router {
   /// runs has a choice without a variant.
   Cover cover(std::span<const Stage> stages, const Problem& problem,
               const Choice* within = nullptr) const noexcept;
+  /// How well the table that decides fits the device: of `table`, else of `shipped`.
   DeviceFit device_fit() const noexcept;
+  /// What the Router was made from, borrowed.
   const EnvSnapshot& environment() const noexcept;
   const Inputs& inputs() const noexcept;
-  /// Workspace sizes to allocate ahead for this problem, by precedence.
+  /// Workspace sizes to allocate ahead for this problem, in rows and tokens (Reserves), by
+  /// precedence: the environment, the table, what ships. Nothing where nobody says one.
   Reserves reserves(const Problem& problem) const noexcept;
   /// What was odd about the environment or the table: one line each, for stderr, once.
   const std::vector<std::string>& warnings() const noexcept;
@@ -126,19 +142,21 @@ class Router {
   std::unique_ptr<State> state_;
 };
 
-/// `base` with what NSA_ROPE_SCALE, NSA_FORCE_BRANCH and NSA_FORCE_UNIFORM_GATE set.
+/// `base` with what NSA_ROPE_SCALE, NSA_FORCE_BRANCH and NSA_FORCE_UNIFORM_GATE set. Values that
+/// cannot be read were turned down, with a warning, when the snapshot was made: throws nothing.
 AttentionOptions options_from(const EnvSnapshot& environment, AttentionOptions base = {});
 
 /// Whether a validator still holds: unknown where either side is not known.
 enum class Verdict : std::uint8_t { yes, no, unknown };
 std::string_view to_string(Verdict value) noexcept;
 struct ValidatorCheck {
-  std::string_view name;
-  std::string recorded, here;
+  std::string_view name;       // a literal: "driver"
+  std::string recorded, here;  // empty: not known
   Verdict verdict = Verdict::unknown;
 };
 /// The validators of this device and build. `measurement_policy` is the tuner's to fill in.
 Validators validators_of(const Device& device);
+/// One check for each validator, in the order of the struct.
 std::vector<ValidatorCheck> check_validators(const Validators& recorded, const Validators& here);
 /// How well decisions of one device serve another.
 DeviceFit fit_of(const Device& decided_on, const Device& here) noexcept;
@@ -180,6 +198,8 @@ struct ExplainReport {
   std::vector<NameEffect> names;           // those that are set
   std::vector<std::string> warnings;
 };
+/// What runs for each stage of `problem` and why, with the evidence, as a report for people: it
+/// allocates, and may take milliseconds. `problem` is valid, as for choose().
 ExplainReport explain(const Router& router, const Problem& problem);
 /// The report as a document of schemas/json/explain.schema.json: JSON in UTF-8, in one line.
 std::string to_json_text(const ExplainReport& report);
@@ -198,7 +218,8 @@ std::optional<LoadedTable> find_thresholds(const std::optional<std::string>& fla
 /// Name of a device's file in a bundle: "nvidia_h200.json".
 std::string device_file_name(const Device& device);
 /// The table shipped with the runtime for that device, or nothing. The folder is NSATUNE_SHIPPED,
-/// else ../share/nsatune/tuned beside the program, else that of the source tree.
+/// else ../share/nsatune/tuned beside the program, else that of the source tree. Throws InputError
+/// on a file that is corrupt or of another version.
 std::optional<LoadedTable> shipped_thresholds(const Device& device);
 
 }  // namespace nsa

@@ -1,6 +1,6 @@
 // What really ran: counters per stage and path, fallbacks with reasons, lengths, reads, grow
 // events. Host-side counting only: never a device synchronisation. Off = a null pointer in the
-// runtime.
+// runtime. Lengths are in tokens, sizes in bytes. Free functions may be called by several threads.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,9 @@ struct TelemetryReport {
   std::vector<std::pair<std::int64_t, std::int64_t>> row_length_histogram;  // (up to tokens, rows)
 };
 
-/// Thread-safe; a call costs tens of nanoseconds.
+/// Counts that threads may share: every member may be called at any time by any thread. A call that
+/// counts takes tens of nanoseconds and throws nothing but bad_alloc, the first time that it sees a
+/// row or a reason.
 class Telemetry {
  public:
   Telemetry();
@@ -44,17 +46,26 @@ class Telemetry {
   Telemetry(const Telemetry&) = delete;
   Telemetry& operator=(const Telemetry&) = delete;
 
+  /// One launch of the row `variant` of `stage`.
   void engaged(Stage stage, std::string_view variant);
   /// A row over several stages; `stages` outlives the object, as those of the table do.
   void engaged(std::span<const Stage> stages, std::string_view variant);
+  /// One launch of `stage` that did not run as it was chosen: tensors that are not aligned to 16
+  /// bytes, a wish that could not be met.
   void fallback(Stage stage, std::string_view reason);
+  /// One launch of a row whose role is slow_path.
   void slow_path();
+  /// Peak, grow events and needs of the workspace of a call that has just been made. The workspace
+  /// is read, so the call that uses it is over or is this thread's.
   void workspace(const Workspace& workspace);
+  /// Tokens that the last query row reads, see reads_pred() and reads_act(). The last call counts.
   void reads(std::int64_t predicted, std::int64_t actual);
   /// Selection row lengths follow from position and geometry for full rows; computed, not read.
   /// `sum` and `max` in tokens; the rows go into the histogram by their mean length.
   void selection_rows(std::int64_t rows, std::int64_t sum, std::int64_t max, std::int64_t at_max);
+  /// Share of a query's non-forced blocks that the query before it chose too, 0 to 1.
   void overlap(double share);
+  /// What was counted since the last reset(): a copy.
   TelemetryReport report() const;
 
   /// selection_rows() of every query of `problem`, by arithmetic: kv_heads rows each.
@@ -79,7 +90,7 @@ std::int64_t reads_act(std::int64_t tokens, const Geometry& geometry) noexcept;
 /// Both for the last query of the longest sequence.
 std::int64_t reads_pred(const Problem& problem) noexcept;
 std::int64_t reads_act(const Problem& problem) noexcept;
-/// Tokens that the query at `position` selects when it takes as many blocks as it may.
+/// Tokens that the query at `position` (from 0) selects when it takes as many blocks as it may.
 std::int64_t selected_tokens(std::int64_t position, const Geometry& geometry) noexcept;
 
 /// Writes `Using slow _sdpa_over_ranges ...` (users grep for it) once per reason to stderr.

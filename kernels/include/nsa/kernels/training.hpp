@@ -1,5 +1,10 @@
 // Training of the bundled model: a step is forward, loss, backward, clipping and AdamW, on the back
 // end of the context's router. docs/training.md says how it is used.
+//
+// Lengths are in tokens, memory in bytes. Free functions may be called by several threads; a
+// Trainer, a StepObserver and the context's workspace belong to one thread at a time. Tensors are
+// made by the trainer: flat, contiguous, parameters one behind another. Errors are those of the
+// runtime (runtime.hpp): InputError where no row runs a stage, OutOfMemory, CudaError.
 #pragma once
 
 #include <array>
@@ -27,7 +32,7 @@ struct LearningRate {
   std::int64_t total_steps = 0;   // where linear and cosine reach 0
   RateSchedule schedule = RateSchedule::constant;
 };
-/// Of the step with that number, from 0.
+/// The learning rate of the step with that number, from 0.
 double rate_of(const LearningRate& rate, std::int64_t step) noexcept;
 
 /// PyTorch's defaults, but for weight decay (0 as the users' program has it).
@@ -118,7 +123,8 @@ TrainingMemory predict_memory(const Router& router, const TrainingConfig& config
 /// The model in training: weights, gradients, moments, and one arena for everything else.
 class Trainer {
  public:
-  /// Weights from the seed. Memory is the allocator's, which outlives the trainer; the arena gets
+  /// Weights from the seed. Memory is the allocator's, which outlives the trainer, as do what the
+  /// context points to and the functions of use_graph(); the arena gets
   /// what predict_memory() says. Throws InputError where a row that the step needs is missing.
   Trainer(const Context& context, const TrainingConfig& config, Allocator& allocator,
           std::uint64_t seed);
@@ -127,8 +133,9 @@ class Trainer {
   Trainer& operator=(const Trainer&) = delete;
 
   const TrainingConfig& config() const noexcept;
-  /// Enqueues the next step over `tokens` [accumulate, batch, seq_len + 1]: each token but the last
-  /// of a sequence predicts the one behind it. Returns at once on a GPU.
+  /// Enqueues the next step over `tokens` [accumulate, batch, seq_len + 1], on the host, each below
+  /// vocab_size: each token but the last of a sequence predicts the one behind it. Returns at once
+  /// on a GPU; the tokens may be reused then. ContractError where there are not as many of them.
   void step(std::span<const std::int32_t> tokens, StepObserver* observer = nullptr);
   /// Forward and backward of the same tokens with the weights as they are, once more; no optimizer.
   void replay(std::span<const std::int32_t> tokens, StepObserver* observer);
@@ -161,6 +168,7 @@ class Trainer {
   std::vector<NamedTensor> gradients() const;
   /// Bytes of such a tensor; waits for the device.
   std::vector<std::byte> read(const TensorView& tensor) const;
+  /// Sets it; waits for the device. ContractError where the bytes are not as many as its own.
   void write(const TensorView& tensor, std::span<const std::byte> bytes);
   /// The state was written from outside: goes on behind `steps` steps.
   void set_steps_done(std::int64_t steps);
