@@ -10,7 +10,7 @@ TITLES = {
 }
 RUN = "run --preset tiny --seq-len 512 --steps 2 --no-db"
 TABLES = "--preset 125m --seq-lens 512 --processes 3 --steps 2"
-ON_GPU = "scripts/seed_tables.py --device cuda:0"
+ON_GPU = "scripts/users_tables.py --device cuda:0"
 
 
 def cells(document):
@@ -163,7 +163,7 @@ ROWS = [
      both(ran("memory --preset 125m --train --seq-len 2048 --batch 2", step_memory),
           ran("memory --preset 125m --train --seq-len 2048 --batch 2 --checkpoint 4-8", step_memory))),
     ("000", "host loops (B x S x G iterations)",
-     gpu(ON_GPU, "seed_tables.md", r"^\| 2048 \| ranges \|[^|]*\| (\d+) \| (\d+) \|",
+     gpu(ON_GPU, "users_tables.md", r"^\| 2048 \| ranges \|[^|]*\| (\d+) \| (\d+) \|",
          "the loop takes {} ms a step ({} tok/s) at 2,048 tokens; `trace summary` has idle time per stage")),
     ("000", "selection vectorised; selection_gather as a CUDA kernel",
      gpu_test("all converters follow the rule for ids that are odd", "row `gather`: a block of threads per query and KV head")),
@@ -182,7 +182,7 @@ ROWS = [
     ("000", "target 300 to 800 tok/s", ran("report targets", targets, exits=(0, 3))),
     ("001", "forward matrix S x adaptive, v1, v2",
      both(ran(f"report matrix {TABLES}", rates),
-          gpu(ON_GPU, "seed_tables.md", r"^\| 2048 \| v2 \|[^|]*\| [\d.]+ \| ([\d,]+) \|",
+          gpu(ON_GPU, "users_tables.md", r"^\| 2048 \| v2 \|[^|]*\| [\d.]+ \| ([\d,]+) \|",
               "v2 {} tok/s at 2,048 tokens, forward only"))),
     ("001", "training matrix, 50 steps",
      ran("report matrix --train --preset tiny --seq-lens 128,256 --batches 1,2 --processes 3 --steps 10", training_rates)),
@@ -208,7 +208,7 @@ ROWS = [
      only_gpu("nsatune trace summary trace", "needs a trace of a GPU, of any program; gives stages, idle time and copies per step")),
     ("002", "strategy A (masks) against B (merge on the GPU), A/B",
      gpu("nsatune report bundle NSA_FORCE_SEL_MASK=1 'NSA_USE_SEL_VARLEN=1 NSA_SEL_RANGES_V2=1' -o ab --device cuda:0",
-         "seed_tables.md", r"^\| 2048 \| masked \|[^|]*\| ([\d.]+) \|", "masks {} ms a step at 2,048 tokens")),
+         "users_tables.md", r"^\| 2048 \| masked \|[^|]*\| ([\d.]+) \|", "masks {} ms a step at 2,048 tokens")),
     ("002", "no host synchronisation in the mapping",
      gpu_test("a whole layer neither allocates nor waits nor copies to or from the host", "counted by CUPTI on the H200")),
     ("002", "audit of SDPA's routing",
@@ -231,7 +231,7 @@ ROWS = [
     ("003", "scaling law, alarm over 1.3",
      ran("report scaling --runs --preset tiny --seq-lens 128,256,512,1024 --processes 2 --steps 1", slopes)),
     ("003", "v1 against v2 at S 512",
-     gpu(ON_GPU, "seed_tables.md", r"^\| 512 \| v2 \|[^|]*\| [\d.]+ \| [\d,]+ \| (\S+) \|",
+     gpu(ON_GPU, "users_tables.md", r"^\| 512 \| v2 \|[^|]*\| [\d.]+ \| [\d,]+ \| (\S+) \|",
          "v2 is {} as fast as v1 at 512 tokens; the overhead of 75 % does not show")),
     ("003", "utilisation of 8 to 10 %, diagnosis of hangs",
      test("a worker that hangs again names the kernel and the open ranges", "host stacks, last kernel, idle time")),
@@ -242,17 +242,17 @@ ROWS = [
      ran("report ablations --preset tiny --seq-lens 512 --processes 3", rates)),
     ("003", "H100, TF32, launch parameters",
      gpu("nsatune sweep --stage out_proj --device cuda:0", "h200_sweep.txt", r"(gemm_tf32)",
-         "`{}` is an opt-in row, tile sizes are points of rows; results are keyed by device")),
+         "`{}` is a row of reduced precision, tile sizes are points of rows; results are keyed by device")),
     ("003", "malformed batch",
      ran("doctor --list", line(r"^log_malformed_batch.*?(A rank got a malformed batch)"))),
     ("003", "patterns kept between queries", ran(SELECTION, selection("reused, 2"))),
     ("003", "compression in one kernel with what follows",
      gpu("nsatune sweep --stage attend_compressed --stage score --device cuda:0", "selection_recall.md",
          r"with scores and top-n \(`attend_compressed\+score/fused`\) \| (\S+)",
-         "`attend_compressed+score/fused`: {} ms at 2,048 tokens, seed shape; `compress/avg` is a kernel of its own")),
+         "`attend_compressed+score/fused`: {} ms at 2,048 tokens, 125M shape; `compress/avg` is a kernel of its own")),
     ("003", "Triton scoring",
      refused("nsatune sweep --stage score --device cuda:0", "no Triton here; what a faster score could save at most is the "
-             "difference of attend_compressed+score and attend_compressed, {} of the whole attention on the seed shape",
+             "difference of attend_compressed+score and attend_compressed, {} of the whole attention on the 125M shape",
              "selection_recall.md", r"(9 to 12 %) of the whole attention")),
     ("004", "masked path by default, override works",
      both(ran(RUN, engaged), ran("NSA_FORCE_SEL_MASK=1 " + RUN, engaged))),
@@ -260,7 +260,7 @@ ROWS = [
      test("a slow path that a variable asked for is never silent", "`run --strict` exits 1")),
     ("004", "masked against ranges (1000x)",
      both(ran(f"report paths {TABLES}", rates),
-          gpu(ON_GPU, "seed_tables.md", r"^\| 2048 \| masked \|[^|]*\| [\d.]+ \| [\d,]+ \| (\S+) \|",
+          gpu(ON_GPU, "users_tables.md", r"^\| 2048 \| masked \|[^|]*\| [\d.]+ \| [\d,]+ \| (\S+) \|",
               "masked is {} as fast as ranges at 2,048 tokens"))),
     ("004", "checklist of switches", ran("doctor --list", line(r"^prefill_not_batched.*?(Prefill is not batched)"))),
     ("004", "symptoms (idle GPU, log lines)", ran("doctor --list", line(r"^log_idle_gpu.*?(The log says that the GPU is idle)"))),

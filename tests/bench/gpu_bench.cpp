@@ -1,7 +1,7 @@
 // Times of rows on a GPU at chosen shapes, cold L2, eager and as a CUDA graph: the figures of
 // docs/results that are no sweep's.
 //   bench_gpu [--samples N] [--kernels] ROW SHAPE LENGTHS...
-// ROW is stages/name as `nsatune variants` prints it (attention/batched); SHAPE seed, paper or wide
+// ROW is stages/name as `nsatune variants` prints it (attention/batched); SHAPE 125m, paper or wide
 // (paper's heads, K of 192 columns); a length is S, or 1@C for a decode step behind C tokens.
 // ROW@smooth: neighbours share .95 of their blocks. --kernels: and the kernels of one launch, by
 // CUPTI, with a warm L2. Device 0.
@@ -41,7 +41,7 @@ Problem problem_for(const std::string& shape, const std::string& length, bool sm
   Problem p;
   p.dtype = Dtype::bf16;
   const bool wide = shape == "wide", paper = wide || shape == "paper";
-  if (!paper && shape != "seed") throw InputError("a shape is seed, paper or wide, not " + shape);
+  if (!paper && shape != "125m") throw InputError("a shape is 125m, paper or wide, not " + shape);
   p.q_heads = paper ? 64 : 12;
   p.kv_heads = paper ? 4 : 2;
   p.head_dim_v = paper ? 128 : 64;

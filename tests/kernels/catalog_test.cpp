@@ -219,7 +219,7 @@ TEST_CASE("closed forms of the pairs equal their sums over the queries", "[kerne
   CHECK(causal_pairs(p) == sum_over_queries(p, [](std::int64_t m, const Geometry&) { return m; }));
 }
 
-TEST_CASE("costs give the published floors of the seed shape at 64k", "[kernels]") {
+TEST_CASE("costs give the published floors of the 125M shape at 64k", "[kernels]") {
   const Problem p = seed_problem(65536);
   const double flop_per_ms = 790e9, bytes_per_ms = 4.3e9;
   // 2 H (Dk + Dv) sum of min(n l', t + 1); the published .251 leaves out the keys after the query.

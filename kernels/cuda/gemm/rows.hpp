@@ -1,4 +1,4 @@
-// What the stages that are one product share: the row `gemm` and its opt-in by TF32.
+// What the stages that are one product share: the row `gemm` and its reduced-precision row by TF32.
 #pragma once
 
 #include <array>

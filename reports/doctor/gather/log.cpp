@@ -22,7 +22,7 @@ bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == li
 
 void LogReader::take(std::string_view line) {
   ++log_.lines;
-  // A progress bar writes over its line; editors and our facts count it once.
+  // A progress bar writes over its line; editors and our line numbers count it once.
   while (!line.empty()) {
     const std::size_t end = std::min(line.find('\r'), line.size());
     take_part(line.substr(0, end));

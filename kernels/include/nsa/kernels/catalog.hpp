@@ -1,9 +1,6 @@
-// The ONE table of variants. Its rows make the ids, the catalog, the oracle tests, the
-// micro-benchmarks and docs/variants.md. To add one: its files in the stage folder, one row in the
-// stage's table (kernels/<stage>/variants.cpp), one CMake line.
-//
-// The table is made once and never changes: threads may share it, and call every function here.
-// Pointers and spans into it live as long as the program.
+// The ONE table of variants, made once: threads may share it and call all that is here, and spans
+// of it live as long as the program. To add a row: its files in the stage folder, one row in the
+// stage's table (kernels/<stage>/variants.cpp), one CMake line. docs/variants.md is made of them.
 #pragma once
 
 #include <cstdint>
@@ -154,8 +151,7 @@ const Variant* find_variant(std::span<const Stage> stages, std::string_view name
                             Direction direction = Direction::forward);
 const Variant* find_variant(const VariantId& id, Backend backend,
                             Direction direction = Direction::forward);
-/// Every id that the row stands for: one per point of its coordinates, in their order; one without
-/// a point where it has none.
+/// Every id that the row stands for: one per point of its coordinates, or one without a point.
 std::vector<VariantId> ids_of(const Variant& variant);
 /// Back end, direction, dtype, compute capability, libraries and the row's own `supports`, in this
 /// order.

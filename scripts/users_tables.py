@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tables that users of NSA know, measured again: forward matrix, selection paths, ablations.
 
-usage: seed_tables.py [--nsatune ./nsatune] [--device cuda:0] [--dtype bf16] [--preset 125m]
+usage: users_tables.py [--nsatune ./nsatune] [--device cuda:0] [--dtype bf16] [--preset 125m]
                       [--thresholds FILE] [--rounds 2] [--steps 10] [--seq-lens 128,512,1024,2048] [-o FILE.md]
 
 Each cell is `nsatune run` in a process of its own, in --rounds rounds, every second one in reverse order (A B B A), so that
@@ -60,7 +60,7 @@ def run(options, seq_len, label, environment, arguments):
     except subprocess.TimeoutExpired:
         return f"over {options.timeout:g} s"
     except OSError as error:
-        sys.exit(f"seed_tables: {options.nsatune}: {error.strerror}")
+        sys.exit(f"users_tables: {options.nsatune}: {error.strerror}")
     if done.returncode != 0:
         return (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
     return json.loads(done.stdout)
@@ -77,7 +77,7 @@ def measure(options, cells):
                 seen = documents[cell_key(cell)]
                 if seen and isinstance(seen[-1], str):
                     continue  # it failed once: that is its result
-                print(f"seed_tables: S {cell[0]} {cell[1]}", file=sys.stderr)
+                print(f"users_tables: S {cell[0]} {cell[1]}", file=sys.stderr)
                 seen.append(run(options, *cell))
     except KeyboardInterrupt:
         options.stopped = True
@@ -149,14 +149,14 @@ def main():
     seq_lens = [int(word) for word in options.seq_lens.split(",")]
     first = run(options, seq_lens[0], "tuned", {}, [])
     if isinstance(first, str):
-        sys.exit(f"seed_tables: {first}")
+        sys.exit(f"users_tables: {first}")
     device = first["device"]
     driver = f", driver {device['driver']}" if device.get("driver") else ""
     parts = [
         f"# Forward passes of `{options.preset}` on {device['name']}\n",
         f"{datetime.date.today()}, {device['name']}{driver}, {options.dtype}, batch 1, eager, warm, medians of {options.rounds} "
         f"processes each ({options.steps} steps a process, 1 where a step takes seconds). A token is "
-        f"{first['token_definition']}. Made by `scripts/seed_tables.py {' '.join(sys.argv[1:])}`.\n",
+        f"{first['token_definition']}. Made by `scripts/users_tables.py {' '.join(sys.argv[1:])}`.\n",
         table(options, "Range converters", "Selected attention by `varlen`, which needs ranges; `adaptive` is the tuned choice.",
               CONVERTERS, seq_lens, ["ranges", "attend_selected"], "v1"),
         table(options, "Paths of the selected branch", "`ranges` is one launch per query and KV head, the slow path.",
