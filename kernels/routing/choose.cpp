@@ -11,7 +11,21 @@ namespace {
 
 constexpr std::size_t kRemembered = 32;  // classes per thread; a power of two
 
-/// The state of one decision on its way down the sources.
+/// What this thread remembers, so without a lock; keyed by the router's id, which no other router
+/// ever has. Of constant initialisers: no look-up asks whether they are made.
+constinit thread_local std::array<ClassPlace, kRemembered> remembered{};
+constinit thread_local std::size_t last = 0;  // mostly it is the same again
+
+bool is_it(const ClassPlace& place, std::uint64_t router, const Problem& problem,
+           std::uint64_t small) noexcept {
+  return place.router == router && has_key(problem, small, place.key);
+}
+
+/// The state of one decision on its way down the sources. kQuiet: neither the API nor the
+/// environment asks for anything, so that nothing is ruled out or swapped; most decisions are such.
+/// always_inline, where it stands, is a fifth of a decision: the compiler would save and restore
+/// registers at each step.
+template <bool kQuiet>
 class Walk {
  public:
   Walk(const Router::State& state, std::size_t slot, const Problem& problem,
@@ -21,13 +35,14 @@ class Walk {
         slot_(slot),
         problem_(problem),
         policies_(policies),
-        policy_(policies && !(*policies)[slot].empty() ? &(*policies)[slot] : nullptr),
+        policy_(!kQuiet && policies && !(*policies)[slot].empty() ? &(*policies)[slot] : nullptr),
         form_(form),
         choice_(choice),
         why_(why) {}
 
   void decide(const ApiWish* wish) noexcept {
-    const bool done = (wish && from_api(*wish)) || (policy_ && from_environment()) ||
+    const bool done = (!kQuiet && wish && from_api(*wish)) ||
+                      (!kQuiet && policy_ && from_environment()) ||
                       from_table(kThresholdsSlot, Source::thresholds) ||
                       from_table(kShippedSlot, Source::shipped) || from_built_in();
     if (!done) choice_.fallback_reason = reason_;
@@ -40,7 +55,7 @@ class Walk {
     if (!reason_) reason_ = reason;
   }
 
-  bool runs_here(int row) noexcept {
+  [[gnu::always_inline]] bool runs_here(int row) noexcept {
     const Row& candidate = row_at(row);
     if (runs(candidate, problem_, state_.inputs.device)) return true;
     missed((candidate.usable ? candidate.unsupported : candidate.unusable).c_str());
@@ -54,7 +69,7 @@ class Walk {
       missed("a row over several stages cannot leave one out or save what lies between them");
       return false;
     }
-    if (!policies_ || !state_.asked(row.one, problem_, *policies_)) return true;
+    if (kQuiet || !policies_ || !state_.asked(row.one, problem_, *policies_)) return true;
     missed("another row is asked for one of its stages");
     return false;
   }
@@ -93,7 +108,7 @@ class Walk {
 
   /// The rule that rules `row` out, or null.
   const EnvRule* vetoed(int row) const noexcept {
-    if (!policy_) return nullptr;
+    if (kQuiet || !policy_) return nullptr;
     for (const EnvRule& rule : policy_->vetoes) {
       if ((rule.rows & bit(row)) && rule.holds(problem_)) return &rule;
     }
@@ -102,7 +117,7 @@ class Walk {
 
   /// The row that stands in for `row` by the swaps, or `row` itself.
   int swapped(int row) noexcept {
-    if (!policy_) return row;
+    if (kQuiet || !policy_) return row;
     for (const EnvRule& rule : policy_->swaps) {
       if (!(rule.rows & bit(row)) || rule.target == row || !rule.holds(problem_)) continue;
       if (!runs_here(rule.target)) continue;
@@ -123,17 +138,17 @@ class Walk {
     if (final_row != row) {
       return take(final_row, row_at(final_row).default_point(problem_), Source::environment);
     }
-    if (veto_) {
+    if (!kQuiet && veto_) {
       why_.rule = veto_;
       return take(row, point, Source::environment);
     }
     return take(row, point, source);
   }
 
-  bool from_table(TableSlot table_slot, Source source) noexcept {
+  [[gnu::always_inline]] bool from_table(TableSlot table_slot, Source source) noexcept {
     const TableIndex& table = state_.tables[table_slot];
     if (!table.usable) return false;
-    if (!place_) place_ = &state_.place_of(problem_);
+    if (!place_) place_ = &place();
     const PlacedDecision& placed = place_->decisions[table_slot][slot_];
     if (!placed.decision) return false;
     const DecisionIndex& decision = *placed.decision;
@@ -148,7 +163,13 @@ class Walk {
     return true;
   }
 
-  bool propose_range(const RangeIndex& range, Source source) noexcept {
+  const ClassPlace& place() const noexcept {
+    const std::uint64_t small = small_of(problem_);
+    const ClassPlace& again = remembered[last];
+    return is_it(again, state_.id, problem_, small) ? again : state_.place_of(problem_, small);
+  }
+
+  [[gnu::always_inline]] bool propose_range(const RangeIndex& range, Source source) noexcept {
     if (range.skipped) {
       missed(range.skipped->c_str());
     } else if (propose(range.row, *range.point, source)) {
@@ -171,7 +192,7 @@ class Walk {
       if (taken) return true;
     }
     // Something has to run: what was ruled out is better than nothing.
-    if (!veto_) return none_left();
+    if (kQuiet || !veto_) return none_left();
     missed("ruled out by the environment, but nothing else runs this");
     for (const int row : rows_.built_in) {
       if (runs(row_at(row), problem_, state_.inputs.device)) {
@@ -207,21 +228,17 @@ bool from_outside(Source source) noexcept {
 }  // namespace
 }  // namespace routing
 
-const routing::ClassPlace& Router::State::place_of(const Problem& problem) const noexcept {
-  // Per thread, so without a lock; keyed by the router's id, which no other router ever has.
-  thread_local std::array<routing::ClassPlace, routing::kRemembered> remembered;
-  thread_local routing::ClassPlace* last = remembered.data();  // mostly it is the same again
-  const std::uint64_t small = routing::small_of(problem);
-  const auto is_it = [&](const routing::ClassPlace& place) {
-    return place.router == id && routing::has_key(problem, small, place.key);
-  };
-  if (is_it(*last)) return *last;
-  last = &remembered[(routing::hash_of(problem, small) ^ id) % routing::kRemembered];
-  if (!is_it(*last)) find_place(problem, routing::make_key(problem, small), *last);
-  return *last;
+// Out of line, as is find_place: its registers would be saved and restored at each look-up that
+// finds the place of the one before.
+[[gnu::noinline]] const routing::ClassPlace& Router::State::place_of(
+    const Problem& problem, std::uint64_t small) const noexcept {
+  using routing::last, routing::remembered;
+  last = (routing::hash_of(problem, small) ^ id) % routing::kRemembered;
+  if (!routing::is_it(remembered[last], id, problem, small))
+    find_place(problem, routing::make_key(problem, small), remembered[last]);
+  return remembered[last];
 }
 
-// Out of line: its registers would be saved and restored at each look-up that finds its place.
 [[gnu::noinline]] void Router::State::find_place(const Problem& problem,
                                                  const routing::ClassKey& key,
                                                  routing::ClassPlace& place) const noexcept {
@@ -244,8 +261,12 @@ const routing::ClassPlace& Router::State::place_of(const Problem& problem) const
 
 void Router::State::decide(std::size_t slot, const Problem& problem, const routing::AllPolicies* by,
                            Form form, Choice& choice, routing::Why& why) const noexcept {
-  const routing::ApiWish* wish = by && api[slot] ? &*api[slot] : nullptr;
-  routing::Walk(*this, slot, problem, by, form, choice, why).decide(wish);
+  if (!by || (quiet && by == &policies)) {
+    routing::Walk<true>(*this, slot, problem, by, form, choice, why).decide(nullptr);
+  } else {
+    const routing::ApiWish* wish = api[slot] ? &*api[slot] : nullptr;
+    routing::Walk<false>(*this, slot, problem, by, form, choice, why).decide(wish);
+  }
   if (!choice.point) choice.point = &routing::kNoPoint;
 }
 

@@ -83,7 +83,8 @@ struct Router::State {
   /// Replaces a sequence, which is all that the cover holds, by its rows, each with what the table
   /// says of the sequence.
   void in_turn(const routing::StageRows& span, const Problem& problem, Cover& cover) const noexcept;
-  const routing::ClassPlace& place_of(const Problem& problem) const noexcept;
+  /// Of the problem, whose small fields are `small`, in both tables; this thread's.
+  const routing::ClassPlace& place_of(const Problem& problem, std::uint64_t small) const noexcept;
   void find_place(const Problem& problem, const routing::ClassKey& key,
                   routing::ClassPlace& place) const noexcept;
 
