@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 
+#include "device_runs.hpp"
 #include "emit.hpp"
 #include "executor.hpp"
 #include "nsa/kernels/routing.hpp"
@@ -37,133 +38,6 @@ struct TuneOptions {
   std::optional<std::string> workload;
   EmitOptions emit;
 };
-
-/// A run on one of its devices.
-struct MeasuredOn {
-  Run run;
-  std::string device_uuid;
-};
-
-/// Runs whose rows are decided together: of one device, or of several boards of one model.
-struct DeviceRuns {
-  Device device;  // of the newest run
-  std::vector<MeasuredOn> runs;
-
-  const Run& newest() const { return runs.front().run; }
-  std::set<std::string> boards() const {
-    std::set<std::string> uuids;
-    for (const MeasuredOn& one : runs) uuids.insert(one.device_uuid);
-    return uuids;
-  }
-};
-
-void add_run_of(std::vector<DeviceRuns>& all, const Run& run,
-                const std::optional<std::string>& id) {
-  for (const Device& device : run.devices) {
-    if (id && device.id != *id) continue;
-    auto found = std::find_if(all.begin(), all.end(),
-                              [&](const DeviceRuns& d) { return d.device.uuid == device.uuid; });
-    if (found == all.end()) {
-      all.push_back({device, {}});
-      found = all.end() - 1;
-    }
-    found->runs.push_back({run, device.uuid});
-  }
-}
-
-/// Whether times of both runs may be told together: nothing that is validated has changed.
-bool same_conditions(const Device& a, const Device& b) {
-  return std::ranges::none_of(check_validators(validators_of(a), validators_of(b)),
-                              [](const ValidatorCheck& c) { return c.verdict == Verdict::no; });
-}
-
-/// Leaves out devices on which none of their runs has a row of that executor: a run with a worker
-/// of the user's beside ours may have two devices.
-void keep_devices_of(std::vector<DeviceRuns>& all, const store::Store& db,
-                     const std::string& executor) {
-  std::erase_if(all, [&](const DeviceRuns& d) {
-    return std::none_of(d.runs.begin(), d.runs.end(), [&](const MeasuredOn& on) {
-      const store::Query rows{
-          .run_id = on.run.id, .device_uuid = on.device_uuid, .executor = executor};
-      return !db.executors(rows).empty();
-    });
-  });
-}
-
-/// The runs that --run names, else all of each device under the conditions of its newest one; of
-/// `executor`, where one is given.
-std::vector<DeviceRuns> runs_of(const store::Store& db, const TuneOptions& o,
-                                const std::optional<std::string>& device_id,
-                                const std::optional<std::string>& executor = std::nullopt) {
-  std::vector<DeviceRuns> all;
-  for (const std::string& id : o.runs) {
-    const std::optional<Run> run = db.find_run(id);
-    if (!run)
-      throw InputError("--run: no run " + id + " in the database; nsatune db info lists them");
-    add_run_of(all, *run, device_id);
-  }
-  if (!o.runs.empty()) {
-    if (executor) keep_devices_of(all, db, *executor);
-    return all;
-  }
-  for (const Run& run : db.runs()) {  // the newest first
-    for (const Device& device : run.devices) {
-      if (device_id && device.id != *device_id) continue;
-      const auto known =
-          std::ranges::find(all, device.uuid, [](const DeviceRuns& d) { return d.device.uuid; });
-      if (known == all.end()) {
-        if (db.newest_run(device.uuid, executor)) all.push_back({device, {{run, device.uuid}}});
-      } else if (same_conditions(known->device, device)) {
-        known->runs.push_back({run, device.uuid});
-      }
-    }
-  }
-  return all;
-}
-
-/// Thresholds belong to a model of device: boards of one model are decided together where nothing
-/// that is validated differs; of others the newest run decides, and the rest is named in
-/// `left_out`.
-std::vector<DeviceRuns> join_models(std::vector<DeviceRuns> all,
-                                    std::vector<std::string>& left_out) {
-  const auto started = [](const DeviceRuns& d) { return d.newest().started_at; };
-  std::ranges::stable_sort(all, std::ranges::greater{}, started);
-  std::vector<DeviceRuns> kept;
-  for (DeviceRuns& d : all) {
-    const auto newer = std::find_if(kept.begin(), kept.end(), [&](const DeviceRuns& k) {
-      return device_file_name(k.device) == device_file_name(d.device);
-    });
-    if (newer == kept.end()) {
-      kept.push_back(std::move(d));
-    } else if (same_conditions(newer->device, d.device)) {
-      std::ranges::move(d.runs, std::back_inserter(newer->runs));
-    } else {
-      left_out.push_back(
-          fmt::format("{} {}: under other conditions than another board's run {}, which is newer; "
-                      "--run {} takes this one",
-                      d.device.name, d.device.uuid, newer->newest().id, d.newest().id));
-    }
-  }
-  for (DeviceRuns& d : kept) {
-    std::ranges::stable_sort(d.runs, std::ranges::greater{},
-                             [](const MeasuredOn& on) { return on.run.started_at; });
-  }
-  return kept;
-}
-
-/// Whose rows there are in the runs that --run names, else in all, on the devices that count.
-std::vector<std::string> executors_of(const store::Store& db, const TuneOptions& o,
-                                      const std::optional<std::string>& device_id) {
-  if (o.runs.empty() && !device_id) return db.executors({});
-  std::set<std::string> names;
-  for (const DeviceRuns& d : runs_of(db, o, device_id)) {
-    for (const MeasuredOn& on : d.runs) {
-      for (std::string& name : db.executors({.run_id = on.run.id, .device_uuid = on.device_uuid}))
-        names.insert(std::move(name));
-    }
-  }
-  return {names.begin(), names.end()};
-}
 
 /// What the foreign workers of the runs declare of their variants.
 std::map<VariantId, worker::Orders> declared_orders(const std::vector<MeasuredOn>& runs) {
@@ -293,7 +167,7 @@ ExitCode run(const Settings& settings, TuneOptions o) {
   if (!std::isfinite(o.margin)) throw InputError("--margin: is not a number; give 1 to 100");
   const auto db = store::Store::open_existing(settings.db_path());
   std::vector<std::string> left_out;
-  const std::vector<std::string> with_rows = executors_of(db, o, settings.device);
+  const std::vector<std::string> with_rows = executors_of(db, o.runs, settings.device);
   const ExecutorChoice chosen = choose_executor(with_rows, o.executor);
   if (!chosen.note.empty()) say(settings, "note: " + chosen.note);
   o.executor = chosen.name;
@@ -301,7 +175,7 @@ ExitCode run(const Settings& settings, TuneOptions o) {
   const bool has_rows =
       std::find(with_rows.begin(), with_rows.end(), chosen.name) != with_rows.end();
   std::vector<DeviceRuns> devices =
-      runs_of(db, o, settings.device, has_rows ? o.executor : std::nullopt);
+      runs_of(db, o.runs, settings.device, has_rows ? o.executor : std::nullopt);
   for (DeviceRuns& d : devices) d.device = device_of_rows(d.newest(), *o.executor, d.device);
   if (o.runs.empty()) devices = join_models(std::move(devices), left_out);
   if (devices.empty()) {
