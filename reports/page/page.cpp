@@ -67,26 +67,28 @@ std::string filled(std::string_view text, const std::map<std::string_view, std::
 
 namespace {
 
-/// A template with its style, data and scripts.
-std::string page_of(const char* page, std::span<const char* const> names, const Json& data,
-                    const std::string& vega) {
+/// The frame around a page's own body, with style, data and scripts.
+std::string page_of(const char* title, const char* body, std::span<const char* const> names,
+                    const Json& data, const std::string& vega) {
   std::string scripts;
   for (const char* name : names) scripts += asset(name);
-  return filled(asset(page), {{"STYLE", std::string(asset("page.css"))},
-                              {"DATA", inert(data)},
-                              {"SPECS", inert(specs())},
-                              {"VEGA", vega},
-                              {"SCRIPT", scripts}});
+  return filled(asset("frame.html"), {{"TITLE", title},
+                                      {"BODY", std::string(asset(body))},
+                                      {"STYLE", std::string(asset("page.css"))},
+                                      {"DATA", inert(data)},
+                                      {"SPECS", inert(specs())},
+                                      {"VEGA", vega},
+                                      {"SCRIPT", scripts}});
 }
 
 }  // namespace
 
 std::string page_html(const Json& data, const std::string& vega) {
-  return page_of("page.html", kScripts, data, vega);
+  return page_of("nightly history", "nightly.html", kScripts, data, vega);
 }
 
 std::string trace_page_html(const Json& data, const std::string& vega) {
-  return page_of("trace.html", kTraceScripts, data, vega);
+  return page_of("trace", "trace.html", kTraceScripts, data, vega);
 }
 
 }  // namespace nsa::page
