@@ -6,6 +6,7 @@
 #include "cpu/convert.hpp"
 #include "nsa/kernels/parallel.hpp"
 #include "nsa/schemas/generator.hpp"
+#include "reference/first_row.hpp"
 
 namespace nsa {
 namespace {
@@ -103,25 +104,9 @@ ForwardPass run_forward(Stage stage, const Problem& problem, const std::vector<H
   for (const HostTensor& tensor : inputs) in.push_back(tensor.view());
   std::vector<HostTensor> outputs = make_outputs(stage, p);
   const std::vector<TensorView> out{outputs.front().view()};
-  for (const Variant* row : candidates_of(stage, Backend::cpu)) {
-    if (!supports(*row, p, Device{}).supported) continue;
-    const auto sequences = sequences_of(p);
-    const Point point = default_point_of(*row, p);
-    Workspace workspace;
-    row->launch({.row = *row,
-                 .problem = p,
-                 .sequences = sequences,
-                 .device_sequences = sequences.data(),
-                 .in = in,
-                 .out = out,
-                 .point = point,
-                 .options = options,
-                 .workspace = workspace,
-                 .saved = &saved});
-    pass.output = std::move(outputs.front());
-    return pass;
-  }
-  throw ContractError("expected: a CPU row for every problem");
+  reference::run_first_row(stage, p, in, out, options, &saved);
+  pass.output = std::move(outputs.front());
+  return pass;
 }
 
 }  // namespace

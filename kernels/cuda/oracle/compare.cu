@@ -4,12 +4,14 @@
 
 #include "cuda/launch/launch.cuh"
 #include "cuda/oracle/kernels.hpp"
-#include "cuda/ptx/numbers.cuh"
+#include "cuda/oracle/rows.cuh"
 
 namespace nsa::cuda {
 namespace {
 
-constexpr int kThreads = 128;
+using oracle::as_double, oracle::block_sum, oracle::kThreads;
+
+constexpr unsigned char kPoison = 0xA5;
 
 struct Produced {
   const void* data;
@@ -26,29 +28,6 @@ __device__ std::int64_t offset_of(const Produced& tensor, std::int64_t row, std:
     i /= tensor.shape[d];
   }
   return offset;
-}
-
-__device__ double as_double(float x) { return x; }
-__device__ double as_double(std::int32_t x) { return x; }
-__device__ double as_double(__nv_bfloat16 x) { return static_cast<double>(__bfloat162float(x)); }
-__device__ double as_double(__half x) { return static_cast<double>(__half2float(x)); }
-
-template <class T>
-__device__ bool holds_poison(const T& x) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(&x);
-  for (std::size_t i = 0; i < sizeof(T); ++i)
-    if (bytes[i] != 0xA5) return false;
-  return true;
-}
-
-/// Sum over the block, the same for all threads. Called by all of them.
-__device__ double block_sum(double value, double* shared) {
-  __syncthreads();  // the sum before has been read
-  shared[threadIdx.x] = value;
-  __syncthreads();
-  double sum = 0;
-  for (int i = 0; i < kThreads; ++i) sum += shared[i];
-  return sum;
 }
 
 template <class T>
@@ -81,7 +60,7 @@ __global__ void __launch_bounds__(kThreads)
   for (std::int64_t i = threadIdx.x; i < produced.elements; i += kThreads) {
     const T x = data[offset_of(produced, token, i)];
     const double slack = std::is_same_v<T, __half> ? tolerance * (fabs(row[i]) + rms) : 0.0;
-    poisoned += holds_poison(x) && !(fabs(as_double(x) - row[i]) <= slack);
+    poisoned += oracle::holds(x, kPoison) && !(fabs(as_double(x) - row[i]) <= slack);
   }
   poisoned = block_sum(poisoned, shared);
   if (threadIdx.x != 0) return;

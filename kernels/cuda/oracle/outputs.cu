@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "cuda/launch/launch.cuh"
-#include "cuda/ptx/numbers.cuh"
+#include "cuda/oracle/rows.cuh"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/device_outputs.hpp"
 #include "nsa/schemas/error.hpp"
@@ -12,21 +12,7 @@
 namespace nsa::device {
 namespace {
 
-constexpr int kThreads = 128;
-
-__device__ double as_double(double x) { return x; }
-__device__ double as_double(float x) { return x; }
-__device__ double as_double(std::int32_t x) { return x; }
-__device__ double as_double(__nv_bfloat16 x) { return static_cast<double>(__bfloat162float(x)); }
-__device__ double as_double(__half x) { return static_cast<double>(__half2float(x)); }
-
-template <class T>
-__device__ bool holds(const T& x, unsigned char poison) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(&x);
-  for (std::size_t i = 0; i < sizeof(T); ++i)
-    if (bytes[i] != poison) return false;
-  return true;
-}
+using cuda::oracle::as_double, cuda::oracle::block_sum, cuda::oracle::holds, cuda::oracle::kThreads;
 
 template <class T>
 __device__ bool same_bits(const T& x, const T& y) {
@@ -35,16 +21,6 @@ __device__ bool same_bits(const T& x, const T& y) {
   for (std::size_t i = 0; i < sizeof(T); ++i)
     if (p[i] != q[i]) return false;
   return true;
-}
-
-/// Sum over the block, the same for all threads. Called by all of them.
-__device__ double block_sum(double value, double* shared) {
-  __syncthreads();  // the sum before has been read
-  shared[threadIdx.x] = value;
-  __syncthreads();
-  double sum = 0;
-  for (int i = 0; i < kThreads; ++i) sum += shared[i];
-  return sum;
 }
 
 /// A block per row; `most` [rows] grows where this tensor's rows are farther apart.

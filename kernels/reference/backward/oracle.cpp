@@ -6,6 +6,7 @@
 #include "nsa/kernels/backward_oracle.hpp"
 #include "nsa/kernels/catalog.hpp"
 #include "reference/backward/stage.hpp"
+#include "reference/first_row.hpp"
 #include "reference/oracle_rows.hpp"
 
 namespace nsa {
@@ -33,26 +34,11 @@ std::vector<Row> run_row(Stage stage, const Problem& problem, std::span<const Te
   for (const HostTensor& tensor : exact) in.push_back(tensor.view());
   std::vector<HostTensor> gradients = make_outputs(stage, p);
   for (const HostTensor& tensor : gradients) out.push_back(tensor.view());
-  for (const Variant* row : candidates_of(stage, Backend::cpu, Direction::backward)) {
-    if (!row->deterministic || !supports(*row, p, Device{}).supported) continue;
-    const auto sequences = sequences_of(p);
-    const Point point = default_point_of(*row, p);
-    Workspace workspace;
-    row->launch({.row = *row,
-                 .problem = p,
-                 .sequences = sequences,
-                 .device_sequences = sequences.data(),
-                 .in = in,
-                 .out = out,
-                 .point = point,
-                 .options = options,
-                 .workspace = workspace});
-    std::vector<Row> rows;
-    for (const TensorView& view : out)
-      rows.emplace_back(view.as<const double>(), view.as<const double>() + view.elements());
-    return rows;
-  }
-  throw ContractError("expected: a backward row of the CPU for every problem");
+  reference::run_first_row(stage, p, in, out, options);
+  std::vector<Row> rows;
+  for (const TensorView& view : out)
+    rows.emplace_back(view.as<const double>(), view.as<const double>() + view.elements());
+  return rows;
 }
 
 double typical_norm(const Row& gradient, std::int64_t rows) {
