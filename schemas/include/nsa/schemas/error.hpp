@@ -1,4 +1,4 @@
-// Errors by who has to act, which is also what decides the exit code.
+// Errors by who has to act, which is also what decides the exit code (design: 2, 4).
 #pragma once
 
 #include <stdexcept>
@@ -6,7 +6,7 @@
 
 namespace nsa {
 
-/// Exit codes of the program, as the program returns them: see docs/architecture.md.
+/// Exit codes of the program, in the order of facts: see docs/architecture.md.
 enum class ExitCode : int {
   good = 0,
   found = 1,
