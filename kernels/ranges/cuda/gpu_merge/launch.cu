@@ -1,6 +1,6 @@
-// `gpu_merge`: converts as a PyTorch program does without the host: whole arrays at a time, as tensor
-// operations would. Run starts, a running count of them per row, and a scatter are a kernel each,
-// with what lies between them in memory. ranges_v2 does the same in registers.
+// `gpu_merge`: converts as a PyTorch program does without the host: whole arrays at a time, as
+// tensor operations would. Run starts, a running count of them per row, and a scatter are a kernel
+// each, with what lies between them in memory. ranges_v2 does the same in registers.
 #include "cuda/launch/launch.cuh"
 #include "ranges/cuda/params.cuh"
 
