@@ -120,12 +120,12 @@ struct TrainingMemory {
 TrainingMemory predict_memory(const Router& router, const TrainingConfig& config,
                               const AttentionOptions& options = {});
 
-/// The model in training: weights, gradients, moments, and one arena for everything else.
+/// The model in training: its state, what a step keeps between its passes, and an arena of scratch.
 class Trainer {
  public:
-  /// Weights from the seed. Memory is the allocator's, which outlives the trainer, as do what the
-  /// context points to and the functions of use_graph(); the arena gets
-  /// what predict_memory() says. Throws InputError where a row that the step needs is missing.
+  /// Weights from the seed. Memory is the allocator's, which outlives the trainer, as does what the
+  /// context points to; a step gets what predict_memory() says. Throws InputError where a row that
+  /// the step needs is missing.
   Trainer(const Context& context, const TrainingConfig& config, Allocator& allocator,
           std::uint64_t seed);
   ~Trainer();
@@ -164,7 +164,7 @@ class Trainer {
   std::vector<NamedTensor> state() const;
   /// Names of the model's parameters and their places in the flat tensors.
   std::vector<NamedTensor> parameters() const;
-  /// Views of the flat gradients, by parameter.
+  /// Views of the flat gradients, by parameter; the next forward pass may write over them.
   std::vector<NamedTensor> gradients() const;
   /// Bytes of such a tensor; waits for the device.
   std::vector<std::byte> read(const TensorView& tensor) const;
@@ -175,7 +175,7 @@ class Trainer {
 
   /// What is held now; activations and workspace as the arena measured its peak.
   TrainingMemory memory() const;
-  /// Of the arena: what it has, and how often it had to grow.
+  /// What a step has beside the state, and how often its arena had to grow.
   std::int64_t reserved_bytes() const noexcept;
   std::int64_t grow_events() const noexcept;
 
