@@ -20,7 +20,8 @@ void fill(const Folder& folder) {
 TEST_CASE("what is exported can be imported elsewhere, once", "[cli]") {
   const Folder folder;
   fill(folder);
-  for (const std::string format : {"kernel_tuner", "t4", "nvbench", "google_benchmark"}) {
+  for (const std::string format :
+       {"csv", "json", "kernel_tuner", "t4", "nvbench", "google_benchmark"}) {
     CAPTURE(format);
     REQUIRE(nsatune(folder, "export " + format + " -o " + format + ".json").exit_code == 0);
     const std::string import =
