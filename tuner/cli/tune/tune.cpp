@@ -12,6 +12,7 @@
 #include "executor.hpp"
 #include "nsa/kernels/routing.hpp"
 #include "nsa/probes/probes.hpp"
+#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/store/store.hpp"
@@ -340,7 +341,8 @@ ExitCode run(const Settings& settings, TuneOptions o) {
     text += fmt::format("wrote {}: {} ranges decided, {} undecided\n", path, report.decided,
                         report.undecided);
   }
-  settings.json ? print_json({{"written", written}}) : print_text(text);
+  settings.json ? print_json({{"written", written}})
+                : print_text(reports::fit_lines(text, columns_out()));
   return decided == 0 ? ExitCode::nothing_judged : ExitCode::good;
 }
 
