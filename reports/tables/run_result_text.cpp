@@ -41,7 +41,7 @@ std::string branches_text(const Json& model) {
   if (at == model.end() || at->size() >= 3 || model.at("attention") != "nsa") return "";
   std::string names;
   for (const Json& name : *at) names += (names.empty() ? "" : "+") + name.get<std::string>();
-  return ", of its branches " + printable(names) + " alone";
+  return ", branches " + printable(names) + " only";
 }
 
 std::string model_text(const Json& r) {

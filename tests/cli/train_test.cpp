@@ -111,7 +111,7 @@ TEST_CASE("data that cannot be trained on is refused in one line", "[cli]") {
 TEST_CASE("flags that do not train are refused", "[cli]") {
   const Folder folder;
   require_refused(folder, kTrain + "--checkpoint 4-8", 2, "layer 8 is not there");
-  require_refused(folder, kTrain + "--checkpoint 8-4", 2, "is none of off, all");
+  require_refused(folder, kTrain + "--checkpoint 8-4", 2, "is not off, all");
   require_refused(folder, kTrain + "--lr-schedule cosine", 2, "--lr-steps");
   require_refused(folder, kTrain + "--resume nowhere", 2, "nowhere/checkpoint.safetensors");
   require_refused(folder, kTrain + "--memory-limit 2", 4, "needs");

@@ -227,7 +227,7 @@ CLI::Validator module_depth() {
                         text.find_first_not_of("0123456789") == std::string::npos;
     return digits || text == "blocks" || text == "all"
                ? std::string()
-               : "'" + text + "' is no depth: a number below 1000, blocks or all";
+               : "'" + text + "' is not a depth: a number below 1000, blocks or all";
   };
   return {is_depth, "DEPTH"};
 }

@@ -33,7 +33,7 @@ training::LearningRate rate_from(const TrainOptions& o, const tuner::TrainingSet
       settings.rate_schedule.value_or(rate.total_steps > 0 ? "cosine" : "constant"));
   const auto known = training::schedule_from_string(schedule);
   if (!known)
-    throw InputError("--lr-schedule: " + schedule + " is none of constant, linear, cosine");
+    throw InputError("--lr-schedule: " + schedule + " is not one of constant, linear, cosine");
   rate.schedule = *known;
   if (rate.schedule != training::RateSchedule::constant && rate.total_steps <= rate.warmup_steps)
     throw InputError(fmt::format(
@@ -101,7 +101,7 @@ std::int64_t parse_bytes(const std::string& text, const char* flag) {
     const double bytes = number * unit.bytes;
     if (bytes >= 1 && bytes < 9e18) return static_cast<std::int64_t>(bytes);
   }
-  throw InputError(fmt::format("{}: {} is no size such as 80GiB, 4.5GB or 1000000", flag, text));
+  throw InputError(fmt::format("{}: {} is not a size such as 80GiB, 4.5GB or 1000000", flag, text));
 }
 
 training::Checkpointed parse_checkpoint(const std::string& text, std::int64_t layers) {
@@ -112,7 +112,7 @@ training::Checkpointed parse_checkpoint(const std::string& text, std::int64_t la
   const auto last =
       dash == std::string::npos ? first : whole(std::string_view(text).substr(dash + 1));
   if (!first || !last || *first > *last || *first < 0)
-    throw InputError("--checkpoint: " + text + " is none of off, all, or layers such as 4-8");
+    throw InputError("--checkpoint: " + text + " is not off, all, or layers such as 4-8");
   if (*last >= layers)
     throw InputError(fmt::format("--checkpoint: layer {} is not there; the model has 0 to {}",
                                  *last, layers - 1));
