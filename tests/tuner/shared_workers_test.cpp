@@ -1,6 +1,10 @@
 // Worker processes that several contests share.
+#include <algorithm>
+#include <atomic>
+#include <limits>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "catch.hpp"
 #include "harness.hpp"
@@ -97,4 +101,101 @@ TEST_CASE("a crash in a batch costs a row in its contest, and the batch goes on"
     }
     CHECK(own_children().empty());
   }
+}
+
+namespace {
+
+tuner::SweepInput together(tuner::SweepInput input) {
+  input.together = true;
+  input.device.memory_bytes = std::int64_t{1} << 40;
+  return input;
+}
+
+}  // namespace
+
+TEST_CASE("processes that live together measure each contest one after the other", "[tuner]") {
+  MemorySink sink;
+  Notes notes;
+  CHECK(run_sweep(together(input_of("tells_pid")), sink, notes).complete);
+  CHECK(sink.rows.size() == 3 * 16);
+  const auto pids = pids_of(sink);
+  REQUIRE(pids.size() == 2);
+  CHECK(pids.at(0).size() == 1);
+  CHECK(pids.at(1).size() == 1);
+  CHECK(pids.at(0) != pids.at(1));
+  std::vector<std::int64_t> order;  // of processes
+  for (const Measurement& row : sink.rows)
+    if (order.empty() || order.back() != row.process) order.push_back(row.process);
+  CHECK(order == std::vector<std::int64_t>{0, 1, 0, 1, 0, 1});
+  CHECK(own_children().empty());
+}
+
+TEST_CASE("processes that live together are ready before the first of them measures", "[tuner]") {
+  const auto ready_first = [](const tuner::SweepInput& input) {
+    MemorySink sink;
+    Notes notes;
+    CHECK(run_sweep(input, sink, notes).complete);
+    std::int64_t measured = std::numeric_limits<std::int64_t>::max(), ready = 0;
+    for (const Measurement& row : sink.rows) {
+      measured = std::min(measured, row.samples.front().start_ns);
+      if (!row.control) ready = std::max(ready, row.workspace_bytes.value());
+    }
+    return ready < measured;
+  };
+  const auto input = sweep_input(small_spec(), {fake("tells_when")});
+  CHECK(ready_first(together(input)));
+  CHECK_FALSE(ready_first(input));
+}
+
+TEST_CASE("handles are released in all processes that live together", "[tuner]") {
+  MemorySink sink;
+  Notes notes;
+  const auto report = run_sweep(together(input_of("most_handles")), sink, notes);
+  CHECK(report.failures == 0);
+  CHECK(sink.rows.size() == 3 * 16);
+}
+
+TEST_CASE("what misbehaves in processes that live together costs what it costs alone", "[tuner]") {
+  for (const char* mode : {"exit_prepare", "segfault_measure", "loses_context_measuring",
+                           "loses_context_preparing", "out_of_memory", "hang_prepare"}) {
+    INFO(mode);
+    MemorySink sink;
+    Notes notes;
+    const auto report = run_sweep(together(input_of(mode, 1)), sink, notes);
+    CHECK(report.complete);
+    CHECK(report.failures == 3);
+    for (const char* name : {"good", "other"}) {
+      std::size_t visits = 0;
+      for (const Measurement& row : sink.of(name)) visits += !row.control;
+      CHECK(visits == 3 * 4);
+    }
+    CHECK(own_children().empty());
+  }
+}
+
+TEST_CASE("without memory for all processes at once each prepares in its turn", "[tuner]") {
+  auto input = together(input_of("tells_pid"));
+  input.device.memory_bytes = 1;
+  MemorySink sink;
+  Notes notes;
+  CHECK(run_sweep(input, sink, notes).complete);
+  CHECK(sink.rows.size() == 3 * 16);
+}
+
+TEST_CASE("a sweep that is stopped leaves no process that lives beside another", "[tuner]") {
+  static std::atomic<bool> stop;
+  stop = false;
+  MemorySink sink;
+  sink.after_row = [](std::size_t rows) { stop = rows >= 5; };
+  Notes notes;
+  auto input = together(input_of("fine"));
+  input.stop = &stop;
+  const auto report = run_sweep(input, sink, notes);
+  CHECK(report.stopped);
+  CHECK(own_children().empty());
+  stop = false;
+  input.earlier = sink.rows;
+  sink.after_row = nullptr;
+  CHECK(run_sweep(input, sink, notes).complete);
+  CHECK(sink.rows.size() == 3 * 16);
 }

@@ -19,6 +19,8 @@ class ContestRunner {
   /// Measures what is missing of its process number `index` (0, 1, ...) in the processes of this
   /// turn; calls `after_visit` with each variant that was visited. Throws Interrupted.
   void run_process(std::int64_t index, const std::function<void(const Candidate&)>& after_visit);
+  /// No process of this turn is needed any more.
+  void leave() { workers_.retire_all(); }
   const Contest& contest() const noexcept { return contest_; }
   /// Puts out, each with a row that says why, those that shorter lengths leave no chance.
   void leave_out(const Outlook& outlook);

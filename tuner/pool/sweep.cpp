@@ -56,6 +56,7 @@ class Sweep {
         shared_{input_, interrupt_, writer_,   reporter_,  report_.breakdown,
                 turn_,  verified_,  controls_, neighbours_},
         earlier_(group_by_contest(input.earlier)) {
+    if (input.together) turn_.set_lanes(static_cast<std::size_t>(input.spec.policy.processes));
     for (const Measurement& row : input.earlier) verified_.restore(row);
     if (input.next_plan) kept_.keep_all(input.earlier);
   }
@@ -141,29 +142,39 @@ class Sweep {
 
   void run_processes(const std::vector<std::unique_ptr<ContestRunner>>& runners) {
     const std::int64_t processes = input_.spec.policy.processes;
+    const auto at_once = static_cast<std::int64_t>(turn_.lanes());
     std::set<const Contest*> measured;
-    for (std::int64_t p = 0; p < processes; ++p) {
+    for (std::int64_t first = 0; first < processes; first += at_once) {
       for (const auto& runner : runners) {
-        const Contest& contest = runner->contest();
-        const std::size_t number = numbers_.at(&contest);
-        TimePoint last = Clock::now();
-        const auto spend = [&] {
-          const TimePoint now = Clock::now();
-          time_left_.spend(number, std::chrono::duration<double>(now - last).count());
-          last = now;
-        };
-        if (p == 0) runner->leave_out(outlook_);
-        runner->run_process(p, [&](const Candidate& candidate) {
-          measured.insert(&contest);
-          spend();
-          tell(title_of(contest), to_string(candidate.id));
-        });
-        spend();
-        if (p == 0) runner->report_to(outlook_);  // longer lengths may follow in this process
-        if (p + 1 == processes) end_contest(*runner, measured.contains(&contest));
+        for (std::int64_t p = first; p < first + at_once; ++p)
+          if (run_process(*runner, p)) measured.insert(&runner->contest());
+        runner->leave();
+        if (first + at_once == processes)
+          end_contest(*runner, measured.contains(&runner->contest()));
       }
       turn_.end();  // the next process number has fresh ones
     }
+  }
+
+  /// Whether anything was measured.
+  bool run_process(ContestRunner& runner, std::int64_t process) {
+    const Contest& contest = runner.contest();
+    bool measured = false;
+    TimePoint last = Clock::now();
+    const auto spend = [&] {
+      const TimePoint now = Clock::now();
+      time_left_.spend(numbers_.at(&contest), std::chrono::duration<double>(now - last).count());
+      last = now;
+    };
+    if (process == 0) runner.leave_out(outlook_);
+    runner.run_process(process, [&](const Candidate& candidate) {
+      measured = true;
+      spend();
+      tell(title_of(contest), to_string(candidate.id));
+    });
+    spend();
+    if (process == 0) runner.report_to(outlook_);  // longer lengths may follow in this process
+    return measured;
   }
 
   void end_contest(const ContestRunner& runner, bool measured) {

@@ -24,15 +24,20 @@ class Interrupt {
   bool requested() const noexcept { return stopped() || budget_spent(); }
   /// What is running is not waited for any longer.
   bool overdue() noexcept {
-    if (stopped() && !stop_seen_) stop_seen_ = Clock::now();
-    return (stop_seen_ && seconds_since(*stop_seen_) > kGraceS) ||
+    if (stopped()) {
+      TimePoint never{};
+      stop_seen_.compare_exchange_strong(never, Clock::now());
+    }
+    const TimePoint seen = stop_seen_;
+    return (seen != TimePoint{} && seconds_since(seen) > kGraceS) ||
            (budget_end_ && seconds_since(*budget_end_) > grace_s_);
   }
 
  private:
   static constexpr double kGraceS = 2;
   const std::atomic<bool>* stop_ = nullptr;
-  std::optional<TimePoint> budget_end_, stop_seen_;
+  std::optional<TimePoint> budget_end_;
+  std::atomic<TimePoint> stop_seen_{TimePoint{}};  // by any of the threads that wait for a worker
   double grace_s_ = kGraceS;
 };
 

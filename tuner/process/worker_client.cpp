@@ -171,12 +171,22 @@ Answer<Reply> WorkerClient::call(Request request, const std::string& doing, doub
   return passed_on<Reply>(bad(doing, "a reply of another type", worker::encode(*answer.reply)));
 }
 
-Answer<worker::HelloReply> WorkerClient::start(const std::string& device, double deadline_s) {
+std::string WorkerClient::launch() {
   try {
     child_ = std::make_unique<Child>(command_.argv, memory_limit_bytes_, command_.environment);
   } catch (const EnvironmentError& error) {
-    return {std::nullopt, Outcome::crashed, error.what(), false};
+    return error.what();
   }
+  return "";
+}
+
+Answer<worker::HelloReply> WorkerClient::start(const std::string& device, double deadline_s) {
+  const std::string why = launch();
+  if (!why.empty()) return {std::nullopt, Outcome::crashed, why, false};
+  return greet(device, deadline_s);
+}
+
+Answer<worker::HelloReply> WorkerClient::greet(const std::string& device, double deadline_s) {
   auto answer = call<worker::HelloReply>(worker::HelloRequest{worker::kProtocol, device},
                                          "saying hello", deadline_s);
   if (answer && answer.reply->protocol != worker::kProtocol)

@@ -35,8 +35,12 @@ class WorkerClient {
                Interrupt& interrupt);
   ~WorkerClient();
 
-  /// Starts the process and asks what it brings.
+  /// Starts the process and asks what it brings: launch(), then greet().
   Answer<worker::HelloReply> start(const std::string& device, double deadline_s);
+  /// Starts the process, which ends with the thread that calls this; why it cannot, or "".
+  std::string launch();
+  /// Asks the process what it brings; this and the rest may be called from another thread.
+  Answer<worker::HelloReply> greet(const std::string& device, double deadline_s);
   /// Sends a request (its id is set here) and waits for the reply of that type. `doing` says what
   /// for, in reasons: "measuring attend_selected/masked". After a crash (also one that the worker
   /// itself replied), a hang or rubbish the process is gone and alive() is false.

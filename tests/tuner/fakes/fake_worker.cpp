@@ -139,7 +139,7 @@ void on_prepare(const PrepareRequest& request) {
   handles[handle] = {request.variant.name, request.problem, request.seed};
   if (is("most_handles") && handles.size() > 4)
     return say(FailedReply{request.id, Outcome::out_of_memory, "too many handles"});
-  const std::int64_t workspace_bytes = is("tells_pid") ? getpid() : 0;
+  const std::int64_t workspace_bytes = is("tells_pid") ? getpid() : is("tells_when") ? now_ns() : 0;
   say(PreparedReply{request.id, handle, 1'000'000 * sleep_ms, workspace_bytes});
   if (bad && is("prepared_twice")) say(PreparedReply{request.id, handle, 1, 0});
 }

@@ -333,6 +333,8 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   add_tracer(input);
   input.stop = &stop;
   input.share = o.share;
+  // What traces or counts takes a process to itself, and on a CPU idle workers take memory.
+  input.together = device.backend == Backend::cuda && !o.worker && !o.trace && !o.counters;
   StoreSink sink(db);
   tuner::SweepReport report = tuner::run_sweep(input, sink, progress);
   line.clear();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "nsa/schemas/error.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "pool/account.hpp"
 
@@ -22,8 +23,52 @@ Turn::Turn(const SweepInput& input, Interrupt& interrupt, Reporter& reporter,
       reporter_(reporter),
       breakdown_(breakdown),
       while_it_works_(std::move(while_it_works)),
-      slots_(input.workers.size()) {
+      lanes_(1) {
+  lanes_.front() = Lane(input.workers.size());
   if (!input.share) lock_.emplace(input.lock_dir, input.device.uuid);
+}
+
+void Turn::set_lanes(std::size_t count) {
+  expects(count > 0 && !begun_, "one lane or more, before the turn begins");
+  lanes_.clear();
+  for (std::size_t lane = 0; lane < count; ++lane) lanes_.emplace_back(input_.workers.size());
+  lane_ = 0;
+}
+
+void Turn::use(std::size_t lane) {
+  join_ahead();
+  lane_ = lane;
+  for (Slot& slot : slots()) {
+    if (slot.client) slot.client->while_it_works(while_it_works_);
+  }
+}
+
+void Turn::ahead(std::size_t lane, std::function<void(WorkerClient&)> work) {
+  Slot& slot = lanes_.at(lane).front();
+  const bool runs = slot.client && slot.client->alive();
+  if (!runs) {
+    slot.retired.clear();
+    slot.client = new_client(0);
+    if (!slot.client->launch().empty()) return;
+  }
+  slot.client->while_it_works(nullptr);  // that is for the thread that measures
+  slot.ahead = std::async(std::launch::async, [this, &slot, runs, work = std::move(work)] {
+    if (runs || slot.client->greet(input_.device.id, input_.spec.policy.deadline_s))
+      work(*slot.client);
+  });
+}
+
+void Turn::join_ahead() {
+  for (Lane& lane : lanes_) {
+    for (Slot& slot : lane)
+      if (slot.ahead.valid()) slot.ahead.get();
+  }
+}
+
+std::unique_ptr<WorkerClient> Turn::new_client(std::size_t worker) {
+  const std::size_t processes = lanes_.size() * input_.workers.size();
+  const auto limit = worker_memory_limit(input_.workers[worker], input_.device, processes);
+  return std::make_unique<WorkerClient>(input_.workers[worker], limit, interrupt_);
 }
 
 void Turn::begin() {
@@ -40,19 +85,22 @@ void Turn::end() {
   if (!begun_) return;
   begun_ = false;
   const Account account(breakdown_.start_s);
+  join_ahead();
   join_leaving();
   std::vector<std::unique_ptr<WorkerClient>> leaving;
-  for (std::size_t w = 0; w < slots_.size(); ++w) {
-    Slot& slot = slots_[w];
-    slot.retired.clear();
-    if (!slot.client) continue;
-    // Ending a process that has a GPU takes as long as starting one: both at once. A worker of
-    // somebody else may hand something on to its next process.
-    if (input_.workers[w].ours)
-      leaving.push_back(std::move(slot.client));
-    else
-      slot.client->finish();
-    slot.client.reset();
+  for (Lane& lane : lanes_) {
+    for (std::size_t w = 0; w < lane.size(); ++w) {
+      Slot& slot = lane[w];
+      slot.retired.clear();
+      if (!slot.client) continue;
+      // Ending a process that has a GPU takes as long as starting one: both at once. A worker of
+      // somebody else may hand something on to its next process.
+      if (input_.workers[w].ours)
+        leaving.push_back(std::move(slot.client));
+      else
+        slot.client->finish();
+      slot.client.reset();
+    }
   }
   leaving_ = std::async(std::launch::async, [clients = std::move(leaving)] {
     for (const auto& client : clients) client->finish();
@@ -65,20 +113,19 @@ void Turn::join_leaving() {
 }
 
 bool Turn::alive(std::size_t worker) const {
-  const auto& client = slots_.at(worker).client;
+  const auto& client = slots().at(worker).client;
   return client && client->alive();
 }
 
 Answer<worker::HelloReply> Turn::start(std::size_t worker) {
-  Slot& slot = slots_.at(worker);
+  Slot& slot = slots().at(worker);
   if (alive(worker)) return {slot.client->hello(), Outcome::ok, "", false};
   const Account account(breakdown_.start_s);
   slot.retired.clear();
-  const auto limit = worker_memory_limit(input_.workers[worker], input_.device, slots_.size());
   Answer<worker::HelloReply> answer;
   for (int attempt = 0; attempt < 2 && !answer; ++attempt) {
     if (attempt > 0) join_leaving();  // it may hold what only one process can have
-    slot.client = std::make_unique<WorkerClient>(input_.workers[worker], limit, interrupt_);
+    slot.client = new_client(worker);
     answer = slot.client->start(input_.device.id, input_.spec.policy.deadline_s);
     if (answer.interrupted) throw Interrupted{};
   }
@@ -89,16 +136,18 @@ Answer<worker::HelloReply> Turn::start(std::size_t worker) {
 
 std::optional<std::size_t> Turn::processes() const {
   std::size_t count = 0;
-  for (const Slot& slot : slots_) {
-    if (!slot.client || !slot.client->alive()) continue;
-    if (slot.client->hello().executor != kOwnExecutor) return std::nullopt;
-    ++count;
+  for (const Lane& lane : lanes_) {
+    for (const Slot& slot : lane) {
+      if (!slot.client || !slot.client->alive()) continue;
+      if (slot.client->hello().executor != kOwnExecutor) return std::nullopt;
+      ++count;
+    }
   }
   return count;
 }
 
-void Turn::retire(std::size_t worker, std::int64_t handle) {
-  slots_.at(worker).retired.push_back(handle);
+void Turn::retire(std::size_t lane, std::size_t worker, std::int64_t handle) {
+  lanes_.at(lane).at(worker).retired.push_back(handle);
 }
 
 bool Turn::release(Slot& slot) {
@@ -115,14 +164,17 @@ bool Turn::release(Slot& slot) {
 }
 
 void Turn::release_retired() {
-  for (Slot& slot : slots_) {
-    if (slot.retired.empty() || !slot.client || !slot.client->alive()) continue;
-    const Account account(breakdown_.prepare_s);
-    if (!release(slot)) {
-      slot.cannot_release = true;
-      slot.client->finish();
+  join_ahead();
+  for (Lane& lane : lanes_) {
+    for (Slot& slot : lane) {
+      if (slot.retired.empty() || !slot.client || !slot.client->alive()) continue;
+      const Account account(breakdown_.prepare_s);
+      if (!release(slot)) {
+        slot.cannot_release = true;
+        slot.client->finish();
+      }
+      slot.retired.clear();
     }
-    slot.retired.clear();
   }
 }
 

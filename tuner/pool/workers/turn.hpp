@@ -1,4 +1,5 @@
-// Our turn on the device: its lock, and worker processes that several contests share.
+// Our turn on the device: its lock, and worker processes that several contests share. A worker may
+// have several processes at once ("lanes"), of which one measures while the others do nothing.
 #pragma once
 
 #include <functional>
@@ -27,6 +28,19 @@ class Turn {
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
+  /// So many lanes instead of one; before begin(). With several there is one worker, and it is
+  /// ours.
+  void set_lanes(std::size_t count);
+  std::size_t lanes() const noexcept { return lanes_.size(); }
+  std::size_t lane() const noexcept { return lane_; }
+  /// What follows is about the processes of this lane. Waits for ahead().
+  void use(std::size_t lane);
+  /// Has another lane work on a thread of its own: its process, started if it does not run, is
+  /// handed to `work`. Of one that does not start nothing is told: start() will.
+  void ahead(std::size_t lane, std::function<void(WorkerClient&)> work);
+  /// Waits until all that ahead() began has ended: nothing is measured beside it.
+  void join_ahead();
+
   /// Waits for the device, unless this is our turn already. Throws Interrupted.
   void begin();
   /// Ends the workers and gives the device back; the next turn has fresh processes.
@@ -36,16 +50,18 @@ class Turn {
   Answer<worker::HelloReply> start(std::size_t worker);
   bool alive(std::size_t worker) const;
   /// Null where it was not started.
-  WorkerClient* find(std::size_t worker) { return slots_.at(worker).client.get(); }
+  WorkerClient* find(std::size_t worker) { return slots().at(worker).client.get(); }
   /// One that was started.
-  WorkerClient& client(std::size_t worker) { return *slots_.at(worker).client; }
+  WorkerClient& client(std::size_t worker) { return *slots().at(worker).client; }
 
-  /// Processes that measure now, where each worker is one: ours are, a user's may have children.
+  /// Processes of all lanes, where each worker is one: ours are, a user's may have children.
   std::optional<std::size_t> processes() const;
 
   /// A handle that is not needed any more: freed before the next contest, or with its process.
-  void retire(std::size_t worker, std::int64_t handle);
-  /// Frees what was retired. A worker that cannot is ended: the next start() begins a fresh one.
+  void retire(std::size_t worker, std::int64_t handle) { retire(lane_, worker, handle); }
+  void retire(std::size_t lane, std::size_t worker, std::int64_t handle);
+  /// Frees what was retired, in all lanes. A worker that cannot is ended: the next start() begins a
+  /// fresh one.
   void release_retired();
 
  private:
@@ -53,7 +69,12 @@ class Turn {
     std::unique_ptr<WorkerClient> client;  // null = not started
     std::vector<std::int64_t> retired;     // handles of it
     bool cannot_release = false;
+    std::future<void> ahead;  // what it works on by itself
   };
+  using Lane = std::vector<Slot>;  // by worker command
+  Lane& slots() { return lanes_.at(lane_); }
+  const Lane& slots() const { return lanes_.at(lane_); }
+  std::unique_ptr<WorkerClient> new_client(std::size_t worker);
   bool release(Slot& slot);
   void join_leaving();
 
@@ -64,7 +85,8 @@ class Turn {
   std::function<void()> while_it_works_;
   std::optional<DeviceLock> lock_;  // none where the device is shared
   bool begun_ = false;
-  std::vector<Slot> slots_;    // by worker command
+  std::vector<Lane> lanes_;
+  std::size_t lane_ = 0;       // that is used now
   std::future<void> leaving_;  // workers of the turn before, which end
 };
 

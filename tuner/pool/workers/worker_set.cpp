@@ -49,6 +49,8 @@ WorkerSet::WorkerSet(Shared& shared, const Contest& contest, OutputCheck& check,
 
 void WorkerSet::begin_process(std::int64_t process) {
   process_ = process;
+  const auto number = static_cast<std::size_t>(process - contest_.first_process);
+  shared_.turn.use(number % shared_.turn.lanes());
   for (Contestant& contestant : contestants_) {
     contestant.handle.reset();
     contestant.checked = false;
@@ -75,6 +77,8 @@ void WorkerSet::retire() {
     contestant.handle.reset();
   }
 }
+
+void WorkerSet::retire_all() { ahead_.retire(shared_.turn); }
 
 void WorkerSet::drop_handles(std::size_t worker) {
   for (Contestant& contestant : contestants_) {
@@ -127,6 +131,7 @@ bool WorkerSet::start_worker(std::size_t index) {
 }
 
 void WorkerSet::ready() {
+  begin_ahead();
   // A worker that dies takes the handles of all its contestants along: again, until all have one.
   // Each turn that loses a worker also puts one contestant out, so this ends. All are prepared
   // before the first is verified, because a worker compares them with one another.
@@ -136,6 +141,22 @@ void WorkerSet::ready() {
     for (std::size_t w = 0; w < shared_.input.workers.size(); ++w) fail_repeats(w);
     if (!wanted() && policy_.control) pick_control();
   } while (wanted());
+  const Account account(shared_.breakdown.prepare_s);
+  shared_.turn.join_ahead();
+}
+
+void WorkerSet::begin_ahead() {
+  if (std::exchange(ahead_begun_, true)) return;
+  const std::size_t lanes = shared_.turn.lanes();
+  if (lanes == 1 || !fits_in_lanes(contest_, lanes, shared_.input.device)) return;
+  std::vector<PreparedAhead::Job> jobs;
+  for (std::size_t i = 0; i < contestants_.size(); ++i) {
+    const Contestant& contestant = contestants_[i];
+    if (wants_handle(contestant))
+      jobs.push_back({i, plain_request(contestant), doing("preparing", contestant),
+                      prepare_deadline_s(contestant)});
+  }
+  ahead_.begin(shared_.turn, std::move(jobs));
 }
 
 bool WorkerSet::wanted() const {
@@ -177,11 +198,16 @@ void WorkerSet::pick_control() {
   if (best) contestants_.push_back(control_of(*best));
 }
 
-worker::PrepareRequest WorkerSet::prepare_request(const Contestant& contestant) {
+worker::PrepareRequest WorkerSet::plain_request(const Contestant& contestant) const {
   worker::PrepareRequest request;
   request.problem = contest_.problem;
   request.variant = contestant.candidate.id;
   request.seed = shared_.input.spec.seed;
+  return request;
+}
+
+worker::PrepareRequest WorkerSet::prepare_request(const Contestant& contestant) {
+  worker::PrepareRequest request = plain_request(contestant);
   if (!client(contestant).hello().generator) request.inputs = check_.inputs_file();
   return request;
 }
@@ -190,11 +216,17 @@ double WorkerSet::prepare_deadline_s(const Contestant& contestant) const {
   return deadline_s(estimate_launch_s(contestant.described, shared_.input.device));
 }
 
+Answer<worker::PreparedReply> WorkerSet::prepared(const Contestant& contestant) {
+  const auto index = static_cast<std::size_t>(&contestant - contestants_.data());
+  if (auto answer = ahead_.take(shared_.turn.lane(), index)) return std::move(*answer);
+  return client(contestant)
+      .ask(prepare_request(contestant), doing("preparing", contestant),
+           prepare_deadline_s(contestant));
+}
+
 void WorkerSet::prepare(Contestant& contestant) {
   const TimePoint start = Clock::now();
-  auto answer = client(contestant)
-                    .ask(prepare_request(contestant), doing("preparing", contestant),
-                         prepare_deadline_s(contestant));
+  auto answer = prepared(contestant);
   shared_.breakdown.prepare_s += seconds_since(start);
   if (answer.interrupted) throw Interrupted{};
   if (!answer) return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});

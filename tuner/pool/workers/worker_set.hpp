@@ -12,6 +12,7 @@
 #include "pool/checks/verified.hpp"
 #include "pool/contestant.hpp"
 #include "pool/rows.hpp"
+#include "pool/workers/prepared_ahead.hpp"
 #include "pool/workers/turn.hpp"
 
 namespace nsa::tuner {
@@ -52,6 +53,8 @@ class WorkerSet {
   void count_all();
   /// The contest leaves these processes: its handles are not needed any more.
   void retire();
+  /// It leaves the processes of all lanes.
+  void retire_all();
 
  private:
   /// `ask` for each contestant that has a handle and was not `asked` before.
@@ -62,11 +65,15 @@ class WorkerSet {
   bool wants_handle(const Contestant& contestant) const;
   /// Whether any contestant wants a handle.
   bool wanted() const;
+  /// Has the lanes that measure later prepare the contest, too.
+  void begin_ahead();
   void prepare_all();
   void verify_all();
   bool start_worker(std::size_t index);
   void exclude_wrong();
   void prepare(Contestant& contestant);
+  /// The answer of the worker, which may be there already.
+  Answer<worker::PreparedReply> prepared(const Contestant& contestant);
   /// Our comparison of what a contestant wrote, on a thread of its own.
   struct RunningCheck {
     RunningCheck(Contestant& of, std::future<CheckResult> future)
@@ -104,6 +111,8 @@ class WorkerSet {
   /// The row of the table that an candidate of ours is; null for a foreign worker's.
   const Variant* row_of(const Candidate& candidate) const;
   double deadline_s(double estimate_s) const;
+  /// Of a worker that makes its inputs itself.
+  worker::PrepareRequest plain_request(const Contestant& contestant) const;
   worker::PrepareRequest prepare_request(const Contestant& contestant);
   worker::MeasureRequest measure_request(const Contestant& contestant) const;
   double prepare_deadline_s(const Contestant& contestant) const;
@@ -118,6 +127,8 @@ class WorkerSet {
   std::vector<Contestant>& contestants_;
   std::string folder_;
   std::int64_t process_ = 0;
+  PreparedAhead ahead_;
+  bool ahead_begun_ = false;
   std::optional<bool> power_capped_;  // the first visit of this round
 };
 

@@ -116,7 +116,10 @@ struct SweepInput {
   std::string no_tracer = "no library that traces was given";
   const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C: ends between two visits
   std::string lock_dir;                     // of the device lock; empty: the machine's (DeviceLock)
-  bool share = false;                       // measure beside others: no lock is taken
+  /// All processes of a contest live at once: while the first one gets ready, so do the others. For
+  /// our workers alone, on a device that does not feel a process that does nothing.
+  bool together = false;
+  bool share = false;  // measure beside others: no lock is taken
 };
 /// Where the variants of an candidate run.
 inline const Device& device_of(const SweepInput& input, const Candidate& candidate) {
