@@ -114,7 +114,8 @@ void add_explain(Program& program) {
   sub->add_option("--env-file", o->env_file,
                   "NAME=value lines instead of the environment of this process");
   sub->add_option("--for", o->project, "Also what runs in another program: nsa-vibe");
-  sub->add_flag("--no-thresholds", o->built_in, "Only what is built in")->excludes(file);
+  sub->add_flag("--no-thresholds", o->built_in, "Built-in order only, whatever files there are")
+      ->excludes(file);
 }
 
 }  // namespace nsa::cli

@@ -239,7 +239,7 @@ void add_options(CLI::App& sub, RecordOptions& o) {
                  "Record that many steps: NVTX ranges such as \"step 3\", or in PyTorch what ends "
                  "with an optimizer")
       ->check(whole_number());
-  sub.add_option("--calls", o.calls, "Record that many launches")->check(whole_number());
+  sub.add_option("--calls", o.calls, "Record N launches")->check(whole_number());
   sub.add_option("--skip", o.skip, "Leave out that many steps or calls first")
       ->check(whole_number());
   sub.add_option("--warmup", o.warmup, "Then trace that many and throw them away")
