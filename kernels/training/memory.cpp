@@ -2,10 +2,14 @@
 // the operations and the stages only count what they take.
 #include "training/memory.hpp"
 
+#include <algorithm>
+
 #include "training/step.hpp"
 
 namespace nsa::training {
 namespace {
+
+constexpr std::size_t kEndless = std::size_t{1} << 46;
 
 /// Addresses one behind the other, without memory.
 class Nowhere final : public Allocator {
@@ -37,13 +41,24 @@ bool has_masters(const TrainingConfig& config) noexcept {
   return config.masters && config.model.dtype != state_dtype(config.model);
 }
 
-TrainingMemory held_bytes(const TrainingConfig& config) noexcept {
+std::size_t flat_bytes(const TensorView& flat) noexcept {
+  constexpr std::size_t kAlign = 256;
+  return (flat.bytes() + kAlign - 1) / kAlign * kAlign;
+}
+
+bool gradients_share(const TrainingConfig& config) noexcept { return config.accumulate == 1; }
+
+TrainingMemory memory_of(const TrainingConfig& config, const StepBytes& step) noexcept {
   const std::int64_t count = parameter_count(config.model);
   const auto wide = static_cast<std::int64_t>(size_of(state_dtype(config.model)));
   TrainingMemory memory;
   memory.weights = count * static_cast<std::int64_t>(size_of(config.model.dtype));
-  memory.gradients = count * wide;
+  memory.gradients = gradients_share(config)
+                         ? static_cast<std::int64_t>(step.block - step.kept_peak)
+                         : count * wide;
   memory.optimizer = count * wide * (has_masters(config) ? 3 : 2);
+  memory.activations = static_cast<std::int64_t>(step.between);
+  memory.workspace = static_cast<std::int64_t>(step.kept_peak - step.between + step.scratch);
   memory.inputs =
       inputs_bytes(config) +
       static_cast<std::int64_t>(sizeof(StepScalars) + Trainer::kHistory * sizeof(StepResult));
@@ -55,10 +70,10 @@ std::int64_t inputs_bytes(const TrainingConfig& config) noexcept {
          2 * config.tokens_per_step() * static_cast<std::int64_t>(sizeof(std::int32_t));
 }
 
-TrainingMemory predict_memory(const Router& router, const TrainingConfig& config,
-                              const AttentionOptions& options) {
+StepBytes step_bytes(const Router& router, const TrainingConfig& config,
+                     const AttentionOptions& options) {
   Nowhere nowhere;
-  Workspace arena(nowhere, std::size_t{1} << 46);
+  Workspace arena(nowhere, kEndless), kept(nowhere, kEndless);
   const Context context{.router = &router, .workspace = &arena, .options = options};
   const Problem forward = batch_problem(config, Direction::forward);
   const Problem backward = batch_problem(config, Direction::backward);
@@ -81,11 +96,19 @@ TrainingMemory predict_memory(const Router& router, const TrainingConfig& config
                          .backward = backward,
                          .sequences = placed,
                          .ops = counting_ops(router.inputs().device.backend),
-                         .stages = counting()};
-  TrainingMemory memory = held_bytes(config);
-  memory.activations = static_cast<std::int64_t>(run_step(step, state));
-  memory.workspace = static_cast<std::int64_t>(arena.peak_bytes()) - memory.activations;
-  return memory;
+                         .stages = counting(),
+                         .kept = kept};
+  const KeptBytes bytes = run_step(step, state);
+  const std::size_t peak = kept.peak_bytes();
+  return {.between = bytes.between,
+          .kept_peak = peak,
+          .block = gradients_share(config) ? std::max(peak, bytes.with_gradients) : peak,
+          .scratch = arena.peak_bytes()};
+}
+
+TrainingMemory predict_memory(const Router& router, const TrainingConfig& config,
+                              const AttentionOptions& options) {
+  return memory_of(config, step_bytes(router, config, options));
 }
 
 }  // namespace nsa::training

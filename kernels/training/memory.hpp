@@ -9,8 +9,24 @@ namespace nsa::training {
 Dtype state_dtype(const ModelConfig& config) noexcept;
 /// Whether there are wider copies of the weights.
 bool has_masters(const TrainingConfig& config) noexcept;
-/// Weights, gradients, optimizer and inputs.
-TrainingMemory held_bytes(const TrainingConfig& config) noexcept;
+/// Of a flat tensor, up to where another can begin.
+std::size_t flat_bytes(const TensorView& flat) noexcept;
+
+/// What a step takes beside its state.
+struct StepBytes {
+  std::size_t between = 0;    // kept from the forward pass to the backward pass
+  std::size_t kept_peak = 0;  // of that memory at the peak
+  std::size_t block = 0;      // that memory, with the gradients of the weights where they share it
+  std::size_t scratch = 0;    // the arena at its peak
+};
+/// Gradients of weights share the memory of activations: where a step is one batch, those of a
+/// layer are written when the activations of the layers behind it are not needed any more.
+bool gradients_share(const TrainingConfig& config) noexcept;
+/// The step itself, run without memory and without work.
+StepBytes step_bytes(const Router& router, const TrainingConfig& config,
+                     const AttentionOptions& options);
+/// All that is held, by parts; gradients that share count with what they take beside activations.
+TrainingMemory memory_of(const TrainingConfig& config, const StepBytes& step) noexcept;
 /// Of what the host sends each step: numbers, tokens, targets.
 std::int64_t inputs_bytes(const TrainingConfig& config) noexcept;
 

@@ -1,8 +1,10 @@
 #include "training/pass.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "nsa/kernels/catalog.hpp"
+#include "training/memory.hpp"
 
 namespace nsa::training {
 namespace {
@@ -42,23 +44,41 @@ void head(const StepContext& step, const BatchTensors& batch, const TensorView& 
                              {batch.gradients.final_norm, add});
 }
 
+/// How large `kept` has to be for gradients of weights at its end.
+class GradientRoom {
+ public:
+  GradientRoom(const Workspace& kept, const TensorView& flat) : kept_(kept), flat_(flat) {}
+
+  /// `first` and what lies behind it in the flat tensor is written now, or was before.
+  void before(const TensorView& first) {
+    const auto begin = static_cast<std::size_t>(first.as<const char>() - flat_.as<const char>());
+    bytes_ = std::max(bytes_, kept_.mark().used + flat_bytes(flat_) - begin / kAlign * kAlign);
+  }
+  std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  static constexpr std::size_t kAlign = 256;
+  const Workspace& kept_;
+  const TensorView& flat_;
+  std::size_t bytes_ = 0;
+};
+
 /// The layers from the last to the first; those without what was kept run forward again.
 class LayersBackward {
  public:
   LayersBackward(const StepContext& step, const BatchTensors& batch, std::span<const TensorView> x,
-                 const TensorView& d_x, bool add)
-      : step_(step), batch_(batch), x_(x), d_x_(d_x), add_(add) {}
+                 const TensorView& d_x, bool add, GradientRoom& room)
+      : step_(step), batch_(batch), x_(x), d_x_(d_x), add_(add), room_(room) {}
 
-  void again(std::int64_t layer) const {
-    const WorkspaceScope scratch(step_.workspace());
-    LayerSaved saved = take_saved(step_.workspace(), step_.config.model, step_.forward);
+  void again(std::int64_t layer) {
+    LayerSaved saved = take_saved(step_.kept, step_.config.model, step_.forward);
     forward_layer(step_, layer, weights(layer), x(layer), saved, {});
     backward(layer, saved);
   }
-  void backward(std::int64_t layer, LayerSaved& saved) const {
-    backward_layer(step_, layer, weights(layer),
-                   batch_.gradients.blocks[static_cast<std::size_t>(layer)], x(layer), saved, d_x_,
-                   add_);
+  void backward(std::int64_t layer, LayerSaved& saved) {
+    const BlockWeights& gradients = batch_.gradients.blocks[static_cast<std::size_t>(layer)];
+    room_.before(gradients.norm1);
+    backward_layer(step_, layer, weights(layer), gradients, x(layer), saved, d_x_, add_);
   }
 
  private:
@@ -72,6 +92,7 @@ class LayersBackward {
   std::span<const TensorView> x_;
   const TensorView& d_x_;
   bool add_;
+  GradientRoom& room_;
 };
 
 }  // namespace
@@ -116,13 +137,14 @@ TensorView ranges_for(const StepContext& step, const Variant& row, const TensorV
   return ranges;
 }
 
-std::size_t run_batch(const StepContext& step, const BatchTensors& batch, bool add) {
-  const WorkspaceScope scratch(step.workspace());
+KeptBytes run_batch(const StepContext& step, const BatchTensors& batch, bool add) {
+  const WorkspaceScope held(step.kept);
   const ModelConfig& c = step.config.model;
   const auto layers = static_cast<std::size_t>(c.layers);
+  const auto take = [&] { return take_tensor(step.kept, c.dtype, {step.tokens(), c.model_dim}); };
   std::vector<TensorView> x(layers + 1);  // the input of every layer, and the last one's output
-  for (TensorView& one : x) one = step.take({step.tokens(), c.model_dim});
-  const TensorView d_x = step.take({step.tokens(), c.model_dim});
+  for (TensorView& one : x) one = take();
+  const TensorView d_x = take();
   {
     const Part part(step, StepPhase::forward, "embed");
     step.ops.embed(step.context, batch.tokens, batch.weights.embedding, x[0]);
@@ -131,24 +153,27 @@ std::size_t run_batch(const StepContext& step, const BatchTensors& batch, bool a
   std::vector<LayerSaved> saved(layers);
   std::vector<Workspace::Mark> marks(layers);
   for (std::size_t i = 0; i < layers; ++i) {
-    marks[i] = step.workspace().mark();
-    saved[i] = take_saved(step.workspace(), c, step.forward);
+    marks[i] = step.kept.mark();
+    saved[i] = take_saved(step.kept, c, step.forward);
     const auto layer = static_cast<std::int64_t>(i);
     forward_layer(step, layer, batch.weights.blocks[i], x[i], saved[i], x[i + 1]);
-    if (step.config.checkpoint.holds(layer)) step.workspace().rewind(marks[i]);
+    if (step.config.checkpoint.holds(layer)) step.kept.rewind(marks[i]);
   }
-  const std::size_t kept = step.workspace().mark().used;
+  const std::size_t between = step.kept.mark().used;
+  GradientRoom room(step.kept, batch.flat_gradients);
+  room.before(batch.gradients.final_norm);
   head(step, batch, x[layers], d_x, add);
-  const LayersBackward backward(step, batch, x, d_x, add);
+  LayersBackward backward(step, batch, x, d_x, add, room);
   for (std::size_t i = layers; i-- > 0;) {
     const auto layer = static_cast<std::int64_t>(i);
     step.config.checkpoint.holds(layer) ? backward.again(layer)
                                         : backward.backward(layer, saved[i]);
-    step.workspace().rewind(marks[i]);
+    step.kept.rewind(marks[i]);
   }
+  room.before(batch.gradients.embedding);
   const Part part(step, StepPhase::backward, "embed");
   step.ops.embed_backward(step.context, batch.tokens, d_x, {batch.gradients.embedding, add});
-  return kept;
+  return {between, room.bytes()};
 }
 
 }  // namespace nsa::training

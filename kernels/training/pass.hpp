@@ -18,6 +18,7 @@ struct StepContext {
   const PlacedSequences& sequences;
   const TrainingOps& ops;
   const StageRunner& stages;
+  Workspace& kept;  // of what the forward pass keeps; scratch is the context's workspace
   Telemetry* backward_telemetry = nullptr;
   StepObserver* observer = nullptr;
 
@@ -77,10 +78,17 @@ struct BatchTensors {
   TensorView tokens, targets;  // [tokens] int32
   const ModelWeights& weights;
   const ModelWeights& gradients;
+  const TensorView& flat_gradients;  // what `gradients` are views of
   StepScalars* scalars;
 };
-/// Adds the batch's loss to the scalars, and its gradients, or overwrites them. Returns the bytes
-/// of the arena in use between the two passes.
-std::size_t run_batch(const StepContext& step, const BatchTensors& batch, bool add);
+/// What a batch takes of `kept`.
+struct KeptBytes {
+  std::size_t between = 0;  // in use between the two passes
+  /// How large it has to be for the gradients of the weights to lie at its end: none is written
+  /// where something is that the backward pass still reads.
+  std::size_t with_gradients = 0;
+};
+/// Adds the batch's loss to the scalars, and its gradients, or overwrites them.
+KeptBytes run_batch(const StepContext& step, const BatchTensors& batch, bool add);
 
 }  // namespace nsa::training

@@ -12,24 +12,27 @@ Problem batch_problem(const TrainingConfig& config, Direction direction) {
   return p;
 }
 
-std::size_t run_batches(const StepContext& step, const StepState& state) {
-  std::size_t most = 0;
+KeptBytes run_batches(const StepContext& step, const StepState& state) {
+  KeptBytes most;
   for (std::int64_t i = 0; i < step.config.accumulate; ++i) {
     const std::int64_t tokens = step.tokens();
     const BatchTensors batch{.tokens = slice_rows(state.tokens, i * tokens, tokens),
                              .targets = slice_rows(state.targets, i * tokens, tokens),
                              .weights = state.weights,
                              .gradients = state.gradients,
+                             .flat_gradients = state.flat.gradients,
                              .scalars = state.scalars};
-    most = std::max(most, run_batch(step, batch, i > 0));
+    const KeptBytes one = run_batch(step, batch, i > 0);
+    most.between = std::max(most.between, one.between);
+    most.with_gradients = std::max(most.with_gradients, one.with_gradients);
   }
   return most;
 }
 
-std::size_t run_step(const StepContext& step, const StepState& state) {
+KeptBytes run_step(const StepContext& step, const StepState& state) {
   const AdamW& options = step.config.optimizer;
   step.ops.begin_step(step.context, state.inputs, state.scalars);
-  const std::size_t kept = run_batches(step, state);
+  const KeptBytes kept = run_batches(step, state);
   {
     const Part part(step, StepPhase::optimizer, "clip");
     step.ops.clip(step.context, state.flat.gradients, options.max_norm, state.scalars);

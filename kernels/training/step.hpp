@@ -15,11 +15,10 @@ struct StepState {
   StepResult* history = nullptr;  // [Trainer::kHistory]
 };
 
-/// Forward and backward of all batches of a step. Returns the most bytes of the arena that were in
-/// use between the passes of a batch.
-std::size_t run_batches(const StepContext& step, const StepState& state);
+/// Forward and backward of all batches of a step; the most that one of them took.
+KeptBytes run_batches(const StepContext& step, const StepState& state);
 /// Those, then clipping and AdamW.
-std::size_t run_step(const StepContext& step, const StepState& state);
+KeptBytes run_step(const StepContext& step, const StepState& state);
 
 /// The problem of one batch.
 Problem batch_problem(const TrainingConfig& config, Direction direction);

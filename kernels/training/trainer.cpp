@@ -32,6 +32,22 @@ class Owned {
   void* data_;
 };
 
+/// Memory that is there already, once.
+class Piece final : public Allocator {
+ public:
+  explicit Piece(const Owned& memory) : memory_(memory) {}
+  void* allocate(std::size_t bytes) override {
+    expects(!given_ && bytes <= memory_.bytes(), "a step that keeps what was predicted");
+    given_ = true;
+    return memory_.data();
+  }
+  void deallocate(void*, std::size_t) noexcept override { given_ = false; }
+
+ private:
+  const Owned& memory_;
+  bool given_ = false;
+};
+
 std::size_t bytes_of(Dtype dtype, std::int64_t count) {
   return static_cast<std::size_t>(count) * size_of(dtype);
 }
@@ -70,29 +86,40 @@ struct Trainer::Impl {
         sequences(sequences_of(forward)),
         count(parameter_count(t.model)),
         wide(state_dtype(t.model)),
+        need(step_bytes(*c.router, t, c.options)),
         weights(allocator, bytes_of(t.model.dtype, count)),
-        gradients(allocator, bytes_of(wide, count)),
         moment1(allocator, bytes_of(wide, count)),
         moment2(allocator, bytes_of(wide, count)),
         inputs(allocator, static_cast<std::size_t>(inputs_bytes(t))),
         scalars(allocator, sizeof(StepScalars)),
         history(allocator, kHistory * sizeof(StepResult)),
+        block(allocator, need.block),
+        piece(block),
+        kept(piece, need.block),
         places(allocator),
         arena(allocator),
         upload(make_upload(backend, inputs.bytes())) {
     if (has_masters(t)) masters = std::make_unique<Owned>(allocator, bytes_of(wide, count));
+    if (!gradients_share(t)) gradients = std::make_unique<Owned>(allocator, bytes_of(wide, count));
     context.workspace = &places;
     placed = place_sequences(context, sequences);
     context.workspace = &arena;
     bind();
     initialise(seed);
-    const TrainingMemory need = predict_memory(*context.router, config, context.options);
-    arena.reserve(static_cast<std::size_t>(need.activations + need.workspace));
+    arena.reserve(need.scratch);
+  }
+
+  /// At the end of what a step keeps, or by themselves.
+  TensorView gradients_view() const {
+    if (gradients) return gradients->view(wide);
+    TensorView flat = make_view(nullptr, wide, {count});
+    flat.data = static_cast<char*>(block.data()) + block.bytes() - flat_bytes(flat);
+    return flat;
   }
 
   void bind() {
     state.flat = {.weights = weights.view(config.model.dtype),
-                  .gradients = gradients.view(wide),
+                  .gradients = gradients_view(),
                   .moment1 = moment1.view(wide),
                   .moment2 = moment2.view(wide),
                   .masters = masters ? masters->view(wide) : TensorView{}};
@@ -140,7 +167,7 @@ struct Trainer::Impl {
     if (backend != Backend::cpu) device::synchronize(context.stream);
   }
 
-  StepContext step_context(StepObserver* observer) const {
+  StepContext step_context(StepObserver* observer) {
     return {.context = context,
             .config = config,
             .forward = forward,
@@ -148,6 +175,7 @@ struct Trainer::Impl {
             .sequences = placed,
             .ops = ops,
             .stages = launching(),
+            .kept = kept,
             .backward_telemetry = backward_telemetry,
             .observer = observer};
   }
@@ -173,7 +201,7 @@ struct Trainer::Impl {
   }
 
   void launch(StepObserver* observer) {
-    kept = std::max(kept, run_step(step_context(observer), state));
+    between = std::max(between, run_step(step_context(observer), state).between);
   }
 
   Context context;
@@ -184,17 +212,20 @@ struct Trainer::Impl {
   std::vector<Sequence> sequences;
   std::int64_t count;
   Dtype wide;
-  Owned weights, gradients, moment1, moment2;
-  std::unique_ptr<Owned> masters;
+  StepBytes need;  // as predicted
+  Owned weights, moment1, moment2;
+  std::unique_ptr<Owned> masters, gradients;
   Owned inputs, scalars, history;
-  Workspace places, arena;
+  Owned block;  // what a step keeps between its passes
+  Piece piece;
+  Workspace kept, places, arena;
   std::unique_ptr<Upload> upload;
   PlacedSequences placed;
   StepState state;
   Telemetry* backward_telemetry = nullptr;
   std::function<void()> replay_graph;
   std::int64_t done = 0;
-  std::size_t kept = 0;  // bytes of the arena between the passes
+  std::size_t between = 0;  // bytes that were kept between the passes
 };
 
 Trainer::Trainer(const Context& context, const TrainingConfig& config, Allocator& allocator,
@@ -286,14 +317,14 @@ void Trainer::write(const TensorView& tensor, std::span<const std::byte> bytes) 
 void Trainer::set_steps_done(std::int64_t steps) { impl_->done = steps; }
 
 TrainingMemory Trainer::memory() const {
-  TrainingMemory memory = held_bytes(impl_->config);
-  memory.activations = static_cast<std::int64_t>(impl_->kept);
-  memory.workspace = static_cast<std::int64_t>(impl_->arena.peak_bytes()) - memory.activations;
-  return memory;
+  return memory_of(impl_->config, {.between = impl_->between,
+                                   .kept_peak = impl_->kept.peak_bytes(),
+                                   .block = impl_->block.bytes(),
+                                   .scratch = impl_->arena.peak_bytes()});
 }
 
 std::int64_t Trainer::reserved_bytes() const noexcept {
-  return static_cast<std::int64_t>(impl_->arena.capacity_bytes());
+  return static_cast<std::int64_t>(impl_->arena.capacity_bytes() + impl_->block.bytes());
 }
 
 std::int64_t Trainer::grow_events() const noexcept { return impl_->arena.grow_events(); }

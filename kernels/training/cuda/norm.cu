@@ -105,7 +105,8 @@ __global__ void __launch_bounds__(kSumColumns* kSumLanes)
   const std::int64_t begin = piece * kRowsPerSum;
   const std::int64_t end = begin + kRowsPerSum < rows ? begin + kRowsPerSum : rows;
   float sum = 0;
-  for (std::int64_t r = begin + lane; column < dim && r < end; r += kSumLanes)
+#pragma unroll 8
+  for (std::int64_t r = begin + lane; r < (column < dim ? end : begin); r += kSumLanes)
     sum += to_float(d_y[r * dim + column]) * to_float(x[r * dim + column]) * inverses[r];
   part[lane][threadIdx.x % kSumColumns] = sum;
   __syncthreads();

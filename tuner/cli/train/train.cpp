@@ -34,8 +34,10 @@ void refuse_what_does_not_train(const RunOptions& o, const RunPlan& plan, bool o
     throw InputError("run: --graph captures a CUDA graph; --device cpu has none");
 }
 
+/// Three digits: "1.69 GB", "27.3 MB".
 std::string size_text(std::int64_t bytes) {
-  return fmt::format("{:.2f} GB", static_cast<double>(bytes) * 1e-9);
+  const auto size = static_cast<double>(bytes);
+  return size < 1e9 ? fmt::format("{:.3g} MB", size * 1e-6) : fmt::format("{:.3g} GB", size * 1e-9);
 }
 
 /// Refuses what cannot fit, before the first allocation.

@@ -27,7 +27,7 @@ WeightGradient weight_gradient(const TensorView& view, bool accumulate) {
 
 /// Pieces are 16 bytes of the storage type; a gradient in fp32 takes more for one.
 bool moves_in_vectors(const GateBackwardTensors& t) {
-  bool all = cuda::rows_are_vectors(t.d_o);
+  bool all = cuda::rows_are_vectors(t.d_o) && cuda::rows_are_vectors(t.q);
   for (std::size_t b = 0; b < 3; ++b) {
     for (const TensorView& view : {t.branches[b], t.d_branches[b]})
       all = all && (!view || cuda::rows_are_vectors(view));

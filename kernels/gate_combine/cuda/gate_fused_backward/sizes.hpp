@@ -21,10 +21,10 @@ inline std::int64_t hidden_units(const Problem& p) {
 constexpr std::int64_t gate_gradient_numbers(std::int64_t dk, std::int64_t hidden) {
   return hidden * dk + hidden + 3 * hidden + 3;
 }
-/// Shared memory of a block in floats: fc1_w, fc2_w; mean, d_mean, before, act, d_before of each
-/// row; logits and gates, gradients of gates and of logits.
+/// Shared memory of a block in floats: fc1_w, fc2_w; mean, before, act, d_before and the gradients
+/// of the logits of each row.
 constexpr std::int64_t gate_backward_floats(std::int64_t dk, std::int64_t hidden) {
-  return hidden * (dk + 1) + 3 * hidden + kBackwardRows * (dk + 3 * hidden + 12);
+  return hidden * (dk + 1) + 3 * hidden + kBackwardRows * (dk + 3 * hidden + 4);
 }
 
 }  // namespace nsa::gate_combine

@@ -115,10 +115,10 @@ struct TrainingMemory {
 TrainingMemory predict_memory(const Router& router, const TrainingConfig& config,
                               const AttentionOptions& options = {});
 
-/// The model in training: weights, gradients, moments, and one arena for everything else.
+/// The model in training: its state, what a step keeps between its passes, and an arena of scratch.
 class Trainer {
  public:
-  /// Weights from the seed. Memory is the allocator's, which outlives the trainer; the arena gets
+  /// Weights from the seed. Memory is the allocator's, which outlives the trainer; a step gets
   /// what predict_memory() says. Throws InputError where a row that the step needs is missing.
   Trainer(const Context& context, const TrainingConfig& config, Allocator& allocator,
           std::uint64_t seed);
@@ -157,7 +157,7 @@ class Trainer {
   std::vector<NamedTensor> state() const;
   /// Names of the model's parameters and their places in the flat tensors.
   std::vector<NamedTensor> parameters() const;
-  /// Views of the flat gradients, by parameter.
+  /// Views of the flat gradients, by parameter; the next forward pass may write over them.
   std::vector<NamedTensor> gradients() const;
   /// Bytes of such a tensor; waits for the device.
   std::vector<std::byte> read(const TensorView& tensor) const;
@@ -167,7 +167,7 @@ class Trainer {
 
   /// What is held now; activations and workspace as the arena measured its peak.
   TrainingMemory memory() const;
-  /// Of the arena: what it has, and how often it had to grow.
+  /// What a step has beside the state, and how often its arena had to grow.
   std::int64_t reserved_bytes() const noexcept;
   std::int64_t grow_events() const noexcept;
 
