@@ -1,4 +1,6 @@
 // Results out of one database and into another, as a user moves them.
+#include <cstdlib>
+
 #include "../store/support.hpp"
 #include "catch.hpp"
 #include "program.hpp"
@@ -20,7 +22,8 @@ void fill(const Folder& folder) {
 TEST_CASE("what is exported can be imported elsewhere, once", "[cli]") {
   const Folder folder;
   fill(folder);
-  for (const std::string format : {"kernel_tuner", "t4", "nvbench", "google_benchmark"}) {
+  for (const std::string format :
+       {"csv", "json", "kernel_tuner", "t4", "nvbench", "google_benchmark"}) {
     CAPTURE(format);
     REQUIRE(nsatune(folder, "export " + format + " -o " + format + ".json").exit_code == 0);
     const std::string import =
@@ -32,6 +35,16 @@ TEST_CASE("what is exported can be imported elsewhere, once", "[cli]") {
     CHECK(again["rows_added"] == 0);
     CHECK(again["rows_known"] == 4);
   }
+}
+
+TEST_CASE("what was exported and packed is imported as it is", "[cli]") {
+  const Folder folder;
+  fill(folder);
+  REQUIRE(nsatune(folder, "export csv -o rows.csv").exit_code == 0);
+  REQUIRE(std::system(("gzip " + folder.file("rows.csv")).c_str()) == 0);
+  const std::string import = "import csv rows.csv.gz --db there.sqlite --json";
+  CHECK(json_of(nsatune(folder, import), "import_result")["rows_added"] == 4);
+  CHECK(nsatune(folder, "import json rows.csv.gz --db there.sqlite").exit_code == 2);
 }
 
 TEST_CASE("what is imported elsewhere is the run that it was", "[cli]") {

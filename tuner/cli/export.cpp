@@ -109,7 +109,7 @@ void write_bundle(const exchange::Bundle& bundle, const std::string& out) {
 }
 
 std::vector<std::string> format_names() {
-  std::vector<std::string> names{"csv", "json", "header"};
+  std::vector<std::string> names{"header"};
   for (const exchange::Format& format : exchange::formats()) {
     if (format.write) names.emplace_back(format.name);
   }

@@ -6,6 +6,7 @@
 
 #include "nsa/exchange/exchange.hpp"
 #include "nsa/reports/text_table.hpp"
+#include "nsa/trace/unpacked.hpp"
 #include "program.hpp"
 #include "version.hpp"
 
@@ -52,7 +53,7 @@ exchange::Mapping mapping_of(const Settings& settings, const ImportOptions& o) {
 /// Reads one file with its sidecars; every byte that was read is in the hash.
 std::vector<store::RunWithRows> runs_of(const std::string& path, const ImportOptions& o,
                                         const exchange::Mapping& mapping, ImportedFile& report) {
-  const std::string text = read_text_file(path);
+  const std::string text = trace::unpacked(read_text_file(path), path);
   std::string bytes = text;
   const auto sidecar = [&](const std::string& name) {
     const auto beside = std::filesystem::path(path).parent_path() / name;
@@ -115,7 +116,8 @@ std::vector<std::string> format_names() {
 void add_import(Program& program) {
   auto o = std::make_shared<ImportOptions>();
   CLI::App* sub = program.add(
-      "import", "Results of other programs into the database, all files or none",
+      "import", "Results of export and of other programs into the database, all files or none",
+      "  nsatune import csv results.csv.gz --db elsewhere.sqlite\n"
       "  nsatune import nvbench their_results.json\n"
       "  nsatune import nsa_vibe decode.csv fa2_win.txt --device 'NVIDIA A100'\n"
       "  nsatune import kernel_tuner cache.json --stage attend_selected --axis seq_len=n\n"
@@ -125,7 +127,8 @@ void add_import(Program& program) {
       "the tool's name; --device names the device on which they were measured.",
       [&program, o] { return run_import(program.settings, *o); });
   sub->add_option("FORMAT", o->format,
-                  "kernel_tuner, t4, nvbench, google_benchmark, tunableop, otava, nsa_vibe")
+                  "csv, json (what export writes), kernel_tuner, t4, nvbench, google_benchmark, "
+                  "tunableop, otava, nsa_vibe")
       ->required()
       ->check(CLI::IsMember(format_names()));
   sub->add_option("FILE", o->files, "Files of that format")->required();

@@ -6,6 +6,14 @@ namespace nsa::exchange {
 namespace {
 
 constexpr Format kFormats[] = {
+    {"csv", ".csv, .csv.gz", "our own table of rows",
+     "of samples the median; all else but job keys, `vocab_size`, and of runs "
+     "their "
+     "spec, environment, libraries and all of a device but name and UUID",
+     read_own_csv, write_own_csv},
+    {"json", ".json, .json.gz", "our own document",
+     "everything where it was exported with `--samples`; else of samples the median", read_own_json,
+     write_own_json},
     {"kernel_tuner", ".json", "Kernel Tuner's cache file; one that was not closed is repaired",
      "everything", read_kernel_tuner, write_kernel_tuner},
     {"t4", ".json", "T4 results 1.0.0 of the autotuning community", "everything", read_t4,

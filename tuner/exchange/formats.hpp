@@ -5,6 +5,10 @@
 
 namespace nsa::exchange {
 
+Bundle write_own_csv(const Results& results, const std::string& file_name);
+Imported read_own_csv(const Input& input);
+Bundle write_own_json(const Results& results, const std::string& file_name);
+Imported read_own_json(const Input& input);
 Bundle write_kernel_tuner(const Results& results, const std::string& file_name);
 Imported read_kernel_tuner(const Input& input);
 Bundle write_t4(const Results& results, const std::string& file_name);

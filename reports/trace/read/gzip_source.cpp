@@ -6,6 +6,7 @@
 #include <new>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/trace/unpacked.hpp"
 
 namespace nsa::trace {
 namespace {
@@ -51,6 +52,21 @@ bool GzipSource::next_member() {
 
 void GzipSource::fail(const std::string& what) const {
   throw InputError(where_ + ": byte " + std::to_string(at_) + " of the packed file: " + what);
+}
+
+std::string unpacked(std::string bytes, const std::string& where) {
+  constexpr std::size_t kStep = std::size_t{1} << 20, kMost = std::size_t{1} << 32;
+  if (!bytes.starts_with("\x1f\x8b")) return bytes;
+  GzipSource source(bytes, where);
+  std::string text;
+  for (std::size_t read = 1; read > 0;) {
+    const std::size_t size = text.size();
+    if (size >= kMost) throw InputError(where + ": holds more than 4 GiB");
+    text.resize(size + kStep);
+    read = source.read(text.data() + size, kStep);
+    text.resize(size + read);
+  }
+  return text;
 }
 
 }  // namespace nsa::trace

@@ -11,6 +11,7 @@
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/json.hpp"
+#include "nsa/tuner/wrong_elsewhere.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -23,6 +24,7 @@ Asked asked_of(const Measurement& row) {
 
 /// "wrong result", "crashed", ...; empty where nothing is amiss.
 std::string trouble_of(const Measurement& row, const std::set<Asked>& quiet) {
+  if (tuner::is_wrong_elsewhere(row)) return "";
   if (row.verification == Verification::wrong_result) return "wrong result";
   switch (row.outcome) {
     case Outcome::ok:

@@ -9,9 +9,9 @@ namespace nsa::tuner {
 namespace {
 
 constexpr std::size_t kMaxSwitches = 12;
-/// Ranges are searched for, so the best split of pure noise looks like a gain: ask 99.5 %,
+/// Ranges are searched for, so the best split of pure noise looks like a gain: ask 99.8 %,
 /// two-sided.
-constexpr double kTail = 0.0025;
+constexpr double kTail = 0.001;
 /// log ratio: 2 %
 constexpr double kLargeGain = 0.02;
 

@@ -82,41 +82,76 @@ Curve curve_of(const std::vector<LengthRatios>& points, const Segment& left, con
   return curve;
 }
 
-/// Variance of the ratio at a length about the straight line between its neighbours, beyond what
-/// its noise explains; of the lengths nearest to the boundary. Nothing where too few tell.
-std::optional<double> ripple_of(const Curve& curve, double boundary) {
-  constexpr std::size_t kNearest = 8;
-  constexpr double kMedianShare = 0.4549;        // median of a chi-squared variable of freedom 1
-  std::vector<std::pair<double, double>> found;  // distance, variance
+/// How far a length is off the straight line between its neighbours.
+struct OffLine {
+  double distance = 0;  // to the boundary, on the logarithmic axis
+  double squared = 0;   // of the ratio; its mean is that of a chi-squared variable of freedom 1
+  double noise = 0;     // variance of it that the noise of the three lengths explains
+  double shares = 1;    // how often it holds the variance of one length
+};
+std::vector<OffLine> off_lines(const Curve& curve, double boundary) {
+  constexpr double kMedianShare = 0.4549;  // median of a chi-squared variable of freedom 1
+  std::vector<OffLine> found;
   for (std::size_t i = 1; i + 1 < curve.at.size(); ++i) {
     const double w = (curve.at[i] - curve.at[i - 1]) / (curve.at[i + 1] - curve.at[i - 1]);
     const double off = curve.value[i] - std::lerp(curve.value[i - 1], curve.value[i + 1], w);
     const double noise = curve.variance[i] + (1 - w) * (1 - w) * curve.variance[i - 1] +
                          w * w * curve.variance[i + 1];
-    const double shares = 1 + w * w + (1 - w) * (1 - w);
-    found.emplace_back(std::abs(curve.at[i] - boundary),
-                       (off * off / kMedianShare - noise) / shares);
+    found.push_back({std::abs(curve.at[i] - boundary), off * off / kMedianShare, noise,
+                     1 + w * w + (1 - w) * (1 - w)});
   }
+  return found;
+}
+
+/// Variance of the ratio at a length about the straight line between its neighbours, beyond what
+/// its noise explains; of the lengths nearest to the boundary. Nothing where too few tell.
+std::optional<double> ripple_of(const Curve& curve, double boundary) {
+  constexpr std::size_t kNearest = 8;
+  std::vector<OffLine> found = off_lines(curve, boundary);
   if (found.empty()) return std::nullopt;
-  std::ranges::sort(found);
+  std::ranges::sort(found, {}, &OffLine::distance);
   found.resize(std::min(found.size(), kNearest));
   std::vector<double> variances;
-  for (const auto& [distance, variance] : found) variances.push_back(variance);
+  for (const OffLine& off : found) variances.push_back((off.squared - off.noise) / off.shares);
   return std::max(0.0, median(std::move(variances)));
 }
 
-/// Lengths about a boundary that tell where the curves cross as a whole: the eight nearest, and as
-/// many as two octaves hold. Empty where they are too few for a line and its error.
-Curve around(const Curve& curve, double boundary) {
-  constexpr std::size_t kNearest = 8, kFew = 4;
-  const double reach = std::log(2.0);
+/// Standard deviation of the ratio at a length about a smooth curve, noise and all: the median of
+/// all lengths. Lengths beside a crossing alone look calmer than they are, since where ratios
+/// happen to be near 1 is where the crossing seems to be.
+double scatter_of(const Curve& curve) {
+  std::vector<double> variances;
+  for (const OffLine& off : off_lines(curve, 0)) variances.push_back(off.squared / off.shares);
+  return variances.empty() ? 0 : std::sqrt(median(std::move(variances)));
+}
+
+/// Lengths within a sixth of an octave count as one: a search for the crossing goes on for as long
+/// as ratios have one sign, so many lengths side by side are no chance.
+Curve thinned(const Curve& curve) {
+  const double step = std::log(2.0) / 6;
+  Curve thin;
+  for (std::size_t i = 0, end = 0; i < curve.at.size(); i = end) {
+    double at = 0, value = 0;
+    while (end < curve.at.size() && curve.at[end] - curve.at[i] <= step) {
+      at += curve.at[end];
+      value += curve.value[end++];
+    }
+    thin.at.push_back(at / static_cast<double>(end - i));
+    thin.value.push_back(value / static_cast<double>(end - i));
+  }
+  return thin;
+}
+
+/// The lengths nearest to a boundary, which tell where the curves cross as a whole. Empty where
+/// they are too few for a line and its error.
+Curve around(const Curve& curve, double boundary, std::size_t nearest) {
+  constexpr std::size_t kFew = 4;
   std::vector<std::size_t> order(curve.at.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto distance = [&](std::size_t i) { return std::abs(curve.at[i] - boundary); };
-  std::ranges::sort(order, {}, distance);
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::abs(curve.at[i] - boundary); });
+  order.resize(std::min(order.size(), nearest));
   Curve found;
   for (const std::size_t i : order) {
-    if (found.at.size() >= kNearest && distance(i) > reach) break;
     found.at.push_back(curve.at[i]);
     found.value.push_back(curve.value[i]);
   }
@@ -124,11 +159,12 @@ Curve around(const Curve& curve, double boundary) {
 }
 
 /// 95 % interval of the zero of a straight line through the points (Fieller 1954): where ratios
-/// jump from length to length, that of the curves behind. Nothing where the line may be level.
-std::optional<Interval> crossing_of(const Curve& points) {
+/// jump from length to length, that of the curves behind. `scatter`: of a length at least. Nothing
+/// where the line may be level.
+std::optional<Interval> crossing_of(const Curve& points, double scatter) {
   const StraightLine line = straight_line(points.at, points.value);
   const auto n = static_cast<double>(points.at.size());
-  const double reach = student_quantile(0.025, n - 2) * line.error;
+  const double reach = student_quantile(0.025, n - 2) * std::max(line.error, scatter);
   if (line.xx <= 0 || line.slope <= 0) return std::nullopt;
   const double a = line.slope * line.slope - reach * reach / line.xx;
   const double b = line.mean_y * line.slope, c = line.mean_y * line.mean_y - reach * reach / n;
@@ -138,12 +174,18 @@ std::optional<Interval> crossing_of(const Curve& points) {
                   line.mean_x + (-b + std::sqrt(root)) / a};
 }
 
-/// Both intervals, within the lengths where the two variants were measured.
+/// Both intervals, within the lengths where the two variants were measured. Where the nearest
+/// lengths cannot tell the line from a level one, more of them do.
 void widen(BoundaryInterval& interval, const Curve& curve, double boundary) {
-  const Curve near = around(curve, boundary);
-  if (near.at.empty()) return;
+  constexpr std::size_t kNearest = 12, kMore = 4;
+  const Curve thin = thinned(curve);
+  const double scatter = scatter_of(curve);
+  if (around(thin, boundary, kNearest).at.empty()) return;
+  std::optional<Interval> found;
+  for (std::size_t n = kNearest; !found && n < thin.at.size() + kMore; n += kMore)
+    found = crossing_of(around(thin, boundary, n), scatter);
   const Interval all{curve.at.front(), curve.at.back()};
-  const Interval crossing = crossing_of(near).value_or(all);
+  const Interval crossing = found.value_or(all);
   const auto length = [&](double log_at) {
     return std::exp(std::clamp(log_at, all.low, all.high));
   };

@@ -95,7 +95,7 @@ double centre_of(std::vector<double> values) {
 std::optional<Ratio> ratio_of(const ByProcess& ratios) {
   Ratio result;
   std::vector<double> centres, all;
-  double squares = 0;
+  double squares = 0, rounds_squared = 0;
   for (const std::vector<double>& of_process : ratios) {
     if (of_process.empty()) continue;
     const double centre = centre_of(of_process);
@@ -103,6 +103,8 @@ std::optional<Ratio> ratio_of(const ByProcess& ratios) {
     all.insert(all.end(), of_process.begin(), of_process.end());
     ++result.processes;
     result.rounds += of_process.size();
+    const auto rounds = static_cast<double>(of_process.size());
+    rounds_squared += rounds * rounds;
     constexpr double kOutlier = 3;
     const double sigma = kToSigma * median_deviation(of_process, median(of_process));
     const double reach = of_process.size() < 3 ? INFINITY : kOutlier * sigma;
@@ -112,6 +114,8 @@ std::optional<Ratio> ratio_of(const ByProcess& ratios) {
   if (centres.empty()) return std::nullopt;
   // Of all rounds: two of a process cannot outvote a third that a clock step went through.
   result.value = centre_of(std::move(all));
+  const auto rounds = static_cast<double>(result.rounds);
+  result.even_processes = rounds * rounds / rounds_squared;
   if (result.within_freedom > 0)
     result.within = squares / static_cast<double>(result.within_freedom);
   if (centres.size() > 1) {
@@ -132,12 +136,15 @@ PooledNoise pool_noise(const std::vector<Ratio>& ratios, const std::vector<Ratio
     if (r.within_freedom > 0) within.push_back(r.within / median_share(r.within_freedom));
   });
   pooled.within = median_variance(std::move(within)).value_or(kAssumedWithin * kAssumedWithin);
-  for_all([&](const Ratio& r) {
-    if (r.processes < 2) return;
+  // What a process does to a variant it does to its twin: controls tell only where ratios do not.
+  const auto several = [](const Ratio& r) { return r.processes > 1; };
+  const auto& telling = std::ranges::any_of(ratios, several) ? ratios : controls;
+  for (const Ratio& r : telling) {
+    if (!several(r)) continue;
     pooled.freedom += r.processes - 1;
     const double explained = within_of(r, pooled) / rounds_a_process(r);
     between.push_back(r.between / median_share(r.processes - 1) - explained);
-  });
+  }
   const auto seen = median_variance(std::move(between));
   pooled.between = seen ? std::max(0.0, *seen) : kAssumedBetween * kAssumedBetween;
   pooled.inflation = inflation_of(controls, pooled);
@@ -159,7 +166,8 @@ Spread spread_of(const Ratio& ratio, const PooledNoise& pooled) {
   const double parts =
       of_processes * of_processes / between_freedom + of_rounds * of_rounds / within_freedom;
   const double sum = of_processes + of_rounds;
-  return {pooled.inflation * total / processes,
+  const double variance = of_processes / ratio.even_processes + of_rounds / processes;
+  return {pooled.inflation * variance,
           parts > 0 ? std::max(1.0, sum * sum / parts) : kPriorFreedom};
 }
 

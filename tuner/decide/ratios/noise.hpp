@@ -22,6 +22,8 @@ struct Ratio {
   double within = 0;               // variance of a round within its process
   std::size_t within_freedom = 0;  // 0: not known
   double between = 0;              // variance of the processes' centres
+  /// Processes of as many rounds each that would say as much: rounds weigh alike in `value`.
+  double even_processes = 0;
 };
 /// Nothing when there is no ratio.
 std::optional<Ratio> ratio_of(const ByProcess& ratios);

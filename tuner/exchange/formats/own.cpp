@@ -71,29 +71,14 @@ Measurement row_of(Tree own, std::span<const std::int64_t> device_ns, const std:
   validate_json(document, "measurement", where);
   Measurement row;
   from_json(document, row);
-  require_valid(row.problem, where);
-  if (row.id.empty() || row.job_key.empty()) throw InputError(where + ": has a row without id");
-  // JSON has no infinity; the largest number stands for it (schemas/src/json/fields.hpp).
-  if (row.worst_row_error == std::numeric_limits<double>::max())
-    row.worst_row_error = std::numeric_limits<double>::infinity();
-  set_samples(row, std::move(samples));
+  row.samples = std::move(samples);
+  complete_row(row, where);
   return row;
 }
 
 Capability library_of(const Json& entry) {
   return {entry.at("library").get<std::string>(), entry.at("usable").get<bool>(),
           entry.value("version", ""), entry.value("reason", "")};
-}
-
-/// What the database would refuse is refused here, with a line.
-void require_consistent(const Run& run, const std::string& where) {
-  if ((run.state == RunState::open) == run.ended_at.has_value())
-    throw InputError(where + ": a run has an end exactly where it is not open");
-  std::set<std::string> keys;
-  for (const EnvironmentFact& fact : run.environment.facts) {
-    if (!keys.insert(fact.key).second)
-      throw InputError(where + ": the fact " + fact.key.substr(0, 80) + " stands twice");
-  }
 }
 
 RunHead run_head(const Tree& entry, const std::string& where) {
@@ -111,6 +96,37 @@ RunHead run_head(const Tree& entry, const std::string& where) {
 }
 
 }  // namespace
+
+void require_consistent(const Run& run, const std::string& where) {
+  if ((run.state == RunState::open) == run.ended_at.has_value())
+    throw InputError(where + ": a run has an end exactly where it is not open");
+  std::set<std::string> keys;
+  for (const EnvironmentFact& fact : run.environment.facts) {
+    if (!keys.insert(fact.key).second)
+      throw InputError(where + ": the fact " + fact.key.substr(0, 80) + " stands twice");
+  }
+}
+
+void complete_row(Measurement& row, const std::string& where) {
+  require_valid(row.problem, where);
+  if (row.id.empty() || row.job_key.empty()) throw InputError(where + ": has a row without id");
+  // JSON has no infinity; the largest number stands for it (schemas/src/json/fields.hpp).
+  if (row.worst_row_error == std::numeric_limits<double>::max())
+    row.worst_row_error = std::numeric_limits<double>::infinity();
+  if (!row.samples.empty()) set_samples(row, std::move(row.samples));
+}
+
+void stand_in_for_samples(Measurement& row, const std::string& where) {
+  if (!row.samples.empty() || row.samples_n == 0) return;
+  if (!row.median_ns || !(*row.median_ns > 0))
+    throw InputError(where + ": has samples and no time in median_ns");
+  if (row.samples_n > 1) {
+    const std::string what = "one sample: the median of " + std::to_string(row.samples_n);
+    row.note = row.note.empty() ? what : what + "; " + row.note;
+  }
+  const std::int64_t ns = nanoseconds(*row.median_ns, 1, where + ": median_ns");
+  set_samples(row, {{.start_ns = 0, .device_ns = ns, .host_ns = ns, .cycles = {}}});
+}
 
 Tree own_fields(const Measurement& row) {
   Json document = row;

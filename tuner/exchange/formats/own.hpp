@@ -21,6 +21,13 @@ Tree own_fields(const Measurement& row);
 /// InputError where they do not fit, or a row is none.
 std::vector<Measurement> rows_of_own(const Tree& list, std::span<const std::int64_t> device_ns,
                                      const std::string& where);
+/// What the database would refuse is refused here, with a line.
+void require_consistent(const Run& run, const std::string& where);
+/// A row that was read from JSON: valid, its statistics those of its samples, infinity as it was.
+void complete_row(Measurement& row, const std::string& where);
+/// One sample, the median, for the raw samples that a file left out; the note says so where there
+/// were several. InputError where samples were counted and there is no median.
+void stand_in_for_samples(Measurement& row, const std::string& where);
 /// {"version": 1, "devices": [...], "runs": [...]}: what stands once in a file.
 Tree own_header(const Results& results);
 /// Devices and runs of own_header, without rows. Older files have no runs.

@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "nsa/tuner/wrong_elsewhere.hpp"
 #include "plan/contest_id.hpp"
 
 namespace nsa::tuner {
@@ -33,7 +34,7 @@ std::string verification_kind(const Problem& problem) {
 void Verified::restore(const Measurement& row) {
   if (row.verification == Verification::verified)
     add(candidate_of(row), row.problem, row.worst_row_error);
-  if (row.verification == Verification::wrong_result)
+  if (row.verification == Verification::wrong_result && !is_wrong_elsewhere(row))
     add_wrong(candidate_of(row), row.problem, row.reason);
 }
 
@@ -44,7 +45,7 @@ void Verified::add(const Candidate& candidate, const Problem& problem,
 
 void Verified::add_wrong(const Candidate& candidate, const Problem& problem,
                          const std::string& reason) {
-  wrong_.try_emplace(key_of(candidate, class_text(problem)), reason);
+  wrong_.try_emplace(key_of(candidate, class_text(problem)), Wrong{problem.max_seq_len(), reason});
 }
 
 bool Verified::compared(const Candidate& candidate, const Problem& problem) const {
@@ -60,7 +61,8 @@ const Verified::Right* Verified::find(const Candidate& candidate, const Problem&
   return found == right_.end() ? nullptr : &found->second;
 }
 
-const std::string* Verified::find_wrong(const Candidate& candidate, const Problem& problem) const {
+const Verified::Wrong* Verified::find_wrong(const Candidate& candidate,
+                                            const Problem& problem) const {
   const auto found = wrong_.find(key_of(candidate, class_text(problem)));
   return found == wrong_.end() ? nullptr : &found->second;
 }

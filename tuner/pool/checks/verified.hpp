@@ -36,12 +36,16 @@ class Verified {
 
   /// Null where it has to be checked.
   const Right* find(const Candidate& candidate, const Problem& problem) const;
+  struct Wrong {
+    std::int64_t seq_len = 0;  // where it was seen
+    std::string reason;
+  };
   /// Why it is out on problems of that class, or null.
-  const std::string* find_wrong(const Candidate& candidate, const Problem& problem) const;
+  const Wrong* find_wrong(const Candidate& candidate, const Problem& problem) const;
 
  private:
   std::map<std::string, Right> right_;
-  std::map<std::string, std::string> wrong_;
+  std::map<std::string, Wrong> wrong_;
   std::set<std::string> compared_;
 };
 

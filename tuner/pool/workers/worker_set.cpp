@@ -9,6 +9,7 @@
 
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/schemas/executor.hpp"
+#include "nsa/tuner/wrong_elsewhere.hpp"
 #include "plan/estimate.hpp"
 #include "pool/account.hpp"
 #include "pool/checks/agreement.hpp"
@@ -62,10 +63,13 @@ void WorkerSet::begin_process(std::int64_t process) {
 void WorkerSet::exclude_wrong() {
   for (Contestant& contestant : contestants_) {
     if (contestant.out) continue;
-    const std::string* reason = shared_.verified.find_wrong(contestant.candidate, contest_.problem);
-    if (!reason) continue;
+    const auto* wrong = shared_.verified.find_wrong(contestant.candidate, contest_.problem);
+    if (!wrong) continue;
     contestant.verification = Verification::wrong_result;
-    fail(contestant, Outcome::ok, *reason, {process_, 0, 0});
+    const bool here = wrong->seq_len == contest_.problem.max_seq_len();
+    const std::string reason =
+        here ? wrong->reason : wrong_elsewhere(wrong->seq_len, wrong->reason);
+    fail(contestant, Outcome::ok, reason, {process_, 0, 0});
   }
 }
 
