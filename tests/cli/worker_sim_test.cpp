@@ -159,7 +159,7 @@ TEST_CASE("a sweep names who crashed in its last line, and --strict makes it exi
   INFO(told.err);
   CHECK(told.exit_code == 0);
   const std::string last = told.err.substr(told.err.rfind('\n', told.err.size() - 2) + 1);
-  CHECK(last.find("late (sim): crashed at seq_len ") != std::string::npos);
+  CHECK(last.find("late (sim): crashed at length ") != std::string::npos);
   CHECK(sweep(crash, " --strict").exit_code == 1);
   CHECK(sweep("", " --strict").exit_code == 0);
 }
