@@ -41,6 +41,15 @@ function(nsa_precompile target)
   endif()
 endfunction()
 
+# Templates that several files use are instantiated once for all of them, so names in unnamed namespaces have
+# to differ within a library. Kernels stay apart: the hash of a variant is that of the files that it is
+# compiled from. So do probes, each of which declares the functions of its driver library anew.
+function(nsa_compile_together target)
+  if(NSA_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
+endfunction()
+
 # nsa_add_library(<name> SOURCES <files> [PUBLIC <libraries>] [PRIVATE <libraries>]
 #                 [PRECOMPILE <headers>])
 # A static library nsa_<name>, alias nsatune::<name>, whose public headers are in ./include.
@@ -57,6 +66,9 @@ function(nsa_add_library name)
   target_link_libraries(nsa_${name} PUBLIC ${ARG_PUBLIC}
                         PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:nsa_warnings>)
   nsa_precompile(nsa_${name} ${ARG_PRECOMPILE})
+  if(NOT name MATCHES "^(kernels|probes)$")
+    nsa_compile_together(nsa_${name})
+  endif()
 endfunction()
 
 # nsa_add_test(<name> SOURCES <files> [LIBRARIES <libraries>] [LABELS <labels>])

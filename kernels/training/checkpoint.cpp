@@ -39,12 +39,12 @@ std::map<std::string, std::string> model_of(const TrainingConfig& config) {
 std::int64_t number_of(const std::string& path, const SafetensorsHeader& header, const char* key) {
   const auto at = header.metadata.find(key);
   if (at == header.metadata.end())
-    throw InputError(path + ": is no checkpoint of nsatune: it says no " + key);
+    throw InputError(path + ": is not a checkpoint of nsatune: it does not say " + key);
   std::int64_t number = 0;
   const char* end = at->second.data() + at->second.size();
   const auto read = std::from_chars(at->second.data(), end, number);
   if (read.ec != std::errc{} || read.ptr != end || number < 0)
-    throw InputError(path + ": " + key + " is no number");
+    throw InputError(path + ": " + key + " is not a number");
   return number;
 }
 

@@ -55,7 +55,7 @@ std::uint64_t size_of_file(const File& file, const std::string& path) {
   struct stat info {};
   if (file.fd() < 0 || ::fstat(file.fd(), &info) != 0)
     refuse(path, "cannot be read: " + system_error());
-  if (!S_ISREG(info.st_mode)) refuse(path, "is no regular file");
+  if (!S_ISREG(info.st_mode)) refuse(path, "is not a regular file");
   return static_cast<std::uint64_t>(info.st_size);
 }
 
@@ -152,9 +152,9 @@ SafetensorsHeader read_safetensors_header(const std::string& path) {
   const File file(path, O_RDONLY | O_CLOEXEC);
   const std::uint64_t size = size_of_file(file, path);
   std::uint64_t length = 0;
-  if (size < sizeof length) refuse(path, "is no safetensors file: it is too short");
+  if (size < sizeof length) refuse(path, "is not a safetensors file: it is too short");
   read_at(file, path, 0, reinterpret_cast<std::byte*>(&length), sizeof length);
-  if (length > kMostHeader) refuse(path, "is no safetensors file: its header is too long");
+  if (length > kMostHeader) refuse(path, "is not a safetensors file: its header is too long");
   if (length > size - sizeof length) refuse(path, "is truncated: it ends within its header");
   std::string text(length, '\0');
   read_at(file, path, sizeof length, reinterpret_cast<std::byte*>(text.data()), length);
@@ -162,7 +162,8 @@ SafetensorsHeader read_safetensors_header(const std::string& path) {
   header.data_at = sizeof length + length;
   try {
     const OrderedJson document = OrderedJson::parse(text);
-    if (!document.is_object()) refuse(path, "is no safetensors file: its header is no object");
+    if (!document.is_object())
+      refuse(path, "is not a safetensors file: its header is not an object");
     for (const auto& [name, entry] : document.items()) {
       if (name == kMetadata) {
         header.metadata = entry.get<std::map<std::string, std::string>>();
@@ -171,7 +172,7 @@ SafetensorsHeader read_safetensors_header(const std::string& path) {
       }
     }
   } catch (const nlohmann::json::exception& error) {
-    refuse(path, std::string("is no safetensors file: ") + error.what());
+    refuse(path, std::string("is not a safetensors file: ") + error.what());
   }
   return header;
 }

@@ -1,5 +1,6 @@
 // The table of formats.
 #include "nsa/check_output/formats.hpp"
+#include "nsa/reports/fit_lines.hpp"
 
 #include <array>
 
@@ -33,7 +34,9 @@ std::vector<std::string> format_names() {
 
 std::string render(const Json& document, std::string_view name, reports::Style style) {
   for (const Format& format : kFormats) {
-    if (format.name == name) return format.render ? format.render(document) : text(document, style);
+    if (format.name == name)
+      return format.render ? format.render(document)
+                           : reports::fit_lines(text(document, style), style.columns);
   }
   throw ContractError("expected: a format of format_names()");
 }

@@ -41,7 +41,7 @@ constexpr const char* kHead =
     "an upper bound of what can be gained, and what to do. For traces the\nbound is what the "
     "critical "
     "path would be shorter by, the idle time, the exposed communication or the time of the kernels "
-    "themselves, and less than one percent is no finding; findings of one trace share that time, "
+    "themselves, and less than one percent is not reported; findings of one trace share that time, "
     "so "
     "bounds do not add up.\nA variable that is not set counts only where it is known that an NSA "
     "program starts from that environment: a file of variables, a config with an `nsa`\nsection, "

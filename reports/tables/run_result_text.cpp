@@ -41,16 +41,17 @@ std::string branches_text(const Json& model) {
   if (at == model.end() || at->size() >= 3 || model.at("attention") != "nsa") return "";
   std::string names;
   for (const Json& name : *at) names += (names.empty() ? "" : "+") + name.get<std::string>();
-  return ", of its branches " + printable(names) + " alone";
+  return ", branches " + printable(names) + " only";
 }
 
 std::string model_text(const Json& r) {
   const Json& model = r.at("model");
   return fmt::format(
-      "{} on {} ({})\n  {} layers, {:.1f} M parameters, {} attention{}, {}, S {} x B {}\n"
+      "{} on {} ({})\n  {} layer{}, {:.1f} M parameters, {} attention{}, {}, S {} x B {}\n"
       "  thresholds: {}\n{}",
       text(model, "name"), text(r.at("device"), "id"), text(r.at("device"), "name"),
-      model.at("layers").get<std::int64_t>(), number(model, "parameters") * 1e-6,
+      model.at("layers").get<std::int64_t>(), model.at("layers") == 1 ? "" : "s",
+      number(model, "parameters") * 1e-6,
       model.at("attention") == "nsa" ? "NSA" : text(model, "attention"), branches_text(model),
       text(model, "dtype"), r.at("seq_len").get<std::int64_t>(), r.at("batch").get<std::int64_t>(),
       thresholds_text(r), variables_text(r));

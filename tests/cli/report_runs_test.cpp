@@ -61,7 +61,7 @@ TEST_CASE("two runs are compared variant by variant", "[cli]") {
   }
   const Result text = nsatune(folder, "report compare " + first + " " + second);
   CHECK(text.exit_code == 0);
-  CHECK(text.out.find("1 of 1 differ for sure") != std::string::npos);
+  CHECK(text.out.find("1 of 1 differ by more than their noise") != std::string::npos);
   CHECK(text.out.find("slower") != std::string::npos);
   const Json document =
       json_of(nsatune(folder, "report compare --json " + first + " " + second), "report_compare");

@@ -111,11 +111,11 @@ TEST_CASE("data that cannot be trained on is refused in one line", "[cli]") {
 TEST_CASE("flags that do not train are refused", "[cli]") {
   const Folder folder;
   require_refused(folder, kTrain + "--checkpoint 4-8", 2, "layer 8 is not there");
-  require_refused(folder, kTrain + "--checkpoint 8-4", 2, "is none of off, all");
+  require_refused(folder, kTrain + "--checkpoint 8-4", 2, "is not off, all");
   require_refused(folder, kTrain + "--lr-schedule cosine", 2, "--lr-steps");
   require_refused(folder, kTrain + "--resume nowhere", 2, "nowhere/checkpoint.safetensors");
   require_refused(folder, kTrain + "--memory-limit 2", 4, "needs");
-  require_refused(folder, kTrain + "--memory-limit lots", 2, "is no size");
+  require_refused(folder, kTrain + "--memory-limit lots", 2, "is not a size");
   CHECK(nsatune(folder, "run --preset tiny --data x").exit_code == 2);  // without --train
   require_refused(folder, "run --preset layer --train --no-db", 2, "one attention layer");
 }

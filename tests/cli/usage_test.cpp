@@ -99,6 +99,8 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("explain --seq-len 4x", "a whole number is expected");
   check_refused("explain --seq-len 1.5", "a whole number is expected");
   check_refused("explain --seqlen 4", "did you mean --seq-len?");
+  check_refused("--jsn", "no flag '--jsn'; did you mean --json?");
+  check_refused("--devise=cpu", "no flag '--devise'; did you mean --device?");
   check_refused("help swep", "did you mean sweep?");
   check_refused("tune", "(nsatune help tune lists what it takes)");
   check_refused("ack add --reson x", "(nsatune help ack add lists what it takes)");
@@ -394,9 +396,13 @@ TEST_CASE("the version as JSON says what was built", "[cli]") {
   }
 }
 
-TEST_CASE("tables are no wider than the terminal", "[cli]") {
+TEST_CASE("tables and prose are no wider than the terminal", "[cli]") {
   const Folder folder;
-  for (const char* command : {"devices", "variants", "doctor --list"}) {
+  nsatune(folder, "run --preset tiny --layers 1 --seq-len 64 --steps 1");
+  for (const char* command :
+       {"devices", "variants", "doctor --list", "explain --seq-len 2048", "db info", "help verify",
+        "report results", "run --preset tiny --layers 1 --seq-len 64 --steps 1",
+        "sweep quick --stage ranges --dry-run"}) {
     std::istringstream text(nsatune(folder, command, "COLUMNS=60").out);
     for (std::string line; std::getline(text, line);) {
       CAPTURE(command, line);

@@ -145,9 +145,10 @@ TEST_CASE("each fault of a played variant costs that variant, not the other", "[
 TEST_CASE("a sweep names who crashed in its last line, and --strict makes it exit 1", "[cli]") {
   const Folder folder;
   folder.write("spec.json", kSpec);
-  const auto sweep = [&](const std::string& faults, const std::string& flags) {
+  const auto sweep = [&](const std::string& faults, const std::string& flags,
+                         const std::string& more = "") {
     std::filesystem::remove(folder.file("a.sqlite"));
-    folder.write("world.json", world(faults));
+    folder.write("world.json", world(faults, more));
     return nsatune(folder,
                    "sweep spec.json --new --db " + folder.file("a.sqlite") +
                        " --worker '" NSATUNE_PROGRAM " worker-sim " + folder.file("world.json") +
@@ -159,9 +160,14 @@ TEST_CASE("a sweep names who crashed in its last line, and --strict makes it exi
   INFO(told.err);
   CHECK(told.exit_code == 0);
   const std::string last = told.err.substr(told.err.rfind('\n', told.err.size() - 2) + 1);
-  CHECK(last.find("late (sim): crashed at seq_len ") != std::string::npos);
+  CHECK(last.find("late (sim): crashed at length ") != std::string::npos);
   CHECK(sweep(crash, " --strict").exit_code == 1);
   CHECK(sweep("", " --strict").exit_code == 0);
+  // Longer ones are left out for it, and were not wrong themselves.
+  const std::string wrong = R"(, "faults": [{"kind": "wrong", "from": 100, "to": 150}])";
+  const Result out = sweep(wrong, "", R"(, "verifies": true)");
+  INFO(out.err);
+  CHECK(out.err.find("late (sim): wrong result at seq_len 128 (row") != std::string::npos);
 }
 
 TEST_CASE("a script that cannot be played is one line and exit code 2", "[cli]") {

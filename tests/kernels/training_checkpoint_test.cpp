@@ -139,8 +139,8 @@ TEST_CASE("headers that lie are refused", "[training]") {
   CHECK(contains(with_header(shape + R"([-4],"data_offsets":[0,16]}})"), "x: "));
   CHECK(contains(with_header(shape + R"([4611686018427387904,4],"data_offsets":[0,16]}})"), "x: "));
   CHECK(contains(with_header(shape + R"([4],"data_offsets":[16,0]}})"), "x: "));
-  CHECK(contains(with_header("[1, 2]"), "no safetensors"));
-  CHECK(contains(with_header("{\"x\":"), "no safetensors"));
+  CHECK(contains(with_header("[1, 2]"), "not a safetensors"));
+  CHECK(contains(with_header("{\"x\":"), "not a safetensors"));
   std::string long_header(8, '\xff');
   write_text(saved.path, long_header);
   CHECK(contains(saved.refusal(), "too long"));

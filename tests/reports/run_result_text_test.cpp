@@ -51,7 +51,7 @@ TEST_CASE("a run names the branches that it left out, and MFU by the data sheet"
   result["data_sheet_flop_per_s"] = 989.4e12;
   const std::string text = run_result_text(result);
   INFO(text);
-  CHECK(has(text, "NSA attention, of its branches cmp+win alone, fp32"));
+  CHECK(has(text, "NSA attention, branches cmp+win only, fp32"));
   CHECK(has(text, "MFU 22.4 % of the data sheet's 989 TFLOP/s"));
 }
 

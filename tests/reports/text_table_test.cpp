@@ -1,6 +1,7 @@
 // Widths, alignment, colour and names that are hostile.
 #include "nsa/reports/text_table.hpp"
 #include "catch.hpp"
+#include "nsa/reports/fit_lines.hpp"
 #include "nsa/schemas/error.hpp"
 
 using namespace nsa::reports;
@@ -114,4 +115,12 @@ TEST_CASE("a word that is longer than the line is broken, others stay whole", "[
   CHECK(wrapped("abcdefghij kl", 4) == std::vector<std::string>{"abcd", "efgh", "ij", "kl"});
   CHECK(wrapped("", 4) == std::vector<std::string>{""});
   CHECK(wrapped("\u6f22\u5b57\u6f22", 4) == std::vector<std::string>{"\u6f22\u5b57", "\u6f22"});
+}
+
+TEST_CASE("prose goes on below what it says, within the width", "[reports]") {
+  CHECK(fit_lines("file     aa bb cc dd\n", 18) == "file     aa bb cc\n         dd\n");
+  CHECK(fit_lines("  one two three four", 12) == "  one two\n    three\n    four");
+  CHECK(fit_lines("a /a/path/of/more b", 9) == "a\n  /a/path/of/more\n  b");
+  CHECK(fit_lines("\033[31mred\033[0m one", 7) == "\033[31mred\033[0m one");
+  CHECK(fit_lines("as  it is, however wide", 0) == "as  it is, however wide");
 }

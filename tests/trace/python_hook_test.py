@@ -166,7 +166,7 @@ class HookTest(unittest.TestCase):
     def test_what_is_no_depth_is_refused(self):
         recorded = self.record("--module-depth", "deep")
         self.assertEqual(recorded.done.returncode, 2)
-        self.assertIn("'deep' is no depth", recorded.done.stderr)
+        self.assertIn("'deep' is not a depth", recorded.done.stderr)
 
     def test_a_pytorch_that_is_there(self):
         script = self.path("real.py")

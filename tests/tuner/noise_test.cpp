@@ -143,6 +143,6 @@ TEST_CASE("a process that waits for its core is told from one that sleeps", "[tu
       while (tuner::Clock::now() < end) continue;
     });
   while (tuner::Clock::now() < end) continue;  // this thread, which was there before
-  CHECK(contains(contested.noise(0.3), "other processes had its cores"));
+  CHECK(contains(contested.noise(0.3), "other processes used its cores"));
   for (std::thread& thread : threads) thread.join();
 }

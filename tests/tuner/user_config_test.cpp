@@ -87,6 +87,15 @@ TEST_CASE("keys without a meaning here are one line", "[tuner]") {
   CHECK(config.notes[0] == "users.yaml: without a meaning here: runtime.use_flash, train.lr");
 }
 
+TEST_CASE("a value is quoted without its escape sequences", "[tuner]") {
+  for (const char* text :
+       {"runtime: {precision: \"f\\e[31m\"}\n", "model: {dim: \"6\\e[31m\"}\n"}) {
+    const std::string message = message_of(text);
+    CHECK(contains(message, "[31m'"));
+    CHECK(message.find('\033') == std::string::npos);
+  }
+}
+
 TEST_CASE("an unknown key is refused with the nearest one, or ignored where that is asked for",
           "[tuner]") {
   CHECK(contains(message_of("modle: {dim: 64}\n"),

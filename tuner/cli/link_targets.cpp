@@ -29,10 +29,11 @@ std::optional<ShareBand> times(std::optional<double> gb_per_s, const ShareBand& 
 LinkTargets read_link_targets(const std::string& path) {
   const Json document = parse_json(read_text_file(path), path);
   if (!document.is_object() || document.value("schema_version", 0) != 1)
-    throw InputError(path + ": no link targets of schema_version 1");
+    throw InputError(path + ": not link targets of schema_version 1");
   for (const auto& [key, value] : document.items())
     if (key != "schema_version" && key != "pcie_share" && key != "nvlink_share")
-      throw InputError(path + ": " + key + " is no link target: pcie_share, nvlink_share");
+      throw InputError(path + ": " + key +
+                       " is not a link target; there are pcie_share and nvlink_share");
   const LinkTargets otherwise;
   return {read_band(path, document, "pcie_share", otherwise.pcie),
           read_band(path, document, "nvlink_share", otherwise.nvlink)};

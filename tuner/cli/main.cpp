@@ -2,10 +2,11 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <iostream>
+#include <sstream>
 
 #include "command_line/command_line.hpp"
 #include "nsa/kernels/workspace.hpp"
+#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "program.hpp"
@@ -78,6 +79,15 @@ int report(const std::string& what, ExitCode code) {
   return static_cast<int>(code);
 }
 
+/// What --help or --version ask for.
+int print_wanted(CLI::App& app, const CLI::Success& wanted) {
+  std::ostringstream text;
+  const int code = app.exit(wanted, text);
+  const bool help = dynamic_cast<const CLI::CallForHelp*>(&wanted) != nullptr;
+  nsa::cli::print_text(nsa::reports::fit_lines(text.str(), help ? nsa::cli::columns_out() : 0));
+  return code;
+}
+
 int run(int argc, char** argv) {
   nsa::cli::Program program;
   add_global_flags(program);
@@ -92,9 +102,7 @@ int run(int argc, char** argv) {
   try {
     program.app.parse(argc, argv);
   } catch (const CLI::Success& e) {
-    const int code = program.app.exit(e);  // --help, --version
-    if (!std::cout.flush()) throw nsa::EnvironmentError("stdout: cannot write (disk full)");
-    return code;
+    return print_wanted(program.app, e);
   } catch (const CLI::ParseError& e) {
     return report(nsa::cli::usage_error(program.app, e), ExitCode::bad_input);
   }

@@ -35,7 +35,7 @@ class SectionReader {
     if (!value.IsDefined()) return;
     T read{};
     if (!value.IsScalar() || !YAML::convert<T>::decode(value, read))
-      throw InputError(fmt::format("{}:{}: {}.{}: '{}' is no {}", where_, value.Mark().line + 1,
+      throw InputError(fmt::format("{}:{}: {}.{}: '{}' is not {}", where_, value.Mark().line + 1,
                                    section_, key,
                                    value.IsScalar() ? visible(value.Scalar()) : "...", kind));
     to = read;
@@ -55,15 +55,15 @@ TrainingSettings parse_training_settings(std::string_view text, const std::strin
   const YAML::Node root = load_yaml(text, where);
   TrainingSettings settings;
   const SectionReader train(root, "train", where), runtime(root, "runtime", where);
-  train.read("lr", "number", settings.rate);
-  train.read("lr_schedule", "name of a schedule", settings.rate_schedule);
-  train.read("warmup_steps", "integer", settings.warmup_steps);
-  train.read("steps", "integer", settings.steps);
-  train.read("weight_decay", "number", settings.weight_decay);
-  train.read("accumulate_grad_batches", "integer", settings.accumulate);
+  train.read("lr", "a number", settings.rate);
+  train.read("lr_schedule", "the name of a schedule", settings.rate_schedule);
+  train.read("warmup_steps", "an integer", settings.warmup_steps);
+  train.read("steps", "an integer", settings.steps);
+  train.read("weight_decay", "a number", settings.weight_decay);
+  train.read("accumulate_grad_batches", "an integer", settings.accumulate);
   std::optional<double> clip, norm;
-  train.read("grad_clip", "number", clip);
-  train.read("max_grad_norm", "number", norm);
+  train.read("grad_clip", "a number", clip);
+  train.read("max_grad_norm", "a number", norm);
   if (clip && norm && *clip != *norm)
     throw InputError(fmt::format(
         "{}: train.grad_clip is {} and train.max_grad_norm is {}; keep one", where, *clip, *norm));

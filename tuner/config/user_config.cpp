@@ -155,7 +155,7 @@ class EntryReader {
 std::int64_t integer_of(const std::string& key, const Entry& entry, const std::string& where) {
   std::int64_t value = 0;
   if (!YAML::convert<std::int64_t>::decode(YAML::Node(entry.text), value))
-    refuse(where, entry.line, fmt::format("{}: '{}' is not an integer", key, entry.text));
+    refuse(where, entry.line, fmt::format("{}: '{}' is not an integer", key, visible(entry.text)));
   return value;
 }
 
@@ -169,7 +169,7 @@ Dtype precision_of(const Entry& entry, const std::string& where) {
     refuse(where, entry.line,
            fmt::format("runtime.precision: '{}' is unknown; use fp32, bf16 or "
                        "fp16",
-                       entry.text));
+                       visible(entry.text)));
   return found->second;
 }
 

@@ -58,15 +58,16 @@ std::vector<UseOfLength> parse_workload(std::string_view text, const std::string
     if (header) continue;
     UseOfLength use;
     if (!parse_line(line, use))
-      throw InputError(fmt::format(
-          "{}:{}: '{}' is no use of a length; write tokens,weight or tokens,weight,phase with 1 or "
-          "more tokens, a weight of 0 or more, and prefill or decode",
-          path, number, visible(std::string(line.substr(0, 80)))));
+      throw InputError(
+          fmt::format("{}:{}: '{}' is not a use of a length; write tokens,weight or "
+                      "tokens,weight,phase with 1 or "
+                      "more tokens, a weight of 0 or more, and prefill or decode",
+                      path, number, visible(std::string(line.substr(0, 80)))));
     total += use.weight;
     uses.push_back(use);
   }
   if (!(total > 0))
-    throw InputError(path + ": no length has a weight; write lines such as 2048,310");
+    throw InputError(path + ": no line gives a length its weight; write lines such as 2048,310");
   return uses;
 }
 

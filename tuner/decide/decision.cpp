@@ -121,8 +121,10 @@ void say_what_is_odd(const Group& group, const std::vector<LengthRatios>& points
                      std::vector<std::string>& notes) {
   const std::string stage = join_stages(group.stages);
   if (points.size() < group.points.size()) {
-    notes.push_back(stage + ": " + std::to_string(group.points.size() - points.size()) +
-                    " measured problems have no variant that may be chosen");
+    const std::size_t without = group.points.size() - points.size();
+    notes.push_back(stage + ": " + std::to_string(without) +
+                    (without == 1 ? " measured problem has" : " measured problems have") +
+                    " no variant that may be chosen");
   }
   const bool one_round = std::ranges::all_of(
       group.points, [](const LengthPoint& point) { return point.blocks.size() < 2; });

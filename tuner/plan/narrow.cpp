@@ -20,7 +20,7 @@ bool contains(const Values& values, const std::string& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-bool matches(const std::string& glob, const std::string& text) {
+bool fits_glob(const std::string& glob, const std::string& text) {
   return fnmatch(glob.c_str(), text.c_str(), 0) == 0;
 }
 
@@ -30,9 +30,9 @@ Values intersect(const Values& a, const Values& b) {
   Values both;
   for (const std::string& x : a) {
     for (const std::string& y : b) {
-      if (matches(y, x) && !contains(both, x))
+      if (fits_glob(y, x) && !contains(both, x))
         both.push_back(x);
-      else if (matches(x, y) && !contains(both, y))
+      else if (fits_glob(x, y) && !contains(both, y))
         both.push_back(y);
     }
   }

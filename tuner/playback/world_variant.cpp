@@ -22,7 +22,7 @@ Terms terms_of(const Json& j) {
   read(j, "launch_ns", curve.launch_ns);
   for (const Json& t : j.at("terms")) curve.terms.push_back({t.at("ns"), t.at("order")});
   if (curve.launch_ns == 0 && curve.terms.empty())
-    throw InputError("/time: takes no time at all; give launch_ns or a term");
+    throw InputError("/time: takes no time; give launch_ns or a term");
   return curve;
 }
 

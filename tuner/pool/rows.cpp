@@ -137,7 +137,7 @@ void take_samples(Measurement& row, worker::MeasuredReply reply) {
 namespace {
 
 /// What is wrong with one sample by itself.
-std::optional<std::string> find_lie(const Sample& sample) {
+std::optional<std::string> lie_of(const Sample& sample) {
   constexpr double kClockRatio = 1.02;  // two clocks that both are right
   constexpr double kClockNs = 20e3;     // and what is between their readings
   const auto device_ns = static_cast<double>(sample.device_ns);
@@ -160,7 +160,7 @@ std::optional<std::string> find_lie(const worker::MeasuredReply& reply, std::int
     return fmt::format("{} samples were asked for, {} came", asked, reply.samples.size());
   std::vector<double> times;
   for (std::size_t i = 0; i < reply.samples.size(); ++i) {
-    if (const auto lie = find_lie(reply.samples[i])) return fmt::format("sample {} {}", i, *lie);
+    if (const auto lie = lie_of(reply.samples[i])) return fmt::format("sample {} {}", i, *lie);
     times.push_back(static_cast<double>(reply.samples[i].device_ns));
   }
   const double sum_s = 1e-9 * std::accumulate(times.begin(), times.end(), 0.0);

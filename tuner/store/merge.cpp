@@ -29,9 +29,9 @@ class Workplace {
     const auto folder = std::filesystem::absolute(out).parent_path();
     std::string name = (folder / ".nsatune-merge-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) {
-      throw EnvironmentError(
-          fmt::format("{}: its folder takes no other file: {}; make it writable, or use --db FILE",
-                      out, std::strerror(errno)));
+      throw EnvironmentError(fmt::format(
+          "{}: no file can be made in its folder: {}; make it writable, or use --db FILE", out,
+          std::strerror(errno)));
     }
     path_ = name;
   }

@@ -39,7 +39,7 @@ std::int64_t count_exponents(const std::vector<std::byte>& bytes, Bits exponent)
   });
 }
 
-std::int64_t count_non_finite(const HostTensor& tensor) {
+std::int64_t non_finite_in(const HostTensor& tensor) {
   switch (tensor.shape.dtype) {
     case Dtype::fp64:
       return count_exponents<std::uint64_t>(tensor.bytes, 0x7FF0000000000000);
@@ -76,7 +76,7 @@ std::int64_t count_untouched(const Outputs& before, std::byte old_poison, const 
 
 std::int64_t count_non_finite(const Outputs& tensors) {
   std::int64_t count = 0;
-  for (const HostTensor& tensor : tensors) count += count_non_finite(tensor);
+  for (const HostTensor& tensor : tensors) count += non_finite_in(tensor);
   return count;
 }
 

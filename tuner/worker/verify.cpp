@@ -14,7 +14,7 @@
 namespace nsa::tuner {
 namespace {
 
-using Rows = std::vector<std::int64_t>;
+using RowNumbers = std::vector<std::int64_t>;
 
 constexpr double kDoubtFactor = 10;     // times the budget: for rows in doubt
 constexpr double kLoneFactor = 4;       // and for a candidate without peers
@@ -62,7 +62,7 @@ Peers peers_of(const Handle& handle, std::span<Handle* const> handles) {
 
 /// Rows in which no peer agrees, the farthest from the last one first; with `any` of the peers, in
 /// which one does not.
-Rows apart_from(TensorSet& now, const Peers& peers, bool any, double tolerance) {
+RowNumbers apart_from(TensorSet& now, const Peers& peers, bool any, double tolerance) {
   std::vector<double> apart;
   for (Handle* peer : peers.handles) {
     std::vector<double> distances = now.distances(peer->outputs(), tolerance);
@@ -78,7 +78,7 @@ Rows apart_from(TensorSet& now, const Peers& peers, bool any, double tolerance) 
 
 /// Peers of the same code may share the part that is wrong (two plans with the same row for the
 /// selected branch), so one of them that disagrees is enough for doubt.
-Rows rows_in_doubt(TensorSet& now, const Peers& peers, double tolerance) {
+RowNumbers rows_in_doubt(TensorSet& now, const Peers& peers, double tolerance) {
   return apart_from(now, peers, peers.same_code, tolerance);
 }
 
@@ -178,10 +178,10 @@ std::optional<double> worst_row_error(Handle& handle, TensorSet& before, const D
   const auto on_device = judge_on_device(handle, device);
   if (!on_device && !SpanOracle::covers(stages, handle.problem())) return std::nullopt;
   TensorSet& now = handle.outputs();
-  const Rows unsteady = rows_apart(now.distances(before, tolerance));
+  const RowNumbers unsteady = rows_apart(now.distances(before, tolerance));
   double worst = wrong_ties(handle, device);
   if (on_device) worst = std::max(worst, on_device->verdict.worst_row_error);
-  Rows doubted;
+  RowNumbers doubted;
   const Peers peers = peers_of(handle, handles);
   const bool all_judged = on_device && on_device->complete;
   if (!all_judged) doubted = rows_in_doubt(now, peers, tolerance);

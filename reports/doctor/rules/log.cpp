@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::int64_t kManyDebugLines = 100;
 
-const Hits* hits_of(const LogEvidence& log, Signal signal) {
-  const auto at = log.signals.find(signal);
-  return at == log.signals.end() ? nullptr : &at->second;
-}
-
 /// "packed" of "sel.path path=packed S=2048".
 std::string path_of(const std::string& text) {
   const std::size_t at = text.find("path=");

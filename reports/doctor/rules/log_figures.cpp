@@ -14,11 +14,6 @@ constexpr double kIdleGpuPercent = 30;          // 004:83
 constexpr double kUnallocatedShare = .1;        // of what is allocated
 constexpr double kUnallocatedBytes = 1u << 30;  // or this much
 
-const Hits* hits_of(const LogEvidence& log, Signal signal) {
-  const auto at = log.signals.find(signal);
-  return at == log.signals.end() ? nullptr : &at->second;
-}
-
 }  // namespace
 
 Founds throughput_between(const std::vector<double>& values, double from, double to,

@@ -6,6 +6,11 @@
 
 namespace nsa::doctor {
 
+const Hits* hits_of(const LogEvidence& log, Signal signal) {
+  const auto at = log.signals.find(signal);
+  return at == log.signals.end() ? nullptr : &at->second;
+}
+
 std::string time_text(std::int64_t ns) {
   const double value = static_cast<double>(ns);
   if (value < 1e3) return fmt::format("{} ns", ns);

@@ -15,6 +15,9 @@ std::string percent_text(double share);      // .814 -> "81.4 %"
 std::string count_text(std::int64_t count);  // "1,152"
 std::string gib_text(double bytes);          // "1.97 GiB"
 
+/// The lines of a log with that signal; null where there are none.
+const Hits* hits_of(const LogEvidence& log, Signal signal);
+
 /// "NSA_USE_FA2=1" of an environment; with an absent variable "NSA_USE_FA2 is not set".
 Fact fact_of(const EnvironmentEvidence& environment, std::string_view name);
 Fact fact_of(const ConfigEvidence& config, std::string_view key);

@@ -6,15 +6,13 @@
 
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/units.hpp"
+#include "words.hpp"
 
 namespace nsa::reports {
 namespace {
 
 using trace::Collectives;
 
-constexpr std::size_t kIndent = 2;
-
-std::string ns(std::int64_t value) { return format_ns(static_cast<double>(value)); }
 std::string ns(const std::optional<std::int64_t>& value) { return value ? ns(*value) : "-"; }
 std::string bytes(const std::optional<std::int64_t>& value) {
   return value ? format_bytes(*value) : "-";
@@ -88,8 +86,8 @@ std::string communication_text(const trace::Summary& summary, std::size_t top, S
   std::string text = "\n" + inked("Communication between GPUs", Ink::bold, style) + "\n";
   for (TextTable table : {rows(all, top), ranks(all, top), waits(all)}) {
     if (table.empty()) continue;
-    table.fit(columns - std::min(columns, kIndent));
-    text += table.render(style, kIndent);
+    table.fit(columns - std::min(columns, kTableIndent));
+    text += table.render(style, kTableIndent);
   }
   if (all.arrivals.empty())
     text += "  One rank alone: how long it waited for others is not known\n";

@@ -3,6 +3,7 @@
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/trace_table.hpp"
 #include "nsa/reports/units.hpp"
+#include "words.hpp"
 
 namespace nsa::reports {
 namespace {
@@ -12,7 +13,6 @@ using trace::DiffVerdict;
 
 constexpr std::size_t kNameColumns = 60;
 
-std::string ns(std::int64_t value) { return format_ns(static_cast<double>(value)); }
 std::string change(double ratio) { return fmt::format("{:+.1f} %", (ratio - 1) * 100); }
 
 Ink ink_of(DiffVerdict verdict) {

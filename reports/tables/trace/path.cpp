@@ -6,18 +6,16 @@
 
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/units.hpp"
+#include "words.hpp"
 
 namespace nsa::reports {
 namespace {
 
 using trace::CriticalPath;
 
-constexpr std::size_t kIndent = 2;
 constexpr double kShownShare = .002;  // of the path: less is noise
 
-std::string ns(std::int64_t value) { return format_ns(static_cast<double>(value)); }
-
-double share(std::int64_t part, std::int64_t whole) {
+double part_of(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
@@ -37,7 +35,7 @@ TextTable parts(const CriticalPath& path, std::size_t top) {
   table.add_columns({"on the path", "share", "pieces"}, Align::right);
   table.add_column("critical path");
   for (const trace::PathPart& part : path.parts) {
-    const double of = share(part.total_ns, path.length_ns);
+    const double of = part_of(part.total_ns, path.length_ns);
     if (top-- == 0 || of < kShownShare) break;
     table.add_row(
         {ns(part.total_ns), format_percent(of), format_tokens(part.count), part_text(part)});
@@ -50,7 +48,7 @@ TextTable gains(const CriticalPath& path, std::size_t top) {
   table.add_columns({"shorter by", "share", "a step", "takes now"}, Align::right);
   table.add_column("if this took no time");
   for (const trace::WhatIf& one : path.what_if) {
-    const double of = share(one.gain_ns, path.length_ns);
+    const double of = part_of(one.gain_ns, path.length_ns);
     if (top-- == 0 || of < kShownShare) break;
     table.add_row({ns(one.gain_ns), format_percent(of),
                    path.steps > 1 ? ns(one.gain_ns / path.steps) : "-", ns(one.total_ns),
@@ -64,7 +62,7 @@ TextTable gains(const CriticalPath& path, std::size_t top) {
 std::string what_if_text(const trace::WhatIf& one) {
   const std::string name = printable(one.name);
   if (one.what == "kernel") return name;
-  if (one.what == "copy") return "all copies that are no communication";
+  if (one.what == "copy") return "all copies other than communication";
   if (one.what == "collective") return "all communication";
   if (one.what == "ranks") return "waiting for other ranks";
   if (one.what == "host_wait") return name.empty() ? "all waits of the host" : "waits in " + name;
@@ -80,8 +78,8 @@ std::string critical_path_text(const trace::Summary& summary, std::size_t top, S
   std::string text = "\n" + inked("Critical path", Ink::bold, style) + "\n";
   for (TextTable table : {parts(path, top), gains(path, top)}) {
     if (table.empty()) continue;
-    table.fit(columns - std::min(columns, kIndent));
-    text += table.render(style, kIndent);
+    table.fit(columns - std::min(columns, kTableIndent));
+    text += table.render(style, kTableIndent);
   }
   return text + fmt::format(
                     "  {} long{}; gains do not add up{}\n", ns(path.length_ns),

@@ -7,11 +7,10 @@
 #include "nsa/reports/trace_table.hpp"
 #include "nsa/reports/units.hpp"
 #include "nsa/schemas/median.hpp"
+#include "words.hpp"
 
 namespace nsa::reports {
 namespace {
-
-std::string ns(std::int64_t value) { return format_ns(static_cast<double>(value)); }
 
 std::string median_step(const trace::Summary& s) {
   std::vector<std::int64_t> steps;

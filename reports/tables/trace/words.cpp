@@ -9,7 +9,7 @@
 namespace nsa::reports {
 namespace {
 
-constexpr std::size_t kNameColumns = 72, kIndent = 2;
+constexpr std::size_t kNameColumns = 72;
 
 }  // namespace
 
@@ -51,9 +51,9 @@ std::vector<Cell> scope_cells(const trace::GpuFigures& g) {
 
 std::string section(const char* heading, TextTable table, const Page& page) {
   if (table.empty()) return {};
-  table.fit(page.columns - std::min(page.columns, kIndent));
+  table.fit(page.columns - std::min(page.columns, kTableIndent));
   const Style style = page.style;
-  return "\n" + inked(heading, Ink::bold, style) + "\n" + table.render(style, kIndent);
+  return "\n" + inked(heading, Ink::bold, style) + "\n" + table.render(style, kTableIndent);
 }
 
 }  // namespace nsa::reports

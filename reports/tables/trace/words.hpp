@@ -11,6 +11,8 @@
 
 namespace nsa::reports {
 
+constexpr std::size_t kTableIndent = 2;
+
 std::string ns(std::int64_t value);
 /// A name in a column that is not the last one.
 std::string short_name(const std::string& text);

@@ -13,9 +13,6 @@ constexpr std::string_view kTriton =
 constexpr std::string_view kCudaExt =
     "the CUDA kernels are rows of the table of variants, built "
     "with the program and chosen by measurement";
-constexpr std::string_view kForwardOnly =
-    "the runtime runs forward only, so there is no gradient "
-    "to protect";
 constexpr std::string_view kContract =
     "each variant states what it supports, and `variants` "
     "prints it; there is no contract to relax";
@@ -29,9 +26,11 @@ constexpr std::string_view kNoShortcut =
     "every variant is exact: the shortcut that it chose does "
     "not exist here";
 
-constexpr EnvName kNames[] = {
-    {"NSA_TRAIN_SAFE_PACK", boolean, kNone, kForwardOnly},
-    {"NSA_STOPGRAD_GATES", boolean, kNone, kForwardOnly},
+constexpr EnvName kIgnoredNames[] = {
+    {"NSA_TRAIN_SAFE_PACK", boolean, kNone,
+     "packed writes its result once, forward as in training"},
+    {"NSA_STOPGRAD_GATES", boolean, kNone,
+     "training (`run --train`) has the gradient of the gates, too; nothing is detached"},
     {"NSA_FA2_FORCE", boolean, kNone,
      "there is no guard for compute capability 8.9 to lift: what is slow there is measured"},
     {"NSA_ALLOW_ADA", boolean, kNone,
@@ -96,6 +95,6 @@ constexpr EnvName kNames[] = {
 
 }  // namespace
 
-std::span<const EnvName> ignored_env_names() { return kNames; }
+std::span<const EnvName> ignored_env_names() { return kIgnoredNames; }
 
 }  // namespace nsa

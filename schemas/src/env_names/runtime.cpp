@@ -7,7 +7,7 @@ namespace {
 using enum EnvKind;
 constexpr auto kRuntime = EnvScope::runtime;
 
-constexpr EnvName kNames[] = {
+constexpr EnvName kRuntimeNames[] = {
     // attention as a whole
     {"NSA_PREFILL_BATCHED", boolean, kRuntime,
      "attention, layer, model: 1 takes batched, 0 takes sequential"},
@@ -68,6 +68,6 @@ constexpr EnvName kNames[] = {
 
 }  // namespace
 
-std::span<const EnvName> runtime_env_names() { return kNames; }
+std::span<const EnvName> runtime_env_names() { return kRuntimeNames; }
 
 }  // namespace nsa

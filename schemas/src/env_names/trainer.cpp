@@ -15,7 +15,7 @@ constexpr std::string_view kLoader = "trainer only: data loading";
 constexpr std::string_view kWatchdog = "trainer only: watchdog";
 constexpr std::string_view kTests = "trainer only: switches a test of the source on";
 
-constexpr EnvName kNames[] = {
+constexpr EnvName kTrainerNames[] = {
     {"NSA_SEQ_LEN", integer, kTrainer, kShape},
     {"NSA_BATCH_SIZE", integer, kTrainer, kShape},
     {"NSA_ACCUM", integer, kTrainer, kShape},
@@ -81,6 +81,6 @@ constexpr EnvName kNames[] = {
 
 }  // namespace
 
-std::span<const EnvName> trainer_env_names() { return kNames; }
+std::span<const EnvName> trainer_env_names() { return kTrainerNames; }
 
 }  // namespace nsa

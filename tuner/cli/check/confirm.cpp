@@ -116,7 +116,7 @@ void declare_confirm(CLI::App& sub, ConfirmOptions& o) {
   sub.add_option("--old", o.old_build,
                  "nsatune of the build before; with --worker the command of its worker");
   sub.add_option("--worker", o.worker, "Command of the new build's worker, for series of another");
-  sub.add_option("--pairs", o.pairs, "Fresh processes of each build (default 5)")
+  sub.add_option("--pairs", o.pairs, "Pairs of processes, one of each build (default 5)")
       ->check(CLI::Range(5, 1000));
   declare_share(sub, o.share);
   sub.add_option("--confirm-budget", o.budget, "Time for it: 30s, 10m (default 10m)");

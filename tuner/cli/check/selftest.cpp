@@ -5,6 +5,7 @@
 
 #include "history/source.hpp"
 #include "nsa/check_output/document.hpp"
+#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "planted_step.hpp"
 
@@ -92,7 +93,8 @@ ExitCode run(const Settings& settings, const NightlySource& source) {
   const char* verdict = outcome.code == ExitCode::good    ? "the gate works"
                         : outcome.code == ExitCode::found ? "the gate does NOT work"
                                                           : "cannot be tested";
-  print_text(fmt::format("{}{}: {}\n", text, verdict, outcome.reason));
+  print_text(
+      reports::fit_lines(fmt::format("{}{}: {}\n", text, verdict, outcome.reason), columns_out()));
   return outcome.code;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "command_line/command_line.hpp"
+#include "nsa/reports/fit_lines.hpp"
 #include "program.hpp"
 
 namespace nsa::cli {
@@ -50,7 +51,7 @@ ExitCode print_help(const CLI::App& program, const HelpOptions& o) {
   } else if (!o.man_folder.empty()) {
     write_pages(all, o.man_folder);
   } else {
-    print_text(o.man ? man_page(asked, all) : help_text(asked));
+    print_text(o.man ? man_page(asked, all) : reports::fit_lines(help_text(asked), columns_out()));
   }
   return ExitCode::good;
 }

@@ -25,18 +25,30 @@ std::string nearest_of(const std::string& word, const std::vector<std::string>& 
   return nearest;
 }
 
-/// "; did you mean --seq-len?" for the first flag that no command on the line has.
-std::string meant_flag(const CLI::App& app) {
-  std::string flag;
+/// The first flag on the line that no command has, without its value; "" where there is none.
+std::string unknown_flag(const CLI::App& app) {
   for (const std::string& argument : app.remaining(true))
-    if (flag.empty() && argument.starts_with("--")) flag = argument.substr(0, argument.find('='));
-  if (flag.empty()) return {};
+    if (argument.size() > 1 && argument.front() == '-')
+      return argument.substr(0, argument.find('='));
+  return {};
+}
+
+/// "; did you mean --seq-len?" for a flag that no command on the line has.
+std::string meant_flag(const CLI::App& app) {
+  const std::string flag = unknown_flag(app);
+  if (!flag.starts_with("--")) return {};
   std::vector<std::string> names;
   for (const CLI::App* of : {&chosen_in(app), &app})
     for (const CLI::Option* option : of->get_options())
       for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   const std::string nearest = nearest_of(flag, names);
   return nearest.empty() ? "" : "; did you mean " + nearest + "?";
+}
+
+/// "no flag '--jsn'; did you mean --json?": a line without a command whose flag is why.
+std::string wrong_flag(const CLI::App& app) {
+  const std::string flag = unknown_flag(app);
+  return flag.empty() ? "" : "no flag '" + flag + "'" + meant_flag(app);
 }
 
 /// "no command 'swep'; did you mean sweep?"; empty where no word stands in a command's place.
@@ -80,7 +92,10 @@ std::string no_command(const CLI::App& app, const std::string& word) {
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string line = error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error)) {
-    if (const std::string wrong = wrong_command(app); !wrong.empty()) line = wrong;
+    if (const std::string wrong = wrong_command(app); !wrong.empty())
+      line = wrong;
+    else if (const std::string flag = wrong_flag(app); !flag.empty())
+      line = flag;
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&error)) line += meant_flag(app);
   if (dynamic_cast<const CLI::ConversionError*>(&error)) line += expected_by(app, line);

@@ -108,7 +108,7 @@ void read_environment_file(const std::string& path, Evidence& evidence) {
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > kMaxEnvironmentBytes)
     throw InputError(doctor::clean(path) +
-                     ": is larger than 16 MiB; no file of variables is, give the right one");
+                     ": is larger than 16 MiB, which no file of variables is; give the right one");
   evidence.environments.push_back(doctor::parse_environment_file(text, doctor::clean(path)));
 }
 

@@ -8,6 +8,7 @@
 #include "foreign.hpp"
 #include "nsa/kernels/documents.hpp"
 #include "nsa/probes/probes.hpp"
+#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/variants_text.hpp"
 #include "nsa/tuner/emit.hpp"
@@ -86,8 +87,9 @@ ExitCode run(const Settings& settings, const ExplainOptions& o) {
     if (project) document["project"] = routes_json(*project, routes);
     print_json(document);
   } else {
-    print_text(reports::explain_text(report, settings.style_out()) +
-               (project ? routes_text(*project, routes) : ""));
+    print_text(reports::fit_lines(reports::explain_text(report, settings.style_out()) +
+                                      (project ? routes_text(*project, routes) : ""),
+                                  columns_out()));
   }
   return ExitCode::good;
 }
@@ -112,7 +114,8 @@ void add_explain(Program& program) {
   sub->add_option("--env-file", o->env_file,
                   "NAME=value lines instead of the environment of this process");
   sub->add_option("--for", o->project, "Also what runs in another program: nsa-vibe");
-  sub->add_flag("--no-thresholds", o->built_in, "Only what is built in")->excludes(file);
+  sub->add_flag("--no-thresholds", o->built_in, "Built-in order only, whatever files there are")
+      ->excludes(file);
 }
 
 }  // namespace nsa::cli

@@ -132,26 +132,26 @@ void declare_model(CLI::App& sub, RunOptions& o) {
       ->check(CLI::IsMember({"nsa", "dense"}));
   CLI::Option* thresholds =
       sub.add_option("--thresholds", o.thresholds, "Thresholds file or folder of such files");
-  sub.add_flag("--no-thresholds", o.no_thresholds, "Built-in defaults, whatever files there are")
+  sub.add_flag("--no-thresholds", o.no_thresholds, "Built-in order only, whatever files there are")
       ->excludes(thresholds);
 }
 
 void declare(CLI::App& sub, RunOptions& o) {
   declare_model(sub, o);
-  sub.add_option(
-      "--decode", o.decode,
-      "After the prefill, time that many decode steps one by one, then as many that flow");
+  sub.add_option("--decode", o.decode,
+                 "After the prefill, time that many decode steps one by one, then as many without "
+                 "waiting for each");
   sub.add_option("--branches", o.branches, "Compute only these branches: cmp,sel,win")
       ->delimiter(',');
   sub.add_flag("--graph", o.graph,
                "Capture the step as a CUDA graph and time its replays; a decode step likewise");
-  sub.add_option("--warmup", o.warmup, "Steps that are not counted (default 1)");
-  sub.add_option("--steps", o.steps, "Steps that are (default 3; 50 with --train)");
+  sub.add_option("--warmup", o.warmup, "Steps before them that are not timed (default 1)");
+  sub.add_option("--steps", o.steps, "Steps that are timed (default 3; 50 with --train)");
   sub.add_option("--every", o.every, "Steps between two heartbeats (default 1)");
-  sub.add_option("--seed", o.seed, "Of weights and tokens")->check(whole_number());
+  sub.add_option("--seed", o.seed, "Seed of weights and tokens")->check(whole_number());
   sub.add_option("--heartbeat", o.heartbeat, "Append heartbeat JSONL to this file");
   sub.add_flag("--no-db", o.no_db, "Do not keep the result in the database");
-  sub.add_flag("--no-telemetry", o.no_telemetry, "Count nothing");
+  sub.add_flag("--no-telemetry", o.no_telemetry, "Do not count what ran");
   sub.add_option("--trace", o.trace,
                  "Prove each row by the kernels that CUPTI sees in a step of its own; exit 1 where "
                  "others ran than it says. The proof goes into the result and, as JSON, into FILE")

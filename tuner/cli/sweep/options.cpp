@@ -38,7 +38,8 @@ void declare(CLI::App& sub, SweepOptions& o) {
   sub.add_option("--axis", o.axes, "Only these values: --axis seq_len=512,2048 (repeatable)")
       ->take_all();
   declare_config(sub, o.config, o.ignore_unknown, "Shape and precision of your YAML");
-  sub.add_option("--budget", o.budget, "End after that long, with what there is: 90s, 7m30s, 2h");
+  sub.add_option("--budget", o.budget,
+                 "Stop after this time and keep what was measured: 90s, 7m30s, 2h");
   sub.add_flag("--dry-run", o.dry_run, "Print the plan and what it costs, measure nothing");
   sub.add_flag("--trace", o.trace,
                "After the timed passes: which kernels each variant runs, launches, host waits, "
@@ -66,7 +67,9 @@ void declare(CLI::App& sub, SweepOptions& o) {
   sub.add_flag("--strict", o.strict,
                "Exit 1 when a variant was wrong, crashed, failed otherwise or stayed noisy");
   declare_share(sub, o.share);
-  sub.add_option("--seed", o.seed, "Of inputs and orders")->check(whole_number());
+  sub.add_option("--seed", o.seed,
+                 "Seed of the inputs and of the order in which variants are measured")
+      ->check(whole_number());
 }
 
 SweepSpec make_spec(const Settings& settings, const SweepOptions& o, Backend backend) {

@@ -16,6 +16,7 @@
 #include "interrupt.hpp"
 #include "measuring.hpp"
 #include "nsa/probes/probes.hpp"
+#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/store/store.hpp"
@@ -74,9 +75,10 @@ std::string rest_of(const Problem& p) {
 std::string plan_text(const tuner::Plan& plan) {
   std::string text;
   for (const tuner::Contest& c : plan.contests) {
-    text += fmt::format("  {:<18} {:>12}  {}{}: {} variants, {:.1f} s\n", fmt::join(c.stages, "+"),
+    text += fmt::format("  {:<18} {:>12}  {}{}: {} variant{}, {:.1f} s\n", fmt::join(c.stages, "+"),
                         reports::length_text(c.problem), to_string(class_of(c.problem)),
-                        rest_of(c.problem), c.variants.size(), c.estimated_s);
+                        rest_of(c.problem), c.variants.size(), c.variants.size() == 1 ? "" : "s",
+                        c.estimated_s);
   }
   return text +
          fmt::format("{} contests, about {:.0f} s; {} pairs of variant and problem left out\n",
@@ -192,7 +194,7 @@ ExitCode finish(const Settings& settings, const SweepOptions& o, store::Store& d
                       {"results", results}};
     o.json_lines ? SweepEvents::end(result) : print_json(result);
   } else {
-    print_text(table);
+    print_text(reports::fit_lines(table, columns_out()));
   }
   say(settings,
       fmt::format("run {}: {} rows added, {} unsupported, {} noisy, {} failed or wrong; {}{}",
@@ -296,7 +298,8 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
     return ExitCode::nothing_judged;
   }
   if (o.dry_run) {
-    settings.json ? print_json(plan_json(plan)) : print_text(plan_text(plan));
+    settings.json ? print_json(plan_json(plan))
+                  : print_text(reports::fit_lines(plan_text(plan), columns_out()));
     return ExitCode::good;
   }
   if (o.resume_id) {  // in a file that is there: a wrong --db must not make one

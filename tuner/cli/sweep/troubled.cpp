@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 #include <tuple>
 
+#include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/json.hpp"
@@ -49,8 +51,8 @@ std::set<Asked> quiet_ones(const std::vector<Measurement>& rows) {
 }
 
 struct Trouble {
-  std::set<std::int64_t> lengths;
-  std::string reason;  // the first
+  std::map<std::pair<std::int64_t, std::int64_t>, std::string> lengths;  // new tokens, context
+  std::string reason;                                                    // the first
 };
 
 }  // namespace
@@ -64,14 +66,15 @@ std::vector<std::string> troubled_variants(const std::vector<Measurement>& rows)
     std::string name = to_string(row.variant);
     if (row.executor != kOwnExecutor) name += " (" + row.executor + ")";
     Trouble& trouble = troubles[{name, kind}];
-    trouble.lengths.insert(row.problem.max_seq_len());
+    trouble.lengths.emplace(std::pair(row.problem.max_seq_len(), row.problem.max_context()),
+                            reports::length_text(row.problem));
     if (trouble.reason.empty()) trouble.reason = row.reason;
   }
   std::vector<std::string> lines;
   for (const auto& [key, trouble] : troubles) {
     const auto& [name, kind] = key;
-    std::string line =
-        fmt::format("{}: {} at seq_len {}", name, kind, fmt::join(trouble.lengths, ", "));
+    std::string line = fmt::format("{}: {} at length {}", name, kind,
+                                   fmt::join(trouble.lengths | std::views::values, ", "));
     if (!trouble.reason.empty()) line += " (" + trouble.reason + ")";
     lines.push_back(reports::printable(line));
   }

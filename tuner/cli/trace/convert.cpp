@@ -48,7 +48,7 @@ ExitCode convert(const Settings& settings, const ConvertOptions& options) {
     if (clocks->alignment == trace::Alignment::none)
       throw InputError(
           clocks->assumption +
-          ", and not all say their absolute time (baseTimeNanoseconds); convert each alone");
+          ", and not all say their absolute time (baseTimeNanoseconds); convert them one by one");
     say(settings, reports::clocks_text(*clocks));
   }
   trace::write_chrome_trace(merged, out);

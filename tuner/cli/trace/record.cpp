@@ -227,7 +227,7 @@ CLI::Validator module_depth() {
                         text.find_first_not_of("0123456789") == std::string::npos;
     return digits || text == "blocks" || text == "all"
                ? std::string()
-               : "'" + text + "' is no depth: a number below 1000, blocks or all";
+               : "'" + text + "' is not a depth: a number below 1000, blocks or all";
   };
   return {is_depth, "DEPTH"};
 }
@@ -239,7 +239,7 @@ void add_options(CLI::App& sub, RecordOptions& o) {
                  "Record that many steps: NVTX ranges such as \"step 3\", or in PyTorch what ends "
                  "with an optimizer")
       ->check(whole_number());
-  sub.add_option("--calls", o.calls, "Record that many launches")->check(whole_number());
+  sub.add_option("--calls", o.calls, "Record N launches")->check(whole_number());
   sub.add_option("--skip", o.skip, "Leave out that many steps or calls first")
       ->check(whole_number());
   sub.add_option("--warmup", o.warmup, "Then trace that many and throw them away")

@@ -61,7 +61,7 @@ class Mapping {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat info {};
     if (fd < 0 || ::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-      const std::string reason = fd < 0 ? std::strerror(errno) : "is no regular file";
+      const std::string reason = fd < 0 ? std::strerror(errno) : "is not a regular file";
       if (fd >= 0) ::close(fd);
       throw InputError("--data: " + path + ": " + reason);
     }

@@ -33,7 +33,7 @@ training::LearningRate rate_from(const TrainOptions& o, const tuner::TrainingSet
       settings.rate_schedule.value_or(rate.total_steps > 0 ? "cosine" : "constant"));
   const auto known = training::schedule_from_string(schedule);
   if (!known)
-    throw InputError("--lr-schedule: " + schedule + " is none of constant, linear, cosine");
+    throw InputError("--lr-schedule: " + schedule + " is not one of constant, linear, cosine");
   rate.schedule = *known;
   if (rate.schedule != training::RateSchedule::constant && rate.total_steps <= rate.warmup_steps)
     throw InputError(fmt::format(
@@ -51,7 +51,8 @@ void declare_train(CLI::App& sub, TrainOptions& o, bool runs) {
       runs ? "Train: forward, backward, clipping and AdamW in each step (docs/training.md)"
            : "Of a training step: gradients, optimizer and kept activations too");
   const auto of_training = [train](CLI::Option* option) { return option->needs(train); };
-  of_training(sub.add_option("--accumulate", o.accumulate, "Batches that a step adds up (1)"));
+  of_training(sub.add_option("--accumulate", o.accumulate,
+                             "Batches whose gradients one step adds up (default 1)"));
   of_training(sub.add_option("--checkpoint", o.checkpoint,
                              "Layers whose activations are computed again in the backward pass: "
                              "off (default), all, or 4-8, both ends included, from 0"));
@@ -69,14 +70,16 @@ void declare_train(CLI::App& sub, TrainOptions& o, bool runs) {
   of_training(sub.add_option("--save", o.save,
                              "Folder that the checkpoint is written to at the "
                              "end (safetensors)"));
-  of_training(sub.add_option("--save-every", o.save_every, "Also every that many steps"));
+  of_training(sub.add_option("--save-every", o.save_every, "Also save every N steps"));
   of_training(sub.add_option("--resume", o.resume, "Folder of a checkpoint to go on from"));
   of_training(sub.add_option("--lr", o.rate, "Learning rate (default 2e-4)"));
   of_training(sub.add_option("--lr-schedule", o.rate_schedule,
                              "constant (default), or linear or cosine to 0 at --lr-steps"));
-  of_training(sub.add_option("--lr-warmup", o.rate_warmup, "Steps of a linear warm-up (0)"));
-  of_training(sub.add_option("--lr-steps", o.rate_steps, "Length of the whole training"));
-  of_training(sub.add_option("--weight-decay", o.weight_decay, "Of AdamW (default 0)"));
+  of_training(
+      sub.add_option("--lr-warmup", o.rate_warmup, "Steps of a linear warm-up (default 0)"));
+  of_training(sub.add_option("--lr-steps", o.rate_steps, "Steps of the whole training"));
+  of_training(
+      sub.add_option("--weight-decay", o.weight_decay, "Weight decay of AdamW (default 0)"));
   of_training(sub.add_option("--clip", o.max_norm,
                              "Largest norm of all gradients together (default 1; 0 = any)"));
   of_training(sub.add_option("--memory-limit", o.memory_limit,
@@ -101,7 +104,7 @@ std::int64_t parse_bytes(const std::string& text, const char* flag) {
     const double bytes = number * unit.bytes;
     if (bytes >= 1 && bytes < 9e18) return static_cast<std::int64_t>(bytes);
   }
-  throw InputError(fmt::format("{}: {} is no size such as 80GiB, 4.5GB or 1000000", flag, text));
+  throw InputError(fmt::format("{}: {} is not a size such as 80GiB, 4.5GB or 1000000", flag, text));
 }
 
 training::Checkpointed parse_checkpoint(const std::string& text, std::int64_t layers) {
@@ -112,7 +115,7 @@ training::Checkpointed parse_checkpoint(const std::string& text, std::int64_t la
   const auto last =
       dash == std::string::npos ? first : whole(std::string_view(text).substr(dash + 1));
   if (!first || !last || *first > *last || *first < 0)
-    throw InputError("--checkpoint: " + text + " is none of off, all, or layers such as 4-8");
+    throw InputError("--checkpoint: " + text + " is not off, all, or layers such as 4-8");
   if (*last >= layers)
     throw InputError(fmt::format("--checkpoint: layer {} is not there; the model has 0 to {}",
                                  *last, layers - 1));

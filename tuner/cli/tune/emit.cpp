@@ -86,7 +86,7 @@ void declare_emit(CLI::App& sub, EmitOptions& o) {
   for (const tuner::Project& project : tuner::projects())
     names += (names.empty() ? "" : ", ") + std::string(project.name);
   sub.add_option("--for", o.project, "That program: " + names);
-  sub.add_option("--from", o.from, "Emit what this thresholds file tells, without a database");
+  sub.add_option("--from", o.from, "Emit from this thresholds file, without a database");
   declare_problem(sub, o.asked);
 }
 

@@ -12,6 +12,7 @@
 #include "executor.hpp"
 #include "nsa/kernels/routing.hpp"
 #include "nsa/probes/probes.hpp"
+#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/store/store.hpp"
@@ -340,7 +341,8 @@ ExitCode run(const Settings& settings, TuneOptions o) {
     text += fmt::format("wrote {}: {} ranges decided, {} undecided\n", path, report.decided,
                         report.undecided);
   }
-  settings.json ? print_json({{"written", written}}) : print_text(text);
+  settings.json ? print_json({{"written", written}})
+                : print_text(reports::fit_lines(text, columns_out()));
   return decided == 0 ? ExitCode::nothing_judged : ExitCode::good;
 }
 
@@ -371,13 +373,13 @@ void add_tune(Program& program) {
   sub->add_option("--against", o->against, "Say what changed from this file");
   sub->add_option("--executor", o->executor,
                   "Whose variants (default: nsatune, or the only other one that has rows)");
-  sub->add_flag("--unverified", o->unverified, "Let rows count that no oracle has checked");
+  sub->add_flag("--unverified", o->unverified, "Count rows that no oracle has checked, too");
   sub->add_option("--margin", o->margin, "Times faster that a switch has to be (default 1.0)")
       ->check(CLI::Range(1.0, 100.0));
   sub->add_option("--workload", o->workload,
                   "How often lengths are used: a file of lines tokens,weight[,phase]; what is used "
                   "more counts more");
-  sub->add_option("--seed", o->seed, "Of the bootstrap")->check(whole_number());
+  sub->add_option("--seed", o->seed, "Seed of the bootstrap")->check(whole_number());
   declare_emit(*sub, o->emit);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/text_table.hpp"
 
 namespace nsa::cli {
@@ -99,9 +100,10 @@ ExitCode tell(const Settings& settings, const VerifyOutcome& outcome) {
     print_json(outcome_json(outcome));
     return outcome.code;
   }
-  print_text(trials_text(outcome.report, settings.style_out()) + summary(outcome));
-  for (const std::string& line : outcome.broken) print_text("  " + line + "\n");
-  print_text(fmt::format("{} {}\n", outcome.file, verdict_words(outcome)));
+  std::string text = trials_text(outcome.report, settings.style_out()) + summary(outcome);
+  for (const std::string& line : outcome.broken) text += "  " + line + "\n";
+  text += fmt::format("{} {}\n", outcome.file, verdict_words(outcome));
+  print_text(reports::fit_lines(text, columns_out()));
   return outcome.code;
 }
 

@@ -232,7 +232,7 @@ void add_verify(Program& program) {
       [&program, o] { return run(program.settings, *o); });
   sub->add_option("file", o->file, "Thresholds file, of this model of device")->required();
   sub->add_option("--budget", o->budget, "Time that it may take: 30s, 5m")->capture_default_str();
-  sub->add_option("--seed", o->seed, "Another seed tries other lengths")
+  sub->add_option("--seed", o->seed, "Seed of the random lengths")
       ->check(whole_number())
       ->capture_default_str();
   sub->add_option("--inside", o->inside, "Random lengths of each decision")
@@ -246,7 +246,7 @@ void add_verify(Program& program) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   sub->add_option("--worker", o->worker, "Command of the worker whose variants the file decides");
-  sub->add_flag("--dry-run", o->dry_run, "Only say what would be measured");
+  sub->add_flag("--dry-run", o->dry_run, "Print what would be measured, measure nothing");
   declare_worker_memory(*sub, o->worker_memory);
   declare_share(*sub, o->share);
 }

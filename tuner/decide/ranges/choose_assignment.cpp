@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMaxSwitches = 12;
 /// Ranges are searched for, so the best split of pure noise looks like a gain: ask 99.8 %,
 /// two-sided.
-constexpr double kTail = 0.001;
+constexpr double kOddTail = 0.001;
 /// log ratio: 2 %
 constexpr double kLargeGain = 0.02;
 
@@ -39,7 +39,7 @@ std::size_t switches_possible(const SegmentationInput& input) {
 /// than a tie, and surely.
 bool worth_it(const SegmentationInput& input, const std::vector<LengthRatios>& points,
               const Assignment& simple, const Assignment& finer, const DecideOptions& options) {
-  const Gain gain = gain_of(points, simple, finer, kTail);
+  const Gain gain = gain_of(points, simple, finer, kOddTail);
   if (gain.needed) return cost_of(input, finer) < cost_of(input, simple);
   const double total = cost_of(input, simple) - cost_of(input, finer);
   return total / static_cast<double>(points.size()) > options.max_regret &&
@@ -99,7 +99,7 @@ Gain gain_of(const std::vector<LengthRatios>& points, const Assignment& from, co
 
 bool differs(const std::vector<LengthRatios>& points, const Assignment& from, const Assignment& to,
              const DecideOptions& options) {
-  const Gain sure = gain_of(points, from, to, kTail);
+  const Gain sure = gain_of(points, from, to, kOddTail);
   if (sure.needed || (sure.low > 0 && sure.mean > options.max_regret)) return true;
   constexpr double kLikely = 0.1;
   return sure.mean > kLargeGain && gain_of(points, from, to, kLikely).low > 0;

@@ -11,7 +11,7 @@
 namespace nsa::tuner {
 namespace {
 
-constexpr double kNear = 1.2;     // factor about a threshold
+constexpr double kBeside = 1.2;   // factor about a threshold
 constexpr double kAside = 1.05;   // nearer to it both choices are as good
 constexpr double kBeyond = 1.25;  // times the end of the last range
 constexpr std::size_t kBuiltIn = 2;
@@ -89,8 +89,8 @@ std::vector<std::int64_t> values_of(const Decision& decision, Draw draw, int ins
   for (std::size_t i = 1; i < decision.ranges.size(); ++i) {
     if (decision.ranges[i].variant == decision.ranges[i - 1].variant) continue;
     const auto at = static_cast<double>(decision.ranges[i].from);
-    values.push_back(draw.between(at / kNear, at / kAside));  // one on each side: where it moved
-    values.push_back(draw.between(at * kAside, at * kNear));
+    values.push_back(draw.between(at / kBeside, at / kAside));  // one on each side: where it moved
+    values.push_back(draw.between(at * kAside, at * kBeside));
   }
   const ThresholdRange& last = decision.ranges.back();
   const double end = static_cast<double>(last.to.value_or(last.from));

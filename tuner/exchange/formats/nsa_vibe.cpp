@@ -41,7 +41,7 @@ Imported read_known(const Input& input) {
   if (begins_with(table, {"mode", "N", "H", "D", "Dv", "L"}))
     return read_nsa_vibe_selection(table, input);
   throw InputError(input.where +
-                   ": is none of the result files of nsa-vibe that are known: decode and selection "
+                   ": is not a known result file of nsa-vibe; known are decode and selection "
                    "CSV, FA-2 logs and reports, decode guards");
 }
 

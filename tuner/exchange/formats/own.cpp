@@ -56,7 +56,7 @@ std::vector<Sample> samples_of(const Tree& own, std::span<const std::int64_t> de
     Sample sample{integer_of(starts[i], where), device_ns[i], integer_of(host[i], where), {}};
     if (cycles && !(*cycles)[i].is_null()) sample.cycles = integer_of((*cycles)[i], where);
     if (sample.host_ns < 0 || sample.cycles.value_or(0) < 0)
-      throw InputError(where + ": has a sample of less than no time");
+      throw InputError(where + ": has a sample below 0 ns");
     samples.push_back(sample);
   }
   return samples;

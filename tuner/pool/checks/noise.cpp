@@ -74,7 +74,7 @@ std::optional<double> CoreWait::waited_s() const {
 std::string CoreWait::noise(double visit_s) const {
   const double waited = waited_s().value_or(0);
   if (waited < kLeastWaitS || waited < kMostWaitShare * visit_s) return "";
-  return fmt::format("other processes had its cores: it waited {:.2g} of {:.2g} ms", 1e3 * waited,
+  return fmt::format("other processes used its cores: it waited {:.1f} of {:.1f} ms", 1e3 * waited,
                      1e3 * visit_s);
 }
 

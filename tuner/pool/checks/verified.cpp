@@ -45,7 +45,7 @@ void Verified::add(const Candidate& candidate, const Problem& problem,
 
 void Verified::add_wrong(const Candidate& candidate, const Problem& problem,
                          const std::string& reason) {
-  wrong_.try_emplace(key_of(candidate, class_text(problem)), Wrong{problem.max_seq_len(), reason});
+  wrong_.try_emplace(key_of(candidate, class_text(problem)), Wrong{problem.max_kv_len(), reason});
 }
 
 bool Verified::compared(const Candidate& candidate, const Problem& problem) const {

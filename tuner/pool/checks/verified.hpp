@@ -37,7 +37,7 @@ class Verified {
   /// Null where it has to be checked.
   const Right* find(const Candidate& candidate, const Problem& problem) const;
   struct Wrong {
-    std::int64_t seq_len = 0;  // where it was seen
+    std::int64_t tokens = 0;  // where it was seen, those in the cache included
     std::string reason;
   };
   /// Why it is out on problems of that class, or null.

@@ -66,9 +66,8 @@ void WorkerSet::exclude_wrong() {
     const auto* wrong = shared_.verified.find_wrong(contestant.candidate, contest_.problem);
     if (!wrong) continue;
     contestant.verification = Verification::wrong_result;
-    const bool here = wrong->seq_len == contest_.problem.max_seq_len();
-    const std::string reason =
-        here ? wrong->reason : wrong_elsewhere(wrong->seq_len, wrong->reason);
+    const bool here = wrong->tokens == contest_.problem.max_kv_len();
+    const std::string reason = here ? wrong->reason : wrong_elsewhere(wrong->tokens, wrong->reason);
     fail(contestant, Outcome::ok, reason, {process_, 0, 0});
   }
 }
@@ -333,9 +332,7 @@ Believable WorkerSet::believable(const Contestant& contestant, double wall_s) {
 }
 
 void WorkerSet::reject(Contestant& contestant, const CheckResult& result) {
-  shared_.verified.add_wrong(contestant.candidate, contest_.problem,
-                             fmt::format("wrong on a problem of this class with {} tokens: {}",
-                                         contest_.problem.max_kv_len(), result.reason));
+  shared_.verified.add_wrong(contestant.candidate, contest_.problem, result.reason);
   fail(contestant, Outcome::ok, result.reason, {process_, 0, 0});
 }
 

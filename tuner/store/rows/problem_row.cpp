@@ -42,7 +42,7 @@ std::int64_t integer_of(const Json& value, const std::string& where) {
 
 std::vector<std::int64_t> parse_lengths(const std::string& text, const std::string& where) {
   const Json json = parse_cell(text, where);
-  if (!json.is_array()) refuse(where, "holds lengths that are no list");
+  if (!json.is_array()) refuse(where, "holds lengths that are not a list");
   std::vector<std::int64_t> lengths;
   for (const Json& value : json) lengths.push_back(integer_of(value, where));
   return lengths;

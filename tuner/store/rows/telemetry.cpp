@@ -40,7 +40,7 @@ std::vector<TelemetryRow> Store::telemetry(const std::optional<std::string>& run
       telemetry.report = Json::parse(row.text(), nullptr, false);
       if (telemetry.report.is_discarded()) {
         throw InputError(state_->path + ": telemetry " + telemetry.id +
-                         " holds no JSON; name another file");
+                         " does not hold JSON; name another file");
       }
       found.push_back(std::move(telemetry));
     }

@@ -82,7 +82,7 @@ JsonWindow::Scan JsonWindow::scan(bool many) const {
 }
 
 std::string_view JsonWindow::string() {
-  if (peek() != '"') fail(offset(), "expected a string; this is no JSON");
+  if (peek() != '"') fail(offset(), "expected a string; this is not JSON");
   for (;;) {
     const std::size_t length = scan_string({buffer_.data() + begin_, end_ - begin_});
     if (length > 0) {

@@ -8,11 +8,12 @@
 
 namespace nsa::tuner {
 
-inline constexpr const char* kWrongElsewhere = "wrong at seq_len ";
+inline constexpr const char* kWrongElsewhere = "wrong on a problem of this class with ";
 
-/// The reason of a row that was not measured, because the variant was wrong at that length.
-inline std::string wrong_elsewhere(std::int64_t seq_len, const std::string& reason) {
-  return kWrongElsewhere + std::to_string(seq_len) + ": " + reason;
+/// The reason of a row that was not measured, because the variant was wrong at `tokens`, those in
+/// the cache included.
+inline std::string wrong_elsewhere(std::int64_t tokens, const std::string& reason) {
+  return kWrongElsewhere + std::to_string(tokens) + " tokens: " + reason;
 }
 inline bool is_wrong_elsewhere(const Measurement& row) {
   return row.verification == Verification::wrong_result && row.reason.starts_with(kWrongElsewhere);
