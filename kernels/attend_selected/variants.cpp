@@ -179,6 +179,15 @@ constexpr std::array kCpuBackwardRows{
          .source_hash = source_hash::attend_selected_backward_masked,
          .rank = 2,
          .switch_target = SwitchTarget::masked})),
+    kStage.cpu_backward({.name = "ranges",
+                         .role = Role::slow_path,
+                         .ignores = kBlocks,
+                         .summary = "Host loop: the gradients of one row and group at a time, on "
+                                    "one thread (the users' slow path).",
+                         .workspace_bytes = cpu::selected_backward_ranges_bytes,
+                         .launch = cpu::selected_backward_ranges,
+                         .source_hash = source_hash::attend_selected_backward_ranges,
+                         .switch_target = SwitchTarget::row_loop}),
 };
 
 std::array<Variant, 12> cuda_rows() {

@@ -10,8 +10,10 @@ namespace nsa::cpu {
 void selected_backward_fused_block(const LaunchArgs& args);
 void selected_backward_fused_query(const LaunchArgs& args);
 void selected_backward_masked(const LaunchArgs& args);
+void selected_backward_ranges(const LaunchArgs& args);
 std::int64_t selected_backward_fused_block_bytes(const Problem& problem);
 std::int64_t selected_backward_fused_query_bytes(const Problem& problem);
 std::int64_t selected_backward_masked_bytes(const Problem& problem);
+std::int64_t selected_backward_ranges_bytes(const Problem& problem);
 
 }  // namespace nsa::cpu
