@@ -83,8 +83,8 @@ TEST_CASE("a run that is saved goes on bit for bit", "[cli]") {
 TEST_CASE("checkpointed layers take less memory and give the same losses", "[cli]") {
   const Folder folder;
   const std::string run =
-      "run --preset tiny --seq-len 96 --train --no-thresholds --no-db --json "
-      "--steps 3 ";
+      "run --preset tiny --seq-len 384 --train --no-thresholds --no-db --json "
+      "--steps 2 ";  // shorter ones take less than the gradients that lie in their place
   const Json off = json_of(nsatune(folder, run), "run_result");
   const Json all = json_of(nsatune(folder, run + "--checkpoint all"), "run_result");
   CHECK(off["losses"] == all["losses"]);

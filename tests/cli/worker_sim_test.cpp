@@ -167,7 +167,7 @@ TEST_CASE("a sweep names who crashed in its last line, and --strict makes it exi
   const std::string wrong = R"(, "faults": [{"kind": "wrong", "from": 100, "to": 150}])";
   const Result out = sweep(wrong, "", R"(, "verifies": true)");
   INFO(out.err);
-  CHECK(out.err.find("late (sim): wrong result at seq_len 128 (row") != std::string::npos);
+  CHECK(out.err.find("late (sim): wrong result at length 128 (row") != std::string::npos);
 }
 
 TEST_CASE("a script that cannot be played is one line and exit code 2", "[cli]") {

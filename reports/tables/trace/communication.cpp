@@ -13,7 +13,10 @@ namespace {
 
 using trace::Collectives;
 
-std::string ns(const std::optional<std::int64_t>& value) { return value ? ns(*value) : "-"; }
+// Named by its namespace: the overload here hides it, and would call itself.
+std::string ns(const std::optional<std::int64_t>& value) {
+  return value ? reports::ns(*value) : "-";
+}
 std::string bytes(const std::optional<std::int64_t>& value) {
   return value ? format_bytes(*value) : "-";
 }
