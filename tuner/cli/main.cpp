@@ -6,7 +6,6 @@
 
 #include "command_line/command_line.hpp"
 #include "nsa/kernels/workspace.hpp"
-#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "program.hpp"
@@ -84,7 +83,7 @@ int print_wanted(CLI::App& app, const CLI::Success& wanted) {
   std::ostringstream text;
   const int code = app.exit(wanted, text);
   const bool help = dynamic_cast<const CLI::CallForHelp*>(&wanted) != nullptr;
-  nsa::cli::print_text(nsa::reports::fit_lines(text.str(), help ? nsa::cli::columns_out() : 0));
+  help ? nsa::cli::print_fitted(text.str()) : nsa::cli::print_text(text.str());
   return code;
 }
 

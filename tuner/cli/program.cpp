@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "nsa/reports/fit_lines.hpp"
 #include "nsa/tuner/count_text.hpp"
 
 namespace nsa::cli {
@@ -72,6 +73,8 @@ void print_text(const std::string& text) {
   if (errno != EPIPE)  // whoever reads has seen enough: | head
     throw EnvironmentError("stdout: cannot write (closed or disk full)");
 }
+
+void print_fitted(const std::string& text) { print_text(reports::fit_lines(text, columns_out())); }
 
 std::string json_text(const Json& document, int indent) {
   return document.dump(indent, ' ', false, Json::error_handler_t::replace);

@@ -59,6 +59,8 @@ std::string json_text(const Json& document, int indent = -1);
 void print_json(const Json& document);
 /// Text to stdout.
 void print_text(const std::string& text);
+/// The same, with lines that are longer than columns_out() broken between words.
+void print_fitted(const std::string& text);
 
 /// InputError where a flag of the command line, a global one or of the chosen command, has the
 /// value '': an unset variable of a script, never what somebody wants.

@@ -5,7 +5,6 @@
 
 #include "history/source.hpp"
 #include "nsa/check_output/document.hpp"
-#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "planted_step.hpp"
 
@@ -93,8 +92,7 @@ ExitCode run(const Settings& settings, const NightlySource& source) {
   const char* verdict = outcome.code == ExitCode::good    ? "the gate works"
                         : outcome.code == ExitCode::found ? "the gate does NOT work"
                                                           : "cannot be tested";
-  print_text(
-      reports::fit_lines(fmt::format("{}{}: {}\n", text, verdict, outcome.reason), columns_out()));
+  print_fitted(fmt::format("{}{}: {}\n", text, verdict, outcome.reason));
   return outcome.code;
 }
 

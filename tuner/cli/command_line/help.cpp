@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "command_line/command_line.hpp"
-#include "nsa/reports/fit_lines.hpp"
 #include "program.hpp"
 
 namespace nsa::cli {
@@ -51,7 +50,7 @@ ExitCode print_help(const CLI::App& program, const HelpOptions& o) {
   } else if (!o.man_folder.empty()) {
     write_pages(all, o.man_folder);
   } else {
-    print_text(o.man ? man_page(asked, all) : reports::fit_lines(help_text(asked), columns_out()));
+    o.man ? print_text(man_page(asked, all)) : print_fitted(help_text(asked));
   }
   return ExitCode::good;
 }

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/launch_text.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
@@ -96,7 +95,7 @@ ExitCode print_info(const Settings& settings) {
     if (here != libraries) text += here;
     libraries = here;
   }
-  print_text(reports::fit_lines(text, columns_out()));
+  print_fitted(text);
   return ExitCode::good;
 }
 
@@ -165,7 +164,7 @@ ExitCode print_launches(const Settings& settings, const LaunchFilter& filter,
                                      command + " lists all that there are"
                                : "none; nsatune sweep --" + made_by + " makes them");
   }
-  print_text(reports::fit_lines(text, columns_out()));
+  print_fitted(text);
   return ExitCode::good;
 }
 

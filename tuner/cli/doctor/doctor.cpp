@@ -6,7 +6,6 @@
 #include "evidence.hpp"
 #include "nsa/doctor/report_json.hpp"
 #include "nsa/reports/doctor_text.hpp"
-#include "nsa/reports/fit_lines.hpp"
 #include "program.hpp"
 #include "sweep/options.hpp"
 
@@ -76,8 +75,7 @@ ExitCode run_doctor(const Settings& settings, DoctorOptions options) {
   if (settings.json) {
     print_json(doctor::to_document(report));
   } else {
-    print_text(
-        reports::fit_lines(reports::doctor_text(report, settings.style_out()), columns_out()));
+    print_fitted(reports::doctor_text(report, settings.style_out()));
   }
   if (!report.findings.empty()) return ExitCode::found;
   return report.any_silent() ? ExitCode::nothing_judged : ExitCode::good;

@@ -8,7 +8,6 @@
 #include "foreign.hpp"
 #include "nsa/kernels/documents.hpp"
 #include "nsa/probes/probes.hpp"
-#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/variants_text.hpp"
 #include "nsa/tuner/emit.hpp"
@@ -87,9 +86,8 @@ ExitCode run(const Settings& settings, const ExplainOptions& o) {
     if (project) document["project"] = routes_json(*project, routes);
     print_json(document);
   } else {
-    print_text(reports::fit_lines(reports::explain_text(report, settings.style_out()) +
-                                      (project ? routes_text(*project, routes) : ""),
-                                  columns_out()));
+    print_fitted(reports::explain_text(report, settings.style_out()) +
+                 (project ? routes_text(*project, routes) : ""));
   }
   return ExitCode::good;
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/executor.hpp"
@@ -138,8 +137,7 @@ ExitCode explain_foreign(const Settings& settings, const LoadedTable& loaded,
   if (settings.json) {
     print_json(document_of(loaded, decisions, problem, warnings));
   } else if (decisions) {
-    print_text(reports::fit_lines(text_of(loaded, *decisions, problem, settings.style_out()),
-                                  columns_out()));
+    print_fitted(text_of(loaded, *decisions, problem, settings.style_out()));
   }
   return decisions ? ExitCode::good : ExitCode::nothing_judged;
 }

@@ -5,7 +5,6 @@
 
 #include "device_choice.hpp"
 #include "nsa/kernels/training.hpp"
-#include "nsa/reports/fit_lines.hpp"
 #include "program.hpp"
 #include "routing_inputs.hpp"
 #include "run/options.hpp"
@@ -145,8 +144,7 @@ ExitCode memory(const Settings& settings, const MemoryPlanOptions& o) {
   if (o.limit) limit = parse_bytes(*o.limit, "--limit");
   const Predictor predictor(settings, o.run);
   const Json document = document_of(predictor, limit);
-  settings.json ? print_json(document)
-                : print_text(reports::fit_lines(text_of(document), columns_out()));
+  settings.json ? print_json(document) : print_fitted(text_of(document));
   return !limit || document["fits"].get<bool>() ? ExitCode::good : ExitCode::found;
 }
 

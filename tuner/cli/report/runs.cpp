@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/run_result_text.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
@@ -114,7 +113,7 @@ ExitCode print_results(const Settings& settings, std::vector<std::string> ids) {
     if (settings.json) {
       document.push_back(past_json(past));
     } else {
-      print_text(reports::fit_lines(past_text(past, settings.style_out()), columns_out()));
+      print_fitted(past_text(past, settings.style_out()));
     }
   }
   if (settings.json) print_json({{"runs", document}});
@@ -179,7 +178,7 @@ ExitCode print_comparison(const Settings& settings, const std::string& before,
         fmt::format("before {}\nafter  {}\n", words_of(first), words_of(second)) +
         compared_text(compared, settings.style_out()) +
         fmt::format("{} of {} differ by more than their noise\n", differing, compared.size());
-    print_text(reports::fit_lines(text, columns_out()));
+    print_fitted(text);
   }
   return compared.empty() ? ExitCode::nothing_judged : ExitCode::good;
 }

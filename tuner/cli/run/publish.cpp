@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "nsa/kernels/peak.hpp"
-#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/run_result_text.hpp"
 #include "program.hpp"
 #include "version.hpp"
@@ -69,8 +68,7 @@ RunReport report_of(const RunRecord& record, const RunDevice& device, const RunP
 void publish(const Settings& settings, const RunReport& report, RunRecord record,
              std::optional<store::Store>& db) {
   const Json document = run_json(report);
-  settings.json ? print_json(document)
-                : print_text(reports::fit_lines(reports::run_result_text(document), columns_out()));
+  settings.json ? print_json(document) : print_fitted(reports::run_result_text(document));
   if (db) {
     keep_record(*db, std::move(record), document);
     say(settings, fmt::format("run {} in {}", report.run_id, settings.db_path()));

@@ -16,7 +16,6 @@
 #include "interrupt.hpp"
 #include "measuring.hpp"
 #include "nsa/probes/probes.hpp"
-#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/store/store.hpp"
@@ -194,7 +193,7 @@ ExitCode finish(const Settings& settings, const SweepOptions& o, store::Store& d
                       {"results", results}};
     o.json_lines ? SweepEvents::end(result) : print_json(result);
   } else {
-    print_text(reports::fit_lines(table, columns_out()));
+    print_fitted(table);
   }
   say(settings,
       fmt::format("run {}: {} rows added, {} unsupported, {} noisy, {} failed or wrong; {}{}",
@@ -298,8 +297,7 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
     return ExitCode::nothing_judged;
   }
   if (o.dry_run) {
-    settings.json ? print_json(plan_json(plan))
-                  : print_text(reports::fit_lines(plan_text(plan), columns_out()));
+    settings.json ? print_json(plan_json(plan)) : print_fitted(plan_text(plan));
     return ExitCode::good;
   }
   if (o.resume_id) {  // in a file that is there: a wrong --db must not make one

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/trace_table.hpp"
 #include "nsa/trace/diff_json.hpp"
 #include "nsa/trace/read.hpp"
@@ -47,8 +46,7 @@ ExitCode print_diff(const Settings& settings, const DiffOptions& options) {
   if (settings.json) {
     print_json(trace::to_document(diff));
   } else {
-    print_text(reports::fit_lines(
-        reports::trace_diff_table(diff, options.top, settings.style_out()), columns_out()));
+    print_fitted(reports::trace_diff_table(diff, options.top, settings.style_out()));
   }
   return exit_code_of(diff.verdict);
 }

@@ -7,7 +7,6 @@
 #include "commands.hpp"
 #include "inputs.hpp"
 #include "nsa/page/page.hpp"
-#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/trace_table.hpp"
 #include "nsa/trace/merge.hpp"
 #include "nsa/trace/summary_json.hpp"
@@ -45,9 +44,8 @@ ExitCode print_one(const Settings& settings, const SummaryOptions& options,
   if (!options.csv.empty() || settings.json) {
     print_document(trace::to_document(one), options.csv);
   } else {
-    print_text(reports::fit_lines(
-        reports::trace_summary_table(one, options.top, settings.style_out(), table_columns()),
-        columns_out()));
+    print_fitted(
+        reports::trace_summary_table(one, options.top, settings.style_out(), table_columns()));
   }
   return ExitCode::good;
 }
@@ -89,9 +87,8 @@ ExitCode print_summary(const Settings& settings, const SummaryOptions& options) 
   if (!options.csv.empty() || settings.json) {
     print_document(trace::to_document(merged, ranks), options.csv);
   } else {
-    print_text(reports::fit_lines(reports::trace_ranks_table(merged, ranks, options.top,
-                                                             settings.style_out(), table_columns()),
-                                  columns_out()));
+    print_fitted(reports::trace_ranks_table(merged, ranks, options.top, settings.style_out(),
+                                            table_columns()));
   }
   return ExitCode::good;
 }

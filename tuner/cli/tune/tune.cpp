@@ -13,7 +13,6 @@
 #include "executor.hpp"
 #include "nsa/kernels/routing.hpp"
 #include "nsa/probes/probes.hpp"
-#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/store/store.hpp"
@@ -215,8 +214,7 @@ ExitCode run(const Settings& settings, TuneOptions o) {
     text += fmt::format("wrote {}: {} ranges decided, {} undecided\n", path, report.decided,
                         report.undecided);
   }
-  settings.json ? print_json({{"written", written}})
-                : print_text(reports::fit_lines(text, columns_out()));
+  settings.json ? print_json({{"written", written}}) : print_fitted(text);
   return decided == 0 ? ExitCode::nothing_judged : ExitCode::good;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/text_table.hpp"
 
 namespace nsa::cli {
@@ -103,7 +102,7 @@ ExitCode tell(const Settings& settings, const VerifyOutcome& outcome) {
   std::string text = trials_text(outcome.report, settings.style_out()) + summary(outcome);
   for (const std::string& line : outcome.broken) text += "  " + line + "\n";
   text += fmt::format("{} {}\n", outcome.file, verdict_words(outcome));
-  print_text(reports::fit_lines(text, columns_out()));
+  print_fitted(text);
   return outcome.code;
 }
 
