@@ -7,9 +7,8 @@
 
 namespace nsa::test {
 
-/// All rows of docs/results/h200.csv.gz; the median of each is its only sample. Times are in ns,
-/// lengths in tokens. What the CSV does not hold (samples one by one, clocks, the job's key) is
-/// empty. std::runtime_error where gzip cannot read the file.
+/// All rows of docs/results/h200.csv.gz, as `nsatune import csv` reads them: medians stand in for
+/// samples. Times are in ns, lengths in tokens. InputError where the file cannot be read.
 std::vector<Measurement> recorded_rows();
 
 }  // namespace nsa::test
