@@ -1,38 +1,36 @@
 #include "cpu/convert.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 
-#include "cpu/half.hpp"
 #include "cpu/simd/half_rows.hpp"
 
 namespace nsa {
 namespace {
 
-/// To fp32 with the last bit sticky (round to odd), so that rounding again to 16 bits is exact.
-float to_odd_float(double value) {
-  const float nearest = static_cast<float>(value);
-  if (static_cast<double>(nearest) == value || value != value) return nearest;
-  const auto bits = std::bit_cast<std::uint32_t>(nearest);
-  if ((bits & 1u) != 0) return nearest;
-  const bool above = nearest > value;
-  const bool negative = std::bit_cast<std::int32_t>(nearest) < 0;
-  return std::bit_cast<float>(above == negative ? bits + 1u : bits - 1u);
-}
+constexpr std::int64_t kPiece = 512;  // numbers of fp64 that pass through fp32 at a time
 
-// fp32 goes by the vector; fp64 beside 16-bit storage is for references and may be slow.
 void widen(Dtype from, const std::uint16_t* in, std::int64_t count, float* out) {
   (from == Dtype::bf16 ? cpu::widen_bf16 : cpu::widen_fp16)(in, count, out);
 }
 void widen(Dtype from, const std::uint16_t* in, std::int64_t count, double* out) {
-  std::transform(in, in + count, out, from == Dtype::bf16 ? bf16_to_float : fp16_to_float);
+  std::array<float, kPiece> piece;
+  for (std::int64_t i = 0; i < count; i += kPiece) {
+    const std::int64_t n = std::min(kPiece, count - i);
+    widen(from, in + i, n, piece.data());
+    std::copy_n(piece.data(), n, out + i);
+  }
 }
 void narrow(Dtype to, const float* in, std::int64_t count, std::uint16_t* out) {
   (to == Dtype::bf16 ? cpu::narrow_to_bf16 : cpu::narrow_to_fp16)(in, count, out);
 }
 void narrow(Dtype to, const double* in, std::int64_t count, std::uint16_t* out) {
-  const auto one = to == Dtype::bf16 ? float_to_bf16 : float_to_fp16;
-  std::transform(in, in + count, out, [one](double x) { return one(to_odd_float(x)); });
+  std::array<float, kPiece> piece;
+  for (std::int64_t i = 0; i < count; i += kPiece) {
+    const std::int64_t n = std::min(kPiece, count - i);
+    cpu::round_to_odd(in + i, n, piece.data());
+    narrow(to, piece.data(), n, out + i);
+  }
 }
 
 template <class T>

@@ -41,4 +41,15 @@ inline std::uint16_t float_to_fp16(float value) noexcept {
   return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
 }
 
+/// To fp32 with the last bit sticky (round to odd), so that rounding again to 16 bits is exact.
+inline float round_to_odd(double value) noexcept {
+  const float nearest = static_cast<float>(value);
+  if (static_cast<double>(nearest) == value || value != value) return nearest;
+  const auto bits = std::bit_cast<std::uint32_t>(nearest);
+  if ((bits & 1u) != 0) return nearest;
+  const bool above = nearest > value;
+  const bool negative = std::bit_cast<std::int32_t>(nearest) < 0;
+  return std::bit_cast<float>(above == negative ? bits + 1u : bits - 1u);
+}
+
 }  // namespace nsa

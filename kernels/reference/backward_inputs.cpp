@@ -6,6 +6,7 @@
 #include "cpu/convert.hpp"
 #include "nsa/kernels/parallel.hpp"
 #include "nsa/schemas/generator.hpp"
+#include "reference/fill_generated.hpp"
 #include "reference/first_row.hpp"
 
 namespace nsa {
@@ -44,17 +45,6 @@ void multiply(HostTensor& tensor, double factor) {
     value *= factor;
     store_row(view, i, 1, &value);
   }
-}
-
-void fill_gradient(HostTensor& tensor, std::uint64_t seed) {
-  const TensorView view = tensor.view();
-  constexpr std::int64_t kPiece = 1024;
-  parallel_for(0, view.elements(), kPiece, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<double> row;
-    for (std::int64_t i = begin; i < end; ++i)
-      row.push_back(generate(static_cast<std::uint64_t>(i), seed, kUnitVarianceScale));
-    store_row(view, begin, end - begin, row.data());
-  });
 }
 
 bool has(std::span<const TensorSpec> specs, std::string_view name) {
@@ -150,7 +140,8 @@ BackwardInputs make_backward_inputs(Stage stage, const Problem& problem, std::ui
       inputs.tensors.push_back(converted(pass.output, problem.dtype));
     } else {
       HostTensor gradient = zeros(spec.name, shape_of(stage, spec.name, backward));
-      fill_gradient(gradient, seed + kGradientSeed + inputs.tensors.size());
+      reference::fill_generated(gradient.view(), seed + kGradientSeed + inputs.tensors.size(),
+                                kUnitVarianceScale);
       inputs.tensors.push_back(std::move(gradient));
     }
   }

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <iterator>
 
-#include "cpu/convert.hpp"
 #include "nsa/kernels/backward_inputs.hpp"
 #include "nsa/kernels/parallel.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "nsa/schemas/generator.hpp"
+#include "reference/fill_generated.hpp"
 
 namespace nsa {
 namespace {
@@ -29,23 +29,6 @@ double fan_in_root(std::string_view name, const Problem& p) {
   if (name == "fc1_w" || name == "fc1_b") fan_in = p.head_dim_k;
   if (name == "fc2_w" || name == "fc2_b") fan_in = std::max<std::int64_t>(1, p.head_dim_k / 2);
   return std::sqrt(static_cast<double>(std::max<std::int64_t>(1, fan_in)));
-}
-
-void fill_numbers(HostTensor& tensor, std::uint64_t seed, double scale) {
-  const TensorView view = tensor.view();
-  constexpr std::int64_t kPiece = 1024;
-  const std::int64_t elements = view.elements();
-  parallel_for(0, (elements + kPiece - 1) / kPiece, 16, [&](std::int64_t from, std::int64_t to) {
-    std::array<double, kPiece> piece{};
-    for (std::int64_t i = from * kPiece; i < std::min(to * kPiece, elements); i += kPiece) {
-      const std::int64_t count = std::min(kPiece, elements - i);
-      for (std::int64_t j = 0; j < count; ++j) {
-        piece[static_cast<std::size_t>(j)] =
-            generate(static_cast<std::uint64_t>(i + j), seed, scale);
-      }
-      store_row(view, i, count, piece.data());
-    }
-  });
 }
 
 void fill_tokens(HostTensor& tensor, const Problem& p, std::uint64_t seed) {
@@ -128,7 +111,8 @@ std::vector<HostTensor> make_inputs(std::span<const Stage> stages, const Problem
     } else if (spec.name == "weights") {  // of a whole model: each with a scale of its own
       tensor.bytes = make_weights(config_of(problem), own_seed).bytes;
     } else {
-      fill_numbers(tensor, own_seed, kUnitVarianceScale / fan_in_root(spec.name, problem));
+      reference::fill_generated(tensor.view(), own_seed,
+                                kUnitVarianceScale / fan_in_root(spec.name, problem));
     }
     inputs.push_back(std::move(tensor));
   }

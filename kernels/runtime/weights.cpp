@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cpu/convert.hpp"
+#include "cpu/simd/generate_rows.hpp"
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/parallel.hpp"
 #include "nsa/kernels/runtime.hpp"
@@ -95,10 +96,10 @@ void fill_weights(const TensorView& flat, std::int64_t begin, std::int64_t count
     double values[kPiece];
     for (std::int64_t piece = first; piece < last; ++piece) {
       const std::int64_t from = piece * kPiece, n = std::min(kPiece, count - from);
-      for (std::int64_t i = 0; i < n; ++i) {
-        const auto counter = static_cast<std::uint64_t>(from + i);
-        values[i] = constant + (fan_in > 0 ? generate(counter, seed, scale) : 0.0);
-      }
+      if (fan_in > 0)
+        cpu::generate_row(static_cast<std::uint64_t>(from), n, seed, scale, values);
+      else
+        std::fill_n(values, n, constant);
       store_row(flat, begin + from, n, values);
     }
   });

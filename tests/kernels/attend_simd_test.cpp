@@ -8,10 +8,12 @@
 
 #include "catch.hpp"
 #include "cpu/half.hpp"
+#include "cpu/simd/generate_rows.hpp"
 #include "cpu/simd/half_rows.hpp"
 #include "cpu/simd/softmax.hpp"
 #include "cpu/simd/tile_gemm.hpp"
 #include "cpu/simd/transpose.hpp"
+#include "nsa/schemas/generator.hpp"
 
 namespace nsa::test {
 namespace {
@@ -202,6 +204,48 @@ TEST_CASE("vectorised rounding gives the same bits as the numbers one by one", "
     for (std::size_t i = 0; i < values.size(); ++i) wrong += narrow[i] != float_to_bf16(values[i]);
     cpu::narrow_to_fp16(values.data(), n, narrow.data());
     for (std::size_t i = 0; i < values.size(); ++i) wrong += narrow[i] != float_to_fp16(values[i]);
+    CHECK(wrong == 0);
+  });
+}
+
+TEST_CASE("fp64 passes through fp32 to 16 bits as if it were rounded once", "[kernels][cpu]") {
+  std::vector<double> values{0.0, -0.0, INFINITY, -INFINITY, NAN, 0x1.fffffffp127, 0x1p128, 1e300};
+  for (std::uint64_t i = 0; i < 100000; ++i)
+    values.push_back(std::bit_cast<double>(i * 0x9e3779b97f4a7c15u));
+  for (std::uint32_t i = 0; i < 65535; ++i) {  // ties of both types, moved by less than fp32 sees
+    for (const float tie : {std::bit_cast<float>((i << 16) | 0x8000u),
+                            std::bit_cast<float>((i << 13) | 0x38001000u)}) {
+      const double exact = tie;
+      values.insert(values.end(),
+                    {exact, std::nextafter(exact, 0.0), std::nextafter(exact, 1e300)});
+    }
+  }
+  const auto n = static_cast<std::int64_t>(values.size());
+  std::vector<float> odd(values.size());
+  on_every_target([&] {
+    cpu::round_to_odd(values.data(), n, odd.data());
+    std::int64_t wrong = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      wrong += float_to_bf16(odd[i]) != float_to_bf16(round_to_odd(values[i]));
+      wrong += float_to_fp16(odd[i]) != float_to_fp16(round_to_odd(values[i]));
+    }
+    CHECK(wrong == 0);
+  });
+}
+
+TEST_CASE("vectorised generation gives the same numbers as the counter one by one",
+          "[kernels][cpu]") {
+  constexpr std::int64_t kCount = 1000 + 7;
+  on_every_target([&] {
+    std::int64_t wrong = 0;
+    for (const std::uint64_t first : {std::uint64_t{0}, std::uint64_t{4294967000}}) {
+      for (const double scale : {kUnitVarianceScale, kUnitVarianceScale / std::sqrt(768.0)}) {
+        std::vector<double> row(kCount);
+        cpu::generate_row(first, kCount, 4242, scale, row.data());
+        for (std::size_t i = 0; i < row.size(); ++i)
+          wrong += row[i] != generate(first + i, 4242, scale);
+      }
+    }
     CHECK(wrong == 0);
   });
 }

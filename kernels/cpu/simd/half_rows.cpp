@@ -62,6 +62,32 @@ HWY_INLINE VU to_fp16_lanes(VF value) {
   return hn::Or(sign, result);
 }
 
+/// As nsa::round_to_odd, by the bits: cut off what fp32 has no room for, and remember whether that
+/// was anything in the last bit kept. Numbers below fp32's normal ones have less room: one by one.
+HWY_INLINE std::int64_t round_to_odd_lanes(const double* in, std::int64_t n, float* out) {
+  const hn::ScalableTag<double> df;
+  const hn::ScalableTag<std::uint64_t> du;
+  const hn::Rebind<float, decltype(df)> d32;
+  const auto dropped = hn::Set(du, (std::uint64_t{1} << 29) - 1);
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(df));
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto value = hn::LoadU(df, in + i);
+    const auto bits = hn::BitCast(du, value);
+    const auto size = hn::Abs(value);
+    const auto tiny = hn::And(hn::Lt(size, hn::Set(df, 0x1p-126)), hn::Gt(size, hn::Zero(df)));
+    if (!hn::AllFalse(df, tiny)) {
+      for (std::int64_t j = i; j < i + lanes; ++j) out[j] = nsa::round_to_odd(in[j]);
+      continue;
+    }
+    const auto rest = hn::And(bits, dropped);
+    const auto sticky = hn::ShiftLeft<29>(hn::ShiftRight<29>(hn::Add(rest, dropped)));
+    const auto odd = hn::Or(hn::AndNot(dropped, bits), sticky);
+    hn::StoreU(hn::DemoteTo(d32, hn::BitCast(df, odd)), d32, out + i);
+  }
+  return i;
+}
+
 template <class Lanes, class One>
 HWY_INLINE void widen(const std::uint16_t* in, std::int64_t n, float* out, Lanes lanes_of,
                       One one) {
@@ -105,6 +131,11 @@ void narrow_fp16_of(const float* in, std::int64_t n, std::uint16_t* out) {
       in, n, out, [](VF v) HWY_ATTR { return to_fp16_lanes(v); }, float_to_fp16);
 }
 
+void round_to_odd_of(const double* in, std::int64_t n, float* out) {
+  for (std::int64_t i = round_to_odd_lanes(in, n, out); i < n; ++i)
+    out[i] = nsa::round_to_odd(in[i]);
+}
+
 }  // namespace nsa::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -115,6 +146,7 @@ HWY_EXPORT(widen_bf16_of);
 HWY_EXPORT(widen_fp16_of);
 HWY_EXPORT(narrow_bf16_of);
 HWY_EXPORT(narrow_fp16_of);
+HWY_EXPORT(round_to_odd_of);
 
 void widen_bf16(const std::uint16_t* in, std::int64_t n, float* out) {
   HWY_DYNAMIC_DISPATCH(widen_bf16_of)(in, n, out);
@@ -127,6 +159,9 @@ void narrow_to_bf16(const float* in, std::int64_t n, std::uint16_t* out) {
 }
 void narrow_to_fp16(const float* in, std::int64_t n, std::uint16_t* out) {
   HWY_DYNAMIC_DISPATCH(narrow_fp16_of)(in, n, out);
+}
+void round_to_odd(const double* in, std::int64_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(round_to_odd_of)(in, n, out);
 }
 
 }  // namespace nsa::cpu
