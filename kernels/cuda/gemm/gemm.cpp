@@ -3,11 +3,11 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <array>
 #include <compare>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "cuda/gemm/cublas_lt.hpp"
 #include "cuda/gemm/gemv.hpp"
@@ -55,11 +55,17 @@ std::uint32_t alignment_of(const TensorView& tensor) {
   return static_cast<std::uint32_t>(std::min<std::uintptr_t>(largest, 256));
 }
 
+/// What cuBLASLt proposes for a product, the best first.
+using Algorithms = std::vector<cublasLtMatmulHeuristicResult_t>;
+/// Lists of products by everything but the rank. Asking takes milliseconds, and who asks for one
+/// rank behind the first soon asks for the others.
+using KnownAlgorithms = std::map<Key, Algorithms>;
+
 /// Descriptors and algorithm of one product. cuBLASLt counts columns first: it sees w^T as it lies,
 /// x as its transpose, and gives the transpose of y.
 class Plan {
  public:
-  Plan(cublasLtHandle_t handle, const Key& key) {
+  Plan(cublasLtHandle_t handle, const Key& key, KnownAlgorithms& known) {
     const CublasLt& lt = cublas_lt();
     const cudaDataType_t in = type_of(key.in);
     const bool wide = key.options.w == WLayout::out_in;
@@ -79,7 +85,7 @@ class Plan {
     w_ = layout(in, wide ? key.inner : key.columns, wide ? key.columns : key.inner, key.w, key);
     x_ = layout(in, turned ? key.rows : key.inner, turned ? key.inner : key.rows, key.x, key);
     y_ = layout(type_of(key.out), key.columns, key.rows, key.y, key);
-    choose(handle, key);
+    choose(handle, key, known);
   }
   ~Plan() {
     const CublasLt& lt = cublas_lt();
@@ -118,7 +124,24 @@ class Plan {
     return made;
   }
 
-  void choose(cublasLtHandle_t handle, const Key& key) {
+  /// The first choice is asked for alone, as a program does that never asks for another.
+  void choose(cublasLtHandle_t handle, const Key& key, KnownAlgorithms& known) {
+    const int rank = std::clamp(key.options.algorithm, 0, kGemmAlgorithms - 1);
+    if (rank == 0) return take(propose(handle, key, 1).front());
+    Key product = key;
+    product.options.algorithm = 0;
+    Algorithms& list = known[product];
+    if (list.empty()) list = propose(handle, key, kGemmAlgorithms);
+    take(list[std::min(static_cast<std::size_t>(rank), list.size() - 1)]);
+  }
+
+  void take(const cublasLtMatmulHeuristicResult_t& chosen) {
+    algorithm_ = chosen.algo;
+    workspace_bytes_ = chosen.workspaceSize;
+  }
+
+  /// At most `most` algorithms, and at least one.
+  Algorithms propose(cublasLtHandle_t handle, const Key& key, int most) const {
     const CublasLt& lt = cublas_lt();
     cublasLtMatmulPreference_t preference = nullptr;
     check_blas(lt.preference_create(&preference), "cublasLtMatmulPreferenceCreate");
@@ -126,8 +149,7 @@ class Plan {
       check_blas(lt.preference_set(preference, attribute, &value, sizeof(value)),
                  "cublasLtMatmulPreferenceSetAttribute");
     };
-    const auto most = static_cast<std::uint64_t>(kGemmWorkspaceBytes);
-    set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, most);
+    set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(kGemmWorkspaceBytes));
     // Partial sums in fp32 alone, so that every algorithm rounds once.
     set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
         static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
@@ -135,17 +157,15 @@ class Plan {
     set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, key.x.alignment);
     set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, key.y.alignment);
     set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, key.y.alignment);
-    std::array<cublasLtMatmulHeuristicResult_t, kGemmAlgorithms> found{};
+    Algorithms found(static_cast<std::size_t>(most));
     int count = 0;
-    const int rank = std::clamp(key.options.algorithm, 0, kGemmAlgorithms - 1);
     const cublasStatus_t status =
-        lt.heuristic(handle, desc_, w_, x_, y_, y_, preference, rank + 1, found.data(), &count);
+        lt.heuristic(handle, desc_, w_, x_, y_, y_, preference, most, found.data(), &count);
     lt.preference_destroy(preference);
     check_blas(status, "cublasLtMatmulAlgoGetHeuristic");
     expects(count > 0, "a cuBLASLt algorithm for this product");
-    const auto& chosen = found[static_cast<std::size_t>(std::min(rank, count - 1))];
-    algorithm_ = chosen.algo;
-    workspace_bytes_ = chosen.workspaceSize;
+    found.resize(static_cast<std::size_t>(count));
+    return found;
   }
 
   cublasLtMatmulDesc_t desc_ = nullptr;
@@ -167,8 +187,9 @@ class Plans {
     cublasLtHandle_t& handle = handles_[key.device];
     if (!handle) check_blas(cublas_lt().create(&handle), "cublasLtCreate");
     if (plans_.size() > kMostPlans) plans_.clear();  // those in use live on
+    if (known_.size() > kMostPlans) known_.clear();
     auto& plan = plans_[key];
-    if (!plan) plan = std::make_shared<const Plan>(handle, key);
+    if (!plan) plan = std::make_shared<const Plan>(handle, key, known_);
     return {handle, plan};
   }
 
@@ -176,6 +197,7 @@ class Plans {
   std::mutex mutex_;
   std::map<int, cublasLtHandle_t> handles_;  // never destroyed: the driver may be gone by then
   std::map<Key, std::shared_ptr<const Plan>> plans_;
+  KnownAlgorithms known_;
 };
 
 Plans& plans() {
