@@ -19,14 +19,14 @@ from compare_sass import kernels_of
 
 
 def hashes_of(build):
-    """(stages, name) of each CUDA row that goes forward -> hash of its sources."""
+    """(stages, name, direction) of each CUDA row -> hash of its sources."""
     program = f"{build}/bin/nsatune"
     try:
         rows = json.loads(subprocess.run([program, "variants", "--json"], capture_output=True, check=True).stdout)["variants"]
     except (OSError, subprocess.CalledProcessError) as error:
         sys.exit(f"carry_hashes: {error}; build the target nsatune there first")
-    return {("+".join(row["stages"]), row["name"]): row["source_hash"] for row in rows
-            if row["backend"] == "cuda" and row.get("direction", "forward") == "forward"}
+    return {("+".join(row["stages"]), row["name"], row.get("direction", "forward")): row["source_hash"] for row in rows
+            if row["backend"] == "cuda"}
 
 
 def main():
