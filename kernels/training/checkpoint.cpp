@@ -83,25 +83,24 @@ std::vector<std::int64_t> shape_of(const TensorView& view) {
   return {view.shape.begin(), view.shape.begin() + view.rank};
 }
 
-/// Byte of the flat tensor at which a parameter begins.
-std::size_t offset_of(const TensorView& flat, const TensorView& parameter) {
-  return static_cast<std::size_t>(static_cast<const char*>(parameter.data) -
-                                  static_cast<const char*>(flat.data));
+/// Views of the parameters in a part of the state.
+std::vector<Trainer::NamedTensor> parameters_in(const ModelConfig& model,
+                                                Trainer::StatePart& part) {
+  return named_parameters(model,
+                          make_view(part.bytes.data(), part.dtype, {parameter_count(model)}));
 }
 
-std::vector<std::byte> read_part(const std::string& path, const SafetensorsHeader& header,
-                                 const Trainer& trainer, const Trainer::NamedTensor& part) {
-  std::vector<std::byte> flat(part.view.bytes());
-  for (const auto& [name, view] : named_parameters(trainer.config().model, part.view)) {
+void read_part(const std::string& path, const SafetensorsHeader& header, const ModelConfig& model,
+               Trainer::StatePart& part) {
+  for (const auto& [name, view] : parameters_in(model, part)) {
     const std::string full = prefix_of(part.name) + name;
     const auto at = header.tensors.find(full);
     if (at == header.tensors.end()) throw InputError(path + ": " + full + " is missing");
     if (at->second.dtype != view.dtype || at->second.shape != shape_of(view))
       throw InputError(path + ": " + full + " has another shape or dtype than the model");
     const std::vector<std::byte> bytes = read_safetensors(path, header, at->second);
-    std::memcpy(flat.data() + offset_of(part.view, view), bytes.data(), bytes.size());
+    std::memcpy(view.data, bytes.data(), bytes.size());
   }
-  return flat;
 }
 
 }  // namespace
@@ -120,14 +119,12 @@ void save_checkpoint(const std::string& folder, const Trainer& trainer,
                                               {"step", std::to_string(trainer.steps_done())}};
   for (const auto& [key, value] : model_of(trainer.config())) metadata[kModelPrefix + key] = value;
   for (const auto& [key, value] : notes) metadata[std::string(kNotePrefix) + key] = value;
-  const std::vector<Trainer::NamedTensor> parts = trainer.state();
-  std::vector<std::vector<std::byte>> flats;
+  std::vector<Trainer::StatePart> parts = trainer.state();
   std::vector<WrittenTensor> tensors;
-  for (const Trainer::NamedTensor& part : parts) {
-    flats.push_back(trainer.read(part.view));
-    for (const auto& [name, view] : named_parameters(trainer.config().model, part.view))
+  for (Trainer::StatePart& part : parts) {
+    for (const auto& [name, view] : parameters_in(trainer.config().model, part))
       tensors.push_back({prefix_of(part.name) + name, view.dtype, shape_of(view),
-                         flats.back().data() + offset_of(part.view, view)});
+                         static_cast<const std::byte*>(view.data)});
   }
   write_safetensors(checkpoint_path(folder), metadata, tensors);
 }
@@ -137,12 +134,9 @@ CheckpointInfo load_checkpoint(const std::string& folder, Trainer& trainer) {
   const SafetensorsHeader header = read_safetensors_header(path);
   const CheckpointInfo info = info_of(path, header);
   require_same_model(path, header, trainer.config());
-  const std::vector<Trainer::NamedTensor> parts = trainer.state();
-  std::vector<std::vector<std::byte>> flats;  // all are read before the first is used
-  for (const Trainer::NamedTensor& part : parts)
-    flats.push_back(read_part(path, header, trainer, part));
-  for (std::size_t i = 0; i < parts.size(); ++i) trainer.write(parts[i].view, flats[i]);
-  trainer.set_steps_done(info.step);
+  std::vector<Trainer::StatePart> parts = trainer.state();
+  for (Trainer::StatePart& part : parts) read_part(path, header, trainer.config().model, part);
+  trainer.set_state(parts, info.step);
   return info;
 }
 

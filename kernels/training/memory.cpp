@@ -41,6 +41,8 @@ bool has_masters(const TrainingConfig& config) noexcept {
   return config.masters && config.model.dtype != state_dtype(config.model);
 }
 
+std::size_t master_bytes(Dtype weights) noexcept { return weights == Dtype::bf16 ? 2 : 4; }
+
 std::size_t flat_bytes(const TensorView& flat) noexcept {
   constexpr std::size_t kAlign = 256;
   return (flat.bytes() + kAlign - 1) / kAlign * kAlign;
@@ -56,7 +58,9 @@ TrainingMemory memory_of(const TrainingConfig& config, const StepBytes& step) no
   memory.gradients = gradients_share(config)
                          ? static_cast<std::int64_t>(step.block - step.kept_peak)
                          : count * wide;
-  memory.optimizer = count * wide * (has_masters(config) ? 3 : 2);
+  memory.optimizer = count * 2 * wide;
+  if (has_masters(config))
+    memory.optimizer += count * static_cast<std::int64_t>(master_bytes(config.model.dtype));
   memory.activations = static_cast<std::int64_t>(step.between);
   memory.workspace = static_cast<std::int64_t>(step.kept_peak - step.between + step.scratch);
   memory.inputs =
@@ -85,8 +89,7 @@ StepBytes step_bytes(const Router& router, const TrainingConfig& config,
   state.flat = {.weights = flat_view(nowhere, config.model.dtype, count),
                 .gradients = flat_view(nowhere, wide, count),
                 .moment1 = flat_view(nowhere, wide, count),
-                .moment2 = flat_view(nowhere, wide, count),
-                .masters = has_masters(config) ? flat_view(nowhere, wide, count) : TensorView{}};
+                .moment2 = flat_view(nowhere, wide, count)};
   state.weights = bind_weights(config.model, state.flat.weights);
   state.gradients = bind_weights(config.model, state.flat.gradients);
   state.tokens = state.targets = flat_view(nowhere, Dtype::int32, config.tokens_per_step());

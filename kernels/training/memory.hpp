@@ -7,8 +7,10 @@ namespace nsa::training {
 
 /// Type of gradients, moments and masters: fp32, or fp64 for an fp64 model.
 Dtype state_dtype(const ModelConfig& config) noexcept;
-/// Whether there are wider copies of the weights.
+/// Whether the optimizer moves wider numbers than the weights.
 bool has_masters(const TrainingConfig& config) noexcept;
+/// Bytes of a master beside its weight: the lower half of fp32 beside bf16, all of it beside fp16.
+std::size_t master_bytes(Dtype weights) noexcept;
 /// Of a flat tensor, up to where another can begin.
 std::size_t flat_bytes(const TensorView& flat) noexcept;
 

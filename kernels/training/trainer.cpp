@@ -5,6 +5,7 @@
 #include "cpu/convert.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/inputs.hpp"
+#include "training/masters.hpp"
 #include "training/memory.hpp"
 #include "training/step.hpp"
 #include "training/upload.hpp"
@@ -52,7 +53,7 @@ std::size_t bytes_of(Dtype dtype, std::int64_t count) {
   return static_cast<std::size_t>(count) * size_of(dtype);
 }
 
-/// Weights of the seed in the wider type, which those in the model's are rounded from.
+/// Weights of the seed in the wider type, which the model's are rounded from.
 HostTensor wide_weights(const ModelConfig& config, std::uint64_t seed) {
   ModelConfig wide = config;
   wide.dtype = state_dtype(config);
@@ -99,7 +100,8 @@ struct Trainer::Impl {
         places(allocator),
         arena(allocator),
         upload(make_upload(backend, inputs.bytes())) {
-    if (has_masters(t)) masters = std::make_unique<Owned>(allocator, bytes_of(wide, count));
+    if (const std::size_t each = master_bytes(t.model.dtype); has_masters(t))
+      masters = std::make_unique<Owned>(allocator, each * static_cast<std::size_t>(count));
     if (!gradients_share(t)) gradients = std::make_unique<Owned>(allocator, bytes_of(wide, count));
     context.workspace = &places;
     placed = place_sequences(context, sequences);
@@ -117,12 +119,16 @@ struct Trainer::Impl {
     return flat;
   }
 
+  /// Whether a master is a weight and its low half.
+  bool halves() const { return masters && config.model.dtype == Dtype::bf16; }
+
   void bind() {
     state.flat = {.weights = weights.view(config.model.dtype),
                   .gradients = gradients_view(),
                   .moment1 = moment1.view(wide),
                   .moment2 = moment2.view(wide),
-                  .masters = masters ? masters->view(wide) : TensorView{}};
+                  .masters = masters && !halves() ? masters->view(wide) : TensorView{},
+                  .low_halves = halves() ? static_cast<std::int16_t*>(masters->data()) : nullptr};
     state.weights = bind_weights(config.model, state.flat.weights);
     state.gradients = bind_weights(config.model, state.flat.gradients);
     auto* at = static_cast<char*>(inputs.data());
@@ -137,9 +143,9 @@ struct Trainer::Impl {
 
   void initialise(std::uint64_t seed) {
     const HostTensor first = wide_weights(config.model, seed);
-    if (masters) write(masters->data(), first.bytes.data(), first.bytes.size());
     const HostTensor stored = rounded(first, config.model.dtype);
     write(weights.data(), stored.bytes.data(), stored.bytes.size());
+    if (masters) write_masters(first.bytes);
     for (const TensorView& x : {state.flat.gradients, state.flat.moment1, state.flat.moment2})
       ops.zero(context, x);
     const StepScalars zeros;
@@ -162,6 +168,31 @@ struct Trainer::Impl {
       device::copy_to_host(to, from, bytes, context.stream);
       device::synchronize(context.stream);
     }
+  }
+
+  /// From and to fp32; where they are halves, the weights are their other half.
+  void write_masters(std::span<const std::byte> wide_bytes) const {
+    if (!halves()) return write(masters->data(), wide_bytes.data(), wide_bytes.size());
+    std::vector<std::uint16_t> upper(static_cast<std::size_t>(count));
+    std::vector<std::int16_t> low(upper.size());
+    split_masters(reinterpret_cast<const float*>(wide_bytes.data()), count, upper.data(),
+                  low.data());
+    write(weights.data(), upper.data(), weights.bytes());
+    write(masters->data(), low.data(), masters->bytes());
+    synchronize();
+  }
+  std::vector<std::byte> read_masters() const {
+    std::vector<std::byte> wide_bytes(bytes_of(wide, count));
+    if (!halves()) {
+      read(wide_bytes.data(), masters->data(), wide_bytes.size());
+      return wide_bytes;
+    }
+    std::vector<std::uint16_t> upper(static_cast<std::size_t>(count));
+    std::vector<std::int16_t> low(upper.size());
+    read(upper.data(), weights.data(), weights.bytes());
+    read(low.data(), masters->data(), masters->bytes());
+    join_masters(upper.data(), low.data(), count, reinterpret_cast<float*>(wide_bytes.data()));
+    return wide_bytes;
   }
   void synchronize() const {
     if (backend != Backend::cpu) device::synchronize(context.stream);
@@ -200,6 +231,13 @@ struct Trainer::Impl {
     upload->send(inputs.data(), context.stream);
   }
 
+  /// Parts of the state that are as they lie on the device.
+  std::vector<NamedTensor> plain_state() const {
+    return {{"weights", state.flat.weights},
+            {"moment1", state.flat.moment1},
+            {"moment2", state.flat.moment2}};
+  }
+
   void launch(StepObserver* observer) {
     between = std::max(between, run_step(step_context(observer), state).between);
   }
@@ -214,7 +252,8 @@ struct Trainer::Impl {
   Dtype wide;
   StepBytes need;  // as predicted
   Owned weights, moment1, moment2;
-  std::unique_ptr<Owned> masters, gradients;
+  std::unique_ptr<Owned> masters;    // fp32, or the low halves of them
+  std::unique_ptr<Owned> gradients;  // where they do not lie among what a step keeps
   Owned inputs, scalars, history;
   Owned block;  // what a step keeps between its passes
   Piece piece;
@@ -288,12 +327,24 @@ std::optional<std::int64_t> Trainer::bad_step() const {
   return scalars.bad_step - 1;
 }
 
-std::vector<Trainer::NamedTensor> Trainer::state() const {
-  const OptimizerTensors& flat = impl_->state.flat;
-  std::vector<NamedTensor> all{
-      {"weights", flat.weights}, {"moment1", flat.moment1}, {"moment2", flat.moment2}};
-  if (flat.masters) all.push_back({"masters", flat.masters});
+std::vector<Trainer::StatePart> Trainer::state() const {
+  std::vector<StatePart> all;
+  for (const auto& [name, view] : impl_->plain_state())
+    all.push_back({name, view.dtype, read(view)});
+  if (impl_->masters) all.push_back({"masters", impl_->wide, impl_->read_masters()});
   return all;
+}
+
+void Trainer::set_state(std::span<const StatePart> state, std::int64_t steps) {
+  const std::vector<NamedTensor> plain = impl_->plain_state();
+  expects(state.size() == plain.size() + (impl_->masters ? 1 : 0), "all parts of the state");
+  for (std::size_t i = 0; i < plain.size(); ++i) write(plain[i].view, state[i].bytes);
+  if (impl_->masters) {
+    const std::vector<std::byte>& masters = state.back().bytes;
+    expects(masters.size() == bytes_of(impl_->wide, impl_->count), "a master for each weight");
+    impl_->write_masters(masters);
+  }
+  impl_->done = steps;
 }
 
 std::vector<Trainer::NamedTensor> Trainer::parameters() const {
@@ -313,8 +364,6 @@ void Trainer::write(const TensorView& tensor, std::span<const std::byte> bytes) 
   expects(bytes.size() == tensor.bytes(), "the bytes of the tensor");
   impl_->write(tensor.data, bytes.data(), bytes.size());
 }
-
-void Trainer::set_steps_done(std::int64_t steps) { impl_->done = steps; }
 
 TrainingMemory Trainer::memory() const {
   return memory_of(impl_->config, {.between = impl_->between,

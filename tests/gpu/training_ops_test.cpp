@@ -7,6 +7,7 @@
 #include "cpu/convert.hpp"
 #include "gpu.hpp"
 #include "nsa/schemas/generator.hpp"
+#include "training/masters.hpp"
 #include "training/ops.hpp"
 
 using namespace nsa;
@@ -368,4 +369,46 @@ TEST_CASE(
     CHECK(scalars.read().bad_step == 42);
     CHECK(there[0].download(stream.get()).bytes == before.bytes);
   }
+}
+
+TEST_CASE("AdamW on a device moves masters in halves as it moves fp32 ones, bit for bit",
+          "[gpu][training]") {
+  if (!gpu_or_skip()) return;
+  const Stream stream;
+  constexpr std::int64_t kCount = 300'003;  // no multiple of 4
+  std::vector<HostTensor> host;
+  for (const std::uint64_t seed : {1, 2, 3, 4})  // gradients, moments, masters
+    host.push_back(random_tensor(Dtype::fp32, {kCount}, seed));
+  for (std::int64_t i = 0; i < kCount; ++i) {
+    float& v = host[2].view().as<float>()[i];
+    v *= v;
+  }
+  host.push_back(empty_tensor(Dtype::bf16, {kCount}));  // weights
+  std::vector<HostTensor> split = host;
+  split.push_back(empty_tensor(Dtype::bf16, {kCount}));  // 16 bits each: the low halves
+  training::split_masters(host[3].view().as<float>(), kCount, split[4].view().as<std::uint16_t>(),
+                          split[5].view().as<std::int16_t>());
+  StepScalars first;
+  first.inputs = {.rate = 0.01, .correction1 = 0.19, .correction2 = 0.001999, .step = 41};
+  const DeviceScalars scalars(first, stream.get());
+  const training::AdamW options{.weight_decay = 0.1};
+  const auto whole = upload(host, stream.get()), halves = upload(split, stream.get());
+  const auto w = views(whole), h = views(halves);
+  Workspace workspace(nan_filled_memory());
+  Context context;
+  context.workspace = &workspace;
+  context.stream = stream.get();
+  const TrainingOps& ops = training::cuda_training_ops();
+  ops.adamw(context, {w[4], w[0], w[1], w[2], w[3]}, options, scalars.get());
+  ops.adamw(context, {h[4], h[0], h[1], h[2], {}, h[5].as<std::int16_t>()}, options, scalars.get());
+  const HostTensor weights = halves[4].download(stream.get()),
+                   low = halves[5].download(stream.get());
+  HostTensor joined = empty_tensor(Dtype::fp32, {kCount});
+  training::join_masters(weights.view().as<std::uint16_t>(), low.view().as<std::int16_t>(), kCount,
+                         joined.view().as<float>());
+  CHECK(joined.bytes == whole[3].download(stream.get()).bytes);
+  CHECK(joined.bytes != host[3].bytes);
+  for (const std::size_t moment : {1u, 2u})
+    CHECK(halves[moment].download(stream.get()).bytes ==
+          whole[moment].download(stream.get()).bytes);
 }

@@ -209,7 +209,7 @@ TEST_CASE("weights on a device that are not finite stop training where they are"
   if (!gpu) return;
   GpuTraining run(*gpu, small_training(Dtype::bf16));
   run.train(2);
-  const auto weights = run->state().front();
+  const auto weights = run->parameters().front();  // of the embedding
   std::vector<std::byte> bytes = run->read(weights.view);
   bytes[1001] = std::byte{0x7f}, bytes[1000] = std::byte{0xc0};  // NaN
   run->write(weights.view, bytes);

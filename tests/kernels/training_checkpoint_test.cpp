@@ -72,7 +72,8 @@ bool contains(const std::string& text, const std::string& part) {
 
 TEST_CASE("a run goes on from its checkpoint bit for bit", "[training]") {
   const TempFolder folder;
-  TrainingConfig config = tiny_training(GENERATE(Dtype::fp32, Dtype::bf16, Dtype::fp64));
+  TrainingConfig config =
+      tiny_training(GENERATE(Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp64));
   CpuTraining whole(config), first(config), second(config, 99);
   const auto losses = whole.train(6);
   first.train(3);
@@ -92,6 +93,30 @@ TEST_CASE("a checkpoint is a safetensors file that names its parameters", "[trai
   CHECK(header.tensors.count("moment2.lm_head") == 1);
   CHECK(header.tensors.at("model.embedding").shape == std::vector<std::int64_t>{11, 12});
   CHECK(header.metadata.at("step") == "2");
+}
+
+TEST_CASE("masters of bf16 are whole in a checkpoint, and weights follow them", "[training]") {
+  const TempFolder folder;
+  CpuTraining run(tiny_training(Dtype::bf16));
+  run.train(2);
+  training::save_checkpoint(folder.path(), *run, {});
+  const auto path = training::checkpoint_path(folder.path());
+  const auto header = training::read_safetensors_header(path);
+  CHECK(header.tensors.at("masters.embedding").dtype == Dtype::fp32);
+  CHECK(header.tensors.at("model.embedding").dtype == Dtype::bf16);
+
+  auto parts = run->state();
+  REQUIRE(parts.front().name == "weights");
+  REQUIRE(parts.back().name == "masters");
+  // As a program that rounds ties to even wrote it.
+  const std::uint32_t tie = 0x3f808000u;
+  const std::uint16_t even = 0x3f80u, away = 0x3f81u;
+  std::memcpy(parts.back().bytes.data(), &tie, 4);
+  std::memcpy(parts.front().bytes.data(), &even, 2);
+  run->set_state(parts, 2);
+  const auto now = run->state();
+  CHECK(now.back().bytes == parts.back().bytes);
+  CHECK(std::memcmp(now.front().bytes.data(), &away, 2) == 0);
 }
 
 TEST_CASE("a checkpoint of another model is refused with what differs", "[training]") {

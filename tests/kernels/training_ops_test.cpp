@@ -1,4 +1,5 @@
 // The operations of a training step on a CPU against the fp64 reference.
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -6,6 +7,7 @@
 #include "cpu/convert.hpp"
 #include "nsa/schemas/generator.hpp"
 #include "reference/backward/backward.hpp"
+#include "training/masters.hpp"
 #include "training/ops.hpp"
 
 namespace nsa::test {
@@ -280,6 +282,58 @@ TEST_CASE("AdamW moves weights as its paper says, with and without wider copies"
     store_row(rounded.view, 0, kCount, moved.data());
     CHECK(w.bytes == rounded.bytes);
   }
+}
+
+TEST_CASE("a bf16 weight and its low half are the master, and the weight is the nearest",
+          "[training]") {
+  std::int64_t wrong = 0, lost = 0, ties = 0;
+  for (std::uint32_t upper = 0; upper < 0x10000u; ++upper) {
+    for (const std::uint32_t low : {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) {
+      const float master = std::bit_cast<float>(upper << 16 | low);
+      const training::MasterHalves halves = training::split_master(master);
+      const float back = training::join_master(halves);
+      const float weight = std::bit_cast<float>(std::uint32_t{halves.weight} << 16);
+      if (std::isnan(master)) {
+        lost += !std::isnan(back) || !std::isnan(weight);
+        continue;
+      }
+      lost += std::bit_cast<std::uint32_t>(back) != std::bit_cast<std::uint32_t>(master);
+      std::uint16_t nearest = 0;  // ties to even
+      store_row(make_view(&nearest, Dtype::bf16, {1}), 0, 1, &master);
+      if (low == 0x8000u) {
+        ++ties;
+        wrong += std::abs(weight) < std::abs(master);
+      } else {
+        wrong += halves.weight != nearest;
+      }
+    }
+  }
+  CHECK(lost == 0);
+  CHECK(wrong == 0);
+  CHECK(ties == 2 * 0x7f80);  // of all finite upper halves; infinity's is a NaN
+}
+
+TEST_CASE("AdamW moves masters in halves as it moves fp32 ones, bit for bit", "[training]") {
+  constexpr std::int64_t kCount = 10'000;  // pieces that are not full
+  const Tensor g(Dtype::fp32, {kCount}, 1);
+  const training::AdamW options{.weight_decay = 0.1};
+  training::StepScalars scalars;
+  scalars.inputs = {.rate = 0.01, .correction1 = 0.19, .correction2 = 0.001999, .step = 1};
+  Tensor m(Dtype::fp32, {kCount}, 2), v(Dtype::fp32, {kCount}), w(Dtype::bf16, {kCount});
+  Tensor masters(Dtype::fp32, {kCount}, 3), m2 = m, v2 = v, w2 = w;
+  for (Tensor* copy : {&m2, &v2, &w2}) copy->view.data = copy->bytes.data();
+  std::vector<std::int16_t> low(kCount);
+  training::split_masters(masters.view.as<float>(), kCount, w2.view.as<std::uint16_t>(),
+                          low.data());
+  Run run;
+  run.ops.adamw(run.context, {w.view, g.view, m.view, v.view, masters.view}, options, &scalars);
+  run.ops.adamw(run.context, {w2.view, g.view, m2.view, v2.view, {}, low.data()}, options,
+                &scalars);
+  Tensor joined(Dtype::fp32, {kCount});
+  training::join_masters(w2.view.as<std::uint16_t>(), low.data(), kCount, joined.view.as<float>());
+  CHECK(joined.bytes == masters.bytes);
+  CHECK(m2.bytes == m.bytes);
+  CHECK(v2.bytes == v.bytes);
 }
 
 }  // namespace nsa::test

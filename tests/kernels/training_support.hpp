@@ -64,7 +64,7 @@ class TestTraining {
   /// Bytes of the whole state.
   std::vector<std::vector<std::byte>> state() const {
     std::vector<std::vector<std::byte>> all;
-    for (const auto& part : trainer_->state()) all.push_back(trainer_->read(part.view));
+    for (auto& part : trainer_->state()) all.push_back(std::move(part.bytes));
     return all;
   }
 

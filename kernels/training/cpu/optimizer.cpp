@@ -3,6 +3,7 @@
 
 #include "training/cpu/ops.hpp"
 #include "training/cpu/rows.hpp"
+#include "training/masters.hpp"
 
 namespace nsa::training::cpu {
 namespace {
@@ -52,20 +53,38 @@ void update(const Factors<T>& f, std::int64_t count, const T* g, T* m, T* v, T* 
   }
 }
 
+/// What moves of `count` parameters, before and behind the step.
+template <class T>
+void load_moving(const OptimizerTensors& t, std::int64_t from, std::int64_t count, T* w) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (t.low_halves)
+      return join_masters(t.weights.as<const std::uint16_t>() + from, t.low_halves + from, count,
+                          w);
+  }
+  load_row(t.masters ? t.masters : t.weights, from, count, w);
+}
+template <class T>
+void store_moved(const OptimizerTensors& t, std::int64_t from, std::int64_t count, const T* w) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (t.low_halves)
+      return split_masters(w, count, t.weights.as<std::uint16_t>() + from, t.low_halves + from);
+  }
+  if (t.masters) store_row(t.masters, from, count, w);
+  store_row(t.weights, from, count, w);
+}
+
 template <class T>
 void update_piece(const OptimizerTensors& t, const Factors<T>& f, std::int64_t from,
                   std::int64_t count) {
   T g[kPiece], m[kPiece], v[kPiece], w[kPiece];
-  const TensorView& moved = t.masters ? t.masters : t.weights;
   load_row(t.gradients, from, count, g);
   load_row(t.moment1, from, count, m);
   load_row(t.moment2, from, count, v);
-  load_row(moved, from, count, w);
+  load_moving(t, from, count, w);
   update(f, count, g, m, v, w);
   store_row(t.moment1, from, count, m);
   store_row(t.moment2, from, count, v);
-  store_row(moved, from, count, w);
-  if (t.masters) store_row(t.weights, from, count, w);
+  store_moved(t, from, count, w);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "cuda/launch/launch.cuh"
 #include "cuda/ptx/vectors.cuh"
 #include "training/cuda/kernels.hpp"
+#include "training/masters.hpp"
 
 namespace nsa::training::cuda {
 namespace {
@@ -83,39 +84,75 @@ __device__ Update update_of(const Factors& f, const StepScalars& s) {
           f.epsilon};
 }
 
-/// `masters`: what moves; null: the weights themselves.
+/// What moves, as fp32, and how it becomes the weights: fp32 masters, or the weights themselves.
 template <class T>
+struct WideMasters {
+  T* weights;
+  float* masters;
+  template <int kCount>
+  __device__ void load(std::int64_t i, float (&w)[kCount]) const {
+    if (masters) return load_vector(masters + i, w);
+    load_vector(weights + i, w);
+  }
+  template <int kCount>
+  __device__ void store(std::int64_t i, const float (&w)[kCount]) const {
+    if (masters) store_vector(masters + i, w);
+    store_vector(weights + i, w);
+  }
+};
+
+/// Masters whose upper halves are the weights.
+struct SplitMasters {
+  std::uint16_t* weights;
+  std::int16_t* low;
+  template <int kCount>
+  __device__ void load(std::int64_t i, float (&w)[kCount]) const {
+    const auto upper = *reinterpret_cast<const Vector<std::uint16_t, kCount>*>(weights + i);
+    const auto lower = *reinterpret_cast<const Vector<std::int16_t, kCount>*>(low + i);
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) w[j] = join_master({upper.values[j], lower.values[j]});
+  }
+  template <int kCount>
+  __device__ void store(std::int64_t i, const float (&w)[kCount]) const {
+    Vector<std::uint16_t, kCount> upper;
+    Vector<std::int16_t, kCount> lower;
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) {
+      const MasterHalves halves = split_master(w[j]);
+      upper.values[j] = halves.weight;
+      lower.values[j] = halves.low;
+    }
+    *reinterpret_cast<Vector<std::uint16_t, kCount>*>(weights + i) = upper;
+    *reinterpret_cast<Vector<std::int16_t, kCount>*>(low + i) = lower;
+  }
+};
+
+/// All loads of kCount parameters stand before the first store.
+template <int kCount, class Moving>
+__device__ void move(const Moving& moving, const float* gradients, float* moment1, float* moment2,
+                     std::int64_t i, const Update& update) {
+  float g[kCount], m[kCount], v[kCount], w[kCount];
+  load_vector(gradients + i, g);
+  load_vector(moment1 + i, m);
+  load_vector(moment2 + i, v);
+  moving.load(i, w);
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) update(g[j], m[j], v[j], w[j]);
+  store_vector(moment1 + i, m);
+  store_vector(moment2 + i, v);
+  moving.store(i, w);
+}
+
+template <class Moving>
 __global__ void __launch_bounds__(kThreads)
-    adamw_kernel(T* weights, const float* gradients, float* moment1, float* moment2, float* masters,
+    adamw_kernel(Moving moving, const float* gradients, float* moment1, float* moment2,
                  std::int64_t count, Factors factors, const StepScalars* scalars) {
   if (scalars->bad_step != 0) return;
   const std::int64_t i = (blockIdx.x * std::int64_t{kThreads} + threadIdx.x) * kWidth;
   if (i >= count) return;
   const Update update = update_of(factors, *scalars);
-  if (i + kWidth > count) {
-    for (std::int64_t j = i; j < count; ++j) {
-      float w = masters ? masters[j] : to_float(weights[j]);
-      update(gradients[j], moment1[j], moment2[j], w);
-      if (masters) masters[j] = w;
-      weights[j] = from_float<T>(w);
-    }
-    return;
-  }
-  float g[kWidth], m[kWidth], v[kWidth], w[kWidth];
-  load_vector(gradients + i, g);
-  load_vector(moment1 + i, m);
-  load_vector(moment2 + i, v);
-  if (masters) {
-    load_vector(masters + i, w);
-  } else {
-    load_vector(weights + i, w);
-  }
-#pragma unroll
-  for (int j = 0; j < kWidth; ++j) update(g[j], m[j], v[j], w[j]);
-  store_vector(moment1 + i, m);
-  store_vector(moment2 + i, v);
-  if (masters) store_vector(masters + i, w);
-  store_vector(weights + i, w);
+  if (i + kWidth <= count) return move<kWidth>(moving, gradients, moment1, moment2, i, update);
+  for (std::int64_t j = i; j < count; ++j) move<1>(moving, gradients, moment1, moment2, j, update);
 }
 
 __global__ void begin_kernel(const StepInputs* inputs, StepScalars* scalars) {
@@ -144,11 +181,18 @@ void adamw(const OptimizerTensors& t, const AdamW& options, const StepScalars* s
   const std::int64_t count = t.weights.shape[0];
   const Factors factors{static_cast<float>(options.beta1), static_cast<float>(options.beta2),
                         static_cast<float>(options.epsilon), options.weight_decay};
+  const auto launch_with = [&](auto moving) {
+    launch(adamw_kernel<decltype(moving)>, (count + kThreads * kWidth - 1) / (kThreads * kWidth),
+           kThreads, 0, stream, moving, t.gradients.as<const float>(), t.moment1.as<float>(),
+           t.moment2.as<float>(), count, factors, scalars);
+  };
+  if (t.low_halves) {
+    expects(t.weights.dtype == Dtype::bf16, "bf16 weights beside lower halves of masters");
+    return launch_with(SplitMasters{t.weights.as<std::uint16_t>(), t.low_halves});
+  }
   with_storage_type(t.weights.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch(adamw_kernel<T>, (count + kThreads * kWidth - 1) / (kThreads * kWidth), kThreads, 0,
-           stream, t.weights.as<T>(), t.gradients.as<const float>(), t.moment1.as<float>(),
-           t.moment2.as<float>(), t.masters.as<float>(), count, factors, scalars);
+    launch_with(WideMasters<T>{t.weights.as<T>(), t.masters.as<float>()});
   });
 }
 

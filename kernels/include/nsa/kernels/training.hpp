@@ -52,8 +52,8 @@ struct TrainingConfig {
   std::int64_t seq_len = 2048, batch = 1;
   std::int64_t accumulate = 1;  // batches that one step adds up
   Checkpointed checkpoint;
-  /// fp32 copies of weights that are bf16 or fp16, which the optimizer moves; without them it moves
-  /// and rounds the weights themselves.
+  /// fp32 masters of weights that are bf16 or fp16, which the optimizer moves; without them it
+  /// moves and rounds the weights themselves.
   bool masters = true;
   /// Only rows that give the same bits each time.
   bool deterministic = true;
@@ -86,7 +86,10 @@ struct OptimizerTensors {
   TensorView weights;    // the model's dtype
   TensorView gradients;  // fp32 (fp64)
   TensorView moment1, moment2;
-  TensorView masters;  // fp32; absent: the weights are what moves
+  // What moves: the masters of fp16 weights (fp32), else what weights and low halves make together
+  // (training/masters.hpp; of bf16 weights), else the weights themselves.
+  TensorView masters{};
+  std::int16_t* low_halves = nullptr;
 };
 
 enum class StepPhase : std::uint8_t { forward, backward, optimizer };
@@ -107,7 +110,7 @@ class StepObserver {
 
 /// Bytes that training holds, by what they are for.
 struct TrainingMemory {
-  std::int64_t weights = 0, gradients = 0, optimizer = 0;  // optimizer: moments and fp32 copies
+  std::int64_t weights = 0, gradients = 0, optimizer = 0;  // optimizer: moments and masters
   std::int64_t activations = 0;  // kept from the forward pass to the backward pass
   std::int64_t workspace = 0;    // what is on top of them at the peak
   std::int64_t inputs = 0;       // tokens, targets, numbers of steps
@@ -155,13 +158,22 @@ class Trainer {
   std::optional<std::int64_t> bad_step() const;
   static constexpr std::int64_t kHistory = 4096;
 
-  /// A tensor of the state by name, for checkpoints: where it lies on the device.
+  /// A part of the state by name, for checkpoints: flat, [parameters], in host memory.
+  struct StatePart {
+    std::string name;
+    Dtype dtype = Dtype::fp32;
+    std::vector<std::byte> bytes;
+  };
+  /// "weights", "moment1", "moment2", "masters" where there are any; waits for the device.
+  std::vector<StatePart> state() const;
+  /// Sets all parts that state() has, and goes on behind `steps` steps; waits for the device. Where
+  /// there are masters, weights of bf16 are rounded from them. ContractError where it has others.
+  void set_state(std::span<const StatePart> state, std::int64_t steps);
+  /// A tensor by name: where it lies on the device.
   struct NamedTensor {
     std::string name;
     TensorView view;
   };
-  /// "weights", "moment1", "moment2", "masters" where there are any: flat, [parameters].
-  std::vector<NamedTensor> state() const;
   /// Names of the model's parameters and their places in the flat tensors.
   std::vector<NamedTensor> parameters() const;
   /// Views of the flat gradients, by parameter; the next forward pass may write over them.
@@ -170,8 +182,6 @@ class Trainer {
   std::vector<std::byte> read(const TensorView& tensor) const;
   /// Sets it; waits for the device. ContractError where the bytes are not as many as its own.
   void write(const TensorView& tensor, std::span<const std::byte> bytes);
-  /// The state was written from outside: goes on behind `steps` steps.
-  void set_steps_done(std::int64_t steps);
 
   /// What is held now; activations and workspace as the arena measured its peak.
   TrainingMemory memory() const;
