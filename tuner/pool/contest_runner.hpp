@@ -49,7 +49,7 @@ class ContestRunner {
   const Contest& contest_;
   const MeasurePolicy policy_;
   OutputCheck check_;
-  std::vector<Contestant> contestants_;  // as in the contest; the A/A control behind them
+  std::vector<Contestant> contestants_;  // as in the contest; the A/A control after them
   WorkerSet workers_;
   std::string ended_by_;
   bool begun_ = false;  // it was visited in the processes of this turn

@@ -44,6 +44,7 @@ struct Contestant {
   Verification verification = Verification::unverified;
   std::optional<double> worst_row_error;
 
+  Cost cost() const noexcept { return {described.flop, described.bytes}; }
   bool visited() const noexcept { return !visit_ns.empty(); }
   /// Of its visits, one at least.
   double median_ns() const noexcept { return *median_of_visits; }

@@ -39,7 +39,7 @@ class TimeLeft {
     double fixed_s = 0, factor = 1;
   };
   Model fitted() const;
-  /// Of those that were added before more was expected, and of those behind them.
+  /// Of those that were added before more was expected, and of those after them.
   struct Sums {
     double first_s = 0, more_s = 0, left_s = 0;
   };

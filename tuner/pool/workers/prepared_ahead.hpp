@@ -21,7 +21,7 @@ class PreparedAhead {
     std::string doing;
     double deadline_s = 0;
   };
-  /// Has the lanes behind the one that is used now work on the jobs, one after another.
+  /// Has the lanes after the one that is used now work on the jobs, one after another.
   void begin(Turn& turn, std::vector<Job> jobs);
   /// What that lane answered for a contestant, once; nothing where it has to be asked (again).
   /// After Turn::join_ahead().

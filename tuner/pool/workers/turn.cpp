@@ -22,30 +22,37 @@ Turn::Turn(const SweepInput& input, Interrupt& interrupt, Reporter& reporter,
       interrupt_(interrupt),
       reporter_(reporter),
       breakdown_(breakdown),
-      while_it_works_(std::move(while_it_works)),
-      lanes_(1) {
-  lanes_.front() = Lane(input.workers.size());
+      while_it_works_(std::move(while_it_works)) {
+  set_lanes(1);
   if (!input.share) lock_.emplace(input.lock_dir, input.device.uuid);
 }
 
 void Turn::set_lanes(std::size_t count) {
   expects(count > 0 && !begun_, "one lane or more, before the turn begins");
-  lanes_.clear();
-  for (std::size_t lane = 0; lane < count; ++lane) lanes_.emplace_back(input_.workers.size());
+  const std::size_t workers = input_.workers.size();
+  slots_ = std::vector<Slot>(count * workers);
+  for (std::size_t s = 0; s < slots_.size(); ++s) slots_[s].worker = s % workers;
+  lanes_ = count;
   lane_ = 0;
+}
+
+std::size_t Turn::place(std::size_t lane, std::size_t worker) const {
+  const std::size_t workers = input_.workers.size();
+  expects(lane < lanes_ && worker < workers, "a lane and a worker of this turn");
+  return lane * workers + worker;
 }
 
 void Turn::use(std::size_t lane) {
   join_ahead();
   lane_ = lane;
-  for (Slot& slot : slots()) {
-    if (slot.client) slot.client->while_it_works(while_it_works_);
+  for (std::size_t worker = 0; worker < input_.workers.size(); ++worker) {
+    if (WorkerClient* const client = find(worker)) client->while_it_works(while_it_works_);
   }
 }
 
 void Turn::ahead(std::size_t lane, std::function<void(WorkerClient&)> work) {
-  Slot& slot = lanes_.at(lane).front();
-  const bool runs = slot.client && slot.client->alive();
+  Slot& slot = this->slot(lane, 0);
+  const bool runs = slot.runs();
   if (!runs) {
     slot.retired.clear();
     slot.client = new_client(0);
@@ -59,15 +66,13 @@ void Turn::ahead(std::size_t lane, std::function<void(WorkerClient&)> work) {
 }
 
 void Turn::join_ahead() {
-  for (Lane& lane : lanes_) {
-    for (Slot& slot : lane)
-      if (slot.ahead.valid()) slot.ahead.get();
+  for (Slot& slot : slots_) {
+    if (slot.ahead.valid()) slot.ahead.get();
   }
 }
 
 std::unique_ptr<WorkerClient> Turn::new_client(std::size_t worker) {
-  const std::size_t processes = lanes_.size() * input_.workers.size();
-  const auto limit = worker_memory_limit(input_.workers[worker], input_.device, processes);
+  const auto limit = worker_memory_limit(input_.workers[worker], input_.device, slots_.size());
   return std::make_unique<WorkerClient>(input_.workers[worker], limit, interrupt_);
 }
 
@@ -88,19 +93,16 @@ void Turn::end() {
   join_ahead();
   join_leaving();
   std::vector<std::unique_ptr<WorkerClient>> leaving;
-  for (Lane& lane : lanes_) {
-    for (std::size_t w = 0; w < lane.size(); ++w) {
-      Slot& slot = lane[w];
-      slot.retired.clear();
-      if (!slot.client) continue;
-      // Ending a process that has a GPU takes as long as starting one: both at once. A worker of
-      // somebody else may hand something on to its next process.
-      if (input_.workers[w].ours)
-        leaving.push_back(std::move(slot.client));
-      else
-        slot.client->finish();
-      slot.client.reset();
-    }
+  for (Slot& slot : slots_) {
+    slot.retired.clear();
+    if (!slot.client) continue;
+    // Ending a process that has a GPU takes as long as starting one: both at once. A worker of
+    // somebody else may hand something on to its next process.
+    if (input_.workers[slot.worker].ours)
+      leaving.push_back(std::move(slot.client));
+    else
+      slot.client->finish();
+    slot.client.reset();
   }
   leaving_ = std::async(std::launch::async, [clients = std::move(leaving)] {
     for (const auto& client : clients) client->finish();
@@ -112,13 +114,10 @@ void Turn::join_leaving() {
   if (leaving_.valid()) leaving_.get();
 }
 
-bool Turn::alive(std::size_t worker) const {
-  const auto& client = slots().at(worker).client;
-  return client && client->alive();
-}
+bool Turn::alive(std::size_t worker) const { return slots_[place(lane_, worker)].runs(); }
 
 Answer<worker::HelloReply> Turn::start(std::size_t worker) {
-  Slot& slot = slots().at(worker);
+  Slot& slot = this->slot(lane_, worker);
   if (alive(worker)) return {slot.client->hello(), Outcome::ok, "", false};
   const Account account(breakdown_.start_s);
   slot.retired.clear();
@@ -136,18 +135,12 @@ Answer<worker::HelloReply> Turn::start(std::size_t worker) {
 
 std::optional<std::size_t> Turn::processes() const {
   std::size_t count = 0;
-  for (const Lane& lane : lanes_) {
-    for (const Slot& slot : lane) {
-      if (!slot.client || !slot.client->alive()) continue;
-      if (slot.client->hello().executor != kOwnExecutor) return std::nullopt;
-      ++count;
-    }
+  for (const Slot& slot : slots_) {
+    if (!slot.runs()) continue;
+    if (slot.client->hello().executor != kOwnExecutor) return std::nullopt;
+    ++count;
   }
   return count;
-}
-
-void Turn::retire(std::size_t lane, std::size_t worker, std::int64_t handle) {
-  lanes_.at(lane).at(worker).retired.push_back(handle);
 }
 
 bool Turn::release(Slot& slot) {
@@ -165,16 +158,14 @@ bool Turn::release(Slot& slot) {
 
 void Turn::release_retired() {
   join_ahead();
-  for (Lane& lane : lanes_) {
-    for (Slot& slot : lane) {
-      if (slot.retired.empty() || !slot.client || !slot.client->alive()) continue;
-      const Account account(breakdown_.prepare_s);
-      if (!release(slot)) {
-        slot.cannot_release = true;
-        slot.client->finish();
-      }
-      slot.retired.clear();
+  for (Slot& slot : slots_) {
+    if (slot.retired.empty() || !slot.runs()) continue;
+    const Account account(breakdown_.prepare_s);
+    if (!release(slot)) {
+      slot.cannot_release = true;
+      slot.client->finish();
     }
+    slot.retired.clear();
   }
 }
 

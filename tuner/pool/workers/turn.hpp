@@ -31,7 +31,7 @@ class Turn {
   /// So many lanes instead of one; before begin(). With several there is one worker, and it is
   /// ours.
   void set_lanes(std::size_t count);
-  std::size_t lanes() const noexcept { return lanes_.size(); }
+  std::size_t lanes() const noexcept { return lanes_; }
   std::size_t lane() const noexcept { return lane_; }
   /// What follows is about the processes of this lane. Waits for ahead().
   void use(std::size_t lane);
@@ -50,30 +50,33 @@ class Turn {
   Answer<worker::HelloReply> start(std::size_t worker);
   bool alive(std::size_t worker) const;
   /// Null where it was not started.
-  WorkerClient* find(std::size_t worker) { return slots().at(worker).client.get(); }
+  WorkerClient* find(std::size_t worker) { return slot(lane_, worker).client.get(); }
   /// One that was started.
-  WorkerClient& client(std::size_t worker) { return *slots().at(worker).client; }
+  WorkerClient& client(std::size_t worker) { return *slot(lane_, worker).client; }
 
   /// Processes of all lanes, where each worker is one: ours are, a user's may have children.
   std::optional<std::size_t> processes() const;
 
   /// A handle that is not needed any more: freed before the next contest, or with its process.
   void retire(std::size_t worker, std::int64_t handle) { retire(lane_, worker, handle); }
-  void retire(std::size_t lane, std::size_t worker, std::int64_t handle);
+  void retire(std::size_t lane, std::size_t worker, std::int64_t handle) {
+    slot(lane, worker).retired.push_back(handle);
+  }
   /// Frees what was retired, in all lanes. A worker that cannot is ended: the next start() begins a
   /// fresh one.
   void release_retired();
 
  private:
   struct Slot {
+    std::size_t worker = 0;                // command, of those of the sweep
     std::unique_ptr<WorkerClient> client;  // null = not started
     std::vector<std::int64_t> retired;     // handles of it
     bool cannot_release = false;
     std::future<void> ahead;  // what it works on by itself
+    bool runs() const { return client && client->alive(); }
   };
-  using Lane = std::vector<Slot>;  // by worker command
-  Lane& slots() { return lanes_.at(lane_); }
-  const Lane& slots() const { return lanes_.at(lane_); }
+  std::size_t place(std::size_t lane, std::size_t worker) const;
+  Slot& slot(std::size_t lane, std::size_t worker) { return slots_[place(lane, worker)]; }
   std::unique_ptr<WorkerClient> new_client(std::size_t worker);
   bool release(Slot& slot);
   void join_leaving();
@@ -85,7 +88,8 @@ class Turn {
   std::function<void()> while_it_works_;
   std::optional<DeviceLock> lock_;  // none where the device is shared
   bool begun_ = false;
-  std::vector<Lane> lanes_;
+  std::vector<Slot> slots_;  // lane by lane, a slot for each worker command
+  std::size_t lanes_ = 1;
   std::size_t lane_ = 0;       // that is used now
   std::future<void> leaving_;  // workers of the turn before, which end
 };

@@ -108,7 +108,7 @@ class WorkerSet {
   WorkerClient& client(const Contestant& contestant);
   bool same_variant(const Contestant& a, const Contestant& b) const;
   const Contestant& original_of(const Contestant& contestant) const;
-  /// The row of the table that an candidate of ours is; null for a foreign worker's.
+  /// The row of the table that a candidate of ours is; null for a foreign worker's.
   const Variant* row_of(const Candidate& candidate) const;
   double deadline_s(double estimate_s) const;
   /// Of a worker that makes its inputs itself.

@@ -1,4 +1,4 @@
-// The passes behind the timed visits of a process: what launches do, then what the hardware counts.
+// The passes after the timed visits of a process: what launches do, then what the hardware counts.
 #include <fmt/format.h>
 
 #include "pool/account.hpp"

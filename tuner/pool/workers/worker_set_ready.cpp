@@ -1,0 +1,196 @@
+// Before the visits of a process: every contestant is prepared, then verified.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "plan/estimate.hpp"
+#include "pool/account.hpp"
+#include "pool/checks/agreement.hpp"
+#include "pool/workers/worker_set.hpp"
+
+namespace nsa::tuner {
+
+bool WorkerSet::wants_handle(const Contestant& contestant) const {
+  return !contestant.out && !contestant.handle && !given_up(contestant, contestants_, policy_);
+}
+
+void WorkerSet::ready() {
+  begin_ahead();
+  // A worker that dies takes the handles of all its contestants along: again, until all have one.
+  // Each turn that loses a worker also puts one contestant out, so this ends. All are prepared
+  // before the first is verified, because a worker compares them with one another.
+  do {
+    prepare_all();
+    verify_all();
+    for (std::size_t w = 0; w < shared_.input.workers.size(); ++w) fail_repeats(w);
+    if (!wanted() && policy_.control) pick_control();
+  } while (wanted());
+  const Account account(shared_.breakdown.prepare_s);
+  shared_.turn.join_ahead();
+}
+
+void WorkerSet::begin_ahead() {
+  if (std::exchange(ahead_begun_, true)) return;
+  const std::size_t lanes = shared_.turn.lanes();
+  if (lanes == 1 || !fits_in_lanes(contest_, lanes, shared_.input.device)) return;
+  std::vector<PreparedAhead::Job> jobs;
+  for (std::size_t i = 0; i < contestants_.size(); ++i) {
+    const Contestant& contestant = contestants_[i];
+    if (wants_handle(contestant))
+      jobs.push_back({i, plain_request(contestant), doing("preparing", contestant),
+                      prepare_deadline_s(contestant)});
+  }
+  ahead_.begin(shared_.turn, std::move(jobs));
+}
+
+bool WorkerSet::wanted() const {
+  return std::any_of(contestants_.begin(), contestants_.end(),
+                     [&](const Contestant& c) { return wants_handle(c); });
+}
+
+void WorkerSet::prepare_all() {
+  while (wanted()) {
+    for (Contestant& contestant : contestants_) {
+      if (!wants_handle(contestant)) continue;
+      if (shared_.interrupt.requested()) throw Interrupted{};
+      if (start_worker(static_cast<std::size_t>(contestant.candidate.worker)) && !contestant.out)
+        prepare(contestant);
+    }
+  }
+}
+
+/// Our comparison of one runs while the worker runs the next: nothing is measured meanwhile.
+void WorkerSet::verify_all() {
+  std::optional<RunningCheck> running;
+  for (Contestant& contestant : contestants_) {
+    if (shared_.interrupt.requested()) throw Interrupted{};
+    if (contestant.handle && !contestant.checked) verify(contestant, running);
+  }
+  if (running) take_result(*running);
+}
+
+void WorkerSet::pick_control() {
+  const bool has_one = std::any_of(contestants_.begin(), contestants_.end(),
+                                   [](const Contestant& c) { return c.control; });
+  if (has_one) return;
+  const Contestant* best = nullptr;
+  for (const Contestant& contestant : contestants_) {
+    if (contestant.out || !contestant.handle) continue;
+    if (!best || contestant.prepared.first_call_ns < best->prepared.first_call_ns)
+      best = &contestant;
+  }
+  if (best) contestants_.push_back(control_of(*best));
+}
+
+worker::PrepareRequest WorkerSet::plain_request(const Contestant& contestant) const {
+  worker::PrepareRequest request;
+  request.problem = contest_.problem;
+  request.variant = contestant.candidate.id;
+  request.seed = shared_.input.spec.seed;
+  return request;
+}
+
+worker::PrepareRequest WorkerSet::prepare_request(const Contestant& contestant) {
+  worker::PrepareRequest request = plain_request(contestant);
+  if (!client(contestant).hello().generator) request.inputs = check_.inputs_file();
+  return request;
+}
+
+double WorkerSet::prepare_deadline_s(const Contestant& contestant) const {
+  return deadline_s(estimate_launch_s(contestant.described, shared_.input.device));
+}
+
+Answer<worker::PreparedReply> WorkerSet::prepared(const Contestant& contestant) {
+  const auto index = static_cast<std::size_t>(&contestant - contestants_.data());
+  if (auto answer = ahead_.take(shared_.turn.lane(), index)) return std::move(*answer);
+  return client(contestant)
+      .ask(prepare_request(contestant), doing("preparing", contestant),
+           prepare_deadline_s(contestant));
+}
+
+void WorkerSet::prepare(Contestant& contestant) {
+  const TimePoint start = Clock::now();
+  auto answer = prepared(contestant);
+  shared_.breakdown.prepare_s += seconds_since(start);
+  if (answer.interrupted) throw Interrupted{};
+  if (!answer) return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});
+  if (Contestant* owner = owner_of(answer.reply->handle, contestant)) {
+    owner->handle.reset();  // nobody knows what it stands for now: it is prepared again
+    return fail(contestant, Outcome::bad_reply,
+                fmt::format("handle {} is that of {}", answer.reply->handle,
+                            to_string(owner->candidate.id)),
+                {process_, 0, 0});
+  }
+  contestant.prepared = *answer.reply;
+  contestant.handle = answer.reply->handle;
+  if (!contestant.sample_s)
+    contestant.sample_s = 1e-9 * static_cast<double>(answer.reply->first_call_ns);
+}
+
+void WorkerSet::verify(Contestant& contestant, std::optional<RunningCheck>& running) {
+  std::optional<Account> account(std::in_place, shared_.breakdown.verify_s);
+  contestant.checked = true;
+  const bool can_check = client(contestant).hello().verifies && check_.known();
+  if (contestant.control || !can_check) return;
+  const Variant* const row = row_of(contestant.candidate);
+  const bool to_compare = row && selects_reduced(*row) &&
+                          !shared_.verified.compared(contestant.candidate, contest_.problem);
+  const auto* known = shared_.verified.find(contestant.candidate, contest_.problem);
+  if (known && !to_compare) {
+    contestant.verification = Verification::verified;
+    contestant.worst_row_error = known->worst_row_error;
+    return;
+  }
+  worker::VerifyRequest request;
+  request.handle = *contestant.handle;
+  request.rows = check_.rows();
+  const std::string outputs = check_.fresh_outputs_file();
+  request.outputs = outputs;
+  const double first_call_s = 1e-9 * static_cast<double>(contestant.prepared.first_call_ns);
+  std::future<void> right_answers;  // while the worker looks for its own
+  if (!running)
+    right_answers = std::async(std::launch::async,
+                               [this, row = row_of(contestant.candidate)] { check_.prepare(row); });
+  auto answer =
+      client(contestant)
+          .ask(std::move(request), doing("verifying", contestant), deadline_s(2 * first_call_s));
+  if (right_answers.valid()) right_answers.get();
+  if (answer.interrupted) throw Interrupted{};
+  account.reset();
+  if (running) take_result(*running);
+  running.reset();
+  if (!answer) return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});
+  running.emplace(contestant,
+                  std::async(std::launch::async, [this, outputs, said = *answer.reply, row] {
+                    return check_.check(outputs, row, said);
+                  }));
+}
+
+void WorkerSet::take_result(RunningCheck& running) {
+  const Account account(shared_.breakdown.recheck_s);
+  const CheckResult result = running.result.get();
+  Contestant& contestant = running.contestant;
+  contestant.verification = result.verification;
+  contestant.worst_row_error = result.worst_row_error;
+  if (result.verification == Verification::verified)
+    shared_.verified.add(contestant.candidate, contest_.problem, result.worst_row_error);
+  if (result.agreement) {
+    shared_.verified.add_compared(contestant.candidate, contest_.problem);
+    shared_.writer.commit(contest_.problem, contestant.candidate, *result.agreement);
+  }
+  if (result.verification == Verification::wrong_result && !contestant.out)
+    reject(contestant, result);
+}
+
+Contestant* WorkerSet::owner_of(std::int64_t handle, const Contestant& asking) {
+  const auto owner =
+      std::find_if(contestants_.begin(), contestants_.end(), [&](const Contestant& other) {
+        return other.handle == handle && other.candidate.worker == asking.candidate.worker &&
+               !same_variant(other, asking);
+      });
+  return owner == contestants_.end() ? nullptr : &*owner;
+}
+
+}  // namespace nsa::tuner
