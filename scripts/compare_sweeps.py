@@ -23,8 +23,8 @@ SIGMAS = 3
 
 
 def read(path):
-    """(problem, stages, variant, point) -> logs of the visits' medians; and log ratios of A/A twins."""
-    visits, twins, rows = {}, {}, {}
+    """(problem, stages, variant, point) -> logs of the visits' medians; and log ratios of A/A controls."""
+    visits, controls, rows = {}, {}, {}
     opener = gzip.open if path.endswith(".gz") else open
     try:
         with opener(path, "rt", encoding="utf-8", newline="") as file:
@@ -34,14 +34,14 @@ def read(path):
                 key = (tuple(row[name] for name in PROBLEM), row["stages"], row["variant"], row["point"])
                 log = math.log(float(row["median_ns"]))
                 if row["control"] == "true":
-                    twins.setdefault((key, row["pair_id"]), []).append(log)
+                    controls.setdefault((key, row["pair_id"]), []).append(log)
                 else:
                     visits.setdefault(key, []).append(log)
                     rows.setdefault((key, row["pair_id"]), []).append(log)
     except (OSError, KeyError, ValueError) as error:
         sys.exit(f"compare_sweeps: {path}: {error}; give files of `nsatune export`")
     pairs = [statistics.fmean(logs) - statistics.fmean(rows[place])
-             for place, logs in twins.items() if place in rows]
+             for place, logs in controls.items() if place in rows]
     return visits, pairs
 
 
@@ -52,7 +52,7 @@ def spread(values):
 
 
 def error_of(logs, floor):
-    """Standard error of the median of the visits, at least that of an A/A twin's visits."""
+    """Standard error of the median of the visits, at least that of an A/A control's visits."""
     own = spread(logs) if len(logs) > 2 else 0
     return 1.25 * max(own, floor) / math.sqrt(len(logs))
 
@@ -71,12 +71,12 @@ def main():
     parser.add_argument("new")
     parser.add_argument("--all", action="store_true", help="a line for every row")
     options = parser.parse_args()
-    (old, old_twins), (new, new_twins) = read(options.old), read(options.new)
+    (old, old_controls), (new, new_controls) = read(options.old), read(options.new)
     both = [key for key in old if key in new]
     if not both:
         sys.exit("compare_sweeps: the files have no row in common")
-    twins = old_twins + new_twins
-    floor = spread(twins) / math.sqrt(2) if len(twins) > 2 else 0.005  # of one visit
+    controls = old_controls + new_controls
+    floor = spread(controls) / math.sqrt(2) if len(controls) > 2 else 0.005  # of one visit
     logs = {key: statistics.median(new[key]) - statistics.median(old[key]) for key in both}
     shift = statistics.median(logs.values())
     found = []
@@ -90,7 +90,7 @@ def main():
     faster = [one for one in found if one[2] and one[0] < 0]
     print(f"{len(both)} rows in both, {len(old) - len(both)} only in {options.old}, "
           f"{len(new) - len(both)} only in {options.new}")
-    print(f"as a whole {math.expm1(shift):+.2%}; noise of a visit by {len(twins)} A/A twins {floor:.2%}")
+    print(f"as a whole {math.expm1(shift):+.2%}; noise of a visit by {len(controls)} A/A controls {floor:.2%}")
     print(f"slower beyond their noise: {len(slower)}; faster: {len(faster)}; median of |ratio - 1| "
           f"{statistics.median(abs(one[0]) for one in found):.2%}")
     for own, noise, beyond, key in found if options.all else slower:

@@ -134,7 +134,7 @@ constexpr std::array kCpuRows{
         {.name = "dense_prefix",
          .ignores = kRanges,
          .summary =
-             "Dense causal attention while n l' covers all that is visible, fused_query behind it.",
+             "Dense causal attention while n l' covers all that is visible, fused_query after it.",
          .workspace_bytes = cpu::selected_dense_prefix_bytes,
          .launch = cpu::selected_dense_prefix,
          .source_hash = source_hash::attend_selected_dense_prefix,
@@ -320,7 +320,7 @@ std::array<Variant, 12> cuda_rows() {
                    .ignores = kRanges,
                    .summary =
                        "Dense causal attention for the queries that selected all before them, "
-                       "fused_query behind them; takes blocks.",
+                       "fused_query after them; takes blocks.",
                    .supports = supports_dense_prefix,
                    .workspace_bytes = dense_prefix_workspace,
                    .launch = kCudaDensePrefix,

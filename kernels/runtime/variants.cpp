@@ -198,7 +198,7 @@ void add_cuda_plans(std::vector<Variant>& rows) {
   }
   Variant step =
       planned(kAttention, kCuda, "fused_step",
-              "A decode step: all behind compression in one kernel, a cluster of blocks for each "
+              "A decode step: all after compression in one kernel, a cluster of blocks for each "
               "sequence and KV head.",
               {.mode = Plan::Mode::one_kernel, .covers = kStepStages});
   step.min_compute_capability = 90;

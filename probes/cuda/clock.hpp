@@ -18,7 +18,7 @@ struct ClockStamp {
 void enqueue_stamp(ClockStamp* stamp, int multiprocessors, CUstream_st* stream);
 
 /// Enqueues a kernel that ends when `*released` equals `ticket`, or after `limit_ns`, whichever is
-/// first: so it cannot hang, whatever the work behind it waits for.
+/// first: so it cannot hang, whatever the work after it waits for.
 void enqueue_hold(const volatile std::uint32_t* released, std::uint32_t ticket,
                   std::uint64_t limit_ns, CUstream_st* stream);
 

@@ -235,7 +235,7 @@ std::size_t RangeTimer::collect_context(ContextId id, const std::vector<Ended>& 
   Base& base = bases_[id];
   std::vector<CUevent> free;
   std::size_t lost = 0;
-  // They end in about the order in which they were marked: behind the first that waits all do.
+  // They end in about the order in which they were marked: after the first that waits all do.
   bool waits = !set_base(base);
   for (const Ended& ended : of_context) {
     const CUresult state = waits ? CUDA_ERROR_NOT_READY : driver_.query_event(ended.end);

@@ -97,7 +97,7 @@ const Column kAll[] = {
     {{"round", "which randomised round"}, [](const M& m) { return text(m.round); }},
     {{"position", "place in the order of its round"}, [](const M& m) { return text(m.position); }},
     {{"pair_id", "shared by rows that were interleaved"}, [](const M& m) { return m.pair_id; }},
-    {{"control", "A/A twin of another row"}, [](const M& m) { return text(m.control); }},
+    {{"control", "A/A control of another row"}, [](const M& m) { return text(m.control); }},
     {{"held_out", "measured to judge the decision, never decided upon"},
      [](const M& m) { return text(m.held_out); }},
     {{"launch", "eager or graph"}, [](const M& m) { return word(m.launch); }},

@@ -14,7 +14,7 @@ struct Column {
 };
 std::span<const Column> csv_columns();
 
-/// What a row's run says; the columns behind those of the row.
+/// What a row's run says; the columns after those of the row.
 struct RunColumn {
   CsvColumn column;
   std::string (*cell)(const Measurement&, const Run&);

@@ -2,7 +2,7 @@
 // docs/results that are no sweep's.
 //   bench_gpu [--samples N] [--kernels] ROW SHAPE LENGTHS...
 // ROW is stages/name as `nsatune variants` prints it (attention/batched); SHAPE 125m, paper or wide
-// (paper's heads, K of 192 columns); a length is S, or 1@C for a decode step behind C tokens.
+// (paper's heads, K of 192 columns); a length is S, or 1@C for a decode step after C tokens.
 // ROW@smooth: neighbours share .95 of their blocks. --kernels: and the kernels of one launch, by
 // CUPTI, with a warm L2. Device 0.
 #include <algorithm>

@@ -210,7 +210,7 @@ TEST_CASE("input that is no text, or is larger than it can be, is refused and no
   folder.write("env", "NSA_FORCE_SEL_MASK=0\nPADDING=" + std::string(2 << 20, 'x') +
                           "\nCUDA_LAUNCH_BLOCKING=1\n");
   CHECK(rules_of(json_of(nsatune(folder, "doctor --env-file env --json"), "doctor"))
-            .contains("launch_blocking"));  // behind the first MiB
+            .contains("launch_blocking"));  // after the first MiB
   std::string many;
   for (int i = 0; i < 10'001; ++i) many += "V" + std::to_string(i) + "=1\n";
   folder.write("env", many);

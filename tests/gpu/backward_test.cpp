@@ -16,7 +16,7 @@ Problem with_geometry(Problem p, const Geometry& geometry) {
   return p;
 }
 
-/// Shapes that the tiles are made for and others, ragged batches, chunks behind contexts.
+/// Shapes that the tiles are made for and others, ragged batches, chunks after contexts.
 std::vector<Problem> problems(Dtype dtype) {
   const Geometry blocks_of_64{32, 16, 64, 5, 70};
   std::vector<Problem> all{

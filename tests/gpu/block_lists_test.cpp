@@ -1,5 +1,5 @@
 // Rows that take blocks, on lists that no selector makes: empty ones, one block alone, ids that
-// repeat, descend, leave holes or stand behind the query. Ranges made of the same lists tell the
+// repeat, descend, leave holes or stand after the query. Ranges made of the same lists tell the
 // oracle what is selected.
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ void write_odd(std::int32_t* ids, std::int64_t n, std::int32_t own, std::int64_t
     case 1:
       std::fill_n(ids, n, own / 2);
       break;
-    case 2:  // behind the query, and behind the sequence
+    case 2:  // after the query, and after the sequence
       ids[0] = own + 1;
       ids[n - 1] = own + 1000;
       break;
@@ -40,7 +40,7 @@ void write_odd(std::int32_t* ids, std::int64_t n, std::int32_t own, std::int64_t
     case 4:  // the last block alone, most often a part of it
       std::fill_n(ids, n - 1, -1);
       break;
-    case 5:  // unused places behind
+    case 5:  // unused places after
       std::fill_n(ids, n, -1);
       ids[0] = own / 3;
       break;

@@ -11,7 +11,7 @@ std::vector<Problem> problems() {
   all.push_back(middle_problem(67));
   all.back().seq_lens = {5, 1, 67};
   all.back().context_lens = {0, 0, 0};
-  all.push_back(middle_problem(21));  // chunks behind contexts
+  all.push_back(middle_problem(21));  // chunks after contexts
   all.back().phase = Phase::chunked_prefill;
   all.back().seq_lens = {7, 21};
   all.back().context_lens = {29, 64};

@@ -55,7 +55,7 @@ Problem problem_of(const Shape& shape, Dtype dtype) {
 constexpr std::size_t kGuardBytes = 64;
 constexpr std::byte kGuard{0xFF};  // NaN in every storage type
 
-/// Copy of a tensor whose heads and rows have gaps of NaN between them and guards behind it.
+/// Copy of a tensor whose heads and rows have gaps of NaN between them and guards after it.
 struct Spread {
   std::vector<std::byte> bytes;
   TensorView view;

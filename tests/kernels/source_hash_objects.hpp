@@ -15,7 +15,7 @@ class Objects {
   Objects();
   /// Units that define a symbol, be it local to them.
   Files definers(const std::string& symbol) const;
-  /// These units and those that define what they need, and so on; nothing behind what `ends`.
+  /// These units and those that define what they need, and so on; nothing after what `ends`.
   Files reached(
       const Files& from, const std::function<bool(const std::string&)>& ends = [](const auto&) {
         return false;

@@ -51,7 +51,7 @@ class TestTraining {
   training::Trainer& operator*() { return *trainer_; }
   training::Trainer* operator->() { return trainer_.get(); }
 
-  /// Loss of each of `count` steps, enqueued one behind the other.
+  /// Loss of each of `count` steps, enqueued one after the other.
   std::vector<double> train(std::int64_t count) {
     const std::int64_t first = trainer_->steps_done();
     for (std::int64_t i = first; i < first + count; ++i)

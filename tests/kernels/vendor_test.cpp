@@ -74,7 +74,7 @@ TEST_CASE("cuDNN is refused what it has no plan for, each with its own reason",
 
 TEST_CASE("cuDNN takes a batch only where one plan serves all of it", "[kernels][vendor]") {
   CHECK(has(vendor::supports_sdpa(lengths({100, 101}, {0, 0}), h200()), "lengths differ"));
-  // Behind the window the context does not matter; in front of it, it does.
+  // After the window the context does not matter; in front of it, it does.
   CHECK_FALSE(has(vendor::supports_sdpa(lengths({64, 64}, {600, 9000}), h200()), "lengths differ"));
   CHECK(has(vendor::supports_sdpa(lengths({64, 64}, {600, 30}), h200()), "lengths differ"));
   CHECK(has(vendor::supports_sdpa(lengths({1}, {100}), h200()), "each step of a decoder"));

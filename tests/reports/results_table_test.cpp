@@ -35,7 +35,7 @@ std::vector<nsa::Measurement> sweep() {
   append(rows, failed);
   append(rows, visits("ranges_v2", 512, 700, "ranges"));
   auto twin = visits("masked", 512, 1);
-  for (auto& row : twin) row.control = true;  // the A/A twin is not a variant of its own
+  for (auto& row : twin) row.control = true;  // the A/A control is not a variant of its own
   append(rows, twin);
   auto foreign = visits("demo", 512, 2e6);
   for (auto& row : foreign) {

@@ -12,7 +12,7 @@ std::string refusal(const std::string& text) {
   return message;
 }
 
-/// A spec with one family of that text behind its name.
+/// A spec with one family of that text after its name.
 std::string spec_with(const std::string& family, const std::string& more = "") {
   return R"({"schema_version": 1, )" + more + R"("families": [{"name": "f")" + family + "}]}";
 }

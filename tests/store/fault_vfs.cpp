@@ -25,7 +25,7 @@ struct FaultVfs::State {
 
 namespace {
 
-/// SQLite allocates szOsFile bytes: this, and the file of the real layer behind it.
+/// SQLite allocates szOsFile bytes: this, and the file of the real layer after it.
 struct File {
   sqlite3_file base;
   FaultVfs::State* state;

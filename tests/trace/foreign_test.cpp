@@ -25,7 +25,7 @@ std::string step(const std::string& pid, int number, long start) {
          R"(","pid":)" + pid + R"(,"tid":1,"ts":)" + text(start) + R"(,"dur":500})";
 }
 
-/// Two ranks whose correlation ids are the same; kernels start 20 us behind their launches.
+/// Two ranks whose correlation ids are the same; kernels start 20 us after their launches.
 std::string two_ranks(const std::string& host_a, const std::string& gpu_a,
                       const std::string& host_b, const std::string& gpu_b) {
   std::string events = step(host_a, 6, 1000) + "," + step(host_b, 6, 1005);
@@ -107,7 +107,7 @@ TEST_CASE("what the GPU did is never a pair of begin and end", "[trace]") {
 TEST_CASE("a byte order mark is no part of the JSON, a NUL behind it is text", "[trace]") {
   const std::string good = document(kernel("0", 1, 1));
   CHECK(refusal("\xef\xbb\xbf" + good).empty());
-  CHECK(refusal(good + std::string(1, '\0')).find("behind the end") != std::string::npos);
+  CHECK(refusal(good + std::string(1, '\0')).find("after the end") != std::string::npos);
 }
 
 TEST_CASE("totals of memory are those of all GPUs, and null where nobody states them", "[trace]") {

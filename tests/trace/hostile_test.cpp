@@ -46,7 +46,7 @@ TEST_CASE("what a fuzzer found is read or refused", "[trace]") {
 
 TEST_CASE("any damaged byte of a packed trace is found", "[trace]") {
   const std::string packed = gzipped(good());
-  for (std::size_t at = 10; at < packed.size(); ++at) {  // behind the header, which holds no data
+  for (std::size_t at = 10; at < packed.size(); ++at) {  // after the header, which holds no data
     std::string damaged = packed;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
     CAPTURE(at);

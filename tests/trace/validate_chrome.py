@@ -123,7 +123,7 @@ class Checker:
                     self.wrong(f"row {row}: slices overlap at {start} ns: {name[:60]}")
                 opened.append(end)
             if begun[row] and min(begun[row]) < max(s[1] for s in slices):
-                self.wrong(f"row {row}: a begin without an end, and slices behind it")
+                self.wrong(f"row {row}: a begin without an end, and slices after it")
 
     def holds(self, e):
         """Whether a slice of some length of the event's row is there at its time."""

@@ -1,4 +1,4 @@
-// The pass that counts: behind all timed visits and traces, once for each variant, with a row
+// The pass that counts: after all timed visits and traces, once for each variant, with a row
 // whatever comes of it.
 #include <map>
 #include <set>

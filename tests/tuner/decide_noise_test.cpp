@@ -148,8 +148,8 @@ TEST_CASE("identical kernels are told apart in less than one percent of sessions
   }
 }
 
-/// Two copies of one kernel at 17 lengths, with A/A twins; each process makes each copy, its twin
-/// included, .3 % slower or faster.
+/// Two copies of one kernel at 17 lengths, with A/A controls; each process makes each copy, its
+/// twin included, .3 % slower or faster.
 Session processes_differ(std::uint64_t seed) {
   Session s;
   s.variants = {{"a", linear(10)}, {"twin", linear(10)}};

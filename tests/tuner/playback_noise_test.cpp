@@ -128,7 +128,7 @@ TEST_CASE("a recorded series: clock and noise together are what was recorded", "
   CHECK(all[1].clock == Approx(1 / 0.9));
   CHECK(time(9) == Approx(1.5));
   CHECK(all[9].clock == 1);        // one slow run is no clock
-  CHECK(time(13) == Approx(1.5));  // behind the end: the settled part, values 8 to 11
+  CHECK(time(13) == Approx(1.5));  // past the end: the settled part, values 8 to 11
   CHECK(time(12) == Approx(1));
 }
 

@@ -37,7 +37,7 @@ struct Program {
   Settings settings;
   std::function<ExitCode()> command;  // set by the parser
 
-  /// A subcommand whose body is `run`; global flags may stand behind it.
+  /// A subcommand whose body is `run`; global flags may stand after it.
   CLI::App* add(const std::string& name, const std::string& about, const std::string& examples,
                 std::function<ExitCode()> run);
   /// The same under another command, with the whole text that follows its flags in the help. Where

@@ -24,7 +24,7 @@ struct Edit {
 
 int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
 
-/// Where the text of a scalar ends that begins at `at`: a quoted one behind its closing quote, a
+/// Where the text of a scalar ends that begins at `at`: a quoted one after its closing quote, a
 /// plain one before a comment or the end of the line or of a flow collection.
 std::size_t scalar_end(std::string_view text, std::size_t at, bool in_flow) {
   const char first = at < text.size() ? text[at] : '\n';
@@ -94,7 +94,7 @@ class Patch {
     return YAML::Load(std::string(text));
   }
 
-  /// The first character behind "key:", blanks left out; the end of the text: a line break.
+  /// The first character after "key:", blanks left out; the end of the text: a line break.
   char after(const YAML::Node& key) const {
     const std::size_t colon = text_.find(':', static_cast<std::size_t>(key.Mark().pos));
     const std::size_t at = text_.find_first_not_of(" \t", colon + 1);

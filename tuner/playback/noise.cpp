@@ -6,7 +6,7 @@
 namespace nsa::tuner::playback {
 namespace {
 
-constexpr std::size_t kSettledAfter = 8;  // runs of a series: those behind made its unit
+constexpr std::size_t kSettledAfter = 8;  // runs of a series: those after made its unit
 
 double lasting_clock(const ClockModel& clock, std::int64_t launch) {
   double factor = std::pow(1 + clock.drift_percent / 100, 1e-3 * static_cast<double>(launch));

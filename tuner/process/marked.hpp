@@ -11,7 +11,7 @@ namespace nsa::tuner {
 inline constexpr const char* kWorkerMark = "NSATUNE_WORKER_MARK";
 
 /// Kills every process of this user whose environment has that entry ("NAME=value"), again until
-/// there is none, for processes start others meanwhile. Only calls that are safe behind a fork.
+/// there is none, for processes start others meanwhile. Only calls that are safe after a fork.
 void kill_marked(const char* entry) noexcept;
 
 }  // namespace nsa::tuner

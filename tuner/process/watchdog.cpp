@@ -25,7 +25,7 @@ bool close_all_but(int fd) {
 #endif
 }
 
-/// Behind a fork only calls that are safe in a signal handler.
+/// After a fork only calls that are safe in a signal handler.
 [[noreturn]] void watch(int alive, pid_t group, const char* mark) {
   setsid();
   prctl(PR_SET_NAME, "nsatune-watch");

@@ -1,5 +1,5 @@
 // A process that outlives us only to end our worker: PR_SET_PDEATHSIG reaches the child alone, not
-// what a shell or a launcher has started behind it.
+// what a shell or a launcher has started after it.
 #pragma once
 
 #include <sys/types.h>

@@ -64,7 +64,7 @@ class WorkerClient {
     std::string doing;
   };
   /// Those since the last call: a second answer is dropped, because the one that is waited for
-  /// stands behind it. finish() finds more.
+  /// stands after it. finish() finds more.
   std::vector<Repeat> take_repeated() { return std::exchange(repeated_, {}); }
   /// Says once for each request that the worker takes longer than a second.
   void tell_when_slow(Reporter* reporter) noexcept { reporter_ = reporter; }

@@ -196,7 +196,7 @@ bool CounterSession::State::pass(void (*launch)(void*), void* launched) {
     api.stop(&stopped);
     throw;
   }
-  // The device ends the range behind what was launched. Waiting before would count what the idle
+  // The device ends the range after what was launched. Waiting before would count what the idle
   // device writes back from L2.
   api.check(api.pop_range(&popped), "cuptiRangeProfilerPopRange");
   api.check(api.stop(&stopped), "cuptiRangeProfilerStop");

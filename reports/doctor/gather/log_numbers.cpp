@@ -111,7 +111,7 @@ std::optional<double> tok_per_s_of(std::string_view lowered) {
     const bool part_of_word = at > 0 && letter(lowered[at - 1]);  // https, ktok/s
     if (part_of_word || !skip_ending(rest)) continue;
     skip(rest, " \t");
-    // Behind "tok/s:" stands its number or none; what is before it is another figure's.
+    // After "tok/s:" stands its number or none; what is before it is another figure's.
     if (rest.starts_with(':') || rest.starts_with('=')) return first_number(rest.substr(1));
     if (const auto before = last_number(lowered.substr(0, at))) return before;
     if (const auto after = first_number(rest)) return after;

@@ -80,7 +80,7 @@ std::string_view next_word(std::string_view& text) {
   return word;
 }
 
-/// "= True" and "is enabled" behind a name, but not "enabled: False", "not enabled" or "_kwargs=1".
+/// "= True" and "is enabled" after a name, but not "enabled: False", "not enabled" or "_kwargs=1".
 bool switched_on(std::string_view behind) {
   constexpr int kWordsRead = 4;
   if (behind.starts_with('_')) return false;
@@ -100,7 +100,7 @@ bool says(std::string_view lowered, std::string_view name) {
   return false;
 }
 
-/// "RuntimeError: ..." and "torch.cuda.OutOfMemoryError: ...", also behind "[rank0]: ".
+/// "RuntimeError: ..." and "torch.cuda.OutOfMemoryError: ...", also after "[rank0]: ".
 bool names_exception(std::string_view lowered) {
   const std::size_t rank = lowered.starts_with("[rank") ? lowered.find("]: ") : lowered.npos;
   if (rank != lowered.npos) lowered.remove_prefix(rank + 3);

@@ -13,7 +13,7 @@ namespace nsa::doctor {
 /// What a line in lower case says; each signal once.
 std::vector<Signal> signals_of(std::string_view lowered);
 /// 39.2 of "39.2 tok/s" or of "toks_per_s=39.2", 12300 of "tok/s: 12.3k", and the like. With ':' or
-/// '=' behind the unit only what follows counts; else the number directly before it, else behind.
+/// '=' after the unit only what follows counts; else the number directly before it, else after.
 std::optional<double> tok_per_s_of(std::string_view lowered);
 /// 88 of "0, 24117 MiB, 88 %", as nvidia-smi prints its CSV.
 std::optional<double> gpu_percent_of(std::string_view lowered);

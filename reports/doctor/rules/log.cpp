@@ -29,7 +29,7 @@ Founds each_log(const Evidence& evidence, Signal signal, const std::string& mess
   return founds;
 }
 
-/// Whether the log goes on behind its last crash: what was caught ended nothing.
+/// Whether the log goes on after its last crash: what was caught ended nothing.
 bool goes_on(const LogEvidence& log, const Hits& crash) {
   return !log.tok_per_s.empty() && log.tok_line > crash.last_line;
 }

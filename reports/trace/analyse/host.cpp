@@ -10,7 +10,7 @@
 namespace nsa::trace {
 namespace {
 
-/// Ends of the spans of one thread that are open, and how many spans end behind the one around
+/// Ends of the spans of one thread that are open, and how many spans end after the one around
 /// them.
 class Nesting {
  public:

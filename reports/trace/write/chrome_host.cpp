@@ -139,7 +139,7 @@ class HostWriter {
     out << "}}";
   }
 
-  /// What was never closed gets a begin without an end, in a row where nothing stands behind it.
+  /// What was never closed gets a begin without an end, in a row where nothing stands after it.
   void write_open(const HostRange& range) {
     auto at = open_rows_.find(range.thread);
     if (at == open_rows_.end())

@@ -9,7 +9,7 @@
 namespace nsa::trace {
 
 /// Arrows from launches to what they launched: each its own id, since the nodes of a graph share
-/// their launch. Both ends have to lie in slices of some length, the second behind the first.
+/// their launch. Both ends have to lie in slices of some length, the second after the first.
 struct Arrows {
   explicit Arrows(const Trace& trace);
   std::vector<std::uint32_t> begin;  // [calls + 1] where the call's operations stand in `ops`

@@ -12,7 +12,7 @@ namespace nsa::env {
 std::string_view trimmed(std::string_view text);
 /// 1/true/yes/on and 0/false/no/off, any case.
 std::optional<bool> parse_boolean(std::string_view text);
-/// The whole text, an optional '+', nothing behind it.
+/// The whole text, an optional '+', nothing after it.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<double> parse_real(std::string_view text);
 /// A value or name that may be hostile: one line, not long.

@@ -18,7 +18,7 @@ bool condition_holds(const Json& condition, const Json& value) {
   return true;
 }
 
-/// The node behind references, and what it demands besides: allOf, and `then`
+/// The node after references, and what it demands besides: allOf, and `then`
 /// where `if` holds.
 void expand(const Json& bundle, const Json& node, const Json& value, Nodes& out) {
   if (node.contains("$ref")) {

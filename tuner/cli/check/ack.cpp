@@ -84,9 +84,8 @@ void add_ack(Program& program) {
   CLI::App* sub = add("add", "Answers for a change: adds an entry and leaves every other byte",
                       [&settings, o] { return add_entry(settings, *o); });
   sub->add_option("GLOB", o->ack.series, "Names of series; * stands for any text")->required();
-  sub->add_option(
-      "--commits", o->commits,
-      "A..B: the change lies behind A and not behind B (default: whatever the commits)");
+  sub->add_option("--commits", o->commits,
+                  "A..B: the change lies after A and not after B (default: whatever the commits)");
   sub->add_option("--reason", o->ack.reason, "Why it is right")->required();
   sub->add_option("--until", o->ack.until, "Date from which on it is raised again")->required();
   auto only = std::make_shared<std::optional<std::string>>();

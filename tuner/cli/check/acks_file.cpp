@@ -139,7 +139,7 @@ std::vector<std::size_t> first_lines(const YAML::Node& document,
   return firsts;
 }
 
-/// The text without some of its entries. Comments and blank lines behind an entry stay.
+/// The text without some of its entries. Comments and blank lines after an entry stay.
 std::string text_without(const std::vector<std::string>& lines,
                          const std::vector<std::size_t>& firsts, const std::vector<bool>& goes) {
   std::vector<bool> gone(lines.size(), false);
@@ -190,7 +190,7 @@ void append_ack(const std::string& path, const nightly::Ack& ack) {
   // Else what was there is no block list: [] or an end of the document.
   if (!now || !same_acks(*now, expected))
     throw InputError(path +
-                     ": an entry cannot be added behind what is there; write the list with "
+                     ": an entry cannot be added after what is there; write the list with "
                      "a '- ' for each entry");
   write_text_file(path, text);
 }

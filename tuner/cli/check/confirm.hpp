@@ -23,7 +23,7 @@ void declare_confirm(CLI::App& sub, ConfirmOptions& options);
 /// Before anything is read: InputError where flags lack each other, or --old is no program.
 void check_confirm_flags(const ConfirmOptions& options, bool csv);
 /// Of every series that the report calls suspect, confirmed or drift: pairs of both builds, or why
-/// there are none. Measures on the devices of the series, each behind its lock.
+/// there are none. Measures on the devices of the series, each under its lock.
 /// @throws InputError        a build that is no worker
 /// @throws EnvironmentError  the device of a series is not here
 std::vector<nightly::Confirmation> confirm(const Settings& settings, const ConfirmOptions& options,

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kLeastStep = 0.10;        // of the level
 constexpr double kNoises = 8;              // that the step is at least
-constexpr const char* kMark = "+planted";  // behind the hash of the binary
+constexpr const char* kMark = "+planted";  // after the hash of the binary
 
 /// The nights with values since the environment last changed.
 std::vector<std::size_t> last_epoch(const nightly::Series& series) {

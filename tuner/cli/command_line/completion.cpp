@@ -22,7 +22,7 @@ std::string words_after(const CommandPlace& place, const CLI::App& program) {
   for (const CLI::App* command : place.app->get_subcommands({}))
     words.push_back(command->get_name());
   for (const std::string& flag : flags_of(*place.app)) words.push_back("--" + flag);
-  if (place.app != &program)  // the program's flags may stand behind a command
+  if (place.app != &program)  // the program's flags may stand after a command
     for (const std::string& flag : flags_of(program)) words.push_back("--" + flag);
   return fmt::format("{}", fmt::join(words, " "));
 }

@@ -26,7 +26,7 @@ constexpr const char* kExamples =
     "4: the machine cannot do it now.\n"
     "A command ends with SIGINT after --for; its stdin is empty and its output goes to stderr.";
 
-/// How many arguments stand behind the first "--" of the command line: the parser hands them over
+/// How many arguments stand after the first "--" of the command line: the parser hands them over
 /// together with those before it.
 std::size_t arguments_after_dashes() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -48,9 +48,9 @@ void take_command(DoctorOptions& options) {
   options.command.assign(first, options.files.end());
   options.files.erase(first, options.files.end());
   if (options.command.empty() && options.for_s)
-    throw InputError("--for: there is no command; put it behind --");
+    throw InputError("--for: there is no command; put it after --");
   if (options.command.empty() && options.record)
-    throw InputError("--record: there is no command; put it behind --");
+    throw InputError("--record: there is no command; put it after --");
 }
 
 ExitCode list_rules(const Settings& settings, const DoctorOptions& options) {
@@ -98,8 +98,8 @@ void add_doctor(Program& program) {
       "Configs (YAML), logs, heartbeat JSONL, traces, files of variables, a results "
       "database: recognised by content");
   // The parser hands everything to `files`; without a place that is still free it would look for
-  // what stands behind -- among the commands.
-  command->add_option("command", *behind, "Behind --: a command to start and watch");
+  // what stands after -- among the commands.
+  command->add_option("command", *behind, "After --: a command to start and watch");
   command->add_option("--config", options->configs, "A training config (YAML)")
       ->allow_extra_args(false);
   command->add_option("--log", options->logs, "A training log")->allow_extra_args(false);

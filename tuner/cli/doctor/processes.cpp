@@ -19,7 +19,7 @@ struct Process {
   double cpu_seconds = 0, rss_bytes = 0;
 };
 
-/// Fields of /proc/PID/stat behind the name, which may hold blanks and brackets (man 5 proc).
+/// Fields of /proc/PID/stat after the name, which may hold blanks and brackets (man 5 proc).
 bool read_process(pid_t pid, Process& out) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line;

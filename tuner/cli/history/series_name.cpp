@@ -14,7 +14,7 @@ bool all_equal(const std::vector<std::int64_t>& lengths) {
   return std::adjacent_find(lengths.begin(), lengths.end(), std::not_equal_to<>()) == lengths.end();
 }
 
-/// "4x2048", "4x1+8192" behind cached tokens; of uneven lengths the longest and a hash of all.
+/// "4x2048", "4x1+8192" after cached tokens; of uneven lengths the longest and a hash of all.
 std::string lengths_text(const Problem& p) {
   std::string text = fmt::format("{}x{}", p.batch(), p.max_seq_len());
   if (p.max_context() > 0) text += fmt::format("+{}", p.max_context());

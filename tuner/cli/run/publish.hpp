@@ -1,4 +1,4 @@
-// What every kind of run does before its steps and behind them: the report's head, the database,
+// What every kind of run does before its steps and after them: the report's head, the database,
 // the verdict.
 #pragma once
 

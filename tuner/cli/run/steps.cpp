@@ -154,7 +154,7 @@ double decode_bytes(const RunPlan& plan) {
   return (static_cast<double>(weights) + cached) * element;
 }
 
-/// A decode loop behind a prefill. With `graph`, each step is a replay of one graph.
+/// A decode loop after a prefill. With `graph`, each step is a replay of one graph.
 class Decoding {
  public:
   Decoding(Runner& runner, const RunDevice& device, const RunPlan& plan, bool graph,

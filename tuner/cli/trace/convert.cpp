@@ -18,7 +18,7 @@ struct ConvertOptions {
   std::vector<std::string> files;  // the last one is written
 };
 
-/// A shell's pattern without a name behind it would have the last trace written over.
+/// A shell's pattern without a name after it would have the last trace written over.
 void refuse_loss(const std::vector<std::string>& inputs, const std::string& out) {
   refuse_database(out);
   std::error_code ignored;
@@ -27,7 +27,7 @@ void refuse_loss(const std::vector<std::string>& inputs, const std::string& out)
       throw InputError(out + ": is one of the traces that are read; write to another file");
   }
   if (inputs.size() > 1 && std::filesystem::exists(out, ignored))
-    throw InputError(out + ": is there already; name a new file behind the traces, or remove it");
+    throw InputError(out + ": is there already; name a new file after the traces, or remove it");
 }
 
 ExitCode convert(const Settings& settings, const ConvertOptions& options) {

@@ -233,7 +233,7 @@ CLI::Validator module_depth() {
 }
 
 void add_options(CLI::App& sub, RecordOptions& o) {
-  sub.add_option("command", o.command, "The program and its arguments, behind --")->required();
+  sub.add_option("command", o.command, "The program and its arguments, after --")->required();
   sub.add_option("-o,--output", o.folder, "Folder for the traces (default: trace)");
   sub.add_option("--steps", o.steps,
                  "Record that many steps: NVTX ranges such as \"step 3\", or in PyTorch what ends "

@@ -97,7 +97,7 @@ class FromFile final : public TokenSource {
     if (count_ == 0) throw InputError("--data: " + path + " is empty");
     if (count_ < length_)
       throw InputError(
-          fmt::format("--data: {} has {} tokens; a sequence of {} and the token behind it are {}",
+          fmt::format("--data: {} has {} tokens; a sequence of {} and the token after it are {}",
                       path, count_, config.seq_len, length_));
     check_vocabulary(config.model.vocab_size);
   }

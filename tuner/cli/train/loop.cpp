@@ -56,7 +56,7 @@ class Loop {
   }
 
  private:
-  /// On a GPU the second step waits for each of its parts, and the graph is captured behind it.
+  /// On a GPU the second step waits for each of its parts, and the graph is captured after it.
   std::int64_t apart() const { return device_.on_gpu() ? 2 : 1; }
 
   /// On a GPU a look at the results waits for the device, which is left alone where nobody reads a

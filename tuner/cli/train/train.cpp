@@ -81,7 +81,7 @@ void resume(const Settings& settings, const std::string& folder,
             const std::map<std::string, std::string>& here, training::Trainer& trainer) {
   const auto info = training::load_checkpoint(folder, trainer);
   say(settings,
-      fmt::format("{}: goes on behind step {}", training::checkpoint_path(folder), info.step));
+      fmt::format("{}: continues after step {}", training::checkpoint_path(folder), info.step));
   for (const auto& [key, value] : here) {
     const auto at = info.notes.find(key);
     if (at != info.notes.end() && at->second != value)

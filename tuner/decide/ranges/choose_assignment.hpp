@@ -29,7 +29,7 @@ Assignment choose_assignment(const std::vector<LengthRatios>& points, const Deci
 bool differs(const std::vector<LengthRatios>& points, const Assignment& from, const Assignment& to,
              const DecideOptions& options);
 
-/// What a assignment costs in all: the sum of its regrets, weighted.
+/// What an assignment costs in all: the sum of its regrets, weighted.
 double total_regret(const std::vector<LengthRatios>& points, const Assignment& assignment);
 
 /// The same ratios where everything but the incumbent is slower by `margin`.

@@ -54,7 +54,7 @@ Trend trend_of(const std::vector<const LengthRatios*>& lengths, std::size_t v, s
   return trend;
 }
 
-/// Whether v, of the order of w, stays behind it, or so near that it does not matter.
+/// Whether v, of the order of w, stays after it, or so near that it does not matter.
 bool stays_behind(const Trend& t) {
   if (t.value + kFurther * std::min(0.0, t.slope_low) > 0) return true;
   return std::abs(t.value) < kTie &&

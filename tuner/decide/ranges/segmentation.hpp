@@ -1,4 +1,4 @@
-// The least total cost that a assignment with so many switches can have: dynamic programming.
+// The least total cost that an assignment with so many switches can have: dynamic programming.
 #pragma once
 
 #include <cstddef>

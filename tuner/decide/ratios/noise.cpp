@@ -136,7 +136,8 @@ PooledNoise pool_noise(const std::vector<Ratio>& ratios, const std::vector<Ratio
     if (r.within_freedom > 0) within.push_back(r.within / median_share(r.within_freedom));
   });
   pooled.within = median_variance(std::move(within)).value_or(kAssumedWithin * kAssumedWithin);
-  // What a process does to a variant it does to its twin: controls tell only where ratios do not.
+  // What a process does to a variant it does to its control: controls tell only where ratios do
+  // not.
   const auto several = [](const Ratio& r) { return r.processes > 1; };
   const auto& telling = std::ranges::any_of(ratios, several) ? ratios : controls;
   for (const Ratio& r : telling) {

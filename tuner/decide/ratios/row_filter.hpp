@@ -23,7 +23,7 @@ class RowFilter {
   /// May be chosen at all: neither baseline, nor slow path, nor wrong.
   bool eligible(const VariantId& id) const;
   /// What breaks ties, the least first: how fast its work grows in the length of the axis, then its
-  /// place in the built-in order. Variants of others come last, undeclared orders behind declared.
+  /// place in the built-in order. Variants of others come last, undeclared orders after declared.
   using TieOrder = std::pair<double, std::size_t>;
   TieOrder tie_order(const VariantId& id, Axis axis) const;
   /// The declared exponent of its work in the length of the axis.

@@ -34,7 +34,7 @@ void compare_ranges(const std::string& where, Axis axis, const Ranges& before, c
   for (const Ranges* ranges : {&before, &after}) {
     for (const ThresholdRange& range : *ranges) {
       starts.insert(range.from);
-      if (range.to) starts.insert(*range.to);  // behind it nothing may be decided
+      if (range.to) starts.insert(*range.to);  // after it nothing may be decided
     }
   }
   for (auto at = starts.begin(); at != starts.end(); ++at) {

@@ -1,5 +1,5 @@
 // The columns of a table, made from the list of fields of its struct (nsa/schemas/fields). A field
-// is a column of its name; a struct within it has its columns among the others, behind "<name>_"
+// is a column of its name; a struct within it has its columns among the others, after "<name>_"
 // where it may be absent. Placements, problems and variants are rows of their own: "<name>_id"
 // names them. Lists are no columns.
 #pragma once

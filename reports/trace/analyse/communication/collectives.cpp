@@ -20,7 +20,7 @@ struct Sums {
 /// One collective of several devices.
 struct Arrivals {
   std::int64_t transfer_ns = 0, wait_ns = 0, spread_ns = 0;
-  std::int64_t late_ns = 0;  // the last behind the last but one
+  std::int64_t late_ns = 0;  // the last after the last but one
   std::uint32_t last = 0;    // a call
 };
 

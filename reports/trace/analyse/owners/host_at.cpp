@@ -170,7 +170,7 @@ void HostLine::move_to(std::int64_t at_ns) {
   around_.python = still_open(trace.python, host_.python_parent_, around_.python, at_ns);
 }
 
-/// Behind a moment that it was moved to. What runs within a call or an operator of the host is not
+/// After a moment that it was moved to. What runs within a call or an operator of the host is not
 /// looked at.
 std::int64_t HostLine::next_change(std::int64_t at_ns) const {
   const Trace& trace = host_.context_.trace;

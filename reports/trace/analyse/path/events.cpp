@@ -86,7 +86,7 @@ std::uint32_t latest_elsewhere(const Trace& trace, const LaunchedBefore& launche
   return latest;
 }
 
-/// Without a record of it: behind a call that makes a stream wait, the next operation that is
+/// Without a record of it: after a call that makes a stream wait, the next operation that is
 /// launched there waited for what ended last elsewhere before it began, if nothing else explains
 /// when it began.
 bool add_inferred(const Context& context, const LaunchedBefore& launched, PathGraph& graph) {

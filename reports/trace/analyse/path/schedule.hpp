@@ -21,7 +21,7 @@ struct Without {
 struct StartCause {
   enum class Kind : std::uint8_t { none, launch, stream, event } kind = Kind::none;
   std::uint32_t node = kNone;  // that had to come before
-  std::int64_t lag_ns = 0;     // behind it
+  std::int64_t lag_ns = 0;     // after it
 };
 
 class Schedule {
@@ -32,7 +32,7 @@ class Schedule {
   std::int64_t end_ns(const Without& without) const;
   /// As recorded: what was last to let an operation begin.
   StartCause cause_of(std::uint32_t op) const;
-  /// As recorded: the operation that a call returned behind; kNone: it waited for none.
+  /// As recorded: the operation that a call returned after; kNone: it waited for none.
   std::uint32_t waited_for(std::uint32_t call) const;
   /// Of a collective the operation that began last; kNone: it is none with several ranks.
   std::uint32_t last_to_come(std::uint32_t op) const;
@@ -45,7 +45,7 @@ class Schedule {
   template <class Visit>
   void for_each_cause(std::uint32_t op, Visit visit) const;
 
-  /// How long an operation begins behind its launch and behind the one before it in its stream,
+  /// How long an operation begins after its launch and after the one before it in its stream,
   /// where it waits for these alone: kNone: not for that; kMany: there are more, or long lags.
   struct Lags {
     std::uint32_t launch_ns = kNone, stream_ns = kNone;

@@ -55,7 +55,7 @@ constexpr std::array<Alias, 12> kPrefixes{{
     {"c10d::", kCommunication},
 }};
 
-/// Without what PyTorch's ranges carry behind the name: "aten::mul, seq = 3, op_id = 7, sizes =
+/// Without what PyTorch's ranges carry after the name: "aten::mul, seq = 3, op_id = 7, sizes =
 /// ...".
 std::string_view before_numbers(std::string_view range) {
   for (const std::string_view mark : {", seq = ", ", op_id = ", ", sizes = "})

@@ -101,7 +101,7 @@ std::optional<Anchor> anchor_of(const Trace& trace, const Ops& ops) {
   return best;
 }
 
-/// On the host's line where every step's launch is known, else on the device's. What stands behind
+/// On the host's line where every step's launch is known, else on the device's. What stands after
 /// the last begin is a step if it is as long as the others.
 void add_steps_of(const Trace& trace, const std::vector<std::uint32_t>& launch, const Ops& ops,
                   const Anchor& anchor, std::vector<StepRange>& out) {

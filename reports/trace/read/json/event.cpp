@@ -26,7 +26,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 /// The token of a value, or the bracket that opens it. Where a value is missing at the end,
-/// simdjson (3.0) takes one behind its last index, whose length is 0 or wraps around.
+/// simdjson (3.0) takes one after its last index, whose length is 0 or wraps around.
 std::string_view token_of(ondemand::value value) {
   constexpr std::size_t kLongest = std::size_t{1} << 30;
   const std::string_view token = value.raw_json_token();
@@ -158,7 +158,7 @@ constexpr std::array kArguments{
 
 constexpr std::size_t kLongestArgument = kArguments.back().name.size();
 
-/// The first of kArguments that is as long as the index; the next entry is behind the last.
+/// The first of kArguments that is as long as the index; the next entry is past the last.
 constexpr std::array<std::uint8_t, kLongestArgument + 3> first_of_length() {
   std::array<std::uint8_t, kLongestArgument + 3> first{};
   for (std::size_t length = 0; length < first.size(); ++length)

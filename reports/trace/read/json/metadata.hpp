@@ -12,7 +12,7 @@
 
 namespace nsa::trace {
 
-/// How a file of ours is to be read; it may stand behind the events.
+/// How a file of ours is to be read; it may stand after the events.
 struct OurMetadata {
   std::set<std::string> known_keys;  // that were read already, ours or not
   std::int64_t origin_ns = 0;        // added to every time

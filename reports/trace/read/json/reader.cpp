@@ -26,7 +26,7 @@ class JsonReader {
     } else {
       read_object();
     }
-    if (!window_.at_end()) window_.fail(window_.offset(), "text behind the end of the JSON");
+    if (!window_.at_end()) window_.fail(window_.offset(), "text after the end of the JSON");
     trace_.source.bytes = window_.offset();
     sink_.finish(ours_, where_);
   }

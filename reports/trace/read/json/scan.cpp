@@ -5,7 +5,7 @@
 namespace nsa::trace {
 namespace {
 
-/// Behind the quote that closes the string whose first byte is at `at`; nullptr when it is not
+/// After the quote that closes the string whose first byte is at `at`; nullptr when it is not
 /// there.
 const char* behind_string(const char* at, const char* end) {
   const char* const first = at;

@@ -9,7 +9,7 @@ namespace nsa::trace {
 inline constexpr int kMaxJsonDepth = 200;
 
 struct ValueScan {
-  std::size_t end = 0;  // behind the last whole value
+  std::size_t end = 0;  // past the last whole value
   bool whole = false;   // there is one
   bool closed = false;  // the bracket that closes what is around them stands at `end`
   bool too_deep = false;

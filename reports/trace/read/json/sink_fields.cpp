@@ -64,7 +64,7 @@ JsonSink::Times JsonSink::times_of(const JsonEvent& event) const {
 
 void JsonSink::check_end(std::int64_t start_ns, std::int64_t end_ns, const JsonEvent& event) const {
   if (end_ns < start_ns) fail_(event.at, "an end that is before its begin");
-  if (end_ns - start_ns > kMaxDurationNs) fail_(event.at, "an end 104 days behind its begin");
+  if (end_ns - start_ns > kMaxDurationNs) fail_(event.at, "an end 104 days after its begin");
 }
 
 /// Absent is 0: traces without ids have no launches, not wrong ones. Some writers put numbers into

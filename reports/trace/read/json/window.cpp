@@ -107,7 +107,7 @@ std::string_view JsonWindow::value() {
   }
 }
 
-/// Gives back what hand_out() wrote over and steps over it. False at the end of the array, behind
+/// Gives back what hand_out() wrote over and steps over it. False at the end of the array, after
 /// it.
 bool JsonWindow::at_element() {
   if (in_array_) {

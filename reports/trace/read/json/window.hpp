@@ -13,7 +13,7 @@ namespace nsa::trace {
 
 class JsonWindow {
  public:
-  /// `padding` bytes behind every text that is handed out may be read (their values do not matter).
+  /// `padding` bytes after every text that is handed out may be read (their values do not matter).
   JsonWindow(ByteSource& source, std::string where, std::size_t padding, std::size_t capacity);
 
   /// The next byte that is no blank, not consumed; '\0' at the end of the text.
@@ -44,11 +44,11 @@ class JsonWindow {
 
  private:
   struct Scan {
-    std::size_t end = 0;  // behind the last whole element or value
+    std::size_t end = 0;  // past the last whole element or value
     bool whole = false;   // there is one
     bool closed = false;  // the bracket around the elements was met at `end`
   };
-  bool refill();  // more text behind; false at its end
+  bool refill();  // more text after; false at its end
   Scan scan(bool many) const;
   void skip_blanks();
   bool at_element();

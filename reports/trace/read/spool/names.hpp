@@ -12,7 +12,7 @@ namespace nsa::trace {
 
 class SpoolTexts {
  public:
-  /// Reads all texts of a spool once; they may stand behind what refers to them.
+  /// Reads all texts of a spool once; they may stand after what refers to them.
   SpoolTexts(std::string_view bytes, const std::string& where);
 
   /// Empty for 0. In a spool that was torn off a text may be missing; elsewhere that is an

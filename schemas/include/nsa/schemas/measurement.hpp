@@ -56,7 +56,7 @@ struct Measurement {
   std::int64_t round = 0;     // which randomised round
   std::int64_t position = 0;  // place in the interleaved order of its round
   std::string pair_id;        // measurements that were interleaved (A B B A) share it
-  bool control = false;       // the A/A twin of another row
+  bool control = false;       // the A/A control of another row
   bool held_out = false;      // measured to judge the decision, never decided upon
   LaunchMode launch = LaunchMode::eager;
   Timer timer = Timer::host;

@@ -36,7 +36,7 @@ struct MeasurePolicy {
   std::int64_t max_rounds = 20;  // in its last process, half of them in others; a contest stops
                                  // when its intervals are decided
   double epsilon = 0.003;        // ratios within it count as equal (docs/method.md)
-  bool control = true;           // an A/A twin in every contest
+  bool control = true;           // an A/A control in every contest
   bool cold = true;
   LaunchMode launch = LaunchMode::eager;
   std::optional<Timer> timer;     // nothing = the device's own (host on a CPU, events on CUDA)

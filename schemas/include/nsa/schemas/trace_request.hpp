@@ -22,7 +22,7 @@ inline constexpr const char* kEnvCount = "NSATUNE_TRACE_COUNT";
 inline constexpr const char* kEnvStepName = "NSATUNE_TRACE_STEP_NAME";
 /// Part of a kernel's name: its launches begin steps.
 inline constexpr const char* kEnvStepKernel = "NSATUNE_TRACE_STEP_KERNEL";
-/// Milliseconds that are recorded from the first CUDA call on (window "seconds"), behind
+/// Milliseconds that are recorded from the first CUDA call on (window "seconds"), after
 /// NSATUNE_TRACE_SKIP_MS.
 inline constexpr const char* kEnvDurationMs = "NSATUNE_TRACE_DURATION_MS";
 inline constexpr const char* kEnvSkipMs = "NSATUNE_TRACE_SKIP_MS";

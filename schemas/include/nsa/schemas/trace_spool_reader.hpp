@@ -32,7 +32,7 @@ class SpoolCursor {
   }
   /// The bytes of a text record.
   std::string_view text(const SpoolText& text) const;
-  /// Bytes behind the last whole record: torn off, or reserved and never written.
+  /// Bytes past the last whole record: torn off, or reserved and never written.
   std::uint64_t torn_bytes() const noexcept { return torn_; }
   /// InputError at the record.
   [[noreturn]] void fail(const std::string& what) const;

@@ -27,7 +27,7 @@ struct VariantTraits {
 };
 
 /// The traits of our own variants on a back end, in the built-in order of their stages, those of
-/// backward passes behind the others.
+/// backward passes after the others.
 std::vector<VariantTraits> catalog_traits(Backend backend);
 
 /// Those of an executor: of ours the catalog's, of another one by the orders that it declares.

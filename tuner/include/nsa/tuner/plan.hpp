@@ -19,7 +19,7 @@ enum class Role : std::uint8_t;  // nsa/kernels/catalog.hpp
 
 namespace nsa::tuner {
 
-/// What a worker candidates, ours or foreign, with what `describe` said of it.
+/// A variant that a worker offers, ours or foreign, with what `describe` said of it.
 struct Candidate {
   VariantId id;
   std::string source_hash;
@@ -32,7 +32,7 @@ struct Candidate {
 /// `candidate`, `slow_path`, ...: as `roles` of a sweep and `variants --json` write it.
 std::string_view role_name(Role role) noexcept;
 
-/// Support and cost of an candidate on a problem, as the worker (or our catalog) describes it.
+/// Support and cost of a candidate on a problem, as the worker (or our catalog) describes it.
 struct Description {
   bool supported = true;
   Outcome outcome = Outcome::unsupported;  // when not supported
@@ -53,7 +53,7 @@ struct Contest {
   LaunchMode launch = LaunchMode::eager;
   std::optional<std::int64_t> min_rounds = {}, max_rounds = {};  // instead of the policy's
   /// Number of its first worker process: a contest that is measured once more, its finalists alone
-  /// perhaps, begins behind the processes that it had. Its own rows alone decide when it ends.
+  /// perhaps, begins after the processes that it had. Its own rows alone decide when it ends.
   std::int64_t first_process = 0;
 };
 
@@ -113,7 +113,7 @@ std::vector<std::string> preset_names();
 /// GPUs are used, and rows of ours by name, since the slowest take seconds there.
 std::optional<std::string_view> preset_text(std::string_view name, Backend backend);
 
-/// What all measurements of an candidate on a problem share in their keys, as text: problem,
+/// What all measurements of a candidate on a problem share in their keys, as text: problem,
 /// variant, executor, source hash and policy.
 std::string job_subject(const Problem& problem, const Candidate& candidate,
                         const MeasurePolicy& policy, Timer timer);

@@ -121,7 +121,7 @@ struct SweepInput {
   bool together = false;
   bool share = false;  // measure beside others: no lock is taken
 };
-/// Where the variants of an candidate run.
+/// Where the variants of a candidate run.
 inline const Device& device_of(const SweepInput& input, const Candidate& candidate) {
   const auto worker = static_cast<std::size_t>(candidate.worker);
   return worker < input.devices.size() ? input.devices[worker] : input.device;

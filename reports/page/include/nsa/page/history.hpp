@@ -11,7 +11,7 @@ namespace nsa::page {
 /// {tracks: nights by device, series: in the order of `series`}. A track is {device, index, time,
 /// environment, commit}, an entry a night; a series {track, quantum, median, below, above,
 /// segments: [[from, to, level]], failures: [[night, why]]}, where from, to and night are positions
-/// in the track and `to` is behind the segment's last night.
+/// in the track and `to` is after the segment's last night.
 /// @param verdicts  of the same series, in the same order
 Json history_json(const std::vector<nightly::Series>& series,
                   const std::vector<nightly::Verdict>& verdicts);

@@ -46,7 +46,7 @@ struct StragglerRow {
   std::int32_t device = 0;
   std::optional<std::int64_t> rank;
   std::int64_t collectives = 0, last = 0;  // in how many it was the last to come
-  std::int64_t late_ns = 0;                // then behind the last but one, added up
+  std::int64_t late_ns = 0;                // then after the last but one, added up
   std::int64_t wait_ns = 0;                // it waited for others
   std::int64_t comm_ns = 0;                // in all of them
 };

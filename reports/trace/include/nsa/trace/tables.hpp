@@ -66,7 +66,7 @@ struct GapRow {
   std::uint32_t part = 0;
   std::int64_t start_ns = 0, duration_ns = 0;
   std::string what, name;       // of the largest part, as GapCause
-  std::string ends_with;        // the operation behind it
+  std::string ends_with;        // the operation after it
   std::vector<GapCause> parts;  // the largest few
 };
 

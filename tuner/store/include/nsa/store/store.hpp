@@ -84,8 +84,8 @@ struct ProcessTimes {
   std::optional<double> cycles;  // likewise; nothing where a visit has no clock
 };
 
-/// What one run gave for a series: twins and held-out rows are not in it. Views last until the next
-/// one, `kind` as long as the store.
+/// What one run gave for a series: controls and held-out rows are not in it. Views last until the
+/// next one, `kind` as long as the store.
 struct SeriesOfRun {
   /// Problem, variant, executor, launch, timer and cold, and nothing else: the same object for all
   /// that have them in common.
