@@ -6,8 +6,6 @@ import json
 import math
 import os
 import pathlib
-import random
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -19,61 +17,12 @@ import urllib.parse
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 from evidence import play, worlds  # noqa: E402
+from page_browser import Browser, missing  # noqa: E402
+from page_inputs import HOSTILE, history_csv, trace_json  # noqa: E402
 
 PROGRAM = "nsatune"
 SCREENSHOTS = None
-HOSTILE = ['</script><script>window.hacked = 1</script>', '"><img src=x onerror="window.hacked = 1">',
-           "javascript:window.hacked=1//' \u2028 & <!-- {{DATA}}", "=cmd|' /C calc'!A0 \u202e evil"]
 STEPPED = "attend selected 2048 + 50%"
-
-
-def missing():
-    """What this machine lacks for the test, or nothing."""
-    try:
-        import selenium  # noqa: F401
-    except ImportError:
-        return "python3-selenium"
-    for name in ("chromium", "chromedriver"):
-        if not shutil.which(name):
-            return name
-    return None if os.path.isdir("/usr/share/javascript/vega") else "libjs-vega"
-
-
-def history_csv(path, names, nights, replicates, factor_at=lambda name, night: 1.0, hole=None):
-    """Nights of 1 ms with .3 % of noise; the environment changes at a third."""
-    rng = random.Random(7)
-    quoted = ['"' + name.replace('"', '""') + '"' for name in names]
-    with open(path, "w", encoding="utf-8") as f:
-        f.write("time,commit,environment," + ",".join(quoted) + "\n")
-        for night in range(nights):
-            day = time.strftime("%Y-%m-%d", time.gmtime(1760000000 + 86400 * night))
-            levels = [factor_at(name, night) * rng.gauss(1, 0.003) for name in names]
-            for _ in range(replicates):
-                cells = ["" if hole == (name, night) else f"{level * rng.gauss(1, 0.001):.7g}"
-                         for name, level in zip(names, levels)]
-                f.write(f"{day},c{night:03d},{'old' if night < nights / 3 else 'new'}," + ",".join(cells) + "\n")
-
-
-def trace_json(path, stage):
-    """Two steps on a GPU: 3 ms in a stage, 1 ms in none, 6 ms idle; and a kernel of that name."""
-    events = [{"ph": "X", "cat": "gpu_device", "name": "gpu", "pid": 0, "tid": 0, "ts": 0, "dur": 0}]
-
-    def event(category, name, ts, dur, **more):
-        events.append({"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur, **more})
-
-    def launched(name, at, start, dur):
-        correlation = len(events)
-        event("cuda_runtime", "cudaLaunchKernel", at, 1, args={"correlation": correlation})
-        event("kernel", name, start, dur, args={"correlation": correlation, "device": 0, "stream": 7})
-
-    for step in range(2):
-        begin = 20000 * step
-        event("user_annotation", f"ProfilerStep#{step}", begin, 19000)
-        event("user_annotation", stage, begin, 100)
-        launched(HOSTILE[0], begin + 10, begin + 1000, 3000)
-        launched("other", begin + 9000, begin + 10000, 1000)
-    with open(path, "w", encoding="utf-8") as f:
-        json.dump({"traceEvents": events}, f)
 
 
 def crossing_play():
@@ -90,65 +39,6 @@ def report(folder, *arguments, code=0):
     return done.stderr
 
 
-class Browser:
-    """One Chromium for all tests."""
-
-    def __init__(self):
-        from selenium import webdriver
-        from selenium.webdriver.chrome.service import Service
-        options = webdriver.ChromeOptions()
-        for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,900"):
-            options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-
-    def open(self, path, place=""):
-        self.driver.get("about:blank")  # so that another place in the address loads anew
-        for log in ("browser", "performance"):
-            self.driver.get_log(log)
-        self.driver.get("file://" + str(path) + place)
-        self.wait("return document.body.dataset.ready !== undefined")
-
-    def js(self, script, *arguments):
-        return self.driver.execute_script(script, *arguments)
-
-    def wait(self, script, seconds=20):
-        end = time.monotonic() + seconds
-        while not self.js(script):
-            assert time.monotonic() < end, f"never: {script}; {self.driver.get_log('browser')}"
-            time.sleep(0.02)
-
-    def requests(self):
-        """Addresses that the page asked for, itself left out."""
-        messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-        return [url for url in asked if not url.startswith(("data:", "about:")) and ".html" not in url]
-
-    def marks(self, figure, name):
-        """Items with a shape of one mark of a plot."""
-        return self.js("return document.querySelectorAll(`#${arguments[0]} g.${arguments[1]}-marks > *`).length",
-                       figure, name)
-
-    def table_rows(self, figure):
-        """Texts of the cells of a plot's table, which is opened by the keyboard."""
-        from selenium.webdriver.common.keys import Keys
-        self.driver.find_element("css selector", f"#{figure} summary").send_keys(Keys.ENTER)
-        self.wait(f"return document.querySelector('#{figure} table') !== null")
-        return self.js("""return [...document.querySelectorAll(`#${arguments[0]} tbody tr`)].map(
-            row => [...row.cells].map(cell => cell.textContent))""", figure)
-
-    def emulate(self, width, dark):
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                                    {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
-            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
-
-    def screenshot(self, name):
-        if SCREENSHOTS:
-            time.sleep(0.4)
-            self.driver.save_screenshot(os.path.join(SCREENSHOTS, name))
-
-
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -158,7 +48,7 @@ class Page(unittest.TestCase):
         history_csv(cls.folder / "h.csv", cls.names, 30, 4,
                     lambda name, night: 1.2 if name == STEPPED and night >= 25 else 1.0, hole=("quiet 3", 12))
         report(cls.folder, "--csv", "h.csv", "-o", "h.html")
-        cls.browser = Browser()
+        cls.browser = Browser(SCREENSHOTS)
 
     @classmethod
     def tearDownClass(cls):

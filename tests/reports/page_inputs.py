@@ -1,0 +1,44 @@
+"""Inputs of the page: nights of series and a trace, with names that would break a page which does not escape them."""
+import json
+import random
+import time
+
+HOSTILE = ['</script><script>window.hacked = 1</script>', '"><img src=x onerror="window.hacked = 1">',
+           "javascript:window.hacked=1//' \u2028 & <!-- {{DATA}}", "=cmd|' /C calc'!A0 \u202e evil"]
+
+
+def history_csv(path, names, nights, replicates, factor_at=lambda name, night: 1.0, hole=None):
+    """Nights of 1 ms with .3 % of noise; the environment changes at a third."""
+    rng = random.Random(7)
+    quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("time,commit,environment," + ",".join(quoted) + "\n")
+        for night in range(nights):
+            day = time.strftime("%Y-%m-%d", time.gmtime(1760000000 + 86400 * night))
+            levels = [factor_at(name, night) * rng.gauss(1, 0.003) for name in names]
+            for _ in range(replicates):
+                cells = ["" if hole == (name, night) else f"{level * rng.gauss(1, 0.001):.7g}"
+                         for name, level in zip(names, levels)]
+                f.write(f"{day},c{night:03d},{'old' if night < nights / 3 else 'new'}," + ",".join(cells) + "\n")
+
+
+def trace_json(path, stage):
+    """Two steps on a GPU: 3 ms in a stage, 1 ms in none, 6 ms idle; and a kernel of that name."""
+    events = [{"ph": "X", "cat": "gpu_device", "name": "gpu", "pid": 0, "tid": 0, "ts": 0, "dur": 0}]
+
+    def event(category, name, ts, dur, **more):
+        events.append({"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur, **more})
+
+    def launched(name, at, start, dur):
+        correlation = len(events)
+        event("cuda_runtime", "cudaLaunchKernel", at, 1, args={"correlation": correlation})
+        event("kernel", name, start, dur, args={"correlation": correlation, "device": 0, "stream": 7})
+
+    for step in range(2):
+        begin = 20000 * step
+        event("user_annotation", f"ProfilerStep#{step}", begin, 19000)
+        event("user_annotation", stage, begin, 100)
+        launched(HOSTILE[0], begin + 10, begin + 1000, 3000)
+        launched("other", begin + 9000, begin + 10000, 1000)
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({"traceEvents": events}, f)
