@@ -29,14 +29,14 @@ Files units_of_lists_but(const UnitList& list) {
 
 /// What composites may call and no hash holds. The table and the router: which rows run, and those
 /// have hashes. Inputs: what weights are made of before a launch. Bounds and reasons: asked before
-/// a launch. Twins: of a build without CUDA.
+/// a launch. Files of what a build lacks.
 bool is_common_ground(const std::string& unit) {
   static const Files kAsked{"kernels/decode/step_support.cpp",
                             "kernels/runtime/composite/bounds.cpp",
                             "kernels/vendor/capabilities.cpp"};
   return unit.starts_with("kernels/catalog/") || unit.starts_with("kernels/routing/") ||
          unit.starts_with("kernels/reference/") || kAsked.contains(unit) ||
-         unit.ends_with("_not_built.cpp");
+         unit.ends_with("not_built.cpp");
 }
 
 /// The list of a row's hash.
