@@ -387,16 +387,9 @@ std::array<Variant, 2> cuda_backward_rows() {
 namespace nsa {
 
 std::span<const Variant> attend_selected_variants() {
-  static const std::vector<Variant> kRows = [] {
-    std::vector<Variant> rows(attend_selected::kCpuRows.begin(), attend_selected::kCpuRows.end());
-    const auto cuda = attend_selected::cuda_rows();
-    rows.insert(rows.end(), cuda.begin(), cuda.end());
-    rows.insert(rows.end(), attend_selected::kCpuBackwardRows.begin(),
-                attend_selected::kCpuBackwardRows.end());
-    const auto backward = attend_selected::cuda_backward_rows();
-    rows.insert(rows.end(), backward.begin(), backward.end());
-    return rows;
-  }();
+  using namespace attend_selected;
+  static const std::vector<Variant> kRows =
+      rows_of(kCpuRows, cuda_rows(), kCpuBackwardRows, cuda_backward_rows());
   return kRows;
 }
 

@@ -1,6 +1,8 @@
 // Small things that the stages' tables share.
 #pragma once
 
+#include <vector>
+
 #include "nsa/kernels/catalog.hpp"
 
 namespace nsa {
@@ -27,6 +29,14 @@ inline Support needs_hopper(const Device& device) noexcept {
 }
 
 inline std::int64_t no_workspace(const Problem&) { return 0; }
+
+/// The rows of several tables, one table after the other.
+template <class... Tables>
+std::vector<Variant> rows_of(const Tables&... tables) {
+  std::vector<Variant> rows;
+  (rows.insert(rows.end(), tables.begin(), tables.end()), ...);
+  return rows;
+}
 
 /// The rows of one stage: what they share is said once, and a row says what is its own.
 struct StageRows {
