@@ -73,7 +73,7 @@ RangeTimer::ContextId RangeTimer::current_context() {
     const std::lock_guard lock(mutex_);
     if (contexts_.contains(id)) return id;
   }
-  Context context;
+  CudaContext context;
   context.place.handle = handle;
   context.usable = driver_.device(&context.place.device) == CUDA_SUCCESS &&
                    HeldPrimary(driver_, context.place.device).is(handle, id);

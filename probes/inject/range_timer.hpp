@@ -55,7 +55,7 @@ class RangeTimer {
     CUdevice device = 0;
   };
   /// A context by its id: the handle of one that is gone may be that of another.
-  struct Context {
+  struct CudaContext {
     Place place;
     bool usable = false;  // a device's primary one, and nobody reset it
     std::vector<CUevent> free;
@@ -83,7 +83,7 @@ class RangeTimer {
   SpoolFile& spool_;
   const Driver& driver_;
   std::mutex mutex_;  // of the two below
-  std::map<ContextId, Context> contexts_;
+  std::map<ContextId, CudaContext> contexts_;
   std::vector<Ended> ended_;
   std::map<ContextId, Base> bases_;
   std::atomic<std::uint64_t> left_out_{0};

@@ -112,7 +112,7 @@ std::optional<std::int64_t> ConfigEvidence::integer(std::string_view key) const 
   return integer_of(find(key));
 }
 
-bool Evidence::has(Kind kind) const {
+bool RunEvidence::has(Kind kind) const {
   switch (kind) {
     case Kind::environment:
       return !environments.empty();

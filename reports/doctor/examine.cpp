@@ -6,7 +6,7 @@
 namespace nsa::doctor {
 namespace {
 
-std::vector<std::string> sources_of(const Evidence& evidence) {
+std::vector<std::string> sources_of(const RunEvidence& evidence) {
   std::vector<std::string> names;
   for (const auto& e : evidence.environments) names.push_back(e.source);
   for (const auto& e : evidence.configs) names.push_back(e.file);
@@ -40,7 +40,7 @@ void add_silent(const CommandEvidence& c, std::vector<NotJudged>& out) {
 }
 
 /// What is there and says nothing.
-void add_silent(const Evidence& evidence, std::vector<NotJudged>& out) {
+void add_silent(const RunEvidence& evidence, std::vector<NotJudged>& out) {
   for (const ConfigEvidence& c : evidence.configs) {
     if (!c.any_known())
       out.push_back({c.file,
@@ -63,7 +63,7 @@ void add_silent(const Evidence& evidence, std::vector<NotJudged>& out) {
 }
 
 /// The variable of a fact whose value only a shell knows; null where there is none.
-const Fact* unknown_value(const Evidence& evidence, const Found& found) {
+const Fact* unknown_value(const RunEvidence& evidence, const Found& found) {
   for (const Fact& fact : found.facts)
     for (const EnvironmentEvidence& env : evidence.environments) {
       const Setting* setting = env.source == fact.source ? env.find(fact.variable) : nullptr;
@@ -93,7 +93,7 @@ bool Report::any_silent() const {
                      [](const NotJudged& n) { return n.whole; });
 }
 
-Report examine(const Evidence& evidence) {
+Report examine(const RunEvidence& evidence) {
   Report report;
   report.sources = sources_of(evidence);
   report.not_judged = evidence.not_judged;

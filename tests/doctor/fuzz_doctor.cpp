@@ -12,8 +12,8 @@
 
 namespace {
 
-nsa::doctor::Evidence evidence_of(char reader, std::string_view text) {
-  nsa::doctor::Evidence evidence;
+nsa::doctor::RunEvidence evidence_of(char reader, std::string_view text) {
+  nsa::doctor::RunEvidence evidence;
   switch (reader) {
     case 'l': {
       nsa::doctor::LogReader log("fuzz");

@@ -13,7 +13,7 @@
 namespace nsa::test {
 namespace {
 
-using doctor::Evidence;
+using doctor::RunEvidence;
 
 doctor::Measured row(const std::string& stage, const std::string& variant, std::int64_t length,
                      double ns, const std::string& device = "gpu") {
@@ -29,8 +29,8 @@ doctor::Measured row(const std::string& stage, const std::string& variant, std::
   return m;
 }
 
-Evidence with_variables(std::initializer_list<std::pair<const char*, const char*>> variables) {
-  Evidence evidence;
+RunEvidence with_variables(std::initializer_list<std::pair<const char*, const char*>> variables) {
+  RunEvidence evidence;
   evidence.environments.push_back({"env", {}, true});
   for (const auto& [name, value] : variables) evidence.environments[0].variables[name] = {value, 0};
   return evidence;
@@ -73,7 +73,7 @@ TEST_CASE("a rule without its evidence is not judged", "[doctor]") {
 
 TEST_CASE("where packed was measured faster than masked, the users' report does not count",
           "[doctor]") {
-  Evidence evidence = with_variables({});
+  RunEvidence evidence = with_variables({});
   CHECK(found(doctor::examine(evidence), "masked_switch_off"));
   evidence.measured = {row("attend_selected", "masked", 2048, 200),
                        row("attend_selected", "packed", 2048, 100)};
@@ -88,7 +88,7 @@ TEST_CASE("where packed was measured faster than masked, the users' report does 
 
 TEST_CASE("FA-2 that is off and was measured faster is found, and the other way round",
           "[doctor]") {
-  Evidence evidence = with_variables({{"NSA_USE_FA2", "0"}});
+  RunEvidence evidence = with_variables({{"NSA_USE_FA2", "0"}});
   evidence.measured = {row("attend_window", "fa2_varlen", 2048, 100),
                        row("attend_window", "masked", 2048, 150)};
   CHECK(found(doctor::examine(evidence), "fa2_against_measurement"));
@@ -99,7 +99,7 @@ TEST_CASE("FA-2 that is off and was measured faster is found, and the other way 
 }
 
 TEST_CASE("the converter is judged at the length of the config", "[doctor]") {
-  Evidence evidence = with_variables({{"NSA_SEL_RANGES_V2", "1"}});
+  RunEvidence evidence = with_variables({{"NSA_SEL_RANGES_V2", "1"}});
   evidence.measured = {row("ranges", "ranges_v1", 128, 10), row("ranges", "ranges_v2", 128, 40),
                        row("ranges", "ranges_v1", 4096, 900), row("ranges", "ranges_v2", 4096, 40)};
   CHECK_FALSE(found(doctor::examine(evidence), "range_converter"));  // contradictory without one
@@ -114,7 +114,7 @@ TEST_CASE("the converter is judged at the length of the config", "[doctor]") {
 }
 
 TEST_CASE("rows of different devices or shapes are not compared", "[doctor]") {
-  Evidence evidence;
+  RunEvidence evidence;
   evidence.measured = {row("ranges", "ranges_v1", 128, 10, "a"),
                        row("ranges", "ranges_v2", 128, 40, "b")};
   CHECK_FALSE(
@@ -134,10 +134,10 @@ TEST_CASE("rows of different devices or shapes are not compared", "[doctor]") {
 
 TEST_CASE("a measurement counts only on the device of the trace, and in the type of the config",
           "[doctor]") {
-  const auto verdict = [](const Evidence& evidence) {
+  const auto verdict = [](const RunEvidence& evidence) {
     return compare(evidence, "ranges", is(SwitchTarget::ranges_v1), is(SwitchTarget::ranges_v2));
   };
-  Evidence evidence;
+  RunEvidence evidence;
   evidence.measured = {row("ranges", "ranges_v1", 128, 10), row("ranges", "ranges_v2", 128, 40)};
   for (doctor::Measured& m : evidence.measured) m.device_name = "NVIDIA H200";
   REQUIRE(verdict(evidence));
@@ -158,7 +158,7 @@ TEST_CASE("a measurement counts only on the device of the trace, and in the type
 }
 
 TEST_CASE("devices that contradict each other decide nothing", "[doctor]") {
-  Evidence evidence;
+  RunEvidence evidence;
   evidence.measured = {
       row("ranges", "ranges_v1", 128, 10, "a"), row("ranges", "ranges_v2", 128, 40, "a"),
       row("ranges", "ranges_v1", 128, 40, "b"), row("ranges", "ranges_v2", 128, 10, "b")};

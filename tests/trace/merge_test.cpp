@@ -13,7 +13,7 @@
 namespace nsa::test {
 namespace {
 
-using trace::Alignment;
+using trace::ClockAlignment;
 
 /// PyTorch's file of a rank. Its clock is `clock_us` ahead of that of rank 0; `late_us` says how
 /// much later than elsewhere its own work happens.
@@ -68,7 +68,7 @@ trace::Trace spool(int rank, const char* host, std::int64_t clock_ns, std::int64
 TEST_CASE("clocks of several hosts are aligned by the ends of common collectives", "[trace]") {
   const trace::Trace t = merged({.rank = 0}, {.rank = 1, .clock_us = 5'000'000, .late_us = 100});
   REQUIRE(t.source.clocks);
-  CHECK(t.source.clocks->alignment == Alignment::collectives);
+  CHECK(t.source.clocks->alignment == ClockAlignment::collectives);
   CHECK(t.source.clocks->spread_ns == 0);
   CHECK(t.source.clocks->assumption.find("n-th collective") != std::string::npos);
   const trace::Summary s = trace::summarize(t);
@@ -86,7 +86,7 @@ TEST_CASE("clocks of several hosts are aligned by the ends of common collectives
 TEST_CASE("collectives that cannot be the same ones align nothing", "[trace]") {
   CHECK(merged({.rank = 0, .steps = false},
                {.rank = 1, .clock_us = 5e6, .collectives = 3, .steps = false})
-            .source.clocks->alignment == Alignment::none);
+            .source.clocks->alignment == ClockAlignment::none);
   // As many, but of another program: they end milliseconds apart.
   Rank other{.rank = 1, .clock_us = 5e6, .steps = false};
   trace::Trace t = other.read();
@@ -99,13 +99,13 @@ TEST_CASE("collectives that cannot be the same ones align nothing", "[trace]") {
   std::vector<trace::Trace> traces;
   traces.push_back(Rank{.rank = 0, .steps = false}.read());
   traces.push_back(std::move(t));
-  CHECK(trace::merge_traces(std::move(traces)).source.clocks->alignment == Alignment::none);
+  CHECK(trace::merge_traces(std::move(traces)).source.clocks->alignment == ClockAlignment::none);
 }
 
 TEST_CASE("without collectives common steps align the clocks of several hosts", "[trace]") {
   const trace::Trace t =
       merged({.rank = 0, .collectives = 0}, {.rank = 1, .clock_us = 5'000'000, .collectives = 0});
-  REQUIRE(t.source.clocks->alignment == Alignment::steps);
+  REQUIRE(t.source.clocks->alignment == ClockAlignment::steps);
   CHECK(t.source.clocks->spread_ns == 0);
   const trace::Summary s = trace::summarize(t);
   CHECK(s.gpu->span_ns == 3'740'000);
@@ -121,7 +121,8 @@ TEST_CASE("times of clocks that nothing aligns are never mixed", "[trace]") {
     b.rank = 1;
     b.clock_us = 77;
     const trace::Trace t = merged(a, b);
-    CHECK(t.source.clocks->alignment == (absolute ? Alignment::absolute_times : Alignment::none));
+    CHECK(t.source.clocks->alignment ==
+          (absolute ? ClockAlignment::absolute_times : ClockAlignment::none));
     const trace::Summary s = trace::summarize(t);
     CHECK_FALSE(s.gpu);
     REQUIRE(s.sums);
@@ -151,20 +152,20 @@ TEST_CASE("recordings of one host share its clock, as long as it was not started
     return trace::merge_traces(std::move(traces));
   };
   const trace::Trace same = alignment(spool(0, "a", 1000, 1000), spool(1, "a", 1500, 1700));
-  CHECK(same.source.clocks->alignment == Alignment::one_clock);
+  CHECK(same.source.clocks->alignment == ClockAlignment::one_clock);
   CHECK(same.ops.at(1).start_ns == 1800);
   // An hour of uptime here, none there: the same moment of the world.
   const trace::Trace anew =
       alignment(spool(0, "a", 3'600'000'000'000, 3'600'000'001'000), spool(1, "a", 0, 1700));
-  CHECK(anew.source.clocks->alignment == Alignment::one_clock);
+  CHECK(anew.source.clocks->alignment == ClockAlignment::one_clock);
   CHECK(anew.ops.at(1).start_ns == 3'600'000'001'800);
   const trace::Trace others = alignment(spool(0, "a", 1000, 1000), spool(1, "b", 1500, 1700));
-  CHECK(others.source.clocks->alignment == Alignment::absolute_times);
+  CHECK(others.source.clocks->alignment == ClockAlignment::absolute_times);
   CHECK(others.source.clocks->assumption.find("a and b") != std::string::npos);
   const std::string keys = R"("host_name": "n1", "baseTimeNanoseconds": 1790000000000000000, )";
   const trace::Trace kineto =
       merged({.rank = 0, .keys = keys}, {.rank = 1, .clock_us = 50, .keys = keys});
-  CHECK(kineto.source.clocks->alignment == Alignment::one_clock);
+  CHECK(kineto.source.clocks->alignment == ClockAlignment::one_clock);
   CHECK(trace::summarize(kineto).host == "n1");
 }
 

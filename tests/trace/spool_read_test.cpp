@@ -201,7 +201,7 @@ TEST_CASE("ranks of one machine share its clock", "[trace]") {
   traces.push_back(read(of_rank(0, "a")));
   const trace::Trace t = trace::merge_traces(std::move(traces));
   CHECK(t.source.format == "merged");
-  CHECK(t.source.clocks->alignment == trace::Alignment::one_clock);
+  CHECK(t.source.clocks->alignment == trace::ClockAlignment::one_clock);
   CHECK(t.processes.at(0).rank == 0);
   CHECK(t.processes.at(1).rank == 1);
   CHECK(t.ops.at(0).start_ns == 2000);

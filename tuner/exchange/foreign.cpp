@@ -128,11 +128,11 @@ Device named_device(const std::string& name, Backend backend) {
   return device;
 }
 
-Device device_of(const Source& source, const Mapping& mapping) {
+Device device_of(const RecordSource& source, const Mapping& mapping) {
   return named_device(mapping.device.value_or(source.device), source.backend);
 }
 
-Measurement measured_row(const Record& record, const Source& source, const Device& device) {
+Measurement measured_row(const Record& record, const RecordSource& source, const Device& device) {
   Measurement row;
   row.executor = source.executor;
   row.placement = {{"", device.uuid}};
@@ -156,7 +156,7 @@ Measurement measured_row(const Record& record, const Source& source, const Devic
   return row;
 }
 
-Imported rows_of_records(const std::vector<Record>& records, const Source& source,
+Imported rows_of_records(const std::vector<Record>& records, const RecordSource& source,
                          const Input& input) {
   Imported imported;
   const Device device = device_of(source, input.mapping);

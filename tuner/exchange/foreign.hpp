@@ -24,7 +24,7 @@ struct Record {
 };
 
 /// What all records of a file share.
-struct Source {
+struct RecordSource {
   std::string executor;  // the tool's name
   std::string device;    // as the file names it; empty: it does not
   Backend backend = Backend::cuda;
@@ -34,12 +34,12 @@ struct Source {
 Device named_device(const std::string& name, Backend backend);
 /// Rows of records, by what the mapping says of stage, axes and names. InputError with what is
 /// missing.
-Imported rows_of_records(const std::vector<Record>& records, const Source& source,
+Imported rows_of_records(const std::vector<Record>& records, const RecordSource& source,
                          const Input& input);
 /// A row without problem and variant: outcome, samples and note of a record.
-Measurement measured_row(const Record& record, const Source& source, const Device& device);
+Measurement measured_row(const Record& record, const RecordSource& source, const Device& device);
 /// The device of a source, or the one that the user names instead.
-Device device_of(const Source& source, const Mapping& mapping);
+Device device_of(const RecordSource& source, const Mapping& mapping);
 /// Letters, digits, '_' and '-' of a name; anything else becomes '_'. Never empty.
 std::string word_of(const std::string& text);
 

@@ -48,7 +48,7 @@ Fact reading(const CommandEvidence& command, const std::string& what) {
 }
 
 Founds each_command(
-    const Evidence& evidence,
+    const RunEvidence& evidence,
     const std::function<void(const CommandEvidence&, const Load&, Founds&)>& judge) {
   Founds founds;
   for (const CommandEvidence& command : evidence.commands) {
@@ -67,7 +67,7 @@ Gain up_to_busy(double percent) {
 
 }  // namespace
 
-Founds command_idle_gpu(const Evidence& evidence) {
+Founds command_idle_gpu(const RunEvidence& evidence) {
   return each_command(evidence, [](const CommandEvidence& c, const Load& load, Founds& founds) {
     if (!load.gpu_percent || !on_gpu(load) || *load.gpu_percent >= kIdlePercent) return;
     founds.push_back({fmt::format("the GPU works {:.0f} % of the time", *load.gpu_percent),
@@ -76,7 +76,7 @@ Founds command_idle_gpu(const Evidence& evidence) {
   });
 }
 
-Founds command_host_bound(const Evidence& evidence) {
+Founds command_host_bound(const RunEvidence& evidence) {
   return each_command(evidence, [](const CommandEvidence& c, const Load& load, Founds& founds) {
     const bool idle = load.gpu_percent && on_gpu(load) && *load.gpu_percent < kIdlePercent;
     if (!idle || load.cpu_percent.value_or(0) < kBusyCorePercent) return;
@@ -89,7 +89,7 @@ Founds command_host_bound(const Evidence& evidence) {
   });
 }
 
-Founds command_memory_unused(const Evidence& evidence) {
+Founds command_memory_unused(const RunEvidence& evidence) {
   return each_command(evidence, [](const CommandEvidence& c, const Load& load, Founds& founds) {
     if (!c.gpu_total_bytes || !on_gpu(load) || load.gpu_percent.value_or(100) >= kUsedGpuPercent)
       return;
@@ -102,7 +102,7 @@ Founds command_memory_unused(const Evidence& evidence) {
   });
 }
 
-Founds command_no_gpu(const Evidence& evidence) {
+Founds command_no_gpu(const RunEvidence& evidence) {
   return each_command(evidence, [](const CommandEvidence& c, const Load& load, Founds& founds) {
     if (!load.gpu_percent || on_gpu(load) || load.cpu_percent.value_or(0) < kBusyCorePercent)
       return;
@@ -112,7 +112,7 @@ Founds command_no_gpu(const Evidence& evidence) {
   });
 }
 
-Founds command_silent(const Evidence& evidence) {
+Founds command_silent(const RunEvidence& evidence) {
   Founds founds;
   for (const CommandEvidence& c : evidence.commands) {
     const double silent = c.seconds - c.last_line_at_s;

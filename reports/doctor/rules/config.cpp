@@ -12,7 +12,7 @@ namespace nsa::doctor {
 namespace {
 
 /// Whether some environment switches FA-2 on.
-bool fa2_switched_on(const Evidence& evidence) {
+bool fa2_switched_on(const RunEvidence& evidence) {
   for (const EnvironmentEvidence& env : evidence.environments)
     for (const char* name : {"NSA_USE_FA2", "NSA_USE_FA2_WIN", "NSA_USE_FA2_CMP"})
       if (env.boolean(name).value_or(false)) return true;
@@ -28,7 +28,7 @@ Geometry geometry_of(const ConfigEvidence& config) {
 }
 
 /// Why FA-2 cannot run although something in the config asks for it; empty = it may.
-std::vector<std::string> fa2_obstacles(const Evidence& evidence, const ConfigEvidence& config) {
+std::vector<std::string> fa2_obstacles(const RunEvidence& evidence, const ConfigEvidence& config) {
   std::vector<std::string> why;
   const bool enabled = config.boolean("runtime.fa2_enabled").value_or(false);
   if (!enabled && !fa2_switched_on(evidence))
@@ -58,7 +58,7 @@ std::int64_t accumulated(const ConfigEvidence& config) {
 
 }  // namespace
 
-Founds config_checkpointing(const Evidence& evidence) {
+Founds config_checkpointing(const RunEvidence& evidence) {
   Founds founds;
   for (const ConfigEvidence& config : evidence.configs) {
     if (!config.boolean("runtime.gradient_checkpointing").value_or(false)) continue;
@@ -70,7 +70,7 @@ Founds config_checkpointing(const Evidence& evidence) {
   return founds;
 }
 
-Founds config_precision(const Evidence& evidence) {
+Founds config_precision(const RunEvidence& evidence) {
   constexpr std::array kFull{"fp32", "float32", "32", "32-true",
                              "fp64", "float64", "64", "64-true"};
   Founds founds;
@@ -87,7 +87,7 @@ Founds config_precision(const Evidence& evidence) {
   return founds;
 }
 
-Founds config_batch_small(const Evidence& evidence) {
+Founds config_batch_small(const RunEvidence& evidence) {
   Founds founds;
   for (const ConfigEvidence& config : evidence.configs) {
     const auto batch = config.integer("train.batch_size");
@@ -101,7 +101,7 @@ Founds config_batch_small(const Evidence& evidence) {
   return founds;
 }
 
-Founds config_batch_large(const Evidence& evidence) {
+Founds config_batch_large(const RunEvidence& evidence) {
   Founds founds;
   for (const ConfigEvidence& config : evidence.configs) {
     const auto batch = config.integer("train.batch_size");
@@ -115,7 +115,7 @@ Founds config_batch_large(const Evidence& evidence) {
   return founds;
 }
 
-Founds config_fa2_believed(const Evidence& evidence) {
+Founds config_fa2_believed(const RunEvidence& evidence) {
   Founds founds;
   for (const ConfigEvidence& config : evidence.configs) {
     const bool flash = config.boolean("runtime.use_flash").value_or(false);
@@ -132,7 +132,7 @@ Founds config_fa2_believed(const Evidence& evidence) {
   return founds;
 }
 
-Founds config_unread_key(const Evidence& evidence) {
+Founds config_unread_key(const RunEvidence& evidence) {
   Founds founds;
   for (const ConfigEvidence& config : evidence.configs) {
     if (!config.boolean("runtime.use_triton_sel").value_or(false)) continue;

@@ -10,7 +10,7 @@ constexpr const char* kNothing = "what was meant does not happen";
 
 /// What the table says against each NSA_* variable of the environments, by `judge`.
 template <class Judge>
-Founds each_variable(const Evidence& evidence, Judge judge) {
+Founds each_variable(const RunEvidence& evidence, Judge judge) {
   Founds founds;
   for (const EnvironmentEvidence& env : evidence.environments) {
     for (const auto& [name, setting] : env.variables) {
@@ -29,7 +29,7 @@ EnvSnapshot snapshot_of(const std::string& name, const std::string& value) {
 
 }  // namespace
 
-Founds unknown_name(const Evidence& evidence) {
+Founds unknown_name(const RunEvidence& evidence) {
   return each_variable(evidence, [](const std::string& name, const std::string& value) {
     if (find_env_name(name)) return std::string();
     const EnvSnapshot snapshot = snapshot_of(name, value);
@@ -37,7 +37,7 @@ Founds unknown_name(const Evidence& evidence) {
   });
 }
 
-Founds bad_value(const Evidence& evidence) {
+Founds bad_value(const RunEvidence& evidence) {
   return each_variable(evidence, [](const std::string& name, const std::string& value) {
     if (!find_env_name(name)) return std::string();
     const EnvSnapshot snapshot = snapshot_of(name, value);
@@ -46,7 +46,7 @@ Founds bad_value(const Evidence& evidence) {
   });
 }
 
-Founds unread_name(const Evidence& evidence) {
+Founds unread_name(const RunEvidence& evidence) {
   return each_variable(evidence, [](const std::string& name, const std::string&) {
     const EnvName* entry = find_env_name(name);
     // Documents of the users name it (000:104), and it chooses nothing here.

@@ -43,7 +43,7 @@ std::string_view deciding(const EnvironmentEvidence& env, const Branch& branch) 
 
 }  // namespace
 
-Founds masked_switch_off(const Evidence& evidence) {
+Founds masked_switch_off(const RunEvidence& evidence) {
   Founds founds;
   for (const EnvironmentEvidence& env : evidence.environments) {
     const auto forced = env.boolean("NSA_FORCE_SEL_MASK");
@@ -68,7 +68,7 @@ Founds masked_switch_off(const Evidence& evidence) {
   return founds;
 }
 
-Founds slow_switches(const Evidence& evidence) {
+Founds slow_switches(const RunEvidence& evidence) {
   Founds founds;
   for (const EnvironmentEvidence& env : evidence.environments) {
     if (env.boolean("NSA_FORCE_PARITY").value_or(false))
@@ -90,7 +90,7 @@ Founds slow_switches(const Evidence& evidence) {
   return founds;
 }
 
-Founds prefill_not_batched(const Evidence& evidence) {
+Founds prefill_not_batched(const RunEvidence& evidence) {
   Founds founds;
   for (const EnvironmentEvidence& env : evidence.environments) {
     if (env.integer("NSA_PREFILL_TILE").value_or(0) > 0) {
@@ -117,7 +117,7 @@ Founds prefill_not_batched(const Evidence& evidence) {
   return founds;
 }
 
-Founds range_converter(const Evidence& evidence) {
+Founds range_converter(const RunEvidence& evidence) {
   Founds founds;
   const auto verdict =
       compare(evidence, "ranges", only(SwitchTarget::ranges_v1), only(SwitchTarget::ranges_v2));
@@ -145,7 +145,7 @@ Founds range_converter(const Evidence& evidence) {
   return founds;
 }
 
-Founds fa2_against_measurement(const Evidence& evidence) {
+Founds fa2_against_measurement(const RunEvidence& evidence) {
   Founds founds;
   for (const EnvironmentEvidence& env : evidence.environments) {
     for (const Branch& branch : kBranches) {
@@ -162,7 +162,7 @@ Founds fa2_against_measurement(const Evidence& evidence) {
   return founds;
 }
 
-Founds fa2_not_measured(const Evidence& evidence) {
+Founds fa2_not_measured(const RunEvidence& evidence) {
   Founds founds;
   for (const EnvironmentEvidence& env : evidence.environments) {
     std::vector<Fact> facts;

@@ -11,7 +11,7 @@ namespace {
 
 /// One finding for each environment in which some of the switches are on.
 template <std::size_t N>
-Founds switched(const Evidence& evidence, const std::array<const char*, N>& names, bool value,
+Founds switched(const RunEvidence& evidence, const std::array<const char*, N>& names, bool value,
                 const std::string& message) {
   Founds founds;
   for (const EnvironmentEvidence& env : evidence.environments) {
@@ -26,12 +26,12 @@ Founds switched(const Evidence& evidence, const std::array<const char*, N>& name
 
 }  // namespace
 
-Founds launch_blocking(const Evidence& evidence) {
+Founds launch_blocking(const RunEvidence& evidence) {
   return switched(evidence, std::array{"CUDA_LAUNCH_BLOCKING"}, true,
                   "every launch waits for its kernel");
 }
 
-Founds debug_switches(const Evidence& evidence) {
+Founds debug_switches(const RunEvidence& evidence) {
   return switched(
       evidence,
       std::array{"NSA_STRICT_ASSERTS", "NSA_DEBUG_LOG", "NSA_DEBUG_TIMING", "NSA_DEBUG_SHAPES",
@@ -41,7 +41,7 @@ Founds debug_switches(const Evidence& evidence) {
       true, "checks and logs for debugging run in every step; some wait for the GPU");
 }
 
-Founds aux_statistics(const Evidence& evidence) {
+Founds aux_statistics(const RunEvidence& evidence) {
   Founds founds;
   for (const EnvironmentEvidence& env : evidence.environments) {
     const bool silent = !env.find("NSA_DISABLE_AUX_STATS");
@@ -53,7 +53,7 @@ Founds aux_statistics(const Evidence& evidence) {
   return founds;
 }
 
-Founds allocator(const Evidence& evidence) {
+Founds allocator(const RunEvidence& evidence) {
   Founds founds;
   for (const EnvironmentEvidence& env : evidence.environments) {
     const bool renamed = env.find("PYTORCH_ALLOC_CONF") != nullptr;
@@ -68,7 +68,7 @@ Founds allocator(const Evidence& evidence) {
   return founds;
 }
 
-Founds distributed(const Evidence& evidence) {
+Founds distributed(const RunEvidence& evidence) {
   Founds founds;
   for (const EnvironmentEvidence& env : evidence.environments) {
     std::vector<Fact> facts;
@@ -87,7 +87,7 @@ Founds distributed(const Evidence& evidence) {
   return founds;
 }
 
-Founds checkpointing_switch(const Evidence& evidence) {
+Founds checkpointing_switch(const RunEvidence& evidence) {
   Founds founds;
   for (const EnvironmentEvidence& env : evidence.environments) {
     if (!env.find("NSA_GC_RANGE") || env.boolean("NSA_NO_GC").value_or(false)) continue;
@@ -98,19 +98,19 @@ Founds checkpointing_switch(const Evidence& evidence) {
   return founds;
 }
 
-Founds flash_switched_off(const Evidence& evidence) {
+Founds flash_switched_off(const RunEvidence& evidence) {
   return switched(evidence, std::array{"NSA_SDPA_NO_FLASH"}, true,
                   "SDPA may not take its flash back end, so it takes memory-efficient or math");
 }
 
-Founds library_switches(const Evidence& evidence) {
+Founds library_switches(const RunEvidence& evidence) {
   return switched(evidence,
                   std::array{"TORCH_CUDNN_V8_API_ENABLED", "NVIDIA_TF32_OVERRIDE",
                              "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"},
                   false, "a faster path of cuDNN or cuBLAS is switched off");
 }
 
-Founds triton_out_of_reach(const Evidence& evidence) {
+Founds triton_out_of_reach(const RunEvidence& evidence) {
   Founds founds;
   for (const EnvironmentEvidence& env : evidence.environments) {
     if (!env.boolean("NSA_USE_TRITON_SEL").value_or(false)) continue;

@@ -31,7 +31,7 @@ bool of_fa2(const Counter& counter) {
 }
 
 /// One finding for each file whose fallbacks of that kind are above 0.
-Founds fallbacks(const Evidence& evidence, bool fa2, const char* message) {
+Founds fallbacks(const RunEvidence& evidence, bool fa2, const char* message) {
   Founds founds;
   for (const HeartbeatEvidence& beat : evidence.heartbeats) {
     std::vector<Fact> facts;
@@ -43,7 +43,7 @@ Founds fallbacks(const Evidence& evidence, bool fa2, const char* message) {
   return founds;
 }
 
-Founds rates(const Evidence& evidence, double from, double to, const char* message) {
+Founds rates(const RunEvidence& evidence, double from, double to, const char* message) {
   Founds founds;
   for (const HeartbeatEvidence& beat : evidence.heartbeats)
     for (Found& found :
@@ -54,16 +54,16 @@ Founds rates(const Evidence& evidence, double from, double to, const char* messa
 
 }  // namespace
 
-Founds heartbeat_collapsed(const Evidence& evidence) {
+Founds heartbeat_collapsed(const RunEvidence& evidence) {
   return rates(evidence, 0, kCollapsedTokPerS, "below 10 tok/s: the slow path's mark");
 }
 
-Founds heartbeat_below_target(const Evidence& evidence) {
+Founds heartbeat_below_target(const RunEvidence& evidence) {
   return rates(evidence, kCollapsedTokPerS, kTargetTokPerS,
                "below the 300 tok/s that the 125M model should reach");
 }
 
-Founds heartbeat_slow_path(const Evidence& evidence) {
+Founds heartbeat_slow_path(const RunEvidence& evidence) {
   Founds founds;
   for (const HeartbeatEvidence& beat : evidence.heartbeats) {
     std::vector<Fact> facts;
@@ -78,15 +78,15 @@ Founds heartbeat_slow_path(const Evidence& evidence) {
   return founds;
 }
 
-Founds heartbeat_fallbacks(const Evidence& evidence) {
+Founds heartbeat_fallbacks(const RunEvidence& evidence) {
   return fallbacks(evidence, false, "a path of the selected branch failed and fell back");
 }
 
-Founds heartbeat_fa2(const Evidence& evidence) {
+Founds heartbeat_fa2(const RunEvidence& evidence) {
   return fallbacks(evidence, true, "FA-2 was asked for and fell back");
 }
 
-Founds heartbeat_aux_statistics(const Evidence& evidence) {
+Founds heartbeat_aux_statistics(const RunEvidence& evidence) {
   Founds founds;
   for (const HeartbeatEvidence& beat : evidence.heartbeats) {
     if (!beat.gate_statistics) continue;
@@ -97,7 +97,7 @@ Founds heartbeat_aux_statistics(const Evidence& evidence) {
   return founds;
 }
 
-Founds heartbeat_fragmentation(const Evidence& evidence) {
+Founds heartbeat_fragmentation(const RunEvidence& evidence) {
   Founds founds;
   for (const HeartbeatEvidence& beat : evidence.heartbeats) {
     if (!beat.reserved_mib || !beat.allocated_mib) continue;
@@ -111,7 +111,7 @@ Founds heartbeat_fragmentation(const Evidence& evidence) {
   return founds;
 }
 
-Founds heartbeat_data(const Evidence& evidence) {
+Founds heartbeat_data(const RunEvidence& evidence) {
   Founds founds;
   for (const HeartbeatEvidence& beat : evidence.heartbeats) {
     if (beat.fetch_share && beat.fetch_share->value > kFetchShare) {
@@ -131,7 +131,7 @@ Founds heartbeat_data(const Evidence& evidence) {
   return founds;
 }
 
-Founds heartbeat_growth(const Evidence& evidence) {
+Founds heartbeat_growth(const RunEvidence& evidence) {
   Founds founds;
   for (const HeartbeatEvidence& beat : evidence.heartbeats) {
     if (!beat.grow_events || beat.grow_events->value <= 0) continue;
@@ -142,7 +142,7 @@ Founds heartbeat_growth(const Evidence& evidence) {
   return founds;
 }
 
-Founds heartbeat_silence(const Evidence& evidence) {
+Founds heartbeat_silence(const RunEvidence& evidence) {
   Founds founds;
   for (const HeartbeatEvidence& beat : evidence.heartbeats) {
     std::vector<Fact> facts;

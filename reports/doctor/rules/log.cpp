@@ -19,7 +19,7 @@ std::string path_of(const std::string& text) {
 }
 
 /// One finding for each log with that signal.
-Founds each_log(const Evidence& evidence, Signal signal, const std::string& message,
+Founds each_log(const RunEvidence& evidence, Signal signal, const std::string& message,
                 const std::string& basis) {
   Founds founds;
   for (const LogEvidence& log : evidence.logs) {
@@ -38,13 +38,13 @@ constexpr const char* kNoTimes = "a line of a log does not say how much it costs
 
 }  // namespace
 
-Founds log_slow_path(const Evidence& evidence) {
+Founds log_slow_path(const RunEvidence& evidence) {
   return each_log(evidence, Signal::slow_path,
                   "selected attention runs as a host loop over rows and groups",
                   "users report 1000 times, from <10 to 9,200 tok/s; not measured here");
 }
 
-Founds log_selection_path(const Evidence& evidence) {
+Founds log_selection_path(const RunEvidence& evidence) {
   Founds founds;
   for (const LogEvidence& log : evidence.logs) {
     const Hits* hits = hits_of(log, Signal::sel_path);
@@ -60,18 +60,18 @@ Founds log_selection_path(const Evidence& evidence) {
   return founds;
 }
 
-Founds log_fa2_unused(const Evidence& evidence) {
+Founds log_fa2_unused(const RunEvidence& evidence) {
   return each_log(evidence, Signal::fa2_unused, "FA-2 was asked for and refused, or is not there",
                   "whether it would be faster is another question: measure it");
 }
 
-Founds log_sdpa_fallback(const Evidence& evidence) {
+Founds log_sdpa_fallback(const RunEvidence& evidence) {
   return each_log(evidence, Signal::sdpa_fallback,
                   "SDPA does not take its flash back end, so it takes memory-efficient or math",
                   kNoTimes);
 }
 
-Founds log_crash(const Evidence& evidence) {
+Founds log_crash(const RunEvidence& evidence) {
   Founds founds;
   for (const LogEvidence& log : evidence.logs) {
     const Hits* const crash = hits_of(log, Signal::crash);
@@ -89,28 +89,28 @@ Founds log_crash(const Evidence& evidence) {
   return founds;
 }
 
-Founds log_out_of_memory(const Evidence& evidence) {
+Founds log_out_of_memory(const RunEvidence& evidence) {
   return each_log(evidence, Signal::out_of_memory, "the GPU's memory did not suffice",
                   "memory, not time");
 }
 
-Founds log_heads_copied(const Evidence& evidence) {
+Founds log_heads_copied(const RunEvidence& evidence) {
   return each_log(evidence, Signal::heads_copied, "K and V are copied for every query head",
                   kNoTimes);
 }
 
-Founds log_malformed_batch(const Evidence& evidence) {
+Founds log_malformed_batch(const RunEvidence& evidence) {
   return each_log(evidence, Signal::malformed_batch,
                   "a rank got a batch without the dimension of sequences",
                   "this rank does not train at all");
 }
 
-Founds log_checkpointing(const Evidence& evidence) {
+Founds log_checkpointing(const RunEvidence& evidence) {
   return each_log(evidence, Signal::checkpointing, "gradient checkpointing is on",
                   "users report 3-4 times (004:37); not measured here");
 }
 
-Founds log_debugging(const Evidence& evidence) {
+Founds log_debugging(const RunEvidence& evidence) {
   Founds founds =
       each_log(evidence, Signal::anomaly_mode, "anomaly detection checks every gradient", kNoTimes);
   for (const LogEvidence& log : evidence.logs) {

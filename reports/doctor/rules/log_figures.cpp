@@ -27,7 +27,7 @@ Founds throughput_between(const std::vector<double>& values, double from, double
   return {{message, {std::move(fact)}, unknown_gain("`doctor` on a trace has a bound")}};
 }
 
-Founds log_collapsed(const Evidence& evidence) {
+Founds log_collapsed(const RunEvidence& evidence) {
   Founds founds;
   for (const LogEvidence& log : evidence.logs)
     for (Found& found : throughput_between(log.tok_per_s, 0, kCollapsedTokPerS, log.file,
@@ -36,7 +36,7 @@ Founds log_collapsed(const Evidence& evidence) {
   return founds;
 }
 
-Founds log_below_target(const Evidence& evidence) {
+Founds log_below_target(const RunEvidence& evidence) {
   Founds founds;
   for (const LogEvidence& log : evidence.logs)
     for (Found& found :
@@ -46,7 +46,7 @@ Founds log_below_target(const Evidence& evidence) {
   return founds;
 }
 
-Founds log_idle_gpu(const Evidence& evidence) {
+Founds log_idle_gpu(const RunEvidence& evidence) {
   Founds founds;
   for (const LogEvidence& log : evidence.logs) {
     const auto percent = median(log.gpu_percent);
@@ -59,7 +59,7 @@ Founds log_idle_gpu(const Evidence& evidence) {
   return founds;
 }
 
-Founds log_fragmentation(const Evidence& evidence) {
+Founds log_fragmentation(const RunEvidence& evidence) {
   Founds founds;
   for (const LogEvidence& log : evidence.logs) {
     if (!log.unallocated_bytes) continue;
@@ -74,7 +74,7 @@ Founds log_fragmentation(const Evidence& evidence) {
   return founds;
 }
 
-Founds log_hang(const Evidence& evidence) {
+Founds log_hang(const RunEvidence& evidence) {
   Founds founds;
   for (const LogEvidence& log : evidence.logs) {
     const Hits* waits = hits_of(log, Signal::waits);

@@ -42,7 +42,7 @@ bool of_shape(const Problem& p, const ConfigEvidence& config) {
 }
 
 /// Devices that traces were recorded on; empty: nothing says where the program runs.
-std::vector<std::string> devices_of(const Evidence& evidence) {
+std::vector<std::string> devices_of(const RunEvidence& evidence) {
   std::vector<std::string> out;
   for (const TraceEvidence& trace : evidence.traces)
     for (const trace::DeviceSummary& device : trace.summary.devices)
@@ -93,7 +93,7 @@ Verdict verdict_of(const Best& best) {
 
 }  // namespace
 
-std::optional<Verdict> compare(const Evidence& evidence, std::string_view stages,
+std::optional<Verdict> compare(const RunEvidence& evidence, std::string_view stages,
                                const IsPath& first, const IsPath& second) {
   const ConfigEvidence* config = evidence.configs.empty() ? nullptr : &evidence.configs.front();
   const std::vector<std::string> devices = devices_of(evidence);

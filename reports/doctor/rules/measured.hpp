@@ -26,7 +26,7 @@ inline IsPath only(std::optional<SwitchTarget> wanted) {
 /// The best of the first paths against the best of the second ones, of one device, executor and
 /// problem: the problem of the config's shape whose length is nearest to the config's; without a
 /// config one that stands for all, and nothing where the lengths contradict each other.
-std::optional<Verdict> compare(const Evidence& evidence, std::string_view stages,
+std::optional<Verdict> compare(const RunEvidence& evidence, std::string_view stages,
                                const IsPath& first, const IsPath& second);
 
 /// "1.35 times slower on cuda:0, ..."

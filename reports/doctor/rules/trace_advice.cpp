@@ -36,7 +36,7 @@ std::optional<trace::StragglerRow> straggler(const TraceEvidence& t) {
   return most(ranks.front().late_ns, late) ? std::optional(ranks.front()) : std::nullopt;
 }
 
-std::string bucket_advice(const Evidence& evidence, const TraceEvidence& t) {
+std::string bucket_advice(const RunEvidence& evidence, const TraceEvidence& t) {
   std::string text = "larger gradient buckets";
   if (is_nsa(t) && !is_set(evidence, "NSA_DDP_BUCKET_MB", "50")) text += " (NSA_DDP_BUCKET_MB=50)";
   if (!is_set(evidence, "NSA_DDP_STATIC_GRAPH", "1")) text += ", a static graph";
@@ -93,7 +93,7 @@ std::string copy_advice(const TraceEvidence& t) {
   return {};
 }
 
-std::string communication_advice(const Evidence& evidence, const TraceEvidence& t) {
+std::string communication_advice(const RunEvidence& evidence, const TraceEvidence& t) {
   if (const auto late = straggler(t)) {
     const std::string who =
         late->rank ? fmt::format("rank {}", *late->rank) : fmt::format("GPU {}", late->device);

@@ -17,6 +17,6 @@ std::string idle_advice(const TraceEvidence& trace);
 std::string host_advice(const TraceEvidence& trace);
 /// Of copies between host and device.
 std::string copy_advice(const TraceEvidence& trace);
-std::string communication_advice(const Evidence& evidence, const TraceEvidence& trace);
+std::string communication_advice(const RunEvidence& evidence, const TraceEvidence& trace);
 
 }  // namespace nsa::doctor

@@ -47,7 +47,7 @@ void sort_by_time(std::vector<Fact>& facts) {
 
 }  // namespace
 
-Founds each_trace(const Evidence& evidence,
+Founds each_trace(const RunEvidence& evidence,
                   const std::function<void(const TraceEvidence&, Founds&)>& judge) {
   Founds founds;
   std::vector<std::string> paths;  // [founds]
@@ -140,7 +140,7 @@ bool is_nsa(const TraceEvidence& trace) {
   return false;
 }
 
-bool is_set(const Evidence& evidence, std::string_view variable, std::string_view value) {
+bool is_set(const RunEvidence& evidence, std::string_view variable, std::string_view value) {
   for (const EnvironmentEvidence& environment : evidence.environments)
     if (const Setting* setting = environment.find(variable))
       if (setting->value == value) return true;

@@ -13,7 +13,7 @@ namespace nsa::doctor {
 
 /// Calls `judge` for each trace that holds GPU operations. Findings that can win less than one
 /// percent of the GPUs' time are dropped; facts come with the longest first.
-Founds each_trace(const Evidence& evidence,
+Founds each_trace(const RunEvidence& evidence,
                   const std::function<void(const TraceEvidence&, Founds&)>& judge);
 double share_of(std::int64_t part, std::int64_t whole);  // 0 where there is no whole
 Group total_of(const std::vector<Group>& groups);
@@ -38,6 +38,6 @@ double graph_share(const TraceEvidence& trace);
 /// Whether stages of NSA were seen: what is said of NSA's switches holds for nothing else.
 bool is_nsa(const TraceEvidence& trace);
 /// Whether something given says that a variable has that value already.
-bool is_set(const Evidence& evidence, std::string_view variable, std::string_view value);
+bool is_set(const RunEvidence& evidence, std::string_view variable, std::string_view value);
 
 }  // namespace nsa::doctor

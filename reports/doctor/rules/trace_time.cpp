@@ -131,7 +131,7 @@ Gain host_gain(const TraceEvidence& t) {
 
 }  // namespace
 
-Founds trace_idle_gpu(const Evidence& evidence) {
+Founds trace_idle_gpu(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const auto [name, gpu] = most_idle(t);
     const double idle = share_of(own_idle_ns(gpu), gpu.device_ns());
@@ -152,7 +152,7 @@ Founds trace_idle_gpu(const Evidence& evidence) {
   });
 }
 
-Founds trace_data_loading(const Evidence& evidence) {
+Founds trace_data_loading(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const trace::GpuFigures& gpu = *t.summary.gpu;
     const auto gain = path_gain_ns(t, "data_loading");
@@ -169,7 +169,7 @@ Founds trace_data_loading(const Evidence& evidence) {
   });
 }
 
-Founds trace_host_syncs(const Evidence& evidence) {
+Founds trace_host_syncs(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const trace::GpuFigures& gpu = *t.summary.gpu;
     const Group all = total_of(t.waits);
@@ -188,7 +188,7 @@ Founds trace_host_syncs(const Evidence& evidence) {
   });
 }
 
-Founds trace_host_loop(const Evidence& evidence) {
+Founds trace_host_loop(const RunEvidence& evidence) {
   return each_trace(evidence, [&](const TraceEvidence& t, Founds& founds) {
     if (!loops_on_host(t)) return;
     const std::int64_t waits = total_of(t.waits).count;
@@ -205,7 +205,7 @@ Founds trace_host_loop(const Evidence& evidence) {
   });
 }
 
-Founds trace_launch_bound(const Evidence& evidence) {
+Founds trace_launch_bound(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const trace::GpuFigures& gpu = *t.summary.gpu;
     if (gpu.span_ns < kSpanNs || gpu.kernels < 20 || !host_limits(t) || loops_on_host(t) ||
@@ -223,7 +223,7 @@ Founds trace_launch_bound(const Evidence& evidence) {
   });
 }
 
-Founds trace_launch_blocking(const Evidence& evidence) {
+Founds trace_launch_blocking(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     if (t.launches < kLaunches || share_of(t.blocking_launches, t.launches) < kBlockingShare)
       return;
@@ -236,7 +236,7 @@ Founds trace_launch_blocking(const Evidence& evidence) {
   });
 }
 
-Founds trace_exposed_comm(const Evidence& evidence) {
+Founds trace_exposed_comm(const RunEvidence& evidence) {
   return each_trace(evidence, [&](const TraceEvidence& t, Founds& founds) {
     const trace::GpuFigures& gpu = *t.summary.gpu;
     if (share_of(gpu.exposed_comm_ns, gpu.device_ns()) <= kExposedShare) return;

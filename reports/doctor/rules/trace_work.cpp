@@ -19,7 +19,7 @@ constexpr std::int64_t kManyAllocations = 20;
 constexpr double kSlowAttentionShare = .05;  // of the time of all operations
 
 /// Whether anything in the evidence says that FA-2 should run.
-bool fa2_believed(const Evidence& evidence) {
+bool fa2_believed(const RunEvidence& evidence) {
   for (const EnvironmentEvidence& env : evidence.environments)
     for (const char* name : {"NSA_USE_FA2", "NSA_USE_FA2_WIN", "NSA_USE_FA2_CMP"})
       if (env.boolean(name).value_or(false)) return true;
@@ -38,7 +38,7 @@ std::int64_t stage_ns(const TraceEvidence& t, std::string_view stage) {
 
 }  // namespace
 
-Founds trace_host_copies(const Evidence& evidence) {
+Founds trace_host_copies(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const Group all = total_of(t.copies);
     const trace::GpuFigures& gpu = *t.summary.gpu;
@@ -55,7 +55,7 @@ Founds trace_host_copies(const Evidence& evidence) {
   });
 }
 
-Founds trace_sdpa_fallback(const Evidence& evidence) {
+Founds trace_sdpa_fallback(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     Found found{"attention runs in a back end without flash", {}, {}};
     std::int64_t total = 0;
@@ -74,7 +74,7 @@ Founds trace_sdpa_fallback(const Evidence& evidence) {
   });
 }
 
-Founds trace_fa2_absent(const Evidence& evidence) {
+Founds trace_fa2_absent(const RunEvidence& evidence) {
   if (!fa2_believed(evidence)) return {};
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const auto& attention = t.summary.attention;
@@ -96,7 +96,7 @@ Founds trace_fa2_absent(const Evidence& evidence) {
   });
 }
 
-Founds trace_range_conversion(const Evidence& evidence) {
+Founds trace_range_conversion(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const Group* unique = suspect(t, "range_conversion");
     const std::int64_t ns = std::max(stage_ns(t, "ranges"), unique ? unique->total_ns : 0);
@@ -118,7 +118,7 @@ Founds trace_range_conversion(const Evidence& evidence) {
   });
 }
 
-Founds trace_heads_copied(const Evidence& evidence) {
+Founds trace_heads_copied(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const Group* copied = suspect(t, "heads_copied");
     if (!copied) return;
@@ -128,7 +128,7 @@ Founds trace_heads_copied(const Evidence& evidence) {
   });
 }
 
-Founds trace_checkpointing(const Evidence& evidence) {
+Founds trace_checkpointing(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const Group* again = suspect(t, "checkpointing");
     if (!again) return;
@@ -143,7 +143,7 @@ Founds trace_checkpointing(const Evidence& evidence) {
   });
 }
 
-Founds trace_fragmentation(const Evidence& evidence) {
+Founds trace_fragmentation(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const auto& memory = t.summary.memory;
     if (!memory || !memory->peak_reserved_bytes || !memory->peak_allocated_bytes) return;
@@ -160,7 +160,7 @@ Founds trace_fragmentation(const Evidence& evidence) {
   });
 }
 
-Founds trace_allocations(const Evidence& evidence) {
+Founds trace_allocations(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const Group all = total_of(t.allocations);
     if (all.count <= kManyAllocations) return;

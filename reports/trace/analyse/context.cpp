@@ -25,7 +25,8 @@ class ByProcess {
 };
 
 /// Whether an operation was launched in a range that makes its copies communication.
-bool in_comm_range(const Context& context, std::uint32_t op, const std::vector<char>& of_name) {
+bool in_comm_range(const TraceContext& context, std::uint32_t op,
+                   const std::vector<char>& of_name) {
   bool found = false;
   for_each_around(context.tree, context.tree.of_op[op], [&](std::uint32_t range) {
     found |= of_name[context.trace.ranges[range].name] != 0;
@@ -50,7 +51,7 @@ class NameJudge {
   std::vector<signed char> of_;
 };
 
-void find_comm(Context& context) {
+void find_comm(TraceContext& context) {
   const Trace& trace = context.trace;
   NameJudge kernel(trace.names, [](const std::string& n) { return comm_of_kernel(n).has_value(); });
   NameJudge copy(trace.names, [](const std::string& n) { return comm_of_copy(n).has_value(); });
@@ -77,7 +78,7 @@ void find_comm(Context& context) {
 
 }  // namespace
 
-Context::Context(const Trace& of)
+TraceContext::TraceContext(const Trace& of)
     : trace(of),
       launch(launches_of(of)),
       tree(host_tree(of, launch)),

@@ -16,8 +16,8 @@ namespace nsa::trace {
 
 using OpIndices = std::vector<std::uint32_t>;  // into Trace::ops, in order of start
 
-struct Context {
-  explicit Context(const Trace& of);
+struct TraceContext {
+  explicit TraceContext(const Trace& of);
 
   const Trace& trace;
   std::vector<std::uint32_t> launch;  // [ops] index of the launch call, kNone = unknown
@@ -38,20 +38,20 @@ struct Context {
 };
 
 using DeviceKey = std::pair<std::uint32_t, std::int32_t>;  // part, device
-std::map<DeviceKey, OpIndices> ops_by_device(const Context& context, const OpIndices& ops);
+std::map<DeviceKey, OpIndices> ops_by_device(const TraceContext& context, const OpIndices& ops);
 /// All of a trace, in order of start.
 OpIndices all_ops(const Trace& trace);
 
 /// Figures of some operations, at least one. Times are taken for each device alone and added up,
 /// since work of one GPU hides nothing of another one's; the span is from the first start to the
 /// last end of all.
-GpuSums sums_of(const Context& context, const OpIndices& ops);
-GpuFigures figures_of(const Context& context, const OpIndices& ops);
+GpuSums sums_of(const TraceContext& context, const OpIndices& ops);
+GpuFigures figures_of(const TraceContext& context, const OpIndices& ops);
 /// The same of devices whose figures are known, at least one; counts are of all their operations.
 GpuFigures figures_together(const GpuSums& sums, const std::vector<GpuFigures>& devices);
 /// The same of operations of one device.
-GpuFigures figures_on_device(const Context& context, const OpIndices& ops);
+GpuFigures figures_on_device(const TraceContext& context, const OpIndices& ops);
 /// Splits the time between the operations of one device by cause; `gaps` is that time.
-IdleClasses classify_idle(const Context& context, const OpIndices& ops, IntervalSet gaps);
+IdleClasses classify_idle(const TraceContext& context, const OpIndices& ops, IntervalSet gaps);
 
 }  // namespace nsa::trace

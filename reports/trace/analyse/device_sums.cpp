@@ -32,7 +32,7 @@ void add_times(GpuFigures& sum, const GpuFigures& of) {
 
 }  // namespace
 
-std::map<DeviceKey, OpIndices> ops_by_device(const Context& context, const OpIndices& ops) {
+std::map<DeviceKey, OpIndices> ops_by_device(const TraceContext& context, const OpIndices& ops) {
   std::map<DeviceKey, OpIndices> out;
   for (const std::uint32_t i : ops) {
     const GpuOp& op = context.trace.ops[i];
@@ -62,7 +62,7 @@ GpuFigures figures_together(const GpuSums& sums, const std::vector<GpuFigures>& 
   return out;
 }
 
-GpuFigures figures_of(const Context& context, const OpIndices& ops) {
+GpuFigures figures_of(const TraceContext& context, const OpIndices& ops) {
   expects(!ops.empty(), "at least one operation");
   const std::map<DeviceKey, OpIndices> devices = ops_by_device(context, ops);
   if (devices.size() == 1) return figures_on_device(context, ops);

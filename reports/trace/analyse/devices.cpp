@@ -14,7 +14,7 @@ std::optional<std::string> device_name(const Trace& trace, const DeviceKey& key)
   return {};
 }
 
-std::map<StreamKey, OpIndices> by_stream(const Context& context, const OpIndices& ops) {
+std::map<StreamKey, OpIndices> by_stream(const TraceContext& context, const OpIndices& ops) {
   std::map<StreamKey, OpIndices> out;
   for (const std::uint32_t i : ops)
     out[{context.trace.ops[i].stream, context.trace.ops[i].process}].push_back(i);
@@ -28,7 +28,7 @@ std::int64_t lost_ns(const DeviceSummary& device) {
 
 }  // namespace
 
-void add_devices(const Context& context, Summary& out) {
+void add_devices(const TraceContext& context, Summary& out) {
   for (const auto& [key, ops] : ops_by_device(context, all_ops(context.trace))) {
     DeviceSummary row;
     row.part = key.first;

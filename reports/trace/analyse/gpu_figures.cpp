@@ -9,7 +9,7 @@
 namespace nsa::trace {
 namespace {
 
-IntervalSet busy_set(const Context& context, const OpIndices& ops) {
+IntervalSet busy_set(const TraceContext& context, const OpIndices& ops) {
   std::vector<Interval> out;
   out.reserve(ops.size());
   for (const std::uint32_t i : ops)
@@ -18,7 +18,7 @@ IntervalSet busy_set(const Context& context, const OpIndices& ops) {
 }
 
 /// What computes, communicates and moves memory, and what of it runs at one time.
-void add_parts(const Context& context, const OpIndices& ops, GpuFigures& out) {
+void add_parts(const TraceContext& context, const OpIndices& ops, GpuFigures& out) {
   std::vector<Interval> compute, comm, mem;
   for (const std::uint32_t i : ops) {
     const GpuOp& op = context.trace.ops[i];
@@ -37,7 +37,7 @@ void add_parts(const Context& context, const OpIndices& ops, GpuFigures& out) {
   out.exposed_comm_ns = out.comm_ns - out.comm_overlapped_by_compute_ns;
 }
 
-void count(const Context& context, const OpIndices& ops, GpuSums& out) {
+void count(const TraceContext& context, const OpIndices& ops, GpuSums& out) {
   std::set<NameId> names;
   for (const std::uint32_t i : ops) {
     const GpuOp& op = context.trace.ops[i];
@@ -58,7 +58,7 @@ void count(const Context& context, const OpIndices& ops, GpuSums& out) {
 
 /// Operations that start before all earlier ones of their stream have ended (programmatic dependent
 /// launch).
-std::int64_t same_stream_overlaps(const Context& context, const OpIndices& ops) {
+std::int64_t same_stream_overlaps(const TraceContext& context, const OpIndices& ops) {
   std::map<std::tuple<std::uint32_t, std::int32_t, std::int64_t>, std::int64_t> last_end;
   std::int64_t overlaps = 0;
   for (const std::uint32_t i : ops) {
@@ -73,14 +73,14 @@ std::int64_t same_stream_overlaps(const Context& context, const OpIndices& ops) 
 
 }  // namespace
 
-GpuSums sums_of(const Context& context, const OpIndices& ops) {
+GpuSums sums_of(const TraceContext& context, const OpIndices& ops) {
   GpuSums out;
   count(context, ops, out);
   out.same_stream_overlaps = same_stream_overlaps(context, ops);
   return out;
 }
 
-GpuFigures figures_on_device(const Context& context, const OpIndices& ops) {
+GpuFigures figures_on_device(const TraceContext& context, const OpIndices& ops) {
   const std::vector<GpuOp>& all = context.trace.ops;
   GpuFigures out;
   static_cast<GpuSums&>(out) = sums_of(context, ops);

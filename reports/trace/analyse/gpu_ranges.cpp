@@ -18,7 +18,7 @@ std::string row_name(const std::string& name) {
 
 }  // namespace
 
-void add_gpu_ranges(const Context& context, Summary& out) {
+void add_gpu_ranges(const TraceContext& context, Summary& out) {
   const Trace& trace = context.trace;
   if (trace.gpu_ranges.empty()) {
     out.null_reasons["gpu_ranges_by_name"] = "no range was timed on the GPU";

@@ -40,7 +40,7 @@ LaunchToStart statistics(std::vector<std::int64_t>& delays) {
 
 }  // namespace
 
-void add_launches(const Context& context, Summary& out) {
+void add_launches(const TraceContext& context, Summary& out) {
   const Trace& trace = context.trace;
   std::map<std::string, std::int64_t> apis;
   std::vector<std::int64_t> delays;
@@ -60,7 +60,7 @@ void add_launches(const Context& context, Summary& out) {
   }
 }
 
-void add_host_syncs(const Context& context, const StageClasses& classes, Summary& out) {
+void add_host_syncs(const TraceContext& context, const StageClasses& classes, Summary& out) {
   const Trace& trace = context.trace;
   std::map<std::tuple<NameId, WaitKind, int>, HostSync> rows;
   const auto count = [&](NameId name, WaitKind wait, int c, std::int64_t ns) {
@@ -85,7 +85,7 @@ void add_host_syncs(const Context& context, const StageClasses& classes, Summary
                    [](const HostSync& a, const HostSync& b) { return a.total_ns > b.total_ns; });
 }
 
-void add_partial_overlaps(const Context& context, Summary& out) {
+void add_partial_overlaps(const TraceContext& context, Summary& out) {
   const Trace& trace = context.trace;
   std::vector<Nesting> threads(trace.threads.size());
   auto call = trace.calls.begin();

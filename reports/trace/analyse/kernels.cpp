@@ -37,7 +37,7 @@ std::optional<std::string> backend_of_name(const std::string& name) {
 }
 
 /// PyTorch's math path has no kernel of its own: it is the operator around the launch that tells.
-std::vector<int> in_math_path(const Context& context) {
+std::vector<int> in_math_path(const TraceContext& context) {
   const NamePool& names = context.trace.names;
   std::vector<int> of_name(names.size(), -1);
   for (NameId i = 0; i < names.size(); ++i) {
@@ -55,7 +55,7 @@ struct Group {
 
 /// From the call to the start of a kernel. Nodes of a graph share one call, which says nothing of
 /// each.
-void count_launch(const Context& context, std::uint32_t op, Group& group) {
+void count_launch(const TraceContext& context, std::uint32_t op, Group& group) {
   if (context.is_graph_node(op)) {
     ++group.graph_nodes;
   } else if (context.launch[op] != kNone) {
@@ -81,7 +81,7 @@ KernelRow row_of(const std::string& name, bool comm, Group& group) {
 
 }  // namespace
 
-void add_kernels(const Context& context, Summary& out) {
+void add_kernels(const TraceContext& context, Summary& out) {
   const Trace& trace = context.trace;
   const std::vector<int> math = in_math_path(context);
   std::map<NameId, Group> groups;

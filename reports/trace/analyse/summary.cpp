@@ -24,7 +24,7 @@ constexpr std::initializer_list<const char*> kOnOneTimeLine{"span_ns",
 
 /// Facts of the file, and which of them it does not state.
 void add_source(const Trace& trace, Summary& out) {
-  const Source& source = trace.source;
+  const Origin& source = trace.source;
   out.path = source.path;
   out.format = source.format;
   out.events = source.events;
@@ -57,13 +57,13 @@ void hide_kernels(Summary& out) {
 }
 
 /// Counts of all operations; those of a single device are known already.
-GpuSums sums_of_all(const Context& context, const std::vector<DeviceSummary>& devices) {
+GpuSums sums_of_all(const TraceContext& context, const std::vector<DeviceSummary>& devices) {
   if (devices.size() == 1) return devices.front().gpu;
   return sums_of(context, all_ops(context.trace));
 }
 
 /// Everything about GPU operations.
-void add_gpu(const Context& context, Summary& out) {
+void add_gpu(const TraceContext& context, Summary& out) {
   if (context.trace.ops.empty()) {
     give_reason(out, kOnOneTimeLine, "no GPU operation was recorded");
     give_reason(
@@ -92,7 +92,7 @@ void add_gpu(const Context& context, Summary& out) {
 }
 
 /// Everything about calls of the host and what they launched.
-void add_host(const Context& context, const StageClasses& classes, Summary& out) {
+void add_host(const TraceContext& context, const StageClasses& classes, Summary& out) {
   if (context.trace.calls.empty()) {
     give_reason(out,
                 {"api_calls", "launch_apis", "gpu_ops_with_launch", "gpu_ops_without_launch",
@@ -111,7 +111,7 @@ void add_host(const Context& context, const StageClasses& classes, Summary& out)
 }
 
 /// An operation gets its stage from the range around its launch, or from its recorder.
-void add_stages_if_known(const Context& context, const StageClasses& classes, Summary& out) {
+void add_stages_if_known(const TraceContext& context, const StageClasses& classes, Summary& out) {
   if (!out.sums) return;
   const Trace& trace = context.trace;
   bool own = false;
@@ -130,7 +130,7 @@ void add_stages_if_known(const Context& context, const StageClasses& classes, Su
 }  // namespace
 
 Summary summarize(const Trace& trace) {
-  const Context context(trace);
+  const TraceContext context(trace);
   Summary out;
   add_source(trace, out);
   add_gpu(context, out);

@@ -9,7 +9,7 @@ namespace nsa::trace {
 namespace {
 
 /// For each operation the step that launched it, -1 = none.
-std::vector<std::int64_t> steps_of_ops(const Context& context,
+std::vector<std::int64_t> steps_of_ops(const TraceContext& context,
                                        const std::vector<StepRange>& ranges) {
   const StepIndex index(ranges);
   std::vector<std::int64_t> out(context.trace.ops.size(), -1);
@@ -42,7 +42,7 @@ std::vector<std::string> shape_texts(const Trace& trace) {
 }  // namespace
 
 Profile profile_of(const Trace& trace) {
-  const Context context(trace);
+  const TraceContext context(trace);
   const StageClasses classes = stage_classes(context);
   const std::vector<StepRange> ranges = marked_steps(trace);
   const std::vector<std::int64_t> step = steps_of_ops(context, ranges);

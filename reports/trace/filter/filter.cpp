@@ -16,7 +16,7 @@ struct Chosen {
   std::vector<StepRange> steps;  // of the host; empty: all of its time
 };
 
-Chosen of_steps(const Context& context, std::pair<std::int64_t, std::int64_t> wanted) {
+Chosen of_steps(const TraceContext& context, std::pair<std::int64_t, std::int64_t> wanted) {
   const std::vector<StepRange> all = step_ranges(context.trace, context.launch);
   if (all.empty()) throw InputError("--step: no steps were found in this trace");
   std::vector<char> in(all.size(), 0);
@@ -65,7 +65,7 @@ void keep_ops(Trace& trace, const std::vector<char>& kept) {
 }
 
 void keep_steps(std::pair<std::int64_t, std::int64_t> wanted, Trace& trace) {
-  const Chosen chosen = of_steps(Context(trace), wanted);
+  const Chosen chosen = of_steps(TraceContext(trace), wanted);
   keep_ops(trace, chosen.ops);
   const StepIndex index(chosen.steps);
   const bool on_device = chosen.steps.front().on_device;  // the host's times are others then
@@ -96,7 +96,7 @@ void keep_time(std::pair<std::int64_t, std::int64_t> wanted, Trace& trace) {
 void keep_matching(const Filter& filter, Trace& trace) {
   std::vector<char> kept, launches_kept(trace.calls.size(), 0), launches(trace.calls.size(), 0);
   {
-    const Context context(trace);
+    const TraceContext context(trace);
     for (std::size_t i = 0; i < trace.ops.size(); ++i) {
       const GpuOp& op = trace.ops[i];
       const bool fits = (!filter.stream || op.stream == *filter.stream) &&

@@ -120,7 +120,7 @@ bool align_by(const std::vector<Trace>& traces, const Hosts& hosts, Moments (*fi
 
 }  // namespace
 
-std::string_view to_string(Alignment alignment) {
+std::string_view to_string(ClockAlignment alignment) {
   constexpr std::array<std::string_view, 5> kNames{"one_clock", "collectives", "steps",
                                                    "absolute_times", "none"};
   return kNames[static_cast<std::size_t>(alignment)];
@@ -130,27 +130,27 @@ Placement align(const std::vector<Trace>& traces) {
   const Hosts hosts(traces);
   Placement out;
   out.shift_ns = hosts.shifts();
-  const auto say = [&](Alignment alignment, const std::string& assumption) {
+  const auto say = [&](ClockAlignment alignment, const std::string& assumption) {
     out.clocks.alignment = alignment;
     out.clocks.assumption = assumption;
     return out;
   };
   if (hosts.count() == 1)
-    return say(Alignment::one_clock,
+    return say(ClockAlignment::one_clock,
                "all were recorded on " + hosts.names() + ", whose processes share a clock");
   if (align_by(traces, hosts, collective_ends, true, kMostCollectiveSpreadNs, out))
-    return say(Alignment::collectives,
+    return say(ClockAlignment::collectives,
                "the n-th collective of a name is the same operation in all of them, and ends "
                "everywhere at once (" +
                    hosts.names() + ")");
   if (align_by(traces, hosts, step_starts, false, shortest_step_ns(traces) / kStepShare, out))
-    return say(Alignment::steps,
+    return say(ClockAlignment::steps,
                "a step of a name begins everywhere at once (" + hosts.names() + ")");
   const std::string apart = hosts.names() +
                             " have clocks of their own, and neither common collectives nor common "
                             "steps tell how far these are apart";
-  if (!hosts.absolute_shifts(out.shift_ns)) return say(Alignment::none, apart);
-  return say(Alignment::absolute_times, apart);
+  if (!hosts.absolute_shifts(out.shift_ns)) return say(ClockAlignment::none, apart);
+  return say(ClockAlignment::absolute_times, apart);
 }
 
 }  // namespace nsa::trace

@@ -79,7 +79,7 @@ class Watch {
     end_it();
   }
 
-  void hand_over(doctor::Evidence& into) {
+  void hand_over(doctor::RunEvidence& into) {
     if (log_.log().lines > 0) into.logs.push_back(log_.log());
     if (options_.record) write_text_file(*options_.record, doctor::command_record(command_));
     into.commands.push_back(std::move(command_));
@@ -139,7 +139,7 @@ class Watch {
 
 }  // namespace
 
-void watch_command(const DoctorOptions& options, bool quiet, doctor::Evidence& into) {
+void watch_command(const DoctorOptions& options, bool quiet, doctor::RunEvidence& into) {
   if (options.record) refuse_database(*options.record);  // before the command has run for hours
   Watch watch(options, quiet);
   watch.run();

@@ -67,7 +67,7 @@ ExitCode run_doctor(const Settings& settings, DoctorOptions options) {
   if (options.list) return list_rules(settings, options);
   if (options.markdown) throw InputError("--markdown: goes with --list");
   take_command(options);
-  const doctor::Evidence evidence =
+  const doctor::RunEvidence evidence =
       gather_evidence(options, {.db_path = settings.db_path(),
                                 .db_required = settings.db.has_value(),
                                 .quiet = settings.quiet});

@@ -15,8 +15,8 @@
 namespace nsa::cli {
 namespace {
 
-using doctor::Evidence;
 using doctor::FileKind;
+using doctor::RunEvidence;
 
 constexpr std::size_t kHeadBytes = 64 << 10;
 constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20;  // of what is text
@@ -73,7 +73,7 @@ void for_each_line(const std::string& path, Take take) {
   if (!line.empty()) take(line, true);
 }
 
-void read_log(const std::string& path, Evidence& evidence) {
+void read_log(const std::string& path, RunEvidence& evidence) {
   doctor::LogReader reader(doctor::clean(path));
   for_each_line(path, [&](const std::string& line, bool) { reader.take(line); });
   if (reader.log().lines == 0) throw InputError(doctor::clean(path) + ": is empty");
@@ -82,7 +82,7 @@ void read_log(const std::string& path, Evidence& evidence) {
     evidence.environments.push_back({reader.log().file, reader.variables(), false});
 }
 
-void read_heartbeat(const std::string& path, Evidence& evidence) {
+void read_heartbeat(const std::string& path, RunEvidence& evidence) {
   doctor::HeartbeatReader reader(path);
   for_each_line(path,
                 [&](const std::string& line, bool unfinished) { reader.take(line, unfinished); });
@@ -91,7 +91,7 @@ void read_heartbeat(const std::string& path, Evidence& evidence) {
 
 /// A results database by the mark in its header, whatever else is wrong with it; else an export of
 /// Nsight Systems.
-void read_sqlite(const std::string& path, Evidence& evidence) {
+void read_sqlite(const std::string& path, RunEvidence& evidence) {
   constexpr std::size_t kApplicationIdAt = 68;
   if (head_of(path).compare(kApplicationIdAt, 4, "nsat") != 0) {
     evidence.traces.push_back(doctor::examine_trace(trace::read_trace(path)));
@@ -101,7 +101,7 @@ void read_sqlite(const std::string& path, Evidence& evidence) {
   evidence.measured.insert(evidence.measured.end(), rows.begin(), rows.end());
 }
 
-void read_environment_file(const std::string& path, Evidence& evidence) {
+void read_environment_file(const std::string& path, RunEvidence& evidence) {
   std::ifstream file = open_file(path);  // /proc/PID/environ has no size, so it is read as a stream
   std::string text(kMaxEnvironmentBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -112,7 +112,7 @@ void read_environment_file(const std::string& path, Evidence& evidence) {
   evidence.environments.push_back(doctor::parse_environment_file(text, doctor::clean(path)));
 }
 
-void read_file(const std::string& path, Evidence& evidence) {
+void read_file(const std::string& path, RunEvidence& evidence) {
   switch (doctor::recognise(head_of(path), path)) {
     case FileKind::config:
       evidence.configs.push_back(read_config(read_text_file(path), path));
@@ -161,7 +161,7 @@ std::vector<std::string> files_in(const std::string& folder) {
 }
 
 /// What cannot be read of a folder is said, and the rest is judged.
-void read_folder(const std::string& folder, Evidence& evidence) {
+void read_folder(const std::string& folder, RunEvidence& evidence) {
   for (const std::string& file : files_in(folder)) {
     try {
       const std::size_t logs = evidence.logs.size();
@@ -181,7 +181,7 @@ void read_folder(const std::string& folder, Evidence& evidence) {
 }
 
 /// Ranks of one job wait for each other: who for whom, their traces say together.
-void read_ranks_together(Evidence& evidence) {
+void read_ranks_together(RunEvidence& evidence) {
   if (!doctor::are_ranks(evidence.traces)) return;
   std::vector<trace::Trace> traces;
   for (const doctor::TraceEvidence& one : evidence.traces) {
@@ -216,8 +216,8 @@ bool has_nsa_section(const doctor::ConfigEvidence& config) {
 
 }  // namespace
 
-Evidence gather_evidence(const DoctorOptions& options, const DoctorInputs& inputs) {
-  Evidence evidence;
+RunEvidence gather_evidence(const DoctorOptions& options, const DoctorInputs& inputs) {
+  RunEvidence evidence;
   for (const std::string& path : options.environment_files) read_environment_file(path, evidence);
   for (const std::string& path : options.configs)
     evidence.configs.push_back(read_config(read_text_file(path), path));

@@ -28,7 +28,7 @@ struct DoctorInputs {
   bool db_required = false;
   bool quiet = false;
 };
-doctor::Evidence gather_evidence(const DoctorOptions& options, const DoctorInputs& inputs);
+doctor::RunEvidence gather_evidence(const DoctorOptions& options, const DoctorInputs& inputs);
 
 // Parts, each in a file of its name.
 
@@ -37,6 +37,6 @@ doctor::ConfigEvidence read_config(std::string_view text, const std::string& fil
 /// Verified rows of the newest run of each device.
 std::vector<doctor::Measured> read_measured(const std::string& db_path);
 /// Starts the command and looks at it until it ends, `for_s` is over or somebody interrupts.
-void watch_command(const DoctorOptions& options, bool quiet, doctor::Evidence& into);
+void watch_command(const DoctorOptions& options, bool quiet, doctor::RunEvidence& into);
 
 }  // namespace nsa::cli

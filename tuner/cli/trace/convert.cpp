@@ -45,7 +45,7 @@ ExitCode convert(const Settings& settings, const ConvertOptions& options) {
   trace::expect_one_job(traces);
   const trace::Trace merged = trace::merge_traces(std::move(traces));
   if (const auto& clocks = merged.source.clocks; inputs.size() > 1) {
-    if (clocks->alignment == trace::Alignment::none)
+    if (clocks->alignment == trace::ClockAlignment::none)
       throw InputError(
           clocks->assumption +
           ", and not all say their absolute time (baseTimeNanoseconds); convert them one by one");

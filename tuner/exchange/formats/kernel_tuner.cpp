@@ -152,7 +152,7 @@ Imported read_kernel_tuner(const Input& input) {
   if (const Tree* own = find(file, kOwnKey))
     return rows_of_entries(*own, cache, "/times", input.where);
   const auto keys = texts_of(list_at(file, "tune_params_keys", input.where), input.where);
-  const Source source{"kernel_tuner", text_or(file, "device_name", ""), Backend::cuda};
+  const RecordSource source{"kernel_tuner", text_or(file, "device_name", ""), Backend::cuda};
   const std::string subject = text_at(file, "kernel_name", input.where);
   std::vector<Record> records;
   for (const auto& [key, entry] : cache.items())

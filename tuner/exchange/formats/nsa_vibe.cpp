@@ -47,8 +47,8 @@ Imported read_known(const Input& input) {
 
 }  // namespace
 
-const Source& nsa_vibe_source() {
-  static const Source source{"nsa-vibe", "", Backend::cuda};
+const RecordSource& nsa_vibe_source() {
+  static const RecordSource source{"nsa-vibe", "", Backend::cuda};
   return source;
 }
 

@@ -6,7 +6,7 @@
 
 namespace nsa::exchange {
 
-const Source& nsa_vibe_source();
+const RecordSource& nsa_vibe_source();
 /// Adds the row of a record, on the file's device. InputError where the problem is none.
 void add_row(Imported& imported, const Record& record, const VariantId& variant,
              const Problem& problem, const Input& input);

@@ -116,7 +116,7 @@ Imported read_t4(const Input& input) {
   const double unit = unit_of(metadata ? text_or(*metadata, "timeunit", "") : "", input.where);
   std::vector<Record> records;
   for (const Tree& result : results) records.push_back(t4_record(result, unit, input.where));
-  const Source source{"t4", metadata ? text_or(*metadata, "device", "") : "", Backend::cuda};
+  const RecordSource source{"t4", metadata ? text_or(*metadata, "device", "") : "", Backend::cuda};
   return rows_of_records(records, source, input);
 }
 

@@ -15,7 +15,7 @@ constexpr std::size_t kLevels = 6;  // of ranges around a launch in which parame
 
 class Collector {
  public:
-  explicit Collector(const Context& context) : context_(context), trace_(context.trace) {}
+  explicit Collector(const TraceContext& context) : context_(context), trace_(context.trace) {}
 
   CommCalls take() {
     for (std::uint32_t i = 0; i < trace_.ops.size(); ++i)
@@ -95,7 +95,7 @@ class Collector {
     return at->second;
   }
 
-  const Context& context_;
+  const TraceContext& context_;
   const Trace& trace_;
   CommCalls out_;
   std::map<std::pair<NameId, NameId>, std::optional<Message>> messages_;
@@ -105,6 +105,6 @@ class Collector {
 
 }  // namespace
 
-CommCalls comm_calls(const Context& context) { return Collector(context).take(); }
+CommCalls comm_calls(const TraceContext& context) { return Collector(context).take(); }
 
 }  // namespace nsa::trace

@@ -31,6 +31,6 @@ struct CommCalls {
   std::vector<CommCall> calls;  // in order of start
 };
 
-CommCalls comm_calls(const Context& context);
+CommCalls comm_calls(const TraceContext& context);
 
 }  // namespace nsa::trace

@@ -26,7 +26,7 @@ struct Arrivals {
 
 class Table {
  public:
-  Table(const Context& context, const CommCalls& calls)
+  Table(const TraceContext& context, const CommCalls& calls)
       : context_(context), calls_(calls), by_start_(context.trace.one_time_line()) {}
 
   Collectives take() {
@@ -172,7 +172,7 @@ class Table {
     return row;
   }
 
-  const Context& context_;
+  const TraceContext& context_;
   const CommCalls& calls_;
   bool by_start_;
   Collectives out_;
@@ -185,7 +185,7 @@ class Table {
 
 }  // namespace
 
-void add_collectives(const Context& context, Summary& out) {
+void add_collectives(const TraceContext& context, Summary& out) {
   const CommCalls calls = comm_calls(context);
   if (calls.calls.empty()) {
     out.null_reasons["collectives"] = context.trace.ops.empty()

@@ -8,7 +8,7 @@ namespace nsa::trace {
 namespace {
 
 /// Times in which an operation was launched and had not started.
-IntervalSet pending(const Context& context, const OpIndices& ops) {
+IntervalSet pending(const TraceContext& context, const OpIndices& ops) {
   std::vector<Interval> out;
   out.reserve(ops.size());
   for (const std::uint32_t i : ops) {
@@ -21,7 +21,7 @@ IntervalSet pending(const Context& context, const OpIndices& ops) {
 }
 
 /// Those gaps that end with operations of which no launch was recorded.
-IntervalSet ended_by_unknown(const Context& context, const OpIndices& ops,
+IntervalSet ended_by_unknown(const TraceContext& context, const OpIndices& ops,
                              const IntervalSet& gaps) {
   IntervalSet out;
   auto op = ops.begin();
@@ -35,7 +35,7 @@ IntervalSet ended_by_unknown(const Context& context, const OpIndices& ops,
   return out;
 }
 
-std::set<std::uint32_t> processes_of(const Context& context, const OpIndices& ops) {
+std::set<std::uint32_t> processes_of(const TraceContext& context, const OpIndices& ops) {
   std::set<std::uint32_t> out;
   std::uint32_t last = kNone;
   for (const std::uint32_t i : ops) {
@@ -57,7 +57,7 @@ IntervalSet of_processes(const std::vector<IntervalSet>& by_process,
 
 }  // namespace
 
-IdleClasses classify_idle(const Context& context, const OpIndices& ops, IntervalSet gaps) {
+IdleClasses classify_idle(const TraceContext& context, const OpIndices& ops, IntervalSet gaps) {
   IdleClasses out;
   const IntervalSet unknown =
       context.trace.calls.empty() ? IntervalSet() : ended_by_unknown(context, ops, gaps);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kParts = 60;
 
 /// When launches of one device waited. `seen`: [calls] 0; it is left so.
-std::vector<Interval> waits_on(const Context& context, const OpIndices& ops,
+std::vector<Interval> waits_on(const TraceContext& context, const OpIndices& ops,
                                std::vector<char>& seen, QueueRow& row) {
   std::vector<Interval> out;
   for (const std::uint32_t i : ops) {  // in order of start: the first of a call comes first
@@ -66,7 +66,7 @@ std::vector<double> means_over(const Interval& span, std::int64_t bin_ns,
   return out;
 }
 
-QueueRow row_of(const Context& context, const DeviceKey& key, const OpIndices& ops,
+QueueRow row_of(const TraceContext& context, const DeviceKey& key, const OpIndices& ops,
                 std::vector<char>& seen) {
   QueueRow row;
   row.device = key.second;
@@ -92,7 +92,7 @@ QueueRow row_of(const Context& context, const DeviceKey& key, const OpIndices& o
 
 }  // namespace
 
-void add_queue(const Context& context, Summary& out) {
+void add_queue(const TraceContext& context, Summary& out) {
   if (context.trace.ops.empty()) return;  // the reason is that of all figures of operations
   const auto known = [](std::uint32_t call) { return call != kNone; };
   if (std::none_of(context.launch.begin(), context.launch.end(), known)) {

@@ -60,7 +60,7 @@ void count(const GpuOp& op, Copies& into) {
 
 }  // namespace
 
-void add_copies(const Context& context, Summary& out) {
+void add_copies(const TraceContext& context, Summary& out) {
   const Trace& trace = context.trace;
   std::map<std::pair<std::string, std::string>, Copies> rows;
   for (const GpuOp& op : trace.ops) {

@@ -31,7 +31,7 @@ class Total {
 
 }  // namespace
 
-void add_memory(const Context& context, Summary& out) {
+void add_memory(const TraceContext& context, Summary& out) {
   const std::vector<MemoryEvent>& events = context.trace.memory;
   if (events.empty()) {
     out.null_reasons["memory"] = "no memory events of a GPU were recorded (profile_memory)";

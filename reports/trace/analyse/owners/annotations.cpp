@@ -27,7 +27,7 @@ void add(const Trace& trace, const GpuOp& op, Projection& to) {
 
 }  // namespace
 
-void add_annotations(const Context& context, Summary& out) {
+void add_annotations(const TraceContext& context, Summary& out) {
   const Trace& trace = context.trace;
   std::unordered_map<std::uint32_t, Projection> of_range;  // those that launched something
   for (std::size_t i = 0; i < trace.ops.size(); ++i)

@@ -36,7 +36,7 @@ void add(const Doing& doing, std::int64_t ns, Stretches& to) {
 /// The host along the time line of one device.
 class Host {
  public:
-  Host(const Context& context, const HostAt& at) : context_(context), at_(at) {}
+  Host(const TraceContext& context, const HostAt& at) : context_(context), at_(at) {}
 
   /// What it did from the end of the work before `op` to its start; `before` is the operation whose
   /// end that is.
@@ -68,14 +68,14 @@ class Host {
     return lines_.try_emplace(thread, at_, thread).first->second;
   }
 
-  const Context& context_;
+  const TraceContext& context_;
   const HostAt& at_;
   std::map<std::uint32_t, HostLine> lines_;  // by thread
 };
 
 class Collector {
  public:
-  explicit Collector(const Context& context) : context_(context), at_(context) {}
+  explicit Collector(const TraceContext& context) : context_(context), at_(context) {}
 
   void add_device(const DeviceKey& key, const OpIndices& ops) {
     const std::vector<GpuOp>& all = context_.trace.ops;
@@ -142,7 +142,7 @@ class Collector {
     shortest_ = gaps_.longest.back().duration_ns;
   }
 
-  const Context& context_;
+  const TraceContext& context_;
   HostAt at_;
   Gaps gaps_;
   std::int64_t shortest_ = 0;
@@ -160,7 +160,7 @@ std::string host_did(const GapCause& cause, const std::string& name) {
   return "was in " + name;
 }
 
-void add_gaps(const Context& context, Summary& out) {
+void add_gaps(const TraceContext& context, Summary& out) {
   if (context.trace.ops.empty()) {
     out.null_reasons["gaps"] = "no GPU operation was recorded";
     return;

@@ -87,7 +87,7 @@ std::string name_of(const Trace& trace, const Doing& doing) {
   return is_range ? plain_range_name(text) : text;
 }
 
-HostAt::HostAt(const Context& context)
+HostAt::HostAt(const TraceContext& context)
     : context_(context),
       calls_(by_thread(context.trace, context.trace.calls)),
       ranges_(by_thread(context.trace, context.trace.ranges)),

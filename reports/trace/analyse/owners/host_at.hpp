@@ -39,7 +39,7 @@ std::string name_of(const Trace& trace, const Doing& doing);
 /// function of Python; of an annotation and a function the inner one counts.
 class HostAt {
  public:
-  explicit HostAt(const Context& context);
+  explicit HostAt(const TraceContext& context);
 
   Doing doing(std::uint32_t thread, std::int64_t at_ns) const;
 
@@ -54,7 +54,7 @@ class HostAt {
   std::uint32_t loading_range(std::uint32_t range) const;
   std::uint32_t loading_function(std::uint32_t function) const;
 
-  const Context& context_;
+  const TraceContext& context_;
   std::vector<std::vector<std::uint32_t>> calls_, ranges_, python_;  // [threads], in order of start
   std::vector<std::uint32_t> python_parent_;                         // [python]
   std::vector<char> loads_;  // [names] of ranges and functions; empty: none does

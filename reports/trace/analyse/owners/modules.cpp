@@ -72,7 +72,7 @@ std::map<Key, std::uint32_t> forwards(const Trace& trace) {
 }
 
 /// The forward operator that an operation is the backward of; kNone: it is none.
-std::uint32_t forward_of(const Context& context, const std::map<Key, std::uint32_t>& forwards,
+std::uint32_t forward_of(const TraceContext& context, const std::map<Key, std::uint32_t>& forwards,
                          std::size_t op) {
   std::uint32_t found = kNone;
   for_each_around(context.tree, context.tree.of_op[op], [&](std::uint32_t r) {
@@ -86,7 +86,7 @@ std::uint32_t forward_of(const Context& context, const std::map<Key, std::uint32
 
 }  // namespace
 
-void add_modules(const Context& context, Summary& out) {
+void add_modules(const TraceContext& context, Summary& out) {
   const Trace& trace = context.trace;
   const ModuleCalls modules(trace);
   if (modules.empty()) {

@@ -24,7 +24,7 @@ std::uint64_t shape_key(const HostRange& range) {
 
 class Operators {
  public:
-  explicit Operators(const Context& context)
+  explicit Operators(const TraceContext& context)
       : context_(context), trace_(context.trace), rows_(trace_.names.size()) {}
 
   std::vector<OperatorRow> rows() {
@@ -116,7 +116,7 @@ class Operators {
     if (shapes.size() > kShapes) shapes.resize(kShapes);
   }
 
-  const Context& context_;
+  const TraceContext& context_;
   const Trace& trace_;
   std::vector<OperatorRow> rows_;  // [names]
   std::vector<NameId> names_;      // of the operators around the operation in hand
@@ -125,7 +125,7 @@ class Operators {
 
 }  // namespace
 
-void add_operators(const Context& context, Summary& out) {
+void add_operators(const TraceContext& context, Summary& out) {
   const auto& ranges = context.trace.ranges;
   if (std::none_of(ranges.begin(), ranges.end(),
                    [](const HostRange& r) { return r.kind == RangeKind::cpu_op; })) {

@@ -11,7 +11,7 @@ namespace {
 
 class Walk {
  public:
-  Walk(const Context& context, const PathGraph& graph, const Schedule& schedule)
+  Walk(const TraceContext& context, const PathGraph& graph, const Schedule& schedule)
       : context_(context),
         trace_(context.trace),
         graph_(graph),
@@ -101,7 +101,7 @@ class Walk {
     return from;
   }
 
-  const Context& context_;
+  const TraceContext& context_;
   const Trace& trace_;
   const PathGraph& graph_;
   const Schedule& schedule_;
@@ -122,7 +122,7 @@ std::int64_t steps_of(const Summary& summary) {
 
 }  // namespace
 
-const char* path_kind(const Context& context, std::uint32_t op) {
+const char* path_kind(const TraceContext& context, std::uint32_t op) {
   if (context.is_comm(op)) return "collective";
   switch (context.trace.ops[op].kind) {
     case OpKind::kernel:
@@ -136,11 +136,12 @@ const char* path_kind(const Context& context, std::uint32_t op) {
   }
 }
 
-CriticalPath walk_path(const Context& context, const PathGraph& graph, const Schedule& schedule) {
+CriticalPath walk_path(const TraceContext& context, const PathGraph& graph,
+                       const Schedule& schedule) {
   return Walk(context, graph, schedule).take();
 }
 
-void add_critical_path(const Context& context, Summary& out) {
+void add_critical_path(const TraceContext& context, Summary& out) {
   if (context.trace.ops.empty()) {
     out.null_reasons["critical_path"] = "no GPU operation was recorded";
     return;

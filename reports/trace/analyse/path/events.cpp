@@ -40,7 +40,7 @@ const LaunchedBefore::Stream* stream_of(const LaunchedBefore& launched, std::uin
 
 /// What PyTorch's profiler recorded: which stream waits for what was in another one when its event
 /// was recorded there. False where it says nothing.
-bool add_recorded(const Context& context, const LaunchedBefore& launched, PathGraph& graph) {
+bool add_recorded(const TraceContext& context, const LaunchedBefore& launched, PathGraph& graph) {
   const Trace& trace = context.trace;
   const auto calls = calls_by_id(trace, is_event_call);
   bool any = false;
@@ -64,7 +64,7 @@ bool add_recorded(const Context& context, const LaunchedBefore& launched, PathGr
 }
 
 /// Whether an operation began as late as the launch and its stream explain.
-std::int64_t explained_ns(const Context& context, const PathGraph& graph, std::uint32_t op) {
+std::int64_t explained_ns(const TraceContext& context, const PathGraph& graph, std::uint32_t op) {
   const Trace& trace = context.trace;
   std::int64_t at = trace.calls[context.launch[op]].start_ns + graph.launch_lag_ns;
   const std::uint32_t before = graph.stream_before[op];
@@ -89,7 +89,7 @@ std::uint32_t latest_elsewhere(const Trace& trace, const LaunchedBefore& launche
 /// Without a record of it: after a call that makes a stream wait, the next operation that is
 /// launched there waited for what ended last elsewhere before it began, if nothing else explains
 /// when it began.
-bool add_inferred(const Context& context, const LaunchedBefore& launched, PathGraph& graph) {
+bool add_inferred(const TraceContext& context, const LaunchedBefore& launched, PathGraph& graph) {
   const Trace& trace = context.trace;
   std::unordered_map<std::uint32_t, std::int64_t> last_wait;  // by thread: its start
   std::vector<char> is_wait(trace.names.size(), 0);
@@ -120,7 +120,8 @@ bool add_inferred(const Context& context, const LaunchedBefore& launched, PathGr
 
 }  // namespace
 
-void add_event_edges(const Context& context, const LaunchedBefore& launched, PathGraph& graph) {
+void add_event_edges(const TraceContext& context, const LaunchedBefore& launched,
+                     PathGraph& graph) {
   if (add_recorded(context, launched, graph)) {
     graph.events = "recorded";
   } else {
@@ -128,7 +129,7 @@ void add_event_edges(const Context& context, const LaunchedBefore& launched, Pat
   }
 }
 
-void add_host_waits(const Context& context, const LaunchedBefore& launched, PathGraph& graph) {
+void add_host_waits(const TraceContext& context, const LaunchedBefore& launched, PathGraph& graph) {
   const Trace& trace = context.trace;
   std::unordered_map<std::uint64_t, std::int64_t> stream_of_sync;
   for (const Sync& sync : trace.syncs)

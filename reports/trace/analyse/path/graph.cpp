@@ -18,7 +18,7 @@ using StreamKey = std::tuple<std::uint32_t, std::int32_t, std::int64_t>;
 StreamKey stream_of(const GpuOp& op) { return {op.process, op.device, op.stream}; }
 
 /// The median of what operations take to start that nothing in their stream holds up.
-std::int64_t launch_lag(const Context& context, const PathGraph& graph) {
+std::int64_t launch_lag(const TraceContext& context, const PathGraph& graph) {
   const Trace& trace = context.trace;
   std::vector<std::int64_t> lags;
   for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
@@ -92,7 +92,7 @@ void add_order(const Trace& trace, PathGraph& graph) {
 
 }  // namespace
 
-void add_stream_order(const Context& context, PathGraph& graph) {
+void add_stream_order(const TraceContext& context, PathGraph& graph) {
   std::map<StreamKey, std::uint32_t> last;
   const Trace& trace = context.trace;
   graph.stream_before.assign(trace.ops.size(), kNone);
@@ -105,7 +105,7 @@ void add_stream_order(const Context& context, PathGraph& graph) {
   graph.launch_lag_ns = launch_lag(context, graph);
 }
 
-void add_collective_edges(const Context& context, PathGraph& graph) {
+void add_collective_edges(const TraceContext& context, PathGraph& graph) {
   const CommCalls calls = comm_calls(context);
   for (const auto& row : match(calls, context.trace.one_time_line()).collectives) {
     if (row.size() < 2) continue;
@@ -125,7 +125,7 @@ void add_collective_edges(const Context& context, PathGraph& graph) {
   }
 }
 
-LaunchedBefore::LaunchedBefore(const Context& context) {
+LaunchedBefore::LaunchedBefore(const TraceContext& context) {
   const Trace& trace = context.trace;
   std::map<StreamKey, std::vector<std::pair<std::int64_t, std::uint32_t>>> streams;
   for (std::uint32_t i = 0; i < trace.ops.size(); ++i)
@@ -155,7 +155,7 @@ const std::vector<LaunchedBefore::Stream>& LaunchedBefore::of(std::uint32_t proc
   return process < of_process_.size() ? of_process_[process] : none_;
 }
 
-PathGraph path_graph(const Context& context) {
+PathGraph path_graph(const TraceContext& context) {
   PathGraph graph;
   add_stream_order(context, graph);
   add_collective_edges(context, graph);

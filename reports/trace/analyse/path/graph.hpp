@@ -35,17 +35,17 @@ struct PathGraph {
   }
 };
 
-PathGraph path_graph(const Context& context);
+PathGraph path_graph(const TraceContext& context);
 
 /// The parts, a file each.
-void add_stream_order(const Context& context, PathGraph& graph);
-void add_host_order(const Context& context, PathGraph& graph);
-void add_collective_edges(const Context& context, PathGraph& graph);
+void add_stream_order(const TraceContext& context, PathGraph& graph);
+void add_host_order(const TraceContext& context, PathGraph& graph);
+void add_collective_edges(const TraceContext& context, PathGraph& graph);
 
 /// The last operation of each stream of a process that was launched before a moment.
 class LaunchedBefore {
  public:
-  explicit LaunchedBefore(const Context& context);
+  explicit LaunchedBefore(const TraceContext& context);
   struct Stream {
     std::uint32_t process = 0;
     std::int32_t device = 0;
@@ -62,7 +62,7 @@ class LaunchedBefore {
   std::vector<Stream> none_;
 };
 
-void add_event_edges(const Context& context, const LaunchedBefore& launched, PathGraph& graph);
-void add_host_waits(const Context& context, const LaunchedBefore& launched, PathGraph& graph);
+void add_event_edges(const TraceContext& context, const LaunchedBefore& launched, PathGraph& graph);
+void add_host_waits(const TraceContext& context, const LaunchedBefore& launched, PathGraph& graph);
 
 }  // namespace nsa::trace

@@ -7,7 +7,7 @@ namespace nsa::trace {
 namespace {
 
 /// Threads that launch something: others (watchdogs, loaders) hold nothing up.
-std::vector<char> launching_threads(const Context& context) {
+std::vector<char> launching_threads(const TraceContext& context) {
   std::vector<char> out(context.trace.threads.size(), 0);
   for (const std::uint32_t call : context.launch)
     if (call != kNone) out[context.trace.calls[call].thread] = 1;
@@ -22,7 +22,7 @@ struct Before {
 
 class HostOrder {
  public:
-  explicit HostOrder(const Context& context)
+  explicit HostOrder(const TraceContext& context)
       : calls_(context.trace.calls),
         launches_(launching_threads(context)),
         own_(context.trace.threads.size(), kNone) {}
@@ -57,7 +57,7 @@ class HostOrder {
 
 }  // namespace
 
-void add_host_order(const Context& context, PathGraph& graph) {
+void add_host_order(const TraceContext& context, PathGraph& graph) {
   graph.call_before.assign(context.trace.calls.size(), kNone);
   graph.call_is_nested.assign(context.trace.calls.size(), 0);
   HostOrder order(context);

@@ -60,7 +60,7 @@ Schedule::Lags Schedule::lags_of(std::uint32_t op) const {
   return out;
 }
 
-Schedule::Schedule(const Context& context, const PathGraph& graph)
+Schedule::Schedule(const TraceContext& context, const PathGraph& graph)
     : context_(context), graph_(graph), waits_(context.trace.calls.size(), 0) {
   lags_.reserve(context.trace.ops.size());
   for (std::uint32_t op = 0; op < context.trace.ops.size(); ++op) lags_.push_back(lags_of(op));

@@ -26,7 +26,7 @@ struct StartCause {
 
 class Schedule {
  public:
-  Schedule(const Context& context, const PathGraph& graph);
+  Schedule(const TraceContext& context, const PathGraph& graph);
 
   /// The last end of an operation. One question at a time: they share their memory.
   std::int64_t end_ns(const Without& without) const;
@@ -62,7 +62,7 @@ class Schedule {
     return 2 * before + (ops[before].end_ns <= ops[op].start_ns ? 1 : 0);
   }
 
-  const Context& context_;
+  const TraceContext& context_;
   const PathGraph& graph_;
   std::vector<Lags> lags_;                // [ops], since every question asks for them
   std::vector<char> waits_;               // [calls] whether it is in PathGraph::waits_for

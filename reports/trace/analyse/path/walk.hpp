@@ -7,13 +7,14 @@
 namespace nsa::trace {
 
 /// Start, length and parts. At least one operation.
-CriticalPath walk_path(const Context& context, const PathGraph& graph, const Schedule& schedule);
+CriticalPath walk_path(const TraceContext& context, const PathGraph& graph,
+                       const Schedule& schedule);
 
 /// What an operation is called there: "kernel", "copy", "memset", "collective", "graph".
-const char* path_kind(const Context& context, std::uint32_t op);
+const char* path_kind(const TraceContext& context, std::uint32_t op);
 
 /// What the trace would be without its largest parts. `path` has the parts.
-void add_what_ifs(const Context& context, const PathGraph& graph, const Schedule& schedule,
+void add_what_ifs(const TraceContext& context, const PathGraph& graph, const Schedule& schedule,
                   CriticalPath& path);
 
 }  // namespace nsa::trace

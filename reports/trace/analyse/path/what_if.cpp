@@ -14,7 +14,7 @@ constexpr std::size_t kKernels = 6, kWaits = 3;
 
 class Asked {
  public:
-  Asked(const Context& context, const Schedule& schedule, CriticalPath& path)
+  Asked(const TraceContext& context, const Schedule& schedule, CriticalPath& path)
       : context_(context),
         trace_(context.trace),
         schedule_(schedule),
@@ -43,7 +43,7 @@ class Asked {
   }
 
  private:
-  const Context& context_;
+  const TraceContext& context_;
   const Trace& trace_;
   const Schedule& schedule_;
   CriticalPath& path_;
@@ -69,7 +69,8 @@ std::vector<std::string> largest(const CriticalPath& path, std::string_view what
 /// [calls] How long the host did something else before each of them, on the same or another thread.
 class HostGaps {
  public:
-  HostGaps(const Context& context, const PathGraph& graph) : context_(context), graph_(graph) {}
+  HostGaps(const TraceContext& context, const PathGraph& graph)
+      : context_(context), graph_(graph) {}
 
   std::int64_t ns(std::uint32_t call) const {
     const std::uint32_t before = graph_.call_before[call];
@@ -84,7 +85,7 @@ class HostGaps {
   }
 
  private:
-  const Context& context_;
+  const TraceContext& context_;
   const PathGraph& graph_;
 };
 
@@ -103,7 +104,7 @@ std::map<std::uint32_t, IntervalSet> loading(const Trace& trace) {
   return out;
 }
 
-void ask_loading(const Context& context, const HostGaps& gaps, Asked& asked) {
+void ask_loading(const TraceContext& context, const HostGaps& gaps, Asked& asked) {
   const auto& calls = context.trace.calls;
   const auto threads = loading(context.trace);
   if (threads.empty()) return;
@@ -122,7 +123,7 @@ void ask_loading(const Context& context, const HostGaps& gaps, Asked& asked) {
               {.before_call = [&](std::uint32_t i) { return loads[i]; }});
 }
 
-void ask_host(const Context& context, const PathGraph& graph, Asked& asked) {
+void ask_host(const TraceContext& context, const PathGraph& graph, Asked& asked) {
   const auto& calls = context.trace.calls;
   const HostGaps gaps(context, graph);
   std::int64_t total = gaps.total();
@@ -134,7 +135,7 @@ void ask_host(const Context& context, const PathGraph& graph, Asked& asked) {
   ask_loading(context, gaps, asked);
 }
 
-void ask_ranks(const Context& context, const PathGraph& graph, const Schedule& schedule,
+void ask_ranks(const TraceContext& context, const PathGraph& graph, const Schedule& schedule,
                Asked& asked) {
   std::int64_t total = 0;
   for (const Numbers& ops : graph.collectives)
@@ -146,7 +147,7 @@ void ask_ranks(const Context& context, const PathGraph& graph, const Schedule& s
 
 }  // namespace
 
-void add_what_ifs(const Context& context, const PathGraph& graph, const Schedule& schedule,
+void add_what_ifs(const TraceContext& context, const PathGraph& graph, const Schedule& schedule,
                   CriticalPath& path) {
   const Trace& trace = context.trace;
   Asked asked(context, schedule, path);

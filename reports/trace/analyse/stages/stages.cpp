@@ -32,7 +32,7 @@ class Classes {
 
 /// Ranges with no class of their own that hold a step or an optimizer say nothing of what is in
 /// them.
-std::vector<char> around_steps(const Context& context, const std::vector<int>& of_name,
+std::vector<char> around_steps(const TraceContext& context, const std::vector<int>& of_name,
                                int optimizer) {
   const Trace& trace = context.trace;
   std::vector<char> out(trace.ranges.size(), 0), is_inner(trace.names.size());
@@ -47,7 +47,7 @@ std::vector<char> around_steps(const Context& context, const std::vector<int>& o
 
 /// [ranges] The class of work in ranges that are no stage: what an annotation calls it; loading of
 /// data; else, of operators that are in nothing else, the forward pass.
-std::vector<int> other_classes(const Context& context, const std::vector<int>& of_name,
+std::vector<int> other_classes(const TraceContext& context, const std::vector<int>& of_name,
                                Classes& classes) {
   const Trace& trace = context.trace;
   const std::vector<char> outer = around_steps(context, of_name, classes.id("optimizer"));
@@ -87,7 +87,7 @@ std::vector<StageRow> rows_of(const StageClasses& classes) {
 
 }  // namespace
 
-StageClasses stage_classes(const Context& context) {
+StageClasses stage_classes(const TraceContext& context) {
   const Trace& trace = context.trace;
   Classes classes;
   const int communication = classes.id(kCommunication);
@@ -120,7 +120,7 @@ StageClasses stage_classes(const Context& context) {
 namespace {
 
 /// [classes] Idle time of the devices by the operation that ended it; the last is of no class.
-std::vector<std::int64_t> idle_before(const Context& context, const StageClasses& classes) {
+std::vector<std::int64_t> idle_before(const TraceContext& context, const StageClasses& classes) {
   std::vector<std::int64_t> out(classes.names.size() + 1, 0);
   std::map<DeviceKey, std::int64_t> busy_until;
   for (std::size_t i = 0; i < context.trace.ops.size(); ++i) {  // in order of start
@@ -138,7 +138,7 @@ std::vector<std::int64_t> idle_before(const Context& context, const StageClasses
 
 }  // namespace
 
-void add_stages(const Context& context, const StageClasses& classes, Summary& out) {
+void add_stages(const TraceContext& context, const StageClasses& classes, Summary& out) {
   const Trace& trace = context.trace;
   std::vector<StageRow> rows = rows_of(classes);
   std::vector<std::map<DeviceKey, std::vector<Interval>>> times(rows.size());

@@ -11,7 +11,7 @@ namespace nsa::trace {
 namespace {
 
 /// Times of operations of each class, and last of those without one.
-std::vector<std::vector<Interval>> times_by_class(const Context& context,
+std::vector<std::vector<Interval>> times_by_class(const TraceContext& context,
                                                   const StageClasses& classes,
                                                   const OpIndices& ops) {
   std::vector<std::vector<Interval>> times(classes.names.size() + 1);
@@ -35,7 +35,7 @@ std::vector<std::size_t> order_of(const StageClasses& classes) {
 }
 
 /// Adds what the operations of one device make of its span.
-void add_device(const Context& context, const StageClasses& classes, const OpIndices& ops,
+void add_device(const TraceContext& context, const StageClasses& classes, const OpIndices& ops,
                 std::vector<std::int64_t>& ns_of_class, StepParts& parts) {
   const auto times = times_by_class(context, classes, ops);
   IntervalSet counted;
@@ -49,7 +49,7 @@ void add_device(const Context& context, const StageClasses& classes, const OpInd
   }
 }
 
-StepParts parts_of(const Context& context, const StageClasses& classes, const OpIndices& ops,
+StepParts parts_of(const TraceContext& context, const StageClasses& classes, const OpIndices& ops,
                    const std::string& name) {
   const GpuFigures gpu = figures_of(context, ops);
   StepParts parts;
@@ -70,7 +70,7 @@ StepParts parts_of(const Context& context, const StageClasses& classes, const Op
 
 std::vector<StepParts> step_parts(const Trace& trace) {
   if (trace.ops.empty() || !trace.one_time_line()) return {};
-  const Context context(trace);
+  const TraceContext context(trace);
   const StageClasses classes = stage_classes(context);
   const std::vector<StepRange> ranges = step_ranges(trace, context.launch);
   const std::vector<OpIndices> ops = ops_of_steps(context, ranges);

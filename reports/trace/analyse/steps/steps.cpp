@@ -16,7 +16,7 @@ void count_wait(std::int64_t ns, Step& step) {
 }
 
 /// Calls of the host and what CUDA did on its own account, by their own times.
-void count_host(const Context& context, const StepIndex& index, std::vector<Step>& steps) {
+void count_host(const TraceContext& context, const StepIndex& index, std::vector<Step>& steps) {
   const Trace& trace = context.trace;
   for (std::size_t i = 0; i < trace.calls.size(); ++i) {
     const ApiCall& call = trace.calls[i];
@@ -46,7 +46,8 @@ void set_device_times(std::vector<Step>& steps) {
 
 }  // namespace
 
-std::vector<OpIndices> ops_of_steps(const Context& context, const std::vector<StepRange>& ranges) {
+std::vector<OpIndices> ops_of_steps(const TraceContext& context,
+                                    const std::vector<StepRange>& ranges) {
   const Trace& trace = context.trace;
   const StepIndex index(ranges);
   std::vector<OpIndices> ops(ranges.size());
@@ -55,7 +56,7 @@ std::vector<OpIndices> ops_of_steps(const Context& context, const std::vector<St
   return ops;
 }
 
-std::optional<std::size_t> step_of_op(const Context& context, const StepIndex& index,
+std::optional<std::size_t> step_of_op(const TraceContext& context, const StepIndex& index,
                                       const std::vector<StepRange>& ranges, std::uint32_t op) {
   if (ranges.empty()) return {};
   const GpuOp& of = context.trace.ops[op];
@@ -65,7 +66,7 @@ std::optional<std::size_t> step_of_op(const Context& context, const StepIndex& i
   return index.at(call.process, call.start_ns);
 }
 
-void add_steps(const Context& context, Summary& out) {
+void add_steps(const TraceContext& context, Summary& out) {
   const std::vector<StepRange> ranges = step_ranges(context.trace, context.launch);
   if (ranges.empty()) {
     out.null_reasons["steps"] =

@@ -69,9 +69,9 @@ Json to_json(const Clocks& clocks) {
 
 Clocks clocks_of(const Json& j) {
   Clocks clocks;
-  clocks.alignment = Alignment::none;
-  for (const Alignment alignment :
-       {Alignment::one_clock, Alignment::collectives, Alignment::steps, Alignment::absolute_times})
+  clocks.alignment = ClockAlignment::none;
+  for (const ClockAlignment alignment : {ClockAlignment::one_clock, ClockAlignment::collectives,
+                                         ClockAlignment::steps, ClockAlignment::absolute_times})
     if (j.at("alignment") == to_string(alignment)) clocks.alignment = alignment;
   clocks.assumption = j.at("assumption").get<std::string>();
   if (!j.at("spread_ns").is_null()) clocks.spread_ns = j.at("spread_ns").get<std::int64_t>();

@@ -191,7 +191,7 @@ struct NotJudged {
   bool whole = false;  // nothing of the source could be judged
 };
 
-struct Evidence {
+struct RunEvidence {
   std::vector<EnvironmentEvidence> environments;
   std::vector<ConfigEvidence> configs;
   std::vector<LogEvidence> logs;

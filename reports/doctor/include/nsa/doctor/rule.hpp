@@ -48,7 +48,7 @@ struct Rule {
   std::string_view title;
   std::string_view source;  // "004:34": report and line (docs/sources.md)
   std::string_view advice;  // what to do
-  std::vector<Found> (*judge)(const Evidence&) = nullptr;
+  std::vector<Found> (*judge)(const RunEvidence&) = nullptr;
 };
 
 /// All rules, in the order in which findings are printed.
@@ -75,6 +75,6 @@ struct Report {
 };
 
 /// Every rule whose evidence is there. Pure: the same report for the same evidence.
-Report examine(const Evidence& evidence);
+Report examine(const RunEvidence& evidence);
 
 }  // namespace nsa::doctor

@@ -7,7 +7,7 @@
 
 namespace nsa::trace {
 
-/// The order in which they are merged: by Source::rank, those without one last.
+/// The order in which they are merged: by Origin::rank, those without one last.
 void sort_by_rank(std::vector<Trace>& traces);
 
 /// InputError, with the files and the reason, where traces are not of the ranks of one job: a rank
@@ -16,7 +16,7 @@ void sort_by_rank(std::vector<Trace>& traces);
 void expect_one_job(const std::vector<Trace>& traces);
 
 /// In that order. How their clocks were
-/// brought together, and whether they were, is in Source::clocks. `traces` holds at least one, and
+/// brought together, and whether they were, is in Origin::clocks. `traces` holds at least one, and
 /// a single one comes back as it is.
 Trace merge_traces(std::vector<Trace> traces);
 

@@ -201,29 +201,29 @@ struct ProcessInfo {
 };
 
 /// What several recordings were put on one time line by.
-enum class Alignment : std::uint8_t {
+enum class ClockAlignment : std::uint8_t {
   one_clock,       // all are of one host
   collectives,     // which end on all ranks at once
   steps,           // which begin on all ranks at once
   absolute_times,  // as far off as the clocks of the hosts are
   none             // no time of one can be compared with a time of another
 };
-std::string_view to_string(Alignment alignment);
+std::string_view to_string(ClockAlignment alignment);
 
 struct Clocks {
-  Alignment alignment = Alignment::one_clock;
+  ClockAlignment alignment = ClockAlignment::one_clock;
   std::string assumption;  // what was taken to be so, in words
   /// How far moments lie apart that should be one: nine of ten no further.
   std::optional<std::int64_t> spread_ns;
 
   /// Whether times of different recordings stand on one time line.
   bool comparable() const {
-    return alignment != Alignment::absolute_times && alignment != Alignment::none;
+    return alignment != ClockAlignment::absolute_times && alignment != ClockAlignment::none;
   }
 };
 
 /// What the file is, and what it can hold.
-struct Source {
+struct Origin {
   std::string path;
   std::string format;        // "chrome_json", "nsys_sqlite", "spool", "merged"
   std::uint64_t events = 0;  // all of the file, also those that no analysis needs
@@ -236,7 +236,7 @@ struct Source {
 };
 
 struct Trace {
-  Source source;
+  Origin source;
   NamePool names;
   std::vector<GpuOp> ops;
   std::vector<ApiCall> calls;
