@@ -31,7 +31,8 @@ Files units_of_lists_but(const UnitList& list) {
 /// have hashes. Inputs: what weights are made of before a launch. Bounds and reasons: asked before
 /// a launch. Files of what a build lacks.
 bool is_common_ground(const std::string& unit) {
-  static const Files kAsked{"kernels/decode/step_support.cpp",
+  static const Files kAsked{"kernels/cpu/simd/generate_rows.cpp",  // of inputs
+                            "kernels/decode/step_support.cpp",
                             "kernels/runtime/composite/bounds.cpp",
                             "kernels/vendor/capabilities.cpp"};
   return unit.starts_with("kernels/catalog/") || unit.starts_with("kernels/routing/") ||
