@@ -32,6 +32,9 @@ if(NSA_SANITIZE)
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
   add_link_options(-fsanitize=${NSA_SANITIZE})
 endif()
+if(NSA_FUZZ)  # the fuzzer sees which branches of the libraries an input takes
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
+endif()
 
 # Most of a compilation is the parsing of a few large headers: each target parses them once.
 function(nsa_precompile target)

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "analyse/parts.hpp"
+#include "nsa/schemas/error.hpp"
 
 namespace nsa::trace {
 namespace {
@@ -14,7 +15,8 @@ class Total {
   void state(const MemoryEvent& event, std::int64_t bytes) {
     if (bytes == kNotStated) return;
     std::int64_t& held = of_allocator_[{event.process, event.device}];
-    now_ += bytes - held;
+    if (__builtin_sub_overflow(now_, held, &now_) || __builtin_add_overflow(now_, bytes, &now_))
+      throw InputError("the allocators of the trace hold more bytes together than 63 bits count");
     held = bytes;
     peak_ = std::max(peak_, now_);
   }
