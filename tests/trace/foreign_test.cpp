@@ -1,4 +1,6 @@
 // What other tools write: merged ranks, old and new fields, numbers in quotes.
+#include <limits>
+
 #include "catch.hpp"
 #include "nsa/schemas/error.hpp"
 #include "traces.hpp"
@@ -129,6 +131,19 @@ TEST_CASE("totals of memory are those of all GPUs, and null where nobody states 
   REQUIRE(old.memory);
   CHECK_FALSE(old.memory->peak_allocated_bytes);
   CHECK(old.null_reasons.count("memory.*_allocated_bytes") == 1);
+}
+
+TEST_CASE("totals of memory that no 64 bits hold together are bad input", "[trace]") {
+  const auto event = [](int device, long at, const std::string& allocated) {
+    return R"({"ph":"i","s":"t","name":"[memory]","pid":1,"tid":1,"ts":)" + text(at) +
+           R"(,"args":{"Device Type":1,"Device Id":)" + text(device) +
+           R"(,"Bytes":64,"Total Allocated":)" + allocated + "}}";
+  };
+  const std::string most = "9223372036854775807";
+  const trace::Summary held = summary(event(0, 1, most) + "," + event(0, 2, most));
+  REQUIRE(held.memory);
+  CHECK(held.memory->peak_allocated_bytes == std::numeric_limits<std::int64_t>::max());
+  CHECK_THROWS_AS(summary(event(0, 1, most) + "," + event(1, 2, "1")), InputError);
 }
 
 TEST_CASE("a step in which nothing was launched has figures of 0", "[trace]") {
