@@ -8,45 +8,29 @@ namespace nsa::gate_combine {
 namespace {
 
 constexpr int kBlocksPerSm = 2;
-constexpr int kSumNumbers = 32, kSumLanes = kThreads / kSumNumbers;  // of a block that sums copies
-
-/// Through the mean: the same for every head of a group.
-template <class T, int kDk>
-__device__ void query_gradients(const GateBackwardParams& p, const Tile<kDk>& tile,
-                                std::int64_t first) {
-  if (!p.d_q.data) return;
-  for_each(kRows * tile.dk(), [&](int i) {
-    const int r = i / tile.dk(), column = i - r * tile.dk();
-    if (first + r >= p.rows) return;
-    float sum = 0;
-#pragma unroll 32
-    for (int u = 0; u < tile.hidden(); ++u)
-      sum = fmaf(tile.d_before[r * tile.hidden() + u], tile.fc1[u * (tile.dk() + 1) + column], sum);
-    sum /= static_cast<float>(p.group);
-    const GateRow row(p, first + r);
-    for (int h = 0; h < p.group; ++h)
-      cuda::put_gradient<T>(
-          p.d_q, row.token * p.d_q.row_stride + (row.first_head + h) * p.d_q.head_stride + column,
-          sum);
-  });
-}
+constexpr int kSumNumbers = 32, kSumLanes = 16;  // of a block that sums copies
 
 template <class T, int kWidth, int kDk>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     gate_backward_kernel(const __grid_constant__ GateBackwardParams p) {
+  cuda::griddep_wait();
   const Tile<kDk> tile(p, cuda::dynamic_shared());
+  const Place place;
   WeightSums<kDk> sums(p.sums + blockIdx.x * gate_gradient_numbers(p.dk, p.hidden));
   load_weights<T>(p, tile);
   for (std::int64_t first = blockIdx.x * std::int64_t{kRows}; first < p.rows;
        first += gridDim.x * std::int64_t{kRows}) {
-    make_means<T, kWidth>(p, tile, first);
+    make_means<T, kWidth>(p, tile, place, first);
+    Pieces<T, kWidth> pieces;
+    pieces.load(p, place, first, 0);
     __syncthreads();
-    make_units<T>(p, tile);
-    __syncthreads();
-    row_gradients<T, kWidth>(p, tile, first);
+    make_units(tile, place);
+    __syncwarp();
+    row_gradients<T, kWidth>(p, tile, place, first, pieces);
+    __syncwarp();
+    query_gradients<T, kWidth>(p, tile, place, first);
     __syncthreads();
     sums.add(tile);
-    query_gradients<T>(p, tile, first);
     __syncthreads();
   }
   sums.write();
@@ -70,16 +54,17 @@ __device__ void put_weight(const GateBackwardParams& p, int i, float sum) {
 
 /// kSumLanes threads per number, each with every kSumLanes-th copy; then their sums in order.
 template <class T>
-__global__ void __launch_bounds__(kThreads)
-    sum_weights_kernel(const __grid_constant__ GateBackwardParams p, int copies) {
+__global__ void __launch_bounds__(kSumNumbers* kSumLanes)
+    sum_weights_kernel(const __grid_constant__ GateBackwardParams p) {
+  cuda::griddep_wait();
   __shared__ float part[kSumLanes][kSumNumbers];
   const auto numbers = static_cast<int>(gate_gradient_numbers(p.dk, p.hidden));
   const int lane = static_cast<int>(threadIdx.x) / kSumNumbers;
   const int column = static_cast<int>(threadIdx.x) % kSumNumbers;
   const int i = static_cast<int>(blockIdx.x) * kSumNumbers + column;
   float sum = 0;
-#pragma unroll 8
-  for (int c = lane; c < (i < numbers ? copies : 0); c += kSumLanes)
+#pragma unroll 9
+  for (int c = lane; c < (i < numbers ? p.blocks : 0); c += kSumLanes)
     sum += p.sums[std::int64_t{c} * numbers + i];
   part[lane][column] = sum;
   __syncthreads();
@@ -98,21 +83,22 @@ void with_known_columns(const GateBackwardParams& p, F f) {
 
 }  // namespace
 
-void gate_backward(const GateBackwardParams& p, Dtype dtype, bool vectors, CUstream_st* stream) {
+void gate_backward(GateBackwardParams p, Dtype dtype, bool vectors, CUstream_st* stream) {
   const std::int64_t tiles = (p.rows + kRows - 1) / kRows;
-  const std::int64_t blocks = tiles < kBackwardBlocks ? tiles : kBackwardBlocks;
+  p.blocks = static_cast<int>(tiles < kBackwardBlocks ? tiles : kBackwardBlocks);
   const auto shared = static_cast<std::size_t>(gate_backward_floats(p.dk, p.hidden)) * 4;
   const std::int64_t numbers = gate_gradient_numbers(p.dk, p.hidden);
   cuda::with_storage_type(dtype, [&](auto zero) {
     using T = decltype(zero);
     cuda::with_vector_width<T>(vectors, [&](auto width) {
       with_known_columns(p, [&](auto dk) {
-        cuda::launch(gate_backward_kernel<T, decltype(width)::value, decltype(dk)::value>, blocks,
-                     kThreads, shared, stream, p);
+        cuda::launch_pdl_if_hopper(
+            gate_backward_kernel<T, decltype(width)::value, decltype(dk)::value>, p.blocks,
+            kThreads, shared, stream, p);
       });
     });
-    cuda::launch(sum_weights_kernel<T>, (numbers + kSumNumbers - 1) / kSumNumbers, kThreads, 0,
-                 stream, p, static_cast<int>(blocks));
+    cuda::launch_pdl_if_hopper(sum_weights_kernel<T>, (numbers + kSumNumbers - 1) / kSumNumbers,
+                               kSumNumbers * kSumLanes, 0, stream, p);
   });
 }
 

@@ -25,13 +25,15 @@ WeightGradient weight_gradient(const TensorView& view, bool accumulate) {
           view.dtype == Dtype::fp32, accumulate};
 }
 
-/// Pieces are 16 bytes of the storage type; a gradient in fp32 takes more for one.
+/// Pieces are 16 bytes of the storage type; a gradient in fp32 takes more for one. d_o, the
+/// branches and their gradients have one offset for all.
 bool moves_in_vectors(const GateBackwardTensors& t) {
-  bool all = cuda::rows_are_vectors(t.d_o) && cuda::rows_are_vectors(t.q);
-  for (std::size_t b = 0; b < 3; ++b) {
-    for (const TensorView& view : {t.branches[b], t.d_branches[b]})
-      all = all && (!view || cuda::rows_are_vectors(view));
-  }
+  bool all = cuda::rows_are_vectors(t.q) && (!t.d_q || cuda::rows_are_vectors(t.d_q));
+  const auto flat = [&](const TensorView& view) {
+    all = all && (!view || (view.contiguous() && cuda::rows_are_vectors(view)));
+  };
+  flat(t.d_o);
+  for (std::size_t b = 0; b < 3; ++b) flat(t.branches[b]), flat(t.d_branches[b]);
   return all;
 }
 

@@ -23,6 +23,7 @@ struct GateBackwardParams {
   std::int64_t fc1_w_stride = 0, fc1_b_stride = 0, fc2_w_stride = 0, fc2_b_stride = 0;
   WeightGradient d_weights[4];  // fc1_w, fc1_b, fc2_w, fc2_b
   float* sums = nullptr;        // [blocks, gate_gradient_numbers]
+  int blocks = 0;               // set by gate_backward
   std::int64_t rows = 0;        // tokens x kv_heads
   int kv_heads = 0, group = 0, dk = 0, dv = 0, hidden = 0;
   float inverse_tau = 1;
@@ -34,6 +35,6 @@ struct GateBackwardParams {
 };
 
 /// `vectors`: all rows of q, the branches, d_o and their gradients can move in pieces of 16 bytes.
-void gate_backward(const GateBackwardParams& p, Dtype dtype, bool vectors, CUstream_st* stream);
+void gate_backward(GateBackwardParams p, Dtype dtype, bool vectors, CUstream_st* stream);
 
 }  // namespace nsa::gate_combine

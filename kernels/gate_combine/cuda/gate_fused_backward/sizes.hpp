@@ -21,10 +21,10 @@ inline std::int64_t hidden_units(const Problem& p) {
 constexpr std::int64_t gate_gradient_numbers(std::int64_t dk, std::int64_t hidden) {
   return hidden * dk + hidden + 3 * hidden + 3;
 }
-/// Shared memory of a block in floats: fc1_w, fc2_w; mean, before, act, d_before and the gradients
-/// of the logits of each row.
+/// Shared memory of a block in floats: fc1_w, fc1_b, fc2_w, fc2_b; mean, before, act, d_before,
+/// d_mean and the gradients of the logits of each row.
 constexpr std::int64_t gate_backward_floats(std::int64_t dk, std::int64_t hidden) {
-  return hidden * (dk + 1) + 3 * hidden + kBackwardRows * (dk + 3 * hidden + 4);
+  return hidden * (dk + 1) + 4 * hidden + 4 + kBackwardRows * (2 * dk + 3 * hidden + 4);
 }
 
 }  // namespace nsa::gate_combine

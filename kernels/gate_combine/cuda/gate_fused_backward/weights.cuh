@@ -22,10 +22,10 @@ __device__ float small_weight_part(const Tile<kDk>& tile, int i) {
   return sum;
 }
 
-/// Sums in registers: a thread has a column of fc1_w, in every kStep-th unit.
+/// Sums in registers: a thread has a column of fc1_w, in kUnits units behind one another.
 template <int kDk>
 class WeightSums {
-  static constexpr int kHidden = kDk / 2, kStep = kThreads / kDk, kUnits = kHidden / kStep;
+  static constexpr int kHidden = kDk / 2, kUnits = kHidden * kDk / kThreads;
   static constexpr int kSmall = 4 * kHidden + 3, kSmallEach = (kSmall + kThreads - 1) / kThreads;
 
  public:
@@ -33,13 +33,17 @@ class WeightSums {
 
   __device__ void add(const Tile<kDk>& tile) {
     const int column = static_cast<int>(threadIdx.x) % kDk;
-    const int unit = static_cast<int>(threadIdx.x) / kDk;
+    const int unit = static_cast<int>(threadIdx.x) / kDk * kUnits;
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       const float mean = tile.mean[r * kDk + column];
 #pragma unroll
-      for (int i = 0; i < kUnits; ++i)
-        units_[i] = fmaf(tile.d_before[r * kHidden + unit + i * kStep], mean, units_[i]);
+      for (int i = 0; i < kUnits; i += 4) {
+        float d_before[4];
+        cuda::load_vector(tile.d_before + r * kHidden + unit + i, d_before);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) units_[i + j] = fmaf(d_before[j], mean, units_[i + j]);
+      }
     }
 #pragma unroll
     for (int i = 0; i < kSmallEach; ++i) {
@@ -50,7 +54,10 @@ class WeightSums {
 
   __device__ void write() const {
 #pragma unroll
-    for (int i = 0; i < kUnits; ++i) to_[static_cast<int>(threadIdx.x) + i * kThreads] = units_[i];
+    for (int i = 0; i < kUnits; ++i) {
+      const int unit = static_cast<int>(threadIdx.x) / kDk * kUnits + i;
+      to_[unit * kDk + static_cast<int>(threadIdx.x) % kDk] = units_[i];
+    }
 #pragma unroll
     for (int i = 0; i < kSmallEach; ++i) {
       const int number = static_cast<int>(threadIdx.x) + i * kThreads;
