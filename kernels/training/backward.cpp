@@ -30,10 +30,9 @@ class LayerBackward {
     norm(t_.x1, w_.norm2, normed);
     {
       const Part part(step_, kPhase, "mlp");
-      step_.ops.silu(step_.context, t_.hidden, active);
-      step_.ops.linear_backward(step_.context, active, w_.w_down, d_x, {d_active},
-                                {d_.w_down, add_});
-      step_.ops.silu_backward(step_.context, t_.hidden, d_active);
+      step_.ops.linear_backward(step_.context, active, w_.w_down, d_x, {d_active}, {});
+      step_.ops.silu_backward(step_.context, t_.hidden, active, d_active);
+      step_.ops.linear_backward(step_.context, active, w_.w_down, d_x, {}, {d_.w_down, add_});
       // `normed` is read for the weights before its gradient takes the room of `active`.
       step_.ops.linear_backward(step_.context, normed, w_.w_up, d_active, {}, {d_.w_up, add_});
       step_.ops.linear_backward(step_.context, normed, w_.w_up, d_active, {normed}, {});

@@ -22,7 +22,8 @@ class CountingBase : public TrainingOps {
   void add_norm(const Context&, const TensorView&, const TensorView&, const TensorView&,
                 const TensorView&, const TensorView&) const override {}
   void silu(const Context&, const TensorView&, const TensorView&) const override {}
-  void silu_backward(const Context&, const TensorView&, const TensorView&) const override {}
+  void silu_backward(const Context&, const TensorView&, const TensorView&,
+                     const TensorView&) const override {}
   void embed(const Context&, const TensorView&, const TensorView&,
              const TensorView&) const override {}
   void adamw(const Context&, const OptimizerTensors&, const AdamW&, StepScalars*) const override {}

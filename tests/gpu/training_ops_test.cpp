@@ -199,10 +199,10 @@ void check_elements(Dtype dtype, std::int64_t columns, bool add, CUstream_st* st
          }},
         dtype, stream);
   check({"silu_backward",
-         {h, d},
-         {1},
+         {h, empty_tensor(dtype, {kRows, columns}), d},
+         {1, 2},
          [](const TrainingOps& ops, const Context& c, std::span<const TensorView> t) {
-           ops.silu_backward(c, t[0], t[1]);
+           ops.silu_backward(c, t[0], t[1], t[2]);
          }},
         dtype, stream);
   check({"embed_backward",

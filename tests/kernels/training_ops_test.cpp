@@ -109,7 +109,7 @@ TEST_CASE("a norm has the reference's gradients", "[training]") {
 TEST_CASE("SiLU and its slope are the reference's", "[training]") {
   const Dtype dtype = any_dtype();
   const Tensor h(dtype, {19, 8}, 1);
-  Tensor d(dtype, {19, 8}, 2), y(dtype, {19, 8});
+  Tensor d(dtype, {19, 8}, 2), y(dtype, {19, 8}), again(dtype, {19, 8});
   Row expected = d.values(), active = h.values();
   for (std::size_t i = 0; i < expected.size(); ++i) {
     expected[i] *= reference::silu_slope(active[i]);
@@ -117,8 +117,9 @@ TEST_CASE("SiLU and its slope are the reference's", "[training]") {
   }
   Run run;
   run.ops.silu(run.context, h.view, y.view);
-  run.ops.silu_backward(run.context, h.view, d.view);
+  run.ops.silu_backward(run.context, h.view, again.view, d.view);
   CHECK(relative_l2(y.values(), active) < tolerance(dtype));
+  CHECK(again.bytes == y.bytes);
   CHECK(relative_l2(d.values(), expected) < tolerance(dtype));
 }
 

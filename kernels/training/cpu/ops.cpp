@@ -37,8 +37,9 @@ class CpuTrainingOps final : public TrainingOps {
   void silu(const Context&, const TensorView& h, const TensorView& y) const override {
     cpu::silu(h, y);
   }
-  void silu_backward(const Context&, const TensorView& h, const TensorView& d) const override {
-    cpu::silu_backward(h, d);
+  void silu_backward(const Context&, const TensorView& h, const TensorView& y,
+                     const TensorView& d) const override {
+    cpu::silu_backward(h, y, d);
   }
   void embed(const Context&, const TensorView& tokens, const TensorView& table,
              const TensorView& y) const override {

@@ -11,7 +11,7 @@ void add(const TensorView& x, const TensorView& delta, const TensorView& sum);
 void rms_norm_backward(const TensorView& x, const TensorView& weight, const TensorView& d_y,
                        const Gradient& d_x, const Gradient& d_weight, Workspace& workspace);
 void silu(const TensorView& h, const TensorView& y);
-void silu_backward(const TensorView& h, const TensorView& d);
+void silu_backward(const TensorView& h, const TensorView& y, const TensorView& d);
 void embed_backward(const TensorView& tokens, const TensorView& d_y, const Gradient& d_table,
                     Workspace& workspace);
 void head_loss(const HeadLoss& head, StepScalars& scalars, Workspace& workspace);

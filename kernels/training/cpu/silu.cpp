@@ -17,7 +17,7 @@ void silu(const TensorView& h, const TensorView& y) {
   });
 }
 
-void silu_backward(const TensorView& h, const TensorView& d) {
+void silu_backward(const TensorView& h, const TensorView& y, const TensorView& d) {
   with_accumulator(h.dtype, [&](auto zero) {
     using T = decltype(zero);
     const std::int64_t columns = h.shape[1];
@@ -26,9 +26,11 @@ void silu_backward(const TensorView& h, const TensorView& d) {
       load_row(h, h.at(r), columns, v);
       load_row(d, d.at(r), columns, gradient);
       for (std::int64_t i = 0; i < columns; ++i) {
-        const T sigmoid = T(1) / (T(1) + std::exp(-v[i]));
+        const T e = T(1) + std::exp(-v[i]), sigmoid = T(1) / e;
         gradient[i] *= sigmoid * (T(1) + v[i] * (T(1) - sigmoid));
+        v[i] /= e;
       }
+      store_row(y, y.at(r), columns, v);
       store_row(d, d.at(r), columns, gradient);
     });
   });

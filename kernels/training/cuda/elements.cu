@@ -1,5 +1,5 @@
 // SiLU in both directions, and the embedding's backward pass.
-#include "cuda/launch/launch.cuh"
+#include "cuda/launch/programmatic_launch.cuh"
 #include "cuda/memory/alignment.hpp"
 #include "cuda/ptx/vectors.cuh"
 #include "training/cuda/kernels.hpp"
@@ -11,35 +11,48 @@ using namespace nsa::cuda;
 
 constexpr int kThreads = 256;
 
+template <class T>
+struct Silu {
+  const T* h;
+  T *y, *d;
+  std::int64_t vectors;
+};
+
+/// y = silu(h); with kBackward also d = d * silu'(h).
 template <class T, int kWidth, bool kBackward>
-__global__ void __launch_bounds__(kThreads) silu_kernel(const T* h, T* y, std::int64_t vectors) {
+__global__ void __launch_bounds__(kThreads) silu_kernel(const __grid_constant__ Silu<T> p) {
+  griddep_wait();
   const std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x;
-  if (i >= vectors) return;
-  float x[kWidth], out[kWidth];
-  load_vector(h + i * kWidth, x);
-  if (kBackward) load_vector(y + i * kWidth, out);
+  if (i >= p.vectors) return;
+  float x[kWidth], y[kWidth], d[kWidth];
+  load_vector(p.h + i * kWidth, x);
+  if constexpr (kBackward) load_vector(p.d + i * kWidth, d);
 #pragma unroll
   for (int j = 0; j < kWidth; ++j) {
     const float sigmoid = 1.0f / (1.0f + expf(-x[j]));
-    if constexpr (kBackward) {
-      out[j] *= sigmoid * (1.0f + x[j] * (1.0f - sigmoid));
-    } else {
-      out[j] = x[j] * sigmoid;
-    }
+    y[j] = x[j] * sigmoid;
+    if constexpr (kBackward) d[j] *= sigmoid * (1.0f + x[j] * (1.0f - sigmoid));
   }
-  store_vector(y + i * kWidth, out);
+  store_vector(p.y + i * kWidth, y);
+  if constexpr (kBackward) store_vector(p.d + i * kWidth, d);
 }
 
 template <bool kBackward>
-void launch_silu(const TensorView& h, const TensorView& y, CUstream_st* stream) {
-  expects(h.contiguous() && y.contiguous(), "contiguous tensors in a training step");
+void launch_silu(const TensorView& h, const TensorView& y, const TensorView& d,
+                 CUstream_st* stream) {
+  bool aligned = true;
+  for (const TensorView& x : {h, y, d}) {
+    expects(x.contiguous(), "contiguous tensors in a training step");
+    aligned = aligned && (!x || rows_are_vectors(x));
+  }
   with_storage_type(h.dtype, [&](auto zero) {
     using T = decltype(zero);
-    with_vector_width<T>(rows_are_vectors(h) && rows_are_vectors(y), [&](auto width) {
+    with_vector_width<T>(aligned, [&](auto width) {
       constexpr int kWidth = decltype(width)::value;
       const std::int64_t vectors = h.elements() / kWidth;
-      launch(silu_kernel<T, kWidth, kBackward>, (vectors + kThreads - 1) / kThreads, kThreads, 0,
-             stream, h.as<const T>(), y.as<T>(), vectors);
+      launch_pdl_if_hopper(silu_kernel<T, kWidth, kBackward>, (vectors + kThreads - 1) / kThreads,
+                           kThreads, 0, stream,
+                           Silu<T>{h.as<const T>(), y.as<T>(), d.as<T>(), vectors});
     });
   });
 }
@@ -88,11 +101,12 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void silu(const TensorView& h, const TensorView& y, CUstream_st* stream) {
-  launch_silu<false>(h, y, stream);
+  launch_silu<false>(h, y, {}, stream);
 }
 
-void silu_backward(const TensorView& h, const TensorView& d, CUstream_st* stream) {
-  launch_silu<true>(h, d, stream);
+void silu_backward(const TensorView& h, const TensorView& y, const TensorView& d,
+                   CUstream_st* stream) {
+  launch_silu<true>(h, y, d, stream);
 }
 
 void embed_backward(const TensorView& tokens, const TensorView& d_y, const Gradient& d_table,

@@ -17,7 +17,8 @@ void rms_norm_backward(const TensorView& x, const TensorView& weight, const Tens
                        CUstream_st* stream);
 
 void silu(const TensorView& h, const TensorView& y, CUstream_st* stream);
-void silu_backward(const TensorView& h, const TensorView& d, CUstream_st* stream);
+void silu_backward(const TensorView& h, const TensorView& y, const TensorView& d,
+                   CUstream_st* stream);
 
 void embed_backward(const TensorView& tokens, const TensorView& d_y, const Gradient& d_table,
                     CUstream_st* stream);

@@ -1,6 +1,7 @@
 // Residual and norm, and the norm's backward pass: a warp per row for x, then sums over rows for
-// the weight, in an order that does not depend on the device.
-#include "cuda/launch/launch.cuh"
+// the weight, in an order that does not depend on the device. At short lengths launches are what
+// counts: each kernel takes its place while the one before it ends.
+#include "cuda/launch/programmatic_launch.cuh"
 #include "cuda/memory/alignment.hpp"
 #include "cuda/ptx/vectors.cuh"
 #include "training/cuda/kernels.hpp"
@@ -21,12 +22,20 @@ __device__ float warp_sum(float value) {
   return value;
 }
 
+template <class T>
+struct AddNorm {
+  const T *x, *delta, *weight;
+  T *sum, *y;
+  std::int64_t rows;
+  int dim;
+};
+
 /// sum = x + delta, rounded; y = its norm, where there is a y. [rows, dim], rows one behind
 /// another.
 template <class T, int kWidth>
-__global__ void __launch_bounds__(kThreads)
-    add_norm_kernel(const T* x, const T* delta, const T* weight, T* sum, T* y, std::int64_t rows,
-                    int dim) {
+__global__ void __launch_bounds__(kThreads) add_norm_kernel(const __grid_constant__ AddNorm<T> p) {
+  griddep_wait();
+  const auto& [x, delta, weight, sum, y, rows, dim] = p;
   const std::int64_t r = blockIdx.x * std::int64_t{kRowsPerBlock} + threadIdx.x / 32;
   if (r >= rows) return;
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -54,10 +63,21 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+template <class T>
+struct NormBackward {
+  const T *x, *weight, *d_y;
+  T* d_x;
+  bool add;
+  float* inverses;
+  std::int64_t rows;
+  int dim;
+};
+
 template <class T, int kWidth>
 __global__ void __launch_bounds__(kThreads)
-    norm_backward_kernel(const T* x, const T* weight, const T* d_y, T* d_x, bool add,
-                         float* inverses, std::int64_t rows, int dim) {
+    norm_backward_kernel(const __grid_constant__ NormBackward<T> p) {
+  griddep_wait();
+  const auto& [x, weight, d_y, d_x, add, inverses, rows, dim] = p;
   const std::int64_t r = blockIdx.x * std::int64_t{kRowsPerBlock} + threadIdx.x / 32;
   if (r >= rows) return;
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -92,11 +112,21 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+template <class T>
+struct WeightSums {
+  const T *x, *d_y;
+  const float* inverses;
+  float* sums;
+  std::int64_t rows;
+  int dim, column_blocks;
+};
+
 /// sums[piece, c] = sum over the piece's rows of d_y x inverse.
 template <class T>
 __global__ void __launch_bounds__(kSumColumns* kSumLanes)
-    weight_sums_kernel(const T* x, const T* d_y, const float* inverses, float* sums,
-                       std::int64_t rows, int dim, int column_blocks) {
+    weight_sums_kernel(const __grid_constant__ WeightSums<T> p) {
+  griddep_wait();
+  const auto& [x, d_y, inverses, sums, rows, dim, column_blocks] = p;
   __shared__ float part[kSumLanes][kSumColumns];
   const int column = static_cast<int>(blockIdx.x) % column_blocks * kSumColumns +
                      static_cast<int>(threadIdx.x) % kSumColumns;
@@ -115,8 +145,18 @@ __global__ void __launch_bounds__(kSumColumns* kSumLanes)
   sums[piece * dim + column] = sum;
 }
 
+struct SumPieces {
+  const float* sums;
+  std::int64_t pieces;
+  float* d_weight;
+  bool add;
+  int dim;
+};
+
 __global__ void __launch_bounds__(kSumColumns* kSumLanes)
-    sum_pieces_kernel(const float* sums, std::int64_t pieces, float* d_weight, bool add, int dim) {
+    sum_pieces_kernel(const __grid_constant__ SumPieces p) {
+  griddep_wait();
+  const auto& [sums, pieces, d_weight, add, dim] = p;
   __shared__ float part[kSumLanes][kSumColumns];
   const int column =
       static_cast<int>(blockIdx.x) * kSumColumns + static_cast<int>(threadIdx.x) % kSumColumns;
@@ -155,9 +195,11 @@ void add_norm(const TensorView& x, const TensorView& delta, const TensorView& we
               const TensorView& sum, const TensorView& y, CUstream_st* stream) {
   with_types({x, delta, weight, sum, y}, [&](auto zero, auto width) {
     using T = decltype(zero);
-    launch(add_norm_kernel<T, decltype(width)::value>, blocks_of(x.shape[0], kRowsPerBlock),
-           kThreads, 0, stream, x.as<const T>(), delta.as<const T>(), weight.as<const T>(),
-           sum.as<T>(), y.as<T>(), x.shape[0], static_cast<int>(x.shape[1]));
+    const AddNorm<T> p{
+        x.as<const T>(), delta.as<const T>(), weight.as<const T>(),        sum.as<T>(),
+        y.as<T>(),       x.shape[0],          static_cast<int>(x.shape[1])};
+    launch_pdl_if_hopper(add_norm_kernel<T, decltype(width)::value>,
+                         blocks_of(p.rows, kRowsPerBlock), kThreads, 0, stream, p);
   });
 }
 
@@ -170,15 +212,16 @@ void rms_norm_backward(const TensorView& x, const TensorView& weight, const Tens
   const int column_blocks = (dim + kSumColumns - 1) / kSumColumns;
   with_types({x, weight, d_y, d_x.to}, [&](auto zero, auto width) {
     using T = decltype(zero);
-    launch(norm_backward_kernel<T, decltype(width)::value>, blocks_of(rows, kRowsPerBlock),
-           kThreads, 0, stream, x.as<const T>(), weight.as<const T>(), d_y.as<const T>(),
-           d_x.to.as<T>(), d_x.add, inverse, rows, dim);
-    launch(weight_sums_kernel<T>, pieces * column_blocks, kSumColumns * kSumLanes, 0, stream,
-           x.as<const T>(), d_y.as<const T>(), static_cast<const float*>(inverse), sums, rows, dim,
-           column_blocks);
+    launch_pdl_if_hopper(norm_backward_kernel<T, decltype(width)::value>,
+                         blocks_of(rows, kRowsPerBlock), kThreads, 0, stream,
+                         NormBackward<T>{x.as<const T>(), weight.as<const T>(), d_y.as<const T>(),
+                                         d_x.to.as<T>(), d_x.add, inverse, rows, dim});
+    launch_pdl_if_hopper(
+        weight_sums_kernel<T>, pieces * column_blocks, kSumColumns * kSumLanes, 0, stream,
+        WeightSums<T>{x.as<const T>(), d_y.as<const T>(), inverse, sums, rows, dim, column_blocks});
   });
-  launch(sum_pieces_kernel, column_blocks, kSumColumns * kSumLanes, 0, stream,
-         static_cast<const float*>(sums), pieces, d_weight.to.as<float>(), d_weight.add, dim);
+  launch_pdl_if_hopper(sum_pieces_kernel, column_blocks, kSumColumns * kSumLanes, 0, stream,
+                       SumPieces{sums, pieces, d_weight.to.as<float>(), d_weight.add, dim});
 }
 
 }  // namespace nsa::training::cuda

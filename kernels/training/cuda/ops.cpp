@@ -43,9 +43,9 @@ class CudaTrainingOps final : public TrainingOps {
   void silu(const Context& context, const TensorView& h, const TensorView& y) const override {
     cuda::silu(h, y, context.stream);
   }
-  void silu_backward(const Context& context, const TensorView& h,
+  void silu_backward(const Context& context, const TensorView& h, const TensorView& y,
                      const TensorView& d) const override {
-    cuda::silu_backward(h, d, context.stream);
+    cuda::silu_backward(h, y, d, context.stream);
   }
   void embed(const Context& context, const TensorView& tokens, const TensorView& table,
              const TensorView& y) const override {
