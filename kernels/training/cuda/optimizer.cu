@@ -67,10 +67,13 @@ struct Factors {
 struct Update {
   float clip, beta1, beta2, decay, rate, root_correction2, epsilon;
   __device__ void operator()(float gradient, float& m, float& v, float& w) const {
-    const float g = clip * gradient;
-    m = beta1 * m + (1.0f - beta1) * g;
-    v = beta2 * v + (1.0f - beta2) * g * g;
-    w = decay * w - rate * m / (sqrtf(v) / root_correction2 + epsilon);
+    // Which products are fused is said, not left to the compiler, which decides anew for each form
+    // of the masters: all of them move alike, bit for bit.
+    const float g = __fmul_rn(clip, gradient);
+    m = __fmaf_rn(beta1, m, __fmul_rn(1.0f - beta1, g));
+    v = __fmaf_rn(beta2, v, __fmul_rn(__fmul_rn(1.0f - beta2, g), g));
+    const float divisor = __fadd_rn(__fdiv_rn(__fsqrt_rn(v), root_correction2), epsilon);
+    w = __fmaf_rn(decay, w, -__fdiv_rn(__fmul_rn(rate, m), divisor));
   }
 };
 
