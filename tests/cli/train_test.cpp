@@ -178,6 +178,10 @@ TEST_CASE("memory says what fits, by parts", "[cli]") {
   const Result no = nsatune(folder, ask + "--limit 1000");
   CHECK(no.exit_code == 1);
   CHECK(json_of(no, "memory")["largest_batch"].is_null());
+  const std::string words =
+      nsatune(folder, "memory --preset tiny --seq-len 64 --train --no-thresholds --limit 1000").out;
+  INFO(words);
+  CHECK(words.find("not even a batch of one at this length") != std::string::npos);
   CHECK(json_of(nsatune(folder, "memory --preset tiny --json"), "memory")["parts"]["gradients"] ==
         0);
 }

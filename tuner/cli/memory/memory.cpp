@@ -115,8 +115,10 @@ std::string gigabytes(const Json& bytes) {
   return fmt::format("{:>10.3f} GB", bytes.get<double>() * 1e-9);
 }
 
-std::string number_or(const Json& number, const char* otherwise) {
-  return number.is_null() ? otherwise : std::to_string(number.get<std::int64_t>());
+/// "a batch of 12 at this length", or that not even one fits.
+std::string most_text(const Json& number, const char* words, const char* where, const char* one) {
+  if (number.is_null()) return fmt::format("not even {} {}", one, where);
+  return fmt::format(fmt::runtime(words), number.get<std::int64_t>()) + " " + where;
 }
 
 std::string text_of(const Json& d) {
@@ -131,12 +133,13 @@ std::string text_of(const Json& d) {
     if (bytes != 0) text += fmt::format("  {:<12}{}\n", name, gigabytes(bytes));
   text += fmt::format("  {:<12}{}\n", "peak", gigabytes(d["peak_bytes"]));
   if (!d.contains("limit_bytes")) return text;
-  return text + fmt::format(
-                    "  {} {:.3f} GB; there fit: a batch of {} at this length, sequences of {} "
-                    "tokens at this batch\n",
-                    d["fits"].get<bool>() ? "fits" : "DOES NOT FIT",
-                    d["limit_bytes"].get<double>() * 1e-9, number_or(d["largest_batch"], "none"),
-                    number_or(d["largest_seq_len"], "no"));
+  return text +
+         fmt::format(
+             "  {} {:.3f} GB; room for: {}, {}\n", d["fits"].get<bool>() ? "fits" : "DOES NOT FIT",
+             d["limit_bytes"].get<double>() * 1e-9,
+             most_text(d["largest_batch"], "a batch of {}", "at this length", "a batch of one"),
+             most_text(d["largest_seq_len"], "sequences of {} tokens", "at this batch",
+                       "sequences of one token"));
 }
 
 ExitCode memory(const Settings& settings, const MemoryPlanOptions& o) {
