@@ -103,6 +103,13 @@ def loop(kernels, dur, gap, wait_every=0, name="tiny"):
     return trace
 
 
+def in_steps(trace, count):
+    """The same in steps of equal length, as PyTorch's profiler marks them."""
+    for i in range(count):
+        trace.add("user_annotation", f"ProfilerStep#{i}", i * trace.now / count, trace.now / count, 1)
+    return trace
+
+
 def with_waits(count, every=1):
     """The host launches far ahead, but for waits, behind which the GPU has nothing to do."""
     trace = Trace()
@@ -314,7 +321,8 @@ FIXTURES = {
     "trace_data_loading": (with_loading(900).text(), with_loading(20).text()),
     "trace_host_syncs": (with_waits(60).text(), with_waits(60, every=30).text()),
     "trace_host_loop": (loop(1200, 3, 6, wait_every=10).text(),
-                        loop(1200, 3, 6, wait_every=200).text()),
+                        # a few waits a step, as of an ordinary training: for its loss, its buckets
+                        in_steps(loop(1200, 3, 6, wait_every=20), 12).text()),
     "trace_launch_bound": (loop(100, 3, 6).text(), loop(100, 30, 6).text()),
     "trace_launch_blocking": ((lambda t: [t.op("gemm", 20, 5, blocking=True)
                                           for _ in range(120)] and t)(Trace()).text(),

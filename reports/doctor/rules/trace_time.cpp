@@ -19,7 +19,10 @@ constexpr std::int64_t kSpanNs = 100'000;  // a shorter trace says nothing about
 constexpr double kWaitShare = .02;         // of the GPUs' time: can be won by not waiting
 constexpr double kHostShare = .1;          // of it: can be won by a faster host
 constexpr double kDataShare = .05;
-constexpr std::int64_t kManyKernels = 1000, kKernelsPerWait = 100, kManyWaits = 20;
+constexpr std::int64_t kManyKernels = 1000, kKernelsPerWait = 100;
+/// Of a step, where steps are known: an ordinary one waits a few times, for its loss or its
+/// buckets.
+constexpr std::int64_t kManyWaits = 20;
 constexpr double kExposedShare = .05;
 constexpr std::int64_t kLaunches = 100;
 constexpr double kBlockingShare = .9;
@@ -84,7 +87,7 @@ bool loops_on_host(const TraceEvidence& t) {
   const Group all = total_of(t.waits);
   const std::int64_t idle = host_idle_ns(gpu) + gpu.idle_by_class_ns.sync.value_or(0) +
                             gpu.idle_by_class_ns.blocking_call.value_or(0);
-  return gpu.kernels >= kManyKernels && all.count >= kManyWaits &&
+  return gpu.kernels >= kManyKernels && all.count >= kManyWaits * steps_of(t) &&
          share_of(idle, gpu.device_ns()) > kIdleShare && gpu.kernels / all.count <= kKernelsPerWait;
 }
 
