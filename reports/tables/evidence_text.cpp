@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "nsa/reports/units.hpp"
+
 namespace nsa::reports {
 
 std::string variant_name(const VariantId& id) {
@@ -15,7 +17,7 @@ std::string ratio_text(const Evidence& evidence) {
   std::string text =
       fmt::format("{:.3g}x of {}", *evidence.median_ratio, other.substr(other.rfind('/') + 1));
   if (evidence.ratio_low && evidence.ratio_high) {
-    text += fmt::format(" [{:.3g}, {:.3g}]", *evidence.ratio_low, *evidence.ratio_high);
+    text += " " + format_interval(*evidence.ratio_low, *evidence.ratio_high);
   }
   return text;
 }

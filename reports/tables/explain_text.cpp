@@ -10,8 +10,9 @@ namespace nsa::reports {
 namespace {
 
 std::string heading(const ExplainReport& r) {
-  std::string text = fmt::format("device   {} ({}), fit of the file: {}\n",
-                                 printable(r.device.name), r.device.id, to_string(r.device_fit));
+  std::string text = fmt::format("device   {} ({})", printable(r.device.name), r.device.id);
+  if (!r.table_path.empty()) text += fmt::format(", fit of the file: {}", to_string(r.device_fit));
+  text += "\n";
   text += fmt::format("problem  {}, length {}\n", to_string(class_of(r.problem)),
                       length_text(r.problem));
   return text +

@@ -34,7 +34,7 @@ std::string spread_text(const Result& result) {
 
 std::string interval_text(const std::optional<Ratio>& ratio) {
   if (!ratio || !ratio->low) return "";
-  return fmt::format("[{:.3g}, {:.3g}]", *ratio->low, *ratio->high);
+  return format_interval(*ratio->low, *ratio->high);
 }
 
 std::string rate_text(const Result& result) {
