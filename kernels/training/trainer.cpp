@@ -143,9 +143,11 @@ struct Trainer::Impl {
 
   void initialise(std::uint64_t seed) {
     const HostTensor first = wide_weights(config.model, seed);
-    const HostTensor stored = rounded(first, config.model.dtype);
-    write(weights.data(), stored.bytes.data(), stored.bytes.size());
     if (masters) write_masters(first.bytes);
+    if (!halves()) {
+      const HostTensor stored = rounded(first, config.model.dtype);
+      write(weights.data(), stored.bytes.data(), stored.bytes.size());
+    }
     for (const TensorView& x : {state.flat.gradients, state.flat.moment1, state.flat.moment2})
       ops.zero(context, x);
     const StepScalars zeros;

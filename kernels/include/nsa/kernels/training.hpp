@@ -166,7 +166,7 @@ class Trainer {
   };
   /// "weights", "moment1", "moment2", "masters" where there are any; waits for the device.
   std::vector<StatePart> state() const;
-  /// Sets all parts that state() has, and goes on behind `steps` steps; waits for the device. Where
+  /// Sets all parts that state() has, and goes on after `steps` steps; waits for the device. Where
   /// there are masters, weights of bf16 are rounded from them. ContractError where it has others.
   void set_state(std::span<const StatePart> state, std::int64_t steps);
   /// A tensor by name: where it lies on the device.
