@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "nsa/reports/units.hpp"
 #include "nsa/run_tables/tables.hpp"
 
 namespace nsa::run_tables {
@@ -26,8 +27,8 @@ std::string rate_text(const std::optional<Estimate>& rate) {
 std::string ratio_text(const std::optional<Estimate>& ratio) {
   if (!ratio) return "-";
   if (!ratio->interval) return fmt::format("{:.3g}x", ratio->value);
-  return fmt::format("{:.3g}x [{:.3g}, {:.3g}]", ratio->value, ratio->interval->first,
-                     ratio->interval->second);
+  return fmt::format("{:.3g}x {}", ratio->value,
+                     reports::format_interval(ratio->interval->first, ratio->interval->second));
 }
 
 std::string reason_text(const Cell& cell) {
