@@ -8,12 +8,14 @@
 #include "attend_selected/cuda/fused_block/plan.hpp"
 #include "attend_selected/cuda/fused_block_backward/plan.hpp"
 #include "attend_selected/cuda/fused_query/launch.hpp"
+#include "attend_selected/cuda/masked_backward/plan.hpp"
 #include "attend_selected/cuda/packed/plan.hpp"
 #include "attend_selected/supports.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
 #include "cuda/backward/rows.hpp"
+#include "cuda/flash/band_support.hpp"
 #include "launches/attend_selected.hpp"
 #include "source_hashes.hpp"
 
@@ -42,6 +44,11 @@ constexpr std::string_view kGatherKernels[] = {"nsa::cuda::RangesRow"};
 constexpr std::string_view kPackKernels[] = {"PackedRow", "ListedRow", "::pack_kernel<"};
 constexpr std::string_view kQueryKernels[] = {"fused_query_sm90_kernel<", "nsa::cuda::BlocksRow"};
 constexpr std::string_view kBlockKernels[] = {"nsa::cuda::fused_block_kernel<"};
+constexpr std::string_view kMaskedBackwardKernels[] = {"nsa::cuda::masked_key_gradients_",
+                                                       "nsa::cuda::masked_query_gradient_"};
+constexpr std::string_view kMaskedBackwardHelpers[] = {"::row_stats_", "::sum_masked_keys_kernel<"};
+constexpr std::string_view kGatherBackwardKernels[] = {"nsa::cuda::gather_gradients_"};
+constexpr std::string_view kGatherBackwardHelpers[] = {"::row_stats_", "::put_keys_kernel<"};
 constexpr std::string_view kPrefixKernels[] = {"::split_kernel"};
 
 template <class Values>
@@ -352,7 +359,22 @@ Support supports_block_backward(const Problem& p, const Device& device) noexcept
   return cuda::supports_backward(p, device);
 }
 
-std::array<Variant, 2> cuda_backward_rows() {
+std::int64_t masked_backward_bytes(const Problem& p) { return cuda::MaskedBackwardPlan(p).bytes(); }
+/// Row statistics, and fp32 sums of the gradients of K and V.
+std::int64_t gather_backward_bytes(const Problem& p) {
+  constexpr std::int64_t kAlignment = 256;  // of each of two tensors
+  return 8 * p.total_tokens() * p.q_heads +
+         4 * p.total_context() * p.kv_heads * cuda::backward_tile(p).width() + 2 * kAlignment;
+}
+Support supports_gather_backward(const Problem& p, const Device& device) noexcept {
+  const Support sizes = cuda::supports_backward(p, device);
+  if (!sizes.supported) return sizes;
+  // Its own tiles are smaller than those of the band, but hold the ranges of a row.
+  return cuda::fits_shared_memory(cuda::backward_tile(p).shared_bytes + 8 * p.geometry.sel_count,
+                                  device);
+}
+
+std::array<Variant, 5> cuda_backward_rows() {
   const KernelNames kernels{.own = cuda::kBackwardKernels, .helpers = cuda::kBackwardHelpers};
   return {
       kStage.cuda_backward(
@@ -378,7 +400,45 @@ std::array<Variant, 2> cuda_backward_rows() {
            .source_hash = source_hash::attend_selected_cuda_fused_block_backward,
            .rank = 1,
            .kernels = kernels,
-           .deterministic = false})};
+           .deterministic = false}),
+      quadratic(kStage.cuda_backward(
+          {.name = "masked",
+           .ignores = kRanges,
+           .summary = "Dense attention up to the query with a mask made from the blocks, backward: "
+                      "O(S^2), gradients of K and V by tiles of keys, of q by tiles of queries.",
+           .supports = cuda::supports_backward,
+           .workspace_bytes = masked_backward_bytes,
+           .launch = kCudaMaskedBackward,
+           .source_hash = source_hash::attend_selected_cuda_masked_backward,
+           .rank = 2,
+           .kernels = {.own = kMaskedBackwardKernels, .helpers = kMaskedBackwardHelpers},
+           .switch_target = SwitchTarget::masked})),
+      kStage.cuda_backward(
+          {.name = "gather",
+           .ignores = kBlocks,
+           .summary = "A thread block per query and KV head walks the selected keys; their "
+                      "gradients are added up in fp32 by atomic operations, in no order.",
+           .supports = supports_gather_backward,
+           .workspace_bytes = gather_backward_bytes,
+           .launch = kCudaGatherBackward,
+           .source_hash = source_hash::attend_selected_cuda_gather_backward,
+           .rank = 3,
+           .kernels = {.own = kGatherBackwardKernels, .helpers = kGatherBackwardHelpers},
+           .switch_target = SwitchTarget::gather,
+           .deterministic = false}),
+      kStage.cuda_backward(
+          {.name = "ranges",
+           .role = Role::slow_path,
+           .ignores = kBlocks,
+           .summary = "gather with a wait for the ranges and a launch per query and KV head, as a "
+                      "row loop does: the slow path to guard against.",
+           .supports = supports_gather_backward,
+           .workspace_bytes = gather_backward_bytes,
+           .launch = kCudaRangesBackward,
+           .source_hash = source_hash::attend_selected_cuda_gather_backward,
+           .kernels = {.own = kGatherBackwardKernels, .helpers = kGatherBackwardHelpers},
+           .waits_for_host = true,
+           .switch_target = SwitchTarget::row_loop})};
 }
 
 }  // namespace

@@ -53,6 +53,8 @@ std::span<const Variant> attend_window_variants() {
                      [](const Problem& p) { return cuda::band_backward_bytes(p, Branch::win); },
                  .launch = attend_window::kCudaFusedBackward,
                  .source_hash = source_hash::attend_window_cuda_fused_backward}));
+    for (const Variant& row : vendor::branch_backward_rows(vendor::Band::window, kStage))
+      rows.push_back(row);
     return rows;
   }();
   return kRows;

@@ -15,6 +15,10 @@ set(NSA_CUDA_BAND_BACKWARD ${_cuda}/backward/band.cpp
                            ${NSA_CUDA_BACKWARD})
 set(NSA_CUDA_LISTED_BACKWARD ${_cuda}/backward/listed_bf16.cu ${_cuda}/backward/listed_fp16.cu
                              ${NSA_CUDA_BACKWARD})
+# What backward kernels with sums of their own need of it, and the writes of their gradients of keys.
+set(NSA_CUDA_ROW_STATS ${_cuda}/backward/params.cpp ${_cuda}/backward/row_stats.cu
+                       ${NSA_CUDA_ATTEND} ${NSA_WORKSPACE})
+set(NSA_CUDA_PUT_KEYS ${_cuda}/backward/put_keys.cu ${NSA_CUDA_ROW_STATS})
 # Copies of tensors that a kernel cannot read as they lie.
 set(NSA_CUDA_COPY ${_cuda}/memory/copy_rows.cu ${_cuda}/memory/shared_memory.cpp)
 # Products.

@@ -15,6 +15,8 @@ TensorView room_for(const TensorView& tensor, Workspace& workspace) {
   return packed;
 }
 
+}  // namespace
+
 TensorView aligned(const TensorView& tensor, const LaunchArgs& args) {
   expects(tensor.rank == 3 && tensor.rows_contiguous(), "a tensor [rows, heads, dim]");
   if (cuda::rows_are_vectors(tensor)) return tensor;
@@ -24,8 +26,6 @@ TensorView aligned(const TensorView& tensor, const LaunchArgs& args) {
   cuda::copy_tensors(copies, args.stream);
   return packed;
 }
-
-}  // namespace
 
 BandTensors aligned_tensors(const LaunchArgs& args, Branch branch, bool contiguous_output) {
   BandTensors tensors = BandTensors::of(args, branch);

@@ -6,6 +6,9 @@
 
 namespace nsa::vendor {
 
+/// A tensor [rows, heads, dim], or a copy of it in the workspace.
+TensorView aligned(const TensorView& tensor, const LaunchArgs& args);
+
 /// The tensors of a window or compressed launch, or copies of them in the workspace; o is only room
 /// where it does not fit. The caller's WorkspaceScope gives the room back.
 BandTensors aligned_tensors(const LaunchArgs& args, Branch branch, bool contiguous_output);

@@ -6,7 +6,7 @@
 #include "cuda/gemm/rows.hpp"
 #include "launches/vendor.hpp"
 #include "source_hashes.hpp"
-#include "vendor/cudnn/sdpa.hpp"
+#include "vendor/cudnn/backward.hpp"
 #include "vendor/support.hpp"
 
 namespace nsa::vendor {
@@ -22,11 +22,14 @@ constexpr std::array kSinglePrefill{Names{"flashinfer::SinglePrefillWithKVCacheK
 constexpr std::array kRaggedPrefill{Names{"flashinfer::BatchPrefillWithRaggedKVCacheKernel"}};
 constexpr std::array kSoftmax{Names{"nsa::vendor::(anonymous namespace)::softmax_kernel"}};
 
+constexpr std::array kDSoftmax{Names{"nsa::vendor::(anonymous namespace)::d_softmax_kernel"}};
+
 /// Products of cuBLASLt, and kernels of ours around them.
 constexpr std::array kMathHelpers = [] {
-  std::array<std::string_view, cuda::kProductKernels.size() + 1> names{};
+  std::array<std::string_view, cuda::kProductKernels.size() + 2> names{};
   std::ranges::copy(cuda::kProductKernels, names.begin());
-  names.back() = kOurs[0];
+  names[names.size() - 2] = kOurs[0];
+  names.back() = "::put_keys_kernel<";
   return names;
 }();
 
@@ -97,7 +100,68 @@ Variant math_row(bool window) {
           .missing = cuda::gemm_missing};
 }
 
+Variant sdpa_backward_row() {
+  return {.name = "sdpa",
+          .dtypes = kHalfDtypes,
+          .summary =
+              "cuDNN's backward pass with a left bound; gradients of queries are added up in "
+              "no order.",
+          .supports = supports_sdpa_backward<false>,
+          .workspace_bytes = sdpa_backward_bytes<false>,
+          .launch = kSdpaBackward,
+          .source_hash = source_hash::vendor_sdpa_backward,
+          .rank = 1,
+          .kernels = {.own = kCudnn, .helpers = kOurs},
+          .switch_target = SwitchTarget::sdpa,
+          .library = Library::cudnn,
+          .missing = sdpa_backward_missing,
+          .deterministic = false};
+}
+
+Variant sdpa_ordered_row() {
+  Variant row = sdpa_backward_row();
+  row.name = "sdpa_ordered";
+  row.summary =
+      "As sdpa by cuDNN's deterministic algorithm, which keeps the gradients of all "
+      "weights in memory.";
+  row.supports = supports_sdpa_backward<true>;
+  row.workspace_bytes = sdpa_backward_bytes<true>;
+  row.launch = kSdpaOrderedBackward;
+  row.rank = 2;
+  row.switch_target = SwitchTarget::none;
+  row.deterministic = true;
+  row.order = kQuadratic;
+  return row;
+}
+
+Variant math_backward_row(bool window) {
+  return {.name = "sdpa_math",
+          .summary =
+              "cuBLASLt products and softmax over a tile of queries and the keys that any of "
+              "them sees, backward; gradients of K and V are added up in fp32.",
+          .supports = window ? supports_math_backward<Band::window>
+                             : supports_math_backward<Band::compressed>,
+          .workspace_bytes =
+              window ? math_backward_bytes<Band::window> : math_backward_bytes<Band::compressed>,
+          .launch = window ? kMathWindowBackward : kMathCompressedBackward,
+          .source_hash = source_hash::vendor_math_backward,
+          .rank = 4,
+          .kernels = {.own = kDSoftmax, .helpers = kMathHelpers},
+          .missing = cuda::gemm_missing};
+}
+
 }  // namespace
+
+std::vector<Variant> branch_backward_rows(Band band, const StageRows& stage) {
+  const bool window = band == Band::window;
+  std::vector<Variant> rows;
+  if (window) {
+    rows.push_back(stage.cuda_backward(sdpa_backward_row()));
+    rows.push_back(stage.cuda_backward(sdpa_ordered_row()));
+  }
+  rows.push_back(stage.cuda_backward(math_backward_row(window)));
+  return rows;
+}
 
 std::vector<Variant> branch_rows(Band band, const StageRows& stage) {
   const bool window = band == Band::window;

@@ -11,4 +11,7 @@ namespace nsa::vendor {
 /// sdpa (window only), fa2_dense, fa2_varlen and sdpa_math, in this order.
 std::vector<Variant> branch_rows(Band band, const StageRows& stage);
 
+/// The same of the backward pass: sdpa and sdpa_ordered (window only), and sdpa_math.
+std::vector<Variant> branch_backward_rows(Band band, const StageRows& stage);
+
 }  // namespace nsa::vendor

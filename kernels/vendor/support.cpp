@@ -33,6 +33,30 @@ std::pair<std::int64_t, std::int64_t> shape_of_sequence(const Problem& p, std::s
   return {sequence.q_len, window_keys(sequence, window).count};
 }
 
+Support fits_half_of_memory(const char* what, std::int64_t bytes, const Device& device) noexcept {
+  if (!device.memory_bytes || bytes <= *device.memory_bytes / 2) return Support::yes();
+  Support answer = Support::no(what);
+  add_gb(answer, bytes);
+  answer.add(", more than half of the ");
+  add_gb(answer, *device.memory_bytes);
+  answer.add(" of ");
+  answer.add(device.id);
+  return answer;
+}
+
+/// What cuDNN keeps of the gradients of weights where their order is fixed: of all heads, in 16
+/// bits, in whole tiles.
+std::int64_t d_weights_bytes(const Problem& p) noexcept {
+  constexpr std::int64_t kTile = 128;
+  const auto whole = [](std::int64_t n) { return (n + kTile - 1) / kTile * kTile; };
+  std::int64_t bytes = 0;
+  for (std::size_t b = 0; b < p.seq_lens.size(); ++b) {
+    const auto [queries, keys] = shape_of_sequence(p, b, p.geometry.window);
+    bytes += 2 * p.q_heads * whole(queries) * whole(keys);
+  }
+  return bytes;
+}
+
 /// cuDNN has a plan per shape. That is no way to run lengths which change from call to call.
 Support one_plan(const Problem& p, std::int64_t window) noexcept {
   const auto first = shape_of_sequence(p, 0, window);
@@ -80,18 +104,30 @@ Support supports_fa2(const Problem& p, std::int64_t window, const Device&) noexc
 
 template <Band kBand>
 Support supports_math(const Problem& p, const Device& device) noexcept {
-  const std::int64_t bytes = logits_bytes(p, kBand);
-  if (!device.memory_bytes || bytes <= *device.memory_bytes / 2) return Support::yes();
-  Support answer = Support::no("its logits take ");
-  add_gb(answer, bytes);
-  answer.add(", more than half of the ");
-  add_gb(answer, *device.memory_bytes);
-  answer.add(" of ");
-  answer.add(device.id);
-  return answer;
+  return fits_half_of_memory("its logits take ", logits_bytes(p, kBand), device);
 }
 template Support supports_math<Band::window>(const Problem&, const Device&) noexcept;
 template Support supports_math<Band::compressed>(const Problem&, const Device&) noexcept;
+
+template <bool kDeterministic>
+Support supports_sdpa_backward(const Problem& p, const Device& device) noexcept {
+  const Support forward = supports_sdpa(p, device);
+  if (!forward.supported) return forward;
+  if (p.max_seq_len() == 1) return Support::no("cuDNN has no gradients of one query alone");
+  if (!kDeterministic) return forward;
+  return fits_half_of_memory("in a fixed order it keeps gradients of all weights, which take ",
+                             d_weights_bytes(p), device);
+}
+template Support supports_sdpa_backward<false>(const Problem&, const Device&) noexcept;
+template Support supports_sdpa_backward<true>(const Problem&, const Device&) noexcept;
+
+template <Band kBand>
+Support supports_math_backward(const Problem& p, const Device& device) noexcept {
+  return fits_half_of_memory("its logits and their gradients take ", 2 * logits_bytes(p, kBand),
+                             device);
+}
+template Support supports_math_backward<Band::window>(const Problem&, const Device&) noexcept;
+template Support supports_math_backward<Band::compressed>(const Problem&, const Device&) noexcept;
 
 /// cuDNN's own workspace: 0.2 MB at most was seen on an H200 with cuDNN 9.14, for one query.
 std::int64_t sdpa_bytes(const Problem&) { return std::int64_t{1} << 20; }
@@ -107,5 +143,29 @@ std::int64_t math_bytes(const Problem& p) {
 }
 template std::int64_t math_bytes<Band::window>(const Problem&);
 template std::int64_t math_bytes<Band::compressed>(const Problem&);
+
+/// Gradients as cuDNN writes them, packed, and its own workspace: the gradient of q in fp32, those
+/// of K and V for every query head, and a number for each row.
+template <bool kDeterministic>
+std::int64_t sdpa_backward_bytes(const Problem& p) {
+  constexpr std::int64_t kOwn = std::int64_t{4} << 20;
+  constexpr std::int64_t kTile = 128;  // lengths are rounded up to it
+  const std::int64_t queries = p.total_tokens() + kTile * p.batch();
+  const std::int64_t keys = p.total_context() + kTile * p.batch();
+  const std::int64_t dims = p.head_dim_k + p.head_dim_v;
+  const std::int64_t packed = 2 * (queries * p.q_heads * p.head_dim_k + keys * p.kv_heads * dims);
+  const std::int64_t of_cudnn =
+      4 * queries * p.q_heads * (p.head_dim_k + 2) + 4 * keys * p.q_heads * dims;
+  return packed + of_cudnn + kOwn + (kDeterministic ? d_weights_bytes(p) : 0);
+}
+template std::int64_t sdpa_backward_bytes<false>(const Problem&);
+template std::int64_t sdpa_backward_bytes<true>(const Problem&);
+
+template <Band kBand>
+std::int64_t math_backward_bytes(const Problem& p) {
+  return 2 * logits_bytes(p, kBand) + sum_bytes(p, kBand) + cuda::kGemmWorkspaceBytes + 4 * 256;
+}
+template std::int64_t math_backward_bytes<Band::window>(const Problem&);
+template std::int64_t math_backward_bytes<Band::compressed>(const Problem&);
 
 }  // namespace nsa::vendor

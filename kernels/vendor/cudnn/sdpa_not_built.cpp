@@ -1,5 +1,5 @@
 #include "nsa/schemas/error.hpp"
-#include "vendor/cudnn/sdpa.hpp"
+#include "vendor/cudnn/backward.hpp"
 
 namespace nsa::vendor {
 
@@ -7,6 +7,7 @@ const std::string& sdpa_missing() {
   static const std::string none;  // without the row it does not matter whether the library is there
   return none;
 }
+const std::string& sdpa_backward_missing() { return sdpa_missing(); }
 std::string sdpa_version() { return ""; }
 
 }  // namespace nsa::vendor
