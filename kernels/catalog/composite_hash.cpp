@@ -19,7 +19,7 @@ bool is_open(const Variant& row, std::span<const Stage> open) {
 std::vector<Stage> open_stages(const Variant& composite) {
   std::vector<Stage> open;
   for (const Stage stage : stages_within(composite)) {
-    const Plan& plan = composite.plan;
+    const CompositePlan& plan = composite.plan;
     const bool covered = std::ranges::find(plan.covers, stage) != plan.covers.end();
     if (!plan.part(stage) && !covered) open.push_back(stage);
   }

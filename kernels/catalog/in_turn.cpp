@@ -58,9 +58,9 @@ Variant row_in_turn(const Variant& whole, const Chosen& chosen, const Kept& kept
               .cost = whole.cost,
               .launch = launch_in_turn,
               .source_hash = source_hash::in_turn,
-              .plan = {.mode = Plan::Mode::in_turn, .parts = kept.parts},
+              .plan = {.mode = CompositePlan::Mode::in_turn, .parts = kept.parts},
               .direction = whole.direction};
-  row.rank = 1;  // behind the rows that make one pass of it
+  row.rank = 1;  // after the rows that make one pass of it
   for (const Variant* part : chosen) {
     row.dtypes &= part->dtypes;
     row.min_compute_capability = std::max(row.min_compute_capability, part->min_compute_capability);

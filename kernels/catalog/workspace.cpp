@@ -57,7 +57,7 @@ struct Workspace::State {
 
   Allocator& allocator;
   std::vector<Chunk> chunks;
-  Mark at;  // the chunk that take() fills (those behind it are free), and what is used over all
+  Mark at;  // the chunk that take() fills (those after it are free), and what is used over all
   std::size_t peak = 0, capacity = 0;
   std::int64_t grow_events = 0;
   ReserveNeed need;

@@ -1,4 +1,4 @@
-// Attention of a decode step as one kernel, behind compression: scores, selection, the three
+// Attention of a decode step as one kernel, after compression: scores, selection, the three
 // branches and the gate. Plain C++: what it gets, what it supports.
 #pragma once
 

@@ -309,7 +309,7 @@ void Router::State::cover(std::span<const Stage> stages, const Problem& problem,
   if (routing::is_span(slot)) {
     Choice& whole = cover.add();
     decide(slot, problem, by, Form::any, whole, why_of(0));
-    if (whole.variant && whole.variant->plan.mode != Plan::Mode::in_turn) return;
+    if (whole.variant && whole.variant->plan.mode != CompositePlan::Mode::in_turn) return;
     if (whole.variant) {
       for (std::size_t i = 1; whys && i < stages.size(); ++i) whys[i] = whys[0];
       return in_turn(rows[slot], problem, cover);

@@ -22,9 +22,9 @@ std::string watts(const std::optional<double>& value) {
 /// The kernels of a CPU are as fast as the compiler made them.
 std::string compiler() { return __VERSION__; }
 
-Verdict verdict_of(const std::string& recorded, const std::string& here) {
-  if (recorded.empty() || here.empty()) return Verdict::unknown;
-  return recorded == here ? Verdict::yes : Verdict::no;
+Holds holds_of(const std::string& recorded, const std::string& here) {
+  if (recorded.empty() || here.empty()) return Holds::unknown;
+  return recorded == here ? Holds::yes : Holds::no;
 }
 
 }  // namespace
@@ -49,8 +49,7 @@ Validators validators_of(const Device& device) {
 std::vector<ValidatorCheck> check_validators(const Validators& recorded, const Validators& here) {
   std::vector<ValidatorCheck> checks;
   const auto add = [&](std::string_view name, std::string Validators::*field) {
-    checks.push_back(
-        {name, recorded.*field, here.*field, verdict_of(recorded.*field, here.*field)});
+    checks.push_back({name, recorded.*field, here.*field, holds_of(recorded.*field, here.*field)});
   };
   add("device_name", &Validators::device_name);
   add("compute_capability", &Validators::compute_capability);

@@ -51,7 +51,7 @@ Json validator_json(const ValidatorCheck& check) {
   j["name"] = check.name;
   j["recorded"] = check.recorded;
   j["here"] = check.here;
-  j["verdict"] = to_string(check.verdict);
+  j["verdict"] = to_string(check.holds);
   return j;
 }
 

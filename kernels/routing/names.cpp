@@ -30,7 +30,7 @@ std::string_view to_string(DeviceFit value) noexcept {
   return name_at(kNames, value);
 }
 
-std::string_view to_string(Verdict value) noexcept {
+std::string_view to_string(Holds value) noexcept {
   static constexpr std::array<std::string_view, 3> kNames{"yes", "no", "unknown"};
   return name_at(kNames, value);
 }

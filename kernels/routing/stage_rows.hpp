@@ -51,7 +51,7 @@ struct StageRows {
 
 constexpr RowSet bit(int row) noexcept { return RowSet{1} << row; }
 
-/// Forward, a place for each stage, and behind them one for each span of stages that rows cover;
+/// Forward, a place for each stage, and after them one for each span of stages that rows cover;
 /// then, backward, a place for each stage.
 inline constexpr std::size_t kMostSpans = 4;
 inline constexpr std::size_t kForwardSlots = kStageCount + kMostSpans;

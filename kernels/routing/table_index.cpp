@@ -178,7 +178,7 @@ void say_device_fit(TableIndex& index, const ThresholdTable& table, const std::s
 bool say_validators(TableIndex& index, const std::string& name) {
   std::string broken;
   for (const ValidatorCheck& check : index.validators) {
-    if (check.verdict != Verdict::no) continue;
+    if (check.holds != Holds::no) continue;
     broken += (broken.empty() ? "" : ", ") + std::string(check.name) + " was " + check.recorded +
               ", is " + check.here;
   }

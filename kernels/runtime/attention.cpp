@@ -92,7 +92,7 @@ class SequentialPrefill {
   Problem token_, block_;
 };
 
-/// All tokens through compression at once, then through what the plan has behind it.
+/// All tokens through compression at once, then through what the plan has after it.
 void attention_batched(const Context& context, const Problem& problem,
                        const PlacedSequences& sequences, const AttentionTensors& t, Saved* saved) {
   const WorkspaceScope scratch(*context.workspace);
@@ -140,7 +140,7 @@ void attention_placed(const Context& context, const Choice& chosen, const Proble
   const std::string_view name = chosen.variant ? chosen.variant->name : std::string_view("none");
   const StageScope scope(context.observer, Stage::attention, name, problem.max_seq_len(),
                          context.stream);
-  if (plan_of(&chosen).mode == Plan::Mode::sequential) {
+  if (plan_of(&chosen).mode == CompositePlan::Mode::sequential) {
     attention_sequential(inner, problem, tensors, saved);
   } else {
     attention_batched(inner, problem, sequences, tensors, saved);

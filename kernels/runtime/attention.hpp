@@ -15,8 +15,8 @@ struct AttendPlaces {
 };
 
 /// The plan of what was chosen; all tokens at once where nothing was.
-inline const Plan& plan_of(const Choice* chosen) noexcept {
-  static constexpr Plan kBatched{.mode = Plan::Mode::batched};
+inline const CompositePlan& plan_of(const Choice* chosen) noexcept {
+  static constexpr CompositePlan kBatched{.mode = CompositePlan::Mode::batched};
   return chosen && chosen->variant ? chosen->variant->plan : kBatched;
 }
 
@@ -32,7 +32,7 @@ inline Context within(const Context& context, const Choice& composite) noexcept 
 Choice choose_attention(const Context& context, const Problem& problem,
                         const Saved* saved) noexcept;
 
-/// Attention behind compression by the plan of context.within: score, ranges where they are read,
+/// Attention after compression by the plan of context.within: score, ranges where they are read,
 /// the three branches and the gate, or one kernel for all. `tensors.cmp` are compressed rows. A
 /// branch that is off in context.options.branches is not computed and counts as zeros.
 void attend(const Context& context, const AttendPlaces& places, const AttentionTensors& tensors,

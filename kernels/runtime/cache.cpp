@@ -239,7 +239,7 @@ CachedLayer::RawRows CachedLayer::gather_raw(const AttentionTensors& fresh, cons
       0};
 }
 
-/// Blocks [first, last) become complete; rows behind the last one wait for the next call.
+/// Blocks [first, last) become complete; rows past the last one wait for the next call.
 void CachedLayer::append_compressed_of(const AttentionTensors& fresh, std::int64_t sequence,
                                        CachedKeys& keys) {
   const Geometry& g = problem_.geometry;

@@ -18,7 +18,7 @@ namespace {
 const Variant& step_row(const Router::Inputs& inputs) {
   for (const Variant& row : inputs.rows) {
     const bool attention = row.stages.size() == 1 && row.stages.front() == Stage::attention;
-    if (attention && row.plan.mode == Plan::Mode::one_kernel) return row;
+    if (attention && row.plan.mode == CompositePlan::Mode::one_kernel) return row;
   }
   throw InputError("a decode step as a graph: no row of the table computes it in one kernel");
 }

@@ -21,7 +21,7 @@ class RuntimeOps {
   /// The sequences where the stages can read them: [n], valid until the workspace is rewound. The
   /// host's may be freed after the call, but for those of the CPU, which are used in place.
   virtual const Sequence* place(const Context&, std::span<const Sequence>) const = 0;
-  /// Every byte of the tensor becomes `value`; trailing dimensions lie behind one another.
+  /// Every byte of the tensor becomes `value`; trailing dimensions lie one after another.
   virtual void fill(const Context&, const TensorView&, std::byte value) const = 0;
   /// In any order: none may write what another reads or writes.
   virtual void copy(const Context&, std::span<const RowsCopy>) const = 0;
@@ -40,10 +40,10 @@ class RuntimeOps {
   /// vocabulary: InputError on the CPU; on a GPU, where nobody waits, its row is NaN.
   virtual void embed(const Context&, const TensorView& tokens, const TensorView& table,
                      const TensorView& y) const = 0;
-  /// A stream that runs beside the context's, behind all that this holds by now; null where the
+  /// A stream that runs beside the context's, after all that this holds by now; null where the
   /// back end has one order only. One at a time for each thread.
   virtual CUstream_st* fork(const Context&) const { return nullptr; }
-  /// The context's stream goes on behind all that the forked one holds by now.
+  /// The context's stream goes on after all that the forked one holds by now.
   virtual void join(const Context&) const {}
 };
 

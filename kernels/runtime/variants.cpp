@@ -91,11 +91,11 @@ constexpr Composite kModel{kModelStage,
                            bytes_on<model_workspace, Backend::cuda>,
                            launch_model};
 
-/// Rows without a rank of their own come behind these: what they name is for a table to say.
+/// Rows without a rank of their own come after these: what they name is for a table to say.
 constexpr int kStepRank = 0, kBatchedRank = 1, kSequentialRank = 2;
 
 Variant planned(const Composite& composite, Backend backend, std::string_view name,
-                std::string_view what, const Plan& plan) {
+                std::string_view what, const CompositePlan& plan) {
   const bool cpu = backend == Backend::cpu;
   return {.stages = composite.stages,
           .name = name,
@@ -113,7 +113,7 @@ Variant planned(const Composite& composite, Backend backend, std::string_view na
 
 Variant batched(const Composite& composite, Backend backend) {
   Variant row = planned(composite, backend, "batched", "All tokens through each stage at once.",
-                        {.mode = Plan::Mode::batched});
+                        {.mode = CompositePlan::Mode::batched});
   row.rank = kBatchedRank;
   row.switch_target = SwitchTarget::batched;
   return row;
@@ -122,7 +122,7 @@ Variant batched(const Composite& composite, Backend backend) {
 Variant sequential(const Composite& composite, Backend backend, std::span<const Part> parts) {
   Variant row = planned(composite, backend, "sequential",
                         "Token after token, as a decode loop: what the users' default prefill did.",
-                        {.mode = Plan::Mode::sequential, .parts = parts});
+                        {.mode = CompositePlan::Mode::sequential, .parts = parts});
   row.rank = kSequentialRank;
   row.switch_target = SwitchTarget::sequential;
   return row;
@@ -132,7 +132,7 @@ Variant sequential(const Composite& composite, Backend backend, std::span<const 
 Variant dense(const Composite& composite, Backend backend) {
   Variant row = planned(composite, backend, "dense",
                         "Dense causal attention instead of NSA: what it has to beat.",
-                        {.mode = Plan::Mode::batched, .dense = true});
+                        {.mode = CompositePlan::Mode::batched, .dense = true});
   row.role = Role::baseline;
   row.cost = composite.dense_cost;
   return row;
@@ -167,7 +167,8 @@ void add_dense(std::vector<Variant>& rows, const Composite& composite, Backend b
 
 Variant by_selected(Backend backend, std::string_view name, std::string_view what,
                     std::span<const Part> parts) {
-  return planned(kAttention, backend, name, what, {.mode = Plan::Mode::batched, .parts = parts});
+  return planned(kAttention, backend, name, what,
+                 {.mode = CompositePlan::Mode::batched, .parts = parts});
 }
 
 void add_cpu_plans(std::vector<Variant>& rows) {
@@ -184,7 +185,7 @@ void add_cuda_plans(std::vector<Variant>& rows) {
   constexpr Backend kCuda = Backend::cuda;
   rows.push_back(planned(kAttention, kCuda, "batched_streams",
                          "Batched, the window branch beside the others on a stream of its own.",
-                         {.mode = Plan::Mode::batched, .window_beside = true}));
+                         {.mode = CompositePlan::Mode::batched, .window_beside = true}));
   for (const bool streams : {false, true}) {
     Variant block =
         by_selected(kCuda, streams ? "batched_streams_fused_block" : "batched_fused_block",
@@ -200,7 +201,7 @@ void add_cuda_plans(std::vector<Variant>& rows) {
       planned(kAttention, kCuda, "fused_step",
               "A decode step: all after compression in one kernel, a cluster of blocks for each "
               "sequence and KV head.",
-              {.mode = Plan::Mode::one_kernel, .covers = kStepStages});
+              {.mode = CompositePlan::Mode::one_kernel, .covers = kStepStages});
   step.min_compute_capability = 90;
   step.supports = decode::supports_step;
   step.rank = kStepRank;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kEndless = std::size_t{1} << 46;
 
-/// Addresses one behind the other, without memory.
+/// Addresses one after the other, without memory.
 class Nowhere final : public Allocator {
  public:
   void* allocate(std::size_t bytes) override {

@@ -22,7 +22,7 @@ struct StepBytes {
   std::size_t scratch = 0;    // the arena at its peak
 };
 /// Gradients of weights share the memory of activations: where a step is one batch, those of a
-/// layer are written when the activations of the layers behind it are not needed any more.
+/// layer are written when the activations of the layers after it are not needed any more.
 bool gradients_share(const TrainingConfig& config) noexcept;
 /// The step itself, run without memory and without work.
 StepBytes step_bytes(const Router& router, const TrainingConfig& config,

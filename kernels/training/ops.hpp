@@ -1,4 +1,4 @@
-// What a training step does between and behind the stages, on the back end that they run on: the
+// What a training step does between and after the stages, on the back end that they run on: the
 // backward passes of norms, MLP, embedding and head, the loss, and the optimizer. As RuntimeOps:
 // operations in the order of the context's stream, nothing waits, tensors are where the context's
 // workspace allocates. fp32 arithmetic, fp64 where storage is fp64 (CPU only).

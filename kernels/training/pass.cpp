@@ -49,7 +49,7 @@ class GradientRoom {
  public:
   GradientRoom(const Workspace& kept, const TensorView& flat) : kept_(kept), flat_(flat) {}
 
-  /// `first` and what lies behind it in the flat tensor is written now, or was before.
+  /// `first` and what lies after it in the flat tensor is written now, or was before.
   void before(const TensorView& first) {
     const auto begin = static_cast<std::size_t>(first.as<const char>() - flat_.as<const char>());
     bytes_ = std::max(bytes_, kept_.mark().used + flat_bytes(flat_) - begin / kAlign * kAlign);

@@ -64,7 +64,7 @@ TensorView ranges_for(const StepContext& step, const Variant& row, const TensorV
                       StepPhase phase);
 
 /// One layer from x0 [tokens, model_dim] to x2, keeping what `saved` holds. Without x2 it ends
-/// where nothing behind is needed for the backward pass.
+/// where nothing after is needed for the backward pass.
 void forward_layer(const StepContext& step, std::int64_t layer, const BlockWeights& weights,
                    const TensorView& x0, LayerSaved& saved, const TensorView& x2);
 /// Its backward pass: d_x becomes the gradient of x0 from that of x2; `add` adds to the gradients

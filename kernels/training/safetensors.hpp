@@ -13,7 +13,7 @@
 
 namespace nsa::training {
 
-/// A tensor of a file: `begin` and `end` count bytes behind the header.
+/// A tensor of a file: `begin` and `end` count bytes after the header.
 struct StoredTensor {
   Dtype dtype = Dtype::fp32;
   std::vector<std::int64_t> shape;

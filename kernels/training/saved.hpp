@@ -17,7 +17,7 @@ struct LayerSaved {
   TensorView blocks;                   // [tokens, kv_heads, sel_count] int32; absent: dense
   std::array<TensorView, 3> branches;  // [tokens, q_heads, head_dim_v]; absent: dense
   TensorView o;                        // [tokens, q_heads, head_dim_v]
-  TensorView x1;                       // [tokens, model_dim] behind attention
+  TensorView x1;                       // [tokens, model_dim] after attention
   TensorView hidden;                   // [tokens, mlp_ratio * model_dim] before SiLU
   Saved stages;                        // log-sum-exps and gates
 };

@@ -67,7 +67,7 @@ std::string joined(const std::vector<std::string_view>& parts) {
 
 /// Attention, layer and model: their stages have rows of their own.
 bool runs_stages(const Variant& row) {
-  return row.stages.front() >= Stage::attention && row.plan.mode != Plan::Mode::one_kernel;
+  return row.stages.front() >= Stage::attention && row.plan.mode != CompositePlan::Mode::one_kernel;
 }
 
 std::string mismatch_of(const Variant* row, const Kernels& kernels) {

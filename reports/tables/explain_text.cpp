@@ -99,7 +99,7 @@ std::string names_text(const ExplainReport& r, Style style) {
 std::string validators_text(const ExplainReport& r, Style style) {
   std::string text;
   for (const ValidatorCheck& check : r.validators) {
-    if (check.verdict != Verdict::no) continue;
+    if (check.holds != Holds::no) continue;
     text += inked(fmt::format("validator: {} was {}, here it is {}\n", check.name,
                               printable(check.recorded), printable(check.here)),
                   Ink::warn, style);

@@ -79,7 +79,7 @@ TEST_CASE("every row of the table can be found, explained and costed", "[kernels
     CHECK(row.dtypes != 0);
     CHECK(row.cost != nullptr);
     // A sequence takes what the hungriest of its rows takes.
-    CHECK((row.workspace_bytes != nullptr || row.plan.mode == Plan::Mode::in_turn));
+    CHECK((row.workspace_bytes != nullptr || row.plan.mode == CompositePlan::Mode::in_turn));
     CHECK((row.launch != nullptr || row.backend == Backend::cuda));
     CHECK(row.source_hash.size() == 16);
     CHECK(find_variant(row.stages, row.name, row.backend, row.direction) == &row);

@@ -77,7 +77,8 @@ TEST_CASE("each part of a plan is a row of its stage and back end", "[kernels]")
       CHECK(part.row->stages.front() == part.stage);
       CHECK(row.plan.part(part.stage) == part.row);
     }
-    if (row.plan.mode == Plan::Mode::in_turn) CHECK(row.plan.parts.size() == row.stages.size());
+    if (row.plan.mode == CompositePlan::Mode::in_turn)
+      CHECK(row.plan.parts.size() == row.stages.size());
   }
 }
 
@@ -97,7 +98,8 @@ TEST_CASE("a row over several stages stands beside every sequence of exact rows 
     }
     const auto sequences = std::ranges::count_if(catalog(), [&](const Variant& r) {
       return r.backend == whole.backend && r.direction == whole.direction &&
-             r.plan.mode == Plan::Mode::in_turn && std::ranges::equal(r.stages, whole.stages);
+             r.plan.mode == CompositePlan::Mode::in_turn &&
+             std::ranges::equal(r.stages, whole.stages);
     });
     INFO(name_of(whole));
     CHECK(static_cast<std::size_t>(sequences) == expected);
@@ -175,7 +177,7 @@ TEST_CASE("rows of a stage that have a rank have one of their own", "[kernels]")
   for (const Variant& row : catalog()) {
     if (row.rank >= kUnranked) continue;
     INFO(name_of(row) << " " << row.rank);
-    if (row.plan.mode == Plan::Mode::in_turn) continue;  // sums of their parts' ranks
+    if (row.plan.mode == CompositePlan::Mode::in_turn) continue;  // sums of their parts' ranks
     CHECK(seen.emplace(stages_text(row.stages), row.backend, row.direction, row.rank).second);
   }
 }

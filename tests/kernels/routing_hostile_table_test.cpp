@@ -79,15 +79,15 @@ TEST_CASE("a validator is yes, no or unknown, and only no makes stale", "[kernel
   CHECK(router.choose(Stage::attend_selected, prefill(64)).stale);
   CHECK(warns(router, "compiler was another compiler"));
   const auto checks = check_validators(t.validators, validators_of(cpu()));
-  const auto verdict = [&](std::string_view name) {
+  const auto holds = [&](std::string_view name) {
     for (const ValidatorCheck& check : checks) {
-      if (check.name == name) return check.verdict;
+      if (check.name == name) return check.holds;
     }
     throw ContractError("no such validator");
   };
-  CHECK(verdict("compiler") == Verdict::no);
-  CHECK(verdict("driver") == Verdict::unknown);
-  CHECK(verdict("device_name") == Verdict::yes);
+  CHECK(holds("compiler") == Holds::no);
+  CHECK(holds("driver") == Holds::unknown);
+  CHECK(holds("device_name") == Holds::yes);
 }
 
 TEST_CASE("stages and spans that the runtime does not know are passed over", "[kernels][routing]") {

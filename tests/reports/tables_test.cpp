@@ -77,7 +77,7 @@ ExplainReport explained() {
   forced.override_cost = 2.31;
   r.decisions = {forced, tuned};
   r.reserves.varlen_reserve_n = 4096;
-  r.validators = {{"driver", "570.1", "580.95", Verdict::no}, {"mig", "", "", Verdict::unknown}};
+  r.validators = {{"driver", "570.1", "580.95", Holds::no}, {"mig", "", "", Holds::unknown}};
   r.names = {{"NSA_SEL_RANGES_V2", "0", true, "changes ranges"},
              {"NSA_STRICT_ASSERTS", "1", false, "no effect: nothing here asserts"}};
   r.warnings = {"NSA_SEL_RANGE_V2 is unknown; did you mean NSA_SEL_RANGES_V2?"};

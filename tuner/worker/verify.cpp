@@ -33,7 +33,7 @@ void write_rows(TensorSet& outputs, const worker::VerifyRequest& request) {
 /// their other stages to the same rows.
 bool share_code(const Variant& a, const Variant& b) {
   const auto runs_others = [](const Variant& row) {
-    return is_composite(row) && row.plan.mode != Plan::Mode::one_kernel;
+    return is_composite(row) && row.plan.mode != CompositePlan::Mode::one_kernel;
   };
   return a.source_hash == b.source_hash || (runs_others(a) && runs_others(b));
 }

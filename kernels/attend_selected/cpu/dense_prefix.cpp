@@ -1,5 +1,5 @@
 // dense_prefix: while n l' covers all that is visible, the selected branch is dense causal
-// attention, whose tiles share their keys; behind that, fused_query. Exact.
+// attention, whose tiles share their keys; after that, fused_query. Exact.
 #include "attend_selected/cpu/fused_query.hpp"
 #include "cpu/band/band.hpp"
 

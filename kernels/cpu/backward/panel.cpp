@@ -16,7 +16,7 @@ void make_scores(const PanelSizes& sizes, const TileRows<T>& rows, const Panel<T
             sizes.width, scratch.score_rows, false);
 }
 
-/// Keys of the columns: those behind the last key are padding.
+/// Keys of the columns: those past the last key are padding.
 template <class T>
 std::int64_t keys_in(const Panel<T>& panel, const PanelColumns& columns) {
   return std::min(columns.count, panel.keys - columns.first);

@@ -1,4 +1,4 @@
-// The register-tile product behind all attention kernels of the CPU: few rows times a packed panel.
+// The register-tile product that all attention kernels of the CPU: few rows times a packed panel.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ __device__ inline KeyRange key_range(const AttendParams& p, std::int64_t token, 
 /// Index of the sequence that holds row `token` of the queries.
 __device__ inline std::int64_t sequence_index(const Sequence* sequences, std::int64_t batch,
                                               std::int64_t token) {
-  std::int64_t low = 0, high = batch - 1;  // the last one whose q_begin is not behind the token
+  std::int64_t low = 0, high = batch - 1;  // the last one whose q_begin is not after the token
   while (low < high) {
     const std::int64_t middle = (low + high + 1) / 2;
     if (sequences[middle].q_begin <= token) {

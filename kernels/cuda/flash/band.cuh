@@ -86,7 +86,7 @@ struct RowTile {
     return queries * static_cast<int>(tensor.row_stride) +
            head * static_cast<int>(tensor.head_stride);
   }
-  /// Position of the query of a row; rows behind the last one stand where the last one does.
+  /// Position of the query of a row; rows past the last one stand where the last one does.
   __device__ int position(int row) const {
     return static_cast<int>(sequence.kv_len - sequence.q_len) +
            query(min(row, rows - 1 - first_row));

@@ -36,7 +36,7 @@ struct BandParams {
 template <class Sizes>
 struct BandKeys {
   const BandParams& params;
-  std::uint32_t stages;  // shared memory, the barriers behind them
+  std::uint32_t stages;  // shared memory, the barriers after them
   int first_row;         // of k and v: where tile 0 begins
   int kv_head;
   int tiles;
@@ -63,7 +63,7 @@ struct BandKeys {
   __device__ std::uint32_t empty(int j) const { return full(j) + 8; }
 
   /// One thread starts to load tile j of the band, once all warps are done with what lies there.
-  /// Keys behind the band come along and are masked.
+  /// Keys after the band come along and are masked.
   __device__ void load(int j) const {
     if (threadIdx.x != 0 || j >= tiles) return;
     if (j >= Sizes::kStages)

@@ -37,7 +37,7 @@ struct BandSoftmax {
     raised = false;
   }
 
-  /// Masks the keys before the first that a row sees, or those behind the last: `edges` of both
+  /// Masks the keys before the first that a row sees, or those past the last: `edges` of both
   /// rows. `first` is the tile's first key.
   template <bool kBefore>
   __device__ void mask(const int (&edges)[2], int first) {
@@ -117,7 +117,7 @@ struct BandSoftmax {
     }
   }
 
-  /// Behind the last tile: the sums of the four threads of each row.
+  /// After the last tile: the sums of the four threads of each row.
   __device__ void finish_sums() {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {

@@ -7,7 +7,7 @@
 namespace nsa::cuda::sm90 {
 
 /// One thread starts the copies of K [kKeys, dk] and V [kKeys, dv] of one KV head from row `row` on
-/// to `stage`: K in swizzled panels of 64 columns, V behind it. Boxes of the maps are kKeys rows of
+/// to `stage`: K in swizzled panels of 64 columns, V after it. Boxes of the maps are kKeys rows of
 /// 64 columns; `full` counts the bytes, kStageBytes, which the caller let it expect.
 template <class Sizes>
 __device__ __forceinline__ void copy_key_tile(const CUtensorMap& k, const CUtensorMap& v,

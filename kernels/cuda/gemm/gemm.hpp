@@ -31,7 +31,7 @@ inline constexpr int kGemmAlgorithms = 8;
 struct GemmOptions {
   /// Rank in cuBLASLt's list of algorithms, 0 = its first choice; the last where it has fewer.
   int algorithm = 0;
-  /// fp32 operands are rounded to TF32 (10 bits behind the point) for the tensor cores.
+  /// fp32 operands are rounded to TF32 (10 bits after the binary point) for the tensor cores.
   bool tf32 = false;
   WLayout w = WLayout::out_in;
   XLayout x = XLayout::rows_in;
@@ -51,7 +51,7 @@ void gemm(const TensorView& x, const TensorView& w, const TensorView& y, Workspa
 void gemm_batched(const TensorView& x, const TensorView& w, const TensorView& y, float factor,
                   Workspace& workspace, CUstream_st* stream, const GemmOptions& options = {});
 
-/// The tensor with all trailing dimensions as one, [rows, elements of a row]; they lie behind one
+/// The tensor with all trailing dimensions as one, [rows, elements of a row]; they lie after one
 /// another.
 TensorView as_matrix(const TensorView& tensor);
 

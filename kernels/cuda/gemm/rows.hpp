@@ -11,8 +11,8 @@ namespace nsa::cuda {
 /// Products of cuBLASLt, which chooses among hundreds: its own, CUTLASS's, and those for vectors.
 inline constexpr std::array<std::string_view, 5> kProductKernels{
     "nvjet_", "cutlass", "cublas", "xmma_gemm", "nsa::cuda::(anonymous namespace)::gemv_kernel"};
-/// The largest relative L2 of a row of fp32 behind products of numbers of 10 bits behind the point,
-/// as fp16 has: both factors are rounded.
+/// The largest relative L2 of a row of fp32 between products of numbers of 10 bits after the binary
+/// point, as fp16 has: both factors are rounded.
 inline constexpr double kTf32Tolerance = 2e-3;
 
 inline constexpr std::array<std::int64_t, kGemmAlgorithms> kAlgorithmValues{0, 1, 2, 3, 4, 5, 6, 7};

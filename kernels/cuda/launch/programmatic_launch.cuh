@@ -37,7 +37,7 @@ void launch_pdl(void (*kernel)(Params), std::int64_t blocks, int threads, std::s
   NSA_CUDA(cudaLaunchKernelEx(&config, kernel, p));
 }
 
-/// The same where the device can, else one behind the other.
+/// The same where the device can, else one after the other.
 template <class Params>
 void launch_pdl_if_hopper(void (*kernel)(Params), std::int64_t blocks, int threads,
                           std::size_t shared_bytes, cudaStream_t stream, const Params& p) {

@@ -16,7 +16,7 @@
 
 namespace nsa::cuda::sm90 {
 
-/// Matrix descriptor of a swizzled operand in shared memory: eight rows lie 1024 bytes behind the
+/// Matrix descriptor of a swizzled operand in shared memory: eight rows lie 1024 bytes after the
 /// eight before. `panel_bytes` is the distance of two panels of 64 columns; read where the panels
 /// follow one another along n (operand V), never along k.
 struct MatrixDescriptor {
@@ -24,13 +24,13 @@ struct MatrixDescriptor {
   static constexpr std::uint32_t kHigh = 1u << 30 | 1024 >> 4;  // swizzle, distance of eight rows
   __device__ MatrixDescriptor(std::uint32_t address, std::uint32_t panel_bytes)
       : low(panel_bytes >> 4 << 16 | (address & 0x3ffff) >> 4) {}
-  /// Of the part that begins `bytes` behind.
+  /// Of the part that begins `bytes` further on.
   __device__ std::uint64_t at(std::uint32_t bytes = 0) const {
     return std::uint64_t{kHigh} << 32 | (low + (bytes >> 4));
   }
 };
 
-/// What was written to registers is seen by the products behind it.
+/// What was written to registers is seen by the products after it.
 __device__ inline void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 /// The products so far are a group of their own.
 __device__ inline void wgmma_commit() {

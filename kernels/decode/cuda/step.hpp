@@ -13,7 +13,7 @@ inline constexpr int kColumns = kLanesOfRow * kVector;  // of a row at a time
 inline constexpr int kHeads = 8;                        // of a group at a time
 inline constexpr int kRowsAtOnce = kThreads / kLanesOfRow;
 inline constexpr int kTileHeads = 16;  // of a tensor-core tile
-inline constexpr int kQueryGap = 8;    // numbers behind a row of queries: banks
+inline constexpr int kQueryGap = 8;    // numbers after a row of queries: banks
 inline constexpr int kMostRanks = 16;  // blocks of a cluster: what one Hopper GPC holds
 
 /// What the parts of a block's shared memory are sized by.

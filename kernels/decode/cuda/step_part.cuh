@@ -9,7 +9,7 @@
 
 namespace nsa::cuda::step {
 
-/// kVector numbers of a row from `column` on, zeros behind `dim` and where `row` is null.
+/// kVector numbers of a row from `column` on, zeros past `dim` and where `row` is null.
 template <class T, bool kVectors>
 struct Piece {
   static constexpr int kWords = kVector * static_cast<int>(sizeof(T)) / 16;
@@ -50,10 +50,10 @@ __device__ inline float sum_over_row(float (&x)[kHeads], int lane) {
   return x[0];
 }
 
-/// Where a block's keys of a branch are: rows behind one another, or those of selected blocks.
+/// Where a block's keys of a branch are: rows one after another, or those of selected blocks.
 struct KeyRows {
   std::int64_t first;          // row of key 0, or of the sequence's
-  const std::int32_t* blocks;  // null: behind one another. This block's are `ranks` apart, -1: none
+  const std::int32_t* blocks;  // null: one after another. This block's are `ranks` apart, -1: none
   int ranks, sel_block;
   unsigned reciprocal;  // 2^32 / sel_block, rounded up: exact for i below 2^16
   std::int64_t kv_len;

@@ -72,7 +72,7 @@ __device__ void make_logits_by_tiles(const Params& p, const Shared& s,
   }
 }
 
-/// As sum_values: heads are the rows of a tile, columns of V its columns. Weights behind `count`
+/// As sum_values: heads are the rows of a tile, columns of V its columns. Weights past `count`
 /// are zeros up to the end of a tile.
 template <class T>
 __device__ void sum_values_by_tiles(const Params& p, const Shared& s,

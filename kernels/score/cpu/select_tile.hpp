@@ -43,7 +43,7 @@ struct TileScratch {
         row(order + sizes.blocks) {}
 };
 
-/// Softmax of a row of logits, in place; what lies behind `visible` is not seen.
+/// Softmax of a row of logits, in place; what lies past `visible` is not seen.
 template <class T>
 cpu::RowSums<T> probabilities(T* row, std::int64_t visible) {
   const std::int64_t padded = cpu::pad_up(visible);

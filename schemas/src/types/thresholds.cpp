@@ -149,7 +149,7 @@ ThresholdTable load_thresholds(const std::string& path) {
 }
 
 std::string to_string(const FlatValue& value) {
-  switch (value.kind()) {
+  switch (value.kind) {
     case FlatValue::Kind::never:
       return "never";
     case FlatValue::Kind::always:

@@ -67,7 +67,7 @@ Json validators_json(const Validators& recorded) {
     list.push_back({{"name", check.name},
                     {"recorded", check.recorded},
                     {"here", check.here},
-                    {"verdict", to_string(check.verdict)}});
+                    {"verdict", to_string(check.holds)}});
   return list;
 }
 

@@ -29,7 +29,7 @@ void add_run_of(std::vector<DeviceRuns>& all, const Run& run,
 /// Whether times of both runs may be told together: nothing that is validated has changed.
 bool same_conditions(const Device& a, const Device& b) {
   return std::ranges::none_of(check_validators(validators_of(a), validators_of(b)),
-                              [](const ValidatorCheck& c) { return c.verdict == Verdict::no; });
+                              [](const ValidatorCheck& c) { return c.holds == Holds::no; });
 }
 
 /// Leaves out devices on which none of their runs has a row of that executor: a run with a worker

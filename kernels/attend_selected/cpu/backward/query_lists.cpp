@@ -24,7 +24,7 @@ QueryLists::QueryLists(const TensorView& blocks, const Sequence& sequence, std::
   const auto begins = memory_.begins.first(static_cast<std::size_t>(blocks_) + 1);
   std::ranges::fill(begins, 0);
   const std::size_t width = memory_.ids.size();
-  // Chosen blocks once, with -1 behind them; begins[b + 1] counts those of block b.
+  // Chosen blocks once, with -1 after them; begins[b + 1] counts those of block b.
   for (std::int64_t i = 0; i < count; ++i) {
     const auto row = memory_.chosen.subspan(static_cast<std::size_t>(i) * width, width);
     const std::int64_t found = row_blocks(blocks, sequence.q_begin + first + i, kv_head,

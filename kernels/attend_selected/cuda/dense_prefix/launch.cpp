@@ -28,7 +28,7 @@ void launch_dense_prefix(const LaunchArgs& args) {
   Sequence* parts = args.workspace.take<Sequence>(2 * dense.batch).data();
   cuda::split_sequences(dense, parts, parts + dense.batch, args.stream);
   dense.sequences = parts;
-  if (dense.batch == 1) dense.tokens = most;  // no tiles for those behind
+  if (dense.batch == 1) dense.tokens = most;  // no tiles for those past it
   kDenseCausal.of(args.problem.dtype)(dense, args.stream);
   sparse.sequences = parts + sparse.batch;
   cuda::fused_query(sparse, args);

@@ -72,8 +72,8 @@ __device__ __forceinline__ void load_item_queries(const BlockParams& p,
   });
 }
 
-/// The queries that this thread asked for are there, for the products behind the next barrier. Not
-/// behind writes of results: the fence would wait for them too.
+/// The queries that this thread asked for are there, for the products after the next barrier. Not
+/// after writes of results: the fence would wait for them too.
 __device__ inline void settle_queries() {
   wait_all_copies();
   sm90::fence_shared();

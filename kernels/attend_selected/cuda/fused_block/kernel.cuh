@@ -62,7 +62,7 @@ struct BlockSchedule {
   }
 };
 
-/// Which query and head of the group a row of a tile is; rows behind the last query are the first
+/// Which query and head of the group a row of a tile is; rows past the last query are the first
 /// row of a query that no tile has.
 template <class Sizes>
 __device__ void fill_rows(const BlockParams& p, const BlockShared<Sizes>& shared) {

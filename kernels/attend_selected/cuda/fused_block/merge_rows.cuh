@@ -167,7 +167,7 @@ struct MergeRows {
     l[i] = sum_of_row(l[i]);
   }
 
-  /// Picks 4 j + u and, where registers hold them, the one behind it; the weights of picks 4 j +
+  /// Picks 4 j + u and, where registers hold them, the one after it; the weights of picks 4 j +
   /// lane % 4 stand in front.
   __device__ __forceinline__ void add_partials(const BlockParams& p, int j, int u) {
     const int t = static_cast<int>(threadIdx.x) % 4, lane = static_cast<int>(threadIdx.x) % 32;

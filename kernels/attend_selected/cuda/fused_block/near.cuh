@@ -9,13 +9,13 @@ namespace nsa::cuda {
 struct NearWalk {
   const AttendParams& p;
   std::int64_t token, last;  // what is left, the queries of this sequence included
-  std::int64_t end = 0;      // behind the queries of this sequence
+  std::int64_t end = 0;      // after the queries of this sequence
   std::int64_t kv_begin = 0;
   int block = 0, final = -1;  // block `block` is next, `final` the last of this sequence
 
   __device__ NearWalk(const AttendParams& params, std::int64_t first, std::int64_t last_token)
       : p(params), token(first), last(last_token), end(first) {}
-  /// Moves on to the next block, `block`, of queries [token, end); false behind the last one.
+  /// Moves on to the next block, `block`, of queries [token, end); false past the last one.
   __device__ bool next() {
     if (block < final) {
       block = block == 0 ? max(lowest_, 1) : block + 1;

@@ -28,7 +28,7 @@ inline std::int64_t default_query_chunk(const Problem& p) {
   return has_wide_rows(p) ? 1024 : p.total_tokens() <= 8192 ? 512 : 2048;
 }
 
-/// How many queries behind its items the tiles of a stage are merged, and of how many queries the
+/// How many queries after its items the tiles of a stage are merged, and of how many queries the
 /// partial results are in memory at a time. A query of a KV head counts as one. Thread blocks
 /// have the items of some 4,000 queries in hand, so with less they wait for one another. On an
 /// H200, 12 query and 2 KV heads of 64, chunks of 1024 and 8192 tokens: .232 ms with 2048 and 8192,

@@ -24,7 +24,7 @@ __device__ inline int block_id(const ListParams& p, std::int64_t token, int kv_h
                   slot * a.blocks_id_stride];
 }
 
-/// The pick of this thread. Ids that are negative, of blocks behind the query, or named before by
+/// The pick of this thread. Ids that are negative, of blocks after the query, or named before by
 /// the same query do not count.
 __device__ inline bool find_pick(const ListParams& p, Pick& pick) {
   const AttendParams& a = p.backward.attend;

@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = 0; i < a.sel_count; ++i) {
     if (!picked[row * a.sel_count + i]) continue;
     for (int part = 0; part < out.tiles_of_block; ++part) {
-      // A tile behind the query has nothing to say, and may not exist.
+      // A tile after the query has nothing to say, and may not exist.
       if (part > 0 &&
           std::int64_t{blocks[i * a.blocks_id_stride]} * a.sel_block + part * tile_keys > position)
         break;

@@ -11,7 +11,7 @@ inline constexpr int kUnionChunk = 32;
 inline constexpr int kMaxUnionBlocks = kUnionChunk * 250, kMaxUnion = 4096;
 
 /// Marks in table[block] which queries of the tile chose it. Ids that are negative or of blocks
-/// behind the query are skipped, repeated ones count once. All threads call it.
+/// after the query are skipped, repeated ones count once. All threads call it.
 __device__ inline void mark_blocks(const AttendParams& p, const RowTile& at, int queries,
                                    unsigned* table) {
   const int threads = static_cast<int>(blockDim.x);

@@ -15,7 +15,7 @@ namespace nsa::cuda {
 
 /// A mask from ranges: of the keys [first_key, first_key + keys), those that a row's ranges cover.
 struct RangesMask {
-  int next = 0;  // the first range that reaches behind the tiles before
+  int next = 0;  // the first range that reaches past the tiles before
 
   __device__ std::uint64_t bits(const AttendParams& p, std::int64_t token, int kv_head, int /*t*/,
                                 int kv_len, int first_key, int keys) {

@@ -1,4 +1,4 @@
-// The keys of a row in a packed copy of K and V, row behind row.
+// The keys of a row in a packed copy of K and V, row after row.
 #pragma once
 
 #include "attend_selected/cuda/packed/packed_row.hpp"

@@ -15,7 +15,7 @@ struct PackedRow;  // packed_row.hpp
 
 /// lengths [tokens * kv_heads]: keys that each row selects, by its ranges.
 void measure_rows(const AttendParams& p, std::int32_t* lengths, CUstream_st* stream);
-/// Lists rows [first, first + count) with their keys one row behind the other, `most` of each.
+/// Lists rows [first, first + count) with their keys one row after the other, `most` of each.
 void list_rows(const std::int32_t* lengths, std::int64_t first, std::int64_t count,
                std::int64_t most, PackedRow* list, CUstream_st* stream);
 /// Copies the keys of the listed rows to k [keys, dk] and v [keys, dv].

@@ -14,10 +14,10 @@ struct RowRanges {
   int count;
 
   __device__ int keys() const { return count > 0 ? ends[count - 1] : 0; }
-  /// Position of key `j` of the row, -1 behind the last one.
+  /// Position of key `j` of the row, -1 past the last one.
   __device__ int position(int j) const {
     if (j >= keys()) return -1;
-    int low = 0, high = count - 1;  // the first range that ends behind j
+    int low = 0, high = count - 1;  // the first range that ends after j
     while (low < high) {
       const int middle = (low + high) / 2;
       if (ends[middle] > j) {

@@ -20,7 +20,7 @@ struct KeyItem {
   KeyTile keys;
   int kv_head = 0;
   int first = 0, queries = 0;             // of the sequence, or of `entries`
-  const std::int32_t* entries = nullptr;  // null: queries behind one another
+  const std::int32_t* entries = nullptr;  // null: queries one after another
   std::int64_t place = -1;                // of its sums; -1: nothing to do
 };
 

@@ -99,7 +99,7 @@ __device__ void as_fragment(const float (&c)[kTiles][4], int kk, std::uint32_t (
   a[3] = pack_pair<T>(c[2 * kk + 1][2], c[2 * kk + 1][3]);
 }
 
-/// 8 numbers of a row from `column` on to shared memory at `to`; zeros behind `dim` and where
+/// 8 numbers of a row from `column` on to shared memory at `to`; zeros past `dim` and where
 /// `from` is null. Copies of whole pieces run beside the threads (commit_copies).
 template <class T>
 __device__ void load_piece(T* to, const T* from, int column, int dim, bool vectors) {

@@ -58,7 +58,7 @@ __device__ __forceinline__ void copy_tile_row(std::uint32_t tile, int row, const
                   (from ? from : valid) + 8 * (c + piece), from != nullptr);
 }
 
-/// What this thread's copies wrote is there for the products behind the next barrier.
+/// What this thread's copies wrote is there for the products after the next barrier.
 __device__ inline void settle_copies() {
   wait_copies<0>();
   sm90::fence_shared();

@@ -49,7 +49,7 @@ struct SimtShared {
 __device__ inline int simt_column() { return static_cast<int>(threadIdx.x) % 64; }
 __device__ inline int simt_group() { return static_cast<int>(threadIdx.x) / 64; }
 
-/// Rows to shared memory in fp32; zeros behind `dim` and where `source(row)` is null.
+/// Rows to shared memory in fp32; zeros past `dim` and where `source(row)` is null.
 template <class Sizes, class Source>
 __device__ void load_simt(float* tile, int rows, int dim, Source source) {
   using T = typename Sizes::Storage;

@@ -63,7 +63,7 @@ __device__ void make_gates(const GateParams& p, std::uint32_t first, const GateT
 }
 
 /// kWidth columns of one head of one of the warp's rows. Wider than one only where the branches and
-/// o lie row behind row without gaps (GateParams), so that one offset serves all four.
+/// o lie row after row without gaps (GateParams), so that one offset serves all four.
 struct GatePiece {
   std::int64_t flat = 0, token = 0;
   int head = 0, column = 0, row = -1;  // row: of the warp; -1: nothing to do

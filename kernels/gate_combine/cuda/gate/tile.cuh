@@ -78,7 +78,7 @@ __device__ void mean_query(const GateParams& p, std::uint32_t row, int column,
   for (int j = 0; j < kWidth; ++j) mean[j] *= p.inverse_group;
 }
 
-/// Mean queries of the warp's rows into the tile; zeros behind the last row.
+/// Mean queries of the warp's rows into the tile; zeros past the last row.
 template <class T, int kWidth, int kRows>
 __device__ void fill_means(const GateParams& p, std::uint32_t first, const GateTile& tile) {
   const int pieces = p.dk / kWidth;
@@ -92,7 +92,7 @@ __device__ void fill_means(const GateParams& p, std::uint32_t first, const GateT
   }
 }
 
-/// Rows of fc1_w of the units [first, first + kGateUnits), columns outermost; zeros behind the last
+/// Rows of fc1_w of the units [first, first + kGateUnits), columns outermost; zeros past the last
 /// unit. By all threads of the block.
 template <class T, int kWidth>
 __device__ void fill_units(const GateParams& p, int first, float* units) {

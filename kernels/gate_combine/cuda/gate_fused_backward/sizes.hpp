@@ -17,7 +17,7 @@ inline std::int64_t hidden_units(const Problem& p) {
   return p.head_dim_k < 4 ? 1 : p.head_dim_k / 2;
 }
 
-/// Numbers of one copy of the weights' gradients: fc1_w, fc1_b, fc2_w, fc2_b behind one another.
+/// Numbers of one copy of the weights' gradients: fc1_w, fc1_b, fc2_w, fc2_b one after another.
 constexpr std::int64_t gate_gradient_numbers(std::int64_t dk, std::int64_t hidden) {
   return hidden * dk + hidden + 3 * hidden + 3;
 }

@@ -5,7 +5,7 @@
 
 namespace nsa::gate_combine {
 
-/// The tile's part of number i behind fc1_w: of fc1_b, fc2_w or fc2_b.
+/// The tile's part of number i after fc1_w: of fc1_b, fc2_w or fc2_b.
 template <int kDk>
 __device__ float small_weight_part(const Tile<kDk>& tile, int i) {
   const int hidden = tile.hidden();

@@ -77,7 +77,7 @@ struct Part {
 };
 
 /// How a row over other rows runs. A stage that no part names runs as it is decided by itself.
-struct Plan {
+struct CompositePlan {
   enum class Mode : std::uint8_t {
     kernels,     // no composite: the row's own kernels
     in_turn,     // its parts, one for each stage, one after another
@@ -136,7 +136,7 @@ struct Variant {
   std::optional<WorkOrder> order{};
   /// Why a library that is opened at run time is not there, empty where it is. Null: needs none.
   const std::string& (*missing)() = nullptr;
-  Plan plan{};
+  CompositePlan plan{};
   Direction direction = Direction::forward;
   bool deterministic = true;  // the same bits from run to run
 };
@@ -190,7 +190,7 @@ std::int64_t workspace_of(const Variant& variant, const Problem& problem);
 bool reads(const Variant& variant, std::string_view input) noexcept;
 /// Whether it runs other rows.
 inline bool is_composite(const Variant& variant) noexcept {
-  return variant.plan.mode != Plan::Mode::kernels;
+  return variant.plan.mode != CompositePlan::Mode::kernels;
 }
 
 /// Tensors of a stage (see kernels/signatures.cpp, which also makes the table in the docs).

@@ -147,12 +147,12 @@ class Router {
 AttentionOptions options_from(const EnvSnapshot& environment, AttentionOptions base = {});
 
 /// Whether a validator still holds: unknown where either side is not known.
-enum class Verdict : std::uint8_t { yes, no, unknown };
-std::string_view to_string(Verdict value) noexcept;
+enum class Holds : std::uint8_t { yes, no, unknown };
+std::string_view to_string(Holds value) noexcept;
 struct ValidatorCheck {
   std::string_view name;       // a literal: "driver"
   std::string recorded, here;  // empty: not known
-  Verdict verdict = Verdict::unknown;
+  Holds holds = Holds::unknown;
 };
 /// The validators of this device and build. `measurement_policy` is the tuner's to fill in.
 Validators validators_of(const Device& device);

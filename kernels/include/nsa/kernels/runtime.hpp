@@ -158,7 +158,7 @@ void model_forward(const Context& context, const ModelConfig& config, const Prob
 class DecodeLoop {
  public:
   /// Over the caches of one model (or of one layer), which hold the tokens so far and outlive the
-  /// loop. The first step may be enqueued, or captured, right behind; all of them have to be done
+  /// loop. The first step may be enqueued, or captured, right after; all of them have to be done
   /// before the loop is destroyed. Throws InputError where no row runs such a step: it takes NSA on
   /// a device with a row for it, and nobody who asks for other rows of its stages.
   DecodeLoop(const Context& context, const ModelConfig& config, std::span<KvCache> caches);

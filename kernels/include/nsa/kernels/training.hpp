@@ -3,7 +3,7 @@
 //
 // Lengths are in tokens, memory in bytes. Free functions may be called by several threads; a
 // Trainer, a StepObserver and the context's workspace belong to one thread at a time. Tensors are
-// made by the trainer: flat, contiguous, parameters one behind another. Errors are those of the
+// made by the trainer: flat, contiguous, parameters one after another. Errors are those of the
 // runtime (runtime.hpp): InputError where no row runs a stage, OutOfMemory, CudaError.
 #pragma once
 
@@ -137,7 +137,7 @@ class Trainer {
 
   const TrainingConfig& config() const noexcept;
   /// Enqueues the next step over `tokens` [accumulate, batch, seq_len + 1], on the host, each below
-  /// vocab_size: each token but the last of a sequence predicts the one behind it. Returns at once
+  /// vocab_size: each token but the last of a sequence predicts the one after it. Returns at once
   /// on a GPU; the tokens may be reused then. ContractError where there are not as many of them.
   void step(std::span<const std::int32_t> tokens, StepObserver* observer = nullptr);
   /// Forward and backward of the same tokens with the weights as they are, once more; no optimizer.

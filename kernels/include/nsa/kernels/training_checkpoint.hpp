@@ -22,7 +22,7 @@ std::string checkpoint_path(const std::string& folder);
 /// there stays until the new one is on the disk. EnvironmentError where that fails.
 void save_checkpoint(const std::string& folder, const Trainer& trainer,
                      const std::map<std::string, std::string>& notes);
-/// Reads it into the trainer, which goes on behind its steps. InputError "<file>: ..." where the
+/// Reads it into the trainer, which goes on after its steps. InputError "<file>: ..." where the
 /// file is missing, damaged, of a newer version or of another model; the trainer is then as it was.
 CheckpointInfo load_checkpoint(const std::string& folder, Trainer& trainer);
 /// The same, without a trainer: what it says, checked as far as that goes.

@@ -26,7 +26,7 @@ struct HostTensor {
 /// seed + index of the tensor, 2 sqrt(3)), rounded to the problem's dtype; weights likewise,
 /// divided by sqrt(fan in). `blocks` and `ranges` follow the problem's selection pattern (forced
 /// blocks always included). Of a backward problem, those of make_backward_inputs(), and what the
-/// forward pass saved behind them under its name in Saved ("lse_sel").
+/// forward pass saved after them under its name in Saved ("lse_sel").
 std::vector<HostTensor> make_inputs(std::span<const Stage> stages, const Problem& problem,
                                     std::uint64_t seed);
 std::vector<HostTensor> make_inputs(Stage stage, const Problem& problem, std::uint64_t seed);

@@ -1,4 +1,4 @@
-// y = o W_O^T by one cuBLASLt product; an o whose heads do not lie behind one another is packed.
+// y = o W_O^T by one cuBLASLt product; an o whose heads do not lie one after another is packed.
 #include <array>
 
 #include "cpu/matrix.hpp"

@@ -1,5 +1,5 @@
 // Backward of y = o W_O^T by two cuBLASLt products; an o or its gradient whose heads do not lie
-// behind one another goes through a copy that does.
+// one after another goes through a copy that does.
 #include <array>
 
 #include "cuda/gemm/launch.hpp"
@@ -11,11 +11,11 @@
 namespace nsa::out_proj {
 namespace {
 
-TensorView flat_twin(const TensorView& heads, Workspace& workspace) {
-  TensorView twin =
+TensorView flat_copy(const TensorView& heads, Workspace& workspace) {
+  TensorView flat =
       make_view(nullptr, heads.dtype, {heads.shape[0], heads.shape[1], heads.shape[2]});
-  twin.data = workspace.take(twin.bytes());
-  return twin;
+  flat.data = workspace.take(flat.bytes());
+  return flat;
 }
 
 void copy(const TensorView& from, const TensorView& to, CUstream_st* stream) {
@@ -27,14 +27,14 @@ void launch_backward(const LaunchArgs& args, const cuda::GemmOptions& options) {
   const OutProjBackwardTensors t = OutProjBackwardTensors::of(args);
   const WorkspaceScope scope(args.workspace);
   TensorView o = t.o, d_o = t.d_o;
-  if (t.d_w_o && !rows_are_flat(o)) copy(t.o, o = flat_twin(o, args.workspace), args.stream);
-  const bool twin = d_o && !rows_are_flat(d_o);
-  if (twin) d_o = flat_twin(d_o, args.workspace);
-  if (twin && args.adds_to(0)) copy(t.d_o, d_o, args.stream);
+  if (t.d_w_o && !rows_are_flat(o)) copy(t.o, o = flat_copy(o, args.workspace), args.stream);
+  const bool has_gaps = d_o && !rows_are_flat(d_o);
+  if (has_gaps) d_o = flat_copy(d_o, args.workspace);
+  if (has_gaps && args.adds_to(0)) copy(t.d_o, d_o, args.stream);
   cuda::linear_backward(t.d_w_o ? cuda::as_matrix(o) : TensorView{}, t.w_o, t.d_y,
                         {d_o ? cuda::as_matrix(d_o) : TensorView{}, args.adds_to(0)},
                         {t.d_w_o, args.adds_to(1)}, args.workspace, args.stream, options);
-  if (twin) copy(d_o, t.d_o, args.stream);
+  if (has_gaps) copy(d_o, t.d_o, args.stream);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ __device__ __forceinline__ void multiply(const FusedParams& p, Shared& shared, i
   sm90::wgmma_wait<0>(d);
 }
 
-/// Of the columns [first, first + 8). Parts and heads begin at multiples of 8; behind the last part
+/// Of the columns [first, first + 8). Parts and heads begin at multiples of 8; past the last part
 /// nothing is wanted.
 template <class T>
 __device__ Columns columns_at(const RopeParams& p, int first) {
@@ -120,7 +120,7 @@ __device__ inline float position_of(const RopeParams& p, std::int64_t token) {
 }
 
 /// Turns one pair. A product of floats alone would be 4e-3 rad off at position 65,536, so what it
-/// loses is added; behind that the special function's error of 5e-7 is far below 16 bits.
+/// loses is added; after that the special function's error of 5e-7 is far below 16 bits.
 __device__ inline void turn(float& x0, float& x1, float position, float turns, float rest) {
   constexpr float kTurn = 6.2831853F;
   const float product = position * turns;

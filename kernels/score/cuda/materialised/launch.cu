@@ -24,7 +24,7 @@ struct Chunk {
   std::int64_t blocks;
 };
 
-/// Loads rows of a tile transposed, to[dim][row]; zeros behind `rows` and `dims`.
+/// Loads rows of a tile transposed, to[dim][row]; zeros past `rows` and `dims`.
 template <class T, int kRows, class Source>
 __device__ void load_transposed(float (&to)[kTileDims][kRows + 4], int rows, int dims,
                                 Source source) {

@@ -1,4 +1,4 @@
-// Errors by who has to act, which is also what decides the exit code (design: 2, 4).
+// Errors by who has to act, which is also what decides the exit code.
 #pragma once
 
 #include <stdexcept>

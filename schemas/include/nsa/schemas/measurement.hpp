@@ -35,7 +35,7 @@ struct ClockReading {
   bool operator==(const ClockReading&) const = default;
 };
 
-/// What a workspace was asked for at most, in the units of the reserves (design: reserves).
+/// What a workspace was asked for at most, in the units of the reserves.
 struct ReserveNeed {
   std::int64_t varlen_n = 0, varlen_k = 0;      // rows, packed tokens
   std::int64_t sel_pack_n = 0, sel_pack_l = 0;  // rows, tokens per row

@@ -96,27 +96,22 @@ struct Reserves {
 };
 
 /// What the flat view says of a length or of a switch: four things that a program must not mix up.
-class FlatValue {
- public:
+struct FlatValue {
   enum class Kind : std::uint8_t { not_measured, never, always, from };
 
-  FlatValue() = default;  // not measured: nothing is known, leave what is there
+  Kind kind = Kind::not_measured;  // nothing is known, leave what is there
+  std::int64_t from_length = 0;    // of `from`
+
   static FlatValue never() { return {Kind::never, 0}; }
   static FlatValue always() { return {Kind::always, 0}; }
   /// From this length on, 1 or more.
   static FlatValue from(std::int64_t length) { return {Kind::from, length}; }
 
-  Kind kind() const { return kind_; }
   /// The length of `from`; nothing for the others.
   std::optional<std::int64_t> length() const {
-    return kind_ == Kind::from ? std::optional(length_) : std::nullopt;
+    return kind == Kind::from ? std::optional(from_length) : std::nullopt;
   }
   bool operator==(const FlatValue&) const = default;
-
- private:
-  FlatValue(Kind kind, std::int64_t length) : kind_(kind), length_(length) {}
-  Kind kind_ = Kind::not_measured;
-  std::int64_t length_ = 0;
 };
 /// "always", "never", "not_measured" or the length.
 std::string to_string(const FlatValue& value);
