@@ -53,8 +53,8 @@ std::unique_ptr<GraphReplay> capture_graph(const Device& device, CUstream_st* st
     launch(context);
   } catch (const CudaError& error) {
     abandon_capture(stream);
-    if (!is_capture_error(error.code())) throw;
-    throw NotCapturable("the launch waits for the device: " + error.call() + ": " + error.name());
+    if (!is_capture_error(error.code)) throw;
+    throw NotCapturable("the launch waits for the device: " + error.call + ": " + error.name);
   } catch (...) {
     abandon_capture(stream);
     throw;

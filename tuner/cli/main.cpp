@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
   } catch (const nsa::OutOfMemory& e) {
     return report(e.what(), ExitCode::environment);
   } catch (const nsa::CudaError& e) {
-    return report(e.name() + " in " + e.call() + ": " + nsa::advice_for(e), ExitCode::environment);
+    return report(e.name + " in " + e.call + ": " + nsa::advice_for(e), ExitCode::environment);
   } catch (const std::bad_alloc&) {
     return report("out of memory; ask for less: a shorter sequence, a smaller batch or model",
                   ExitCode::environment);

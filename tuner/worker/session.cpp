@@ -32,7 +32,7 @@ template <class Request>
 Outcome outcome_of(const CudaError& error) {
   constexpr int kMemoryAllocation = 2;
   if (std::is_same_v<Request, worker::HelloRequest>) return Outcome::unsupported;
-  return error.code() == kMemoryAllocation ? Outcome::out_of_memory : Outcome::crashed;
+  return error.code == kMemoryAllocation ? Outcome::out_of_memory : Outcome::crashed;
 }
 
 worker::OfferedVariant offer_of(const Variant& variant) {

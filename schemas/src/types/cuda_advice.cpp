@@ -6,7 +6,7 @@ namespace nsa {
 
 std::string advice_for(const CudaError& error) {
   // Numbers of cudaError_t (driver_types.h), which this file must not include.
-  switch (error.code()) {
+  switch (error.code) {
     case 2:  // cudaErrorMemoryAllocation
       return "not enough free GPU memory; ask for a shorter sequence or a smaller batch, or wait "
              "for "

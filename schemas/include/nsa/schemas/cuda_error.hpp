@@ -9,26 +9,21 @@
 namespace nsa {
 
 /// A CUDA call failed. The context may be lost (an illegal access stays): end the process.
-class CudaError : public std::runtime_error {
- public:
-  CudaError(int code, const char* name, const char* text, const char* call,
-            const std::source_location& where)
-      : std::runtime_error(std::string(where.file_name()) + ":" + std::to_string(where.line()) +
-                           ": " + call + ": " + name + " (" + std::to_string(code) + "): " + text),
-        code_(code),
-        name_(name),
-        call_(call),
-        where_(where) {}
-  int code() const noexcept { return code_; }
-  const std::string& name() const noexcept { return name_; }  // "cudaErrorInvalidValue"
-  const std::string& call() const noexcept { return call_; }
-  const std::source_location& where() const noexcept { return where_; }
+struct CudaError : std::runtime_error {
+  CudaError(int failed_code, const char* code_name, const char* text, const char* failed_call,
+            const std::source_location& at)
+      : std::runtime_error(std::string(at.file_name()) + ":" + std::to_string(at.line()) + ": " +
+                           failed_call + ": " + code_name + " (" + std::to_string(failed_code) +
+                           "): " + text),
+        code(failed_code),
+        name(code_name),
+        call(failed_call),
+        where(at) {}
 
- private:
-  int code_;
-  std::string name_;
-  std::string call_;
-  std::source_location where_;
+  int code;
+  std::string name;  // "cudaErrorInvalidValue"
+  std::string call;
+  std::source_location where;
 };
 
 /// What a user can do about it, in one line; the whole of the error for the ones that nobody can.
