@@ -52,7 +52,7 @@ class TrainingOps {
                                  const Gradient& d_weight) const = 0;
   /// y = h * sigmoid(h), both [rows, columns].
   virtual void silu(const Context&, const TensorView& h, const TensorView& y) const = 0;
-  /// y = h * sigmoid(h) once more, which the weights behind it need, and d = d * silu'(h), in
+  /// y = h * sigmoid(h) once more, which the weights after it need, and d = d * silu'(h), in
   /// place.
   virtual void silu_backward(const Context&, const TensorView& h, const TensorView& y,
                              const TensorView& d) const = 0;

@@ -164,8 +164,10 @@ void follow_blocks(BackwardInputs& inputs, const Problem& p, CUstream_st* stream
   for (const Sequence& s : sequences_of(p)) {
     for (std::int64_t i = 0; i < s.q_len * p.kv_heads; ++i) {
       const std::int64_t row = s.q_begin * p.kv_heads + i;
+      std::vector<std::int32_t> ids(blocks + row * n, blocks + (row + 1) * n);
+      std::sort(ids.begin(), ids.end());  // ranges ascend, whatever the order of the blocks
       blocks_to_ranges(p.geometry, s.first_position() + i / p.kv_heads,
-                       num_blocks(s.kv_len, p.geometry), blocks + row * n, ranges + row * n * 2);
+                       num_blocks(s.kv_len, p.geometry), ids.data(), ranges + row * n * 2);
     }
   }
   Forward forward = run_forward(Stage::attend_selected, p, inputs.tensors, stream);

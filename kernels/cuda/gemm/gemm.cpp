@@ -58,7 +58,7 @@ std::uint32_t alignment_of(const TensorView& tensor) {
 /// What cuBLASLt proposes for a product, the best first.
 using Algorithms = std::vector<cublasLtMatmulHeuristicResult_t>;
 /// Lists of products by everything but the rank. Asking takes milliseconds, and who asks for one
-/// rank behind the first soon asks for the others.
+/// rank after the first soon asks for the others.
 using KnownAlgorithms = std::map<Key, Algorithms>;
 
 /// Descriptors and algorithm of one product. cuBLASLt counts columns first: it sees w^T as it lies,
@@ -253,7 +253,7 @@ void gemm(const TensorView& x, const TensorView& w, const TensorView& y, Workspa
 }
 
 TensorView as_matrix(const TensorView& tensor) {
-  expects(rows_are_flat(tensor), "rows whose elements lie behind one another");
+  expects(rows_are_flat(tensor), "rows whose elements lie next to one another");
   TensorView matrix = tensor;
   matrix.rank = 2;
   matrix.shape = {tensor.shape[0], row_elements(tensor), 0, 0};

@@ -53,7 +53,7 @@ void update(const Factors<T>& f, std::int64_t count, const T* g, T* m, T* v, T* 
   }
 }
 
-/// What moves of `count` parameters, before and behind the step.
+/// What moves of `count` parameters, before and after the step.
 template <class T>
 void load_moving(const OptimizerTensors& t, std::int64_t from, std::int64_t count, T* w) {
   if constexpr (std::is_same_v<T, float>) {

@@ -30,7 +30,7 @@ struct AddNorm {
   int dim;
 };
 
-/// sum = x + delta, rounded; y = its norm, where there is a y. [rows, dim], rows one behind
+/// sum = x + delta, rounded; y = its norm, where there is a y. [rows, dim], rows one after
 /// another.
 template <class T, int kWidth>
 __global__ void __launch_bounds__(kThreads) add_norm_kernel(const __grid_constant__ AddNorm<T> p) {

@@ -1,5 +1,5 @@
 // The backward pass of attend_selected a row (query and KV head) at a time: all of them in one
-// launch, or, as the users' row loop, each in a launch of its own behind a wait for its ranges.
+// launch, or, as the users' row loop, each in a launch of its own after a wait for its ranges.
 #include "attend_selected/cuda/gather_backward/launch.hpp"
 
 #include <cuda_runtime_api.h>
@@ -27,7 +27,7 @@ cuda::BackwardParams backward_params(const LaunchArgs& args,
                                                                     .lse = tensors.lse}));
 }
 
-/// `run(params, rows)` launches what the rows give; before it sums are 0, behind it they are
+/// `run(params, rows)` launches what the rows give; before it sums are 0, after it they are
 /// written.
 template <class Run>
 void gradients_of_rows(const LaunchArgs& args, Run run) {

@@ -8,7 +8,7 @@
 
 namespace nsa::cuda {
 
-/// Bytes behind the tile: the keys of the tile, and the ranges of the row.
+/// Bytes after the tile: the keys of the tile, and the ranges of the row.
 template <class Sizes>
 std::size_t gather_ints(const BackwardParams& p) {
   return 4 * static_cast<std::size_t>(Sizes::kKeys + RangesRow::ints(p.attend));

@@ -95,7 +95,7 @@ class Pieces {
  private:
   using Bits = cuda::BitsOf<T, kWidth>;
   /// Piece i of a row. Wider than one only where d_o, the branches and their gradients lie row
-  /// behind row without gaps, so that one offset serves all (moves_in_vectors).
+  /// after row without gaps, so that one offset serves all (moves_in_vectors).
   struct At {
     std::int64_t flat = 0, token = 0, head = 0;
     __device__ At(const GateBackwardParams& p, std::int64_t number, int i) {
@@ -152,7 +152,7 @@ __device__ void unit_gradients(const Tile<kDk>& tile, const Place& place) {
   }
 }
 
-/// Rows behind the last one leave zeros. `pieces` holds the first of the row.
+/// Rows past the last one leave zeros. `pieces` holds the first of the row.
 template <class T, int kWidth, int kDk>
 __device__ void row_gradients(const GateBackwardParams& p, const Tile<kDk>& tile,
                               const Place& place, std::int64_t first, Pieces<T, kWidth>& pieces) {

@@ -24,7 +24,7 @@ struct Tile {
   float *fc1, *fc1_b;              // [hidden, dk + 1], [hidden]
   float *fc2, *fc2_b;              // [3, hidden], [3]
   float *mean, *d_mean;            // [kRows, dk]
-  float *before, *act, *d_before;  // [kRows, hidden]: of the activation, behind it, its gradient
+  float *before, *act, *d_before;  // [kRows, hidden]: of the activation, after it, its gradient
 
   __device__ Tile(const GateBackwardParams& p, unsigned char* memory)
       : dk_(p.dk), hidden_(p.hidden) {
@@ -97,7 +97,7 @@ __device__ void load_weights(const GateBackwardParams& p, const Tile<kDk>& tile)
   });
 }
 
-/// The mean of a group's queries, half a warp for a row; zeros behind the last row.
+/// The mean of a group's queries, half a warp for a row; zeros past the last row.
 template <class T, int kWidth, int kDk>
 __device__ void make_means(const GateBackwardParams& p, const Tile<kDk>& tile, const Place& place,
                            std::int64_t first) {

@@ -22,7 +22,7 @@ __device__ float small_weight_part(const Tile<kDk>& tile, int i) {
   return sum;
 }
 
-/// Sums in registers: a thread has a column of fc1_w, in kUnits units behind one another.
+/// Sums in registers: a thread has a column of fc1_w, in kUnits units after one another.
 template <int kDk>
 class WeightSums {
   static constexpr int kHidden = kDk / 2, kUnits = kHidden * kDk / kThreads;
