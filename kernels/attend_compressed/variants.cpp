@@ -116,8 +116,6 @@ std::span<const Variant> attend_compressed_variants() {
                      [](const Problem& p) { return cuda::band_backward_bytes(p, Branch::cmp); },
                  .launch = attend_compressed::kCudaFusedBackward,
                  .source_hash = source_hash::attend_compressed_cuda_fused_backward}));
-    for (const Variant& row : vendor::branch_backward_rows(vendor::Band::compressed, kStage))
-      rows.push_back(row);
     return rows;
   }();
   return kRows;

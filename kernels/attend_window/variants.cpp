@@ -53,8 +53,7 @@ std::span<const Variant> attend_window_variants() {
                      [](const Problem& p) { return cuda::band_backward_bytes(p, Branch::win); },
                  .launch = attend_window::kCudaFusedBackward,
                  .source_hash = source_hash::attend_window_cuda_fused_backward}));
-    for (const Variant& row : vendor::branch_backward_rows(vendor::Band::window, kStage))
-      rows.push_back(row);
+    for (const Variant& row : vendor::window_backward_rows(kStage)) rows.push_back(row);
     return rows;
   }();
   return kRows;

@@ -134,16 +134,14 @@ Variant sdpa_ordered_row() {
   return row;
 }
 
-Variant math_backward_row(bool window) {
+Variant math_backward_row() {
   return {.name = "sdpa_math",
           .summary =
               "cuBLASLt products and softmax over a tile of queries and the keys that any of "
               "them sees, backward; gradients of K and V are added up in fp32.",
-          .supports = window ? supports_math_backward<Band::window>
-                             : supports_math_backward<Band::compressed>,
-          .workspace_bytes =
-              window ? math_backward_bytes<Band::window> : math_backward_bytes<Band::compressed>,
-          .launch = window ? kMathWindowBackward : kMathCompressedBackward,
+          .supports = supports_math_backward,
+          .workspace_bytes = math_backward_bytes,
+          .launch = kMathWindowBackward,
           .source_hash = source_hash::vendor_math_backward,
           .rank = 4,
           .kernels = {.own = kDSoftmax, .helpers = kMathHelpers},
@@ -152,15 +150,9 @@ Variant math_backward_row(bool window) {
 
 }  // namespace
 
-std::vector<Variant> branch_backward_rows(Band band, const StageRows& stage) {
-  const bool window = band == Band::window;
-  std::vector<Variant> rows;
-  if (window) {
-    rows.push_back(stage.cuda_backward(sdpa_backward_row()));
-    rows.push_back(stage.cuda_backward(sdpa_ordered_row()));
-  }
-  rows.push_back(stage.cuda_backward(math_backward_row(window)));
-  return rows;
+std::array<Variant, 3> window_backward_rows(const StageRows& stage) {
+  return {stage.cuda_backward(sdpa_backward_row()), stage.cuda_backward(sdpa_ordered_row()),
+          stage.cuda_backward(math_backward_row())};
 }
 
 std::vector<Variant> branch_rows(Band band, const StageRows& stage) {

@@ -1,6 +1,7 @@
 // The rows that a branch with one run of keys has by vendors' kernels, in every build.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "catalog/rows.hpp"
@@ -11,7 +12,7 @@ namespace nsa::vendor {
 /// sdpa (window only), fa2_dense, fa2_varlen and sdpa_math, in this order.
 std::vector<Variant> branch_rows(Band band, const StageRows& stage);
 
-/// The same of the backward pass: sdpa and sdpa_ordered (window only), and sdpa_math.
-std::vector<Variant> branch_backward_rows(Band band, const StageRows& stage);
+/// Of the window's backward pass: sdpa, sdpa_ordered and sdpa_math.
+std::array<Variant, 3> window_backward_rows(const StageRows& stage);
 
 }  // namespace nsa::vendor

@@ -121,13 +121,10 @@ Support supports_sdpa_backward(const Problem& p, const Device& device) noexcept 
 template Support supports_sdpa_backward<false>(const Problem&, const Device&) noexcept;
 template Support supports_sdpa_backward<true>(const Problem&, const Device&) noexcept;
 
-template <Band kBand>
 Support supports_math_backward(const Problem& p, const Device& device) noexcept {
-  return fits_half_of_memory("its logits and their gradients take ", 2 * logits_bytes(p, kBand),
-                             device);
+  return fits_half_of_memory("its logits and their gradients take ",
+                             2 * logits_bytes(p, Band::window), device);
 }
-template Support supports_math_backward<Band::window>(const Problem&, const Device&) noexcept;
-template Support supports_math_backward<Band::compressed>(const Problem&, const Device&) noexcept;
 
 /// cuDNN's own workspace: 0.2 MB at most was seen on an H200 with cuDNN 9.14, for one query.
 std::int64_t sdpa_bytes(const Problem&) { return std::int64_t{1} << 20; }
@@ -161,11 +158,9 @@ std::int64_t sdpa_backward_bytes(const Problem& p) {
 template std::int64_t sdpa_backward_bytes<false>(const Problem&);
 template std::int64_t sdpa_backward_bytes<true>(const Problem&);
 
-template <Band kBand>
 std::int64_t math_backward_bytes(const Problem& p) {
-  return 2 * logits_bytes(p, kBand) + sum_bytes(p, kBand) + cuda::kGemmWorkspaceBytes + 4 * 256;
+  return 2 * logits_bytes(p, Band::window) + window_sum_bytes(p) + cuda::kGemmWorkspaceBytes +
+         4 * 256;
 }
-template std::int64_t math_backward_bytes<Band::window>(const Problem&);
-template std::int64_t math_backward_bytes<Band::compressed>(const Problem&);
 
 }  // namespace nsa::vendor

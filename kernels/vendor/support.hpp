@@ -22,7 +22,6 @@ Support supports_math(const Problem& p, const Device& device) noexcept;
 /// The same of the backward rows. `deterministic`: cuDNN keeps the gradients of all weights.
 template <bool kDeterministic>
 Support supports_sdpa_backward(const Problem& p, const Device& device) noexcept;
-template <Band kBand>
 Support supports_math_backward(const Problem& p, const Device& device) noexcept;
 
 /// Upper bounds, without copies of tensors whose rows do not start at multiples of 16 bytes.
@@ -32,7 +31,6 @@ template <Band kBand>
 std::int64_t math_bytes(const Problem& p);
 template <bool kDeterministic>
 std::int64_t sdpa_backward_bytes(const Problem& p);
-template <Band kBand>
 std::int64_t math_backward_bytes(const Problem& p);
 
 }  // namespace nsa::vendor

@@ -291,6 +291,19 @@ TEST_CASE("problems that share a length of the axis are judged together", "[deci
   CHECK(d.ranges[1].from <= 512);
 }
 
+TEST_CASE("a backward pass over a window is decided by the length of the sequence", "[decide]") {
+  Session s;
+  s.stage = "attend_window";
+  s.variants = {{"sdpa", linear(10)}, {"fa2_dense", crossing_at(2000, 0.2, linear(10))}};
+  auto rows = measure(s);
+  for (auto& row : rows) row.problem.direction = nsa::Direction::backward;
+  const nsa::Decision d = only_decision(nsa::tuner::decide(input_of(s, rows)));
+  CHECK(d.axis == nsa::Axis::seq_len);
+  REQUIRE(names(d) == "sdpa fa2_dense ");
+  CHECK(d.ranges[1].from > 1024);
+  CHECK(d.ranges[1].from < 4096);
+}
+
 TEST_CASE("a workload moves the choice to the lengths that are used", "[decide]") {
   Session s = two_variants();
   auto input = input_of(s, measure(s));

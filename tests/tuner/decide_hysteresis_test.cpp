@@ -1,6 +1,7 @@
 // Night after night: keep what is shipped unless a change surely pays.
 #include "catch.hpp"
 #include "decide_support.hpp"
+#include "nsa/schemas/json.hpp"
 
 using namespace sim;
 
@@ -82,6 +83,29 @@ TEST_CASE("a shipped variant that now fails is replaced where it fails", "[decid
   REQUIRE(ranges.size() == 3);
   CHECK(ranges[1].variant.name == "b");
   CHECK(ranges[2].variant.name == "a");
+}
+
+TEST_CASE(
+    "a shipped variant that fails at one of the problems that share a length leaves that length",
+    "[decide]") {
+  Session s;  // beyond the window every problem has rows of 512 keys
+  s.stage = "attend_window";
+  s.variants = {{"sdpa", linear(10)}, {"fa2_dense", linear(9.9)}};
+  nsa::ThresholdTable shipped = tune(s, 1, {});
+  shipped.classes[0].decisions[0].ranges.resize(1);
+  shipped.classes[0].decisions[0].ranges[0].variant = {{"attend_window"}, "fa2_dense", {}};
+  auto rows = measure(s);
+  for (auto& row : rows) {
+    const bool every_other = row.problem.seq_lens[0] == 1024 || row.problem.seq_lens[0] == 4096;
+    if (row.variant.name == "fa2_dense" && every_other) row.outcome = nsa::Outcome::crashed;
+  }
+  auto input = input_of(s, rows);
+  input.shipped = shipped;
+  const nsa::ThresholdTable table = nsa::tuner::decide(input).table;
+  const auto& ranges = table.classes[0].decisions[0].ranges;
+  for (const auto& range : ranges) CHECK((!range.to || *range.to > range.from));
+  CHECK(ranges.back().variant.name == "sdpa");
+  CHECK_NOTHROW(nsa::parse_thresholds(nsa::dump_thresholds(table), "the table"));
 }
 
 TEST_CASE("a shipped variant that was not measured is decided anew, with a note", "[decide]") {

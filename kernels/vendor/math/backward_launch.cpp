@@ -1,5 +1,6 @@
-// Products and softmax, backward: what a framework does without a fused kernel. Tiles are those of
-// the forward pass; the gradients of K and V are added up over tiles and heads in fp32.
+// Products and softmax of the window branch, backward: what a framework does without a fused
+// kernel. Tiles are those of the forward pass; the gradients of K and V are added up over tiles and
+// heads in fp32.
 #include <cuda_runtime_api.h>
 
 #include <cmath>
@@ -39,17 +40,17 @@ TensorView one_of(const TensorView& batch, std::int64_t index) {
 }
 
 /// One tile: all KV heads, one after the other in the same rooms.
-void run_tile(const LaunchArgs& args, const BandBackwardTensors& t, const Sequence& s, Band band,
+void run_tile(const LaunchArgs& args, const BandBackwardTensors& t, const Sequence& s,
               const MathTile& tile, const Rooms& rooms) {
   const Problem& p = args.problem;
   const std::int64_t group = p.heads_per_group(), row = s.q_begin + tile.first;
-  const std::int64_t key = (band == Band::window ? s.kv_begin : s.cmp_begin) + tile.first_key;
+  const std::int64_t key = s.kv_begin + tile.first_key;
   const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(p.head_dim_k)));
   const auto product = [&](const TensorView& x, const TensorView& w, const TensorView& y,
                            float factor, const cuda::GemmOptions& options) {
     cuda::gemm_batched(x, w, y, factor, args.workspace, args.stream, options);
   };
-  const LogitTile logits = logits_of(args, s, band, tile, rooms.logits);
+  const LogitTile logits = logits_of(args, s, Band::window, tile, rooms.logits);
   LogitTile gradients = logits;
   gradients.data = rooms.gradients;
   const TensorView weights = matrices(rooms.logits, p.dtype, logits);
@@ -80,14 +81,13 @@ void run_tile(const LaunchArgs& args, const BandBackwardTensors& t, const Sequen
   }
 }
 
-template <Band kBand>
 void launch_math_backward(const LaunchArgs& args) {
   const Problem& p = args.problem;
   const WorkspaceScope scope(args.workspace);
-  const BandBackwardTensors t = BandBackwardTensors::of(args, branch_of(kBand));
+  const BandBackwardTensors t = BandBackwardTensors::of(args, branch_of(Band::window));
   const auto room = [&] {
     return static_cast<float*>(
-        args.workspace.take(static_cast<std::size_t>(logits_bytes(p, kBand))));
+        args.workspace.take(static_cast<std::size_t>(logits_bytes(p, Band::window))));
   };
   Rooms rooms{};
   rooms.logits = room();
@@ -101,10 +101,10 @@ void launch_math_backward(const LaunchArgs& args) {
   }
   for (const Sequence& s : args.sequences) {
     for (std::int64_t first = 0; first < s.q_len; first += kMathQueries) {
-      const MathTile tile = tile_of(p, s, kBand, first);
+      const MathTile tile = tile_of(p, s, Band::window, first);
       if (tile.keys > 0) {
-        run_tile(args, t, s, kBand, tile, rooms);
-      } else if (t.d_q && !args.adds_to(0)) {
+        run_tile(args, t, s, tile, rooms);
+      } else if (t.d_q && !args.adds_to(0)) {  // a window of 0 tokens
         zero_rows(head_batch(t.d_q, s.q_begin + first, tile.count, 0, p.q_heads, false),
                   args.stream);
       }
@@ -129,8 +129,6 @@ void launch_math_backward(const LaunchArgs& args) {
 
 }  // namespace
 
-extern constinit const LaunchFunction kMathWindowBackward = launch_math_backward<Band::window>;
-extern constinit const LaunchFunction kMathCompressedBackward =
-    launch_math_backward<Band::compressed>;
+extern constinit const LaunchFunction kMathWindowBackward = launch_math_backward;
 
 }  // namespace nsa::vendor

@@ -32,14 +32,9 @@ inline std::int64_t logits_bytes(const Problem& p, Band band) {
 /// Columns of the fp32 sums of gradients of K or V: they are read by fours.
 constexpr std::int64_t sum_width(std::int64_t dim) { return (dim + 3) / 4 * 4; }
 
-/// Bytes of the sums of both.
-inline std::int64_t sum_bytes(const Problem& p, Band band) {
-  std::int64_t keys = 0;
-  for (std::size_t b = 0; b < p.seq_lens.size(); ++b) {
-    const std::int64_t length = p.seq_lens[b] + (p.context_lens.empty() ? 0 : p.context_lens[b]);
-    keys += band == Band::compressed ? num_compressed(length, p.geometry) : length;
-  }
-  return 4 * keys * p.kv_heads * (sum_width(p.head_dim_k) + sum_width(p.head_dim_v));
+/// Bytes of the sums of both in the window branch.
+inline std::int64_t window_sum_bytes(const Problem& p) {
+  return 4 * p.total_context() * p.kv_heads * (sum_width(p.head_dim_k) + sum_width(p.head_dim_v));
 }
 
 }  // namespace nsa::vendor

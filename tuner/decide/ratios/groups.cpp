@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "nsa/schemas/types.hpp"
@@ -37,10 +38,13 @@ ClassKey key_of(const ProblemClass& c) {
 Policy policy_of(const Observation& row) { return {row.launch, row.timer, !row.cold}; }
 
 /// Stages of a foreign worker may be unknown here: they are decided as the whole attention is.
-Axis axis_of_stages(const std::vector<std::string>& stages, Phase phase) {
+/// Backward, no switch compares the length of a row, and rows of the table go on differing beyond
+/// the window.
+Axis axis_of_stages(const std::vector<std::string>& stages, const ProblemClass& c) {
   const std::optional<Stage> first =
       stages.empty() ? std::nullopt : from_string<Stage>(stages.front());
-  return axis_of(first.value_or(Stage::attention), phase);
+  const Axis axis = axis_of(first.value_or(Stage::attention), c.phase);
+  return axis == Axis::row_len && c.direction == Direction::backward ? Axis::seq_len : axis;
 }
 
 /// Times under several policies do not compare: the one with the most rows that count decides.
@@ -171,12 +175,25 @@ LengthPoint make_point(std::int64_t at, const Rows& rows, const Group& group,
   return point;
 }
 
+/// A range cannot tell problems of one axis value apart: what runs there has to run at all of them.
+void share_usable(std::vector<LengthPoint>& points) {
+  for (std::size_t from = 0, to = 0; from < points.size(); from = to) {
+    while (to < points.size() && points[to].at == points[from].at) ++to;
+    const std::span<LengthPoint> same(points.data() + from, to - from);
+    for (std::size_t v = 0; v < same.front().usable.size(); ++v) {
+      const bool everywhere =
+          std::ranges::all_of(same, [&](const LengthPoint& point) { return point.usable[v]; });
+      for (LengthPoint& point : same) point.usable[v] = everywhere;
+    }
+  }
+}
+
 Group make_group(const DecideInput& input, const ProblemClass& c, const Rows& rows,
                  std::vector<std::string>& notes) {
   Group group;
   group.problem_class = c;
   group.stages = rows.front()->variant->stages;
-  group.axis = axis_of_stages(group.stages, c.phase);
+  group.axis = axis_of_stages(group.stages, c);
   const std::string stage = join_stages(group.stages);
   const Rows kept = keep_newest_code(keep_one_policy(rows, stage, notes), stage, notes);
   group.launch = kept.front()->launch;
@@ -193,6 +210,7 @@ Group make_group(const DecideInput& input, const ProblemClass& c, const Rows& ro
     auto& side = std::get<0>(key) ? group.held_out : group.points;
     side.push_back(make_point(std::get<1>(key), of_problem, group, filter));
   }
+  share_usable(group.points);
   return group;
 }
 
