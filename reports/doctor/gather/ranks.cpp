@@ -4,11 +4,10 @@
 #include "nsa/doctor/gather.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/trace/merge.hpp"
-#include "warm_up.hpp"
 
 namespace nsa::doctor {
 
-bool are_ranks(const std::vector<TraceEvidence>& traces) {
+bool may_be_ranks(const std::vector<TraceEvidence>& traces) {
   std::set<std::int64_t> ranks;
   for (const TraceEvidence& trace : traces) {
     const trace::Summary& s = trace.summary;
@@ -16,14 +15,13 @@ bool are_ranks(const std::vector<TraceEvidence>& traces) {
       return false;
     ranks.insert(*s.rank);
   }
-  return traces.size() > 1 && ranks.size() == traces.size();
+  return ranks.size() == traces.size();
 }
 
-void compare_ranks(std::vector<trace::Trace> read, std::vector<TraceEvidence>& traces) {
-  for (trace::Trace& trace : read) leave_out_warm_up(trace);
+void compare_ranks(std::vector<trace::Trace> examined, std::vector<TraceEvidence>& traces) {
   try {
-    trace::expect_one_job(read);
-    const trace::Summary all = trace::summarize(trace::merge_traces(std::move(read)));
+    trace::expect_one_job(examined);
+    const trace::Summary all = trace::summarize(trace::merge_traces(std::move(examined)));
     if (!all.collectives || all.collectives->ranks.empty()) return;
     for (TraceEvidence& trace : traces) trace.summary.collectives = all.collectives;
   } catch (const InputError&) {  // recordings of different times: each is judged alone

@@ -190,7 +190,7 @@ void add_suspects(const Trace& trace, TraceEvidence& out) {
 
 }  // namespace
 
-TraceEvidence examine_trace(Trace trace) {
+TraceEvidence examine_trace(Trace& trace) {
   TraceEvidence out;
   out.left_out = leave_out_warm_up(trace);
   out.summary = trace::summarize(trace);

@@ -22,6 +22,13 @@ constexpr std::size_t kHeadBytes = 64 << 10;
 constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20;  // of what is text
 constexpr std::size_t kMaxEnvironmentBytes = std::size_t{16} << 20;
 
+struct Gathered {
+  RunEvidence evidence;
+  /// Those of evidence.traces, as long as they may be ranks of one job, which are compared in the
+  /// end: no file is read twice, and no other trace is kept.
+  std::vector<trace::Trace> ranks;
+};
+
 std::ifstream open_file(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
@@ -89,16 +96,21 @@ void read_heartbeat(const std::string& path, RunEvidence& evidence) {
   evidence.heartbeats.push_back(reader.finish());
 }
 
+void read_trace(const std::string& path, Gathered& into) {
+  trace::Trace trace = trace::read_trace(path);
+  into.evidence.traces.push_back(doctor::examine_trace(trace));
+  into.ranks.push_back(std::move(trace));
+  if (!doctor::may_be_ranks(into.evidence.traces)) into.ranks.clear();
+}
+
 /// A results database by the mark in its header, whatever else is wrong with it; else an export of
 /// Nsight Systems.
-void read_sqlite(const std::string& path, RunEvidence& evidence) {
+void read_sqlite(const std::string& path, Gathered& into) {
   constexpr std::size_t kApplicationIdAt = 68;
-  if (head_of(path).compare(kApplicationIdAt, 4, "nsat") != 0) {
-    evidence.traces.push_back(doctor::examine_trace(trace::read_trace(path)));
-    return;
-  }
+  if (head_of(path).compare(kApplicationIdAt, 4, "nsat") != 0) return read_trace(path, into);
   auto rows = read_measured(path);
-  evidence.measured.insert(evidence.measured.end(), rows.begin(), rows.end());
+  auto& measured = into.evidence.measured;
+  measured.insert(measured.end(), rows.begin(), rows.end());
 }
 
 void read_environment_file(const std::string& path, RunEvidence& evidence) {
@@ -112,7 +124,8 @@ void read_environment_file(const std::string& path, RunEvidence& evidence) {
   evidence.environments.push_back(doctor::parse_environment_file(text, doctor::clean(path)));
 }
 
-void read_file(const std::string& path, RunEvidence& evidence) {
+void read_file(const std::string& path, Gathered& into) {
+  RunEvidence& evidence = into.evidence;
   switch (doctor::recognise(head_of(path), path)) {
     case FileKind::config:
       evidence.configs.push_back(read_config(read_text_file(path), path));
@@ -124,10 +137,10 @@ void read_file(const std::string& path, RunEvidence& evidence) {
       read_heartbeat(path, evidence);
       break;
     case FileKind::trace:
-      evidence.traces.push_back(doctor::examine_trace(trace::read_trace(path)));
+      read_trace(path, into);
       break;
     case FileKind::sqlite:
-      read_sqlite(path, evidence);
+      read_sqlite(path, into);
       break;
     case FileKind::environment:
       read_environment_file(path, evidence);
@@ -161,11 +174,12 @@ std::vector<std::string> files_in(const std::string& folder) {
 }
 
 /// What cannot be read of a folder is said, and the rest is judged.
-void read_folder(const std::string& folder, RunEvidence& evidence) {
+void read_folder(const std::string& folder, Gathered& into) {
+  RunEvidence& evidence = into.evidence;
   for (const std::string& file : files_in(folder)) {
     try {
       const std::size_t logs = evidence.logs.size();
-      read_file(file, evidence);
+      read_file(file, into);
       // A text that nobody named may be anything.
       if (evidence.logs.size() > logs && !evidence.logs.back().any_known()) {
         evidence.logs.pop_back();
@@ -178,18 +192,6 @@ void read_folder(const std::string& folder, RunEvidence& evidence) {
       evidence.not_judged.push_back({doctor::clean(file), reason, true});
     }
   }
-}
-
-/// Ranks of one job wait for each other: who for whom, their traces say together.
-void read_ranks_together(RunEvidence& evidence) {
-  if (!doctor::are_ranks(evidence.traces)) return;
-  std::vector<trace::Trace> traces;
-  for (const doctor::TraceEvidence& one : evidence.traces) {
-    std::error_code ignored;
-    if (!std::filesystem::exists(one.summary.path, ignored)) return;  // a name that was cleaned
-    traces.push_back(trace::read_trace(one.summary.path));
-  }
-  doctor::compare_ranks(std::move(traces), evidence.traces);
 }
 
 /// Variables of this process. They are those of an NSA program when one of them is ours, or when
@@ -217,14 +219,15 @@ bool has_nsa_section(const doctor::ConfigEvidence& config) {
 }  // namespace
 
 RunEvidence gather_evidence(const DoctorOptions& options, const DoctorInputs& inputs) {
-  RunEvidence evidence;
+  Gathered gathered;
+  RunEvidence& evidence = gathered.evidence;
   for (const std::string& path : options.environment_files) read_environment_file(path, evidence);
   for (const std::string& path : options.configs)
     evidence.configs.push_back(read_config(read_text_file(path), path));
   for (const std::string& path : options.logs) read_log(path, evidence);
   for (const std::string& path : options.files)
-    is_folder(path) ? read_folder(path, evidence) : read_file(path, evidence);
-  read_ranks_together(evidence);
+    is_folder(path) ? read_folder(path, gathered) : read_file(path, gathered);
+  if (gathered.ranks.size() > 1) doctor::compare_ranks(std::move(gathered.ranks), evidence.traces);
   // What is recorded ran elsewhere: this environment is judged only where a run starts from it.
   const bool past = !evidence.logs.empty() || !evidence.heartbeats.empty() ||
                     !evidence.traces.empty() || !evidence.commands.empty();
@@ -240,7 +243,7 @@ RunEvidence gather_evidence(const DoctorOptions& options, const DoctorInputs& in
     auto rows = read_measured(inputs.db_path);
     evidence.measured.insert(evidence.measured.end(), rows.begin(), rows.end());
   }
-  return evidence;
+  return std::move(gathered.evidence);
 }
 
 }  // namespace nsa::cli

@@ -64,15 +64,15 @@ CommandEvidence parse_command_record(std::string_view text, const std::string& f
 std::string command_record(const CommandEvidence& command);
 
 /// Steps at the start of a trace that took far longer than the others are warm-up (compilation,
-/// modules, allocations) and are left out; `left_out` says which.
-TraceEvidence examine_trace(trace::Trace trace);
+/// modules, allocations); they go out of the trace, and `left_out` says which.
+TraceEvidence examine_trace(trace::Trace& trace);
 
-/// Whether the traces are of several ranks of one job, as far as they state it: who waited for whom
-/// is known only of them together.
-bool are_ranks(const std::vector<TraceEvidence>& traces);
-/// Of these traces, once more as they were read: every one's communication becomes that of all of
-/// them, with the ranks that came last. Nothing where their clocks cannot be compared.
-void compare_ranks(std::vector<trace::Trace> read, std::vector<TraceEvidence>& traces);
+/// Whether the traces are of different ranks of one job, as far as they state it.
+bool may_be_ranks(const std::vector<TraceEvidence>& traces);
+/// Who waited for whom is known only of all ranks together: every one's communication becomes that
+/// of all of them, with the ranks that came last. Nothing where their clocks cannot be compared.
+/// `examined`: the traces as examine_trace() left them.
+void compare_ranks(std::vector<trace::Trace> examined, std::vector<TraceEvidence>& traces);
 
 /// What a file is, by its first bytes and its name.
 enum class FileKind : std::uint8_t { config, log, heartbeat, trace, sqlite, environment, command };
