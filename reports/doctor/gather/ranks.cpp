@@ -21,9 +21,9 @@ bool may_be_ranks(const std::vector<TraceEvidence>& traces) {
 void compare_ranks(std::vector<trace::Trace> examined, std::vector<TraceEvidence>& traces) {
   try {
     trace::expect_one_job(examined);
-    const trace::Summary all = trace::summarize(trace::merge_traces(std::move(examined)));
-    if (!all.collectives || all.collectives->ranks.empty()) return;
-    for (TraceEvidence& trace : traces) trace.summary.collectives = all.collectives;
+    const auto all = trace::collectives_of(trace::merge_traces(std::move(examined)));
+    if (!all || all->ranks.empty()) return;
+    for (TraceEvidence& trace : traces) trace.summary.collectives = all;
   } catch (const InputError&) {  // recordings of different times: each is judged alone
   }
 }

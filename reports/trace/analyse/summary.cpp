@@ -158,4 +158,10 @@ Summary summarize(const Trace& trace) {
   return out;
 }
 
+std::optional<Collectives> collectives_of(const Trace& trace) {
+  Summary out;
+  add_collectives(TraceContext(trace), out);
+  return std::move(out.collectives);
+}
+
 }  // namespace nsa::trace

@@ -185,5 +185,7 @@ struct Summary {
 
 /// Pure: the same summary for the same trace.
 Summary summarize(const Trace& trace);
+/// Of that the communication alone.
+std::optional<Collectives> collectives_of(const Trace& trace);
 
 }  // namespace nsa::trace
