@@ -18,7 +18,7 @@ using nsa::inject::Request;
 using nsa::inject::ExportTable;
 using NvtxInitialize = int (*)(ExportTable);
 
-std::atomic<bool> nvtx_is_in{false};
+std::atomic<bool> nvtx_is_in{false}, ranges_are_ours{false};
 
 }  // namespace
 
@@ -45,11 +45,18 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
   // Without a driver CUPTI's functions for domains crash; there is nothing to trace either.
   if (!std::getenv(nsa::spool::kEnvFolder) || !nsa::inject::has_driver()) return 0;
   const auto& cupti = nsa::probes::cupti::shared_api();
-  nsa::inject::attach_nvtx(export_table, [&] {
+  const bool known = nsa::inject::attach_nvtx(export_table, [&] {
     if (const auto initialize = reinterpret_cast<NvtxInitialize>(cupti.nvtx_initialize))
       initialize(export_table);
   });
+  if (known) ranges_are_ours = true;
   nvtx_is_in = true;
   if (Injector* injector = Injector::get()) injector->nvtx_comes_in();
   return 1;
+}
+
+/// NVTX calls it at the first use of an extension, after the function before it. 0: not wanted.
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
+    void* module_info) {
+  return ranges_are_ours && nsa::inject::attach_payloads(module_info) ? 1 : 0;
 }

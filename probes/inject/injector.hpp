@@ -13,6 +13,7 @@
 
 #include "cuda/nvml.hpp"
 #include "cupti/tracer.hpp"
+#include "inject/payload.hpp"
 #include "inject/range_timer.hpp"
 #include "inject/spool_file.hpp"
 #include "inject/window.hpp"
@@ -41,6 +42,8 @@ class Injector {
   /// It is one that the same thread will close; and did.
   void range_opens(const void* domain, std::string_view name);
   void range_closes(const void* domain, std::string_view name);
+  /// NCCL sends something in a range with that name, which has just begun on this thread.
+  void sends(std::string_view name, const Sent& sent);
   /// cudaProfilerStart and Stop, and launches where they are counted.
   void on_call(const probes::cupti::Tracer::CallEvent& event);
   /// A hook in the program says that it does what belongs to its first step.

@@ -1,4 +1,6 @@
 // What the program does, and which phase of the recording that means.
+#include <unistd.h>
+
 #include <limits>
 
 #include "inject/driver.hpp"
@@ -103,6 +105,18 @@ void Injector::range_opens(const void* domain, std::string_view name) {
     timed = phase_ == Phase::recording;
   }
   timer_->open(domain, name, timed);
+}
+
+void Injector::sends(std::string_view name, const Sent& sent) {
+  if (!records()) return;
+  spool::SpoolMessage message;
+  message.at_ns = monotonic_now_ns();
+  message.bytes = sent.bytes;
+  message.communicator = sent.communicator;
+  message.ranks = sent.ranks;
+  message.name = spool_.text(name);
+  message.thread = static_cast<std::uint32_t>(gettid());
+  spool_.append(message);
 }
 
 void Injector::range_closes(const void* domain, std::string_view name) {

@@ -2,7 +2,10 @@
 #include "inject/nvtx.hpp"
 
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -10,6 +13,7 @@
 #include <vector>
 
 #include "inject/injector.hpp"
+#include "inject/payload.hpp"
 #include "inject/ranges.hpp"
 
 namespace nsa::inject {
@@ -85,6 +89,15 @@ void closes(const void* domain) {
   if (Injector* injector = Injector::get()) injector->range_closes(domain, name);
 }
 
+/// Once the range has begun for CUPTI too, so that the moment is in it.
+void sends(const void* domain, std::string_view name, const nvtxEventAttributes_t& event) {
+  const auto* payloads = reinterpret_cast<const nvtxPayloadData_t*>(event.payload.ullValue);
+  const auto count = static_cast<std::size_t>(std::max(event.reserved0, 0));
+  const auto sent = Payloads::get().read(domain, payloads, count);
+  Injector* const injector = Injector::get();
+  if (sent && injector) injector->sends(name, *sent);
+}
+
 nvtxRangeId_t range_start_ex(const nvtxEventAttributes_t* event) {
   begins(name_of(event));
   return next.range_start_ex ? next.range_start_ex(event) : 0;
@@ -119,8 +132,11 @@ nvtxRangeId_t domain_start(nvtxDomainHandle_t domain, const nvtxEventAttributes_
   return next.domain_start ? next.domain_start(domain, event) : 0;
 }
 int domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
-  opens(domain, name_of(event));
-  return next.domain_push ? next.domain_push(domain, event) : NVTX_NO_PUSH_POP_TRACKING;
+  const std::string name = name_of(event);
+  opens(domain, name);
+  const int depth = next.domain_push ? next.domain_push(domain, event) : NVTX_NO_PUSH_POP_TRACKING;
+  if (event && event->payloadType == NVTX_PAYLOAD_TYPE_EXT) sends(domain, name, *event);
+  return depth;
 }
 int domain_pop(nvtxDomainHandle_t domain) {
   const int depth = next.domain_pop ? next.domain_pop(domain) : NVTX_NO_PUSH_POP_TRACKING;
@@ -138,6 +154,27 @@ nvtxStringHandle_t register_string(nvtxDomainHandle_t domain, const char* text) 
     strings()[handle] = text;
   }
   return handle;
+}
+
+std::uint64_t register_schema(nvtxDomainHandle_t domain, const nvtxPayloadSchemaAttr_t* schema) {
+  return schema ? Payloads::get().add(domain, *schema) : 0;
+}
+/// A range whose name may be in a payload that we do not know. It is there for its pop's sake.
+int push_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* payloads, std::size_t count) {
+  nvtxEventAttributes_t event{};
+  event.version = NVTX_VERSION;
+  event.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  event.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  event.message.ascii = "range with a payload";
+  event.payloadType = NVTX_PAYLOAD_TYPE_EXT;
+  event.reserved0 = static_cast<std::int32_t>(count);
+  event.payload.ullValue = reinterpret_cast<std::uintptr_t>(payloads);
+  return domain_push(domain, &event);
+}
+/// The end of a range that tells more of it: NCCL's for a communicator that is made.
+int pop_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* payloads, std::size_t count) {
+  Payloads::get().read(domain, payloads, count);
+  return domain_pop(domain);
 }
 
 /// A table of functions, and what stood in it before CUPTI: stubs that initialise NVTX and call
@@ -181,6 +218,22 @@ bool attach_nvtx(ExportTable export_table, const std::function<void()>& attach_c
   core2.chain(kDomainRangePushEx, next.domain_push, &domain_push);
   core2.chain(kDomainRangePop, next.domain_pop, &domain_pop);
   core2.chain(kDomainRegisterString, next.register_string, &register_string);
+  return true;
+}
+
+bool attach_payloads(void* module_info) {
+  const auto* module = static_cast<const nvtxExtModuleInfo_t*>(module_info);
+  if (!module || module->structSize < sizeof(nvtxExtModuleInfo_t) ||
+      module->moduleId != NVTX_EXT_PAYLOAD_MODULEID || module->segmentsCount == 0 ||
+      !module->segments || !module->segments->functionSlots)
+    return false;
+  const auto put = [&](std::size_t slot, auto function) {
+    if (slot < module->segments->slotCount)  // of 2022 there are two
+      module->segments->functionSlots[slot] = reinterpret_cast<std::intptr_t>(function);
+  };
+  put(NVTX3EXT_CBID_nvtxPayloadSchemaRegister, &register_schema);
+  put(NVTX3EXT_CBID_nvtxRangePushPayload, &push_payload);
+  put(NVTX3EXT_CBID_nvtxRangePopPayload, &pop_payload);
   return true;
 }
 

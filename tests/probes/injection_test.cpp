@@ -52,8 +52,9 @@ int run(const std::string& folder, const std::string& end, const std::string& en
 }
 
 /// The same where another tool holds CUPTI, on a GPU that is made up.
-trace::Trace run_held(const Folder& folder, const std::string& window) {
-  CHECK(run(folder.path(), "nvtx", "LD_LIBRARY_PATH=" NSA_MADE_UP " " + window) == 5);
+trace::Trace run_held(const Folder& folder, const std::string& window,
+                      const std::string& end = "nvtx") {
+  CHECK(run(folder.path(), end, "LD_LIBRARY_PATH=" NSA_MADE_UP " " + window) == 5);
   REQUIRE(folder.files().size() == 1);
   return trace::read_trace(folder.files().front().string());
 }
@@ -125,6 +126,20 @@ TEST_CASE("where another tool holds CUPTI it is named, and ranges are timed by e
   CHECK(process.notes[0].text.starts_with("another tool holds CUPTI"));
   REQUIRE(trace.instants.size() == 2);  // the window begins and ends
   for (const trace::GpuRange& range : trace.gpu_ranges) CHECK(range.end_ns >= range.start_ns);
+}
+
+TEST_CASE("what NCCL says of its messages is in the recording, and its ranges end", "[probes]") {
+  const Folder folder;
+  const trace::Trace trace = run_held(folder, "", "nccl");
+  REQUIRE(trace.ranges.size() == 3);
+  for (const trace::HostRange& range : trace.ranges) {
+    CHECK_FALSE(range.open);
+    const bool sends = trace.names.text(range.name) == "ncclAllReduce";
+    const std::string& said = trace.names.text(range.arguments);
+    CHECK(said == (sends ? R"("Message size [bytes]":4096,"NCCL communicator ID":)"
+                           R"("0000000000c0ffee","Group size":2)"
+                         : ""));
+  }
 }
 
 TEST_CASE("ranges by events keep to the window, where it can be followed", "[probes]") {

@@ -1,7 +1,8 @@
 // Loads the injected library as the driver would, and ends: load_library LIBRARY
-// [return|_exit|fork|nvtx]
+// [return|_exit|fork|nvtx|nccl]
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +28,55 @@ void open_and_close_ranges() {
   }
 }
 
+/// As NCCL does: a communicator whose range tells of it at its end, then a message in it.
+void talk_as_nccl() {
+  struct Made {
+    std::uint64_t communicator;
+    int ranks;
+  };
+  struct Message {
+    std::uint64_t communicator;
+    std::size_t bytes;
+  };
+  nvtxDomainHandle_t domain = nvtxDomainCreateA("NCCL");
+  const auto layout = [&](std::uint64_t id, const nvtxPayloadSchemaEntry_t* entries) {
+    nvtxPayloadSchemaAttr_t schema{};
+    schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+                       NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
+                       NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
+    schema.entries = entries;
+    schema.numEntries = 2;
+    schema.schemaId = NVTX_PAYLOAD_SCHEMA_ID_STATIC_START + id;
+    return nvtxPayloadSchemaRegister(domain, &schema);
+  };
+  constexpr const char* kCommunicator = "NCCL communicator ID";
+  const nvtxPayloadSchemaEntry_t of_made[] = {
+      {0, NVTX_PAYLOAD_ENTRY_TYPE_UINT64, kCommunicator, nullptr, 0, 0, nullptr, nullptr},
+      {0, NVTX_PAYLOAD_ENTRY_TYPE_INT, "No. of ranks", nullptr, 0, 8, nullptr, nullptr}};
+  const nvtxPayloadSchemaEntry_t of_message[] = {
+      {0, NVTX_PAYLOAD_ENTRY_TYPE_UINT64, kCommunicator, nullptr, 0, 0, nullptr, nullptr},
+      {0, NVTX_PAYLOAD_ENTRY_TYPE_SIZE, "Message size [bytes]", nullptr, 0, 8, nullptr, nullptr}};
+  const Made made{0xc0ffee, 2};
+  const nvtxPayloadData_t end{layout(0, of_made), sizeof made, &made};
+  nvtxEventAttributes_t event{};
+  event.version = NVTX_VERSION;
+  event.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  event.message.registered = nvtxDomainRegisterStringA(domain, "ncclCommInitRank");
+  nvtxDomainRangePushEx(domain, &event);
+  nvtxRangePopPayload(domain, &end, 1);
+  nvtxRangePushPayload(domain, &end, 1);
+  nvtxRangePopPayload(domain, nullptr, 0);
+  const Message message{made.communicator, 4096};
+  const nvtxPayloadData_t begin{layout(5, of_message), sizeof message, &message};
+  event.message.registered = nvtxDomainRegisterStringA(domain, "ncclAllReduce");
+  event.payloadType = NVTX_PAYLOAD_TYPE_EXT;
+  event.reserved0 = 1;
+  event.payload.ullValue = reinterpret_cast<std::uintptr_t>(&begin);
+  nvtxDomainRangePushEx(domain, &event);
+  nvtxDomainRangePop(domain);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -43,6 +93,7 @@ int main(int argc, char** argv) {
     _exit(7);
   }
   if (end == "nvtx") open_and_close_ranges();
+  if (end == "nccl") talk_as_nccl();
   if (end == "fork") {  // a child that ends by its exit handlers writes nothing of its own
     const pid_t child = fork();
     if (child == 0) return 0;

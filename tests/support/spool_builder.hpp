@@ -63,6 +63,18 @@ class SpoolBuilder {
     range.name = text(name);
     return append(range);
   }
+  /// What NCCL sends in a range of that name.
+  SpoolBuilder& sent(std::string_view name, std::int64_t at_ns, std::uint64_t bytes,
+                     std::uint64_t communicator, std::uint32_t ranks, std::uint32_t thread = 11) {
+    spool::SpoolMessage message;
+    message.at_ns = at_ns;
+    message.bytes = bytes;
+    message.communicator = communicator;
+    message.ranks = ranks;
+    message.name = text(name);
+    message.thread = thread;
+    return append(message);
+  }
   /// An NVTX range by push and pop.
   SpoolBuilder& range(std::string_view name, std::int64_t start_ns, std::int64_t end_ns,
                       std::uint32_t thread = 11) {

@@ -6,6 +6,8 @@
 #include "analyse/communication/patterns.hpp"
 #include "nsa/trace/merge.hpp"
 #include "nsa/trace/summary_json.hpp"
+#include "nsa/trace/write.hpp"
+#include "spool_builder.hpp"
 #include "traces.hpp"
 
 namespace nsa::test {
@@ -148,6 +150,72 @@ TEST_CASE("the size of a message is that of nccl-tests, of every spelling", "[tr
   CHECK(old->collective == "all_reduce");
   CHECK(old->bytes == 30);
   CHECK_FALSE(trace::message_of(R"("Input Dims": [[3, 5]])", "aten::mm"));
+}
+
+TEST_CASE("NCCL counts the bytes of one rank, and the size of a message is that of nccl-tests",
+          "[trace]") {
+  const std::string known = R"("Message size [bytes]":1000,"NCCL communicator ID":"00ab")";
+  const auto bytes = [&](const std::string& range) {
+    return trace::message_of(known + ",\"Group size\":4", range)->bytes;
+  };
+  CHECK(bytes("ncclAllReduce") == 1000);
+  CHECK(bytes("ncclBroadcast") == 1000);
+  CHECK(bytes("ncclReduce") == 1000);
+  CHECK(bytes("ncclSend") == 1000);
+  CHECK(bytes("ncclAllGather") == 4000);
+  CHECK(bytes("ncclReduceScatter") == 4000);
+  CHECK(bytes("ncclAlltoAll") == 4000);
+  const auto alone = trace::message_of(known, "ncclAllGather");
+  REQUIRE(alone);
+  CHECK_FALSE(alone->bytes);  // of how many ranks?
+  CHECK(alone->group == "00ab");
+  CHECK(trace::message_of(known, "ncclAllReduce")->bytes == 1000);
+  CHECK_FALSE(trace::message_of(known, "my own range"));
+  CHECK_FALSE(trace::message_of("", "ncclGroupEnd"));
+}
+
+TEST_CASE("recordings of our own have sizes and bandwidths by what NCCL says", "[trace]") {
+  const auto recorded = [](int rank, std::int64_t start_ns) {
+    spool::SpoolHeader header;
+    header.process = static_cast<std::uint32_t>(40 + rank);
+    header.rank = rank;
+    header.world_size = 2;
+    SpoolBuilder spool(header);
+    spool.metadata("host", "one");
+    spool.range("ncclAllReduce", 1000, 2000).sent("ncclAllReduce", 1100, 3'000'000, 0xab, 2);
+    spool.launched("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 1, 1200, start_ns,
+                   100'000 - start_ns);
+    // Within it one that tells nothing, as NCCL has for a group.
+    spool.range("ncclAllGather", 3000, 4000).range("ncclGroupEnd", 3100, 3900);
+    spool.sent("ncclAllGather", 3050, 500, 0xab, 2);
+    spool.launched("ncclDevKernel_AllGather_RING_LL", 2, 3200, 200'000, 10'000);
+    return trace::read_spool_trace(spool.totals(2, 2).bytes(), "rank.nsaspool");
+  };
+  const auto check = [](const trace::Summary& s) {
+    REQUIRE(s.collectives);
+    REQUIRE(s.collectives->rows.size() == 2);
+    const trace::CollectiveRow& row = s.collectives->rows[0];
+    CHECK(row.collective == "all_reduce");
+    CHECK(row.group == "00000000000000ab");
+    CHECK(row.group_size == 2);
+    CHECK(row.bytes == 3'000'000);
+    CHECK(row.median_transfer_ns == 75'000);  // of rank 1, which came last
+    CHECK(row.median_algorithm_gb_per_s == 40.0);
+    CHECK(row.median_bus_gb_per_s == 40.0);
+    CHECK(s.collectives->rows[1].bytes == 1000);
+    CHECK(s.collectives->unmatched == 0);
+  };
+  std::vector<trace::Trace> ranks;
+  ranks.push_back(recorded(0, 5000));
+  ranks.push_back(recorded(1, 25'000));
+  std::vector<trace::Trace> written;
+  for (const trace::Trace& rank : ranks) {
+    const TemporaryFile file("");
+    trace::write_chrome_trace(rank, file.path());
+    written.push_back(trace::read_trace(file.path()));
+  }
+  check(trace::summarize(trace::merge_traces(std::move(ranks))));
+  check(trace::summarize(trace::merge_traces(std::move(written))));  // what trace record leaves
 }
 
 TEST_CASE("a planted straggler is named, and what it costs is exact", "[trace]") {

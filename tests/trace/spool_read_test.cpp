@@ -141,6 +141,27 @@ TEST_CASE("marks are paired in the order of their times, whatever their order in
   CHECK(t.ranges[1].start_ns == t.ranges[1].end_ns);
 }
 
+TEST_CASE("what was sent belongs to the range of its name, thread and moment", "[trace]") {
+  SpoolBuilder spool;
+  spool.range("ncclSend", 100, 200).range("ncclSend", 300, 400).range("ncclSend", 300, 400, 12);
+  spool.range("ncclRecv", 310, 390);
+  spool.sent("ncclSend", 350, 7, 0, 0);                                // the second one
+  spool.sent("ncclSend", 250, 8, 1, 2).sent("ncclSend", 50, 9, 1, 2);  // in none
+  spool.sent("ncclBroadcast", 350, 10, 1, 2);
+  const trace::Trace t = read(spool);
+  REQUIRE(t.ranges.size() == 4);
+  int with = 0;
+  for (const trace::HostRange& range : t.ranges) {
+    if (range.arguments == trace::kNoName) continue;
+    ++with;
+    CHECK(range.start_ns == 300);
+    CHECK(t.names.text(range.name) == "ncclSend");
+    CHECK(t.threads.at(range.thread).tid == "11");
+    CHECK(t.names.text(range.arguments) == R"("Message size [bytes]":7)");
+  }
+  CHECK(with == 1);
+}
+
 TEST_CASE("a range that ends on another thread is no range of one thread", "[trace]") {
   SpoolBuilder spool;
   SpoolMarker m;

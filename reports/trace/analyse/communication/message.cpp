@@ -48,6 +48,7 @@ constexpr std::array kWidths{Width{"Float", 4},
                              Width{"unsigned char", 1},
                              Width{"bool", 1}};
 
+constexpr const char* kNcclSize = "Message size [bytes]";
 constexpr std::int64_t kMostElements = std::int64_t{1} << 50;
 constexpr std::int64_t kMostRanks = 1 << 24;
 
@@ -109,6 +110,22 @@ Message of_collective(const Json& object) {
   return out;
 }
 
+/// NCCL counts what one rank gives, or gets where all give to it: "ncclAllGather" for each of its
+/// ranks, where nccl-tests count all of them together.
+Message of_nccl(const Json& object, const std::string& range) {
+  Message out;
+  out.collective = collective_of(range);
+  out.group = out.group_name = text(object, "NCCL communicator ID");
+  out.group_size = number(object, "Group size", kMostRanks);
+  const auto bytes = number(object, kNcclSize, INT64_MAX);
+  const auto rows = {"all_gather", "reduce_scatter", "all_to_all", "gather", "scatter"};
+  const bool of_each = std::find(rows.begin(), rows.end(), out.collective) != rows.end();
+  std::int64_t all = 0;
+  if (!bytes || (of_each && !out.group_size)) return out;
+  if (!__builtin_mul_overflow(*bytes, of_each ? *out.group_size : 1, &all)) out.bytes = all;
+  return out;
+}
+
 /// Of one tensor only: which of several are sent is not known.
 std::optional<std::int64_t> bytes_of_inputs(const Json& object) {
   const auto dims = object.find("Input Dims"), types = object.find("Input type");
@@ -128,10 +145,12 @@ std::optional<std::int64_t> bytes_of_inputs(const Json& object) {
 std::optional<Message> message_of(const std::string& arguments, const std::string& range) {
   const bool has_parameters = arguments.find("\"Collective name\"") != arguments.npos;
   const bool names_it = range.starts_with("nccl:") || range.starts_with("gloo:");
-  if (!has_parameters && !names_it) return {};
+  const bool is_nccl = range.starts_with("nccl") && arguments.find(kNcclSize) != arguments.npos;
+  if (!has_parameters && !names_it && !is_nccl) return {};
   const Json object = Json::parse("{" + arguments + "}", nullptr, false);
   if (!object.is_object()) return {};
   if (has_parameters) return of_collective(object);
+  if (is_nccl) return of_nccl(object, range);
   Message out;
   out.collective = collective_of(std::string_view(range).substr(range.find(':') + 1));
   if (out.collective == "all_reduce" || out.collective == "all_to_all" ||

@@ -1,4 +1,5 @@
-// What was sent: from the parameters that PyTorch's profiler keeps of a collective.
+// What was sent: from the parameters that PyTorch's profiler keeps of a collective, or that NCCL
+// gives with its own ranges.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ struct Message {
 };
 
 /// `arguments`: members of a JSON object (HostRange::arguments, GpuOp::arguments). `range`: the
-/// name of the range that holds them; old files have shapes in ranges "nccl:all_reduce". Nothing
-/// where they describe no collective.
+/// name of the range that holds them; old files have shapes in ranges "nccl:all_reduce", and
+/// NCCL's own are called as its functions. Nothing where they describe no collective.
 std::optional<Message> message_of(const std::string& arguments, const std::string& range);
 
 /// Bytes per second over the bus by bytes per second of the message: what nccl-tests multiply with

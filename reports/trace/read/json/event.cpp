@@ -151,6 +151,8 @@ constexpr std::array kArguments{
     ArgumentName{"Python parent id", &JsonEvent::python_parent},
     ArgumentName{"Process Group Name", kKept},
     ArgumentName{"Process Group Ranks", kKept},
+    ArgumentName{"NCCL communicator ID", kKept},
+    ArgumentName{"Message size [bytes]", kKept},
     ArgumentName{"registers per thread", &JsonEvent::registers},
     ArgumentName{"Process Group Description", kKept},
     ArgumentName{"wait_on_cuda_event_record_corr_id", &JsonEvent::event_record},

@@ -83,6 +83,12 @@ void SpoolSink::add_marker(const SpoolMarker& marker) {
                thread(marker.thread));
 }
 
+void SpoolSink::add_message(const SpoolMessage& message) {
+  checked_time(message.at_ns);
+  markers_.add(message, texts_.name(message.name, Form::as_is, cursor_, trace_.names),
+               thread(message.thread));
+}
+
 void SpoolSink::add_gpu_range(const SpoolGpuRange& record) {
   check(record);
   if (record.device < 0) cursor_.fail("a device id that is out of range");

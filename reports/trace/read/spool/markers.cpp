@@ -1,7 +1,12 @@
 #include "markers.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <iterator>
 #include <map>
+#include <string>
 
 namespace nsa::trace {
 
@@ -37,6 +42,39 @@ void SpoolMarkers::pair(const Mark& mark) {
   }
 }
 
+namespace {
+
+/// As members of a JSON object, with the names that NCCL and PyTorch give them.
+std::string arguments_of(const spool::SpoolMessage& m) {
+  std::string out = "\"Message size [bytes]\":" + std::to_string(m.bytes);
+  if (m.communicator != 0) {
+    std::array<char, 17> number{};
+    std::snprintf(number.data(), number.size(), "%016" PRIx64, m.communicator);
+    out.append(",\"NCCL communicator ID\":\"").append(number.data()).append(1, '"');
+  }
+  if (m.ranks != 0) out += ",\"Group size\":" + std::to_string(m.ranks);
+  return out;
+}
+
+}  // namespace
+
+/// To the range that holds the moment; of several within each other the innermost.
+void SpoolMarkers::attach_messages() {
+  if (messages_.empty()) return;
+  std::map<std::pair<std::uint32_t, NameId>, std::map<std::int64_t, HostRange*>> ranges;
+  for (const Message& m : messages_) ranges[{m.thread, m.name}];
+  for (HostRange& range : trace_.ranges)
+    if (const auto at = ranges.find({range.thread, range.name}); at != ranges.end())
+      at->second[range.start_ns] = &range;
+  for (const auto& [message, name, thread] : messages_) {
+    const auto& starts = ranges.at({thread, name});
+    const auto after = starts.upper_bound(message.at_ns);
+    if (after == starts.begin()) continue;
+    HostRange& range = *std::prev(after)->second;
+    if (message.at_ns <= range.end_ns) range.arguments = trace_.names.intern(arguments_of(message));
+  }
+}
+
 void SpoolMarkers::finish(std::int64_t last_ns) {
   // Of a range of no length the begin comes first; those without an id stay in the file's order.
   const auto rank = [](const spool::SpoolMarker& m) {
@@ -55,6 +93,7 @@ void SpoolMarkers::finish(std::int64_t last_ns) {
   for (const auto& [id, open] : std::map(by_id_.begin(), by_id_.end())) leave_open(open);
   for (const auto& [thread, stack] : std::map(by_thread_.begin(), by_thread_.end()))
     std::for_each(stack.begin(), stack.end(), leave_open);
+  attach_messages();
 }
 
 }  // namespace nsa::trace

@@ -17,6 +17,10 @@ class SpoolMarkers {
   void add(const spool::SpoolMarker& marker, NameId name, std::uint32_t thread) {
     marks_.push_back({marker, name, thread});
   }
+  /// What was sent in a range of that name.
+  void add(const spool::SpoolMessage& message, NameId name, std::uint32_t thread) {
+    messages_.push_back({message, name, thread});
+  }
   /// Pairs them. What was not ended stays open up to `last_ns`.
   void finish(std::int64_t last_ns);
 
@@ -31,11 +35,18 @@ class SpoolMarkers {
     NameId name;
     std::uint32_t thread;
   };
+  struct Message {
+    spool::SpoolMessage message;
+    NameId name;
+    std::uint32_t thread;
+  };
   void pair(const Mark& mark);
+  void attach_messages();
   void end(const Open& open, std::int64_t end_ns, std::uint32_t thread);
 
   Trace& trace_;
   std::vector<Mark> marks_;
+  std::vector<Message> messages_;
   std::unordered_map<std::uint64_t, Open> by_id_;
   std::unordered_map<std::uint32_t, std::vector<Open>> by_thread_;  // those without an id
 };

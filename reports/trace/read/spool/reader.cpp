@@ -47,6 +47,8 @@ void SpoolSink::read_rare() {
       return add_sync(cursor_.get<SpoolSync>());
     case Kind::stage:
       return add_stage(cursor_.get<SpoolStage>());
+    case Kind::message:
+      return add_message(cursor_.get<SpoolMessage>());
     case Kind::gpu_range:
       return add_gpu_range(cursor_.get<SpoolGpuRange>());
     case Kind::memory:

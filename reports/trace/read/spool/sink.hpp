@@ -41,6 +41,7 @@ class SpoolSink {
   void add_set(const spool::SpoolSet& record);
   void add_call(const spool::SpoolApi& record);
   void add_marker(const spool::SpoolMarker& record);
+  void add_message(const spool::SpoolMessage& record);
   void add_gpu_range(const spool::SpoolGpuRange& record);
   void add_sync(const spool::SpoolSync& record);
   void add_memory(const spool::SpoolMemory& record);

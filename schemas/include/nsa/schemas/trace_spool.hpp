@@ -57,7 +57,8 @@ enum class Kind : std::uint16_t {
   mark,
   note,
   totals,
-  gpu_range
+  gpu_range,
+  message
 };
 
 /// What every record begins with.
@@ -180,6 +181,17 @@ struct SpoolGpuRange {
   std::uint32_t reserved = 0;
 };
 
+/// What NCCL sends in the NVTX range of that name which is open on that thread at that moment.
+struct SpoolMessage {
+  SpoolRecord record{48, Kind::message, 0};
+  std::int64_t at_ns = 0;
+  std::uint64_t bytes = 0;  // as NCCL counts them: what one rank gives, or gets of all others
+  std::uint64_t communicator = 0;  // the same number on all of its ranks; 0 = not known
+  std::uint32_t ranks = 0;         // of the communicator; 0 = not known
+  std::uint32_t name = 0, thread = 0;
+  std::uint32_t reserved = 0;
+};
+
 enum class StageOf : std::uint32_t { correlation = 1, graph_node = 2 };
 
 /// Which NSA stage launched an operation, where the tracer knows it itself.
@@ -288,6 +300,7 @@ static_assert(kPlain<SpoolApi> && sizeof(SpoolApi) == 48);
 static_assert(kPlain<SpoolSync> && sizeof(SpoolSync) == 56);
 static_assert(kPlain<SpoolMarker> && sizeof(SpoolMarker) == 40);
 static_assert(kPlain<SpoolGpuRange> && sizeof(SpoolGpuRange) == 40);
+static_assert(kPlain<SpoolMessage> && sizeof(SpoolMessage) == 48);
 static_assert(kPlain<SpoolStage> && sizeof(SpoolStage) == 24);
 static_assert(kPlain<SpoolMemory> && sizeof(SpoolMemory) == 72);
 static_assert(kPlain<SpoolOverhead> && sizeof(SpoolOverhead) == 40);
