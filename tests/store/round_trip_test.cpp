@@ -104,13 +104,16 @@ TEST_CASE("rows are visited one by one as they are returned together, none with 
     m.samples_n = i % 3;
     REQUIRE(store.add(m));
   }
-  for (const Query& query : {Query{.with_samples = true}, Query{}, Query{.variant = "fused"}}) {
+  for (const Query& query :
+       {Query{.with_samples = true}, Query{}, Query{.variant = "fused"}, Query{.by_time = false}}) {
     Json visited = Json::array();
     store.for_each_measurement(query, [&](const Measurement& m) { visited.push_back(m); });
     CHECK(visited == Json(store.measurements(query)));
     CHECK(visited.size() == (query.variant ? 4 : 12));
-    for (std::size_t i = 1; i < visited.size(); ++i)
-      CHECK(visited[i - 1]["measured_at"] <= visited[i]["measured_at"]);
+    for (std::size_t i = 0; i < visited.size(); ++i) {
+      if (!query.by_time) CHECK(visited[i]["job_key"] == std::to_string(i));
+      if (i > 0 && query.by_time) CHECK(visited[i - 1]["measured_at"] <= visited[i]["measured_at"]);
+    }
     for (const Json& row : visited) {
       const auto alone = store.measurements({.id = row["id"], .with_samples = query.with_samples});
       CHECK(row == Json(alone.at(0)));

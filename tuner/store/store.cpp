@@ -102,8 +102,9 @@ void Store::for_each_measurement(const Query& query,
       filter.add("m.id = ?", id);
     }
     // Two statements, so that the rows are sorted without their other columns and samples.
-    SQLite::Statement order(db, "SELECT m.rowid FROM measurement m" + filter.sql +
-                                    " ORDER BY measured_at, process, round, position, id");
+    const char* by = query.by_time ? "measured_at, process, round, position, id" : "m.rowid";
+    SQLite::Statement order(db,
+                            "SELECT m.rowid FROM measurement m" + filter.sql + " ORDER BY " + by);
     bind_values(order, filter.parameters);
     SQLite::Statement select(db,
                              MeasurementReader::select(query.with_samples) + " WHERE m.rowid = ?");

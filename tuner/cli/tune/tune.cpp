@@ -69,15 +69,15 @@ tuner::DecideInput input_of(const store::Store& db, const DeviceRuns& d, const T
   if (o.shipped) input.shipped = load_thresholds(*o.shipped);
   for (const MeasuredOn& on : d.runs) {
     if (board && on.device_uuid != *board) continue;
-    db.for_each_measurement(
-        {.run_id = on.run.id, .device_uuid = on.device_uuid, .with_samples = true},
-        [&](const Measurement& row) {
-          if (row.executor == *o.executor) {
-            input.rows.add(row);
-          } else {
-            others.insert(row.executor);
-          }
-        });
+    store::Query query{.run_id = on.run.id, .device_uuid = on.device_uuid, .with_samples = true};
+    query.by_time = false;  // a decision does not depend on the order of its rows
+    db.for_each_measurement(query, [&](const Measurement& row) {
+      if (row.executor == *o.executor) {
+        input.rows.add(row);
+      } else {
+        others.insert(row.executor);
+      }
+    });
   }
   return input;
 }

@@ -83,12 +83,11 @@ Gain gain_of(const std::vector<LengthRatios>& points, const Assignment& from, co
     ++gain.points;
     if (!point.usable[from[i]]) gain.needed = true;
     if (!point.usable[from[i]] || !point.usable[to[i]]) continue;
-    replicates.resize(point.replicates.size());
+    replicates.resize(point.replicate_count());
     weights += point.weight;
     gain.mean += point.weight * (point.excess[from[i]] - point.excess[to[i]]);
-    for (std::size_t r = 0; r < replicates.size(); ++r) {
-      replicates[r] += point.weight * (point.replicates[r][from[i]] - point.replicates[r][to[i]]);
-    }
+    for (std::size_t r = 0; r < replicates.size(); ++r)
+      replicates[r] += point.weight * (point.replicate(r, from[i]) - point.replicate(r, to[i]));
   }
   if (!(weights > 0)) return gain;
   gain.mean /= weights;
@@ -128,7 +127,9 @@ std::vector<LengthRatios> with_margin(std::vector<LengthRatios> points, const As
     for (std::size_t v = 0; v < points[i].excess.size(); ++v) {
       if (v == incumbent[i]) continue;
       points[i].excess[v] += penalty;
-      for (std::vector<double>& replicate : points[i].replicates) replicate[v] += penalty;
+      std::vector<double> replicates = *points[i].replicates[v];
+      for (double& replicate : replicates) replicate += penalty;
+      points[i].replicates[v] = std::make_shared<std::vector<double>>(std::move(replicates));
     }
   }
   return points;

@@ -44,14 +44,14 @@ std::optional<std::size_t> runner_up_of(const Group& group, const std::vector<Le
   return best;
 }
 
-/// Median over the points that have both of log(variant / other); `value` reads one of a point.
+/// Median over the points that have both of log(variant / other); `value` reads that of a variant.
 template <class Value>
 double median_over(const std::vector<LengthRatios>& points, const Segment& segment,
                    std::size_t other, const Value& value) {
   std::vector<double> logs;
   for (std::size_t i = segment.first; i < segment.last; ++i) {
     if (points[i].usable[other] && points[i].usable[segment.variant]) {
-      logs.push_back(value(points[i])[segment.variant] - value(points[i])[other]);
+      logs.push_back(value(points[i], segment.variant) - value(points[i], other));
     }
   }
   return logs.empty() ? 0 : median(std::move(logs));
@@ -61,7 +61,7 @@ void add_ratio(const Group& group, const std::vector<LengthRatios>& points, cons
                std::size_t other, Evidence& evidence) {
   evidence.runner_up = to_string(group.variants[other]);
   const double log_ratio = median_over(
-      points, segment, other, [](const LengthRatios& s) -> const auto& { return s.excess; });
+      points, segment, other, [](const LengthRatios& s, std::size_t v) { return s.excess[v]; });
   evidence.median_ratio = std::exp(log_ratio);
   std::size_t most = 0;
   for (std::size_t i = segment.first; i < segment.last; ++i) {
@@ -69,13 +69,13 @@ void add_ratio(const Group& group, const std::vector<LengthRatios>& points, cons
     evidence.pairs += static_cast<std::int64_t>(shared);
     most = std::max(most, shared);
   }
-  const std::size_t count = points[segment.first].replicates.size();
+  const std::size_t count = points[segment.first].replicate_count();
   if (most < 2 || count == 0) return;  // nothing is known of the spread
   std::vector<double> replicates;
   for (std::size_t r = 0; r < count; ++r) {
-    replicates.push_back(median_over(
-        points, segment,
-        other, [r](const LengthRatios& s) -> const auto& { return s.replicates[r]; }));
+    replicates.push_back(
+        median_over(points, segment, other,
+                    [r](const LengthRatios& s, std::size_t v) { return s.replicate(r, v); }));
   }
   const Interval interval = interval_of(log_ratio, replicates, kTail);
   evidence.ratio_low = std::exp(interval.low);

@@ -224,7 +224,7 @@ double estimate_at(const LengthRatios& point, const Segment& left, const Segment
 Line replicate_of(const std::vector<LengthRatios>& points, const Segment& left,
                   const Segment& right, std::size_t r, const std::vector<double>& ripple) {
   Line line = line_of(points, left, right, [&](const LengthRatios& point) {
-    return point.replicates[r][left.variant] - point.replicates[r][right.variant];
+    return point.replicate(r, left.variant) - point.replicate(r, right.variant);
   });
   for (std::size_t i = 0; i < line.size() && !ripple.empty(); ++i)
     line[i] += ripple[(r + i * 977) % ripple.size()];  // another draw for each point
@@ -255,7 +255,7 @@ std::int64_t place_boundary(const std::vector<LengthRatios>& points, const Segme
 
 std::optional<BoundaryInterval> boundary_interval(const std::vector<LengthRatios>& points,
                                                   const Segment& left, const Segment& right) {
-  const std::size_t count = points[right.first].replicates.size();
+  const std::size_t count = points[right.first].replicate_count();
   if (count == 0) return std::nullopt;
   const double boundary = log_axis(place_boundary(points, left, right));
   const Curve curve = curve_of(points, left, right);

@@ -159,12 +159,14 @@ void add_folds(const LengthPoint& point, std::size_t best, LengthRatios& result)
 }
 
 void add_replicates(std::size_t count, Random& random, LengthRatios& result) {
-  result.replicates.assign(count, result.excess);
   for (std::size_t v = 0; v < result.excess.size(); ++v) {
-    if (!result.known[v] || !(result.spread[v].variance > 0)) continue;
-    const double sigma = std::sqrt(result.spread[v].variance);
-    const std::vector<double> draws = student_draws(result.spread[v].freedom, count, random);
-    for (std::size_t r = 0; r < count; ++r) result.replicates[r][v] += sigma * draws[r];
+    std::vector<double> replicates(count, result.excess[v]);
+    if (result.known[v] && result.spread[v].variance > 0) {
+      const double sigma = std::sqrt(result.spread[v].variance);
+      const std::vector<double> draws = student_draws(result.spread[v].freedom, count, random);
+      for (std::size_t r = 0; r < count; ++r) replicates[r] += sigma * draws[r];
+    }
+    result.replicates.push_back(std::make_shared<std::vector<double>>(std::move(replicates)));
   }
 }
 

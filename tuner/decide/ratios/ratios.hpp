@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -14,16 +15,21 @@ namespace nsa::tuner {
 struct LengthRatios {
   std::size_t point = 0;  // index in Group::points
   std::int64_t at = 0;
-  double weight = 1;                            // share of the workload, the mean is 1
-  std::vector<bool> usable;                     // may be chosen there
-  std::vector<bool> known;                      // has an estimate (the baseline too)
-  std::vector<double> excess;                   // log ratio to the best; 0 = the best
-  std::vector<Spread> spread;                   // of each excess
-  std::vector<std::vector<double>> replicates;  // [replicate][variant], against the same best
+  double weight = 1;           // share of the workload, the mean is 1
+  std::vector<bool> usable;    // may be chosen there
+  std::vector<bool> known;     // has an estimate (the baseline too)
+  std::vector<double> excess;  // log ratio to the best; 0 = the best
+  std::vector<Spread> spread;  // of each excess
+  /// [variant][replicate], against the same best. Nearly all of a point's memory, so its copies
+  /// share them.
+  std::vector<std::shared_ptr<const std::vector<double>>> replicates;
   /// The same ratios by each fresh process alone (by rounds in turn, where there was one process):
   /// [fold][variant], NaN = not seen. What is chosen by some can be judged by the others.
   std::vector<std::vector<double>> folds;
   std::optional<double> control;  // |log ratio| of the A/A control
+
+  double replicate(std::size_t r, std::size_t variant) const { return (*replicates[variant])[r]; }
+  std::size_t replicate_count() const { return replicates.empty() ? 0 : replicates[0]->size(); }
 };
 
 /// One for each point with a usable variant.

@@ -5,6 +5,7 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
+#include <mutex>
 #include <utility>
 
 namespace nsa::tuner {
@@ -34,17 +35,27 @@ double expanded_tail(double tail, std::int64_t n) {
 
 namespace {
 
-/// Quantiles of a freedom are asked for at each problem again, and mostly of a few freedoms.
+struct Quantiles {
+  std::once_flag once;
+  std::vector<double> values;
+};
+
+/// Quantiles of a freedom are asked for at each problem again, by whichever thread decides it, and
+/// take much of the time of a decision: they are made once for all.
 const std::vector<double>& student_quantiles(double freedom, std::size_t count) {
-  thread_local std::map<std::pair<double, std::size_t>, std::vector<double>> made;
-  std::vector<double>& values = made[{freedom, count}];
-  if (!values.empty()) return values;
-  const boost::math::students_t t(freedom);
-  for (std::size_t i = 0; i < count; ++i) {
-    values.push_back(
-        boost::math::quantile(t, (static_cast<double>(i) + 0.5) / static_cast<double>(count)));
-  }
-  return values;
+  static std::mutex mutex;
+  static std::map<std::pair<double, std::size_t>, Quantiles> made;
+  std::unique_lock lock(mutex);
+  Quantiles& found = made[{freedom, count}];
+  lock.unlock();
+  std::call_once(found.once, [&] {
+    const boost::math::students_t t(freedom);
+    for (std::size_t i = 0; i < count; ++i) {
+      found.values.push_back(
+          boost::math::quantile(t, (static_cast<double>(i) + 0.5) / static_cast<double>(count)));
+    }
+  });
+  return found.values;
 }
 
 }  // namespace

@@ -75,6 +75,7 @@ struct Query {
   std::optional<std::string> executor = std::nullopt;
   std::optional<std::string> id = std::nullopt;  // one measurement, or a unique prefix of its id
   bool with_samples = false;
+  bool by_time = true;  // in the order in which they were measured; false: of the file, sooner
 };
 
 /// A process of a run, of one series.
@@ -188,7 +189,7 @@ class Store {
                                 const std::optional<std::string>& executor = std::nullopt) const;
   /// Who measured what a query finds, sorted. `id` and `with_samples` of it mean nothing here.
   std::vector<std::string> executors(const Query& query) const;
-  /// In the order in which they were measured. InputError when an id prefix is ambiguous.
+  /// In the order that the query asks for. InputError when an id prefix is ambiguous.
   std::vector<Measurement> measurements(const Query& query) const;
   /// Calls `visit` with each of measurements(query), in the same order, one row in memory at a
   /// time. The row lasts until `visit` returns, and `visit` must not use the store.
