@@ -151,6 +151,19 @@ TEST_CASE("lengths of a ragged batch are summed and maximised per sequence", "[s
   CHECK(axis_value(p, Axis::compressed_len) == 0);
 }
 
+TEST_CASE("the longest sequence is found wherever it stands in a batch", "[schemas]") {
+  Problem p;
+  for (std::size_t batch = 1; batch <= 5; ++batch) {
+    for (std::size_t longest = 0; longest < batch; ++longest) {
+      p.seq_lens.assign(batch, 7);
+      p.seq_lens[longest] = 9;
+      CHECK(p.max_seq_len() == 9);
+    }
+  }
+  p.seq_lens.clear();
+  CHECK(p.max_seq_len() == 0);
+}
+
 TEST_CASE("a class keeps the shape exactly and bins batch and overlap", "[schemas]") {
   const ProblemClass c = class_of(test::filled_problem());
   CHECK(c.direction == Direction::backward);

@@ -11,8 +11,16 @@ std::int64_t sum(const std::vector<std::int64_t>& values) noexcept {
   return std::accumulate(values.begin(), values.end(), std::int64_t{0});
 }
 
+/// 0 of none. Two maxima side by side, because each comparison waits for the one before it: of 16
+/// lengths a single one is a quarter of what Router::choose() takes.
 std::int64_t largest(const std::vector<std::int64_t>& values) noexcept {
-  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+  if (values.empty()) return 0;
+  std::int64_t even = values.front(), odd = even;
+  for (std::size_t i = 0; i + 1 < values.size(); i += 2) {
+    even = std::max(even, values[i]);
+    odd = std::max(odd, values[i + 1]);
+  }
+  return std::max({even, odd, values.back()});
 }
 
 }  // namespace
