@@ -5,15 +5,20 @@ include(CMakePackageConfigHelpers)
 
 set(_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/nsatune)
 
-install(TARGETS nsa_schemas nsa_kernels EXPORT nsatune
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-install(DIRECTORY kernels/include/
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-# The words of the vocabulary that they use. tests/consumer compiles each installed header alone.
+# The public headers: all of the runtime, and the words of the vocabulary that these use. CMake compiles each
+# alone (--target all_verify_interface_header_sets); tests/consumer does the same with what was installed.
+file(GLOB_RECURSE _headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/include/*.hpp)
+target_sources(nsa_kernels PUBLIC FILE_SET HEADERS
+  BASE_DIRS ${PROJECT_SOURCE_DIR}/kernels/include FILES ${_headers})
 set(_words cuda_error device env_names error measurement problem thresholds types variant)
-list(TRANSFORM _words REPLACE "(.+)" "schemas/include/nsa/schemas/\\1.hpp")
-install(FILES ${_words}
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/nsa/schemas COMPONENT development)
+list(TRANSFORM _words REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/schemas/include/nsa/schemas/\\1.hpp")
+target_sources(nsa_schemas PUBLIC FILE_SET HEADERS
+  BASE_DIRS ${PROJECT_SOURCE_DIR}/schemas/include FILES ${_words})
+set_target_properties(nsa_schemas nsa_kernels PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+
+install(TARGETS nsa_schemas nsa_kernels EXPORT nsatune
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+        FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(EXPORT nsatune NAMESPACE nsatune:: FILE nsatune-targets.cmake
         DESTINATION ${_config_dir} COMPONENT development)
 configure_package_config_file(cmake/nsatune-config.cmake.in
