@@ -9,7 +9,7 @@ made-up queries and keys: x[t] = r x[t-1] + sqrt(1 - r^2) noise, so that r is ho
 are alike (0: not at all). Only picks count, not the forced blocks, which every relative has. Two
 figures: the share of the exact picks that a relative has too, and its picks' score over theirs.
 
-  reuse k      the picks of every k-th query serve the k - 1 behind it
+  reuse k      the picks of every k-th query serve the k - 1 after it
   two levels   the best quarter of super-blocks of 4 blocks by the mean of their compressed keys;
                exact scores inside of them only
   max of 4     the best (n - 3) / 2 super-blocks, rounded up, by the best exact score in them; the
@@ -17,7 +17,7 @@ figures: the share of the exact picks that a relative has too, and its picks' sc
   best 90 %    as many of the picks as hold 90 % of the picked scores
   n k          the best picks of a smaller n, and the share of the selected branch's (query, key)
                pairs that it saves, which is counted and needs no data
-  length rule  n 8 up to 512 tokens, n 12 up to 1,024, n 16 behind
+  length rule  n 8 up to 512 tokens, n 12 up to 1,024, n 16 beyond
 
 Nothing but the standard library is needed. It takes about two minutes.
 """
