@@ -21,6 +21,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nsatune", default=str(ROOT / "build/cpu/bin/nsatune"), help="the program")
     parser.add_argument("--worlds", type=int, help="worlds a cell (default 40, with --quick 2)")
+    parser.add_argument("--first-seed", type=int, default=0, help="seed of the first world of each cell (default 0)")
     parser.add_argument("--only", action="append", choices=sorted(figures.ALL), help="only this figure (repeatable)")
     parser.add_argument("--quick", action="store_true", help="a subset on a short grid, printed and not written")
     parser.add_argument("--jobs", type=int, default=2, help="worlds side by side")
@@ -41,13 +42,13 @@ def measure(o, bench, n, lengths):
     return rows, costs
 
 
-def page(rows, costs, n, lengths):
+def page(rows, costs, seeds, lengths):
     verdict = {True: "met", False: "**missed**", None: ""}
     recorded = ", ".join(worlds.recorded_files()) or "absent, so that its rows are left out (NSATUNE_EXTERNAL_DATA)"
     lines = ["# Decisions against a known truth", "",
              "Written by `scripts/evidence_decisions.py`; do not edit. Worlds with known times are played by",
              "`nsatune worker-sim` through the real `sweep` and `tune`, in virtual time.", "",
-             f"{n} worlds a cell, seeds 0 to {n - 1}; {len(lengths)} lengths from {lengths[0]} to {lengths[-1]}; "
+             f"{len(seeds)} worlds a cell, seeds {seeds[0]} to {seeds[-1]}; {len(lengths)} lengths from {lengths[0]} to {lengths[-1]}; "
              f"recorded noise: {recorded}.", "",
              "| figure | goal | measured | |", "|---|---|---|---|"]
     lines += [f"| {what} | {goal} | {measured} | {verdict[met]} |" for what, goal, measured, met in rows]
@@ -62,10 +63,11 @@ def main():
     n = o.worlds or (2 if o.quick else 40)
     lengths = worlds.grid(1, 128, 8192) if o.quick else worlds.grid()
     try:
-        rows, costs = measure(o, Bench(o.nsatune, o.jobs), n, lengths)
+        bench = Bench(o.nsatune, o.jobs, o.first_seed)
+        rows, costs = measure(o, bench, n, lengths)
     except (Failed, OSError) as error:
         sys.exit(f"evidence_decisions: {error}")
-    text = page(rows, costs, n, lengths)
+    text = page(rows, costs, bench.seeds(n), lengths)
     output = o.output or (None if o.quick or o.only else ROOT / "docs/evidence/decisions.md")
     if output:
         pathlib.Path(output).parent.mkdir(parents=True, exist_ok=True)

@@ -39,7 +39,7 @@ def coverage(bench, n, lengths):
             world, at = w.crossing_world(seed, slope, extra, both, second, lengths[-1])
             with bench.play(world, lengths) as played:
                 return played.covers(at, "second")
-        told = [result for result in bench.each(range(n), one) if result]
+        told = [result for result in bench.each(bench.seeds(n), one) if result]
         hits, widths = [hit for hit, _ in told], [width for _, width in told]
         measured = f"{of(hits)}, width {mean(widths):.2f} octaves; {n - len(told)} without a crossing"
         rows.append((f"coverage: {name}", "93 to 99.5 %", measured, len(told) == n and calibrated(hits)))
@@ -80,7 +80,7 @@ def two_tunings(bench, n, lengths):
                 played.tune()
                 same = [name == played.choice(length) for name, length in zip(chosen, axis)]
                 return overlap(first, played.ranges, "second"), mean(same)
-        for overlaps_here, agrees in bench.each(range(n), one):
+        for overlaps_here, agrees in bench.each(bench.seeds(n), one):
             overlaps.append(overlaps_here)
             agreements.append(agrees)
     return [("two tunings: intervals overlap", "98 %", of(overlaps), mean(overlaps) >= 0.98),
@@ -107,6 +107,6 @@ def identical(bench, n, lengths):
             made = w.world(seed, [w.line(**both), w.twin(**both)], noise={"white_sigma": 0.005})
             with bench.play(made, lengths) as played:
                 return says_different(played.ranges)
-        different = bench.each(range(n), one)
+        different = bench.each(bench.seeds(n), one)
         rows.append((f"A/A declared different: {name}", "under 1 %", of(different), mean(different) < 0.01))
     return rows

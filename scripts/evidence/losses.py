@@ -17,7 +17,7 @@ def on_grid(bench, n, lengths):
                 world, _ = w.crossing_world(seed, slope, extra, longest=lengths[-1])
                 with bench.play(world, lengths) as played:
                     return mean(played.regrets(lengths))
-            rows.append(loss_row(f"{noise}, {slope} % an octave", bench.each(range(n), loss), 1e-4, 5e-4))
+            rows.append(loss_row(f"{noise}, {slope} % an octave", bench.each(bench.seeds(n), loss), 1e-4, 5e-4))
     return rows
 
 
@@ -31,7 +31,7 @@ def three_crossings(bench, n, lengths):
         with bench.play(made, lengths) as played:
             measured = [r for r in played.ranges if r.get("basis", "measured") == "measured"]
             return len(measured), mean(played.regrets(lengths))
-    results = bench.each(range(n), one)
+    results = bench.each(bench.seeds(n), one)
     ranges = [count == 4 for count, _ in results]
     return [("three crossings: files of four ranges", "all", of(ranges), all(ranges)),
             loss_row("three crossings: loss", [loss for _, loss in results], 1e-4, 5e-4)]
@@ -89,10 +89,10 @@ def off_grid(bench, n, lengths):
         far = [4 * lengths[-1], 16 * lengths[-1]]
         with bench.play(order_world(seed, lengths[-1]), lengths) as played:
             return played.regrets(between), played.regrets(far)
-    tile_results = bench.each(range(n), tiles)
+    tile_results = bench.each(bench.seeds(n), tiles)
     tile_losses = [loss for losses, _ in tile_results for loss in losses]
     least = mean([loss for _, loss in tile_results])
-    results = bench.each(range(n), orders)
+    results = bench.each(bench.seeds(n), orders)
     near = [loss for losses, _ in results for loss in losses]
     rows = [loss_row(f"off the grid, tiles (the best two classes lose {percent(least, 2)})", tile_losses, 2e-3, 1e-2),
             loss_row("off the grid, linear against quadratic", near, 2e-3, 1e-2)]

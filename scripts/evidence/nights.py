@@ -19,7 +19,7 @@ def calm_nights(bench, n, lengths, nights=30):
                 changes += choices(played) != before
                 before = choices(played)
             return changes
-    changed = bench.each(range(max(1, n // 10)), one)
+    changed = bench.each(bench.seeds(max(1, n // 10)), one)
     return [(f"{nights} nights without a change: nights that changed a threshold", "0",
              f"{sum(changed)} in {len(changed)} series", sum(changed) == 0)]
 
@@ -52,6 +52,6 @@ def true_shift(bench, n, lengths):
                 if played.choice(measured) == "second":
                     return night
             return 0
-    nights = bench.each(range(n), one)
+    nights = bench.each(bench.seeds(n), one)
     adopted = [night > 0 for night in nights]
     return [("a true 2 % shift adopted within two nights", "95 %", of(adopted), mean(adopted) >= 0.95)]

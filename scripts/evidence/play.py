@@ -18,10 +18,13 @@ class Failed(Exception):
 
 
 class Bench:
-    """The program, and how many worlds run side by side."""
+    """The program, how many worlds run side by side, and the seed of the first world of each cell."""
 
-    def __init__(self, program, jobs):
-        self.program, self.jobs = os.path.abspath(program), jobs
+    def __init__(self, program, jobs, first_seed=0):
+        self.program, self.jobs, self.first_seed = os.path.abspath(program), jobs, first_seed
+
+    def seeds(self, n):
+        return range(self.first_seed, self.first_seed + n)
 
     def each(self, tasks, work):
         """work(task) of every task, `jobs` at a time, in the order of the tasks."""
