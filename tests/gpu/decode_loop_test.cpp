@@ -1,7 +1,7 @@
 // Decode steps as one graph that replays at every length.
 #include <algorithm>
 
-#include "layer_twin.hpp"
+#include "gpu_layer.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "nsa/probes/graph.hpp"
 
@@ -15,9 +15,10 @@ namespace {
 double replayed_difference(const Device& gpu, Problem whole, std::array<std::int64_t, 2> lengths) {
   const Stream stream;
   const std::int64_t tokens = whole.seq_lens[0];
-  LayerTwin twin(gpu, whole, stream.get());
+  GpuLayer gpu_layer(gpu, whole, stream.get());
   const DeviceTensor y(output_of(whole), stream.get());
-  attention_layer(twin.context(), whole, twin.device[0].view(), twin.weights(), y.view());
+  attention_layer(gpu_layer.context(), whole, gpu_layer.device[0].view(), gpu_layer.weights(),
+                  y.view());
   const std::vector<float> want = as_floats(y.download(stream.get()));
 
   ModelConfig config = config_of(whole);
@@ -36,32 +37,33 @@ double replayed_difference(const Device& gpu, Problem whole, std::array<std::int
                              std::int64_t count) {
     device::copy_on_device(
         to.as<char>() + static_cast<std::size_t>(at) * row_bytes,
-        twin.device[0].view().as<char>() + static_cast<std::size_t>(from) * row_bytes,
+        gpu_layer.device[0].view().as<char>() + static_cast<std::size_t>(from) * row_bytes,
         static_cast<std::size_t>(count) * row_bytes, stream.get());
   };
   copy_rows(x.view(), 0, 0, lengths[0]);
   copy_rows(x.view(), lengths[0], 0, lengths[1]);
-  attention_layer(twin.context(), fill, x.view(), twin.weights(), filled.view(), &caches[0]);
+  attention_layer(gpu_layer.context(), fill, x.view(), gpu_layer.weights(), filled.view(),
+                  &caches[0]);
 
-  DecodeLoop loop(twin.context(), config, caches);
+  DecodeLoop loop(gpu_layer.context(), config, caches);
   Problem one = whole;
   one.seq_lens = {1, 1};
   one.context_lens = {0, 0};
   const DeviceTensor token(make_inputs(Stage::layer, one, 2).front(), stream.get());
   const DeviceTensor out(output_of(one), stream.get());
-  twin.workspace.reset();
-  twin.workspace.reserve(workspace_bytes(*twin.router, Stage::layer, loop.problem()));
-  const std::int64_t grown = twin.workspace.grow_events();
+  gpu_layer.workspace.reset();
+  gpu_layer.workspace.reserve(workspace_bytes(*gpu_layer.router, Stage::layer, loop.problem()));
+  const std::int64_t grown = gpu_layer.workspace.grow_events();
   struct Step {
-    LayerTwin& twin;
+    GpuLayer& gpu_layer;
     DecodeLoop& loop;
     TensorView x, y;
-  } step{twin, loop, token.view(), out.view()};
+  } step{gpu_layer, loop, token.view(), out.view()};
   const auto graph = probes::capture_graph(
       gpu, stream.get(),
       [](void* context) {
         const Step& s = *static_cast<Step*>(context);
-        s.loop.layer_step(s.twin.context(), s.twin.weights(), s.x, s.y);
+        s.loop.layer_step(s.gpu_layer.context(), s.gpu_layer.weights(), s.x, s.y);
       },
       &step);
   CHECK(loop.first_context() == std::min(lengths[0], lengths[1]));
@@ -81,7 +83,7 @@ double replayed_difference(const Device& gpu, Problem whole, std::array<std::int
     }
   }
   CHECK(caches[0].length(0) == lengths[0] + steps);
-  CHECK(twin.workspace.grow_events() == grown);
+  CHECK(gpu_layer.workspace.grow_events() == grown);
   CHECK_THROWS_AS(loop.stepped(), InputError);       // one of the two is full
   CHECK(caches[0].length(0) == lengths[0] + steps);  // neither is counted on
   CHECK(caches[0].length(1) == lengths[1] + steps);
@@ -123,12 +125,12 @@ TEST_CASE("a decode loop says why it cannot run", "[gpu]") {
   if (!gpu) return;
   const Stream stream;
   const Problem whole = layer_problem(40, Dtype::fp32);
-  LayerTwin twin(*gpu, whole, stream.get());
+  GpuLayer gpu_layer(*gpu, whole, stream.get());
   ModelConfig config = config_of(whole);
   std::vector<KvCache> caches = make_caches(config, 1, 40, device::allocator());
-  Context context = twin.context();
+  Context context = gpu_layer.context();
   context.options.branches = 3;
   CHECK_THROWS_AS(DecodeLoop(context, config, caches), InputError);
   config.attention = AttentionKind::dense;
-  CHECK_THROWS_AS(DecodeLoop(twin.context(), config, caches), InputError);
+  CHECK_THROWS_AS(DecodeLoop(gpu_layer.context(), config, caches), InputError);
 }

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "cpu/convert.hpp"
-#include "layer_twin.hpp"
+#include "gpu_layer.hpp"
 #include "nsa/kernels/oracle.hpp"
 #include "runtime/ops.hpp"
 
@@ -18,7 +18,7 @@ TEST_CASE("the operations between stages are the CPU's, on every type and any al
     for (const std::int64_t gap : {0, 3}) {
       Problem p = layer_problem(33, dtype);
       p.model.model_dim = gap == 0 ? 264 : 77;
-      LayerTwin twin(*gpu, p, stream.get());
+      GpuLayer gpu_layer(*gpu, p, stream.get());
       Router::Inputs cpu_inputs;
       const Router cpu_router(std::move(cpu_inputs));
       Workspace cpu_workspace;
@@ -32,7 +32,7 @@ TEST_CASE("the operations between stages are the CPU's, on every type and any al
                           delta.bytes.begin() + static_cast<std::ptrdiff_t>(weight.view().bytes()));
       const DeviceTensor gx(x, stream.get(), gap), gd(delta, stream.get(), gap),
           gy(y, stream.get(), gap), gw(weight, stream.get());
-      const Context device = twin.context();
+      const Context device = gpu_layer.context();
       INFO(to_string(dtype) << " gap " << gap);
       const auto check = [&](const HostTensor& want, const DeviceTensor& got) {
         const HostTensor there = got.download(stream.get());
@@ -69,7 +69,7 @@ TEST_CASE("a token outside of the vocabulary is a row of NaN on a GPU", "[gpu]")
   if (!gpu) return;
   const Stream stream;
   const Problem p = layer_problem(4, Dtype::fp32);
-  LayerTwin twin(*gpu, p, stream.get());
+  GpuLayer gpu_layer(*gpu, p, stream.get());
   const HostTensor table = make_inputs(Stage::layer, layer_problem(30, Dtype::fp32), 8).front();
   const HostTensor empty = make_inputs(Stage::layer, p, 9).front();
   HostTensor tokens{"tokens", {Dtype::int32, 1, {4, 0, 0, 0}}, {}};
@@ -77,7 +77,7 @@ TEST_CASE("a token outside of the vocabulary is a row of NaN on a GPU", "[gpu]")
   tokens.bytes.resize(sizeof(ids));
   std::memcpy(tokens.bytes.data(), ids.data(), sizeof(ids));
   const DeviceTensor gt(tokens, stream.get()), gtable(table, stream.get()), gy(empty, stream.get());
-  cuda_ops().embed(twin.context(), gt.view(), gtable.view(), gy.view());
+  cuda_ops().embed(gpu_layer.context(), gt.view(), gtable.view(), gy.view());
   const HostTensor y = gy.download(stream.get());
   const std::int64_t dim = p.model.model_dim;
   const auto *rows = y.view().as<const float>(), *known = table.view().as<const float>();

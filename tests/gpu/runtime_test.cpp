@@ -1,7 +1,7 @@
 // The runtime on a device: caches, a layer as a graph, its workspace, the model.
 #include <cmath>
 
-#include "layer_twin.hpp"
+#include "gpu_layer.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "nsa/probes/graph.hpp"
 
@@ -29,9 +29,10 @@ TEST_CASE("on a GPU chunks and decode steps through a cache give what one prefil
   if (!gpu) return;
   const Stream stream;
   const Problem whole = layer_problem(150, Dtype::fp32);
-  LayerTwin twin(*gpu, whole, stream.get());
+  GpuLayer gpu_layer(*gpu, whole, stream.get());
   const DeviceTensor y(output_of(whole), stream.get()), pieces(output_of(whole), stream.get());
-  attention_layer(twin.context(), whole, twin.device[0].view(), twin.weights(), y.view());
+  attention_layer(gpu_layer.context(), whole, gpu_layer.device[0].view(), gpu_layer.weights(),
+                  y.view());
   for (const std::vector<std::int64_t>& lengths :
        {std::vector<std::int64_t>{70, 1, 1, 40, 1, 37}, {1, 1, 100, 48}, {149, 1}}) {
     KvCache cache(whole, 1, 150, AttentionKind::nsa, device::allocator());
@@ -41,8 +42,9 @@ TEST_CASE("on a GPU chunks and decode steps through a cache give what one prefil
       p.seq_lens = {length};
       p.context_lens = {done};
       p.phase = done == 0 ? Phase::prefill : length == 1 ? Phase::decode : Phase::chunked_prefill;
-      attention_layer(twin.context(), p, twin.rows(twin.device[0].view(), done, length),
-                      twin.weights(), twin.rows(pieces.view(), done, length), &cache);
+      attention_layer(gpu_layer.context(), p,
+                      gpu_layer.rows(gpu_layer.device[0].view(), done, length), gpu_layer.weights(),
+                      gpu_layer.rows(pieces.view(), done, length), &cache);
       done += length;
     }
     CHECK(difference(pieces.download(stream.get()), y.download(stream.get())) < 1e-5);
@@ -55,17 +57,18 @@ TEST_CASE("on a GPU a window moves to the front of its cache as often as it has 
   const Stream stream;
   Problem whole = layer_problem(60, Dtype::fp32);
   whole.geometry.window = 7;  // 14 rows are kept: it moves at every seventh step
-  LayerTwin twin(*gpu, whole, stream.get());
+  GpuLayer gpu_layer(*gpu, whole, stream.get());
   const DeviceTensor y(output_of(whole), stream.get()), steps(output_of(whole), stream.get());
-  attention_layer(twin.context(), whole, twin.device[0].view(), twin.weights(), y.view());
+  attention_layer(gpu_layer.context(), whole, gpu_layer.device[0].view(), gpu_layer.weights(),
+                  y.view());
   KvCache cache(whole, 1, 60, AttentionKind::nsa, device::allocator());
   for (std::int64_t t = 0; t < 60; ++t) {
     Problem p = whole;
     p.seq_lens = {1};
     p.context_lens = {t};
     p.phase = t == 0 ? Phase::prefill : Phase::decode;
-    attention_layer(twin.context(), p, twin.rows(twin.device[0].view(), t, 1), twin.weights(),
-                    twin.rows(steps.view(), t, 1), &cache);
+    attention_layer(gpu_layer.context(), p, gpu_layer.rows(gpu_layer.device[0].view(), t, 1),
+                    gpu_layer.weights(), gpu_layer.rows(steps.view(), t, 1), &cache);
   }
   CHECK(difference(steps.download(stream.get()), y.download(stream.get())) < 1e-5);
 }
@@ -75,30 +78,31 @@ TEST_CASE("a whole layer is a graph that replays right with new inputs", "[gpu]"
   if (!gpu) return;
   const Stream stream;
   const Problem p = layer_problem(130, Dtype::bf16);
-  LayerTwin twin(*gpu, p, stream.get());
+  GpuLayer gpu_layer(*gpu, p, stream.get());
   const DeviceTensor eager(output_of(p), stream.get()), replayed(output_of(p), stream.get());
   struct Call {
-    LayerTwin& twin;
+    GpuLayer& gpu_layer;
     const Problem& problem;
     TensorView y;
     void run() {
-      attention_layer(twin.context(), problem, twin.device[0].view(), twin.weights(), y);
+      attention_layer(gpu_layer.context(), problem, gpu_layer.device[0].view(), gpu_layer.weights(),
+                      y);
     }
-  } call{twin, p, replayed.view()};
+  } call{gpu_layer, p, replayed.view()};
   const auto run = [](void* context) { static_cast<Call*>(context)->run(); };
   call.run();  // the workspace grows here, and only here
-  twin.workspace.reset();
-  const std::int64_t grown = twin.workspace.grow_events();
+  gpu_layer.workspace.reset();
+  const std::int64_t grown = gpu_layer.workspace.grow_events();
   const auto graph = probes::capture_graph(*gpu, stream.get(), run, &call);
   const HostTensor other = make_inputs(Stage::layer, p, 77).front();
-  device::copy_to_device(twin.device[0].view().data, other.bytes.data(), other.bytes.size(),
+  device::copy_to_device(gpu_layer.device[0].view().data, other.bytes.data(), other.bytes.size(),
                          stream.get());
   graph->launch();
   const auto from_graph = replayed.download(stream.get()).bytes;
   call.y = eager.view();
   call.run();
   CHECK(from_graph == eager.download(stream.get()).bytes);
-  CHECK(twin.workspace.grow_events() == grown);
+  CHECK(gpu_layer.workspace.grow_events() == grown);
 }
 
 TEST_CASE("a layer and a model take no more workspace than is reserved for them", "[gpu]") {
@@ -109,16 +113,16 @@ TEST_CASE("a layer and a model take no more workspace than is reserved for them"
     Problem p = layer_problem(333, dtype);
     p.seq_lens = {333, 20};
     p.context_lens = {0, 0};
-    LayerTwin twin(*gpu, p, stream.get());
+    GpuLayer gpu_layer(*gpu, p, stream.get());
     const ModelConfig config = config_of(p);
-    twin.workspace.reserve(workspace_bytes(*twin.router, Stage::model, p));
+    gpu_layer.workspace.reserve(workspace_bytes(*gpu_layer.router, Stage::model, p));
     const auto inputs = upload(make_inputs(Stage::model, p, 3), stream.get());
     const DeviceTensor logits(make_outputs(Stage::model, p).front(), stream.get());
-    model_forward(twin.context(), config, p, bind_weights(config, inputs[1].view()),
+    model_forward(gpu_layer.context(), config, p, bind_weights(config, inputs[1].view()),
                   inputs[0].view(), logits.view());
     device::synchronize(stream.get());
-    CHECK(twin.workspace.grow_events() == 0);
-    CHECK(twin.workspace.peak_bytes() > 0);
+    CHECK(gpu_layer.workspace.grow_events() == 0);
+    CHECK(gpu_layer.workspace.peak_bytes() > 0);
   }
 }
 
@@ -130,16 +134,16 @@ TEST_CASE("a model on a GPU decodes to what its prefill gives", "[gpu]") {
   const ModelConfig config = config_of(whole);
   const auto inputs = upload(make_inputs(Stage::model, whole, 3), stream.get());
   const ModelWeights weights = bind_weights(config, inputs[1].view());
-  LayerTwin twin(*gpu, whole, stream.get());
+  GpuLayer gpu_layer(*gpu, whole, stream.get());
   const HostTensor empty = make_outputs(Stage::model, whole).front();
   const DeviceTensor logits(empty, stream.get()), steps(empty, stream.get());
-  model_forward(twin.context(), config, whole, weights, inputs[0].view(), logits.view());
+  model_forward(gpu_layer.context(), config, whole, weights, inputs[0].view(), logits.view());
   std::vector<KvCache> caches = make_caches(config, 1, 45, device::allocator());
   std::int64_t done = 0;
   for (const std::int64_t length : {20, 1, 1, 23}) {
-    model_forward(twin.context(), config, problem_of(config, {length}, {done}), weights,
-                  twin.rows(inputs[0].view(), done, length), twin.rows(steps.view(), done, length),
-                  caches);
+    model_forward(gpu_layer.context(), config, problem_of(config, {length}, {done}), weights,
+                  gpu_layer.rows(inputs[0].view(), done, length),
+                  gpu_layer.rows(steps.view(), done, length), caches);
     done += length;
   }
   CHECK(difference(steps.download(stream.get()), logits.download(stream.get())) < 1e-4);

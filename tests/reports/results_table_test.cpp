@@ -34,9 +34,9 @@ std::vector<nsa::Measurement> sweep() {
   failed[0].samples_n = 0;
   append(rows, failed);
   append(rows, visits("ranges_v2", 512, 700, "ranges"));
-  auto twin = visits("masked", 512, 1);
-  for (auto& row : twin) row.control = true;  // the A/A control is not a variant of its own
-  append(rows, twin);
+  auto control = visits("masked", 512, 1);
+  for (auto& row : control) row.control = true;  // the A/A control is not a variant of its own
+  append(rows, control);
   auto foreign = visits("demo", 512, 2e6);
   for (auto& row : foreign) {
     row.executor = "triton_demo";
@@ -78,13 +78,13 @@ TEST_CASE("the results as JSON hold the same verdicts", "[reports]") {
   CHECK(failed["reason"] == "needs 51.5 GB,?12.1 GB free");
 }
 
-TEST_CASE("the first note of a variant's rows stands beside its time, and a twin's does not",
+TEST_CASE("the first note of a variant's rows stands beside its time, and a control's does not",
           "[reports]") {
   auto rows = visits("a", 512, 1000);
   rows[2].note = "the timers\ndiffer";
   rows[3].note = "another one";
   append(rows, visits("b", 512, 1500));
-  rows.back().note = "of the twin";
+  rows.back().note = "of the control";
   rows.back().control = true;
   const Json results = results_json(rows, role);
   CHECK(find(results, "attend_selected/a", 512)["note"] == "the timers?differ");

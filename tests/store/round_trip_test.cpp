@@ -134,7 +134,7 @@ TEST_CASE("an error that is not a number is stored as infinite, not as absent", 
   REQUIRE(store.measurements({}).at(0).worst_row_error == std::numeric_limits<double>::infinity());
 }
 
-TEST_CASE("the same job of a run is stored once, other executors, devices and twins beside it",
+TEST_CASE("the same job of a run is stored once, other executors, devices and controls beside it",
           "[store]") {
   const test::TempFolder folder;
   Store store = Store::open(folder.file("a.sqlite"));

@@ -49,7 +49,7 @@ std::int64_t kept(const std::string& path) {
   return SQLite::Database(path).execAndGet("SELECT count(*) FROM run_series").getInt64();
 }
 
-/// A run of three processes; one visit failed, one row is a twin.
+/// A run of three processes; one visit failed, one row is a control.
 std::string make_run(Store& store) {
   const auto owned = store.open_run(test::some_request());
   const std::string run = owned.run().id;
@@ -63,9 +63,9 @@ std::string make_run(Store& store) {
   failed.median_ns.reset();
   failed.reason = "signal 9";
   store.add(failed);
-  Measurement twin = visit(run, 6, 7);
-  twin.control = true;
-  store.add(twin);
+  Measurement control = visit(run, 6, 7);
+  control.control = true;
+  store.add(control);
   return run;
 }
 

@@ -118,7 +118,7 @@ TEST_CASE("without the gate everything counts", "[tuner]") {
   CHECK(count(sink, Outcome::ok) == static_cast<std::int64_t>(sink.rows.size()));
 }
 
-TEST_CASE("twins far apart are noise once the spread of the run is known", "[tuner]") {
+TEST_CASE("controls far apart are noise once the spread of the run is known", "[tuner]") {
   tuner::ControlSpread spread;
   CHECK(spread.noise(200, 100).empty());  // nothing to compare with
   for (int i = 0; i < 8; ++i) spread.add(100 + i % 2, 100);

@@ -35,23 +35,23 @@ bool is_exact(const SettledStage& candidate, const ProblemClass& of) {
   });
 }
 
-double loss_of(const SettledStage& candidate, const std::vector<PathSpot>& spots,
+double loss_of(const SettledStage& candidate, const std::vector<PathPoint>& points,
                const ProblemClass& of) {
   double sum = 0;
   std::size_t count = 0;
-  for (const PathSpot& spot : spots) {
-    const PathRange* range = range_at(candidate.decided, spot.at);
-    if (!range || !spot.ns.contains(range->path)) continue;
+  for (const PathPoint& point : points) {
+    const PathRange* range = range_at(candidate.decided, point.at);
+    if (!range || !point.ns.contains(range->path)) continue;
     ++count;
-    const auto runs = spot.ns.find(candidate.path_at(spot.at, of));
-    sum += runs == spot.ns.end() ? kUnknownLoss
-                                 : std::max(0.0, runs->second / spot.ns.at(range->path) - 1);
+    const auto runs = point.ns.find(candidate.path_at(point.at, of));
+    sum += runs == point.ns.end() ? kUnknownLoss
+                                  : std::max(0.0, runs->second / point.ns.at(range->path) - 1);
   }
   return count > 0 ? sum / static_cast<double>(count) : 0;
 }
 
 /// Minimums worth a try: always, and those at which the decision or the measurements turn.
-std::vector<FlatValue> minimums(const SettledStage& candidate, const std::vector<PathSpot>& spots,
+std::vector<FlatValue> minimums(const SettledStage& candidate, const std::vector<PathPoint>& points,
                                 const ProblemClass& of) {
   std::set<std::int64_t> lengths;
   const auto add = [&](std::int64_t at) {
@@ -59,7 +59,7 @@ std::vector<FlatValue> minimums(const SettledStage& candidate, const std::vector
     if (length && *length > 1) lengths.insert(*length);
   };
   for (const PathRange& range : candidate.decided) add(range.from);
-  for (const PathSpot& spot : spots) add(spot.at);
+  for (const PathPoint& point : points) add(point.at);
   std::vector<FlatValue> values{FlatValue::always()};
   for (const std::int64_t length : lengths) values.push_back(FlatValue::from(length));
   return values;
@@ -80,10 +80,10 @@ SwitchTarget SettledStage::path_at(std::int64_t at, const ProblemClass& of) cons
 
 std::vector<SettledStage> candidates(const ProjectStage& stage, const Decision& decision,
                                      const std::vector<PathRange>& ranges,
-                                     const std::vector<PathSpot>& spots, const ProblemClass& of) {
+                                     const std::vector<PathPoint>& points, const ProblemClass& of) {
   std::set<SwitchTarget> measured;
-  for (const PathSpot& spot : spots) {
-    for (const auto& [path, ns] : spot.ns) measured.insert(path);
+  for (const PathPoint& point : points) {
+    for (const auto& [path, ns] : point.ns) measured.insert(path);
   }
   std::vector<SettledStage> all;
   for (const ProjectSetting& setting : stage.settings) {
@@ -92,12 +92,12 @@ std::vector<SettledStage> candidates(const ProjectStage& stage, const Decision& 
                            0,           ranges};
     std::vector<FlatValue> tries{FlatValue::always()};
     if (setting.compared != Compared::nothing && measured.contains(setting.below))
-      tries = minimums(candidate, spots, of);
+      tries = minimums(candidate, points, of);
     std::optional<SettledStage> best;
     for (const FlatValue& minimum : tries) {
       candidate.minimum = minimum;
       candidate.exact = is_exact(candidate, of);
-      candidate.loss = candidate.exact ? 0 : loss_of(candidate, spots, of);
+      candidate.loss = candidate.exact ? 0 : loss_of(candidate, points, of);
       if (!best || better(candidate, *best)) best = candidate;
     }
     all.push_back(std::move(*best));

@@ -69,21 +69,21 @@ const PathRange* shown_range(const SettledStage& settled) {
 /// "0.47x the time of varlen v2, median of 5 problems; measured at seq_len 128 to 8192": the path
 /// against the best other one, wherever both have times.
 std::string words_for(const ProjectStage& stage, const SettledStage& settled,
-                      const std::vector<PathSpot>& spots) {
+                      const std::vector<PathPoint>& points) {
   const SwitchTarget own = settled.setting->path;
   std::vector<double> ratios;
   std::map<SwitchTarget, std::size_t> rivals;
   std::int64_t first = 0, last = 0;
-  for (const PathSpot& spot : spots) {
-    if (!spot.ns.contains(own)) continue;
-    first = first == 0 ? spot.at : std::min(first, spot.at);
-    last = std::max(last, spot.at);
+  for (const PathPoint& point : points) {
+    if (!point.ns.contains(own)) continue;
+    first = first == 0 ? point.at : std::min(first, point.at);
+    last = std::max(last, point.at);
     const std::pair<const SwitchTarget, double>* rival = nullptr;
-    for (const auto& other : spot.ns) {
+    for (const auto& other : point.ns) {
       if (other.first != own && (!rival || other.second < rival->second)) rival = &other;
     }
     if (!rival) continue;
-    ratios.push_back(spot.ns.at(own) / rival->second);
+    ratios.push_back(point.ns.at(own) / rival->second);
     ++rivals[rival->first];
   }
   if (ratios.empty()) return "";

@@ -25,17 +25,18 @@ std::vector<PathRange> path_ranges(const Project& project, const Decision& decis
                                    const std::vector<VariantTraits>& variants);
 
 /// The fastest time of each path at one problem that was measured, in ns.
-struct PathSpot {
+struct PathPoint {
   std::int64_t at = 0;  // on the axis of the decision
   std::map<SwitchTarget, double> ns;
 };
-using PathTimes = std::map<Stage, std::vector<PathSpot>>;
+using PathTimes = std::map<Stage, std::vector<PathPoint>>;
 
 /// Times of one class out of the rows of `input`, which only() made.
 PathTimes path_times(const Project& project, const DecideInput& input, const ProblemClass& of);
 
 /// A decision as a file tells it: where the project has not got the winner, it is the runner-up if
-/// the project has that, else nothing is known. `times` gets a spot for each range, with the ratio.
+/// the project has that, else nothing is known. `times` gets a point for each range, with the
+/// ratio.
 ClassDecisions as_far_as_told(const Project& project, const ClassDecisions& of,
                               const Device& device, const std::vector<VariantTraits>& variants,
                               PathTimes& times);

@@ -35,15 +35,15 @@ PathTimes path_times(const Project& project, const DecideInput& input, const Pro
   }
   PathTimes times;
   for (const auto& [key, variants] : visits) {
-    PathSpot spot{std::get<1>(key), {}};
+    PathPoint point{std::get<1>(key), {}};
     for (const auto& [id, ns] : variants) {
       const ProjectPath* path = path_of(project, id, named_path(id, input.variants));
       if (!path) continue;
       const double time = median(ns);
-      const auto at = spot.ns.try_emplace(path->path, time).first;
+      const auto at = point.ns.try_emplace(path->path, time).first;
       at->second = std::min(at->second, time);
     }
-    times[std::get<0>(key)].push_back(std::move(spot));
+    times[std::get<0>(key)].push_back(std::move(point));
   }
   return times;
 }

@@ -75,11 +75,11 @@ std::string_view name_of(const ProjectStage& stage, SwitchTarget path) {
 
 /// Why nothing can be said of a stage, or "".
 std::string why_open(const Project& project, const ProjectStage& stage,
-                     const std::vector<PathSpot>& spots, const ProblemClass& of,
+                     const std::vector<PathPoint>& points, const ProblemClass& of,
                      const Device& device) {
   std::set<SwitchTarget> measured;
-  for (const PathSpot& spot : spots) {
-    for (const auto& [path, ns] : spot.ns) measured.insert(path);
+  for (const PathPoint& point : points) {
+    for (const auto& [path, ns] : point.ns) measured.insert(path);
   }
   if (measured.size() > 1) return "";
   for (const ProjectPath& path : stage.paths) {
@@ -106,10 +106,10 @@ Settlement settle(const Project& project, const ClassDecisions& decided,
   const ProblemClass& of = decided.problem_class;
   std::vector<std::vector<SettledStage>> open_to;
   for (const ProjectStage& stage : project.stages) {
-    const auto spots = times.find(stage.stage);
+    const auto points = times.find(stage.stage);
     const Decision* decision = find_decision(decided, stage.stage);
-    const std::vector<PathSpot> none;
-    const auto& measured = decision && spots != times.end() ? spots->second : none;
+    const std::vector<PathPoint> none;
+    const auto& measured = decision && points != times.end() ? points->second : none;
     const std::string reason = why_open(project, stage, measured, of, device);
     const bool in_this_phase = std::ranges::any_of(
         stage.paths, [&](const ProjectPath& path) { return in_phase(path.phases, of.phase); });

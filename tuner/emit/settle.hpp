@@ -47,6 +47,6 @@ Settlement settle(const Project& project, const ClassDecisions& decided,
 /// others, then by loss.
 std::vector<SettledStage> candidates(const ProjectStage& stage, const Decision& decision,
                                      const std::vector<PathRange>& ranges,
-                                     const std::vector<PathSpot>& spots, const ProblemClass& of);
+                                     const std::vector<PathPoint>& points, const ProblemClass& of);
 
 }  // namespace nsa::tuner

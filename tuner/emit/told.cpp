@@ -19,7 +19,7 @@ std::int64_t middle_of(const ThresholdRange& range) {
 /// What one range says of the project's paths: the range by the one that is best, and times.
 struct Told {
   ThresholdRange range;
-  PathSpot spot;
+  PathPoint point;
 };
 std::optional<Told> told_by(const ThresholdRange& range,
                             const std::function<const ProjectPath*(const VariantId&)>& known) {
@@ -30,8 +30,8 @@ std::optional<Told> told_by(const ThresholdRange& range,
   const ProjectPath* second_path = raced ? known(second) : nullptr;
   if (!first_path && !second_path) return std::nullopt;
   Told told{range, {middle_of(range), {}}};
-  if (first_path) told.spot.ns[first_path->path] = raced ? *evidence.median_ratio : 1;
-  if (second_path) told.spot.ns.try_emplace(second_path->path, 1);
+  if (first_path) told.point.ns[first_path->path] = raced ? *evidence.median_ratio : 1;
+  if (second_path) told.point.ns.try_emplace(second_path->path, 1);
   if (!first_path) {
     told.range.variant = second;
     told.range.evidence = {};
@@ -60,7 +60,7 @@ ClassDecisions as_far_as_told(const Project& project, const ClassDecisions& of,
       auto found = told_by(range, known);
       if (!found) continue;
       part.ranges.push_back(std::move(found->range));
-      times[*stage].push_back(std::move(found->spot));
+      times[*stage].push_back(std::move(found->point));
     }
     if (!part.ranges.empty()) told.decisions.push_back(std::move(part));
   }

@@ -11,7 +11,7 @@ namespace {
 bool measured(const PathTimes& times, Stage stage, std::initializer_list<SwitchTarget> paths) {
   const auto at = times.find(stage);
   if (at == times.end()) return false;
-  return std::ranges::any_of(at->second, [&](const PathSpot& point) {
+  return std::ranges::any_of(at->second, [&](const PathPoint& point) {
     return std::ranges::any_of(paths, [&](SwitchTarget path) { return point.ns.contains(path); });
   });
 }

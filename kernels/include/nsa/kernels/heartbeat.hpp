@@ -1,5 +1,5 @@
 // Heartbeat JSONL, one document a line, with the field names that the users' tools read
-// (schemas/json/heartbeat.schema.json).
+// (schemas/json/heartbeat.schema.json). Free functions may be called by several threads.
 #pragma once
 
 #include <array>

@@ -16,8 +16,8 @@
 // - On a GPU calls enqueue on context.stream and return; tensors and workspace have to live until
 //   that is done. On a CPU they return when all is done, on parallel threads of their own.
 // - A Router, a Telemetry and weights may be shared by threads. A Workspace, a KvCache, a
-// DecodeLoop
-//   and an Observer belong to one call at a time; calls with their own may run side by side.
+//   DecodeLoop and an Observer belong to one call at a time; calls with their own may run side by
+//   side.
 #pragma once
 
 #include <cstddef>

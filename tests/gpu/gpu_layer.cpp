@@ -1,4 +1,4 @@
-#include "layer_twin.hpp"
+#include "gpu_layer.hpp"
 
 #include <array>
 #include <cmath>

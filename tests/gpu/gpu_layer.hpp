@@ -15,8 +15,8 @@ namespace nsa::test {
 Problem layer_problem(std::int64_t tokens, Dtype dtype);
 
 /// One layer with its weights on the device.
-struct LayerTwin {
-  LayerTwin(const Device& gpu, const Problem& p, CUstream_st* on)
+struct GpuLayer {
+  GpuLayer(const Device& gpu, const Problem& p, CUstream_st* on)
       : stream(on), host(make_inputs(Stage::layer, p, 5)), device(upload(host, on)) {
     Router::Inputs inputs;
     inputs.device = gpu;
