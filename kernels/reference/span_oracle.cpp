@@ -63,6 +63,11 @@ SpanOracle::SpanOracle(std::span<const Stage> stages, const Problem& problem,
   }
 }
 
+SpanOracle::SpanOracle(std::span<const Stage> stages, const Problem& problem,
+                       std::span<const TensorView> inputs, const HeadSample& sample)
+    : backward_(std::make_unique<BackwardOracle>(stages.front(), problem, inputs,
+                                                 AttentionOptions{}, sample)) {}
+
 SpanOracle::SpanOracle(SpanOracle&&) noexcept = default;
 SpanOracle::~SpanOracle() = default;
 

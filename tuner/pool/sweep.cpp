@@ -98,6 +98,7 @@ class Sweep {
   /// The contests that the rows so far ask for. A resume finds rows of later plans, too: they do
   /// not count before their contest is planned again.
   Plan next_plan() {
+    turn_.start_ahead();  // planning takes about as long as a GPU's worker to start
     const Account account(report_.breakdown.plan_s);
     Plan plan = input_.next_plan(kept_.rows_of(planned_, input_.spec.policy.processes));
     std::erase_if(plan.contests, [&](const Contest& contest) {

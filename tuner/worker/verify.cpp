@@ -158,7 +158,8 @@ std::optional<DeviceOracle::Coverage> judge_on_device(Handle& handle, const Devi
   return oracle.verify_some(handle.outputs().views(), kDeviceOracleS, handle.stream());
 }
 
-/// Every row of every gradient, of both launches: the right answers are there as a whole.
+/// Every row of every gradient, of both launches: the right answers are there as a whole, or of
+/// one KV head.
 std::optional<double> worst_gradient_error(Handle& handle, TensorSet& before) {
   const auto stages = handle.variant().stages;
   if (!SpanOracle::covers(stages, handle.problem())) return std::nullopt;

@@ -22,6 +22,7 @@ namespace nsa::tuner {
 ///    oracle has spent `budget_s` on them together, four times as long for a candidate without
 ///    peers;
 ///  - at ties (tie_probe.hpp).
+/// Of gradients it looks at all rows of both launches; of large problems, in one KV head.
 /// So a single wrong row is found, but for one that all peers get wrong in the same way, or that a
 /// variant without peers gets wrong, where the oracle does not reach it. `peers` are launched
 /// handles of any kind; those that do not answer the same question are passed over, and so is code

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <mutex>
+#include <cstring>
+#include <random>
 
 #include "nsa/kernels/backward_inputs.hpp"
 #include "nsa/kernels/backward_oracle.hpp"
@@ -41,6 +42,26 @@ std::vector<Row> run_row(Stage stage, const Problem& problem, std::span<const Te
   return rows;
 }
 
+/// Heads of dimension 1 that belong to one KV head, packed.
+HostTensor heads_of(const TensorView& tensor, std::int64_t kv_head, std::int64_t kv_heads) {
+  const std::int64_t heads = tensor.shape[1] / kv_heads;
+  HostTensor part{"", {tensor.dtype, tensor.rank, tensor.shape}, {}};
+  part.shape.shape[1] = heads;
+  const auto row_bytes = static_cast<std::size_t>(heads * tensor.shape[2]) * size_of(tensor.dtype);
+  part.bytes.resize(row_bytes * static_cast<std::size_t>(tensor.shape[0]));
+  std::byte* to = part.bytes.data();
+  for (std::int64_t row = 0; row < tensor.shape[0]; ++row, to += row_bytes) {
+    const auto at = static_cast<std::size_t>(tensor.at(row, kv_head * heads));
+    std::memcpy(to, tensor.as<const std::byte>() + at * size_of(tensor.dtype), row_bytes);
+  }
+  return part;
+}
+
+double flop_of(Stage stage, Problem problem) {
+  problem.direction = Direction::forward;
+  return candidates_of(stage, Backend::cpu).front()->cost(problem).flop;
+}
+
 double typical_norm(const Row& gradient, std::int64_t rows) {
   double sum = 0;
   for (const double x : gradient) sum += x * x;
@@ -55,8 +76,9 @@ struct BackwardOracle::Answer {
 };
 
 BackwardOracle::BackwardOracle(Stage stage, const Problem& problem,
-                               std::span<const TensorView> inputs, const AttentionOptions& options)
-    : stage_(stage), problem_(problem), options_(options) {
+                               std::span<const TensorView> inputs, const AttentionOptions& options,
+                               HeadSample sample)
+    : stage_(stage), problem_(problem), options_(options), kv_heads_(problem.kv_heads) {
   const Signature signature = signature_of(stage, Direction::backward);
   expects(problem.direction == Direction::backward && covers(stage),
           "a backward problem of a stage with a gradient");
@@ -65,6 +87,13 @@ BackwardOracle::BackwardOracle(Stage stage, const Problem& problem,
   inputs_.assign(inputs.begin(), inputs.end());
   for (const TensorSpec& spec : signature.outputs)
     extents_.push_back(shape_of(stage, spec.name, problem).shape[0]);
+  if (!is_attention(stage) || flop_of(stage, problem) <= sample.most_flop) return;
+  first_kv_head_ = static_cast<std::int64_t>(sample.choice % static_cast<std::uint64_t>(kv_heads_));
+  kv_heads_ = 1;
+}
+
+HeadSample HeadSample::of(const Problem& problem) {
+  return {std::mt19937_64(static_cast<std::uint64_t>(problem.total_tokens()))()};
 }
 
 BackwardOracle::~BackwardOracle() = default;
@@ -78,12 +107,12 @@ std::int64_t BackwardOracle::rows() const noexcept { return std::ranges::max(ext
 const BackwardOracle::Answer& BackwardOracle::answer() const {
   if (answer_) return *answer_;
   auto made = std::make_unique<Answer>();
-  Problem forward = problem_;
-  forward.direction = Direction::forward;
-  const Variant& row = *candidates_of(stage_, Backend::cpu).front();
-  made->gradients = row.cost(forward).flop <= kMostOfReference
-                        ? reference::run_stage_backward(stage_, problem_, inputs_, options_)
-                        : run_row(stage_, problem_, inputs_, options_);
+  if (kv_heads_ < problem_.kv_heads)
+    made->gradients = gradients_of_head();
+  else if (flop_of(stage_, problem_) <= kMostOfReference)
+    made->gradients = reference::run_stage_backward(stage_, problem_, inputs_, options_);
+  else
+    made->gradients = run_row(stage_, problem_, inputs_, options_);
   for (std::size_t i = 0; i < extents_.size(); ++i) {
     double typical = typical_norm(made->gradients[i], extents_[i]);
     if (is_attention(stage_))
@@ -94,13 +123,26 @@ const BackwardOracle::Answer& BackwardOracle::answer() const {
   return *answer_;
 }
 
+std::vector<std::vector<double>> BackwardOracle::gradients_of_head() const {
+  Problem one = problem_;
+  one.q_heads = problem_.heads_per_group();
+  one.kv_heads = 1;
+  std::vector<HostTensor> parts;
+  std::vector<TensorView> in;
+  for (const TensorView& input : inputs_)
+    parts.push_back(heads_of(input, first_kv_head_, problem_.kv_heads));
+  for (const HostTensor& part : parts) in.push_back(part.view());
+  return run_row(stage_, one, in, options_);
+}
+
 void BackwardOracle::judge(Oracle::Verdict& verdict, std::size_t gradient, std::int64_t row,
                            const TensorView& produced, std::int64_t at) const {
   const Answer& right = answer();
   const Row& all = right.gradients[gradient];
   const auto width = static_cast<std::int64_t>(all.size()) / extents_[gradient];
   const Row expected(all.begin() + row * width, all.begin() + (row + 1) * width);
-  const Row found = reference::load(produced, at * produced.stride[0], width);
+  const Row found =
+      reference::load(produced, at * produced.stride[0] + first_kv_head_ * width, width);
   double difference = 0, norm = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     difference += (expected[i] - found[i]) * (expected[i] - found[i]);

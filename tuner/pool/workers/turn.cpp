@@ -43,11 +43,21 @@ std::size_t Turn::place(std::size_t lane, std::size_t worker) const {
 }
 
 void Turn::use(std::size_t lane) {
+  const Account account(breakdown_.start_s);
   join_ahead();
   lane_ = lane;
   for (std::size_t worker = 0; worker < input_.workers.size(); ++worker) {
-    if (WorkerClient* const client = find(worker)) client->while_it_works(while_it_works_);
+    WorkerClient* const client = find(worker);
+    if (!client) continue;
+    client->while_it_works(while_it_works_);
+    join_leaving();  // else start() does: nothing is measured beside a process that ends
   }
+}
+
+void Turn::start_ahead() {
+  if (lanes_ == 1 || begun_ || (lock_ && !lock_->try_lock())) return;
+  begun_ = true;
+  for (std::size_t lane = 0; lane < lanes_; ++lane) ahead(lane, [](WorkerClient&) {});
 }
 
 void Turn::ahead(std::size_t lane, std::function<void(WorkerClient&)> work) {

@@ -41,6 +41,9 @@ class Turn {
   /// Waits until all that ahead() began has ended: nothing is measured beside it.
   void join_ahead();
 
+  /// Where there are several lanes and nobody else has the device: begins the turn and has their
+  /// processes start while the caller does something else than measure.
+  void start_ahead();
   /// Waits for the device, unless this is our turn already. Throws Interrupted.
   void begin();
   /// Ends the workers and gives the device back; the next turn has fresh processes.

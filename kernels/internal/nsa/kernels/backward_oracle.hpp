@@ -10,18 +10,32 @@
 
 namespace nsa {
 
+/// Which KV head speaks for all of a large problem.
+struct HeadSample {
+  std::uint64_t choice = 0;  // modulo the number of KV heads
+  double most_flop = 4e10;   // of attention of all heads, forward: its backward pass takes a second
+                             // in fp64 on 16 cores
+  /// The next number than that of a problem: another head, where there are several.
+  HeadSample after() const { return {choice + 1, most_flop}; }
+  /// Problems of other lengths have other heads.
+  static HeadSample of(const Problem& problem);
+};
+
 /// The backward pass of one stage, computed whole when it is first asked for: a gradient of a key
 /// adds up what all queries that saw it say. Small problems by the reference; larger ones by the
 /// first CPU row of the built-in order in fp64, on the log-sum-exp that it makes itself: tests
-/// compare every such row with the reference.
+/// compare every such row with the reference. KV heads know nothing of one another, so of attention
+/// that would take seconds one of them is computed, with its query heads, and compared.
 class BackwardOracle {
  public:
   /// `inputs` begin with those of signature_of(stage, backward), in their order; what follows is
-  /// not read. Borrowed. `problem` is a backward one.
+  /// not read. Borrowed. `problem` is a backward one. `sample`: for large ones.
   BackwardOracle(Stage stage, const Problem& problem, std::span<const TensorView> inputs,
-                 const AttentionOptions& options = {});
+                 const AttentionOptions& options = {}, HeadSample sample = {});
   ~BackwardOracle();
   static bool covers(Stage stage) noexcept;
+  /// KV heads that are compared: all, or one.
+  std::int64_t kv_heads() const noexcept { return kv_heads_; }
   /// Of the gradient with most rows.
   std::int64_t rows() const noexcept;
   /// Compares rows (all if there are none given) of every gradient that has them, in any dtype. An
@@ -38,6 +52,7 @@ class BackwardOracle {
  private:
   struct Answer;
   const Answer& answer() const;
+  std::vector<std::vector<double>> gradients_of_head() const;
   void judge(Oracle::Verdict& verdict, std::size_t gradient, std::int64_t row,
              const TensorView& produced, std::int64_t at) const;
 
@@ -45,7 +60,8 @@ class BackwardOracle {
   Problem problem_;
   std::vector<TensorView> inputs_;
   AttentionOptions options_;
-  std::vector<std::int64_t> extents_;  // rows of each gradient
+  std::vector<std::int64_t> extents_;          // rows of each gradient
+  std::int64_t first_kv_head_ = 0, kv_heads_;  // that are compared
   mutable std::unique_ptr<Answer> answer_;
 };
 

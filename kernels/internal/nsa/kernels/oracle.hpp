@@ -93,6 +93,7 @@ class Oracle {
 double row_tolerance(Stage stage, Dtype dtype) noexcept;
 
 class BackwardOracle;
+struct HeadSample;
 
 /// The oracle of a row that covers one stage or several: each stage's outputs are compared by its
 /// own. Several stages only where each reads nothing that another one of them writes, and where all
@@ -104,6 +105,9 @@ class SpanOracle {
   SpanOracle(std::span<const Stage> stages, const Problem& problem,
              std::span<const TensorView> inputs, const AttentionOptions& options = {},
              Role role = Role::candidate);
+  /// Of a backward problem, with the KV head that is compared of a large one.
+  SpanOracle(std::span<const Stage> stages, const Problem& problem,
+             std::span<const TensorView> inputs, const HeadSample& sample);
   SpanOracle(SpanOracle&&) noexcept;
   ~SpanOracle();
   static bool covers(std::span<const Stage> stages, const Problem& problem);
