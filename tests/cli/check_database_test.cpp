@@ -106,10 +106,10 @@ TEST_CASE("the first nights of a database warm up, and an empty one exits 3", "[
   CHECK(check(folder, Nights{})["exit_code"] == 3);
 }
 
-TEST_CASE("twins, held-out rows and what a build does not have are no series", "[check]") {
+TEST_CASE("controls, held-out rows and what a build does not have are no series", "[check]") {
   const Folder folder;
   Nights nights = some_nights(8);
-  nights.row("twin", 9e9).control = true;
+  nights.row("control", 9e9).control = true;
   nights.row("b", 9e9).held_out = true;
   nights.row("c", 0).outcome = Outcome::unsupported;
   const Json document = check(folder, nights);

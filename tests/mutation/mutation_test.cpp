@@ -139,9 +139,9 @@ TEST_CASE("a fault that two plans of a composite share is caught by a third", "[
   const Variant& right = cpu_row(Stage::attention, "batched");
   Variant wrong = mutated(right, one_wrong_row_of_attention);
   wrong.source_hash = right.source_hash;
-  Variant twin = wrong;
-  twin.name = "another plan with the same fault";
-  const auto result = gate(wrong, problem, {&twin, &right});
+  Variant equal = wrong;
+  equal.name = "another plan with the same fault";
+  const auto result = gate(wrong, problem, {&equal, &right});
   CHECK(result.verification == Verification::wrong_result);
 }
 
