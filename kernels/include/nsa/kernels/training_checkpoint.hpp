@@ -1,6 +1,6 @@
 // The state of a training run as one safetensors file, from which the run goes on bit for bit.
-// Functions may be called by several threads for other trainers and other folders. What lies on a
-// device is copied through the host: a call returns when that is done.
+// Functions may be called by several threads for other trainers and other folders. On a GPU saving
+// waits for the trainer's stream, and loading enqueues its copies on it.
 #pragma once
 
 #include <cstdint>
