@@ -262,4 +262,14 @@ TEST_CASE("a call that blocks the host is a wait with its class, and a cause of 
   CHECK(s.copies->at(0).best_gb_per_s == Approx(65.537));
 }
 
+TEST_CASE("the rate of a copy whose size is absurd is a number", "[trace]") {
+  const auto s = trace::summarize(trace::read_json_trace(
+      R"json([{"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Pageable -> Device)","pid":0,"tid":7,
+           "ts":10,"dur":0.001,"args":{"device":0,"stream":7,"bytes":9223372036854775807}}])json",
+      "test"));
+  REQUIRE(s.copies->size() == 1);
+  CHECK(s.copies->at(0).bytes == INT64_MAX);
+  CHECK(s.copies->at(0).best_gb_per_s == Approx(1e12));  // the most that is said
+}
+
 }  // namespace nsa::test

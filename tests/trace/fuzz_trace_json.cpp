@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (s.gpu) {
       const auto& c = s.gpu->idle_by_class_ns;
       const std::int64_t sum = c.host_wait.value_or(0) + c.kernel_wait.value_or(0) +
-                               c.sync.value_or(0) + c.profiler_overhead.value_or(0) + c.other;
+                               c.sync.value_or(0) + c.blocking_call.value_or(0) +
+                               c.profiler_overhead.value_or(0) + c.other;
       if (sum != s.gpu->idle_ns || s.gpu->idle_ns < 0) std::abort();
     }
     nsa::trace::to_document(s);

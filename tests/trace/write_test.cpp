@@ -181,6 +181,17 @@ TEST_CASE("times are relative, exact to the nanosecond, and the absolute base st
   CHECK(t.source.rank == 3);
 }
 
+TEST_CASE("events that lie further apart than a reader takes are one line", "[trace]") {
+  const auto of_year = [](const char* microseconds) {
+    return std::string(R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":)") +
+           microseconds + R"(,"dur":1,"args":{"device":0,"stream":7}})";
+  };
+  const trace::Trace source = trace::read_json_trace(
+      "[" + of_year("-3000000000000000") + "," + of_year("3000000000000000") + "]", "test");
+  REQUIRE(source.ops.size() == 2);
+  CHECK_THROWS_AS(written(source), InputError);
+}
+
 TEST_CASE("an operation of no length that is the first event keeps its time", "[trace]") {
   const trace::Trace source = JsonTrace().kernel("k", 1, 10, 0).kernel("l", 2, 10, 3).read();
   REQUIRE(source.ops.size() == 2);

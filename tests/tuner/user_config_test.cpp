@@ -146,6 +146,9 @@ TEST_CASE("a bad config is refused with its line", "[tuner]") {
   CHECK(contains(message_of("nsa:\n  l: 32\n  n_sel: 2\n"), "users.yaml:3: nsa.n_sel"));
   CHECK(contains(message_of("model:\n  dim: 1\n  dim: 2\n"), "users.yaml:3:"));
   CHECK(contains(message_of("model: [1, 2\n"), "no YAML"));
+  const std::string escape = message_of("model: {dim: \"\\\x1e\"}\n");
+  CHECK(contains(escape, "no YAML"));
+  CHECK(escape.find('\x1e') == escape.npos);  // it would reach a terminal
   CHECK(contains(message_of("runtime:\n  precision: fp4\n"), "users.yaml:2:"));
   CHECK(contains(message_of("train:\n  batch_size: 0\n"), "users.yaml:2:"));
   CHECK(contains(message_of("train:\n  seq_len: -5\n"), "users.yaml:2: train.seq_len"));

@@ -27,12 +27,12 @@ struct ChromeParts {
 
   void times(std::int64_t start_ns, std::int64_t end_ns) const {
     out << ",\"ts\":";
-    out.microseconds(start_ns - texts.origin_ns) << ",\"dur\":";
+    out.microseconds(texts.from_origin(start_ns)) << ",\"dur\":";
     out.microseconds(end_ns - start_ns);
   }
   void time(std::int64_t at_ns) const {
     out << ",\"ts\":";
-    out.microseconds(at_ns - texts.origin_ns);
+    out.microseconds(texts.from_origin(at_ns));
   }
 };
 

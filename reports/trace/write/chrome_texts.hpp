@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "nsa/schemas/error.hpp"
 #include "nsa/trace/model.hpp"
 #include "rows.hpp"
 #include "text_buffer.hpp"
@@ -16,6 +17,13 @@ struct ChromeTexts {
   std::vector<std::string> names;   // [Trace::names] quoted
   std::vector<std::string> shapes;  // [Trace::shapes] arguments of a kernel, with a comma in front
   std::int64_t origin_ns = 0;       // the first event: times in the file count from there
+  /// A time as the file says it. Throws InputError where no reader would take it.
+  std::int64_t from_origin(std::int64_t at_ns) const {
+    if (at_ns - origin_ns > kMaxTimeNs)
+      throw InputError(
+          "events that are more than 126 years apart cannot be written into one trace");
+    return at_ns - origin_ns;
+  }
 };
 
 /// `{"ph":"X","cat":"kernel","name":`
