@@ -45,10 +45,10 @@ bool SpanOracle::covers(std::span<const Stage> stages, const Problem& problem) {
 
 SpanOracle::SpanOracle(std::span<const Stage> stages, const Problem& problem,
                        std::span<const TensorView> inputs, const AttentionOptions& options,
-                       Role role) {
+                       Role role, HeadSample sample) {
   expects(covers(stages, problem), "stages that do not read each other's outputs");
   if (problem.direction == Direction::backward) {
-    backward_ = std::make_unique<BackwardOracle>(stages.front(), problem, inputs, options);
+    backward_ = std::make_unique<BackwardOracle>(stages.front(), problem, inputs, options, sample);
     return;
   }
   const JoinedSignature joined = signature_of(stages);
@@ -62,11 +62,6 @@ SpanOracle::SpanOracle(std::span<const Stage> stages, const Problem& problem,
         {std::make_unique<Oracle>(stage, problem, in, options, role), own.outputs.size()});
   }
 }
-
-SpanOracle::SpanOracle(std::span<const Stage> stages, const Problem& problem,
-                       std::span<const TensorView> inputs, const HeadSample& sample)
-    : backward_(std::make_unique<BackwardOracle>(stages.front(), problem, inputs,
-                                                 AttentionOptions{}, sample)) {}
 
 SpanOracle::SpanOracle(SpanOracle&&) noexcept = default;
 SpanOracle::~SpanOracle() = default;

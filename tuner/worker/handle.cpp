@@ -1,7 +1,5 @@
 #include "worker/handle.hpp"
 
-#include "nsa/kernels/backward_oracle.hpp"
-
 namespace nsa::tuner {
 
 namespace {
@@ -40,10 +38,8 @@ Inputs::Judge& Inputs::judge(std::span<const Stage> stages, const Problem& probl
   if (!judge.oracle) {
     std::vector<TensorView> views;
     for (const HostTensor& tensor : host) views.push_back(tensor.view());
-    judge.oracle =
-        problem.direction == Direction::backward
-            ? std::make_unique<SpanOracle>(stages, problem, views, HeadSample::of(problem))
-            : std::make_unique<SpanOracle>(stages, problem, views, AttentionOptions{}, role);
+    judge.oracle = std::make_unique<SpanOracle>(stages, problem, views, AttentionOptions{}, role,
+                                                HeadSample::of(problem));
     judge.order = spread_order(judge.oracle->rows());
   }
   return judge;

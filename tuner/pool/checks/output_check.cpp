@@ -124,9 +124,8 @@ const SpanOracle& OutputCheck::oracle_for(Role role) {
   std::optional<SpanOracle>& oracle = role == Role::baseline ? dense_oracle_ : oracle_;
   if (oracle) return *oracle;
   // The worker looks at the KV head before, where one speaks for all.
-  if (problem_.direction == Direction::backward)
-    return oracle.emplace(stages_, problem_, inputs(), HeadSample::of(problem_).after());
-  return oracle.emplace(stages_, problem_, inputs(), AttentionOptions{}, role);
+  return oracle.emplace(stages_, problem_, inputs(), AttentionOptions{}, role,
+                        HeadSample::of(problem_).after());
 }
 
 std::vector<TensorView> OutputCheck::inputs() {

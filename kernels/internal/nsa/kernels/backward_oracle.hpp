@@ -10,17 +10,6 @@
 
 namespace nsa {
 
-/// Which KV head speaks for all of a large problem.
-struct HeadSample {
-  std::uint64_t choice = 0;  // modulo the number of KV heads
-  double most_flop = 4e10;   // of attention of all heads, forward: its backward pass takes a second
-                             // in fp64 on 16 cores
-  /// The next number than that of a problem: another head, where there are several.
-  HeadSample after() const { return {choice + 1, most_flop}; }
-  /// Problems of other lengths have other heads.
-  static HeadSample of(const Problem& problem);
-};
-
 /// The backward pass of one stage, computed whole when it is first asked for: a gradient of a key
 /// adds up what all queries that saw it say. Small problems by the reference; larger ones by the
 /// first CPU row of the built-in order in fp64, on the log-sum-exp that it makes itself: tests

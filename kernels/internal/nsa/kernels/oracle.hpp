@@ -92,8 +92,18 @@ class Oracle {
 /// that falls the other way in one layer changes every layer after it.
 double row_tolerance(Stage stage, Dtype dtype) noexcept;
 
+/// Which KV head speaks for all of a large problem.
+struct HeadSample {
+  std::uint64_t choice = 0;  // modulo the number of KV heads
+  double most_flop = 4e10;   // of attention of all heads, forward: its backward pass takes a second
+                             // in fp64 on 16 cores
+  /// The next number than that of a problem: another head, where there are several.
+  HeadSample after() const { return {choice + 1, most_flop}; }
+  /// Problems of other lengths have other heads.
+  static HeadSample of(const Problem& problem);
+};
+
 class BackwardOracle;
-struct HeadSample;
 
 /// The oracle of a row that covers one stage or several: each stage's outputs are compared by its
 /// own. Several stages only where each reads nothing that another one of them writes, and where all
@@ -101,13 +111,11 @@ struct HeadSample;
 /// BackwardOracle of the one stage, whose gradients have numbers of rows of their own.
 class SpanOracle {
  public:
-  /// `inputs` in the order of signature_of(stages); borrowed. The rest as for Oracle.
+  /// `inputs` in the order of signature_of(stages); borrowed. `sample`: of a BackwardOracle. The
+  /// rest as for Oracle.
   SpanOracle(std::span<const Stage> stages, const Problem& problem,
              std::span<const TensorView> inputs, const AttentionOptions& options = {},
-             Role role = Role::candidate);
-  /// Of a backward problem, with the KV head that is compared of a large one.
-  SpanOracle(std::span<const Stage> stages, const Problem& problem,
-             std::span<const TensorView> inputs, const HeadSample& sample);
+             Role role = Role::candidate, HeadSample sample = {});
   SpanOracle(SpanOracle&&) noexcept;
   ~SpanOracle();
   static bool covers(std::span<const Stage> stages, const Problem& problem);
