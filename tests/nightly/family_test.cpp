@@ -69,6 +69,21 @@ TEST_CASE("most series of a device moving the same way are one environment alert
   }
 }
 
+TEST_CASE("a neighbour that moved by a fraction of a step does not explain it") {
+  std::vector<Series> series;
+  for (int i = 0; i < 4; ++i) {
+    series.push_back(on_device(i, 34, i < 2 ? 12 : 4));  // 12 % and 4 %
+    for (Night& night : series.back().nights)
+      night.binary = i < 2 && night.index >= 34 ? "new" : "old";
+  }
+  Report report = judge(series, {});
+  CHECK(report.exit_code == 1);
+  CHECK(report.series[0].state == State::confirmed);
+  for (std::size_t i = 34; i < 40; ++i) series[2].nights[i].values[0] *= std::exp(0.04);
+  report = judge(series, {});  // 8 % of 12 are more than half
+  CHECK(report.series[0].state == State::environment);
+}
+
 TEST_CASE("what others did long before a step says nothing of it") {
   std::vector<Series> series;
   for (int i = 0; i < 5; ++i) series.push_back(on_device(i, i < 4 ? 15 : 37, 8));

@@ -10,6 +10,7 @@ namespace nsa::nightly {
 namespace {
 
 constexpr double kMoved = 3;               // t of a neighbour that moved too
+constexpr double kShared = 0.5;            // of the step, by which it moved at least
 constexpr std::int64_t kNightsBefore = 7;  // that are compared with those after, at least
 constexpr std::size_t kFewestSeries = 4;   // of a device, before a majority means anything
 
@@ -60,8 +61,9 @@ void explain(const Examined& e, Found& f) {
   if (same_binary(e, f)) f.cause = Cause::machine;
 }
 
-/// Whether `other` moved the same way between the nights of the two levels of `f` in `e`; nothing
-/// where it has too few nights there.
+/// Whether `other` moved the same way and by half as much at least (a small move of its own does
+/// not explain a large step) between the nights of the two levels of `f` in `e`; nothing where it
+/// has too few nights there.
 std::optional<bool> moved_with(const Examined& other, const Examined& e, const Found& f) {
   // No further back than it goes on: what `other` did long before is another change.
   const std::int64_t end = e.ordinal_of(f.end - 1);
@@ -76,9 +78,12 @@ std::optional<bool> moved_with(const Examined& other, const Examined& e, const F
   if (before.count < 2 || after.count < 1) return std::nullopt;
   const double variance = (before.spread() + after.spread()) / (before.count + after.count - 2);
   const double sd = std::max(std::sqrt(variance), other.least_sd);
-  const double t =
-      (after.value() - before.value()) / (sd * std::sqrt(1 / before.count + 1 / after.count));
-  return sd > 0 && (f.change.up ? t : -t) > kMoved;
+  const double step = (f.change.up ? 1 : -1) * (after.value() - before.value());
+  const double t = step / (sd * std::sqrt(1 / before.count + 1 / after.count));
+  // Differences of two units cannot be compared, ratios can.
+  const bool comparable = e.track.log_scale && other.track.log_scale;
+  const bool shares = !comparable || step >= kShared * std::abs(f.size());
+  return sd > 0 && t > kMoved && shares;
 }
 
 /// Whether a series runs other machine code since about the night of a change.

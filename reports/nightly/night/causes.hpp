@@ -13,7 +13,8 @@ namespace nsa::nightly {
 void explain_by_itself(Examined& examined);
 
 /// What the other series of a device say: its canary moved with it, or more than half of the series
-/// (of four or more) did. Series without a device are by themselves.
+/// (of four or more) did, each by half as much at least where both are judged by ratios. Series
+/// without a device are by themselves.
 void explain_by_device(std::vector<Examined>& all);
 
 }  // namespace nsa::nightly
