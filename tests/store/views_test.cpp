@@ -1,4 +1,5 @@
 // The views that people query by hand.
+#include <fmt/format.h>
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include "catch.hpp"
@@ -178,6 +179,27 @@ TEST_CASE("environment_change has a line for each fact that differs from the run
             "SELECT group_concat(line) FROM (SELECT key || ' ' || coalesce(before_value, '-') || "
             "' ' || coalesce(after_value, '-') AS line FROM environment_change ORDER BY key)") ==
         "driver 580.95 590.10,env.NSA_USE_FA2 - 1");
+}
+
+TEST_CASE("environment_change takes runs of one millisecond in the order in which they were added",
+          "[store]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("a.sqlite");
+  constexpr int kRuns = 12;
+  {
+    Store store = Store::open(path);
+    store::RunRequest request = test::some_request();
+    request.always_new = true;
+    for (int i = 0; i < kRuns; ++i) {
+      request.environment.facts[0].value = fmt::format("driver {:02}", i);
+      store.open_run(request);
+    }
+  }
+  SQLite::Database db(path, SQLite::OPEN_READWRITE);
+  db.exec("UPDATE run SET started_at = '2026-01-01T00:00:00.000Z'");
+  CHECK(one(db,
+            "SELECT count(*) FROM environment_change WHERE after_value = "
+            "printf('driver %02d', substr(before_value, 8) + 1)") == std::to_string(kRuns - 1));
 }
 
 TEST_CASE("run_summary has one line per run, also for a run without rows", "[store]") {
