@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "explanations.hpp"
+#include "nsa/kernels/decision_axis.hpp"
 
 namespace nsa {
 namespace routing {
@@ -105,7 +106,7 @@ Explanation explain_stage(const Router::State& state, Stage stage, const Problem
   const Choice& choice = decided.choice;
   Explanation line;
   line.stages = {stage};
-  line.axis = decided.axis.value_or(axis_of(stage, problem.phase));
+  line.axis = decided.axis.value_or(decision_axis(stage, problem.phase, problem.direction));
   line.axis_value = axis_value(problem, line.axis);
   line.source = choice.source;
   line.fit = choice.fit;

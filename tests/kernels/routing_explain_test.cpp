@@ -111,3 +111,21 @@ TEST_CASE("the report obeys its JSON Schema, whatever the variables hold", "[ker
   broken["decisions"][0].erase("source");
   CHECK_THROWS_AS(validate_json(broken, "explain", "explain"), InputError);
 }
+
+TEST_CASE("a backward window branch without a decision is said by its length",
+          "[kernels][routing]") {
+  const auto window_line = [](Direction direction) {
+    Problem p = prefill(2048);
+    p.direction = direction;
+    Router::Inputs in = inputs();
+    in.rows = catalog();
+    for (const Explanation& line : explain(Router(std::move(in)), p).decisions) {
+      if (line.stages.front() == Stage::attend_window) return line;
+    }
+    throw ContractError("no line for attend_window");
+  };
+  CHECK(window_line(Direction::forward).axis == Axis::row_len);
+  const Explanation backward = window_line(Direction::backward);
+  CHECK(backward.axis == Axis::seq_len);
+  CHECK(backward.axis_value == 2048);
+}

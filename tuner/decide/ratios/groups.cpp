@@ -8,6 +8,7 @@
 #include <span>
 #include <tuple>
 
+#include "nsa/kernels/decision_axis.hpp"
 #include "nsa/schemas/types.hpp"
 
 namespace nsa::tuner {
@@ -38,13 +39,10 @@ ClassKey key_of(const ProblemClass& c) {
 Policy policy_of(const Observation& row) { return {row.launch, row.timer, !row.cold}; }
 
 /// Stages of a foreign worker may be unknown here: they are decided as the whole attention is.
-/// Backward, no switch compares the length of a row, and rows of the table go on differing beyond
-/// the window.
 Axis axis_of_stages(const std::vector<std::string>& stages, const ProblemClass& c) {
   const std::optional<Stage> first =
       stages.empty() ? std::nullopt : from_string<Stage>(stages.front());
-  const Axis axis = axis_of(first.value_or(Stage::attention), c.phase);
-  return axis == Axis::row_len && c.direction == Direction::backward ? Axis::seq_len : axis;
+  return decision_axis(first.value_or(Stage::attention), c.phase, c.direction);
 }
 
 /// Times under several policies do not compare: the one with the most rows that count decides.
