@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "nsa/reports/units.hpp"
 #include "nsa/run_tables/tables.hpp"
+#include "nsa/schemas/statistics/interval.hpp"
 
 namespace nsa::run_tables {
 
@@ -28,7 +28,7 @@ std::string ratio_text(const std::optional<Estimate>& ratio) {
   if (!ratio) return "-";
   if (!ratio->interval) return fmt::format("{:.3g}x", ratio->value);
   return fmt::format("{:.3g}x {}", ratio->value,
-                     reports::format_interval(ratio->interval->first, ratio->interval->second));
+                     format_interval(ratio->interval->first, ratio->interval->second));
 }
 
 std::string reason_text(const Cell& cell) {

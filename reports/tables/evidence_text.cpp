@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "nsa/reports/units.hpp"
+#include "nsa/schemas/statistics/interval.hpp"
 
 namespace nsa::reports {
 

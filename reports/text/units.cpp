@@ -57,12 +57,6 @@ std::string format_ratio(double ratio) {
   return (usual ? three_digits(ratio) : fmt::format("{:.{}g}", ratio, ratio < 1 ? 3 : 2)) + "x";
 }
 
-std::string format_interval(double low, double high) {
-  constexpr double kKnown = 1e4;
-  if (!(low > 0 && high < kKnown * low)) return "[not known]";
-  return fmt::format("[{:.3g}, {:.3g}]", low, high);
-}
-
 std::string format_tokens(std::int64_t tokens) {
   std::string text = std::to_string(tokens);
   const std::size_t sign = tokens < 0 ? 1 : 0;

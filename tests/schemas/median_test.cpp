@@ -1,9 +1,11 @@
 #include "nsa/schemas/median.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "catch.hpp"
+#include "nsa/schemas/statistics/interval.hpp"
 
 using nsa::median;
 
@@ -23,4 +25,12 @@ TEST_CASE("a median of an even count lies half way between the two in the middle
 
 TEST_CASE("a median of nothing is a broken contract", "[schemas]") {
   CHECK_THROWS_AS(median(std::vector<double>{}), nsa::ContractError);
+}
+
+TEST_CASE("an interval that says nothing is not known", "[schemas]") {
+  CHECK(nsa::format_interval(0.97, 1.04) == "[0.97, 1.04]");
+  CHECK(nsa::format_interval(1e-3, 9.9) == "[0.001, 9.9]");
+  CHECK(nsa::format_interval(1.9e-09, 4.57e+10) == "[not known]");
+  CHECK(nsa::format_interval(0, 1) == "[not known]");
+  CHECK(nsa::format_interval(NAN, 1) == "[not known]");
 }

@@ -184,26 +184,6 @@ TEST_CASE("the shipped file alone tells what its winners and runners-up tell", "
   CHECK(settled_stages > 0);
 }
 
-TEST_CASE("of a file the runner-up counts where the project has not got the winner", "[emit]") {
-  ClassDecisions of;
-  of.problem_class.dtype = Dtype::bf16;
-  Decision window;
-  window.stages = {"attend_window"};
-  window.axis = Axis::row_len;
-  window.ranges = {sim::range(0, 100, sim::id("fused", "attend_window")),
-                   sim::range(100, std::nullopt, sim::id("fused", "attend_window"))};
-  window.ranges[0].evidence.runner_up = "attend_window/sdpa";
-  window.ranges[1].evidence.runner_up = "attend_window/fa2_varlen";
-  for (ThresholdRange& range : window.ranges) range.evidence.median_ratio = 0.8;
-  of.decisions = {window};
-  ThresholdTable table;
-  table.device = h200();
-  table.classes = {of};
-  const Emission e = emit_from_table(vibe(), table, of, catalog_traits(Backend::cuda));
-  CHECK(e.values.at("NSA_FA2_MIN_LEN_WIN") == "100");
-  CHECK(e.values.at("NSA_USE_FA2") == "1");
-}
-
 TEST_CASE("always, never and a length of each switch are read back", "[emit]") {
   const auto other = [](const char* fa2) {
     return session("attend_compressed", {{"sdpa_math", constant(1e5)}, {fa2, constant(2e5)}});

@@ -6,6 +6,7 @@
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/median.hpp"
+#include "nsa/schemas/statistics/interval.hpp"
 #include "nsa/tuner/emit.hpp"
 #include "settle.hpp"
 
@@ -55,7 +56,7 @@ std::string words_for(const Evidence& evidence) {
   std::string text =
       fmt::format("{:.3g}x the time of {}", *evidence.median_ratio, *evidence.runner_up);
   if (evidence.ratio_low && evidence.ratio_high)
-    text += fmt::format(" [{:.3g}, {:.3g}]", *evidence.ratio_low, *evidence.ratio_high);
+    text += " " + format_interval(*evidence.ratio_low, *evidence.ratio_high);
   return text + fmt::format(", {} pairs", evidence.pairs);
 }
 

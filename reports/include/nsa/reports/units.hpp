@@ -11,10 +11,7 @@ std::string format_flop_per_s(double flop_per_s);  // "812 MFLOP/s", "18.3 GFLOP
 std::string format_bytes(std::int64_t bytes);      // "512 B", "1.5 KiB", "139.8 GiB"
 std::string format_percent(double share);          // 0.0123 -> "1.23 %"
 std::string format_ratio(double ratio);            // "1.03x", "0.0256x"; "1.2e+04x" above 9999
-/// Of a ratio: "[0.97, 1.04]"; "[not known]" where its bounds are a factor of 10,000 apart or more,
-/// as those of two samples are.
-std::string format_interval(double low, double high);
-std::string format_tokens(std::int64_t tokens);   // "65,536"
-std::string format_seconds_left(double seconds);  // "42s", "3m07s", "2h05m"
+std::string format_tokens(std::int64_t tokens);    // "65,536"
+std::string format_seconds_left(double seconds);   // "42s", "3m07s", "2h05m"
 
 }  // namespace nsa::reports

@@ -1,0 +1,61 @@
+// Settings of a project from a thresholds file, whose ranges may name variants that it has not got.
+#include "catch.hpp"
+#include "decide_support.hpp"
+#include "nsa/tuner/emit.hpp"
+
+using namespace nsa;
+using namespace nsa::tuner;
+
+namespace {
+
+/// A file with one decision: the window branch from rows of 1 on, and from 100 on.
+Emission window_of(const VariantId& chosen, const Evidence& below, const Evidence& above) {
+  Decision window;
+  window.stages = {"attend_window"};
+  window.axis = Axis::row_len;
+  window.ranges = {sim::range(0, 100, chosen), sim::range(100, std::nullopt, chosen)};
+  window.ranges[0].evidence = below;
+  window.ranges[1].evidence = above;
+  ThresholdTable table;
+  table.device.backend = Backend::cuda;
+  table.device.name = "NVIDIA H200";
+  table.device.compute_capability = 90;
+  table.classes.resize(1);
+  table.classes[0].problem_class.dtype = Dtype::bf16;
+  table.classes[0].decisions = {window};
+  return emit_from_table(find_project("nsa-vibe"), table, table.classes[0],
+                         catalog_traits(Backend::cuda));
+}
+
+Evidence against(const char* runner_up, double low = 0.7, double high = 0.9) {
+  Evidence evidence;
+  evidence.runner_up = runner_up;
+  evidence.median_ratio = 0.8;
+  evidence.ratio_low = low;
+  evidence.ratio_high = high;
+  return evidence;
+}
+
+}  // namespace
+
+TEST_CASE("of a file the runner-up counts where the project has not got the winner", "[emit]") {
+  const Emission e = window_of(sim::id("fused", "attend_window"), against("attend_window/sdpa"),
+                               against("attend_window/fa2_varlen"));
+  CHECK(e.values.at("NSA_FA2_MIN_LEN_WIN") == "100");
+  CHECK(e.values.at("NSA_USE_FA2") == "1");
+}
+
+TEST_CASE("an interval that says nothing is not printed as one", "[emit]") {
+  const auto why = [](double low, double high) {
+    const Evidence evidence = against("attend_window/sdpa_math", low, high);
+    for (const EmittedStage& stage :
+         window_of(sim::id("fa2_varlen", "attend_window"), evidence, evidence).stages) {
+      if (stage.stage == Stage::attend_window) return stage.why;
+    }
+    return std::string("no line for attend_window");
+  };
+  CHECK(why(0.71, 0.92) ==
+        "attend_window/fa2_varlen: 0.8x the time of attend_window/sdpa_math [0.71, 0.92], 0 pairs");
+  CHECK(why(1.9e-9, 4.57e10) ==
+        "attend_window/fa2_varlen: 0.8x the time of attend_window/sdpa_math [not known], 0 pairs");
+}
