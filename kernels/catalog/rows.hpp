@@ -45,28 +45,34 @@ struct StageRows {
   Cost (*backward_cost)(const Problem&) = nullptr;  // of stages that have backward rows
 
   /// On a CPU: all dtypes, unless the row names some.
-  constexpr Variant cpu(Variant row) const { return shared(row, kAllDtypes); }
+  constexpr Variant cpu(Variant row) const { return shared(row, cost, kAllDtypes); }
   /// On a GPU: from compute capability 8.0 on, what CUDA rows store, and no workspace, unless the
   /// row says otherwise.
-  constexpr Variant cuda(Variant row) const {
+  constexpr Variant cuda(Variant row) const { return shared(on_gpu(row), cost, kDeviceDtypes); }
+  /// The same for rows of the backward pass.
+  constexpr Variant cpu_backward(Variant row) const {
+    return shared(backward(row), backward_cost, kAllDtypes);
+  }
+  constexpr Variant cuda_backward(Variant row) const {
+    return shared(on_gpu(backward(row)), backward_cost, kDeviceDtypes);
+  }
+
+ private:
+  static constexpr Variant backward(Variant row) {
+    row.direction = Direction::backward;
+    return row;
+  }
+  static constexpr Variant on_gpu(Variant row) {
     row.backend = Backend::cuda;
     if (row.min_compute_capability == 0) row.min_compute_capability = 80;
     if (!row.workspace_bytes) row.workspace_bytes = no_workspace;
-    return shared(row, kDeviceDtypes);
-  }
-  /// The same for rows of the backward pass.
-  constexpr Variant cpu_backward(Variant row) const { return cpu(backward(row)); }
-  constexpr Variant cuda_backward(Variant row) const { return cuda(backward(row)); }
-
- private:
-  constexpr Variant backward(Variant row) const {
-    row.direction = Direction::backward;
-    if (!row.cost) row.cost = backward_cost;
     return row;
   }
-  constexpr Variant shared(Variant row, unsigned dtypes) const {
+  /// The cost is set once: under -fsanitize=undefined GCC 12 does not take the comparison of a
+  /// function's address with null for a constant.
+  constexpr Variant shared(Variant row, Cost (*usual_cost)(const Problem&), unsigned dtypes) const {
     row.stages = stages;
-    if (!row.cost) row.cost = cost;
+    if (!row.cost) row.cost = usual_cost;
     if (row.dtypes == 0) row.dtypes = dtypes;
     return row;
   }
