@@ -76,6 +76,21 @@ TEST_CASE("a held-out length that loses is surrounded before thresholds are look
   }
 }
 
+TEST_CASE("a held-out length that loses is left alone where the lengths beside it are near",
+          "[refine]") {
+  sim::Session session = waves();
+  session.lengths = {500, 1001, 1290, 1390, 2829, 4001, 8001};
+  const auto more = tuner::refine(judged_by(session, {1310}), spec_of(session.lengths));
+  CHECK(lengths_of(more, false) == Lengths{});
+  CHECK(lengths_of(more, true) == Lengths{1983});  // where lengths are the farthest apart
+
+  SECTION("and nobody else is asked where all are") {
+    session.lengths = {1000, 1160, 1290, 1480, 1700, 1960};
+    const auto next = tuner::refine(judged_by(session, {1310}), spec_of(session.lengths));
+    CHECK(lengths_of(next, true) == Lengths{});
+  }
+}
+
 TEST_CASE("a held-out length that loses nothing is left alone", "[refine]") {
   const sim::Session session = waves();
   const auto more = tuner::refine(judged_by(session, {701}), spec_of(session.lengths));

@@ -22,6 +22,9 @@ constexpr std::int64_t kFurthest = 16;  // times the longest length of the spec
 constexpr double kWorthIt = 0.001;      // of the time, over an octave: what is left undecided
 constexpr double kLosing = 0.02;        // of the time, at a length that judges
 constexpr std::size_t kMostJudges = 3;  // times the share of held-out lengths
+// Where lengths are nearer than this, waves of tiles between them take more time to find than they
+// cost: sweeps for one series went on for half of their lengths without an end.
+constexpr double kFinestWave = 1.1;
 const double kNear = std::log(1.1);     // rivals of a bisection
 const double kInReach = std::log(2.0);  // rivals at a length that judges
 constexpr int kReplicates = 200;
@@ -170,8 +173,7 @@ class Refiner {
   }
   void add_between(std::int64_t below, std::int64_t above, std::size_t i,
                    const LengthRatios& judge) {
-    constexpr double kFinestStep = 1.03;
-    if (static_cast<double>(above) < kFinestStep * static_cast<double>(below)) return;
+    if (static_cast<double>(above) < kFinestWave * static_cast<double>(below)) return;
     std::vector<std::size_t> all = rivals(i - 1, i, kNear);
     for (std::size_t v = 0; v < group_.variants.size(); ++v) {
       if (judge.usable[v] && judge.excess[v] < kNear && std::ranges::find(all, v) == all.end())
@@ -196,6 +198,7 @@ class Refiner {
     for (std::size_t i = 2; i < all.size(); ++i) {
       if (gap(i) > gap(widest)) widest = i;
     }
+    if (gap(widest) < 2 * std::log(kFinestWave)) return;
     std::int64_t length = middle_of(all[widest - 1], all[widest]);
     if (length % kSmallTile == 0) ++length;
     const std::size_t i = neighbour(length);
