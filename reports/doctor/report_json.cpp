@@ -42,6 +42,7 @@ Json json_of(const Finding& finding) {
            {{"at_most_ns", or_null(gain.at_most_ns)},
             {"of_ns", or_null(gain.of_ns)},
             {"at_most_ratio", or_null(gain.at_most_ratio)},
+            {"at_least", gain.at_least},
             {"basis", gain.basis}}},
           {"advice", finding.advice()}};
 }

@@ -48,9 +48,10 @@ std::string text_of(const Gain& gain) {
     const double share =
         *gain.of_ns > 0 ? static_cast<double>(*gain.at_most_ns) / static_cast<double>(*gain.of_ns)
                         : 0;
-    return fmt::format(
-        "at most {} of {} ({}): {}", format_ns(static_cast<double>(*gain.at_most_ns)),
-        format_ns(static_cast<double>(*gain.of_ns)), format_percent(share), printable(gain.basis));
+    return fmt::format("at {} {} of {} ({}): {}", gain.at_least ? "least" : "most",
+                       format_ns(static_cast<double>(*gain.at_most_ns)),
+                       format_ns(static_cast<double>(*gain.of_ns)), format_percent(share),
+                       printable(gain.basis));
   }
   if (gain.at_most_ratio)
     return fmt::format("at most {}: {}", format_ratio(*gain.at_most_ratio), printable(gain.basis));

@@ -251,6 +251,35 @@ TEST_CASE("without records of events the waits that show are inferred", "[trace]
   CHECK(asked(path, "kernel", "backward")->gain_ns == 100'000 - 14'000);
 }
 
+TEST_CASE("what ran beside kernels of another stream wins at least what is said", "[trace]") {
+  JsonTrace t;
+  t.launched("long", 2, 12, 20, 100);
+  t.launched("ncclDevKernel_AllReduce", 3, 14, 30, 20, 20).launched("after", 4, 16, 120, 40);
+  const auto s = t.summary();
+  REQUIRE(s.critical_path);
+  const trace::CriticalPath& path = *s.critical_path;
+  for (const char* kernel : {"long", "after"}) REQUIRE(asked(path, "kernel", kernel));
+  CHECK(asked(path, "kernel", "long")->at_least);
+  CHECK_FALSE(asked(path, "kernel", "after")->at_least);
+  REQUIRE(asked(path, "collective"));
+  CHECK(asked(path, "collective")->at_least);
+  const Json document = trace::to_document(s);
+  CHECK_NOTHROW(validate_json(document, "trace_summary", "test"));
+  for (const Json& one : document.at("critical_path").at("what_if"))
+    CHECK(one.at("at_least") == (one.at("name") == "long" || one.at("what") == "collective"));
+}
+
+TEST_CASE("kernels of one stream, or of two devices, do not share: what-ifs are no bounds",
+          "[trace]") {
+  JsonTrace t;
+  t.launched("first", 1, 0, 5, 50).launched("second", 2, 10, 40, 50);  // one stream, overlapping
+  t.call("cudaLaunchKernel", 3, 12, 1).kernel("other device", 3, 20, 100, 9, 1);
+  const auto s = t.summary();
+  REQUIRE(s.critical_path);
+  REQUIRE_FALSE(s.critical_path->what_if.empty());
+  for (const trace::WhatIf& one : s.critical_path->what_if) CHECK_FALSE(one.at_least);
+}
+
 TEST_CASE("work of another thread goes on where the first one handed over", "[trace]") {
   JsonTrace t;
   t.launched("forward", 1, 0, 5, 10).call("cudaLaunchKernel", 2, 100, 1, 2);

@@ -105,19 +105,31 @@ std::string a_step(const TraceEvidence& trace, std::int64_t count) {
   return ", " + count_text(count / steps_of(trace)) + " a step";
 }
 
+const trace::WhatIf* what_if(const TraceEvidence& trace, std::string_view what) {
+  if (!trace.summary.critical_path) return nullptr;
+  for (const trace::WhatIf& one : trace.summary.critical_path->what_if)
+    if (one.what == what && one.name.empty()) return &one;
+  return nullptr;
+}
+
 std::optional<std::int64_t> path_gain_ns(const TraceEvidence& trace, std::string_view what) {
   if (!trace.summary.critical_path) return {};
-  for (const trace::WhatIf& one : trace.summary.critical_path->what_if)
-    if (one.what == what && one.name.empty()) return one.gain_ns;
-  return 0;
+  const trace::WhatIf* one = what_if(trace, what);
+  return one ? one->gain_ns : 0;
 }
 
 Gain path_gain(const TraceEvidence& trace, std::string_view what, std::int64_t at_most_ns,
                const std::string& whose) {
   const auto ns = path_gain_ns(trace, what);
-  return gain_in(
+  Gain gain = gain_in(
       trace, std::min(at_most_ns, ns.value_or(at_most_ns)),
       ns ? "what the critical path would be shorter by without " + whose : "all time of " + whose);
+  const trace::WhatIf* one = what_if(trace, what);
+  if (one && one->at_least) {
+    gain.at_least = true;
+    gain.basis += ", which slows kernels of other streams beside it";
+  }
+  return gain;
 }
 
 double graph_share(const TraceEvidence& trace) {

@@ -26,7 +26,9 @@ std::int64_t steps_of(const TraceEvidence& trace);  // 1 where none were found
 std::string a_step(const TraceEvidence& trace, std::int64_t count);
 std::vector<std::uint64_t> ids_of(std::uint64_t id);
 
-/// What the critical path would be shorter by without all of that kind (WhatIf::what); absent:
+/// The question about all of that kind (WhatIf::what); nullptr: not asked.
+const trace::WhatIf* what_if(const TraceEvidence& trace, std::string_view what);
+/// What the critical path would be shorter by without all of that kind; absent:
 /// there is no path.
 std::optional<std::int64_t> path_gain_ns(const TraceEvidence& trace, std::string_view what);
 /// The same as a bound, no more than `at_most_ns`, which is the bound where there is no path.

@@ -160,9 +160,7 @@ Founds trace_data_loading(const RunEvidence& evidence) {
     const trace::GpuFigures& gpu = *t.summary.gpu;
     const auto gain = path_gain_ns(t, "data_loading");
     if (gpu.span_ns < kSpanNs || share_of(gain.value_or(0), gpu.device_ns()) <= kDataShare) return;
-    std::int64_t total = 0;
-    for (const trace::WhatIf& one : t.summary.critical_path->what_if)
-      if (one.what == "data_loading") total = one.total_ns;
+    const std::int64_t total = what_if(t, "data_loading")->total_ns;
     founds.push_back({fmt::format("the program loads data for {} while the GPU has nothing to do",
                                   time_text(*gain)),
                       {{.what = "loading of data on the threads that launch",

@@ -88,7 +88,7 @@ function showPath() {
       drawBars(figure, gains.map(one => [whatIfName(one), one.gain_ns]),
         `How much shorter ${nsText(path.length_ns)} would be if something took no time; gains do not add up.`, "what would be won",
         ["If this took no time", "Shorter by", "Share", "A step", "Takes now"],
-        () => path.what_if.map(one => [whatIfName(one), nsText(one.gain_ns), shareText(one.gain_ns, path.length_ns), perStep(one), nsText(one.total_ns)]))),
+        () => path.what_if.map(one => [whatIfName(one), (one.at_least ? "at least " : "") + nsText(one.gain_ns), shareText(one.gain_ns, path.length_ns), perStep(one), nsText(one.total_ns)]))),
     plot("path-parts", figure => drawBars(figure, parts.map(part => [partName(part), part.total_ns]),
       "What the path is made of.", "parts of the path", ["Part", "Time", "Share", "Pieces"],
       () => path.parts.slice(0, 200).map(part => [partName(part), nsText(part.total_ns), shareText(part.total_ns, path.length_ns), String(part.count)]))));

@@ -50,7 +50,8 @@ TextTable gains(const CriticalPath& path, std::size_t top) {
   for (const trace::WhatIf& one : path.what_if) {
     const double of = part_of(one.gain_ns, path.length_ns);
     if (top-- == 0 || of < kShownShare) break;
-    table.add_row({ns(one.gain_ns), format_percent(of),
+    const std::string by = one.at_least ? "at least " : "";
+    table.add_row({by + ns(one.gain_ns), format_percent(of),
                    path.steps > 1 ? ns(one.gain_ns / path.steps) : "-", ns(one.total_ns),
                    what_if_text(one)});
   }

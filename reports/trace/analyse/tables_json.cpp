@@ -82,7 +82,8 @@ Json to_json(const CriticalPath& v) {
     what_if.push_back({{"what", one.what},
                        {"name", one.name},
                        {"total_ns", one.total_ns},
-                       {"gain_ns", one.gain_ns}});
+                       {"gain_ns", one.gain_ns},
+                       {"at_least", one.at_least}});
   return {{"start_ns", v.start_ns}, {"length_ns", v.length_ns}, {"steps", v.steps},
           {"events", v.events},     {"parts", parts},           {"what_if", what_if}};
 }

@@ -12,6 +12,49 @@ namespace {
 
 constexpr std::size_t kKernels = 6, kWaits = 3;
 
+/// When kernels ran.
+struct KernelTimes {
+  std::vector<std::int64_t> starts, ends;
+
+  void sort() {
+    std::sort(starts.begin(), starts.end());
+    std::sort(ends.begin(), ends.end());
+  }
+  std::ptrdiff_t meanwhile(const GpuOp& op) const {
+    const auto begun = std::lower_bound(starts.begin(), starts.end(), op.end_ns) - starts.begin();
+    return begun - (std::upper_bound(ends.begin(), ends.end(), op.start_ns) - ends.begin());
+  }
+};
+
+/// [ops] Whether a kernel of another stream ran on the same device meanwhile.
+std::vector<char> beside_kernels(const TraceContext& context) {
+  const auto& ops = context.trace.ops;
+  std::vector<char> out(ops.size(), 0);
+  for (const auto& [device, on_device] : ops_by_device(context, all_ops(context.trace))) {
+    using StreamKey = std::pair<std::uint32_t, std::int64_t>;
+    std::map<StreamKey, KernelTimes> streams;
+    KernelTimes all;
+    for (const std::uint32_t i : on_device) {
+      const GpuOp& op = ops[i];
+      KernelTimes& own = streams[{op.process, op.stream}];
+      if ((op.kind != OpKind::kernel && op.kind != OpKind::graph) || op.end_ns <= op.start_ns)
+        continue;
+      for (KernelTimes* times : {&all, &own}) {
+        times->starts.push_back(op.start_ns);
+        times->ends.push_back(op.end_ns);
+      }
+    }
+    if (streams.size() < 2) continue;
+    all.sort();
+    for (auto& [key, times] : streams) times.sort();
+    for (const std::uint32_t i : on_device) {
+      const KernelTimes& own = streams.at({ops[i].process, ops[i].stream});
+      out[i] = ops[i].end_ns > ops[i].start_ns && all.meanwhile(ops[i]) > own.meanwhile(ops[i]);
+    }
+  }
+  return out;
+}
+
 class Asked {
  public:
   Asked(const TraceContext& context, const Schedule& schedule, CriticalPath& path)
@@ -19,15 +62,20 @@ class Asked {
         trace_(context.trace),
         schedule_(schedule),
         path_(path),
+        beside_kernels_(beside_kernels(context)),
         now_ns_(schedule.end_ns({})) {}
 
   /// Operations that pass.
   template <class Passes>
   void ops(const char* what, const std::string& name, Passes passes) {
     std::int64_t total = 0;
-    for (std::uint32_t i = 0; i < trace_.ops.size(); ++i)
-      if (passes(i)) add_to(total, trace_.ops[i].end_ns - trace_.ops[i].start_ns);
-    if (total > 0) ask(what, name, total, {.op = passes});
+    bool shares = false;
+    for (std::uint32_t i = 0; i < trace_.ops.size(); ++i) {
+      if (!passes(i)) continue;
+      add_to(total, trace_.ops[i].end_ns - trace_.ops[i].start_ns);
+      shares = shares || beside_kernels_[i];
+    }
+    if (total > 0) ask(what, name, total, {.op = passes}, shares);
   }
   /// Calls that pass, with what the host waits for in them.
   template <class Passes>
@@ -37,9 +85,10 @@ class Asked {
       if (passes(i)) add_to(total, trace_.calls[i].end_ns - trace_.calls[i].start_ns);
     if (total > 0) ask(what, name, total, {.call = passes});
   }
-  void ask(const char* what, const std::string& name, std::int64_t total, const Without& without) {
+  void ask(const char* what, const std::string& name, std::int64_t total, const Without& without,
+           bool at_least = false) {
     const std::int64_t gain = std::max<std::int64_t>(0, now_ns_ - schedule_.end_ns(without));
-    path_.what_if.push_back({what, name, total, gain});
+    path_.what_if.push_back({what, name, total, gain, at_least});
   }
 
  private:
@@ -47,6 +96,7 @@ class Asked {
   const Trace& trace_;
   const Schedule& schedule_;
   CriticalPath& path_;
+  std::vector<char> beside_kernels_;
   std::int64_t now_ns_;
 };
 

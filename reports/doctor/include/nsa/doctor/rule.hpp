@@ -31,6 +31,8 @@ struct Gain {
   std::optional<std::int64_t> at_most_ns{}, of_ns{};
   std::optional<double> at_most_ratio{};  // time now / time then
   std::string basis{};
+  /// The gain is at_most_ns or more: a lower bound, not an upper one.
+  bool at_least = false;
 };
 
 /// What the function of a rule returns: the rule's own words are added by examine().

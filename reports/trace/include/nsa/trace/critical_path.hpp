@@ -27,6 +27,9 @@ struct WhatIf {
   std::string name;           // of a kernel or call; empty: all of them
   std::int64_t total_ns = 0;  // in them, whether or not on the path
   std::int64_t gain_ns = 0;   // shorter by
+  /// Some of it ran beside kernels of another stream on the same device, which it slowed by an
+  /// unknown amount: what is won is gain_ns or more.
+  bool at_least = false;
 };
 
 struct CriticalPath {
