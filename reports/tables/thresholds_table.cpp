@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "evidence_text.hpp"
@@ -123,12 +125,29 @@ std::string flat_text(const FlatView& flat) {
          "\n";
 }
 
+bool has_undecided(const ThresholdTable& table) {
+  const auto undecided = [](const ThresholdRange& range) {
+    return range.basis == Basis::undecided;
+  };
+  return std::ranges::any_of(table.classes, [&](const ClassDecisions& of) {
+    return std::ranges::any_of(of.decisions, [&](const Decision& decision) {
+      return std::ranges::any_of(decision.ranges, undecided) ||
+             (decision.alignment && std::ranges::any_of(decision.alignment->ranges, undecided));
+    });
+  });
+}
+
+/// Why a file does not count as complete; its undecided ranges, where it has any, explain that.
+std::string_view limits_of(const ThresholdTable& table) {
+  if (table.complete) return "";
+  return has_undecided(table) ? ", some ranges undecided" : ", from a run that was cut short";
+}
+
 }  // namespace
 
 std::string thresholds_table(const ThresholdTable& table, Style style) {
   std::string text = fmt::format("thresholds of {} for {}{}\n", printable(table.executor),
-                                 printable(table.device.name),
-                                 table.complete ? "" : ", from a run that was cut short");
+                                 printable(table.device.name), limits_of(table));
   for (const ClassDecisions& of : table.classes) {
     text += "\n" + inked(to_string(of.problem_class), Ink::bold, style) + "\n";
     text += ranges_text(of, style);

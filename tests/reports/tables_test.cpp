@@ -96,6 +96,10 @@ TEST_CASE("an empty or incomplete table says so", "[reports]") {
   table.complete = false;
   CHECK(thresholds_table(table, {}) ==
         "thresholds of nsatune for x, from a run that was cut short\nno decision\n");
+  ThresholdTable undecided = thresholds();
+  undecided.complete = false;
+  undecided.classes[0].decisions[0].ranges[0].basis = Basis::undecided;
+  CHECK(thresholds_table(undecided, {}).find(", some ranges undecided\n") != std::string::npos);
 }
 
 TEST_CASE("explain says what runs, why, and what an override costs", "[reports]") {

@@ -162,7 +162,7 @@ struct ThresholdTable {
   int schema_version = kThresholdsSchemaVersion;
   std::string executor = "nsatune";
   std::string created_by;  // "nsatune 0.1.0"
-  bool complete = true;    // false: decided from a run that was cut short
+  bool complete = true;    // false: from a run that was cut short, or with undecided ranges
   std::vector<std::string> run_ids;
   Device device;
   Validators validators;
