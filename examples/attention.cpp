@@ -3,11 +3,13 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <nsa/kernels/device_memory.hpp>
 #include <nsa/kernels/runtime.hpp>
+#include <nsa/kernels/stream.hpp>
 
 namespace {
 
@@ -15,18 +17,16 @@ namespace {
 struct Place {
   bool gpu = false;
   nsa::Device device;  // a CPU, unless something else is said
-  CUstream_st* stream = nullptr;
+  std::optional<nsa::device::Stream> own_stream;
 
   explicit Place(const std::string& name) : gpu(name != "cpu") {
     if (!gpu) return;
     if (name != "cuda:0") throw nsa::InputError(name + " is neither cpu nor cuda:0");
     nsa::device::select(0);
     device = nsa::device::current();
-    stream = nsa::device::make_stream();
+    own_stream.emplace();
   }
-  ~Place() { nsa::device::destroy_stream(stream); }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  CUstream_st* stream() const { return own_stream ? own_stream->get() : nullptr; }
 };
 
 /// fp32 tensors with numbers like those of activations. Memory of yours takes the same way: a view
@@ -34,11 +34,6 @@ struct Place {
 class Tensors {
  public:
   explicit Tensors(const Place& place) : place_(place) {}
-  ~Tensors() {
-    for (void* data : on_device_) nsa::device::release(data);
-  }
-  Tensors(const Tensors&) = delete;
-  Tensors& operator=(const Tensors&) = delete;
 
   nsa::TensorView make(std::initializer_list<std::int64_t> shape) {
     nsa::TensorView view = nsa::make_view(nullptr, nsa::Dtype::fp32, shape);
@@ -47,8 +42,8 @@ class Tensors {
     for (float& x : numbers) x = std::sin(0.37f * static_cast<float>(count_++));
     view.data = numbers.data();
     if (place_.gpu) {
-      view.data = on_device_.emplace_back(nsa::device::allocate(view.bytes()));
-      nsa::device::copy_to_device(view.data, numbers.data(), view.bytes(), place_.stream);
+      view.data = on_device_.emplace_back(view.bytes()).data();
+      nsa::device::copy_to_device(view.data, numbers.data(), view.bytes(), place_.stream());
     }
     return view;
   }
@@ -57,7 +52,7 @@ class Tensors {
   const Place& place_;
   std::int64_t count_ = 0;
   std::vector<std::unique_ptr<std::vector<float>>> on_host_;
-  std::vector<void*> on_device_;
+  std::vector<nsa::device::Buffer> on_device_;
 };
 
 /// What attention() reads and writes; without a cache all tokens are new.
@@ -95,13 +90,13 @@ void run(const std::string& device, std::int64_t tokens) {
   context.router = &router;
   context.workspace = &workspace;
   context.telemetry = &telemetry;
-  context.stream = place.stream;
+  context.stream = place.stream();
   nsa::attention(context, problem, attention);
 
   float first = 0;
   if (place.gpu) {
-    nsa::device::copy_to_host(&first, attention.o.data, sizeof(first), place.stream);
-    nsa::device::synchronize(place.stream);
+    nsa::device::copy_to_host(&first, attention.o.data, sizeof(first), place.stream());
+    nsa::device::synchronize(place.stream());
   } else {
     first = *attention.o.as<float>();
   }

@@ -18,6 +18,7 @@
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/routing.hpp"
+#include "nsa/kernels/stream.hpp"
 #include "nsa/probes/graph.hpp"
 #include "nsa/probes/launch_trace.hpp"
 #include "nsa/probes/probes.hpp"
@@ -218,14 +219,13 @@ int run(std::vector<std::string> arguments) {
   if (arguments.size() < 3) throw InputError(kUsage);
   const Device device = probes::require_device("cuda:0");
   device::select(0);
-  CUstream_st* stream = device::make_stream();
+  const device::Stream stream;
   for (std::size_t i = 2; i < arguments.size(); ++i)
-    measure(arguments[0], arguments[1], arguments[i], options, device, stream);
+    measure(arguments[0], arguments[1], arguments[i], options, device, stream.get());
   if (options.kernels) {
     for (std::size_t i = 2; i < arguments.size(); ++i)
-      show_kernels(arguments[0], arguments[1], arguments[i], device, stream);
+      show_kernels(arguments[0], arguments[1], arguments[i], device, stream.get());
   }
-  device::destroy_stream(stream);
   return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/launch.hpp"
 #include "nsa/kernels/oracle.hpp"
+#include "nsa/kernels/stream.hpp"
 #include "nsa/schemas/device.hpp"
 
 namespace nsa::test {
@@ -37,18 +38,7 @@ bool sanitized();
 /// NaN.
 Allocator& nan_filled_memory();
 
-/// A stream of the current device for one scope.
-class Stream {
- public:
-  Stream() : stream_(device::make_stream()) {}
-  ~Stream() { device::destroy_stream(stream_); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  CUstream_st* get() const noexcept { return stream_; }
-
- private:
-  CUstream_st* stream_;
-};
+using device::Stream;
 
 /// A host tensor's copy on the device. `row_gap` elements are left between the rows of dimension 0
 /// and `offset` elements before the first, so that strides and alignment can be tested.

@@ -3,24 +3,13 @@
 
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/device_outputs.hpp"
+#include "nsa/kernels/stream.hpp"
 #include "nsa/schemas/error.hpp"
 #include "worker/memory.hpp"
 #include "worker/row_distance.hpp"
 
 namespace nsa::tuner {
 namespace {
-
-class Stream {
- public:
-  Stream() : stream_(device::make_stream()) {}
-  ~Stream() { device::destroy_stream(stream_); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  CUstream_st* get() const noexcept { return stream_; }
-
- private:
-  CUstream_st* stream_;
-};
 
 /// Host memory is taken when the tensors are first fetched.
 class CudaTensors final : public TensorSet {
@@ -151,7 +140,7 @@ class CudaMemory final : public Memory {
   void synchronize() override { device::synchronize(stream_.get()); }
 
  private:
-  Stream stream_;
+  device::Stream stream_;
 };
 
 int ordinal_of(const std::string& id) {

@@ -21,17 +21,15 @@ int ordinal_of(const std::string& id) {  // "cuda:1" -> 1
 RunDevice::RunDevice(const Device& device) : device_(device) {
   if (!on_gpu()) return;
   device::select(ordinal_of(device.id));
-  stream_ = device::make_stream();
+  stream_.emplace();
 }
-
-RunDevice::~RunDevice() { device::destroy_stream(stream_); }
 
 Allocator& RunDevice::allocator() const noexcept {
   return on_gpu() ? device::allocator() : host_allocator();
 }
 
 void RunDevice::synchronize() const {
-  if (on_gpu()) device::synchronize(stream_);
+  if (on_gpu()) device::synchronize(stream());
 }
 
 RunTensor::RunTensor(HostTensor host, const RunDevice& device) : host_(std::move(host)) {

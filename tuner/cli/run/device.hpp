@@ -1,8 +1,11 @@
 // Where a run's tensors live: host memory for the CPU, device memory and a stream for CUDA.
 #pragma once
 
+#include <optional>
+
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/inputs.hpp"
+#include "nsa/kernels/stream.hpp"
 
 namespace nsa::cli {
 
@@ -10,20 +13,19 @@ namespace nsa::cli {
 class RunDevice {
  public:
   explicit RunDevice(const Device& device);
-  ~RunDevice();
-  RunDevice(const RunDevice&) = delete;
-  RunDevice& operator=(const RunDevice&) = delete;
 
   const Device& device() const noexcept { return device_; }
   bool on_gpu() const noexcept { return device_.backend != Backend::cpu; }
   Allocator& allocator() const noexcept;
-  CUstream_st* stream() const noexcept { return stream_; }  // null on a CPU
+  CUstream_st* stream() const noexcept {
+    return stream_ ? stream_->get() : nullptr;
+  }  // null on a CPU
   /// Waits until all that was enqueued is done.
   void synchronize() const;
 
  private:
   Device device_;
-  CUstream_st* stream_ = nullptr;
+  std::optional<device::Stream> stream_;
 };
 
 /// A tensor where the device can use it.
