@@ -2,6 +2,7 @@
 // needed to build, the library only where something is traced.
 #pragma once
 
+#include <cstdint>
 #include <cupti.h>
 
 #include <string>

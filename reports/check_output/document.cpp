@@ -133,7 +133,7 @@ Json check_document(const nightly::Report& report, const std::vector<nightly::Se
   for (Json& one : list) {
     const auto both =
         std::find_if(options.confirmations.begin(), options.confirmations.end(),
-                     [&](const nightly::Confirmation& c) { return c.series == one["name"]; });
+                     [&](const nightly::Confirmation& c) { return one.at("name").get<std::string>() == c.series; });
     if (both != options.confirmations.end()) one["confirmation"] = confirmation_json(*both);
   }
   return {{"schema_version", kSchemaVersion},

@@ -1,6 +1,8 @@
 #include "baseline.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <set>
 
 #include "nsa/schemas/error.hpp"
