@@ -90,7 +90,7 @@ TEST_CASE("a variant far slower than the best gets a visit when it is dear, two 
     spec.policy.min_rounds = 3;
     MemorySink sink;
     Notes notes;
-    run_sweep(sweep_input(spec, {fake("fine", 10)}), sink, notes);
+    run_sweep(sweep_input(spec, {fake("fine", 40)}), sink, notes);
     const auto others = sink.of("other");
     CHECK(others.size() == visits);
     const auto told = notes.of("given_up");
