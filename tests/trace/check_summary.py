@@ -160,11 +160,14 @@ def reduced(summary):
 
     by("kernels_by_name", lambda k: k["name"], pick("count", "total_ns", "min_ns", "median_ns", "max_ns"))
     by("gpu_ranges_by_name", lambda r: r["name"], pick("count", "total_ns", "min_ns", "median_ns", "max_ns"))
-    by("host_syncs", pick("api", "wait", "stage"), pick("count", "total_ns"))
+    def stage(row, inferred):
+        return row["stage"] + " (inferred)" if row[inferred] else row["stage"]
+
+    by("host_syncs", lambda s: (s["api"], s["wait"], stage(s, "stage_inferred")), pick("count", "total_ns"))
     by("copies", pick("kind", "memory"), pick("count", "bytes", "total_ns", "median_gb_per_s", "best_gb_per_s"))
     if summary["steps"] and summary["steps"][0]["source"] == "repeating_kernels":
         got["steps"] = None
-    by("stages", lambda s: s["stage"],
+    by("stages", lambda s: stage(s, "inferred"),
        pick("ops", "kernels", "total_ns", "busy_ns", "host_syncs", "host_sync_ns"))
     by("devices", lambda d: d["device"], dict)
     got["streams"] = {(d["device"], s["stream"], s["process"]): s for d in summary["devices"] for s in d["streams"]}

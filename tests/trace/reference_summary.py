@@ -11,9 +11,11 @@ import re
 import sqlite3
 from decimal import Decimal
 
+from reference_inferred import inferred
+
 Op = collections.namedtuple("Op", "start end name kind device stream process correlation number bytes")
 Call = collections.namedtuple("Call", "start end name thread process correlation driver")
-Range = collections.namedtuple("Range", "start end name thread process kind")
+Range = collections.namedtuple("Range", "start end name thread process kind sequence forward", defaults=(None, 0))
 Source = collections.namedtuple("Source", "ops calls ranges overheads memory gpu_ranges own waits")
 
 
@@ -45,7 +47,8 @@ def read_json(path):
             out.calls.append(Call(start, end, event["name"], thread, 0, args.get("correlation", 0),
                                   category == "cuda_driver"))
         elif category in ("cpu_op", "user_annotation"):
-            out.ranges.append(Range(start, end, event["name"], thread, 0, category))
+            out.ranges.append(Range(start, end, event["name"], thread, 0, category, args.get("Sequence number"),
+                                    args.get("Fwd thread id")))
         elif category == "gpu_user_annotation":
             out.gpu_ranges.append((event["name"], end - start))
         elif category == "overhead":
@@ -314,7 +317,8 @@ def is_step(name):
 def known_stages_of_calls(source):
     """The stage of the last range to begin before each call, of those that are still open on its thread."""
     events = collections.defaultdict(list)
-    ranges = [(r, stage_of(r.name)) for r in sorted(source.ranges, key=lambda r: (r.start, -r.end))]
+    by_order = inferred(source.ranges)
+    ranges = [(r, by_order.get(r) or stage_of(r.name)) for r in sorted(source.ranges, key=lambda r: (r.start, -r.end))]
     for order, (r, stage) in enumerate(ranges):
         if stage:
             events[r.thread].append((r.start, 0, -order, r.end, stage))

@@ -148,7 +148,7 @@ bool is_nsa(const TraceEvidence& trace) {
     for (const std::string_view stage :
          {"compress", "score", "ranges", "attend_compressed", "attend_selected", "attend_window",
           "gate_combine", "pcmp", "pslc", "topk"})
-      if (row.stage == stage) return true;
+      if (row.stage == stage && !row.inferred()) return true;
   return false;
 }
 

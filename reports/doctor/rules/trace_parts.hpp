@@ -37,7 +37,8 @@ Gain path_gain(const TraceEvidence& trace, std::string_view what, std::int64_t a
                const std::string& whose);
 /// Of all operations those that graphs launched.
 double graph_share(const TraceEvidence& trace);
-/// Whether stages of NSA were seen: what is said of NSA's switches holds for nothing else.
+/// Whether stages of NSA were named: what is said of NSA's switches holds for nothing else, and an
+/// order of operators proves nothing.
 bool is_nsa(const TraceEvidence& trace);
 /// Whether something given says that a variable has that value already.
 bool is_set(const RunEvidence& evidence, std::string_view variable, std::string_view value);

@@ -29,10 +29,18 @@ bool fa2_believed(const RunEvidence& evidence) {
   return false;
 }
 
+/// As if nothing was inferred: an inferred stage is work of the forward or the backward pass.
 std::int64_t stage_ns(const TraceEvidence& t, std::string_view stage) {
   std::int64_t ns = 0;
-  for (const trace::StageRow& row : t.summary.stages.value_or(std::vector<trace::StageRow>{}))
-    if (row.stage == stage) ns = row.total_ns;
+  for (const trace::StageRow& row : t.summary.stages.value_or(std::vector<trace::StageRow>{})) {
+    if (!row.inferred()) {
+      if (row.stage == stage) ns += row.total_ns;
+    } else if (stage == "backward") {
+      ns += *row.backward_ns;
+    } else if (stage == "forward") {
+      ns += row.total_ns - *row.backward_ns;
+    }
+  }
   return ns;
 }
 

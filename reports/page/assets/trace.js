@@ -133,6 +133,7 @@ function showRows(id, title, caption, heads, rows) {
 function showTables() {
   const whole = summary.op_sum_ns || 0;
   const rows = (list, cells) => (list || []).map(cells);
+  const stageText = (stage, inferred) => inferred ? `${stage} (inferred)` : stage;
   const orNone = value => value === null ? "-" : nsText(value);
   const mean = (sum, count) => count > 0 ? nsText(sum / count) : "-";
   showRows("gaps", "Longest gaps", "when a GPU was idle longest, and what the host did", ["Idle", "Since the start", "Device", "While the host", "Before"],
@@ -141,13 +142,13 @@ function showTables() {
   showRows("queue", "Launches that wait", "how many launches waited for each device", ["Device", "Launches", "On average", "At most", "None waits"],
     rows(summary.queue, row => [String(row.device), String(row.launches), digits(row.mean, 3), String(row.most), nsText(row.empty_ns)]));
   showRows("stages", "Stages", "work by class", ["Stage", "GPU time", "Share", "Idle before", "Kernels"],
-    rows(summary.stages, row => [row.stage, nsText(row.total_ns), shareText(row.total_ns, whole), orNone(row.idle_ns), String(row.kernels)]));
+    rows(summary.stages, row => [stageText(row.stage, row.inferred), nsText(row.total_ns), shareText(row.total_ns, whole), orNone(row.idle_ns), String(row.kernels)]));
   showRows("operators", "Operators", "by GPU time of their own", ["Operator", "Alone", "With children", "Calls", "Host alone"],
     rows(summary.operators, row => [row.name, nsText(row.gpu_self_ns), nsText(row.gpu_ns), String(row.count), nsText(row.host_self_ns)]));
   showRows("modules", "Modules", "by GPU time", ["Module", "Forward", "Alone", "Backward", "Calls"],
     rows(summary.modules, row => [row.name, nsText(row.gpu_ns), nsText(row.gpu_self_ns), nsText(row.backward_ns), String(row.count)]));
   showRows("waits", "Waits of the host", "calls in which the host waits", ["Call", "For", "Stage", "Calls", "Time"],
-    rows(summary.host_syncs, row => [row.api, row.wait, row.stage || "-", String(row.count), nsText(row.total_ns)]));
+    rows(summary.host_syncs, row => [row.api, row.wait, row.stage ? stageText(row.stage, row.stage_inferred) : "-", String(row.count), nsText(row.total_ns)]));
   showRows("copies", "Copies", "copies and memsets", ["Way", "Memory", "Count", "Bytes", "Time"],
     rows(summary.copies, row => [row.kind, row.memory || "-", String(row.count), bytesText(row.bytes), nsText(row.total_ns)]));
   showRows("kernels", "Kernels", "by total time", ["Kernel", "Total", "Share", "Count", "Median", "Launch call", "Queued"],

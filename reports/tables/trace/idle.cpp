@@ -27,7 +27,8 @@ TextTable host_syncs(const Summary& s) {
   table.add_column("calls", Align::right);
   table.add_column("time", Align::right);
   for (const auto& row : s.host_syncs.value_or(std::vector<trace::HostSync>{}))
-    table.add_row({short_name(row.api), spaced(row.wait), row.stage.value_or("-"),
+    table.add_row({short_name(row.api), spaced(row.wait),
+                   stage_text(row.stage.value_or("-"), row.stage_inferred),
                    format_tokens(row.count), ns(row.total_ns)});
   return table;
 }

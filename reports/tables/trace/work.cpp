@@ -23,20 +23,38 @@ std::string idle_share(const std::optional<std::int64_t>& idle_ns,
 
 std::string mean(std::int64_t sum, std::int64_t count) { return count > 0 ? ns(sum / count) : "-"; }
 
+/// GPU time of inferred stages.
+std::int64_t inferred_ns(const Summary& s) {
+  std::int64_t sum = 0;
+  for (const trace::StageRow& row : s.stages.value_or(std::vector<trace::StageRow>{}))
+    if (row.inferred()) sum += row.total_ns;
+  return sum;
+}
+
 TextTable stages(const Summary& s) {
   TextTable table;
   table.add_column("stage");
-  table.add_columns(
-      {"GPU time", "share", "idle before", "of its time", "kernels", "host syncs", "in syncs"},
-      Align::right);
+  table.add_columns({"GPU time", "share"}, Align::right);
+  const bool any_inferred = inferred_ns(s) > 0;
+  if (any_inferred) table.add_column("in backward", Align::right);
+  table.add_columns({"idle before", "of its time", "kernels", "host syncs", "in syncs"},
+                    Align::right);
   if (!s.stages || !s.sums) return table;
-  for (const trace::StageRow& row : *s.stages)
-    table.add_row({(row.parent ? *row.parent + "/" : "") + row.stage, ns(row.total_ns),
-                   share(row.total_ns, s.sums->op_sum_ns), idle(row.idle_ns),
-                   idle_share(row.idle_ns, row.busy_ns), format_tokens(row.kernels),
-                   format_tokens(row.host_syncs), ns(row.host_sync_ns)});
-  table.add_row({Cell{"unattributed", Ink::dim}, ns(*s.unattributed_ns),
-                 share(*s.unattributed_ns, s.sums->op_sum_ns), idle(s.unattributed_idle_ns)});
+  for (const trace::StageRow& row : *s.stages) {
+    std::vector<Cell> cells{
+        stage_text((row.parent ? *row.parent + "/" : "") + row.stage, row.inferred()),
+        ns(row.total_ns), share(row.total_ns, s.sums->op_sum_ns)};
+    if (any_inferred) cells.push_back(row.backward_ns ? ns(*row.backward_ns) : "");
+    cells.insert(cells.end(),
+                 {idle(row.idle_ns), idle_share(row.idle_ns, row.busy_ns),
+                  format_tokens(row.kernels), format_tokens(row.host_syncs), ns(row.host_sync_ns)});
+    table.add_row(std::move(cells));
+  }
+  std::vector<Cell> rest{Cell{"unattributed", Ink::dim}, ns(*s.unattributed_ns),
+                         share(*s.unattributed_ns, s.sums->op_sum_ns)};
+  if (any_inferred) rest.emplace_back("");
+  rest.push_back(idle(s.unattributed_idle_ns));
+  table.add_row(std::move(rest));
   return table;
 }
 
@@ -88,7 +106,12 @@ TextTable kernels(const Summary& s, std::size_t top, std::size_t columns) {
 }  // namespace
 
 std::string stages_text(const Summary& s, const Page& page) {
-  return section("Stages", stages(s), page);
+  std::string text = section("Stages", stages(s), page);
+  if (const std::int64_t inferred = inferred_ns(s); inferred > 0)
+    text +=
+        fmt::format("  inferred: {} of the GPU time, by the order of operators; no name says so\n",
+                    share(inferred, s.sums->op_sum_ns));
+  return text;
 }
 
 std::string copies_text(const Summary& s, const Page& page) {

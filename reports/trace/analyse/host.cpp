@@ -68,7 +68,10 @@ void add_host_syncs(const TraceContext& context, const StageClasses& classes, Su
     HostSync& row = rows[{name, wait, c}];
     row.api = trace.names.text(name);
     row.wait = to_text(wait);
-    if (c >= 0) row.stage = classes.names[static_cast<std::size_t>(c)];
+    if (c >= 0) {
+      row.stage = classes.names[static_cast<std::size_t>(c)];
+      row.stage_inferred = classes.inferred[static_cast<std::size_t>(c)] != 0;
+    }
     ++row.count;
     add_to(row.total_ns, ns);
   };

@@ -18,17 +18,26 @@ struct HashKey {
   }
 };
 
+struct Classified {
+  std::int64_t start_ns, end_ns;
+  int of;
+  bool open;
+};
+
 /// Ranges that have a class, by thread, in order of start; open ones are cut at the start of the
 /// next.
-std::unordered_map<std::uint32_t, std::vector<HostRange>> classified(
-    const Trace& trace, const std::vector<int>& class_of_name) {
-  std::unordered_map<std::uint32_t, std::vector<HostRange>> out;
-  for (const HostRange& range : trace.ranges) {
-    if (class_of_name[range.name] < 0) continue;
+std::unordered_map<std::uint32_t, std::vector<Classified>> classified(
+    const Trace& trace, const std::vector<int>& class_of_name,
+    const std::vector<int>& class_of_range) {
+  std::unordered_map<std::uint32_t, std::vector<Classified>> out;
+  for (std::size_t r = 0; r < trace.ranges.size(); ++r) {
+    const HostRange& range = trace.ranges[r];
+    int of = class_of_name[range.name];
+    if (!class_of_range.empty() && class_of_range[r] >= 0) of = class_of_range[r];
+    if (of < 0) continue;
     auto& of_thread = out[range.thread];
     if (!of_thread.empty() && of_thread.back().open) of_thread.back().end_ns = range.start_ns;
-    of_thread.push_back(range);
-    if (range.open) of_thread.back().end_ns = kMaxTimeNs;
+    of_thread.push_back({range.start_ns, range.open ? kMaxTimeNs : range.end_ns, of, range.open});
   }
   return out;
 }
@@ -36,9 +45,9 @@ std::unordered_map<std::uint32_t, std::vector<HostRange>> classified(
 /// The ranges of one thread around a moment that only moves on.
 class Around {
  public:
-  explicit Around(const std::vector<HostRange>& ranges) : ranges_(ranges) {}
+  explicit Around(const std::vector<Classified>& ranges) : ranges_(ranges) {}
 
-  const HostRange* innermost_at(std::int64_t ns) {
+  const Classified* innermost_at(std::int64_t ns) {
     for (; next_ < ranges_.size() && ranges_[next_].start_ns <= ns; ++next_)
       open_.push_back(&ranges_[next_]);
     while (!open_.empty() && open_.back()->end_ns <= ns) open_.pop_back();
@@ -46,9 +55,9 @@ class Around {
   }
 
  private:
-  const std::vector<HostRange>& ranges_;
+  const std::vector<Classified>& ranges_;
   std::size_t next_ = 0;
-  std::vector<const HostRange*> open_;
+  std::vector<const Classified*> open_;
 };
 
 }  // namespace
@@ -71,16 +80,17 @@ std::vector<std::uint32_t> launches_of(const Trace& trace) {
   return out;
 }
 
-std::vector<int> innermost_class(const Trace& trace, const std::vector<int>& class_of_name) {
-  const auto ranges = classified(trace, class_of_name);
+std::vector<int> innermost_class(const Trace& trace, const std::vector<int>& class_of_name,
+                                 const std::vector<int>& class_of_range) {
+  const auto ranges = classified(trace, class_of_name, class_of_range);
   std::unordered_map<std::uint32_t, Around> around;
   for (const auto& [thread, of_thread] : ranges) around.emplace(thread, Around(of_thread));
   std::vector<int> out;
   out.reserve(trace.calls.size());
   for (const ApiCall& call : trace.calls) {  // in order of start
     const auto at = around.find(call.thread);
-    const HostRange* range = at == around.end() ? nullptr : at->second.innermost_at(call.start_ns);
-    out.push_back(range ? class_of_name[range->name] : -1);
+    const Classified* range = at == around.end() ? nullptr : at->second.innermost_at(call.start_ns);
+    out.push_back(range ? range->of : -1);
   }
   return out;
 }

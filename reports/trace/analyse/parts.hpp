@@ -9,8 +9,13 @@ namespace nsa::trace {
 
 /// Classes of work by the range around the launch.
 struct StageClasses {
-  std::vector<std::string> names;   // [classes]
-  std::vector<int> of_call, of_op;  // [calls], [ops]; -1 = none
+  /// The name, and whether it is inferred: "topk (inferred)".
+  std::string text(std::size_t c) const;
+
+  std::vector<std::string> names;    // [classes]
+  std::vector<char> inferred;        // [classes] from the order of operators, not from a name
+  std::vector<char> op_in_backward;  // [ops]; empty where nothing is inferred
+  std::vector<int> of_call, of_op;   // [calls], [ops]; -1 = none
 };
 StageClasses stage_classes(const TraceContext& context);
 /// The step that launched an operation; of steps on the device's line the one in which it starts.

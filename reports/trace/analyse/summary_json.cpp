@@ -88,7 +88,8 @@ Json to_json(const HostSync& v) {
           {"wait", v.wait},
           {"count", v.count},
           {"total_ns", v.total_ns},
-          {"stage", or_null(v.stage)}};
+          {"stage", or_null(v.stage)},
+          {"stage_inferred", v.stage_inferred}};
 }
 
 Json to_json(const Step& v) {
@@ -109,11 +110,13 @@ Json to_json(const Step& v) {
 Json to_json(const StageRow& v) {
   return {{"stage", v.stage},
           {"parent", or_null(v.parent)},
+          {"inferred", v.inferred()},
           {"ops", v.ops},
           {"kernels", v.kernels},
           {"total_ns", v.total_ns},
           {"busy_ns", or_null(v.busy_ns)},
           {"idle_ns", or_null(v.idle_ns)},
+          {"backward_ns", or_null(v.backward_ns)},
           {"host_syncs", v.host_syncs},
           {"host_sync_ns", v.host_sync_ns}};
 }

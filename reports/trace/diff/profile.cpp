@@ -58,7 +58,7 @@ Profile profile_of(const Trace& trace) {
     add(out.kernels[name], duration, step[i], ranges.size());
     add(out.launches[name + shapes[op.shape]], duration, step[i], ranges.size());
     if (classes.of_op[i] < 0) continue;
-    const std::string& stage = classes.names[static_cast<std::size_t>(classes.of_op[i])];
+    const std::string stage = classes.text(static_cast<std::size_t>(classes.of_op[i]));
     add(out.stages[stage], duration, step[i], ranges.size());
   }
   for (const DeviceInfo& device : trace.devices)

@@ -86,6 +86,12 @@ std::optional<std::string_view> stage_of_range(std::string_view range) {
   return {};
 }
 
+bool is_stage_of_layer(std::string_view stage) {
+  const std::string_view first = stage.substr(0, stage.find('+'));
+  const auto whole = std::find(kStages.begin(), kStages.end(), "attention");
+  return std::find(kStages.begin(), whole, first) != whole;
+}
+
 bool loads_data(std::string_view range) {
   for (const std::string_view word : {"DataLoader", "dataloader", "data_loader", "DataPipe"})
     if (range.find(word) != range.npos) return true;

@@ -15,6 +15,8 @@ inline constexpr std::string_view kCommunication = "communication";
 /// backward, optimizer and communication as PyTorch annotates them. A range over several stages is
 /// those names joined by '+'.
 std::optional<std::string_view> stage_of_range(std::string_view range);
+/// Of what that returns: a stage of an attention layer, or several, but not a whole layer or model.
+bool is_stage_of_layer(std::string_view stage);
 /// Whether a range is the wait for a batch of data.
 bool loads_data(std::string_view range);
 /// What an annotation that is no stage calls the work in it: its name without numbers that count.

@@ -3,6 +3,7 @@
 #include "analyse/launches.hpp"
 #include "analyse/parts.hpp"
 #include "analyse/sums.hpp"
+#include "inferred.hpp"
 #include "names.hpp"
 
 namespace nsa::trace {
@@ -10,9 +11,13 @@ namespace {
 
 class Classes {
  public:
-  int id(std::string_view stage) {
-    const auto [at, added] = ids_.try_emplace(std::string(stage), static_cast<int>(names_.size()));
-    if (added) names_.emplace_back(stage);
+  int id(std::string_view stage, bool inferred = false) {
+    const auto [at, added] =
+        ids_.try_emplace({std::string(stage), inferred}, static_cast<int>(names_.size()));
+    if (added) {
+      names_.emplace_back(stage);
+      inferred_.push_back(inferred);
+    }
     return at->second;
   }
   std::vector<int> of_names(const NamePool& names) {
@@ -23,12 +28,36 @@ class Classes {
     }
     return out;
   }
-  std::vector<std::string> names() { return std::move(names_); }
+  /// [names] What ranges say by them.
+  std::vector<RangeSays> says(const std::vector<int>& of_name) {
+    const int backward = id("backward");
+    std::vector<RangeSays> out;
+    for (const int c : of_name)
+      out.push_back(c < 0                                                    ? RangeSays::nothing
+                    : c == backward                                          ? RangeSays::backward
+                    : is_stage_of_layer(names_[static_cast<std::size_t>(c)]) ? RangeSays::stage
+                                                                             : RangeSays::other);
+    return out;
+  }
+  void move_to(StageClasses& out) {
+    out.names = std::move(names_);
+    out.inferred = std::move(inferred_);
+  }
 
  private:
-  std::map<std::string, int> ids_;
+  std::map<std::pair<std::string, bool>, int> ids_;
   std::vector<std::string> names_;
+  std::vector<char> inferred_;
 };
+
+/// [ranges] The classes of inferred stages; empty where there are none.
+std::vector<int> inferred_classes(const TraceContext& context, const std::vector<RangeSays>& says,
+                                  Classes& classes) {
+  std::vector<int> out;
+  for (const LayerStage stage : inferred_stages(context.trace, context.tree, says))
+    out.push_back(stage == LayerStage::none ? -1 : classes.id(to_text(stage), true));
+  return out;
+}
 
 /// Ranges with no class of their own that hold a step or an optimizer say nothing of what is in
 /// them.
@@ -45,10 +74,10 @@ std::vector<char> around_steps(const TraceContext& context, const std::vector<in
   return out;
 }
 
-/// [ranges] The class of work in ranges that are no stage: what an annotation calls it; loading of
-/// data; else, of operators that are in nothing else, the forward pass.
+/// [ranges] The class of work in ranges that are no stage: what was inferred; what an annotation
+/// calls it; loading of data; else, of operators that are in nothing else, the forward pass.
 std::vector<int> other_classes(const TraceContext& context, const std::vector<int>& of_name,
-                               Classes& classes) {
+                               const std::vector<int>& inferred, Classes& classes) {
   const Trace& trace = context.trace;
   const std::vector<char> outer = around_steps(context, of_name, classes.id("optimizer"));
   const int forward = classes.id("forward"), data = classes.id("data loading");
@@ -61,6 +90,8 @@ std::vector<int> other_classes(const TraceContext& context, const std::vector<in
     const int around = context.tree.parent[r] == kNone ? -1 : out[context.tree.parent[r]];
     if (range.open || outer[r]) {
       out[r] = around;
+    } else if (!inferred.empty() && inferred[r] >= 0) {
+      out[r] = inferred[r];
     } else if (of_name[range.name] >= 0) {
       out[r] = of_name[range.name];
     } else if (is_data[range.name]) {
@@ -76,13 +107,24 @@ std::vector<int> other_classes(const TraceContext& context, const std::vector<in
 
 std::vector<StageRow> rows_of(const StageClasses& classes) {
   std::vector<StageRow> rows;
-  for (const std::string& name : classes.names) {
+  for (std::size_t c = 0; c < classes.names.size(); ++c) {
     StageRow row;
-    row.stage = name;
-    if (const auto parent = parent_of_stage(name)) row.parent = *parent;
+    row.stage = classes.names[c];
+    if (const auto parent = parent_of_stage(row.stage)) row.parent = *parent;
+    if (classes.inferred[c]) row.backward_ns = 0;
     rows.push_back(row);
   }
   return rows;
+}
+
+/// [ops] Whether they were launched within the backward pass.
+std::vector<char> ops_in_backward(const TraceContext& context, const std::vector<RangeSays>& says) {
+  std::vector<char> out(context.trace.ops.size(), 0);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    for_each_around(context.tree, context.tree.of_op[i], [&](std::uint32_t range) {
+      out[i] |= says[context.trace.ranges[range].name] == RangeSays::backward;
+    });
+  return out;
 }
 
 }  // namespace
@@ -93,8 +135,10 @@ StageClasses stage_classes(const TraceContext& context) {
   const int communication = classes.id(kCommunication);
   const std::vector<int> of_name = classes.of_names(trace.names);
   StageClasses out;
-  out.of_call = innermost_class(trace, of_name);
-  const std::vector<int> other = other_classes(context, of_name, classes);
+  const std::vector<RangeSays> says = classes.says(of_name);
+  const std::vector<int> inferred = inferred_classes(context, says, classes);
+  out.of_call = innermost_class(trace, of_name, inferred);
+  const std::vector<int> other = other_classes(context, of_name, inferred, classes);
   for (std::size_t i = 0; i < trace.calls.size(); ++i)
     if (out.of_call[i] < 0 && context.tree.of_call[i] != kNone)
       out.of_call[i] = other[context.tree.of_call[i]];
@@ -113,8 +157,13 @@ StageClasses stage_classes(const TraceContext& context) {
     }
     out.of_op.push_back(found);
   }
-  out.names = classes.names();
+  classes.move_to(out);
+  if (!inferred.empty()) out.op_in_backward = ops_in_backward(context, says);
   return out;
+}
+
+std::string StageClasses::text(std::size_t c) const {
+  return inferred[c] ? names[c] + " (inferred)" : names[c];
 }
 
 namespace {
@@ -153,6 +202,8 @@ void add_stages(const TraceContext& context, const StageClasses& classes, Summar
     ++rows[c].ops;
     rows[c].kernels += op.kind == OpKind::kernel;
     add_to(rows[c].total_ns, op.end_ns - op.start_ns);
+    if (rows[c].backward_ns && classes.op_in_backward[i])
+      add_to(*rows[c].backward_ns, op.end_ns - op.start_ns);
     times[c][{trace.part_of(op.process), op.device}].push_back({op.start_ns, op.end_ns});
   }
   for (std::size_t i = 0; i < trace.calls.size(); ++i) {

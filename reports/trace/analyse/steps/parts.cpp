@@ -62,7 +62,7 @@ StepParts parts_of(const TraceContext& context, const StageClasses& classes, con
     add_device(context, classes, of_device, ns_of_class, parts);
   for (const std::size_t c : order_of(classes))
     if (c < ns_of_class.size() && ns_of_class[c] > 0)
-      parts.stages.push_back({classes.names[c], ns_of_class[c]});
+      parts.stages.push_back({classes.text(c), ns_of_class[c]});
   return parts;
 }
 

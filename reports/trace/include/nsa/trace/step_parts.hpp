@@ -21,7 +21,7 @@ struct StagePart {
 struct StepParts {
   std::string name;  // "" where the trace has no steps: then all operations are one
   std::int64_t span_ns = 0;
-  std::vector<StagePart> stages;  // by stage_of_range(), none of zero
+  std::vector<StagePart> stages;  // by stage_of_range(), or "topk (inferred)"; none of zero
   std::int64_t unattributed_ns = 0;
   std::int64_t idle_ns = 0;
   IdleClasses idle_by_class_ns;  // adds up to idle_ns

@@ -91,6 +91,7 @@ struct HostSync {
   std::string api;
   std::string wait;                  // sync, copy, allocation, module_loading, queue_full
   std::optional<std::string> stage;  // absent: outside of every known stage
+  bool stage_inferred = false;       // as StageRow::inferred()
   std::int64_t count = 0, total_ns = 0;
 };
 
@@ -109,6 +110,10 @@ struct Step {
 
 /// Work of one NSA stage, or of backward, optimizer, communication; each operation counts once.
 struct StageRow {
+  /// From the order of operators; no range names it. A stage can be there twice, as named and as
+  /// inferred.
+  bool inferred() const { return backward_ns.has_value(); }
+
   std::string stage;
   std::optional<std::string> parent;  // pcmp, pslc and topk are parts of score
   std::int64_t ops = 0, kernels = 0, total_ns = 0, host_syncs = 0, host_sync_ns = 0;
@@ -116,6 +121,9 @@ struct StageRow {
   /// Of the devices, before operations of this stage: until one of them began, nothing ran. Absent
   /// as busy_ns.
   std::optional<std::int64_t> idle_ns;
+  /// Of the total, what the backward pass launched. Absent: the stage is not inferred, and backward
+  /// is a class of its own.
+  std::optional<std::int64_t> backward_ns;
 };
 
 struct AttentionRow {
