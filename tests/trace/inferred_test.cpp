@@ -26,7 +26,7 @@ std::int64_t words(const std::string& text) {
   return std::distance(std::istream_iterator<std::string>(in), {});
 }
 
-/// Microseconds of each stage in so many layers.
+/// The time of each stage in so many layers.
 Times expected(int layers) {
   Times out;
   for (const Piece& piece : layer())
