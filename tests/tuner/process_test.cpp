@@ -150,10 +150,41 @@ TEST_CASE("a memory limit stops a child that takes more", "[tuner]") {
 
 TEST_CASE("the report of a hung process names its state and where the kernel waits", "[tuner]") {
   Child child(shell("sleep 1000; true"), std::nullopt);
-  std::string line;
-  child.receive(line, in(0.2));
-  const std::string report = hang_report(child);
+  std::string report;
+  const TimePoint end = in(10);  // until the shell has started its program
+  while (!contains(report, "sleep, state S") && Clock::now() < end) report = hang_report(child);
   INFO(report);
   CHECK(contains(report, "sh, state S"));
   CHECK(contains(report, "sleep, state S"));
+}
+
+namespace {
+
+/// The report of a process that answers the signal with `command`.
+std::string report_of_answer(const std::string& command) {
+  Child child(shell("trap '" + command + "' USR1; echo ready; while :; do sleep 0.01; done"),
+              std::nullopt);
+  std::string line;
+  REQUIRE(child.receive(line, in(10)) == Child::Event::line);
+  return hang_report(child);
+}
+
+}  // namespace
+
+TEST_CASE("frames of a hung process are told by their symbols, other lines as they are",
+          "[tuner]") {
+  const std::string report = report_of_answer(
+      "echo \"measuring (cold)\n./worker(_ZN3nsa5tuner5serveEv+0x1f) [0x55d0]\n"
+      "/lib/libc.so.6(+0x3c050) [0x7f00]\n/opt/a(b)/worker(main+0x2) [0x55d1]\" >&2");
+  INFO(report);
+  CHECK(contains(report,
+                 "host stack: measuring (cold) < nsa::tuner::serve() < libc.so.6+0x3c050 < main"));
+}
+
+TEST_CASE("no answer of a hung process keeps its report waiting", "[tuner]") {
+  const TimePoint start = Clock::now();
+  const std::string report =
+      report_of_answer("head -c 4000 /dev/zero | tr \"\\0\" \"(\" >&2; echo >&2");
+  CHECK(contains(report, "host stack: (((("));
+  CHECK(seconds_since(start) < 20);
 }

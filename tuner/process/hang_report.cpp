@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <regex>
 #include <sstream>
 #include <vector>
 
@@ -96,19 +95,25 @@ std::string demangled(const std::string& symbol) {
   return failure == 0 && name ? std::string(name.get()) : symbol;
 }
 
-/// Lines "path(symbol+0x12) [0x...]" become their symbols, other lines stay.
+/// "path(symbol+0x12) [0x...]" as its symbol, "path(+0x12) [0x...]" as its file and offset; other
+/// lines stay. By hand: a worker may print anything, and std::regex takes minutes for 4 KB of
+/// parentheses.
+std::string readable_line(const std::string& line) {
+  const std::size_t close = line.rfind(") [0x");
+  const std::size_t open = close == std::string::npos ? close : line.rfind('(', close);
+  if (open == std::string::npos || line.find(' ') < open) return line;
+  const std::string inside = line.substr(open + 1, close - open - 1);
+  const std::string symbol = inside.substr(0, inside.find('+'));
+  if (!symbol.empty()) return demangled(symbol);
+  const std::string path = line.substr(0, open);
+  return path.substr(path.rfind('/') + 1) + inside;
+}
+
 std::string readable(const std::string& answer) {
-  static const std::regex frame(R"(^\S*?([^/\s]*)\(([^+)]*)(\+0x[0-9a-f]+)?\).*$)");
   std::istringstream lines(answer);
   std::vector<std::string> parts;
   for (std::string line; std::getline(lines, line) && parts.size() < 2 * kMaxFrames;) {
-    std::smatch match;
-    if (line.empty()) continue;
-    if (!std::regex_match(line, match, frame)) {
-      parts.push_back(line);
-    } else {
-      parts.push_back(match[2].length() ? demangled(match[2]) : match[1].str() + match[3].str());
-    }
+    if (!line.empty()) parts.push_back(readable_line(line));
   }
   return fmt::format("{}", fmt::join(parts, " < "));
 }
