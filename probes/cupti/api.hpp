@@ -2,9 +2,9 @@
 // needed to build, the library only where something is traced.
 #pragma once
 
-#include <cstdint>
 #include <cupti.h>
 
+#include <cstdint>
 #include <string>
 
 #include "machine/dynamic_library.hpp"
