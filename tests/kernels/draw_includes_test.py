@@ -43,8 +43,9 @@ def main():
             if wrong and not arrow:
                 print(f"no arrow drawn for {path} with {included}")
                 failed = 1
-    tree = subprocess.run([SCRIPT], capture_output=True, text=True)
-    print(tree.stdout, end="")
+    with tempfile.TemporaryDirectory() as folder:
+        tree = subprocess.run([SCRIPT, "--output", pathlib.Path(folder, "tree.dot")], capture_output=True, text=True)
+    print(tree.stdout, tree.stderr, sep="", end="")
     return failed or tree.returncode
 
 
