@@ -42,6 +42,16 @@ ondemand::field taken(simdjson::simdjson_result<ondemand::field> field) {
   return inner;
 }
 
+/// simdjson 3.6, as Ubuntu 24.04 has it, must be told that halves of surrogate pairs are
+/// errors; 3.1 of Debian 12 knows nothing else.
+template <class Field>
+std::string_view unescaped_key(Field& field) {
+  if constexpr (requires { field.unescaped_key(false); })
+    return field.unescaped_key(false);
+  else
+    return field.unescaped_key();
+}
+
 /// A field name; one without escapes is not copied.
 std::string_view key_of(ondemand::field& field) {
   const char* const raw = field.key().raw();
@@ -49,7 +59,7 @@ std::string_view key_of(ondemand::field& field) {
   bool escaped = false;
   for (; *end != '"'; ++end) escaped |= *end == '\\';  // keys are short
   if (!escaped) return {raw, static_cast<std::size_t>(end - raw)};
-  return field.unescaped_key();
+  return unescaped_key(field);
 }
 
 /// Checks a value of any kind, bad JSON being bad wherever it stands. Its token, or the bracket
