@@ -35,7 +35,8 @@ Router::Inputs decided(std::vector<ThresholdRange> ranges, std::vector<Decision>
 /// "fused" or "fa2_dense, streamed": what runs for the two stages.
 std::string rows_of(const Router& router, const Problem& p, const Choice* within = nullptr) {
   std::string text;
-  for (const Choice& choice : router.cover(kBranches, p, within).choices()) {
+  const Cover cover = router.cover(kBranches, p, within);
+  for (const Choice& choice : cover.choices()) {
     text += (text.empty() ? "" : ", ") + std::string(choice.variant ? choice.variant->name : "-");
   }
   return text;
