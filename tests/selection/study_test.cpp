@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 
 #include "catch.hpp"
 #include "picks.hpp"
@@ -11,7 +12,7 @@ namespace {
 
 using namespace selection;
 
-const StudyRow& row_of(const std::vector<StudyRow>& rows, const std::string& name) {
+const StudyRow& row_of(const std::vector<StudyRow>& rows, std::string_view name) {
   const auto found = std::ranges::find(rows, name, &StudyRow::name);
   REQUIRE(found != rows.end());
   return *found;
