@@ -14,9 +14,8 @@ namespace {
 
 std::optional<tuner::ForeignWorker> worker_of(const Run& run, const std::string& executor) {
   if (executor == kOwnExecutor) return std::nullopt;
-  auto worker = tuner::foreign_worker_of(run);
-  if (worker && worker->executor != executor) worker.reset();
-  return worker;
+  const auto worker = tuner::foreign_worker_of(run);
+  return worker && worker->executor == executor ? worker : std::nullopt;
 }
 
 }  // namespace
