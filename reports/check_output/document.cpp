@@ -131,9 +131,10 @@ Json check_document(const nightly::Report& report, const std::vector<nightly::Se
   for (std::size_t i = 0; i < series.size(); ++i)
     list.push_back(series_json(report.series[i], series[i], options.better));
   for (Json& one : list) {
-    const auto both =
-        std::find_if(options.confirmations.begin(), options.confirmations.end(),
-                     [&](const nightly::Confirmation& c) { return one.at("name").get<std::string>() == c.series; });
+    const auto both = std::find_if(options.confirmations.begin(), options.confirmations.end(),
+                                   [&](const nightly::Confirmation& c) {
+                                     return one.at("name").get<std::string>() == c.series;
+                                   });
     if (both != options.confirmations.end()) one["confirmation"] = confirmation_json(*both);
   }
   return {{"schema_version", kSchemaVersion},
