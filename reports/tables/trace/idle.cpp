@@ -28,7 +28,7 @@ TextTable host_syncs(const Summary& s) {
   table.add_column("time", Align::right);
   for (const auto& row : s.host_syncs.value_or(std::vector<trace::HostSync>{}))
     table.add_row({short_name(row.api), spaced(row.wait),
-                   stage_text(row.stage.value_or("-"), row.stage_inferred),
+                   trace::stage_text(row.stage.value_or("-"), row.stage_inferred),
                    format_tokens(row.count), ns(row.total_ns)});
   return table;
 }

@@ -22,10 +22,6 @@ std::string share(std::int64_t part, std::int64_t whole) {
   return format_percent(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-std::string stage_text(const std::string& stage, bool inferred) {
-  return inferred ? stage + " (inferred)" : stage;
-}
-
 std::string spaced(std::string word) {
   std::replace(word.begin(), word.end(), '_', ' ');
   return word;

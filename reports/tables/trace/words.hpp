@@ -20,8 +20,6 @@ std::string short_name(const std::string& text);
 std::string share(std::int64_t part, std::int64_t whole);
 /// "1.20 ms (12.3 %)"
 std::string with_share(std::int64_t part, std::int64_t whole);
-/// "topk (inferred)"
-std::string stage_text(const std::string& stage, bool inferred);
 /// With blanks for '_'.
 std::string spaced(std::string word);
 /// "0 NVIDIA H200", with its recording where several were merged.

@@ -42,7 +42,7 @@ TextTable stages(const Summary& s) {
   if (!s.stages || !s.sums) return table;
   for (const trace::StageRow& row : *s.stages) {
     std::vector<Cell> cells{
-        stage_text((row.parent ? *row.parent + "/" : "") + row.stage, row.inferred()),
+        trace::stage_text((row.parent ? *row.parent + "/" : "") + row.stage, row.inferred()),
         ns(row.total_ns), share(row.total_ns, s.sums->op_sum_ns)};
     if (any_inferred) cells.push_back(row.backward_ns ? ns(*row.backward_ns) : "");
     cells.insert(cells.end(),

@@ -17,9 +17,8 @@ class RunDevice {
   const Device& device() const noexcept { return device_; }
   bool on_gpu() const noexcept { return device_.backend != Backend::cpu; }
   Allocator& allocator() const noexcept;
-  CUstream_st* stream() const noexcept {
-    return stream_ ? stream_->get() : nullptr;
-  }  // null on a CPU
+  /// Null on a CPU.
+  CUstream_st* stream() const noexcept { return stream_ ? stream_->get() : nullptr; }
   /// Waits until all that was enqueued is done.
   void synchronize() const;
 

@@ -162,8 +162,12 @@ StageClasses stage_classes(const TraceContext& context) {
   return out;
 }
 
+std::string stage_text(const std::string& stage, bool inferred) {
+  return inferred ? stage + " (inferred)" : stage;
+}
+
 std::string StageClasses::text(std::size_t c) const {
-  return inferred[c] ? names[c] + " (inferred)" : names[c];
+  return stage_text(names[c], inferred[c] != 0);
 }
 
 namespace {

@@ -126,6 +126,9 @@ struct StageRow {
   std::optional<std::int64_t> backward_ns;
 };
 
+/// What text calls a stage: "topk", or "topk (inferred)".
+std::string stage_text(const std::string& stage, bool inferred);
+
 struct AttentionRow {
   std::string backend;
   std::int64_t kernels = 0, total_ns = 0;
