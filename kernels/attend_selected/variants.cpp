@@ -93,7 +93,7 @@ constexpr std::array kCpuRows{
                 .ignores = kBlocks,
                 .summary = "K and V of all rows copied and padded to the longest row, one masked "
                            "batched attention.",
-                .workspace_bytes = cpu::selected_gather_bytes,
+                .workspace_bytes = cpu::packed_copies_bytes,
                 .launch = cpu::selected_gather,
                 .source_hash = source_hash::attend_selected_gather,
                 .rank = 3,
@@ -102,7 +102,7 @@ constexpr std::array kCpuRows{
         {.name = "packed",
          .ignores = kBlocks,
          .summary = "Rows put into buckets of equal length, one batched attention per bucket.",
-         .workspace_bytes = cpu::selected_packed_bytes,
+         .workspace_bytes = cpu::packed_copies_bytes,
          .launch = cpu::selected_packed,
          .source_hash = source_hash::attend_selected_packed,
          .rank = 5,

@@ -78,7 +78,8 @@ TEST_CASE("without a decision the row over both runs, as the built-in order has 
   in.rows = catalog();
   const Router router(std::move(in));
   CHECK(rows_of(router, prefill(64)) == "fused");
-  CHECK(router.cover(kBranches, prefill(64)).choices().front().source == Source::built_in);
+  const Cover cover = router.cover(kBranches, prefill(64));
+  CHECK(cover.choices().front().source == Source::built_in);
 }
 
 TEST_CASE("a wish for one of the stages wins against a file that joins them",
@@ -127,7 +128,8 @@ TEST_CASE("a file of version 1 binds too, and says once that it knows no hashes 
   in.table->classes[0].decisions[0].ranges[0].source_hash = "0123456789abcdef";
   const Router router(std::move(in));
   CHECK(rows_of(router, prefill(64)) == "fused");
-  CHECK_FALSE(router.cover(kBranches, prefill(64)).choices().front().stale);
+  const Cover cover = router.cover(kBranches, prefill(64));
+  CHECK_FALSE(cover.choices().front().stale);
   const auto unknown = [](const std::string& line) {
     return line.find("is unknown") != std::string::npos;
   };
@@ -137,7 +139,9 @@ TEST_CASE("a file of version 1 binds too, and says once that it knows no hashes 
 TEST_CASE("a file of today with another hash of a row over both is stale", "[kernels][routing]") {
   Router::Inputs in = decided({range(0, {}, together("fused"))});
   in.table->classes[0].decisions[0].ranges[0].source_hash = "0123456789abcdef";
-  CHECK(Router(std::move(in)).cover(kBranches, prefill(64)).choices().front().stale);
+  const Router router(std::move(in));
+  const Cover cover = router.cover(kBranches, prefill(64));
+  CHECK(cover.choices().front().stale);
 }
 
 TEST_CASE("a cover that leaves a stage without a row is refused with the stage's name",

@@ -78,4 +78,13 @@ template void attend_copied(const LaunchArgs&, const SelectedTensors&, const Cop
 template void attend_copied(const LaunchArgs&, const SelectedTensors&, const CopiedRow<double>&,
                             const CopyMemory<double>&);
 
+std::int64_t packed_copies_bytes(const Problem& problem) {
+  const std::vector<Sequence> sequences = sequences_of(problem);
+  return with_compute_type(problem.dtype, [&]<class T>() {
+    ByteCounter counter;
+    PackedCopies<T>::layout(counter, problem, sequences);
+    return counter.bytes();
+  });
+}
+
 }  // namespace nsa::cpu

@@ -88,6 +88,17 @@ PackedMemory<T> layout_source(Taker& taker, const Problem& p, std::span<const Se
   for (const Sequence& s : sequences) panels += panels_of(0, s.kv_len, kPanelKeys) * p.kv_heads;
   return PackedMemory<T>::layout(taker, {kPanelKeys, p.head_dim_k, p.head_dim_v}, panels);
 }
+/// Of a launch that copies from K and V that it packed before.
+template <class T>
+struct PackedCopies {
+  PackedMemory<T> packed;
+  CopyMemory<T> copy;
+
+  template <class Taker>
+  static PackedCopies layout(Taker& taker, const Problem& p, std::span<const Sequence> sequences) {
+    return {layout_source<T>(taker, p, sequences), CopyMemory<T>::layout(taker, p)};
+  }
+};
 template <class T>
 CopySource<T> pack_source(const LaunchArgs& args, const SelectedTensors& tensors,
                           const PackedMemory<T>& memory);

@@ -6,20 +6,10 @@ namespace nsa::cpu {
 namespace {
 
 template <class T>
-struct Memory {
-  PackedMemory<T> packed;
-  CopyMemory<T> copy;
-};
-template <class T, class Taker>
-Memory<T> layout_memory(Taker& taker, const Problem& p, std::span<const Sequence> sequences) {
-  return {layout_source<T>(taker, p, sequences), CopyMemory<T>::layout(taker, p)};
-}
-
-template <class T>
 void run(const LaunchArgs& args) {
   const Problem& p = args.problem;
   const SelectedTensors tensors = SelectedTensors::of(args);
-  const auto memory = layout_memory<T>(args.workspace, p, args.sequences);
+  const auto memory = PackedCopies<T>::layout(args.workspace, p, args.sequences);
   const CopySource<T> source = pack_source<T>(args, tensors, memory.packed);
   const RowIndex rows(args.sequences, p.kv_heads);
   const std::int64_t padded = longest_row(p), size = copy_elements(p, padded);
@@ -55,15 +45,6 @@ void run(const LaunchArgs& args) {
 
 void selected_gather(const LaunchArgs& args) {
   with_compute_type(args.problem.dtype, [&]<class T>() { run<T>(args); });
-}
-
-std::int64_t selected_gather_bytes(const Problem& problem) {
-  const std::vector<Sequence> sequences = sequences_of(problem);
-  return with_compute_type(problem.dtype, [&]<class T>() {
-    ByteCounter counter;
-    layout_memory<T>(counter, problem, sequences);
-    return counter.bytes();
-  });
 }
 
 }  // namespace nsa::cpu

@@ -7,16 +7,6 @@
 namespace nsa::cpu {
 namespace {
 
-template <class T>
-struct Memory {
-  PackedMemory<T> packed;
-  CopyMemory<T> copy;
-};
-template <class T, class Taker>
-Memory<T> layout_memory(Taker& taker, const Problem& p, std::span<const Sequence> sequences) {
-  return {layout_source<T>(taker, p, sequences), CopyMemory<T>::layout(taker, p)};
-}
-
 /// Numbers of the rows of each length.
 using Buckets = std::map<std::int64_t, std::vector<std::int64_t>>;
 
@@ -38,7 +28,7 @@ template <class T>
 struct Launch {
   const LaunchArgs& args;
   SelectedTensors tensors;
-  Memory<T> memory;
+  PackedCopies<T> memory;
   RowIndex rows;
   CopySource<T> source;
 
@@ -60,7 +50,7 @@ template <class T>
 void run(const LaunchArgs& args) {
   const Problem& p = args.problem;
   const SelectedTensors tensors = SelectedTensors::of(args);
-  const auto memory = layout_memory<T>(args.workspace, p, args.sequences);
+  const auto memory = PackedCopies<T>::layout(args.workspace, p, args.sequences);
   const RowIndex rows(args.sequences, p.kv_heads);
   const Launch<T> launch{args, tensors, memory, rows, pack_source<T>(args, tensors, memory.packed)};
   for (const auto& [length, bucket] : buckets_of(args, tensors, rows, memory.copy.spans.data())) {
@@ -81,15 +71,6 @@ void run(const LaunchArgs& args) {
 
 void selected_packed(const LaunchArgs& args) {
   with_compute_type(args.problem.dtype, [&]<class T>() { run<T>(args); });
-}
-
-std::int64_t selected_packed_bytes(const Problem& problem) {
-  const std::vector<Sequence> sequences = sequences_of(problem);
-  return with_compute_type(problem.dtype, [&]<class T>() {
-    ByteCounter counter;
-    layout_memory<T>(counter, problem, sequences);
-    return counter.bytes();
-  });
 }
 
 }  // namespace nsa::cpu

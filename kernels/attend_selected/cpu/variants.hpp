@@ -19,8 +19,7 @@ void selected_dense_prefix(const LaunchArgs& args);
 std::int64_t selected_masked_bytes(const Problem& problem);
 std::int64_t selected_kv_expanded_bytes(const Problem& problem);
 std::int64_t selected_ranges_bytes(const Problem& problem);
-std::int64_t selected_gather_bytes(const Problem& problem);
-std::int64_t selected_packed_bytes(const Problem& problem);
+std::int64_t packed_copies_bytes(const Problem& problem);  // gather, packed
 std::int64_t selected_varlen_v1_bytes(const Problem& problem);
 std::int64_t selected_varlen_v2_bytes(const Problem& problem);
 std::int64_t selected_fused_query_bytes(const Problem& problem);

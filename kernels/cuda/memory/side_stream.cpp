@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "nsa/kernels/device_memory.hpp"
+#include "nsa/kernels/stream.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 
 namespace nsa::cuda {
@@ -26,27 +27,25 @@ class DuringCaptures {
 
 class SideStream {
  public:
-  SideStream() {
-    const DuringCaptures allowed;
-    stream_ = device::make_stream();
-    NSA_CUDA(cudaEventCreateWithFlags(&reached_, cudaEventDisableTiming));
-  }
+  SideStream() : SideStream(DuringCaptures()) {}
   // At the end of a process the driver may be gone, and there is nobody to tell.
-  ~SideStream() {
-    static_cast<void>(cudaEventDestroy(reached_));
-    device::destroy_stream(stream_);
-  }
+  ~SideStream() { static_cast<void>(cudaEventDestroy(reached_)); }
   SideStream(const SideStream&) = delete;
   SideStream& operator=(const SideStream&) = delete;
 
-  cudaStream_t stream() const { return stream_; }
+  cudaStream_t stream() const { return stream_.get(); }
   void order(cudaStream_t first, cudaStream_t then) {
     NSA_CUDA(cudaEventRecord(reached_, first));
     NSA_CUDA(cudaStreamWaitEvent(then, reached_));
   }
 
  private:
-  cudaStream_t stream_ = nullptr;
+  /// With its stream made while that is allowed.
+  explicit SideStream(const DuringCaptures&) {
+    NSA_CUDA(cudaEventCreateWithFlags(&reached_, cudaEventDisableTiming));
+  }
+
+  device::Stream stream_;
   cudaEvent_t reached_ = nullptr;  // a wait keeps the point that was recorded before it
 };
 

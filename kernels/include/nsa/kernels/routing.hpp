@@ -54,9 +54,10 @@ struct Choice {
 struct Cover {
   static constexpr std::size_t kMost = 4;
   /// In the order of the stages; together they cover each of these once.
-  std::span<const Choice> choices() const noexcept {
+  std::span<const Choice> choices() const& noexcept {
     return {std::launder(reinterpret_cast<const Choice*>(bytes.data())), count};
   }
+  std::span<const Choice> choices() const&& = delete;  // they end with the cover
   /// Another choice at the end, empty. kMost at most: not checked.
   Choice& add() noexcept { return *new (&bytes[sizeof(Choice) * count++]) Choice; }
   void clear() noexcept { count = 0; }
