@@ -62,11 +62,14 @@ TEST_CASE("a variant of a higher order that is far behind is left out of longer 
   CHECK(left_out(outlook, 1100, {"square", 2, 0}));
 }
 
-TEST_CASE("a variant of a lower order is never left out", "[tuner]") {
+TEST_CASE("a variant of a lower order is left out where it stays behind at 16 times the length",
+          "[tuner]") {
   Outlook outlook;
-  add(outlook, 1024, {{"square", 2, 1000}, {"linear", 1, 90000}});
-  add(outlook, 4096, {{"square", 2, 16000}, {"linear", 1, 360000}});
-  CHECK_FALSE(left_out(outlook, 8192, {"linear", 1, 0}));
+  add(outlook, 1024, {{"square", 2, 1000}, {"linear", 1, 90000}, {"loop", 1, 1e7}});
+  add(outlook, 4096, {{"square", 2, 16000}, {"linear", 1, 360000}, {"loop", 1, 4e7}});
+  CHECK_FALSE(left_out(outlook, 8192, {"linear", 1, 0}));  // 22 times slower, and 11 at 8192
+  CHECK(left_out(outlook, 8192, {"loop", 1, 0}));          // 1250, and 78 at 131072
+  CHECK_FALSE(left_out(outlook, 524288, {"loop", 1, 0}));  // 20, and 1 at 16 times the length
 }
 
 TEST_CASE("a variant whose launches dominate may still catch up", "[tuner]") {

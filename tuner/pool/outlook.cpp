@@ -11,6 +11,8 @@
 namespace nsa::tuner {
 namespace {
 
+constexpr double kMostBeyond = 16;  // how far a sweep goes beyond its longest length
+
 /// As decisions are keyed, so that a width which the stages do not have tells nothing apart.
 std::string key_of(const Contest& contest) {
   return fmt::format("{} {} batch {} {}", fmt::join(contest.stages, "+"),
@@ -82,12 +84,13 @@ std::optional<Outlook::History> Outlook::history_of(const Contest& contest,
   return history.last ? std::optional(history) : std::nullopt;
 }
 
-/// How many times slower it is at least, by the orders of both.
+/// How many times slower it is at least, by the orders of both. A lower order closes in on the best:
+/// it has to be as much slower still where the sweep may go from here.
 std::optional<double> Outlook::least_by_orders(const History& history, const Problem& problem,
                                                std::optional<double> order) {
   const Seen& last = *history.last;
   const auto& best_order = history.nearest.point->best_order;
-  if (!order || !best_order || *order < *best_order) return std::nullopt;
+  if (!order || !best_order) return std::nullopt;
   double growth = 0;
   if (history.before) {
     growth = std::log(last.own_ns / history.before->own_ns) /
@@ -97,7 +100,8 @@ std::optional<double> Outlook::least_by_orders(const History& history, const Pro
   const std::int64_t length = length_of(problem);
   const double best_ns = history.nearest.point->best_ns *
                          most_growth(problem, *best_order, history.nearest.length, length);
-  return last.own_ns * std::pow(ratio(length, last.length), growth) / best_ns;
+  const double closes_in = std::pow(kMostBeyond, std::max(0.0, *best_order - *order));
+  return last.own_ns * std::pow(ratio(length, last.length), growth) / best_ns / closes_in;
 }
 
 /// The same where an order is not declared: by how its distance from the best changed so far, taken
