@@ -58,6 +58,18 @@ sim::Session waves() {
 
 }  // namespace
 
+TEST_CASE("a race that got no rows since it was asked is not asked again", "[refine]") {
+  const sim::Session session = waves();
+  const SweepSpec spec = spec_of(session.lengths);
+  tuner::Refined refined;
+  CHECK_FALSE(tuner::refine(judged_by(session, {701}), spec, refined).empty());
+  CHECK(tuner::refine(judged_by(session, {701}), spec, refined).empty());
+  const auto input = judged_by(session, {701, 2001});
+  const auto more = tuner::refine(input, spec, refined), anew = tuner::refine(input, spec);
+  CHECK_FALSE(more.empty());
+  CHECK(lengths_of(more, false) == lengths_of(anew, false));
+}
+
 TEST_CASE("a held-out length that loses is surrounded before thresholds are looked for",
           "[refine]") {
   const sim::Session session = waves();

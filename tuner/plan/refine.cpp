@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "decide/ranges/choose_assignment.hpp"
 #include "decide/ranges/ends.hpp"
@@ -287,6 +288,17 @@ class Refiner {
   Assignment table_;
 };
 
+/// Since it was asked the last time.
+bool has_new_rows(const Group& group, const std::string& executor, Refined& refined) {
+  std::size_t rows = 0;
+  for (const auto* points : {&group.points, &group.held_out})
+    for (const LengthPoint& point : *points) rows += point.rows.size();
+  const std::string race =
+      fmt::format("{} {} {} {} {}", executor, join_stages(group.stages),
+                  to_string(group.problem_class), to_string(group.launch), to_string(group.timer));
+  return std::exchange(refined.rows[race], rows) != rows;
+}
+
 std::map<std::string, std::int64_t> longest_of(const SweepSpec& spec) {
   std::map<std::string, std::int64_t> longest;
   for (const Problem& problem : expand(spec)) {
@@ -299,6 +311,11 @@ std::map<std::string, std::int64_t> longest_of(const SweepSpec& spec) {
 }  // namespace
 
 std::vector<Refinement> refine(const DecideInput& input, const SweepSpec& spec) {
+  Refined nothing;
+  return refine(input, spec, nothing);
+}
+
+std::vector<Refinement> refine(const DecideInput& input, const SweepSpec& spec, Refined& refined) {
   std::vector<Refinement> found;
   if (!spec.policy.refine) return found;
   const auto longest = longest_of(spec);
@@ -312,6 +329,7 @@ std::vector<Refinement> refine(const DecideInput& input, const SweepSpec& spec) 
   std::vector<std::string> unsaid;
   for (const ClassRows& of_class : group_rows(input, unsaid)) {
     for (const Group& group : of_class.groups) {
+      if (!has_new_rows(group, input.options.executor, refined)) continue;
       for (const auto& [shape, series] : series_of(group)) {
         const auto of_spec = longest.find(shape);
         if (of_spec == longest.end()) continue;

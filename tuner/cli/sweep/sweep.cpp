@@ -247,7 +247,8 @@ std::optional<double> left_of(std::optional<double> budget_s, TimePoint start) {
 /// The lengths that the rows so far ask for, of each executor.
 std::vector<tuner::Refinement> refinements_of(const std::vector<Measurement>& rows,
                                               const SweepSpec& spec, const Device& device,
-                                              const tuner::Discovery& found) {
+                                              const tuner::Discovery& found,
+                                              tuner::Refined& refined) {
   const tuner::Observations all(rows);
   std::vector<tuner::Refinement> refinements;
   for (const auto& [executor, orders] : offered_orders(found)) {
@@ -256,7 +257,8 @@ std::vector<tuner::Refinement> refinements_of(const std::vector<Measurement>& ro
     input.options.unverified = true;  // it chooses lengths, no variants
     input.variants = tuner::traits_of(executor, device.backend, orders);
     input.rows = all;
-    for (tuner::Refinement& one : tuner::refine(input, spec)) refinements.push_back(std::move(one));
+    for (tuner::Refinement& one : tuner::refine(input, spec, refined))
+      refinements.push_back(std::move(one));
   }
   return refinements;
 }
@@ -315,9 +317,10 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   input.spec = spec;
   input.spec.budget_s = left_of(spec.budget_s, start);
   input.plan = std::move(plan);
+  tuner::Refined refined;
   input.next_plan = [&](const std::vector<Measurement>& rows) {
-    return tuner::plan_with_workers(refinements_of(rows, spec, device, found), spec, device,
-                                    workers, found, {&stop, left_of(spec.budget_s, start)});
+    return tuner::plan_with_workers(refinements_of(rows, spec, device, found, refined), spec,
+                                    device, workers, found, {&stop, left_of(spec.budget_s, start)});
   };
   input.device = device;
   input.workers = workers;

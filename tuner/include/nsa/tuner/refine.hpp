@@ -1,6 +1,7 @@
 // Which lengths a sweep adds to those of its spec, by what it has seen so far. Pure.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,11 @@ struct Refinement {
   bool held_out = false;  // judges the decision, and has no part in it
 };
 
+/// What earlier calls have looked at: races that got no rows since then ask for nothing new.
+struct Refined {
+  std::map<std::string, std::size_t> rows;  // of each race
+};
+
 /// The next problems, by the rows of one executor: none when nothing is open.
 /// - held-out lengths between those of the spec: a share of policy.held_out, one at least where
 ///   there are three;
@@ -31,7 +37,9 @@ struct Refinement {
 ///   of an octave;
 /// - above the longest length, as long as variants of other orders compete there, up to 16 times
 ///   the longest of the spec.
-/// The same rows give the same problems, so a sweep that was killed goes on with them.
+/// The same rows give the same problems, so a sweep that was killed goes on with them. Who calls it
+/// again as rows come in keeps `refined`.
+std::vector<Refinement> refine(const DecideInput& input, const SweepSpec& spec, Refined& refined);
 std::vector<Refinement> refine(const DecideInput& input, const SweepSpec& spec);
 
 /// The contests of refinements, as make_plan() makes those of a spec. Executors whose variants are
