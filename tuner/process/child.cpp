@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "nsa/schemas/json.hpp"
+#include "process/busy_poll.hpp"
 #include "process/marked.hpp"
 #include "process/spawn.hpp"
 
@@ -110,7 +111,7 @@ void Child::pump(TimePoint deadline, bool errors_only) {
   fds[0] = {err_.get(), POLLIN, 0};
   fds[1] = {errors_only ? -1 : out_.get(), POLLIN, 0};
   fds[2] = {errors_only || to_send_.empty() ? -1 : in_.get(), POLLOUT, 0};
-  if (poll(fds.data(), fds.size(), milliseconds_until(deadline)) <= 0) return;
+  if (busy_poll(fds, milliseconds_until(deadline), busy_) <= 0) return;
   if (fds[0].revents) read_errors();
   if (fds[1].revents) read_output();
   if (fds[2].revents) write_some();

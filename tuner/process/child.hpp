@@ -66,6 +66,8 @@ class Child {
   void send(const std::string& line);
   /// Waits for the next line of stdout. `end`: stdout was closed.
   Event receive(std::string& line, TimePoint deadline);
+  /// For so long a receive() does not sleep.
+  void stay_awake(std::chrono::nanoseconds busy) noexcept { busy_ = busy; }
   /// Closes its stdin, so that a good worker exits.
   void close_input();
   /// How it ended ("exit code 3", "signal 11 (Segmentation fault)"), or nothing when it still runs
@@ -89,6 +91,7 @@ class Child {
   pid_t pid_ = -1;
   std::optional<Watchdog> watchdog_;
   Fd in_, out_, err_;
+  std::chrono::nanoseconds busy_{0};
   std::string to_send_, received_, errors_;
   std::size_t scanned_ = 0;      // bytes of received_ that hold no newline
   std::size_t errors_read_ = 0;  // bytes of stderr so far

@@ -8,6 +8,7 @@
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/text.hpp"
+#include "process/busy_poll.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -174,6 +175,7 @@ Answer<Reply> WorkerClient::call(Request request, const std::string& doing, doub
 std::string WorkerClient::launch() {
   try {
     child_ = std::make_unique<Child>(command_.argv, memory_limit_bytes_, command_.environment);
+    if (awake_) child_->stay_awake(busy_wait());
   } catch (const EnvironmentError& error) {
     return error.what();
   }

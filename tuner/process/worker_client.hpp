@@ -70,6 +70,8 @@ class WorkerClient {
   void tell_when_slow(Reporter* reporter) noexcept { reporter_ = reporter; }
   /// Is called when a request was sent, while the worker is at it.
   void while_it_works(std::function<void()> call) { while_it_works_ = std::move(call); }
+  /// Who waits for an answer does not sleep at first: see busy_poll(). To be said before launch().
+  void stay_awake() noexcept { awake_ = true; }
   /// Of the process; 0 when it is gone.
   pid_t pid() const noexcept { return child_ ? child_->pid() : 0; }
   bool alive() const noexcept { return child_ != nullptr; }
@@ -100,6 +102,7 @@ class WorkerClient {
   std::optional<std::uint64_t> memory_limit_bytes_;
   Interrupt& interrupt_;
   Reporter* reporter_ = nullptr;
+  bool awake_ = false;
   std::function<void()> while_it_works_;
   std::unique_ptr<Child> child_;
   worker::HelloReply hello_;

@@ -14,6 +14,7 @@
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/schemas/worker.hpp"
+#include "process/busy_poll.hpp"
 #include "worker/failure.hpp"
 #include "worker/session.hpp"
 
@@ -26,6 +27,8 @@ constexpr std::size_t kMaxRequestBytes = 16u << 20;
 class LineReader {
  public:
   explicit LineReader(int fd) : fd_(fd) {}
+  /// For so long next() does not sleep.
+  void stay_awake(std::chrono::nanoseconds busy) noexcept { busy_ = busy; }
   std::optional<std::string> next() {
     while (true) {
       const std::size_t newline = buffer_.find('\n');
@@ -43,6 +46,8 @@ class LineReader {
     std::array<char, 64 << 10> bytes;
     ssize_t got;
     do {
+      pollfd input{fd_, POLLIN, 0};
+      busy_poll({&input, 1}, -1, busy_);
       got = read(fd_, bytes.data(), bytes.size());
     } while (got < 0 && errno == EINTR);
     if (got > 0) buffer_.append(bytes.data(), static_cast<std::size_t>(got));
@@ -50,6 +55,7 @@ class LineReader {
   }
 
   int fd_;
+  std::chrono::nanoseconds busy_{0};
   std::string buffer_;
 };
 
@@ -93,6 +99,7 @@ int serve(int in_fd, int out_fd, const std::string& device, const ServeOptions& 
       bool bye = false;
       const worker::Reply reply = reply_to(session, *line, bye);
       if (bye) break;
+      if (session.on_gpu()) reader.stay_awake(busy_wait());
       set_beacon("waiting for a request");
       if (!write_line(out_fd, worker::encode(reply))) break;
     }

@@ -21,6 +21,8 @@ class Session {
   /// `device`: the only one that hello may ask for; empty = any.
   Session(std::string device, ServeOptions options);
   worker::Reply answer(const worker::Request& request);
+  /// After hello.
+  bool on_gpu() const noexcept { return device_.backend == Backend::cuda; }
 
  private:
   worker::Reply on(const worker::HelloRequest& request);

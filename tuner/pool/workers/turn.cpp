@@ -83,7 +83,9 @@ void Turn::join_ahead() {
 
 std::unique_ptr<WorkerClient> Turn::new_client(std::size_t worker) {
   const auto limit = worker_memory_limit(input_.workers[worker], input_.device, slots_.size());
-  return std::make_unique<WorkerClient>(input_.workers[worker], limit, interrupt_);
+  auto client = std::make_unique<WorkerClient>(input_.workers[worker], limit, interrupt_);
+  if (input_.device.backend == Backend::cuda) client->stay_awake();
+  return client;
 }
 
 void Turn::begin() {
