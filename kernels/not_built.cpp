@@ -2,10 +2,12 @@
 // says so. The launch functions of variants are not here: nsa_add_variant writes them.
 #include "cuda/gemm/gemm.hpp"
 #include "decode/step.hpp"
+#include "nsa/kernels/device_inputs.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/device_oracle.hpp"
 #include "nsa/kernels/device_outputs.hpp"
 #include "nsa/kernels/peak.hpp"
+#include "nsa/kernels/run_allocator.hpp"
 #include "nsa/schemas/error.hpp"
 #include "runtime/ops.hpp"
 #include "training/ops.hpp"
@@ -100,6 +102,11 @@ Allocator& allocator() noexcept {
   static NoAllocator instance;
   return instance;
 }
+
+void generate(const TensorView&, std::uint64_t, double, CUstream_st*) { refuse(); }
+
+std::unique_ptr<RunAllocator> make_malloc_allocator() { refuse(); }
+std::unique_ptr<RunAllocator> make_pool_allocator(std::size_t) { refuse(); }
 
 std::vector<double> row_distances(std::span<const TensorView>, std::span<const TensorView>, double,
                                   CUstream_st*) {

@@ -14,13 +14,6 @@
 namespace nsa {
 namespace {
 
-HostTensor empty_tensor(std::span<const Stage> stages, const TensorSpec& spec,
-                        const Problem& problem) {
-  HostTensor tensor{std::string(spec.name), shape_of(stages, spec.name, problem), {}};
-  tensor.bytes.resize(tensor.view().bytes());
-  return tensor;
-}
-
 /// Divisor of a weight: sqrt of what is summed into one output; 1 for activations.
 double fan_in_root(std::string_view name, const Problem& p) {
   std::int64_t fan_in = 1;
@@ -92,31 +85,53 @@ std::vector<HostTensor> make_inputs(Stage stage, const Problem& problem, std::ui
 
 std::vector<HostTensor> make_inputs(std::span<const Stage> stages, const Problem& problem,
                                     std::uint64_t seed) {
+  PlannedInputs planned = plan_inputs(stages, problem, seed);
+  generate(planned);
+  return std::move(planned.tensors);
+}
+
+PlannedInputs plan_inputs(std::span<const Stage> stages, const Problem& problem,
+                          std::uint64_t seed) {
+  PlannedInputs planned;
   if (problem.direction == Direction::backward) {
     expects(stages.size() == 1, "one stage of a backward pass");
     BackwardInputs made = make_backward_inputs(stages.front(), problem, seed);
     std::ranges::move(made.kept, std::back_inserter(made.tensors));
-    return std::move(made.tensors);
+    planned.tensors = std::move(made.tensors);
+    return planned;
   }
-  std::vector<HostTensor> inputs;
   for (const TensorSpec& spec : signature_of(stages).inputs) {
-    HostTensor tensor = empty_tensor(stages, spec, problem);
-    const std::uint64_t own_seed = seed + inputs.size();
+    const std::size_t index = planned.tensors.size();
+    const std::uint64_t own_seed = seed + index;
+    HostTensor tensor{std::string(spec.name), shape_of(stages, spec.name, problem), {}};
+    const auto make_room = [&] { tensor.bytes.resize(tensor.view().bytes()); };
     if (spec.name == "blocks") {
+      make_room();
       fill_blocks(tensor, problem, own_seed);
     } else if (spec.name == "ranges") {  // follows the blocks, which stand before it
-      fill_ranges(tensor, problem, inputs.back().view().as<const std::int32_t>());
+      make_room();
+      fill_ranges(tensor, problem, planned.tensors.back().view().as<const std::int32_t>());
     } else if (spec.name == "tokens") {
+      make_room();
       fill_tokens(tensor, problem, own_seed);
     } else if (spec.name == "weights") {  // of a whole model: each with a scale of its own
       tensor.bytes = make_weights(config_of(problem), own_seed).bytes;
     } else {
-      reference::fill_generated(tensor.view(), own_seed,
-                                kUnitVarianceScale / fan_in_root(spec.name, problem));
+      planned.generated.push_back(
+          {index, own_seed, kUnitVarianceScale / fan_in_root(spec.name, problem)});
     }
-    inputs.push_back(std::move(tensor));
+    planned.tensors.push_back(std::move(tensor));
   }
-  return inputs;
+  return planned;
+}
+
+void generate(PlannedInputs& inputs) {
+  for (const GeneratedTensor& how : inputs.generated) {
+    HostTensor& tensor = inputs.tensors[how.index];
+    tensor.bytes.resize(tensor.view().bytes());
+    reference::fill_generated(tensor.view(), how.seed, how.scale);
+  }
+  inputs.generated.clear();
 }
 
 std::vector<HostTensor> output_shapes(std::span<const Stage> stages, const Problem& problem) {

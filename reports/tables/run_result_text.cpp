@@ -136,6 +136,13 @@ std::string training_text(const Json& r) {
       number(r, "peak_bytes") * 1e-9, number(t, "predicted_bytes") * 1e-9, gb("weights"),
       gb("gradients"), gb("optimizer"), gb("activations"), gb("workspace"),
       t.at("grow_events").get<std::int64_t>());
+  if (t.contains("allocator")) {
+    const Json& allocator = t.at("allocator");
+    text +=
+        fmt::format("  {}: {:.3f} GB allocated at most, {:.3f} GB reserved\n",
+                    word_of(allocator, "name"), number(allocator, "allocated_peak_bytes") * 1e-9,
+                    number(allocator, "reserved_peak_bytes") * 1e-9);
+  }
   if (t.contains("stopped")) text += "  STOPPED: " + word_of(t, "stopped") + "\n";
   return text;
 }

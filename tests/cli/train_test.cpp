@@ -116,6 +116,8 @@ TEST_CASE("flags that do not train are refused", "[cli]") {
   require_refused(folder, kTrain + "--resume nowhere", 2, "nowhere/checkpoint.safetensors");
   require_refused(folder, kTrain + "--memory-limit 2", 4, "needs");
   require_refused(folder, kTrain + "--memory-limit lots", 2, "is not a size");
+  require_refused(folder, kTrain + "--allocator cudaMallocAsync", 2, "--device cpu has none");
+  require_refused(folder, kTrain + "--allocator cudaMalloc --pool-keep 1GiB", 2, "is of a pool");
   CHECK(nsatune(folder, "run --preset tiny --data x").exit_code == 2);  // without --train
   require_refused(folder, "run --preset layer --train --no-db", 2, "one attention layer");
 }

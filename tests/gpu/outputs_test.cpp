@@ -1,9 +1,10 @@
-// Outputs that are compared on the device, against the same comparison on the host.
+// Inputs that are made and outputs that are compared on the device, against the same on the host.
 #include <cmath>
 #include <cstring>
 #include <random>
 
 #include "gpu.hpp"
+#include "nsa/kernels/device_inputs.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/device_outputs.hpp"
 #include "worker/elements.hpp"
@@ -92,4 +93,28 @@ TEST_CASE("elements that nobody wrote, or that are not finite, are counted on th
   CHECK(odd.untouched == static_cast<std::int64_t>(64 / size_of(dtype)) + 7);
   CHECK(odd.non_finite == tuner::count_non_finite(now));
   CHECK(odd.non_finite == static_cast<std::int64_t>(16 / size_of(dtype)));
+}
+
+TEST_CASE("inputs that are made on the device have the bits of the host's", "[gpu]") {
+  if (!gpu_or_skip()) return;
+  const Stream stream;
+  constexpr Stage kAttention[] = {Stage::attention};
+  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
+    const Problem problem = small_problem({1500, 77}, {0, 0}, 12, 2, 64, 64, dtype);
+    const PlannedInputs planned = plan_inputs(kAttention, problem, 4'300'000'007);
+    REQUIRE(planned.generated.size() >= 3);
+    PlannedInputs on_host = planned;
+    generate(on_host);
+    for (const GeneratedTensor& how : planned.generated) {
+      const HostTensor& want = on_host.tensors[how.index];
+      device::Buffer buffer(want.bytes.size());
+      TensorView view = want.view();
+      view.data = buffer.data();
+      device::generate(view, how.seed, how.scale, stream.get());
+      std::vector<std::byte> got(want.bytes.size());
+      device::copy_to_host(got.data(), buffer.data(), got.size(), stream.get());
+      device::synchronize(stream.get());
+      CHECK(got == want.bytes);
+    }
+  }
 }

@@ -50,9 +50,8 @@ std::vector<const Variant*> contest_of(const Variant& variant, const Problem& pr
 tuner::CheckResult gate(const Variant& variant, const Problem& problem,
                         const std::vector<const Variant*>& peers) {
   const auto memory = tuner::make_host_memory();
-  const auto inputs = std::make_shared<tuner::Inputs>();
-  inputs->host = make_inputs(variant.stages, problem, kSeed);
-  inputs->placed = memory->place(inputs->host);
+  const auto inputs =
+      std::make_shared<tuner::Inputs>(plan_inputs(variant.stages, problem, kSeed), *memory);
   std::vector<std::unique_ptr<tuner::Handle>> handles;
   std::vector<tuner::Handle*> others;
   const auto prepare = [&](const Variant& row) {
@@ -173,9 +172,8 @@ TEST_CASE("a variant without peers is compared in every row that one before it w
   const Variant& right = cpu_row(Stage::attend_window, "sdpa_math");
   const Variant wrong = mutated(right, one_wrong_row);
   const auto memory = tuner::make_host_memory();
-  const auto inputs = std::make_shared<tuner::Inputs>();
-  inputs->host = make_inputs(right.stages, problem, kSeed);
-  inputs->placed = memory->place(inputs->host);
+  const auto inputs =
+      std::make_shared<tuner::Inputs>(plan_inputs(right.stages, problem, kSeed), *memory);
   const tuner::ScratchFolder folder;
   const auto worst_error = [&](const Variant& variant, double budget_s) {
     tuner::Handle handle(variant, {}, problem, inputs, *memory, cpu_router());

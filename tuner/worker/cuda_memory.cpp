@@ -1,6 +1,7 @@
 // Tensors in device memory. Everything CUDA is behind nsa::device, which throws in a build without.
 #include <charconv>
 
+#include "nsa/kernels/device_inputs.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/device_outputs.hpp"
 #include "nsa/kernels/stream.hpp"
@@ -23,14 +24,17 @@ class CudaTensors final : public TensorSet {
       views_.push_back(view);
     }
   }
-  /// Copies the contents of tensors of the same shapes, and waits for it.
+  /// Copies the contents of tensors of the same shapes, where they have some, and waits for it.
   void upload(const std::vector<HostTensor>& from) {
     for (std::size_t i = 0; i < from.size(); ++i) {
-      if (buffers_[i].bytes() > 0)
+      if (!from[i].bytes.empty())
         device::copy_to_device(buffers_[i].data(), from[i].bytes.data(), buffers_[i].bytes(),
                                stream_);
     }
     device::synchronize(stream_);
+  }
+  void generate(const GeneratedTensor& how) {
+    device::generate(views_[how.index], how.seed, how.scale, stream_);
   }
   std::span<const TensorView> views() const override { return views_; }
   void fill(std::byte value) override {
@@ -112,10 +116,11 @@ class CudaTensors final : public TensorSet {
 class CudaMemory final : public Memory {
  public:
   std::unique_ptr<TensorSet> place(const std::vector<HostTensor>& tensors) override {
-    std::vector<HostTensor> shapes;
-    for (const HostTensor& tensor : tensors) shapes.push_back({tensor.name, tensor.shape, {}});
-    auto placed = std::make_unique<CudaTensors>(std::move(shapes), stream_.get());
-    placed->upload(tensors);
+    return uploaded(tensors);
+  }
+  std::unique_ptr<TensorSet> place(PlannedInputs& inputs) override {
+    auto placed = uploaded(inputs.tensors);
+    for (const GeneratedTensor& how : inputs.generated) placed->generate(how);
     return placed;
   }
   std::unique_ptr<TensorSet> place_filled(std::vector<HostTensor> shapes,
@@ -140,6 +145,14 @@ class CudaMemory final : public Memory {
   void synchronize() override { device::synchronize(stream_.get()); }
 
  private:
+  std::unique_ptr<CudaTensors> uploaded(const std::vector<HostTensor>& tensors) const {
+    std::vector<HostTensor> shapes;
+    for (const HostTensor& tensor : tensors) shapes.push_back({tensor.name, tensor.shape, {}});
+    auto placed = std::make_unique<CudaTensors>(std::move(shapes), stream_.get());
+    placed->upload(tensors);
+    return placed;
+  }
+
   device::Stream stream_;
 };
 

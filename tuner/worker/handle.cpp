@@ -21,12 +21,14 @@ std::vector<std::int64_t> spread_order(std::int64_t rows) {
 }
 
 /// What a forward pass saved, by its name, among the inputs of a backward one.
-Saved saved_among(const std::vector<HostTensor>& host, std::span<const TensorView> placed) {
+Saved saved_among(const Inputs& inputs) {
   Saved saved;
-  for (std::size_t i = 0; i < host.size(); ++i) {
-    if (host[i].name == "lse_cmp") saved.lse_cmp = placed[i];
-    if (host[i].name == "lse_sel") saved.lse_sel = placed[i];
-    if (host[i].name == "lse_win") saved.lse_win = placed[i];
+  const auto views = inputs.views();
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const std::string& name = inputs.tensors()[i].name;
+    if (name == "lse_cmp") saved.lse_cmp = views[i];
+    if (name == "lse_sel") saved.lse_sel = views[i];
+    if (name == "lse_win") saved.lse_win = views[i];
   }
   return saved;
 }
@@ -37,7 +39,7 @@ Inputs::Judge& Inputs::judge(std::span<const Stage> stages, const Problem& probl
   Judge& judge = role == Role::baseline ? dense_ : nsa_;
   if (!judge.oracle) {
     std::vector<TensorView> views;
-    for (const HostTensor& tensor : host) views.push_back(tensor.view());
+    for (const HostTensor& tensor : on_host()) views.push_back(tensor.view());
     judge.oracle = std::make_unique<SpanOracle>(stages, problem, views, AttentionOptions{}, role,
                                                 HeadSample::of(problem));
     judge.order = spread_order(judge.oracle->rows());
@@ -48,7 +50,7 @@ Inputs::Judge& Inputs::judge(std::span<const Stage> stages, const Problem& probl
 DeviceOracle& Inputs::device_judge(Stage stage, const Problem& problem) {
   if (on_device_) return *on_device_;
   judged_ = problem;
-  return on_device_.emplace(stage, *judged_, placed->views());
+  return on_device_.emplace(stage, *judged_, views());
 }
 
 void* TrackedAllocator::allocate(std::size_t bytes) {
@@ -79,7 +81,7 @@ Handle::Handle(const Variant& variant, const Point& point, const Problem& proble
       placed_sequences_(memory.place(sequences_)),
       allocator_(memory),
       workspace_(allocator_) {
-  saved_ = saved_among(inputs_->host, inputs_->placed->views());
+  saved_ = saved_among(*inputs_);
   workspace_.reserve(static_cast<std::size_t>(workspace_of(variant, problem)));
 }
 
@@ -88,7 +90,7 @@ void Handle::launch() {
   fetched_ = nullptr;
   const auto outputs = outputs_->views();
   const bool backward = variant_.direction == Direction::backward;
-  auto inputs = inputs_->placed->views();
+  auto inputs = inputs_->views();
   inputs = inputs.first(signature_of(variant_.stages, variant_.direction).inputs.size());
   variant_.launch({.row = variant_,
                    .problem = problem_,

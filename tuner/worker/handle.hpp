@@ -17,11 +17,25 @@
 namespace nsa::tuner {
 
 /// Inputs of a stage and problem, shared by all handles that ask for the same seed.
-struct Inputs {
-  std::vector<HostTensor> host;       // for the oracle
-  std::unique_ptr<TensorSet> placed;  // for the variants
+class Inputs {
+ public:
+  /// Throws OutOfMemory.
+  Inputs(PlannedInputs planned, Memory& memory)
+      : planned_(std::move(planned)), placed_(memory.place(planned_)) {}
 
-  /// An oracle over `host`, and how far it has come in the rows that every variant is compared in.
+  /// For the variants.
+  std::span<const TensorView> views() const { return placed_->views(); }
+  /// Names and shapes, in the order of views().
+  const std::vector<HostTensor>& tensors() const noexcept { return planned_.tensors; }
+  /// For the oracle: the same in host memory. What was made on a device is made here when this is
+  /// first called, which is seldom: most contests are of variants that are known to be right.
+  const std::vector<HostTensor>& on_host() {
+    generate(planned_);
+    return planned_.tensors;
+  }
+
+  /// An oracle over on_host(), and how far it has come in the rows that every variant is compared
+  /// in.
   struct Judge {
     std::unique_ptr<SpanOracle> oracle;
     std::vector<std::int64_t> order;  // of the rows: every prefix is spread over all of them
@@ -32,11 +46,13 @@ struct Inputs {
   /// For candidates or for baselines, made when it is first asked for: what lies between the
   /// stages of a composite takes seconds in fp64, and all variants of a contest share it.
   Judge& judge(std::span<const Stage> stages, const Problem& problem, Role role);
-  /// The device's oracle over `placed`, for a stage that it covers, made when it is first asked
+  /// The device's oracle over views(), for a stage that it covers, made when it is first asked
   /// for.
   DeviceOracle& device_judge(Stage stage, const Problem& problem);
 
  private:
+  PlannedInputs planned_;
+  std::unique_ptr<TensorSet> placed_;
   Judge nsa_, dense_;
   std::optional<Problem> judged_;  // that the device's oracle borrows
   std::optional<DeviceOracle> on_device_;

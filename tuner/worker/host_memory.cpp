@@ -42,6 +42,10 @@ class HostMemory final : public Memory {
   std::unique_ptr<TensorSet> place(const std::vector<HostTensor>& tensors) override {
     return std::make_unique<HostTensors>(tensors);
   }
+  std::unique_ptr<TensorSet> place(PlannedInputs& inputs) override {
+    generate(inputs);
+    return place(inputs.tensors);
+  }
   std::unique_ptr<TensorSet> place_filled(std::vector<HostTensor> shapes,
                                           std::byte value) override {
     for (HostTensor& tensor : shapes) tensor.bytes.assign(tensor.view().bytes(), value);

@@ -43,6 +43,9 @@ class Memory {
   virtual ~Memory() = default;
   /// A copy of tensors. Throws OutOfMemory.
   virtual std::unique_ptr<TensorSet> place(const std::vector<HostTensor>& tensors) = 0;
+  /// A copy of inputs. What the generator fills is filled where it is placed, and has no bytes in
+  /// `inputs` afterwards but where that is host memory. Throws OutOfMemory.
+  virtual std::unique_ptr<TensorSet> place(PlannedInputs& inputs) = 0;
   /// Tensors of these names and shapes, every byte `value`. Throws OutOfMemory.
   virtual std::unique_ptr<TensorSet> place_filled(std::vector<HostTensor> shapes,
                                                   std::byte value) = 0;

@@ -155,10 +155,10 @@ std::shared_ptr<Inputs> Session::inputs_of(const worker::PrepareRequest& request
       fmt::format("{} {} {} {}", fmt::join(request.variant.stages, "+"),
                   Json(request.problem).dump(), request.seed, request.inputs.value_or(""));
   if (auto known = inputs_[key].lock()) return known;
-  auto made = std::make_shared<Inputs>();
-  made->host = request.inputs ? read_safetensors(*request.inputs, kMaxInputBytes)
-                              : make_inputs(stages, request.problem, request.seed);
-  made->placed = memory_->place(made->host);
+  auto made = std::make_shared<Inputs>(
+      request.inputs ? PlannedInputs{read_safetensors(*request.inputs, kMaxInputBytes), {}}
+                     : plan_inputs(stages, request.problem, request.seed),
+      *memory_);
   inputs_[key] = made;
   return made;
 }

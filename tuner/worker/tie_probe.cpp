@@ -40,14 +40,14 @@ double wrong_ties(const Handle& handle, const Device& device) {
     return 0;  // shares of a block are no exact numbers then
   const Problem problem = tied_problem(handle.problem());
   if (!supports(variant, problem, device).supported) return 0;
-  auto inputs = std::make_shared<Inputs>();
-  inputs->host = make_inputs(Stage::score, problem, 0);
-  std::fill(inputs->host[1].bytes.begin(), inputs->host[1].bytes.end(), std::byte{0});  // k_cmp
-  inputs->placed = handle.memory().place(inputs->host);
+  PlannedInputs zero_keys{make_inputs(Stage::score, problem, 0), {}};
+  std::ranges::fill(zero_keys.tensors[1].bytes, std::byte{0});  // k_cmp
+  const auto inputs = std::make_shared<Inputs>(std::move(zero_keys), handle.memory());
   Handle probe(variant, handle.point(), problem, inputs, handle.memory(), handle.router());
   probe.run_on_poison();
   const HostTensor& blocks = probe.outputs_on_host().front();
-  const TensorView views[] = {inputs->host[0].view(), inputs->host[1].view()};
+  const auto& on_host = inputs->on_host();
+  const TensorView views[] = {on_host[0].view(), on_host[1].view()};
   const Oracle oracle(Stage::score, problem, views);
   std::int64_t wrong = 0;
   for (std::int64_t row = 0; row < oracle.rows(0); ++row) wrong += !picks_as(oracle, blocks, row);

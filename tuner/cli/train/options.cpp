@@ -85,6 +85,15 @@ void declare_train(CLI::App& sub, TrainOptions& o, bool runs) {
   of_training(sub.add_option("--memory-limit", o.memory_limit,
                              "Refuse what needs more than this, such as 80GiB (default: what the "
                              "device has free)"));
+  CLI::Option* allocator =
+      of_training(sub.add_option("--allocator", o.allocator,
+                                 "How memory is asked for on a GPU: cudaMalloc (default), or "
+                                 "cudaMallocAsync from a pool"))
+          ->check(CLI::IsMember({"cudaMalloc", "cudaMallocAsync"}));
+  of_training(sub.add_option("--pool-keep", o.pool_keep,
+                             "How much of what was given back the pool of cudaMallocAsync keeps, "
+                             "such as 1GiB (default 0)"))
+      ->needs(allocator);
 }
 
 std::int64_t parse_bytes(const std::string& text, const char* flag) {

@@ -30,6 +30,8 @@ struct TrainOptions {
   std::optional<std::string> rate_schedule;
   std::optional<std::int64_t> rate_warmup, rate_steps;
   std::optional<std::string> memory_limit;  // "80GiB"
+  std::string allocator = "cudaMalloc";     // of a GPU; or "cudaMallocAsync"
+  std::optional<std::string> pool_keep;     // "1GiB", of the latter
 };
 
 /// Declares --train and its flags on `run` (or, without those that only matter when steps run, on

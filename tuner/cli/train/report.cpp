@@ -36,6 +36,14 @@ Json optimizer_json(const training::TrainingConfig& c) {
           {"max_norm", c.optimizer.max_norm}};
 }
 
+Json allocator_json(const AllocatorReport& a) {
+  Json document{{"name", a.name},
+                {"allocated_peak_bytes", a.peak.allocated},
+                {"reserved_peak_bytes", a.peak.reserved}};
+  if (a.keep_bytes) document["keep_bytes"] = *a.keep_bytes;
+  return document;
+}
+
 }  // namespace
 
 Json parts_json(const training::TrainingMemory& m) {
@@ -68,6 +76,7 @@ Json train_json(const TrainReport& r) {
                 {"predicted_parts", parts_json(r.predicted)},
                 {"arena_bytes", r.reserved_bytes},
                 {"grow_events", r.grow_events}};
+  if (r.allocator) document["allocator"] = allocator_json(*r.allocator);
   if (r.stopped) document["stopped"] = *r.stopped;
   return document;
 }

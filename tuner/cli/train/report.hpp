@@ -6,11 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "nsa/kernels/run_allocator.hpp"
 #include "nsa/kernels/training.hpp"
 #include "nsa/schemas/json.hpp"
 #include "train/parts.hpp"
 
 namespace nsa::cli {
+
+/// Of a GPU.
+struct AllocatorReport {
+  std::string name;
+  std::optional<std::int64_t> keep_bytes;  // of a pool
+  device::AllocatorUse peak;
+};
 
 struct TrainReport {
   training::TrainingConfig config;
@@ -21,7 +29,8 @@ struct TrainReport {
   std::int64_t parts_steps = 0;  // that they add up
   training::TrainingMemory predicted, measured;
   std::int64_t reserved_bytes = 0, grow_events = 0;  // of the arena
-  std::optional<std::string> stopped;                // why it ended early
+  std::optional<AllocatorReport> allocator;
+  std::optional<std::string> stopped;  // why it ended early
   bool graph = false;
 };
 

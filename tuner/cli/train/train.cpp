@@ -89,6 +89,22 @@ void resume(const Settings& settings, const std::string& folder,
   }
 }
 
+/// Nothing on a CPU, which takes what the standard library gives.
+std::unique_ptr<device::RunAllocator> allocator_of(const TrainOptions& o, const RunDevice& device,
+                                                   std::optional<AllocatorReport>& report) {
+  const bool pool = o.allocator == "cudaMallocAsync";
+  if (o.pool_keep && !pool)
+    throw InputError("--pool-keep is of a pool: take --allocator cudaMallocAsync, or drop it");
+  if (!device.on_gpu()) {
+    if (pool) throw InputError("--allocator " + o.allocator + " is a GPU's; --device cpu has none");
+    return nullptr;
+  }
+  report.emplace(AllocatorReport{o.allocator, std::nullopt, {}});
+  if (!pool) return device::make_malloc_allocator();
+  report->keep_bytes = o.pool_keep ? parse_bytes(*o.pool_keep, "--pool-keep") : 0;
+  return device::make_pool_allocator(static_cast<std::size_t>(*report->keep_bytes));
+}
+
 class TrainRun {
  public:
   TrainRun(const Settings& settings, const RunOptions& options)
@@ -99,6 +115,7 @@ class TrainRun {
     refuse_what_does_not_train(options, plan_, device_.on_gpu());
     for (const std::string& note : plan_.notes) say(settings, "note: " + note);
     report_.config = training_config(options.train, plan_, plan_.training);
+    allocator_ = allocator_of(options.train, device_, report_.allocator);
   }
 
   ExitCode run() {
@@ -125,7 +142,8 @@ class TrainRun {
     context.observer = &ranges;
     context.telemetry = options_.no_telemetry ? nullptr : &forward_;
     context.options = attention;
-    training::Trainer trainer(context, report_.config, device_.allocator(), options_.seed);
+    training::Trainer trainer(context, report_.config,
+                              allocator_ ? *allocator_ : device_.allocator(), options_.seed);
     if (context.telemetry) {
       trainer.count_backward(&backward_);
       const Reads reads = reads_of(plan_, kAllBranches);
@@ -198,6 +216,7 @@ class TrainRun {
     report_.measured = trainer.memory();
     report_.reserved_bytes = trainer.reserved_bytes();
     report_.grow_events = trainer.grow_events();
+    if (allocator_) report_.allocator->peak = allocator_->peak();
     if (result.times.step_ns.empty() && result.times.first_call_ns > 0)
       result.times.step_ns.push_back(result.times.first_call_ns);
     result.telemetry = forward_.report();
@@ -221,6 +240,7 @@ class TrainRun {
   const RunOptions& options_;
   RunDevice device_;
   RunPlan plan_;
+  std::unique_ptr<device::RunAllocator> allocator_;
   TrainReport report_;
   Telemetry forward_, backward_;
   std::unique_ptr<HeartbeatWriter> heartbeat_;
