@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include "nsa/kernels/reserve_bytes.hpp"
 #include "nsa/kernels/runtime.hpp"
-#include "nsa/schemas/reserve_bytes.hpp"
 #include "runtime/composite/bounds.hpp"
 
 namespace nsa {

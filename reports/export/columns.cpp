@@ -5,6 +5,8 @@
 #include <cmath>
 #include <optional>
 
+#include "nsa/schemas/variant_text.hpp"
+
 namespace nsa::reports {
 namespace {
 
@@ -20,14 +22,6 @@ std::string text(const std::optional<T>& value) {
 std::string list(const std::vector<std::int64_t>& values) {
   std::string joined;
   for (const std::int64_t value : values) joined += (joined.empty() ? "" : ";") + text(value);
-  return joined;
-}
-
-std::string point_text(const Point& point) {
-  std::string joined;
-  for (const auto& [name, value] : point) {
-    joined += (joined.empty() ? "" : ";") + name + "=" + text(value);
-  }
   return joined;
 }
 
@@ -90,7 +84,7 @@ const Column kAll[] = {
     {{"stages", "stages of the variant, joined with '+'"},
      [](const M& m) { return stages_text(m.variant); }},
     {{"variant", "name of the implementation"}, [](const M& m) { return m.variant.name; }},
-    {{"point", "its coordinates, name=value"},
+    {{"point", "its coordinates, name=value, joined with '.'"},
      [](const M& m) { return point_text(m.variant.point); }},
     {{"source_hash", "hash of its sources"}, [](const M& m) { return m.source_hash; }},
     {{"process", "which fresh worker process"}, [](const M& m) { return text(m.process); }},

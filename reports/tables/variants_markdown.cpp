@@ -31,8 +31,9 @@ std::string dtypes_text(const Variant& variant) {
 std::string points_text(const Variant& variant) {
   std::string text;
   for (const Coordinate& coordinate : variant.coordinates) {
-    text.append(text.empty() ? "" : "; ").append(coordinate.name);
-    for (const std::int64_t value : coordinate.values) text += " " + std::to_string(value);
+    text.append(text.empty() ? "" : " ").append(coordinate.name);
+    for (const std::int64_t& value : coordinate.values)
+      text += (&value == coordinate.values.data() ? "=" : ",") + std::to_string(value);
   }
   return text;
 }

@@ -10,11 +10,11 @@ std::string joined(const Json& words) {
   return text;
 }
 
-/// "bq 32,64; st 3".
+/// "bq=32,64 st=3".
 std::string coordinates_text(const Json& coordinates) {
   std::string text;
   for (const auto& [name, values] : coordinates.items()) {
-    text += (text.empty() ? "" : "; ") + name + " ";
+    text += (text.empty() ? "" : " ") + name + "=";
     for (std::size_t i = 0; i < values.size(); ++i) {
       text += (i > 0 ? "," : "") + std::to_string(values[i].get<std::int64_t>());
     }

@@ -89,7 +89,7 @@ TEST_CASE("runs of a database are nights, and every time doubled is exit 1", "[c
   REQUIRE(document["series"].size() == 1);
   const Json& series = document["series"][0];
   CHECK(series["name"] ==
-        "attend_selected/a.bq64.st3 prefill 1x256 fp32 12/2x64 l32 d16 b64 n16 w512 random eager "
+        "attend_selected/a.bq=64.st=3 prefill 1x256 fp32 12/2x64 l32 d16 b64 n16 w512 random eager "
         "host cold @ Some CPU");
   const Json& change = series["changes"].at(0);
   CHECK(change["index"] == 25);

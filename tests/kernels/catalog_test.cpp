@@ -142,9 +142,9 @@ TEST_CASE("ids are the product of the coordinates, in their order", "[kernels]")
   const Variant row{.stages = kStages, .name = "tile", .coordinates = kCoordinates};
   const auto ids = ids_of(row);
   REQUIRE(ids.size() == 4);
-  CHECK(to_string(ids[0]) == "attend_selected/tile.bq32.st2");
-  CHECK(to_string(ids[1]) == "attend_selected/tile.bq32.st3");
-  CHECK(to_string(ids[3]) == "attend_selected/tile.bq64.st3");
+  CHECK(to_string(ids[0]) == "attend_selected/tile.bq=32.st=2");
+  CHECK(to_string(ids[1]) == "attend_selected/tile.bq=32.st=3");
+  CHECK(to_string(ids[3]) == "attend_selected/tile.bq=64.st=3");
 }
 
 TEST_CASE("shapes of a ragged batch follow the problem", "[kernels]") {

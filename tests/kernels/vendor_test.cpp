@@ -176,7 +176,7 @@ TEST_CASE("a row of TF32 may be off as far as TF32 rounds, and no other", "[kern
 
 TEST_CASE("a product can be tuned over cuBLASLt's list of algorithms", "[kernels][vendor]") {
   CHECK(ids_of(cuda_row(Stage::out_proj, "gemm")).size() == 8);
-  CHECK(to_string(ids_of(cuda_row(Stage::project_rope, "gemm")).back()).find("gemm.algo7") !=
+  CHECK(to_string(ids_of(cuda_row(Stage::project_rope, "gemm")).back()).find("gemm.algo=7") !=
         std::string::npos);
 }
 

@@ -47,6 +47,12 @@ TEST_CASE("an ack of the glob and range answers for a change") {
   CHECK(judge_one(stepped({50}), options).changes[0].answer == "known, until 2026-12-31");
 }
 
+TEST_CASE("an ack that spells coordinates as before answers for the series of today") {
+  CHECK(matches_glob("stage/x.bq64 prefill *", "stage/x.bq=64 prefill 1x8 @ H100"));
+  CHECK(matches_glob("stage/x.bq=64 *", "stage/x.bq=64 prefill 1x8 @ H100"));
+  CHECK_FALSE(matches_glob("stage/x.bq32 *", "stage/x.bq=64 prefill 1x8 @ H100"));
+}
+
 TEST_CASE("an ack of another series, another range or another time answers for nothing") {
   CHECK(exit_with({50}, acked("*/masked@*", "abcdef0049", "abcdef0050")) == 1);
   CHECK(exit_with({50}, acked("*", "abcdef0020", "abcdef0021")) == 1);

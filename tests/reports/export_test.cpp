@@ -91,7 +91,7 @@ TEST_CASE("a name with commas, quotes and line breaks survives the CSV", "[repor
   REQUIRE(lines.size() == 2);
   CHECK(cell(lines, 1, "reason") == rows[0].reason);
   CHECK(cell(lines, 1, "note") == rows[0].note);
-  CHECK(cell(lines, 1, "point") == "bq=64;st=3");
+  CHECK(cell(lines, 1, "point") == "bq=64.st=3");
   CHECK(cell(lines, 1, "seq_lens") == "512;300");
 }
 

@@ -31,7 +31,7 @@ TEST_CASE("a counted launch is printed with its shares, its bytes and what was n
           "[reports]") {
   const std::string text = reports::launch_counters_text(some_row());
   for (const char* part :
-       {"attend_selected/mine.bq64", "seq_len 2048", " cold\n", "busy 131 us: DRAM 81.5 %, L2 -,",
+       {"attend_selected/mine.bq=64", "seq_len 2048", " cold\n", "busy 131 us: DRAM 81.5 %, L2 -,",
         "tensor pipes 3.21 % of their peaks", "DRAM read 256 MiB, written -\n",
         "  not counted: L2's share of its peak\n"}) {
     CAPTURE(part, text);

@@ -25,7 +25,7 @@ LaunchTraceRow some_row() {
 
 TEST_CASE("a traced launch is printed with each of its kernels", "[reports]") {
   const std::string text = reports::launch_trace_text(some_row());
-  for (const char* part : {"attend_selected/mine.bq64", "seq_len 2048", "2 launches",
+  for (const char* part : {"attend_selected/mine.bq=64", "seq_len 2048", "2 launches",
                            "busy 18.3 of 20.0 us", "the timers differ", "1 x       10.3 us",
                            "first_kernel", "3 x        8.0 us", "second_kernel"}) {
     CAPTURE(part);

@@ -29,7 +29,7 @@ ThresholdTable thresholds() {
   selected.ranges.resize(2);
   selected.ranges[0].to = 800;
   selected.ranges[0].variant = {{"attend_selected"}, "masked", {}};
-  selected.ranges[0].evidence = evidence("attend_selected/fused_query.bq64.st3", 0.81);
+  selected.ranges[0].evidence = evidence("attend_selected/fused_query.bq=64.st=3", 0.81);
   selected.ranges[1].from = 800;
   selected.ranges[1].variant = {{"attend_selected"}, "fused_query", {{"bq", 64}, {"st", 3}}};
   selected.ranges[1].evidence = evidence("attend_selected/masked", 0.43);
@@ -61,7 +61,7 @@ ExplainReport explained() {
   Explanation tuned;
   tuned.stages = {Stage::attend_selected};
   tuned.axis_value = 2048;
-  tuned.variant = "attend_selected/fused_query.bq64.st3";
+  tuned.variant = "attend_selected/fused_query.bq=64.st=3";
   tuned.source = Source::thresholds;
   tuned.fit = Fit::nearest_bin;
   tuned.device_fit = DeviceFit::exact;

@@ -86,7 +86,7 @@ TEST_CASE("more cells than columns are refused, missing ones are empty", "[repor
 TEST_CASE("a table is no wider than the terminal, and no cell is lost", "[reports]") {
   TextTable table;
   for (const char* name : {"stage", "variant", "median", "reason"}) table.add_column(name);
-  table.add_row({"attend_selected", "fused_query.bq14.reserve_keys0", "42.2 us", ""});
+  table.add_row({"attend_selected", "fused_query.bq=14.reserve_keys=0", "42.2 us", ""});
   table.add_row({"attend_selected+gate_combine",
                  {"masked", Ink::good},
                  "191 us",
@@ -101,7 +101,7 @@ TEST_CASE("a table is no wider than the terminal, and no cell is lost", "[report
       CHECK(text[end - 1] != ' ');
       from = end + 1;
     }
-    for (const char* word : {"attend_selected+gate_combine", "fused_query.bq14.reserve_keys0",
+    for (const char* word : {"attend_selected+gate_combine", "fused_query.bq=14.reserve_keys=0",
                              "51.5", "device", "191 us", "reason"})
       CHECK(text.find(word) != std::string::npos);
   }

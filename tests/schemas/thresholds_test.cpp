@@ -37,13 +37,25 @@ TEST_CASE("the example file is written as it is read", "[schemas]") {
   REQUIRE(table.classes.size() == 1);
   const auto& ranges = table.classes[0].decisions.at(0).ranges;
   REQUIRE(ranges.size() == 2);
-  CHECK(to_string(ranges[1].variant) == "attend_selected/fused_query.bq64.st3");
+  CHECK(to_string(ranges[1].variant) == "attend_selected/fused_query.bq=64.st=3");
   CHECK_FALSE(ranges[1].to);
   CHECK(table.classes[0].flat.fa2_min_len_win == FlatValue::from(16));
   CHECK(table.classes[0].flat.fa2_min_len_cmp == FlatValue::never());
   CHECK(table.classes[0].flat.gate_compile == FlatValue::always());
   CHECK(table.classes[0].flat.p_cmp_mixed == FlatValue());
   CHECK(dump_thresholds(table) == read_text_file(path));
+}
+
+TEST_CASE("variants that a file spells as before are told as they are spelled now", "[schemas]") {
+  Json j = Json::parse(read_text_file(test::golden_path("thresholds.json")));
+  Json& evidence = j["classes"][0]["decisions"][0]["ranges"][0]["evidence"];
+  evidence["runner_up"] = "attend_selected/fused_query.t64.st3";
+  evidence["ties"] = {"attend_selected/fused_query.bq30", "attend_selected/masked"};
+  const ThresholdTable table = parse_thresholds(j.dump(), "older.json");
+  const Evidence& read = table.classes[0].decisions[0].ranges[0].evidence;
+  CHECK(read.runner_up == "attend_selected/fused_query.bq=64.st=3");
+  CHECK(read.ties ==
+        std::vector<std::string>{"attend_selected/fused_query.bq=30", "attend_selected/masked"});
 }
 
 /// The flat view of the example file with older values in it, read as a file of that version.

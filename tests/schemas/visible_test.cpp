@@ -29,7 +29,7 @@ TEST_CASE("what a terminal acts upon is spelled out", "[schemas]") {
 }
 
 TEST_CASE("what can be seen stays as it is", "[schemas]") {
-  for (const char* text : {"", "attend_selected/x.bq64", "Größe 3 µs", "日本語", "🚀", "\\x1b"})
+  for (const char* text : {"", "attend_selected/x.bq=64", "Größe 3 µs", "日本語", "🚀", "\\x1b"})
     CHECK(visible(text) == text);
 }
 

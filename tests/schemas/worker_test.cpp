@@ -157,7 +157,8 @@ TEST_CASE("variants of a worker have names that can stand in a key", "[schemas]"
   CHECK(hello(R"({"stages":["ranges"],"name":"ok_1"})").empty());
   CHECK(hello(R"({"stages":["ranges"],"name":"../x"})").starts_with("worker reply: /variants/0: "));
   CHECK(hello(R"({"stages":["a b"],"name":"x"})").starts_with("worker reply: /variants/0: "));
-  CHECK(hello(R"({"stages":["a"],"name":"x","points":[{"b2":1}]})")
+  CHECK(hello(R"({"stages":["a"],"name":"x","points":[{"b2":1}]})").empty());
+  CHECK(hello(R"({"stages":["a"],"name":"x","points":[{"b=2":1}]})")
             .starts_with("worker reply: /variants/0: "));
   CHECK(hello(R"({"stages":[],"name":"x"})").starts_with("worker reply: /variants/0/stages: "));
 }

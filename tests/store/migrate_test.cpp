@@ -3,6 +3,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include "catch.hpp"
+#include "merge_support.hpp"
 #include "nsa/schemas/error.hpp"
 #include "support.hpp"
 
@@ -192,5 +193,64 @@ TEST_CASE("a file of version 4 keeps its rows, none of them held out", "[store]"
   row.held_out = true;
   REQUIRE(store.add(row));
   CHECK(store.measurements({.id = row.id}).at(0).held_out);
+  CHECK(store.verify().empty());
+}
+
+TEST_CASE("variants of version 10 get the ids of today, and new rows join them", "[store]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("a.sqlite"), newer = folder.file("newer.sqlite");
+  std::vector<Measurement> rows;
+  const std::vector<VariantId> variants{{{"attend_selected"}, "fused_query", {{"bq", 64}}},
+                                        {{"attend_selected"}, "packed", {{"reserve_rows", 0}}},
+                                        {{"score"}, "theirs", {{"b", 1}, {"a", -2}}},
+                                        {{"score"}, "theirs", {{"l2", 3}}},
+                                        {{"score"}, "odd name", {{"b", 1}}},
+                                        {{"ranges"}, "ranges_v2", {}}};
+  {
+    store::Store store = store::Store::open(newer);
+    store::OwnedRun run = store.open_run(test::some_request());
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      rows.push_back(test::some_measurement(run.run().id, static_cast<std::int64_t>(i)));
+      rows.back().variant = variants[i];
+      REQUIRE(store.add(rows.back()));
+    }
+  }
+  const auto text_of = [](const std::string& file, const std::string& sql) {
+    return SQLite::Database(file).execAndGet(sql).getString();
+  };
+  const std::string all =
+      "SELECT group_concat(variant_id) FROM (SELECT variant_id FROM measurement ORDER BY job_key)";
+  const std::string ids = text_of(newer, all);
+  CHECK(ids.starts_with("attend_selected/fused_query.bq=64,"));
+  make_older(newer, path, 10);
+  // As programs of then wrote them: two spellings of one variant, and points whose text was another
+  // variant's.
+  test::tamper(path, R"(
+    INSERT INTO variant VALUES
+      ('attend_selected/fused_query.t64', 'attend_selected', 'fused_query', '{"t":64}'),
+      ('attend_selected/fused_query.bq64', 'attend_selected', 'fused_query', '{"bq":64}'),
+      ('attend_selected/packed.rn0', 'attend_selected', 'packed', '{"rn":0}'),
+      ('score/theirs.b1.a-2#0123', 'score', 'theirs', '{"b":1,"a":-2}'),
+      ('score/theirs.l23#4567', 'score', 'theirs', '{"l2":3}');
+    UPDATE measurement SET variant_id = 'attend_selected/fused_query.t64' WHERE job_key = 'job-0';
+    UPDATE measurement SET variant_id = 'attend_selected/packed.rn0' WHERE job_key = 'job-1';
+    UPDATE measurement SET variant_id = 'score/theirs.b1.a-2#0123' WHERE job_key = 'job-2';
+    UPDATE measurement SET variant_id = 'score/theirs.l23#4567' WHERE job_key = 'job-3';
+    UPDATE variant SET id = replace(id, 'b=1', 'b1') WHERE name = 'odd name';
+    UPDATE measurement SET variant_id = replace(variant_id, 'b=1', 'b1') WHERE job_key = 'job-4';
+    DELETE FROM variant WHERE id LIKE '%=%';
+  )");
+  store::Store store = store::Store::open(path);
+  CHECK(store.info().schema_version == store::newest_version());
+  CHECK(text_of(path, all) == ids);
+  CHECK(text_of(path, "SELECT group_concat(point, '') FROM variant WHERE id LIKE 'attend%'") ==
+        R"({"bq":64}{"reserve_rows":0})");
+  for (Measurement row : rows) {
+    CHECK(store.measurements({.id = row.id}).at(0).variant == row.variant);
+    row.id = make_uuid();
+    row.job_key += " again";
+    REQUIRE(store.add(row));
+  }
+  CHECK(text_of(path, "SELECT count(*) || '' FROM variant") == "6");
   CHECK(store.verify().empty());
 }

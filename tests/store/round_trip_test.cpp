@@ -203,8 +203,8 @@ TEST_CASE("variants whose texts are equal stay apart in the database", "[store]"
   const auto run = store.open_run(test::some_request());
   Measurement one = test::some_measurement(run.run().id, 1);
   Measurement two = test::some_measurement(run.run().id, 2);
-  one.variant.point = {{"l", 23}};
-  two.variant.point = {{"l2", 3}};
+  one.variant = {{"ranges"}, "x", {{"b", 1}}};
+  two.variant = {{"ranges"}, "x.b=1", {}};
   REQUIRE(to_string(one.variant) == to_string(two.variant));
   store.add(one);
   store.add(two);

@@ -65,7 +65,7 @@ TEST_CASE("a Kernel Tuner cache gives raw samples, failures and a device of its 
   CHECK(raw.timer == Timer::host);
   CHECK(raw.verification == Verification::unverified);
   CHECK(raw.problem.seq_lens == std::vector<std::int64_t>{1024});
-  CHECK(to_string(raw.variant) == "attend_selected/attend-row.block64");
+  CHECK(to_string(raw.variant) == "attend_selected/attend-row.block=64");
   const Measurement& mean = all.rows[2];
   CHECK(mean.samples_n == 1);
   CHECK(mean.note.find("mean") != std::string::npos);

@@ -36,8 +36,8 @@ TEST_CASE("the header compiles and maps lengths as the table does", "[exchange]"
   const std::string header = thresholds_header(test::filled_table());
   CHECK(compiles(header, maps("0", "attend_selected/masked") +
                              maps("511", "attend_selected/masked") +
-                             maps("512", "attend_selected/fused_query.bq64")));
-  CHECK_FALSE(compiles(header, maps("511", "attend_selected/fused_query.bq64")));
+                             maps("512", "attend_selected/fused_query.bq=64")));
+  CHECK_FALSE(compiles(header, maps("511", "attend_selected/fused_query.bq=64")));
 }
 
 TEST_CASE("a length beyond all ranges has no variant", "[exchange]") {
@@ -53,7 +53,7 @@ TEST_CASE("a length in a gap between ranges has no variant", "[exchange]") {
   table.classes[0].decisions[0].alignment.reset();
   const std::string header = thresholds_header(table);
   CHECK(compiles(header, maps("299", "attend_selected/masked") + maps("300", "") + maps("511", "") +
-                             maps("512", "attend_selected/fused_query.bq64")));
+                             maps("512", "attend_selected/fused_query.bq=64")));
 }
 
 TEST_CASE("multiples of the alignment go by its ranges alone", "[exchange]") {
@@ -66,8 +66,8 @@ TEST_CASE("multiples of the alignment go by its ranges alone", "[exchange]") {
   decision.alignment = Alignment{128, {apart}};
   const std::string header = thresholds_header(table);
   CHECK(compiles(header, maps("1024", "attend_selected/packed") +
-                             maps("1025", "attend_selected/fused_query.bq64") + maps("896", "") +
-                             maps("2048", "") + maps("2049", "attend_selected/fused_query.bq64")));
+                             maps("1025", "attend_selected/fused_query.bq=64") + maps("896", "") +
+                             maps("2048", "") + maps("2049", "attend_selected/fused_query.bq=64")));
 }
 
 TEST_CASE("the shipped thresholds are a header that compiles", "[exchange]") {

@@ -149,10 +149,12 @@ TEST_CASE("stages and variant globs of spec and family both have to match", "[tu
 TEST_CASE("a glob may name a point or a whole id", "[tuner]") {
   const VariantId id{{"attend_selected"}, "fused_query", {{"bq", 64}}};
   CHECK(matches_any({"fused_query"}, id));
+  CHECK(matches_any({"fused_query.bq=64"}, id));
   CHECK(matches_any({"fused_query.bq64"}, id));
+  CHECK(matches_any({"attend_selected/fused_query.bq6?"}, id));
   CHECK(matches_any({"attend_selected/*"}, id));
   CHECK(matches_any({}, id));
-  CHECK_FALSE(matches_any({"fused_query.bq32", "attend_window/*"}, id));
+  CHECK_FALSE(matches_any({"fused_query.bq=32", "fused_query.bq32", "attend_window/*"}, id));
 }
 
 TEST_CASE("the job key changes with every field that makes another measurement", "[tuner]") {
@@ -236,8 +238,8 @@ TEST_CASE("the plan of a small spec is this one", "[tuner]") {
   }
   // Ids are hashes of the problems: one that changes makes every stored measurement a stranger.
   CHECK(text ==
-        "0a1711107e963953: ranges/b ranges/a.bq8\n"
-        "81f7bd18f56377be: ranges/b ranges/a.bq8\n");
+        "0a1711107e963953: ranges/b ranges/a.bq=8\n"
+        "81f7bd18f56377be: ranges/b ranges/a.bq=8\n");
 }
 
 TEST_CASE("a preset covers what a foreign worker brings, whatever its stages", "[tuner]") {

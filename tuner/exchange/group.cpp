@@ -6,6 +6,7 @@
 
 #include "formats/own.hpp"
 #include "nsa/schemas/median.hpp"
+#include "nsa/schemas/variant_text.hpp"
 
 namespace nsa::exchange {
 namespace {
@@ -56,9 +57,7 @@ std::string stages_text(const VariantId& id) {
 }
 
 std::string name_text(const VariantId& id) {
-  std::string text = id.name;
-  for (const auto& [name, value] : id.point) text += '.' + name + std::to_string(value);
-  return text;
+  return id.point.empty() ? id.name : id.name + '.' + point_text(id.point);
 }
 
 std::vector<std::int64_t> times_of(const Group& group) {

@@ -27,7 +27,7 @@ std::vector<std::pair<std::string, std::string>> parameters(const Measurement& r
 /// Numbers as numbers.
 Tree parameter_value(const std::string& text);
 
-/// "fused_query.bq64.st3" and "attend_compressed+score".
+/// "fused_query.bq=64.st=3" and "attend_compressed+score".
 std::string name_text(const VariantId& id);
 std::string stages_text(const VariantId& id);
 

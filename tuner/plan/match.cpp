@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "nsa/schemas/variant_text.hpp"
 #include "nsa/tuner/plan.hpp"
 
 namespace nsa::tuner {
@@ -17,9 +18,11 @@ bool matches(const std::string& glob, const std::string& text) {
 bool matches_any(const std::vector<std::string>& globs, const VariantId& id) {
   if (globs.empty()) return true;
   const std::string full = to_string(id);
-  const std::string with_point = full.substr(full.find('/') + 1);
+  const auto names = [&](const std::string& glob, const std::string& text) {
+    return matches(glob, text) || matches(glob, text.substr(text.find('/') + 1));
+  };
   return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-    return matches(glob, id.name) || matches(glob, with_point) || matches(glob, full);
+    return matches(glob, id.name) || names(glob, full) || names(glob, with_older_point(full));
   });
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "family.hpp"
+#include "nsa/schemas/variant_text.hpp"
 
 namespace nsa::nightly {
 namespace {
@@ -112,7 +113,10 @@ void apply(Examined& e, const Ack& ack, std::int64_t last, const Options& option
 }  // namespace
 
 bool matches_glob(const std::string& glob, const std::string& name) {
-  return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+  const auto matches = [&](const std::string& text) {
+    return glob == text || fnmatch(glob.c_str(), text.c_str(), 0) == 0;
+  };
+  return matches(name) || matches(with_older_point(name));
 }
 
 bool counts_until(std::string_view until, std::string_view today) {

@@ -19,7 +19,4 @@ void mark_acked(Examined& examined, std::int64_t last, const Options& options);
 /// @param today  a date (2026-01-31...) or Unix seconds
 bool counts_until(std::string_view until, std::string_view today);
 
-/// `*`, `?` and `[...]` as shells know them; `*` also crosses slashes.
-bool matches_glob(const std::string& glob, const std::string& name);
-
 }  // namespace nsa::nightly

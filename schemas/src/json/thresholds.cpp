@@ -2,6 +2,7 @@
 #include "nsa/schemas/fields/thresholds.hpp"
 
 #include "fields.hpp"
+#include "nsa/schemas/variant_text.hpp"
 
 namespace nsa {
 
@@ -31,7 +32,11 @@ void to_json(Json& j, const Reserves& v) { j = fields::object_of(v); }
 void to_json(Json& j, const FlatView& v) { j = fields::object_of(v); }
 void to_json(Json& j, const Evidence& v) { j = fields::object_of(v); }
 void to_json(Json& j, const ThresholdTable& v) { j = fields::object_of(v); }
-void from_json(const Json& j, Evidence& v) { fields::read_object(j, v); }
+void from_json(const Json& j, Evidence& v) {
+  fields::read_object(j, v);
+  if (v.runner_up) v.runner_up = with_current_point(*v.runner_up);
+  for (std::string& tie : v.ties) tie = with_current_point(tie);
+}
 void from_json(const Json& j, ThresholdTable& v) { fields::read_object(j, v); }
 
 }  // namespace nsa

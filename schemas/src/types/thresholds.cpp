@@ -8,6 +8,7 @@
 #include "json/older_documents.hpp"
 #include "json/pretty.hpp"
 #include "json/versions.hpp"
+#include "nsa/schemas/text.hpp"
 
 namespace nsa {
 namespace {
@@ -79,8 +80,8 @@ void check_covers(const Decision& decision, const std::vector<ThresholdRange>& r
     const VariantId& id = ranges[i].variant;
     for (const std::string& stage : decision.stages) {
       if (std::find(id.stages.begin(), id.stages.end(), stage) != id.stages.end()) continue;
-      throw InputError(pointer + "/" + std::to_string(i) + "/variant: " + to_string(id) +
-                       " leaves " + stage + " without a row");
+      throw InputError(pointer + "/" + std::to_string(i) + "/variant: " + visible(to_string(id)) +
+                       " leaves " + visible(stage) + " without a row");
     }
   }
 }

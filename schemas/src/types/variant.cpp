@@ -1,5 +1,5 @@
-// The one-line text of a variant: "stage+stage/name.coordinate.coordinate".
-#include "nsa/schemas/variant.hpp"
+// The one-line text of a variant: "stage+stage/name.coordinate=value.coordinate=value".
+#include "nsa/schemas/variant_text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -17,7 +17,7 @@ bool is_word(char c) noexcept {
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
   constexpr std::size_t kShown = 80;
   throw InputError("variant '" + std::string(text.substr(0, kShown)) + "': " + why +
-                   "; write it as stage/name or stage/name.bq64.st3");
+                   "; write it as stage/name or stage/name.bq=64.st=3");
 }
 
 std::string word(std::string_view text, std::string_view whole, const char* what) {
@@ -38,14 +38,20 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+/// "bq=64", or "bq64" as it was spelled before: there the number is the digits at the end.
 std::pair<std::string, std::int64_t> coordinate(std::string_view text, std::string_view whole) {
+  const std::size_t equals = text.find('=');
   std::size_t digits = text.size();
   while (digits > 0 && is_digit(text[digits - 1])) --digits;
+  const bool older = equals == std::string_view::npos;
+  const std::string_view name = text.substr(0, older ? digits : equals);
+  const std::string_view number = text.substr(older ? digits : equals + 1);
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data() + digits, text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size())
+  const char* last = number.data() + number.size();
+  const auto [end, error] = std::from_chars(number.data(), last, value);
+  if (error != std::errc{} || end != last)
     refuse(whole, "a coordinate has no number that fits 64 bits");
-  return {word(text.substr(0, digits), whole, "coordinate name"), value};
+  return {word(name, whole, "coordinate name"), value};
 }
 
 }  // namespace
@@ -58,8 +64,23 @@ std::string to_string(const VariantId& id) {
   }
   text += '/';
   text += id.name;
-  for (const auto& [name, value] : id.point) text += '.' + name + std::to_string(value);
+  if (!id.point.empty()) text += '.' + point_text(id.point);
   return text;
+}
+
+std::string point_text(const Point& point) {
+  std::string text;
+  for (const auto& [name, value] : point)
+    text += (text.empty() ? "" : ".") + name + "=" + std::to_string(value);
+  return text;
+}
+
+Point parse_point(std::string_view text, std::string_view whole) {
+  Point point;
+  if (text.empty()) return point;
+  for (const auto part : split(text, text.find(';') == std::string_view::npos ? '.' : ';'))
+    point.push_back(coordinate(part, whole));
+  return point;
 }
 
 VariantId with_current_coordinates(VariantId id) {
@@ -111,6 +132,21 @@ VariantId parse_variant_id(std::string_view text) {
   for (const auto name : split(parts.front(), '+')) word(name, text, "name");
   for (std::size_t i = 1; i < parts.size(); ++i) id.point.push_back(coordinate(parts[i], text));
   return with_current_coordinates(std::move(id));
+}
+
+std::string with_current_point(const std::string& text) {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  try {
+    return to_string(parse_variant_id(text.substr(0, end))) + text.substr(end);
+  } catch (const InputError&) {
+    return text;
+  }
+}
+
+std::string with_older_point(std::string text) {
+  const auto end = std::find(text.begin(), text.end(), ' ');
+  text.erase(std::remove(text.begin(), end, '='), end);
+  return text;
 }
 
 }  // namespace nsa

@@ -1,7 +1,6 @@
 #include "bisect.hpp"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <cmath>
@@ -49,8 +48,7 @@ std::vector<BisectTarget> targets_of(const NightlyHistory& history, const Bisect
   std::vector<BisectTarget> targets;
   for (std::size_t i = 0; i < report.series.size(); ++i) {
     const nightly::Verdict& verdict = report.series[i];
-    if (fnmatch(o.series.c_str(), verdict.name.c_str(), 0) != 0 && o.series != verdict.name)
-      continue;
+    if (!nightly::matches_glob(o.series, verdict.name)) continue;
     const auto change =
         std::find_if(verdict.changes.rbegin(), verdict.changes.rend(),
                      [&](const nightly::Change& c) { return is_worse(c, options.better); });

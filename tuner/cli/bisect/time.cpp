@@ -7,6 +7,7 @@
 #include "check/series_jobs.hpp"
 #include "interrupt.hpp"
 #include "nsa/probes/probes.hpp"
+#include "nsa/schemas/variant_text.hpp"
 #include "sweep/progress.hpp"
 
 namespace nsa::cli {
@@ -17,7 +18,8 @@ struct TimeOptions {
 };
 
 ExitCode run(const Settings& settings, const TimeOptions& o) {
-  const auto jobs = series_jobs(store::Store::open_existing(settings.db_path()), {o.series});
+  const auto jobs =
+      series_jobs(store::Store::open_existing(settings.db_path()), {with_current_point(o.series)});
   if (jobs.empty())
     throw InputError("--series " + o.series + ": " + settings.db_path() +
                      " has no row of it; nsatune check --json lists all");

@@ -11,6 +11,7 @@
 #include "history/time.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
+#include "nsa/schemas/variant_text.hpp"
 #include "nsa/tuner/yaml_text.hpp"
 
 namespace nsa::cli {
@@ -201,8 +202,8 @@ std::size_t remove_acks(const std::string& path, const std::string& series,
   std::vector<nightly::Ack> left;
   std::vector<bool> goes;
   for (const nightly::Ack& ack : parse_acks(text, path)) {
-    const bool same =
-        ack.series == series && (!commits || ack.first_commit + ".." + ack.last_commit == *commits);
+    const bool same = with_older_point(ack.series) == with_older_point(series) &&
+                      (!commits || ack.first_commit + ".." + ack.last_commit == *commits);
     goes.push_back(same);
     if (!same) left.push_back(ack);
   }

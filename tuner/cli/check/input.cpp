@@ -1,7 +1,5 @@
 #include "input.hpp"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <filesystem>
 
@@ -31,7 +29,7 @@ void say_unused(const Settings& settings, const std::vector<nightly::Ack>& acks,
   for (const nightly::Ack& ack : acks) {
     const bool used = std::any_of(history.series.begin(), history.series.end(),
                                   [&](const nightly::Series& series) {
-                                    return fnmatch(ack.series.c_str(), series.name.c_str(), 0) == 0;
+                                    return nightly::matches_glob(ack.series, series.name);
                                   });
     if (!used)
       say(settings, "note: the ack of '" + reports::printable(ack.series) + "' names no series");

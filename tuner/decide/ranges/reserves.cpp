@@ -7,8 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "nsa/kernels/reserve_bytes.hpp"
 #include "nsa/schemas/median.hpp"
-#include "nsa/schemas/reserve_bytes.hpp"
 
 namespace nsa::tuner {
 namespace {

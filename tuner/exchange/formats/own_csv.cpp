@@ -10,6 +10,7 @@
 #include "nsa/reports/export.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
+#include "nsa/schemas/variant_text.hpp"
 #include "own.hpp"
 
 namespace nsa::exchange {
@@ -118,14 +119,10 @@ VariantId variant_of(const Cells& cells) {
   VariantId variant{split(cells.text("stages"), '+'), cells.text("variant"), {}};
   if (variant.name.empty() || variant.stages[0].empty())
     cells.fail("variant", "names no variant of a stage");
-  for (const std::string& part : split(cells.text("point"), ';')) {
-    if (part.empty()) continue;
-    const std::size_t equals = part.find('=');
-    const Json value = equals == std::string::npos
-                           ? Json(Json::value_t::discarded)
-                           : Json::parse(part.substr(equals + 1), nullptr, false);
-    if (!value.is_number_integer() || equals == 0) cells.fail("point", "is not NAME=INTEGER;...");
-    variant.point.emplace_back(part.substr(0, equals), value.get<std::int64_t>());
+  try {
+    variant.point = parse_point(cells.text("point"), cells.text("point"));
+  } catch (const InputError&) {
+    cells.fail("point", "is not NAME=INTEGER.NAME=INTEGER...");
   }
   return variant;
 }

@@ -35,9 +35,9 @@ std::vector<std::string> sequence_of(const VariantId& id);
 /// What is wrong with a sequence: "leaves score without a row". Nothing where each stage has one.
 std::optional<std::string> find_gap(const VariantId& id);
 
-/// "attend_selected/fused_query.bq64.st3"; several stages are joined with '+'.
+/// "attend_selected/fused_query.bq=64.st=3"; several stages are joined with '+'.
 std::string to_string(const VariantId& id);
-/// The reverse of to_string; throws InputError on anything else.
+/// The reverse; takes the older ".bq64.st3" too and throws InputError on anything else.
 VariantId parse_variant_id(std::string_view text);
 
 /// How the work of a variant grows with a length, at long lengths: 1 = linear, 2 = quadratic. Of

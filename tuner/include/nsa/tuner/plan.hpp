@@ -82,8 +82,8 @@ std::vector<Problem> expand(const SweepSpec& spec, const ProblemFamily& family);
 /// executor's stages are measured on the families that name them, or on all where none does.
 Plan make_plan(const SweepSpec& spec, const Device& device,
                const std::vector<Candidate>& candidates, Describe describe, void* context);
-/// Whether a name, a name with its point ("fused_query.bq64") or a whole id matches one of the
-/// globs ('*' and '?'); an empty list matches everything.
+/// Whether a name, a name with its point ("fused_query.bq=64", before "fused_query.bq64") or a
+/// whole id matches one of the globs ('*' and '?'); an empty list matches everything.
 bool matches_any(const std::vector<std::string>& globs, const VariantId& id);
 /// The policy of contests that are launched in that way.
 MeasurePolicy with_launch(MeasurePolicy policy, LaunchMode launch);

@@ -67,6 +67,10 @@ struct Ack {
   std::string until;  // a date; from then on it counts no more
 };
 
+/// `*`, `?` and `[...]` as shells know them, where `*` also crosses slashes, or the name itself. A
+/// variant's coordinates may be spelled as before ("fused_query.bq64" for "fused_query.bq=64").
+bool matches_glob(const std::string& glob, const std::string& name);
+
 /// Paired times of an old and a new build, interleaved.
 struct Confirmation {
   std::string series;
