@@ -74,13 +74,13 @@ TEST_CASE("a sweep tells its events line by line, and each part of its time", "[
   CHECK(count("end") == 1);
   REQUIRE(events.back()["event"] == "end");
   CHECK_NOTHROW(validate_json(events.back()["result"], "sweep_result", "end"));
-  const Json& ledger = events.back()["result"]["ledger"];
+  const Json& breakdown = events.back()["result"]["time_breakdown"];
   double sum = 0;
-  for (const auto& [part, part_s] : ledger.items()) {
+  for (const auto& [part, part_s] : breakdown.items()) {
     CHECK(part_s >= 0);
     if (part != "wall_s") sum += part_s.get<double>();
   }
-  CHECK(sum == Approx(ledger["wall_s"].get<double>()).epsilon(0.001));
+  CHECK(sum == Approx(breakdown["wall_s"].get<double>()).epsilon(0.001));
   CHECK(nsatune(folder, "sweep small.json --json --json-lines").exit_code == 2);
 }
 

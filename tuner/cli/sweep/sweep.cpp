@@ -189,7 +189,7 @@ ExitCode finish(const Settings& settings, const SweepOptions& o, store::Store& d
                       {"noisy", report.noisy},
                       {"failures", report.failures},
                       {"db", settings.db_path()},
-                      {"ledger", breakdown_json(report.breakdown)},
+                      {"time_breakdown", breakdown_json(report.breakdown)},
                       {"results", results}};
     o.json_lines ? SweepEvents::end(result) : print_json(result);
   } else {
