@@ -1,11 +1,14 @@
-"""The check of includes finds a shared folder that knows a stage, and nothing in the tree."""
+"""The check of includes finds a shared folder that knows a stage, and nothing in the tree, of which the committed drawing is."""
+import html
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts/draw_includes"
+DRAWING = ROOT / "docs/images/kernels_includes.svg"
 # file, what it includes, whether that is wrong
 PLANTED = [
     ("cuda/flash/band.cuh", "attend_selected/supports.hpp", True),
@@ -29,6 +32,23 @@ def check(root, *more):
     return subprocess.run([SCRIPT, "--root", root, *more], capture_output=True, text=True)
 
 
+def drawn(svg):
+    """Folders and arrows of a drawing: what Graphviz calls its parts, whatever their place."""
+    return {html.unescape(title) for title in re.findall(r'class="(?:node|edge)">\s*<title>(.*?)</title>', svg)}
+
+
+def declared(dot):
+    """The same of the text that it is drawn from."""
+    nodes = re.findall(r'^  "([^"]+)" \[', dot, re.M)
+    return set(nodes) | {f"{a}->{b}" for a, b in re.findall(r'^  "([^"]+)" -> "([^"]+)";', dot, re.M)}
+
+
+def stale(dot, svg):
+    """What the drawing lacks, and what it has that is gone."""
+    now, then = declared(dot), drawn(svg)
+    return [f"lacks {part}" for part in sorted(now - then)] + [f"still has {part}" for part in sorted(then - now)]
+
+
 def main():
     failed = 0
     for path, included, wrong in PLANTED:
@@ -44,7 +64,13 @@ def main():
                 print(f"no arrow drawn for {path} with {included}")
                 failed = 1
     with tempfile.TemporaryDirectory() as folder:
-        tree = subprocess.run([SCRIPT, "--output", pathlib.Path(folder, "tree.dot")], capture_output=True, text=True)
+        dot = pathlib.Path(folder, "tree.dot")
+        tree = subprocess.run([SCRIPT, "--output", dot], capture_output=True, text=True)
+        differences = stale(dot.read_text(), DRAWING.read_text())
+    if differences:
+        print(f"{DRAWING.relative_to(ROOT)} is stale; scripts/draw_includes --output {DRAWING.relative_to(ROOT)} draws it:",
+              *differences, sep="\n  ")
+        failed = 1
     print(tree.stdout, tree.stderr, sep="", end="")
     return failed or tree.returncode
 
