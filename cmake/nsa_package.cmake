@@ -4,7 +4,7 @@
 # libraries (driver, cuDNN, CUPTI, NVML) are opened at run time and never packed.
 #
 # Two builds of one commit give the same bytes, wherever they lie, if SOURCE_DATE_EPOCH is set
-# (scripts/compare_packages).
+# (scripts/package/compare_packages).
 execute_process(COMMAND getconf GNU_LIBC_VERSION OUTPUT_VARIABLE _glibc
                 OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE " " "" _glibc_tag ${_glibc})
@@ -28,7 +28,7 @@ install(FILES ${PROJECT_BINARY_DIR}/NEEDS.txt DESTINATION . COMPONENT libraries)
 # What is inside, with versions and licences.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 add_custom_command(TARGET nsatune POST_BUILD
-  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/make_sbom
+  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/package/make_sbom
           --program $<TARGET_FILE:nsatune> --version ${PROJECT_VERSION}
           --out ${PROJECT_BINARY_DIR}/sbom VERBATIM)
 install(FILES ${PROJECT_BINARY_DIR}/sbom/sbom.spdx.json DESTINATION ${CMAKE_INSTALL_DOCDIR}

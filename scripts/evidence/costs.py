@@ -15,7 +15,7 @@ def economy(bench, n, lengths):
 
     def one(seed):
         rng = random.Random(seed)
-        made = w.world(seed, [w.line(), w.twin(factor=rng.uniform(0.98, 1.02))],
+        made = w.world(seed, [w.line(), w.scaled(factor=rng.uniform(0.98, 1.02))],
                        clock=w.NIGHT["clock"], noise={"white_sigma": 0.005})
         with bench.play(made, [1600]) as played:  # 100 us
             widths = [(r["evidence"]["ratio_high"] - r["evidence"]["ratio_low"]) / 2
@@ -31,7 +31,7 @@ def economy(bench, n, lengths):
 def framework(bench, n, lengths):
     """What the harness takes of the wall time that a sweep of 100 us kernels had on a device."""
     def one(seed):
-        made = w.world(seed, [w.line(), w.twin(factor=1.001)], noise={"white_sigma": 0.005})
+        made = w.world(seed, [w.line(), w.scaled(factor=1.001)], noise={"white_sigma": 0.005})
         with bench.play(made, [1600], {"min_rounds": 20}) as played:
             breakdown = played.swept["time_breakdown"]
             return breakdown["framework_s"] / (breakdown["wall_s"] + played.device_s())
@@ -42,7 +42,7 @@ def framework(bench, n, lengths):
 
 def many_rows(bench, n, lengths):
     """tune on 257 lengths x 24 variants, 100,000 rows."""
-    variants = [w.line()] + [w.twin(f"v{i}", 1 + 0.01 * i) for i in range(23)]
+    variants = [w.line()] + [w.scaled(f"v{i}", 1 + 0.01 * i) for i in range(23)]
     many = [128 + 100 * i for i in range(257)]
     policy = {"processes": 1, "min_rounds": 8, "max_rounds": 8, "control": False}
     made = w.world(1, variants, noise={"white_sigma": 0.005})

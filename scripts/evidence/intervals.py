@@ -104,7 +104,7 @@ def identical(bench, n, lengths):
     rows = []
     for name, both in (("alike", {}), (".3 % between processes", {"process_sigma": 0.003})):
         def one(seed):
-            made = w.world(seed, [w.line(**both), w.twin(**both)], noise={"white_sigma": 0.005})
+            made = w.world(seed, [w.line(**both), w.scaled(**both)], noise={"white_sigma": 0.005})
             with bench.play(made, lengths) as played:
                 return says_different(played.ranges)
         different = bench.each(bench.seeds(n), one)

@@ -41,7 +41,7 @@ def tile_world(seed):
     """The tiles of the faster variant cost it what it gains, where the length is not a multiple."""
     rng = random.Random(seed)
     tile = {"size": rng.choice([64, 128, 256]), "remainder_factor": rng.uniform(1.02, 1.15)}
-    second = w.twin(factor=rng.uniform(0.9, 0.99), tile=tile)
+    second = w.scaled(factor=rng.uniform(0.9, 0.99), tile=tile)
     return w.world(seed, [w.line(), second], noise={"white_sigma": 0.005})
 
 

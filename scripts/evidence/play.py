@@ -127,7 +127,7 @@ class Played:
                 for length, times in self.truth(lengths, field).items()]
 
     def device_s(self):
-        """Device time of all samples so far, twins included, in seconds."""
+        """Device time of all samples so far, A/A controls included, in seconds."""
         rows = csv.DictReader(io.StringIO(self.run("export")))
         return sum(float(r["median_ns"]) * int(r["samples_n"]) for r in rows
                    if r["median_ns"]) * 1e-9

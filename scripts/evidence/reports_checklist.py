@@ -10,7 +10,7 @@ TITLES = {
 }
 RUN = "run --preset tiny --seq-len 512 --steps 2 --no-db"
 TABLES = "--preset 125m --seq-lens 512 --processes 3 --steps 2"
-ON_GPU = "scripts/users_tables.py --device cuda:0"
+ON_GPU = "scripts/results/users_tables.py --device cuda:0"
 
 
 def cells(document):
@@ -166,7 +166,7 @@ ROWS = [
      gpu(ON_GPU, "users_tables.md", r"^\| 2048 \| ranges \|[^|]*\| (\d+) \| (\d+) \|",
          "the loop takes {} ms a step ({} tok/s) at 2,048 tokens; `trace summary` has idle time per stage")),
     ("000", "selection vectorised; selection_gather as a CUDA kernel",
-     gpu_test("all converters follow the rule for ids that are odd", "row `gather`: a block of threads per query and KV head")),
+     gpu_test("all converters follow the rule for ids that are odd", "row `gather`: a thread block per query and KV head")),
     ("000", "adaptive n (8, 12, 16)", ran(SELECTION, selection("adaptive n"))),
     ("000", "hierarchical selection", ran(SELECTION, selection("hierarchical, max"))),
     ("000", "other shapes (l' 128, n 12, w 256, S 1536)",

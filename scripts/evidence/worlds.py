@@ -50,7 +50,8 @@ def rival(slope_percent, crossings, name="second", factor=1.0, **more):
     return {"name": name, "time": time, "order": {"seq_len": 1}, **more}
 
 
-def twin(name="second", factor=1.0, **more):
+def scaled(name="second", factor=1.0, **more):
+    """The time of the first variant, times a factor."""
     time = {"relative_to": "first", "factor": factor}
     return {"name": name, "time": time, "order": {"seq_len": 1}, **more}
 

@@ -33,6 +33,8 @@ def planted(*files):
 CASES = [
     ("26 files in a folder", [(f"tuner/a{i}.cpp", LONG) for i in range(26)], "tuner: 26 files"),
     ("25 files in a folder", [(f"tuner/a{i}.cpp", LONG) for i in range(25)], ""),
+    ("26 scripts in a folder", [("tuner/a.cpp", LONG)] + [(f"scripts/a{i}{'.py' * (i % 2)}", "#!\n") for i in range(26)], "scripts: 26 files"),
+    ("25 scripts in a folder", [("tuner/a.cpp", LONG)] + [(f"scripts/a{i}.py", "#!\n") for i in range(25)] + [("scripts/a.json", "{}")], ""),
     ("26 files of tests", [(f"tests/a/b{i}.cpp", LONG) for i in range(26)], ""),
     ("a short file of two", [("tuner/a.cpp", LONG), ("tuner/b.hpp", "// one\n")], "1 of 2 files"),
     ("an instantiation", [("kernels/a.cpp", LONG), ("kernels/m/bf16.cu", "// one\n"), ("kernels/m/fp16_128.cu", "// one\n")], ""),

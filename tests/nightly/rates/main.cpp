@@ -1,5 +1,5 @@
 // Measures the nightly check on simulated nights and writes each figure beside its goal.
-//   scripts/big_history.py --figures > more.txt
+//   scripts/history/big_history.py --figures > more.txt
 //   nightly_rates [--quick] [--more more.txt] [-o docs/evidence/regression.md]
 // Seeded. All of it takes some minutes on one core; --quick a hundredth of the nights.
 #include <fmt/format.h>
@@ -34,7 +34,8 @@ std::string page_of(const std::vector<Figure>& figures) {
   return page + fmt::format("\n{} of {} goals met.\n", met, figures.size());
 }
 
-/// Lines of what, goal, measured and met with tabs between them, as scripts/big_history.py prints.
+/// Lines of what, goal, measured and met with tabs between them: what
+/// scripts/history/big_history.py prints.
 std::vector<Figure> figures_in(std::istream& file) {
   std::vector<Figure> figures;
   for (std::string line; std::getline(file, line);) {
@@ -70,7 +71,7 @@ int main(int argc, char** argv) {
   std::string output, more;
   bool quick = false;
   app.add_option("-o,--output", output, "file to write (default: standard output)");
-  app.add_option("--more", more, "figures that scripts/big_history.py --figures printed")
+  app.add_option("--more", more, "figures that scripts/history/big_history.py --figures printed")
       ->check(CLI::ExistingFile);
   app.add_flag("--quick", quick, "a hundredth of the nights");
   CLI11_PARSE(app, argc, argv);

@@ -31,7 +31,8 @@ def read(path):
             for row in csv.DictReader(file):
                 if row["outcome"] != "ok" or row["verification"] == "wrong_result" or not row["median_ns"]:
                     continue
-                key = (tuple(row[name] for name in PROBLEM), row["stages"], row["variant"], row["point"])
+                key = (tuple(row[name] for name in PROBLEM), row["stages"], row["variant"],
+                       row["point"].replace(";", "."))  # as older files joined coordinates
                 log = math.log(float(row["median_ns"]))
                 if row["control"] == "true":
                     controls.setdefault((key, row["pair_id"]), []).append(log)

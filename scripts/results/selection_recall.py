@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How many of the blocks that exact selection picks do its cheaper relatives pick too?
 
-  scripts/selection_recall.py             the Markdown tables of docs/results/selection_recall.md
-  scripts/selection_recall.py TOKENS N    one table, for that length and number of blocks
+  scripts/results/selection_recall.py             the Markdown tables of docs/results/selection_recall.md
+  scripts/results/selection_recall.py TOKENS N    one table, for that length and number of blocks
 
 Selection as in docs/nsa.md 3 to 5 (l 32, d 16, l' 64, 6 heads a group, head dim 32), fp64, on
 made-up queries and keys: x[t] = r x[t-1] + sqrt(1 - r^2) noise, so that r is how much neighbours

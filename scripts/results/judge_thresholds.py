@@ -3,7 +3,7 @@
 
 usage: judge_thresholds.py THRESHOLDS.json RESULTS.csv[.gz] [--variants VARIANTS.json] [--worst N]
 
-RESULTS is of `nsatune export`, of a sweep over lengths that the file does not rest on (scripts/judge_cuda.json). Where the
+RESULTS is of `nsatune export`, of a sweep over lengths that the file does not rest on (scripts/results/judge_cuda.json). Where the
 file decides nothing, the built-in order runs: VARIANTS, of `nsatune variants --json`, has it (rank); without it these lengths
 are left out and counted. A time is the median over the visits of a variant on a problem. The best of several has the luck of
 its noise, so a loss below .5 % says little.
@@ -34,7 +34,7 @@ def times_of(path):
                 continue
             key = (tuple(row[name] for name in SHAPE), int(row["batch"]), row["overlap"], row["model_dim"],
                    max(numbers(row["seq_lens"])), max(numbers(row["context_lens"])), row["stages"])
-            name = row["variant"] + ("." + row["point"] if row["point"] else "")
+            name = row["variant"] + ("." + row["point"].replace(";", ".") if row["point"] else "")  # older files have ;
             found.setdefault(key, {}).setdefault(name, []).append(float(row["median_ns"]))
     return {key: {name: statistics.median(ns) for name, ns in names.items()} for key, names in found.items()}
 

@@ -10,12 +10,18 @@ variant. Exit 1 where less than 98 % of the axis agree outside of ties, 3 where 
 import argparse
 import json
 import math
+import re
 import sys
 
 
 def text_of(variant):
     point = variant.get("point") or {}
-    return "+".join(variant["stages"]) + "/" + variant["name"] + "".join(f".{k}{v}" for k, v in sorted(point.items()))
+    return "+".join(variant["stages"]) + "/" + variant["name"] + "".join(f".{k}={v}" for k, v in sorted(point.items()))
+
+
+def spelled_now(text):
+    """"name.bq=14" of "name.bq14", as older files have it."""
+    return re.sub(r"\.([a-z_]+)(\d+)(?=\.|$)", r".\1=\2", text)
 
 
 def decisions_of(path):
@@ -40,10 +46,10 @@ def at(ranges, length):
 def tied(choice, other):
     """Whether the file that made `choice` cannot tell it from the other file's."""
     name, evidence = text_of(other["variant"]), choice["evidence"]
-    if name in evidence.get("ties", []):
+    if name in map(spelled_now, evidence.get("ties", [])):
         return True
     low, high = evidence.get("ratio_low"), evidence.get("ratio_high")
-    return evidence.get("runner_up") == name and low is not None and low <= 1 <= high
+    return spelled_now(evidence.get("runner_up", "")) == name and low is not None and low <= 1 <= high
 
 
 def compare(a, b):

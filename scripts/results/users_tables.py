@@ -156,7 +156,7 @@ def main():
         f"# Forward passes of `{options.preset}` on {device['name']}\n",
         f"{datetime.date.today()}, {device['name']}{driver}, {options.dtype}, batch 1, eager, warm, medians of {options.rounds} "
         f"processes each ({options.steps} steps a process, 1 where a step takes seconds). A token is "
-        f"{first['token_definition']}. Made by `scripts/users_tables.py {' '.join(sys.argv[1:])}`.\n",
+        f"{first['token_definition']}. Made by `scripts/results/users_tables.py {' '.join(sys.argv[1:])}`.\n",
         table(options, "Range converters", "Selected attention by `varlen`, which needs ranges; `adaptive` is the tuned choice.",
               CONVERTERS, seq_lens, ["ranges", "attend_selected"], "v1"),
         table(options, "Paths of the selected branch", "`ranges` is one launch per query and KV head, the slow path.",
