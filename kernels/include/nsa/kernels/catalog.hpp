@@ -193,7 +193,7 @@ inline bool is_composite(const Variant& variant) noexcept {
   return variant.plan.mode != CompositePlan::Mode::kernels;
 }
 
-/// Tensors of a stage (see kernels/signatures.cpp, which also makes the table in the docs).
+/// Tensors of a stage (kernels/catalog/signatures.cpp; `nsatune variants --json` prints them).
 /// Backward: what the gradients are made from, and the gradients; nothing where a stage has no
 /// gradient.
 Signature signature_of(Stage stage, Direction direction = Direction::forward);
@@ -214,6 +214,6 @@ struct JoinedSignature {
 JoinedSignature signature_of(std::span<const Stage> stages,
                              Direction direction = Direction::forward);
 TensorShape shape_of(std::span<const Stage> stages, std::string_view tensor,
-                     const Problem& problem);
+                     const Problem& problem);  // ContractError where no stage has that tensor
 
 }  // namespace nsa

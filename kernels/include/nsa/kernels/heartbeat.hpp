@@ -12,7 +12,7 @@
 
 namespace nsa {
 
-/// One record. What was not read is absent. GPU memory in MiB, as the source's tools have it.
+/// One record. What was not read is absent. GPU memory in MiB, as nsa-vibe writes it.
 struct Heartbeat {
   double ts = 0;  // seconds since 1970
   std::int64_t pid = 0;
@@ -32,8 +32,8 @@ std::string heartbeat_line(const Heartbeat& heartbeat);
 /// A record of this process with the time of now.
 Heartbeat heartbeat_now(std::int64_t step, std::string msg);
 
-/// Appends records to a file, heartbeat_rank<N>.jsonl by custom. Each line is written and flushed
-/// as a whole. One thread at a time; a file for each process.
+/// Appends records to a file, usually heartbeat_rank<N>.jsonl. Each line is written and flushed as
+/// a whole. One thread at a time; a file for each process.
 class HeartbeatWriter {
  public:
   /// EnvironmentError when the file cannot be opened.

@@ -54,7 +54,7 @@ struct TensorView {
   }
 };
 
-/// Contiguous row-major view of `data`.
+/// Contiguous row-major view of `data`. ContractError where `shape` has more than kMaxRank extents.
 inline TensorView make_view(void* data, Dtype dtype, std::initializer_list<std::int64_t> shape) {
   expects(shape.size() <= kMaxRank, "a tensor of rank 4 or less");
   TensorView view{data, dtype, static_cast<int>(shape.size()), {}, {}};

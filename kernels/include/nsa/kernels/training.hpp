@@ -23,6 +23,7 @@ namespace nsa::training {
 
 /// How the learning rate goes on after its warm-up: stays, or falls to 0 at total_steps.
 enum class RateSchedule : std::uint8_t { constant, linear, cosine };
+/// "constant", "linear", "cosine", and the reverse, which is empty for any other word.
 std::string_view to_string(RateSchedule schedule) noexcept;
 std::optional<RateSchedule> schedule_from_string(std::string_view name) noexcept;
 
@@ -35,7 +36,7 @@ struct LearningRate {
 /// The learning rate of the step with that number, from 0.
 double rate_of(const LearningRate& rate, std::int64_t step) noexcept;
 
-/// PyTorch's defaults, but for weight decay (0 as the users' program has it).
+/// PyTorch's defaults, but for weight decay (0 as nsa-vibe has it).
 struct AdamW {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
   double max_norm = 1;  // of all gradients; 0 = no clipping

@@ -30,7 +30,7 @@ class Allocator {
 /// Host memory from the standard library.
 Allocator& host_allocator() noexcept;
 
-/// Bump arena. take() is valid until reset(). Not thread-safe: one per stream and caller.
+/// Bump arena, not thread-safe: one per stream and caller. It begins with reserve(reserve_bytes).
 class Workspace {
  public:
   explicit Workspace(Allocator& allocator = host_allocator(), std::size_t reserve_bytes = 0);
@@ -38,14 +38,14 @@ class Workspace {
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  /// `bytes` of uninitialised memory, aligned to 256. Grows (and counts it) when there is no room.
+  /// `bytes`, uninitialised, aligned to 256, until reset(). Counts growing. Throws OutOfMemory.
   void* take(std::size_t bytes);
   template <class T>
   std::span<T> take(std::int64_t count) {
     const auto n = static_cast<std::size_t>(count);
     return {static_cast<T*>(take(n * sizeof(T))), n};
   }
-  /// Forgets what was taken; the memory stays, joined into one piece if it had grown.
+  /// Forgets what was taken; memory that had grown becomes one piece. Throws OutOfMemory.
   void reset();
   /// A place to come back to: after rewind(mark()), what was taken since is free again, so that
   /// stages that run one after another share memory.
@@ -54,7 +54,7 @@ class Workspace {
   };
   Mark mark() const noexcept;
   void rewind(const Mark& mark) noexcept;
-  /// Makes room for `bytes` without counting a grow event.
+  /// Makes room for `bytes`, uncounted. ContractError while something is taken; OutOfMemory.
   void reserve(std::size_t bytes);
   /// Remembers the largest need of each kind, for telemetry and the tuner's reserves.
   void note_need(const ReserveNeed& need) noexcept;
