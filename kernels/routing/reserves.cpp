@@ -8,7 +8,7 @@
 namespace nsa::routing {
 namespace {
 
-/// One reserve: its variable, its field, and the most that the source's runtime takes.
+/// One reserve: its variable, its field, and the most that nsa-vibe takes.
 struct ReserveName {
   std::string_view name;
   std::optional<std::int64_t> Reserves::*field;

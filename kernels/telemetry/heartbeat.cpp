@@ -45,7 +45,7 @@ std::int64_t sum_where(const TelemetryReport& report, std::string_view stage,
   return sum;
 }
 
-/// The source's seven counters; reasons begin with the variant that could not run.
+/// The seven counters of nsa-vibe; reasons begin with the variant that could not run.
 void put_fallbacks(Json& j, const TelemetryReport& r) {
   j["fb_selection_triton_fails"] = sum_where(r, "attend_selected", {"triton"});
   j["fb_selection_cuda_fails"] = sum_where(r, "attend_selected", {"cuda"});

@@ -40,7 +40,7 @@ class Attention {
 };
 
 /// A row and one that writes the same bits with the window on a stream of its own. `fused_block`,
-/// whose blocks of threads wait for one another, is compared with its own first launch.
+/// whose thread blocks wait for one another, is compared with its own first launch.
 auto rows_to_compare() {
   constexpr auto kBlock = "batched_streams_fused_block";
   return Catch::Generators::table<const char*, const char*>(

@@ -109,7 +109,7 @@ double declared_different(const Traces& traces, int trials) {
   int different = 0;
   for (int t = 0; t < trials; ++t) {
     Session s;
-    s.variants = {{"a", linear(10)}, {"twin", linear(10)}};
+    s.variants = {{"a", linear(10)}, {"copy", linear(10)}};
     s.lengths = {256, 1024, 4096, 16384};
     s.noise = replay(traces, static_cast<std::uint64_t>(t));
     const auto report = decide(s, static_cast<std::uint64_t>(t));
@@ -149,10 +149,10 @@ TEST_CASE("identical kernels are told apart in less than one percent of sessions
 }
 
 /// Two copies of one kernel at 17 lengths, with A/A controls; each process makes each copy, its
-/// twin included, .3 % slower or faster.
+/// control included, .3 % slower or faster.
 Session processes_differ(std::uint64_t seed) {
   Session s;
-  s.variants = {{"a", linear(10)}, {"twin", linear(10)}};
+  s.variants = {{"a", linear(10)}, {"copy", linear(10)}};
   s.lengths.clear();
   for (int i = 0; i < 17; ++i) s.lengths.push_back(std::llround(128 * std::pow(2, i / 2.0)));
   s.rounds = 10;
@@ -259,7 +259,7 @@ TEST_CASE("identical kernels that were visited twice are seldom told apart", "[d
     for (std::uint64_t t = 0; t < trials; ++t) {
       Session s = visited_twice(t);
       s.control = control;
-      s.variants = {{"a", linear(10)}, {"twin", linear(10)}};
+      s.variants = {{"a", linear(10)}, {"copy", linear(10)}};
       const auto report = decide(s, t);
       const auto& ranges = report.table.classes.at(0).decisions.at(0).ranges;
       different += ranges.size() != 1 || ranges[0].variant.name != "a";

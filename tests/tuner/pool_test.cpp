@@ -110,7 +110,7 @@ TEST_CASE("an open contest takes half of its rounds in the first process, a deci
     spec.variants = {"good", "bad"};
     MemorySink sink;
     Notes notes;
-    run_sweep(sweep_input(spec, {fake("twins")}), sink, notes);
+    run_sweep(sweep_input(spec, {fake("equal")}), sink, notes);
     std::map<std::int64_t, std::set<std::int64_t>> rounds;
     for (const Measurement& row : sink.rows) rounds[row.process].insert(row.round);
     CHECK(rounds[0].size() == static_cast<std::size_t>(first));

@@ -1,5 +1,5 @@
-// Matrix products on a CUDA device by cuBLASLt, which is opened at run time: a program that has it
-// not still starts, and the rows that need it say so.
+// Matrix products on a CUDA device by cuBLASLt, which is opened at run time: where it is missing,
+// the program still starts, and the rows that need it say so.
 #pragma once
 
 #include <compare>

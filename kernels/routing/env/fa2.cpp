@@ -52,7 +52,7 @@ void fa2_rules(RuleBuilder& build) {
   const std::string_view decisive = build.flag(branch.flag) ? branch.flag : kGlobal;
   const auto wanted = build.flag(decisive);
   if (wanted == false) return build.veto(fa2, build.cause({decisive}));
-  // Forcing a form also lifts the policy gate of the sliding branch, as in the source.
+  // Forcing a form also lifts the policy gate of the sliding branch, as in nsa-vibe.
   if (branch.length == Length::row_len && build.off(kAllowSliding) && form == none) {
     return build.veto(fa2, build.cause({kAllowSliding}));
   }

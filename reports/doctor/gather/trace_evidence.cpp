@@ -122,7 +122,7 @@ struct Mark {
   std::string_view word, suspect;
 };
 
-/// Kernels that PyTorch's unique and sorting without repeats is made of: the source's range
+/// Kernels that PyTorch's unique and sorting without repeats is made of: nsa-vibe's range
 /// converters.
 constexpr std::array<Mark, 2> kKernels{
     {{"unique_dim", "range_conversion"}, {"Unique", "range_conversion"}}};

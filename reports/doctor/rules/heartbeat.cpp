@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kReservedRatio = 1.5, kReservedMib = 1024;
 constexpr double kFetchShare = .1, kFetchMs = 100;
-constexpr double kSilenceS = 180;  // when the source's watchdog calls it a stall
+constexpr double kSilenceS = 180;  // when nsa-vibe's watchdog calls it a stall
 
 Counter counter_of(const char* name, const At& at) {
   return {name, static_cast<std::int64_t>(at.value), at.line};

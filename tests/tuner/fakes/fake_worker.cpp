@@ -133,7 +133,7 @@ void on_prepare(const PrepareRequest& request) {
     const auto tensors = tuner::read_safetensors(request.inputs.value_or("none"), 1u << 30);
     if (tensors.size() != signature_of(Stage::attend_selected).inputs.size()) std::exit(9);
   }
-  // A twin of its own comes after all others, so `bad` is the second to get the first handle.
+  // Its A/A control comes after all others, so `bad` is the second to get the first handle.
   const bool shared = bad && is("same_handle");
   const std::int64_t handle = shared ? 1 : ++prepared_handles;
   handles[handle] = {request.variant.name, request.problem, request.seed};
@@ -211,8 +211,8 @@ void on_measure(const MeasureRequest& request) {
   for (std::int64_t i = 0; i < request.samples; ++i) {
     const std::int64_t start = now_ns();
     pause_ms(sleep_ms * (prepared.name == "other" ? 2 : 1));
-    // Twins take turns in being faster.
-    const std::int64_t took = is("twins") ? 1000 + (measured * 7919) % 101 : now_ns() - start;
+    // Equal variants take turns in being faster.
+    const std::int64_t took = is("equal") ? 1000 + (measured * 7919) % 101 : now_ns() - start;
     reply.samples.push_back({start, took, took, std::nullopt});
   }
   reply.clocks.throttle = throttle_now();

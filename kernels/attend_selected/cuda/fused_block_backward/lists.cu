@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kThreads)
     atomicOr(p.bits + pick.row * p.words + pick.query / 32, 1u << (pick.query % 32));
 }
 
-/// Sums over the threads before this one and over all, of a whole block of threads.
+/// Sums over the threads before this one and over all, of a whole thread block.
 struct BlockSum {
   int before, all;
 };
@@ -115,7 +115,7 @@ __device__ int count_entries(const ListParams& p, int kv_head, int* sums) {
   return sum.all;
 }
 
-/// A block of threads per KV head: where each list begins, and its runs.
+/// A thread block per KV head: where each list begins, and its runs.
 __global__ void __launch_bounds__(kScanThreads)
     scan_lists_kernel(const __grid_constant__ ListParams p) {
   __shared__ int sums[kScanWarps];
