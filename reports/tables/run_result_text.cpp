@@ -77,6 +77,7 @@ std::string mfu_text(const Json& r) {
 }
 
 std::string speed_text(const Json& r) {
+  if (r.at("step_ns").empty()) return "";
   const bool training = r.contains("training");
   const std::string speed =
       fmt::format("  {}: first {} {}, then {} a step (median of {}), {:.0f} tok/s\n",

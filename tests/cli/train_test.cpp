@@ -1,10 +1,13 @@
 // run --train and memory, through the real program.
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
 #include "catch.hpp"
 #include "program.hpp"
+#include "sanitizers.hpp"
 
 namespace nsa::test {
 namespace {
@@ -202,6 +205,53 @@ TEST_CASE("Ctrl-C ends training with a checkpoint", "[cli]") {
   CHECK(text_of(folder.file("code.txt")) == "130\n");
   CHECK(contains(text_of(folder.file("out.txt")), "STOPPED: a signal"));
   CHECK(!text_of(folder.file("stopped/checkpoint.safetensors")).empty());
+}
+
+TEST_CASE("an out-of-memory ends training with a result: before its steps, and between them",
+          "[cli]") {
+  if (kThreadSanitizer || kAddressSanitizer) return;  // their memory would be under the limit too
+  const Folder folder;
+  // Each step allocates its tokens; from the first heartbeat on there is no room for them.
+  folder.write(
+      "starve.py",
+      "import json, os, resource, subprocess, sys, time\n"
+      "run = subprocess.Popen(sys.argv[1:], stdout=open('out.txt', 'w'),\n"
+      "                       stderr=open('err.txt', 'w'))\n"
+      "while run.poll() is None and not (os.path.exists('beats.jsonl') and\n"
+      "                                  open('beats.jsonl').readline().endswith('\\n')):\n"
+      "    time.sleep(0.01)\n"
+      "pages = int(open(f'/proc/{run.pid}/statm').read().split()[0])\n"
+      "used = pages * resource.getpagesize()\n"
+      "resource.prlimit(run.pid, resource.RLIMIT_AS, (used - 2**20, used - 2**20))\n"
+      "sys.exit(run.wait())\n");
+  const auto run = [&](const std::string& command) {
+    return WEXITSTATUS(std::system(
+        ("cd " + folder.path().string() + " && NSATUNE_DB=a.sqlite " + command).c_str()));
+  };
+  const std::string train = "\"" NSATUNE_PROGRAM "\" run" + kShape +
+                            "--device cpu --share --no-thresholds --json --quiet ";
+  // Every allocation of more than 4 kB is one of the system's, whatever was freed before.
+  CHECK(run("MALLOC_MMAP_THRESHOLD_=4096 python3 starve.py " + train +
+            "--batch 32 --steps 1000000 --heartbeat beats.jsonl") == 4);
+  INFO(text_of(folder.file("err.txt")));
+  CHECK(contains(text_of(folder.file("err.txt")), "run --train: out of memory after "));
+  const Json ran = json_of({4, text_of(folder.file("out.txt")), ""}, "run_result");
+  CHECK(contains(ran["training"]["stopped"], "out of memory after "));
+  CHECK(ran["losses"].size() > 0);
+  CHECK(ran["tokens_per_s"] > 0);
+  CHECK(ran["peak_bytes"] > 1'000'000);
+
+  const int early = run("sh -c 'ulimit -v 4000000; " + train +
+                        "--batch 20000 --memory-limit 1TB > out.txt 2> err.txt'");
+  CHECK(early == 4);
+  CHECK(contains(text_of(folder.file("err.txt")), "out of memory before the first step: "));
+  const Json refused = json_of({4, text_of(folder.file("out.txt")), ""}, "run_result");
+  CHECK(refused["losses"].empty());
+
+  const Json past =
+      json_of(nsatune(folder, "report results --json --db a.sqlite"), "report_results");
+  CHECK(past["runs"][0]["run_results"][0] == refused);
+  CHECK(json_of(nsatune(folder, "db info --json --db a.sqlite"), "db_info")["run_results"] == 2);
 }
 
 }  // namespace nsa::test

@@ -50,7 +50,7 @@ std::vector<std::vector<Json>> known_documents(const Settings& settings,
   for (store::RunResult& result : db.run_results()) {
     const Json& run = result.report;
     if (run.value("version", std::string()) == build_id() &&
-        run["device"].value("uuid", std::string()) == device.uuid)
+        run["device"].value("uuid", std::string()) == device.uuid && !ended_early(run))
       results.push_back(std::move(result.report));
   }
   for (std::size_t i = 0; i < asked.size(); ++i) {

@@ -11,6 +11,7 @@
 #include "nsa/schemas/median.hpp"
 #include "nsa/store/store.hpp"
 #include "run/options.hpp"
+#include "run/report.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -107,7 +108,7 @@ void add_run_rates(const store::Store& db, std::vector<MeasuredRate>& rates) {
   for (const store::RunResult& result : db.run_results()) {
     const Json& run = result.report;
     const auto preset = preset_of_run(run["model"]);
-    if (!preset || !is_whole(result)) continue;
+    if (!preset || !is_whole(result) || ended_early(run)) continue;
     MeasuredRate rate{run["device"]["name"].get<std::string>(),
                       *preset,
                       run["seq_len"].get<std::int64_t>(),

@@ -11,14 +11,21 @@
 namespace nsa::cli {
 namespace {
 
-double tokens_per_s(const RunReport& r) {
-  return static_cast<double>(r.times.tokens_per_step) /
-         (static_cast<double>(median(r.times.step_ns)) * 1e-9);
+/// 0 where training ended before its first step did.
+std::int64_t median_step_ns(const RunReport& r) {
+  return r.times.step_ns.empty() ? 0 : median(r.times.step_ns);
 }
 
-double flop_per_s(const RunReport& r) {
-  return r.times.flop_per_step / (static_cast<double>(median(r.times.step_ns)) * 1e-9);
+double per_second(double of_step, const RunReport& r) {
+  const std::int64_t ns = median_step_ns(r);
+  return ns > 0 ? of_step / (static_cast<double>(ns) * 1e-9) : 0;
 }
+
+double tokens_per_s(const RunReport& r) {
+  return per_second(static_cast<double>(r.times.tokens_per_step), r);
+}
+
+double flop_per_s(const RunReport& r) { return per_second(r.times.flop_per_step, r); }
 
 double decode_tokens_per_s(const RunReport& r) {
   return static_cast<double>(r.plan.batch) /
@@ -116,6 +123,8 @@ RunMemory held_memory(const RunPlan& plan) {
   return memory;
 }
 
+bool ended_early(const Json& result) { return result.contains("/training/stopped"_json_pointer); }
+
 Json run_json(const RunReport& r) {
   Json steps = Json::array();
   for (const std::int64_t ns : r.times.step_ns) steps.push_back(ns);
@@ -136,7 +145,7 @@ Json run_json(const RunReport& r) {
                                                 : "new tokens of all sequences per forward pass"},
                 {"tokens_per_step", r.times.tokens_per_step},
                 {"tokens_per_s", tokens_per_s(r)},
-                {"median_step_ns", median(r.times.step_ns)},
+                {"median_step_ns", median_step_ns(r)},
                 {"first_call_ns", r.times.first_call_ns},
                 {"step_ns", steps},
                 {"flop_per_step", r.times.flop_per_step},

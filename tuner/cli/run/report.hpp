@@ -48,6 +48,9 @@ struct RunReport {
 
 /// The command that would repeat the run.
 std::string command_line(const RunOptions& options, const RunPlan& plan);
+/// Whether a document of run_result is of training that did not reach its last step: its rate is
+/// not that of the command.
+bool ended_early(const Json& result);
 /// Schema run_result.
 Json run_json(const RunReport& report);
 

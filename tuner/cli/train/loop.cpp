@@ -9,6 +9,7 @@
 #include "interrupt.hpp"
 #include "nsa/probes/graph.hpp"
 #include "nsa/probes/nvtx.hpp"
+#include "nsa/schemas/cuda_error.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -138,6 +139,28 @@ LoopEnd run_training_steps(const RunDevice& device, training::Trainer& trainer,
                            const TokenSource& source, const RunOptions& options,
                            const LoopHooks& hooks, RunTimes& times, TrainReport& report) {
   return Loop(device, trainer, source, options, hooks, times, report).run();
+}
+
+void take_what_is_left(const RunDevice& device, const training::Trainer& trainer,
+                       TrainReport& report) {
+  device.synchronize();
+  const auto taken = static_cast<std::int64_t>(report.results.size());
+  const std::int64_t left = trainer.steps_done() - report.first_step - taken;
+  const auto results = trainer.results(left);
+  report.results.insert(report.results.end(), results.begin(), results.end());
+}
+
+std::string out_of_memory_text(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const OutOfMemory& e) {
+    return e.what();
+  } catch (const CudaError& e) {
+    if (!e.out_of_memory()) throw;
+    return advice_for(e);
+  } catch (const std::bad_alloc&) {
+    return "the host has no memory left";
+  }
 }
 
 std::string first_bad_tensor(training::Trainer& trainer, const TokenSource& source) {

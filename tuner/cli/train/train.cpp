@@ -21,6 +21,9 @@
 namespace nsa::cli {
 namespace {
 
+/// Kept free during the steps, so that a run that the host has no memory for is reported.
+constexpr std::size_t kReportBytes = 8u << 20;
+
 void refuse_what_does_not_train(const RunOptions& o, const RunPlan& plan, bool on_gpu) {
   if (plan.layer)
     throw InputError("run --train: --preset " + o.preset +
@@ -111,7 +114,8 @@ class TrainRun {
       : settings_(settings),
         options_(options),
         device_(chosen_device(settings)),
-        plan_(make_run_plan(options, device_.device().backend)) {
+        plan_(make_run_plan(options, device_.device().backend)),
+        line_(settings) {
     refuse_what_does_not_train(options, plan_, device_.on_gpu());
     for (const std::string& note : plan_.notes) say(settings, "note: " + note);
     report_.config = training_config(options.train, plan_, plan_.training);
@@ -129,11 +133,13 @@ class TrainRun {
     report_.data = source->name();
     std::optional<store::Store> db = open_database(settings_, options_);
     open_heartbeat();
-    ProgressLine line(settings_);
-    std::optional<tuner::DeviceTurn> turn;  // until the steps are timed
-    turn.emplace(device_.device(), nullptr, std::nullopt, line, options_.share);
+    turn_.emplace(device_.device(), nullptr, std::nullopt, line_, options_.share);
     RunRecord record = begin_record(device_.device(), plan_);
     RunReport result = report_of(record, device_, plan_, options_);
+    result.times.tokens_per_step = report_.config.tokens_per_step();
+    // The backward pass multiplies each matrix twice as often; what is computed again is no work.
+    result.times.flop_per_step =
+        3 * static_cast<double>(report_.config.accumulate) * forward_flop(plan_.config, problem());
 
     StageRanges ranges;
     Context context;
@@ -142,23 +148,19 @@ class TrainRun {
     context.observer = &ranges;
     context.telemetry = options_.no_telemetry ? nullptr : &forward_;
     context.options = attention;
-    training::Trainer trainer(context, report_.config,
-                              allocator_ ? *allocator_ : device_.allocator(), options_.seed);
-    if (context.telemetry) {
-      trainer.count_backward(&backward_);
-      const Reads reads = reads_of(plan_, kAllBranches);
-      forward_.reads(reads.predicted, reads.actual);
-      if (reads.selects) forward_.selection_rows_of(problem());
+    auto for_the_report = std::make_unique_for_overwrite<char[]>(kReportBytes);
+    std::unique_ptr<training::Trainer> trainer;
+    LoopEnd end = LoopEnd::out_of_memory;
+    try {
+      trainer = std::make_unique<training::Trainer>(
+          context, report_.config, allocator_ ? *allocator_ : device_.allocator(), options_.seed);
+      end = trained(*trainer, *source, result);
+    } catch (...) {
+      for_the_report.reset();
+      ran_out(std::current_exception(), trainer.get(), result);
     }
-    const auto notes = notes_of(options_, report_.config, *source);
-    if (options_.train.resume) resume(settings_, *options_.train.resume, notes, trainer);
-    report_.first_step = trainer.steps_done();
-    const LoopEnd end = steps(trainer, *source, notes, result.times);
-    turn.reset();
-    finish(trainer, result);
-    if (end == LoopEnd::not_finite) report_.stopped = first_bad_tensor(trainer, *source);
-    if (end == LoopEnd::stopped) report_.stopped = "a signal";
-    if (end != LoopEnd::not_finite) save(trainer, notes);
+    turn_.reset();
+    trainer.reset();
     result.explanation = explain(router, problem());
     result.training = report_;
     publish(settings_, result, std::move(record), db);
@@ -172,6 +174,37 @@ class TrainRun {
                       std::vector<std::int64_t>(batch, 0));
   }
 
+  /// The steps, and what is made of their end.
+  LoopEnd trained(training::Trainer& trainer, const TokenSource& source, RunReport& result) {
+    if (!options_.no_telemetry) {
+      trainer.count_backward(&backward_);
+      const Reads reads = reads_of(plan_, kAllBranches);
+      forward_.reads(reads.predicted, reads.actual);
+      if (reads.selects) forward_.selection_rows_of(problem());
+    }
+    const auto notes = notes_of(options_, report_.config, source);
+    if (options_.train.resume) resume(settings_, *options_.train.resume, notes, trainer);
+    report_.first_step = trainer.steps_done();
+    const LoopEnd end = steps(trainer, source, notes, result.times);
+    turn_.reset();
+    finish(&trainer, result);
+    if (end == LoopEnd::not_finite) report_.stopped = first_bad_tensor(trainer, source);
+    if (end == LoopEnd::stopped) report_.stopped = "a signal";
+    if (end != LoopEnd::not_finite) save(trainer, notes);
+    return end;
+  }
+
+  /// The run ends here and stays a result. Nothing is saved: the step may be half done.
+  void ran_out(const std::exception_ptr& error, const training::Trainer* trainer,
+               RunReport& result) {
+    const std::string what = out_of_memory_text(error);
+    if (trainer) take_what_is_left(device_, *trainer, report_);
+    finish(trainer, result);
+    report_.stopped =
+        trainer ? fmt::format("out of memory after {} steps: {}", trainer->steps_done(), what)
+                : "out of memory before the first step: " + what;
+  }
+
   void open_heartbeat() {
     if (!options_.heartbeat) return;
     refuse_database(*options_.heartbeat);
@@ -180,10 +213,6 @@ class TrainRun {
 
   LoopEnd steps(training::Trainer& trainer, const TokenSource& source,
                 const std::map<std::string, std::string>& notes, RunTimes& times) {
-    times.tokens_per_step = report_.config.tokens_per_step();
-    // The backward pass multiplies each matrix twice as often; what is computed again is no work.
-    times.flop_per_step =
-        3 * static_cast<double>(report_.config.accumulate) * forward_flop(plan_.config, problem());
     const LoopHooks hooks{
         [&](std::int64_t step, std::int64_t ns, const training::StepResult& result) {
           beat(step, ns, result, times);
@@ -212,10 +241,13 @@ class TrainRun {
                                trainer.steps_done()));
   }
 
-  void finish(const training::Trainer& trainer, RunReport& result) {
-    report_.measured = trainer.memory();
-    report_.reserved_bytes = trainer.reserved_bytes();
-    report_.grow_events = trainer.grow_events();
+  /// `trainer` null: there was no memory for it.
+  void finish(const training::Trainer* trainer, RunReport& result) {
+    if (trainer) {
+      report_.measured = trainer->memory();
+      report_.reserved_bytes = trainer->reserved_bytes();
+      report_.grow_events = trainer->grow_events();
+    }
     if (allocator_) report_.allocator->peak = allocator_->peak();
     if (result.times.step_ns.empty() && result.times.first_call_ns > 0)
       result.times.step_ns.push_back(result.times.first_call_ns);
@@ -232,6 +264,7 @@ class TrainRun {
       say(settings_, "run --train: " + *report_.stopped);
       return ExitCode::found;
     }
+    if (end == LoopEnd::out_of_memory) throw EnvironmentError("run --train: " + *report_.stopped);
     if (end == LoopEnd::stopped) return kStopped;
     return verdict(settings_, result);
   }
@@ -241,6 +274,8 @@ class TrainRun {
   RunDevice device_;
   RunPlan plan_;
   std::unique_ptr<device::RunAllocator> allocator_;
+  ProgressLine line_;
+  std::optional<tuner::DeviceTurn> turn_;  // until the steps are timed
   TrainReport report_;
   Telemetry forward_, backward_;
   std::unique_ptr<HeartbeatWriter> heartbeat_;
