@@ -5,6 +5,7 @@
 
 #include "cuda/gemm/rows.hpp"
 #include "launches/vendor.hpp"
+#include "nsa/kernels/dense_by_cudnn.hpp"
 #include "source_hashes.hpp"
 #include "vendor/cudnn/backward.hpp"
 #include "vendor/support.hpp"
@@ -166,3 +167,19 @@ std::vector<Variant> branch_rows(Band band, const StageRows& stage) {
 }
 
 }  // namespace nsa::vendor
+
+namespace nsa {
+
+ApiOverrides dense_by_cudnn(bool deterministic) {
+  // Dense attention is the window's rows with a window back to the first token.
+  const auto wish = [](const Variant& row) {
+    return std::pair{
+        Stage::attend_window,
+        VariantId{{std::string(to_string(Stage::attend_window))}, std::string(row.name), {}}};
+  };
+  return {
+      .variants = {wish(vendor::sdpa_row())},
+      .backward = {wish(deterministic ? vendor::sdpa_ordered_row() : vendor::sdpa_backward_row())}};
+}
+
+}  // namespace nsa

@@ -122,6 +122,9 @@ TEST_CASE("flags that do not train are refused", "[cli]") {
   require_refused(folder, kTrain + "--allocator cudaMallocAsync", 2, "--device cpu has none");
   require_refused(folder, kTrain + "--allocator cudaMalloc --pool-keep 1GiB", 2, "is of a pool");
   CHECK(nsatune(folder, "run --preset tiny --data x").exit_code == 2);  // without --train
+  require_refused(folder, kTrain + "--attention dense_sdpa", 2,
+                  "a CPU has no cuDNN; take --attention dense");
+  require_refused(folder, "run --preset tiny --no-db --attention dense_sdpa", 2, "no cuDNN");
   require_refused(folder, "run --preset layer --train --no-db", 2, "one attention layer");
 }
 

@@ -5,6 +5,8 @@
 
 #include "../kernels/training_support.hpp"
 #include "gpu.hpp"
+#include "nsa/kernels/dense_by_cudnn.hpp"
+#include "nsa/kernels/telemetry.hpp"
 #include "nsa/kernels/training_checkpoint.hpp"
 #include "nsa/probes/graph.hpp"
 
@@ -16,11 +18,19 @@ using training::TrainingMemory;
 
 namespace {
 
+Router::Inputs inputs_of(const Device& gpu, ApiOverrides wishes) {
+  Router::Inputs inputs;
+  inputs.device = gpu;
+  inputs.api = std::move(wishes);
+  return inputs;
+}
+
 /// On the device, with what it borrows.
 class GpuTraining : public TestTraining {
  public:
-  GpuTraining(const Device& gpu, const TrainingConfig& config, std::uint64_t seed = 1)
-      : device_(gpu), router_(gpu) {
+  GpuTraining(const Device& gpu, const TrainingConfig& config, std::uint64_t seed = 1,
+              ApiOverrides wishes = {})
+      : device_(gpu), router_(inputs_of(gpu, std::move(wishes))) {
     Context context;
     context.router = &router_;
     context.stream = stream_.get();
@@ -58,6 +68,15 @@ TrainingConfig small_training(Dtype dtype) {
       .cmp_block = 16, .cmp_stride = 8, .sel_block = 32, .sel_count = 4, .window = 48};
   config.seq_len = 300;
   return config;
+}
+
+/// As the window's rows see dense attention.
+Problem batch_of(const TrainingConfig& config) {
+  const auto batch = static_cast<std::size_t>(config.batch);
+  Problem p = problem_of(config.model, std::vector<std::int64_t>(batch, config.seq_len),
+                         std::vector<std::int64_t>(batch, 0));
+  p.geometry.window = config.seq_len;
+  return p;
 }
 
 double worst_distance(const std::vector<double>& a, const std::vector<double>& b) {
@@ -140,6 +159,33 @@ TEST_CASE("dense attention trains on a device as on the CPU", "[gpu][training]")
   TrainingConfig config = small_training(Dtype::fp32);
   config.model.attention = AttentionKind::dense;
   CHECK(worst_distance(GpuTraining(*gpu, config).train(8), CpuTraining(config).train(8)) < 1e-3);
+}
+
+TEST_CASE("dense attention by cuDNN trains as the CPU's dense attention", "[gpu][training]") {
+  const auto gpu = gpu_or_skip();
+  if (!gpu) return;
+  TrainingConfig config = small_training(Dtype::fp32);
+  config.model.attention = AttentionKind::dense;
+  const auto exact = CpuTraining(config).train(20);
+  config.model.dtype = Dtype::bf16;
+  config.deterministic = GENERATE(true, false);
+  GpuTraining run(*gpu, config, 1, dense_by_cudnn(config.deterministic));
+  Problem dense = batch_of(config);
+  for (const Direction direction : {Direction::forward, Direction::backward}) {
+    dense.direction = direction;
+    const Choice choice = run.router().choose(Stage::attend_window, dense);
+    if (choice.source == Source::api) continue;
+    WARN("skipped: " << (choice.fallback_reason ? choice.fallback_reason : "no row of cuDNN"));
+    return;
+  }
+  Telemetry backward;
+  run->count_backward(&backward);
+  const auto coarse = run.train(20);
+  CHECK(worst_distance(coarse, exact) < 0.1);
+  CHECK(coarse.back() < coarse.front());
+  const auto engaged = backward.report().engaged;
+  CHECK(engaged.at({"attend_window", config.deterministic ? "sdpa_ordered" : "sdpa"}) ==
+        20 * config.model.layers);
 }
 
 TEST_CASE(

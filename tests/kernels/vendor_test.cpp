@@ -2,6 +2,7 @@
 #include "nsa/kernels/vendor.hpp"
 #include "catch.hpp"
 #include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/dense_by_cudnn.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/oracle.hpp"
 #include "nsa/schemas/error.hpp"
@@ -70,6 +71,30 @@ TEST_CASE("cuDNN is refused what it has no plan for, each with its own reason",
   p.head_dim_k = p.head_dim_v = 64;
   p.geometry.window = 0;
   CHECK(has(vendor::supports_sdpa(p, h200()), "window of 0"));
+}
+
+TEST_CASE("dense attention by cuDNN is its rows in both directions, of any length",
+          "[kernels][vendor]") {
+  for (const bool deterministic : {true, false}) {
+    Router::Inputs inputs;
+    inputs.device = h200();
+    inputs.api = dense_by_cudnn(deterministic);
+    inputs.review = true;  // whatever this build and machine have
+    const Router router(std::move(inputs));
+    Problem p = lengths({4096, 4096}, {0, 0});
+    p.geometry.window = p.max_kv_len();
+    const Choice forward = router.choose(Stage::attend_window, p);
+    CHECK(forward.source == Source::api);
+    CHECK(forward.variant->name == "sdpa");
+    p.direction = Direction::backward;
+    const Choice backward = router.choose(Stage::attend_window, p);
+    CHECK(backward.source == Source::api);
+    CHECK(backward.variant->name == (deterministic ? "sdpa_ordered" : "sdpa"));
+    CHECK(backward.variant->deterministic == deterministic);
+    p.dtype = Dtype::fp32;  // the wish is not met, and the router says why
+    CHECK(router.choose(Stage::attend_window, p).source != Source::api);
+    CHECK(router.choose(Stage::attend_window, p).fallback_reason);
+  }
 }
 
 TEST_CASE("cuDNN takes a batch only where one plan serves all of it", "[kernels][vendor]") {

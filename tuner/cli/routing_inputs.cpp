@@ -28,10 +28,11 @@ Router make_router(const Settings& settings, Router::Inputs inputs) {
 
 Router make_router(const Settings& settings, const Device& device,
                    const std::optional<std::string>& file, bool built_in_only,
-                   EnvSnapshot environment) {
+                   EnvSnapshot environment, ApiOverrides api) {
   Router::Inputs inputs;
   inputs.device = device;
   inputs.environment = std::move(environment);
+  inputs.api = std::move(api);
   if (!built_in_only) {
     if (auto found = find_thresholds(file, device)) {
       inputs.table = std::move(found->table);

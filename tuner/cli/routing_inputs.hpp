@@ -17,10 +17,10 @@ EnvSnapshot with_switches(const Settings& settings, EnvSnapshot environment,
 /// The router of these inputs. Its warnings go to stderr. InputError on a variable that cannot be.
 Router make_router(const Settings& settings, Router::Inputs inputs);
 /// The router of `device` with the thresholds of `file` (or where docs/architecture.md says),
-/// unless `built_in_only`, with `environment`. Its warnings go to stderr. InputError on a file that
-/// cannot be used.
+/// unless `built_in_only`, with `environment` and the caller's wishes. Its warnings go to stderr.
+/// InputError on a file that cannot be used.
 Router make_router(const Settings& settings, const Device& device,
                    const std::optional<std::string>& file, bool built_in_only,
-                   EnvSnapshot environment = snapshot_environment());
+                   EnvSnapshot environment = snapshot_environment(), ApiOverrides api = {});
 
 }  // namespace nsa::cli

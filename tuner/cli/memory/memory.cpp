@@ -6,9 +6,9 @@
 #include "device_choice.hpp"
 #include "nsa/kernels/training.hpp"
 #include "program.hpp"
-#include "routing_inputs.hpp"
 #include "run/options.hpp"
 #include "run/report.hpp"
+#include "run/router.hpp"
 #include "train/report.hpp"
 
 namespace nsa::cli {
@@ -28,8 +28,7 @@ class Predictor {
       : options_(options),
         device_(chosen_device(settings)),
         plan_(make_run_plan(options, device_.backend)),
-        router_(make_router(settings, device_, options.thresholds, options.no_thresholds,
-                            with_switches(settings, snapshot_environment(), plan_.switches))) {
+        router_(router_of(settings, device_, options, plan_)) {
     if (plan_.layer)
       throw InputError("memory: --preset " + options.preset +
                        " is one attention layer; report memory has its stages");

@@ -4,7 +4,7 @@
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "nsa/probes/probes.hpp"
-#include "routing_inputs.hpp"
+#include "run/router.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -76,9 +76,7 @@ Memory memory_of(const Settings& settings, const MemoryOptions& o) {
   for (const std::int64_t batch : o.batches)
     memory.cache_bytes.push_back(batch * c.layers * memory.plan.seq_len * c.kv_heads *
                                  (c.head_dim_k + c.head_dim_v) * element);
-  const Router router =
-      make_router(settings, memory.device, o.run.thresholds, o.run.no_thresholds,
-                  with_switches(settings, snapshot_environment(), memory.plan.switches));
+  const Router router = router_of(settings, memory.device, o.run, memory.plan);
   for (const auto& stages : asked_stages()) {
     if (stages.front() == Stage::model && memory.plan.layer) continue;
     add_stages(router, stages, memory);

@@ -128,8 +128,10 @@ void declare_model(CLI::App& sub, RunOptions& o) {
   sub.add_option("--dtype", o.dtype,
                  "fp64, fp32, bf16, fp16: storage, accumulation is fp32 (default: bf16 on a GPU, "
                  "fp32 on a CPU)");
-  sub.add_option("--attention", o.attention, "nsa, or dense: the same model with dense attention")
-      ->check(CLI::IsMember({"nsa", "dense"}));
+  sub.add_option("--attention", o.attention,
+                 "nsa; dense: the same model with dense attention; dense_sdpa: that by cuDNN, on a "
+                 "GPU")
+      ->check(CLI::IsMember({"nsa", "dense", "dense_sdpa"}));
   CLI::Option* thresholds =
       sub.add_option("--thresholds", o.thresholds, "Thresholds file or folder of such files");
   sub.add_flag("--no-thresholds", o.no_thresholds, "Built-in order only, whatever files there are")
@@ -211,10 +213,16 @@ RunPlan make_run_plan(const RunOptions& o, Backend backend) {
   }
   if (o.kv_heads) set_kv_heads(plan.config, *o.kv_heads);
   if (o.dtype) plan.config.dtype = parse_dtype(*o.dtype);
-  if (o.attention == "dense") {
+  if (o.attention != "nsa") {
     if (!o.branches.empty())
-      throw InputError("--branches: dense attention has none; drop it, or --attention dense");
+      throw InputError("--branches: dense attention has none; drop it, or --attention " +
+                       o.attention);
     plan.config.attention = AttentionKind::dense;
+    plan.dense_sdpa = o.attention != "dense";
+    if (plan.dense_sdpa && backend == Backend::cpu)
+      throw InputError(
+          "--attention dense_sdpa: a CPU has no cuDNN; take --attention dense, or "
+          "--device cuda:0");
   }
   plan.seq_len = o.seq_len.value_or(plan.seq_len);
   plan.batch = o.batch.value_or(plan.batch);

@@ -54,6 +54,7 @@ void declare(CLI::App& sub, RunOptions& options);
 struct RunPlan {
   ModelConfig config;
   bool layer = false;
+  bool dense_sdpa = false;  // dense attention by the vendor's rows
   std::int64_t seq_len = 2048, batch = 1, decode = 0;
   std::vector<std::string> notes;             // about the user's config, for stderr
   std::vector<tuner::ConfigSwitch> switches;  // of that config

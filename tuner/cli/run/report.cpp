@@ -101,7 +101,7 @@ std::string command_line(const RunOptions& o, const RunPlan& plan) {
   text += fmt::format(" --seq-len {} --batch {} --layers {} --dtype {}", plan.seq_len, plan.batch,
                       plan.config.layers, to_string(plan.config.dtype));
   if (o.kv_heads) text += fmt::format(" --kv-heads {}", *o.kv_heads);
-  if (plan.config.attention == AttentionKind::dense) text += " --attention dense";
+  if (plan.config.attention == AttentionKind::dense) text += " --attention " + o.attention;
   if (!o.branches.empty()) text += fmt::format(" --branches {}", fmt::join(o.branches, ","));
   if (plan.decode > 0) text += fmt::format(" --decode {}", plan.decode);
   if (o.graph) text += " --graph";

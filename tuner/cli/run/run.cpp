@@ -15,7 +15,7 @@
 #include "program.hpp"
 #include "publish.hpp"
 #include "reads.hpp"
-#include "routing_inputs.hpp"
+#include "router.hpp"
 #include "stage_trace.hpp"
 #include "steps.hpp"
 #include "sweep/progress.hpp"
@@ -89,9 +89,7 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
     throw InputError("run: --stage-trace: a GPU's stages are traced by nsatune trace record");
   if (options.stage_trace) refuse_database(*options.stage_trace);
   check_memory(device, plan);
-  const Router router =
-      make_router(settings, device.device(), options.thresholds, options.no_thresholds,
-                  with_switches(settings, snapshot_environment(), plan.switches));
+  const Router router = router_of(settings, device.device(), options, plan);
   const auto batch = static_cast<std::size_t>(plan.batch);
   const Problem problem = problem_of(plan.config, std::vector<std::int64_t>(batch, plan.seq_len),
                                      std::vector<std::int64_t>(batch, 0));

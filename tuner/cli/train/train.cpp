@@ -10,9 +10,9 @@
 #include "nsa/reports/units.hpp"
 #include "nsa/schemas/output_path.hpp"
 #include "nsa/tuner/side_by_side.hpp"
-#include "routing_inputs.hpp"
 #include "run/publish.hpp"
 #include "run/reads.hpp"
+#include "run/router.hpp"
 #include "run/stage_ranges.hpp"
 #include "sweep/progress.hpp"
 #include "train/loop.hpp"
@@ -123,9 +123,7 @@ class TrainRun {
   }
 
   ExitCode run() {
-    const Router router =
-        make_router(settings_, device_.device(), options_.thresholds, options_.no_thresholds,
-                    with_switches(settings_, snapshot_environment(), plan_.switches));
+    const Router router = router_of(settings_, device_.device(), options_, plan_);
     const AttentionOptions attention = options_from(router.environment());
     report_.predicted = training::predict_memory(router, report_.config, attention);
     check_memory(options_, device_.device(), report_.predicted);
