@@ -78,6 +78,37 @@ std::vector<Asked> batch_grid(std::int64_t seq_len, const std::vector<std::int64
   return grid;
 }
 
+std::vector<Asked> checkpoint_grid(std::int64_t seq_len, const std::vector<std::int64_t>& batches) {
+  std::vector<Asked> grid;
+  for (const std::int64_t batch : batches) {
+    for (Asked& asked :
+         crossed({seq_len}, batch,
+                 {{"all kept", {}, {}}, {"checkpointed", {}, {"--checkpoint", "all"}}}))
+      grid.push_back(std::move(asked));
+  }
+  return grid;
+}
+
+std::vector<Asked> training_switch_grid(const std::vector<std::int64_t>& seq_lens,
+                                        std::int64_t batch, bool halves, bool graphs) {
+  std::vector<Setting> settings{
+      {"defaults", {}, {}},
+      {"FlashAttention-2 off", {{"NSA_USE_FA2", "0"}}, {}},
+      {"masked", {{"NSA_FORCE_SEL_MASK", "1"}}, {}},
+      {"packed", {{"NSA_USE_SEL_PACK", "1"}}, {}},
+      {"varlen", {{"NSA_USE_SEL_VARLEN", "1"}, {"NSA_SEL_VARLEN_V2", "1"}}, {}},
+      {"checkpointed", {}, {"--checkpoint", "all"}},
+      {"nondeterministic", {}, {"--nondeterministic"}},
+      {"built-in order", {}, {"--no-thresholds"}},
+      {"dense attention", {}, {"--attention", "dense"}}};
+  if (halves) settings.push_back({"no masters", {}, {"--no-masters"}});
+  if (graphs) {
+    settings.push_back({"dense attention, cuDNN", {}, {"--attention", "dense_sdpa"}});
+    settings.push_back({"graph", {}, {"--graph"}});
+  }
+  return crossed(seq_lens, batch, settings);
+}
+
 std::vector<Asked> ladder_grid(const std::vector<std::int64_t>& seq_lens, std::int64_t batch) {
   std::vector<Asked> grid;
   for (const std::int64_t seq_len : seq_lens) {

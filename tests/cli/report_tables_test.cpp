@@ -1,5 +1,6 @@
 // report matrix, eta, targets ... and check --targets through the real program.
 #include <algorithm>
+#include <map>
 
 #include "catch.hpp"
 #include "program.hpp"
@@ -84,6 +85,33 @@ TEST_CASE("every table of whole passes obeys its schema", "[cli]") {
   const Json eta = json_of(result, "report_runs")["eta"];
   CHECK(eta["settings"][0]["cost"].get<double>() ==
         Approx(3 * eta["settings"][0]["hours"].get<double>()));
+}
+
+TEST_CASE("of training: batches and checkpointing with their memory, and each switch by itself",
+          "[cli]") {
+  const Folder folder;
+  const Json batches = runs_json(folder, "batch --train --batches 1,2")["cells"];
+  REQUIRE(batches.size() == 4);
+  CHECK(batches[3]["setting"] == "--checkpoint all");
+  for (const Json& cell : batches) {
+    CHECK(cell["status"] == "ok");
+    const double peak = cell["workspace_peak_bytes"], predicted = cell["predicted_peak_bytes"];
+    CHECK(predicted / peak == Approx(1).epsilon(0.05));
+  }
+  CHECK(batches[3]["speedup"].get<double>() > 0);
+  CHECK(batches[2]["workspace_peak_bytes"] > batches[0]["workspace_peak_bytes"]);
+  CHECK(batches[0]["tokens_per_step"] == 64);
+
+  const Json document = runs_json(folder, "ablations --train");
+  CHECK(document["header"]["direction"] == "training");
+  std::map<std::string, Json> cells;
+  for (const Json& cell : document["cells"]) cells[cell["label"]] = cell;
+  CHECK(cells.at("checkpointed")["against"] == "defaults");
+  CHECK(cells.at("masked")["ran"].dump().find("attend_selected/masked") != std::string::npos);
+  CHECK(cells.at("defaults")["ran"].dump().find("attend_selected/masked") == std::string::npos);
+  CHECK(cells.count("no masters") == 0);  // of fp32
+  CHECK(cells.count("graph") == 0);       // on a CPU
+  CHECK(nsatune(folder, "report batch --train --kv-heads 1").exit_code == 2);
 }
 
 TEST_CASE("cells that the database has are not measured again", "[cli]") {

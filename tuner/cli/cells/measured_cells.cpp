@@ -53,12 +53,13 @@ void refuse_what_all_refused(const std::vector<Cell>& cells) {
 
 }  // namespace
 
-ModelConfig model_of(const MeasureOptions& options) {
+ModelConfig model_of(const MeasureOptions& options, Backend backend) {
   RunOptions run;
   run.preset = options.preset;
   run.config = options.config;
   run.ignore_unknown = options.ignore_unknown;
-  return make_run_plan(run, Backend::cpu).config;
+  run.dtype = options.dtype;
+  return make_run_plan(run, backend).config;
 }
 
 void declare(CLI::App& sub, MeasureOptions& o) {

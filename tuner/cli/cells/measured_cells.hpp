@@ -26,8 +26,8 @@ struct MeasureOptions {
   bool train = false;      // training steps instead of forward passes
   bool reuse = false;      // take what the database has, measure what is missing
 };
-/// The model that the cells are of. InputError as for run.
-ModelConfig model_of(const MeasureOptions& options);
+/// The model that the cells are of, on a device of that back end. InputError as for run.
+ModelConfig model_of(const MeasureOptions& options, Backend backend = Backend::cpu);
 /// Declares the flags on the command of a table.
 void declare(CLI::App& sub, MeasureOptions& options);
 

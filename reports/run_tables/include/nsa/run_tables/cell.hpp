@@ -35,7 +35,8 @@ struct Cell {
   /// Median step of each round's process, ns; nothing where that round has none.
   std::vector<std::optional<double>> process_ns;
   std::int64_t tokens_per_step = 0;
-  std::int64_t workspace_peak_bytes = 0;
+  std::int64_t workspace_peak_bytes = 0;                  // of training: of all that is held
+  std::optional<std::int64_t> predicted_peak_bytes = {};  // of training
   double flop_per_step = 0;
   std::vector<Ran> ran;
 };

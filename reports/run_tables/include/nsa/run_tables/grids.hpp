@@ -22,6 +22,12 @@ std::vector<Asked> ablation_grid(const std::vector<std::int64_t>& seq_lens, std:
 /// One length against batches, and against numbers of KV heads at the first batch.
 std::vector<Asked> batch_grid(std::int64_t seq_len, const std::vector<std::int64_t>& batches,
                               const std::vector<std::int64_t>& kv_heads);
+/// Training without activation checkpointing and with it, at each batch.
+std::vector<Asked> checkpoint_grid(std::int64_t seq_len, const std::vector<std::int64_t>& batches);
+/// Training by default (`defaults`), and with each switch by itself. `halves`: of weights in 16
+/// bits, which have masters; `graphs`: where CUDA graphs are.
+std::vector<Asked> training_switch_grid(const std::vector<std::int64_t>& seq_lens,
+                                        std::int64_t batch, bool halves, bool graphs);
 /// The users' optimisations, each switched on beside those before it.
 std::vector<Asked> ladder_grid(const std::vector<std::int64_t>& seq_lens, std::int64_t batch);
 /// What a wrong switch costs: the tuned choice and the ways to miss it.
