@@ -84,8 +84,8 @@ std::optional<Outlook::History> Outlook::history_of(const Contest& contest,
   return history.last ? std::optional(history) : std::nullopt;
 }
 
-/// How many times slower it is at least, by the orders of both. A lower order closes in on the best:
-/// it has to be as much slower still where the sweep may go from here.
+/// How many times slower it is at least, by the orders of both. A lower order closes in on the
+/// best: it has to be as much slower still where the sweep may go from here.
 std::optional<double> Outlook::least_by_orders(const History& history, const Problem& problem,
                                                std::optional<double> order) {
   const Seen& last = *history.last;
