@@ -60,7 +60,7 @@ TEST_CASE("nothing is found in a good environment, config, log, heartbeat, trace
 }
 
 TEST_CASE("no rule finds anything in ordinary traces, of whatever program", "[doctor]") {
-  for (const char* name : {"training", "server", "image", "attention"}) {
+  for (const char* name : {"training", "server", "image", "attention", "gpus"}) {
     CAPTURE(name);
     const Result result = Fixture(std::string("_ordinary/") + name).run("--json");
     INFO(result.out);

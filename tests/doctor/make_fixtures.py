@@ -67,14 +67,16 @@ class Trace:
                             "ts": round(ts, 3), "dur": round(dur, 3), "args": args})
 
     def op(self, name, dur, gap=0.0, cat="kernel", call="cudaLaunchKernel", stream=7, late=False,
-           blocking=False, far=False):
+           blocking=False, far=False, gpus=1):
         """An operation `gap` after the last one; `late`: launched only when it was over; `far`: all
-        are launched one after the other at the start."""
-        self.id += 1
+        are launched one after the other at the start; `gpus`: on so many at the same time."""
         start = self.now + gap
-        launch = 3 * self.id - 100 if far else start - (3 if late or blocking else 30)
-        self.add("cuda_runtime", call, launch, dur + 4 if blocking else 2, 1, correlation=self.id)
-        self.add(cat, name, start, dur, stream, correlation=self.id, device=0, stream=stream)
+        for gpu in range(gpus):
+            self.id += 1
+            launch = 3 * self.id - 100 if far else start - (3 if late or blocking else 30) + 3 * gpu
+            self.add("cuda_runtime", call, launch, dur + 4 if blocking else 2, 1,
+                     correlation=self.id)
+            self.add(cat, name, start, dur, stream, correlation=self.id, device=gpu, stream=stream)
         self.now = start + dur
 
     def call(self, name, ts, dur):
@@ -169,7 +171,18 @@ def ordinary():
     image.call("cudaDeviceSynchronize", image.now - 100, 101)
     attention = steady(60, dur=100)  # a little of it without flash is no finding
     attention.op("void PyTorchMemEffAttention::AttentionKernel<float>(params)", 100)
-    return {"training": training, "server": server, "image": image, "attention": attention}
+    gpus = Trace()  # eight, each with a little of what would be much if it was added up, and one
+    for _ in range(20):  # that gets a copy now and then
+        gpus.op("gemm", 2000, gap=40, gpus=8)
+        gpus.op("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 20, stream=20, gpus=8)
+        gpus.op("Memcpy DtoH (Device -> Pinned)", 10, cat="gpu_memcpy", call="cudaMemcpyAsync",
+                gpus=8)
+        gpus.call("cudaStreamSynchronize", gpus.now - 25, 25)
+        gpus.call("cudaMemcpyAsync", gpus.now - 80, 2)
+        gpus.add("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", gpus.now - 70, 2, 7, device=8,
+                 stream=7, correlation=gpus.id)
+    return {"training": training, "server": server, "image": image, "attention": attention,
+            "gpus": gpus}
 
 
 def with_comm(hidden):

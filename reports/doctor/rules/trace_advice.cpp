@@ -68,9 +68,9 @@ std::string host_advice(const TraceEvidence& t) {
   return "fuse (torch.compile), capture a CUDA graph, or enlarge the batch";
 }
 
-std::string idle_advice(const TraceEvidence& t) {
-  const trace::IdleClasses& c = t.summary.gpu->idle_by_class_ns;
-  const std::int64_t idle = t.summary.gpu->idle_ns - c.profiler_overhead.value_or(0);
+std::string idle_advice(const TraceEvidence& t, const trace::GpuFigures& gpu) {
+  const trace::IdleClasses& c = gpu.idle_by_class_ns;
+  const std::int64_t idle = own_idle_ns(gpu);
   if (most(path_gain_ns(t, "data_loading"), idle)) return "load data sooner: see that finding";
   if (most(c.sync.value_or(0) + c.blocking_call.value_or(0), idle))
     return "let the host wait less: see what it waits in";

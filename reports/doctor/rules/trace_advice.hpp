@@ -12,7 +12,8 @@ std::string host_state_text(const trace::GapCause& cause);
 /// "all_reduce of 25 MiB in dp by nccl: 3 ms of waiting for others".
 std::string collective_text(const trace::CollectiveRow& row);
 
-std::string idle_advice(const TraceEvidence& trace);
+/// Of the GPU that is idle most.
+std::string idle_advice(const TraceEvidence& trace, const trace::GpuFigures& gpu);
 /// Where the host is too slow for what it launches.
 std::string host_advice(const TraceEvidence& trace);
 /// Of copies between host and device.

@@ -32,11 +32,17 @@ Found together(Founds founds, const std::vector<std::string>& paths, std::size_t
 
 namespace {
 
-constexpr double kNoiseShare = .01;  // of the time of the GPUs: to win less is no finding
+constexpr double kNoiseShare = .01;  // of what the gain is of: to win less is no finding
+/// A GPU that does less, of what the busiest one does, is there for something else.
+constexpr double kUsedShare = .01;
 
-bool is_noise(const Found& found, const TraceEvidence& trace) {
-  return found.gain.at_most_ns &&
-         share_of(*found.gain.at_most_ns, trace.summary.gpu->device_ns()) < kNoiseShare;
+bool is_noise(const Gain& gain) {
+  return gain.at_most_ns && share_of(*gain.at_most_ns, gain.of_ns.value_or(0)) < kNoiseShare;
+}
+
+std::string gpu_name(const trace::Summary& summary, const trace::DeviceSummary& device) {
+  const std::string name = fmt::format("GPU {}", device.device);
+  return summary.clocks ? fmt::format("{} of trace {}", name, device.part) : name;
 }
 
 void sort_by_time(std::vector<Fact>& facts) {
@@ -55,7 +61,7 @@ Founds each_trace(const RunEvidence& evidence,
     Founds of_trace;
     if (trace.summary.gpu) judge(trace, of_trace);
     for (Found& found : of_trace) {
-      if (is_noise(found, trace)) continue;
+      if (is_noise(found.gain)) continue;
       sort_by_time(found.facts);
       founds.push_back(std::move(found));
     }
@@ -118,18 +124,33 @@ std::optional<std::int64_t> path_gain_ns(const TraceEvidence& trace, std::string
   return one ? one->gain_ns : 0;
 }
 
-Gain path_gain(const TraceEvidence& trace, std::string_view what, std::int64_t at_most_ns,
-               const std::string& whose) {
+double path_share(const TraceEvidence& trace, std::string_view what) {
+  return share_of(path_gain_ns(trace, what).value_or(0), trace.summary.gpu->span_ns);
+}
+
+Gain path_gain(const TraceEvidence& trace, std::string_view what, const Gain& most,
+               const std::string& without) {
   const auto ns = path_gain_ns(trace, what);
-  Gain gain = gain_in(
-      trace, std::min(at_most_ns, ns.value_or(at_most_ns)),
-      ns ? "what the critical path would be shorter by without " + whose : "all time of " + whose);
+  if (!ns) return most;
+  if (*ns > most.at_most_ns.value_or(INT64_MAX)) {
+    Gain gain = most;
+    gain.basis +=
+        fmt::format("; the critical path would be {} shorter without {}", time_text(*ns), without);
+    return gain;
+  }
+  Gain gain = gain_in(trace, *ns, "what the critical path would be shorter by without " + without);
   const trace::WhatIf* one = what_if(trace, what);
   if (one && one->at_least) {
     gain.at_least = true;
     gain.basis += ", which slows kernels of other streams beside it";
   }
   return gain;
+}
+
+Gain idle_gain(const TraceEvidence& trace) {
+  const OneGpu worst = worst_gpu(trace, own_idle_ns);
+  return gain_in(trace, own_idle_ns(worst.gpu),
+                 fmt::format("all idle time of {} but the profiler's own", worst.name));
 }
 
 double graph_share(const TraceEvidence& trace) {
@@ -157,6 +178,38 @@ bool is_set(const RunEvidence& evidence, std::string_view variable, std::string_
     if (const Setting* setting = environment.find(variable))
       if (setting->value == value) return true;
   return false;
+}
+
+OneGpu worst_gpu(const TraceEvidence& trace,
+                 const std::function<std::int64_t(const trace::GpuFigures&)>& lost_ns) {
+  const auto& devices = trace.summary.devices;
+  std::int64_t busiest = 0;
+  for (const trace::DeviceSummary& device : devices)
+    busiest = std::max(busiest, device.gpu.busy_ns);
+  const trace::DeviceSummary* worst = nullptr;
+  std::size_t used = 0;
+  for (const trace::DeviceSummary& device : devices) {
+    if (share_of(device.gpu.busy_ns, busiest) < kUsedShare) continue;
+    ++used;
+    if (!worst || lost_ns(device.gpu) > lost_ns(worst->gpu)) worst = &device;
+  }
+  if (devices.size() < 2 || !worst) return {"the GPU", *trace.summary.gpu};
+  return {gpu_name(trace.summary, *worst), worst->gpu, used};
+}
+
+std::string on_gpu(const OneGpu& gpu) { return gpu.of > 1 ? " on " + gpu.name : ""; }
+
+std::string most_of(const OneGpu& worst) {
+  return worst.of > 1 ? fmt::format(", most of {} GPUs", worst.of) : "";
+}
+
+std::int64_t own_idle_ns(const trace::GpuFigures& gpu) {
+  return gpu.idle_ns - gpu.idle_by_class_ns.profiler_overhead.value_or(0);
+}
+
+std::int64_t host_idle_ns(const trace::GpuFigures& gpu) {
+  const trace::IdleClasses& c = gpu.idle_by_class_ns;
+  return c.host_wait ? *c.host_wait : own_idle_ns(gpu);
 }
 
 std::vector<std::uint64_t> ids_of(std::uint64_t id) {

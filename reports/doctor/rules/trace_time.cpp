@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kIdleShare = .25;         // of the span
 constexpr std::int64_t kSpanNs = 100'000;  // a shorter trace says nothing about waiting
-constexpr double kWaitShare = .02;         // of the GPUs' time: can be won by not waiting
+constexpr double kWaitShare = .02;         // of the trace's span: can be won by not waiting
 constexpr double kHostShare = .1;          // of it: can be won by a faster host
 constexpr double kDataShare = .05;
 constexpr std::int64_t kManyKernels = 1000, kKernelsPerWait = 100;
@@ -26,17 +26,6 @@ constexpr std::int64_t kManyWaits = 20;
 constexpr double kExposedShare = .05;
 constexpr std::int64_t kLaunches = 100;
 constexpr double kBlockingShare = .9;
-
-/// Idle time that the program is the cause of: the profiler's own is not.
-std::int64_t own_idle_ns(const trace::GpuFigures& gpu) {
-  return gpu.idle_ns - gpu.idle_by_class_ns.profiler_overhead.value_or(0);
-}
-
-/// Idle time in which nothing was launched and the host waited for nothing: it was at work.
-std::int64_t host_idle_ns(const trace::GpuFigures& gpu) {
-  const trace::IdleClasses& c = gpu.idle_by_class_ns;
-  return c.host_wait ? *c.host_wait : own_idle_ns(gpu);
-}
 
 std::string causes_of(const trace::IdleClasses& c) {
   std::string text;
@@ -53,27 +42,13 @@ std::string causes_of(const trace::IdleClasses& c) {
   return text;
 }
 
-/// The GPU that waits most, of those that work through most of the trace: one that is busy does not
-/// hide another.
-std::pair<std::string, trace::GpuFigures> most_idle(const TraceEvidence& t) {
-  std::pair<std::string, trace::GpuFigures> worst{"the GPU", *t.summary.gpu};
-  if (t.summary.devices.size() < 2) return worst;
-  for (const trace::DeviceSummary& device : t.summary.devices) {
-    if (share_of(device.gpu.span_ns, t.summary.gpu->span_ns) < .5) continue;
-    if (share_of(own_idle_ns(device.gpu), device.gpu.span_ns) >
-        share_of(own_idle_ns(worst.second), worst.second.device_ns()))
-      worst = {fmt::format("GPU {}", device.device), device.gpu};
-  }
-  return worst;
-}
-
 /// The host is at work while the GPU has nothing to do, and the trace would be shorter if it were
 /// faster.
 bool host_limits(const TraceEvidence& t) {
-  const trace::GpuFigures& gpu = *t.summary.gpu;
+  const trace::GpuFigures gpu = worst_gpu(t, own_idle_ns).gpu;
   const std::int64_t gain = path_gain_ns(t, "host").value_or(host_idle_ns(gpu));
   return share_of(host_idle_ns(gpu), gpu.device_ns()) > kIdleShare &&
-         share_of(gain, gpu.device_ns()) > kHostShare;
+         share_of(gain, t.summary.gpu->span_ns) > kHostShare;
 }
 
 /// Most of what the host costs is waiting for data.
@@ -101,7 +76,7 @@ void add_host_state(const TraceEvidence& t, std::vector<Fact>& facts, std::size_
   if (!t.summary.gaps) return;
   for (const trace::GapCause& cause : t.summary.gaps->causes) {
     if (most-- == 0) break;
-    facts.push_back({.what = "idle while the host " + host_state_text(cause),
+    facts.push_back({.what = "idle while the host " + host_state_text(cause) + of_all_gpus(t),
                      .source = t.summary.path,
                      .count = cause.count,
                      .ns = cause.total_ns});
@@ -120,65 +95,73 @@ std::string gap_text(const TraceEvidence& t, const Gap& gap) {
 
 /// The path knows better than the intersection of intervals where it was recorded which stream
 /// waits for which.
-Gain exposed_gain(const TraceEvidence& t) {
-  const std::int64_t exposed = t.summary.gpu->exposed_comm_ns;
+Gain exposed_gain(const TraceEvidence& t, const OneGpu& worst) {
+  const Gain exposed =
+      gain_in(t, worst.gpu.exposed_comm_ns,
+              "time in which communication runs and no computation" + on_gpu(worst));
   const auto& path = t.summary.critical_path;
   if (path && path->events == "recorded")
     return path_gain(t, "collective", exposed, "communication");
-  return gain_in(t, exposed, "time in which communication runs and no computation");
+  return exposed;
 }
 
-Gain host_gain(const TraceEvidence& t) {
-  return path_gain(t, "host", own_idle_ns(*t.summary.gpu), "the host's own work");
+/// Idle time in waits, and that in which the host prepares what it could not while it waited.
+std::int64_t wait_idle_ns(const trace::GpuFigures& gpu) {
+  const trace::IdleClasses& c = gpu.idle_by_class_ns;
+  return c.sync.value_or(0) + c.blocking_call.value_or(0) + host_idle_ns(gpu);
 }
+
+std::int64_t exposed_ns(const trace::GpuFigures& gpu) { return gpu.exposed_comm_ns; }
 
 }  // namespace
 
 Founds trace_idle_gpu(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
-    const auto [name, gpu] = most_idle(t);
+    const OneGpu worst = worst_gpu(t, own_idle_ns);
+    const trace::GpuFigures& gpu = worst.gpu;
     const double idle = share_of(own_idle_ns(gpu), gpu.device_ns());
     if (gpu.span_ns < kSpanNs || idle <= kIdleShare) return;
     Found found{
-        fmt::format("{} is idle {} of {} ({})", name, time_text(own_idle_ns(gpu)),
-                    time_text(gpu.device_ns()), percent_text(idle)),
+        fmt::format("{} is idle {} of {} ({}){}", worst.name, time_text(own_idle_ns(gpu)),
+                    time_text(gpu.device_ns()), percent_text(idle), most_of(worst)),
         {{.what = causes_of(gpu.idle_by_class_ns), .source = t.summary.path, .ns = gpu.idle_ns}},
-        gain_in(t, own_idle_ns(gpu), "all idle time but the profiler's own")};
+        idle_gain(t)};
     add_host_state(t, found.facts, 3);
     for (const Gap& gap : t.gaps)
       found.facts.push_back({.what = gap_text(t, gap),
                              .source = t.summary.path,
                              .ns = gap.duration_ns,
                              .event_ids = ids_of(gap.id)});
-    found.advice = idle_advice(t);
+    found.advice = idle_advice(t, gpu);
     founds.push_back(std::move(found));
   });
 }
 
 Founds trace_data_loading(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
-    const trace::GpuFigures& gpu = *t.summary.gpu;
-    const auto gain = path_gain_ns(t, "data_loading");
-    if (gpu.span_ns < kSpanNs || share_of(gain.value_or(0), gpu.device_ns()) <= kDataShare) return;
+    if (t.summary.gpu->span_ns < kSpanNs || path_share(t, "data_loading") <= kDataShare) return;
+    const std::int64_t gain = path_gain_ns(t, "data_loading").value_or(0);
     const std::int64_t total = what_if(t, "data_loading")->total_ns;
     founds.push_back({fmt::format("the program loads data for {} while the GPU has nothing to do",
-                                  time_text(*gain)),
+                                  time_text(gain)),
                       {{.what = "loading of data on the threads that launch",
                         .source = t.summary.path,
                         .ns = total}},
-                      path_gain(t, "data_loading", *gain, "loading of data")});
+                      path_gain(t, "data_loading", {}, "loading of data")});
   });
 }
 
 Founds trace_host_syncs(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
-    const trace::GpuFigures& gpu = *t.summary.gpu;
+    const std::int64_t span_ns = t.summary.gpu->span_ns;
     const Group all = total_of(t.waits);
-    const std::int64_t idle = gpu.idle_by_class_ns.sync.value_or(0) +
-                              gpu.idle_by_class_ns.blocking_call.value_or(0) + host_idle_ns(gpu);
-    const Gain gain = path_gain(t, "host_wait", idle, "these waits");
-    if (gpu.span_ns < kSpanNs || all.count == 0) return;
-    if (share_of(gain.at_most_ns.value_or(0), gpu.device_ns()) <= kWaitShare) return;
+    const OneGpu worst = worst_gpu(t, wait_idle_ns);
+    const Gain gain = path_gain(
+        t, "host_wait",
+        gain_in(t, wait_idle_ns(worst.gpu), "idle time of " + worst.name + " in and after waits"),
+        "these waits");
+    if (span_ns < kSpanNs || all.count == 0) return;
+    if (share_of(gain.at_most_ns.value_or(0), span_ns) <= kWaitShare) return;
     Found found{fmt::format("the host waits {} times{}, {} in all", count_text(all.count),
                             a_step(t, all.count), time_text(all.total_ns)),
                 {},
@@ -197,7 +180,7 @@ Founds trace_host_loop(const RunEvidence& evidence) {
                             "over rows, groups or blocks",
                             kernels_text(t), t.summary.gpu->kernels / waits),
                 {},
-                gain_in(t, own_idle_ns(*t.summary.gpu), "all idle time but the profiler's own")};
+                idle_gain(t)};
     for (const Group& group : first_of(t.waits, 3))
       found.facts.push_back(fact_of(t, group, in_text(group)));
     if (is_nsa(t) && !is_set(evidence, "NSA_FORCE_SEL_MASK", "1"))
@@ -212,10 +195,11 @@ Founds trace_launch_bound(const RunEvidence& evidence) {
     if (gpu.span_ns < kSpanNs || gpu.kernels < 20 || !host_limits(t) || loops_on_host(t) ||
         data_limits(t))
       return;
-    Found found{fmt::format("the GPU has nothing to do for {} while the host is at work: {}",
-                            time_text(host_idle_ns(gpu)), kernels_text(t)),
-                {},
-                host_gain(t)};
+    Found found{
+        fmt::format("the GPU has nothing to do for {} while the host is at work: {}",
+                    time_text(host_idle_ns(worst_gpu(t, own_idle_ns).gpu)), kernels_text(t)),
+        {},
+        path_gain(t, "host", idle_gain(t), "the host's own work")};
     add_host_state(t, found.facts, 5);
     if (found.facts.empty())
       found.facts.push_back({.what = causes_of(gpu.idle_by_class_ns), .source = t.summary.path});
@@ -233,20 +217,21 @@ Founds trace_launch_blocking(const RunEvidence& evidence) {
                       {{.what = "launch calls that waited",
                         .source = t.summary.path,
                         .count = t.blocking_launches}},
-                      gain_in(t, own_idle_ns(*t.summary.gpu), "all idle time")});
+                      idle_gain(t)});
   });
 }
 
 Founds trace_exposed_comm(const RunEvidence& evidence) {
   return each_trace(evidence, [&](const TraceEvidence& t, Founds& founds) {
-    const trace::GpuFigures& gpu = *t.summary.gpu;
-    if (share_of(gpu.exposed_comm_ns, gpu.device_ns()) <= kExposedShare) return;
-    Found found{fmt::format("{} of {} of communication are hidden by no computation ({} of the "
-                            "GPUs' time)",
-                            time_text(gpu.exposed_comm_ns), time_text(gpu.comm_ns),
-                            percent_text(share_of(gpu.exposed_comm_ns, gpu.device_ns()))),
+    const OneGpu worst = worst_gpu(t, exposed_ns);
+    const double share = share_of(exposed_ns(worst.gpu), t.summary.gpu->span_ns);
+    if (share <= kExposedShare) return;
+    Found found{fmt::format("{} of {} of communication{} are hidden by no computation ({} of the "
+                            "time){}",
+                            time_text(exposed_ns(worst.gpu)), time_text(worst.gpu.comm_ns),
+                            on_gpu(worst), percent_text(share), most_of(worst)),
                 {},
-                exposed_gain(t)};
+                exposed_gain(t, worst)};
     for (const trace::CollectiveRow& row : t.summary.collectives
                                                ? t.summary.collectives->rows
                                                : std::vector<trace::CollectiveRow>{}) {

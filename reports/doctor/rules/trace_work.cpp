@@ -11,7 +11,7 @@
 namespace nsa::doctor {
 namespace {
 
-constexpr double kCopyShare = .02;  // of the GPUs' time: can be won
+constexpr double kCopyShare = .02;  // of the trace's span: can be won
 constexpr double kRangeShare = .1;  // of the time of all operations
 constexpr double kReservedRatio = 1.5;
 constexpr std::int64_t kReservedBytes = std::int64_t{1} << 30;
@@ -49,9 +49,11 @@ std::int64_t stage_ns(const TraceEvidence& t, std::string_view stage) {
 Founds trace_host_copies(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const Group all = total_of(t.copies);
-    const trace::GpuFigures& gpu = *t.summary.gpu;
-    const Gain gain = path_gain(t, "copy", std::min(all.total_ns, gpu.mem_ns), "copies");
-    if (share_of(gain.at_most_ns.value_or(0), gpu.device_ns()) <= kCopyShare) return;
+    const OneGpu worst = worst_gpu(t, [](const trace::GpuFigures& gpu) { return gpu.mem_ns; });
+    const std::int64_t ns = std::min(all.total_ns, worst.gpu.mem_ns);
+    const Gain gain =
+        path_gain(t, "copy", gain_in(t, ns, "all time of copies on " + worst.name), "copies");
+    if (share_of(gain.at_most_ns.value_or(0), t.summary.gpu->span_ns) <= kCopyShare) return;
     Found found{fmt::format("{} copies between host and device{}, {} in all", count_text(all.count),
                             a_step(t, all.count), time_text(all.total_ns)),
                 {},
@@ -77,7 +79,7 @@ Founds trace_sdpa_fallback(const RunEvidence& evidence) {
       total += row.total_ns;
     }
     if (share_of(total, t.summary.gpu->op_sum_ns) <= kSlowAttentionShare) return;
-    found.gain = gain_in(t, total, "all time of these kernels");
+    found.gain = gain_of_work(t, total, "all time of these kernels");
     founds.push_back(std::move(found));
   });
 }
@@ -98,9 +100,9 @@ Founds trace_fa2_absent(const RunEvidence& evidence) {
       total += row.total_ns;
     }
     founds.push_back({"FA-2 is believed to be on, and no kernel of it ran", std::move(facts),
-                      gain_in(t, total,
-                              "all time of attention; whether FA-2 would be faster is "
-                              "another question")});
+                      gain_of_work(t, total,
+                                   "all time of attention; whether FA-2 would be faster is "
+                                   "another question")});
   });
 }
 
@@ -119,7 +121,7 @@ Founds trace_range_conversion(const RunEvidence& evidence) {
                                       : "dropping repeated values (unique)",
                             percent_text(share)),
                 {std::move(fact)},
-                gain_in(t, ns, "all time of these kernels")};
+                gain_of_work(t, ns, "all time of these kernels")};
     if (is_nsa(t))
       found.advice = "let attention take block ids instead of ranges, or merge them in one pass";
     founds.push_back(std::move(found));
@@ -146,8 +148,9 @@ Founds trace_checkpointing(const RunEvidence& evidence) {
     founds.push_back(
         {"the backward pass computes layers a second time",
          {fact_of(t, *again, "CheckpointFunction")},
-         backward > 0 ? gain_in(t, backward, "all time of a forward pass within the backward pass")
-                      : unknown_gain("the trace does not tell the backward pass apart")});
+         backward > 0
+             ? gain_of_work(t, backward, "all time of a forward pass within the backward pass")
+             : unknown_gain("the trace does not tell the backward pass apart")});
   });
 }
 
@@ -172,11 +175,12 @@ Founds trace_allocations(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const Group all = total_of(t.allocations);
     if (all.count <= kManyAllocations) return;
-    Found found{
-        fmt::format("the driver allocates or releases memory {} times{}", count_text(all.count),
-                    a_step(t, all.count)),
-        {},
-        path_gain(t, "allocation", std::min(all.total_ns, t.summary.gpu->idle_ns), "these calls")};
+    Gain most = idle_gain(t);
+    if (all.total_ns < most.at_most_ns) most = gain_in(t, all.total_ns, "all time of these calls");
+    Found found{fmt::format("the driver allocates or releases memory {} times{}",
+                            count_text(all.count), a_step(t, all.count)),
+                {},
+                path_gain(t, "allocation", most, "these calls")};
     for (const Group& group : first_of(t.allocations, 3))
       found.facts.push_back(fact_of(t, group, in_text(group)));
     founds.push_back(std::move(found));

@@ -79,4 +79,15 @@ Gain gain_in(const TraceEvidence& trace, std::int64_t ns, std::string basis) {
           .basis = std::move(basis)};
 }
 
+std::string of_all_gpus(const TraceEvidence& trace) {
+  return trace.summary.devices.size() > 1 ? ", of all GPUs together" : "";
+}
+
+Gain gain_of_work(const TraceEvidence& trace, std::int64_t ns, std::string basis) {
+  const std::int64_t all = trace.summary.gpu ? trace.summary.gpu->device_ns() : ns;
+  basis += of_all_gpus(trace);
+  return {
+      .at_most_ns = std::clamp<std::int64_t>(ns, 0, all), .of_ns = all, .basis = std::move(basis)};
+}
+
 }  // namespace nsa::doctor

@@ -29,6 +29,10 @@ Fact fact_at(const std::string& file, std::int64_t line, std::string what);
 Gain unknown_gain(std::string basis);
 /// At most `ns` of the span of the trace.
 Gain gain_in(const TraceEvidence& trace, std::int64_t ns, std::string basis);
+/// ", of all GPUs together"; "" where there is one.
+std::string of_all_gpus(const TraceEvidence& trace);
+/// At most `ns` of the time of all GPUs together: for work that is known only as their sum.
+Gain gain_of_work(const TraceEvidence& trace, std::int64_t ns, std::string basis);
 inline constexpr std::string_view kSettingGain = "a setting alone does not say how much it costs";
 
 }  // namespace nsa::doctor
