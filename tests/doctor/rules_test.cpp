@@ -197,6 +197,23 @@ TEST_CASE("throughput is read from the forms that logs have", "[doctor]") {
   CHECK_FALSE(doctor::tok_per_s_of("toks_per_s=nan"));
 }
 
+TEST_CASE("a traceback and the exception that ends it are one crash", "[doctor]") {
+  using doctor::Signal;
+  doctor::LogReader reader("run.log");
+  const auto take_one = [&] {
+    reader.take("Traceback (most recent call last):");
+    reader.take("  File \"train.py\", line 3, in <module>");
+    reader.take("RuntimeError: CUDA error: an illegal memory access was encountered");
+  };
+  take_one();
+  CHECK(reader.log().signals.at(Signal::crash).count == 1);
+  CHECK(reader.log().signals.at(Signal::crash).last_line == 3);
+  take_one();
+  CHECK(reader.log().signals.at(Signal::crash).count == 2);
+  reader.take("RuntimeError: CUDA error: out of nothing");  // of no traceback
+  CHECK(reader.log().signals.at(Signal::crash).count == 3);
+}
+
 TEST_CASE("a progress bar's carriage returns part its figures", "[doctor]") {
   doctor::LogReader reader("run.log");
   reader.take("1/3, tok/s=18400\r2/3, tok/s=18500\r3/3, tok/s=18600\r");

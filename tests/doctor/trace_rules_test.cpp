@@ -87,7 +87,123 @@ JsonTrace communicating() {
   return t;
 }
 
+/// An eager loop: short kernels, each of which begins 6 us after its launch call, so that a launch
+/// is pending most of the time.
+JsonTrace eager(double kernel_us, double every_us) {
+  JsonTrace t;
+  for (int i = 0; i < 500; ++i) {
+    const double at = every_us * i;
+    t.range("aten::mul", at, every_us - .5, 1, "cpu_op");
+    t.call("cudaLaunchKernel", i + 1, at + 1, every_us / 2).kernel("k", i + 1, at + 7, kernel_us);
+  }
+  return t;
+}
+
+/// Steps of 20 ms with five kernels of 1 ms, and nothing in the rest of them but what `more` adds.
+template <class More>
+JsonTrace resting(More more) {
+  JsonTrace t;
+  for (int step = 0; step < 10; ++step) {
+    const double at = 20'000.0 * step;
+    t.range("ProfilerStep#" + std::to_string(step), at, 19'990);
+    for (int k = 0; k < 5; ++k) {
+      t.range("aten::linear", at + 100 + 100 * k, 80, 1, "cpu_op");
+      t.launched("gemm", 5 * step + k + 1, at + 110 + 100 * k, at + 200 + 1000 * k, 998);
+    }
+    more(t, at);
+  }
+  return t;
+}
+
+/// 500 values that the host reads back, one after two kernels each.
+JsonTrace reading_back(double kernel_us) {
+  JsonTrace t;
+  for (int i = 0, id = 1; i < 1000; ++i) {
+    const double at = 2 * kernel_us * i;
+    t.launched("gemm", id++, at, at + 1, kernel_us);
+    if (i % 2 == 0) continue;
+    t.range("aten::item", at + 1, kernel_us + 2, 1, "cpu_op");
+    t.call("cudaStreamSynchronize", id++, at + 1.5, kernel_us);
+  }
+  return t;
+}
+
+/// Steps in which the host waits 3 ms in one call and .9 ms in a synchronisation of aten::item.
+JsonTrace waiting(const char* call, const std::string& copy) {
+  JsonTrace t;
+  for (int step = 0, id = 1; step < 20; ++step) {
+    const double at = 5000.0 * step;
+    t.range("aten::copy_", at + 5, 3010, 1, "cpu_op");
+    t.call(call, id, at + 10, 3000);
+    if (!copy.empty())
+      t.event("gpu_memcpy", copy, std::to_string(at + 20), "2980",
+              R"(, "args": {"device": 0, "stream": 7, "bytes": 12000000, "correlation": )" +
+                  std::to_string(id) + "}");
+    t.launched("gemm", ++id, at + 3050, at + 3100, 1000);
+    t.range("aten::item", at + 3300, 900, 1, "cpu_op");
+    t.call("cudaStreamSynchronize", ++id, at + 3305, 890);
+    ++id;
+  }
+  return t;
+}
+
+std::string advice(const doctor::Report& report, std::string_view rule) {
+  const doctor::Found* one = found(report, rule);
+  return one ? one->advice : "";
+}
+
 }  // namespace
+
+TEST_CASE("a host that is at work outside of operators is not told to launch faster", "[doctor]") {
+  const auto nothing = [](JsonTrace&, double) {};
+  const doctor::Report report = report_of(resting(nothing));
+  REQUIRE(found(report, "trace_launch_bound"));
+  CHECK(found(report, "trace_launch_bound")->message.ends_with(": 50 kernels"));
+  for (const char* rule : {"trace_launch_bound", "trace_idle_gpu"}) {
+    CHECK(advice(report, rule).find("outside of operators") != std::string::npos);
+    CHECK(advice(report, rule).find("graph") == std::string::npos);
+    CHECK(advice(report, rule).find("with_stack") != std::string::npos);
+  }
+  const doctor::Report known = report_of(resting([](JsonTrace& t, double at) {
+    t.range("train.py(12): augment", at + 600, 19'000, 1, "python_function");
+  }));
+  CHECK(advice(known, "trace_launch_bound").find("was in train.py(12): augment") !=
+        std::string::npos);
+  CHECK(advice(known, "trace_launch_bound").find("with_stack") == std::string::npos);
+  CHECK(advice(report_of(eager(2, 10)), "trace_launch_bound").find("graph") != std::string::npos);
+}
+
+TEST_CASE("a loop that reads values back is one of tiny kernels only where they are", "[doctor]") {
+  CHECK(found(report_of(reading_back(4)), "trace_host_loop"));
+  const doctor::Report report = report_of(reading_back(400));
+  CHECK_FALSE(found(report, "trace_host_loop"));
+  CHECK(found(report, "trace_host_syncs"));
+}
+
+TEST_CASE("what to do about waits follows what most of them wait for", "[doctor]") {
+  const auto of = [](const char* call, const std::string& copy) {
+    return advice(report_of(waiting(call, copy)), "trace_host_syncs");
+  };
+  CHECK(of("cudaMemcpyAsync", "Memcpy HtoD (Pageable -> Device)").starts_with("pin "));
+  CHECK(of("cudaMemcpyAsync", "Memcpy DtoH (Device -> Pageable)").find("into pinned memory") !=
+        std::string::npos);
+  CHECK(of("cudaMemcpyAsync", "Memcpy DtoH (Device -> Pageable)").find("item") ==
+        std::string::npos);
+  CHECK(of("cuModuleLoadData", "").find("CUDA_MODULE_LOADING") != std::string::npos);
+  CHECK(of("cudaDeviceSynchronize", "").empty());  // what the rule says
+  const doctor::Report own = report_of(loading_for(1));
+  CHECK(advice(own, "trace_host_syncs").find("torch.cuda.synchronize") != std::string::npos);
+}
+
+TEST_CASE("an eager loop whose launches are pending waits for the host all the same", "[doctor]") {
+  const doctor::Report fast = report_of(eager(2, 10));
+  const doctor::Found* bound = found(fast, "trace_launch_bound");
+  REQUIRE(bound);
+  CHECK(*bound->gain.at_most_ns > 3'900'000);  // of 500 times 8 us
+  REQUIRE(found(fast, "trace_idle_gpu"));
+  CHECK(found(fast, "trace_idle_gpu")->advice.starts_with("the host is too slow: "));
+  CHECK_FALSE(found(report_of(eager(9, 10)), "trace_launch_bound"));
+}
 
 TEST_CASE("what several GPUs wait for at the same time is lost once", "[doctor]") {
   for (const int gpus : {1, 4, 8}) {

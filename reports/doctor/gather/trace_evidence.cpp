@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "around.hpp"
@@ -25,8 +26,10 @@ constexpr std::size_t kIds = 3, kGaps = 3;
 /// Groups by two names, with the ids of the first events.
 class Groups {
  public:
-  void add(const std::string& name, const std::string& by, std::int64_t ns, std::uint64_t id) {
-    Group& group = groups_[{name, by}];
+  void add(const std::string& name, const std::string& by, std::int64_t ns, std::uint64_t id,
+           WaitKind wait = WaitKind::none) {
+    Group& group = groups_[{name, by, wait}];
+    group.wait = wait;
     ++group.count;
     if (__builtin_add_overflow(group.total_ns, ns, &group.total_ns)) group.total_ns = INT64_MAX;
     if (id != 0 && group.ids.size() < kIds) group.ids.push_back(id);
@@ -35,8 +38,8 @@ class Groups {
   std::vector<Group> take() {
     std::vector<Group> out;
     for (auto& [key, group] : groups_) {
-      group.name = clean(key.first);
-      group.by = clean(key.second);
+      group.name = clean(std::get<0>(key));
+      group.by = clean(std::get<1>(key));
       out.push_back(std::move(group));
     }
     std::stable_sort(out.begin(), out.end(),
@@ -45,7 +48,7 @@ class Groups {
   }
 
  private:
-  std::map<std::pair<std::string, std::string>, Group> groups_;
+  std::map<std::tuple<std::string, std::string, WaitKind>, Group> groups_;
 };
 
 void add_calls(const Trace& trace, TraceEvidence& out) {
@@ -58,7 +61,8 @@ void add_calls(const Trace& trace, TraceEvidence& out) {
     std::string by = trace::plain_range_name(trace.names.text(around[i]));
     if (by == "aten::_local_scalar_dense") by = "aten::item";  // what the user wrote
     (waits[i] == WaitKind::allocation ? of_allocations : of_waits)
-        .add(trace.names.text(call.name), by, call.end_ns - call.start_ns, call.correlation);
+        .add(trace.names.text(call.name), by, call.end_ns - call.start_ns, call.correlation,
+             waits[i]);
   }
   out.waits = of_waits.take();
   out.allocations = of_allocations.take();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "trace_parts.hpp"
 #include "words.hpp"
@@ -11,11 +12,9 @@ namespace nsa::doctor {
 namespace {
 
 constexpr double kMostlyGraphs = .5;
-
-/// Whether a part is most of the idle time.
-bool most(std::optional<std::int64_t> part, std::int64_t whole) {
-  return 2 * part.value_or(0) > whole && whole > 0;
-}
+/// Of what the host does at a time outside of operators: longer than the interpreter takes between
+/// two of them.
+constexpr std::int64_t kLongNs = 100'000;
 
 /// Whose time it is: of the row that takes most.
 std::string main_collective(const TraceEvidence& t) {
@@ -43,6 +42,54 @@ std::string bucket_advice(const RunEvidence& evidence, const TraceEvidence& t) {
   return text + ", gradient accumulation";
 }
 
+/// What of it takes longest, where most of what the host does in idle time is long and outside of
+/// operators.
+const trace::GapCause* long_work_outside(const TraceEvidence& t) {
+  if (!t.summary.gaps) return nullptr;
+  std::int64_t all = 0, outside = 0, times = 0;
+  const trace::GapCause* longest = nullptr;
+  for (const trace::GapCause& cause : t.summary.gaps->causes) {
+    if (cause.what == "launch_pending" || cause.what == "launch_unknown") continue;
+    all += cause.total_ns;
+    if (cause.what != "nothing_recorded" && cause.what != "annotation" && cause.what != "python")
+      continue;
+    outside += cause.total_ns;
+    times += cause.count;
+    if (!longest) longest = &cause;  // they come with the longest first
+  }
+  return most(outside, all) && outside > kLongNs * times ? longest : nullptr;
+}
+
+/// What to do about a wait, by what it waits for and who asked for it.
+enum class Remedy : std::uint8_t { keep_on_gpu, pin, no_synchronise, load_before };
+
+Remedy remedy_of(const Group& wait) {
+  const bool copies = wait.by.find("copy") != wait.by.npos || wait.by == "aten::to";
+  const bool in_operator = wait.by.starts_with("aten::") && !copies;
+  switch (wait.wait) {
+    case trace::WaitKind::module_loading:
+      return Remedy::load_before;
+    case trace::WaitKind::copy:  // an operator that needs the value reads it back by a copy
+      return in_operator ? Remedy::keep_on_gpu : Remedy::pin;
+    case trace::WaitKind::sync:
+      return wait.by.starts_with("aten::") ? Remedy::keep_on_gpu : Remedy::no_synchronise;
+    default:
+      return Remedy::keep_on_gpu;
+  }
+}
+
+/// Of pageable copies, in the direction of most of them.
+std::string pin_advice(const TraceEvidence& t) {
+  std::int64_t to_host = 0, to_device = 0;
+  for (const Group& copy : t.copies)
+    (copy.name.find("DtoH") != copy.name.npos ? to_host : to_device) +=
+        copy.name.find("Pageable") != copy.name.npos ? copy.total_ns : 0;
+  if (to_host > to_device)
+    return "copy into pinned memory with non_blocking=True, and wait for it once, where the values "
+           "are read";
+  return "pin the host's memory (pin_memory=True) and copy with non_blocking=True";
+}
+
 }  // namespace
 
 std::string host_state_text(const trace::GapCause& cause) {
@@ -62,6 +109,12 @@ std::string collective_text(const trace::CollectiveRow& row) {
 }
 
 std::string host_advice(const TraceEvidence& t) {
+  if (const trace::GapCause* cause = long_work_outside(t))
+    return fmt::format(
+        "take out of the step what the program does outside of operators, where it mostly {}{}",
+        host_state_text(*cause),
+        cause->what == "python" ? ""
+                                : "; with_stack=True or `nsatune trace record` names the function");
   if (graph_share(t) > kMostlyGraphs)
     return "most of it is launched by graphs already: shorten what the host does between them, or "
            "put several steps into one";
@@ -72,13 +125,35 @@ std::string idle_advice(const TraceEvidence& t, const trace::GpuFigures& gpu) {
   const trace::IdleClasses& c = gpu.idle_by_class_ns;
   const std::int64_t idle = own_idle_ns(gpu);
   if (most(path_gain_ns(t, "data_loading"), idle)) return "load data sooner: see that finding";
-  if (most(c.sync.value_or(0) + c.blocking_call.value_or(0), idle))
-    return "let the host wait less: see what it waits in";
-  if (most(c.host_wait, idle)) return "the host is too slow: " + host_advice(t);
+  const std::int64_t waits =
+      path_gain_ns(t, "host_wait").value_or(c.sync.value_or(0) + c.blocking_call.value_or(0));
+  const std::int64_t host = path_gain_ns(t, "host").value_or(c.host_wait.value_or(0));
+  if (waits > host && most(waits, idle)) return "let the host wait less: see what it waits in";
+  if (most(host, idle)) return "the host is too slow: " + host_advice(t);
   if (most(c.kernel_wait, idle))
     return "launches were pending: look for streams that wait for each other, and for other "
            "processes on this GPU";
   return "find the cause among the other findings";
+}
+
+std::string wait_advice(const TraceEvidence& t) {
+  std::map<Remedy, std::int64_t> ns;
+  for (const Group& wait : t.waits) ns[remedy_of(wait)] += wait.total_ns;
+  const auto largest = std::max_element(
+      ns.begin(), ns.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (largest == ns.end()) return {};
+  switch (largest->first) {
+    case Remedy::pin:
+      return pin_advice(t);
+    case Remedy::no_synchronise:
+      return "synchronise less: no torch.cuda.synchronize() or cudaDeviceSynchronize in the step; "
+             "take times by events";
+    case Remedy::load_before:
+      return "load modules before the first step: warm up, or CUDA_MODULE_LOADING=EAGER";
+    case Remedy::keep_on_gpu:
+      break;
+  }
+  return {};  // as the rule says
 }
 
 std::string copy_advice(const TraceEvidence& t) {

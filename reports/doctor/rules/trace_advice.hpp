@@ -16,6 +16,8 @@ std::string collective_text(const trace::CollectiveRow& row);
 std::string idle_advice(const TraceEvidence& trace, const trace::GpuFigures& gpu);
 /// Where the host is too slow for what it launches.
 std::string host_advice(const TraceEvidence& trace);
+/// Of calls in which the host waits; empty: what the rule says.
+std::string wait_advice(const TraceEvidence& trace);
 /// Of copies between host and device.
 std::string copy_advice(const TraceEvidence& trace);
 std::string communication_advice(const RunEvidence& evidence, const TraceEvidence& trace);

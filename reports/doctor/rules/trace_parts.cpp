@@ -75,6 +75,10 @@ double share_of(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
+bool most(std::optional<std::int64_t> part, std::int64_t whole) {
+  return share_of(part.value_or(0), whole) > .5;
+}
+
 Group total_of(const std::vector<Group>& groups) {
   Group all;
   for (const Group& group : groups) {

@@ -15,7 +15,8 @@ namespace nsa::doctor {
 /// percent of the time that their gain is of are dropped; facts come with the longest first.
 Founds each_trace(const RunEvidence& evidence,
                   const std::function<void(const TraceEvidence&, Founds&)>& judge);
-double share_of(std::int64_t part, std::int64_t whole);  // 0 where there is no whole
+double share_of(std::int64_t part, std::int64_t whole);           // 0 where there is no whole
+bool most(std::optional<std::int64_t> part, std::int64_t whole);  // more than half of it
 Group total_of(const std::vector<Group>& groups);
 /// "cudaStreamSynchronize in aten::item"
 std::string in_text(const Group& group);

@@ -42,12 +42,14 @@ std::string causes_of(const trace::IdleClasses& c) {
   return text;
 }
 
-/// The host is at work while the GPU has nothing to do, and the trace would be shorter if it were
-/// faster.
+/// The trace would be shorter if the host was faster, and most idle time is owed to that. The path
+/// knows it of launches too: where each takes its time to reach an idle GPU, one is always pending,
+/// and yet the host is what the GPU waits for.
 bool host_limits(const TraceEvidence& t) {
   const trace::GpuFigures gpu = worst_gpu(t, own_idle_ns).gpu;
+  const std::int64_t idle = own_idle_ns(gpu);
   const std::int64_t gain = path_gain_ns(t, "host").value_or(host_idle_ns(gpu));
-  return share_of(host_idle_ns(gpu), gpu.device_ns()) > kIdleShare &&
+  return share_of(idle, gpu.device_ns()) > kIdleShare && most(gain, idle) &&
          share_of(gain, t.summary.gpu->span_ns) > kHostShare;
 }
 
@@ -62,13 +64,19 @@ bool loops_on_host(const TraceEvidence& t) {
   const Group all = total_of(t.waits);
   const std::int64_t idle = host_idle_ns(gpu) + gpu.idle_by_class_ns.sync.value_or(0) +
                             gpu.idle_by_class_ns.blocking_call.value_or(0);
-  return gpu.kernels >= kManyKernels && all.count >= kManyWaits * steps_of(t) &&
-         share_of(idle, gpu.device_ns()) > kIdleShare && gpu.kernels / all.count <= kKernelsPerWait;
+  return gpu.kernels >= kManyKernels && most(t.short_kernels, gpu.kernels) &&
+         all.count >= kManyWaits * steps_of(t) && share_of(idle, gpu.device_ns()) > kIdleShare &&
+         gpu.kernels / all.count <= kKernelsPerWait;
 }
 
+/// Short ones are named where they are most.
 std::string kernels_text(const TraceEvidence& t) {
-  return fmt::format("{} kernels, {} of them shorter than {}", count_text(t.summary.gpu->kernels),
-                     count_text(t.short_kernels), time_text(kShortKernelNs));
+  const std::int64_t kernels = t.summary.gpu->kernels;
+  std::string text = count_text(kernels) + " kernels";
+  if (most(t.short_kernels, kernels))
+    text += fmt::format(", {} of them shorter than {}", count_text(t.short_kernels),
+                        time_text(kShortKernelNs));
+  return text;
 }
 
 /// What the host did meanwhile, the longest first.
@@ -168,6 +176,7 @@ Founds trace_host_syncs(const RunEvidence& evidence) {
                 gain};
     for (const Group& group : first_of(t.waits, 6))
       found.facts.push_back(fact_of(t, group, in_text(group)));
+    found.advice = wait_advice(t);
     founds.push_back(std::move(found));
   });
 }
@@ -195,11 +204,12 @@ Founds trace_launch_bound(const RunEvidence& evidence) {
     if (gpu.span_ns < kSpanNs || gpu.kernels < 20 || !host_limits(t) || loops_on_host(t) ||
         data_limits(t))
       return;
-    Found found{
-        fmt::format("the GPU has nothing to do for {} while the host is at work: {}",
-                    time_text(host_idle_ns(worst_gpu(t, own_idle_ns).gpu)), kernels_text(t)),
-        {},
-        path_gain(t, "host", idle_gain(t), "the host's own work")};
+    const Gain gain = path_gain(t, "host", idle_gain(t), "the host's own work");
+    Found found{fmt::format("the GPU waits for the host's own work for {} of {}: {}",
+                            time_text(gain.at_most_ns.value_or(0)), time_text(gpu.span_ns),
+                            kernels_text(t)),
+                {},
+                gain};
     add_host_state(t, found.facts, 5);
     if (found.facts.empty())
       found.facts.push_back({.what = causes_of(gpu.idle_by_class_ns), .source = t.summary.path});

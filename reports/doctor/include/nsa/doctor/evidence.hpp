@@ -13,6 +13,7 @@
 #include "nsa/schemas/env_names.hpp"
 #include "nsa/schemas/problem.hpp"
 #include "nsa/trace/summary.hpp"
+#include "nsa/trace/waits.hpp"
 
 namespace nsa::doctor {
 
@@ -133,6 +134,7 @@ struct Group {
   std::string by;    // operator or range of the host around it, "" = none known
   std::int64_t count = 0, total_ns = 0;
   std::vector<std::uint64_t> ids;
+  trace::WaitKind wait = trace::WaitKind::none;  // of calls
 };
 struct Gap {
   std::int64_t start_ns = 0, duration_ns = 0;
