@@ -195,6 +195,33 @@ TEST_CASE("what to do about waits follows what most of them wait for", "[doctor]
   CHECK(advice(own, "trace_host_syncs").find("torch.cuda.synchronize") != std::string::npos);
 }
 
+TEST_CASE("waits win no more than they take, whatever allocations take", "[doctor]") {
+  JsonTrace t;
+  for (int step = 0, id = 1; step < 10; ++step, id += 5) {
+    const double at = 5000.0 * step;
+    t.call("cudaMalloc", id, at + 10, 1500).call("cudaFree", id + 1, at + 1520, 1000);
+    t.call("cudaHostAlloc", id + 2, at + 2600, 500);
+    t.call("hipMemcpyWithStream", id + 3, at + 3300, 200);
+    t.launched("gemm", id + 4, at + 3600, at + 3700, 800);
+  }
+  const doctor::Report report = report_of(t);
+  REQUIRE(found(report, "trace_host_syncs"));
+  CHECK(found(report, "trace_host_syncs")->gain.at_most_ns == 2'000'000);
+  REQUIRE(found(report, "trace_allocations"));
+  CHECK(*found(report, "trace_allocations")->gain.at_most_ns > 25'000'000);
+}
+
+TEST_CASE("a gain is the path's or another bound, and its words say which", "[doctor]") {
+  JsonTrace t = eager(2, 10);
+  t.call("cudaStreamSynchronize", 1000, -3000, 1);  // long before the first kernel
+  const doctor::Report report = report_of(t);
+  const doctor::Found* bound = found(report, "trace_launch_bound");
+  REQUIRE(bound);
+  CHECK(bound->gain.at_most_ns == 499 * 8'000);
+  CHECK(bound->gain.basis.starts_with("all idle time of the GPU but the profiler's own; the "));
+  CHECK(bound->gain.basis.find("shorter without the host's own work") != std::string::npos);
+}
+
 TEST_CASE("an eager loop whose launches are pending waits for the host all the same", "[doctor]") {
   const doctor::Report fast = report_of(eager(2, 10));
   const doctor::Found* bound = found(fast, "trace_launch_bound");

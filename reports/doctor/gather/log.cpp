@@ -18,6 +18,10 @@ bool of_interest(std::string_view name) {
 
 bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == line.npos; }
 
+bool has(const std::vector<Signal>& signals, Signal signal) {
+  return std::find(signals.begin(), signals.end(), signal) != signals.end();
+}
+
 }  // namespace
 
 void LogReader::take(std::string_view line) {
@@ -39,14 +43,19 @@ void LogReader::take_part(std::string_view line) {
   for (char& c : lowered) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
-  for (const Signal signal : signals_of(lowered)) {
+  const std::vector<Signal> signals = signals_of(lowered);
+  const bool ends_traceback = in_traceback_ && has(signals, Signal::exception);
+  for (const Signal signal : signals) {
     Hits& hits = log_.signals[signal];
+    hits.last_line = number;
+    if (signal == Signal::crash && ends_traceback) continue;  // counted where it began
     if (hits.count++ == 0) {
       hits.first_line = number;
       hits.text = clean(line);
     }
-    hits.last_line = number;
   }
+  if (lowered.find("traceback (most recent call last)") != lowered.npos) in_traceback_ = true;
+  if (ends_traceback) in_traceback_ = false;
   take_numbers(lowered);
   Settings set;
   if (!read_assignments(line, number, set)) return;

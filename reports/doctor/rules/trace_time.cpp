@@ -164,10 +164,11 @@ Founds trace_host_syncs(const RunEvidence& evidence) {
     const std::int64_t span_ns = t.summary.gpu->span_ns;
     const Group all = total_of(t.waits);
     const OneGpu worst = worst_gpu(t, wait_idle_ns);
-    const Gain gain = path_gain(
-        t, "host_wait",
-        gain_in(t, wait_idle_ns(worst.gpu), "idle time of " + worst.name + " in and after waits"),
-        "these waits");
+    // The path leaves out all waits, allocations too, which have a rule of their own.
+    Gain most =
+        gain_in(t, wait_idle_ns(worst.gpu), "idle time of " + worst.name + " in and after waits");
+    if (all.total_ns < most.at_most_ns) most = gain_in(t, all.total_ns, "all time of these waits");
+    const Gain gain = path_gain(t, "host_wait", most, "any waits");
     if (span_ns < kSpanNs || all.count == 0) return;
     if (share_of(gain.at_most_ns.value_or(0), span_ns) <= kWaitShare) return;
     Found found{fmt::format("the host waits {} times{}, {} in all", count_text(all.count),

@@ -31,6 +31,7 @@ class LogReader {
   void take_numbers(const std::string& lowered);
 
   LogEvidence log_;
+  bool in_traceback_ = false;  // the exception that ends it is still to come
   Settings variables_;
 };
 
