@@ -78,13 +78,12 @@ std::vector<std::size_t> TextTable::widths() const {
 
 void TextTable::fit(std::size_t columns) {
   if (columns_.empty()) return;
-  const std::vector<std::size_t> width = widths();
-  std::size_t others = 2 * (width.size() - 1);
-  for (std::size_t c = 0; c + 1 < width.size(); ++c) others += width[c];
+  std::vector<std::size_t> width = widths();
+  width.back() = columns;  // of the others nothing is shortened
+  const std::vector<Band> lines = bands(width, columns);
   std::vector<std::string> last;
   for (const auto& row : rows_) last.push_back(row.back().text);
-  last =
-      shortened_apart(std::move(last), std::max(kLeastWidth, columns - std::min(columns, others)));
+  last = shortened_apart(std::move(last), std::max(kLeastWidth, width.back()));
   for (std::size_t r = 0; r < rows_.size(); ++r) rows_[r].back().text = std::move(last[r]);
 }
 

@@ -1,7 +1,9 @@
 // Widths, alignment, colour and names that are hostile.
-#include "nsa/reports/text_table.hpp"
+#include <set>
+
 #include "catch.hpp"
 #include "nsa/reports/fit_lines.hpp"
+#include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/error.hpp"
 
 using namespace nsa::reports;
@@ -108,6 +110,32 @@ TEST_CASE("a table is no wider than the terminal, and no cell is lost", "[report
   CHECK(table.render({.columns = 400}) == table.render({}));
   CHECK(table.render({.color = true, .columns = 60}).find("\033[1;32mmasked\033[0m") !=
         std::string::npos);
+}
+
+TEST_CASE("names that differ in several places stay apart when they are cut", "[reports]") {
+  const std::string a(40, 'a'), b(40, 'b'), c(40, 'c');
+  std::vector<std::string> names;
+  for (const char* first : {"float", "half"})
+    for (const char* second : {"Add", "Mul", "Sub"})
+      for (const char* third : {"<4>", "<8>"})
+        names.push_back(a + first + b + second + c + third + c);
+  for (const std::size_t columns : {24U, 40U, 60U}) {
+    const std::vector<std::string> shown = shortened_apart(names, columns);
+    CAPTURE(columns, shown);
+    CHECK(std::set<std::string>(shown.begin(), shown.end()).size() == names.size());
+    for (const std::string& one : shown) CHECK(display_width(one) <= columns);
+  }
+}
+
+TEST_CASE("a name that stands on a line of its own has all of it", "[reports]") {
+  TextTable table;
+  table.add_columns({"total", "share", "count", "median", "longest", "in call"}, Align::right);
+  table.add_column("kernel");
+  const std::string name(90, 'k');
+  table.add_row({"1.00 ms", "12.3 %", "1,000", "1.00 us", "2.00 us", "3.00 us", name + "end"});
+  table.fit(60);
+  const std::string text = table.render({.columns = 60});
+  CHECK(text.find(std::string(32, 'k') + "end\n") != std::string::npos);
 }
 
 TEST_CASE("a word that is longer than the line is broken, others stay whole", "[reports]") {

@@ -50,23 +50,26 @@ TextTable gaps(const Summary& s, std::size_t top) {
 
 /// "3.56 ms did nothing that was recorded, 462 us was in aten::select", in about so many columns.
 std::string parts_of(const trace::GapRow& gap, std::size_t columns) {
-  constexpr std::size_t kLeast = 24, kTime = 11;
+  constexpr std::size_t kLeast = 24, kTime = 11;  // of what it did, and of "3.56 ms " and ", "
   std::vector<const trace::GapCause*> parts;
   for (const trace::GapCause& part : gap.parts)
     if (part.total_ns * 10 >= gap.duration_ns) parts.push_back(&part);  // less is no reason
+  if (parts.empty()) return {};
+  parts.resize(std::clamp<std::size_t>(columns / (kLeast + kTime), 1, parts.size()));
   std::string out;
-  for (const trace::GapCause* part : parts) {
-    const std::size_t share = columns / parts.size();
-    const std::size_t room = share > kLeast + kTime ? share - kTime : kLeast;
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", ns(part->total_ns),
-                       shortened(host_did(*part), room));
+  for (std::size_t i = 0; i < parts.size(); ++i) {  // what a short one leaves is for those behind
+    const std::size_t room = (columns - std::min(columns, display_width(out))) / (parts.size() - i);
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", ns(parts[i]->total_ns),
+                       shortened(host_did(*parts[i]), room - std::min(room, kTime)));
   }
   return out;
 }
 
 /// The longest gaps, with the largest parts of what the host did in each.
 TextTable longest_gaps(const Summary& s, std::size_t top, std::size_t columns) {
-  constexpr std::size_t kOthers = 36;  // columns before the last
+  constexpr std::size_t kOthers = 38;  // columns before the last
+  constexpr std::size_t kLeast = 24;
+  const std::size_t room = std::max(kLeast, columns - std::min(columns, kOthers));
   TextTable table;
   table.add_column("longest gaps", Align::right);
   table.add_column("at", Align::right);
@@ -77,8 +80,7 @@ TextTable longest_gaps(const Summary& s, std::size_t top, std::size_t columns) {
     if (top-- == 0) break;
     const std::string part = s.clocks ? fmt::format("trace {}: ", gap.part) : "";
     table.add_row({ns(gap.duration_ns), ns(gap.start_ns - s.gpu->start_ns),
-                   fmt::format("{}{}", part, gap.device),
-                   parts_of(gap, columns - std::min(columns, kOthers))});
+                   fmt::format("{}{}", part, gap.device), parts_of(gap, room)});
   }
   return table;
 }
