@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../trace/traces.hpp"
 #include "catch.hpp"
 #include "fixtures.hpp"
 #include "nsa/doctor/rule.hpp"
@@ -203,6 +204,53 @@ TEST_CASE("the trace of the users' training: host synchronisations and an idle G
   CHECK(rules_of(document).contains("trace_idle_gpu"));
   CHECK(rules_of(document).contains("trace_host_syncs"));
   CHECK(rules_of(document).contains("trace_host_loop"));
+}
+
+namespace {
+
+/// Ten steps of 2 ms of a rank that is late by so much: a kernel, and a collective that ends on all
+/// ranks at once.
+std::string of_rank(const std::string& rank, const std::string& world_size, double late_us = 0,
+                    std::int64_t days = 0) {
+  JsonTrace t;
+  for (int step = 0; step < 10; ++step) {
+    const double at = 2000.0 * step;
+    t.range("ProfilerStep#" + std::to_string(step), at, 1990);
+    t.launched("gemm", 2 * step + 1, at + 10 + late_us, at + 30 + late_us, 800);
+    t.launched("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 2 * step + 2, at + 105,
+               at + 900 + late_us, 600 - late_us, 20);
+  }
+  const std::int64_t base = 1'700'000'000'000'000'000 + days * 86'400'000'000'000;
+  return "{\"distributedInfo\": {\"rank\": " + rank + ", \"world_size\": " + world_size +
+         "}, \"baseTimeNanoseconds\": " + std::to_string(base) + ", " + t.text().substr(1);
+}
+
+}  // namespace
+
+TEST_CASE("traces that cannot be ranks of one job are judged alone, and it is said why",
+          "[doctor]") {
+  const Folder folder;
+  folder.write("r0.json", of_rank("0", "2"));
+  const auto doctor = [&](const std::string& other) {
+    folder.write("other.json", other);
+    return json_of(nsatune(folder, "doctor --json r0.json other.json"), "doctor");
+  };
+  for (const auto& [other, reason] :
+       {std::pair{of_rank("0", "2"), "is of rank 0, and so is"},
+        std::pair{of_rank("1", "4"), "is of a job of 4 ranks"},
+        std::pair{of_rank("5", "2"), "says that it is rank 5 of 2"},
+        std::pair{of_rank("1", "2", 0, 3), " days after the end of "}}) {
+    CAPTURE(reason);
+    const Json document = doctor(other);
+    REQUIRE(document["not_judged"].size() == 1);
+    CHECK(document["not_judged"][0]["source"].get<std::string>().ends_with("other.json"));
+    CHECK(document["not_judged"][0]["reason"].get<std::string>().find(reason) != std::string::npos);
+    CHECK(document["not_judged"][0]["whole"] == false);
+    REQUIRE(document["findings"].size() > 1);
+    for (const Json& finding : document["findings"])
+      CHECK(finding["message"].get<std::string>().find("2 traces") == std::string::npos);
+  }
+  CHECK(doctor(of_rank("1", "2"))["not_judged"].empty());
 }
 
 TEST_CASE("what all ranks share is one finding", "[doctor]") {

@@ -67,7 +67,7 @@ Founds each_trace(const RunEvidence& evidence,
     }
     paths.resize(founds.size(), trace.summary.path);
   }
-  if (founds.size() < 2) return founds;
+  if (founds.size() < 2 || !evidence.one_job) return founds;
   return {together(std::move(founds), paths, evidence.traces.size())};
 }
 

@@ -24,7 +24,7 @@ constexpr std::size_t kMaxEnvironmentBytes = std::size_t{16} << 20;
 
 struct Gathered {
   RunEvidence evidence;
-  /// Those of evidence.traces, as long as they may be ranks of one job, which are compared in the
+  /// Those of evidence.traces, as long as they say their ranks, which are compared in the
   /// end: no file is read twice, and no other trace is kept.
   std::vector<trace::Trace> ranks;
 };
@@ -227,7 +227,7 @@ RunEvidence gather_evidence(const DoctorOptions& options, const DoctorInputs& in
   for (const std::string& path : options.logs) read_log(path, evidence);
   for (const std::string& path : options.files)
     is_folder(path) ? read_folder(path, gathered) : read_file(path, gathered);
-  if (gathered.ranks.size() > 1) doctor::compare_ranks(std::move(gathered.ranks), evidence.traces);
+  doctor::compare_ranks(std::move(gathered.ranks), evidence);
   // What is recorded ran elsewhere: this environment is judged only where a run starts from it.
   const bool past = !evidence.logs.empty() || !evidence.heartbeats.empty() ||
                     !evidence.traces.empty() || !evidence.commands.empty();

@@ -199,6 +199,7 @@ struct RunEvidence {
   std::vector<LogEvidence> logs;
   std::vector<HeartbeatEvidence> heartbeats;
   std::vector<TraceEvidence> traces;
+  bool one_job = true;  // false: the traces say themselves that they are not of one
   std::vector<CommandEvidence> commands;
   std::vector<Measured> measured;
   std::vector<NotJudged> not_judged;

@@ -68,12 +68,13 @@ std::string command_record(const CommandEvidence& command);
 /// modules, allocations); they go out of the trace, and `left_out` says which.
 TraceEvidence examine_trace(trace::Trace& trace);
 
-/// Whether the traces are of different ranks of one job, as far as they state it.
+/// Whether every trace says which rank it is of.
 bool may_be_ranks(const std::vector<TraceEvidence>& traces);
 /// Who waited for whom is known only of all ranks together: every one's communication becomes that
-/// of all of them, with the ranks that came last. Nothing where their clocks cannot be compared.
-/// `examined`: the traces as examine_trace() left them.
-void compare_ranks(std::vector<trace::Trace> examined, std::vector<TraceEvidence>& traces);
+/// of all of them, with the ranks that came last. Nothing where their clocks cannot be compared;
+/// those that cannot be of one job are said so, with the reason, and each is judged alone.
+/// `examined`: the traces of the evidence as examine_trace() left them.
+void compare_ranks(std::vector<trace::Trace> examined, RunEvidence& evidence);
 
 /// What a file is, by its first bytes and its name.
 enum class FileKind : std::uint8_t { config, log, heartbeat, trace, sqlite, environment, command };
