@@ -253,6 +253,20 @@ TEST_CASE("traces that cannot be ranks of one job are judged alone, and it is sa
   CHECK(doctor(of_rank("1", "2"))["not_judged"].empty());
 }
 
+TEST_CASE("a rank that is waited for half of what communication costs is named", "[doctor]") {
+  const Folder folder;
+  folder.write("r0.json", of_rank("0", "2"));
+  const auto advice = [&](double late_us) {
+    folder.write("r1.json", of_rank("1", "2", late_us));
+    const Json document = json_of(nsatune(folder, "doctor --json r0.json r1.json"), "doctor");
+    for (const Json& finding : document["findings"])
+      if (finding["rule"] == "trace_exposed_comm") return finding["advice"].get<std::string>();
+    return std::string();
+  };
+  CHECK(advice(300).find("rank 1 came last in 10 of 10") != std::string::npos);
+  CHECK(advice(200).find("larger gradient buckets") != std::string::npos);
+}
+
 TEST_CASE("what all ranks share is one finding", "[doctor]") {
   const Folder folder;
   const std::string trace = fixtures_folder() + "/trace_exposed_comm/red/trace.json.gz";

@@ -218,6 +218,13 @@ TEST_CASE("recordings of our own have sizes and bandwidths by what NCCL says", "
   check(trace::summarize(trace::merge_traces(std::move(written))));  // what trace record leaves
 }
 
+TEST_CASE("what an old annotation gathers is of all ranks of the job", "[trace]") {
+  const char* inputs = R"("Input Dims":[[16777216]],"Input type":["signed char"])";
+  CHECK(trace::message_of(inputs, "nccl:_all_gather_base", 128)->bytes == std::int64_t{1} << 31);
+  CHECK_FALSE(trace::message_of(inputs, "nccl:_all_gather_base")->bytes);
+  CHECK(trace::message_of(inputs, "nccl:all_reduce", 128)->bytes == std::int64_t{1} << 24);
+}
+
 TEST_CASE("a planted straggler is named, and what it costs is exact", "[trace]") {
   // Rank 1 comes 300 us late to the second all-reduce and 50 us late to the third.
   const auto s =

@@ -22,16 +22,19 @@ std::string main_collective(const TraceEvidence& t) {
   return t.summary.collectives->rows.front().collective;
 }
 
-/// The rank that others wait for most, where that is most of what communication costs.
+/// The rank that others wait for most, where that is half of what communication costs or more.
 std::optional<trace::StragglerRow> straggler(const TraceEvidence& t) {
   if (!t.summary.collectives) return {};
-  std::int64_t waits = 0;
-  for (const trace::CollectiveRow& row : t.summary.collectives->rows)
-    waits += row.wait_ns.value_or(0);
   const auto& ranks = t.summary.collectives->ranks;
-  if (ranks.empty() || !most(waits, t.summary.gpu->exposed_comm_ns)) return {};
-  std::int64_t late = 0;
-  for (const trace::StragglerRow& row : ranks) late += row.late_ns;
+  std::int64_t waits = 0, late = 0;  // of the rank that waits most; of all that came late
+  for (const trace::StragglerRow& row : ranks) {
+    waits = std::max(waits, row.wait_ns);
+    late += row.late_ns;
+  }
+  const std::int64_t exposed = worst_gpu(t, [](const trace::GpuFigures& gpu) {
+                                 return gpu.exposed_comm_ns;
+                               }).gpu.exposed_comm_ns;
+  if (ranks.empty() || 2 * waits < exposed) return {};
   return most(ranks.front().late_ns, late) ? std::optional(ranks.front()) : std::nullopt;
 }
 
@@ -173,7 +176,7 @@ std::string communication_advice(const RunEvidence& evidence, const TraceEvidenc
     const std::string who =
         late->rank ? fmt::format("rank {}", *late->rank) : fmt::format("GPU {}", late->device);
     return fmt::format(
-        "most of it is waiting, {} came last in {} of {} collectives: find out why "
+        "half of it or more is waiting, {} came last in {} of {} collectives: find out why "
         "its steps take longer",
         who, late->last, late->collectives);
   }

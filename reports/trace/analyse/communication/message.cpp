@@ -140,9 +140,17 @@ std::optional<std::int64_t> bytes_of_inputs(const Json& object) {
   return bytes;
 }
 
+std::optional<std::int64_t> of_all(std::optional<std::int64_t> bytes,
+                                   std::optional<std::int64_t> ranks) {
+  std::int64_t all = 0;
+  if (!bytes || !ranks || __builtin_mul_overflow(*bytes, *ranks, &all)) return {};
+  return all;
+}
+
 }  // namespace
 
-std::optional<Message> message_of(const std::string& arguments, const std::string& range) {
+std::optional<Message> message_of(const std::string& arguments, const std::string& range,
+                                  std::optional<std::int64_t> world_size) {
   const bool has_parameters = arguments.find("\"Collective name\"") != arguments.npos;
   const bool names_it = range.starts_with("nccl:") || range.starts_with("gloo:");
   const bool is_nccl = range.starts_with("nccl") && arguments.find(kNcclSize) != arguments.npos;
@@ -156,6 +164,7 @@ std::optional<Message> message_of(const std::string& arguments, const std::strin
   if (out.collective == "all_reduce" || out.collective == "all_to_all" ||
       out.collective == "broadcast" || out.collective == "reduce_scatter")
     out.bytes = bytes_of_inputs(object);
+  if (out.collective == "all_gather") out.bytes = of_all(bytes_of_inputs(object), world_size);
   return out;
 }
 
