@@ -71,6 +71,57 @@ TEST_CASE("a module has its forward pass, and backward by autograd's sequence nu
   }
 }
 
+/// A module's product, and its backward on another thread, without autograd's numbers.
+JsonTrace linked_by_arrow() {
+  JsonTrace t;
+  t.range("nn.Module: Linear_0", 5, 10, 1, "python_function");
+  t.op("aten::mm", 6, 5, R"("External id": 11)").launched("forward", 1, 7, 100, 8);
+  t.raw(R"({"ph":"f","bp":"e","cat":"fwdbwd","name":"fwdbwd","id":4,"pid":5,"tid":2,"ts":60})");
+  t.raw(R"({"ph":"s","cat":"fwdbwd","name":"fwdbwd","id":4,"pid":5,"tid":1,"ts":6})");
+  t.raw(R"({"ph":"s","cat":"fwdbwd","name":"fwdbwd","id":5,"pid":5,"tid":1,"ts":6})");  // no end
+  t.op("MmBackward0", 60, 10, "", 2);
+  t.event("cuda_runtime", "cudaLaunchKernel", "61", "1",
+          R"(, "pid": 5, "tid": 2, "args": {"External id": 12, "correlation": 2})");
+  t.kernel("backward", 2, 200, 16);
+  return t;
+}
+
+TEST_CASE("the backward of a module is found by an arrow where there are no numbers", "[trace]") {
+  const auto s = linked_by_arrow().summary();
+  REQUIRE(s.modules);
+  REQUIRE(s.modules->size() == 1);
+  CHECK(s.modules->front().gpu_ns == 8000);
+  CHECK(s.modules->front().backward_ns == 16000);
+}
+
+TEST_CASE("arrows of autograd and External ids of calls survive a conversion", "[trace]") {
+  const TemporaryFile file("x");
+  const std::string path = file.path() + ".json";
+  trace::write_chrome_trace(linked_by_arrow().read(), path);
+  const trace::Trace again = trace::read_trace(path);
+  std::remove(path.c_str());
+  REQUIRE(again.flows.size() == 1);
+  CHECK(again.flows[0].end_ns - again.flows[0].start_ns == 54000);
+  CHECK(again.calls.back().external == 12);
+  CHECK(trace::summarize(again).modules->front().backward_ns == 16000);
+}
+
+TEST_CASE("a step that files of 2021 write as an operator is none", "[trace]") {
+  JsonTrace t;
+  for (int step = 0; step < 3; ++step) {
+    t.event("Operator", "ProfilerStep#" + std::to_string(step), std::to_string(100 * step), "90",
+            R"(, "pid": 5, "tid": 1)");
+    t.event("Operator", "aten::mm", std::to_string(100 * step + 5), "40",
+            R"(, "pid": 5, "tid": 1)");
+    t.launched("gemm", step + 1, 100 * step + 6, 100 * step + 10, 20);
+  }
+  const auto s = t.summary();
+  CHECK(s.steps->size() == 3);
+  REQUIRE(s.operators->size() == 1);
+  CHECK(s.operators->front().name == "aten::mm");
+  CHECK(s.operators->front().host_self_ns == 120'000);
+}
+
 TEST_CASE("work is of its annotation, of data loading, or of the forward pass", "[trace]") {
   const auto s = JsonTrace()
                      .range("ProfilerStep#4", 0, 100)

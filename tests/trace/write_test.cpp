@@ -61,6 +61,24 @@ JsonTrace busy() {
 
 }  // namespace
 
+TEST_CASE("of real traces the arrows of autograd and the numbers of calls are written", "[trace]") {
+  const char* data = std::getenv("NSATUNE_EXTERNAL_DATA");
+  if (!data) {
+    WARN("skipped: NSATUNE_EXTERNAL_DATA is not set");
+    return;
+  }
+  const trace::Trace source =
+      trace::read_trace(std::string(data) + "/traces/a100_ddp_nccl_rank0_of2.json.gz");
+  const trace::Trace copy = again(source);
+  const auto numbered = [](const trace::Trace& t) {
+    return std::count_if(t.calls.begin(), t.calls.end(), [](const auto& c) { return c.external; });
+  };
+  CHECK(source.flows.size() == 543);
+  CHECK(copy.flows.size() == 543);
+  CHECK(numbered(source) == 8740);
+  CHECK(numbered(copy) == 8740);
+}
+
 TEST_CASE("what was written says what its source said", "[trace]") {
   for (const JsonTrace& t : {busy(), JsonTrace(), JsonTrace().call("cudaMalloc", 1, 0, 1),
                              JsonTrace().range("aten::add", 1e9, 1, 1, "cpu_op")}) {

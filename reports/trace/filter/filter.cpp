@@ -53,6 +53,7 @@ void keep_moments(Trace& trace, const Holds& holds) {
   keep_if(trace.overheads, by_start);
   keep_if(trace.async_ranges, by_start);
   keep_if(trace.gpu_ranges, by_start);
+  keep_if(trace.flows, by_start);
   keep_if(trace.syncs, by_start);
   keep_if(trace.memory, by_time);
   keep_if(trace.instants, by_time);

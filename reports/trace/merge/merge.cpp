@@ -50,6 +50,7 @@ void renumber(Trace& trace, Trace& target, LaunchShapes& shapes) {
     if constexpr (requires { event.stack; }) event.stack = names[event.stack];
     if constexpr (requires { event.arguments; }) event.arguments = names[event.arguments];
     if constexpr (requires { event.thread; }) event.thread += first_thread;
+    if constexpr (requires { event.to_thread; }) event.to_thread += first_thread;
     if constexpr (requires { event.shape; }) {
       event.shape = shape_ids[event.shape];
       event.stage = names[event.stage];
@@ -73,6 +74,7 @@ void append_all(Trace& target, Trace&& trace) {
   const std::uint32_t first_part = part_count(target);
   for (ProcessInfo& process : trace.processes) process.part += first_part;
   for (DeviceInfo& device : trace.devices) device.part += first_part;
+  append(target.flows, std::move(trace.flows));
   append(target.processes, std::move(trace.processes));
   append(target.devices, std::move(trace.devices));
   target.source.events += trace.source.events;

@@ -63,6 +63,7 @@ void finish(Trace& trace) {
   sort_by_start(trace.python);
   sort_by_start(trace.async_ranges);
   sort_by_start(trace.gpu_ranges);
+  sort_by_start(trace.flows);
   sort_by_start(trace.overheads);
   sort_by_start(trace.syncs);
   sort_by_time(trace.instants);

@@ -28,7 +28,7 @@ void for_each_event(Trace& trace, Visit visit) {
     (each(lists), ...);
   };
   all(trace.ops, trace.calls, trace.ranges, trace.python, trace.async_ranges, trace.gpu_ranges,
-      trace.instants, trace.overheads, trace.syncs, trace.counters, trace.memory);
+      trace.flows, trace.instants, trace.overheads, trace.syncs, trace.counters, trace.memory);
 }
 
 }  // namespace nsa::trace

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <map>
 
+#include "analyse/launches.hpp"
+#include "analyse/owners/autograd.hpp"
 #include "chrome_parts.hpp"
 #include "lanes.hpp"
 
@@ -42,6 +44,12 @@ class HostWriter {
   explicit HostWriter(const ChromeParts& parts) : parts_(parts) {
     for (std::uint32_t i = 0; i < parts.trace.threads.size(); ++i)
       own_.push_back("\"own_tid\":" + std::to_string(parts.rows.thread(i).tid));
+    const std::vector<AutogradLink> links = autograd_links(parts.trace);
+    for (std::uint32_t i = 0; i < links.size(); ++i) {
+      if (links[i].forward == kNone || links[i].backward == kNone) continue;
+      arrows_.emplace(links[i].forward, Arrow{i, 's'});
+      arrows_.emplace(links[i].backward, Arrow{i, 'f'});
+    }
   }
 
   void write() {
@@ -51,6 +59,12 @@ class HostWriter {
   }
 
  private:
+  /// An end of a forward-backward arrow.
+  struct Arrow {
+    std::uint32_t flow;
+    char end;  // 's' or 'f'
+  };
+
   void write_item(const Item& item) {
     if (lane_rows_.empty() || item.thread != thread_) {
       thread_ = item.thread;
@@ -65,7 +79,7 @@ class HostWriter {
       case ItemKind::call:
         return write_call(item.index, row, lane == 0);
       case ItemKind::range:
-        return write_range(parts_.trace.ranges[item.index], row, lane == 0);
+        return write_range(item.index, row, lane == 0);
       case ItemKind::python:
         return write_python(parts_.trace.python[item.index], row, lane == 0);
     }
@@ -83,6 +97,7 @@ class HostWriter {
     put_row(out, row);
     parts_.times(call.start_ns, call.end_ns);
     out << ",\"args\":{\"correlation\":" << call.correlation;
+    if (call.external != 0) out << ",\"External id\":" << std::uint32_t{call.external};
     if (!own) out << "," << own_[call.thread];
     out << "}}";
     const Arrows& arrows = parts_.arrows;
@@ -94,7 +109,8 @@ class HostWriter {
     }
   }
 
-  void write_range(const HostRange& range, Row row, bool own) {
+  void write_range(std::uint32_t index, Row row, bool own) {
+    const HostRange& range = parts_.trace.ranges[index];
     TextBuffer& out = parts_.events.next();
     out << kRanges[static_cast<std::size_t>(range.kind)] << parts_.texts.names[range.name];
     put_row(out, row);
@@ -116,6 +132,19 @@ class HostWriter {
     } else {
       out << ",\"args\":{" << arguments_ << "}}";
     }
+    const auto [first, end] = arrows_.equal_range(index);
+    for (auto at = first; at != end; ++at) write_arrow(at->second, range, row, own);
+  }
+
+  /// Behind those of launches, whose ids are the numbers of operations.
+  void write_arrow(const Arrow& arrow, const HostRange& range, Row row, bool own) {
+    TextBuffer& out = parts_.events.next();
+    out << (arrow.end == 's' ? R"({"ph":"s",)" : R"({"ph":"f","bp":"e",)")
+        << R"("cat":"fwdbwd","name":"fwdbwd","id":)" << parts_.trace.ops.size() + 1 + arrow.flow;
+    put_row(out, row);
+    parts_.time(range.start_ns);
+    if (!own) out << ",\"args\":{" << own_[range.thread] << "}";
+    out << "}";
   }
 
   void put_id(const char* key, std::int64_t id) {
@@ -163,6 +192,7 @@ class HostWriter {
   Lanes lanes_;
   std::vector<Row> lane_rows_;
   std::map<std::uint32_t, Row> open_rows_;
+  std::multimap<std::uint32_t, Arrow> arrows_;  // by range
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "analyse/parts.hpp"
 #include "analyse/sums.hpp"
 #include "flop.hpp"
+#include "nsa/trace/range_names.hpp"
 
 namespace nsa::trace {
 namespace {
@@ -25,7 +26,10 @@ std::uint64_t shape_key(const HostRange& range) {
 class Operators {
  public:
   explicit Operators(const TraceContext& context)
-      : context_(context), trace_(context.trace), rows_(trace_.names.size()) {}
+      : context_(context), trace_(context.trace), rows_(trace_.names.size()) {
+    for (NameId name = 0; name < trace_.names.size(); ++name)
+      is_step_.push_back(is_step_name(trace_.names.text(name)));
+  }
 
   std::vector<OperatorRow> rows() {
     for (std::uint32_t r = 0; r < trace_.ranges.size(); ++r)
@@ -47,7 +51,8 @@ class Operators {
 
  private:
   bool is_operator(std::uint32_t range) const {
-    return trace_.ranges[range].kind == RangeKind::cpu_op && !trace_.ranges[range].open;
+    const HostRange& of = trace_.ranges[range];
+    return of.kind == RangeKind::cpu_op && !of.open && is_step_[of.name] == 0;
   }
   /// Whether a range of the same name is around it, which has its time already.
   bool is_nested(std::uint32_t range) const {
@@ -119,6 +124,7 @@ class Operators {
   const TraceContext& context_;
   const Trace& trace_;
   std::vector<OperatorRow> rows_;  // [names]
+  std::vector<char> is_step_;      // [names] what files of 2021 write as operators
   std::vector<NameId> names_;      // of the operators around the operation in hand
   Shapes shapes_;
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analyse/launches.hpp"
+#include "analyse/owners/autograd.hpp"
 
 namespace nsa::trace {
 namespace {
@@ -142,6 +143,21 @@ class Inference {
       if (says(r) != RangeSays::backward || range.sequence < 0 || in_stage_[r]) continue;
       const auto at = known.find(key(range));
       if (at != known.end() && !at->second.of_two_threads) stages_[r] = at->second.stage;
+    }
+    follow_arrows();
+  }
+
+  /// Where nodes have no numbers.
+  void follow_arrows() {
+    for (const AutogradLink& link : autograd_links(trace_)) {
+      if (link.forward == kNone || link.backward == kNone) continue;
+      if (trace_.ranges[link.backward].sequence >= 0 || in_stage_[link.backward]) continue;
+      if (says(link.backward) != RangeSays::backward) continue;
+      LayerStage stage = LayerStage::none;
+      for_each_around(tree_, link.forward, [&](std::uint32_t r) {
+        if (stage == LayerStage::none) stage = stages_[r];
+      });
+      stages_[link.backward] = stage;
     }
   }
 

@@ -59,8 +59,10 @@ void JsonSink::add(const JsonEvent& event) {
     end(event);
   } else if (event.phase == "s") {
     ++trace_.source.flow_starts;
+    add_flow_end(event, true);
   } else if (event.phase == "f") {
     ++trace_.source.flow_ends;
+    add_flow_end(event, false);
   } else if (event.phase == "i" || event.phase == "I") {
     event.name == "[memory]" ? add_memory(event) : add_instant(event);
   } else if (event.phase == "C") {
@@ -158,6 +160,8 @@ void JsonSink::add_op(const JsonEvent& event, OpKind kind) {
   nsa::trace::add_op(trace_, op);
 }
 
+constexpr std::uint32_t kMostExternal = UINT32_MAX >> 1;  // that ApiCall holds
+
 void JsonSink::add_call(const JsonEvent& event, bool driver) {
   const Times t = times_of(event);
   ApiCall call{.start_ns = t.start, .end_ns = t.end, .driver = driver};
@@ -165,6 +169,8 @@ void JsonSink::add_call(const JsonEvent& event, bool driver) {
   call.name = trace_.names.intern(without_version(event.name));
   call.thread = thread_of(event);
   call.process = pid_of(event);
+  const std::uint32_t external = external_of(event);
+  call.external = external <= kMostExternal ? external & kMostExternal : 0;
   trace_.calls.push_back(call);
 }
 

@@ -55,12 +55,14 @@ class JsonSink {
   void add_sync(const JsonEvent& event);
   void add_counter(const JsonEvent& event);
   void add_instant(const JsonEvent& event);
+  void add_flow_end(const JsonEvent& event, bool start);
   void add_metadata(const JsonEvent& event);
   void begin(const JsonEvent& event);
   void end(const JsonEvent& event);
   void begin_async(const JsonEvent& event);
   void end_async(const JsonEvent& event);
   void close_open();
+  void join_flows();
   void apply(const OurMetadata& ours);
 
   std::int64_t time_of(const JsonEvent& event) const;
@@ -92,6 +94,11 @@ class JsonSink {
   std::unordered_map<std::string, std::int64_t> row_numbers_;        // of rows that have none
   std::unordered_map<std::uint32_t, std::vector<HostRange>> begun_;  // by thread
   std::map<std::string, std::vector<AsyncRange>> begun_async_;       // by pid, id and name
+  struct FlowEnds {
+    Flow flow;
+    bool start = false, end = false;  // which of them were seen
+  };
+  std::map<std::string, FlowEnds> flows_;  // by pid and id
   LaunchShapes shapes_;
 };
 

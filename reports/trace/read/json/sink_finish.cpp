@@ -26,6 +26,15 @@ void JsonSink::close_open() {
   }
 }
 
+void JsonSink::join_flows() {
+  for (const auto& [key, ends] : flows_) {
+    const Flow& flow = ends.flow;
+    if (ends.start && ends.end && flow.start_ns <= flow.end_ns &&
+        flow.end_ns - flow.start_ns <= kMaxDurationNs)
+      trace_.flows.push_back(flow);
+  }
+}
+
 /// From pids to processes. A file that is not ours holds one process, whatever its pids, but where
 /// ranks were merged.
 void JsonSink::apply(const OurMetadata& ours) {
@@ -64,6 +73,7 @@ void JsonSink::apply(const OurMetadata& ours) {
 
 void JsonSink::finish(const OurMetadata& ours, const std::string& where) {
   close_open();
+  join_flows();
   for (const auto& [key, thread] : threads_) {
     const auto name = row_names_.find(key);
     if (name != row_names_.end()) trace_.threads[thread].name = name->second;

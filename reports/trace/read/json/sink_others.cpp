@@ -61,6 +61,16 @@ void JsonSink::add_instant(const JsonEvent& event) {
       {time_of(event), trace_.names.intern(event.name), thread_of(event), pid_of(event)});
 }
 
+/// From forward to backward operators. Arrows from launches are drawn anew by whoever needs them.
+void JsonSink::add_flow_end(const JsonEvent& event, bool start) {
+  if (event.category != "fwdbwd" && event.category != "fwd_bwd") return;
+  FlowEnds& ends = flows_[std::string(event.process) + ' ' + std::string(without_quotes(event.id))];
+  (start ? ends.start : ends.end) = true;
+  (start ? ends.flow.start_ns : ends.flow.end_ns) = time_of(event);
+  (start ? ends.flow.thread : ends.flow.to_thread) = thread_of(event);
+  ends.flow.process = pid_of(event);
+}
+
 void JsonSink::add_metadata(const JsonEvent& event) {
   if (event.name != "thread_name" || event.row_name.empty()) return;
   row_names_[std::string(event.process) + ' ' + std::string(event.thread)] = event.row_name;

@@ -58,7 +58,8 @@ struct ApiCall {
   NameId name = kNoName;  // without version suffix: cudaLaunchKernel
   std::uint32_t thread = 0;
   std::uint32_t process = 0;
-  bool driver = false;
+  bool driver : 1 = false;
+  std::uint32_t external : 31 = 0;  // as GpuOp::external
 };
 
 enum class RangeKind : std::uint8_t { annotation, nvtx, cpu_op };
@@ -107,6 +108,14 @@ struct GpuRange {
   NameId name = kNoName;
   std::uint32_t process = 0;
   std::int32_t device = 0;
+};
+
+/// An arrow that autograd's recorder drew, from the start of a forward operator to the start of its
+/// backward.
+struct Flow {
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::uint32_t thread = 0, to_thread = 0;
+  std::uint32_t process = 0;
 };
 
 /// A moment that somebody marked on a thread.
@@ -255,6 +264,7 @@ struct Trace {
   std::vector<ProcessInfo> processes;
   /// Keys that stood beside the events and their JSON, for those that nothing here models.
   std::vector<std::pair<std::string, std::string>> other_metadata;
+  std::vector<Flow> flows;
 
   /// The recording that a process is of.
   std::uint32_t part_of(std::uint32_t process) const {
