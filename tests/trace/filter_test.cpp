@@ -48,6 +48,31 @@ TEST_CASE("a summary can be of some steps, a time, a stream or a name", "[trace]
   CHECK(summary(folder, "--step 3 --stream 7")["busy_ns"] == 10'000);
 }
 
+TEST_CASE("a part of a trace has the steps of the whole, with their numbers", "[trace]") {
+  const Folder folder;
+  folder.write("t.json", four_steps());
+  const Json inside = summary(folder, "--time 110us-160us");  // within the second step
+  REQUIRE(inside["steps"].size() == 1);
+  CHECK(inside["steps"][0]["name"] == "ProfilerStep#3");
+  CHECK(inside["steps"][0]["source"] == "annotation");
+  CHECK(inside["steps"][0]["duration_ns"] == 50'000);
+  CHECK(summary(folder, "--time 150us-250us")["steps"].size() == 2);
+  JsonTrace found;  // steps that nobody marked: the same eight kernels, then a pause
+  for (int i = 0; i < 64; ++i) {
+    const double at = 1000.0 * (i / 8) + 10 * (i % 8);
+    found.launched("k" + std::to_string(i % 8), i + 1, at, at + 2, 3);
+  }
+  folder.write("t.json", found.text());
+  const Json whole = summary(folder, "");
+  REQUIRE(whole["steps"].size() >= 6);
+  CHECK(whole["steps"][0]["source"] == "repeating_kernels");
+  const Json steps = summary(folder, "--step 3-5");
+  REQUIRE(steps["steps"].size() == 3);
+  CHECK(steps["steps"][0]["name"] == whole["steps"][2]["name"]);
+  CHECK(steps["steps"][2]["name"] == whole["steps"][4]["name"]);
+  CHECK(steps["kernels"] == 24);
+}
+
 TEST_CASE("a part that is not there is one line", "[trace]") {
   const Folder folder;
   folder.write("t.json", four_steps());
@@ -95,6 +120,28 @@ TEST_CASE("names are as wide as the terminal, and differ where they differ", "[t
     for (std::string line; std::getline(lines, line) && !line.empty();)
       widest = std::max(widest, line.size());
     CHECK(widest == columns);
+  }
+}
+
+TEST_CASE("each part of a gap is shortened for itself", "[trace]") {
+  const Folder folder;
+  const std::string op = "aten::_an_operator_with_quite_a_long_name_indeed";
+  folder.write("t.json", JsonTrace()
+                             .launched("k", 1, 0, 1, 1)
+                             .range(op, 102, 100, 1, "cpu_op")
+                             .range("an annotation of somebody that is long as well", 202, 100)
+                             .launched("k", 2, 302, 303, 1)
+                             .text());
+  for (const auto& [columns, parts] :
+       {std::pair{"60", 1}, std::pair{"80", 1}, std::pair{"120", 2}, std::pair{"160", 3}}) {
+    const Result r = nsatune(folder, "trace summary t.json", std::string("COLUMNS=") + columns);
+    const std::string from = r.out.substr(r.out.find("longest gaps  "));
+    const std::string table = from.substr(0, from.find("\n\n") + 1);
+    CAPTURE(columns, table);
+    CHECK(table.find(" us did nothin") != std::string::npos);
+    CHECK(std::count(table.begin(), table.end(), ',') == parts - 1);
+    for (std::size_t at = 0; (at = table.find("...", at)) != table.npos; at += 3)
+      CHECK((table[at + 3] == ',' || table[at + 3] == '\n'));
   }
 }
 

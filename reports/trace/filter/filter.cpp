@@ -67,6 +67,7 @@ void keep_ops(Trace& trace, const std::vector<char>& kept) {
 
 void keep_steps(std::pair<std::int64_t, std::int64_t> wanted, Trace& trace) {
   const Chosen chosen = of_steps(TraceContext(trace), wanted);
+  trace.steps = chosen.steps;
   keep_ops(trace, chosen.ops);
   const StepIndex index(chosen.steps);
   const bool on_device = chosen.steps.front().on_device;  // the host's times are others then
@@ -91,6 +92,11 @@ void keep_time(std::pair<std::int64_t, std::int64_t> wanted, Trace& trace) {
   };
   keep_if(trace.ops, [&](const GpuOp& op) { return holds(op.process, op.start_ns); });
   keep_moments(trace, holds);
+  for (StepRange& step : *trace.steps) {  // the part of each
+    step.start_ns = std::max(step.start_ns, first + std::min(wanted.first, kMaxTimeNs));
+    if (step.end_ns - first > wanted.second) step.end_ns = first + wanted.second;
+  }
+  keep_if(*trace.steps, [](const StepRange& step) { return step.start_ns < step.end_ns; });
 }
 
 /// Operations of a stream or name, and no call that launched only others.
@@ -120,6 +126,7 @@ void keep_matching(const Filter& filter, Trace& trace) {
 
 void keep(const Filter& filter, Trace& trace) {
   if (!filter.any()) return;
+  trace.steps = step_ranges(trace, launches_of(trace));
   if (filter.steps) keep_steps(*filter.steps, trace);
   if (filter.time_ns) keep_time(*filter.time_ns, trace);
   if (filter.stream || !filter.name.empty()) keep_matching(filter, trace);

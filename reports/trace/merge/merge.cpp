@@ -58,13 +58,23 @@ void renumber(Trace& trace, Trace& target, LaunchShapes& shapes) {
   });
 }
 
+/// Of parts of traces; where one is whole, steps are found anew.
+void append_steps(Trace& target, Trace& trace) {
+  if (!target.steps || !trace.steps) return target.steps.reset();
+  const auto first_process = static_cast<std::uint32_t>(target.processes.size());
+  for (StepRange& step : *trace.steps) step.process += first_process;
+  append(*target.steps, std::move(*trace.steps));
+}
+
 void append_all(Trace& target, Trace&& trace) {
+  append_steps(target, trace);
   append(target.ops, std::move(trace.ops));
   append(target.calls, std::move(trace.calls));
   append(target.ranges, std::move(trace.ranges));
   append(target.python, std::move(trace.python));
   append(target.async_ranges, std::move(trace.async_ranges));
   append(target.gpu_ranges, std::move(trace.gpu_ranges));
+  append(target.flows, std::move(trace.flows));
   append(target.instants, std::move(trace.instants));
   append(target.overheads, std::move(trace.overheads));
   append(target.syncs, std::move(trace.syncs));
@@ -74,7 +84,6 @@ void append_all(Trace& target, Trace&& trace) {
   const std::uint32_t first_part = part_count(target);
   for (ProcessInfo& process : trace.processes) process.part += first_part;
   for (DeviceInfo& device : trace.devices) device.part += first_part;
-  append(target.flows, std::move(trace.flows));
   append(target.processes, std::move(trace.processes));
   append(target.devices, std::move(trace.devices));
   target.source.events += trace.source.events;

@@ -85,6 +85,11 @@ void shift_times(Trace& trace, std::int64_t by_ns, const std::string& where) {
       shift(event.end_ns);
     }
   });
+  if (trace.steps)
+    for (StepRange& step : *trace.steps) {
+      shift(step.start_ns);
+      shift(step.end_ns);
+    }
   if (trace.source.base_time_ns)
     if (__builtin_sub_overflow(*trace.source.base_time_ns, by_ns, &*trace.source.base_time_ns))
       trace.source.base_time_ns.reset();

@@ -124,6 +124,7 @@ std::vector<StepRange> marked_steps(const Trace& trace) {
 }
 
 std::vector<StepRange> step_ranges(const Trace& trace, const std::vector<std::uint32_t>& launch) {
+  if (trace.steps) return *trace.steps;
   std::vector<StepRange> steps = marked_steps(trace);
   return steps.empty() ? repeating_steps(trace, launch) : steps;
 }

@@ -10,15 +10,6 @@
 
 namespace nsa::trace {
 
-struct StepRange {
-  std::string name, source;  // source: "annotation", "nvtx", "detected", "repeating_kernels"
-  std::int64_t start_ns = 0, end_ns = 0;
-  std::uint32_t process = 0;
-  /// The times are those of the device: an operation belongs to the step in which it starts, not
-  /// to that in which it was launched.
-  bool on_device = false;
-};
-
 /// ProfilerStep annotations; else NVTX ranges such as "step 3"; else from one optimizer step to the
 /// next; else the longest sequence of kernels that repeats. In order of start; a step ends where
 /// the next one of its process begins, so that the time between two steps belongs to the first.

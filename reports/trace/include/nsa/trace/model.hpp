@@ -175,6 +175,15 @@ struct DeviceInfo {
   std::uint32_t part = 0;  // as in ProcessInfo: GPU 0 of two hosts is two GPUs
 };
 
+struct StepRange {
+  std::string name, source;  // source: "annotation", "nvtx", "detected", "repeating_kernels"
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::uint32_t process = 0;
+  /// The times are those of the device: an operation belongs to the step in which it starts, not
+  /// to that in which it was launched.
+  bool on_device = false;
+};
+
 /// A host thread: events hold its number in Trace::threads. Ids are numbers, but for texts that
 /// PyTorch writes ("Spans").
 struct ThreadInfo {
@@ -255,16 +264,19 @@ struct Trace {
   std::vector<MemoryEvent> memory;
   std::vector<AsyncRange> async_ranges;
   std::vector<GpuRange> gpu_ranges;
+  std::vector<Flow> flows;
   std::vector<Instant> instants;
   std::vector<Sync> syncs;
   std::vector<Counter> counters;
   std::vector<LaunchShape> shapes{LaunchShape{}};  // [0]: not recorded
+  /// Of a part of a trace: the steps of the whole that are in it. A part may not hold what tells
+  /// them, and their numbers are those of the whole.
+  std::optional<std::vector<StepRange>> steps;
   std::vector<DeviceInfo> devices;
   std::vector<ThreadInfo> threads;
   std::vector<ProcessInfo> processes;
   /// Keys that stood beside the events and their JSON, for those that nothing here models.
   std::vector<std::pair<std::string, std::string>> other_metadata;
-  std::vector<Flow> flows;
 
   /// The recording that a process is of.
   std::uint32_t part_of(std::uint32_t process) const {
