@@ -1,5 +1,6 @@
 #include "nsa/kernels/heartbeat.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -117,7 +118,12 @@ struct HeartbeatWriter::State {
 
 HeartbeatWriter::HeartbeatWriter(std::string path) : state_(std::make_unique<State>()) {
   state_->path = std::move(path);
-  state_->file.reset(std::fopen(state_->path.c_str(), "ae"));
+  // In a shared folder, a link may be another user's and lead to any file of ours.
+  const int file =
+      ::open(state_->path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (file < 0 && errno == ELOOP)
+    throw InputError(state_->path + ": is a symbolic link; name the file that it leads to");
+  if (file >= 0) state_->file.reset(::fdopen(file, "a"));
   if (!state_->file) {
     throw EnvironmentError(state_->path + ": cannot be opened for appending (" +
                            std::strerror(errno) + "); choose a folder that exists and is writable");

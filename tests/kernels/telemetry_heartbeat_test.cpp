@@ -67,3 +67,16 @@ TEST_CASE("the writer appends whole lines and refuses a folder that is not there
   std::filesystem::remove(path);
   CHECK_THROWS_AS(HeartbeatWriter("/nowhere/at/all.jsonl"), EnvironmentError);
 }
+
+TEST_CASE("the writer follows no link, which could lead to any file", "[kernels][telemetry]") {
+  const auto target = std::filesystem::temp_directory_path() / (make_uuid() + ".jsonl");
+  const std::string link = target.string() + ".link";
+  std::filesystem::create_symlink(target, link);
+  CHECK_THROWS_AS(HeartbeatWriter(link), InputError);
+  CHECK_FALSE(std::filesystem::exists(target));
+  std::ofstream(target) << "kept";
+  CHECK_THROWS_AS(HeartbeatWriter(link), InputError);
+  CHECK(std::filesystem::file_size(target) == 4);
+  std::filesystem::remove(link);
+  std::filesystem::remove(target);
+}

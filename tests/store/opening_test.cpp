@@ -79,6 +79,20 @@ TEST_CASE("a link that leads nowhere but to itself is refused", "[store]") {
   }
 }
 
+TEST_CASE("a link to a database is followed, and one to nothing creates no file", "[store]") {
+  const test::TempFolder folder;
+  const std::string link = folder.file("link.sqlite"), target = folder.file("target.sqlite");
+  std::filesystem::create_symlink(target, link);
+  for (const bool existing : {false, true}) {
+    CHECK(test::message_of<InputError>([&] {
+            existing ? Store::open_existing(link) : Store::open(link);
+          }).find("is a symbolic link to a file that does not exist") != std::string::npos);
+  }
+  CHECK(test::names_in(folder.path()) == "link.sqlite");
+  make_database(target);
+  CHECK(Store::open(link).info().measurements == 20);
+}
+
 TEST_CASE("an empty file becomes a database", "[store]") {
   const test::TempFolder folder;
   const std::string path = folder.file("a.sqlite");

@@ -61,22 +61,6 @@ bool bad_path(int error) {
   return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP;
 }
 
-/// In a folder where everybody may write, a link that is neither ours nor the folder's owner's
-/// leads where another user wants it. The rule is the kernel's (protected_symlinks), for its own
-/// opens.
-void refuse_planted_link(const fs::path& path) {
-  struct stat link {
-  }, folder{};
-  const std::string parent = path.has_parent_path() ? path.parent_path().string() : ".";
-  if (::lstat(path.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return;
-  if (::stat(parent.c_str(), &folder) != 0) return;
-  const bool shared = (folder.st_mode & S_ISVTX) && (folder.st_mode & S_IWOTH);
-  if (shared && link.st_uid != ::geteuid() && link.st_uid != folder.st_uid)
-    throw InputError(
-        path.string() +
-        ": is a symbolic link of another user in a shared folder; name another output");
-}
-
 }  // namespace
 
 std::string read_text_file(const std::string& path) {
@@ -102,6 +86,19 @@ std::string read_text_file(const std::string& path) {
   if (file.bad()) throw InputError(path + ": cannot be read: " + std::strerror(errno));
   if (text.size() > kMaxFileBytes) throw InputError(path + ": is larger than 64 MiB");
   return text;
+}
+
+void refuse_planted_link(const std::string& name) {
+  const fs::path path(name);
+  struct stat link {
+  }, folder{};
+  const std::string parent = path.has_parent_path() ? path.parent_path().string() : ".";
+  if (::lstat(path.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return;
+  if (::stat(parent.c_str(), &folder) != 0) return;
+  const bool shared = (folder.st_mode & S_ISVTX) && (folder.st_mode & S_IWOTH);
+  if (shared && link.st_uid != ::geteuid() && link.st_uid != folder.st_uid)
+    throw InputError(name +
+                     ": is a symbolic link of another user in a shared folder; name another file");
 }
 
 void refuse_database(const std::string& path) {

@@ -127,6 +127,12 @@ bool is_there(const std::string& path) {
                         "file with --db",
                         path, folder.string()));
       }
+      struct stat link {};
+      // SQLite would create what it names: a file wherever somebody else wants one.
+      if (lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode))
+        throw InputError(path +
+                         ": is a symbolic link to a file that does not exist; remove it, or name "
+                         "another file");
       return false;
     }
     if (errno == ELOOP || errno == ENAMETOOLONG)
@@ -150,6 +156,7 @@ bool is_there(const std::string& path) {
 }
 
 Opened open_for_writing(const std::string& path, const OpenOptions& options) {
+  refuse_planted_link(path);
   const auto opened = [&] {
     bool exists = is_there(path);
     const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(

@@ -36,7 +36,7 @@ Heartbeat heartbeat_now(std::int64_t step, std::string msg);
 /// a whole. One thread at a time; a file for each process.
 class HeartbeatWriter {
  public:
-  /// EnvironmentError when the file cannot be opened.
+  /// EnvironmentError when the file cannot be opened, InputError when it is a symbolic link.
   explicit HeartbeatWriter(std::string path);
   ~HeartbeatWriter();
   HeartbeatWriter(const HeartbeatWriter&) = delete;
