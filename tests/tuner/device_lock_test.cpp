@@ -1,5 +1,6 @@
 #include "pool/workers/device_lock.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,12 +12,38 @@
 using namespace nsa::tuner;
 
 namespace {
+
 const std::string kFolder = std::filesystem::temp_directory_path();
+
+/// What is said about a lock that cannot be opened.
+std::string refusal(const std::string& folder, const std::string& uuid) {
+  try {
+    const DeviceLock lock(folder, uuid);
+  } catch (const nsa::EnvironmentError& error) {
+    return error.what();
+  }
+  return "opened";
 }
 
+bool has_hint(const std::string& message) {
+  return message.find("or name a folder of your own in NSATUNE_LOCK_DIR") != std::string::npos;
+}
+
+/// The lock of a device that no other test has; its file is removed at the end.
+struct OwnName {
+  explicit OwnName(const std::string& name, const std::string& end = "")
+      : uuid(name + "-" + std::to_string(getpid()) + end),
+        path(kFolder + "/nsatune-" + uuid + ".lock") {}
+  ~OwnName() { unlink(path.c_str()); }
+  const std::string uuid, path;
+};
+
+}  // namespace
+
 TEST_CASE("only one holder has the lock of a device, and another device is free", "[tuner]") {
-  const std::string uuid = "lock-test-" + std::to_string(getpid());
-  DeviceLock first(kFolder, uuid), second(kFolder, uuid), other(kFolder, uuid + "/../b");
+  const OwnName name("lock-test"), beside("lock-test", "_.._b");
+  DeviceLock first(kFolder, name.uuid), second(kFolder, name.uuid);
+  DeviceLock other(kFolder, name.uuid + "/../b");
   CHECK(first.try_lock());
   CHECK_FALSE(second.try_lock());
   CHECK(other.try_lock());
@@ -25,36 +52,54 @@ TEST_CASE("only one holder has the lock of a device, and another device is free"
 }
 
 TEST_CASE("waiting for a lock ends with the budget", "[tuner]") {
-  const std::string uuid = "lock-wait-" + std::to_string(getpid());
-  DeviceLock first(kFolder, uuid), second(kFolder, uuid);
+  const OwnName name("lock-wait");
+  DeviceLock first(kFolder, name.uuid), second(kFolder, name.uuid);
   REQUIRE(first.try_lock());
   Interrupt interrupt(nullptr, 0.05);
   CHECK_FALSE(second.lock(interrupt));
 }
 
 TEST_CASE("a lock in a folder that is not there is an error of the environment", "[tuner]") {
-  CHECK_THROWS_AS(DeviceLock("/nowhere/at/all", "x"), nsa::EnvironmentError);
+  const std::string said = refusal("/nowhere/at/all", "x");
+  CAPTURE(said);
+  CHECK(said.find("the folder for the lock of the device does not exist") != std::string::npos);
+  CHECK(said.find("NSATUNE_LOCK_DIR") != std::string::npos);
 }
 
-TEST_CASE("what another user planted in place of a lock is refused at once", "[tuner]") {
-  const std::string uuid = "lock-planted-" + std::to_string(getpid());
-  const std::string path = kFolder + "/nsatune-" + uuid + ".lock", target = path + ".target";
-  REQUIRE(mkfifo(path.c_str(), 0644) == 0);
+TEST_CASE("what another user planted in place of a lock is refused at once, with a way out",
+          "[tuner]") {
+  const OwnName lock("lock-planted");
+  const std::string target = lock.path + ".target";
+  REQUIRE(mkfifo(lock.path.c_str(), 0644) == 0);
   // A pipe is opened for reading at once where somebody writes; without a writer that would wait.
-  CHECK_THROWS_AS(DeviceLock(kFolder, uuid), nsa::EnvironmentError);
-  unlink(path.c_str());
-  REQUIRE(symlink(target.c_str(), path.c_str()) == 0);
-  CHECK_THROWS_AS(DeviceLock(kFolder, uuid), nsa::EnvironmentError);
+  CHECK(has_hint(refusal(kFolder, lock.uuid)));
+  unlink(lock.path.c_str());
+  REQUIRE(symlink(target.c_str(), lock.path.c_str()) == 0);
+  const std::string said = refusal(kFolder, lock.uuid);
+  CHECK(said.find("it is a symbolic link") != std::string::npos);
+  CHECK(has_hint(said));
   CHECK_FALSE(std::filesystem::exists(target));
-  unlink(path.c_str());
+}
+
+TEST_CASE("a lock that another user keeps unreadable is refused with a way out", "[tuner]") {
+  const OwnName lock("lock-unreadable");
+  close(open(lock.path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0000));
+  constexpr uid_t kNobody = 65534;
+  const bool is_root = geteuid() == 0;  // who may read everything
+  if (is_root) REQUIRE(seteuid(kNobody) == 0);
+  const std::string said = refusal(kFolder, lock.uuid);
+  if (is_root) REQUIRE(seteuid(0) == 0);
+  CAPTURE(said);
+  CHECK(said.find("Permission denied") != std::string::npos);
+  CHECK(has_hint(said));
 }
 
 TEST_CASE("a lock can be read by every user, whatever the umask", "[tuner]") {
-  const std::string uuid = "lock-umask-" + std::to_string(getpid());
+  const OwnName name("lock-umask");
   const mode_t before = umask(0077);
-  const DeviceLock lock(kFolder, uuid);
+  const DeviceLock lock(kFolder, name.uuid);
   umask(before);
   struct stat status {};
-  REQUIRE(stat((kFolder + "/nsatune-" + uuid + ".lock").c_str(), &status) == 0);
+  REQUIRE(stat(name.path.c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0644);
 }

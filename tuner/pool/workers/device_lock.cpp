@@ -86,14 +86,21 @@ std::string command_of(long pid) {
 DeviceLock::DeviceLock(const std::string& folder, const std::string& device_uuid) {
   const std::string path = lock_folder(folder) + "/" + file_name(device_uuid);
   file_ = open_lock(path);
-  if (file_.get() < 0)
+  // Whatever another user left there must not stop everybody for good.
+  constexpr const char* kHint = "remove it, or name a folder of your own in NSATUNE_LOCK_DIR";
+  if (file_.get() < 0 && errno == ENOENT)
     throw EnvironmentError(
-        fmt::format("{}: cannot open the lock of the device: {}", path, strerror(errno)));
+        path +
+        ": the folder for the lock of the device does not exist; create it, or name another "
+        "one in NSATUNE_LOCK_DIR");
+  if (file_.get() < 0)
+    throw EnvironmentError(fmt::format("{}: cannot open the lock of the device: {}; {}", path,
+                                       errno == ELOOP ? "it is a symbolic link" : strerror(errno),
+                                       kHint));
   struct stat status {};
   if (fstat(file_.get(), &status) != 0 || !S_ISREG(status.st_mode))
-    throw EnvironmentError(path +
-                           ": the lock of the device is not a regular file; remove it, or name a "
-                           "folder of your own in NSATUNE_LOCK_DIR");
+    throw EnvironmentError(
+        fmt::format("{}: the lock of the device is not a regular file; {}", path, kHint));
 }
 
 bool DeviceLock::try_lock() { return flock(file_.get(), LOCK_EX | LOCK_NB) == 0; }
