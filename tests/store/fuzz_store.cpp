@@ -1,13 +1,16 @@
 // libFuzzer: any bytes are a results database, of which everything can be read, or an error of
-// ours. The store looks at the file itself, too, so it lies in memory as a file: /dev/shm.
+// ours, on a disk that is well or fails at one call of SQLite's. The store looks at the file
+// itself, too, so it lies in memory as a file: /dev/shm.
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
+#include "fault_vfs.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/store/store.hpp"
 
@@ -50,13 +53,28 @@ class File {
   std::string path_;
 };
 
+constexpr const char* kVfs = "nsatune_fuzz";
+
+/// Two bytes behind whole sectors say which call fails and how; they are taken off the file.
+void take_fault(nsa::test::FaultVfs& disk, const std::uint8_t* data, std::size_t& size) {
+  constexpr std::size_t kSector = 512, kOrder = 2;
+  disk.heal();
+  if (size % kSector != kOrder) return;
+  size -= kOrder;
+  constexpr std::array kFaults{nsa::test::Fault::fail, nsa::test::Fault::tear,
+                               nsa::test::Fault::full};
+  disk.arm(kFaults[data[size] % kFaults.size()], data[size + 1]);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const File file;
+  static nsa::test::FaultVfs disk(kVfs);
+  take_fault(disk, data, size);
   try {
     read_everything(
-        nsa::store::Store::open_existing(file.put(data, size), {.busy_timeout_s = 0, .vfs = {}}));
+        nsa::store::Store::open_existing(file.put(data, size), {.busy_timeout_s = 0, .vfs = kVfs}));
   } catch (const nsa::InputError&) {
   } catch (const nsa::EnvironmentError&) {
   }
