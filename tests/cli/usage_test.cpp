@@ -199,6 +199,23 @@ TEST_CASE("an error is one line without control characters, whatever it quotes",
   CHECK(r.err.find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("a note is one line without control characters, whatever it quotes", "[cli]") {
+  const Folder folder;
+  const std::string name = "h\x1b[31mx\nmd";
+  folder.write(name + ".yaml", "model: {dim: 64, n_heads: 4, n_kv_groups: 2}\ntrain: {lr: 1}\n");
+  const std::string quoted = "\"$(printf 'h\\033[31mx\\nmd')\"";
+  for (const std::string& command :
+       {"explain --no-thresholds --config " + quoted + ".yaml",
+        "run --preset tiny --layers 1 --seq-len 8 --steps 1 --db " + quoted + ".sqlite"}) {
+    const Result r = nsatune(folder, command);
+    INFO(r.err);
+    CHECK(r.exit_code == 0);
+    CHECK(r.err.find("h\\x1b[31mx\\nmd.") != std::string::npos);
+    CHECK(r.err.find('\x1b') == std::string::npos);
+    CHECK(r.err.find("\nmd") == std::string::npos);
+  }
+}
+
 TEST_CASE("an unknown key of a user's config is refused by every command, or ignored on demand",
           "[cli]") {
   const Folder folder;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "nsa/reports/fit_lines.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/tuner/count_text.hpp"
 
 namespace nsa::cli {
@@ -63,7 +64,7 @@ CLI::App* Program::add_to(CLI::App& parent, const std::string& name, const std::
 }
 
 void say(const Settings& settings, const std::string& line) {
-  if (!settings.quiet) std::fprintf(stderr, "%s\n", line.c_str());
+  if (!settings.quiet) std::fprintf(stderr, "%s\n", visible(line).c_str());
 }
 
 void print_text(const std::string& text) {

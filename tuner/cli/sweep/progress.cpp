@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "nsa/reports/progress.hpp"
+#include "nsa/schemas/text.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -46,7 +47,7 @@ void ProgressLine::progress(const tuner::Progress& p) {
 void ProgressLine::note(const std::string& line) {
   if (quiet_) return;
   clear();
-  std::fprintf(stderr, "%s\n", line.c_str());
+  std::fprintf(stderr, "%s\n", visible(line).c_str());
 }
 
 void ProgressLine::clear() {
