@@ -102,6 +102,15 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("--jsn", "no flag '--jsn'; did you mean --json?");
   check_refused("--devise=cpu", "no flag '--devise'; did you mean --device?");
   check_refused("help swep", "did you mean sweep?");
+  check_refused("report matrx", "no command 'matrx'; did you mean matrix?");
+  check_refused("sweep quik", "did you mean quick?");
+  check_refused("run --preset 124M", "did you mean 125m?");
+  check_refused("run --prset tiny", "no flag '--prset'; did you mean --preset?");
+  check_refused("sweep --dry --stage ranges", "did you mean --dry-run?");
+  check_refused("tune --ouput x", "no flag '--ouput'; did you mean --output?");
+  check_refused("--version --jsn", "no flag '--jsn'; did you mean --json?");
+  check_refused("sweep --stage attend_selcted", "did you mean attend_selected?");
+  check_refused("sweep --axis seq_len=128:65536", "128:64k:x2");
   check_refused("tune", "(nsatune help tune lists what it takes)");
   check_refused("ack add --reson x", "(nsatune help ack add lists what it takes)");
   check_refused("sweep --dry-run --axis seq_len=8:4:x2", "the range has to grow");

@@ -67,6 +67,15 @@ TEST_CASE("a config is read through its merge keys and by Lightning's names", "[
                "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n");
   CHECK(rules("merged.yaml") == std::set<std::string>{"config_precision"});
   CHECK(rules("lightning.yaml") == std::set<std::string>{"config_precision"});
+  folder.write("slip.yaml", "modle: {dim: 64}\nnsa: {l: 32}\nruntime: {precison: fp32}\n");
+  const Result slip = nsatune(folder, "doctor --env-file env slip.yaml");
+  CAPTURE(slip.out);
+  CHECK(slip.out.find("modle: no such key; did you mean model?") != std::string::npos);
+  CHECK(slip.out.find("runtime.precison: no such key; did you mean runtime.precision?") !=
+        std::string::npos);
+  CHECK(slip.out.find("nsa.l:") == std::string::npos);
+  CHECK(nsatune(folder, "doctor --env-file env lightning.yaml").out.find("no such key") ==
+        std::string::npos);
   const Result foreign = nsatune(folder, "doctor foreign.yaml");
   CHECK(foreign.exit_code == 3);
   CHECK(foreign.out.find("not judged: foreign.yaml") != std::string::npos);

@@ -52,5 +52,30 @@ TEST_CASE("every code point comes out visible, as valid UTF-8, and stays so", "[
   }
 }
 
+TEST_CASE("a swap of neighbours is one slip, as a letter too many is", "[schemas]") {
+  CHECK(edit_distance("modle", "model") == 1);
+  CHECK(edit_distance("quik", "quick") == 1);
+  CHECK(edit_distance("", "abc") == 3);
+  CHECK(edit_distance("abc", "abc") == 0);
+  CHECK(edit_distance("ca", "abc") == 3);  // no byte is touched twice
+  CHECK(edit_distance("kitten", "sitting") == 3);
+}
+
+TEST_CASE("the name that was meant is near, or goes on from where the word ends", "[schemas]") {
+  const std::vector<std::string_view> flags{"db", "quiet", "preset", "dry-run", "device", "output"};
+  CHECK(nearest_name("prset", flags) == "preset");
+  CHECK(nearest_name("dry", flags) == "dry-run");
+  CHECK(nearest_name("ouput", flags) == "output");
+  CHECK(nearest_name("devise", flags) == "device");
+  CHECK(nearest_name("colour", flags).empty());
+  CHECK(nearest_name("", flags).empty());
+  CHECK(did_you_mean("bd", flags) == "; did you mean db?");
+  const std::vector<std::string_view> without{"db", "quiet"};
+  CHECK(nearest_name("prset", without).empty());
+  CHECK(nearest_name("dry", without).empty());
+  const std::vector<std::string_view> as_near{"bark", "care"};
+  CHECK(nearest_name("cark", as_near) == "care");
+}
+
 }  // namespace
 }  // namespace nsa

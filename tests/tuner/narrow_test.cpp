@@ -50,6 +50,35 @@ TEST_CASE("a stage option keeps the families that have the stage", "[tuner]") {
   CHECK_THROWS_AS(narrow(two_families(), {{"score"}, {}, {}}), InputError);
 }
 
+TEST_CASE("a misspelt stage gets a suggestion, and one that the spec lacks does not", "[tuner]") {
+  const auto refusal = [](const char* stage) {
+    try {
+      narrow(two_families(), {{stage}, {}, {}});
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("taken");
+  };
+  CHECK(refusal("attend_widnow") ==
+        "--stage attend_widnow: no such stage; did you mean attend_window?");
+  CHECK(refusal("nowhere") == "--stage nowhere: no such stage");
+  CHECK(refusal("score").find("no family of the spec 'two' covers it") != std::string::npos);
+  CHECK(refusal("attend_*") == "taken");
+}
+
+TEST_CASE("values of an axis may be written in capitals, and half a range is explained",
+          "[tuner]") {
+  Problem problem;
+  set_axis(problem, "dtype", parse_axis_option("dtype=BF16").second.front());
+  CHECK(problem.dtype == Dtype::bf16);
+  try {
+    parse_axis_option("seq_len=128:65536");
+    FAIL("taken");
+  } catch (const InputError& error) {
+    CHECK(std::string(error.what()).find("128:64k:x2") != std::string::npos);
+  }
+}
+
 TEST_CASE("variant options do not widen what the spec allows", "[tuner]") {
   SweepSpec spec = two_families();
   spec.variants = {"sdpa*"};

@@ -71,6 +71,14 @@ TEST_CASE("shape, precision and lengths are read from a user's config", "[tuner]
   CHECK(p.seq_lens == std::vector<std::int64_t>{1024, 1024});
 }
 
+TEST_CASE("lengths in a config may be written as on the command line", "[tuner]") {
+  const UserConfig config = parse_user_config("train: {seq_len: 8k, batch_size: 2}\n", "a.yaml");
+  CHECK(config.problem.seq_lens == std::vector<std::int64_t>{8192, 8192});
+  CHECK(parse_user_config("train: {seq_len: 0x10}\n", "a.yaml").problem.seq_lens ==
+        std::vector<std::int64_t>{16});
+  CHECK(contains(message_of("train: {seq_len: 8q}\n"), "train.seq_len: '8q' is not an integer"));
+}
+
 TEST_CASE("escape sequences in the keys of a config do not reach the terminal", "[tuner]") {
   const UserConfig config = parse_user_config(
       "model: {dim: 64, n_layers: 1, n_heads: 4, n_kv_groups: 2, d_k: 16, d_v: 16}\n"
@@ -81,10 +89,10 @@ TEST_CASE("escape sequences in the keys of a config do not reach the terminal", 
   CHECK(message_of("\"a\\e[2J\": 1\n").find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("keys without a meaning here are one line", "[tuner]") {
+TEST_CASE("keys without an effect here are one line", "[tuner]") {
   const UserConfig config = parse_user_config(kConfig, "users.yaml");
   REQUIRE(config.notes.size() == 1);
-  CHECK(config.notes[0] == "users.yaml: without a meaning here: runtime.use_flash, train.lr");
+  CHECK(config.notes[0] == "users.yaml: ignored (no effect here): runtime.use_flash, train.lr");
 }
 
 TEST_CASE("a value is quoted without its escape sequences", "[tuner]") {
@@ -109,6 +117,14 @@ TEST_CASE("an unknown key is refused with the nearest one, or ignored where that
   CHECK(config.problem.model.model_dim == 96);
   CHECK(config.notes ==
         std::vector<std::string>{"users.yaml: unknown, ignored: modle, model.n_kv_group"});
+}
+
+TEST_CASE("a key that is one slip away from a known one is told from keys of other programs",
+          "[tuner]") {
+  CHECK(misspelt_key("modle.dim") == "modle: no such key; did you mean model?");
+  CHECK(misspelt_key("train.sek_len") == "train.sek_len: no such key; did you mean train.seq_len?");
+  for (const char* fine : {"trainer.precision", "model.dim", "train.lr", "data.path", "optimizer"})
+    CHECK(misspelt_key(fine).empty());
 }
 
 TEST_CASE("another pooling is another model", "[tuner]") {
@@ -145,9 +161,9 @@ TEST_CASE("a bad config is refused with its line", "[tuner]") {
   CHECK(contains(message_of("model:\n  n_heads: 13\n"), "multiple"));
   CHECK(contains(message_of("nsa:\n  l: 32\n  n_sel: 2\n"), "users.yaml:3: nsa.n_sel"));
   CHECK(contains(message_of("model:\n  dim: 1\n  dim: 2\n"), "users.yaml:3:"));
-  CHECK(contains(message_of("model: [1, 2\n"), "no YAML"));
+  CHECK(contains(message_of("model: [1, 2\n"), "not valid YAML"));
   const std::string escape = message_of("model: {dim: \"\\\x1e\"}\n");
-  CHECK(contains(escape, "no YAML"));
+  CHECK(contains(escape, "not valid YAML"));
   CHECK(escape.find('\x1e') == escape.npos);  // it would reach a terminal
   CHECK(contains(message_of("runtime:\n  precision: fp4\n"), "users.yaml:2:"));
   CHECK(contains(message_of("train:\n  batch_size: 0\n"), "users.yaml:2:"));

@@ -18,7 +18,7 @@ using nsa::ExitCode;
 constexpr const char* kExitCodes =
     "Exit codes: 0 good; 1 the check found something; 2 usage or bad input; 3 nothing could be "
     "judged; 4 the machine cannot do it now (no device, disk full, database locked); "
-    "130 a sweep was stopped by a signal (the same command goes on).";
+    "130 a sweep was stopped by a signal (rerun the same command to resume).";
 
 void add_commands(nsa::cli::Program& program) {
   nsa::cli::add_devices(program);
@@ -101,6 +101,11 @@ int run(int argc, char** argv) {
   try {
     program.app.parse(argc, argv);
   } catch (const CLI::Success& e) {
+    const std::vector<std::string> left = program.app.remaining(true);
+    const bool is_version = dynamic_cast<const CLI::CallForVersion*>(&e) != nullptr;
+    if (is_version && !left.empty())  // --version --jsn
+      return report(nsa::cli::usage_error(program.app, CLI::ExtrasError(left)),
+                    ExitCode::bad_input);
     return print_wanted(program.app, e);
   } catch (const CLI::ParseError& e) {
     return report(nsa::cli::usage_error(program.app, e), ExitCode::bad_input);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "nsa/schemas/text.hpp"
 
@@ -31,7 +32,6 @@ constexpr std::array<std::string_view, 20> kInert{
     "train.seed",
     "train.out_dir",
 };
-constexpr std::size_t kMaxCompared = 60;  // of a key: the time of a comparison grows with both
 
 bool holds(std::span<const std::string_view> keys, std::string_view key) {
   return std::ranges::find(keys, key) != keys.end();
@@ -43,20 +43,29 @@ bool is_read_section(std::string_view name) { return holds(kSections, name); }
 
 bool is_inert_key(std::string_view key) { return holds(kInert, key); }
 
+namespace {
+
+std::vector<std::string_view> known_names(std::span<const std::string_view> read) {
+  std::vector<std::string_view> names(kSections.begin(), kSections.end());
+  names.insert(names.end(), read.begin(), read.end());
+  names.insert(names.end(), kInert.begin(), kInert.end());
+  return names;
+}
+
+}  // namespace
+
 std::string unknown_key(std::string_view key, std::span<const std::string_view> read) {
-  const std::string_view probe = key.substr(0, kMaxCompared);
-  std::string_view nearest;
-  std::size_t least = probe.size() / 3 + 2;  // further away than that is no suggestion
-  for (const auto& known : {std::span<const std::string_view>(kSections), read,
-                            std::span<const std::string_view>(kInert)}) {
-    for (const std::string_view name : known) {
-      const std::size_t distance = edit_distance(probe, name);
-      if (distance < least) nearest = name, least = distance;
-    }
-  }
-  std::string line = std::string(key) + ": no such key";
-  if (!nearest.empty()) line += "; did you mean " + std::string(nearest) + "?";
-  return line + " (--ignore-unknown reads the file without it)";
+  return std::string(key) + ": no such key" + did_you_mean(key, known_names(read)) +
+         " (--ignore-unknown reads the file without it)";
+}
+
+std::string slip_of(std::string_view key, std::span<const std::string_view> read) {
+  constexpr std::size_t kMostCompared = 60;
+  if (key.size() > kMostCompared) return {};
+  const std::vector<std::string_view> names = known_names(read);
+  const std::string_view nearest = nearest_name(key, names);
+  if (nearest.empty() || edit_distance(key, nearest) != 1) return {};
+  return std::string(key) + ": no such key; did you mean " + std::string(nearest) + "?";
 }
 
 }  // namespace nsa::tuner

@@ -14,5 +14,7 @@ bool is_read_section(std::string_view name);
 bool is_inert_key(std::string_view key);
 /// "modle: no such key; did you mean model? ...", from the known sections and keys and `read`.
 std::string unknown_key(std::string_view key, std::span<const std::string_view> read);
+/// "modle: no such key; did you mean model?" for a key that is one slip away from a known one.
+std::string slip_of(std::string_view key, std::span<const std::string_view> read);
 
 }  // namespace nsa::tuner

@@ -10,6 +10,7 @@
 #include "config_keys.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/text.hpp"
+#include "nsa/tuner/count_text.hpp"
 #include "nsa/tuner/training_settings.hpp"
 #include "nsa/tuner/yaml_text.hpp"
 
@@ -102,7 +103,7 @@ class EntryReader {
   std::vector<std::string> notes() const {
     std::vector<std::string> notes;
     if (!inert_.empty())
-      notes.push_back(fmt::format("{}: without a meaning here: {}", where_, joined(inert_)));
+      notes.push_back(fmt::format("{}: ignored (no effect here): {}", where_, joined(inert_)));
     if (!unknown_.empty())
       notes.push_back(fmt::format("{}: unknown, ignored: {}", where_, joined(unknown_)));
     return notes;
@@ -154,9 +155,9 @@ class EntryReader {
 
 std::int64_t integer_of(const std::string& key, const Entry& entry, const std::string& where) {
   std::int64_t value = 0;
-  if (!YAML::convert<std::int64_t>::decode(YAML::Node(entry.text), value))
-    refuse(where, entry.line, fmt::format("{}: '{}' is not an integer", key, visible(entry.text)));
-  return value;
+  if (YAML::convert<std::int64_t>::decode(YAML::Node(entry.text), value)) return value;
+  if (const auto count = parse_count(entry.text)) return *count;  // 8k, as on the command line
+  refuse(where, entry.line, fmt::format("{}: '{}' is not an integer", key, visible(entry.text)));
 }
 
 Dtype precision_of(const Entry& entry, const std::string& where) {
@@ -259,6 +260,14 @@ UserConfig parse_user_config(std::string_view text, const std::string& where, bo
   if (const auto violation = find_violation(config.problem))
     refuse_violation(*violation, entries, where);
   return config;
+}
+
+std::string misspelt_key(std::string_view key) {
+  const std::size_t dot = key.find('.');
+  const std::string_view section = key.substr(0, dot);
+  if (is_inert_key(section)) return {};
+  if (!is_read_section(section)) return slip_of(section, read_keys());
+  return is_inert_key(key) || is_training_key(key) ? std::string() : slip_of(key, read_keys());
 }
 
 SweepSpec with_user_config(SweepSpec spec, const UserConfig& config) {

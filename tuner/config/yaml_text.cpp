@@ -147,7 +147,7 @@ YAML::Node load_yaml(std::string_view text, const std::string& where) {
   } catch (const YAML::Exception& error) {
     const bool tab = tab_indents(copy, error.mark.line);
     refuse(where, error.mark.line + 1,
-           "no YAML: " + (tab ? "a tab indents; use blanks" : visible(error.msg)));
+           "not valid YAML: " + (tab ? "a tab indents; use blanks" : visible(error.msg)));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 
 #include "nsa/schemas/error.hpp"
@@ -30,9 +31,12 @@ bool parse_integer(Text text, std::int64_t& value) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
+/// BF16 is what people write, too.
 template <class Enum>
 bool parse_enum(Text text, Enum& value) {
-  const auto parsed = from_string<Enum>(text);
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const auto parsed = from_string<Enum>(std::string_view(lower));
   if (parsed) value = *parsed;
   return parsed.has_value();
 }

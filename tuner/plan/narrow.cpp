@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/tuner/count_text.hpp"
 #include "nsa/tuner/plan.hpp"
 #include "plan/axes.hpp"
@@ -39,8 +40,21 @@ Values intersect(const Values& a, const Values& b) {
   return both;
 }
 
+void require_known_stages(const Values& stages) {
+  std::vector<std::string_view> known;
+  for (std::size_t i = 0; i < kStageCount; ++i) known.push_back(to_string(static_cast<Stage>(i)));
+  for (const std::string& stage : stages) {
+    const bool found = std::ranges::any_of(
+        known, [&](std::string_view name) { return fits_glob(stage, std::string(name)); });
+    if (!found)
+      throw InputError(
+          fmt::format("--stage {}: no such stage{}", stage, did_you_mean(stage, known)));
+  }
+}
+
 void narrow_stages(SweepSpec& spec, const Values& stages, bool foreign) {
   if (stages.empty()) return;
+  if (!foreign) require_known_stages(stages);
   spec.stages = intersect(stages, spec.stages);
   if (spec.stages.empty())
     throw InputError(fmt::format("--stage {}: the spec '{}' does not cover it",
@@ -103,7 +117,13 @@ std::pair<std::string, std::vector<std::string>> parse_axis_option(std::string_v
   for (std::string value; std::getline(values, value, ',');) {
     const auto count = parse_count(value);
     std::vector<std::string> all{count ? std::to_string(*count) : value};
-    if (auto range = parse_range(value)) all = std::move(*range);
+    if (auto range = parse_range(value)) {
+      all = std::move(*range);
+    } else if (value.find(':') != value.npos) {
+      throw InputError(
+          fmt::format("--axis {}: '{}' is no range; write 128:64k:x2 (doubling) or 1000:5000:+1000",
+                      axis.first, value));
+    }
     axis.second.insert(axis.second.end(), all.begin(), all.end());
   }
   for (const std::string& each : axis.second) {

@@ -12,19 +12,6 @@ const CLI::App& chosen_in(const CLI::App& app) {
   return *command;
 }
 
-/// The nearest of `names` where it is near enough to have been meant, else "".
-std::string nearest_of(const std::string& word, const std::vector<std::string>& names) {
-  std::string nearest;
-  std::size_t least = word.size() / 3 + 2;  // further away than that is no suggestion
-  for (const std::string& name : names) {
-    const std::size_t distance = edit_distance(word, name);
-    if (distance >= least) continue;
-    nearest = name;
-    least = distance;
-  }
-  return nearest;
-}
-
 /// The first flag on the line that no command has, without its value; "" where there is none.
 std::string unknown_flag(const CLI::App& app) {
   for (const std::string& argument : app.remaining(true))
@@ -37,12 +24,12 @@ std::string unknown_flag(const CLI::App& app) {
 std::string meant_flag(const CLI::App& app) {
   const std::string flag = unknown_flag(app);
   if (!flag.starts_with("--")) return {};
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;  // without their dashes, which every two flags share
   for (const CLI::App* of : {&chosen_in(app), &app})
     for (const CLI::Option* option : of->get_options())
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  const std::string nearest = nearest_of(flag, names);
-  return nearest.empty() ? "" : "; did you mean " + nearest + "?";
+      names.insert(names.end(), option->get_lnames().begin(), option->get_lnames().end());
+  const std::string_view nearest = nearest_name(std::string_view(flag).substr(2), names);
+  return nearest.empty() ? "" : "; did you mean --" + std::string(nearest) + "?";
 }
 
 /// "no flag '--jsn'; did you mean --json?": a line without a command whose flag is why.
@@ -51,12 +38,14 @@ std::string wrong_flag(const CLI::App& app) {
   return flag.empty() ? "" : "no flag '" + flag + "'" + meant_flag(app);
 }
 
-/// "no command 'swep'; did you mean sweep?"; empty where no word stands in a command's place.
+/// "no command 'swep'; did you mean sweep?"; empty where no word stands in a command's place: the
+/// command takes none, or a flag that nobody has stands before the word.
 std::string wrong_command(const CLI::App& app) {
-  std::string word;
-  for (const std::string& argument : app.remaining(true))
-    if (word.empty() && !argument.starts_with('-')) word = argument;
-  return word.empty() ? "" : no_command(chosen_in(app), word);
+  const CLI::App& chosen = chosen_in(app);
+  const std::vector<std::string> left = app.remaining(true);
+  const bool is_command =
+      !left.empty() && !left.front().starts_with('-') && !chosen.get_subcommands({}).empty();
+  return is_command ? no_command(chosen, left.front()) : "";
 }
 
 /// " (a whole number is expected)" for "Could not convert: --seq-len = 4k".
@@ -83,21 +72,20 @@ std::string help_for(const CLI::App& app) {
 }  // namespace
 
 std::string no_command(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  const std::string nearest = nearest_of(word, names);
-  return "no command '" + word + "'" + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+  return "no command '" + word + "'" + did_you_mean(word, names);
 }
 
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string line = error.what();
-  if (dynamic_cast<const CLI::RequiredError*>(&error)) {
+  if (dynamic_cast<const CLI::RequiredError*>(&error) ||
+      dynamic_cast<const CLI::ExtrasError*>(&error)) {
     if (const std::string wrong = wrong_command(app); !wrong.empty())
       line = wrong;
     else if (const std::string flag = wrong_flag(app); !flag.empty())
       line = flag;
   }
-  if (dynamic_cast<const CLI::ExtrasError*>(&error)) line += meant_flag(app);
   if (dynamic_cast<const CLI::ConversionError*>(&error)) line += expected_by(app, line);
   return line + help_for(app);
 }

@@ -53,7 +53,7 @@ doctor::ConfigEvidence read_config(std::string_view text, const std::string& fil
       refuse(file, 1, "expected sections such as 'model:' with keys below them");
     Flattener(config, file).take(document, "", 0);
   } catch (const YAML::Exception& error) {
-    refuse(file, error.mark.line + 1, "no YAML: " + visible(error.msg));
+    refuse(file, error.mark.line + 1, "not valid YAML: " + visible(error.msg));
   }
   return config;
 }

@@ -1,16 +1,19 @@
 #include "evidence.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "nsa/doctor/gather.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/trace/read.hpp"
+#include "nsa/tuner/user_config.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -124,11 +127,23 @@ void read_environment_file(const std::string& path, RunEvidence& evidence) {
   evidence.environments.push_back(doctor::parse_environment_file(text, doctor::clean(path)));
 }
 
+/// A key that no rule reads because of a slip of the pen would be silence, which looks like health.
+void read_config_file(const std::string& path, RunEvidence& evidence) {
+  evidence.configs.push_back(read_config(read_text_file(path), path));
+  const doctor::ConfigEvidence& config = evidence.configs.back();
+  std::set<std::string> said;  // of the keys of one section, the section is said once
+  for (const auto& [key, value] : config.keys) {
+    const std::string slip = tuner::misspelt_key(key);
+    if (!slip.empty() && said.insert(slip).second)
+      evidence.not_judged.push_back({fmt::format("{}:{}", config.file, value.line), slip});
+  }
+}
+
 void read_file(const std::string& path, Gathered& into) {
   RunEvidence& evidence = into.evidence;
   switch (doctor::recognise(head_of(path), path)) {
     case FileKind::config:
-      evidence.configs.push_back(read_config(read_text_file(path), path));
+      read_config_file(path, evidence);
       break;
     case FileKind::log:
       read_log(path, evidence);
@@ -222,8 +237,7 @@ RunEvidence gather_evidence(const DoctorOptions& options, const DoctorInputs& in
   Gathered gathered;
   RunEvidence& evidence = gathered.evidence;
   for (const std::string& path : options.environment_files) read_environment_file(path, evidence);
-  for (const std::string& path : options.configs)
-    evidence.configs.push_back(read_config(read_text_file(path), path));
+  for (const std::string& path : options.configs) read_config_file(path, evidence);
   for (const std::string& path : options.logs) read_log(path, evidence);
   for (const std::string& path : options.files)
     is_folder(path) ? read_folder(path, gathered) : read_file(path, gathered);

@@ -1,11 +1,14 @@
 #include "options.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <tuple>
 
 #include "nsa/schemas/json.hpp"
+#include "nsa/schemas/text.hpp"
 #include "program.hpp"
 
 namespace nsa::cli {
@@ -64,7 +67,10 @@ Preset find_preset(const std::string& name) {
   for (const Preset& preset : presets()) {
     if (preset.name == lower(name)) return preset;
   }
-  throw InputError("--preset: " + name + " is not one of 125m, tiny, layer, paper-layer");
+  std::vector<std::string_view> names;
+  for (const Preset& preset : presets()) names.push_back(preset.name);
+  throw InputError(fmt::format("--preset: {} is not one of {}{}", name, fmt::join(names, ", "),
+                               did_you_mean(lower(name), names)));
 }
 
 void apply_config(const RunOptions& options, RunPlan& plan) {

@@ -11,6 +11,7 @@
 #include "../run/options.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/tuner/user_config.hpp"
 
 namespace nsa::cli {
@@ -22,8 +23,10 @@ SweepSpec named_spec(const std::string& name, Backend backend) {
   const bool looks_like_a_file =
       name.find('.') != std::string::npos || name.find('/') != std::string::npos;
   if (!looks_like_a_file) {
-    throw InputError(fmt::format("sweep: {} is neither a preset ({}) nor a .json file", name,
-                                 fmt::join(tuner::preset_names(), ", ")));
+    const std::vector<std::string> presets = tuner::preset_names();
+    const std::vector<std::string_view> names(presets.begin(), presets.end());
+    throw InputError(fmt::format("sweep: {} is neither a preset ({}) nor a .json file{}", name,
+                                 fmt::join(presets, ", "), did_you_mean(name, names)));
   }
   return parse_sweep_spec(read_text_file(name), name);
 }

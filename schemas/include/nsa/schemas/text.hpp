@@ -1,15 +1,26 @@
-// Text: one code point at a time, what is seen of it, and how far two words are apart.
+// Text: one code point at a time, what is seen of it, and how far two words are apart, counts in
+// words.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace nsa {
 
-/// Levenshtein distance: insertions, deletions and replacements.
+/// The fewest slips that make one of the other: a byte put in, left out or replaced, or two
+/// neighbours swapped (Damerau and Levenshtein, no byte touched twice).
 std::size_t edit_distance(std::string_view a, std::string_view b);
+/// The name that was meant by a word that is none of them; "" where none is near. Of several that
+/// are as near, the one that begins most like the word.
+std::string_view nearest_name(std::string_view word, std::span<const std::string_view> names);
+/// "; did you mean NAME?", or "" where none is near.
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> names);
+
+/// "1 run", "2 runs": of a noun whose plural takes an s.
+std::string counted(std::int64_t count, std::string_view noun);
 
 struct CodePoint {
   std::uint32_t value = 0;

@@ -27,7 +27,7 @@ struct UserConfig {
   /// Keys that were read: "model.dim". Without a key of model or nsa the shape is the default one.
   std::vector<std::string> used;
   std::vector<ConfigSwitch> switches;
-  /// For stderr: one line that names the keys without a meaning here, one the unknown ones.
+  /// For stderr: one line that names the keys without an effect here, one the unknown ones.
   std::vector<std::string> notes;
 };
 
@@ -39,6 +39,10 @@ struct UserConfig {
 /// parse_training_settings() reads.
 UserConfig parse_user_config(std::string_view text, const std::string& where,
                              bool ignore_unknown = false, bool training = false);
+
+/// The section or key that `key` ("modle.dim") is one slip away from: "modle: no such key; did you
+/// mean model?". Empty where it is known, or like none: other programs have keys of their own.
+std::string misspelt_key(std::string_view key);
 
 /// The same spec for the shape and precision of the config: the base of every family gets them, and
 /// axes over them are left out. Lengths, phases and batches stay the spec's.
