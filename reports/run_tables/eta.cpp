@@ -4,6 +4,7 @@
 
 #include "nsa/reports/text_table.hpp"
 #include "nsa/run_tables/tables.hpp"
+#include "nsa/schemas/text.hpp"
 
 namespace nsa::run_tables {
 namespace {
@@ -94,8 +95,8 @@ std::string eta_table(std::span<const Eta> etas, const EtaPlan& plan, reports::S
   std::string head = fmt::format("{} steps, go up to {:g} h",
                                  grouped(static_cast<double>(plan.steps)), plan.limit_hours);
   if (plan.price_per_device_hour)
-    head +=
-        fmt::format(", {} device(s) at {:g} an hour", plan.devices, *plan.price_per_device_hour);
+    head += fmt::format(", {} at {:g} an hour each", counted(plan.devices, "device"),
+                        *plan.price_per_device_hour);
   return head + "\n" + table.render(style) +
          "A training step holds a forward pass: its hours are a lower bound, and a no_go of the "
          "one is a no_go of the other.\n";

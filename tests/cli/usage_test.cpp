@@ -426,7 +426,8 @@ TEST_CASE("tables and prose are no wider than the terminal", "[cli]") {
   const Folder folder;
   nsatune(folder, "run --preset tiny --layers 1 --seq-len 64 --steps 1");
   for (const char* command :
-       {"devices", "variants", "doctor --list", "explain --seq-len 2048", "db info", "help verify",
+       {"report targets", "report eta --tokens-per-s 39 --price 2", "report memory --preset tiny",
+        "devices", "variants", "doctor --list", "explain --seq-len 2048", "db info", "help verify",
         "report results", "run --preset tiny --layers 1 --seq-len 64 --steps 1",
         "sweep quick --stage ranges --dry-run"}) {
     std::istringstream text(nsatune(folder, command, "COLUMNS=60").out);
@@ -435,6 +436,22 @@ TEST_CASE("tables and prose are no wider than the terminal", "[cli]") {
       CHECK(line.size() <= 60);
     }
   }
+}
+
+TEST_CASE("a dry run names the device, and a line of its plan for each contest", "[cli]") {
+  const Folder folder;
+  const std::string command = "sweep quick --dry-run --axis seq_len=128,512 --stage ranges,score";
+  const Json plan = json_of(nsatune(folder, command + " --json"), "sweep_plan");
+  CHECK(plan["device"] == "cpu");
+  const std::string text = nsatune(folder, command).out;
+  CAPTURE(text);
+  const std::size_t contests = plan["contests"].size();
+  CHECK(text.find(std::to_string(contests) + " contests on cpu, about") != std::string::npos);
+  std::size_t rows = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    rows += line.starts_with("  ranges") || line.starts_with("  score") ? 1 : 0;
+  CHECK(rows == contests);
 }
 
 TEST_CASE("who reads has seen enough: a closed pipe is quiet", "[cli]") {

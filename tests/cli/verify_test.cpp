@@ -53,6 +53,9 @@ TEST_CASE("a file holds in the world that it was decided in", "[cli]") {
   const Folder folder;
   tune_in(folder);
   folder.write("now.json", world(2, 250));
+  const Json plan = json_of(verified(folder, "--dry-run"), "sweep_plan");
+  CHECK(plan["device"] == load_thresholds(folder.file("t.json")).device.id);
+  CHECK(plan["contests"].size() >= 4);
   const Result result = verified(folder);
   CHECK(result.exit_code == 0);
   const Json document = json_of(result, "verify_result");

@@ -29,7 +29,7 @@ ExitCode print_known(const Settings& settings, const EtaOptions& o) {
                 {"cells", Json::array()},
                 {"eta", run_tables::eta_json(etas, o.plan)}});
   } else {
-    print_text(run_tables::eta_table(etas, o.plan, settings.style_out()));
+    print_fitted(run_tables::eta_table(etas, o.plan, settings.style_out()));
   }
   return ExitCode::good;
 }
@@ -44,8 +44,8 @@ ExitCode run(const Settings& settings, const EtaOptions& o) {
     document["eta"] = run_tables::eta_json(etas, o.plan);
     print_json(document);
   } else {
-    print_text(run_tables::header_text(measured.subject) +
-               run_tables::eta_table(etas, o.plan, settings.style_out()));
+    print_fitted(run_tables::header_text(measured.subject) +
+                 run_tables::eta_table(etas, o.plan, settings.style_out()));
   }
   return exit_code_of(measured.cells);
 }

@@ -78,7 +78,7 @@ void add_report_memory(Program& program, CLI::App& report) {
                        if (program.settings.json) {
                          print_json(json_of(memory));
                        } else {
-                         print_text(text_of(memory, program.settings.style_out()));
+                         print_fitted(text_of(memory, program.settings.style_out()));
                        }
                        return ExitCode::good;
                      });

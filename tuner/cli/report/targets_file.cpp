@@ -59,7 +59,7 @@ void print_targets(const Settings& settings, const std::vector<run_tables::Judge
   if (settings.json) {
     print_json(run_tables::targets_json(judged, file));
   } else {
-    print_text(run_tables::targets_table(judged, settings.style_out()));
+    print_fitted(run_tables::targets_table(judged, settings.style_out()));
   }
 }
 

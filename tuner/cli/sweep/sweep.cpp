@@ -18,12 +18,14 @@
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/schemas/executor.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/store/store.hpp"
 #include "nsa/tuner/decide.hpp"
 #include "nsa/tuner/foreign_worker.hpp"
 #include "nsa/tuner/refine.hpp"
 #include "nsa/tuner/sweep.hpp"
 #include "options.hpp"
+#include "plan_text.hpp"
 #include "program.hpp"
 #include "progress.hpp"
 #include "troubled.hpp"
@@ -39,49 +41,6 @@ std::vector<tuner::WorkerCommand> workers_of(const SweepOptions& o, const Device
   for (tuner::WorkerCommand& worker : workers)
     worker.memory_bytes = worker_memory_bytes(o.worker_memory);
   return workers;
-}
-
-Json plan_json(const tuner::Plan& plan) {
-  Json contests = Json::array();
-  for (const tuner::Contest& contest : plan.contests) {
-    Json variants = Json::array();
-    for (const tuner::Candidate& candidate : contest.variants)
-      variants.push_back(to_string(candidate.id));
-    contests.push_back({{"stages", contest.stages},
-                        {"problem", contest.problem},
-                        {"variants", variants},
-                        {"estimated_s", contest.estimated_s}});
-  }
-  Json skipped = Json::array();
-  for (const tuner::Skipped& s : plan.skipped) {
-    skipped.push_back({{"variant", to_string(s.variant.id)},
-                       {"outcome", to_string(s.outcome)},
-                       {"reason", s.reason}});
-  }
-  return {{"estimated_s", plan.estimated_s}, {"contests", contests}, {"skipped", skipped}};
-}
-
-/// What the class leaves out: the pattern of the blocks and how deep the model is.
-std::string rest_of(const Problem& p) {
-  std::string text;
-  if (p.selection.pattern != SelectionPattern::random)
-    text += fmt::format(" {}", to_string(p.selection.pattern));
-  if (p.selection.overlap) text += fmt::format(" overlap {:.3g}", *p.selection.overlap);
-  if (p.model.layers > 0) text += fmt::format(" layers {}", p.model.layers);
-  return text;
-}
-
-std::string plan_text(const tuner::Plan& plan) {
-  std::string text;
-  for (const tuner::Contest& c : plan.contests) {
-    text += fmt::format("  {:<18} {:>12}  {}{}: {} variant{}, {:.1f} s\n", fmt::join(c.stages, "+"),
-                        reports::length_text(c.problem), to_string(class_of(c.problem)),
-                        rest_of(c.problem), c.variants.size(), c.variants.size() == 1 ? "" : "s",
-                        c.estimated_s);
-  }
-  return text +
-         fmt::format("{} contests, about {:.0f} s; {} pairs of variant and problem left out\n",
-                     plan.contests.size(), plan.estimated_s, plan.skipped.size());
 }
 
 /// What each worker measures on: ours on the device of the sweep, the user's on that of its hello.
@@ -195,13 +154,12 @@ ExitCode finish(const Settings& settings, const SweepOptions& o, store::Store& d
   } else {
     print_fitted(table);
   }
-  say(settings,
-      fmt::format("run {}: {} rows added, {} unsupported, {} noisy, {} failed or wrong; {}{}",
-                  run_id, report.rows, report.unsupported, report.noisy, report.failures,
-                  breakdown_text(report.breakdown),
-                  report.stopped        ? "; stopped, the same command goes on"
-                  : report.budget_spent ? "; the budget is spent"
-                                        : ""));
+  say(settings, fmt::format("run {}: {} added, {} unsupported, {} noisy, {} failed or wrong; {}{}",
+                            run_id, counted(report.rows, "row"), report.unsupported, report.noisy,
+                            report.failures, breakdown_text(report.breakdown),
+                            report.stopped        ? "; stopped, rerun the same command to resume"
+                            : report.budget_spent ? "; the budget is spent"
+                                                  : ""));
   const ExitCode judged = judge(settings, o, rows);
   // `sweep && tune` must not go on with half of the rows.
   return report.stopped ? kStopped : judged;
@@ -295,11 +253,14 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   if (plan.contests.empty()) {
     say(settings, fmt::format("sweep: no variant of {} runs any problem of the spec on {}",
                               o.worker ? "these workers" : "this build", device.id));
-    if (settings.json && o.dry_run) print_json(plan_json(plan));
+    if (settings.json && o.dry_run) print_json(plan_json(plan, device.id));
     return ExitCode::nothing_judged;
   }
   if (o.dry_run) {
-    settings.json ? print_json(plan_json(plan)) : print_fitted(plan_text(plan));
+    settings.json ? print_json(plan_json(plan, device.id))
+                  : print_fitted(plan_text(plan, device.id, settings.style_out()) +
+                                 counted(std::ssize(plan.skipped), "pair") +
+                                 " of variant and problem left out\n");
     return ExitCode::good;
   }
   if (o.resume_id) {  // in a file that is there: a wrong --db must not make one

@@ -16,6 +16,7 @@
 #include "stale_ranges.hpp"
 #include "sweep/measuring.hpp"
 #include "sweep/options.hpp"
+#include "sweep/plan_text.hpp"
 #include "sweep/progress.hpp"
 #include "version.hpp"
 
@@ -116,17 +117,6 @@ store::RunRequest run_request(const SweepSpec& spec, const ThresholdTable& table
   return request;
 }
 
-std::string dry_run_text(const tuner::Plan& plan, std::size_t left_out) {
-  std::string text;
-  for (const tuner::Contest& c : plan.contests)
-    text +=
-        fmt::format("  {:<24} {} seq_len {} context {}: {} variants, {:.1f} s\n",
-                    fmt::join(c.stages, "+"), to_string(c.problem.phase), c.problem.max_seq_len(),
-                    c.problem.max_context(), c.variants.size(), c.estimated_s);
-  return text + fmt::format("{} places, about {:.0f} s; {} left out for the budget\n",
-                            plan.contests.size(), plan.estimated_s, left_out);
-}
-
 /// Who measures, on what.
 struct Bench {
   Device device;
@@ -195,7 +185,9 @@ ExitCode run(const Settings& settings, const VerifyOptions& o) {
   outcome.left_out = keep_what_fits(plan, o.seed, budget_s);
   if (stop) return kStopped;
   if (o.dry_run) {
-    print_text(dry_run_text(plan, outcome.left_out));
+    settings.json ? print_json(plan_json(plan, bench.device.id))
+                  : print_fitted(plan_text(plan, bench.device.id, settings.style_out()) +
+                                 fmt::format("{} left out for the budget\n", outcome.left_out));
     return ExitCode::good;
   }
   store::Store db = store::Store::open(settings.db_path());

@@ -1,0 +1,18 @@
+// A plan as --dry-run prints it.
+#pragma once
+
+#include <string>
+
+#include "nsa/reports/style.hpp"
+#include "nsa/schemas/json.hpp"
+#include "nsa/tuner/plan.hpp"
+
+namespace nsa::cli {
+
+/// The document of the schema sweep_plan.
+Json plan_json(const tuner::Plan& plan, const std::string& device_id);
+/// A table for each kind of problem, then how many contests there are, on which device, and how
+/// long they take.
+std::string plan_text(const tuner::Plan& plan, const std::string& device_id, reports::Style style);
+
+}  // namespace nsa::cli
