@@ -163,6 +163,15 @@ TEST_CASE("a worker may neither take our name nor a terminal", "[cli]") {
   CHECK(load_thresholds(folder.file("t.json")).executor == "\\x1b[2Je\\u202e");
 }
 
+TEST_CASE("an error quotes the worker's command as it was typed", "[cli]") {
+  const Folder folder;
+  fill(folder);
+  const Result gone = nsatune(folder, "sweep small.json --worker 'python3 gone.py'");
+  INFO(gone.err);
+  CHECK(gone.exit_code != 0);
+  CHECK(contains(gone.err, "worker 'python3 gone.py'"));
+}
+
 TEST_CASE("the worker of docs/workers.md is measured as it stands there", "[cli]") {
   const std::string text = read_text_file(NSA_SOURCE_DIR "/docs/workers.md");
   const std::string fence = "```python\n";

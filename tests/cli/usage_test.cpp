@@ -374,7 +374,7 @@ TEST_CASE("manual pages say what help says, for every command", "[cli]") {
     std::string name = std::string("nsatune") + (*words ? "-" : "") + words;
     std::replace(name.begin(), name.end(), ' ', '-');
     CAPTURE(name);
-    CHECK(read_text_file(folder.file("man/" + name + ".1")) == page);
+    CHECK(read_text_file(folder.file("man/man1/" + name + ".1")) == page);
     std::string plain;  // without what roff needs
     for (std::size_t i = 0; i < page.size(); ++i)
       if (page[i] != '\\') plain += page[i];
@@ -389,7 +389,7 @@ TEST_CASE("manual pages say what help says, for every command", "[cli]") {
   }
   if (std::system("command -v groff >/dev/null") != 0) return;
   const std::string warnings =
-      "cd '" + folder.file("man") + "' && groff -man -Tutf8 -ww *.1 2>&1 >/dev/null | grep . ";
+      "cd '" + folder.file("man/man1") + "' && groff -man -Tutf8 -ww *.1 2>&1 >/dev/null | grep . ";
   CHECK(std::system(warnings.c_str()) != 0);  // no warning
 }
 

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -61,6 +63,27 @@ class Notes : public tuner::Reporter {
   tuner::Progress last;
   std::vector<std::string> lines;
 };
+
+/// Locks of made-up devices lie in a folder of this test program, which goes with it.
+class OwnLockFolder {
+ public:
+  OwnLockFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "nsatune_locks_XXXXXX").string();
+    if (!mkdtemp(name.data())) return;
+    path_ = name;
+    setenv("NSATUNE_LOCK_DIR", name.c_str(), 1);
+  }
+  ~OwnLockFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  OwnLockFolder(const OwnLockFolder&) = delete;
+  OwnLockFolder& operator=(const OwnLockFolder&) = delete;
+
+ private:
+  std::filesystem::path path_;
+};
+inline const OwnLockFolder own_lock_folder;
 
 /// A device of this test process alone: programs that run side by side do not wait for each other.
 inline Device fake_device(const std::string& name = "test-device") {

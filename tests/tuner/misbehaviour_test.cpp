@@ -200,9 +200,11 @@ TEST_CASE("questions end with the budget and with a stop", "[tuner]") {
 }
 
 TEST_CASE("a shell's worker takes the shell's place where it is one program", "[tuner]") {
-  const auto line = [](const char* command) { return tuner::shell_worker(command).argv.back(); };
+  const auto line = [](const char* command) { return tuner::shell_worker(command).argv.at(2); };
   CHECK(line("sh -c 'exit 3'") == "exec sh -c 'exit 3'");
   CHECK(line("./worker.py \"a b\"") == "exec ./worker.py \"a b\"");
+  for (const char* typed : {"./worker.py", "cd x && ./worker.py"})  // the last word is for errors
+    CHECK(tuner::shell_worker(typed).argv.back() == typed);
   for (const char* command : {"exit 3", "cd /tmp && sh", "X=1 sh", "sh | cat", "$SHELL", ""})
     CHECK(line(command) == command);
 }

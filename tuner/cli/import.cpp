@@ -6,6 +6,7 @@
 
 #include "nsa/exchange/exchange.hpp"
 #include "nsa/reports/text_table.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/trace/unpacked.hpp"
 #include "program.hpp"
 #include "version.hpp"
@@ -87,8 +88,8 @@ void print_report(const Settings& settings, const ImportOptions& o, const store:
                 {"files", list}});
     return;
   }
-  say(settings, fmt::format("{}: {} rows in {} runs added, {} were there", settings.db_path(),
-                            added.rows, added.runs, added.known));
+  say(settings, fmt::format("{}: {} in {} added, {} were there", settings.db_path(),
+                            counted(added.rows, "row"), counted(added.runs, "run"), added.known));
 }
 
 ExitCode run_import(const Settings& settings, const ImportOptions& o) {

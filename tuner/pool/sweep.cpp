@@ -248,7 +248,9 @@ bool one_program(const std::string& command) {
 }  // namespace
 
 WorkerCommand shell_worker(const std::string& command) {
-  return {{"/bin/sh", "-c", one_program(command) ? "exec " + command : command}};
+  // The last word is what errors quote; to the shell it is its own name.
+  if (one_program(command)) return {{"/bin/sh", "-c", "exec " + command, command}};
+  return {{"/bin/sh", "-c", command}};
 }
 
 void TimeBreakdown::close(double wall) {

@@ -31,13 +31,14 @@ std::string help_text(const CommandPlace& asked) {
                                   : asked.app->help(asked.path.substr(0, space));
 }
 
+/// Below `folder` as man finds them where MANPATH names it.
 void write_pages(const std::vector<CommandPlace>& all, const std::string& folder) {
+  const std::filesystem::path section = std::filesystem::path(folder) / "man1";
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw InputError(folder + ": cannot make the folder: " + error.message());
+  std::filesystem::create_directories(section, error);
+  if (error) throw InputError(section.string() + ": cannot make the folder: " + error.message());
   for (const CommandPlace& place : all)
-    write_text_file((std::filesystem::path(folder) / man_page_name(place)).string(),
-                    man_page(place, all));
+    write_text_file((section / man_page_name(place)).string(), man_page(place, all));
 }
 
 ExitCode print_help(const CLI::App& program, const HelpOptions& o) {
@@ -69,7 +70,7 @@ void add_help(Program& program) {
   sub->add_flag("--variables", o->variables,
                 "Print every environment variable that is read (Markdown)");
   sub->add_option("--man-pages", o->man_folder,
-                  "Write the manual pages of all commands into this folder");
+                  "Write the manual pages of all commands into man1 of this folder, for MANPATH");
 }
 
 }  // namespace nsa::cli

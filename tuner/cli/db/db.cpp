@@ -9,6 +9,7 @@
 #include "nsa/reports/launch_text.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/store/store.hpp"
 #include "program.hpp"
 
@@ -79,8 +80,9 @@ ExitCode print_info(const Settings& settings) {
   std::string text =
       fmt::format("{}: schema {}, journal {}, {} bytes\n", reports::printable(i.path),
                   i.schema_version, i.journal_mode, i.bytes);
-  text += fmt::format("{} runs ({} open), {} measurements, {} samples, {} results of run\n", i.runs,
-                      i.open_runs, i.measurements, i.samples, i.run_results);
+  text += fmt::format("{} ({} open), {}, {}, {} results of run\n", counted(i.runs, "run"),
+                      i.open_runs, counted(i.measurements, "measurement"),
+                      counted(i.samples, "sample"), i.run_results);
   std::string libraries;
   const Labels labels = db.labels();
   for (const Run& run : db.runs()) {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "nsa/reports/text_table.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/store/merge.hpp"
 
 namespace nsa::cli {
@@ -34,10 +35,9 @@ Json counts_json(const store::RowCounts& rows) {
 
 std::string counts_text(const store::RowCounts& rows) {
   return fmt::format(
-      "{} runs, {} measurements, {} launch traces, {} launch counters, {} telemetry, {} results of "
-      "run",
-      rows.runs, rows.measurements, rows.launch_traces, rows.launch_counters, rows.telemetry,
-      rows.run_results);
+      "{}, {}, {}, {}, {} telemetry, {} results of run", counted(rows.runs, "run"),
+      counted(rows.measurements, "measurement"), counted(rows.launch_traces, "launch trace"),
+      counted(rows.launch_counters, "launch counter"), rows.telemetry, rows.run_results);
 }
 
 Json report_json(const store::MergeReport& report) {

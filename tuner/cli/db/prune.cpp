@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "history/time.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/store/store.hpp"
 
 namespace nsa::cli {
@@ -61,9 +62,10 @@ ExitCode run(const Settings& settings, const PruneOptions& o) {
                 {"bytes_before", bytes},
                 {"bytes", now}});
   } else {
-    print_text(fmt::format("{} {} samples of {} rows of {} runs that began before {}: {} bytes\n",
-                           o.dry_run ? "would drop" : "dropped", pruned.samples, pruned.rows,
-                           pruned.runs, before, pruned.bytes));
+    print_text(fmt::format("{} {} of {} of {} that began before {}: {} bytes\n",
+                           o.dry_run ? "would drop" : "dropped", counted(pruned.samples, "sample"),
+                           counted(pruned.rows, "row"), counted(pruned.runs, "run"), before,
+                           pruned.bytes));
     if (!o.dry_run)
       print_text(fmt::format("{}: {} bytes, {} before\n", settings.db_path(), now, bytes));
   }

@@ -15,6 +15,7 @@
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/schemas/executor.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/store/store.hpp"
 #include "nsa/tuner/decide.hpp"
 #include "nsa/tuner/foreign_worker.hpp"
@@ -211,8 +212,8 @@ ExitCode run(const Settings& settings, TuneOptions o) {
                        {"changes", changes}});
     text += reports::thresholds_table(report.table, settings.style_out());
     for (const std::string& change : changes) text += "changed: " + change + "\n";
-    text += fmt::format("wrote {}: {} ranges decided, {} undecided\n", path, report.decided,
-                        report.undecided);
+    text += fmt::format("wrote {}: {} decided, {} undecided\n", path,
+                        counted(report.decided, "range"), report.undecided);
   }
   settings.json ? print_json({{"written", written}}) : print_fitted(text);
   return decided == 0 ? ExitCode::nothing_judged : ExitCode::good;
