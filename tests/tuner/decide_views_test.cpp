@@ -130,6 +130,21 @@ TEST_CASE("a path that met no other one of the users' is as good as not measured
   CHECK(v.p_cmp_mixed == FlatValue());
 }
 
+TEST_CASE("the flat view switches nothing on that a longer length overtakes", "[decide]") {
+  Session met =
+      session("attend_selected", {{"masked", constant(1e5)}, {"varlen_v2", constant(3e5)}});
+  met.lengths = {128, 512, 2048};
+  Session alone = session("attend_selected", {{"masked", constant(1e5)}});
+  alone.lengths = {8192, 20000};
+  const std::vector<VariantTraits> orders{
+      {.id = id("masked"), .path = nsa::SwitchTarget::masked, .order = nsa::kQuadratic},
+      {.id = id("varlen_v2"), .path = nsa::SwitchTarget::varlen_v2, .order = nsa::WorkOrder{}}};
+  const FlatView v = flat({met, alone}, orders);
+  CHECK(v.force_sel_mask == FlatValue());
+  CHECK(v.sel_varlen_min_l == FlatValue());
+  CHECK(flat({met, alone}).force_sel_mask == FlatValue::always());  // nothing is declared
+}
+
 TEST_CASE("two forms of FlashAttention-2 are one length", "[decide]") {
   Session s = session("attend_window", {{"sdpa_math", better_below(96)},
                                         {"fa2_dense", constant(1e5)},

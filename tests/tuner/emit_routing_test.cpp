@@ -67,7 +67,10 @@ std::optional<Emitted> emitted(const DecideInput& input, const ProblemClass& of)
   if (!emission) return std::nullopt;
   DecideInput own = only(vibe(), input);
   own.rows = own.rows.only([&](const Observation& row) { return class_of(*row.problem) == of; });
-  const ClassDecisions decided = decide_ranges(own).table.classes.at(0);
+  ClassDecisions decided;
+  decided.problem_class = of;
+  const ThresholdTable table = decide_ranges(where_paths_met(vibe(), own)).table;
+  if (!table.classes.empty()) decided = table.classes.front();
   const PathTimes times = path_times(vibe(), own, of);
   return Emitted{*emission, settle(vibe(), decided, own.variants, times, input.device), of,
                  input.device};
@@ -162,6 +165,9 @@ TEST_CASE("each class of the shipped file is read back as it was decided", "[emi
     if (!e) continue;  // nothing of the project was measured
     compared += check_read_back(*e);
     settled += e->settled.stages.size();
+    const auto masked = e->emission.values.find("NSA_FORCE_SEL_MASK");  // quadratic, without an end
+    if (masked != e->emission.values.end() && of.problem_class.phase == Phase::prefill)
+      CHECK(masked->second == "0");
   }
   CHECK(settled >= 8);
   CHECK(compared > 1000);
@@ -308,6 +314,75 @@ TEST_CASE("a stage with one measured path, or none, stays as it is", "[emit]") {
                  "16384") != std::string::npos);
   CHECK(env.find("# ranges: left as it is: times of v2 only") != std::string::npos);
   CHECK(env.find("# gate_combine: left as it is: no times of its paths") != std::string::npos);
+}
+
+namespace {
+
+/// masked and varlen v2 with these times up to 2048, and masked without the other beyond: it was
+/// left out there against a row that the project has not got.
+DecideInput masked_alone_beyond(double masked_ns, double varlen_ns, bool with_orders) {
+  Session met = session("attend_selected",
+                        {{"masked", constant(masked_ns)}, {"varlen_v2", constant(varlen_ns)}});
+  met.lengths = {128, 256, 512, 1024, 2048};
+  Session alone = session("attend_selected", {{"masked", constant(masked_ns)}});
+  alone.lengths = {4096, 8192, 20000};
+  DecideInput input = made_up({met, alone});
+  for (VariantTraits& traits : input.variants) {
+    if (!with_orders) break;
+    traits.order = traits.id.name == "masked" ? kQuadratic : WorkOrder{};
+  }
+  return input;
+}
+
+std::string env_of(const DecideInput& input) {
+  const auto emission = emit_from_rows(vibe(), input, class_of(*input.rows.rows()[0].problem));
+  return env_text(emission.value());
+}
+
+}  // namespace
+
+TEST_CASE("a path that won alone is not measured there", "[emit]") {
+  const std::string env = env_of(masked_alone_beyond(1e5, 3e5, false));
+  CHECK(env.find("median of 5 problems; measured at seq_len 128 to 2048") != std::string::npos);
+  CHECK(env.find("20000") == std::string::npos);
+}
+
+TEST_CASE("a path of a higher order is not switched on for all lengths beyond", "[emit]") {
+  const std::string env = env_of(masked_alone_beyond(1e5, 3e5, true));
+  CHECK(env.find("NSA_FORCE_SEL_MASK") == std::string::npos);
+  CHECK(env.find("# attend_selected: left as it is: masked is best up to seq_len 2048, the longest "
+                 "at which two of its paths were measured; beyond, its work grows faster than that "
+                 "of varlen v2, and a switch has no end") != std::string::npos);
+}
+
+TEST_CASE("the path of the lower order is taken where it hardly loses", "[emit]") {
+  const std::string env = env_of(masked_alone_beyond(1e5, 1.03e5, true));
+  CHECK(env.find("NSA_FORCE_SEL_MASK=0") != std::string::npos);
+  CHECK(env.find("NSA_SEL_VARLEN_MIN_L=1\n") != std::string::npos);
+  CHECK(env.find("this loses 3.00 % against it") != std::string::npos);
+}
+
+TEST_CASE("a setting without a time where others met is no candidate", "[emit]") {
+  // Two met below 1000 and two others above: no setting has both stretches.
+  Session low =
+      session("attend_selected", {{"masked", constant(1e5)}, {"varlen_v1", constant(2e5)}});
+  low.lengths = {128, 256, 512};
+  Session high = session("attend_selected", {{"packed", constant(1e5)}, {"triton", constant(2e5)}});
+  high.lengths = {2048, 4096, 8192};
+  const std::string env = env_of(made_up({low, high}));
+  CHECK(env.find(" % against it") == std::string::npos);
+  CHECK(env.find("# attend_selected: left as it is: no setting has times wherever its paths were "
+                 "compared") != std::string::npos);
+}
+
+TEST_CASE("two paths that never met are not compared", "[emit]") {
+  Session low = session("ranges", {{"ranges_v1", constant(1e5)}});
+  low.lengths = {128, 256};
+  Session high = session("ranges", {{"ranges_v2", constant(1e5)}});
+  high.lengths = {512, 1024};
+  const std::string env = env_of(made_up({low, high}));
+  CHECK(env.find("# ranges: left as it is: no two of its paths have times of the same problem") !=
+        std::string::npos);
 }
 
 TEST_CASE("settings that want two values of one variable give way to the smaller loss", "[emit]") {

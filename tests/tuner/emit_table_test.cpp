@@ -9,11 +9,12 @@ using namespace nsa::tuner;
 namespace {
 
 /// A file with one decision: the window branch from rows of 1 on, and from 100 on.
-Emission window_of(const VariantId& chosen, const Evidence& below, const Evidence& above) {
+Emission window_of(const VariantId& chosen, const Evidence& below, const VariantId& chosen_above,
+                   const Evidence& above) {
   Decision window;
   window.stages = {"attend_window"};
   window.axis = Axis::row_len;
-  window.ranges = {sim::range(0, 100, chosen), sim::range(100, std::nullopt, chosen)};
+  window.ranges = {sim::range(0, 100, chosen), sim::range(100, std::nullopt, chosen_above)};
   window.ranges[0].evidence = below;
   window.ranges[1].evidence = above;
   ThresholdTable table;
@@ -39,17 +40,27 @@ Evidence against(const char* runner_up, double low = 0.7, double high = 0.9) {
 }  // namespace
 
 TEST_CASE("of a file the runner-up counts where the project has not got the winner", "[emit]") {
-  const Emission e = window_of(sim::id("fused", "attend_window"), against("attend_window/sdpa"),
-                               against("attend_window/fa2_varlen"));
+  const Emission e =
+      window_of(sim::id("fused", "attend_window"), against("attend_window/sdpa"),
+                sim::id("fa2_varlen", "attend_window"), against("attend_window/sdpa_math"));
   CHECK(e.values.at("NSA_FA2_MIN_LEN_WIN") == "100");
   CHECK(e.values.at("NSA_USE_FA2") == "1");
+}
+
+TEST_CASE("a file that names no two paths of the project in one range says nothing", "[emit]") {
+  const VariantId fused = sim::id("fused", "attend_window");
+  const Emission e = window_of(fused, against("attend_window/sdpa_math"), fused,
+                               against("attend_window/fa2_varlen"));
+  CHECK(e.values.empty());
+  CHECK(env_text(e).find("# attend_window: left as it is: no two of its paths have times of the "
+                         "same problem") != std::string::npos);
 }
 
 TEST_CASE("an interval that says nothing is not printed as one", "[emit]") {
   const auto why = [](double low, double high) {
     const Evidence evidence = against("attend_window/sdpa_math", low, high);
-    for (const EmittedStage& stage :
-         window_of(sim::id("fa2_varlen", "attend_window"), evidence, evidence).stages) {
+    const VariantId fa2 = sim::id("fa2_varlen", "attend_window");
+    for (const EmittedStage& stage : window_of(fa2, evidence, fa2, evidence).stages) {
       if (stage.stage == Stage::attend_window) return stage.why;
     }
     return std::string("no line for attend_window");

@@ -1,5 +1,7 @@
 #include "settle.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -8,8 +10,9 @@
 namespace nsa::tuner {
 namespace {
 
-/// What a path is taken to lose at a problem where it has no time, having failed or been given up.
-constexpr double kUnknownLoss = 9;
+/// A setting that may lose more than this where its paths met is not taken for what they are
+/// expected to do beyond: the doubt that decisions allow, too.
+constexpr double kMostLoss = 0.05;
 
 const PathRange* range_at(const std::vector<PathRange>& ranges, std::int64_t at) {
   const auto found = std::ranges::find_if(
@@ -35,17 +38,19 @@ bool is_exact(const SettledStage& candidate, const ProblemClass& of) {
   });
 }
 
-double loss_of(const SettledStage& candidate, const std::vector<PathPoint>& points,
-               const ProblemClass& of) {
+/// As a share of time, mean over the problems at which the decided path has a time; nothing where
+/// the candidate has none at one of them, having failed or been left out.
+std::optional<double> loss_of(const SettledStage& candidate, const std::vector<PathPoint>& points,
+                              const ProblemClass& of) {
   double sum = 0;
   std::size_t count = 0;
   for (const PathPoint& point : points) {
     const PathRange* range = range_at(candidate.decided, point.at);
     if (!range || !point.ns.contains(range->path)) continue;
-    ++count;
     const auto runs = point.ns.find(candidate.path_at(point.at, of));
-    sum += runs == point.ns.end() ? kUnknownLoss
-                                  : std::max(0.0, runs->second / point.ns.at(range->path) - 1);
+    if (runs == point.ns.end()) return std::nullopt;
+    ++count;
+    sum += std::max(0.0, runs->second / point.ns.at(range->path) - 1);
   }
   return count > 0 ? sum / static_cast<double>(count) : 0;
 }
@@ -69,6 +74,66 @@ bool better(const SettledStage& a, const SettledStage& b) {
   return a.exact != b.exact ? a.exact : a.loss < b.loss;
 }
 
+std::int64_t longest_of(const std::vector<PathPoint>& points) {
+  return points.empty() ? 0 : std::ranges::max(points, {}, &PathPoint::at).at;
+}
+
+/// A path of `measured` whose work grows by a lower order than that of the path which runs beyond
+/// all lengths.
+std::optional<SwitchTarget> overtaking(const SettledStage& candidate,
+                                       const std::set<SwitchTarget>& measured,
+                                       const std::map<SwitchTarget, double>& orders,
+                                       const ProblemClass& of) {
+  const auto own = orders.find(candidate.path_at(last_on(candidate.axis, of), of));
+  if (own == orders.end()) return std::nullopt;
+  for (const SwitchTarget path : measured) {
+    const auto other = orders.find(path);
+    if (other != orders.end() && other->second < own->second) return path;
+  }
+  return std::nullopt;
+}
+
+std::string_view name_of(const ProjectStage& stage, SwitchTarget path) {
+  const auto found = std::ranges::find(stage.paths, path, &ProjectPath::path);
+  return found == stage.paths.end() ? std::string_view() : found->name;
+}
+
+/// The candidate for one setting, with the minimum that loses least.
+std::optional<SettledStage> best_of(SettledStage candidate, const std::vector<FlatValue>& tries,
+                                    const std::vector<PathPoint>& points, const ProblemClass& of) {
+  std::optional<SettledStage> best;
+  for (const FlatValue& minimum : tries) {
+    candidate.minimum = minimum;
+    candidate.exact = is_exact(candidate, of);
+    const auto loss = candidate.exact ? std::optional(0.0) : loss_of(candidate, points, of);
+    if (!loss) continue;
+    candidate.loss = *loss;
+    if (!best || better(candidate, *best)) best = candidate;
+  }
+  return best;
+}
+
+/// Leaves those that no longer length will overtake; none, with the reason, where they lose too
+/// much for that.
+void end_with_the_lowest_order(const ProjectStage& stage, const std::vector<PathPoint>& points,
+                               const std::set<SwitchTarget>& measured,
+                               const std::map<SwitchTarget, double>& orders, const ProblemClass& of,
+                               Candidates& found) {
+  const std::int64_t longest = longest_of(points);
+  if (found.all.empty() || longest >= last_on(found.all.front().axis, of)) return;
+  const SettledStage best = found.all.front();
+  const auto rival = overtaking(best, measured, orders, of);
+  std::erase_if(found.all, [&](const SettledStage& candidate) {
+    return overtaking(candidate, measured, orders, of).has_value();
+  });
+  if (!rival || (!found.all.empty() && found.all.front().loss <= kMostLoss)) return;
+  found.all.clear();
+  found.open = fmt::format(
+      "{} is best up to {} {}, the longest at which two of its paths were measured; beyond, its "
+      "work grows faster than that of {}, and a switch has no end",
+      name_of(stage, best.setting->path), to_string(best.axis), longest, name_of(stage, *rival));
+}
+
 }  // namespace
 
 SwitchTarget SettledStage::path_at(std::int64_t at, const ProblemClass& of) const {
@@ -78,14 +143,14 @@ SwitchTarget SettledStage::path_at(std::int64_t at, const ProblemClass& of) cons
   return length && *length >= *least ? setting->path : setting->below;
 }
 
-std::vector<SettledStage> candidates(const ProjectStage& stage, const Decision& decision,
-                                     const std::vector<PathRange>& ranges,
-                                     const std::vector<PathPoint>& points, const ProblemClass& of) {
+Candidates candidates(const ProjectStage& stage, const Decision& decision,
+                      const std::vector<PathRange>& ranges, const std::vector<PathPoint>& points,
+                      const std::map<SwitchTarget, double>& orders, const ProblemClass& of) {
   std::set<SwitchTarget> measured;
   for (const PathPoint& point : points) {
     for (const auto& [path, ns] : point.ns) measured.insert(path);
   }
-  std::vector<SettledStage> all;
+  Candidates found;
   for (const ProjectSetting& setting : stage.settings) {
     if (!in_phase(setting.phases, of.phase) || !measured.contains(setting.path)) continue;
     SettledStage candidate{stage.stage, decision.axis, &setting, FlatValue::always(), true,
@@ -93,17 +158,13 @@ std::vector<SettledStage> candidates(const ProjectStage& stage, const Decision& 
     std::vector<FlatValue> tries{FlatValue::always()};
     if (setting.compared != Compared::nothing && measured.contains(setting.below))
       tries = minimums(candidate, points, of);
-    std::optional<SettledStage> best;
-    for (const FlatValue& minimum : tries) {
-      candidate.minimum = minimum;
-      candidate.exact = is_exact(candidate, of);
-      candidate.loss = candidate.exact ? 0 : loss_of(candidate, points, of);
-      if (!best || better(candidate, *best)) best = candidate;
-    }
-    all.push_back(std::move(*best));
+    if (auto best = best_of(std::move(candidate), tries, points, of))
+      found.all.push_back(std::move(*best));
   }
-  std::ranges::stable_sort(all, better);
-  return all;
+  std::ranges::stable_sort(found.all, better);
+  if (found.all.empty()) found.open = "no setting has times wherever its paths were compared";
+  end_with_the_lowest_order(stage, points, measured, orders, of, found);
+  return found;
 }
 
 }  // namespace nsa::tuner

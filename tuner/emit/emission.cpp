@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "decide/decision.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/median.hpp"
@@ -75,7 +76,7 @@ std::string words_for(const ProjectStage& stage, const SettledStage& settled,
   std::vector<double> ratios;
   std::map<SwitchTarget, std::size_t> rivals;
   std::int64_t first = 0, last = 0;
-  for (const PathPoint& point : points) {
+  for (const PathPoint& point : met(points)) {
     if (!point.ns.contains(own)) continue;
     first = first == 0 ? point.at : std::min(first, point.at);
     last = std::max(last, point.at);
@@ -83,7 +84,6 @@ std::string words_for(const ProjectStage& stage, const SettledStage& settled,
     for (const auto& other : point.ns) {
       if (other.first != own && (!rival || other.second < rival->second)) rival = &other;
     }
-    if (!rival) continue;
     ratios.push_back(point.ns.at(own) / rival->second);
     ++rivals[rival->first];
   }
@@ -148,10 +148,12 @@ std::optional<Emission> emit_from_rows(const Project& project, const DecideInput
                                        const ProblemClass& of) {
   DecideInput own = only(project, input);
   own.rows = own.rows.only([&](const Observation& row) { return class_of(*row.problem) == of; });
-  const ThresholdTable table = decide(own).table;
-  if (table.classes.empty()) return std::nullopt;
-  expects(table.classes.size() == 1, "rows of one class");
-  const ClassDecisions& decided = table.classes.front();
+  if (own.rows.empty()) return std::nullopt;
+  const ThresholdTable table = decide_ranges(where_paths_met(project, own)).table;
+  expects(table.classes.size() <= 1, "rows of one class");
+  ClassDecisions decided;
+  decided.problem_class = of;
+  if (!table.classes.empty()) decided = table.classes.front();
   const PathTimes times = path_times(project, own, of);
   Emission result = emission_of(project, decided, input.device, input.options.executor,
                                 settle(project, decided, own.variants, times, input.device), times);

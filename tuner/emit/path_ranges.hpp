@@ -34,6 +34,12 @@ using PathTimes = std::map<Stage, std::vector<PathPoint>>;
 /// Times of one class out of the rows of `input`, which only() made.
 PathTimes path_times(const Project& project, const DecideInput& input, const ProblemClass& of);
 
+/// Those at which two paths or more have times: elsewhere nothing was compared.
+std::vector<PathPoint> met(const std::vector<PathPoint>& points);
+/// The rows of problems of one stage at which two paths of the project have times. What wins alone
+/// wins against nobody: the others were left out there against rows that the project has not got.
+DecideInput where_paths_met(const Project& project, const DecideInput& input);
+
 /// A decision as a file tells it: where the project has not got the winner, it is the runner-up if
 /// the project has that, else nothing is known. `times` gets a point for each range, with the
 /// ratio.

@@ -26,37 +26,52 @@ bool agrees(const Project& project, const SettledStage& stage, ProjectValues& va
 }
 
 /// One candidate of each stage, so that no two want different values of one variable, with the
-/// least loss; of those with the same, the most exact ones.
+/// fewest stages left out, then the least loss; of those with the same, the most exact ones.
 class Search {
  public:
   Search(const Project& project, const std::vector<std::vector<SettledStage>>& stages)
       : project_(project), stages_(stages) {
-    go(0, {}, 0, 0);
+    go(0, {}, {});
   }
+  /// As many as there are stages; nullptr: it is left out.
   const std::vector<const SettledStage*>& best() const { return best_; }
 
  private:
-  void go(std::size_t stage, const ProjectValues& values, double loss, std::size_t inexact) {
-    if (found_ && std::pair(loss, inexact) >= cost_) return;
+  struct Cost {
+    std::size_t left_out = 0;
+    double loss = 0;
+    std::size_t inexact = 0;
+    auto operator<=>(const Cost&) const = default;
+  };
+
+  void go(std::size_t stage, const ProjectValues& values, const Cost& cost) {
+    if (found_ && cost >= cost_) return;
     if (stage == stages_.size()) {
       found_ = true;
-      cost_ = {loss, inexact};
+      cost_ = cost;
       best_ = chosen_;
       return;
     }
     for (const SettledStage& candidate : stages_[stage]) {
       ProjectValues with = values;
       if (!agrees(project_, candidate, with)) continue;
-      chosen_.push_back(&candidate);
-      go(stage + 1, with, loss + candidate.loss, inexact + (candidate.exact ? 0 : 1));
-      chosen_.pop_back();
+      take(&candidate, stage, with,
+           {cost.left_out, cost.loss + candidate.loss, cost.inexact + (candidate.exact ? 0 : 1)});
     }
+    take(nullptr, stage, values, {cost.left_out + 1, cost.loss, cost.inexact});
+  }
+
+  void take(const SettledStage* candidate, std::size_t stage, const ProjectValues& values,
+            const Cost& cost) {
+    chosen_.push_back(candidate);
+    go(stage + 1, values, cost);
+    chosen_.pop_back();
   }
 
   const Project& project_;
   const std::vector<std::vector<SettledStage>>& stages_;
   std::vector<const SettledStage*> chosen_, best_;
-  std::pair<double, std::size_t> cost_;
+  Cost cost_;
   bool found_ = false;
 };
 
@@ -73,6 +88,22 @@ std::string_view name_of(const ProjectStage& stage, SwitchTarget path) {
   return found == stage.paths.end() ? std::string_view() : found->name;
 }
 
+/// The least declared order of each path of a stage in an axis.
+std::map<SwitchTarget, double> orders_of(const Project& project, Stage stage, Axis axis,
+                                         const std::vector<VariantTraits>& variants) {
+  std::map<SwitchTarget, double> orders;
+  for (const VariantTraits& one : variants) {
+    const bool of_stage = one.id.stages.size() == 1 && one.id.stages.front() == to_string(stage);
+    if (!of_stage || !one.order || one.direction != Direction::forward) continue;
+    const ProjectPath* path = path_of(project, one.id, one.path);
+    if (!path) continue;
+    const double order = axis == Axis::context_len ? one.order->context_len : one.order->seq_len;
+    const auto at = orders.try_emplace(path->path, order).first;
+    at->second = std::min(at->second, order);
+  }
+  return orders;
+}
+
 /// Why nothing can be said of a stage, or "".
 std::string why_open(const Project& project, const ProjectStage& stage,
                      const std::vector<PathPoint>& points, const ProblemClass& of,
@@ -81,13 +112,14 @@ std::string why_open(const Project& project, const ProjectStage& stage,
   for (const PathPoint& point : points) {
     for (const auto& [path, ns] : point.ns) measured.insert(path);
   }
-  if (measured.size() > 1) return "";
+  if (!met(points).empty()) return "";
   for (const ProjectPath& path : stage.paths) {
     const bool refused =
         in_phase(path.phases, of.phase) && !project.takes_all && !path.refuses(of, device).empty();
     if (refused) return std::string(path.refuses(of, device));
   }
   if (measured.empty()) return "no times of its paths";
+  if (measured.size() > 1) return "no two of its paths have times of the same problem";
   return "times of " + std::string(name_of(stage, *measured.begin())) +
          " only, so that nothing is known against it";
 }
@@ -106,24 +138,35 @@ Settlement settle(const Project& project, const ClassDecisions& decided,
   const ProblemClass& of = decided.problem_class;
   std::vector<std::vector<SettledStage>> open_to;
   for (const ProjectStage& stage : project.stages) {
-    const auto points = times.find(stage.stage);
-    const Decision* decision = find_decision(decided, stage.stage);
-    const std::vector<PathPoint> none;
-    const auto& measured = decision && points != times.end() ? points->second : none;
-    const std::string reason = why_open(project, stage, measured, of, device);
     const bool in_this_phase = std::ranges::any_of(
         stage.paths, [&](const ProjectPath& path) { return in_phase(path.phases, of.phase); });
     if (!in_this_phase) continue;
-    if (!reason.empty()) {
-      result.open.push_back({stage.stage, reason});
-      continue;
+    const auto points = times.find(stage.stage);
+    const Decision* decision = find_decision(decided, stage.stage);
+    const std::vector<PathPoint> none;
+    const auto& measured = points != times.end() ? points->second : none;
+    std::string reason = why_open(project, stage, measured, of, device);
+    if (reason.empty() && !decision) reason = "nothing is decided of its paths";
+    Candidates found;
+    if (reason.empty()) {
+      found =
+          candidates(stage, *decision, path_ranges(project, *decision, of, variants), met(measured),
+                     orders_of(project, stage.stage, decision->axis, variants), of);
+      reason = found.open;
     }
-    auto all =
-        candidates(stage, *decision, path_ranges(project, *decision, of, variants), measured, of);
-    if (!all.empty()) open_to.push_back(std::move(all));
+    if (reason.empty())
+      open_to.push_back(std::move(found.all));
+    else
+      result.open.push_back({stage.stage, reason});
   }
   const Search search(project, open_to);
-  for (const SettledStage* stage : search.best()) {
+  for (std::size_t i = 0; i < open_to.size(); ++i) {
+    const SettledStage* stage = search.best().at(i);
+    if (!stage) {
+      result.open.push_back(
+          {open_to[i].front().stage, "its settings do not go with those of the other stages"});
+      continue;
+    }
     agrees(project, *stage, result.values);
     result.stages.push_back(*stage);
   }

@@ -43,10 +43,17 @@ Settlement settle(const Project& project, const ClassDecisions& decided,
                   const std::vector<VariantTraits>& variants, const PathTimes& times,
                   const Device& device);
 
-/// A candidate for each setting whose paths were measured, with its best minimum: exact ones before
-/// others, then by loss.
-std::vector<SettledStage> candidates(const ProjectStage& stage, const Decision& decision,
-                                     const std::vector<PathRange>& ranges,
-                                     const std::vector<PathPoint>& points, const ProblemClass& of);
+/// The settings that a stage may get, with their best minimums, exact ones before others, then by
+/// loss. None: `open` says why.
+struct Candidates {
+  std::vector<SettledStage> all;
+  std::string open;
+};
+/// `orders`: how the work of each path grows in the axis, as far as it is declared. A setting has
+/// no end, so that a path of a higher order than another one that it met is no candidate unless
+/// there are no longer lengths; where all others are surely slower, the stage stays open.
+Candidates candidates(const ProjectStage& stage, const Decision& decision,
+                      const std::vector<PathRange>& ranges, const std::vector<PathPoint>& points,
+                      const std::map<SwitchTarget, double>& orders, const ProblemClass& of);
 
 }  // namespace nsa::tuner

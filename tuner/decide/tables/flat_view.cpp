@@ -11,7 +11,7 @@ namespace {
 bool measured(const PathTimes& times, Stage stage, std::initializer_list<SwitchTarget> paths) {
   const auto at = times.find(stage);
   if (at == times.end()) return false;
-  return std::ranges::any_of(at->second, [&](const PathPoint& point) {
+  return std::ranges::any_of(met(at->second), [&](const PathPoint& point) {
     return std::ranges::any_of(paths, [&](SwitchTarget path) { return point.ns.contains(path); });
   });
 }
@@ -68,7 +68,7 @@ FlatView flat_view(const ClassDecisions& decided, const DecideInput& input) {
 
 void add_flat_views(const DecideInput& input, ThresholdTable& table) {
   const DecideInput named = only(users_names(), input);
-  const ThresholdTable decided = decide_ranges(named).table;
+  const ThresholdTable decided = decide_ranges(where_paths_met(users_names(), named)).table;
   for (ClassDecisions& of : table.classes) {
     const auto found =
         std::ranges::find(decided.classes, of.problem_class, &ClassDecisions::problem_class);
