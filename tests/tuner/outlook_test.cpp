@@ -170,3 +170,47 @@ TEST_CASE("wrong results and noisy visits say nothing of longer lengths", "[tune
   outlook.add(contest_at(1024), contestants);
   CHECK_FALSE(left_out(outlook, 2048, {"slow", 1, 0}));
 }
+
+TEST_CASE("the best two paths of the users stay while neither is hopeless against the other",
+          "[tuner]") {
+  Outlook outlook;
+  const auto rivals = [&](std::int64_t length, const Row& row) {
+    return outlook.rivals(contest_at(length), candidate_of(row), 3);
+  };
+  const Row masked{"masked", 2, 0}, varlen{"varlen_v2", 1, 0}, packed{"packed", 1, 0};
+  add(outlook, 1024,
+      {{"fused_query", 1, 100},
+       {"masked", 2, 10'000},
+       {"varlen_v2", 1, 90'000},
+       {"packed", 1, 200'000},
+       {"ranges", 1, 500}});
+  CHECK(left_out(outlook, 8192, masked));
+  CHECK(left_out(outlook, 8192, varlen));
+  CHECK(rivals(8192, masked));
+  CHECK(rivals(8192, varlen));
+  CHECK_FALSE(rivals(8192, packed));
+  CHECK_FALSE(rivals(8192, {"fused_query", 1, 0}));  // no program of theirs has it
+  CHECK_FALSE(rivals(8192, {"ranges", 1, 0}));       // theirs, but nothing that is switched on
+  CHECK_FALSE(rivals(512, varlen));                  // no shorter length has been seen
+  add(outlook, 65536, {{"fused_query", 1, 6400}, {"masked", 2, 4.1e7}, {"varlen_v2", 1, 5.8e6}});
+  CHECK(rivals(131072, varlen));
+  CHECK_FALSE(rivals(131072, masked));  // decided: by its order it only falls back further
+}
+
+TEST_CASE("one path alone, and a slower row of a path, rival nobody", "[tuner]") {
+  Outlook outlook;
+  add(outlook, 1024, {{"fused_query", 1, 100}, {"masked", 2, 1000}});
+  CHECK_FALSE(outlook.rivals(contest_at(4096), candidate_of({"masked", 2, 0}), 3));
+  std::vector<Contestant> contestants(3);
+  const char* names[] = {"varlen_v2", "varlen_v2", "packed"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    contestants[i].candidate = candidate_of({names[i], 1, 0});
+    contestants[i].candidate.id.point = {{"block", static_cast<std::int64_t>(i)}};
+    Measurement measured;
+    measured.median_ns = 100.0 * static_cast<double>(i + 1);
+    contestants[i].add_visit({0, 0, 0}, measured);
+  }
+  outlook.add(contest_at(1024), contestants);
+  CHECK(outlook.rivals(contest_at(4096), contestants[0].candidate, 3));
+  CHECK_FALSE(outlook.rivals(contest_at(4096), contestants[1].candidate, 3));
+}

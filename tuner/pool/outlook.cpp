@@ -6,6 +6,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "emit/path_ranges.hpp"
+#include "nsa/tuner/project.hpp"
 #include "plan/length.hpp"
 
 namespace nsa::tuner {
@@ -44,29 +46,59 @@ double ratio(std::int64_t length, std::int64_t to) {
   return static_cast<double>(length) / static_cast<double>(to);
 }
 
-}  // namespace
-
-void Outlook::add(const Contest& contest, const std::vector<Contestant>& contestants) {
-  Point point;
-  for (const Contestant& one : contestants) {
-    const double least_ns = std::min(one.least_ns, one.least_noisy_ns);
-    if (one.control || std::isinf(least_ns) || one.verification == Verification::wrong_result)
-      continue;
-    point.least_ns[key_of(one.candidate)] = least_ns;
-    if (one.out || !one.visited()) continue;
-    if (point.best_ns > 0 && one.median_ns() >= point.best_ns) continue;
-    point.best_ns = one.median_ns();
-    point.best_order = order_of(one.candidate, contest.problem);
-  }
-  if (point.best_ns > 0)
-    series_[key_of(contest)].insert_or_assign(length_of(contest.problem), std::move(point));
+/// Whether it says anything of longer lengths.
+bool tells(const Contestant& one) {
+  return !one.control && !std::isinf(std::min(one.least_ns, one.least_noisy_ns)) &&
+         one.verification != Verification::wrong_result;
 }
 
-std::optional<Outlook::History> Outlook::history_of(const Contest& contest,
-                                                    const Candidate& candidate) const {
+double least_ns_of(const Contestant& one) { return std::min(one.least_ns, one.least_noisy_ns); }
+
+}  // namespace
+
+std::vector<const Contestant*> Outlook::fastest_of_paths(
+    const std::vector<Contestant>& contestants) const {
+  std::map<SwitchTarget, const Contestant*> fastest;
+  for (const Contestant& one : contestants) {
+    if (!tells(one) || one.candidate.direction != Direction::forward) continue;
+    const VariantId& id = one.candidate.id;
+    const ProjectPath* path = path_of(users_names(), id, named_path(id, variants_));
+    if (!path || !path->settable) continue;
+    const Contestant*& first = fastest[path->path];
+    if (!first || least_ns_of(one) < least_ns_of(*first)) first = &one;
+  }
+  std::vector<const Contestant*> result;
+  for (const auto& [path, one] : fastest) result.push_back(one);
+  return result;
+}
+
+void Outlook::add(const Contest& contest, const std::vector<Contestant>& contestants) {
+  std::vector<const Contestant*> all;
+  for (const Contestant& one : contestants)
+    if (tells(one)) all.push_back(&one);
+  add(all_, contest, all);
+  add(users_, contest, fastest_of_paths(contestants));
+}
+
+void Outlook::add(Series& series, const Contest& contest,
+                  const std::vector<const Contestant*>& contestants) {
+  Point point;
+  for (const Contestant* one : contestants) {
+    point.least_ns[key_of(one->candidate)] = least_ns_of(*one);
+    if (one->out || !one->visited()) continue;
+    if (point.best_ns > 0 && one->median_ns() >= point.best_ns) continue;
+    point.best_ns = one->median_ns();
+    point.best_order = order_of(one->candidate, contest.problem);
+  }
+  if (point.best_ns > 0)
+    series[key_of(contest)].insert_or_assign(length_of(contest.problem), std::move(point));
+}
+
+std::optional<Outlook::History> Outlook::history_of(const Series& all, const Contest& contest,
+                                                    const Candidate& candidate) {
   constexpr double kLever = 4;  // over less the noise of two times is taken for growth
-  const auto series = series_.find(key_of(contest));
-  if (series == series_.end()) return std::nullopt;
+  const auto series = all.find(key_of(contest));
+  if (series == all.end()) return std::nullopt;
   const std::string own = key_of(candidate);
   const auto end = series->second.lower_bound(length_of(contest.problem));
   if (end == series->second.begin()) return std::nullopt;
@@ -116,22 +148,39 @@ std::optional<double> Outlook::least_by_trend(const History& history, std::int64
   return slower * std::pow(ratio(length, last.length), kFaster * std::min(0.0, fall)) / kRoom;
 }
 
+std::optional<double> Outlook::least_ratio(const History& history, const Contest& contest,
+                                           const Candidate& candidate) {
+  const auto order = order_of(candidate, contest.problem);
+  if (order && history.nearest.point->best_order)
+    return least_by_orders(history, contest.problem, order);
+  return least_by_trend(history, length_of(contest.problem));
+}
+
 std::optional<std::string> Outlook::hopeless(const Contest& contest, const Candidate& candidate,
                                              double give_up_ratio) const {
-  const auto history = history_of(contest, candidate);
+  const auto history = history_of(all_, contest, candidate);
   if (!history) return std::nullopt;
-  const auto order = order_of(candidate, contest.problem);
-  auto least = least_by_orders(*history, contest.problem, order);
-  const bool by_orders = least.has_value();
-  if (!order || !history->nearest.point->best_order)
-    least = least_by_trend(*history, length_of(contest.problem));
+  const auto least = least_ratio(*history, contest, candidate);
   if (!least || !(*least > give_up_ratio)) return std::nullopt;
+  const bool by_orders = order_of(candidate, contest.problem) && history->nearest.point->best_order;
   const Seen& last = *history->last;
   return fmt::format(
       "left out: {:.3g} times slower than the best at {} tokens, and at {} still {:.3g} times by "
       "the {}",
       last.own_ns / last.point->best_ns, last.length, length_of(contest.problem), *least,
       by_orders ? "orders of both" : "trend so far");
+}
+
+bool Outlook::rivals(const Contest& contest, const Candidate& candidate,
+                     double give_up_ratio) const {
+  const auto history = history_of(users_, contest, candidate);
+  if (!history) return false;
+  const auto& of_paths = history->last->point->least_ns;
+  const auto faster = std::ranges::count_if(
+      of_paths, [&](const auto& path) { return path.second < history->last->own_ns; });
+  if (of_paths.size() < 2 || faster > 1) return false;
+  const auto least = least_ratio(*history, contest, candidate);
+  return !least || *least <= give_up_ratio;
 }
 
 }  // namespace nsa::tuner
