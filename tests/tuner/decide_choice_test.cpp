@@ -118,6 +118,27 @@ TEST_CASE("slow paths, baselines and wrong results are never chosen however fast
   CHECK(noted(report, "wrong_result: attend_selected/wrong (8 rows)"));
 }
 
+TEST_CASE("a variant whose time was not believed at one length is out of its class", "[decide]") {
+  Session s;
+  s.variants = {{"honest", linear(10)}, {"liar", linear(1)}};
+  auto rows = measure(s);
+  const auto decided = [&](const std::string& reason) {
+    auto told = rows;
+    Measurement lie = rows.back();
+    lie.variant = id("liar");
+    lie.source_hash = "hash_liar";
+    lie.problem.seq_lens = {1000};
+    lie.samples.clear();
+    lie.outcome = Outcome::bad_reply;
+    lie.reason = reason;
+    told.push_back(lie);
+    return names(only_decision(nsa::tuner::decide(input_of(s, told))));
+  };
+  CHECK(decided("not believed: 1 ns is less than any memory or arithmetic unit needs") ==
+        "honest ");
+  CHECK(decided("not a document: rubbish") == "liar ");
+}
+
 TEST_CASE("many variants that are left out for one reason are one line", "[decide]") {
   Session s;
   s.variants = {{"right", linear(10)}};

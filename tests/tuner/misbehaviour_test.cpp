@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "harness.hpp"
 #include "nsa/schemas/error.hpp"
+#include "pool/rows.hpp"
 #include "process/child.hpp"
 #include "text.hpp"
 
@@ -35,7 +36,7 @@ const Case kCases[] = {
     {"zero_time", Outcome::bad_reply, "took 0 ns"},
     {"negative_time", Outcome::bad_reply, "attend_selected/bad"},
     {"few_samples", Outcome::bad_reply, "2 samples were asked for, 1 came"},
-    {"one_ns", Outcome::bad_reply, "1 ns is less than any memory"},
+    {"one_ns", Outcome::bad_reply, "not believed: 1 ns is less than any memory"},
     {"above_host", Outcome::bad_reply, "ns on the host that waited for it"},
     {"above_wall", Outcome::bad_reply, "the samples took 20 s, but the request only 0.0"},
     {"same_handle", Outcome::bad_reply, "handle 1 is that of attend_selected/good"},
@@ -130,18 +131,70 @@ TEST_CASE("a worker that does not answer hello as the protocol says is refused b
   CHECK(own_children().empty());
 }
 
-TEST_CASE("a worker that hangs when it describes costs a row with the reason", "[tuner]") {
+TEST_CASE("a worker that does not answer describe is asked once, and then to prepare", "[tuner]") {
   const std::vector<tuner::WorkerCommand> workers{fake("hang_describe")};
-  const SweepSpec spec = small_spec({"70"}, 1.5);
+  const SweepSpec spec = small_spec({"70", "80"}, 1.5);
   Notes notes;
   const tuner::Asking asking{nullptr, std::nullopt, &notes};
   const auto found = tuner::discover(workers, fake_device(), 5, asking);
-  const auto plan = tuner::plan_with_workers(spec, fake_device(), workers, found, asking);
-  REQUIRE_FALSE(plan.skipped.empty());
-  CHECK(plan.skipped[0].outcome == Outcome::timeout);
-  CHECK(contains(plan.skipped[0].reason, "while describing"));
+  for (const double most_s : {3.0, 1.0}) {  // planning again does not ask again
+    const auto start = tuner::Clock::now();
+    const auto plan = tuner::plan_with_workers(spec, fake_device(), workers, found, asking);
+    CHECK(tuner::seconds_since(start) < most_s);
+    CHECK(plan.skipped.empty());
+    REQUIRE(plan.contests.size() == 2);
+    CHECK(plan.contests[0].variants.size() == 3);
+  }
   REQUIRE_FALSE(notes.lines.empty());
   CHECK(contains(notes.lines[0], "asking worker '"));
+}
+
+TEST_CASE("of a stage that we know our own cost counts, whatever a worker describes", "[tuner]") {
+  const auto input = sweep_input(small_spec(), {fake("describes_much")});
+  REQUIRE(input.plan.contests.size() == 1);
+  for (const auto& described : input.plan.contests[0].described) {
+    CHECK(described.flop > 0);
+    CHECK(described.flop < 1e12);
+    CHECK(described.bytes < 1e12);
+  }
+}
+
+TEST_CASE("device time above the host's is no noise of two clocks where there is one", "[tuner]") {
+  const auto lies = [](std::int64_t device_ns, Backend backend) {
+    worker::MeasuredReply reply;
+    reply.samples = {{0, device_ns, 5000, std::nullopt}};
+    return tuner::find_lie(reply, 1, {0, std::nullopt, backend}).has_value();
+  };
+  CHECK_FALSE(lies(5000, Backend::cpu));
+  CHECK(lies(5001, Backend::cpu));
+  CHECK_FALSE(lies(5400, Backend::cuda));
+  CHECK(lies(6000, Backend::cuda));
+}
+
+TEST_CASE("what was left out for one that fails there is measured after all", "[tuner]") {
+  const auto swept = [](const char* mode, const std::string& length) {
+    MemorySink sink;
+    Notes notes;
+    SweepSpec spec = small_spec({"16", "64", length});
+    spec.policy.give_up_ratio = 3;
+    CHECK(run_sweep(sweep_input(spec, {fake(mode)}), sink, notes).complete);
+    std::erase_if(sink.rows, [](const Measurement& row) { return row.problem.seq_lens[0] <= 64; });
+    return sink;
+  };
+  const MemorySink fast = swept("fast", "70");
+  REQUIRE(fast.of("good").size() == 1);
+  CHECK(contains(fast.of("good")[0].reason, "left out: "));
+  for (const char* mode : {"fast_then_lies", "fast_without_memory"}) {
+    INFO(mode);
+    const MemorySink sink = swept(mode, "70");
+    REQUIRE(sink.of("bad").size() == 1);
+    CHECK(sink.of("bad")[0].outcome != Outcome::ok);
+    for (const char* name : {"good", "other"}) {
+      const auto rows = sink.of(name);
+      CHECK(rows.size() >= 2);
+      for (const Measurement& row : rows) CHECK(row.median_ns.has_value());
+    }
+  }
 }
 
 TEST_CASE("a worker that does not know describe is asked to prepare", "[tuner]") {

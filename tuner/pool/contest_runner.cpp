@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "nsa/schemas/json.hpp"
 #include "pool/account.hpp"
@@ -60,16 +61,39 @@ void ContestRunner::restore(const Measurement& row) {
     found->add_visit(block, row);
 }
 
-void ContestRunner::leave_out(const Outlook& outlook) {
+void ContestRunner::leave_out(const Outlook& outlook, bool keep_rivals) {
   for (Contestant& contestant : contestants_) {
     if (contestant.out || contestant.control || contestant.visited()) continue;
     const auto why = outlook.hopeless(contest_, contestant.candidate, policy_.give_up_ratio);
     if (!why) continue;
+    if (keep_rivals && outlook.rivals(contest_, contestant.candidate, policy_.give_up_ratio))
+      continue;
     contestant.out = true;
+    contestant.left_out = *why;
+  }
+}
+
+bool ContestRunner::take_back() {
+  if (std::ranges::any_of(contestants_, [](const Contestant& c) { return !c.out && !c.control; }))
+    return false;
+  bool any = false;
+  for (Contestant& contestant : contestants_) {
+    if (contestant.left_out.empty()) continue;
+    contestant.left_out.clear();
+    contestant.out = false;
+    any = true;
+  }
+  return any;
+}
+
+void ContestRunner::finish() {
+  for (Contestant& contestant : contestants_) {
+    if (contestant.left_out.empty()) continue;
+    const std::string why = std::exchange(contestant.left_out, "");
     Measurement row = shared_.writer.blank(contest_.problem, contestant.candidate, {});
     row.launch = contest_.launch;
-    shared_.writer.commit_failure(std::move(row), contestant.candidate, Outcome::unsupported, *why);
-    shared_.reporter.event({"given_up", &contest_, to_string(contestant.candidate.id), *why});
+    shared_.writer.commit_failure(std::move(row), contestant.candidate, Outcome::unsupported, why);
+    shared_.reporter.event({"given_up", &contest_, to_string(contestant.candidate.id), why});
   }
 }
 
@@ -128,16 +152,23 @@ void ContestRunner::run_process(std::int64_t index,
                                 const std::function<void(const Candidate&)>& after_visit) {
   const std::int64_t process = contest_.first_process + index;
   begun_ = false;
+  do {
+    run_rounds(process, after_visit);
+  } while (take_back());
+  if (begun_ && shared_.input.trace) workers_.trace_all();
+  if (begun_ && shared_.input.counters) workers_.count_all();
+  workers_.retire();
+  check_.forget();
+}
+
+void ContestRunner::run_rounds(std::int64_t process,
+                               const std::function<void(const Candidate&)>& after_visit) {
   for (std::int64_t round = 0; !enough(process, round); ++round) {
     const TimePoint start = Clock::now();
     const std::int64_t noisy = noisy_rounds(process, round + 1);
     run_round(process, round, after_visit);
     if (noisy_rounds(process, round + 1) > noisy) back_off(seconds_since(start));
   }
-  if (begun_ && shared_.input.trace) workers_.trace_all();
-  if (begun_ && shared_.input.counters) workers_.count_all();
-  workers_.retire();
-  check_.forget();
 }
 
 void ContestRunner::run_round(std::int64_t process, std::int64_t round,

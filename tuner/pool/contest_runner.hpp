@@ -22,8 +22,11 @@ class ContestRunner {
   /// No process of this turn is needed any more.
   void leave() { workers_.retire_all(); }
   const Contest& contest() const noexcept { return contest_; }
-  /// Puts out, each with a row that says why, those that shorter lengths leave no chance.
-  void leave_out(const Outlook& outlook);
+  /// Puts out those that shorter lengths leave no chance; they come back where nobody else is left.
+  /// `keep_rivals`: but for those whose times the users' programs need.
+  void leave_out(const Outlook& outlook, bool keep_rivals);
+  /// All of its processes are done: a row for each that was left out says why.
+  void finish();
   /// Tells what was measured.
   void report_to(Outlook& outlook) const { outlook.add(contest_, contestants_); }
   /// What ended its last process: "decided", "rounds" or "noise".
@@ -31,6 +34,7 @@ class ContestRunner {
 
  private:
   void restore(const Measurement& row);
+  void run_rounds(std::int64_t process, const std::function<void(const Candidate&)>& after_visit);
   void run_round(std::int64_t process, std::int64_t round,
                  const std::function<void(const Candidate&)>& after_visit);
   void begin(std::int64_t process);
@@ -38,6 +42,9 @@ class ContestRunner {
   /// Whether no further round is needed in this process, by what was known before that round.
   bool enough(std::int64_t process, std::int64_t round);
   void tell_given_up();
+  /// What was left out competes after all where those that it was left out for failed: by what they
+  /// said at shorter lengths nothing would be measured here. Whether there was any.
+  bool take_back();
   std::int64_t most_rounds(std::int64_t process) const;
   /// Rounds of this process before that one in which a visit was noisy.
   std::int64_t noisy_rounds(std::int64_t process, std::int64_t round) const;

@@ -27,6 +27,7 @@ struct Contestant {
   bool control = false;
   bool out = false;  // failed: has its one row, gets no more
   bool told_given_up = false;
+  std::string left_out;  // why shorter lengths keep it out; it has no row yet
 
   std::map<Block, double> visits;                                   // median ns of each
   std::set<Block> noisy;                                            // visits that do not count

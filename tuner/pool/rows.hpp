@@ -60,6 +60,7 @@ void take_samples(Measurement& row, worker::MeasuredReply reply);
 struct Believable {
   double least_ns = 0;           // that any hardware needs for the mathematics
   std::optional<double> wall_s;  // that the request took by our clock; nothing: theirs is virtual
+  Backend backend = Backend::cpu;
 };
 /// What is wrong with the numbers of a reply, or nothing.
 std::optional<std::string> find_lie(const worker::MeasuredReply& reply, std::int64_t asked,

@@ -40,7 +40,7 @@ FreshTime failed(const std::string& why) {
   return time;
 }
 
-FreshTime visit(WorkerClient& client, std::int64_t handle, const FreshJob& job,
+FreshTime visit(WorkerClient& client, Backend backend, std::int64_t handle, const FreshJob& job,
                 std::vector<double>& medians) {
   worker::MeasureRequest request;
   request.handle = handle;
@@ -52,7 +52,8 @@ FreshTime visit(WorkerClient& client, std::int64_t handle, const FreshJob& job,
   auto answer = client.ask(request, "measuring " + to_string(job.variant), job.deadline_s);
   if (!answer) return failed(answer);
   const auto wall_s = client.hello().simulated ? std::nullopt : std::optional(seconds_since(start));
-  if (const auto lie = find_lie(*answer.reply, job.samples, {0, wall_s})) return failed(*lie);
+  if (const auto lie = find_lie(*answer.reply, job.samples, {0, wall_s, backend}))
+    return failed(*lie);
   Measurement row;
   take_samples(row, std::move(*answer.reply));
   FreshTime time;
@@ -81,7 +82,7 @@ FreshTime measure_in(WorkerClient& client, const Device& device, const FreshJob&
   if (!prepared) return failed(prepared);
   std::vector<double> medians;
   for (int i = 0; i < kVisits; ++i) {
-    FreshTime time = visit(client, prepared.reply->handle, job, medians);
+    FreshTime time = visit(client, device.backend, prepared.reply->handle, job, medians);
     if (!time.failure.empty()) return time;
   }
   client.finish();

@@ -53,6 +53,7 @@ class Sweep {
         kept_(sink),
         writer_(input, input.next_plan ? kept_ : sink, report_),
         turn_(input_, interrupt_, reporter, report_.breakdown, [this] { writer_.flush(); }),
+        outlook_(catalog_traits(input.device.backend)),
         shared_{input_, interrupt_, writer_,   reporter_,  report_.breakdown,
                 turn_,  verified_,  controls_, neighbours_},
         earlier_(group_by_contest(input.earlier)) {
@@ -78,6 +79,7 @@ class Sweep {
  private:
   /// False when the user or the budget ended it first.
   bool run_plan(const Plan& plan) {
+    of_spec_ = &plan == &input_.plan;
     add_skipped(plan);
     numbers_.clear();
     contests_ += static_cast<std::int64_t>(plan.contests.size());
@@ -85,7 +87,7 @@ class Sweep {
       numbers_[&contest] = time_left_.add(contest);
       planned_.insert({contest.id, contest.first_process});
     }
-    if (&plan == &input_.plan && input_.next_plan && input_.spec.policy.refine)
+    if (of_spec_ && input_.next_plan && input_.spec.policy.refine)
       time_left_.expect_more(kAddedLengths);
     // A process that was traced is not fresh any more, so that its contest has it alone.
     const bool alone = input_.trace || input_.counters;
@@ -167,7 +169,7 @@ class Sweep {
       time_left_.spend(numbers_.at(&contest), std::chrono::duration<double>(now - last).count());
       last = now;
     };
-    if (process == 0) runner.leave_out(outlook_);
+    if (process == 0) runner.leave_out(outlook_, of_spec_);
     runner.run_process(process, [&](const Candidate& candidate) {
       measured = true;
       spend();
@@ -178,8 +180,9 @@ class Sweep {
     return measured;
   }
 
-  void end_contest(const ContestRunner& runner, bool measured) {
+  void end_contest(ContestRunner& runner, bool measured) {
     const Contest& contest = runner.contest();
+    runner.finish();
     runner.report_to(outlook_);
     time_left_.finish(numbers_.at(&contest), measured);
     ++contests_done_;
@@ -221,6 +224,7 @@ class Sweep {
   ControlSpread controls_;
   Neighbours neighbours_;
   Outlook outlook_;
+  bool of_spec_ = false;  // the plan that runs now is that of the spec, not of added lengths
   Shared shared_;
   ScratchFolder folder_;
   RowsByContest earlier_;

@@ -127,7 +127,8 @@ void on_prepare(const PrepareRequest& request) {
   const bool bad = request.variant.name == "bad";
   if (fails(request.id, bad && is("loses_context_preparing"))) return;
   if (bad && mode.ends_with("_prepare")) die();
-  if (bad && is("out_of_memory"))
+  const bool is_long = request.problem.max_seq_len() > 64;
+  if (bad && (is("out_of_memory") || (is("fast_without_memory") && is_long)))
     return say(FailedReply{request.id, Outcome::out_of_memory, "needs 51.5 GB, 12.1 GB free"});
   if (is("needs_inputs")) {
     const auto tensors = tuner::read_safetensors(request.inputs.value_or("none"), 1u << 30);
@@ -216,6 +217,10 @@ void on_measure(const MeasureRequest& request) {
     reply.samples.push_back({start, took, took, std::nullopt});
   }
   reply.clocks.throttle = throttle_now();
+  if (bad && mode.starts_with("fast")) {
+    const bool lies = is("fast_then_lies") && prepared.problem.max_seq_len() > 64;
+    for (Sample& sample : reply.samples) sample.device_ns = sample.host_ns = lies ? 1 : 3000;
+  }
   if (bad && is("zero_time")) reply.samples.back().device_ns = 0;
   if (bad && is("negative_time")) reply.samples.back().device_ns = -5;
   if (bad && is("few_samples")) reply.samples.pop_back();
@@ -281,6 +286,13 @@ void on_request(const Request& request) {
   if (const auto* r = std::get_if<CountRequest>(&request)) on_count(*r);
   if (const auto* r = std::get_if<DescribeRequest>(&request)) {
     if (is("hang_describe")) hang();
+    if (is("describes_much")) {
+      DescribedReply reply;
+      reply.id = r->id;
+      reply.supported = true;
+      reply.flop = reply.bytes = 1e30;
+      return say(reply);
+    }
     if (is("bad_request"))
       return say(R"({"type":"failed","id":)" + std::to_string(r->id) +
                  R"(,"status":"bad_request","reason":"unknown type describe"})");

@@ -64,6 +64,7 @@ void Observations::add(const Measurement& row) {
   o.launch = row.launch;
   o.timer = row.timer;
   o.outcome = row.outcome;
+  o.not_believed = row.outcome == Outcome::bad_reply && row.reason.starts_with(kNotBelieved);
   o.verification = row.verification;
   if (row.outcome == Outcome::ok) o.log_ns = log_median_ns(row);
   o.grow_events = row.grow_events.value_or(0);

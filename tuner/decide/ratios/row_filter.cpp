@@ -25,7 +25,8 @@ std::string reason_of(const Observation& row, const DecideOptions& options) {
 RowFilter::RowFilter(const DecideInput& input, const Rows& rows) : input_(input) {
   if (!rows.empty()) direction_ = rows.front()->problem->direction;
   for (const Observation* row : rows) {
-    if (row->verification == Verification::wrong_result) wrong_.insert(*row->variant);
+    if (row->verification == Verification::wrong_result || row->not_believed)
+      wrong_.insert(*row->variant);
   }
 }
 

@@ -14,13 +14,14 @@ namespace nsa::tuner {
 
 using Rows = std::vector<const Observation*>;
 
-/// The rules for the rows of one decision. A variant that gave a wrong result on any problem of the
-/// class is out for the whole class: lengths between the measured ones were not checked.
+/// The rules for the rows of one decision. A variant that gave a wrong result or times that cannot
+/// be true on any problem of the class is out for the whole class: lengths between the measured
+/// ones were not checked, and other times of it may lie within what can be true.
 class RowFilter {
  public:
   RowFilter(const DecideInput& input, const Rows& rows);
 
-  /// May be chosen at all: neither baseline, nor slow path, nor wrong.
+  /// May be chosen at all: neither baseline, nor slow path, nor wrong, nor lying.
   bool eligible(const VariantId& id) const;
   /// What breaks ties, the least first: how fast its work grows in the length of the axis, then its
   /// place in the built-in order. Variants of others come last, undeclared orders after declared.

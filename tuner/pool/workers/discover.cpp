@@ -76,29 +76,35 @@ class Patience {
 class Describer {
  public:
   Describer(const SweepSpec& spec, const Device& device, const std::vector<WorkerCommand>& workers,
-            const Asking& asking)
+            const Discovery& discovery, const Asking& asking)
       : patience_(spec.policy.deadline_s, asking),
         device_(device),
         workers_(workers),
+        silent_(*discovery.silent),
         clients_(workers.size()),
         losses_(workers.size()) {}
 
   Description describe(const Problem& problem, const Candidate& candidate) {
     const auto w = static_cast<std::size_t>(candidate.worker);
-    if (patience_.over() || !ensure(w)) return unknown(problem, candidate.id);
+    if (patience_.over() || silent_.contains(w) || !ensure(w))
+      return unknown(problem, candidate.id);
     const auto answer =
         clients_[w]->ask(worker::DescribeRequest{0, problem, candidate.id},
                          "describing " + to_string(candidate.id), patience_.next_s());
     if (!answer) {
-      // It would hang again; where the budget cut the wait, nobody knows.
-      if (answer.outcome == Outcome::timeout && !patience_.over())
-        return {false, answer.outcome, answer.reason, 0, 0, 0};
+      // It leaves aside what it does not know, or hangs: once is enough to see it.
+      if (answer.outcome == Outcome::timeout) silent_.insert(w);
       if (refuses_problem(answer.outcome)) return {false, answer.outcome, answer.reason, 0, 0, 0};
       return unknown(problem, candidate.id);
     }
     const worker::DescribedReply& said = *answer.reply;
+    Cost cost{said.flop, said.bytes};
+    // Of the mathematics, whoever computes it: where we know it, ours counts.
+    const Cost known =
+        candidate.executor == kOwnExecutor ? Cost{} : known_cost(problem, candidate.id);
+    if (known != Cost{}) cost = known;
     return {said.supported, Outcome::unsupported, said.reason,
-            said.flop,      said.bytes,           said.workspace_bytes};
+            cost.flop,      cost.bytes,           said.workspace_bytes};
   }
 
   static Description ask(void* context, const Problem& problem, const Candidate& candidate) {
@@ -128,6 +134,7 @@ class Describer {
   Patience patience_;
   const Device& device_;
   const std::vector<WorkerCommand>& workers_;
+  std::set<std::size_t>& silent_;
   std::vector<std::unique_ptr<WorkerClient>> clients_;
   std::vector<int> losses_;
 };
@@ -161,7 +168,7 @@ Discovery discover(const std::vector<WorkerCommand>& workers, const Device& devi
 Plan plan_with_workers(const SweepSpec& spec, const Device& device,
                        const std::vector<WorkerCommand>& workers, const Discovery& discovery,
                        const Asking& asking) {
-  Describer describer(spec, device, workers, asking);
+  Describer describer(spec, device, workers, discovery, asking);
   return make_plan(spec, device, discovery.candidates, &Describer::ask, &describer);
 }
 
@@ -169,7 +176,7 @@ Plan plan_with_workers(const std::vector<Refinement>& refinements, const SweepSp
                        const Device& device, const std::vector<WorkerCommand>& workers,
                        const Discovery& discovery, const Asking& asking) {
   if (refinements.empty()) return {};
-  Describer describer(spec, device, workers, asking);
+  Describer describer(spec, device, workers, discovery, asking);
   return plan_of(refinements, spec, device, discovery.candidates, &Describer::ask, &describer);
 }
 

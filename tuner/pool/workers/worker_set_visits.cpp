@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "nsa/tuner/observations.hpp"
 #include "plan/estimate.hpp"
 #include "pool/account.hpp"
 #include "pool/workers/worker_set.hpp"
@@ -33,7 +34,8 @@ Believable WorkerSet::believable(const Contestant& contestant, double wall_s) {
   if (cost == Cost{}) cost = contestant.cost();
   const Backend backend = device_of(shared_.input, contestant.candidate).backend;
   const bool simulated = client(contestant).hello().simulated;
-  return {1e9 * least_plausible_s(cost, backend), simulated ? std::nullopt : std::optional(wall_s)};
+  return {1e9 * least_plausible_s(cost, backend), simulated ? std::nullopt : std::optional(wall_s),
+          backend};
 }
 
 std::int64_t WorkerSet::samples_for(const Contestant& contestant) const {
@@ -94,7 +96,7 @@ void WorkerSet::measure(Contestant& contestant, const Visit& visit, const std::s
   if (contestant.out) return;
   if (!answer) return fail_request(contestant, answer.outcome, answer.reason, visit);
   if (const auto lie = find_lie(*answer.reply, asked, believable(contestant, wall_s)))
-    return fail(contestant, Outcome::bad_reply, *lie, visit);
+    return fail(contestant, Outcome::bad_reply, std::string(kNotBelieved) + *lie, visit);
   contestant.sample_s = wall_s / static_cast<double>(asked);
 
   Measurement row = visit_row(contestant, visit, pair_id);

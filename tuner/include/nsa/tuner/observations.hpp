@@ -18,6 +18,9 @@
 
 namespace nsa::tuner {
 
+/// How the reason of a `bad_reply` begins whose samples cannot be true.
+inline constexpr std::string_view kNotBelieved = "not believed: ";
+
 /// One row without its samples. Pointers are into the Observations that it is part of.
 struct Observation {
   const Problem* problem = nullptr;
@@ -32,6 +35,7 @@ struct Observation {
   LaunchMode launch = LaunchMode::eager;
   Timer timer = Timer::host;
   Outcome outcome = Outcome::ok;
+  bool not_believed = false;  // its samples cannot be true
   Verification verification = Verification::unverified;
   /// log of the median of device_ns; NaN: there is no time
   double log_ns = std::numeric_limits<double>::quiet_NaN();

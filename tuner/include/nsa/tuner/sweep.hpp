@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -152,11 +154,13 @@ struct Asking {
 struct Discovery {
   std::vector<worker::HelloReply> hellos;  // one a command
   std::vector<Candidate> candidates;
+  /// Commands that did not answer `describe` in time, over all plans; never null.
+  std::shared_ptr<std::set<std::size_t>> silent = std::make_shared<std::set<std::size_t>>();
 };
 Discovery discover(const std::vector<WorkerCommand>& workers, const Device& device,
                    double deadline_s, const Asking& asking = {});
 /// The plan, with support and cost as the workers describe them. A worker that cannot describe is
-/// believed to support everything: prepare will tell. One that hangs is left out for that variant.
+/// believed to support everything: prepare will tell. One that does not answer is asked once.
 Plan plan_with_workers(const SweepSpec& spec, const Device& device,
                        const std::vector<WorkerCommand>& workers, const Discovery& discovery,
                        const Asking& asking = {});
