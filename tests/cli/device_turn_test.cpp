@@ -76,4 +76,20 @@ TEST_CASE("a command with --share waits for nobody", "[cli]") {
   CHECK(json_of(sweep, "sweep_result")["complete"] == true);
 }
 
+TEST_CASE("a worker in virtual time waits for nobody", "[cli]") {
+  const Folder folder;
+  const Holder holder(folder);
+  folder.write("world.json", R"({"schema_version": 1, "seed": 5, "executor": "sim",
+    "stages": ["ranges"], "variants": [{"name": "line", "time": {"launch_ns": 10000}}]})");
+  const Result sweep = nsatune(folder,
+                               "sweep quick --axis seq_len=64 --stage ranges --json --budget 60s "
+                               "--worker '" NSATUNE_PROGRAM " worker-sim " +
+                                   folder.file("world.json") + "'");
+  INFO(sweep.err);
+  CHECK(sweep.exit_code == 0);
+  const Json done = json_of(sweep, "sweep_result");
+  CHECK(done["complete"] == true);
+  CHECK(done["ledger"]["wait_s"].get<double>() < 5);
+}
+
 }  // namespace nsa::test

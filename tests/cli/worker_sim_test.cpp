@@ -170,6 +170,27 @@ TEST_CASE("a sweep names who crashed in its last line, and --strict makes it exi
   CHECK(out.err.find("late (sim): wrong result at length 128 (row") != std::string::npos);
 }
 
+TEST_CASE("a sweep of noise alone says that nothing can be decided, and --strict fails", "[cli]") {
+  const Folder folder;
+  folder.write("spec.json", kSpec);
+  folder.write("world.json", world("", R"(, "clock": {"throttled": [{"from": 0, "to": 1000000,
+                                       "reason": "of_another_maker"}]})"));
+  const auto sweep = [&](const std::string& db, const std::string& flags) {
+    return nsatune(folder, "sweep spec.json --db " + folder.file(db) +
+                               " --worker '" NSATUNE_PROGRAM " worker-sim " +
+                               folder.file("world.json") + "'" + flags);
+  };
+  const Result told = sweep("a.sqlite", "");
+  INFO(told.err);
+  CHECK(told.exit_code == 0);
+  const std::string last = told.err.substr(told.err.rfind('\n', told.err.size() - 2) + 1);
+  CHECK(last ==
+        "sweep: every time is noisy, so that nothing can be decided; sweep again when the "
+        "machine is quiet\n");
+  CHECK(told.err.find("throttled: of_another_maker") != std::string::npos);
+  CHECK(sweep("b.sqlite", " --strict").exit_code == 1);
+}
+
 TEST_CASE("a script that cannot be played is one line and exit code 2", "[cli]") {
   const Folder folder;
   folder.write("world.json", world(R"(, "speed": 1)"));

@@ -43,10 +43,12 @@ ClockReading throttled(const std::string& reasons) {
 
 TEST_CASE("heat and a brake make noise, limits that hold for all do not", "[tuner]") {
   for (const char* reasons : {"hw_slowdown", "sw_power_cap,sw_thermal", "hw_thermal",
-                              "applications_clocks,hw_power_brake"})
+                              "applications_clocks,hw_power_brake", "other", "foo",
+                              "sw_power_cap, hw_thermal_slowdown", "sw_thermal_slowdown"})
     CHECK_FALSE(tuner::throttled_by(throttled(reasons)).empty());
   for (const char* reasons :
-       {"", "applications_clocks", "sync_boost", "sw_power_cap", "display_clock"})
+       {"", "applications_clocks", "sync_boost", "sw_power_cap", "display_clock", "gpu_idle",
+        "applications_clocks_setting, display_clock_setting", "none"})
     CHECK(tuner::throttled_by(throttled(reasons)).empty());
   CHECK(tuner::throttled_by({}).empty());
   CHECK(tuner::power_capped(throttled("applications_clocks,sw_power_cap")));

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <filesystem>
 
@@ -46,6 +47,10 @@ std::map<std::string, std::map<VariantId, worker::Orders>> offered_orders(
   for (const tuner::Candidate& candidate : found.candidates)
     orders[candidate.executor][candidate.id] = candidate.order;
   return orders;
+}
+
+bool all_simulated(const tuner::Discovery& found) {
+  return !found.hellos.empty() && std::ranges::all_of(found.hellos, &worker::HelloReply::simulated);
 }
 
 double seconds_since(TimePoint start) {

@@ -36,6 +36,9 @@ std::vector<Capability> libraries_here();
 /// Of the placement.
 std::string host_name();
 
+/// Whether no worker has a clock of this host, so that it disturbs nobody and needs no turn.
+bool all_simulated(const tuner::Discovery& found);
+
 /// What the workers declare of their variants, by executor.
 std::map<std::string, std::map<VariantId, worker::Orders>> offered_orders(
     const tuner::Discovery& found);

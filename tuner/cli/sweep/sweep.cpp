@@ -110,12 +110,24 @@ std::string breakdown_text(const tuner::TimeBreakdown& breakdown) {
   return fmt::format("{:.1f} s ({})", breakdown.wall_s, fmt::join(parts, ", "));
 }
 
+bool all_noisy(const std::vector<Measurement>& rows) {
+  const auto is = [](Outcome outcome) {
+    return [outcome](const Measurement& row) { return row.outcome == outcome; };
+  };
+  return std::ranges::any_of(rows, is(Outcome::noisy)) &&
+         std::ranges::none_of(rows, is(Outcome::ok));
+}
+
 /// Names them in the last lines, whatever was asked for; --strict makes them an exit code.
 ExitCode judge(const Settings& settings, const SweepOptions& o,
                const std::vector<Measurement>& rows) {
   if (rows.empty()) return ExitCode::nothing_judged;
   const std::vector<std::string> troubled = troubled_variants(rows);
   for (const std::string& line : troubled) say(settings, line);
+  if (all_noisy(rows))
+    say(settings,
+        "sweep: every time is noisy, so that nothing can be decided; sweep again when the machine "
+        "is quiet");
   return o.strict && !troubled.empty() ? ExitCode::found : ExitCode::good;
 }
 
@@ -294,7 +306,7 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   input.counters = o.counters;
   add_tracer(input);
   input.stop = &stop;
-  input.share = o.share;
+  input.share = o.share || all_simulated(found);
   // What traces or counts takes a process to itself, and on a CPU idle workers take memory.
   input.together = device.backend == Backend::cuda && !o.worker && !o.trace && !o.counters;
   StoreSink sink(db);

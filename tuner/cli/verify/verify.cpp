@@ -196,7 +196,7 @@ ExitCode run(const Settings& settings, const VerifyOptions& o) {
   spec.budget_s = std::max(budget_s - seconds_since(start), 1e-3);
   StoreSink sink(db);
   tuner::SweepInput input = sweep_input(bench, spec, std::move(plan), outcome.run_id, stop);
-  input.share = o.share;
+  input.share = o.share || all_simulated(bench.found);
   const tuner::SweepReport swept = tuner::run_sweep(input, sink, line);
   line.clear();
   db.end_run(outcome.run_id, swept.complete ? RunState::complete : RunState::incomplete);

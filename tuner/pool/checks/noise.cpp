@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
+#include <vector>
 
 #include "nsa/probes/sharing.hpp"
 #include "nsa/schemas/median.hpp"
@@ -15,9 +18,20 @@
 namespace nsa::tuner {
 namespace {
 
-// NVML's reasons by the names of probes. Left out: the limits that somebody set (applications
-// clocks, the clocks of a group or a display), which hold for all samples alike, and the power cap.
-constexpr std::array kPassing{"hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake"};
+// Reasons that make no noise: limits that somebody set (applications clocks, the clocks of a group
+// or a display), which hold for all samples alike, idleness before a launch, and the power cap,
+// which has rules of its own. By the names of probes and those of NVML.
+constexpr std::array<std::string_view, 11> kHarmless{"",
+                                                     "none",
+                                                     "idle",
+                                                     "gpu_idle",
+                                                     "sw_power_cap",
+                                                     "applications_clocks",
+                                                     "sync_boost",
+                                                     "display_clock",
+                                                     "applications_clocks_setting",
+                                                     "display_clocks",
+                                                     "display_clock_setting"};
 
 constexpr double kLeastWaitS = 0.5e-3;  // less is the ordinary work of a kernel
 constexpr double kMostWaitShare = 0.1;  // of a visit
@@ -27,11 +41,14 @@ constexpr double kMostSpreads = 12;      // times the median distance of a pair
 constexpr double kLeastApart = 0.05;     // less is not worth another round
 constexpr double kAskNeighboursS = 0.5;  // how often
 
-bool names(const ClockReading& clocks, const std::string& reason) {
+std::vector<std::string> reasons_of(const ClockReading& clocks) {
+  std::vector<std::string> reasons;
   std::istringstream words(clocks.throttle.value_or(""));
-  for (std::string word; std::getline(words, word, ',');)
-    if (word == reason) return true;
-  return false;
+  for (std::string word; std::getline(words, word, ',');) {
+    std::erase_if(word, [](unsigned char c) { return std::isspace(c); });
+    reasons.push_back(std::move(word));
+  }
+  return reasons;
 }
 
 /// Time that each thread of a process was ready and had no core, in ns.
@@ -51,12 +68,15 @@ std::map<std::string, std::int64_t> waits_of(pid_t pid) {
 }  // namespace
 
 std::string throttled_by(const ClockReading& clocks) {
-  for (const char* reason : kPassing)
-    if (names(clocks, reason)) return reason;
+  for (const std::string& reason : reasons_of(clocks))
+    if (std::ranges::find(kHarmless, reason) == kHarmless.end()) return reason;
   return "";
 }
 
-bool power_capped(const ClockReading& clocks) { return names(clocks, "sw_power_cap"); }
+bool power_capped(const ClockReading& clocks) {
+  const auto reasons = reasons_of(clocks);
+  return std::ranges::find(reasons, "sw_power_cap") != reasons.end();
+}
 
 CoreWait::CoreWait(pid_t pid) : pid_(pid), before_ns_(waits_of(pid)) {}
 
