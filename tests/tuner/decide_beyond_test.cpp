@@ -82,6 +82,26 @@ TEST_CASE("a variant of the higher order never goes on, and ends before it is ov
   }
 }
 
+TEST_CASE("two that tie go on beyond under noise, where a third one only falls back", "[decide]") {
+  Session s;
+  s.variants = {{"line", line()}, {"twin", line()}, {"parabola", parabola(60)}};
+  s.noise = white(0.02, 4);
+  const nsa::Decision d = decision_of(with_orders(s, {1, 1, 2}));
+  REQUIRE_FALSE(d.ranges.empty());
+  CHECK(d.ranges.back().basis == Basis::extrapolated);
+  CHECK_FALSE(d.ranges.back().to.has_value());
+}
+
+TEST_CASE("one of the same order that comes nearer beyond noise ends what goes on", "[decide]") {
+  Session s;  // 6 % behind at 16,384, and even at 40,000
+  s.variants = {{"line", line()}, {"late", crossing_at(40000, 0.05, line())}};
+  s.noise = white(0.003, 4);
+  const nsa::Decision d = decision_of(with_orders(s, {1, 1}));
+  REQUIRE(d.ranges.size() == 1);
+  CHECK(d.ranges[0].basis == Basis::measured);
+  CHECK(d.ranges[0].to == 32768);
+}
+
 TEST_CASE("without declared orders nothing is said beyond twice the longest length", "[decide]") {
   Session s;
   s.variants = {{"line", line()}, {"parabola", parabola(500)}};

@@ -124,3 +124,22 @@ TEST_CASE("a threshold is looked for as long as the wrong choice costs something
   session.lengths = {500, 1390, 1430, 4001};
   CHECK(crossing(0.05).empty());  // .1 % in a thirtieth of an octave
 }
+
+TEST_CASE("short lengths that leave a tile open do not speak for long ones", "[decide]") {
+  const auto added = [](const Lengths& lengths) {
+    sim::Session session;
+    session.variants = {{"fused_query", sim::linear(1)}, {"gather", sim::linear(1.1)}};
+    session.lengths = lengths;
+    session.noise = sim::white(0.001, 3);
+    const auto input = sim::input_of(session, sim::measure(session));
+    Lengths found = lengths_of(tuner::refine(input, spec_of(lengths)), false);
+    std::erase_if(found, [](std::int64_t length) { return length % 8 == 0; });
+    return found;
+  };
+  const Lengths near = added({501, 1001, 2000, 4000, 8000});
+  REQUIRE(near.size() == 1);
+  CHECK(near[0] > 4000);
+  CHECK(near[0] < 8000);
+  CHECK(added({501, 1001, 2000, 7001, 8000}).empty());
+  CHECK(added({501, 1001, 2000, 4000, near[0], 8000}).empty());
+}

@@ -255,20 +255,36 @@ class Refiner {
   std::size_t length_count() const { return series_.points.size(); }
 
   /// Lengths that fill every tile say nothing of those that do not: where the spec has hardly any
-  /// others, one between each two, the short ones first where tiles cost the most.
+  /// others, one between each two, the short ones first where tiles cost the most. Short ones say
+  /// nothing of long ones, so that one is near the longest length of the spec.
   void add_unaligned() {
+    if (group_.axis == Axis::row_len) return;
+    add_unaligned_short();
+    add_unaligned_long();
+  }
+  bool is_full(std::size_t i) const { return length_at(i) % kSmallTile == 0; }
+  void add_unaligned_below(std::size_t i, double share) {
+    const double at = std::lerp(log_axis(length_at(i - 1)), log_axis(length_at(i)), share);
+    auto length = static_cast<std::int64_t>(std::lround(std::exp(at)));
+    while (length % kSmallTile == 0) ++length;
+    if (length <= length_at(i - 1) || length >= length_at(i)) return;
+    add(length, i - 1, rivals(i - 1, i, kInReach), false);
+  }
+  void add_unaligned_long() {
+    std::size_t last = length_count() - 1;
+    while (last > 0 && length_at(last) > longest_of_spec_) --last;
+    std::size_t i = last;
+    while (i > 0 && 2 * length_at(i) >= length_at(last) && is_full(i)) --i;
+    if (last > 0 && (2 * length_at(i) < length_at(last) || is_full(i)))
+      add_unaligned_below(last, 0.7);
+  }
+  void add_unaligned_short() {
     constexpr std::size_t kLeast = 2, kMost = 5;
-    const auto full = [&](std::size_t i) { return length_at(i) % kSmallTile == 0; };
     std::size_t others = 0;
-    for (std::size_t i = 0; i < length_count(); ++i) others += full(i) ? 0 : 1;
-    if (others >= kLeast || group_.axis == Axis::row_len) return;
-    for (std::size_t i = 1; i < std::min(length_count(), kMost + 1); ++i) {
-      const double middle = std::lerp(log_axis(length_at(i - 1)), log_axis(length_at(i)), 0.4);
-      auto length = static_cast<std::int64_t>(std::lround(std::exp(middle)));
-      while (length % kSmallTile == 0) ++length;
-      if (length <= length_at(i - 1) || length >= length_at(i)) continue;
-      add(length, i - 1, rivals(i - 1, i, kInReach), false);
-    }
+    for (std::size_t i = 0; i < length_count(); ++i) others += is_full(i) ? 0 : 1;
+    if (others >= kLeast) return;
+    for (std::size_t i = 1; i < std::min(length_count(), kMost + 1); ++i)
+      add_unaligned_below(i, 0.4);
   }
 
   /// The first measured length above; 1 at least.

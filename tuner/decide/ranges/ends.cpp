@@ -12,11 +12,13 @@ constexpr std::size_t kTrendLengths = 4;  // that tell how a ratio moves
 constexpr double kTie = 0.02;             // log ratio that costs little wherever it leads
 const double kFurther = std::log(4.0);    // how far a movement is followed
 constexpr double kSigmas = 2;
+constexpr double kMostNoise = 0.05;  // log ratio that noise may hide without being a doubt
 
 /// log(time of v / time of w) at the longest length, and how it moves with the log of the length.
 struct Trend {
   double value = 0, sigma = 0;
-  double slope_low = 0, slope_high = 0;
+  double slope_low = 0;  // no step fell faster, noise added
+  double fall = 0;       // from the first length to the last, or surely in one step; never above 0
 };
 
 double sigma_at(const LengthRatios& point, std::size_t v, std::size_t w) {
@@ -38,27 +40,31 @@ std::vector<const LengthRatios*> last_lengths(const std::vector<LengthRatios>& p
   return found;
 }
 
-/// The slopes between neighbouring lengths, the noise of both added on either side: a movement that
-/// speeds up or slows down is as wide as that.
+/// The slopes between neighbouring lengths, the noise of both added: a movement that speeds up is
+/// as fast as that. What noise explains alone is not in `fall`.
 Trend trend_of(const std::vector<const LengthRatios*>& lengths, std::size_t v, std::size_t w) {
   const auto value = [&](const LengthRatios& s) { return s.excess[v] - s.excess[w]; };
-  Trend trend{value(*lengths.back()), sigma_at(*lengths.back(), v, w), INFINITY, -INFINITY};
+  const auto slope_of = [&](const LengthRatios& a, const LengthRatios& b) {
+    return (value(b) - value(a)) / (log_axis(b.at) - log_axis(a.at));
+  };
+  Trend trend{value(*lengths.back()), sigma_at(*lengths.back(), v, w), INFINITY, 0};
+  trend.fall = std::min(0.0, slope_of(*lengths.front(), *lengths.back()));
   for (std::size_t i = 1; i < lengths.size(); ++i) {
     const LengthRatios &a = *lengths[i - 1], &b = *lengths[i];
     const double step = log_axis(b.at) - log_axis(a.at);
     const double noise = kSigmas * std::hypot(sigma_at(a, v, w), sigma_at(b, v, w)) / step;
-    const double slope = (value(b) - value(a)) / step;
-    trend.slope_low = std::min(trend.slope_low, slope - noise);
-    trend.slope_high = std::max(trend.slope_high, slope + noise);
+    trend.slope_low = std::min(trend.slope_low, slope_of(a, b) - noise);
+    trend.fall = std::min(trend.fall, slope_of(a, b) + noise);
   }
   return trend;
 }
 
-/// Whether v, of the order of w, stays after it, or so near that it does not matter.
+/// Whether v, of the order of w, stays after it, or so near that it does not matter: their ratio
+/// comes to rest, so that where it moves by no more than noise it stays where it is.
 bool stays_behind(const Trend& t) {
   if (t.value + kFurther * std::min(0.0, t.slope_low) > 0) return true;
-  return std::abs(t.value) < kTie &&
-         kFurther * std::max(std::abs(t.slope_low), std::abs(t.slope_high)) < kTie;
+  const double tie = std::clamp(kSigmas * t.sigma, kTie, kMostNoise);
+  return t.value + kFurther * t.fall > -tie;
 }
 
 class Extrapolation {
