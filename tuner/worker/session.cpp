@@ -30,8 +30,9 @@ std::int64_t id_of(const Request& request) {
 /// A device that cannot even be opened says nothing of a variant.
 template <class Request>
 Outcome outcome_of(const CudaError& error) {
+  constexpr int kMemoryAllocation = 2;
   if (std::is_same_v<Request, worker::HelloRequest>) return Outcome::unsupported;
-  return error.out_of_memory() ? Outcome::out_of_memory : Outcome::crashed;
+  return error.code == kMemoryAllocation ? Outcome::out_of_memory : Outcome::crashed;
 }
 
 worker::OfferedVariant offer_of(const Variant& variant) {

@@ -14,6 +14,8 @@
 namespace nsa::cli {
 namespace {
 
+constexpr int kMemoryAllocation = 2;  // cudaErrorMemoryAllocation: the context lives on
+
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -156,7 +158,7 @@ std::string out_of_memory_text(const std::exception_ptr& error) {
   } catch (const OutOfMemory& e) {
     return e.what();
   } catch (const CudaError& e) {
-    if (!e.out_of_memory()) throw;
+    if (e.code != kMemoryAllocation) throw;
     return advice_for(e);
   } catch (const std::bad_alloc&) {
     return "the host has no memory left";

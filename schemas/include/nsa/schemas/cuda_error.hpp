@@ -20,9 +20,6 @@ struct CudaError : std::runtime_error {
         call(failed_call),
         where(at) {}
 
-  /// The device has no memory left (cudaErrorMemoryAllocation); the context lives on.
-  bool out_of_memory() const noexcept { return code == 2; }
-
   int code;
   std::string name;  // "cudaErrorInvalidValue"
   std::string call;
