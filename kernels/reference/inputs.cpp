@@ -7,6 +7,7 @@
 
 #include "nsa/kernels/backward_inputs.hpp"
 #include "nsa/kernels/parallel.hpp"
+#include "nsa/kernels/planned_inputs.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "nsa/schemas/generator.hpp"
 #include "reference/fill_generated.hpp"

@@ -7,6 +7,7 @@
 #include "nsa/kernels/device_inputs.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/device_outputs.hpp"
+#include "nsa/kernels/planned_inputs.hpp"
 #include "worker/elements.hpp"
 #include "worker/row_distance.hpp"
 

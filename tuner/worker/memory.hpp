@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/launch.hpp"
+#include "nsa/kernels/planned_inputs.hpp"
 
 namespace nsa::tuner {
 

@@ -30,23 +30,6 @@ struct HostTensor {
 std::vector<HostTensor> make_inputs(std::span<const Stage> stages, const Problem& problem,
                                     std::uint64_t seed);
 std::vector<HostTensor> make_inputs(Stage stage, const Problem& problem, std::uint64_t seed);
-
-/// A tensor that the generator fills: element i is generate(i, seed, scale), rounded once.
-struct GeneratedTensor {
-  std::size_t index;
-  std::uint64_t seed;
-  double scale;
-};
-/// What make_inputs() gives, but for those in `generated`, which have no bytes yet: a device can
-/// fill them where they are read.
-struct PlannedInputs {
-  std::vector<HostTensor> tensors;
-  std::vector<GeneratedTensor> generated;
-};
-PlannedInputs plan_inputs(std::span<const Stage> stages, const Problem& problem,
-                          std::uint64_t seed);
-/// Fills in what has no bytes yet.
-void generate(PlannedInputs& inputs);
 /// Names and shapes of its outputs, without bytes.
 std::vector<HostTensor> output_shapes(std::span<const Stage> stages, const Problem& problem);
 /// Its outputs, every byte filled with the poison 0xA5, which no variant writes on purpose.
