@@ -76,7 +76,8 @@ TEST_CASE("an env file is what a shell sources, and the same as the document", "
   const auto values = sourced(folder, "nsa.env");
   CHECK(values.size() == document["values"].size());
   CHECK(values.contains("NSA_SEL_RANGES_V2"));
-  CHECK(values.contains("NSA_FORCE_SEL_MASK"));
+  // masked won at every length, but its work grows faster, and a switch has no end.
+  CHECK_FALSE(values.contains("NSA_FORCE_SEL_MASK"));
   CHECK(values.contains("NSA_GATE_COMPILE"));
   for (const auto& [name, value] : values) CHECK(document["values"][name] == value);
 }
