@@ -22,14 +22,14 @@ inline std::chrono::nanoseconds busy_wait() {
 /// poll(), which for `busy` of its time asks again and again and keeps a core. `timeout_ms` below
 /// 0: without an end.
 inline int busy_poll(std::span<pollfd> fds, int timeout_ms, std::chrono::nanoseconds busy) {
-  using Clock = std::chrono::steady_clock;
+  using std::chrono::steady_clock;
   if (busy.count() > 0) {
     if (timeout_ms >= 0)
       busy = std::min<std::chrono::nanoseconds>(busy, std::chrono::milliseconds(timeout_ms));
-    const auto end = Clock::now() + busy;
+    const auto end = steady_clock::now() + busy;
     do {
       if (const int ready = poll(fds.data(), fds.size(), 0); ready != 0) return ready;
-    } while (Clock::now() < end);
+    } while (steady_clock::now() < end);
   }
   return poll(fds.data(), fds.size(), timeout_ms);
 }
