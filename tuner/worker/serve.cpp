@@ -47,7 +47,7 @@ class LineReader {
     ssize_t got;
     do {
       pollfd input{fd_, POLLIN, 0};
-      busy_poll({&input, 1}, -1, busy_);
+      if (busy_.count() > 0) busy_poll({&input, 1}, -1, busy_);
       got = read(fd_, bytes.data(), bytes.size());
     } while (got < 0 && errno == EINTR);
     if (got > 0) buffer_.append(bytes.data(), static_cast<std::size_t>(got));
