@@ -93,11 +93,6 @@ std::optional<SwitchTarget> overtaking(const SettledStage& candidate,
   return std::nullopt;
 }
 
-std::string_view name_of(const ProjectStage& stage, SwitchTarget path) {
-  const auto found = std::ranges::find(stage.paths, path, &ProjectPath::path);
-  return found == stage.paths.end() ? std::string_view() : found->name;
-}
-
 /// The candidate for one setting, with the minimum that loses least.
 std::optional<SettledStage> best_of(SettledStage candidate, const std::vector<FlatValue>& tries,
                                     const std::vector<PathPoint>& points, const ProblemClass& of) {
@@ -146,10 +141,7 @@ SwitchTarget SettledStage::path_at(std::int64_t at, const ProblemClass& of) cons
 Candidates candidates(const ProjectStage& stage, const Decision& decision,
                       const std::vector<PathRange>& ranges, const std::vector<PathPoint>& points,
                       const std::map<SwitchTarget, double>& orders, const ProblemClass& of) {
-  std::set<SwitchTarget> measured;
-  for (const PathPoint& point : points) {
-    for (const auto& [path, ns] : point.ns) measured.insert(path);
-  }
+  const std::set<SwitchTarget> measured = paths_in(points);
   Candidates found;
   for (const ProjectSetting& setting : stage.settings) {
     if (!in_phase(setting.phases, of.phase) || !measured.contains(setting.path)) continue;

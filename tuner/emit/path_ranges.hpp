@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "nsa/tuner/decide.hpp"
@@ -34,6 +35,8 @@ using PathTimes = std::map<Stage, std::vector<PathPoint>>;
 /// Times of one class out of the rows of `input`, which only() made.
 PathTimes path_times(const Project& project, const DecideInput& input, const ProblemClass& of);
 
+/// All paths that have times.
+std::set<SwitchTarget> paths_in(const std::vector<PathPoint>& points);
 /// Those at which two paths or more have times: elsewhere nothing was compared.
 std::vector<PathPoint> met(const std::vector<PathPoint>& points);
 /// The rows of problems of one stage at which two paths of the project have times. What wins alone

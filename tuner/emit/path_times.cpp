@@ -45,6 +45,14 @@ class Spots {
 
 }  // namespace
 
+std::set<SwitchTarget> paths_in(const std::vector<PathPoint>& points) {
+  std::set<SwitchTarget> paths;
+  for (const PathPoint& point : points) {
+    for (const auto& [path, ns] : point.ns) paths.insert(path);
+  }
+  return paths;
+}
+
 std::vector<PathPoint> met(const std::vector<PathPoint>& points) {
   std::vector<PathPoint> result;
   std::ranges::copy_if(points, std::back_inserter(result),

@@ -83,11 +83,6 @@ const Decision* find_decision(const ClassDecisions& of, Stage stage) {
   return nullptr;
 }
 
-std::string_view name_of(const ProjectStage& stage, SwitchTarget path) {
-  const auto found = std::ranges::find(stage.paths, path, &ProjectPath::path);
-  return found == stage.paths.end() ? std::string_view() : found->name;
-}
-
 /// The least declared order of each path of a stage in an axis.
 std::map<SwitchTarget, double> orders_of(const Project& project, Stage stage, Axis axis,
                                          const std::vector<VariantTraits>& variants) {
@@ -108,10 +103,7 @@ std::map<SwitchTarget, double> orders_of(const Project& project, Stage stage, Ax
 std::string why_open(const Project& project, const ProjectStage& stage,
                      const std::vector<PathPoint>& points, const ProblemClass& of,
                      const Device& device) {
-  std::set<SwitchTarget> measured;
-  for (const PathPoint& point : points) {
-    for (const auto& [path, ns] : point.ns) measured.insert(path);
-  }
+  const std::set<SwitchTarget> measured = paths_in(points);
   if (!met(points).empty()) return "";
   for (const ProjectPath& path : stage.paths) {
     const bool refused =
@@ -125,6 +117,11 @@ std::string why_open(const Project& project, const ProjectStage& stage,
 }
 
 }  // namespace
+
+std::string_view name_of(const ProjectStage& stage, SwitchTarget path) {
+  const auto found = std::ranges::find(stage.paths, path, &ProjectPath::path);
+  return found == stage.paths.end() ? std::string_view() : found->name;
+}
 
 const SettledStage* Settlement::find(Stage stage) const {
   const auto found = std::ranges::find(stages, stage, &SettledStage::stage);

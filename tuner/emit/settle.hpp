@@ -43,6 +43,9 @@ Settlement settle(const Project& project, const ClassDecisions& decided,
                   const std::vector<VariantTraits>& variants, const PathTimes& times,
                   const Device& device);
 
+/// What the project calls a path of a stage; "" where it has not got it.
+std::string_view name_of(const ProjectStage& stage, SwitchTarget path);
+
 /// The settings that a stage may get, with their best minimums, exact ones before others, then by
 /// loss. None: `open` says why.
 struct Candidates {

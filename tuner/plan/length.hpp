@@ -9,6 +9,9 @@
 
 namespace nsa::tuner {
 
+/// A sweep goes up to so many times the longest length of its spec.
+inline constexpr std::int64_t kFurthest = 16;
+
 /// In tokens: those that are cached where a cache grows (decode), else the new ones, of the
 /// longest sequence.
 std::int64_t length_of(const Problem& problem);

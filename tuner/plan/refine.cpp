@@ -19,7 +19,6 @@ namespace {
 constexpr double kFinest = 0.01;        // of a length: bisection ends there
 constexpr std::int64_t kTile = 128;     // lengths that fill every tile of a kernel
 constexpr std::int64_t kSmallTile = 8;  // of the smallest ones
-constexpr std::int64_t kFurthest = 16;  // times the longest length of the spec
 constexpr double kWorthIt = 0.001;      // of the time, over an octave: what is left undecided
 constexpr double kLosing = 0.02;        // of the time, at a length that judges
 constexpr std::size_t kMostJudges = 3;  // times the share of held-out lengths

@@ -13,8 +13,6 @@
 namespace nsa::tuner {
 namespace {
 
-constexpr double kMostBeyond = 16;  // how far a sweep goes beyond its longest length
-
 /// As decisions are keyed, so that a width which the stages do not have tells nothing apart.
 std::string key_of(const Contest& contest) {
   return fmt::format("{} {} batch {} {}", fmt::join(contest.stages, "+"),
@@ -46,13 +44,13 @@ double ratio(std::int64_t length, std::int64_t to) {
   return static_cast<double>(length) / static_cast<double>(to);
 }
 
+double least_ns_of(const Contestant& one) { return std::min(one.least_ns, one.least_noisy_ns); }
+
 /// Whether it says anything of longer lengths.
 bool tells(const Contestant& one) {
-  return !one.control && !std::isinf(std::min(one.least_ns, one.least_noisy_ns)) &&
+  return !one.control && !std::isinf(least_ns_of(one)) &&
          one.verification != Verification::wrong_result;
 }
-
-double least_ns_of(const Contestant& one) { return std::min(one.least_ns, one.least_noisy_ns); }
 
 }  // namespace
 
@@ -132,7 +130,7 @@ std::optional<double> Outlook::least_by_orders(const History& history, const Pro
   const std::int64_t length = length_of(problem);
   const double best_ns = history.nearest.point->best_ns *
                          most_growth(problem, *best_order, history.nearest.length, length);
-  const double closes_in = std::pow(kMostBeyond, std::max(0.0, *best_order - *order));
+  const double closes_in = std::pow(kFurthest, std::max(0.0, *best_order - *order));
   return last.own_ns * std::pow(ratio(length, last.length), growth) / best_ns / closes_in;
 }
 
