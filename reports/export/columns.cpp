@@ -1,10 +1,14 @@
 #include "columns.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <optional>
+#include <string_view>
+#include <type_traits>
 
+#include "nsa/schemas/fields/measurement.hpp"
 #include "nsa/schemas/variant_text.hpp"
 
 namespace nsa::reports {
@@ -14,115 +18,67 @@ std::string text(std::int64_t value) { return std::to_string(value); }
 std::string text(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
 std::string text(const std::string& value) { return value; }
 std::string text(bool value) { return value ? "true" : "false"; }
+std::string text(const std::vector<std::int64_t>& list) {
+  return fmt::format("{}", fmt::join(list, ";"));
+}
+template <class Enum>
+requires std::is_enum_v<Enum> std::string text(Enum value) { return std::string(to_string(value)); }
 template <class T>
 std::string text(const std::optional<T>& value) {
   return value ? text(*value) : std::string();
 }
 
-std::string list(const std::vector<std::int64_t>& values) {
-  std::string joined;
-  for (const std::int64_t value : values) joined += (joined.empty() ? "" : ";") + text(value);
-  return joined;
-}
+/// A job key means nothing outside of its database. Files were written without vocab_size from the
+/// first on.
+bool is_left_out(std::string_view column) { return column == "job_key" || column == "vocab_size"; }
 
-std::string stages_text(const VariantId& id) {
-  std::string joined;
-  for (const std::string& stage : id.stages) joined += (joined.empty() ? "" : "+") + stage;
-  return joined;
-}
+/// A field is a cell of its name; a struct within has its cells among the others, after "<name>_"
+/// where it may be absent. Raw samples have a file of their own.
+class Cells {
+ public:
+  template <class T>
+  void add_fields(const T& object, const std::string& prefix = {}) {
+    fields::each_field(object, [&](const auto& field, const auto& value) {
+      const std::string column = prefix + field.name;
+      if (!is_left_out(column)) add(column, value);
+    });
+  }
+  void put(std::string column, std::string value) {
+    cells_.push_back({std::move(column), std::move(value)});
+  }
+  std::vector<Cell> take() { return std::move(cells_); }
 
-template <class Enum>
-std::string word(Enum value) {
-  return std::string(to_string(value));
-}
+ private:
+  template <class T>
+  void add(const std::string& column, const T& value) {
+    if constexpr (fields::Described<T>) {
+      add_fields(value);
+    } else {
+      put(column, text(value));
+    }
+  }
+  template <fields::Described Part>
+  void add(const std::string& column, const std::optional<Part>& part) {
+    if (part) return add_fields(*part, column + "_");
+    const Part none{};
+    fields::each_field(none,
+                       [&](const auto& field, const auto&) { put(column + "_" + field.name, ""); });
+  }
+  void add(const std::string&, const Placement& placement) {
+    add_fields(placement.empty() ? Placed{} : placement[0]);
+  }
+  void add(const std::string& column, const std::vector<std::int64_t>& lengths) {
+    if (column == "seq_lens") put("batch", text(static_cast<std::int64_t>(lengths.size())));
+    put(column, text(lengths));
+  }
+  void add(const std::string&, const VariantId& variant) {
+    put("stages", fmt::format("{}", fmt::join(variant.stages, "+")));
+    put("variant", variant.name);
+    put("point", point_text(variant.point));
+  }
+  void add(const std::string&, const std::vector<Sample>&) {}
 
-using M = Measurement;
-template <std::int64_t ReserveNeed::*field>
-std::string need(const M& m) {
-  return m.need ? text((*m.need).*field) : std::string();
-}
-
-// One line a column: name, meaning, where it comes from.
-const Column kAll[] = {
-    {{"id", "UUID of the row"}, [](const M& m) { return m.id; }},
-    {{"run_id", "UUID of its run"}, [](const M& m) { return m.run_id; }},
-    {{"executor", "who ran it"}, [](const M& m) { return m.executor; }},
-    {{"host", "first host of the placement"},
-     [](const M& m) { return m.placement.empty() ? std::string() : m.placement[0].host; }},
-    {{"device_uuid", "first device of the placement"},
-     [](const M& m) { return m.placement.empty() ? std::string() : m.placement[0].device_uuid; }},
-    {{"direction", "forward or backward"}, [](const M& m) { return word(m.problem.direction); }},
-    {{"phase", "prefill, chunked_prefill or decode"},
-     [](const M& m) { return word(m.problem.phase); }},
-    {{"batch", "sequences"}, [](const M& m) { return text(m.problem.batch()); }},
-    {{"seq_lens", "new tokens of each sequence"},
-     [](const M& m) { return list(m.problem.seq_lens); }},
-    {{"context_lens", "cached tokens of each sequence"},
-     [](const M& m) { return list(m.problem.context_lens); }},
-    {{"q_heads", "query heads"}, [](const M& m) { return text(m.problem.q_heads); }},
-    {{"kv_heads", "key and value heads"}, [](const M& m) { return text(m.problem.kv_heads); }},
-    {{"head_dim_k", "width of a key"}, [](const M& m) { return text(m.problem.head_dim_k); }},
-    {{"head_dim_v", "width of a value"}, [](const M& m) { return text(m.problem.head_dim_v); }},
-    {{"cmp_block", "tokens in a compression block"},
-     [](const M& m) { return text(m.problem.geometry.cmp_block); }},
-    {{"cmp_stride", "tokens between compression blocks"},
-     [](const M& m) { return text(m.problem.geometry.cmp_stride); }},
-    {{"sel_block", "tokens in a selection block"},
-     [](const M& m) { return text(m.problem.geometry.sel_block); }},
-    {{"sel_count", "selected blocks"},
-     [](const M& m) { return text(m.problem.geometry.sel_count); }},
-    {{"window", "tokens in the sliding window"},
-     [](const M& m) { return text(m.problem.geometry.window); }},
-    {{"dtype", "storage type"}, [](const M& m) { return word(m.problem.dtype); }},
-    {{"pattern", "where selected blocks come from"},
-     [](const M& m) { return word(m.problem.selection.pattern); }},
-    {{"overlap", "share of blocks that neighbouring queries share"},
-     [](const M& m) { return text(m.problem.selection.overlap); }},
-    {{"model_dim", "width of x; 0 below a layer"},
-     [](const M& m) { return text(m.problem.model.model_dim); }},
-    {{"layers", "blocks of a model"}, [](const M& m) { return text(m.problem.model.layers); }},
-    {{"stages", "stages of the variant, joined with '+'"},
-     [](const M& m) { return stages_text(m.variant); }},
-    {{"variant", "name of the implementation"}, [](const M& m) { return m.variant.name; }},
-    {{"point", "its coordinates, name=value, joined with '.'"},
-     [](const M& m) { return point_text(m.variant.point); }},
-    {{"source_hash", "hash of its sources"}, [](const M& m) { return m.source_hash; }},
-    {{"process", "which fresh worker process"}, [](const M& m) { return text(m.process); }},
-    {{"round", "which randomised round"}, [](const M& m) { return text(m.round); }},
-    {{"position", "place in the order of its round"}, [](const M& m) { return text(m.position); }},
-    {{"pair_id", "shared by rows that were interleaved"}, [](const M& m) { return m.pair_id; }},
-    {{"control", "A/A control of another row"}, [](const M& m) { return text(m.control); }},
-    {{"held_out", "measured to judge the decision, never decided upon"},
-     [](const M& m) { return text(m.held_out); }},
-    {{"launch", "eager or graph"}, [](const M& m) { return word(m.launch); }},
-    {{"timer", "events, cupti or host"}, [](const M& m) { return word(m.timer); }},
-    {{"cold", "caches flushed before each sample"}, [](const M& m) { return text(m.cold); }},
-    {{"outcome", "what became of it"}, [](const M& m) { return word(m.outcome); }},
-    {{"reason", "why there is no result, or a wrong one"}, [](const M& m) { return m.reason; }},
-    {{"note", "what was observed on the samples of an ok row"}, [](const M& m) { return m.note; }},
-    {{"verification", "what the oracle said"}, [](const M& m) { return word(m.verification); }},
-    {{"worst_row_error", "relative L2 of the worst row"},
-     [](const M& m) { return text(m.worst_row_error); }},
-    {{"first_call_ns", "first call, ns"}, [](const M& m) { return text(m.first_call_ns); }},
-    {{"workspace_bytes", "workspace, bytes"}, [](const M& m) { return text(m.workspace_bytes); }},
-    {{"grow_events", "times the workspace grew"}, [](const M& m) { return text(m.grow_events); }},
-    {{"need_varlen_n", "rows that varlen needed"}, need<&ReserveNeed::varlen_n>},
-    {{"need_varlen_k", "packed tokens that varlen needed"}, need<&ReserveNeed::varlen_k>},
-    {{"need_sel_pack_n", "rows that packed needed"}, need<&ReserveNeed::sel_pack_n>},
-    {{"need_sel_pack_l", "tokens per row that packed needed"}, need<&ReserveNeed::sel_pack_l>},
-    {{"median_ns", "median of device_ns, ns"}, [](const M& m) { return text(m.median_ns); }},
-    {{"mad_ns", "median absolute deviation of device_ns, ns"},
-     [](const M& m) { return text(m.mad_ns); }},
-    {{"samples_n", "number of samples"}, [](const M& m) { return text(m.samples_n); }},
-    {{"flop", "FLOP of the mathematics"}, [](const M& m) { return text(m.cost.flop); }},
-    {{"bytes", "compulsory bytes"}, [](const M& m) { return text(m.cost.bytes); }},
-    {{"sm_mhz", "SM clock, MHz"}, [](const M& m) { return text(m.clocks.sm_mhz); }},
-    {{"memory_mhz", "memory clock, MHz"}, [](const M& m) { return text(m.clocks.memory_mhz); }},
-    {{"temperature_c", "temperature, degrees Celsius"},
-     [](const M& m) { return text(m.clocks.temperature_c); }},
-    {{"power_w", "power, W"}, [](const M& m) { return text(m.clocks.power_w); }},
-    {{"throttle", "throttle reasons"}, [](const M& m) { return text(m.clocks.throttle); }},
-    {{"measured_at", "ISO 8601, UTC"}, [](const M& m) { return m.measured_at; }},
+  std::vector<Cell> cells_;
 };
 
 std::string device_name(const Measurement& m, const Run& run) {
@@ -133,19 +89,16 @@ std::string device_name(const Measurement& m, const Run& run) {
   return "";
 }
 
-const RunColumn kOfRun[] = {
-    {{"device", "model of the first device of the placement"}, device_name},
-    {{"run_started_at", "when its run began, ISO 8601, UTC"},
-     [](const M&, const Run& run) { return run.started_at; }},
-    {{"build_id", "version, git revision and compiler of the build"},
-     [](const M&, const Run& run) { return run.build_id; }},
-    {{"environment_hash", "equal where nothing that can change a time differs"},
-     [](const M&, const Run& run) { return run.environment_hash; }},
-};
-
 }  // namespace
 
-std::span<const Column> csv_columns() { return kAll; }
-std::span<const RunColumn> csv_run_columns() { return kOfRun; }
+std::vector<Cell> cells_of(const Measurement& row, const Run* run) {
+  Cells cells;
+  cells.add_fields(row);
+  cells.put("device", run ? device_name(row, *run) : "");
+  cells.put("run_started_at", run ? run->started_at : "");
+  cells.put("build_id", run ? run->build_id : "");
+  cells.put("environment_hash", run ? run->environment_hash : "");
+  return cells.take();
+}
 
 }  // namespace nsa::reports

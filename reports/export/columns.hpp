@@ -1,24 +1,18 @@
-// The columns of the CSV export of measurements.
+// The cells of a measurement in the CSV export, made from the lists of fields (nsa/schemas/fields).
 #pragma once
 
-#include <span>
 #include <string>
+#include <vector>
 
 #include "nsa/reports/export.hpp"
 
 namespace nsa::reports {
 
-struct Column {
-  CsvColumn column;
-  std::string (*cell)(const Measurement&);
+struct Cell {
+  std::string column, text;  // text is empty where the value is absent
 };
-std::span<const Column> csv_columns();
-
-/// What a row's run says; the columns after those of the row.
-struct RunColumn {
-  CsvColumn column;
-  std::string (*cell)(const Measurement&, const Run&);
-};
-std::span<const RunColumn> csv_run_columns();
+/// The cells of a row, the same columns for every row; the last ones are what its run says, empty
+/// without one.
+std::vector<Cell> cells_of(const Measurement& row, const Run* run);
 
 }  // namespace nsa::reports

@@ -5,29 +5,9 @@
 
 #include "columns.hpp"
 #include "nsa/reports/export.hpp"
-#include "nsa/reports/text_table.hpp"
 
 namespace nsa::reports {
 namespace {
-
-constexpr CsvColumn kSampleColumns[] = {
-    {"measurement_id", "UUID of the row"},
-    {"sample", "place in the row, from 0"},
-    {"start_ns", "CLOCK_MONOTONIC at the launch call, ns"},
-    {"device_ns", "time by the timer of the row, ns"},
-    {"host_ns", "from the launch call to its end as the host sees it, ns"},
-    {"cycles", "device cycles around the sample"},
-};
-
-std::string table_of(const std::vector<CsvColumn>& columns) {
-  TextTable table;
-  table.add_column("column");
-  table.add_column("meaning");
-  for (const CsvColumn& c : columns) {
-    table.add_row({"`" + std::string(c.name) + "`", std::string(c.meaning)});
-  }
-  return table.markdown();
-}
 
 /// A spreadsheet runs what begins like this, unless it is a number.
 bool is_formula(std::string_view text) {
@@ -52,50 +32,25 @@ std::string csv_cell(std::string_view text) {
   return quoted + '"';
 }
 
-std::vector<CsvColumn> measurement_columns() {
-  std::vector<CsvColumn> columns;
-  for (const Column& column : csv_columns()) columns.push_back(column.column);
-  for (const RunColumn& column : csv_run_columns()) columns.push_back(column.column);
-  return columns;
-}
-
-std::vector<CsvColumn> sample_columns() {
-  return {std::begin(kSampleColumns), std::end(kSampleColumns)};
-}
-
-std::string columns_markdown() {
-  return "## Measurements\n\n" + table_of(measurement_columns()) + "\n## Samples\n\n" +
-         table_of(sample_columns());
-}
-
 std::string measurements_csv(const std::vector<Measurement>& rows, std::span<const Run> runs) {
   std::map<std::string_view, const Run*> by_id;
   for (const Run& run : runs) by_id[run.id] = &run;
   std::string csv;
-  for (const CsvColumn& column : measurement_columns()) {
-    csv.append(csv.empty() ? "" : ",").append(column.name);
-  }
-  csv += '\n';
-  for (const Measurement& row : rows) {
-    bool first = true;
-    for (const Column& column : csv_columns()) {
-      csv.append(first ? "" : ",").append(csv_cell(column.cell(row)));
-      first = false;
-    }
-    const auto run = by_id.find(row.run_id);
-    for (const RunColumn& column : csv_run_columns())
-      csv.append(",").append(run == by_id.end() ? "" : csv_cell(column.cell(row, *run->second)));
+  const auto add_line = [&](const std::vector<Cell>& cells, std::string Cell::*part) {
+    for (const Cell& cell : cells)
+      csv.append(&cell == &cells[0] ? "" : ",").append(csv_cell(cell.*part));
     csv += '\n';
+  };
+  add_line(cells_of({}, nullptr), &Cell::column);
+  for (const Measurement& row : rows) {
+    const auto run = by_id.find(row.run_id);
+    add_line(cells_of(row, run == by_id.end() ? nullptr : run->second), &Cell::text);
   }
   return csv;
 }
 
 std::string samples_csv(const std::vector<Measurement>& rows) {
-  std::string csv;
-  for (const CsvColumn& column : kSampleColumns) {
-    csv.append(csv.empty() ? "" : ",").append(column.name);
-  }
-  csv += '\n';
+  std::string csv = "measurement_id,sample,start_ns,device_ns,host_ns,cycles\n";
   for (const Measurement& row : rows) {
     for (std::size_t i = 0; i < row.samples.size(); ++i) {
       const Sample& s = row.samples[i];

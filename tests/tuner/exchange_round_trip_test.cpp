@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "../schemas/filled.hpp"
 #include "catch.hpp"
 #include "exchange_support.hpp"
 #include "nsa/schemas/error.hpp"
@@ -65,6 +66,37 @@ TEST_CASE("our own CSV gives back all that it has a column for", "[exchange]") {
     CHECK(texts_of(found) == texts_of(expected));
     CHECK(again.runs.size() == results.runs.size());
   }
+}
+
+/// What a user's script reads: a column that moves or is renamed breaks it.
+constexpr const char* kOwnCsv =
+    "id,run_id,executor,host,device_uuid,direction,phase,batch,seq_lens,context_lens,"
+    "q_heads,kv_heads,head_dim_k,head_dim_v,cmp_block,cmp_stride,sel_block,sel_count,"
+    "window,dtype,pattern,overlap,model_dim,layers,stages,variant,point,source_hash,"
+    "process,round,position,pair_id,control,held_out,launch,timer,cold,outcome,reason,"
+    "note,verification,worst_row_error,first_call_ns,workspace_bytes,grow_events,"
+    "need_varlen_n,need_varlen_k,need_sel_pack_n,need_sel_pack_l,median_ns,mad_ns,"
+    "samples_n,flop,bytes,sm_mhz,memory_mhz,temperature_c,power_w,throttle,measured_at,"
+    "device,run_started_at,build_id,environment_hash\n"
+    "11111111-2222-4333-8444-555555555555,66666666-7777-4888-9999-aaaaaaaaaaaa,triton,host-a,"
+    "GPU-0,backward,chunked_prefill,2,100;37,512;64,64,4,192,128,16,8,32,8,256,bf16,smooth,0.95,"
+    "2560,30,score+attend_selected,fused,st=3.bq=64,9f2c,1,2,3,pair,true,true,graph,cupti,false,"
+    "noisy,the clock fell,the timers differ,verified,0.0031,48211,1048576,2,1,2,3,4,18304.5,12.25,"
+    "2,1200000000,34000000,1980,2619,45.5,650.25,sw_power_cap,2026-11-21T12:00:00.000Z,,"
+    "2026-11-21T12:00:00.000Z,nsatune 0.1.0 (abc) g++ 12.2,ff00\n";
+
+TEST_CASE("our own CSV has these columns and cells", "[exchange]") {
+  const Measurement row = test::filled_measurement();
+  const Results results{{}, {row}, {{test::filled_run(), {}}}};
+  CHECK(find_format("csv").write(results, "").text == kOwnCsv);
+}
+
+TEST_CASE("a CSV from before there were notes has none", "[exchange]") {
+  std::string text = kOwnCsv;
+  text.replace(text.find(",note,"), 6, ",else,");
+  CHECK(test::read_text("csv", text).rows.at(0).note == "one sample: the median of 2");
+  text.replace(text.find(",timer,"), 7, ",other,");
+  CHECK_THROWS_WITH(test::read_text("csv", text), "file: row 1: has no column timer");
 }
 
 TEST_CASE("a reason that a spreadsheet would run comes back as it was", "[exchange]") {

@@ -1,5 +1,6 @@
 // The CSV that export writes where no format is named: a line for each row, without raw samples.
 #include <algorithm>
+#include <concepts>
 #include <map>
 #include <set>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "formats.hpp"
 #include "nsa/reports/export.hpp"
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/fields/measurement.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/schemas/variant_text.hpp"
 #include "own.hpp"
@@ -36,41 +38,36 @@ class Cells {
     return guarded ? cell.substr(1) : cell;
   }
 
-  double number(const std::string& column) const {
-    const Json value = Json::parse(text(column), nullptr, false);
-    if (!value.is_number()) fail(column, "is not a number");
-    return value.get<double>();
+  void read(const std::string& column, std::string& value) const { value = text(column); }
+  void read(const std::string& column, double& value) const {
+    const Json number = Json::parse(text(column), nullptr, false);
+    if (!number.is_number()) fail(column, "is not a number");
+    value = number.get<double>();
   }
-  std::optional<double> number_if_any(const std::string& column) const {
-    return text(column).empty() ? std::nullopt : std::optional(number(column));
-  }
-
-  std::int64_t integer(const std::string& column) const {
-    const Json value = Json::parse(text(column), nullptr, false);
-    if (!value.is_number_integer() || (value.is_number_unsigned() && value > INT64_MAX))
-      fail(column, "is not an integer");
-    return value.get<std::int64_t>();
-  }
-  std::optional<std::int64_t> integer_if_any(const std::string& column) const {
-    return text(column).empty() ? std::nullopt : std::optional(integer(column));
-  }
-  std::int64_t count(const std::string& column) const {
-    const std::int64_t value = integer(column);
+  /// A count of something.
+  void read(const std::string& column, std::int64_t& value) const {
+    value = integer(column);
     if (value < 0) fail(column, "is below 0");
-    return value;
   }
-
-  bool flag(const std::string& column) const {
-    const std::string value = text(column);
-    if (value != "true" && value != "false") fail(column, "is neither true nor false");
-    return value == "true";
+  void read(const std::string& column, std::optional<std::int64_t>& value) const {
+    value = text(column).empty() ? std::nullopt : std::optional(integer(column));
   }
-
+  void read(const std::string& column, bool& value) const {
+    const std::string word = text(column);
+    if (word != "true" && word != "false") fail(column, "is neither true nor false");
+    value = word == "true";
+  }
   template <class Enum>
-  Enum word(const std::string& column) const {
-    const auto value = from_string<Enum>(text(column));
-    if (!value) fail(column, "is no value of it");
-    return *value;
+  requires std::is_enum_v<Enum>
+  void read(const std::string& column, Enum& value) const {
+    const auto known = from_string<Enum>(text(column));
+    if (!known) fail(column, "is no value of it");
+    value = *known;
+  }
+  template <class T>
+  void read(const std::string& column, std::optional<T>& value) const {
+    value.reset();
+    if (!text(column).empty()) read(column, value.emplace());
   }
 
   [[noreturn]] void fail(const std::string& column, const std::string& what) const {
@@ -78,6 +75,13 @@ class Cells {
   }
 
  private:
+  std::int64_t integer(const std::string& column) const {
+    const Json value = Json::parse(text(column), nullptr, false);
+    if (!value.is_number_integer() || (value.is_number_unsigned() && value > INT64_MAX))
+      fail(column, "is not an integer");
+    return value.get<std::int64_t>();
+  }
+
   const std::map<std::string, std::size_t>& columns_;
   const CsvLine& line_;
   std::string where_;
@@ -93,23 +97,36 @@ std::vector<std::string> split(const std::string& text, char separator) {
   }
 }
 
+/// Files of older versions lack the columns of fields that they did not know.
+template <fields::Kind kKind, class S, class M>
+bool may_lack(const fields::Field<kKind, S, M>&) {
+  return kKind == fields::Kind::unless_default;
+}
+
 /// Problems are few and rows are many: each text is read once.
 using Problems = std::map<std::vector<std::pair<std::string, std::string>>, Problem>;
 
+/// A problem's cells as problem_of_fields() reads them.
+template <class T>
+void add_problem_fields(const Cells& cells, const T& object,
+                        std::vector<std::pair<std::string, std::string>>& to) {
+  fields::each_field(object, [&]<class M>(const auto& field, const M& part) {
+    if constexpr (fields::Described<M>) {
+      add_problem_fields(cells, part, to);
+    } else if (cells.has(field.name) || !may_lack(field)) {
+      std::string text = cells.text(field.name);
+      if constexpr (std::same_as<M, std::vector<std::int64_t>>)
+        std::replace(text.begin(), text.end(), ';', '|');
+      if constexpr (std::same_as<M, std::optional<double>>)
+        if (text.empty()) text = "unknown";
+      to.emplace_back(field.name, text);
+    }
+  });
+}
+
 const Problem& problem_of(const Cells& cells, Problems& known) {
   std::vector<std::pair<std::string, std::string>> fields;
-  for (const char* name : {"direction", "phase", "q_heads", "kv_heads", "head_dim_k", "head_dim_v",
-                           "cmp_block", "cmp_stride", "sel_block", "sel_count", "window", "dtype",
-                           "pattern", "model_dim", "layers"})
-    fields.emplace_back(name, cells.text(name));
-  for (const char* name : {"seq_lens", "context_lens"}) {
-    std::string lengths = cells.text(name);
-    std::replace(lengths.begin(), lengths.end(), ';', '|');
-    fields.emplace_back(name, lengths);
-  }
-  const std::string overlap = cells.text("overlap");
-  fields.emplace_back("overlap", overlap.empty() ? "unknown" : overlap);
-  if (cells.has("vocab_size")) fields.emplace_back("vocab_size", cells.text("vocab_size"));
+  add_problem_fields(cells, Problem{}, fields);
   const auto found = known.find(fields);
   if (found != known.end()) return found->second;
   return known.emplace(fields, problem_of_fields(fields, cells.where())).first->second;
@@ -127,51 +144,52 @@ VariantId variant_of(const Cells& cells) {
   return variant;
 }
 
-void set_place_in_run(const Cells& cells, Measurement& row) {
-  row.id = cells.text("id");
-  row.run_id = cells.text("run_id");
+/// Reads measurements, their cells being what reports::measurements_csv makes of the lists of
+/// fields.
+class RowReader {
+ public:
+  explicit RowReader(const Cells& cells, Problems& problems) : cells_(cells), problems_(problems) {}
+
+  template <class T>
+  void read_fields(T& object, const std::string& prefix = {}) {
+    fields::each_field(object, [&](const auto& field, auto& value) {
+      const std::string column = prefix + field.name;
+      if (column != "job_key" && (cells_.has(column) || !may_lack(field))) read(column, value);
+    });
+  }
+
+ private:
+  template <class T>
+  void read(const std::string& column, T& value) {
+    if constexpr (fields::Described<T>) {
+      read_fields(value);
+    } else {
+      cells_.read(column, value);
+    }
+  }
+  /// Absent where the cell of its first field is empty.
+  template <fields::Described Part>
+  void read(const std::string& column, std::optional<Part>& part) {
+    const std::string first = column + "_" + std::get<0>(fields::kFields<Part>).name;
+    part.reset();
+    if (!cells_.text(first).empty()) read_fields(part.emplace(), column + "_");
+  }
+  void read(const std::string&, Placement& placement) { read_fields(placement.emplace_back()); }
+  void read(const std::string&, Problem& problem) { problem = problem_of(cells_, problems_); }
+  void read(const std::string&, VariantId& variant) { variant = variant_of(cells_); }
+  void read(const std::string&, std::vector<Sample>&) {}
+
+  const Cells& cells_;
+  Problems& problems_;
+};
+
+void read_row(const Cells& cells, Problems& problems, Measurement& row) {
+  RowReader(cells, problems).read_fields(row);
   if (row.id.empty() || row.run_id.empty()) cells.fail("id", "names no row of a run");
   row.job_key = hash_hex(row.id);
-  row.executor = cells.text("executor");
-  row.placement = {{cells.text("host"), cells.text("device_uuid")}};
-  row.source_hash = cells.text("source_hash");
-  row.process = cells.count("process");
-  row.round = cells.count("round");
-  row.position = cells.count("position");
-  row.pair_id = cells.text("pair_id");
-  row.control = cells.flag("control");
-  row.held_out = cells.flag("held_out");
-  row.launch = cells.word<LaunchMode>("launch");
-  row.timer = cells.word<Timer>("timer");
-  row.cold = cells.flag("cold");
-  row.measured_at = cells.text("measured_at");
-}
-
-void set_need(const Cells& cells, Measurement& row) {
-  if (cells.text("need_varlen_n").empty()) return;
-  row.need = ReserveNeed{cells.count("need_varlen_n"), cells.count("need_varlen_k"),
-                         cells.count("need_sel_pack_n"), cells.count("need_sel_pack_l")};
-}
-
-void set_result(const Cells& cells, Measurement& row) {
-  row.outcome = cells.word<Outcome>("outcome");
-  row.reason = cells.text("reason");
-  row.note = cells.text("note");
-  row.verification = cells.word<Verification>("verification");
-  row.worst_row_error = cells.number_if_any("worst_row_error");
-  row.first_call_ns = cells.integer_if_any("first_call_ns");
-  row.workspace_bytes = cells.integer_if_any("workspace_bytes");
-  row.grow_events = cells.integer_if_any("grow_events");
-  set_need(cells, row);
-  row.median_ns = cells.number_if_any("median_ns");
-  row.mad_ns = cells.number_if_any("mad_ns");
-  row.samples_n = cells.count("samples_n");
+  // An empty cell says that there was no reason where clocks were read.
+  if (row.clocks.sm_mhz && !row.clocks.throttle) row.clocks.throttle.emplace();
   stand_in_for_samples(row, cells.where());
-  row.cost = {cells.number("flop"), cells.number("bytes")};
-  row.clocks = {cells.number_if_any("sm_mhz"), cells.number_if_any("memory_mhz"),
-                cells.number_if_any("temperature_c"), cells.number_if_any("power_w"), std::nullopt};
-  if (row.clocks.sm_mhz || !cells.text("throttle").empty())
-    row.clocks.throttle = cells.text("throttle");
 }
 
 /// All that a CSV says of a device.
@@ -231,10 +249,7 @@ Imported read_own_csv(const Input& input) {
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const Cells cells(columns, lines[i], input.where + ": row " + std::to_string(i));
     Measurement& row = imported.rows.emplace_back();
-    set_place_in_run(cells, row);
-    row.problem = problem_of(cells, problems);
-    row.variant = variant_of(cells);
-    set_result(cells, row);
+    read_row(cells, problems, row);
     runs.add(cells, row);
   }
   imported.runs = runs.take();

@@ -11,16 +11,8 @@
 
 namespace nsa::reports {
 
-/// A column of the CSV export. The unit is in the name where there is one.
-struct CsvColumn {
-  std::string_view name, meaning;
-};
-std::vector<CsvColumn> measurement_columns();
-std::vector<CsvColumn> sample_columns();
-/// Both files' columns as Markdown tables, for the documentation.
-std::string columns_markdown();
-
-/// A header and one line a measurement, with what its run says where that is among `runs`. Quoting
+/// A header and one line a measurement: its fields (nsa/schemas/fields), whose meaning the data
+/// dictionary has (schemas/README.md), and what its run says where that is among `runs`. Quoting
 /// of RFC 4180, lines end in '\n', an absent value is an empty cell, lists are joined with ';'.
 std::string measurements_csv(const std::vector<Measurement>& rows, std::span<const Run> runs = {});
 /// A header and one line a sample; `measurement_id` refers to the other file.
