@@ -1,5 +1,5 @@
 # nsa_add_variant(<name> <units...> [SM90A <units...>] [SHARED <units...>]
-#                 [LAUNCH <constants...> [BUILT_IF <variable>]])
+#                 [LAUNCH <constants...> [BUILT_IF <variable>] [TEXTS <header> <functions...>]])
 # One variant of the stage whose folder this is called in:
 #   units     its own translation units, the one with its launch function first
 #   SM90A     those of its own that only sm_90a can run
@@ -8,9 +8,12 @@
 #             define and its rows name. "launches/<folder>.hpp" declares them; where the toolkit is
 #             missing, or the variable of BUILT_IF is false, the units are left out and the constants
 #             are null
+#   TEXTS     functions without parameters, each as "<type> <name>", that the units define and the
+#             header declares: why a library cannot be used, which version it has. Empty texts where
+#             the units are left out
 # Compiles the units and writes nsa::source_hash::<name>, of all that these units are compiled from.
 function(nsa_add_variant name)
-  cmake_parse_arguments(ARG "" "BUILT_IF" "SM90A;SHARED;LAUNCH" ${ARGN})
+  cmake_parse_arguments(ARG "" "BUILT_IF" "SM90A;SHARED;LAUNCH;TEXTS" ${ARGN})
   set(own ${ARG_UNPARSED_ARGUMENTS})
   nsa_variant_sources(${name} ${own} ${ARG_SM90A} ${ARG_SHARED})
   list(TRANSFORM own PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
@@ -32,24 +35,33 @@ function(nsa_add_variant name)
       target_sources(nsa_kernels_sm90a PRIVATE ${ARG_SM90A})
     endif()
   else()
-    nsa_write_stub(${name} ${folder} ${ARG_LAUNCH})
+    nsa_write_stub(${name} ${folder} "${ARG_LAUNCH}" "${ARG_TEXTS}")
   endif()
 endfunction()
 
-# The constants of a variant that is not built, as null pointers.
-function(nsa_write_stub name folder)
+# The constants of a variant that is not built as null pointers, its texts as empty ones.
+function(nsa_write_stub name folder launch texts)
   set(stub ${PROJECT_BINARY_DIR}/generated/launches/${name}_not_built.cpp)
-  set(constants "")
-  foreach(constant IN LISTS ARGN)
-    string(APPEND constants "constinit const LaunchFunction ${constant} = nullptr;\n")
+  set(definitions "")
+  foreach(constant IN LISTS launch)
+    string(APPEND definitions "constinit const LaunchFunction ${constant} = nullptr;\n")
+  endforeach()
+  set(include "")
+  if(texts)
+    list(POP_FRONT texts header)
+    set(include "\n#include \"${header}\"")
+  endif()
+  foreach(function IN LISTS texts)
+    string(APPEND definitions
+           "${function}() {\n  static const std::string none;\n  return none;\n}\n")
   endforeach()
   file(CONFIGURE OUTPUT ${stub} @ONLY CONTENT
 "// Written by CMake (nsa_add_variant). Do not edit.
-#include \"launches/${folder}.hpp\"
+#include \"launches/${folder}.hpp\"${include}
 
 namespace nsa::${folder} {
 
-${constants}
+${definitions}
 }  // namespace nsa::${folder}
 ")
   target_sources(nsa_kernels PRIVATE ${stub})
