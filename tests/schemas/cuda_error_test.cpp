@@ -1,4 +1,4 @@
-#include "nsa/schemas/cuda_error.hpp"
+#include "nsa/schemas/cuda/out_of_memory.hpp"
 
 #include "catch.hpp"
 
@@ -23,4 +23,9 @@ TEST_CASE("a CUDA error that nobody expects is told whole", "[schemas]") {
   const std::string text = advice_for(error_of(700));
   for (const char* part : {"cudaCall(x)", "cudaErrorName (700)", "the words of CUDA"})
     CHECK(text.find(part) != std::string::npos);
+}
+
+TEST_CASE("only a failed allocation counts as too little memory", "[schemas]") {
+  CHECK(is_out_of_memory(error_of(2)));
+  for (const int code : {0, 1, 46, 700}) CHECK_FALSE(is_out_of_memory(error_of(code)));
 }

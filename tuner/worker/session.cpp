@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "nsa/kernels/vendor.hpp"
-#include "nsa/schemas/cuda_error.hpp"
+#include "nsa/schemas/cuda/out_of_memory.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/json.hpp"
@@ -30,9 +30,8 @@ std::int64_t id_of(const Request& request) {
 /// A device that cannot even be opened says nothing of a variant.
 template <class Request>
 Outcome outcome_of(const CudaError& error) {
-  constexpr int kMemoryAllocation = 2;
   if (std::is_same_v<Request, worker::HelloRequest>) return Outcome::unsupported;
-  return error.code == kMemoryAllocation ? Outcome::out_of_memory : Outcome::crashed;
+  return is_out_of_memory(error) ? Outcome::out_of_memory : Outcome::crashed;
 }
 
 worker::OfferedVariant offer_of(const Variant& variant) {

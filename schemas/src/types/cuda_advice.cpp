@@ -1,13 +1,13 @@
 #include <string>
 
-#include "nsa/schemas/cuda_error.hpp"
+#include "nsa/schemas/cuda/out_of_memory.hpp"
 
 namespace nsa {
 
 std::string advice_for(const CudaError& error) {
   // Numbers of cudaError_t (driver_types.h), which this file must not include.
   switch (error.code) {
-    case 2:  // cudaErrorMemoryAllocation
+    case kMemoryAllocation:
       return "not enough free GPU memory; ask for a shorter sequence or a smaller batch, or wait "
              "for "
              "the processes that nvidia-smi lists";

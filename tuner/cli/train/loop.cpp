@@ -9,12 +9,10 @@
 #include "interrupt.hpp"
 #include "nsa/probes/graph.hpp"
 #include "nsa/probes/nvtx.hpp"
-#include "nsa/schemas/cuda_error.hpp"
+#include "nsa/schemas/cuda/out_of_memory.hpp"
 
 namespace nsa::cli {
 namespace {
-
-constexpr int kMemoryAllocation = 2;  // cudaErrorMemoryAllocation: the context lives on
 
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -158,7 +156,7 @@ std::string out_of_memory_text(const std::exception_ptr& error) {
   } catch (const OutOfMemory& e) {
     return e.what();
   } catch (const CudaError& e) {
-    if (e.code != kMemoryAllocation) throw;
+    if (!is_out_of_memory(e)) throw;
     return advice_for(e);
   } catch (const std::bad_alloc&) {
     return "the host has no memory left";
