@@ -1,41 +1,15 @@
 // What a training step does between its stages: every operation on a device against the same one on
 // the CPU.
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
 
-#include "cpu/convert.hpp"
-#include "gpu.hpp"
-#include "nsa/schemas/generator.hpp"
-#include "training/masters.hpp"
-#include "training/ops.hpp"
+#include "training_support.hpp"
 
 using namespace nsa;
 using namespace nsa::test;
-using training::StepScalars;
-using training::TrainingOps;
 
 namespace {
-
-constexpr std::array kDeviceTypes{Dtype::fp32, Dtype::bf16, Dtype::fp16};
-
-HostTensor empty_tensor(Dtype dtype, std::initializer_list<std::int64_t> shape) {
-  HostTensor tensor{"x", {dtype, static_cast<int>(shape.size()), {}}, {}};
-  std::copy(shape.begin(), shape.end(), tensor.shape.shape.begin());
-  tensor.bytes.resize(tensor.view().bytes(), std::byte{0xff});  // NaN, or the token -1
-  return tensor;
-}
-
-/// Values between -2 and 2 from a seed, rounded.
-HostTensor random_tensor(Dtype dtype, std::initializer_list<std::int64_t> shape,
-                         std::uint64_t seed) {
-  HostTensor tensor = empty_tensor(dtype, shape);
-  std::vector<double> values(static_cast<std::size_t>(tensor.view().elements()));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = generate(i, seed, 2);
-  store_row(tensor.view(), 0, tensor.view().elements(), values.data());
-  return tensor;
-}
 
 /// Tokens below `vocab`, and two that are none.
 HostTensor some_ids(std::int64_t rows, std::int64_t vocab) {
@@ -47,22 +21,6 @@ HostTensor some_ids(std::int64_t rows, std::int64_t vocab) {
   }
   ids[1] = static_cast<std::int32_t>(vocab);
   return tensor;
-}
-
-std::vector<double> values_of(const HostTensor& tensor) {
-  std::vector<double> values(static_cast<std::size_t>(tensor.view().elements()));
-  load_row(tensor.view(), 0, tensor.view().elements(), values.data());
-  return values;
-}
-
-double relative_l2(const HostTensor& got, const HostTensor& want) {
-  const std::vector<double> a = values_of(got), b = values_of(want);
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += (a[i] - b[i]) * (a[i] - b[i]);
-    norm += b[i] * b[i];
-  }
-  return std::sqrt(difference / norm);
 }
 
 /// One operation over tensors that it reads, or writes: those at `outputs`.
@@ -94,11 +52,6 @@ std::vector<HostTensor> on_device(const Operation& operation, CUstream_st* strea
   std::vector<HostTensor> results;
   for (const DeviceTensor& tensor : tensors) results.push_back(tensor.download(stream));
   return results;
-}
-
-/// What is rounded once to the tensor's type, from sums in fp32 in another order.
-double tolerance(Dtype dtype) {
-  return dtype == Dtype::fp32 ? 1e-5 : dtype == Dtype::bf16 ? 6e-3 : 1e-3;
 }
 
 /// `coarse`: of gradients that are sums of rounded terms, and of fp32 themselves.
@@ -241,26 +194,6 @@ void check_head(Dtype dtype, std::int64_t rows, std::int64_t vocab, bool add, bo
         dtype, stream, true);
 }
 
-/// StepScalars on the device, for one scope.
-class DeviceScalars {
- public:
-  DeviceScalars(const StepScalars& scalars, CUstream_st* stream)
-      : buffer_(sizeof scalars), stream_(stream) {
-    device::copy_to_device(buffer_.data(), &scalars, sizeof scalars, stream);
-  }
-  StepScalars* get() const { return static_cast<StepScalars*>(buffer_.data()); }
-  StepScalars read() const {
-    StepScalars scalars;
-    device::copy_to_host(&scalars, buffer_.data(), sizeof scalars, stream_);
-    device::synchronize(stream_);
-    return scalars;
-  }
-
- private:
-  device::Buffer buffer_;
-  CUstream_st* stream_;
-};
-
 }  // namespace
 
 TEST_CASE(
@@ -317,107 +250,4 @@ TEST_CASE("a NaN in the head's input makes the loss NaN on a device, and large l
                                             scalars.get());
     CHECK(std::isfinite(scalars.read().loss) != bad);
   }
-}
-
-TEST_CASE(
-    "clipping and AdamW on a device are the CPU's, and a step that is not finite moves nothing",
-    "[gpu][training]") {
-  if (!gpu_or_skip()) return;
-  const Stream stream;
-  constexpr std::int64_t kCount = 5'000'003;  // more than a round of all blocks; no multiple of 4
-  for (const Dtype dtype : kDeviceTypes) {
-    const bool masters = dtype == Dtype::bf16;
-    StepScalars first;
-    first.inputs = {.rate = 0.01, .correction1 = 0.19, .correction2 = 0.001999, .step = 41};
-    std::vector<HostTensor> host;
-    host.push_back(random_tensor(dtype, {kCount}, 1));
-    for (const std::uint64_t seed : {2, 3, 4, 1})
-      host.push_back(random_tensor(Dtype::fp32, {kCount}, seed));
-    for (std::int64_t i = 0; i < kCount; ++i) {  // squares
-      float& v = host[3].view().as<float>()[i];
-      v *= v;
-    }
-    const auto there = upload(host, stream.get());
-    const DeviceScalars scalars(first, stream.get());
-    const auto run = [&](const TrainingOps& ops, const std::vector<TensorView>& t, StepScalars* s,
-                         Allocator& memory, CUstream_st* on) {
-      Workspace workspace(memory);
-      Context context;
-      context.workspace = &workspace;
-      context.stream = on;
-      ops.clip(context, t[1], 2.0, s);
-      const training::AdamW options{.weight_decay = 0.1};
-      ops.adamw(context, {t[0], t[1], t[2], t[3], masters ? t[4] : TensorView{}}, options, s);
-      if (on) device::synchronize(on);
-    };
-    run(training::cuda_training_ops(), views(there), scalars.get(), nan_filled_memory(),
-        stream.get());
-    run(training::cpu_training_ops(), views(host), &first, host_allocator(), nullptr);
-    const StepScalars got = scalars.read();
-    INFO(to_string(dtype));
-    CHECK(std::abs(got.grad_norm - first.grad_norm) < 1e-6 * first.grad_norm);
-    CHECK(std::abs(got.clip - first.clip) < 1e-6 * first.clip);
-    CHECK(got.bad_step == 0);
-    for (std::size_t i = 0; i < host.size(); ++i)
-      CHECK(relative_l2(there[i].download(stream.get()), host[i]) <
-            2 * tolerance(host[i].shape.dtype));
-
-    const auto before = there[0].download(stream.get());
-    const float infinite = std::numeric_limits<float>::infinity();
-    device::copy_to_device(there[1].view().as<float>() + kCount - 1, &infinite, 4, stream.get());
-    run(training::cuda_training_ops(), views(there), scalars.get(), nan_filled_memory(),
-        stream.get());
-    CHECK(scalars.read().bad_step == 42);
-    CHECK(there[0].download(stream.get()).bytes == before.bytes);
-  }
-}
-
-TEST_CASE("AdamW on a device moves masters in halves as it moves fp32 ones, bit for bit",
-          "[gpu][training]") {
-  if (!gpu_or_skip()) return;
-  const Stream stream;
-  constexpr std::int64_t kCount = 300'003;  // no multiple of 4
-  std::vector<HostTensor> host;
-  for (const std::uint64_t seed : {1, 2, 3, 4})  // gradients, moments, masters
-    host.push_back(random_tensor(Dtype::fp32, {kCount}, seed));
-  for (std::int64_t i = 0; i < kCount; ++i) {
-    float& v = host[2].view().as<float>()[i];
-    v *= v;
-  }
-  host.push_back(empty_tensor(Dtype::bf16, {kCount}));  // weights
-  std::vector<HostTensor> split = host;
-  split.push_back(empty_tensor(Dtype::bf16, {kCount}));  // 16 bits each: the low halves
-  training::split_masters(host[3].view().as<float>(), kCount, split[4].view().as<std::uint16_t>(),
-                          split[5].view().as<std::int16_t>());
-  StepScalars first;
-  first.inputs = {.rate = 0.01, .correction1 = 0.19, .correction2 = 0.001999, .step = 41};
-  const DeviceScalars scalars(first, stream.get());
-  const training::AdamW options{.weight_decay = 0.1};
-  const auto whole = upload(host, stream.get()), halves = upload(split, stream.get());
-  const auto w = views(whole), h = views(halves);
-  Workspace workspace(nan_filled_memory());
-  Context context;
-  context.workspace = &workspace;
-  context.stream = stream.get();
-  const TrainingOps& ops = training::cuda_training_ops();
-  ops.adamw(context, {w[4], w[0], w[1], w[2], w[3]}, options, scalars.get());
-  ops.adamw(context, {h[4], h[0], h[1], h[2], {}, h[5].as<std::int16_t>()}, options, scalars.get());
-  const HostTensor weights = halves[4].download(stream.get()),
-                   low = halves[5].download(stream.get());
-  HostTensor joined = empty_tensor(Dtype::fp32, {kCount});
-  training::join_masters(weights.view().as<std::uint16_t>(), low.view().as<std::int16_t>(), kCount,
-                         joined.view().as<float>());
-  // Counted: Catch would print each of a million bytes.
-  const auto differing = [](const HostTensor& a, const HostTensor& b) {
-    std::int64_t count = 0;
-    for (std::int64_t i = 0; i < kCount; ++i)
-      count += std::bit_cast<std::uint32_t>(a.view().as<float>()[i]) !=
-               std::bit_cast<std::uint32_t>(b.view().as<float>()[i]);
-    return count;
-  };
-  CHECK(differing(joined, whole[3].download(stream.get())) == 0);
-  CHECK(differing(joined, host[3]) > kCount / 2);
-  for (const std::size_t moment : {1u, 2u})
-    CHECK(differing(halves[moment].download(stream.get()), whole[moment].download(stream.get())) ==
-          0);
 }
