@@ -9,31 +9,34 @@
 namespace nsa::trace {
 namespace {
 
-IntervalSet busy_set(const TraceContext& context, const OpIndices& ops) {
+/// When some operations ran. Counted first: a vector that grows holds its memory twice.
+template <class Passes>
+IntervalSet times_of(const TraceContext& context, const OpIndices& ops, Passes passes) {
   std::vector<Interval> out;
-  out.reserve(ops.size());
+  out.reserve(static_cast<std::size_t>(std::count_if(ops.begin(), ops.end(), passes)));
   for (const std::uint32_t i : ops)
-    out.push_back({context.trace.ops[i].start_ns, context.trace.ops[i].end_ns});
+    if (passes(i)) out.push_back({context.trace.ops[i].start_ns, context.trace.ops[i].end_ns});
   return union_of(std::move(out));
 }
 
 /// What computes, communicates and moves memory, and what of it runs at one time.
 void add_parts(const TraceContext& context, const OpIndices& ops, GpuFigures& out) {
-  std::vector<Interval> compute, comm, mem;
-  for (const std::uint32_t i : ops) {
-    const GpuOp& op = context.trace.ops[i];
-    if (op.kind == OpKind::graph) continue;
-    (context.is_comm(i)          ? comm
-     : op.kind != OpKind::kernel ? mem
-                                 : compute)
-        .push_back({op.start_ns, op.end_ns});
-  }
-  out.mem_ns = length(union_of(std::move(mem)));
-  const IntervalSet computes = union_of(std::move(compute)),
-                    communicates = union_of(std::move(comm));
+  const auto& all = context.trace.ops;
+  const auto is_comm = [&](std::uint32_t i) {
+    return all[i].kind != OpKind::graph && context.is_comm(i);
+  };
+  const auto is_compute = [&](std::uint32_t i) {
+    return all[i].kind == OpKind::kernel && !context.is_comm(i);
+  };
+  const auto is_mem = [&](std::uint32_t i) {
+    return (all[i].kind == OpKind::copy || all[i].kind == OpKind::set) && !context.is_comm(i);
+  };
+  out.mem_ns = length(times_of(context, ops, is_mem));
+  const IntervalSet computes = times_of(context, ops, is_compute),
+                    communicates = times_of(context, ops, is_comm);
   out.compute_ns = length(computes);
   out.comm_ns = length(communicates);
-  out.comm_overlapped_by_compute_ns = length(intersection(communicates, computes));
+  out.comm_overlapped_by_compute_ns = length_of_intersection(communicates, computes);
   out.exposed_comm_ns = out.comm_ns - out.comm_overlapped_by_compute_ns;
 }
 
@@ -90,12 +93,11 @@ GpuFigures figures_on_device(const TraceContext& context, const OpIndices& ops) 
 
   out.span_ns = out.end_ns - out.start_ns;
   add_parts(context, ops, out);
-  IntervalSet busy = busy_set(context, ops);
+  IntervalSet busy = times_of(context, ops, [](std::uint32_t) { return true; });
   out.busy_ns = length(busy);
   out.idle_ns = out.span_ns - out.busy_ns;
-  IntervalSet gaps = difference(union_of({{out.start_ns, out.end_ns}}), busy);
-  busy = {};
-  out.idle_by_class_ns = classify_idle(context, ops, std::move(gaps));
+  out.idle_by_class_ns =
+      classify_idle(context, ops, gaps_in({out.start_ns, out.end_ns}, std::move(busy)));
   return out;
 }
 

@@ -13,6 +13,16 @@ IntervalSet::const_iterator first_near(const IntervalSet& a, const IntervalSet& 
                               [&](const Interval& i) { return i.end <= a.front().begin; });
 }
 
+/// Visits what is in both, in order.
+template <class Visit>
+void for_each_common(const IntervalSet& a, const IntervalSet& b, Visit visit) {
+  for (auto i = a.begin(), j = first_near(a, b); i != a.end() && j != b.end();) {
+    const std::int64_t begin = std::max(i->begin, j->begin), end = std::min(i->end, j->end);
+    if (begin < end) visit(Interval{begin, end});
+    i->end < j->end ? ++i : ++j;
+  }
+}
+
 }  // namespace
 
 IntervalSet union_of(std::vector<Interval> any) {
@@ -33,12 +43,14 @@ IntervalSet union_of(std::vector<Interval> any) {
 
 IntervalSet intersection(const IntervalSet& a, const IntervalSet& b) {
   IntervalSet out;
-  for (auto i = a.begin(), j = first_near(a, b); i != a.end() && j != b.end();) {
-    const std::int64_t begin = std::max(i->begin, j->begin), end = std::min(i->end, j->end);
-    if (begin < end) out.push_back({begin, end});
-    i->end < j->end ? ++i : ++j;
-  }
+  for_each_common(a, b, [&](const Interval& common) { out.push_back(common); });
   return out;
+}
+
+std::int64_t length_of_intersection(const IntervalSet& a, const IntervalSet& b) {
+  std::int64_t sum = 0;
+  for_each_common(a, b, [&](const Interval& common) { sum += common.end - common.begin; });
+  return sum;
 }
 
 IntervalSet difference(const IntervalSet& a, const IntervalSet& b) {
@@ -54,6 +66,18 @@ IntervalSet difference(const IntervalSet& a, const IntervalSet& b) {
     if (rest.begin < rest.end) out.push_back(rest);
   }
   return out;
+}
+
+IntervalSet gaps_in(const Interval& span, IntervalSet set) {
+  std::int64_t from = span.begin;
+  std::size_t count = 0;  // of gaps, which stand at the front
+  for (const Interval part : set) {
+    if (from < part.begin) set[count++] = {from, part.begin};
+    from = part.end;
+  }
+  set.resize(count);
+  if (from < span.end) set.push_back({from, span.end});
+  return set;
 }
 
 std::int64_t length(const IntervalSet& set) {

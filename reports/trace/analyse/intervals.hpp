@@ -15,8 +15,12 @@ using IntervalSet = std::vector<Interval>;
 /// The union of any intervals.
 IntervalSet union_of(std::vector<Interval> any);
 IntervalSet intersection(const IntervalSet& a, const IntervalSet& b);
+/// Of what is in both, which is not kept: it may be as large as they are.
+std::int64_t length_of_intersection(const IntervalSet& a, const IntervalSet& b);
 /// What is in `a` and not in `b`.
 IntervalSet difference(const IntervalSet& a, const IntervalSet& b);
+/// What of a span is not in `set`, all of which is in the span; takes the memory of `set`.
+IntervalSet gaps_in(const Interval& span, IntervalSet set);
 std::int64_t length(const IntervalSet& set);
 
 }  // namespace nsa::trace

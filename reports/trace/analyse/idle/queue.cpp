@@ -15,6 +15,7 @@ constexpr std::int64_t kParts = 60;
 std::vector<Interval> waits_on(const TraceContext& context, const OpIndices& ops,
                                std::vector<char>& seen, QueueRow& row) {
   std::vector<Interval> out;
+  out.reserve(ops.size());
   for (const std::uint32_t i : ops) {  // in order of start: the first of a call comes first
     const std::uint32_t launch = context.launch[i];
     if (launch == kNone || seen[launch] != 0) continue;
@@ -86,7 +87,7 @@ QueueRow row_of(const TraceContext& context, const DeviceKey& key, const OpIndic
         row.means[bin] * static_cast<double>(std::min<std::int64_t>(
                              row.bin_ns, length_ns - static_cast<std::int64_t>(bin) * row.bin_ns));
   row.mean = waited_ns / static_cast<double>(length_ns);
-  row.empty_ns = length_ns - length(intersection({span}, union_of(std::move(waits))));
+  row.empty_ns = length_ns - length_of_intersection({span}, union_of(std::move(waits)));
   return row;
 }
 

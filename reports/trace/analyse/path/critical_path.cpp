@@ -22,7 +22,7 @@ class Walk {
   CriticalPath take() {
     std::uint32_t node = last_end();
     const std::int64_t end = schedule_.time_of(node);
-    std::size_t left = graph_.order.size();
+    std::size_t left = 2 * (trace_.ops.size() + trace_.calls.size());  // nodes
     while (left-- > 0) {
       const std::uint32_t before = node < calls_ ? before_op(node) : before_call(node);
       if (before == kNone) break;

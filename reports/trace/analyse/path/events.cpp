@@ -24,13 +24,6 @@ std::unordered_map<std::uint64_t, std::uint32_t> calls_by_id(const Trace& trace,
 bool is_event_call(const std::string& name) { return name.find("Event") != name.npos; }
 bool is_stream_wait(const std::string& name) { return name.find("StreamWaitEvent") != name.npos; }
 
-/// The first operation of a stream that was launched at a moment or later.
-std::uint32_t first_from(const LaunchedBefore::Stream& stream, std::int64_t at_ns) {
-  const auto at = std::lower_bound(stream.launched_ns.begin(), stream.launched_ns.end(), at_ns);
-  if (at == stream.launched_ns.end()) return kNone;
-  return stream.ops[static_cast<std::size_t>(at - stream.launched_ns.begin())];
-}
-
 const LaunchedBefore::Stream* stream_of(const LaunchedBefore& launched, std::uint32_t process,
                                         std::int32_t device, std::int64_t number) {
   for (const auto& stream : launched.of(process))
@@ -54,8 +47,8 @@ bool add_recorded(const TraceContext& context, const LaunchedBefore& launched, P
     const auto* const from = stream_of(launched, sync.process, sync.device, sync.wait_on_stream);
     const auto* const to = stream_of(launched, sync.process, sync.device, sync.stream);
     if (!from || !to || from == to) continue;
-    const std::uint32_t before = LaunchedBefore::last(*from, trace.calls[records->second].start_ns);
-    const std::uint32_t after = first_from(*to, trace.calls[waits->second].start_ns);
+    const std::uint32_t before = launched.last(*from, trace.calls[records->second].start_ns);
+    const std::uint32_t after = launched.first_from(*to, trace.calls[waits->second].start_ns);
     if (before == kNone || after == kNone) continue;
     if (trace.ops[before].end_ns <= trace.ops[after].start_ns)
       graph.events_before[after].push_back(before);
@@ -79,7 +72,7 @@ std::uint32_t latest_elsewhere(const Trace& trace, const LaunchedBefore& launche
   std::uint32_t latest = kNone;
   for (const auto& stream : launched.of(of.process)) {
     if (stream.stream == of.stream && stream.device == of.device) continue;
-    const std::uint32_t before = LaunchedBefore::last(stream, at_ns);
+    const std::uint32_t before = launched.last(stream, at_ns);
     if (before == kNone || trace.ops[before].end_ns > of.start_ns) continue;
     if (latest == kNone || trace.ops[before].end_ns > trace.ops[latest].end_ns) latest = before;
   }
@@ -145,7 +138,7 @@ void add_host_waits(const TraceContext& context, const LaunchedBefore& launched,
     for (const auto& stream : launched.of(call.process)) {
       if (own != stream_of_sync.end() && own->second != stream.stream) continue;
       // A copy waits for itself: it is launched by the call.
-      const std::uint32_t op = LaunchedBefore::last(stream, call.start_ns + 1);
+      const std::uint32_t op = launched.last(stream, call.start_ns + 1);
       if (op != kNone && trace.ops[op].end_ns <= call.end_ns) graph.waits_for[i].push_back(op);
     }
   }

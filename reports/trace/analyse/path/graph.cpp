@@ -1,9 +1,7 @@
 #include "graph.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <queue>
 #include <tuple>
 
 #include "analyse/communication/match.hpp"
@@ -29,65 +27,6 @@ std::int64_t launch_lag(const TraceContext& context, const PathGraph& graph) {
     if (trace.ops[i].start_ns >= launched) lags.push_back(trace.ops[i].start_ns - launched);
   }
   return lags.empty() ? 0 : nearest_rank(lags, 50);
-}
-
-/// An end that is still to come. At one time ends come before starts, but for the end of what took
-/// none.
-struct End {
-  std::int64_t at_ns = 0;
-  std::uint32_t number = 0;
-  bool at_start = false;  // of what took no time
-  bool operator>(const End& other) const {
-    if (at_ns != other.at_ns) return at_ns > other.at_ns;
-    return at_start != other.at_start ? at_start : number > other.number;
-  }
-};
-
-/// Takes operations and calls, each in order of start, and hands out nodes by their times.
-class Merge {
- public:
-  explicit Merge(Numbers& order) : order_(order) {}
-
-  void add(std::uint32_t start_node, std::int64_t start_ns, std::int64_t end_ns) {
-    end_before(start_ns);
-    order_.push_back(start_node);
-    ends_.push({end_ns, start_node + 1, start_ns == end_ns});
-  }
-  void finish() {
-    for (; !ends_.empty(); ends_.pop()) order_.push_back(ends_.top().number);
-  }
-
- private:
-  void end_before(std::int64_t start_ns) {
-    for (; !ends_.empty(); ends_.pop()) {
-      const End& next = ends_.top();
-      if (next.at_ns > start_ns || (next.at_ns == start_ns && next.at_start)) break;
-      order_.push_back(next.number);
-    }
-  }
-
-  Numbers& order_;
-  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-};
-
-void add_order(const Trace& trace, PathGraph& graph) {
-  graph.order.reserve(2 * (trace.ops.size() + trace.calls.size()));
-  Merge merge(graph.order);
-  const std::uint32_t first_call = graph.first_call_node(trace);
-  std::uint32_t op = 0, call = 0;
-  while (op < trace.ops.size() || call < trace.calls.size()) {
-    const bool takes_op =
-        call == trace.calls.size() ||
-        (op < trace.ops.size() && trace.ops[op].start_ns <= trace.calls[call].start_ns);
-    if (takes_op) {
-      merge.add(2 * op, trace.ops[op].start_ns, trace.ops[op].end_ns);
-      ++op;
-    } else {
-      merge.add(first_call + 2 * call, trace.calls[call].start_ns, trace.calls[call].end_ns);
-      ++call;
-    }
-  }
-  merge.finish();
 }
 
 }  // namespace
@@ -125,30 +64,36 @@ void add_collective_edges(const TraceContext& context, PathGraph& graph) {
   }
 }
 
-LaunchedBefore::LaunchedBefore(const TraceContext& context) {
+LaunchedBefore::LaunchedBefore(const TraceContext& context) : context_(context) {
   const Trace& trace = context.trace;
-  std::map<StreamKey, std::vector<std::pair<std::int64_t, std::uint32_t>>> streams;
+  std::map<StreamKey, Numbers> streams;
   for (std::uint32_t i = 0; i < trace.ops.size(); ++i)
-    if (context.launch[i] != kNone)
-      streams[stream_of(trace.ops[i])].emplace_back(trace.calls[context.launch[i]].start_ns, i);
+    if (context.launch[i] != kNone) streams[stream_of(trace.ops[i])].push_back(i);
+  const auto earlier = [&](std::uint32_t a, std::uint32_t b) {
+    return launched_ns(a) < launched_ns(b);
+  };
   for (auto& [key, ops] : streams) {
-    std::stable_sort(ops.begin(), ops.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    const std::uint32_t process = std::get<0>(key);
+    if (!std::is_sorted(ops.begin(), ops.end(), earlier))
+      std::stable_sort(ops.begin(), ops.end(), earlier);
+    const auto& [process, device, stream] = key;
     if (of_process_.size() <= process) of_process_.resize(process + std::size_t{1});
-    Stream& stream = of_process_[process].emplace_back();
-    std::tie(stream.process, stream.device, stream.stream) = key;
-    for (const auto& [launched, op] : ops) {
-      stream.ops.push_back(op);
-      stream.launched_ns.push_back(launched);
-    }
+    of_process_[process].push_back({process, device, stream, std::move(ops)});
   }
 }
 
-std::uint32_t LaunchedBefore::last(const Stream& stream, std::int64_t at_ns) {
-  const auto behind = std::lower_bound(stream.launched_ns.begin(), stream.launched_ns.end(), at_ns);
-  if (behind == stream.launched_ns.begin()) return kNone;
-  return stream.ops[static_cast<std::size_t>(behind - stream.launched_ns.begin()) - 1];
+Numbers::const_iterator LaunchedBefore::from(const Stream& stream, std::int64_t at_ns) const {
+  return std::partition_point(stream.ops.begin(), stream.ops.end(),
+                              [&](std::uint32_t op) { return launched_ns(op) < at_ns; });
+}
+
+std::uint32_t LaunchedBefore::last(const Stream& stream, std::int64_t at_ns) const {
+  const auto behind = from(stream, at_ns);
+  return behind == stream.ops.begin() ? kNone : behind[-1];
+}
+
+std::uint32_t LaunchedBefore::first_from(const Stream& stream, std::int64_t at_ns) const {
+  const auto at = from(stream, at_ns);
+  return at == stream.ops.end() ? kNone : *at;
 }
 
 const std::vector<LaunchedBefore::Stream>& LaunchedBefore::of(std::uint32_t process) const {
@@ -165,7 +110,6 @@ PathGraph path_graph(const TraceContext& context) {
     add_event_edges(context, launched, graph);
     add_host_waits(context, launched, graph);
   }
-  add_order(context.trace, graph);
   return graph;
 }
 

@@ -27,9 +27,8 @@ struct PathGraph {
   std::unordered_map<std::uint32_t, Numbers> waits_for;  // of calls: operations
   std::int64_t launch_lag_ns = 0;  // from a launch call to the start of what an idle stream runs
   std::string events;              // "recorded", "inferred"; "none": no stream waits for another
-  /// Operation i starts at node 2i and ends at 2i + 1; calls follow. In order of their times.
-  Numbers order;
 
+  /// Nodes are moments: operation i starts at 2i and ends at 2i + 1; calls follow.
   std::uint32_t first_call_node(const Trace& trace) const {
     return static_cast<std::uint32_t>(2 * trace.ops.size());
   }
@@ -42,7 +41,7 @@ void add_stream_order(const TraceContext& context, PathGraph& graph);
 void add_host_order(const TraceContext& context, PathGraph& graph);
 void add_collective_edges(const TraceContext& context, PathGraph& graph);
 
-/// The last operation of each stream of a process that was launched before a moment.
+/// The operations of each stream of a process by when they were launched.
 class LaunchedBefore {
  public:
   explicit LaunchedBefore(const TraceContext& context);
@@ -50,14 +49,20 @@ class LaunchedBefore {
     std::uint32_t process = 0;
     std::int32_t device = 0;
     std::int64_t stream = 0;
-    Numbers ops;                            // in order of launch
-    std::vector<std::int64_t> launched_ns;  // [ops]
+    Numbers ops;  // in order of launch
   };
-  /// kNone: none.
-  static std::uint32_t last(const Stream& stream, std::int64_t at_ns);
+  /// The last one that was launched before a moment, and the first at it or later; kNone: none.
+  std::uint32_t last(const Stream& stream, std::int64_t at_ns) const;
+  std::uint32_t first_from(const Stream& stream, std::int64_t at_ns) const;
   const std::vector<Stream>& of(std::uint32_t process) const;
 
  private:
+  Numbers::const_iterator from(const Stream& stream, std::int64_t at_ns) const;
+  std::int64_t launched_ns(std::uint32_t op) const {
+    return context_.trace.calls[context_.launch[op]].start_ns;
+  }
+
+  const TraceContext& context_;
   std::vector<std::vector<Stream>> of_process_;
   std::vector<Stream> none_;
 };

@@ -96,7 +96,9 @@ std::uint32_t Schedule::last_to_come(std::uint32_t op) const {
   return last;
 }
 
-/// One pass over all nodes in the order of their recorded times, which no change turns around.
+/// One pass over all operations and calls in the order of their recorded starts, which no change
+/// turns around. Ends are worked out where they are asked for: to keep them, and the order of all
+/// moments, took more memory than the calls themselves.
 class Schedule::Run {
  public:
   Run(const Schedule& of, const Without& without)
@@ -105,16 +107,22 @@ class Schedule::Run {
         trace_(of.context_.trace),
         without_(without),
         calls_(graph_.first_call_node(trace_)),
-        at_(of.at_) {
-    at_.resize(graph_.order.size());
+        starts_(of.starts_) {
+    starts_.resize(trace_.ops.size() + trace_.calls.size());
   }
 
   std::int64_t end_ns() {
-    std::int64_t last = -kMaxTimeNs;
-    for (const std::uint32_t node : graph_.order) {
-      at_[node] = node < calls_ ? of_op(node) : of_call(node);
-      if (node < calls_ && node % 2 == 1) last = std::max(last, at_[node]);
+    const auto& ops = trace_.ops;
+    const auto& calls = trace_.calls;
+    const auto count = static_cast<std::uint32_t>(ops.size());
+    std::uint32_t call = 0;
+    for (std::uint32_t op = 0; op < count; ++op) {
+      for (; call < calls.size() && calls[call].start_ns <= ops[op].start_ns; ++call)
+        starts_[count + call] = start_of_call(call);
+      starts_[op] = start_of_op(op);
     }
+    std::int64_t last = -kMaxTimeNs;
+    for (std::uint32_t op = 0; op < count; ++op) last = std::max(last, end_of_op(op));
     return last;
   }
 
@@ -123,26 +131,30 @@ class Schedule::Run {
     return what && what(number);
   }
 
-  std::int64_t of_op(std::uint32_t node) {
-    const std::uint32_t op = node / 2;
-    if (node % 2 == 1) return end_of_op(op);
+  std::int64_t at(std::uint32_t node) const {
+    if (node % 2 == 0) return starts_[node / 2];
+    return node < calls_ ? end_of_op(node / 2) : end_of_call((node - calls_) / 2);
+  }
+
+  std::int64_t start_of_op(std::uint32_t op) const {
     const Lags& lags = of_.lags_[op];
     if (lags.launch_ns == kMany) return behind_all(op);
-    std::int64_t at = -kMaxTimeNs;
-    if (lags.launch_ns != kNone) at = at_[of_.launch_node(op)] + lags.launch_ns;
-    if (lags.stream_ns != kNone) at = std::max(at, at_[of_.stream_node(op)] + lags.stream_ns);
-    return at == -kMaxTimeNs ? trace_.ops[op].start_ns : at;
+    std::int64_t start = -kMaxTimeNs;
+    if (lags.launch_ns != kNone) start = at(of_.launch_node(op)) + lags.launch_ns;
+    if (lags.stream_ns != kNone) start = std::max(start, at(of_.stream_node(op)) + lags.stream_ns);
+    return start == -kMaxTimeNs ? trace_.ops[op].start_ns : start;
   }
 
-  std::int64_t behind_all(std::uint32_t op) {
-    std::int64_t at = -kMaxTimeNs;
-    of_.for_each_cause(
-        op, [&](const StartCause& cause) { at = std::max(at, at_[cause.node] + cause.lag_ns); });
-    return at == -kMaxTimeNs ? trace_.ops[op].start_ns : at;
+  std::int64_t behind_all(std::uint32_t op) const {
+    std::int64_t start = -kMaxTimeNs;
+    of_.for_each_cause(op, [&](const StartCause& cause) {
+      start = std::max(start, at(cause.node) + cause.lag_ns);
+    });
+    return start == -kMaxTimeNs ? trace_.ops[op].start_ns : start;
   }
 
-  std::int64_t end_of_op(std::uint32_t op) {
-    const std::int64_t start = at_[2 * op];
+  std::int64_t end_of_op(std::uint32_t op) const {
+    const std::int64_t start = starts_[op];
     if (gone(without_.op, op)) return start;
     const std::uint32_t last = of_.last_to_come(op);
     if (last == kNone) return start + trace_.ops[op].end_ns - trace_.ops[op].start_ns;
@@ -150,26 +162,21 @@ class Schedule::Run {
     if (without_.waiting_for_ranks) return start + transfer;
     std::int64_t all_there = start;
     for (const std::uint32_t other : graph_.collectives[graph_.collective[op]])
-      all_there = std::max(all_there, at_[2 * other]);
+      all_there = std::max(all_there, starts_[other]);
     return all_there + transfer;
   }
 
-  std::int64_t of_call(std::uint32_t node) {
-    const std::uint32_t call = (node - calls_) / 2;
-    return node % 2 == 1 ? end_of_call(call) : start_of_call(call);
-  }
-
-  std::int64_t start_of_call(std::uint32_t call) {
+  std::int64_t start_of_call(std::uint32_t call) const {
     const std::uint32_t before = graph_.call_before[call];
     if (before == kNone) return trace_.calls[call].start_ns;
     const std::uint32_t from = calls_ + 2 * before + (graph_.call_is_nested[call] != 0 ? 0 : 1);
     const std::int64_t gap = trace_.calls[call].start_ns - of_.time_of(from);
     const std::int64_t less = without_.before_call ? without_.before_call(call) : 0;
-    return at_[from] + std::max<std::int64_t>(0, gap - less);
+    return at(from) + std::max<std::int64_t>(0, gap - less);
   }
 
-  std::int64_t end_of_call(std::uint32_t call) {
-    const std::int64_t start = at_[calls_ + 2 * call];
+  std::int64_t end_of_call(std::uint32_t call) const {
+    const std::int64_t start = starts_[trace_.ops.size() + call];
     if (gone(without_.call, call)) return start;
     const std::int64_t duration = trace_.calls[call].end_ns - trace_.calls[call].start_ns;
     if (of_.waits_[call] == 0) return start + (works_only(call) ? 0 : duration);
@@ -178,7 +185,7 @@ class Schedule::Run {
     const std::int64_t behind =
         last == kNone ? 0 : trace_.calls[call].end_ns - trace_.ops[last].end_ns;
     std::int64_t end = start + (last == kNone ? duration : std::min(duration, behind));
-    for (const std::uint32_t op : waits->second) end = std::max(end, at_[2 * op + 1] + behind);
+    for (const std::uint32_t op : waits->second) end = std::max(end, end_of_op(op) + behind);
     return end;
   }
 
@@ -192,7 +199,7 @@ class Schedule::Run {
   const Trace& trace_;
   const Without& without_;
   std::uint32_t calls_;
-  std::vector<std::int64_t>& at_;  // [nodes]
+  std::vector<std::int64_t>& starts_;
 };
 
 std::int64_t Schedule::end_ns(const Without& without) const { return Run(*this, without).end_ns(); }

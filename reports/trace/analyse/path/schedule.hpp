@@ -64,9 +64,10 @@ class Schedule {
 
   const TraceContext& context_;
   const PathGraph& graph_;
-  std::vector<Lags> lags_;                // [ops], since every question asks for them
-  std::vector<char> waits_;               // [calls] whether it is in PathGraph::waits_for
-  mutable std::vector<std::int64_t> at_;  // [nodes] of the question in hand
+  std::vector<Lags> lags_;   // [ops], since every question asks for them
+  std::vector<char> waits_;  // [calls] whether it is in PathGraph::waits_for
+  /// [ops, then calls] Of the question in hand: ends follow from starts.
+  mutable std::vector<std::int64_t> starts_;
 };
 
 }  // namespace nsa::trace

@@ -1,6 +1,7 @@
 // What a trace would be if its largest parts took no time.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "analyse/intervals.hpp"
 #include "analyse/stages/names.hpp"
@@ -12,46 +13,49 @@ namespace {
 
 constexpr std::size_t kKernels = 6, kWaits = 3;
 
-/// When kernels ran.
-struct KernelTimes {
-  std::vector<std::int64_t> starts, ends;
+/// The largest number that was added for any other stream than a given one.
+class LargestElsewhere {
+ public:
+  using Stream = std::pair<std::uint32_t, std::int64_t>;  // process, stream
 
-  void sort() {
-    std::sort(starts.begin(), starts.end());
-    std::sort(ends.begin(), ends.end());
+  void add(const Stream& stream, std::int64_t number) {
+    if (stream == first_.stream) {
+      first_.number = std::max(first_.number, number);
+    } else if (number > first_.number) {
+      second_ = std::exchange(first_, {stream, number});
+    } else if (number > second_.number) {
+      second_ = {stream, number};
+    }
   }
-  std::ptrdiff_t meanwhile(const GpuOp& op) const {
-    const auto begun = std::lower_bound(starts.begin(), starts.end(), op.end_ns) - starts.begin();
-    return begun - (std::upper_bound(ends.begin(), ends.end(), op.start_ns) - ends.begin());
+  std::int64_t than(const Stream& stream) const {
+    return stream == first_.stream ? second_.number : first_.number;
   }
+
+ private:
+  struct Entry {
+    Stream stream{};
+    std::int64_t number = INT64_MIN;
+  };
+  Entry first_, second_;  // of two streams
 };
 
-/// [ops] Whether a kernel of another stream ran on the same device meanwhile.
+/// [ops] Whether a kernel of another stream ran on the same device meanwhile: one that began before
+/// and had not ended, or one that began before this one ended.
 std::vector<char> beside_kernels(const TraceContext& context) {
   const auto& ops = context.trace.ops;
   std::vector<char> out(ops.size(), 0);
-  for (const auto& [device, on_device] : ops_by_device(context, all_ops(context.trace))) {
-    using StreamKey = std::pair<std::uint32_t, std::int64_t>;
-    std::map<StreamKey, KernelTimes> streams;
-    KernelTimes all;
-    for (const std::uint32_t i : on_device) {
-      const GpuOp& op = ops[i];
-      KernelTimes& own = streams[{op.process, op.stream}];
-      if ((op.kind != OpKind::kernel && op.kind != OpKind::graph) || op.end_ns <= op.start_ns)
-        continue;
-      for (KernelTimes* times : {&all, &own}) {
-        times->starts.push_back(op.start_ns);
-        times->ends.push_back(op.end_ns);
-      }
-    }
-    if (streams.size() < 2) continue;
-    all.sort();
-    for (auto& [key, times] : streams) times.sort();
-    for (const std::uint32_t i : on_device) {
-      const KernelTimes& own = streams.at({ops[i].process, ops[i].stream});
-      out[i] = ops[i].end_ns > ops[i].start_ns && all.meanwhile(ops[i]) > own.meanwhile(ops[i]);
-    }
-  }
+  std::map<DeviceKey, LargestElsewhere> ends, starts;  // the latest end; the first start, below 0
+  const auto visit = [&](std::uint32_t i, auto& devices, std::int64_t own, std::int64_t later) {
+    const GpuOp& op = ops[i];
+    if (op.end_ns <= op.start_ns) return;
+    LargestElsewhere& device = devices[{context.trace.part_of(op.process), op.device}];
+    const LargestElsewhere::Stream stream{op.process, op.stream};
+    if (device.than(stream) > later) out[i] = 1;
+    if (op.kind == OpKind::kernel || op.kind == OpKind::graph) device.add(stream, own);
+  };
+  const auto count = static_cast<std::uint32_t>(ops.size());
+  for (std::uint32_t i = 0; i < count; ++i) visit(i, ends, ops[i].end_ns, ops[i].start_ns);
+  for (std::uint32_t i = count; i-- > 0;) visit(i, starts, -ops[i].start_ns, -ops[i].end_ns);
   return out;
 }
 
@@ -165,7 +169,7 @@ void ask_loading(const TraceContext& context, const HostGaps& gaps, Asked& asked
     const auto of_thread = threads.find(calls[i].thread);
     if (gap == 0 || of_thread == threads.end()) continue;
     const IntervalSet span{{calls[i].start_ns - gap, calls[i].start_ns}};
-    loads[i] = length(intersection(span, of_thread->second));
+    loads[i] = length_of_intersection(span, of_thread->second);
     add_to(total, loads[i]);
   }
   if (total > 0)
