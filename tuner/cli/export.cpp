@@ -149,7 +149,7 @@ void add_export(Program& program) {
   sub->add_option("--run", o->run_id, "Only this run (id or its first digits)");
   sub->add_option("--stage", o->stage, "Only this stage");
   sub->add_option("--variant", o->variant, "Only this variant");
-  sub->add_option("--thresholds", o->thresholds, "The decisions of which `header` is made");
+  sub->add_option("--thresholds", o->thresholds, "Thresholds file that `header` is made from");
   sub->add_flag("--samples", o->samples,
                 "csv and json: raw samples, one CSV line each, or in the JSON");
 }

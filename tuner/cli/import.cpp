@@ -117,7 +117,8 @@ std::vector<std::string> format_names() {
 void add_import(Program& program) {
   auto o = std::make_shared<ImportOptions>();
   CLI::App* sub = program.add(
-      "import", "Results of export and of other programs into the database, all files or none",
+      "import",
+      "Read results of export and of other programs into the database: all files, or none",
       "  nsatune import csv results.csv.gz --db elsewhere.sqlite\n"
       "  nsatune import nvbench their_results.json\n"
       "  nsatune import nsa_vibe decode.csv fa2_win.txt --device 'NVIDIA A100'\n"

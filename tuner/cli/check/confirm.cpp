@@ -110,16 +110,18 @@ class Confirmer {
 }  // namespace
 
 void declare_confirm(CLI::App& sub, ConfirmOptions& o) {
-  sub.add_flag(
-      "--confirm", o.on,
-      "Measure what regressed again, the build of --old beside this one, and judge by that");
-  sub.add_option("--old", o.old_build,
-                 "nsatune of the build before; with --worker the command of its worker");
-  sub.add_option("--worker", o.worker, "Command of the new build's worker, for series of another");
+  sub.add_flag("--confirm", o.on,
+               "Measure regressed series again, with the build of --old beside this one, and judge "
+               "by the result");
+  sub.add_option(
+      "--old", o.old_build,
+      "nsatune of the previous build; with --worker, the command of that build's worker");
+  sub.add_option("--worker", o.worker,
+                 "Command of the new build's worker, for series that a worker of yours measured");
   sub.add_option("--pairs", o.pairs, "Pairs of processes, one of each build (default 5)")
       ->check(CLI::Range(5, 1000));
   declare_share(sub, o.share);
-  sub.add_option("--confirm-budget", o.budget, "Time for it: 30s, 10m (default 10m)");
+  sub.add_option("--confirm-budget", o.budget, "Time limit of --confirm: 30s, 10m (default 10m)");
 }
 
 void check_confirm_flags(const ConfirmOptions& o, bool csv) {

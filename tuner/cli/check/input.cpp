@@ -62,13 +62,14 @@ nightly::Options check_options(const Settings& settings, const CheckInput& o,
 void declare_check_input(CLI::App& sub, CheckInput& o) {
   declare_source(sub, o.source);
   sub.add_option("--window", o.window,
-                 "Nights in which a change has to have begun for exit 1 (default 14)")
+                 "Exit 1 only for a change that began within this many nights (default 14)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
   sub.add_option("--baseline", o.baseline,
-                 "Label, run, commit or day that was good: changes of all nights after it count")
+                 "Label, run, commit or day known to be good: every later change counts")
       ->excludes("--window");
   sub.add_option("--acks", o.acks, "Known changes (nsatune ack add)");
-  sub.add_option("--today", o.today, "Date against which acks end (default: the last night's)");
+  sub.add_option("--today", o.today,
+                 "Date that decides which acks have expired (default: the last night's)");
 }
 
 }  // namespace nsa::cli

@@ -107,9 +107,9 @@ void add_doctor(Program& program) {
       ->add_option("--env-file", options->environment_files,
                    "Variables from a shell script or /proc/PID/environ, not from this process")
       ->allow_extra_args(false);
-  command->add_option("--for", *limit, "End the command after that long: 30s, 5m");
+  command->add_option("--for", *limit, "Stop the command after this long: 30s, 5m");
   command->add_option("--record", options->record,
-                      "Write the readings of the command to a file that doctor reads again");
+                      "Write what was read from the command to a file that doctor can read later");
   command->add_flag("--list", options->list, "The table of rules");
   command->add_flag("--markdown", options->markdown, "With --list: as docs/doctor.md has it");
 }

@@ -43,7 +43,7 @@ void declare(CLI::App& sub, SweepOptions& o) {
   declare_config(sub, o.config, o.ignore_unknown, "Shape and precision of your YAML");
   sub.add_option("--budget", o.budget,
                  "Stop after this time and keep what was measured: 90s, 7m30s, 2h");
-  sub.add_flag("--dry-run", o.dry_run, "Print the plan and what it costs, measure nothing");
+  sub.add_flag("--dry-run", o.dry_run, "Print the plan and what it costs; measure nothing");
   sub.add_flag("--trace", o.trace,
                "After the timed passes: which kernels each variant runs, launches, host waits, "
                "bytes (through CUPTI; see nsatune db traces)");
@@ -52,21 +52,23 @@ void declare(CLI::App& sub, SweepOptions& o) {
                "CUPTI; see nsatune db counters)");
   CLI::Option* worker =
       sub.add_option("--worker", o.worker, "A worker of yours, as a shell command");
-  sub.add_flag("--with-ours", o.with_ours, "With --worker: our variants beside it, interleaved")
+  sub.add_flag("--with-ours", o.with_ours,
+               "With --worker: measure the built-in variants too, interleaved with the worker's")
       ->needs(worker);
   declare_worker_memory(sub, o.worker_memory);
   CLI::Option* always_new =
-      sub.add_flag("--new", o.always_new, "Open a new run, even where one could be resumed");
-  sub.add_option("--resume", o.resume_id, "Go on with this run (id or its first digits)")
+      sub.add_flag("--new", o.always_new, "Start a new run even if one could be resumed");
+  sub.add_option("--resume", o.resume_id, "Resume this run (id or its first digits)")
       ->excludes(always_new);
-  sub.add_option("--resume-within", o.resume_within, "Oldest open run to go on with (default 6h)");
+  sub.add_option("--resume-within", o.resume_within,
+                 "Resume an unfinished run only if it is no older than this (default 6h)");
   sub.add_flag(
       "--json-lines", o.json_lines,
       "One JSON object on stdout for each event while it runs; the last one is the report");
   sub.add_flag("--accept-noise", o.accept_noise,
-               "Keep samples of a machine that is busy, throttled or shared, as if it were not");
+               "Let samples count that were taken while the machine was busy, throttled or shared");
   sub.add_flag("--print-spec", o.print_spec,
-               "Print the sweep.json that preset and flags make, measure nothing");
+               "Print the sweep.json that the preset and flags amount to; measure nothing");
   sub.add_flag("--strict", o.strict,
                "Exit 1 when a variant was wrong, crashed, failed otherwise or stayed noisy");
   declare_share(sub, o.share);
@@ -145,7 +147,7 @@ std::optional<std::uint64_t> worker_memory_bytes(const std::optional<std::string
 
 void declare_worker_memory(CLI::App& sub, std::optional<std::string>& text) {
   sub.add_option("--worker-memory", text,
-                 "Most memory that a worker process may take: 8G, 512M (default: 4/5 of the "
+                 "Memory limit of a worker process: 8G, 512M (default: 4/5 of the "
                  "machine's, shared by the workers of a CPU; no limit on a GPU)");
 }
 

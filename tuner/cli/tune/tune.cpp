@@ -242,12 +242,14 @@ void add_tune(Program& program) {
   sub->add_option(
       "--run", o->runs,
       "Runs to decide from (default: all of a device under the conditions of its newest one)");
-  sub->add_option("--shipped", o->shipped, "File in use: changed only where the gain is certain");
-  sub->add_option("--against", o->against, "Say what changed from this file");
+  sub->add_option("--shipped", o->shipped,
+                  "Thresholds file in use; a decision changes only where the gain is certain");
+  sub->add_option("--against", o->against, "Report what changed compared with this file");
   sub->add_option("--executor", o->executor,
                   "Whose variants (default: nsatune, or the only other one that has rows)");
   sub->add_flag("--unverified", o->unverified, "Count rows that no oracle has checked, too");
-  sub->add_option("--margin", o->margin, "Times faster that a switch has to be (default 1.0)")
+  sub->add_option("--margin", o->margin,
+                  "Speedup that is needed for a switch to another variant (default 1.0)")
       ->check(CLI::Range(1.0, 100.0));
   sub->add_option("--workload", o->workload,
                   "How often lengths are used: a file of lines tokens,weight[,phase]; what is used "

@@ -216,18 +216,18 @@ ExitCode run(const Settings& settings, const VerifyOptions& o) {
 void add_verify(Program& program) {
   auto o = std::make_shared<VerifyOptions>();
   CLI::App* sub = program.add(
-      "verify", "Measure a part of a thresholds file again: does it still hold?",
+      "verify", "Measure part of a thresholds file again, to see whether it still holds",
       "  nsatune verify thresholds.json\n"
       "  nsatune verify kernels/tuned/nvidia_h200.json --budget 30s --seed \"$(date +%j)\"\n"
       "  nsatune verify thresholds.json --worker 'python3 my_worker.py' --json\n"
       "Exit code: 0 it holds, 1 it does not, 2 bad input, 3 nothing could be judged.",
       [&program, o] { return run(program.settings, *o); });
   sub->add_option("file", o->file, "Thresholds file, of this model of device")->required();
-  sub->add_option("--budget", o->budget, "Time that it may take: 30s, 5m")->capture_default_str();
+  sub->add_option("--budget", o->budget, "Time limit: 30s, 5m")->capture_default_str();
   sub->add_option("--seed", o->seed, "Seed of the random lengths")
       ->check(whole_number())
       ->capture_default_str();
-  sub->add_option("--inside", o->inside, "Random lengths of each decision")
+  sub->add_option("--inside", o->inside, "Random lengths to measure for each decision")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   sub->add_option("--most-mean", o->most_mean, "Mean loss in % above which it no longer holds")
@@ -238,7 +238,7 @@ void add_verify(Program& program) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   sub->add_option("--worker", o->worker, "Command of the worker whose variants the file decides");
-  sub->add_flag("--dry-run", o->dry_run, "Print what would be measured, measure nothing");
+  sub->add_flag("--dry-run", o->dry_run, "Print what would be measured; measure nothing");
   declare_worker_memory(*sub, o->worker_memory);
   declare_share(*sub, o->share);
 }
