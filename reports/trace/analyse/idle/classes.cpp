@@ -63,12 +63,12 @@ struct Cause {
   std::int64_t& total_ns;
 };
 
-/// Gives each cause in turn what it explains of the gaps; returns what none of them does. An eighth
-/// of the gaps at a time: what is left of all of them would be as large again as the gaps, and so
-/// would the times of a cause that prepare(span) makes for some of them.
+/// Gives each cause in turn what it explains of the gaps; returns what none of them does. A
+/// sixteenth of the gaps at a time: what is left of all of them would be as large again as the
+/// gaps, and so would the times of a cause that prepare(span) makes for some of them.
 template <class Prepare>
 std::int64_t share_out(const IntervalSet& gaps, const std::vector<Cause>& causes, Prepare prepare) {
-  const std::size_t together = std::max<std::size_t>(4096, gaps.size() / 8 + 1);
+  const std::size_t together = std::max<std::size_t>(4096, gaps.size() / 16 + 1);
   std::int64_t left = 0;
   for (std::size_t begin = 0; begin < gaps.size(); begin += together) {
     const std::span some = std::span(gaps).subspan(begin, std::min(together, gaps.size() - begin));

@@ -1,6 +1,8 @@
 // Launches that wait for a device, over time: from the begin of the call to the start of the first
 // operation that it started there. Graphs are one launch, however many nodes they have.
 #include <algorithm>
+#include <functional>
+#include <queue>
 
 #include "analyse/launches.hpp"
 #include "analyse/parts.hpp"
@@ -31,19 +33,16 @@ std::vector<Interval> waits_on(const TraceContext& context, const OpIndices& ops
 
 /// How many intervals hold one moment at most. Reorders them.
 std::int64_t most_at_once(std::vector<Interval>& waits) {
-  std::vector<std::int64_t> ends;
-  ends.reserve(waits.size());
-  for (const Interval& wait : waits) ends.push_back(wait.end);
-  std::sort(ends.begin(), ends.end());
   std::sort(waits.begin(), waits.end(),
             [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
-  std::int64_t open = 0, most = 0;
-  auto end = ends.begin();
+  std::priority_queue<std::int64_t, std::vector<std::int64_t>, std::greater<>> open;  // their ends
+  std::size_t most = 0;
   for (const Interval& wait : waits) {
-    for (; end != ends.end() && *end <= wait.begin; ++end) --open;
-    most = std::max(most, ++open);
+    while (!open.empty() && open.top() <= wait.begin) open.pop();
+    open.push(wait.end);
+    most = std::max(most, open.size());
   }
-  return most;
+  return static_cast<std::int64_t>(most);
 }
 
 /// [parts] Time of the intervals in each equal part of a span, divided by the part's length.
