@@ -1,14 +1,13 @@
--- Version 12: problems of forward launches that save what the backward pass reads, and of composites'
--- forward and backward pass as one launch. A column's CHECK changes with its table alone: rows are
--- taken out and put back, and what refers to them is checked when all of it is done.
+-- Version 12: problems of forward launches that save what the backward pass reads. A column's CHECK
+-- changes with its table alone: rows are taken out and put back, and what refers to them is checked
+-- when all of it is done.
 PRAGMA defer_foreign_keys = ON;
 CREATE TEMP TABLE kept_problem AS SELECT * FROM problem;
 DROP TABLE problem;
 -- One NSA call with its shape, batch and data. Lengths are in tokens.
 CREATE TABLE problem (
   id           TEXT    NOT NULL PRIMARY KEY,        -- hash of the columns below
-  direction    TEXT    NOT NULL
-               CHECK (direction IN ('forward', 'backward', 'forward_saving', 'forward_backward')),
+  direction    TEXT    NOT NULL CHECK (direction IN ('forward', 'backward', 'forward_saving')),
   phase        TEXT    NOT NULL CHECK (phase IN ('prefill', 'chunked_prefill', 'decode')),
   seq_lens     TEXT    NOT NULL,      -- JSON, [batch]
   context_lens TEXT    NOT NULL,  -- JSON, [batch]

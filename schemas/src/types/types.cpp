@@ -20,7 +20,7 @@ struct Names<Dtype> {
 template <>
 struct Names<Direction> {
   static constexpr std::array<std::string_view, kDirectionCount> kAll{
-      "forward", "backward", "forward_saving", "forward_backward"};
+      "forward", "backward", "forward_saving"};
 };
 template <>
 struct Names<Phase> {

@@ -1,5 +1,5 @@
-// Directions of training's launches beside the two of types.hpp. They are constants here and no
-// enumerators there because kernels are compiled from types.hpp, whose text their hashes cover: a
+// A direction of training's launches beside the two of types.hpp. It is a constant here and no
+// enumerator there because kernels are compiled from types.hpp, whose text their hashes cover: a
 // word of the tuner's there would make every measurement stale.
 #pragma once
 
@@ -9,8 +9,6 @@ namespace nsa {
 
 /// "forward_saving": a forward launch that also writes what the backward pass reads of it.
 inline constexpr Direction kForwardSaving{2};
-/// "forward_backward": a composite's saving forward and its backward pass as one launch.
-inline constexpr Direction kForwardBackward{3};
-inline constexpr std::size_t kDirectionCount = 4;
+inline constexpr std::size_t kDirectionCount = 3;
 
 }  // namespace nsa
