@@ -9,6 +9,7 @@
 #include "catalog/composite_hash.hpp"
 #include "catalog/in_turn.hpp"
 #include "catalog/stages.hpp"
+#include "nsa/kernels/directions.hpp"
 
 namespace nsa {
 namespace {
@@ -79,19 +80,24 @@ struct Catalog {
     }
     for (const Variant& row : rows) {
       if (row.stages.size() != 1 || row.role != Role::candidate || !row.launch) continue;
-      candidates[index(row.stages.front(), row.backend, row.direction)].push_back(&row);
+      for (std::size_t i = 0; i < kDirectionCount; ++i) {
+        const auto direction = static_cast<Direction>(i);
+        if (computes(row, direction))
+          candidates[index(row.stages.front(), row.backend, direction)].push_back(&row);
+      }
     }
     for (auto& of_stage : candidates) std::ranges::stable_sort(of_stage, {}, &Variant::rank);
   }
   static std::size_t index(Stage stage, Backend backend, Direction direction) {
-    return 4 * static_cast<std::size_t>(stage) + (backend == Backend::cpu ? 0 : 2) +
-           (direction == Direction::forward ? 0 : 1);
+    return (2 * static_cast<std::size_t>(stage) + (backend == Backend::cpu ? 0 : 1)) *
+               kDirectionCount +
+           static_cast<std::size_t>(direction);
   }
 
   std::vector<Variant> rows;
   std::deque<std::vector<Part>> parts;
   std::deque<std::string> hashes;
-  std::array<std::vector<const Variant*>, 4 * kStageCount> candidates;
+  std::array<std::vector<const Variant*>, 2 * kDirectionCount * kStageCount> candidates;
 };
 
 const Catalog& the_catalog() {
@@ -115,7 +121,7 @@ std::span<const Variant* const> candidates_of(Stage stage, Backend backend, Dire
 const Variant* find_variant(std::span<const Stage> stages, std::string_view name, Backend backend,
                             Direction direction) {
   for (const Variant& row : catalog()) {
-    if (row.backend == backend && row.direction == direction && row.name == name &&
+    if (row.backend == backend && computes(row, direction) && row.name == name &&
         std::ranges::equal(row.stages, stages)) {
       return &row;
     }
@@ -125,7 +131,7 @@ const Variant* find_variant(std::span<const Stage> stages, std::string_view name
 
 const Variant* find_variant(const VariantId& id, Backend backend, Direction direction) {
   for (const Variant& row : catalog()) {
-    if (row.backend == backend && row.direction == direction && row.name == id.name &&
+    if (row.backend == backend && computes(row, direction) && row.name == id.name &&
         same_stages(row.stages, id.stages)) {
       return &row;
     }

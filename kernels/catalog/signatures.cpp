@@ -6,6 +6,7 @@
 
 #include "catalog/tensor_specs.hpp"
 #include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/directions.hpp"
 #include "nsa/kernels/runtime.hpp"
 
 namespace nsa {
@@ -41,6 +42,10 @@ constexpr std::array kAttentionIn{kQ,    kKCmpRaw, kVCmpRaw, kKSel, kVSel, kKWin
 constexpr std::array kAttentionOut{kO, kBlocks};
 constexpr std::array kLayerOut{kY, kBlocks};
 constexpr std::array kLayerIn{kX, kWQkv, kFc1W, kFc1B, kFc2W, kFc2B, kWO};
+constexpr std::array kSavingCompressedOut{kOCmp, kLseCmp};
+constexpr std::array kSavingSelectedOut{kOSel, kLseSel};
+constexpr std::array kSavingWindowOut{kOWin, kLseWin};
+constexpr std::array kSavingGateOut{kO, kGates};
 constexpr std::array kModelIn{TensorSpec{"tokens", "[tokens]", true},
                               TensorSpec{"weights", "[parameters]"}};
 constexpr std::array kModelOut{TensorSpec{"logits", "[tokens, vocab_size]"}};
@@ -71,7 +76,8 @@ std::int64_t extent_of(std::string_view word, const Problem& p) {
 }
 
 TensorShape shape_from_words(const TensorSpec& spec, const Problem& p) {
-  TensorShape shape{spec.integer ? Dtype::int32 : p.dtype, 0, {}};
+  const Dtype dtype = is_saved(spec.name) ? Dtype::fp32 : p.dtype;
+  TensorShape shape{spec.integer ? Dtype::int32 : dtype, 0, {}};
   std::string_view words = spec.shape.substr(1, spec.shape.size() - 2);
   while (!words.empty()) {
     const std::size_t comma = std::min(words.find(','), words.size());
@@ -81,10 +87,20 @@ TensorShape shape_from_words(const TensorSpec& spec, const Problem& p) {
   return shape;
 }
 
+/// What the stage writes and saves.
+std::span<const TensorSpec> saving_outputs(Stage stage) {
+  if (stage == Stage::attend_compressed) return kSavingCompressedOut;
+  if (stage == Stage::attend_selected) return kSavingSelectedOut;
+  if (stage == Stage::attend_window) return kSavingWindowOut;
+  if (stage == Stage::gate_combine) return kSavingGateOut;
+  return signature_of(stage).outputs;
+}
+
 }  // namespace
 
 Signature signature_of(Stage stage, Direction direction) {
   if (direction == Direction::backward) return backward_signature_of(stage);
+  if (direction == kForwardSaving) return {signature_of(stage).inputs, saving_outputs(stage)};
   switch (stage) {
     case Stage::project_rope:
       return {kProjectIn, kProjectOut};

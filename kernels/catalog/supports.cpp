@@ -2,12 +2,13 @@
 #include <algorithm>
 
 #include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/directions.hpp"
 #include "runtime/composite/bounds.hpp"
 
 namespace nsa {
 
 Support not_of_this_kind(const Variant& variant, const Problem& problem) noexcept {
-  if (problem.direction != variant.direction) {
+  if (!computes(variant, problem.direction)) {
     return Support::no(variant.name, " computes the ", to_string(variant.direction),
                        " direction only");
   }
@@ -24,12 +25,19 @@ Support not_of_this_kind(const Variant& variant, const Problem& problem) noexcep
   return answer;
 }
 
+Support runs_saving(const Variant& variant, const Problem& problem, const Device& device) noexcept {
+  if (!computes(variant, problem.direction) || (variant.dtypes & dtype_bit(problem.dtype)) == 0)
+    return not_of_this_kind(variant, problem);
+  const Support own = variant.supports ? variant.supports(problem, device) : Support::yes();
+  return own.supported ? parts_run(variant, problem, device) : own;
+}
+
 Support parts_run(const Variant& variant, const Problem& problem, const Device& device) noexcept {
   // Dense attention has a problem of its own, with a window over all tokens: its rows look there.
   if (variant.plan.dense) return Support::yes();
   for (const Part& part : variant.plan.parts) {
     if (!part.row) continue;  // a row that is not of catalog()
-    const Support answer = runs_problem(*part.row, problem, device);
+    const Support answer = runs_asked(*part.row, problem, device);
     if (!answer.supported) return Support::no(to_string(part.stage), ": ", answer);
   }
   return Support::yes();
@@ -57,7 +65,7 @@ Support runs_on(const Variant& variant, const Device& device, bool libraries) {
 
 Support supports(const Variant& variant, const Problem& problem, const Device& device) {
   if (const Support here = runs_on(variant, device); !here.supported) return here;
-  const Support answer = runs_problem(variant, problem, device);
+  const Support answer = runs_asked(variant, problem, device);
   const bool composite = variant.stages.front() >= Stage::attention && is_composite(variant);
   return answer.supported && composite ? stages_run(variant, problem, device) : answer;
 }

@@ -23,6 +23,9 @@ inline constexpr TensorSpec kFc1W{"fc1_w", "[gate_hidden, head_dim_k]"},
 inline constexpr TensorSpec kFc2W{"fc2_w", "[3, gate_hidden]"}, kFc2B{"fc2_b", "[3]"};
 inline constexpr TensorSpec kWQkv{"w_qkv", "[qkv_rows, model_dim]"};
 inline constexpr TensorSpec kWO{"w_o", "[model_dim, q_heads * head_dim_v]"};
+inline constexpr TensorSpec kLseCmp{"lse_cmp", "[tokens, q_heads]"};
+inline constexpr TensorSpec kLseSel{"lse_sel", kLseCmp.shape}, kLseWin{"lse_win", kLseCmp.shape};
+inline constexpr TensorSpec kGates{"gates", "[tokens, kv_heads, 3]"};
 inline constexpr TensorSpec kY{"y", "[tokens, model_dim]"};
 
 // Of the new tokens only: what goes into the cache.

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "nsa/kernels/directions.hpp"
 #include "reference/kept_rows.hpp"
 #include "reference/oracle_rows.hpp"
 
@@ -80,6 +81,7 @@ Oracle::Oracle(Stage stage, const Problem& problem, std::span<const TensorView> 
       inputs_(inputs.begin(), inputs.end()),
       options_(options),
       sequences_(sequences_of(problem)),
+      outputs_(signature_of(stage, problem.direction).outputs),
       kept_(std::make_unique<Kept>()) {
   expects(!dense_ || is_composite(stage) || stage == Stage::model, "a composite for a baseline");
   if (dense_) options_.force_branch = Branch::sel;
@@ -94,7 +96,7 @@ Oracle::Oracle(Stage stage, const Problem& problem, std::span<const TensorView> 
 Oracle::~Oracle() = default;
 
 std::int64_t Oracle::rows(std::size_t output) const {
-  return shape_of(stage_, signature_of(stage_).outputs[output].name, problem_).shape[0];
+  return shape_of(stage_, outputs_[output].name, problem_).shape[0];
 }
 
 std::shared_ptr<const Oracle::Selection> Oracle::selection(std::int64_t row) const {
@@ -146,7 +148,7 @@ Row Oracle::compute(std::size_t output, std::int64_t row) const {
 
 std::shared_ptr<const Oracle::Answer> Oracle::answer(std::size_t output, std::int64_t row) const {
   if (stage_ == Stage::model) return std::make_shared<const Answer>(Answer{compute(output, row)});
-  const auto outputs = static_cast<std::int64_t>(signature_of(stage_).outputs.size());
+  const auto outputs = std::ssize(outputs_);
   return kept_->answers.get(row * outputs + static_cast<std::int64_t>(output),
                             [&] { return Answer{compute(output, row)}; });
 }
@@ -190,6 +192,8 @@ Oracle::Checked Oracle::check(std::size_t output, std::int64_t row, const Tensor
     std::int64_t wrong = 0;
     for (std::size_t i = 0; i < got.size(); ++i) wrong += got[i] != expected[i];
     checked.error = static_cast<double>(wrong) / static_cast<double>(got.size());
+  } else if (is_saved(outputs_[output].name)) {
+    checked.error = reference::saved_error(expected, got);
   } else {
     checked.error = reference::relative_l2(expected, got);
   }

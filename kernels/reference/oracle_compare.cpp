@@ -63,6 +63,17 @@ double relative_l2(const Row& expected, const Row& produced) noexcept {
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }
 
+double saved_error(const Row& expected, const Row& produced) noexcept {
+  constexpr double kRounding = std::numeric_limits<float>::epsilon();
+  double worst = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i] == produced[i]) continue;  // also infinities
+    const double apart = std::abs(expected[i] - produced[i]) - kRounding * std::abs(expected[i]);
+    worst = std::max(worst, std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart);
+  }
+  return worst;
+}
+
 ElementCount count_bad(const Row& expected, const Row& produced, Dtype dtype, double tolerance) {
   const double poison = poison_value(dtype);
   double square = 0;

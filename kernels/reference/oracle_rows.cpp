@@ -56,17 +56,29 @@ std::vector<std::int64_t> keys_of(Stage stage, const Problem& p, const Query& qu
   return selected_rows(*query.sequence, int_row(in[4], query.token, g, width));
 }
 
-Row attend_row(Stage stage, const Problem& p, const Query& query, std::span<const TensorView> in) {
+/// The outputs of all heads, or their log-sum-exps.
+Row attend_row(Stage stage, const Problem& p, const Query& query, std::span<const TensorView> in,
+               bool saved) {
   std::vector<Row> heads(static_cast<std::size_t>(p.q_heads));
   parallel_for(0, p.q_heads, 1, [&](std::int64_t from, std::int64_t to) {
     for (std::int64_t head = from; head < to; ++head) {
       const std::int64_t g = head / p.heads_per_group();
-      heads[static_cast<std::size_t>(head)] = attend(load_head(in[0], query.token, head), in[1],
-                                                     in[2], keys_of(stage, p, query, g, in), g);
+      double lse = 0;
+      Row o = attend(load_head(in[0], query.token, head), in[1], in[2],
+                     keys_of(stage, p, query, g, in), g, &lse);
+      heads[static_cast<std::size_t>(head)] = saved ? Row{lse} : std::move(o);
     }
   });
   Row all;
   for (const Row& head : heads) append(all, head);
+  return all;
+}
+
+Row gates_row(const Problem& p, std::int64_t token, std::span<const TensorView> in,
+              const AttentionOptions& options) {
+  Row all;
+  for (std::int64_t g = 0; g < p.kv_heads; ++g)
+    append(all, gate(p, in[0], {in[4], in[5], in[6], in[7]}, token, g, options));
   return all;
 }
 
@@ -114,9 +126,9 @@ Row stage_row(Stage stage, const Problem& p, std::span<const Sequence> sequences
     case Stage::attend_compressed:
     case Stage::attend_selected:
     case Stage::attend_window:
-      return attend_row(stage, p, query, in);
+      return attend_row(stage, p, query, in, output > 0);
     case Stage::gate_combine:
-      return gated_row(p, row, in, options);
+      return output > 0 ? gates_row(p, row, in, options) : gated_row(p, row, in, options);
     case Stage::out_proj:
       return linear(in[1], 0, p.model.model_dim, load_index(in[0], row));
     default:

@@ -58,6 +58,8 @@ struct ElementCount {
   std::int64_t poisoned = 0, non_finite = 0;
 };
 double relative_l2(const Row& expected, const Row& produced) noexcept;
+/// Largest difference of an element of a saved row, apart from the rounding to fp32.
+double saved_error(const Row& expected, const Row& produced) noexcept;
 ElementCount count_bad(const Row& expected, const Row& produced, Dtype dtype, double tolerance);
 /// Share of the KV heads whose blocks are no right answer. `scores`: of each KV head, by block.
 double wrong_share(const Problem& problem, std::int64_t position, std::span<const Row> scores,

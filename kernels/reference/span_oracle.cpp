@@ -51,10 +51,10 @@ SpanOracle::SpanOracle(std::span<const Stage> stages, const Problem& problem,
     backward_ = std::make_unique<BackwardOracle>(stages.front(), problem, inputs, options, sample);
     return;
   }
-  const JoinedSignature joined = signature_of(stages);
+  const JoinedSignature joined = signature_of(stages, problem.direction);
   expects(inputs.size() == joined.inputs.size(), "the inputs of the signature");
   for (const Stage stage : stages) {
-    const Signature own = signature_of(stage);
+    const Signature own = signature_of(stage, problem.direction);
     std::vector<TensorView> in;
     for (const TensorSpec& spec : own.inputs)
       in.push_back(inputs[index_of(joined.inputs, spec.name)]);

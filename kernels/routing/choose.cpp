@@ -158,6 +158,7 @@ class Walk {
     // What the environment made of it has no evidence of its own.
     if (!taken || choice_.source != source) return taken;
     why_.axis = decision.axis;
+    why_.as_forward = placed.as_forward;
     choice_.fit = placed.fit;
     choice_.device_fit = table.device_fit;
     return true;
@@ -221,6 +222,26 @@ class Walk {
   const char* reason_ = nullptr;
 };
 
+PlacedDecision placed(const TableIndex& table, std::size_t slot, const ClassFit& fit) noexcept {
+  if (fit.index < 0) return {};
+  return {&table.classes[static_cast<std::size_t>(fit.index)].decisions[slot], fit.fit};
+}
+
+/// Of launches that save, the class of those that do not where the table has no other, or none that
+/// fits the problem as well.
+PlacedDecision place_in(const TableIndex& table, std::size_t slot, ProblemClass wanted,
+                        const ClassKey& key) noexcept {
+  const ClassFit own = table.resolve(slot, wanted, key);
+  if (wanted.direction != kForwardSaving) return placed(table, slot, own);
+  wanted.direction = Direction::forward;
+  const ClassFit forward = table.resolve(slot, wanted, key_of(wanted));
+  if (own.index >= 0 && (forward.index < 0 || own.fit <= forward.fit))
+    return placed(table, slot, own);
+  PlacedDecision decision = placed(table, slot, forward);
+  decision.as_forward = true;
+  return decision;
+}
+
 bool from_outside(Source source) noexcept {
   return source == Source::api || source == Source::environment;
 }
@@ -243,16 +264,12 @@ bool from_outside(Source source) noexcept {
                                                  const routing::ClassKey& key,
                                                  routing::ClassPlace& place) const noexcept {
   const ProblemClass wanted = class_of(problem);
-  const bool forward = problem.direction == Direction::forward;  // no other place is looked up
+  const bool forward = problem.direction != Direction::backward;  // no other place is looked up
   const std::size_t begin = forward ? 0 : routing::kForwardSlots;
   const std::size_t end = forward ? routing::kForwardSlots : routing::kSlots;
   for (std::size_t t = 0; t < routing::kTableSlots; ++t) {
     for (std::size_t slot = begin; slot < end; ++slot) {
-      const routing::ClassFit fit = tables[t].resolve(slot, wanted, key);
-      place.decisions[t][slot] = {};
-      if (fit.index < 0) continue;
-      const auto& found = tables[t].classes[static_cast<std::size_t>(fit.index)];
-      place.decisions[t][slot] = {&found.decisions[slot], fit.fit};
+      place.decisions[t][slot] = routing::place_in(tables[t], slot, wanted, key);
     }
   }
   place.key = key;

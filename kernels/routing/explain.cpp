@@ -51,6 +51,11 @@ std::string table_words(const Router::State& state, const Choice& choice,
               : to_string(choice.range->variant) + " of " + file;
 }
 
+bool saves(const Variant& row) {
+  const auto directions = directions_of(row);
+  return std::ranges::find(directions, kForwardSaving) != directions.end();
+}
+
 std::string source_words(const Router::State& state, const Decided& decided) {
   const Choice& choice = decided.choice;
   switch (choice.source) {
@@ -60,7 +65,10 @@ std::string source_words(const Router::State& state, const Decided& decided) {
       return decided.rule ? decided.rule->cause : "the environment";
     case Source::thresholds:
     case Source::shipped:
-      return table_words(state, choice, decided.within ? std::nullopt : decided.axis);
+      return table_words(state, choice, decided.within ? std::nullopt : decided.axis) +
+             (decided.as_forward && saves(*choice.variant)
+                  ? ", measured without saving: no class that saves fits as well"
+                  : "");
     case Source::built_in:
       return "the first of the built-in order that runs this problem";
   }
@@ -129,6 +137,8 @@ Explanation explain_stage(const Router::State& state, Stage stage, const Problem
 /// Stages that need the model around the attention say nothing of a problem without one.
 bool applies(const Router::State& state, Stage stage, const Problem& problem) {
   if (state.rows[slot_of(stage, problem.direction)].rows.empty()) return false;
+  // A training step runs the stages themselves.
+  if (problem.direction == kForwardSaving && stage >= Stage::attention) return false;
   const bool needs_model = stage == Stage::project_rope || stage == Stage::out_proj ||
                            stage == Stage::layer || stage == Stage::model;
   return !needs_model || problem.model.model_dim > 0;

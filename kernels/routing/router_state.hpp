@@ -21,6 +21,7 @@ enum TableSlot : std::size_t { kThresholdsSlot, kShippedSlot, kTableSlots };
 struct PlacedDecision {
   const DecisionIndex* decision = nullptr;  // of the table, which lives as long as the router
   Fit fit = Fit::built_in;
+  bool as_forward = false;  // of launches that save: the decision is that of those that do not
 };
 /// Where one class stands in both tables, for all stages and spans of them: what a thread remembers
 /// of it.
@@ -48,6 +49,7 @@ struct Why {
   const EnvRule* rule = nullptr;    // of the environment, when one made it
   std::optional<Axis> axis;         // of the table's decision
   const Variant* within = nullptr;  // the composite whose plan names the row
+  bool as_forward = false;          // as PlacedDecision has it
 };
 struct Decided : Why {
   Choice choice;

@@ -122,7 +122,7 @@ std::size_t slot_of(const AllStageRows& rows, const std::vector<std::string>& st
 
 std::string why_not(const Row& row, const Problem& problem, const Device& device) {
   if (!row.usable) return row.unusable;
-  return runs_problem(*row.variant, problem, device).reason();
+  return runs_asked(*row.variant, problem, device).reason();
 }
 
 std::vector<int> built_in_order(const StageRows& rows) {

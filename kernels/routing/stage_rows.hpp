@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/directions.hpp"
 
 namespace nsa::routing {
 
@@ -52,12 +52,12 @@ struct StageRows {
 constexpr RowSet bit(int row) noexcept { return RowSet{1} << row; }
 
 /// Forward, a place for each stage, and after them one for each span of stages that rows cover;
-/// then, backward, a place for each stage.
+/// then, backward, a place for each stage. Launches that save are of the forward rows.
 inline constexpr std::size_t kMostSpans = 4;
 inline constexpr std::size_t kForwardSlots = kStageCount + kMostSpans;
 inline constexpr std::size_t kSlots = kForwardSlots + kStageCount;
 constexpr std::size_t slot_of(Stage stage, Direction direction) noexcept {
-  return static_cast<std::size_t>(stage) + (direction == Direction::forward ? 0 : kForwardSlots);
+  return static_cast<std::size_t>(stage) + (direction == Direction::backward ? kForwardSlots : 0);
 }
 /// Whether a place is of rows over several stages.
 constexpr bool is_span(std::size_t slot) noexcept {
@@ -78,7 +78,7 @@ inline std::uint64_t span_key(std::span<const Stage> stages) noexcept {
 inline std::size_t slot_of(const AllStageRows& rows, std::span<const Stage> stages,
                            Direction direction = Direction::forward) noexcept {
   if (stages.size() == 1) return slot_of(stages.front(), direction);
-  if (direction != Direction::forward) return kSlots;
+  if (direction == Direction::backward) return kSlots;
   const std::uint64_t key = span_key(stages);
   for (std::size_t slot = kStageCount; slot < kForwardSlots; ++slot) {
     if (rows[slot].key == key) return slot;
@@ -91,7 +91,7 @@ std::size_t slot_of(const AllStageRows& rows, const std::vector<std::string>& st
 
 /// Whether the row runs this problem. Allocates nothing.
 inline bool runs(const Row& row, const Problem& problem, const Device& device) noexcept {
-  return row.usable && runs_problem(*row.variant, problem, device).supported;
+  return row.usable && runs_asked(*row.variant, problem, device).supported;
 }
 /// The row's own reason, for explain(); empty where it runs.
 std::string why_not(const Row& row, const Problem& problem, const Device& device);

@@ -85,7 +85,7 @@ class LayerForward {
     static constexpr std::array kBoth{Stage::attend_compressed, Stage::score};
     const std::array in{t_.q, t_.cmp.k, t_.cmp.v};
     const std::array both{t_.branches[0], t_.blocks};
-    const Cover cover = step_.context.router->cover(kBoth, step_.forward);
+    const Cover cover = step_.context.router->cover(kBoth, asked_of(step_.forward, true));
     const Choice& first = cover.choices()[0];
     const bool one_row = first.variant && first.variant->stages.size() > 1 &&
                          (first.variant->deterministic || !step_.config.deterministic);
@@ -99,8 +99,8 @@ class LayerForward {
 
   void attend_selected() {
     const WorkspaceScope scratch(step_.workspace());
-    const Choice choice = choose_row(*step_.context.router, Stage::attend_selected, step_.forward,
-                                     step_.config.deterministic);
+    const Choice choice = choose_row(*step_.context.router, Stage::attend_selected,
+                                     asked_of(step_.forward, true), step_.config.deterministic);
     const TensorView ranges = ranges_for(step_, *choice.variant, t_.blocks, kPhase);
     const std::array in{t_.q, t_.sel.k, t_.sel.v, t_.blocks, ranges};
     const std::array out{t_.branches[1]};

@@ -118,7 +118,8 @@ void run_choice(const StepContext& step, const Choice& choice, Stage stage, cons
 void run_stage(const StepContext& step, Stage stage, const Problem& problem,
                std::span<const TensorView> in, std::span<const TensorView> out, Saved* saved,
                unsigned accumulate) {
-  const Choice choice = choose_row(*step.context.router, stage, problem, step.config.deterministic);
+  const Choice choice = choose_row(*step.context.router, stage, asked_of(problem, saved != nullptr),
+                                   step.config.deterministic);
   run_choice(step, choice, stage, problem, in, out, saved, accumulate);
 }
 

@@ -51,7 +51,8 @@ class Part {
 void show(const StepContext& step, StepPhase phase, std::int64_t layer, std::string_view name,
           const TensorView& tensor);
 
-/// Runs a stage in the direction of `problem`.
+/// Runs a stage in the direction of `problem`, by the decision of launches that save where one
+/// does.
 void run_stage(const StepContext& step, Stage stage, const Problem& problem,
                std::span<const TensorView> in, std::span<const TensorView> out, Saved* saved,
                unsigned accumulate = 0);

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/directions.hpp"
 
 namespace nsa::training {
 namespace {
@@ -64,6 +64,11 @@ const StageRunner& launching() noexcept {
 const StageRunner& counting() noexcept {
   static const Counting runner;
   return runner;
+}
+
+Problem asked_of(const Problem& problem, bool saves) {
+  const bool saving = saves && problem.direction == Direction::forward;
+  return saving ? in_direction(problem, kForwardSaving) : problem;
 }
 
 Choice choose_row(const Router& router, Stage stage, const Problem& problem, bool deterministic) {

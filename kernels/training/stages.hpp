@@ -23,6 +23,8 @@ const StageRunner& launching() noexcept;
 /// Takes the row's workspace and does nothing else.
 const StageRunner& counting() noexcept;
 
+/// The problem that a router is asked about for a launch: one that saves is a contest of its own.
+Problem asked_of(const Problem& problem, bool saves);
 /// What runs: the router's choice; where that gives other bits each time and `deterministic` does
 /// not allow it, the first row in the built-in order that does not. InputError where there is none.
 Choice choose_row(const Router& router, Stage stage, const Problem& problem, bool deterministic);

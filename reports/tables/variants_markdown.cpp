@@ -1,3 +1,4 @@
+#include "nsa/kernels/directions.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/variants_text.hpp"
 
@@ -60,6 +61,18 @@ TextTable new_table() {
   return table;
 }
 
+/// What a forward launch of the stages saves.
+std::string saved_text(const Variant& row) {
+  std::string names;
+  for (const Stage stage : row.stages) {
+    for (const TensorSpec& saved : saved_by(stage))
+      names += (names.empty() ? "`" : ", `") + std::string(saved.name) + "`";
+  }
+  if (names.empty() || row.direction != Direction::forward) return {};
+  return "In training a launch also writes " + names +
+         " (fp32); contests of such launches have the direction `forward_saving`.\n\n";
+}
+
 }  // namespace
 
 std::string variants_markdown(std::span<const Variant> variants) {
@@ -76,7 +89,7 @@ std::string variants_markdown(std::span<const Variant> variants) {
                      dtypes_text(v), points_text(v), std::string(v.summary)});
     }
     const char* backward = direction == Direction::backward ? ", backward" : "";
-    text += "\n## " + stages + backward + "\n\n" + table.markdown();
+    text += "\n## " + stages + backward + "\n\n" + saved_text(variants[from]) + table.markdown();
   }
   return text;
 }

@@ -27,6 +27,13 @@ Cell state_cell(const std::string& state) {
   return {state, state == "not_built" ? Ink::dim : Ink::warn};
 }
 
+/// "forward, saves lse_sel": in training a launch of its own, of direction forward_saving.
+std::string direction_text(const Json& row) {
+  std::string text = row.at("direction").get<std::string>();
+  for (const Json& saved : row.at("saves")) text += ", saves " + saved.get<std::string>();
+  return text;
+}
+
 }  // namespace
 
 std::string variants_table(const Json& rows, Style style) {
@@ -40,10 +47,9 @@ std::string variants_table(const Json& rows, Style style) {
   table.add_column("state");
   table.add_column("reason");
   for (const Json& row : rows) {
-    std::vector<Cell> cells{joined(row.at("stages")), row.at("direction").get<std::string>(),
-                            row.at("name").get<std::string>(),
-                            coordinates_text(row.at("coordinates")),
-                            row.at("role").get<std::string>()};
+    std::vector<Cell> cells{
+        joined(row.at("stages")), direction_text(row), row.at("name").get<std::string>(),
+        coordinates_text(row.at("coordinates")), row.at("role").get<std::string>()};
     if (row.at("devices").empty()) {  // a back end without a device here
       cells.emplace_back(row.at("backend").get<std::string>());
       cells.emplace_back("no device", Ink::dim);

@@ -69,6 +69,31 @@ TEST_CASE("run --train learns, and says what it took", "[cli]") {
   CHECK(memory["peak_bytes"] == result["training"]["predicted_bytes"]);
 }
 
+TEST_CASE("a step runs what was tuned for launches that save", "[cli]") {
+  const Folder folder;
+  folder.write("saving.json", R"({"schema_version": 1, "name": "saving", "families": [{
+      "name": "training_forward",
+      "base": {"direction": "forward_saving", "q_heads": 8, "kv_heads": 2, "head_dim_k": 32,
+               "head_dim_v": 32},
+      "axes": {"seq_len": [40, 56]}, "stages": ["attend_window"], "variants": ["sdpa_math"]}]})");
+  REQUIRE(nsatune(folder, "sweep saving.json --db s.db").exit_code == 0);
+  REQUIRE(nsatune(folder, "tune --db s.db -o t.json").exit_code == 0);
+  const Json table = Json::parse(text_of(folder.file("t.json")));
+  REQUIRE(table["classes"].size() == 1);
+  CHECK(table["classes"][0]["problem_class"]["direction"] == "forward_saving");
+  const auto window_row = [&](const std::string& flags) {
+    const Json ran = json_of(nsatune(folder, "run" + kShape + "--no-db --steps 2 --json " + flags),
+                             "run_result");
+    for (const Json& one : ran["engaged"]) {
+      if (one["stage"] == "attend_window" && !one.contains("direction"))
+        return one["variant"].get<std::string>();
+    }
+    return std::string("nothing");
+  };
+  CHECK(window_row("--thresholds t.json") == "sdpa_math");
+  CHECK(window_row("--no-thresholds") != "sdpa_math");
+}
+
 TEST_CASE("a run that is saved goes on bit for bit", "[cli]") {
   const Folder folder;
   const auto losses = [&](const std::string& flags) {

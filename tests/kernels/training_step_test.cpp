@@ -4,6 +4,8 @@
 
 #include "catch.hpp"
 #include "cpu/convert.hpp"
+#include "nsa/kernels/directions.hpp"
+#include "training/step.hpp"
 #include "training_reference.hpp"
 #include "training_support.hpp"
 
@@ -152,6 +154,35 @@ TEST_CASE("dense attention trains too", "[training]") {
   config.model.attention = AttentionKind::dense;
   const auto losses = CpuTraining(config).train(30);
   CHECK(losses.back() < losses.front());
+}
+
+TEST_CASE("a step runs what is decided for launches that save", "[training]") {
+  const TrainingConfig config = tiny_training(Dtype::fp32);
+  const auto engaged = [&](std::optional<Direction> decided) {
+    Router::Inputs in;
+    if (decided) {
+      ClassDecisions decisions;
+      decisions.problem_class = class_of(training::batch_problem(config, *decided));
+      Decision& decision = decisions.decisions.emplace_back();
+      decision.stages = {"attend_window"};
+      decision.ranges.emplace_back().variant = {{"attend_window"}, "sdpa_math", {}};
+      in.table.emplace().classes.push_back(decisions);
+      in.table->device = in.device;
+    }
+    const Router router(std::move(in));
+    Telemetry telemetry;
+    Context context;
+    context.router = &router;
+    context.telemetry = &telemetry;
+    Trainer trainer(context, config, host_allocator(), 1);
+    trainer.step(some_tokens(config, 0));
+    for (const auto& [key, calls] : telemetry.report().engaged)
+      if (key.first == "attend_window") return key.second;
+    return std::string("nothing");
+  };
+  CHECK(engaged({}) != "sdpa_math");
+  CHECK(engaged(kForwardSaving) == "sdpa_math");
+  CHECK(engaged(Direction::forward) == "sdpa_math");  // where no table has another one
 }
 
 TEST_CASE("weights that are not finite stop training where they are", "[training]") {

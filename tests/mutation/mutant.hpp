@@ -29,6 +29,9 @@ std::span<const Mutant> output_mutants();
 /// Faults of the stages around the attention.
 std::span<const Mutant> stage_mutants();
 
+/// Faults in what forward launches of training save.
+std::span<const Mutant> saving_mutants();
+
 /// Faults in backward passes.
 std::span<const Mutant> backward_mutants();
 

@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "nsa/schemas/problem.hpp"
 #include "nsa/schemas/run.hpp"
+#include "nsa/schemas/training/directions.hpp"
 
 namespace nsa {
 namespace {
@@ -21,7 +22,7 @@ void check_names(std::size_t count) {
 
 TEST_CASE("every enumerator has a name that leads back to it, and no other has", "[schemas]") {
   check_names<Dtype>(5);
-  check_names<Direction>(2);
+  check_names<Direction>(kDirectionCount);
   check_names<Phase>(3);
   check_names<Backend>(2);
   check_names<Stage>(kStageCount);

@@ -13,9 +13,11 @@ void declare_problem(CLI::App& sub, AskedProblem& o) {
   sub.add_option("--dtype", o.run.dtype,
                  "fp64, fp32, bf16, fp16 (default: bf16 on a GPU, fp32 on a CPU)");
   sub.add_option("--overlap", o.overlap, "Share of blocks that neighbouring queries share, 0 to 1");
-  sub.add_option("--direction", o.direction,
-                 "forward (default), or backward: the stages' gradients")
-      ->check(CLI::IsMember({"forward", "backward"}));
+  sub.add_option(
+         "--direction", o.direction,
+         "forward (default); backward: the stages' gradients; forward_saving: forward launches of "
+         "training, which save what these read")
+      ->check(CLI::IsMember({"forward", "backward", "forward_saving"}));
 }
 
 AskedShape shape_from(const Settings& settings, const AskedProblem& o, Backend backend) {

@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/directions.hpp"
 #include "nsa/kernels/vendor.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/tables.hpp"
@@ -65,6 +65,11 @@ Json variant_json(const Variant& v, const std::vector<Device>& devices) {
   row["source_hash"] = v.source_hash;
   row["inputs"] = tensors_json(signature_of(v.stages, v.direction).inputs);
   row["outputs"] = tensors_json(signature_of(v.stages, v.direction).outputs);
+  row["saves"] = Json::array();
+  for (const Stage stage : v.stages) {
+    for (const TensorSpec& saved : saved_by(stage))
+      if (v.direction == Direction::forward) row["saves"].push_back(saved.name);
+  }
   row["ignores"] = Json::array();
   for (const std::string_view name : v.ignores) row["ignores"].push_back(name);
   row["devices"] = Json::array();

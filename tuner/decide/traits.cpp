@@ -2,25 +2,26 @@
 #include <algorithm>
 #include <utility>
 
-#include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/directions.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/tuner/decide.hpp"
 
 namespace nsa::tuner {
 
 std::vector<VariantTraits> catalog_traits(Backend backend) {
-  std::vector<const Variant*> rows;
+  std::vector<std::pair<Direction, const Variant*>> rows;
   for (const Variant& variant : catalog()) {
-    if (variant.backend == backend) rows.push_back(&variant);
+    if (variant.backend != backend) continue;
+    for (const Direction direction : directions_of(variant)) rows.emplace_back(direction, &variant);
   }
-  std::ranges::stable_sort(rows, {}, [](const Variant* row) {
-    return std::pair{row->direction, row->rank};
+  std::ranges::stable_sort(rows, {}, [](const auto& row) {
+    return std::pair{row.first, row.second->rank};
   });
   std::vector<VariantTraits> traits;
-  for (const Variant* row : rows) {
+  for (const auto& [direction, row] : rows) {
     for (const VariantId& id : ids_of(*row)) {
       traits.push_back({id, row->role == Role::candidate, row->role == Role::baseline,
-                        row->switch_target, row->order, row->direction});
+                        row->switch_target, row->order, direction});
     }
   }
   return traits;

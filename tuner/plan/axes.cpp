@@ -108,7 +108,9 @@ const std::array kAxes{AxisField{"batch", "an integer of 1 to 65536", set_batch,
     enum_axis < [](auto& p) -> auto& {
   return p.direction;
 }
-> ("direction", "forward or backward"), enum_axis < [](auto& p) -> auto& { return p.dtype; }
+> ("direction", "forward, backward or forward_saving"), enum_axis < [](auto& p) -> auto& {
+  return p.dtype;
+}
 > ("dtype", "fp64, fp32, bf16 or fp16"), integer_axis < [](auto& p) -> auto& {
   return p.head_dim_k;
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "nsa/kernels/directions.hpp"
 #include "nsa/kernels/parallel.hpp"
 
 namespace nsa::tuner {
@@ -76,8 +77,22 @@ std::int64_t count_untouched(const Outputs& before, std::byte old_poison, const 
 
 std::int64_t count_non_finite(const Outputs& tensors) {
   std::int64_t count = 0;
-  for (const HostTensor& tensor : tensors) count += non_finite_in(tensor);
+  for (const HostTensor& tensor : tensors) count += non_finite_in(tensor) - empty_rows(tensor);
   return count;
+}
+
+std::int64_t empty_rows(const HostTensor& tensor) {
+  if (!is_saved(tensor.name) || tensor.shape.dtype != Dtype::fp32) return 0;
+  constexpr std::uint32_t kMinusInfinity = 0xFF800000;
+  return sum_of(tensor.bytes.size() / sizeof(float), [&](std::size_t from, std::size_t to) {
+    std::int64_t count = 0;
+    for (std::size_t i = from; i < to; ++i) {
+      std::uint32_t bits;
+      std::memcpy(&bits, tensor.bytes.data() + i * sizeof bits, sizeof bits);
+      count += bits == kMinusInfinity;
+    }
+    return count;
+  });
 }
 
 }  // namespace nsa::tuner

@@ -15,7 +15,10 @@ using Outputs = std::vector<HostTensor>;
 /// proves nothing: in fp16 it is an ordinary number.
 std::int64_t count_untouched(const Outputs& before, std::byte old_poison, const Outputs& now,
                              std::byte poison);
-/// NaN and infinities.
+/// NaN and infinities, apart from empty_rows().
 std::int64_t count_non_finite(const Outputs& tensors);
+/// Log-sum-exps of -inf, which a launch saves where a query sees no key; whether these are the
+/// right ones is for the oracle to say. 0 of other tensors.
+std::int64_t empty_rows(const HostTensor& tensor);
 
 }  // namespace nsa::tuner

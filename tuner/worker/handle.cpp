@@ -1,5 +1,7 @@
 #include "worker/handle.hpp"
 
+#include "nsa/kernels/directions.hpp"
+
 namespace nsa::tuner {
 
 namespace {
@@ -73,6 +75,7 @@ Handle::Handle(const Variant& variant, const Point& point, const Problem& proble
     : variant_(variant),
       point_(point),
       problem_(problem),
+      launched_(launched(problem)),
       inputs_(std::move(inputs)),
       memory_(memory),
       router_(router),
@@ -81,28 +84,30 @@ Handle::Handle(const Variant& variant, const Point& point, const Problem& proble
       placed_sequences_(memory.place(sequences_)),
       allocator_(memory),
       workspace_(allocator_) {
-  saved_ = saved_among(*inputs_);
+  SplitOutputs split = split_outputs(variant.stages, problem, outputs_->views());
+  out_ = std::move(split.out);
+  saves_ = problem.direction == kForwardSaving;
+  saved_ = saves_ ? split.saved : saved_among(*inputs_);
   workspace_.reserve(static_cast<std::size_t>(workspace_of(variant, problem)));
 }
 
 void Handle::launch() {
   static const AttentionOptions kDefaults;
   fetched_ = nullptr;
-  const auto outputs = outputs_->views();
   const bool backward = variant_.direction == Direction::backward;
   auto inputs = inputs_->views();
   inputs = inputs.first(signature_of(variant_.stages, variant_.direction).inputs.size());
   variant_.launch({.row = variant_,
-                   .problem = problem_,
+                   .problem = launched_,
                    .sequences = sequences_,
                    .device_sequences = placed_sequences_.get(),
                    .in = inputs,
-                   .out = outputs,
+                   .out = out_,
                    .point = point_,
                    .options = kDefaults,
                    .workspace = workspace_,
                    .stream = memory_.stream(),
-                   .saved = backward ? &saved_ : nullptr,
+                   .saved = backward || saves_ ? &saved_ : nullptr,
                    .router = &router_});
 }
 

@@ -115,12 +115,14 @@ class Handle {
  private:
   const Variant& variant_;
   Point point_;
-  Problem problem_;
+  Problem problem_, launched_;  // as it was asked, and as a launch gets it
   std::shared_ptr<Inputs> inputs_;
   Memory& memory_;
   const Router& router_;
   std::unique_ptr<TensorSet> outputs_;
-  Saved saved_;  // of a backward variant: what the forward pass saved, among the inputs
+  std::vector<TensorView> out_;  // of the outputs: those of the variant's signature
+  bool saves_ = false;
+  Saved saved_;  // forward: the other outputs; backward: what was saved, among the inputs
   const std::vector<HostTensor>* fetched_ = nullptr;  // where they are those of the last launch
   std::vector<Sequence> sequences_;
   std::shared_ptr<const Sequence> placed_sequences_;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <type_traits>
 
+#include "nsa/kernels/directions.hpp"
 #include "nsa/kernels/vendor.hpp"
 #include "nsa/schemas/cuda/out_of_memory.hpp"
 #include "nsa/schemas/error.hpp"
@@ -34,11 +35,11 @@ Outcome outcome_of(const CudaError& error) {
   return is_out_of_memory(error) ? Outcome::out_of_memory : Outcome::crashed;
 }
 
-worker::OfferedVariant offer_of(const Variant& variant) {
+worker::OfferedVariant offer_of(const Variant& variant, Direction direction) {
   worker::OfferedVariant offer;
   for (const Stage stage : variant.stages) offer.stages.emplace_back(to_string(stage));
   offer.name = variant.name;
-  offer.direction = variant.direction;
+  offer.direction = direction;
   for (const VariantId& id : ids_of(variant)) offer.points.push_back(id.point);
   offer.source_hash = variant.source_hash;
   if (variant.order)
@@ -49,7 +50,7 @@ worker::OfferedVariant offer_of(const Variant& variant) {
 
 std::string what_it_needs(const Variant& variant, const Problem& problem) {
   auto bytes = static_cast<double>(workspace_of(variant, problem));
-  const JoinedSignature signature = signature_of(variant.stages, variant.direction);
+  const JoinedSignature signature = signature_of(variant.stages, problem.direction);
   for (const auto& side : {signature.inputs, signature.outputs}) {
     for (const TensorSpec& spec : side) {
       const TensorShape shape = shape_of(variant.stages, spec.name, problem);
@@ -110,7 +111,9 @@ worker::Reply Session::on(const worker::HelloRequest& request) {
   reply.verifies = true;
   reply.device = device_;
   for (const Variant& variant : catalog()) {
-    if (variant.backend == device_.backend) reply.variants.push_back(offer_of(variant));
+    if (variant.backend != device_.backend) continue;
+    for (const Direction direction : directions_of(variant))
+      reply.variants.push_back(offer_of(variant, direction));
   }
   return reply;
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "nsa/kernels/directions.hpp"
 #include "nsa/kernels/parallel.hpp"
 #include "nsa/tuner/safetensors.hpp"
 #include "process/child.hpp"
@@ -148,11 +149,11 @@ class RowJudge {
   double worst_ = 0;
 };
 
-/// What the device's oracle says; nothing where it does not know the stage.
+/// What the device's oracle says; nothing where it does not know the stage, or what is saved.
 std::optional<DeviceOracle::Coverage> judge_on_device(Handle& handle, const Device& device) {
   const auto stages = handle.variant().stages;
   if (device.backend != Backend::cuda || stages.size() != 1 ||
-      !device_oracle_covers(stages.front()))
+      handle.problem().direction == kForwardSaving || !device_oracle_covers(stages.front()))
     return std::nullopt;
   DeviceOracle& oracle = handle.inputs()->device_judge(stages.front(), handle.problem());
   return oracle.verify_some(handle.outputs().views(), kDeviceOracleS, handle.stream());

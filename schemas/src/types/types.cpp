@@ -4,6 +4,7 @@
 #include "nsa/schemas/problem.hpp"
 #include "nsa/schemas/run.hpp"
 #include "nsa/schemas/thresholds.hpp"
+#include "nsa/schemas/training/directions.hpp"
 
 namespace nsa {
 namespace {
@@ -18,7 +19,8 @@ struct Names<Dtype> {
 };
 template <>
 struct Names<Direction> {
-  static constexpr std::array<std::string_view, 2> kAll{"forward", "backward"};
+  static constexpr std::array<std::string_view, kDirectionCount> kAll{"forward", "backward",
+                                                                      "forward_saving"};
 };
 template <>
 struct Names<Phase> {

@@ -41,7 +41,8 @@ std::string shape_text(const Problem& p) {
 
 std::string nightly_series_name(const Measurement& row) {
   const Problem& p = row.problem;
-  const std::string direction = p.direction == Direction::forward ? "" : "backward ";
+  const std::string direction =
+      p.direction == Direction::forward ? "" : std::string(to_string(p.direction)) + " ";
   const std::string executor = row.executor == kOwnExecutor ? "" : " by " + row.executor;
   return fmt::format("{} {}{} {} {} {} {} {} {}{}", to_string(row.variant), direction,
                      to_string(p.phase), lengths_text(p), to_string(p.dtype), shape_text(p),

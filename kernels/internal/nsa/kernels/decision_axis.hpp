@@ -5,11 +5,11 @@
 
 namespace nsa {
 
-/// axis_of, but for backward passes: no switch compares the length of a row there, and rows of the
-/// table go on differing beyond the window.
+/// axis_of, but for launches of training: no switch compares the length of a row there, and rows of
+/// the table go on differing beyond the window.
 inline Axis decision_axis(Stage stage, Phase phase, Direction direction) noexcept {
   const Axis axis = axis_of(stage, phase);
-  return axis == Axis::row_len && direction == Direction::backward ? Axis::seq_len : axis;
+  return axis == Axis::row_len && direction != Direction::forward ? Axis::seq_len : axis;
 }
 
 }  // namespace nsa

@@ -82,14 +82,17 @@ class Oracle {
   std::vector<TensorView> inputs_;
   AttentionOptions options_;
   std::vector<Sequence> sequences_;
+  std::span<const TensorSpec> outputs_;
   std::vector<HostTensor> derived_;  // of composites: what the stages before the last one store
   std::unique_ptr<Kept> kept_;
 };
 
 /// Largest relative L2 of a row that counts as right: fp64 1e-12, fp32 1e-5, bf16 5e-3, fp16 1e-3;
-/// for integer outputs 0. Attention and layer may be off by twice that, because their stages round
-/// one after the other. A model may be off by more: roundings add up over its layers, and a tie
-/// that falls the other way in one layer changes every layer after it.
+/// for integer outputs 0. What a launch saves (log-sum-exps, gates) may be off by as much in each
+/// element, and by the rounding to fp32: an error of a log-sum-exp is a relative one of the
+/// probabilities that are made from it. Attention and layer may be off by twice that, because their
+/// stages round one after the other. A model may be off by more: roundings add up over its layers,
+/// and a tie that falls the other way in one layer changes every layer after it.
 double row_tolerance(Stage stage, Dtype dtype) noexcept;
 
 /// Which KV head speaks for all of a large problem.
