@@ -27,7 +27,7 @@ struct BandPlan {
       most = std::max(most, widest);
     }
     tiles = keys / tile.keys + static_cast<std::int64_t>(p.seq_lens.size());
-    segment = queries_of_item(passing * p.kv_heads, p.heads_per_group());
+    segment = queries_of_item(passing * p.kv_heads, p.heads_per_group(), tile);
     segments = (most + segment - 1) / segment;
   }
   /// Of the sums of all items.

@@ -37,12 +37,15 @@ constexpr bool agrees_with_tile() {
 }
 
 /// Calls f(integral constant) with the head dims where Hopper's kernels take the launch: q, K and V
-/// of 64 or 128 columns, all rows in pieces of 16 bytes. False where they do not.
+/// of 64 or 128 columns, all rows in pieces of 16 bytes, a group's heads in one tile. False where
+/// they do not.
 template <class F>
 bool with_hopper_width(const BackwardParams& p, F f) {
-  if (!on_hopper() || !p.d_o.vectors || p.attend.context_tokens == 0) return false;
-  if (whole_vectors(p.attend, 64, 64)) return f(std::integral_constant<int, 64>{}), true;
-  if (whole_vectors(p.attend, 128, 128)) return f(std::integral_constant<int, 128>{}), true;
+  const AttendParams& a = p.attend;
+  if (!on_hopper() || !p.d_o.vectors || a.tokens == 0 || a.context_tokens == 0) return false;
+  if (a.group > kTileRows) return false;
+  if (whole_vectors(a, 64, 64)) return f(std::integral_constant<int, 64>{}), true;
+  if (whole_vectors(a, 128, 128)) return f(std::integral_constant<int, 128>{}), true;
   return false;
 }
 

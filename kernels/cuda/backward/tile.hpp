@@ -57,11 +57,16 @@ inline BackwardTile backward_tile(const Problem& p) {
 Support supports_backward(const Problem& problem, const Device& device) noexcept;
 
 /// Cuts a number of queries that pass by tiles of keys into items of this many, so that the
-/// multiprocessors of a large GPU get some each.
-constexpr std::int64_t queries_of_item(std::int64_t queries, std::int64_t group) {
-  constexpr std::int64_t kItems = 1024, kLeastRows = 192, kMost = 1024;
+/// multiprocessors of a large GPU get some each: not so small that the begin and the end of an item
+/// count beside what lies between.
+constexpr std::int64_t queries_of_item(std::int64_t queries, std::int64_t group,
+                                       const BackwardTile& tile) {
+  constexpr std::int64_t kFewItems = 396, kManyItems = 1024, kRows = 4608, kLeastRows = 192,
+                         kMost = 1024;
+  const std::int64_t items =
+      tile.tensor_cores ? std::clamp(queries * group / kRows, kFewItems, kManyItems) : kManyItems;
   const std::int64_t least = (kLeastRows + group - 1) / group;
-  return std::clamp((queries + kItems - 1) / kItems, std::min(least, kMost), kMost);
+  return std::clamp((queries + items - 1) / items, std::min(least, kMost), kMost);
 }
 
 }  // namespace nsa::cuda

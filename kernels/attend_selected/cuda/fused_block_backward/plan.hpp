@@ -36,7 +36,7 @@ struct SelectedBackwardPlan {
     chunks = (p.total_tokens() + chunk - 1) / chunk;
     words = chunk / 32;
     most_entries = chunk * p.geometry.sel_count;
-    run_queries = queries_of_item(most_entries * p.kv_heads, p.heads_per_group());
+    run_queries = queries_of_item(most_entries * p.kv_heads, p.heads_per_group(), tile);
     most_runs = std::min(table, most_entries) + most_entries / run_queries;
     heads_ = p.kv_heads;
     group_ = p.heads_per_group();

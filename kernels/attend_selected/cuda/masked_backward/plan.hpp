@@ -16,7 +16,7 @@ struct MaskedBackwardPlan {
         tiles_of_sequence(num_blocks(p.max_kv_len(), p.geometry) * tiles_of_block) {
     // Half of the queries see a tile where there is no context.
     const std::int64_t passing = tiles_of_sequence * ((p.total_tokens() + 1) / 2);
-    segment = queries_of_item(passing * p.kv_heads, p.heads_per_group());
+    segment = queries_of_item(passing * p.kv_heads, p.heads_per_group(), tile);
     segments = (p.max_seq_len() + segment - 1) / segment;
     keys_ = p.kv_heads * p.batch() * tiles_of_sequence * segments * tile.keys;
     rows_ = p.total_tokens() * p.q_heads;

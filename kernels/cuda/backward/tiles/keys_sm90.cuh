@@ -1,10 +1,11 @@
-// Gradients of K and V on Hopper: as keys_mma.cuh, but one warpgroup has all 64 keys, and products
-// are made by WGMMA from swizzled tiles.
+// Gradients of K and V on Hopper: as keys_mma.cuh, but a block has several warpgroups that share a
+// tile of 64 keys. The warps of one bring rows, the warpgroups that compute take tiles of rows in
+// turn, each with sums of its own, which are added up in order at the end. Products are made by
+// WGMMA.
 #pragma once
 
-#include "cuda/backward/tiles/item_rows.cuh"
+#include "cuda/backward/tiles/passing_rows_sm90.cuh"
 #include "cuda/backward/tiles/products.cuh"
-#include "cuda/backward/tiles/products_sm90.cuh"
 #include "cuda/backward/tiles/query_piece.cuh"
 #include "cuda/launch/launch.cuh"
 #include "cuda/ptx/exp2.cuh"
@@ -15,275 +16,334 @@ template <class T, int kDim, bool kAlsoQueries>
 struct KeySizesSm90 {
   using Storage = T;
   static constexpr int kDk = kDim, kDv = kDim, kKeys = kTileRows, kRows = kTileRows;
-  static constexpr int kThreads = 128, kBlocks = kDim == 64 ? 3 : 2;
+  static constexpr int kConsumers = kDim == 64 ? 3 : 2;  // warpgroups that compute
+  static constexpr int kProducers = kDim == 64 ? 3 : 4;  // warps that bring rows
+  static constexpr int kThreads = (kConsumers + 1) * 128;
+  static constexpr int kStages = kDim == 64 ? 6 : 4;
+  static constexpr int kRegisters = kDim == 64 ? 160 : 240;  // of a thread that computes
+  static constexpr int kProducerRegisters = kDim == 64 ? 32 : 24;
+  // A stage has one producer and one consumer, so that neither is ever two rounds ahead of it.
+  static_assert(kStages % kConsumers == 0 && kStages % kProducers == 0);
+  // What the block was launched with is all there is to share.
+  static constexpr int kLaunched = 65536 / kThreads / 8 * 8;
+  static_assert(kConsumers * kRegisters + kProducerRegisters <= (kConsumers + 1) * kLaunched);
   static constexpr bool kQueries = kAlsoQueries;
-  static constexpr int kMostEntries = 1024;
   static constexpr std::uint32_t kWeightRow = (kRows + 8) * 2;
-  static constexpr std::size_t kBytes = 1024 + 6 * kSwizzledTile<kDim> +
-                                        (kQueries ? kKeys * kWeightRow : 0) + 2 * kRows * 24 +
-                                        kMostEntries * 4;
 };
 
-/// Shared memory of a block, as addresses and as pointers.
+/// One of the warpgroups that compute.
 template <class Sizes>
-struct KeySharedSm90 {
-  static constexpr std::uint32_t kTile = kSwizzledTile<Sizes::kDk>;
-  std::uint32_t tiles;     // K, V, q and d_o of two stages
-  unsigned char* weights;  // gradients of logits, [keys, rows]
-  float2* stats_;
-  int* entries;
+class KeyConsumer {
+  using T = typename Sizes::Storage;
+  static constexpr int kDk = Sizes::kDk, kDv = Sizes::kDv;
 
-  __device__ explicit KeySharedSm90(unsigned char* memory) {
-    memory += (0u - sm90::shared_address(memory)) % 1024;
-    tiles = sm90::shared_address(memory);
-    weights = memory + 6 * kTile;
-    stats_ = reinterpret_cast<float2*>(weights +
-                                       (Sizes::kQueries ? Sizes::kKeys * Sizes::kWeightRow : 0));
-    entries = reinterpret_cast<int*>(stats_ + 6 * Sizes::kRows);
+ public:
+  __device__ KeyConsumer(const KeySharedSm90<Sizes>& shared, const BackwardParams& p,
+                         const KeyOutputs& out, int consumer)
+      : shared_(shared),
+        p_(p),
+        out_(out),
+        consumer_(consumer),
+        rows_of_tile_(queries_together<Sizes>(p.attend.group) * p.attend.group),
+        magic_(0xffffffffu / static_cast<unsigned>(p.attend.group) + 1) {
+#pragma unroll
+    for (int i = 0; i < kDk / 2; ++i) d_k_[i] = 0.0f;
+#pragma unroll
+    for (int i = 0; i < kDv / 2; ++i) d_v_[i] = 0.0f;
   }
-  __device__ std::uint32_t k() const { return tiles; }
-  __device__ std::uint32_t v() const { return tiles + kTile; }
-  __device__ std::uint32_t q(int stage) const {
-    return tiles + (2 + 2 * static_cast<std::uint32_t>(stage)) * kTile;
+
+  /// Zeros where no query of a tile lies, and the item's keys; all of these warpgroups together.
+  __device__ void prepare(const KeyItem& item) const {
+    const AttendParams& a = p_.attend;
+    const int used = queries_together<Sizes>(a.group) * a.group;
+    for (int tile = 0; tile < 2 * Sizes::kStages; ++tile)
+      for (int row = used + row_thread(); row < kTileRows; row += kRowThreads)
+        copy_tile_row<T, kDk>(shared_.q(0) + static_cast<std::uint32_t>(tile) * shared_.kTile, row,
+                              nullptr, static_cast<const T*>(a.q.data));
+    for (int key = row_thread(); key < Sizes::kKeys; key += kRowThreads) {
+      const bool exists = key < item.keys.count;
+      const std::int64_t row = item.keys.row + key;
+      copy_tile_row<T, kDk>(shared_.k(), key,
+                            exists ? head_row<const T>(a.k, row, item.kv_head) : nullptr,
+                            static_cast<const T*>(a.k.data));
+      copy_tile_row<T, kDv>(shared_.v(), key,
+                            exists ? head_row<const T>(a.v, row, item.kv_head) : nullptr,
+                            static_cast<const T*>(a.v.data));
+    }
+    wait_all_copies();
+    sm90::fence_shared();
+    meet_all();
   }
-  __device__ std::uint32_t d_o(int stage) const { return q(stage) + kTile; }
-  __device__ float2* stats(int stage) const { return stats_ + stage * Sizes::kRows; }
-  __device__ int2* seen(int stage) const {
-    return reinterpret_cast<int2*>(stats_ + (2 + stage) * Sizes::kRows);
+
+  /// Adds what the tiles of rows consumer, consumer + kConsumers, ... of `tiles` give.
+  __device__ void run(int tiles) {
+    int stage = consumer_;
+    unsigned parity = 0;
+    for (int tile = consumer_; tile < tiles; tile += Sizes::kConsumers) {
+      sm90::barrier_wait(shared_.full(stage), parity);
+      add_rows(stage);
+      stage += Sizes::kConsumers;
+      if (stage >= Sizes::kStages) {
+        stage -= Sizes::kStages;
+        parity ^= 1;
+      }
+    }
   }
-  __device__ std::int64_t* place(int stage) const {
-    return reinterpret_cast<std::int64_t*>(stats_ + (4 + stage) * Sizes::kRows);
+
+  /// The sums of all warpgroups, in their order, to [keys, kDk + kDv].
+  __device__ void write(float* sums) {
+    meet_all();  // no rows are read any more
+    if (consumer_ > 0) {
+      float* to = shared_.sums(consumer_) + thread();
+#pragma unroll
+      for (int i = 0; i < kDk / 2; ++i) to[i * 128] = d_k_[i];
+#pragma unroll
+      for (int i = 0; i < kDv / 2; ++i) to[(kDk / 2 + i) * 128] = d_v_[i];
+    }
+    meet_all();
+    if (consumer_ > 0) return;
+#pragma unroll 1
+    for (int other = 1; other < Sizes::kConsumers; ++other) {
+      const float* from = shared_.sums(other) + thread();
+#pragma unroll
+      for (int i = 0; i < kDk / 2; ++i) d_k_[i] += from[i * 128];
+#pragma unroll
+      for (int i = 0; i < kDv / 2; ++i) d_v_[i] += from[(kDk / 2 + i) * 128];
+    }
+    constexpr int kWidth = kDk + kDv;
+    float* row = sums + (warp() * 16 + lane() / 4) * kWidth + lane() % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      float* to = row + i * 8 * kWidth;
+#pragma unroll
+      for (int n = 0; n < kDk / 8; ++n)
+        *reinterpret_cast<float2*>(to + 8 * n) =
+            make_float2(d_k_[4 * n + 2 * i], d_k_[4 * n + 2 * i + 1]);
+#pragma unroll
+      for (int n = 0; n < kDv / 8; ++n)
+        *reinterpret_cast<float2*>(to + kDk + 8 * n) =
+            make_float2(d_v_[4 * n + 2 * i], d_v_[4 * n + 2 * i + 1]);
+    }
   }
+
+ private:
+  static constexpr int kRowThreads = Sizes::kConsumers * 16;  // eight threads copy a row
+
+  __device__ static int thread() { return static_cast<int>(threadIdx.x) % 128; }
+  __device__ static int warp() { return thread() / 32; }
+  __device__ static int lane() { return static_cast<int>(lane_id()); }
+  __device__ int row_thread() const { return consumer_ * 16 + thread() / 8; }
+  /// Of this warpgroup's threads, and of all that compute. Barrier 0 is the whole block's.
+  __device__ void meet() const {
+    asm volatile("bar.sync %0, 128;" ::"r"(1 + consumer_) : "memory");
+  }
+  __device__ void meet_all() const {
+    asm volatile("bar.sync %0, %1;" ::"r"(1 + Sizes::kConsumers), "n"(Sizes::kConsumers * 128)
+                 : "memory");
+  }
+  __device__ int query_of(int row) const {
+    return p_.attend.group == 1 ? row
+                                : static_cast<int>(__umulhi(static_cast<unsigned>(row), magic_));
+  }
+  __device__ void release(int stage) const {
+    __syncwarp();
+    if (lane() == 0) sm90::barrier_arrive(shared_.empty(stage));
+  }
+
+  __device__ __forceinline__ void add_rows(int stage) {
+    const RowFacts& facts = shared_.facts(stage);
+    float weights[32], d_s[32];
+    sm90::wgmma_fence();
+    begin_rows_product<T, kDk>(weights, shared_.k(), shared_.q(stage));
+    sm90::wgmma_commit();
+    begin_rows_product<T, kDv>(d_s, shared_.v(), shared_.d_o(stage));
+    sm90::wgmma_commit();
+    sm90::wgmma_wait<1>(weights);
+    weigh(facts, weights);
+    sm90::wgmma_wait<0>(d_s);
+    std::uint32_t of_weights[4][4], of_logits[4][4];
+    as_fragments<T>(weights, of_weights);
+    logit_gradients(facts, weights, d_s);
+    as_fragments<T>(d_s, of_logits);
+    sm90::pin(d_v_);
+    sm90::pin(d_k_);
+    sm90::wgmma_fence();
+    begin_add_product<T, kDv>(d_v_, of_weights, shared_.d_o(stage), true);
+    begin_add_product<T, kDk>(d_k_, of_logits, shared_.q(stage), true);
+    sm90::wgmma_commit();
+    if constexpr (Sizes::kQueries) {
+      add_queries(facts, of_logits, stage);
+    } else {
+      sm90::wgmma_wait<0>(d_v_);
+      sm90::pin(d_k_);
+      release(stage);
+    }
+  }
+
+  /// Logits to weights of this thread's keys; those of rows that do not see a key are 0.
+  __device__ __forceinline__ void weigh(const RowFacts& facts, float (&p)[32]) const {
+    const float scale_log2 = p_.attend.scale_log2;
+#pragma unroll
+    for (int n = 0; n < 8; ++n) {
+      const float4 stats = *reinterpret_cast<const float4*>(facts.stats + 8 * n + lane() % 4 * 2);
+#pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        float& x = p[4 * n + c];
+        x = exp2_fast(fmaf(x, scale_log2, -(c % 2 == 0 ? stats.x : stats.z)));
+      }
+    }
+    if (facts.partly == 0) return;
+#pragma unroll
+    for (int n = 0; n < 8; ++n) {
+      const int row = 8 * n + lane() % 4 * 2;  // those after the queries' rows have no weights
+      const int2 of_even = facts.seen[query_of(row)], of_odd = facts.seen[query_of(row + 1)];
+#pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        const int key = warp() * 16 + lane() / 4 + c / 2 * 8;
+        const int2 seen = c % 2 == 0 ? of_even : of_odd;
+        if (key < seen.x || key >= seen.y) p[4 * n + c] = 0.0f;
+      }
+    }
+  }
+  /// Gradients of weights to gradients of logits.
+  __device__ __forceinline__ void logit_gradients(const RowFacts& facts, const float (&p)[32],
+                                                  float (&d_s)[32]) const {
+#pragma unroll
+    for (int n = 0; n < 8; ++n) {
+      const float4 stats = *reinterpret_cast<const float4*>(facts.stats + 8 * n + lane() % 4 * 2);
+#pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        float& x = d_s[4 * n + c];
+        x = p[4 * n + c] * (x - (c % 2 == 0 ? stats.y : stats.w));
+      }
+    }
+  }
+
+  /// The rows' gradient of q from this tile of keys, 64 columns at a time: each warp has 16 rows.
+  /// The products with d_o and q run meanwhile; the rows are released when they are done.
+  __device__ __forceinline__ void add_queries(const RowFacts& facts,
+                                              const std::uint32_t (&of_logits)[4][4], int stage) {
+    constexpr int kHalves = kDk / 64;
+    std::uint32_t a[4][4];
+    transpose(of_logits, a);
+    const int first = warp() * 16 + lane() / 4;
+    std::int64_t places[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int row = first + 8 * i, query = query_of(row);
+      const std::int64_t place = row < rows_of_tile_ ? facts.place[query] : -1;
+      places[i] = place < 0 ? -1 : place + (row - query * p_.attend.group);
+    }
+    float c[kHalves][32];
+    if constexpr (kHalves == 2) {
+      multiply_keys(c[0], a, 0);
+      sm90::wgmma_wait<1>(d_v_);
+      sm90::pin(d_k_);
+      release(stage);
+      multiply_keys(c[1], a, 1);
+      sm90::wgmma_wait<1>(c[0]);
+      put(c[0], places, 0);
+      sm90::wgmma_wait<0>(c[1]);
+      put(c[1], places, 1);
+    } else {  // registers do not suffice for both at once
+      sm90::wgmma_wait<0>(d_v_);
+      sm90::pin(d_k_);
+      release(stage);
+      multiply_keys(c[0], a, 0);
+      sm90::wgmma_wait<0>(c[0]);
+      put(c[0], places, 0);
+    }
+  }
+  /// Gradients of logits, [keys, rows], as fragments [rows, keys]. Two buffers in turn: who writes
+  /// one has met those who read it two tiles ago.
+  __device__ __forceinline__ void transpose(const std::uint32_t (&of_logits)[4][4],
+                                            std::uint32_t (&a)[4][4]) {
+    unsigned char* const tile = shared_.weights(consumer_, turn_);
+    turn_ ^= 1;
+    unsigned char* to =
+        tile + (16 * warp() + lane() / 4) * static_cast<int>(Sizes::kWeightRow) + lane() % 4 * 4;
+#pragma unroll
+    for (int kk = 0; kk < 4; ++kk)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        *reinterpret_cast<std::uint32_t*>(
+            to + 32 * kk + i % 2 * 8 * static_cast<int>(Sizes::kWeightRow) + i / 2 * 16) =
+            of_logits[kk][i];
+    meet();
+    const std::uint32_t l = lane_id();
+    const std::uint32_t from = sm90::shared_address(tile) +
+                               (l % 8 + l / 16 * 8) * Sizes::kWeightRow +
+                               (static_cast<std::uint32_t>(warp()) * 16 + l / 8 % 2 * 8) * 2;
+#pragma unroll
+    for (std::uint32_t kk = 0; kk < 4; ++kk)
+      load_matrices_transposed(a[kk], from + kk * 16 * Sizes::kWeightRow);
+  }
+  __device__ __forceinline__ void multiply_keys(float (&c)[32], const std::uint32_t (&a)[4][4],
+                                                int half) const {
+    const sm90::MatrixDescriptor columns(
+        shared_.k() + static_cast<std::uint32_t>(half) * kTileRows * 128, 0);
+    sm90::wgmma_fence();
+#pragma unroll
+    for (int i = 0; i < 4; ++i) sm90::wgmma_registers<T>(c, a[i], columns.at(i * 2048), i > 0);
+    sm90::wgmma_commit();
+  }
+  __device__ __forceinline__ void put(const float (&c)[32], const std::int64_t (&places)[2],
+                                      int half) const {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      if (places[i] < 0) continue;
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+        put_query_piece<T>(out_, places[i] * kDk + 64 * half + 32 * h, c + 16 * h + 2 * i,
+                           p_.scale);
+    }
+  }
+
+  const KeySharedSm90<Sizes>& shared_;
+  const BackwardParams& p_;
+  const KeyOutputs& out_;
+  int consumer_, turn_ = 0, rows_of_tile_;
+  unsigned magic_;  // 2^32 / group, rounded up
+  float d_k_[kDk / 2], d_v_[kDv / 2];
 };
-
-/// Begins to load the rows from `first` on; returns whether one of this thread's rows does not see
-/// the whole tile.
-template <class Sizes>
-__device__ __forceinline__ bool load_item_rows(const ItemRows& rows,
-                                               const KeySharedSm90<Sizes>& shared, int first,
-                                               int stage) {
-  using T = typename Sizes::Storage;
-  const AttendParams& a = rows.p.attend;
-  const int head = rows.item.kv_head * a.group;
-#pragma unroll
-  for (int j = 0; j < Sizes::kRows / 16; ++j) {
-    const int r = static_cast<int>(threadIdx.x) / 8 + 16 * j;
-    const ItemRows::Row row = rows.row(first + r);
-    const bool exists = row.token >= 0;
-    copy_tile_row<T, Sizes::kDk>(
-        shared.q(stage), r, exists ? head_row<const T>(a.q, row.token, head + row.head) : nullptr,
-        static_cast<const T*>(a.q.data));
-    copy_tile_row<T, Sizes::kDv>(
-        shared.d_o(stage), r,
-        exists ? head_row<const T>(rows.p.d_o, row.token, head + row.head) : nullptr,
-        static_cast<const T*>(rows.p.d_o.data));
-  }
-  const int r = static_cast<int>(threadIdx.x);
-  if (r >= Sizes::kRows) return false;
-  const ItemRows::Row row = rows.row(first + r);
-  const auto* stats = reinterpret_cast<const float2*>(rows.p.stats);
-  shared.stats(stage)[r] = row.token < 0
-                               ? make_float2(0.0f, 0.0f)
-                               : stats[row.token * a.kv_heads * a.group + head + row.head];
-  const int2 seen = rows.seen(row);
-  shared.seen(stage)[r] = seen;
-  if constexpr (Sizes::kQueries) shared.place(stage)[r] = rows.place(row);
-  return seen.x > 0 || seen.y < Sizes::kKeys;
-}
-
-/// Logits to weights of this thread's keys; those of rows that do not see a key are 0.
-template <class Sizes>
-__device__ __forceinline__ void weigh_keys(const KeySharedSm90<Sizes>& shared, int stage,
-                                           bool masked, float scale_log2, float (&p)[32]) {
-  const auto lane = static_cast<int>(lane_id());
-#pragma unroll
-  for (int n = 0; n < 8; ++n) {
-    const int row = 8 * n + lane % 4 * 2;
-    const float4 stats = *reinterpret_cast<const float4*>(shared.stats(stage) + row);
-#pragma unroll
-    for (int c = 0; c < 4; ++c) {
-      float& x = p[4 * n + c];
-      x = exp2_fast(fmaf(x, scale_log2, -(c % 2 == 0 ? stats.x : stats.z)));
-    }
-  }
-  if (!masked) return;
-#pragma unroll
-  for (int n = 0; n < 8; ++n) {
-    const int4 seen = *reinterpret_cast<const int4*>(shared.seen(stage) + 8 * n + lane % 4 * 2);
-#pragma unroll
-    for (int c = 0; c < 4; ++c) {
-      const int key = static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4 + c / 2 * 8;
-      const bool sees = c % 2 == 0 ? key >= seen.x && key < seen.y : key >= seen.z && key < seen.w;
-      if (!sees) p[4 * n + c] = 0.0f;
-    }
-  }
-}
-
-/// Gradients of weights to gradients of logits.
-template <class Sizes>
-__device__ __forceinline__ void logit_gradients(const KeySharedSm90<Sizes>& shared, int stage,
-                                                const float (&p)[32], float (&d_s)[32]) {
-#pragma unroll
-  for (int n = 0; n < 8; ++n) {
-    const float4 stats = *reinterpret_cast<const float4*>(shared.stats(stage) + 8 * n +
-                                                          static_cast<int>(lane_id()) % 4 * 2);
-#pragma unroll
-    for (int c = 0; c < 4; ++c) {
-      float& x = d_s[4 * n + c];
-      x = p[4 * n + c] * (x - (c % 2 == 0 ? stats.y : stats.w));
-    }
-  }
-}
-
-/// Gradients of logits, [keys, rows], for the product with K.
-template <class Sizes>
-__device__ __forceinline__ void keep_logit_gradients(const KeySharedSm90<Sizes>& shared,
-                                                     const std::uint32_t (&a)[4][4]) {
-  const std::uint32_t lane = lane_id();
-  unsigned char* to =
-      shared.weights + (16 * (threadIdx.x / 32) + lane / 4) * Sizes::kWeightRow + lane % 4 * 4;
-#pragma unroll
-  for (int kk = 0; kk < 4; ++kk)
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      *reinterpret_cast<std::uint32_t*>(to + 32 * kk + i % 2 * 8 * Sizes::kWeightRow + i / 2 * 16) =
-          a[kk][i];
-}
-
-/// The rows' gradient of q from this tile of keys: each warp has 16 rows.
-template <class Sizes>
-__device__ __forceinline__ void add_queries(const KeySharedSm90<Sizes>& shared,
-                                            const KeyOutputs& out, int stage, float scale) {
-  using T = typename Sizes::Storage;
-  const std::uint32_t lane = lane_id(), first = threadIdx.x / 32 * 16;
-  const std::uint32_t weights = sm90::shared_address(shared.weights) +
-                                (lane % 8 + lane / 16 * 8) * Sizes::kWeightRow +
-                                (first + lane / 8 % 2 * 8) * 2;
-  std::uint32_t a[4][4];
-#pragma unroll
-  for (std::uint32_t kk = 0; kk < 4; ++kk)
-    load_matrices_transposed(a[kk], weights + kk * 16 * Sizes::kWeightRow);
-  float c[Sizes::kDk / 2] = {};
-  sm90::pin(c);
-  sm90::wgmma_fence();
-  begin_add_product<T, Sizes::kDk>(c, a, shared.k(), false);
-  sm90::wgmma_commit();
-  const std::int64_t* place = shared.place(stage) + first + lane / 4;
-  const std::int64_t places[2] = {place[0], place[8]};
-  sm90::wgmma_wait<0>(c);
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    if (places[i] < 0) continue;
-#pragma unroll
-    for (int h = 0; h < Sizes::kDk / 32; ++h) {
-      const float* own = c + 16 * h + 2 * i;
-      put_query_piece<T>(out, places[i] * Sizes::kDk + 32 * h, own, scale);
-    }
-  }
-}
-
-template <class Sizes>
-__device__ void load_keys(const BackwardParams& p, const KeyItem& item,
-                          const KeySharedSm90<Sizes>& shared) {
-  using T = typename Sizes::Storage;
-  const AttendParams& a = p.attend;
-  const KeyTile& tile = item.keys;
-#pragma unroll
-  for (int j = 0; j < Sizes::kKeys / 16; ++j) {
-    const int key = static_cast<int>(threadIdx.x) / 8 + 16 * j;
-    const bool exists = key < tile.count;
-    copy_tile_row<T, Sizes::kDk>(
-        shared.k(), key, exists ? head_row<const T>(a.k, tile.row + key, item.kv_head) : nullptr,
-        static_cast<const T*>(a.k.data));
-    copy_tile_row<T, Sizes::kDv>(
-        shared.v(), key, exists ? head_row<const T>(a.v, tile.row + key, item.kv_head) : nullptr,
-        static_cast<const T*>(a.v.data));
-  }
-}
-
-template <class Sizes>
-__device__ __forceinline__ void write_sums(float* sums, const float (&d_k)[Sizes::kDk / 2],
-                                           const float (&d_v)[Sizes::kDv / 2]) {
-  constexpr int kWidth = Sizes::kDk + Sizes::kDv;
-  float* row = sums + (threadIdx.x / 32 * 16 + lane_id() / 4) * kWidth + lane_id() % 4 * 2;
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    float* to = row + i * 8 * kWidth;
-#pragma unroll
-    for (int n = 0; n < Sizes::kDk / 8; ++n)
-      *reinterpret_cast<float2*>(to + 8 * n) =
-          make_float2(d_k[4 * n + 2 * i], d_k[4 * n + 2 * i + 1]);
-#pragma unroll
-    for (int n = 0; n < Sizes::kDv / 8; ++n)
-      *reinterpret_cast<float2*>(to + Sizes::kDk + 8 * n) =
-          make_float2(d_v[4 * n + 2 * i], d_v[4 * n + 2 * i + 1]);
-  }
-}
 
 template <class Sizes, class Items>
 __device__ __forceinline__ void key_gradients_block(const BackwardParams& p, const Items& items,
-                                                    const KeyOutputs& out) {
-  using T = typename Sizes::Storage;
+                                                    const KeyOutputs& out, const RowMaps& maps) {
   const KeyItem item = key_item(items, p);
   if (item.place < 0) return;
   const KeySharedSm90<Sizes> shared(dynamic_shared());
-  if (item.entries) {
-    for (int i = static_cast<int>(threadIdx.x); i < item.queries; i += Sizes::kThreads)
-      shared.entries[i] = item.entries[item.first + i];
-  }
-  load_keys<Sizes>(p, item, shared);
-  __syncthreads();  // the entries are there
-  const ItemRows rows(p, out, item, shared.entries, Sizes::kKeys);
-  bool partly = load_item_rows<Sizes>(rows, shared, 0, 0);
-  commit_copies();
-
-  float d_k[Sizes::kDk / 2] = {}, d_v[Sizes::kDv / 2] = {};
-  int stage = 0;
-  for (int first = 0; first < rows.count(); first += Sizes::kRows) {
-    settle_copies();
-    const bool masked = __syncthreads_or(partly) != 0;
-    float weights[32], d_s[32];
-    sm90::wgmma_fence();
-    begin_rows_product<T, Sizes::kDk>(weights, shared.k(), shared.q(stage));
-    sm90::wgmma_commit();
-    begin_rows_product<T, Sizes::kDv>(d_s, shared.v(), shared.d_o(stage));
-    sm90::wgmma_commit();
-    if (first + Sizes::kRows < rows.count()) {
-      partly = load_item_rows<Sizes>(rows, shared, first + Sizes::kRows, stage ^ 1);
-      commit_copies();
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < Sizes::kStages; ++stage) {
+      sm90::barrier_init(shared.full(stage), 64);  // each thread of a warp: at once, and by copies
+      sm90::barrier_init(shared.empty(stage), 4);  // a thread of each warp of a warpgroup
     }
-    sm90::wgmma_wait<1>(weights);
-    weigh_keys(shared, stage, masked, p.attend.scale_log2, weights);
-    sm90::wgmma_wait<0>(d_s);
-    logit_gradients(shared, stage, weights, d_s);
-    std::uint32_t of_weights[4][4], of_logits[4][4];
-    as_fragments<T>(weights, of_weights);
-    as_fragments<T>(d_s, of_logits);
-    sm90::pin(d_v);
-    sm90::pin(d_k);
-    sm90::wgmma_fence();
-    begin_add_product<T, Sizes::kDv>(d_v, of_weights, shared.d_o(stage), true);
-    begin_add_product<T, Sizes::kDk>(d_k, of_logits, shared.q(stage), true);
-    sm90::wgmma_commit();
-    if constexpr (Sizes::kQueries) keep_logit_gradients(shared, of_logits);
-    sm90::wgmma_wait<0>(d_v);
-    sm90::pin(d_k);
-    if constexpr (Sizes::kQueries) {
-      __syncthreads();  // all warps kept their gradients of logits
-      add_queries<Sizes>(shared, out, stage, p.scale);
-    }
-    stage ^= 1;
+    sm90::barrier_fence();
   }
-  write_sums<Sizes>(out.sums + item.place * Sizes::kKeys * (Sizes::kDk + Sizes::kDv), d_k, d_v);
+  __syncthreads();
+  const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
+  if (warpgroup == Sizes::kConsumers) {
+    sm90::give_registers<Sizes::kProducerRegisters>();
+    const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
+    if (warp < Sizes::kProducers) RowProducer<Sizes, Items>(p, out, item, shared, maps).run(warp);
+    return;
+  }
+  sm90::take_registers<Sizes::kRegisters>();
+  KeyConsumer<Sizes> consumer(shared, p, out, warpgroup);
+  consumer.prepare(item);
+  const int queries = queries_together<Sizes>(p.attend.group);
+  consumer.run((item.queries + queries - 1) / queries);
+  consumer.write(out.sums + item.place * Sizes::kKeys * (Sizes::kDk + Sizes::kDv));
 }
 
 template <class Sizes, class Items>
-__global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
+__global__ void __launch_bounds__(Sizes::kThreads, 1)
     key_gradients_sm90_kernel(const __grid_constant__ BackwardParams p,
                               const __grid_constant__ Items items,
-                              const __grid_constant__ KeyOutputs out) {
+                              const __grid_constant__ KeyOutputs out,
+                              const __grid_constant__ RowMaps maps) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL  // launched on no other target
-  key_gradients_block<Sizes>(p, items, out);
+  key_gradients_block<Sizes>(p, items, out, maps);
 #else
   __trap();
 #endif
@@ -292,8 +352,11 @@ __global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
 template <class Sizes, class Items>
 void launch_key_gradients_sm90(const BackwardParams& p, const Items& items, const KeyOutputs& out,
                                CUstream_st* stream) {
+  constexpr Dtype kDtype =
+      std::is_same_v<typename Sizes::Storage, __half> ? Dtype::fp16 : Dtype::bf16;
   launch(key_gradients_sm90_kernel<Sizes, Items>, items.blocks(p.attend.kv_heads), Sizes::kThreads,
-         Sizes::kBytes, stream, p, items, out);
+         KeySharedSm90<Sizes>::kBytes, stream, p, items, out,
+         make_row_maps(p, kDtype, Sizes::kRows / p.attend.group));
 }
 
 }  // namespace nsa::cuda
