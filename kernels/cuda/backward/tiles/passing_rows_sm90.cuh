@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cuda/backward/key_params.hpp"
-#include "cuda/backward/row_maps.hpp"
+#include "cuda/backward/tiles/row_maps.hpp"
 #include "cuda/backward/tiles/key_items.cuh"
 #include "cuda/backward/tiles/products_sm90.cuh"
 #include "cuda/ptx/sm90_warp_copies.cuh"

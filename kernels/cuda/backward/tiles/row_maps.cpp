@@ -1,4 +1,4 @@
-#include "cuda/backward/row_maps.hpp"
+#include "cuda/backward/tiles/row_maps.hpp"
 
 #include <cuda_runtime.h>
 
