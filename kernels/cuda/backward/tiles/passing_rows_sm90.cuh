@@ -4,9 +4,9 @@
 #pragma once
 
 #include "cuda/backward/key_params.hpp"
-#include "cuda/backward/tiles/row_maps.hpp"
 #include "cuda/backward/tiles/key_items.cuh"
 #include "cuda/backward/tiles/products_sm90.cuh"
+#include "cuda/backward/tiles/row_maps.hpp"
 #include "cuda/ptx/sm90_warp_copies.cuh"
 #include "cuda/ptx/sm90_warpgroups.cuh"
 
