@@ -108,7 +108,7 @@ class RowProducer {
     if constexpr (!kOneAfterAnother) part = item.keys.first % p.attend.sel_block / Sizes::kKeys;
     atomic_ = out.query == QueryGradient::atomic;
     row_places_ = p.attend.kv_heads * (atomic_ ? 1 : out.picks) * group_;
-    pick_places_ = out.tiles_of_block * group_;
+    pick_places_ = atomic_ ? 0 : out.tiles_of_block * group_;
     first_place_ = atomic_ ? first_head_ : (item.kv_head * out.picks + part) * group_;
 #pragma unroll
     for (int j = 0; j < kOwn; ++j) {

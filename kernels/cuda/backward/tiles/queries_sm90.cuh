@@ -1,5 +1,5 @@
 // The gradient of q in attention to a band on Hopper: as queries_mma.cuh, but one warpgroup has all
-// 64 rows, TMA brings the keys, and products are made by WGMMA.
+// 64 rows, and products are made by WGMMA from swizzled tiles.
 #pragma once
 
 #include "cuda/backward/gradient.cuh"
@@ -7,10 +7,8 @@
 #include "cuda/backward/tiles/products_sm90.cuh"
 #include "cuda/backward/tiles/query_rows.cuh"
 #include "cuda/flash/band.cuh"
-#include "cuda/flash/tensor_map.hpp"
 #include "cuda/launch/launch.cuh"
 #include "cuda/ptx/exp2.cuh"
-#include "cuda/ptx/sm90_async.cuh"
 
 namespace nsa::cuda {
 
@@ -18,18 +16,9 @@ template <class T, int kDim>
 struct QuerySizesSm90 {
   using Storage = T;
   static constexpr int kDk = kDim, kDv = kDim, kRows = kTileRows, kKeys = kTileRows;
-  static constexpr int kThreads = 128, kBlocks = kDim == 64 ? 4 : 2;
-  static constexpr std::size_t kBytes = 1024 + 6 * kSwizzledTile<kDim> + 2 * sizeof(sm90::Barrier);
+  static constexpr int kThreads = 128, kBlocks = kDim == 64 ? 3 : 2;
+  static constexpr std::size_t kBytes = 1024 + 6 * kSwizzledTile<kDim>;
 };
-
-/// K and V by boxes of a tile's keys of one head.
-struct KeyMaps {
-  CUtensorMap k, v;
-};
-inline KeyMaps make_key_maps(const AttendParams& a, Dtype dtype) {
-  return {.k = make_tensor_map(a.k, dtype, a.context_tokens, a.kv_heads, a.dk, kTileRows),
-          .v = make_tensor_map(a.v, dtype, a.context_tokens, a.kv_heads, a.dv, kTileRows)};
-}
 
 /// Weights and gradients of logits of this thread's rows, for the keys from `first` on.
 __device__ __forceinline__ void weigh_rows(const QueryRows& rows, int first, float scale_log2,
@@ -53,8 +42,7 @@ __device__ __forceinline__ void weigh_rows(const QueryRows& rows, int first, flo
 }
 
 template <class Sizes>
-__device__ __forceinline__ void query_gradient_block(const BackwardParams& p, const KeyMaps& maps,
-                                                     bool compressed) {
+__device__ __forceinline__ void query_gradient_block(const BackwardParams& p, bool compressed) {
   using T = typename Sizes::Storage;
   constexpr std::uint32_t kTile = kSwizzledTile<Sizes::kDk>;
   const AttendParams& a = p.attend;
@@ -63,13 +51,6 @@ __device__ __forceinline__ void query_gradient_block(const BackwardParams& p, co
   unsigned char* memory = dynamic_shared();
   memory += (0u - sm90::shared_address(memory)) % 1024;
   const std::uint32_t q = sm90::shared_address(memory), d_o = q + kTile;
-  auto* const full = reinterpret_cast<sm90::Barrier*>(memory + 6 * kTile);  // of each stage
-  if (threadIdx.x == 0) {
-    full[0].init(1);
-    full[1].init(1);
-    sm90::barrier_fence();
-  }
-  __syncthreads();
 #pragma unroll
   for (int j = 0; j < Sizes::kRows / 16; ++j) {
     const int row = static_cast<int>(threadIdx.x) / 8 + 16 * j;
@@ -88,34 +69,36 @@ __device__ __forceinline__ void query_gradient_block(const BackwardParams& p, co
     return q + (2 + 2 * static_cast<std::uint32_t>(stage)) * kTile;
   };
   const auto load_keys = [&](int first, int stage) {
-    if (threadIdx.x != 0) return;
-    full[stage].expect(2 * static_cast<int>(kTile));
 #pragma unroll
-    for (int c = 0; c < Sizes::kDk / 64; ++c) {
-      const std::uint32_t to = k_of(stage) + static_cast<std::uint32_t>(c) * kTileRows * 128;
-      const auto row = static_cast<int>(base + first);
-      sm90::copy_box(to, maps.k, 64 * c, at.kv_head, row, full[stage].address());
-      sm90::copy_box(to + kTile, maps.v, 64 * c, at.kv_head, row, full[stage].address());
+    for (int j = 0; j < Sizes::kKeys / 16; ++j) {
+      const int key = static_cast<int>(threadIdx.x) / 8 + 16 * j;
+      const bool exists = first + key < end;
+      const std::int64_t row = base + first + key;
+      copy_tile_row<T, Sizes::kDk>(k_of(stage), key,
+                                   exists ? head_row<const T>(a.k, row, at.kv_head) : nullptr,
+                                   static_cast<const T*>(a.k.data));
+      copy_tile_row<T, Sizes::kDv>(k_of(stage) + kTile, key,
+                                   exists ? head_row<const T>(a.v, row, at.kv_head) : nullptr,
+                                   static_cast<const T*>(a.v.data));
     }
+    commit_copies();
   };
   if (begin < end) load_keys(begin, 0);
 
   const int own = static_cast<int>(threadIdx.x / 32 * 16 + lane_id() / 4);
   const QueryRows rows = query_rows(p, at, own);
   float d_q[Sizes::kDk / 2] = {};
-  settle_copies();
   int stage = 0;
-  unsigned parity = 0;
   for (int first = begin; first < end; first += Sizes::kKeys) {
-    __syncthreads();  // the queries are there, and the keys before were read
-    if (first + Sizes::kKeys < end) load_keys(first + Sizes::kKeys, stage ^ 1);
-    full[stage].wait(parity);
+    settle_copies();
+    __syncthreads();
     float weights[32], d_s[32];
     sm90::wgmma_fence();
     begin_rows_product<T, Sizes::kDk>(weights, q, k_of(stage));
     sm90::wgmma_commit();
     begin_rows_product<T, Sizes::kDv>(d_s, d_o, k_of(stage) + kTile);
     sm90::wgmma_commit();
+    if (first + Sizes::kKeys < end) load_keys(first + Sizes::kKeys, stage ^ 1);
     sm90::wgmma_wait<1>(weights);
     weigh_rows(rows, first, a.scale_log2, weights);
     sm90::wgmma_wait<0>(d_s);
@@ -128,9 +111,9 @@ __device__ __forceinline__ void query_gradient_block(const BackwardParams& p, co
     begin_add_product<T, Sizes::kDk>(d_q, of_logits, k_of(stage), true);
     sm90::wgmma_commit();
     sm90::wgmma_wait<0>(d_q);
-    parity ^= static_cast<unsigned>(stage);
     stage ^= 1;
   }
+  wait_copies<0>();
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const int row = own + 8 * i;
@@ -145,10 +128,9 @@ __device__ __forceinline__ void query_gradient_block(const BackwardParams& p, co
 
 template <class Sizes>
 __global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
-    query_gradient_sm90_kernel(const __grid_constant__ BackwardParams p,
-                               const __grid_constant__ KeyMaps maps, bool compressed) {
+    query_gradient_sm90_kernel(const __grid_constant__ BackwardParams p, bool compressed) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL  // launched on no other target
-  query_gradient_block<Sizes>(p, maps, compressed);
+  query_gradient_block<Sizes>(p, compressed);
 #else
   __trap();
 #endif
@@ -156,11 +138,9 @@ __global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
 
 template <class Sizes>
 void launch_query_gradient_sm90(const BackwardParams& p, bool compressed, CUstream_st* stream) {
-  constexpr Dtype kDtype =
-      std::is_same_v<typename Sizes::Storage, __half> ? Dtype::fp16 : Dtype::bf16;
   launch(query_gradient_sm90_kernel<Sizes>,
          std::int64_t{RowTile::tiles(p.attend, p.attend.group, Sizes::kRows)} * p.attend.kv_heads,
-         Sizes::kThreads, Sizes::kBytes, stream, p, make_key_maps(p.attend, kDtype), compressed);
+         Sizes::kThreads, Sizes::kBytes, stream, p, compressed);
 }
 
 }  // namespace nsa::cuda
