@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "decide/keep_ranges.hpp"
 #include "decide/ranges/alignment.hpp"
 #include "decide/ranges/held_out.hpp"
-#include "decide/ranges/keep_ranges.hpp"
 
 namespace nsa::tuner {
 namespace {

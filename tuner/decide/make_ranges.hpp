@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "chosen.hpp"
+#include "decide/ranges/chosen.hpp"
 
 namespace nsa::tuner {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ends.hpp"
-#include "evidence.hpp"
+#include "decide/ranges/ends.hpp"
+#include "decide/ranges/evidence.hpp"
 
 namespace nsa::tuner {
 namespace {

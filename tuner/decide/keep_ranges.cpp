@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ends.hpp"
+#include "decide/ranges/ends.hpp"
 
 namespace nsa::tuner {
 namespace {
