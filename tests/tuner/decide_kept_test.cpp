@@ -143,3 +143,30 @@ TEST_CASE("a switch of a stage that was measured tonight is not taken from the o
   CHECK(now.sel_varlen_min_l == FlatValue());
   CHECK(now.gate_compile == FlatValue::never());  // nothing of the gate was measured
 }
+
+TEST_CASE("thirty nights without a change move no end", "[decide]") {
+  const double even_at = GENERATE(500.0, 24000.0, 60000.0);
+  Session s;
+  s.variants = {{"line", [](double n) { return 1e4 + 100 * n; }},
+                {"parabola", [=](double n) { return 1e4 + 100 * n * n / even_at; }}};
+  s.lengths.clear();
+  for (int i = 0; i < 29; ++i) s.lengths.push_back(std::llround(128 * std::pow(2, i / 4.0)));
+  const auto tuned = [&](std::uint64_t night, const std::optional<nsa::ThresholdTable>& shipped) {
+    s.noise = white(0.005, night);
+    return tune(input_for(s), shipped);
+  };
+  const auto places = [](nsa::ThresholdTable& table) {
+    std::vector<std::int64_t> all;
+    for (const auto& range : only(table).ranges) {
+      all.push_back(range.from);
+      all.push_back(range.to.value_or(0));
+    }
+    return all;
+  };
+  nsa::ThresholdTable shipped = tuned(1, {});
+  const std::vector<std::int64_t> first = places(shipped);
+  for (std::uint64_t night = 2; night <= 31; ++night) {
+    shipped = tuned(night, shipped);
+    CHECK(places(shipped) == first);
+  }
+}

@@ -1,6 +1,7 @@
 #include "keep_ranges.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "decide/ranges/ends.hpp"
@@ -77,16 +78,52 @@ Ranges inner(const Side& side, const Ranges& shipped, bool shorter, bool longer)
   return ranges;
 }
 
+/// The last range that ends, and what goes on after it.
+struct End {
+  std::optional<std::size_t> last, beyond;
+};
+End last_of(const Ranges& ranges) {
+  End end;
+  for (std::size_t i = 0; i < ranges.size(); ++i)
+    (ranges[i].basis == Basis::extrapolated ? end.beyond : end.last) = i;
+  return end;
+}
+
+/// What lies beyond all lengths is predicted, to a tenth at best, and further out to a tenth of the
+/// distance on the logarithmic axis: a place that moved by less is the same.
+std::int64_t settled(std::int64_t longest, std::int64_t before, std::int64_t now) {
+  constexpr double kTenth = 0.1;
+  const double reach = kTenth * std::max(1.0, log_axis(now) - log_axis(longest));
+  return std::abs(log_axis(before) - log_axis(now)) <= reach ? before : now;
+}
+
+/// Ends and extrapolations of tonight stay at the shipped places where noise alone moved them.
+void settle_ends(std::int64_t longest, const Ranges& shipped, Ranges& now) {
+  const End old = last_of(shipped), end = last_of(now);
+  if (!old.last || !end.last) return;
+  const ThresholdRange& before = shipped[*old.last];
+  ThresholdRange& last = now[*end.last];
+  if (before.variant == last.variant && before.to && last.to)
+    last.to = std::max(longest + 1, settled(longest, *before.to, *last.to));
+  if (!end.beyond) return;
+  ThresholdRange& beyond = now[*end.beyond];
+  if (old.beyond && shipped[*old.beyond].variant == beyond.variant)
+    beyond.from = settled(longest, shipped[*old.beyond].from, beyond.from);
+  beyond.from = std::max(beyond.from, last.to.value_or(beyond.from));
+}
+
 Ranges kept(const Side& side, const Ranges& shipped) {
   if (side.points.empty()) return shipped;
   const Reach old = reach_of(shipped);
   const std::int64_t shortest = side.points.front().at, longest = side.points.back().at;
-  const bool shorter = old.shortest<shortest, longer = old.longest> longest;
+  const bool shorter = old.shortest < shortest;
+  const bool longer = old.longest > longest;
   Ranges ranges = inner(side, shipped, shorter, longer);
   if (!shorter) ranges.front().from = earliest_start(shortest);
   if (!longer) {
     ranges.back().to = end_of(side.group, side.points, side.chosen.assignment.back());
     extrapolate(side, side.chosen.assignment.back(), ranges);
+    settle_ends(longest, shipped, ranges);
   }
   return ranges;
 }
