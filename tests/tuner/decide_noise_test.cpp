@@ -304,24 +304,3 @@ TEST_CASE("the A/A control is the noise floor of the evidence", "[decide]") {
   CHECK(evidence.noise_floor.value() > 0);
   CHECK(evidence.noise_floor.value() < 0.02);
 }
-
-TEST_CASE("a process that was asked for more rounds does not outvote the others", "[decide]") {
-  constexpr double kOfB[] = {-0.004, -0.012, -0.012, -0.012};  // log ratio that each process sees
-  std::vector<Measurement> rows;
-  Session s;
-  for (std::int64_t p = 0; p < 4; ++p) {
-    s.variants = {{"a", linear(10)},
-                  {"b", [=](double n) { return linear(10)(n) * std::exp(kOfB[p]); }}};
-    s.processes = 1;
-    s.rounds = p == 0 ? 20 : 5;  // the first is the closest to a tie
-    s.noise = white(0.005, static_cast<std::uint64_t>(p));
-    for (Measurement row : measure(s, static_cast<std::uint64_t>(p))) {
-      row.process = p;
-      rows.push_back(std::move(row));
-    }
-  }
-  const auto table = nsa::tuner::decide(input_of(s, rows)).table;
-  const nsa::ThresholdRange& only = table.classes.at(0).decisions.at(0).ranges.at(0);
-  CHECK(only.variant.name == "b");
-  CHECK(std::log(only.evidence.median_ratio.value_or(1)) == Approx(-0.01).margin(0.001));
-}

@@ -117,7 +117,8 @@ double within_of(const Ratio& ratio, const PooledNoise& pooled) {
 /// How far a ratio is the mean of its processes (1), or of its rounds (0).
 double share_of_processes(const Ratio& ratio, const PooledNoise& pooled) {
   const double of_rounds = pooled.within / rounds_a_process(ratio);
-  return pooled.between > 0 ? pooled.between / (pooled.between + of_rounds) : 0;
+  const bool alike = pooled.weights == Weights::processes && pooled.between > 0;
+  return alike ? pooled.between / (pooled.between + of_rounds) : 0;
 }
 
 /// What one value is worth where rounds weigh alike, with both, and where processes do.

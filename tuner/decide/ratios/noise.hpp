@@ -30,6 +30,10 @@ struct Ratio {
 /// Nothing when there is no ratio.
 std::optional<Ratio> ratio_of(const ByProcess& ratios);
 
+/// What counts alike in a ratio. The closer a process is to a tie, the more rounds it is asked for,
+/// so that rounds draw ratios towards 1; processes feel a boost of their first rounds more.
+enum class Weights { rounds, processes };
+
 /// What many ratios say together. A ratio that was seen in two processes says little of how
 /// processes differ; a hundred such ratios say it well. Medians, so that one disturbed problem
 /// does not make all others look noisy.
@@ -38,11 +42,11 @@ struct PooledNoise {
   double between = 0;       // variance of a process beyond what its rounds explain
   std::size_t freedom = 0;  // processes beyond the first of each ratio
   double inflation = 1;     // of variances: A/A controls that differ by more than they should
+  Weights weights = Weights::rounds;
 };
 PooledNoise pool_noise(const std::vector<Ratio>& ratios, const std::vector<Ratio>& controls);
 
-/// The ratio as all of them say it. The closer a process is to a tie, the more rounds it is asked
-/// for: as far as processes differ, each counts once, and not as often as it has rounds.
+/// The ratio; where processes are to count alike, they do as far as they differ.
 double value_of(const Ratio& ratio, const PooledNoise& pooled);
 
 /// Variance of that estimate, and Student's degrees of freedom of that variance.
