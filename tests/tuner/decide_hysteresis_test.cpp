@@ -1,5 +1,6 @@
 // Night after night: keep what is shipped unless a change surely pays.
 #include "catch.hpp"
+#include "decide/ratios/noise.hpp"
 #include "decide_support.hpp"
 #include "nsa/schemas/json.hpp"
 
@@ -129,4 +130,18 @@ TEST_CASE("the shipped table of another executor or class is not followed", "[de
   SECTION("executor") { shipped.executor = "other"; }
   SECTION("class") { shipped.classes[0].problem_class.dtype = nsa::Dtype::bf16; }
   CHECK(tune(s, 1, shipped).classes[0].decisions[0].ranges.size() == 2);
+}
+
+TEST_CASE("a process that was asked for more rounds does not outvote another one", "[decide]") {
+  using namespace nsa::tuner;
+  const Ratio ratio =
+      ratio_of({std::vector<double>(20, 0.0), std::vector<double>(5, -0.01)}).value();
+  PooledNoise pooled;
+  pooled.within = 1e-10;
+  pooled.between = 1e-4;
+  CHECK(value_of(ratio, pooled) == Approx(0).margin(1e-4));
+  pooled.weights = Weights::processes;
+  CHECK(value_of(ratio, pooled) == Approx(-0.005).margin(1e-4));
+  pooled.between = 0;  // they do not differ
+  CHECK(value_of(ratio, pooled) == Approx(0).margin(1e-4));
 }

@@ -32,6 +32,17 @@ void leave_undecided(const Group& group, const std::vector<LengthRatios>& points
   }
 }
 
+/// The same points where each process counts once: rounds would draw a change to a tie.
+std::vector<LengthRatios> by_processes(const Group& group, const std::vector<LengthRatios>& judged,
+                                       const Decision* shipped, const DecideOptions& options) {
+  std::vector<LengthRatios> points;
+  for (LengthRatios& point : estimate(group.points, options, Weights::processes)) {
+    if (std::ranges::find(judged, point.point, &LengthRatios::point) != judged.end())
+      points.push_back(std::move(point));
+  }
+  return judge(group, points, shipped, options);
+}
+
 }  // namespace
 
 std::vector<LengthRatios> judge(const Group& group, const std::vector<LengthRatios>& points,
@@ -52,7 +63,8 @@ Chosen choose(const Group& group, const std::vector<LengthRatios>& judged, const
                     ": a shipped variant was not measured or may not be chosen here; decided anew "
                     "there");
   }
-  if (old && !change_pays(judged, old->assignment, chosen.assignment, options.epsilon)) {
+  if (old && !change_pays(by_processes(group, judged, shipped, options), old->assignment,
+                          chosen.assignment, options.epsilon)) {
     if (old->followed && old->assignment != chosen.assignment)
       notes.push_back(stage + ": the shipped choice is kept");
     chosen.assignment = old->assignment;

@@ -55,7 +55,8 @@ bool change_pays(const std::vector<LengthRatios>& points, const Assignment& ship
                      std::abs(point.excess[shipped[i]] - point.excess[now[i]]) <= epsilon;
     if (!tie) telling[i] = now[i];
   }
-  const Gain gain = gain_of(points, shipped, telling, 0.025);
+  constexpr double kTail = 0.05;  // one-sided: a loss is no reason to change, however sure it is
+  const Gain gain = gain_of(points, shipped, telling, kTail);
   return gain.needed || (gain.mean > epsilon && gain.low > 0);
 }
 

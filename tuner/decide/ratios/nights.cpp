@@ -57,7 +57,7 @@ struct Shift {
   double sum = 0, variance = 0, freedom = 0;
   void add(const Change& change, const PooledNoise& pooled) {
     const Spread before = spread_of(change.before, pooled), now = spread_of(change.now, pooled);
-    sum += change.now.value - change.before.value;
+    sum += value_of(change.now, pooled) - value_of(change.before, pooled);
     variance += before.variance + now.variance;
     freedom += std::min(before.freedom, now.freedom);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/math/distributions/chi_squared.hpp>
 #include <cmath>
+#include <numeric>
 
 #include "nsa/schemas/median.hpp"
 
@@ -30,6 +31,10 @@ double median_share(std::size_t freedom) {
   return freedom < shares.size() ? shares[freedom] : 1.0;
 }
 
+constexpr double kToSigma = 1.4826;  // from a median deviation, for a normal
+constexpr std::size_t kFew = 8;      // one of few that is off moves a mean too much
+constexpr double kReach = 1.5;       // Huber's: 96 % as good as the mean where noise is normal
+
 double clipped_centre(const std::vector<double>& values, double middle, double reach) {
   double sum = 0;
   for (const double value : values) sum += std::clamp(value - middle, -reach, reach);
@@ -41,7 +46,46 @@ double median_deviation(std::vector<double> values, double middle) {
   return median(std::move(values));
 }
 
-constexpr double kToSigma = 1.4826;  // from a median deviation, for a normal
+struct Weighted {
+  double value = 0, weight = 0;
+};
+
+/// Weights sum to 1. With even ones it is the median.
+double weighted_median(std::vector<Weighted> values) {
+  std::ranges::sort(values, {}, &Weighted::value);
+  constexpr double kHalf = 0.5, kRounding = 1e-9;
+  double below = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    below += values[i].weight;
+    if (std::abs(below - kHalf) < kRounding && i + 1 < values.size())
+      return std::midpoint(values[i].value, values[i + 1].value);
+    if (below > kHalf) return values[i].value;
+  }
+  return values.back().value;
+}
+
+/// centre_of() with weights.
+double weighted_centre(const std::vector<Weighted>& values) {
+  const double middle = weighted_median(values);
+  if (values.size() < kFew) return middle;
+  std::vector<Weighted> off = values;
+  for (Weighted& one : off) one.value = std::abs(one.value - middle);
+  const double reach = kReach * kToSigma * weighted_median(std::move(off));
+  double centre = middle;
+  for (const Weighted& one : values)
+    centre += one.weight * std::clamp(one.value - middle, -reach, reach);
+  return centre;
+}
+
+/// The centre of all rounds, those of a process together counting once.
+double centre_of_processes(const ByProcess& ratios, std::size_t processes) {
+  std::vector<Weighted> all;
+  for (const std::vector<double>& of_process : ratios) {
+    const auto rounds = static_cast<double>(of_process.size() * processes);
+    for (const double value : of_process) all.push_back({value, 1 / rounds});
+  }
+  return weighted_centre(all);
+}
 
 double sum_of_squares(const std::vector<double>& values, double middle, double reach) {
   double squares = 0;
@@ -70,12 +114,26 @@ double within_of(const Ratio& ratio, const PooledNoise& pooled) {
   return moderated(pooled.within, ratio.within, ratio.within_freedom);
 }
 
+/// How far a ratio is the mean of its processes (1), or of its rounds (0).
+double share_of_processes(const Ratio& ratio, const PooledNoise& pooled) {
+  const double of_rounds = pooled.within / rounds_a_process(ratio);
+  const bool alike = pooled.weights == Weights::processes && pooled.between > 0;
+  return alike ? pooled.between / (pooled.between + of_rounds) : 0;
+}
+
+/// What one value is worth where rounds weigh alike, with both, and where processes do.
+double blended(double share, double rounds, double both, double processes) {
+  return (1 - share) * (1 - share) * rounds + 2 * share * (1 - share) * both +
+         share * share * processes;
+}
+
 /// How much more A/A controls differ from 1 than their own noise explains.
 double inflation_of(const std::vector<Ratio>& controls, const PooledNoise& pooled) {
   std::vector<double> excess;
   for (const Ratio& control : controls) {
     const Spread spread = spread_of(control, pooled);
-    if (spread.variance > 0) excess.push_back(control.value * control.value / spread.variance);
+    if (spread.variance > 0)
+      excess.push_back(std::pow(value_of(control, pooled), 2) / spread.variance);
   }
   constexpr std::size_t kEnough = 5;
   if (excess.size() < kEnough) return 1;
@@ -86,9 +144,7 @@ double inflation_of(const std::vector<Ratio>& controls, const PooledNoise& poole
 
 double centre_of(std::vector<double> values) {
   const double middle = median(values);
-  constexpr std::size_t kFew = 8;  // one of few that is off moves a mean too much
   if (values.size() < kFew) return middle;
-  constexpr double kReach = 1.5;  // Huber's: 96 % as good as the mean where noise is normal
   return clipped_centre(values, middle, kReach * kToSigma * median_deviation(values, middle));
 }
 
@@ -105,6 +161,7 @@ std::optional<Ratio> ratio_of(const ByProcess& ratios) {
     result.rounds += of_process.size();
     const auto rounds = static_cast<double>(of_process.size());
     rounds_squared += rounds * rounds;
+    result.inverse_rounds += 1 / rounds;
     constexpr double kOutlier = 3;
     const double sigma = kToSigma * median_deviation(of_process, median(of_process));
     const double reach = of_process.size() < 3 ? INFINITY : kOutlier * sigma;
@@ -116,6 +173,8 @@ std::optional<Ratio> ratio_of(const ByProcess& ratios) {
   result.value = centre_of(std::move(all));
   const auto rounds = static_cast<double>(result.rounds);
   result.even_processes = rounds * rounds / rounds_squared;
+  const bool even = rounds_squared * static_cast<double>(centres.size()) == rounds * rounds;
+  result.of_processes = even ? result.value : centre_of_processes(ratios, centres.size());
   if (result.within_freedom > 0)
     result.within = squares / static_cast<double>(result.within_freedom);
   if (centres.size() > 1) {
@@ -152,6 +211,10 @@ PooledNoise pool_noise(const std::vector<Ratio>& ratios, const std::vector<Ratio
   return pooled;
 }
 
+double value_of(const Ratio& ratio, const PooledNoise& pooled) {
+  return std::lerp(ratio.value, ratio.of_processes, share_of_processes(ratio, pooled));
+}
+
 Spread spread_of(const Ratio& ratio, const PooledNoise& pooled) {
   const auto processes = static_cast<double>(ratio.processes);
   const double of_rounds = within_of(ratio, pooled) / rounds_a_process(ratio);
@@ -167,7 +230,12 @@ Spread spread_of(const Ratio& ratio, const PooledNoise& pooled) {
   const double parts =
       of_processes * of_processes / between_freedom + of_rounds * of_rounds / within_freedom;
   const double sum = of_processes + of_rounds;
-  const double variance = of_processes / ratio.even_processes + of_rounds / processes;
+  const double share = share_of_processes(ratio, pooled);
+  const double evenly = 1 / processes, all_rounds = of_rounds / processes;
+  const double variance =
+      of_processes * blended(share, 1 / ratio.even_processes, evenly, evenly) +
+      blended(share, all_rounds, all_rounds,
+              within_of(ratio, pooled) * ratio.inverse_rounds * evenly * evenly);
   return {pooled.inflation * variance,
           parts > 0 ? std::max(1.0, sum * sum / parts) : kPriorFreedom};
 }

@@ -16,7 +16,7 @@ double centre_of(std::vector<double> values);
 
 /// One ratio: its estimate, and what its own rounds and processes say of its noise.
 struct Ratio {
-  double value = 0;        // centre over processes of the centre over rounds
+  double value = 0;        // centre over all rounds
   std::size_t rounds = 0;  // in all
   std::size_t processes = 0;
   double within = 0;               // variance of a round within its process
@@ -24,9 +24,15 @@ struct Ratio {
   double between = 0;              // variance of the processes' centres
   /// Processes of as many rounds each that would say as much: rounds weigh alike in `value`.
   double even_processes = 0;
+  double of_processes = 0;    // centre of all rounds, those of a process together counting once
+  double inverse_rounds = 0;  // sum over processes of 1 / rounds
 };
 /// Nothing when there is no ratio.
 std::optional<Ratio> ratio_of(const ByProcess& ratios);
+
+/// What counts alike in a ratio. The closer a process is to a tie, the more rounds it is asked for,
+/// so that rounds draw ratios towards 1; processes feel a boost of their first rounds more.
+enum class Weights { rounds, processes };
 
 /// What many ratios say together. A ratio that was seen in two processes says little of how
 /// processes differ; a hundred such ratios say it well. Medians, so that one disturbed problem
@@ -36,10 +42,14 @@ struct PooledNoise {
   double between = 0;       // variance of a process beyond what its rounds explain
   std::size_t freedom = 0;  // processes beyond the first of each ratio
   double inflation = 1;     // of variances: A/A controls that differ by more than they should
+  Weights weights = Weights::rounds;
 };
 PooledNoise pool_noise(const std::vector<Ratio>& ratios, const std::vector<Ratio>& controls);
 
-/// Variance of an estimate, and Student's degrees of freedom of that variance.
+/// The ratio; where processes are to count alike, they do as far as they differ.
+double value_of(const Ratio& ratio, const PooledNoise& pooled);
+
+/// Variance of that estimate, and Student's degrees of freedom of that variance.
 struct Spread {
   double variance = 0;
   double freedom = 1;

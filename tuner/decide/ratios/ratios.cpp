@@ -180,7 +180,7 @@ LengthRatios ratios_at(const LengthPoint& point, const Raw& raw, const PooledNoi
     result.known.push_back(!std::isnan(raw.values[v]));
     result.spread.push_back(spread_at(raw, v, pooled));
   }
-  if (raw.control) result.control = std::abs(raw.control->value);
+  if (raw.control) result.control = std::abs(value_of(*raw.control, pooled));
   add_folds(point, raw.best, result);
   add_replicates(static_cast<std::size_t>(count), random, result);
   return result;
@@ -247,7 +247,7 @@ double regret_of(const LengthRatios& point, std::size_t variant) {
 }
 
 std::vector<LengthRatios> estimate(const std::vector<LengthPoint>& points,
-                                   const DecideOptions& options) {
+                                   const DecideOptions& options, Weights weights) {
   std::vector<std::size_t> used;
   std::vector<Raw> raws;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -255,7 +255,12 @@ std::vector<LengthRatios> estimate(const std::vector<LengthPoint>& points,
     used.push_back(i);
     raws.push_back(read_point(points[i]));
   }
-  const PooledNoise pooled = pool(raws);
+  PooledNoise pooled = pool(raws);
+  pooled.weights = weights;
+  for (Raw& raw : raws) {
+    for (std::size_t v = 0; v < raw.values.size(); ++v)
+      if (raw.ratios[v]) raw.values[v] = value_of(*raw.ratios[v], pooled);
+  }
   std::vector<LengthRatios> result;
   Random random(options.seed);
   for (std::size_t k = 0; k < used.size(); ++k) {

@@ -34,7 +34,7 @@ struct LengthRatios {
 
 /// One for each point with a usable variant.
 std::vector<LengthRatios> estimate(const std::vector<LengthPoint>& points,
-                                   const DecideOptions& options);
+                                   const DecideOptions& options, Weights weights = Weights::rounds);
 
 /// Position of a length on the axis that ratios are smooth over.
 double log_axis(std::int64_t at);

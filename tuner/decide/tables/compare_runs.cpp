@@ -55,9 +55,10 @@ ComparedTimes compare(const Times& after, const Ratio& a, const Ratio& b, const 
   ComparedTimes compared;
   compared.problem = after.first->problem;
   compared.variant = after.first->variant;
-  compared.before_ns = std::exp(b.value);
-  compared.after_ns = std::exp(a.value);
-  const double log_ratio = a.value - b.value, half = student_quantile(0.025, freedom) * error;
+  compared.before_ns = std::exp(value_of(b, noise));
+  compared.after_ns = std::exp(value_of(a, noise));
+  const double log_ratio = value_of(a, noise) - value_of(b, noise);
+  const double half = student_quantile(0.025, freedom) * error;
   compared.ratio = std::exp(log_ratio);
   compared.low = std::exp(log_ratio - half);
   compared.high = std::exp(log_ratio + half);

@@ -30,16 +30,34 @@ int add_decisions(const ClassDecisions& kept, ClassDecisions& now, std::set<std:
   return count;
 }
 
-/// What the users' names said, where nothing that was measured now says something else.
-void keep_flat_view(const FlatView& kept, FlatView& now) {
-  for (FlatValue FlatView::*value :
-       {&FlatView::sel_ranges_v2_min_s, &FlatView::fa2_min_len_win, &FlatView::fa2_min_len_cmp,
-        &FlatView::sel_varlen_min_l, &FlatView::sel_triton_min_l, &FlatView::force_sel_mask,
-        &FlatView::use_sel_pack, &FlatView::use_sel_varlen, &FlatView::p_cmp_mixed,
-        &FlatView::gate_compile, &FlatView::prefill_batched}) {
-    if (now.*value == FlatValue()) now.*value = kept.*value;
+struct FlatOfStage {
+  FlatValue FlatView::*value;
+  Stage stage;
+};
+constexpr FlatOfStage kFlatValues[] = {{&FlatView::sel_ranges_v2_min_s, Stage::ranges},
+                                       {&FlatView::fa2_min_len_win, Stage::attend_window},
+                                       {&FlatView::fa2_min_len_cmp, Stage::attend_compressed},
+                                       {&FlatView::sel_varlen_min_l, Stage::attend_selected},
+                                       {&FlatView::sel_triton_min_l, Stage::attend_selected},
+                                       {&FlatView::force_sel_mask, Stage::attend_selected},
+                                       {&FlatView::use_sel_pack, Stage::attend_selected},
+                                       {&FlatView::use_sel_varlen, Stage::attend_selected},
+                                       {&FlatView::p_cmp_mixed, Stage::score},
+                                       {&FlatView::gate_compile, Stage::gate_combine},
+                                       {&FlatView::prefill_batched, Stage::attention}};
+
+/// What the users' names said of stages that nobody measured now.
+void keep_flat_view(const ClassDecisions& kept, ClassDecisions& now) {
+  bool any = false;
+  for (const auto& [value, stage] : kFlatValues) {
+    const std::vector<std::string> stages{std::string(to_string(stage))};
+    const bool measured =
+        std::ranges::find(now.decisions, stages, &Decision::stages) != now.decisions.end();
+    if (measured || now.flat.*value != FlatValue()) continue;
+    now.flat.*value = kept.flat.*value;
+    any = any || now.flat.*value != FlatValue();
   }
-  now.lossy = now.lossy || kept.lossy;
+  now.flat.lossy = now.flat.lossy || (any && kept.flat.lossy);
 }
 
 }  // namespace
@@ -57,9 +75,9 @@ void keep_the_rest(const DecideInput& input, DecideReport& report) {
       report.table.classes.push_back(kept);
       continue;
     }
+    keep_flat_view(kept, *now);
     count += add_decisions(kept, *now, runs);
     if (!now->dense_break_even) now->dense_break_even = kept.dense_break_even;
-    keep_flat_view(kept.flat, now->flat);
   }
   report.table.run_ids.assign(runs.begin(), runs.end());
   if (count > 0) {

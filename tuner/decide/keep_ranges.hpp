@@ -1,0 +1,14 @@
+// The shipped ranges where no change of a choice pays.
+#pragma once
+
+#include "make_ranges.hpp"
+
+namespace nsa::tuner {
+
+/// Which variant runs at measured lengths, and where it takes over between them, stays as it is
+/// shipped. What ranges rest on, how far they reach beyond all measured lengths and what goes on
+/// there is said by tonight's rows, unless the shipped file rests on lengths further out. An end
+/// that noise alone moved stays, too.
+void keep_ranges(const Side& side, const Decision& shipped, Decision& decision);
+
+}  // namespace nsa::tuner

@@ -1,0 +1,87 @@
+#include "make_ranges.hpp"
+
+#include <algorithm>
+
+#include "decide/ranges/ends.hpp"
+#include "decide/ranges/evidence.hpp"
+
+namespace nsa::tuner {
+namespace {
+
+/// The boundary of two segments, and no further from either than its own lengths speak for.
+void join(const Side& side, const Segment& left_segment, const Segment& right_segment,
+          ThresholdRange& left, ThresholdRange& right) {
+  const std::int64_t boundary = place_boundary(side.judged, left_segment, right_segment);
+  left.to = std::min(boundary, latest_end(side.points[left_segment.last - 1].at));
+  right.from = std::max(boundary, earliest_start(side.points[right_segment.first].at));
+  if (const auto interval = boundary_interval(side.judged, left_segment, right_segment)) {
+    right.evidence.from_low = std::min(interval->low, right.from);
+    right.evidence.from_high = std::max(interval->high, right.from);
+  }
+}
+
+/// One length may not prove a switch by itself. Where the lengths before it say as well that
+/// another variant runs beyond all of them, that one runs from where it takes the lead, not from
+/// twice the longest length.
+Assignment with_overtaken_end(const Side& side) {
+  Assignment assignment = side.chosen.assignment;
+  const auto next = beyond(side.group, side.points, assignment.back());
+  if (!next || side.chosen.undecided.back()) return assignment;
+  constexpr double kTie = 0.02;  // log ratio
+  const std::int64_t longest = side.points.back().at;
+  for (std::size_t i = assignment.size(); i-- > 0 && side.points[i].at == longest;) {
+    const LengthRatios& point = side.points[i];
+    if (point.usable[next->variant] &&
+        point.excess[next->variant] < point.excess[assignment[i]] - kTie)
+      assignment[i] = next->variant;
+  }
+  return assignment;
+}
+
+}  // namespace
+
+ThresholdRange range_of(const Side& side, const Segment& segment) {
+  ThresholdRange range;
+  range.variant = side.group.variants[segment.variant];
+  range.source_hash = source_hash_of(side.group, side.points, segment);
+  range.evidence = evidence_of(side.group, side.points, segment, side.options);
+  if (segment.undecided) {
+    range.basis = Basis::undecided;
+    range.evidence.why = "noise hides which is best; what was there before is left there";
+  }
+  return range;
+}
+
+void extrapolate(const Side& side, std::size_t last_variant, std::vector<ThresholdRange>& ranges) {
+  const ThresholdRange& last = ranges.back();
+  const auto found = beyond(side.group, side.points, last_variant);
+  if (!found || last.basis == Basis::undecided) return;
+  ThresholdRange range;
+  range.from = std::max(found->from, *last.to);
+  range.variant = side.group.variants[found->variant];
+  Segment segment;
+  segment.first = side.points.size() - 1;
+  segment.last = side.points.size();
+  segment.variant = found->variant;
+  range.source_hash = source_hash_of(side.group, side.points, segment);
+  range.basis = Basis::extrapolated;
+  range.evidence = evidence_of(side.group, side.points, segment, side.options);
+  range.evidence.why = found->why;
+  ranges.push_back(std::move(range));
+}
+
+std::vector<ThresholdRange> make_ranges(const Side& side) {
+  const Assignment assignment = with_overtaken_end(side);
+  const std::vector<Segment> segments = segments_of(assignment, side.chosen.undecided);
+  std::vector<ThresholdRange> ranges;
+  for (std::size_t r = 0; r < segments.size(); ++r) {
+    ranges.push_back(range_of(side, segments[r]));
+    if (r > 0) join(side, segments[r - 1], segments[r], ranges[r - 1], ranges[r]);
+  }
+  ranges.front().from = earliest_start(side.points.front().at);
+  ranges.back().to = end_of(side.group, side.points, segments.back().variant);
+  extrapolate(side, assignment.back(), ranges);
+  return ranges;
+}
+
+}  // namespace nsa::tuner
