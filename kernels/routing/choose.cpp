@@ -151,17 +151,32 @@ class Walk {
     if (!place_) place_ = &place();
     const PlacedDecision& placed = place_->decisions[table_slot][slot_];
     if (!placed.decision) return false;
-    const DecisionIndex& decision = *placed.decision;
-    const RangeIndex* range = decision.find(axis_value(problem_, decision.axis));
+    const DecisionIndex* decision = placed.decision;
+    const RangeIndex* range = range_in(*decision);
+    bool as_forward = placed.as_forward;
+    if (placed.forward && !is_measured(range)) {
+      if (const RangeIndex* forward = range_in(*placed.forward); is_measured(forward)) {
+        decision = placed.forward;
+        range = forward;
+        as_forward = true;
+      }
+    }
     if (!range) return false;
     const bool taken = propose_range(*range, source);
     // What the environment made of it has no evidence of its own.
     if (!taken || choice_.source != source) return taken;
-    why_.axis = decision.axis;
-    why_.as_forward = placed.as_forward;
+    why_.axis = decision->axis;
+    why_.as_forward = as_forward;
     choice_.fit = placed.fit;
     choice_.device_fit = table.device_fit;
     return true;
+  }
+
+  const RangeIndex* range_in(const DecisionIndex& decision) const noexcept {
+    return decision.find(axis_value(problem_, decision.axis));
+  }
+  static bool is_measured(const RangeIndex* range) noexcept {
+    return range && range->range && range->range->basis == Basis::measured;
   }
 
   const ClassPlace& place() const noexcept {
@@ -228,15 +243,18 @@ PlacedDecision placed(const TableIndex& table, std::size_t slot, const ClassFit&
 }
 
 /// Of launches that save, the class of those that do not where the table has no other, or none that
-/// fits the problem as well.
+/// fits the problem as well; and beside a class that saves, for what was not measured with it.
 PlacedDecision place_in(const TableIndex& table, std::size_t slot, ProblemClass wanted,
                         const ClassKey& key) noexcept {
   const ClassFit own = table.resolve(slot, wanted, key);
   if (wanted.direction != kForwardSaving) return placed(table, slot, own);
   wanted.direction = Direction::forward;
   const ClassFit forward = table.resolve(slot, wanted, key_of(wanted));
-  if (own.index >= 0 && (forward.index < 0 || own.fit <= forward.fit))
-    return placed(table, slot, own);
+  if (own.index >= 0 && (forward.index < 0 || own.fit <= forward.fit)) {
+    PlacedDecision decision = placed(table, slot, own);
+    if (own.fit == forward.fit) decision.forward = placed(table, slot, forward).decision;
+    return decision;
+  }
   PlacedDecision decision = placed(table, slot, forward);
   decision.as_forward = true;
   return decision;

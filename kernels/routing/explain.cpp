@@ -67,7 +67,7 @@ std::string source_words(const Router::State& state, const Decided& decided) {
     case Source::shipped:
       return table_words(state, choice, decided.within ? std::nullopt : decided.axis) +
              (decided.as_forward && saves(*choice.variant)
-                  ? ", measured without saving: no class that saves fits as well"
+                  ? ", measured without saving: nothing that saves was measured there"
                   : "");
     case Source::built_in:
       return "the first of the built-in order that runs this problem";

@@ -22,6 +22,8 @@ struct PlacedDecision {
   const DecisionIndex* decision = nullptr;  // of the table, which lives as long as the router
   Fit fit = Fit::built_in;
   bool as_forward = false;  // of launches that save: the decision is that of those that do not
+  /// Likewise, of the same fit: for lengths at which this decision rests on no measurement.
+  const DecisionIndex* forward = nullptr;
 };
 /// Where one class stands in both tables, for all stages and spans of them: what a thread remembers
 /// of it.

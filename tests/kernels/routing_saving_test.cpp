@@ -47,8 +47,9 @@ TEST_CASE("a table without a class that saves decides as for launches that do no
   CHECK(choice.variant->name == "gather");
   CHECK(choice.source == Source::thresholds);
   CHECK(choice.fit == Fit::exact);
-  CHECK(why(router, saving(prefill(2048))) ==
-        "seq_len [0, ...) of t.json, measured without saving: no class that saves fits as well");
+  CHECK(
+      why(router, saving(prefill(2048))) ==
+      "seq_len [0, ...) of t.json, measured without saving: nothing that saves was measured there");
   CHECK(why(router, prefill(2048)) == "seq_len [0, ...) of t.json");
 }
 
@@ -62,6 +63,30 @@ TEST_CASE("a class of the same shape that does not save beats one of another sha
   const Router router(std::move(in));
   CHECK(chosen(router, Stage::attend_selected, saving(prefill(2048))) == "gather");
   CHECK(chosen(router, Stage::attend_selected, saving(wide)) == "masked");
+}
+
+TEST_CASE("a length that was measured without saving alone is decided so", "[kernels][routing]") {
+  const bool extrapolated = GENERATE(false, true);
+  CAPTURE(extrapolated);
+  Router::Inputs in = inputs();
+  in.table_path = "t.json";
+  add(in, "gather", prefill(2048));
+  add(in, "masked", saving(prefill(2048)));
+  std::vector<ThresholdRange>& ranges = in.table->classes.back().decisions.front().ranges;
+  ranges.front().to = 4096;
+  if (extrapolated) {
+    ThresholdRange beyond = ranges.front();
+    beyond.from = 4096;
+    beyond.to.reset();
+    beyond.basis = Basis::extrapolated;
+    ranges.push_back(beyond);
+  }
+  const Router router(std::move(in));
+  CHECK(chosen(router, Stage::attend_selected, saving(prefill(4095))) == "masked");
+  CHECK(chosen(router, Stage::attend_selected, saving(prefill(4096))) == "gather");
+  CHECK(
+      why(router, saving(prefill(4096))) ==
+      "seq_len [0, ...) of t.json, measured without saving: nothing that saves was measured there");
 }
 
 TEST_CASE("a class that saves decides nothing else", "[kernels][routing]") {

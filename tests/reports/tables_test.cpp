@@ -139,14 +139,14 @@ TEST_CASE("devices show what was read and a dash for what was not", "[reports]")
 TEST_CASE("variants show their state on each device, with the reason", "[reports]") {
   const Json rows = Json::parse(R"([
     {"stages":["attend_selected"],"name":"fused_query","backend":"cpu","role":"candidate",
-     "direction":"forward","coordinates":{"bq":[32,64],"st":[3]},
+     "direction":"forward","saves":["lse_sel"],"coordinates":{"bq":[32,64],"st":[3]},
      "devices":[{"device":"cpu","state":"available","reason":""}]},
     {"stages":["attend_selected"],"name":"masked","backend":"cuda","role":"candidate",
-     "direction":"backward","coordinates":{},
+     "direction":"backward","saves":[],"coordinates":{},
      "devices":[{"device":"cuda:0","state":"not_built","reason":"configure with NSA_CUDA=ON"},
                 {"device":"cuda:1","state":"unsupported","reason":"needs 8.0"}]},
     {"stages":["score","ranges"],"name":"streamed","backend":"cuda","role":"slow_path",
-     "direction":"forward","coordinates":{},"devices":[]}])");
+     "direction":"forward","saves":[],"coordinates":{},"devices":[]}])");
   CHECK_GOLDEN("variants_table.txt", variants_table(rows, {}));
 }
 
