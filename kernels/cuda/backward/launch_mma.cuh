@@ -36,6 +36,13 @@ constexpr bool agrees_with_tile() {
          KeySizes<T, kDk, kDv, true>::kKeys == tile.keys;
 }
 
+/// Whether TMA can address the rows of a tensor of 16-bit numbers.
+inline bool has_tma_strides(const HeadTensor<const void>& tensor) {
+  constexpr std::int64_t kMost = (std::int64_t{1} << 40) / 2;
+  const auto fits = [](std::int64_t stride) { return stride > 0 && stride < kMost; };
+  return fits(tensor.head_stride) && fits(tensor.row_stride);
+}
+
 /// Calls f(integral constant) with the head dims where Hopper's kernels take the launch: q, K and V
 /// of 64 or 128 columns, all rows in pieces of 16 bytes, a group's heads in one tile. False where
 /// they do not.
@@ -43,7 +50,7 @@ template <class F>
 bool with_hopper_width(const BackwardParams& p, F f) {
   const AttendParams& a = p.attend;
   if (!on_hopper() || !p.d_o.vectors || a.tokens == 0 || a.context_tokens == 0) return false;
-  if (a.group > kTileRows) return false;
+  if (a.group > kTileRows || !has_tma_strides(a.q) || !has_tma_strides(p.d_o)) return false;
   if (whole_vectors(a, 64, 64)) return f(std::integral_constant<int, 64>{}), true;
   if (whole_vectors(a, 128, 128)) return f(std::integral_constant<int, 128>{}), true;
   return false;

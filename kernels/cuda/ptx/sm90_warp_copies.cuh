@@ -23,7 +23,8 @@ __device__ inline void copy_box_if(bool issue, std::uint32_t to, const CUtensorM
 __device__ inline void copy_async_8(std::uint32_t to, const void* from) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8;\n" ::"r"(to), "l"(from) : "memory");
 }
-/// Arrives once all copies by cp.async that this thread began before have come.
+/// Arrives once all copies by cp.async that this thread began before have come: one of the arrivals
+/// that the barrier was initialised with.
 __device__ inline void barrier_arrive_behind_copies(std::uint32_t barrier) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
 }

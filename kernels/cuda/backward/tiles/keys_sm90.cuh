@@ -92,7 +92,7 @@ class KeyConsumer {
 
   /// The sums of all warpgroups, in their order, to [keys, kDk + kDv].
   __device__ void write(float* sums) {
-    meet_all();  // no rows are read any more
+    meet_all();  // every stage that was filled was waited for, and is not read any more
     if (consumer_ > 0) {
       float* to = shared_.sums(consumer_) + thread();
 #pragma unroll
@@ -354,6 +354,7 @@ void launch_key_gradients_sm90(const BackwardParams& p, const Items& items, cons
                                CUstream_st* stream) {
   constexpr Dtype kDtype =
       std::is_same_v<typename Sizes::Storage, __half> ? Dtype::fp16 : Dtype::bf16;
+  static_assert(KeySharedSm90<Sizes>::kBytes <= 227 * 1024, "what a thread block of Hopper has");
   launch(key_gradients_sm90_kernel<Sizes, Items>, items.blocks(p.attend.kv_heads), Sizes::kThreads,
          KeySharedSm90<Sizes>::kBytes, stream, p, items, out,
          make_row_maps(p, kDtype, Sizes::kRows / p.attend.group));

@@ -18,7 +18,7 @@ struct RowFacts {
   std::int64_t place[kTileRows];  // of a query's first row of partial results; -1: nowhere
   int2 seen[kTileRows];           // keys of the tile of keys that a query sees
   int partly;                     // whether some query does not see the whole tile of keys
-  int unused[3];
+  int unused[3];                  // for a multiple of 16 bytes
 };
 
 /// Shared memory of a block: K and V, then the stages of rows, as addresses and as pointers.
