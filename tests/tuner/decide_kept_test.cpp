@@ -129,6 +129,25 @@ TEST_CASE("the ranges of full tiles carry tonight's evidence, too", "[decide]") 
   CHECK(only(now).ranges[0].evidence.median_ratio.value_or(2) < 1);
 }
 
+TEST_CASE("noise at one length leaves no kept range of other lengths undecided", "[decide]") {
+  Session s;
+  const auto tiled = [](double n) { return linear(10)(n) * (std::fmod(n, 128) == 0 ? 0.94 : 1.1); };
+  s.variants = {{"plain", linear(10)}, {"tiled", tiled}};
+  s.lengths = {128, 200, 512, 700, 1024, 1500, 2048, 3000, 4096, 6000, 8192};
+  s.noise = white(0.003, 3);
+  nsa::ThresholdTable shipped = tune(input_of(s, measure(s)));
+  REQUIRE(only(shipped).alignment);
+  s.run_id = "tonight";
+  s.noise = [calm = white(0.003, 4), loud = white(0.7, 5)](std::size_t l, std::size_t i,
+                                                           std::size_t v) mutable {
+    return l == 1 ? loud(l, i, v) : calm(l, i, v);
+  };
+  nsa::ThresholdTable now = tune(input_of(s, measure(s, 2)), shipped);
+  REQUIRE(only(now).alignment);
+  REQUIRE(only(now).ranges.size() == 1);
+  CHECK(only(now).ranges[0].basis == Basis::measured);
+}
+
 TEST_CASE("a switch of a stage that was measured tonight is not taken from the old file",
           "[decide]") {
   Session s = session("tonight");

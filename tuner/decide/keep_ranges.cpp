@@ -133,15 +133,17 @@ struct Part {
   std::vector<LengthRatios> points;
   Chosen chosen;
 };
-Part part_of(const Side& side, const std::optional<Alignment>& alignment, bool full_tiles) {
+Part part_of(const Side& side, const Decision& shipped, bool full_tiles) {
+  const auto& alignment = shipped.alignment;
   Part part;
   for (std::size_t i = 0; i < side.points.size(); ++i) {
     const bool full = alignment && side.points[i].at % alignment->multiple == 0;
     if (full != full_tiles) continue;
     part.points.push_back(side.points[i]);
     part.chosen.assignment.push_back(side.chosen.assignment[i]);
-    part.chosen.undecided.push_back(side.chosen.undecided[i]);
   }
+  // Among all lengths, those of the other part cut the segments short.
+  leave_undecided(side.group, part.points, &shipped, side.options, part.chosen);
   return part;
 }
 
@@ -150,7 +152,7 @@ Part part_of(const Side& side, const std::optional<Alignment>& alignment, bool f
 void keep_ranges(const Side& side, const Decision& shipped, Decision& decision) {
   const auto& alignment = shipped.alignment;
   const auto ranges_of = [&](const Ranges& ranges, bool full_tiles) {
-    const Part part = part_of(side, alignment, full_tiles);
+    const Part part = part_of(side, shipped, full_tiles);
     return kept({side.group, part.points, part.points, part.chosen, side.options}, ranges);
   };
   decision.ranges = ranges_of(shipped.ranges, false);

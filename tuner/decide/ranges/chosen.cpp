@@ -17,7 +17,19 @@ Assignment built_in_assignment(const Group& group, const std::vector<LengthRatio
   return assignment;
 }
 
-/// Where nothing tells, what was there stays there.
+/// The same points where each process counts once: rounds would draw a change to a tie.
+std::vector<LengthRatios> by_processes(const Group& group, const std::vector<LengthRatios>& judged,
+                                       const Decision* shipped, const DecideOptions& options) {
+  std::vector<LengthRatios> points;
+  for (LengthRatios& point : estimate(group.points, options, Weights::processes)) {
+    if (std::ranges::find(judged, point.point, &LengthRatios::point) != judged.end())
+      points.push_back(std::move(point));
+  }
+  return judge(group, points, shipped, options);
+}
+
+}  // namespace
+
 void leave_undecided(const Group& group, const std::vector<LengthRatios>& points,
                      const Decision* shipped, const DecideOptions& options, Chosen& chosen) {
   const Assignment built_in = built_in_assignment(group, points);
@@ -31,19 +43,6 @@ void leave_undecided(const Group& group, const std::vector<LengthRatios>& points
     }
   }
 }
-
-/// The same points where each process counts once: rounds would draw a change to a tie.
-std::vector<LengthRatios> by_processes(const Group& group, const std::vector<LengthRatios>& judged,
-                                       const Decision* shipped, const DecideOptions& options) {
-  std::vector<LengthRatios> points;
-  for (LengthRatios& point : estimate(group.points, options, Weights::processes)) {
-    if (std::ranges::find(judged, point.point, &LengthRatios::point) != judged.end())
-      points.push_back(std::move(point));
-  }
-  return judge(group, points, shipped, options);
-}
-
-}  // namespace
 
 std::vector<LengthRatios> judge(const Group& group, const std::vector<LengthRatios>& points,
                                 const Decision* shipped, const DecideOptions& options) {
