@@ -67,7 +67,8 @@ std::string source_words(const Router::State& state, const Decided& decided) {
     case Source::shipped:
       return table_words(state, choice, decided.within ? std::nullopt : decided.axis) +
              (decided.as_forward && saves(*choice.variant)
-                  ? ", measured without saving: nothing that saves was measured there"
+                  ? ", taken from launches that do not save: no measured decision for launches "
+                    "that save here"
                   : "");
     case Source::built_in:
       return "the first of the built-in order that runs this problem";

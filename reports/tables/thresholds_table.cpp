@@ -153,7 +153,8 @@ std::string thresholds_table(const ThresholdTable& table, Style style) {
     text += ranges_text(of, style);
     text += held_out_text(of);
     if (of.dense_break_even) text += break_even_text(*of.dense_break_even);
-    text += flat_text(of.flat);
+    // The switches are of forward launches.
+    if (of.problem_class.direction == Direction::forward) text += flat_text(of.flat);
   }
   if (table.classes.empty()) text += "no decision\n";
   return text;

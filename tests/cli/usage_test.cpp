@@ -288,6 +288,22 @@ TEST_CASE("contradictory or hostile input files are refused with the place", "[c
   refused("broken.yaml", "model: [1, 2", "run --config", "1");
 }
 
+TEST_CASE("a sweep of launches that save names stages that save something", "[cli]") {
+  const Folder folder;
+  const auto sweep_of = [&](const std::string& stages) {
+    folder.write("s.json", R"({"schema_version": 1, "name": "x", "families": [{"name": "f", "base":
+        {"direction": "forward_saving", "seq_lens": [64], "context_lens": [0]}, "stages": )" +
+                               stages + "}]}");
+    return nsatune(folder, "sweep s.json --dry-run --device cpu");
+  };
+  CHECK(sweep_of(R"(["attend_compressed", "score"])").exit_code == 0);
+  const Result r = sweep_of(R"(["attend_window", "compress"])");
+  CHECK(r.exit_code == 2);
+  CHECK(r.err ==
+        "nsatune: families/f: compress saves nothing for the backward pass; measure it with "
+        "direction forward\n");
+}
+
 TEST_CASE("a database that is none of ours is refused and kept", "[cli]") {
   const Folder folder;
   const std::string text = "this is not a database, but somebody's diary, long enough to be read";

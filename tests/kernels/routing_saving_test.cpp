@@ -47,9 +47,9 @@ TEST_CASE("a table without a class that saves decides as for launches that do no
   CHECK(choice.variant->name == "gather");
   CHECK(choice.source == Source::thresholds);
   CHECK(choice.fit == Fit::exact);
-  CHECK(
-      why(router, saving(prefill(2048))) ==
-      "seq_len [0, ...) of t.json, measured without saving: nothing that saves was measured there");
+  CHECK(why(router, saving(prefill(2048))) ==
+        "seq_len [0, ...) of t.json, taken from launches that do not save: no measured decision "
+        "for launches that save here");
   CHECK(why(router, prefill(2048)) == "seq_len [0, ...) of t.json");
 }
 
@@ -84,9 +84,9 @@ TEST_CASE("a length that was measured without saving alone is decided so", "[ker
   const Router router(std::move(in));
   CHECK(chosen(router, Stage::attend_selected, saving(prefill(4095))) == "masked");
   CHECK(chosen(router, Stage::attend_selected, saving(prefill(4096))) == "gather");
-  CHECK(
-      why(router, saving(prefill(4096))) ==
-      "seq_len [0, ...) of t.json, measured without saving: nothing that saves was measured there");
+  CHECK(why(router, saving(prefill(4096))) ==
+        "seq_len [0, ...) of t.json, taken from launches that do not save: no measured decision "
+        "for launches that save here");
 }
 
 TEST_CASE("a class that saves decides nothing else", "[kernels][routing]") {

@@ -16,7 +16,7 @@ void declare_problem(CLI::App& sub, AskedProblem& o) {
   sub.add_option(
          "--direction", o.direction,
          "forward (default); backward: the stages' gradients; forward_saving: forward launches of "
-         "training, which save what these read")
+         "training, which also save what the backward pass reads")
       ->check(CLI::IsMember({"forward", "backward", "forward_saving"}));
 }
 

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstring>
 
-#include "nsa/kernels/directions.hpp"
 #include "nsa/kernels/parallel.hpp"
 
 namespace nsa::tuner {
@@ -82,7 +81,7 @@ std::int64_t count_non_finite(const Outputs& tensors) {
 }
 
 std::int64_t empty_rows(const HostTensor& tensor) {
-  if (!is_saved(tensor.name) || tensor.shape.dtype != Dtype::fp32) return 0;
+  if (!tensor.name.starts_with("lse_") || tensor.shape.dtype != Dtype::fp32) return 0;
   constexpr std::uint32_t kMinusInfinity = 0xFF800000;
   return sum_of(tensor.bytes.size() / sizeof(float), [&](std::size_t from, std::size_t to) {
     std::int64_t count = 0;

@@ -19,6 +19,7 @@
 #include "nsa/reports/tables.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/text.hpp"
+#include "nsa/schemas/training/directions.hpp"
 #include "nsa/store/store.hpp"
 #include "nsa/tuner/decide.hpp"
 #include "nsa/tuner/foreign_worker.hpp"
@@ -208,6 +209,28 @@ void require_known_stages(const SweepOptions& o, const std::vector<tuner::Candid
   }
 }
 
+/// Launches that save are measured of stages that save something.
+void require_saving_stages(const SweepSpec& spec, const std::vector<tuner::Candidate>& candidates) {
+  for (const ProblemFamily& family : spec.families) {
+    if (family.base.direction != kForwardSaving) continue;
+    for (const std::string& glob : family.stages.empty() ? spec.stages : family.stages) {
+      bool known = false, saves = false;
+      for (const tuner::Candidate& candidate : candidates) {
+        for (const std::string& stage : candidate.id.stages) {
+          if (fnmatch(glob.c_str(), stage.c_str(), 0) != 0) continue;
+          known = true;
+          saves = saves || candidate.direction == kForwardSaving;
+        }
+      }
+      if (known && !saves)
+        throw InputError(
+            fmt::format("families/{}: {} saves nothing for the backward pass; measure "
+                        "it with direction forward",
+                        family.name, glob));
+    }
+  }
+}
+
 /// What is left of the budget; some, so that the sweep itself says that it is spent.
 std::optional<double> left_of(std::optional<double> budget_s, TimePoint start) {
   if (!budget_s) return {};
@@ -255,6 +278,7 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   before.discover_s = seconds_since(start);
   if (!stop) require_known_variants(o, found.candidates, device);
   if (!stop && o.worker) require_known_stages(o, found.candidates);
+  if (!stop) require_saving_stages(spec, found.candidates);
   tuner::Plan plan = tuner::plan_with_workers(spec, device, workers, found,
                                               {&stop, left_of(spec.budget_s, start), &progress});
   before.plan_s = seconds_since(start) - before.discover_s;
