@@ -254,3 +254,20 @@ TEST_CASE("variants of version 10 get the ids of today, and new rows join them",
   CHECK(text_of(path, "SELECT count(*) || '' FROM variant") == "6");
   CHECK(store.verify().empty());
 }
+
+TEST_CASE("an older file whose rows no newer table takes is damaged, no defect of ours",
+          "[store]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("a.sqlite"), newer = folder.file("newer.sqlite");
+  {
+    store::Store store = store::Store::open(newer);
+    REQUIRE(store.add(test::some_measurement(store.open_run(test::some_request()).run().id, 1)));
+  }
+  make_older(newer, path, 11);
+  test::tamper(path,
+               "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, "
+               "'context_len  INTEGER NOT NULL', 'context_len  INTEGER') "
+               "WHERE name = 'problem'");
+  test::tamper(path, "UPDATE problem SET context_len = NULL");
+  CHECK_THROWS_AS(store::Store::open(path), InputError);
+}

@@ -19,7 +19,9 @@ struct Meaning {
 
 Meaning meaning_of(int code, int extended, Doing doing) {
   constexpr Meaning kDamaged{Who::input, "it is damaged or no results database; name another file"};
-  if (code == SQLITE_ERROR && doing == Doing::opening) return kDamaged;
+  const bool of_the_file =
+      code == SQLITE_ERROR || code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH;
+  if (of_the_file && doing == Doing::opening) return kDamaged;
   if (extended == SQLITE_IOERR_SHORT_READ || extended == SQLITE_CANTOPEN_ISDIR) {
     return {Who::input, "name another file"};
   }
