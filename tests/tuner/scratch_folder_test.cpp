@@ -4,10 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "catch.hpp"
 
@@ -59,4 +62,20 @@ TEST_CASE("what a killed sweep left is removed by the next one, what is in use s
   CHECK(fs::exists(mine.path()));
   CHECK(mine.path() != other.path());
   CHECK(fs::exists(own.path / "nsatune-of-somebody"));
+}
+
+TEST_CASE("folders that are made at the same time are there, whoever looks for abandoned ones",
+          "[tuner]") {
+  const OwnTemporaryFolder own;
+  std::atomic<int> missing = 0;
+  std::vector<std::thread> sweeps;
+  for (int i = 0; i < 8; ++i)
+    sweeps.emplace_back([&] {
+      for (int k = 0; k < 500; ++k) {
+        const ScratchFolder folder;
+        if (!fs::exists(folder.path())) ++missing;
+      }
+    });
+  for (std::thread& sweep : sweeps) sweep.join();
+  CHECK(missing == 0);
 }

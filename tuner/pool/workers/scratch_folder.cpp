@@ -50,15 +50,20 @@ ScratchFolder::ScratchFolder() {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
   remove_abandoned(parent);
-  do {
+  for (;;) {
     std::string pattern = (parent / kPrefix).string() + "XXXXXX";
     if (error || !mkdtemp(pattern.data()))
       throw EnvironmentError(
           fmt::format("{}: cannot make a folder for files: {}", pattern, strerror(errno)));
     path_ = pattern;
     held_ = open_folder(path_);
-    if (held_.get() >= 0) flock(held_.get(), LOCK_EX);  // gone with this process, however it ends
-  } while (held_.get() >= 0 && !still_there(held_, path_));
+    // Until it is held, another sweep may take it for abandoned and remove it.
+    if (held_.get() < 0 && errno == ENOENT) continue;
+    if (held_.get() < 0)
+      throw EnvironmentError(fmt::format("{}: cannot be opened: {}", path_, strerror(errno)));
+    flock(held_.get(), LOCK_EX);  // gone with this process, however it ends
+    if (still_there(held_, path_)) return;
+  }
 }
 
 ScratchFolder::~ScratchFolder() {
