@@ -37,9 +37,11 @@ for line in sys.stdin:
     print(json.dumps({**answers.get(r["type"], lambda r: bad)(r), "id": r.get("id", 0)}), flush=True)
 )py";
 
+// Without the noise gate: tests run side by side.
 constexpr const char* kSpec = R"({
   "schema_version": 1, "name": "small",
-  "policy": {"samples": 1, "processes": 2, "min_rounds": 1, "max_rounds": 1, "cold": false},
+  "policy": {"samples": 1, "processes": 2, "min_rounds": 1, "max_rounds": 1, "cold": false,
+             "noise_gate": false},
   "families": [{"name": "small", "base": {"seq_lens": [64], "context_lens": [0], "q_heads": 4,
     "kv_heads": 2, "head_dim_k": 16, "head_dim_v": 16, "cmp_block": 8, "cmp_stride": 4,
     "sel_block": 8, "sel_count": 4, "window": 16, "dtype": "fp32"},
