@@ -7,11 +7,6 @@
 namespace nsa {
 namespace {
 
-constexpr TensorSpec lse(std::string_view name) { return {name, "[tokens, q_heads]"}; }
-constexpr std::array kCompressed{lse("lse_cmp")}, kSelected{lse("lse_sel")},
-    kWindow{lse("lse_win")};
-constexpr std::array kGates{TensorSpec{"gates", "[tokens, kv_heads, 3]"}};
-
 TensorView& place_in(Saved& saved, std::string_view name) noexcept {
   if (name == "gates") return saved.gates;
   return name == "lse_cmp" ? saved.lse_cmp : name == "lse_sel" ? saved.lse_sel : saved.lse_win;
@@ -20,11 +15,7 @@ TensorView& place_in(Saved& saved, std::string_view name) noexcept {
 }  // namespace
 
 std::span<const TensorSpec> saved_by(Stage stage) noexcept {
-  if (stage == Stage::attend_compressed) return kCompressed;
-  if (stage == Stage::attend_selected) return kSelected;
-  if (stage == Stage::attend_window) return kWindow;
-  if (stage == Stage::gate_combine) return kGates;
-  return {};
+  return signature_of(stage, kForwardSaving).outputs.subspan(signature_of(stage).outputs.size());
 }
 
 bool is_saved(std::string_view tensor) noexcept {

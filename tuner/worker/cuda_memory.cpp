@@ -91,7 +91,7 @@ class CudaTensors final : public TensorSet {
   std::int64_t empty_rows_here() {
     std::int64_t count = 0;
     for (std::size_t i = 0; i < host_.size(); ++i) {
-      if (!host_[i].name.starts_with("lse_") || buffers_[i].bytes() == 0) continue;
+      if (!is_log_sum_exp(host_[i].name) || buffers_[i].bytes() == 0) continue;
       HostTensor saved{host_[i].name, host_[i].shape, {}};
       saved.bytes.resize(buffers_[i].bytes());
       device::copy_to_host(saved.bytes.data(), buffers_[i].data(), saved.bytes.size(), stream_);

@@ -80,8 +80,10 @@ std::int64_t count_non_finite(const Outputs& tensors) {
   return count;
 }
 
+bool is_log_sum_exp(std::string_view name) noexcept { return name.starts_with("lse_"); }
+
 std::int64_t empty_rows(const HostTensor& tensor) {
-  if (!tensor.name.starts_with("lse_") || tensor.shape.dtype != Dtype::fp32) return 0;
+  if (!is_log_sum_exp(tensor.name) || tensor.shape.dtype != Dtype::fp32) return 0;
   constexpr std::uint32_t kMinusInfinity = 0xFF800000;
   return sum_of(tensor.bytes.size() / sizeof(float), [&](std::size_t from, std::size_t to) {
     std::int64_t count = 0;

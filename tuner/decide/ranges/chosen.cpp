@@ -62,10 +62,10 @@ Chosen choose(const Group& group, const std::vector<LengthRatios>& judged, const
                     ": a shipped variant was not measured or may not be chosen here; decided anew "
                     "there");
   }
-  if (old && !change_pays(by_processes(group, judged, shipped, options), old->assignment,
-                          chosen.assignment, options.epsilon)) {
-    if (old->followed && old->assignment != chosen.assignment)
-      notes.push_back(stage + ": the shipped choice is kept");
+  const bool differs = old && old->assignment != chosen.assignment;
+  if (old && !(differs && change_pays(by_processes(group, judged, shipped, options),
+                                      old->assignment, chosen.assignment, options.epsilon))) {
+    if (old->followed && differs) notes.push_back(stage + ": the shipped choice is kept");
     chosen.assignment = old->assignment;
     chosen.kept = old->followed;
   }
