@@ -38,8 +38,8 @@ TEST_CASE("a violation is named with its pointer, what is there and what is expe
   j = table();
   j["classes"][0]["decisions"][0]["axis"] = "length";
   CHECK(refusal(j) ==
-        "f.json: /classes/0/decisions/0/axis: \"length\" is not valid; expected seq_len or "
-        "context_len or row_len or compressed_len");
+        "f.json: /classes/0/decisions/0/axis: \"length\" is not valid; expected seq_len, "
+        "context_len, row_len or compressed_len");
   j = table();
   j["complete"] = "yes";
   CHECK(refusal(j) == "f.json: /complete: \"yes\" is not valid; expected boolean");

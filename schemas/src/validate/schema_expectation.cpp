@@ -53,7 +53,10 @@ const Json* child_value(const Json* value, const std::string& step) {
 std::string joined(const Json& list) {
   if (!list.is_array()) return list.is_string() ? list.get<std::string>() : list.dump();
   std::string text;
-  for (const auto& item : list) text += (text.empty() ? "" : " or ") + joined(item);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (i > 0) text += i + 1 == list.size() ? " or " : ", ";
+    text += joined(list[i]);
+  }
   return text;
 }
 
