@@ -11,7 +11,7 @@ constexpr TensorSpec gradient(std::string_view name, const TensorSpec& of) {
 }
 
 constexpr TensorSpec kDX = gradient("d_x", kX), kDQ = gradient("d_q", kQ);
-constexpr TensorSpec kDO = gradient("d_o", kO), kDY = gradient("d_y", kY);
+constexpr TensorSpec kDY = gradient("d_y", kY);
 constexpr TensorSpec kDOCmp = gradient("d_o_cmp", kO), kDOSel = gradient("d_o_sel", kO),
                      kDOWin = gradient("d_o_win", kO);
 constexpr TensorSpec kDKCmp = gradient("d_k_cmp", kKCmp), kDVCmp = gradient("d_v_cmp", kVCmp);
@@ -46,6 +46,10 @@ constexpr std::array kGateIn{kQ, kOCmp, kOSel, kOWin, kFc1W, kFc1B, kFc2W, kFc2B
 constexpr std::array kGateOut{kDQ, kDOCmp, kDOSel, kDOWin, kDFc1W, kDFc1B, kDFc2W, kDFc2B};
 constexpr std::array kOutProjIn{kO, kWO, kDY};
 constexpr std::array kOutProjOut{kDO, kDWO};
+constexpr std::array kAttentionIn{kQ,    kKCmpRaw, kVCmpRaw, kKSel, kVSel, kKWin,
+                                  kVWin, kFc1W,    kFc1B,    kFc2W, kFc2B, kDO};
+constexpr std::array kAttentionOut{kO,     kBlocks, kDQ,    kDKCmpRaw, kDVCmpRaw, kDKSel, kDVSel,
+                                   kDKWin, kDVWin,  kDFc1W, kDFc1B,    kDFc2W,    kDFc2B};
 
 }  // namespace
 
@@ -73,6 +77,11 @@ Signature backward_signature_of(Stage stage) {
       return {};
   }
   throw ContractError("expected: a stage");
+}
+
+Signature both_passes_signature_of(Stage stage) {
+  if (stage == Stage::attention) return {kAttentionIn, kAttentionOut};
+  return {};
 }
 
 }  // namespace nsa

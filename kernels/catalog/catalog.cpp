@@ -49,8 +49,11 @@ void resolve_parts(std::vector<Variant>& rows, std::deque<std::vector<Part>>& pa
     if (row.plan.parts.empty()) continue;
     auto& resolved = parts.emplace_back(row.plan.parts.begin(), row.plan.parts.end());
     for (Part& part : resolved) {
+      // Of both passes: the backward pass takes the row of that name, where there is one.
+      const Direction direction =
+          row.direction == kForwardBackward ? Direction::forward : row.direction;
       const auto named = std::ranges::find_if(rows, [&](const Variant& other) {
-        return other.backend == row.backend && other.direction == row.direction &&
+        return other.backend == row.backend && other.direction == direction &&
                other.name == part.name && other.stages.size() == 1 &&
                other.stages.front() == part.stage;
       });

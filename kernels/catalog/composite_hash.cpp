@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "nsa/kernels/directions.hpp"
 #include "nsa/schemas/json.hpp"
 #include "runtime/composite/stages.hpp"
 #include "source_hashes.hpp"
@@ -26,13 +27,21 @@ std::vector<Stage> open_stages(const Variant& composite) {
   return open;
 }
 
+/// Whether a launch of the composite can run the row for one of its `open` stages. The backward
+/// pass may take a row of another name than the one that a part names.
+bool runs(const Variant& composite, const Variant& row, std::span<const Stage> open) {
+  if (composite.direction != kForwardBackward)
+    return row.direction == composite.direction && is_open(row, open);
+  return is_open(row, row.direction == Direction::backward ? stages_within(composite) : open);
+}
+
 std::string combined(const Variant& composite, const std::vector<Variant>& rows) {
   std::string text = std::string(composite.source_hash) + std::string(source_hash::runtime);
   for (const Part& part : composite.plan.parts) text += part.row->source_hash;
   const std::vector<Stage> open = open_stages(composite);
   for (const Variant& row : rows) {
-    if (row.backend != composite.backend || row.direction != composite.direction ||
-        row.role != Role::candidate || is_composite(row) || !is_open(row, open)) {
+    if (row.backend != composite.backend || row.role != Role::candidate || is_composite(row) ||
+        !runs(composite, row, open)) {
       continue;
     }
     text += row.source_hash;

@@ -29,7 +29,8 @@ bool computes(const Variant& row, Direction direction) noexcept {
 }
 
 std::span<const Direction> directions_of(const Variant& row) noexcept {
-  static constexpr std::array kAll{Direction::forward, kForwardSaving, Direction::backward};
+  static constexpr std::array kAll{Direction::forward, kForwardSaving, Direction::backward,
+                                   kForwardBackward};
   const auto own = static_cast<std::size_t>(std::ranges::find(kAll, row.direction) - kAll.begin());
   const bool saves = row.direction == Direction::forward &&
                      std::ranges::any_of(row.stages, [](Stage s) { return !saved_by(s).empty(); });

@@ -100,6 +100,7 @@ std::span<const TensorSpec> saving_outputs(Stage stage) {
 
 Signature signature_of(Stage stage, Direction direction) {
   if (direction == Direction::backward) return backward_signature_of(stage);
+  if (direction == kForwardBackward) return both_passes_signature_of(stage);
   if (direction == kForwardSaving) return {signature_of(stage).inputs, saving_outputs(stage)};
   switch (stage) {
     case Stage::project_rope:

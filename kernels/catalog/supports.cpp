@@ -7,11 +7,9 @@
 
 namespace nsa {
 
-Support not_of_this_kind(const Variant& variant, const Problem& problem) noexcept {
-  if (!computes(variant, problem.direction)) {
-    return Support::no(variant.name, " computes the ", to_string(variant.direction),
-                       " direction only");
-  }
+namespace {
+
+Support not_of_this_dtype(const Variant& variant, const Problem& problem) noexcept {
   Support answer = Support::no(variant.name, " stores ");
   const char* separator = "";
   for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
@@ -25,11 +23,25 @@ Support not_of_this_kind(const Variant& variant, const Problem& problem) noexcep
   return answer;
 }
 
-Support runs_saving(const Variant& variant, const Problem& problem, const Device& device) noexcept {
-  if (!computes(variant, problem.direction) || (variant.dtypes & dtype_bit(problem.dtype)) == 0)
-    return not_of_this_kind(variant, problem);
+/// Whatever the problem's direction: the forward pass of it.
+Support runs_forward(const Variant& variant, const Problem& problem,
+                     const Device& device) noexcept {
+  if ((variant.dtypes & dtype_bit(problem.dtype)) == 0) return not_of_this_dtype(variant, problem);
   const Support own = variant.supports ? variant.supports(problem, device) : Support::yes();
   return own.supported ? parts_run(variant, problem, device) : own;
+}
+
+}  // namespace
+
+Support not_of_this_kind(const Variant& variant, const Problem& problem) noexcept {
+  if (computes(variant, problem.direction)) return not_of_this_dtype(variant, problem);
+  return Support::no(variant.name, " computes the ", to_string(variant.direction),
+                     " direction only");
+}
+
+Support runs_saving(const Variant& variant, const Problem& problem, const Device& device) noexcept {
+  if (!computes(variant, problem.direction)) return not_of_this_kind(variant, problem);
+  return runs_forward(variant, problem, device);
 }
 
 Support parts_run(const Variant& variant, const Problem& problem, const Device& device) noexcept {
@@ -37,7 +49,9 @@ Support parts_run(const Variant& variant, const Problem& problem, const Device& 
   if (variant.plan.dense) return Support::yes();
   for (const Part& part : variant.plan.parts) {
     if (!part.row) continue;  // a row that is not of catalog()
-    const Support answer = runs_asked(*part.row, problem, device);
+    const Support answer = problem.direction == kForwardBackward
+                               ? runs_forward(*part.row, problem, device)
+                               : runs_asked(*part.row, problem, device);
     if (!answer.supported) return Support::no(to_string(part.stage), ": ", answer);
   }
   return Support::yes();

@@ -27,6 +27,7 @@ inline constexpr TensorSpec kLseCmp{"lse_cmp", "[tokens, q_heads]"};
 inline constexpr TensorSpec kLseSel{"lse_sel", kLseCmp.shape}, kLseWin{"lse_win", kLseCmp.shape};
 inline constexpr TensorSpec kGates{"gates", "[tokens, kv_heads, 3]"};
 inline constexpr TensorSpec kY{"y", "[tokens, model_dim]"};
+inline constexpr TensorSpec kDO{"d_o", kO.shape};
 
 // Of the new tokens only: what goes into the cache.
 inline constexpr std::string_view kNewK = "[tokens, kv_heads, head_dim_k]";
@@ -34,5 +35,7 @@ inline constexpr std::string_view kNewV = "[tokens, kv_heads, head_dim_v]";
 
 /// Of the stage's backward pass.
 Signature backward_signature_of(Stage stage);
+/// Of both passes of a composite; empty where it has no such rows.
+Signature both_passes_signature_of(Stage stage);
 
 }  // namespace nsa

@@ -101,12 +101,12 @@ ForwardPass run_forward(Stage stage, const Problem& problem, const std::vector<H
 
 }  // namespace
 
-HostTensor in_fp64(const TensorView& tensor) {
+HostTensor in_dtype(const TensorView& tensor, Dtype dtype) {
   HostTensor copy{"", {tensor.dtype, tensor.rank, tensor.shape}, {}};
   const auto* bytes = tensor.as<const std::byte>();
   expects(tensor.contiguous(), "a contiguous tensor");
   copy.bytes.assign(bytes, bytes + tensor.bytes());
-  return converted(copy, Dtype::fp64);
+  return converted(copy, dtype);
 }
 
 std::vector<TensorView> BackwardInputs::views() const {

@@ -101,7 +101,7 @@ PlannedInputs plan_inputs(std::span<const Stage> stages, const Problem& problem,
     planned.tensors = std::move(made.tensors);
     return planned;
   }
-  for (const TensorSpec& spec : signature_of(stages).inputs) {
+  for (const TensorSpec& spec : signature_of(stages, problem.direction).inputs) {
     const std::size_t index = planned.tensors.size();
     const std::uint64_t own_seed = seed + index;
     HostTensor tensor{std::string(spec.name), shape_of(stages, spec.name, problem), {}};

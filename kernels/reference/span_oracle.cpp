@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "nsa/kernels/backward_oracle.hpp"
+#include "nsa/kernels/directions.hpp"
 #include "nsa/kernels/oracle.hpp"
 #include "reference/oracle_rows.hpp"
 
@@ -25,8 +26,8 @@ TensorView row_view(TensorView view, std::size_t index, std::int64_t total_rows)
 }  // namespace
 
 bool SpanOracle::covers(std::span<const Stage> stages, const Problem& problem) {
-  if (problem.direction == Direction::backward)
-    return stages.size() == 1 && BackwardOracle::covers(stages.front());
+  if (problem.direction == Direction::backward || problem.direction == kForwardBackward)
+    return stages.size() == 1 && BackwardOracle::covers(stages.front(), problem.direction);
   const JoinedSignature joined = signature_of(stages);
   std::optional<std::int64_t> rows;
   for (const Stage stage : stages) {
@@ -47,8 +48,9 @@ SpanOracle::SpanOracle(std::span<const Stage> stages, const Problem& problem,
                        std::span<const TensorView> inputs, const AttentionOptions& options,
                        Role role, HeadSample sample) {
   expects(covers(stages, problem), "stages that do not read each other's outputs");
-  if (problem.direction == Direction::backward) {
-    backward_ = std::make_unique<BackwardOracle>(stages.front(), problem, inputs, options, sample);
+  if (problem.direction == Direction::backward || problem.direction == kForwardBackward) {
+    backward_ =
+        std::make_unique<BackwardOracle>(stages.front(), problem, inputs, options, sample, role);
     return;
   }
   const JoinedSignature joined = signature_of(stages, problem.direction);
@@ -106,9 +108,14 @@ double row_tolerance(std::span<const Stage> stages, Dtype dtype) noexcept {
   return most;
 }
 
+double row_tolerance(std::span<const Stage> stages, Direction direction, Dtype dtype) noexcept {
+  if (direction == Direction::backward) return gradient_tolerance(dtype);
+  if (direction == kForwardBackward) return both_passes_tolerance(dtype);
+  return row_tolerance(stages, dtype);
+}
+
 double row_tolerance(const Variant& row, Dtype dtype) noexcept {
-  const double usual = row.direction == Direction::backward ? gradient_tolerance(dtype)
-                                                            : row_tolerance(row.stages, dtype);
+  const double usual = row_tolerance(row.stages, row.direction, dtype);
   return dtype == Dtype::fp32 ? std::max(usual, row.fp32_tolerance) : usual;
 }
 

@@ -18,7 +18,7 @@ class All {
       single(static_cast<Stage>(i), &at(Stage::attention).choice);
     }
     for (std::size_t slot = kStageCount; slot < kForwardSlots; ++slot) {
-      if (problem_.direction != Direction::backward && !state_.rows[slot].stages.empty())
+      if (!has_gradients(problem_.direction) && !state_.rows[slot].stages.empty())
         span(state_.rows[slot].stages);
     }
     return all_;

@@ -282,7 +282,7 @@ bool from_outside(Source source) noexcept {
                                                  const routing::ClassKey& key,
                                                  routing::ClassPlace& place) const noexcept {
   const ProblemClass wanted = class_of(problem);
-  const bool forward = problem.direction != Direction::backward;  // no other place is looked up
+  const bool forward = !routing::has_gradients(problem.direction);  // no other place is looked up
   const std::size_t begin = forward ? 0 : routing::kForwardSlots;
   const std::size_t end = forward ? routing::kForwardSlots : routing::kSlots;
   for (std::size_t t = 0; t < routing::kTableSlots; ++t) {
@@ -318,14 +318,16 @@ bool Router::State::asked(std::span<const Stage> stages, const Problem& problem,
 void Router::State::bind_part(const Choice& within, Stage stage, const Problem& problem,
                               Choice& choice, routing::Why& why) const noexcept {
   const Variant* named = within.variant->plan.part(stage);
-  if (!named || named == choice.variant) return;
+  if (!named) return;
   const bool stronger =
       choice.source < within.source || (choice.source == within.source && choice.fit < within.fit);
   if (stronger && choice.variant) return;
   const routing::StageRows& of_stage = rows[routing::slot_of(stage, problem.direction)];
-  const int row = of_stage.find(named);
-  if (row == routing::kNoRow || !routing::runs(of_stage.at(row), problem, inputs.device)) return;
-  choice.variant = named;
+  // By its name: of both passes, backward the row that is called as the forward one is.
+  const int row = of_stage.find(named->name);
+  if (row == routing::kNoRow || of_stage.at(row).variant == choice.variant) return;
+  if (!routing::runs(of_stage.at(row), problem, inputs.device)) return;
+  choice.variant = of_stage.at(row).variant;
   choice.point = &of_stage.at(row).default_point(problem);
   choice.range = within.range;
   choice.source = within.source;

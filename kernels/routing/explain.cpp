@@ -138,8 +138,11 @@ Explanation explain_stage(const Router::State& state, Stage stage, const Problem
 /// Stages that need the model around the attention say nothing of a problem without one.
 bool applies(const Router::State& state, Stage stage, const Problem& problem) {
   if (state.rows[slot_of(stage, problem.direction)].rows.empty()) return false;
-  // A training step runs the stages themselves.
-  if (problem.direction == kForwardSaving && stage >= Stage::attention) return false;
+  // A training step runs the stages by decisions of their own, and of both passes their plan.
+  const bool composite = stage >= Stage::attention;
+  if (problem.direction != Direction::forward &&
+      composite != (problem.direction == kForwardBackward))
+    return false;
   const bool needs_model = stage == Stage::project_rope || stage == Stage::out_proj ||
                            stage == Stage::layer || stage == Stage::model;
   return !needs_model || problem.model.model_dim > 0;

@@ -91,7 +91,9 @@ AllStageRows make_all_rows(std::span<const Variant> catalog, const Device& devic
   AllStageRows all;
   for (std::size_t i = 0; i < kStageCount; ++i) {
     const std::array stage{static_cast<Stage>(i)};
-    for (const Direction direction : {Direction::forward, Direction::backward}) {
+    const bool composite = stage.front() >= Stage::attention;
+    for (const Direction direction :
+         {Direction::forward, composite ? kForwardBackward : Direction::backward}) {
       all[slot_of(stage.front(), direction)] =
           make_stage_rows(stage, direction, catalog, device, review);
     }

@@ -52,12 +52,16 @@ struct StageRows {
 constexpr RowSet bit(int row) noexcept { return RowSet{1} << row; }
 
 /// Forward, a place for each stage, and after them one for each span of stages that rows cover;
-/// then, backward, a place for each stage. Launches that save are of the forward rows.
+/// then a place for each stage whose rows compute gradients: backward, and both passes of
+/// composites. Launches that save are of the forward rows.
 inline constexpr std::size_t kMostSpans = 4;
 inline constexpr std::size_t kForwardSlots = kStageCount + kMostSpans;
 inline constexpr std::size_t kSlots = kForwardSlots + kStageCount;
+constexpr bool has_gradients(Direction direction) noexcept {
+  return direction == Direction::backward || direction == kForwardBackward;
+}
 constexpr std::size_t slot_of(Stage stage, Direction direction) noexcept {
-  return static_cast<std::size_t>(stage) + (direction == Direction::backward ? kForwardSlots : 0);
+  return static_cast<std::size_t>(stage) + (has_gradients(direction) ? kForwardSlots : 0);
 }
 /// Whether a place is of rows over several stages.
 constexpr bool is_span(std::size_t slot) noexcept {
@@ -74,11 +78,11 @@ inline std::uint64_t span_key(std::span<const Stage> stages) noexcept {
   for (const Stage stage : stages) key = key << 8 | (static_cast<std::uint64_t>(stage) + 1);
   return key;
 }
-/// The place of these stages, or kSlots. Backward, rows cover one stage each.
+/// The place of these stages, or kSlots. Rows with gradients are of one stage each.
 inline std::size_t slot_of(const AllStageRows& rows, std::span<const Stage> stages,
                            Direction direction = Direction::forward) noexcept {
   if (stages.size() == 1) return slot_of(stages.front(), direction);
-  if (direction == Direction::backward) return kSlots;
+  if (has_gradients(direction)) return kSlots;
   const std::uint64_t key = span_key(stages);
   for (std::size_t slot = kStageCount; slot < kForwardSlots; ++slot) {
     if (rows[slot].key == key) return slot;

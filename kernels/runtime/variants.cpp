@@ -8,9 +8,11 @@
 #include "decode/step.hpp"
 #include "launches/vendor.hpp"
 #include "nsa/kernels/device_memory.hpp"
+#include "nsa/kernels/directions.hpp"
 #include "runtime/composite/bounds.hpp"
 #include "runtime/composite/launch.hpp"
 #include "source_hashes.hpp"
+#include "training/attention/both_passes.hpp"
 
 namespace nsa {
 namespace {
@@ -226,6 +228,33 @@ void add_whole(std::vector<Variant>& rows, const Composite& composite, Backend b
   add_dense(rows, composite, backend);
 }
 
+Support whole_sequences(const Problem& p, const Device&) noexcept {
+  if (p.phase == Phase::prefill) return Support::yes();
+  return Support::no("training has whole sequences, without cached tokens");
+}
+
+/// Both passes by the plan of a row that takes all tokens at once.
+Variant both_passes(Variant row) {
+  row.direction = kForwardBackward;
+  row.supports = whole_sequences;
+  row.cost = row.plan.dense ? dense_attention_both_passes_cost : attention_both_passes_cost;
+  row.workspace_bytes = row.backend == Backend::cpu
+                            ? bytes_on<attention_both_passes_workspace, Backend::cpu>
+                            : bytes_on<attention_both_passes_workspace, Backend::cuda>;
+  if (row.launch) row.launch = training::launch_attention;
+  row.source_hash = source_hash::training;
+  // Dense attention is by what is fastest, whatever its bits.
+  row.deterministic = !row.plan.dense;
+  return row;
+}
+
+void add_both_passes(std::vector<Variant>& rows, Backend backend) {
+  std::vector<Variant> forward;
+  add_attention(forward, backend);
+  for (const Variant& row : forward)
+    if (row.plan.mode == CompositePlan::Mode::batched) rows.push_back(both_passes(row));
+}
+
 template <class Add>
 std::vector<Variant> of_both(Add add) {
   std::vector<Variant> rows;
@@ -236,7 +265,10 @@ std::vector<Variant> of_both(Add add) {
 }  // namespace
 
 std::span<const Variant> attention_variants() {
-  static const std::vector<Variant> rows = of_both(add_attention);
+  static const std::vector<Variant> rows = of_both([](auto& all, Backend backend) {
+    add_attention(all, backend);
+    add_both_passes(all, backend);
+  });
   return rows;
 }
 

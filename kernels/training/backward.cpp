@@ -1,19 +1,16 @@
 #include <array>
 
 #include "nsa/kernels/catalog.hpp"
-#include "runtime/dense.hpp"
+#include "training/attention/both_passes.hpp"
 #include "training/pass.hpp"
 
 namespace nsa::training {
 namespace {
 
 constexpr StepPhase kPhase = StepPhase::backward;
-constexpr unsigned kToFirst = 1;  // d_q of the attention stages: the gate wrote it
 
-/// Bits [first, first + count) where `add` is true.
-unsigned bits(bool add, unsigned first, unsigned count) {
-  return add ? ((1u << count) - 1u) << first : 0u;
-}
+/// The second gradient of a projection, that of its weights, where `add` is true.
+unsigned to_weights(bool add) { return add ? 0b10u : 0u; }
 
 class LayerBackward {
  public:
@@ -48,8 +45,8 @@ class LayerBackward {
     norm(x0, w_.norm1, normed);
     const std::array in{t_.o, w_.attention.w_o, d_x};
     const std::array out{d_o, d_.attention.w_o};
-    run_stage(step_, Stage::out_proj, step_.backward, in, out, nullptr, bits(add_, 1, 1));
-    t_.blocks ? attend_nsa(normed, d_o, d_q, d_normed) : attend_dense(normed, d_o, d_q, d_normed);
+    run_stage(step_, Stage::out_proj, step_.backward, in, out, nullptr, to_weights(add_));
+    attend(normed, d_o, d_q, d_normed);
     norm_backward(x0, w_.norm1, d_normed, d_x, d_.norm1);
   }
 
@@ -68,73 +65,25 @@ class LayerBackward {
     step_.ops.rms_norm_backward(step_.context, x, weight, d_y, {d_x, true}, {d_weight, add_});
   }
 
-  void attend_dense(const TensorView& normed, const TensorView& d_o, const TensorView& d_q,
-                    const TensorView& d_normed) {
-    Problem dense = dense_problem(step_.backward);
-    const KvTensors d_kv = like(t_.sel);
-    const std::array in{t_.q, t_.sel.k, t_.sel.v, t_.o, d_o};
-    const std::array out{d_q, d_kv.k, d_kv.v};
-    run_stage(step_, Stage::attend_window, dense, in, out, &t_.stages);
-    project(normed, d_q, {}, d_kv, {}, d_normed);
-  }
-
-  void attend_nsa(const TensorView& normed, const TensorView& d_o, const TensorView& d_q,
-                  const TensorView& d_normed) {
-    const std::array d_branches{like(t_.branches[0]), like(t_.branches[1]), like(t_.branches[2])};
-    combine(d_o, d_q, d_branches);
-    const KvTensors d_sel = like(t_.sel), d_win = like(t_.win), d_cmp = like(t_.cmp);
-    const KvTensors d_raw = like(t_.sel);  // of all tokens, as those of the selected branch
-    attend_selected(d_branches[1], d_q, d_sel);
-    const std::array in{t_.q, t_.win.k, t_.win.v, t_.branches[2], d_branches[2]};
-    const std::array out{d_q, d_win.k, d_win.v};
-    run_stage(step_, Stage::attend_window, step_.backward, in, out, &t_.stages, kToFirst);
-    attend_compressed(d_branches[0], d_q, d_cmp, d_raw);
-    project(normed, d_q, d_raw, d_sel, d_win, d_normed);
-  }
-
-  void combine(const TensorView& d_o, const TensorView& d_q,
-               const std::array<TensorView, 3>& d_branches) {
-    const GateWeights &g = w_.attention.gate, &d = d_.attention.gate;
-    const std::array in{t_.q,           t_.branches[0], t_.branches[1],
-                        t_.branches[2], g.fc1_w,        g.fc1_b,
-                        g.fc2_w,        g.fc2_b,        d_o};
-    const std::array out{d_q,     d_branches[0], d_branches[1], d_branches[2],
-                         d.fc1_w, d.fc1_b,       d.fc2_w,       d.fc2_b};
-    run_stage(step_, Stage::gate_combine, step_.backward, in, out, &t_.stages, bits(add_, 4, 4));
-  }
-
-  void attend_selected(const TensorView& d_o, const TensorView& d_q, const KvTensors& d_kv) {
-    const WorkspaceScope scratch(step_.workspace());
-    const Choice choice = choose_row(*step_.context.router, Stage::attend_selected, step_.backward,
-                                     step_.config.deterministic);
-    const TensorView ranges = ranges_for(step_, *choice.variant, t_.blocks, kPhase);
-    const std::array in{t_.q, t_.sel.k, t_.sel.v, t_.blocks, ranges, t_.branches[1], d_o};
-    const std::array out{d_q, d_kv.k, d_kv.v};
-    run_choice(step_, choice, Stage::attend_selected, step_.backward, in, out, &t_.stages,
-               kToFirst);
-  }
-
-  void attend_compressed(const TensorView& d_o, const TensorView& d_q, const KvTensors& d_cmp,
-                         const KvTensors& d_raw) {
-    if (t_.cmp.k.shape[0] == 0) {  // sequences shorter than a block
-      step_.ops.zero(step_.context, d_raw.k);
-      step_.ops.zero(step_.context, d_raw.v);
-      return;
+  void attend(const TensorView& normed, const TensorView& d_o, const TensorView& d_q,
+              const TensorView& d_normed) {
+    AttentionTensors d;
+    d.q = d_q;
+    d.sel = like(t_.sel);
+    if (t_.blocks) {
+      d.cmp = like(t_.sel);  // of all tokens, as those of the selected branch
+      d.win = like(t_.win);
+      d.gate = d_.attention.gate;
     }
-    const std::array in{t_.q, t_.cmp.k, t_.cmp.v, t_.branches[0], d_o};
-    const std::array out{d_q, d_cmp.k, d_cmp.v};
-    run_stage(step_, Stage::attend_compressed, step_.backward, in, out, &t_.stages, kToFirst);
-    const std::array pooled{d_cmp.k, d_cmp.v};
-    const std::array raw{d_raw.k, d_raw.v};
-    run_stage(step_, Stage::compress, step_.backward, pooled, raw, nullptr);
+    backward_attention(step_, w_.attention.gate, t_, d_o, d, add_);
+    project(normed, d, d_normed);
   }
 
-  void project(const TensorView& normed, const TensorView& d_q, const KvTensors& d_raw,
-               const KvTensors& d_sel, const KvTensors& d_win, const TensorView& d_normed) {
+  void project(const TensorView& normed, const AttentionTensors& d, const TensorView& d_normed) {
     const std::array in{
-        normed, w_.attention.w_qkv, d_q, d_raw.k, d_raw.v, d_sel.k, d_sel.v, d_win.k, d_win.v};
+        normed, w_.attention.w_qkv, d.q, d.cmp.k, d.cmp.v, d.sel.k, d.sel.v, d.win.k, d.win.v};
     const std::array out{d_normed, d_.attention.w_qkv};
-    run_stage(step_, Stage::project_rope, step_.backward, in, out, nullptr, bits(add_, 1, 1));
+    run_stage(step_, Stage::project_rope, step_.backward, in, out, nullptr, to_weights(add_));
   }
 
   const StepContext& step_;

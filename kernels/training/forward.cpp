@@ -1,7 +1,7 @@
 #include <array>
 
 #include "nsa/kernels/catalog.hpp"
-#include "runtime/dense.hpp"
+#include "training/attention/both_passes.hpp"
 #include "training/pass.hpp"
 
 namespace nsa::training {
@@ -18,7 +18,7 @@ class LayerForward {
   /// x1 = x0 + attention(norm(x0)); `normed` becomes norm(x1).
   void attention(const TensorView& x0, const TensorView& normed, const TensorView& delta) {
     norm(x0, w_.norm1, normed);
-    t_.blocks ? attend_nsa(normed) : attend_dense(normed);
+    attend(normed);
     show_attention();
     const std::array in{t_.o, w_.attention.w_o};
     const std::array out{delta};
@@ -53,66 +53,16 @@ class LayerForward {
     run_stage(step_, Stage::project_rope, step_.forward, in, out, nullptr);
   }
 
-  void attend_dense(const TensorView& normed) {
-    project(normed, {});
-    const Problem dense = dense_problem(step_.forward);
-    const std::array in{t_.q, t_.sel.k, t_.sel.v};
-    const std::array out{t_.o};
-    run_stage(step_, Stage::attend_window, dense, in, out, &t_.stages);
-  }
-
-  void attend_nsa(const TensorView& normed) {
+  void attend(const TensorView& normed) {
     const WorkspaceScope scratch(step_.workspace());
     const Problem& p = step_.forward;
-    const KvTensors raw{.k = step_.take({step_.tokens(), p.kv_heads, p.head_dim_k}),
-                        .v = step_.take({step_.tokens(), p.kv_heads, p.head_dim_v})};
-    project(normed, raw);
-    if (t_.cmp.k.shape[0] > 0) {
-      const std::array in{raw.k, raw.v};
-      const std::array out{t_.cmp.k, t_.cmp.v};
-      run_stage(step_, Stage::compress, p, in, out, nullptr);
+    KvTensors raw;
+    if (t_.blocks) {
+      raw = {.k = step_.take({step_.tokens(), p.kv_heads, p.head_dim_k}),
+             .v = step_.take({step_.tokens(), p.kv_heads, p.head_dim_v})};
     }
-    attend_and_score();
-    attend_selected();
-    const std::array in{t_.q, t_.win.k, t_.win.v};
-    const std::array out{t_.branches[2]};
-    run_stage(step_, Stage::attend_window, p, in, out, &t_.stages);
-    combine();
-  }
-
-  /// By a row for each, or one for both.
-  void attend_and_score() {
-    static constexpr std::array kBoth{Stage::attend_compressed, Stage::score};
-    const std::array in{t_.q, t_.cmp.k, t_.cmp.v};
-    const std::array both{t_.branches[0], t_.blocks};
-    const Cover cover = step_.context.router->cover(kBoth, asked_of(step_.forward, true));
-    const Choice& first = cover.choices()[0];
-    const bool one_row = first.variant && first.variant->stages.size() > 1 &&
-                         (first.variant->deterministic || !step_.config.deterministic);
-    if (one_row) return run_choice(step_, first, kBoth[0], step_.forward, in, both, &t_.stages);
-    const std::array o{t_.branches[0]};
-    const std::array blocks{t_.blocks};
-    const std::array scored{t_.q, t_.cmp.k};
-    run_stage(step_, Stage::attend_compressed, step_.forward, in, o, &t_.stages);
-    run_stage(step_, Stage::score, step_.forward, scored, blocks, nullptr);
-  }
-
-  void attend_selected() {
-    const WorkspaceScope scratch(step_.workspace());
-    const Choice choice = choose_row(*step_.context.router, Stage::attend_selected,
-                                     asked_of(step_.forward, true), step_.config.deterministic);
-    const TensorView ranges = ranges_for(step_, *choice.variant, t_.blocks, kPhase);
-    const std::array in{t_.q, t_.sel.k, t_.sel.v, t_.blocks, ranges};
-    const std::array out{t_.branches[1]};
-    run_choice(step_, choice, Stage::attend_selected, step_.forward, in, out, &t_.stages);
-  }
-
-  void combine() {
-    const GateWeights& g = w_.attention.gate;
-    const std::array in{t_.q,    t_.branches[0], t_.branches[1], t_.branches[2],
-                        g.fc1_w, g.fc1_b,        g.fc2_w,        g.fc2_b};
-    const std::array out{t_.o};
-    run_stage(step_, Stage::gate_combine, step_.forward, in, out, &t_.stages);
+    project(normed, raw);
+    forward_attention(step_, w_.attention.gate, raw, t_);
   }
 
   void show_attention() {

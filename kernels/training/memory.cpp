@@ -78,8 +78,10 @@ StepBytes step_bytes(const Router& router, const TrainingConfig& config,
                      const AttentionOptions& options) {
   Nowhere nowhere;
   Workspace arena(nowhere, kEndless), kept(nowhere, kEndless);
-  const Context context{.router = &router, .workspace = &arena, .options = options};
   const Problem forward = batch_problem(config, Direction::forward);
+  const Choice attention = choose_attention(router, forward);
+  const Context context{
+      .router = &router, .workspace = &arena, .options = options, .within = &attention};
   const Problem backward = batch_problem(config, Direction::backward);
   const std::vector<Sequence> sequences = sequences_of(forward);
   const PlacedSequences placed{sequences, sequences.data()};
@@ -93,14 +95,15 @@ StepBytes step_bytes(const Router& router, const TrainingConfig& config,
   state.weights = bind_weights(config.model, state.flat.weights);
   state.gradients = bind_weights(config.model, state.flat.gradients);
   state.tokens = state.targets = flat_view(nowhere, Dtype::int32, config.tokens_per_step());
-  const StepContext step{.context = context,
-                         .config = config,
-                         .forward = forward,
-                         .backward = backward,
-                         .sequences = placed,
-                         .ops = counting_ops(router.inputs().device.backend),
-                         .stages = counting(),
-                         .kept = kept};
+  const StepContext step{{.context = context,
+                          .forward = forward,
+                          .backward = backward,
+                          .sequences = placed,
+                          .stages = counting(),
+                          .deterministic = config.deterministic},
+                         config,
+                         counting_ops(router.inputs().device.backend),
+                         kept};
   const KeptBytes bytes = run_step(step, state);
   const std::size_t peak = kept.peak_bytes();
   return {.between = bytes.between,

@@ -9,10 +9,6 @@
 namespace nsa::training {
 namespace {
 
-StepPhase phase_of(const Problem& problem) {
-  return problem.direction == Direction::forward ? StepPhase::forward : StepPhase::backward;
-}
-
 /// Final norm, head and loss, in both directions: d_x becomes the gradient of x.
 void head(const StepContext& step, const BatchTensors& batch, const TensorView& x,
           const TensorView& d_x, bool add) {
@@ -102,40 +98,6 @@ void show(const StepContext& step, StepPhase phase, std::int64_t layer, std::str
   if (!step.observer || !tensor || !step.observer->wants_tensors()) return;
   const std::string prefix = layer < 0 ? "" : "layers." + std::to_string(layer) + ".";
   step.observer->tensor(phase, prefix + std::string(name), tensor);
-}
-
-void run_choice(const StepContext& step, const Choice& choice, Stage stage, const Problem& problem,
-                std::span<const TensorView> in, std::span<const TensorView> out, Saved* saved,
-                unsigned accumulate) {
-  const StepPhase phase = phase_of(problem);
-  const Part part(step, phase, to_string(stage));
-  Context context = step.context;
-  if (phase == StepPhase::backward) context.telemetry = step.backward_telemetry;
-  step.stages.launch(context,
-                     {choice, {stage, problem, step.sequences, in, out}, saved, accumulate});
-}
-
-void run_stage(const StepContext& step, Stage stage, const Problem& problem,
-               std::span<const TensorView> in, std::span<const TensorView> out, Saved* saved,
-               unsigned accumulate) {
-  const Choice choice = choose_row(*step.context.router, stage, asked_of(problem, saved != nullptr),
-                                   step.config.deterministic);
-  run_choice(step, choice, stage, problem, in, out, saved, accumulate);
-}
-
-TensorView ranges_for(const StepContext& step, const Variant& row, const TensorView& blocks,
-                      StepPhase phase) {
-  if (!reads(row, "ranges")) return {};
-  const Problem& p = step.forward;
-  const TensorView ranges = take_tensor(step.workspace(), Dtype::int32,
-                                        {blocks.shape[0], p.kv_heads, p.geometry.sel_count, 2});
-  const std::array in{blocks};
-  const std::array out{ranges};
-  const Choice choice =
-      choose_row(*step.context.router, Stage::ranges, p, step.config.deterministic);
-  const Part part(step, phase, to_string(Stage::ranges));
-  step.stages.launch(step.context, {choice, {Stage::ranges, p, step.sequences, in, out}});
-  return ranges;
 }
 
 KeptBytes run_batch(const StepContext& step, const BatchTensors& batch, bool add) {

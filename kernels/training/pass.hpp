@@ -1,8 +1,6 @@
 // Forward and backward of one batch, as sequences of launches.
 #pragma once
 
-#include <string>
-
 #include "training/ops.hpp"
 #include "training/saved.hpp"
 #include "training/stages.hpp"
@@ -10,59 +8,15 @@
 namespace nsa::training {
 
 /// What all launches of a step share.
-struct StepContext {
-  const Context& context;  // telemetry: of the forward pass
+struct StepContext : StageContext {
   const TrainingConfig& config;
-  const Problem& forward;
-  const Problem& backward;
-  const PlacedSequences& sequences;
   const TrainingOps& ops;
-  const StageRunner& stages;
   Workspace& kept;  // of what the forward pass keeps; scratch is the context's workspace
-  Telemetry* backward_telemetry = nullptr;
-  StepObserver* observer = nullptr;
-
-  Workspace& workspace() const { return *context.workspace; }
-  TensorView take(std::initializer_list<std::int64_t> shape) const {
-    return take_tensor(workspace(), config.model.dtype, shape);
-  }
-  std::int64_t tokens() const { return forward.total_tokens(); }
-};
-
-/// A part of a step, announced to the observer.
-class Part {
- public:
-  Part(const StepContext& step, StepPhase phase, std::string_view name)
-      : observer_(step.observer), stream_(step.context.stream) {
-    if (observer_) observer_->begin(phase, name, stream_);
-  }
-  ~Part() {
-    if (observer_) observer_->end(stream_);
-  }
-  Part(const Part&) = delete;
-  Part& operator=(const Part&) = delete;
-
- private:
-  StepObserver* observer_;
-  CUstream_st* stream_;
 };
 
 /// Shows a tensor to an observer that wants them: "layers.3.q".
 void show(const StepContext& step, StepPhase phase, std::int64_t layer, std::string_view name,
           const TensorView& tensor);
-
-/// Runs a stage in the direction of `problem`, by the decision of launches that save where one
-/// does.
-void run_stage(const StepContext& step, Stage stage, const Problem& problem,
-               std::span<const TensorView> in, std::span<const TensorView> out, Saved* saved,
-               unsigned accumulate = 0);
-/// By what was chosen already.
-void run_choice(const StepContext& step, const Choice& choice, Stage stage, const Problem& problem,
-                std::span<const TensorView> in, std::span<const TensorView> out, Saved* saved,
-                unsigned accumulate = 0);
-/// Ranges of the selected blocks, where `row` reads them; absent otherwise.
-TensorView ranges_for(const StepContext& step, const Variant& row, const TensorView& blocks,
-                      StepPhase phase);
 
 /// One layer from x0 [tokens, model_dim] to x2, keeping what `saved` holds. Without x2 it ends
 /// where nothing after is needed for the backward pass.

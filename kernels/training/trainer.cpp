@@ -85,6 +85,7 @@ struct Trainer::Impl {
         forward(batch_problem(t, Direction::forward)),
         backward(batch_problem(t, Direction::backward)),
         sequences(sequences_of(forward)),
+        attention(choose_attention(*c.router, forward)),
         count(parameter_count(t.model)),
         wide(state_dtype(t.model)),
         need(step_bytes(*c.router, t, c.options)),
@@ -103,6 +104,7 @@ struct Trainer::Impl {
     if (const std::size_t each = master_bytes(t.model.dtype); has_masters(t))
       masters = std::make_unique<Owned>(allocator, each * static_cast<std::size_t>(count));
     if (!gradients_share(t)) gradients = std::make_unique<Owned>(allocator, bytes_of(wide, count));
+    context.within = &attention;
     context.workspace = &places;
     placed = place_sequences(context, sequences);
     context.workspace = &arena;
@@ -201,16 +203,17 @@ struct Trainer::Impl {
   }
 
   StepContext step_context(StepObserver* observer) {
-    return {.context = context,
-            .config = config,
-            .forward = forward,
-            .backward = backward,
-            .sequences = placed,
-            .ops = ops,
-            .stages = launching(),
-            .kept = kept,
-            .backward_telemetry = backward_telemetry,
-            .observer = observer};
+    return {{.context = context,
+             .forward = forward,
+             .backward = backward,
+             .sequences = placed,
+             .stages = launching(),
+             .deterministic = config.deterministic,
+             .backward_telemetry = backward_telemetry,
+             .observer = observer},
+            config,
+            ops,
+            kept};
   }
 
   /// Numbers, tokens and targets of the step, to where it reads them: one copy.
@@ -250,6 +253,7 @@ struct Trainer::Impl {
   const TrainingOps& ops;
   Problem forward, backward;
   std::vector<Sequence> sequences;
+  Choice attention;
   std::int64_t count;
   Dtype wide;
   StepBytes need;  // as predicted

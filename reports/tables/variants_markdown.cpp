@@ -88,8 +88,10 @@ std::string variants_markdown(std::span<const Variant> variants) {
       table.add_row({"`" + std::string(v.name) + "`", backend_text(v), role_text(v.role),
                      dtypes_text(v), points_text(v), std::string(v.summary)});
     }
-    const char* backward = direction == Direction::backward ? ", backward" : "";
-    text += "\n## " + stages + backward + "\n\n" + saved_text(variants[from]) + table.markdown();
+    const char* passes = direction == Direction::backward ? ", backward"
+                         : direction == kForwardBackward  ? ", forward and backward"
+                                                          : "";
+    text += "\n## " + stages + passes + "\n\n" + saved_text(variants[from]) + table.markdown();
   }
   return text;
 }

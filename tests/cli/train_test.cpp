@@ -239,7 +239,8 @@ TEST_CASE("an out-of-memory ends training with a result: before its steps, and b
           "[cli]") {
   if (kThreadSanitizer || kAddressSanitizer) return;  // their memory would be under the limit too
   const Folder folder;
-  // Each step allocates its tokens; from the first heartbeat on there is no room for them.
+  // Each step allocates its tokens, more than the heap has free in one piece; from the first
+  // heartbeat on there is no room for them.
   folder.write(
       "starve.py",
       "import json, os, resource, subprocess, sys, time\n"
@@ -260,7 +261,7 @@ TEST_CASE("an out-of-memory ends training with a result: before its steps, and b
                             "--device cpu --share --no-thresholds --json --quiet ";
   // Every allocation of more than 4 kB is one of the system's, whatever was freed before.
   CHECK(run("MALLOC_MMAP_THRESHOLD_=4096 python3 starve.py " + train +
-            "--batch 32 --steps 1000000 --heartbeat beats.jsonl") == 4);
+            "--batch 256 --steps 1000000 --heartbeat beats.jsonl") == 4);
   INFO(text_of(folder.file("err.txt")));
   CHECK(contains(text_of(folder.file("err.txt")), "run --train: out of memory after "));
   const Json ran = json_of({4, text_of(folder.file("out.txt")), ""}, "run_result");

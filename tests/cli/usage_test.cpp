@@ -288,20 +288,27 @@ TEST_CASE("contradictory or hostile input files are refused with the place", "[c
   refused("broken.yaml", "model: [1, 2", "run --config", "1");
 }
 
-TEST_CASE("a sweep of launches that save names stages that save something", "[cli]") {
+TEST_CASE("a sweep of a direction of training names stages that have it", "[cli]") {
   const Folder folder;
-  const auto sweep_of = [&](const std::string& stages) {
+  const auto sweep_of = [&](const std::string& direction, const std::string& stages) {
     folder.write("s.json", R"({"schema_version": 1, "name": "x", "families": [{"name": "f", "base":
-        {"direction": "forward_saving", "seq_lens": [64], "context_lens": [0]}, "stages": )" +
-                               stages + "}]}");
+        {"direction": ")" + direction +
+                               R"(", "seq_lens": [64], "context_lens": [0]}, "stages": )" + stages +
+                               "}]}");
     return nsatune(folder, "sweep s.json --dry-run --device cpu");
   };
-  CHECK(sweep_of(R"(["attend_compressed", "score"])").exit_code == 0);
-  const Result r = sweep_of(R"(["attend_window", "compress"])");
-  CHECK(r.exit_code == 2);
-  CHECK(r.err ==
+  CHECK(sweep_of("forward_saving", R"(["attend_compressed", "score"])").exit_code == 0);
+  const Result saving = sweep_of("forward_saving", R"(["attend_window", "compress"])");
+  CHECK(saving.exit_code == 2);
+  CHECK(saving.err ==
         "nsatune: families/f: compress saves nothing for the backward pass; measure it with "
         "direction forward\n");
+  CHECK(sweep_of("forward_backward", R"(["attention"])").exit_code == 0);
+  const Result both = sweep_of("forward_backward", R"(["attention", "attend_window"])");
+  CHECK(both.exit_code == 2);
+  CHECK(both.err ==
+        "nsatune: families/f: attend_window has no row of both passes; measure attention so, and "
+        "stages with direction forward_saving and backward\n");
 }
 
 TEST_CASE("a database that is none of ours is refused and kept", "[cli]") {

@@ -32,6 +32,9 @@ std::span<const Mutant> stage_mutants();
 /// Faults in what forward launches of training save.
 std::span<const Mutant> saving_mutants();
 
+/// Faults between the stages of both passes of attention.
+std::span<const Mutant> both_passes_mutants();
+
 /// Faults in backward passes.
 std::span<const Mutant> backward_mutants();
 

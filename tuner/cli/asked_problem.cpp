@@ -16,8 +16,9 @@ void declare_problem(CLI::App& sub, AskedProblem& o) {
   sub.add_option(
          "--direction", o.direction,
          "forward (default); backward: the stages' gradients; forward_saving: forward launches of "
-         "training, which also save what the backward pass reads")
-      ->check(CLI::IsMember({"forward", "backward", "forward_saving"}));
+         "training, which also save what the backward pass reads; forward_backward: both passes of "
+         "attention")
+      ->check(CLI::IsMember({"forward", "backward", "forward_saving", "forward_backward"}));
 }
 
 AskedShape shape_from(const Settings& settings, const AskedProblem& o, Backend backend) {

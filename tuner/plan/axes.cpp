@@ -108,7 +108,8 @@ const std::array kAxes{AxisField{"batch", "an integer of 1 to 65536", set_batch,
     enum_axis < [](auto& p) -> auto& {
   return p.direction;
 }
-> ("direction", "forward, backward or forward_saving"), enum_axis < [](auto& p) -> auto& {
+> ("direction", "forward, backward, forward_saving or forward_backward"), enum_axis < [
+](auto& p) -> auto& {
   return p.dtype;
 }
 > ("dtype", "fp64, fp32, bf16 or fp16"), integer_axis < [](auto& p) -> auto& {

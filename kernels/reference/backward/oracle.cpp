@@ -1,22 +1,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <mutex>
 #include <random>
 
-#include "nsa/kernels/backward_inputs.hpp"
 #include "nsa/kernels/backward_oracle.hpp"
-#include "nsa/kernels/catalog.hpp"
-#include "reference/backward/stage.hpp"
-#include "reference/first_row.hpp"
+#include "nsa/kernels/directions.hpp"
+#include "reference/backward/gradients.hpp"
 #include "reference/oracle_rows.hpp"
+#include "runtime/dense.hpp"
 
 namespace nsa {
 namespace {
 
 using reference::Row;
 
-/// Multiply-adds that the reference, which is written to be read, may take.
-constexpr double kMostOfReference = 1e8;
 constexpr double kShareOfTypical = 0.1;
 
 bool is_attention(Stage stage) {
@@ -24,30 +22,12 @@ bool is_attention(Stage stage) {
          stage == Stage::attend_window;
 }
 
-/// By the first row that runs the problem in fp64.
-std::vector<Row> run_row(Stage stage, const Problem& problem, std::span<const TensorView> inputs,
-                         const AttentionOptions& options) {
-  Problem p = problem;
-  p.dtype = Dtype::fp64;
-  std::vector<HostTensor> exact;
-  std::vector<TensorView> in, out;
-  for (const TensorView& input : inputs) exact.push_back(in_fp64(input));
-  for (const HostTensor& tensor : exact) in.push_back(tensor.view());
-  std::vector<HostTensor> gradients = make_outputs(stage, p);
-  for (const HostTensor& tensor : gradients) out.push_back(tensor.view());
-  reference::run_first_row(stage, p, in, out, options);
-  std::vector<Row> rows;
-  for (const TensorView& view : out)
-    rows.emplace_back(view.as<const double>(), view.as<const double>() + view.elements());
-  return rows;
-}
-
 /// Heads of dimension 1 that belong to one KV head, packed.
 HostTensor heads_of(const TensorView& tensor, std::int64_t kv_head, std::int64_t kv_heads) {
   const std::int64_t heads = tensor.shape[1] / kv_heads;
   HostTensor part{"", {tensor.dtype, tensor.rank, tensor.shape}, {}};
   part.shape.shape[1] = heads;
-  const auto row_bytes = static_cast<std::size_t>(heads * tensor.shape[2]) * size_of(tensor.dtype);
+  const auto row_bytes = static_cast<std::size_t>(heads * tensor.stride[1]) * size_of(tensor.dtype);
   part.bytes.resize(row_bytes * static_cast<std::size_t>(tensor.shape[0]));
   std::byte* to = part.bytes.data();
   for (std::int64_t row = 0; row < tensor.shape[0]; ++row, to += row_bytes) {
@@ -57,10 +37,8 @@ HostTensor heads_of(const TensorView& tensor, std::int64_t kv_head, std::int64_t
   return part;
 }
 
-double flop_of(Stage stage, Problem problem) {
-  problem.direction = Direction::forward;
-  return candidates_of(stage, Backend::cpu).front()->cost(problem).flop;
-}
+/// Tensors without heads are weights.
+bool has_heads(const TensorView& tensor) { return tensor.rank > 2; }
 
 double typical_norm(const Row& gradient, std::int64_t rows) {
   double sum = 0;
@@ -71,25 +49,49 @@ double typical_norm(const Row& gradient, std::int64_t rows) {
 }  // namespace
 
 struct BackwardOracle::Answer {
-  std::vector<Row> gradients;
-  std::vector<double> floors;  // of the norm of a row, for each gradient
+  std::vector<Row> gradients;     // and, of both passes, the forward output and nothing for blocks
+  std::vector<double> floors;     // of the norm of a row, for each
+  std::vector<std::byte> blocks;  // that both passes were computed over
 };
 
 BackwardOracle::BackwardOracle(Stage stage, const Problem& problem,
                                std::span<const TensorView> inputs, const AttentionOptions& options,
-                               HeadSample sample)
-    : stage_(stage), problem_(problem), options_(options), kv_heads_(problem.kv_heads) {
-  const Signature signature = signature_of(stage, Direction::backward);
-  expects(problem.direction == Direction::backward && covers(stage),
-          "a backward problem of a stage with a gradient");
+                               HeadSample sample, Role role)
+    : stage_(stage),
+      problem_(problem),
+      options_(options),
+      dense_(role == Role::baseline),
+      all_kv_heads_(problem.kv_heads) {
+  expects(covers(stage, problem.direction), "a stage with a gradient, or a composite's passes");
+  const Signature signature = signature_of(stage, problem.direction);
   expects(inputs.size() >= signature.inputs.size(), "the inputs of the signature");
   inputs = inputs.first(signature.inputs.size());
   inputs_.assign(inputs.begin(), inputs.end());
   for (const TensorSpec& spec : signature.outputs)
     extents_.push_back(shape_of(stage, spec.name, problem).shape[0]);
-  if (!is_attention(stage) || flop_of(stage, problem) <= sample.most_flop) return;
-  first_kv_head_ = static_cast<std::int64_t>(sample.choice % static_cast<std::uint64_t>(kv_heads_));
-  kv_heads_ = 1;
+  const bool by_heads = is_attention(stage) || stage == Stage::attention;
+  if (by_heads && forward_flop() > sample.most_flop)
+    take_head(static_cast<std::int64_t>(sample.choice % static_cast<std::uint64_t>(all_kv_heads_)));
+  if (problem.direction == kForwardBackward) {
+    const Problem forward = in_direction(problem_, Direction::forward);
+    selection_ = std::make_unique<Oracle>(
+        stage, forward, std::span(inputs_).first(signature_of(stage).inputs.size()), options, role);
+  }
+}
+
+double BackwardOracle::forward_flop() const {
+  return dense_ ? reference::flop_of(Stage::attend_window, dense_problem(problem_))
+                : reference::flop_of(stage_, problem_);
+}
+
+void BackwardOracle::take_head(std::int64_t kv_head) {
+  first_kv_head_ = kv_head;
+  of_head_.reserve(inputs_.size());
+  for (TensorView& input : inputs_)
+    if (has_heads(input))
+      input = of_head_.emplace_back(heads_of(input, kv_head, all_kv_heads_)).view();
+  problem_.q_heads = problem_.heads_per_group();
+  problem_.kv_heads = 1;
 }
 
 HeadSample HeadSample::of(const Problem& problem) {
@@ -98,46 +100,50 @@ HeadSample HeadSample::of(const Problem& problem) {
 
 BackwardOracle::~BackwardOracle() = default;
 
-bool BackwardOracle::covers(Stage stage) noexcept {
-  return !signature_of(stage, Direction::backward).outputs.empty();
+bool BackwardOracle::covers(Stage stage, Direction direction) noexcept {
+  const bool with_gradients = direction == Direction::backward || direction == kForwardBackward;
+  return with_gradients && !signature_of(stage, direction).outputs.empty();
 }
 
 std::int64_t BackwardOracle::rows() const noexcept { return std::ranges::max(extents_); }
 
-const BackwardOracle::Answer& BackwardOracle::answer() const {
-  if (answer_) return *answer_;
+const BackwardOracle::Answer& BackwardOracle::answer(const TensorView& blocks) const {
+  const auto* first = blocks.as<const std::byte>();
+  const std::span chosen(first, blocks ? blocks.bytes() : 0);
+  if (answer_ && std::ranges::equal(answer_->blocks, chosen)) return *answer_;
   auto made = std::make_unique<Answer>();
-  if (kv_heads_ < problem_.kv_heads)
-    made->gradients = gradients_of_head();
-  else if (flop_of(stage_, problem_) <= kMostOfReference)
-    made->gradients = reference::run_stage_backward(stage_, problem_, inputs_, options_);
+  made->blocks.assign(chosen.begin(), chosen.end());
+  if (both_passes())
+    made->gradients = reference::run_attention_passes(problem_, inputs_, blocks, options_, dense_);
+  else if (!of_head_.empty())
+    made->gradients = reference::gradients_by_row(stage_, problem_, inputs_, options_);
   else
-    made->gradients = run_row(stage_, problem_, inputs_, options_);
-  for (std::size_t i = 0; i < extents_.size(); ++i) {
-    double typical = typical_norm(made->gradients[i], extents_[i]);
-    if (is_attention(stage_))
-      typical = std::max(typical, typical_norm(made->gradients[2], extents_[2]));
-    made->floors.push_back(kShareOfTypical * typical);
-  }
+    made->gradients = reference::gradients_of(stage_, problem_, inputs_, options_);
+  set_floors(*made);
   answer_ = std::move(made);
   return *answer_;
 }
 
-std::vector<std::vector<double>> BackwardOracle::gradients_of_head() const {
-  Problem one = problem_;
-  one.q_heads = problem_.heads_per_group();
-  one.kv_heads = 1;
-  std::vector<HostTensor> parts;
-  std::vector<TensorView> in;
-  for (const TensorView& input : inputs_)
-    parts.push_back(heads_of(input, first_kv_head_, problem_.kv_heads));
-  for (const HostTensor& part : parts) in.push_back(part.view());
-  return run_row(stage_, one, in, options_);
+void BackwardOracle::set_floors(Answer& answer) const {
+  std::vector<double> typical;
+  for (std::size_t i = 0; i < extents_.size(); ++i)
+    typical.push_back(typical_norm(answer.gradients[i], extents_[i]));
+  answer.floors = typical;
+  // Of queries and keys by the values of their branches, which stand behind the keys.
+  const auto raise = [&](std::size_t gradient, std::size_t values) {
+    answer.floors[gradient] = std::max(answer.floors[gradient], typical[values]);
+  };
+  if (is_attention(stage_)) raise(0, 2), raise(1, 2);
+  if (both_passes()) {
+    for (const std::size_t keys : {3, 5, 7}) raise(2, keys + 1), raise(keys, keys + 1);
+    answer.floors[0] = 0;  // as of the forward pass
+  }
+  for (double& floor : answer.floors) floor *= kShareOfTypical;
 }
 
 void BackwardOracle::judge(Oracle::Verdict& verdict, std::size_t gradient, std::int64_t row,
                            const TensorView& produced, std::int64_t at) const {
-  const Answer& right = answer();
+  const Answer& right = *answer_;
   const Row& all = right.gradients[gradient];
   const auto width = static_cast<std::int64_t>(all.size()) / extents_[gradient];
   const Row expected(all.begin() + row * width, all.begin() + (row + 1) * width);
@@ -151,6 +157,8 @@ void BackwardOracle::judge(Oracle::Verdict& verdict, std::size_t gradient, std::
   double error =
       std::sqrt(difference) / std::max({std::sqrt(norm), right.floors[gradient], 1e-300});
   if (std::isnan(error)) error = std::numeric_limits<double>::infinity();
+  if (both_passes() && gradient == 0)
+    error *= both_passes_tolerance(problem_.dtype) / row_tolerance(stage_, problem_.dtype);
   const auto bad =
       reference::count_bad(expected, found, produced.dtype, gradient_tolerance(problem_.dtype));
   verdict.poison_left += bad.poisoned;
@@ -163,6 +171,8 @@ void BackwardOracle::judge(Oracle::Verdict& verdict, std::size_t gradient, std::
 Oracle::Verdict BackwardOracle::verify(std::span<const TensorView> gradients,
                                        std::span<const std::int64_t> rows) const {
   expects(gradients.size() == extents_.size(), "the gradients of the signature");
+  if (both_passes()) return verify_passes(gradients);
+  answer();
   Oracle::Verdict verdict;
   for (std::size_t i = 0; i < extents_.size(); ++i) {
     const auto one = [&](std::int64_t row) {
@@ -174,9 +184,31 @@ Oracle::Verdict BackwardOracle::verify(std::span<const TensorView> gradients,
   return verdict;
 }
 
+Oracle::Verdict BackwardOracle::verify_passes(std::span<const TensorView> outputs) const {
+  const HostTensor blocks = heads_of(outputs[1], first_kv_head_, all_kv_heads_ / problem_.kv_heads);
+  Oracle::Verdict verdict;
+  std::mutex mutex;
+  reference::parallel_rows(extents_[1], [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t row = from; row < to; ++row) {
+      if (selection_->compare(1, row, blocks.view()).relative_l2 == 0) continue;
+      const std::lock_guard lock(mutex);
+      verdict.worst_row_error = 1;
+      verdict.worst_row = row;
+    }
+  });
+  if (verdict.worst_row >= 0) return verdict;  // nobody knows what follows from them
+  answer(blocks.view());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (i == 1 || (!of_head_.empty() && !has_heads(outputs[i]))) continue;
+    for (std::int64_t row = 0; row < extents_[i]; ++row) judge(verdict, i, row, outputs[i], row);
+  }
+  return verdict;
+}
+
 std::vector<Oracle::Verdict> BackwardOracle::verify_packed(
     std::span<const TensorView> gradients, std::span<const std::int64_t> rows) const {
-  expects(gradients.size() == extents_.size(), "the gradients of the signature");
+  expects(gradients.size() == extents_.size() && !both_passes(), "gradients of a stage");
+  answer();
   std::vector<Oracle::Verdict> verdicts(rows.size());
   for (std::size_t i = 0; i < extents_.size(); ++i) {
     std::int64_t at = 0;
@@ -189,5 +221,7 @@ std::vector<Oracle::Verdict> BackwardOracle::verify_packed(
 double gradient_tolerance(Dtype dtype) noexcept {
   return dtype == Dtype::fp64 ? 1e-10 : dtype == Dtype::fp32 ? 1e-5 : 1e-2;
 }
+
+double both_passes_tolerance(Dtype dtype) noexcept { return 2 * gradient_tolerance(dtype); }
 
 }  // namespace nsa

@@ -1,8 +1,10 @@
 #include "runtime/composite/bounds.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "catalog/cost.hpp"
+#include "nsa/kernels/directions.hpp"
 #include "nsa/kernels/launch.hpp"
 #include "runtime/composite/stages.hpp"
 #include "runtime/dense.hpp"
@@ -21,9 +23,41 @@ Support stage_support(Stage stage, const Problem& p, const Device& device) {
   return Support::no(to_string(stage), ": ", answer);
 }
 
+/// Whether each stage with a gradient has a row for it: plans name none that has to run.
+Support gradients_run(const Variant& composite, const Problem& p, const Device& device) {
+  const Problem backward =
+      in_direction(composite.plan.dense ? dense_problem(p) : p, Direction::backward);
+  for (const Stage stage : stages_within(composite)) {
+    if (signature_of(stage, Direction::backward).outputs.empty()) continue;
+    if (Support answer = stage_support(stage, backward, device); !answer.supported) return answer;
+  }
+  return Support::yes();
+}
+
+Cost sum(std::initializer_list<Cost> costs) {
+  Cost sum;
+  for (const Cost& one : costs) sum = {sum.flop + one.flop, sum.bytes + one.bytes};
+  return sum;
+}
+
+/// Workspace of the hungriest row in that direction.
+std::int64_t hungriest(const Problem& p, Backend backend, Direction direction) {
+  const Problem asked = in_direction(p, direction);
+  std::int64_t most = 0;
+  for (const Variant& row : catalog()) {
+    if (is_composite(row) || row.backend != backend || row.direction != direction) continue;
+    most = std::max(most, workspace_of(row, asked));
+  }
+  return most;
+}
+
 }  // namespace
 
 Support stages_run(const Variant& composite, const Problem& p, const Device& device) {
+  if (p.direction == kForwardBackward) {
+    const Support forward = stages_run(composite, in_direction(p, kForwardSaving), device);
+    return forward.supported ? gradients_run(composite, p, device) : forward;
+  }
   // Dense attention runs the rows of the window over a problem of its own.
   const Problem seen = composite.plan.dense ? dense_problem(p) : p;
   for (const Part& part : composite.plan.parts) {
@@ -70,12 +104,16 @@ std::int64_t between_model(const Problem& p, Backend backend) {
 }
 
 std::int64_t attention_workspace(const Problem& p, Backend backend) {
-  std::int64_t hungriest = 0;
-  for (const Variant& row : catalog()) {
-    if (is_composite(row) || row.backend != backend || row.direction != p.direction) continue;
-    hungriest = std::max(hungriest, workspace_of(row, p));
-  }
-  return between_attention(p, backend) + hungriest;
+  return between_attention(p, backend) + hungriest(p, backend, p.direction);
+}
+
+std::int64_t attention_both_passes_workspace(const Problem& p, Backend backend) {
+  // Outputs of the branches and compressed rows have gradients of their size; then log-sum-exps and
+  // gates in fp32.
+  const std::int64_t saved = 4 * p.total_tokens() * 3 * (p.q_heads + p.kv_heads);
+  return 2 * between_attention(p, backend) + saved +
+         std::max(hungriest(p, backend, Direction::forward),
+                  hungriest(p, backend, Direction::backward));
 }
 
 std::int64_t layer_workspace(const Problem& p, Backend backend) {
@@ -84,6 +122,16 @@ std::int64_t layer_workspace(const Problem& p, Backend backend) {
 
 std::int64_t model_workspace(const Problem& p, Backend backend) {
   return layer_workspace(p, backend) + between_model(p, backend);
+}
+
+Cost attention_both_passes_cost(const Problem& p) {
+  return sum({attention_cost(p), compress_backward_cost(p), attend_compressed_backward_cost(p),
+              attend_selected_backward_cost(p), attend_window_backward_cost(p),
+              gate_combine_backward_cost(p)});
+}
+
+Cost dense_attention_both_passes_cost(const Problem& p) {
+  return sum({dense_attention_cost(p), attend_window_backward_cost(dense_problem(p))});
 }
 
 Cost dense_layer_cost(const Problem& p) {

@@ -12,6 +12,8 @@ Support stages_run(const Variant& composite, const Problem& problem, const Devic
 
 /// Upper bounds over the stages: what lies between them, and the hungriest row of each.
 std::int64_t attention_workspace(const Problem& p, Backend backend);
+/// Of both passes: what the forward pass keeps, too.
+std::int64_t attention_both_passes_workspace(const Problem& p, Backend backend);
 std::int64_t layer_workspace(const Problem& p, Backend backend);
 std::int64_t model_workspace(const Problem& p, Backend backend);
 
@@ -20,6 +22,8 @@ std::int64_t between_attention(const Problem& p, Backend backend);
 std::int64_t between_layer(const Problem& p);
 std::int64_t between_model(const Problem& p, Backend backend);
 
+Cost attention_both_passes_cost(const Problem& p);
+Cost dense_attention_both_passes_cost(const Problem& p);
 Cost dense_layer_cost(const Problem& p);
 Cost dense_model_cost(const Problem& p);
 

@@ -19,8 +19,8 @@ struct Names<Dtype> {
 };
 template <>
 struct Names<Direction> {
-  static constexpr std::array<std::string_view, kDirectionCount> kAll{"forward", "backward",
-                                                                      "forward_saving"};
+  static constexpr std::array<std::string_view, kDirectionCount> kAll{
+      "forward", "backward", "forward_saving", "forward_backward"};
 };
 template <>
 struct Names<Phase> {

@@ -209,24 +209,28 @@ void require_known_stages(const SweepOptions& o, const std::vector<tuner::Candid
   }
 }
 
-/// Launches that save are measured of stages that save something.
-void require_saving_stages(const SweepSpec& spec, const std::vector<tuner::Candidate>& candidates) {
+/// Launches that save are measured of stages that save something, and both passes of composites.
+void require_stages_of_training(const SweepSpec& spec,
+                                const std::vector<tuner::Candidate>& candidates) {
   for (const ProblemFamily& family : spec.families) {
-    if (family.base.direction != kForwardSaving) continue;
+    const Direction direction = family.base.direction;
+    if (direction != kForwardSaving && direction != kForwardBackward) continue;
     for (const std::string& glob : family.stages.empty() ? spec.stages : family.stages) {
-      bool known = false, saves = false;
+      bool known = false, computed = false;
       for (const tuner::Candidate& candidate : candidates) {
         for (const std::string& stage : candidate.id.stages) {
           if (fnmatch(glob.c_str(), stage.c_str(), 0) != 0) continue;
           known = true;
-          saves = saves || candidate.direction == kForwardSaving;
+          computed = computed || candidate.direction == direction;
         }
       }
-      if (known && !saves)
-        throw InputError(
-            fmt::format("families/{}: {} saves nothing for the backward pass; measure "
-                        "it with direction forward",
-                        family.name, glob));
+      if (!known || computed) continue;
+      throw InputError(fmt::format(
+          "families/{}: {} {}", family.name, glob,
+          direction == kForwardSaving
+              ? "saves nothing for the backward pass; measure it with direction forward"
+              : "has no row of both passes; measure attention so, and stages with direction "
+                "forward_saving and backward"));
     }
   }
 }
@@ -278,7 +282,7 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   before.discover_s = seconds_since(start);
   if (!stop) require_known_variants(o, found.candidates, device);
   if (!stop && o.worker) require_known_stages(o, found.candidates);
-  if (!stop) require_saving_stages(spec, found.candidates);
+  if (!stop) require_stages_of_training(spec, found.candidates);
   tuner::Plan plan = tuner::plan_with_workers(spec, device, workers, found,
                                               {&stop, left_of(spec.budget_s, start), &progress});
   before.plan_s = seconds_since(start) - before.discover_s;

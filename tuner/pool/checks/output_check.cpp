@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/training/directions.hpp"
 #include "nsa/tuner/safetensors.hpp"
 #include "pool/checks/agreement.hpp"
 #include "pool/order.hpp"
@@ -116,7 +117,7 @@ OutputCheck::OutputCheck(const std::vector<std::string>& stages, const Problem& 
       problem_(problem),
       seed_(seed),
       folder_(std::move(folder)) {
-  if (stages_.empty()) return;
+  if (stages_.empty() || problem.direction == kForwardBackward) return;
   rows_ = chosen_rows(stages_, problem, verify_rows, seed);
 }
 
@@ -165,11 +166,15 @@ std::string OutputCheck::fresh_outputs_file() {
   return path;
 }
 
+std::size_t OutputCheck::present(std::int64_t extent) const {
+  return rows_.empty() ? static_cast<std::size_t>(extent) : tuner::present(rows_, extent);
+}
+
 std::uint64_t OutputCheck::most_bytes() const {
   std::uint64_t bytes = 1u << 20;  // the header
   for (const TensorSpec& spec : signature_of(stages_, problem_.direction).outputs) {
     const TensorShape shape = shape_of(stages_, spec.name, problem_);
-    std::uint64_t row = size_of(shape.dtype) * rows_.size();
+    std::uint64_t row = size_of(shape.dtype) * present(shape.shape[0]);
     for (int i = 1; i < shape.rank; ++i)
       row *= static_cast<std::uint64_t>(shape.shape[static_cast<std::size_t>(i)]);
     bytes += row;
@@ -190,6 +195,26 @@ void OutputCheck::judge(CheckResult& result, std::int64_t row, const Oracle::Ver
       row, verdict.worst_row_error, tolerance, verdict.poison_left, verdict.non_finite);
 }
 
+void OutputCheck::check_rows(CheckResult& result, const SpanOracle& oracle,
+                             const std::vector<HostTensor>& tensors, double tolerance) const {
+  std::vector<Packed> outputs;
+  for (const TensorSpec& spec : signature_of(stages_, problem_.direction).outputs)
+    outputs.push_back({named(tensors, spec.name).view(), rows_of(stages_, spec.name, problem_)});
+  if (rows_.empty()) {
+    const Oracle::Verdict verdict = oracle.verify(rows_from(outputs, rows_, 0));
+    return judge(result, verdict.worst_row, verdict, tolerance);
+  }
+  const TimePoint start = Clock::now();
+  const std::size_t at_once =
+      std::max<std::size_t>(kLeastRows, std::thread::hardware_concurrency());
+  for (std::size_t i = 0; i < rows_.size(); i += at_once) {
+    if (i > 0 && seconds_since(start) > kOracleBudgetS) break;
+    const auto rows = std::span(rows_).subspan(i, std::min(at_once, rows_.size() - i));
+    const auto verdicts = oracle.verify_packed(rows_from(outputs, rows_, i), rows);
+    for (std::size_t j = 0; j < rows.size(); ++j) judge(result, rows[j], verdicts[j], tolerance);
+  }
+}
+
 CheckResult OutputCheck::check(const std::string& path, const Variant* row) {
   if (stages_.empty()) return {Verification::unverified, std::nullopt, "no oracle for its stages"};
   std::vector<HostTensor> tensors;
@@ -201,28 +226,15 @@ CheckResult OutputCheck::check(const std::string& path, const Variant* row) {
   const auto specs = signature_of(stages_, problem_.direction).outputs;
   for (const TensorSpec& spec : specs) {
     const TensorShape whole = shape_of(stages_, spec.name, problem_);
-    const std::string wrong =
-        shape_error(tensors, spec.name, whole, present(rows_, whole.shape[0]));
+    const std::string wrong = shape_error(tensors, spec.name, whole, present(whole.shape[0]));
     if (!wrong.empty()) return {Verification::wrong_result, std::nullopt, wrong};
   }
-  std::vector<Packed> outputs;
-  for (const TensorSpec& spec : specs)
-    outputs.push_back({named(tensors, spec.name).view(), rows_of(stages_, spec.name, problem_)});
   const SpanOracle& oracle = oracle_for(row ? row->role : Role::candidate);
   CheckResult result{Verification::verified, 0.0, ""};
-  const double most = tolerance(row);
-  const TimePoint start = Clock::now();
-  const std::size_t at_once =
-      std::max<std::size_t>(kLeastRows, std::thread::hardware_concurrency());
-  for (std::size_t i = 0; i < rows_.size(); i += at_once) {
-    if (i > 0 && seconds_since(start) > kOracleBudgetS) break;
-    const auto rows = std::span(rows_).subspan(i, std::min(at_once, rows_.size() - i));
-    const auto verdicts = oracle.verify_packed(rows_from(outputs, rows_, i), rows);
-    for (std::size_t j = 0; j < rows.size(); ++j) judge(result, rows[j], verdicts[j], most);
-  }
+  check_rows(result, oracle, tensors, tolerance(row));
   if (row && selects_reduced(*row) && result.verification == Verification::verified)
-    result.agreement =
-        agreement_of(problem_, inputs(), outputs.front().view, rows_, kOracleBudgetS);
+    result.agreement = agreement_of(problem_, inputs(), named(tensors, specs.front().name).view(),
+                                    rows_, kOracleBudgetS);
   return result;
 }
 

@@ -35,11 +35,11 @@ class OutputCheck {
   bool known() const noexcept { return !stages_.empty(); }
   /// Largest relative error of a row that is right: of a row of the table, or of somebody else's.
   double tolerance(const Variant* row = nullptr) const noexcept {
-    if (row) return row_tolerance(*row, problem_.dtype);
-    if (problem_.direction == Direction::backward) return gradient_tolerance(problem_.dtype);
-    return row_tolerance(stages_, problem_.dtype);
+    return row ? row_tolerance(*row, problem_.dtype)
+               : row_tolerance(stages_, problem_.direction, problem_.dtype);
   }
-  /// Rows that a worker is asked for.
+  /// Rows that a worker is asked for; empty: all, since all gradients of a composite follow the
+  /// blocks that were selected.
   const std::vector<std::int64_t>& rows() const noexcept { return rows_; }
   /// A safetensors file of the inputs, written at the first call; nothing for unknown stages.
   std::optional<std::string> inputs_file();
@@ -64,6 +64,10 @@ class OutputCheck {
   /// Adds what the oracle says of one row.
   void judge(CheckResult& result, std::int64_t row, const Oracle::Verdict& verdict,
              double tolerance) const;
+  void check_rows(CheckResult& result, const SpanOracle& oracle,
+                  const std::vector<HostTensor>& tensors, double tolerance) const;
+  /// How many of the rows asked for a tensor of `extent` rows has.
+  std::size_t present(std::int64_t extent) const;
   std::uint64_t most_bytes() const;
 
   std::vector<Stage> stages_;  // empty: none that our oracle knows

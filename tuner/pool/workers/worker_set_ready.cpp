@@ -145,7 +145,7 @@ void WorkerSet::verify(Contestant& contestant, std::optional<RunningCheck>& runn
   }
   worker::VerifyRequest request;
   request.handle = *contestant.handle;
-  request.rows = check_.rows();
+  if (!check_.rows().empty()) request.rows = check_.rows();
   const std::string outputs = check_.fresh_outputs_file();
   request.outputs = outputs;
   const double first_call_s = 1e-9 * static_cast<double>(contestant.prepared.first_call_ns);

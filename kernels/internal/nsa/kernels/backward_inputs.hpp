@@ -25,7 +25,8 @@ struct BackwardInputs {
 BackwardInputs make_backward_inputs(Stage stage, const Problem& problem, std::uint64_t seed,
                                     const AttentionOptions& options = {}, double query_factor = 1);
 
-/// The same numbers in fp64, contiguous; ids stay as they are.
-HostTensor in_fp64(const TensorView& tensor);
+/// The same numbers in another type, rounded once, contiguous; ids stay as they are.
+HostTensor in_dtype(const TensorView& tensor, Dtype dtype);
+inline HostTensor in_fp64(const TensorView& tensor) { return in_dtype(tensor, Dtype::fp64); }
 
 }  // namespace nsa

@@ -1,5 +1,6 @@
 // Directions of a row beside its own: a forward row of the attention branches and of the gate also
-// saves what the backward pass reads, in the same launch.
+// saves what the backward pass reads, in the same launch. Rows of both passes are rows of their
+// own.
 #pragma once
 
 #include "nsa/kernels/catalog.hpp"

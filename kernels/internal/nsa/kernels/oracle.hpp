@@ -110,8 +110,8 @@ class BackwardOracle;
 
 /// The oracle of a row that covers one stage or several: each stage's outputs are compared by its
 /// own. Several stages only where each reads nothing that another one of them writes, and where all
-/// outputs have as many rows; ContractError otherwise. Of a backward problem it is the
-/// BackwardOracle of the one stage, whose gradients have numbers of rows of their own.
+/// outputs have as many rows; ContractError otherwise. Of a problem with gradients it is the
+/// BackwardOracle of the one stage, whose outputs have numbers of rows of their own.
 class SpanOracle {
  public:
   /// `inputs` in the order of signature_of(stages); borrowed. `sample`: of a BackwardOracle. The
@@ -142,6 +142,9 @@ class SpanOracle {
 
 /// The largest of the stages: a wrong choice of blocks is an error of 1 / kv_heads or more.
 double row_tolerance(std::span<const Stage> stages, Dtype dtype) noexcept;
+
+/// The same in a direction: that of gradients where there are some.
+double row_tolerance(std::span<const Stage> stages, Direction direction, Dtype dtype) noexcept;
 
 /// The same for a row, whose own tolerance may be larger.
 double row_tolerance(const Variant& row, Dtype dtype) noexcept;

@@ -1,5 +1,5 @@
-// A direction of training's launches beside the two of types.hpp. It is a constant here and no
-// enumerator there because kernels are compiled from types.hpp, whose text their hashes cover: a
+// Directions of training's launches beside the two of types.hpp. They are constants here and no
+// enumerators there because kernels are compiled from types.hpp, whose text their hashes cover: a
 // word of the tuner's there would make every measurement stale.
 #pragma once
 
@@ -9,6 +9,8 @@ namespace nsa {
 
 /// "forward_saving": a forward launch that also writes what the backward pass reads of it.
 inline constexpr Direction kForwardSaving{2};
-inline constexpr std::size_t kDirectionCount = 3;
+/// "forward_backward": both passes of a composite, from its inputs to the gradients of all of them.
+inline constexpr Direction kForwardBackward{3};
+inline constexpr std::size_t kDirectionCount = 4;
 
 }  // namespace nsa

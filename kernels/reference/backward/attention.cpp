@@ -1,0 +1,140 @@
+// Both passes of attention, stage by stage.
+#include <cstring>
+
+#include "nsa/kernels/backward_inputs.hpp"
+#include "nsa/kernels/directions.hpp"
+#include "reference/backward/gradients.hpp"
+#include "reference/first_row.hpp"
+#include "reference/oracle_rows.hpp"
+#include "runtime/dense.hpp"
+
+namespace nsa::reference {
+namespace {
+
+using Views = std::vector<TensorView>;
+
+// Inputs; the gradient of input i is output 2 + i.
+constexpr std::size_t kQ = 0, kCmp = 1, kSel = 3, kWin = 5, kGate = 7, kDO = 11;
+
+class AttentionPasses {
+ public:
+  AttentionPasses(const Problem& problem, std::span<const TensorView> in,
+                  const AttentionOptions& options)
+      : forward_(in_direction(problem, Direction::forward)),
+        backward_(in_direction(problem, Direction::backward)),
+        in_(in),
+        options_(options),
+        made_(2) {
+    for (const TensorView& input : in.first(kDO))
+      made_.emplace_back(static_cast<std::size_t>(input.elements()), 0.0);
+  }
+  std::vector<Row> take() { return std::move(made_); }
+
+  void dense() {
+    const HostTensor o =
+        keep_o(forward(Stage::attend_window, dense_problem(forward_), {q(), k(kSel), v(kSel)}));
+    attend(Stage::attend_window, dense_problem(backward_), kSel,
+           {q(), k(kSel), v(kSel), o.view(), in_[kDO]});
+  }
+
+  void nsa(const TensorView& blocks) {
+    const std::vector<HostTensor> pooled =
+        derive(Stage::attention, forward_, in_.first(kDO), options_);
+    const TensorView k_cmp = pooled[0].view(), v_cmp = pooled[1].view();
+    const HostTensor ranges = forward(Stage::ranges, forward_, {blocks});
+    const HostTensor o[] = {
+        stored(forward(Stage::attend_compressed, forward_, {q(), k_cmp, v_cmp}).view()),
+        stored(forward(Stage::attend_selected, forward_,
+                       {q(), k(kSel), v(kSel), blocks, ranges.view()})
+                   .view()),
+        stored(forward(Stage::attend_window, forward_, {q(), k(kWin), v(kWin)}).view())};
+    const std::vector<HostTensor> d_o = combine(o);
+    attend(Stage::attend_selected, backward_, kSel,
+           {q(), k(kSel), v(kSel), blocks, ranges.view(), o[1].view(), d_o[1].view()});
+    attend(Stage::attend_window, backward_, kWin,
+           {q(), k(kWin), v(kWin), o[2].view(), d_o[2].view()});
+    if (k_cmp.shape[0] == 0) return;  // sequences shorter than a block
+    const std::vector<Row> d =
+        gradients_of(Stage::attend_compressed, backward_,
+                     Views{q(), k_cmp, v_cmp, o[0].view(), d_o[0].view()}, options_);
+    add(kQ, d[0]);
+    const HostTensor d_k = stored(d[1], k_cmp), d_v = stored(d[2], v_cmp);
+    const std::vector<Row> raw =
+        gradients_of(Stage::compress, backward_, Views{d_k.view(), d_v.view()}, options_);
+    add(kCmp, raw[0]);
+    add(kCmp + 1, raw[1]);
+  }
+
+ private:
+  const TensorView& q() const { return in_[kQ]; }
+  const TensorView& k(std::size_t branch) const { return in_[branch]; }
+  const TensorView& v(std::size_t branch) const { return in_[branch + 1]; }
+
+  /// In fp64.
+  HostTensor forward(Stage stage, const Problem& problem, const Views& in) const {
+    Problem exact = problem;
+    exact.dtype = Dtype::fp64;
+    std::vector<HostTensor> wide;
+    Views views;
+    for (const TensorView& tensor : in) wide.push_back(in_fp64(tensor));
+    for (const HostTensor& tensor : wide) views.push_back(tensor.view());
+    std::vector<HostTensor> out = make_outputs(stage, exact);
+    const Views written{out.front().view()};
+    run_first_row(stage, exact, views, written, options_);
+    return std::move(out.front());
+  }
+  HostTensor stored(const TensorView& exact) const { return in_dtype(exact, forward_.dtype); }
+  HostTensor stored(const Row& exact, const TensorView& like) const {
+    HostTensor wide{"", {Dtype::fp64, like.rank, like.shape}, {}};
+    wide.bytes.resize(exact.size() * sizeof(double));
+    std::memcpy(wide.bytes.data(), exact.data(), wide.bytes.size());
+    return stored(wide.view());
+  }
+
+  HostTensor keep_o(const HostTensor& exact) {
+    const auto* first = exact.view().as<const double>();
+    made_[0].assign(first, first + exact.view().elements());
+    return stored(exact.view());
+  }
+  /// To the gradient of an input.
+  void add(std::size_t input, const Row& gradient) {
+    Row& sum = made_[2 + input];
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += gradient[i];
+  }
+  void attend(Stage stage, const Problem& problem, std::size_t branch, const Views& in) {
+    const std::vector<Row> d = gradients_of(stage, problem, in, options_);
+    add(kQ, d[0]);
+    add(branch, d[1]);
+    add(branch + 1, d[2]);
+  }
+  /// The gate in both passes, and the gradients of the branches.
+  std::vector<HostTensor> combine(std::span<const HostTensor> o) {
+    Views in{q(), o[0].view(), o[1].view(), o[2].view()};
+    in.insert(in.end(), in_.begin() + kGate, in_.begin() + kDO);
+    keep_o(forward(Stage::gate_combine, forward_, in));
+    in.push_back(in_[kDO]);
+    const std::vector<Row> d = gradients_of(Stage::gate_combine, backward_, in, options_);
+    add(kQ, d[0]);
+    for (std::size_t i = 0; i < kDO - kGate; ++i) add(kGate + i, d[4 + i]);
+    std::vector<HostTensor> branches;
+    for (std::size_t i = 0; i < 3; ++i) branches.push_back(stored(d[1 + i], in_[kDO]));
+    return branches;
+  }
+
+  const Problem forward_, backward_;
+  std::span<const TensorView> in_;
+  const AttentionOptions& options_;
+  std::vector<Row> made_;
+};
+
+}  // namespace
+
+std::vector<Row> run_attention_passes(const Problem& problem, std::span<const TensorView> inputs,
+                                      const TensorView& blocks, const AttentionOptions& options,
+                                      bool dense) {
+  AttentionPasses passes(problem, inputs, options);
+  dense ? passes.dense() : passes.nsa(blocks);
+  return passes.take();
+}
+
+}  // namespace nsa::reference

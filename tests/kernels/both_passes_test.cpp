@@ -1,0 +1,194 @@
+// Rows of both passes of attention, and steps that follow their decisions.
+#include <algorithm>
+#include <cmath>
+
+#include "catch.hpp"
+#include "launch_support.hpp"
+#include "nsa/kernels/backward_oracle.hpp"
+#include "nsa/kernels/directions.hpp"
+#include "training/step.hpp"
+#include "training_support.hpp"
+
+namespace nsa::test {
+namespace {
+
+constexpr std::array kAttention{Stage::attention};
+
+Problem both_passes(Dtype dtype) {
+  Problem p = small_problem();
+  p.seq_lens = {37, 3, 20};  // the second one is shorter than a block that is pooled
+  p.context_lens = {0, 0, 0};
+  p.geometry = {.cmp_block = 4, .cmp_stride = 2, .sel_block = 8, .sel_count = 4, .window = 6};
+  p.dtype = dtype;
+  return in_direction(std::move(p), kForwardBackward);
+}
+
+const Variant& row(std::string_view name, Direction direction = kForwardBackward) {
+  const Variant* found = find_variant(kAttention, name, Backend::cpu, direction);
+  REQUIRE(found);
+  return *found;
+}
+
+/// sum(o x d_o) of a forward pass.
+double loss_of(const std::vector<TensorView>& inputs, const Problem& both) {
+  const Problem p = in_direction(both, Direction::forward);
+  const std::vector<TensorView> in(inputs.begin(), inputs.end() - 1);
+  const auto out = launch(row("batched", Direction::forward), p, in);
+  const auto *o = out[0].view().as<const double>(), *d_o = inputs.back().as<const double>();
+  double sum = 0;
+  for (std::int64_t i = 0; i < out[0].view().elements(); ++i) sum += o[i] * d_o[i];
+  return sum;
+}
+
+/// Routers whose table runs that row of attention in both passes.
+Router following(const training::TrainingConfig& config, std::string_view name) {
+  Router::Inputs in;
+  ClassDecisions decisions;
+  decisions.problem_class = class_of(training::batch_problem(config, kForwardBackward));
+  Decision& decision = decisions.decisions.emplace_back();
+  decision.stages = {"attention"};
+  decision.ranges.emplace_back().variant = {{"attention"}, std::string(name), {}};
+  in.table.emplace().classes.push_back(decisions);
+  in.table->device = in.device;
+  return Router(std::move(in));
+}
+
+/// What a step of `router` runs for the selected branch, forward and backward.
+std::pair<std::string, std::string> engaged(const Router& router,
+                                            const training::TrainingConfig& config) {
+  Telemetry forward, backward;
+  Context context;
+  context.router = &router;
+  context.telemetry = &forward;
+  training::Trainer trainer(context, config, host_allocator(), 1);
+  trainer.count_backward(&backward);
+  trainer.step(some_tokens(config, 0));
+  const auto selected = [](const Telemetry& telemetry) {
+    for (const auto& [key, calls] : telemetry.report().engaged)
+      if (key.first == "attend_selected") return key.second;
+    return std::string("nothing");
+  };
+  return {selected(forward), selected(backward)};
+}
+
+}  // namespace
+
+TEST_CASE("gradients of attention are the slopes of its forward pass", "[training]") {
+  const Problem p = both_passes(Dtype::fp64);
+  const auto inputs = make_inputs(Stage::attention, p, 5);
+  const auto in = views_of(inputs);
+  const auto out = launch(row("batched"), p, in);
+  constexpr double kStep = 1e-5;
+  for (std::size_t i = 0; i + 1 < in.size(); ++i) {
+    const TensorView gradient = out[2 + i].view();
+    auto* const elements = in[i].as<double>();
+    for (const std::int64_t at : {std::int64_t{0}, in[i].elements() / 2, in[i].elements() - 1}) {
+      const double there = elements[at];
+      elements[at] = there + kStep;
+      const double above = loss_of(in, p);
+      elements[at] = there - kStep;
+      const double below = loss_of(in, p);
+      elements[at] = there;
+      INFO(inputs[i].name << "[" << at << "]");
+      CHECK(std::abs((above - below) / (2 * kStep) - gradient.as<double>()[at]) < 1e-7);
+    }
+  }
+}
+
+TEST_CASE("both passes write the forward pass's own output and blocks", "[training]") {
+  const Problem p = both_passes(Dtype::fp32);
+  const auto inputs = make_inputs(Stage::attention, p, 5);
+  auto in = views_of(inputs);
+  const auto both = launch(row("batched"), p, in);
+  in.pop_back();
+  const auto forward =
+      launch(row("batched", Direction::forward), in_direction(p, Direction::forward), in);
+  CHECK(both[0].bytes == forward[0].bytes);
+  CHECK(both[1].bytes == forward[1].bytes);
+}
+
+TEST_CASE("a launch of both passes takes no more workspace than it said", "[training]") {
+  for (const char* name : {"batched", "batched_masked", "batched_packed", "dense"}) {
+    const Problem p = both_passes(Dtype::bf16);
+    const auto inputs = make_inputs(Stage::attention, p, 5);
+    Workspace workspace;
+    launch_into(make_outputs(Stage::attention, p), workspace, row(name), p, views_of(inputs));
+    INFO(name);
+    CHECK(workspace.peak_bytes() > 0);
+    CHECK(static_cast<std::int64_t>(workspace.peak_bytes()) <= workspace_of(row(name), p));
+  }
+}
+
+TEST_CASE("of large both passes one KV head is compared, and no weights", "[training]") {
+  const Problem p = both_passes(Dtype::fp64);
+  const auto inputs = make_inputs(Stage::attention, p, 5);
+  const auto in = views_of(inputs);
+  const auto right = launch(row("batched"), p, in);
+  REQUIRE(p.kv_heads == 2);
+  const double most = both_passes_tolerance(p.dtype);
+  for (const std::uint64_t head : {0, 1}) {
+    const BackwardOracle oracle(Stage::attention, p, in, {}, {head, 0});
+    const BackwardOracle whole(Stage::attention, p, in);
+    CHECK(oracle.kv_heads() == 1);
+    CHECK(oracle.verify(views_of(right)).worst_row_error <= most);
+    for (std::size_t output = 0; output < right.size(); ++output) {
+      if (output == 1) continue;  // blocks
+      auto changed = right;
+      const TensorView view = changed[output].view();
+      const bool weights = view.rank < 3;
+      view.as<double>()[weights ? 0 : view.at(view.shape[0] - 1, view.shape[1] - 1)] += 1;
+      INFO(changed[output].name << ", head " << head);
+      CHECK(whole.verify(views_of(changed)).worst_row_error > most);
+      CHECK((oracle.verify(views_of(changed)).worst_row_error > most) == (!weights && head == 1));
+    }
+  }
+}
+
+TEST_CASE("plans that take token after token, or one kernel, have no backward pass", "[training]") {
+  const Problem p = both_passes(Dtype::fp32);
+  for (const Variant& one : catalog()) {
+    if (!std::ranges::equal(one.stages, kAttention) || one.direction != Direction::forward ||
+        find_variant(kAttention, one.name, one.backend, kForwardBackward))
+      continue;
+    CHECK((one.name == "sequential" || one.name == "fused_step"));
+    CHECK(not_of_this_kind(one, p).reason() ==
+          std::string(one.name) + " computes the forward direction only");
+  }
+  Problem decode = p;
+  decode.phase = Phase::decode;
+  decode.seq_lens = {1, 1, 1};
+  decode.context_lens = {40, 40, 40};
+  CHECK(supports(row("batched"), decode, Device{}).reason() ==
+        "training has whole sequences, without cached tokens");
+}
+
+TEST_CASE("a step follows what is decided for both passes of attention", "[training]") {
+  const training::TrainingConfig config = tiny_training(Dtype::fp32);
+  const auto usual = engaged(Router{Device{}}, config);
+  // Backward, `packed` has no row of its own: it is decided by itself.
+  CHECK(usual.first != "packed");
+  CHECK(engaged(following(config, "batched_packed"), config) ==
+        std::pair{std::string("packed"), usual.second});
+  CHECK(usual.second != "masked");
+  CHECK(engaged(following(config, "batched_masked"), config) ==
+        std::pair{std::string("masked"), std::string("masked")});
+}
+
+TEST_CASE("both passes are decided apart from the forward pass, and explained alone",
+          "[training]") {
+  const training::TrainingConfig config = tiny_training(Dtype::fp32);
+  const Router router = following(config, "batched_masked");
+  const Problem forward = training::batch_problem(config, Direction::forward);
+  const Problem both = in_direction(forward, kForwardBackward);
+  CHECK(router.choose(Stage::attention, both).variant == &row("batched_masked"));
+  CHECK(router.choose(Stage::attention, forward).variant == &row("batched", Direction::forward));
+  const auto lines = explain(router, both).decisions;
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].stages == std::vector{Stage::attention});
+  CHECK(lines[0].variant == "attention/batched_masked");
+  for (const Explanation& line :
+       explain(router, in_direction(forward, Direction::backward)).decisions)
+    CHECK(line.stages.front() < Stage::attention);
+}
+
+}  // namespace nsa::test
