@@ -4,6 +4,7 @@
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/units.hpp"
 #include "nsa/reports/variants_text.hpp"
+#include "nsa/schemas/text.hpp"
 #include "results.hpp"
 
 namespace nsa::reports {
@@ -38,7 +39,8 @@ Cell fit_cell(const Explanation& e) {
 std::string evidence_text(const Explanation& e) {
   if (!e.evidence) return "";
   if (!e.evidence->why.empty()) return e.evidence->why;
-  return fmt::format("{}; {} pairs, regret {}", ratio_text(*e.evidence), e.evidence->pairs,
+  return fmt::format("{}; {}, regret {}", ratio_text(*e.evidence),
+                     counted(e.evidence->pairs, "pair"),
                      format_percent(e.evidence->expected_regret));
 }
 

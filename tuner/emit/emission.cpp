@@ -8,6 +8,7 @@
 #include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/median.hpp"
 #include "nsa/schemas/statistics/interval.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/tuner/emit.hpp"
 #include "settle.hpp"
 
@@ -58,7 +59,7 @@ std::string words_for(const Evidence& evidence) {
       fmt::format("{:.3g}x the time of {}", *evidence.median_ratio, *evidence.runner_up);
   if (evidence.ratio_low && evidence.ratio_high)
     text += " " + format_interval(*evidence.ratio_low, *evidence.ratio_high);
-  return text + fmt::format(", {} pairs", evidence.pairs);
+  return text + fmt::format(", {}", counted(evidence.pairs, "pair"));
 }
 
 /// The range of the path that runs, else the first: its evidence is shown.

@@ -11,6 +11,7 @@
 
 #include "nsa/nightly/sequential.hpp"
 #include "nsa/reports/text_table.hpp"
+#include "nsa/schemas/text.hpp"
 #include "shell.hpp"
 
 namespace nsa::cli {
@@ -91,7 +92,8 @@ ExitCode run(const Settings& settings, const StepOptions& o) {
   if (settings.json) {
     print_json({{"side", word_of(side)}, {"pairs", test.pairs()}});
   } else {
-    print_text(fmt::format("{} after {} pairs\n", word_of(side), test.pairs()));
+    print_text(fmt::format("{} after {}\n", word_of(side),
+                           counted(static_cast<std::int64_t>(test.pairs()), "pair")));
   }
   if (!side || *side == Side::unknown) return kSkip;
   return *side == Side::good ? ExitCode::good : ExitCode::found;
