@@ -26,7 +26,7 @@ TensorView row_view(TensorView view, std::size_t index, std::int64_t total_rows)
 }  // namespace
 
 bool SpanOracle::covers(std::span<const Stage> stages, const Problem& problem) {
-  if (problem.direction == Direction::backward || problem.direction == kForwardBackward)
+  if (has_gradients(problem.direction))
     return stages.size() == 1 && BackwardOracle::covers(stages.front(), problem.direction);
   const JoinedSignature joined = signature_of(stages);
   std::optional<std::int64_t> rows;
@@ -48,7 +48,7 @@ SpanOracle::SpanOracle(std::span<const Stage> stages, const Problem& problem,
                        std::span<const TensorView> inputs, const AttentionOptions& options,
                        Role role, HeadSample sample) {
   expects(covers(stages, problem), "stages that do not read each other's outputs");
-  if (problem.direction == Direction::backward || problem.direction == kForwardBackward) {
+  if (has_gradients(problem.direction)) {
     backward_ =
         std::make_unique<BackwardOracle>(stages.front(), problem, inputs, options, sample, role);
     return;

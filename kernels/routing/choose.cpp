@@ -282,7 +282,7 @@ bool from_outside(Source source) noexcept {
                                                  const routing::ClassKey& key,
                                                  routing::ClassPlace& place) const noexcept {
   const ProblemClass wanted = class_of(problem);
-  const bool forward = !routing::has_gradients(problem.direction);  // no other place is looked up
+  const bool forward = !has_gradients(problem.direction);  // no other place is looked up
   const std::size_t begin = forward ? 0 : routing::kForwardSlots;
   const std::size_t end = forward ? routing::kForwardSlots : routing::kSlots;
   for (std::size_t t = 0; t < routing::kTableSlots; ++t) {

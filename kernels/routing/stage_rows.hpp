@@ -57,9 +57,6 @@ constexpr RowSet bit(int row) noexcept { return RowSet{1} << row; }
 inline constexpr std::size_t kMostSpans = 4;
 inline constexpr std::size_t kForwardSlots = kStageCount + kMostSpans;
 inline constexpr std::size_t kSlots = kForwardSlots + kStageCount;
-constexpr bool has_gradients(Direction direction) noexcept {
-  return direction == Direction::backward || direction == kForwardBackward;
-}
 constexpr std::size_t slot_of(Stage stage, Direction direction) noexcept {
   return static_cast<std::size_t>(stage) + (has_gradients(direction) ? kForwardSlots : 0);
 }

@@ -115,8 +115,9 @@ TEST_CASE("every CPU row of the table passes the gate in every dtype", "[mutatio
     CHECK(result.verification == Verification::verified);
     ++passed;
   }
-  const bool stages_alone = problem.direction != kForwardBackward;
-  CHECK(passed > (!stages_alone ? 5 : problem.direction == Direction::backward ? 8 : 20));
+  CHECK(passed > (problem.direction == kForwardBackward      ? 5
+                  : problem.direction == Direction::backward ? 8
+                                                             : 20));
 }
 
 TEST_CASE("code that was written out to be mutated passes the gate without the fault",

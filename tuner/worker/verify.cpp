@@ -159,11 +159,6 @@ std::optional<DeviceOracle::Coverage> judge_on_device(Handle& handle, const Devi
   return oracle.verify_some(handle.outputs().views(), kDeviceOracleS, handle.stream());
 }
 
-bool has_gradients(const Handle& handle) {
-  const Direction direction = handle.problem().direction;
-  return direction == Direction::backward || direction == kForwardBackward;
-}
-
 /// Every row of every gradient, of both launches: the right answers are there as a whole, or of
 /// one KV head.
 std::optional<double> worst_gradient_error(Handle& handle, TensorSet& before) {
@@ -179,7 +174,7 @@ std::optional<double> worst_gradient_error(Handle& handle, TensorSet& before) {
 std::optional<double> worst_row_error(Handle& handle, TensorSet& before, const Device& device,
                                       std::span<Handle* const> handles, double budget_s) {
   const auto stages = handle.variant().stages;
-  if (has_gradients(handle)) return worst_gradient_error(handle, before);
+  if (has_gradients(handle.problem().direction)) return worst_gradient_error(handle, before);
   const double tolerance = row_tolerance(handle.variant(), handle.problem().dtype);
   const auto on_device = judge_on_device(handle, device);
   if (!on_device && !SpanOracle::covers(stages, handle.problem())) return std::nullopt;

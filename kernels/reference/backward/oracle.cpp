@@ -101,16 +101,15 @@ HeadSample HeadSample::of(const Problem& problem) {
 BackwardOracle::~BackwardOracle() = default;
 
 bool BackwardOracle::covers(Stage stage, Direction direction) noexcept {
-  const bool with_gradients = direction == Direction::backward || direction == kForwardBackward;
-  return with_gradients && !signature_of(stage, direction).outputs.empty();
+  return has_gradients(direction) && !signature_of(stage, direction).outputs.empty();
 }
 
 std::int64_t BackwardOracle::rows() const noexcept { return std::ranges::max(extents_); }
 
-const BackwardOracle::Answer& BackwardOracle::answer(const TensorView& blocks) const {
+void BackwardOracle::find_answer(const TensorView& blocks) const {
   const auto* first = blocks.as<const std::byte>();
   const std::span chosen(first, blocks ? blocks.bytes() : 0);
-  if (answer_ && std::ranges::equal(answer_->blocks, chosen)) return *answer_;
+  if (answer_ && std::ranges::equal(answer_->blocks, chosen)) return;
   auto made = std::make_unique<Answer>();
   made->blocks.assign(chosen.begin(), chosen.end());
   if (both_passes())
@@ -121,7 +120,6 @@ const BackwardOracle::Answer& BackwardOracle::answer(const TensorView& blocks) c
     made->gradients = reference::gradients_of(stage_, problem_, inputs_, options_);
   set_floors(*made);
   answer_ = std::move(made);
-  return *answer_;
 }
 
 void BackwardOracle::set_floors(Answer& answer) const {
@@ -172,7 +170,7 @@ Oracle::Verdict BackwardOracle::verify(std::span<const TensorView> gradients,
                                        std::span<const std::int64_t> rows) const {
   expects(gradients.size() == extents_.size(), "the gradients of the signature");
   if (both_passes()) return verify_passes(gradients);
-  answer();
+  find_answer();
   Oracle::Verdict verdict;
   for (std::size_t i = 0; i < extents_.size(); ++i) {
     const auto one = [&](std::int64_t row) {
@@ -197,7 +195,7 @@ Oracle::Verdict BackwardOracle::verify_passes(std::span<const TensorView> output
     }
   });
   if (verdict.worst_row >= 0) return verdict;  // nobody knows what follows from them
-  answer(blocks.view());
+  find_answer(blocks.view());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (i == 1 || (!of_head_.empty() && !has_heads(outputs[i]))) continue;
     for (std::int64_t row = 0; row < extents_[i]; ++row) judge(verdict, i, row, outputs[i], row);
@@ -208,7 +206,7 @@ Oracle::Verdict BackwardOracle::verify_passes(std::span<const TensorView> output
 std::vector<Oracle::Verdict> BackwardOracle::verify_packed(
     std::span<const TensorView> gradients, std::span<const std::int64_t> rows) const {
   expects(gradients.size() == extents_.size() && !both_passes(), "gradients of a stage");
-  answer();
+  find_answer();
   std::vector<Oracle::Verdict> verdicts(rows.size());
   for (std::size_t i = 0; i < extents_.size(); ++i) {
     std::int64_t at = 0;

@@ -49,7 +49,8 @@ class BackwardOracle {
   bool both_passes() const noexcept { return selection_ != nullptr; }
   double forward_flop() const;
   void take_head(std::int64_t kv_head);
-  const Answer& answer(const TensorView& blocks = {}) const;
+  /// Makes answer_, of both passes over these blocks, unless it is there.
+  void find_answer(const TensorView& blocks = {}) const;
   void set_floors(Answer& answer) const;
   Oracle::Verdict verify_passes(std::span<const TensorView> outputs) const;
   void judge(Oracle::Verdict& verdict, std::size_t gradient, std::int64_t row,

@@ -13,4 +13,9 @@ inline constexpr Direction kForwardSaving{2};
 inline constexpr Direction kForwardBackward{3};
 inline constexpr std::size_t kDirectionCount = 4;
 
+/// Whether a launch in that direction writes gradients.
+constexpr bool has_gradients(Direction direction) noexcept {
+  return direction == Direction::backward || direction == kForwardBackward;
+}
+
 }  // namespace nsa
