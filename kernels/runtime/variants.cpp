@@ -232,49 +232,71 @@ Support whole_sequences(const Problem& p, const Device&) noexcept {
   if (p.phase == Phase::prefill) return Support::yes();
   return Support::no("training has whole sequences, without cached tokens");
 }
+Support whole_sequences_of_a_model(const Problem& p, const Device& device) noexcept {
+  const Support whole = whole_sequences(p, device);
+  return whole.supported ? needs_model_dim(p, device) : whole;
+}
+
+constexpr Composite kAttentionPasses{kAttentionStage,
+                                     whole_sequences,
+                                     attention_both_passes_cost,
+                                     dense_attention_both_passes_cost,
+                                     bytes_on<attention_both_passes_workspace, Backend::cpu>,
+                                     bytes_on<attention_both_passes_workspace, Backend::cuda>,
+                                     training::launch_attention};
+constexpr Composite kLayerPasses{kLayerStage,
+                                 whole_sequences_of_a_model,
+                                 layer_both_passes_cost,
+                                 dense_layer_both_passes_cost,
+                                 bytes_on<layer_both_passes_workspace, Backend::cpu>,
+                                 bytes_on<layer_both_passes_workspace, Backend::cuda>,
+                                 training::launch_layer};
 
 /// Both passes by the plan of a row that takes all tokens at once.
-Variant both_passes(Variant row) {
+Variant both_passes(const Composite& composite, Variant row) {
+  const bool cpu = row.backend == Backend::cpu;
   row.direction = kForwardBackward;
-  row.supports = whole_sequences;
-  row.cost = row.plan.dense ? dense_attention_both_passes_cost : attention_both_passes_cost;
-  row.workspace_bytes = row.backend == Backend::cpu
-                            ? bytes_on<attention_both_passes_workspace, Backend::cpu>
-                            : bytes_on<attention_both_passes_workspace, Backend::cuda>;
-  if (row.launch) row.launch = training::launch_attention;
+  row.supports = composite.supports;
+  row.cost = row.plan.dense ? composite.dense_cost : composite.cost;
+  row.workspace_bytes = cpu ? composite.cpu_workspace : composite.cuda_workspace;
+  if (row.launch) row.launch = composite.launch;
   row.source_hash = source_hash::training;
   // Dense attention is by what is fastest, whatever its bits.
   row.deterministic = !row.plan.dense;
   return row;
 }
 
-void add_both_passes(std::vector<Variant>& rows, Backend backend) {
-  std::vector<Variant> forward;
-  add_attention(forward, backend);
+/// Of the rows that `rows` has.
+void add_both_passes(std::vector<Variant>& rows, const Composite& composite) {
+  const std::vector<Variant> forward = rows;
   for (const Variant& row : forward)
-    if (row.plan.mode == CompositePlan::Mode::batched) rows.push_back(both_passes(row));
+    if (row.plan.mode == CompositePlan::Mode::batched) rows.push_back(both_passes(composite, row));
 }
 
+/// Of both back ends; with `passes`, the rows of both passes too.
 template <class Add>
-std::vector<Variant> of_both(Add add) {
+std::vector<Variant> of_both(Add add, const Composite* passes = nullptr) {
   std::vector<Variant> rows;
-  for (const Backend backend : {Backend::cpu, Backend::cuda}) add(rows, backend);
+  for (const Backend backend : {Backend::cpu, Backend::cuda}) {
+    std::vector<Variant> own;
+    add(own, backend);
+    if (passes) add_both_passes(own, *passes);
+    rows.insert(rows.end(), own.begin(), own.end());
+  }
   return rows;
 }
 
 }  // namespace
 
 std::span<const Variant> attention_variants() {
-  static const std::vector<Variant> rows = of_both([](auto& all, Backend backend) {
-    add_attention(all, backend);
-    add_both_passes(all, backend);
-  });
+  static const std::vector<Variant> rows = of_both(add_attention, &kAttentionPasses);
   return rows;
 }
 
 std::span<const Variant> layer_variants() {
   static const std::vector<Variant> rows = of_both(
-      [](auto& all, Backend backend) { add_whole(all, kLayer, backend, kSequentialAttention); });
+      [](auto& all, Backend backend) { add_whole(all, kLayer, backend, kSequentialAttention); },
+      &kLayerPasses);
   return rows;
 }
 

@@ -1,5 +1,3 @@
-#include <array>
-
 #include "nsa/kernels/catalog.hpp"
 #include "training/attention/both_passes.hpp"
 #include "training/pass.hpp"
@@ -8,9 +6,6 @@ namespace nsa::training {
 namespace {
 
 constexpr StepPhase kPhase = StepPhase::backward;
-
-/// The second gradient of a projection, that of its weights, where `add` is true.
-unsigned to_weights(bool add) { return add ? 0b10u : 0u; }
 
 class LayerBackward {
  public:
@@ -41,19 +36,13 @@ class LayerBackward {
   void attention(const TensorView& x0, const TensorView& d_x) {
     const WorkspaceScope scratch(step_.workspace());
     const TensorView normed = take_model(), d_normed = take_model();
-    const TensorView d_o = like(t_.o), d_q = like(t_.q);
     norm(x0, w_.norm1, normed);
-    const std::array in{t_.o, w_.attention.w_o, d_x};
-    const std::array out{d_o, d_.attention.w_o};
-    run_stage(step_, Stage::out_proj, step_.backward, in, out, nullptr, to_weights(add_));
-    attend(normed, d_o, d_q, d_normed);
+    backward_attention_layer(step_, w_.attention, normed, t_, d_x, d_normed, d_.attention, add_);
     norm_backward(x0, w_.norm1, d_normed, d_x, d_.norm1);
   }
 
  private:
   TensorView take_model() { return step_.take({step_.tokens(), step_.config.model.model_dim}); }
-  TensorView like(const TensorView& t) { return step_.take({t.shape[0], t.shape[1], t.shape[2]}); }
-  KvTensors like(const KvTensors& kv) { return {.k = like(kv.k), .v = like(kv.v)}; }
 
   void norm(const TensorView& x, const TensorView& weight, const TensorView& y) {
     const Part part(step_, kPhase, "norm");
@@ -63,27 +52,6 @@ class LayerBackward {
                      const TensorView& d_x, const TensorView& d_weight) {
     const Part part(step_, kPhase, "norm");
     step_.ops.rms_norm_backward(step_.context, x, weight, d_y, {d_x, true}, {d_weight, add_});
-  }
-
-  void attend(const TensorView& normed, const TensorView& d_o, const TensorView& d_q,
-              const TensorView& d_normed) {
-    AttentionTensors d;
-    d.q = d_q;
-    d.sel = like(t_.sel);
-    if (t_.blocks) {
-      d.cmp = like(t_.sel);  // of all tokens, as those of the selected branch
-      d.win = like(t_.win);
-      d.gate = d_.attention.gate;
-    }
-    backward_attention(step_, w_.attention.gate, t_, d_o, d, add_);
-    project(normed, d, d_normed);
-  }
-
-  void project(const TensorView& normed, const AttentionTensors& d, const TensorView& d_normed) {
-    const std::array in{
-        normed, w_.attention.w_qkv, d.q, d.cmp.k, d.cmp.v, d.sel.k, d.sel.v, d.win.k, d.win.v};
-    const std::array out{d_normed, d_.attention.w_qkv};
-    run_stage(step_, Stage::project_rope, step_.backward, in, out, nullptr, to_weights(add_));
   }
 
   const StepContext& step_;

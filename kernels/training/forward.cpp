@@ -1,5 +1,3 @@
-#include <array>
-
 #include "nsa/kernels/catalog.hpp"
 #include "training/attention/both_passes.hpp"
 #include "training/pass.hpp"
@@ -18,11 +16,8 @@ class LayerForward {
   /// x1 = x0 + attention(norm(x0)); `normed` becomes norm(x1).
   void attention(const TensorView& x0, const TensorView& normed, const TensorView& delta) {
     norm(x0, w_.norm1, normed);
-    attend(normed);
+    forward_attention_layer(step_, w_.attention, normed, t_, delta);
     show_attention();
-    const std::array in{t_.o, w_.attention.w_o};
-    const std::array out{delta};
-    run_stage(step_, Stage::out_proj, step_.forward, in, out, nullptr);
     const Part part(step_, kPhase, "norm");
     step_.ops.add_norm(step_.context, x0, delta, w_.norm2, t_.x1, normed);
   }
@@ -45,24 +40,6 @@ class LayerForward {
   void norm(const TensorView& x, const TensorView& weight, const TensorView& y) {
     const Part part(step_, kPhase, "norm");
     step_.ops.rms_norm(step_.context, x, weight, y);
-  }
-
-  void project(const TensorView& normed, const KvTensors& raw) {
-    const std::array in{normed, w_.attention.w_qkv};
-    const std::array out{t_.q, raw.k, raw.v, t_.sel.k, t_.sel.v, t_.win.k, t_.win.v};
-    run_stage(step_, Stage::project_rope, step_.forward, in, out, nullptr);
-  }
-
-  void attend(const TensorView& normed) {
-    const WorkspaceScope scratch(step_.workspace());
-    const Problem& p = step_.forward;
-    KvTensors raw;
-    if (t_.blocks) {
-      raw = {.k = step_.take({step_.tokens(), p.kv_heads, p.head_dim_k}),
-             .v = step_.take({step_.tokens(), p.kv_heads, p.head_dim_v})};
-    }
-    project(normed, raw);
-    forward_attention(step_, w_.attention.gate, raw, t_);
   }
 
   void show_attention() {

@@ -45,18 +45,24 @@ void take_between(Workspace& workspace, const ModelConfig& c, const Problem& p, 
   saved.stages.gates = of.take(Dtype::fp32, {tokens, c.kv_heads, 3});
 }
 
+void take_attention(Workspace& workspace, const ModelConfig& c, const Problem& p,
+                    LayerSaved& saved) {
+  const std::int64_t tokens = p.total_tokens();
+  const Taking of(workspace, c, tokens);
+  saved.q = of.take(c.dtype, {tokens, c.q_heads, c.head_dim_k});
+  saved.sel = of.keys(tokens);
+  if (c.attention == AttentionKind::nsa) saved.win = of.keys(tokens);
+  take_between(workspace, c, p, saved);
+  saved.o = of.heads();
+}
+
 LayerSaved take_saved(Workspace& workspace, const ModelConfig& c, const Problem& p) {
   const std::int64_t tokens = p.total_tokens();
   const Taking of(workspace, c, tokens);
   LayerSaved saved;
-  saved.q = of.take(c.dtype, {tokens, c.q_heads, c.head_dim_k});
-  saved.sel = of.keys(tokens);
-  if (c.attention == AttentionKind::nsa) {
-    saved.win = of.keys(tokens);
+  take_attention(workspace, c, p, saved);
+  if (c.attention == AttentionKind::nsa)
     saved.blocks = of.take(Dtype::int32, {tokens, c.kv_heads, c.geometry.sel_count});
-  }
-  take_between(workspace, c, p, saved);
-  saved.o = of.heads();
   saved.x1 = of.take(c.dtype, {tokens, c.model_dim});
   saved.hidden = of.take(c.dtype, {tokens, c.mlp_ratio * c.model_dim});
   return saved;

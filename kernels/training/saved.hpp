@@ -25,6 +25,9 @@ struct LayerSaved {
 /// Takes what attention writes between its inputs and `o`, but for the blocks.
 void take_between(Workspace& workspace, const ModelConfig& config, const Problem& problem,
                   LayerSaved& saved);
+/// Takes what lies between a layer's projections, but for the blocks.
+void take_attention(Workspace& workspace, const ModelConfig& config, const Problem& problem,
+                    LayerSaved& saved);
 /// Takes all of them.
 LayerSaved take_saved(Workspace& workspace, const ModelConfig& config, const Problem& problem);
 /// Rows of the compressed tensors of all sequences.

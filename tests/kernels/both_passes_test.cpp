@@ -1,4 +1,4 @@
-// Rows of both passes of attention, and steps that follow their decisions.
+// Rows of both passes of attention and of a layer, and steps that follow their decisions.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,10 @@
 namespace nsa::test {
 namespace {
 
-constexpr std::array kAttention{Stage::attention};
+constexpr std::array kAttention{Stage::attention}, kLayer{Stage::layer};
+/// The composites with such rows.
+using Composite = std::span<const Stage, 1>;
+Composite a_composite() { return GENERATE(0, 1) == 0 ? Composite(kAttention) : Composite(kLayer); }
 
 Problem both_passes(Dtype dtype) {
   Problem p = small_problem();
@@ -23,17 +26,18 @@ Problem both_passes(Dtype dtype) {
   return in_direction(std::move(p), kForwardBackward);
 }
 
-const Variant& row(std::string_view name, Direction direction = kForwardBackward) {
-  const Variant* found = find_variant(kAttention, name, Backend::cpu, direction);
+const Variant& row(std::string_view name, Direction direction = kForwardBackward,
+                   Composite composite = kAttention) {
+  const Variant* found = find_variant(composite, name, Backend::cpu, direction);
   REQUIRE(found);
   return *found;
 }
 
-/// sum(o x d_o) of a forward pass.
-double loss_of(const std::vector<TensorView>& inputs, const Problem& both) {
+/// sum(o x d_o) of a forward pass; of a layer y and d_y.
+double loss_of(Composite composite, const std::vector<TensorView>& inputs, const Problem& both) {
   const Problem p = in_direction(both, Direction::forward);
   const std::vector<TensorView> in(inputs.begin(), inputs.end() - 1);
-  const auto out = launch(row("batched", Direction::forward), p, in);
+  const auto out = launch(row("batched", Direction::forward, composite), p, in);
   const auto *o = out[0].view().as<const double>(), *d_o = inputs.back().as<const double>();
   double sum = 0;
   for (std::int64_t i = 0; i < out[0].view().elements(); ++i) sum += o[i] * d_o[i];
@@ -73,11 +77,12 @@ std::pair<std::string, std::string> engaged(const Router& router,
 
 }  // namespace
 
-TEST_CASE("gradients of attention are the slopes of its forward pass", "[training]") {
+TEST_CASE("gradients of both passes are the slopes of the forward pass", "[training]") {
+  const Composite composite = a_composite();
   const Problem p = both_passes(Dtype::fp64);
-  const auto inputs = make_inputs(Stage::attention, p, 5);
+  const auto inputs = make_inputs(composite, p, 5);
   const auto in = views_of(inputs);
-  const auto out = launch(row("batched"), p, in);
+  const auto out = launch(row("batched", kForwardBackward, composite), p, in);
   constexpr double kStep = 1e-5;
   for (std::size_t i = 0; i + 1 < in.size(); ++i) {
     const TensorView gradient = out[2 + i].view();
@@ -85,9 +90,9 @@ TEST_CASE("gradients of attention are the slopes of its forward pass", "[trainin
     for (const std::int64_t at : {std::int64_t{0}, in[i].elements() / 2, in[i].elements() - 1}) {
       const double there = elements[at];
       elements[at] = there + kStep;
-      const double above = loss_of(in, p);
+      const double above = loss_of(composite, in, p);
       elements[at] = there - kStep;
-      const double below = loss_of(in, p);
+      const double below = loss_of(composite, in, p);
       elements[at] = there;
       INFO(inputs[i].name << "[" << at << "]");
       CHECK(std::abs((above - below) / (2 * kStep) - gradient.as<double>()[at]) < 1e-7);
@@ -96,50 +101,69 @@ TEST_CASE("gradients of attention are the slopes of its forward pass", "[trainin
 }
 
 TEST_CASE("both passes write the forward pass's own output and blocks", "[training]") {
+  const Composite composite = a_composite();
   const Problem p = both_passes(Dtype::fp32);
-  const auto inputs = make_inputs(Stage::attention, p, 5);
+  const auto inputs = make_inputs(composite, p, 5);
   auto in = views_of(inputs);
-  const auto both = launch(row("batched"), p, in);
+  const auto both = launch(row("batched", kForwardBackward, composite), p, in);
   in.pop_back();
-  const auto forward =
-      launch(row("batched", Direction::forward), in_direction(p, Direction::forward), in);
+  const auto forward = launch(row("batched", Direction::forward, composite),
+                              in_direction(p, Direction::forward), in);
   CHECK(both[0].bytes == forward[0].bytes);
   CHECK(both[1].bytes == forward[1].bytes);
 }
 
 TEST_CASE("a launch of both passes takes no more workspace than it said", "[training]") {
-  for (const char* name : {"batched", "batched_masked", "batched_packed", "dense"}) {
-    const Problem p = both_passes(Dtype::bf16);
-    const auto inputs = make_inputs(Stage::attention, p, 5);
+  const Problem p = both_passes(Dtype::bf16);
+  std::size_t launched = 0;
+  for (const Variant& one : catalog()) {
+    if (one.direction != kForwardBackward || one.backend != Backend::cpu) continue;
+    const auto inputs = make_inputs(one.stages, p, 5);
     Workspace workspace;
-    launch_into(make_outputs(Stage::attention, p), workspace, row(name), p, views_of(inputs));
-    INFO(name);
+    launch_into(make_outputs(one.stages, p), workspace, one, p, views_of(inputs));
+    INFO(to_string(ids_of(one).front()));
     CHECK(workspace.peak_bytes() > 0);
-    CHECK(static_cast<std::int64_t>(workspace.peak_bytes()) <= workspace_of(row(name), p));
+    CHECK(static_cast<std::int64_t>(workspace.peak_bytes()) <= workspace_of(one, p));
+    ++launched;
   }
+  CHECK(launched >= 8);
 }
 
-TEST_CASE("of large both passes one KV head is compared, and no weights", "[training]") {
+namespace {
+
+/// What belongs to one KV head, and can be compared when only that one is computed.
+bool is_of_heads(const HostTensor& output) {
+  return output.shape.rank == 3 || output.name == "d_w_qkv" || output.name == "d_w_o";
+}
+/// An element of the second of two KV heads: of d_w_qkv in the last rows, of v_win.
+std::int64_t of_second_head(const TensorView& view) { return view.elements() - 1; }
+
+}  // namespace
+
+TEST_CASE("of large both passes one KV head is compared, and nothing that all add to",
+          "[training]") {
+  const Composite composite = a_composite();
   const Problem p = both_passes(Dtype::fp64);
-  const auto inputs = make_inputs(Stage::attention, p, 5);
+  const auto inputs = make_inputs(composite, p, 5);
   const auto in = views_of(inputs);
-  const auto right = launch(row("batched"), p, in);
+  const auto right = launch(row("batched", kForwardBackward, composite), p, in);
   REQUIRE(p.kv_heads == 2);
   const double most = both_passes_tolerance(p.dtype);
   for (const std::uint64_t head : {0, 1}) {
-    const BackwardOracle oracle(Stage::attention, p, in, {}, {head, 0});
-    const BackwardOracle whole(Stage::attention, p, in);
+    const BackwardOracle oracle(composite.front(), p, in, {}, {head, 0});
+    const BackwardOracle whole(composite.front(), p, in);
     CHECK(oracle.kv_heads() == 1);
     CHECK(oracle.verify(views_of(right)).worst_row_error <= most);
+    CHECK(whole.verify(views_of(right)).worst_row_error <= most);
     for (std::size_t output = 0; output < right.size(); ++output) {
-      if (output == 1) continue;  // blocks
+      if (right[output].name == "blocks") continue;
       auto changed = right;
       const TensorView view = changed[output].view();
-      const bool weights = view.rank < 3;
-      view.as<double>()[weights ? 0 : view.at(view.shape[0] - 1, view.shape[1] - 1)] += 1;
+      view.as<double>()[of_second_head(view)] += 1;
       INFO(changed[output].name << ", head " << head);
       CHECK(whole.verify(views_of(changed)).worst_row_error > most);
-      CHECK((oracle.verify(views_of(changed)).worst_row_error > most) == (!weights && head == 1));
+      const bool seen = is_of_heads(right[output]) && head == 1;
+      CHECK((oracle.verify(views_of(changed)).worst_row_error > most) == seen);
     }
   }
 }
@@ -183,9 +207,10 @@ TEST_CASE("both passes are decided apart from the forward pass, and explained al
   CHECK(router.choose(Stage::attention, both).variant == &row("batched_masked"));
   CHECK(router.choose(Stage::attention, forward).variant == &row("batched", Direction::forward));
   const auto lines = explain(router, both).decisions;
-  REQUIRE(lines.size() == 1);
+  REQUIRE(lines.size() == 2);
   CHECK(lines[0].stages == std::vector{Stage::attention});
   CHECK(lines[0].variant == "attention/batched_masked");
+  CHECK(lines[1].variant == "layer/batched");
   for (const Explanation& line :
        explain(router, in_direction(forward, Direction::backward)).decisions)
     CHECK(line.stages.front() < Stage::attention);

@@ -1,4 +1,5 @@
-// Both passes of attention, with one planted fault each in what lies between the stages.
+// Both passes of attention and of a layer, with one planted fault each in what lies between the
+// stages.
 #include <array>
 
 #include "changed_launch.hpp"
@@ -10,6 +11,7 @@ namespace nsa::test {
 namespace {
 
 using training::StageLaunch;
+using Launching = void(const LaunchArgs&, const training::StageRunner&);
 
 Problem both_passes_problem() { return in_direction(ragged_problem(), kForwardBackward); }
 
@@ -17,7 +19,7 @@ bool is_backward(const StageLaunch& l, Stage stage) {
   return l.call.stage == stage && l.call.problem.direction == Direction::backward;
 }
 
-/// Launches each stage by `Launch`.
+/// Launches each stage of the row by `Launch`.
 template <void (*Launch)(const Context&, StageLaunch)>
 void mutant(const LaunchArgs& args) {
   class Stages final : public training::StageRunner {
@@ -27,7 +29,9 @@ void mutant(const LaunchArgs& args) {
       training::launching().zero(context, x);
     }
   };
-  training::launch_attention(args, Stages());
+  const bool layer = args.row.stages.front() == Stage::layer;
+  (layer ? static_cast<Launching*>(training::launch_layer)
+         : static_cast<Launching*>(training::launch_attention))(args, Stages());
 }
 void launch(const Context& context, const StageLaunch& l) {
   training::launching().launch(context, l);
@@ -67,6 +71,31 @@ void no_gradient_of_weights(const Context& context, StageLaunch l) {
   if (is_backward(l, Stage::gate_combine)) training::launching().zero(context, l.call.out[6]);
 }
 
+void weights_of_the_output_without_its_gradient(const Context& context, StageLaunch l) {
+  launch(context, l);
+  if (is_backward(l, Stage::out_proj)) training::launching().zero(context, l.call.out[1]);
+}
+
+void keys_of_two_branches_swapped(const Context& context, StageLaunch l) {
+  std::vector<TensorView> in(l.call.in.begin(), l.call.in.end());
+  if (is_backward(l, Stage::project_rope)) std::swap(in[5], in[7]);
+  launch(context, {l.choice,
+                   {l.call.stage, l.call.problem, l.call.sequences, in, l.call.out},
+                   l.saved,
+                   l.accumulate});
+}
+
+void projected_without_queries(const Context& context, StageLaunch l) {
+  if (is_backward(l, Stage::project_rope)) training::launching().zero(context, l.call.in[2]);
+  launch(context, l);
+}
+
+void wrong_output_of_a_layer(const LaunchArgs& args) {
+  ChangedLaunch(args).run(Stage::layer, "batched");
+  const TensorView& y = args.out[0];
+  put(y, y.at(101, 3), 2 * get(y, y.at(101, 3)) + 1);
+}
+
 void wrong_blocks(const LaunchArgs& args) {
   ChangedLaunch(args).run(Stage::attention, "batched");
   const TensorView& blocks = args.out[1];
@@ -78,8 +107,9 @@ void wrong_forward_output(const LaunchArgs& args) {
   scale(args.out[0], 1.001, 101);
 }
 
-constexpr Mutant planted(const char* name, void (*launch)(const LaunchArgs&)) {
-  return {name, Stage::attention, "batched", launch, both_passes_problem};
+constexpr Mutant planted(const char* name, void (*launch)(const LaunchArgs&),
+                         Stage composite = Stage::attention) {
+  return {name, composite, "batched", launch, both_passes_problem};
 }
 
 }  // namespace
@@ -94,6 +124,15 @@ std::span<const Mutant> both_passes_mutants() {
       planted("both passes: no gradient of the gate's weights", mutant<no_gradient_of_weights>),
       planted("both passes: a block that was not selected", wrong_blocks),
       planted("both passes: a wrong row of the forward pass", wrong_forward_output),
+      planted("layer, both passes: no gradient of the output's weights",
+              mutant<weights_of_the_output_without_its_gradient>, Stage::layer),
+      planted("layer, both passes: gradients of two branches' keys swapped",
+              mutant<keys_of_two_branches_swapped>, Stage::layer),
+      planted("layer, both passes: queries without a gradient", mutant<projected_without_queries>,
+              Stage::layer),
+      planted("layer, both passes: a stale log-sum-exp", mutant<stale_log_sum_exp>, Stage::layer),
+      planted("layer, both passes: a wrong row of the forward pass", wrong_output_of_a_layer,
+              Stage::layer),
   };
   return kMutants;
 }

@@ -23,5 +23,9 @@ std::vector<Row> gradients_by_row(Stage stage, const Problem& problem,
 std::vector<Row> run_attention_passes(const Problem& problem, std::span<const TensorView> inputs,
                                       const TensorView& blocks, const AttentionOptions& options,
                                       bool dense);
+/// The same of a layer: the projections around it too.
+std::vector<Row> run_layer_passes(const Problem& problem, std::span<const TensorView> inputs,
+                                  const TensorView& blocks, const AttentionOptions& options,
+                                  bool dense);
 
 }  // namespace nsa::reference

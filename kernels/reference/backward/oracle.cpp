@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <mutex>
 #include <random>
 
 #include "nsa/kernels/backward_oracle.hpp"
 #include "nsa/kernels/directions.hpp"
 #include "reference/backward/gradients.hpp"
+#include "reference/backward/of_head.hpp"
 #include "reference/oracle_rows.hpp"
 #include "runtime/dense.hpp"
 
@@ -21,24 +21,6 @@ bool is_attention(Stage stage) {
   return stage == Stage::attend_compressed || stage == Stage::attend_selected ||
          stage == Stage::attend_window;
 }
-
-/// Heads of dimension 1 that belong to one KV head, packed.
-HostTensor heads_of(const TensorView& tensor, std::int64_t kv_head, std::int64_t kv_heads) {
-  const std::int64_t heads = tensor.shape[1] / kv_heads;
-  HostTensor part{"", {tensor.dtype, tensor.rank, tensor.shape}, {}};
-  part.shape.shape[1] = heads;
-  const auto row_bytes = static_cast<std::size_t>(heads * tensor.stride[1]) * size_of(tensor.dtype);
-  part.bytes.resize(row_bytes * static_cast<std::size_t>(tensor.shape[0]));
-  std::byte* to = part.bytes.data();
-  for (std::int64_t row = 0; row < tensor.shape[0]; ++row, to += row_bytes) {
-    const auto at = static_cast<std::size_t>(tensor.at(row, kv_head * heads));
-    std::memcpy(to, tensor.as<const std::byte>() + at * size_of(tensor.dtype), row_bytes);
-  }
-  return part;
-}
-
-/// Tensors without heads are weights.
-bool has_heads(const TensorView& tensor) { return tensor.rank > 2; }
 
 double typical_norm(const Row& gradient, std::int64_t rows) {
   double sum = 0;
@@ -57,21 +39,18 @@ struct BackwardOracle::Answer {
 BackwardOracle::BackwardOracle(Stage stage, const Problem& problem,
                                std::span<const TensorView> inputs, const AttentionOptions& options,
                                HeadSample sample, Role role)
-    : stage_(stage),
-      problem_(problem),
-      options_(options),
-      dense_(role == Role::baseline),
-      all_kv_heads_(problem.kv_heads) {
+    : stage_(stage), problem_(problem), options_(options), dense_(role == Role::baseline) {
   expects(covers(stage, problem.direction), "a stage with a gradient, or a composite's passes");
   const Signature signature = signature_of(stage, problem.direction);
   expects(inputs.size() >= signature.inputs.size(), "the inputs of the signature");
   inputs = inputs.first(signature.inputs.size());
   inputs_.assign(inputs.begin(), inputs.end());
-  for (const TensorSpec& spec : signature.outputs)
-    extents_.push_back(shape_of(stage, spec.name, problem).shape[0]);
-  const bool by_heads = is_attention(stage) || stage == Stage::attention;
+  const bool by_heads = is_attention(stage) || stage == Stage::attention || stage == Stage::layer;
   if (by_heads && forward_flop() > sample.most_flop)
-    take_head(static_cast<std::int64_t>(sample.choice % static_cast<std::uint64_t>(all_kv_heads_)));
+    take_head(
+        static_cast<std::int64_t>(sample.choice % static_cast<std::uint64_t>(problem.kv_heads)));
+  for (const TensorSpec& spec : signature.outputs)
+    extents_.push_back(shape_of(stage, spec.name, problem_).shape[0]);
   if (problem.direction == kForwardBackward) {
     const Problem forward = in_direction(problem_, Direction::forward);
     selection_ = std::make_unique<Oracle>(
@@ -85,13 +64,26 @@ double BackwardOracle::forward_flop() const {
 }
 
 void BackwardOracle::take_head(std::int64_t kv_head) {
-  first_kv_head_ = kv_head;
+  head_ = std::make_unique<reference::OfHead>(problem_, kv_head);
+  const auto specs = signature_of(stage_, problem_.direction).inputs;
   of_head_.reserve(inputs_.size());
-  for (TensorView& input : inputs_)
-    if (has_heads(input))
-      input = of_head_.emplace_back(heads_of(input, kv_head, all_kv_heads_)).view();
-  problem_.q_heads = problem_.heads_per_group();
-  problem_.kv_heads = 1;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (auto part = head_->part(specs[i].name, inputs_[i]))
+      inputs_[i] = of_head_.emplace_back(std::move(*part)).view();
+  }
+  problem_ = head_->problem();
+}
+
+BackwardOracle::Compared BackwardOracle::compared(std::span<const TensorView> outputs) const {
+  Compared all{{}, {outputs.begin(), outputs.end()}};
+  if (!head_) return all;
+  const auto specs = signature_of(stage_, problem_.direction).outputs;
+  all.kept.reserve(outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    auto part = head_->part(specs[i].name, outputs[i]);
+    all.views[i] = part ? all.kept.emplace_back(std::move(*part)).view() : TensorView{};
+  }
+  return all;
 }
 
 HeadSample HeadSample::of(const Problem& problem) {
@@ -113,8 +105,10 @@ void BackwardOracle::find_answer(const TensorView& blocks) const {
   auto made = std::make_unique<Answer>();
   made->blocks.assign(chosen.begin(), chosen.end());
   if (both_passes())
-    made->gradients = reference::run_attention_passes(problem_, inputs_, blocks, options_, dense_);
-  else if (!of_head_.empty())
+    made->gradients =
+        (stage_ == Stage::layer ? reference::run_layer_passes : reference::run_attention_passes)(
+            problem_, inputs_, blocks, options_, dense_);
+  else if (head_)
     made->gradients = reference::gradients_by_row(stage_, problem_, inputs_, options_);
   else
     made->gradients = reference::gradients_of(stage_, problem_, inputs_, options_);
@@ -132,10 +126,9 @@ void BackwardOracle::set_floors(Answer& answer) const {
     answer.floors[gradient] = std::max(answer.floors[gradient], typical[values]);
   };
   if (is_attention(stage_)) raise(0, 2), raise(1, 2);
-  if (both_passes()) {
+  if (both_passes() && stage_ == Stage::attention)
     for (const std::size_t keys : {3, 5, 7}) raise(2, keys + 1), raise(keys, keys + 1);
-    answer.floors[0] = 0;  // as of the forward pass
-  }
+  if (both_passes()) answer.floors[0] = 0;  // as of the forward pass
   for (double& floor : answer.floors) floor *= kShareOfTypical;
 }
 
@@ -145,8 +138,7 @@ void BackwardOracle::judge(Oracle::Verdict& verdict, std::size_t gradient, std::
   const Row& all = right.gradients[gradient];
   const auto width = static_cast<std::int64_t>(all.size()) / extents_[gradient];
   const Row expected(all.begin() + row * width, all.begin() + (row + 1) * width);
-  const Row found =
-      reference::load(produced, at * produced.stride[0] + first_kv_head_ * width, width);
+  const Row found = reference::load(produced, at * produced.stride[0], width);
   double difference = 0, norm = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     difference += (expected[i] - found[i]) * (expected[i] - found[i]);
@@ -169,12 +161,13 @@ void BackwardOracle::judge(Oracle::Verdict& verdict, std::size_t gradient, std::
 Oracle::Verdict BackwardOracle::verify(std::span<const TensorView> gradients,
                                        std::span<const std::int64_t> rows) const {
   expects(gradients.size() == extents_.size(), "the gradients of the signature");
-  if (both_passes()) return verify_passes(gradients);
+  const Compared own = compared(gradients);
+  if (both_passes()) return verify_passes(own.views);
   find_answer();
   Oracle::Verdict verdict;
   for (std::size_t i = 0; i < extents_.size(); ++i) {
     const auto one = [&](std::int64_t row) {
-      if (row >= 0 && row < extents_[i]) judge(verdict, i, row, gradients[i], row);
+      if (row >= 0 && row < extents_[i]) judge(verdict, i, row, own.views[i], row);
     };
     if (!rows.empty()) std::ranges::for_each(rows, one);
     for (std::int64_t row = 0; rows.empty() && row < extents_[i]; ++row) one(row);
@@ -183,21 +176,21 @@ Oracle::Verdict BackwardOracle::verify(std::span<const TensorView> gradients,
 }
 
 Oracle::Verdict BackwardOracle::verify_passes(std::span<const TensorView> outputs) const {
-  const HostTensor blocks = heads_of(outputs[1], first_kv_head_, all_kv_heads_ / problem_.kv_heads);
+  const TensorView& blocks = outputs[1];
   Oracle::Verdict verdict;
   std::mutex mutex;
   reference::parallel_rows(extents_[1], [&](std::int64_t from, std::int64_t to) {
     for (std::int64_t row = from; row < to; ++row) {
-      if (selection_->compare(1, row, blocks.view()).relative_l2 == 0) continue;
+      if (selection_->compare(1, row, blocks).relative_l2 == 0) continue;
       const std::lock_guard lock(mutex);
       verdict.worst_row_error = 1;
       verdict.worst_row = row;
     }
   });
   if (verdict.worst_row >= 0) return verdict;  // nobody knows what follows from them
-  find_answer(blocks.view());
+  find_answer(blocks);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (i == 1 || (!of_head_.empty() && !has_heads(outputs[i]))) continue;
+    if (i == 1 || !outputs[i]) continue;
     for (std::int64_t row = 0; row < extents_[i]; ++row) judge(verdict, i, row, outputs[i], row);
   }
   return verdict;
@@ -207,11 +200,12 @@ std::vector<Oracle::Verdict> BackwardOracle::verify_packed(
     std::span<const TensorView> gradients, std::span<const std::int64_t> rows) const {
   expects(gradients.size() == extents_.size() && !both_passes(), "gradients of a stage");
   find_answer();
+  const Compared own = compared(gradients);
   std::vector<Oracle::Verdict> verdicts(rows.size());
   for (std::size_t i = 0; i < extents_.size(); ++i) {
     std::int64_t at = 0;
     for (std::size_t r = 0; r < rows.size(); ++r)
-      if (rows[r] < extents_[i]) judge(verdicts[r], i, rows[r], gradients[i], at++);
+      if (rows[r] < extents_[i]) judge(verdicts[r], i, rows[r], own.views[i], at++);
   }
   return verdicts;
 }

@@ -120,6 +120,11 @@ std::int64_t layer_workspace(const Problem& p, Backend backend) {
   return attention_workspace(p, backend) + between_layer(p);
 }
 
+std::int64_t layer_both_passes_workspace(const Problem& p, Backend backend) {
+  // Everything that is projected has a gradient, and so has the output of attention.
+  return attention_both_passes_workspace(p, backend) + 2 * between_layer(p);
+}
+
 std::int64_t model_workspace(const Problem& p, Backend backend) {
   return layer_workspace(p, backend) + between_model(p, backend);
 }
@@ -132,6 +137,16 @@ Cost attention_both_passes_cost(const Problem& p) {
 
 Cost dense_attention_both_passes_cost(const Problem& p) {
   return sum({dense_attention_cost(p), attend_window_backward_cost(dense_problem(p))});
+}
+
+Cost layer_both_passes_cost(const Problem& p) {
+  return sum({project_rope_cost(p), attention_both_passes_cost(p), out_proj_cost(p),
+              project_rope_backward_cost(p), out_proj_backward_cost(p)});
+}
+
+Cost dense_layer_both_passes_cost(const Problem& p) {
+  return sum({project_rope_cost(p), dense_attention_both_passes_cost(p), out_proj_cost(p),
+              project_rope_backward_cost(p), out_proj_backward_cost(p)});
 }
 
 Cost dense_layer_cost(const Problem& p) {

@@ -15,6 +15,7 @@ std::int64_t attention_workspace(const Problem& p, Backend backend);
 /// Of both passes: what the forward pass keeps, too.
 std::int64_t attention_both_passes_workspace(const Problem& p, Backend backend);
 std::int64_t layer_workspace(const Problem& p, Backend backend);
+std::int64_t layer_both_passes_workspace(const Problem& p, Backend backend);
 std::int64_t model_workspace(const Problem& p, Backend backend);
 
 /// Their parts: what lies between the stages of a composite, without those inside of it.
@@ -24,6 +25,8 @@ std::int64_t between_model(const Problem& p, Backend backend);
 
 Cost attention_both_passes_cost(const Problem& p);
 Cost dense_attention_both_passes_cost(const Problem& p);
+Cost layer_both_passes_cost(const Problem& p);
+Cost dense_layer_both_passes_cost(const Problem& p);
 Cost dense_layer_cost(const Problem& p);
 Cost dense_model_cost(const Problem& p);
 

@@ -229,7 +229,7 @@ void require_stages_of_training(const SweepSpec& spec,
           "families/{}: {} {}", family.name, glob,
           direction == kForwardSaving
               ? "saves nothing for the backward pass; measure it with direction forward"
-              : "has no row of both passes; measure attention so, and stages with direction "
+              : "has no row of both passes; measure attention or layer so, and stages with direction "
                 "forward_saving and backward"));
     }
   }

@@ -10,7 +10,11 @@
 
 namespace nsa {
 
-/// The backward pass of one stage, or both passes of attention, computed whole when it is first
+namespace reference {
+class OfHead;
+}
+
+/// The backward pass of one stage, or both passes of a composite, computed whole when it is first
 /// asked for: a gradient of a key adds up what all queries that saw it say. Small problems by the
 /// reference; larger ones by the first CPU row of the built-in order in fp64, on the log-sum-exp
 /// that it makes itself: tests compare every such row with the reference. KV heads know nothing of
@@ -36,7 +40,8 @@ class BackwardOracle {
   /// where these cancel, rounding alone is left. Of both passes the outputs are compared as a
   /// whole, since all of them follow the blocks that were selected, which have to be a right
   /// answer; errors of the forward output count by how much less of one is right. Where one KV head
-  /// speaks for all, gradients of weights, to which all heads add, are not compared.
+  /// speaks for all, what all heads add to is not compared: gradients of the gate's weights, and of
+  /// a layer y and d_x.
   Oracle::Verdict verify(std::span<const TensorView> gradients,
                          std::span<const std::int64_t> rows = {}) const;
   /// A verdict for each of `rows`. The gradients hold those of these rows that they have, in this
@@ -46,6 +51,12 @@ class BackwardOracle {
 
  private:
   struct Answer;
+  /// What of the outputs is compared; absent views are not.
+  struct Compared {
+    std::vector<HostTensor> kept;  // what the views look at, where one head is
+    std::vector<TensorView> views;
+  };
+  Compared compared(std::span<const TensorView> outputs) const;
   bool both_passes() const noexcept { return selection_ != nullptr; }
   double forward_flop() const;
   void take_head(std::int64_t kv_head);
@@ -62,9 +73,9 @@ class BackwardOracle {
   std::vector<HostTensor> of_head_;  // what they look at, where one is compared
   AttentionOptions options_;
   bool dense_;
-  std::vector<std::int64_t> extents_;  // rows of each output
-  std::int64_t first_kv_head_ = 0, all_kv_heads_;
-  std::unique_ptr<Oracle> selection_;  // of both passes: of the blocks
+  std::vector<std::int64_t> extents_;        // rows of each output
+  std::unique_ptr<reference::OfHead> head_;  // where one speaks for all
+  std::unique_ptr<Oracle> selection_;        // of both passes: of the blocks
   mutable std::unique_ptr<Answer> answer_;
 };
 

@@ -1,4 +1,4 @@
-// Both passes of attention, stage by stage.
+// Both passes of the composites, stage by stage.
 #include <cstring>
 
 #include "nsa/kernels/backward_inputs.hpp"
@@ -12,6 +12,35 @@ namespace nsa::reference {
 namespace {
 
 using Views = std::vector<TensorView>;
+
+/// The first output of a stage in fp64.
+HostTensor forward(Stage stage, const Problem& problem, const Views& in,
+                   const AttentionOptions& options) {
+  Problem exact = problem;
+  exact.dtype = Dtype::fp64;
+  std::vector<HostTensor> wide;
+  Views views;
+  for (const TensorView& tensor : in) wide.push_back(in_fp64(tensor));
+  for (const HostTensor& tensor : wide) views.push_back(tensor.view());
+  std::vector<HostTensor> out = make_outputs(stage, exact);
+  Views written;
+  for (const HostTensor& tensor : out) written.push_back(tensor.view());
+  run_first_row(stage, exact, views, written, options);
+  return std::move(out.front());
+}
+
+Row elements_of(const HostTensor& exact) {
+  const auto* first = exact.view().as<double>();
+  return Row(first, first + exact.view().elements());
+}
+
+/// Rounded to the dtype of `like`, in its shape.
+HostTensor stored(const Row& exact, const TensorView& like) {
+  HostTensor wide{"", {Dtype::fp64, like.rank, like.shape}, {}};
+  wide.bytes.resize(exact.size() * sizeof(double));
+  std::memcpy(wide.bytes.data(), exact.data(), wide.bytes.size());
+  return in_dtype(wide.view(), like.dtype);
+}
 
 // Inputs; the gradient of input i is output 2 + i.
 constexpr std::size_t kQ = 0, kCmp = 1, kSel = 3, kWin = 5, kGate = 7, kDO = 11;
@@ -43,11 +72,10 @@ class AttentionPasses {
     const TensorView k_cmp = pooled[0].view(), v_cmp = pooled[1].view();
     const HostTensor ranges = forward(Stage::ranges, forward_, {blocks});
     const HostTensor o[] = {
-        stored(forward(Stage::attend_compressed, forward_, {q(), k_cmp, v_cmp}).view()),
+        stored(forward(Stage::attend_compressed, forward_, {q(), k_cmp, v_cmp})),
         stored(forward(Stage::attend_selected, forward_,
-                       {q(), k(kSel), v(kSel), blocks, ranges.view()})
-                   .view()),
-        stored(forward(Stage::attend_window, forward_, {q(), k(kWin), v(kWin)}).view())};
+                       {q(), k(kSel), v(kSel), blocks, ranges.view()})),
+        stored(forward(Stage::attend_window, forward_, {q(), k(kWin), v(kWin)}))};
     const std::vector<HostTensor> d_o = combine(o);
     attend(Stage::attend_selected, backward_, kSel,
            {q(), k(kSel), v(kSel), blocks, ranges.view(), o[1].view(), d_o[1].view()});
@@ -58,7 +86,7 @@ class AttentionPasses {
         gradients_of(Stage::attend_compressed, backward_,
                      Views{q(), k_cmp, v_cmp, o[0].view(), d_o[0].view()}, options_);
     add(kQ, d[0]);
-    const HostTensor d_k = stored(d[1], k_cmp), d_v = stored(d[2], v_cmp);
+    const HostTensor d_k = reference::stored(d[1], k_cmp), d_v = reference::stored(d[2], v_cmp);
     const std::vector<Row> raw =
         gradients_of(Stage::compress, backward_, Views{d_k.view(), d_v.view()}, options_);
     add(kCmp, raw[0]);
@@ -70,31 +98,15 @@ class AttentionPasses {
   const TensorView& k(std::size_t branch) const { return in_[branch]; }
   const TensorView& v(std::size_t branch) const { return in_[branch + 1]; }
 
-  /// In fp64.
   HostTensor forward(Stage stage, const Problem& problem, const Views& in) const {
-    Problem exact = problem;
-    exact.dtype = Dtype::fp64;
-    std::vector<HostTensor> wide;
-    Views views;
-    for (const TensorView& tensor : in) wide.push_back(in_fp64(tensor));
-    for (const HostTensor& tensor : wide) views.push_back(tensor.view());
-    std::vector<HostTensor> out = make_outputs(stage, exact);
-    const Views written{out.front().view()};
-    run_first_row(stage, exact, views, written, options_);
-    return std::move(out.front());
+    return reference::forward(stage, problem, in, options_);
   }
-  HostTensor stored(const TensorView& exact) const { return in_dtype(exact, forward_.dtype); }
-  HostTensor stored(const Row& exact, const TensorView& like) const {
-    HostTensor wide{"", {Dtype::fp64, like.rank, like.shape}, {}};
-    wide.bytes.resize(exact.size() * sizeof(double));
-    std::memcpy(wide.bytes.data(), exact.data(), wide.bytes.size());
-    return stored(wide.view());
+  HostTensor stored(const HostTensor& exact) const {
+    return in_dtype(exact.view(), forward_.dtype);
   }
-
   HostTensor keep_o(const HostTensor& exact) {
-    const auto* first = exact.view().as<const double>();
-    made_[0].assign(first, first + exact.view().elements());
-    return stored(exact.view());
+    made_[0] = elements_of(exact);
+    return stored(exact);
   }
   /// To the gradient of an input.
   void add(std::size_t input, const Row& gradient) {
@@ -117,7 +129,7 @@ class AttentionPasses {
     add(kQ, d[0]);
     for (std::size_t i = 0; i < kDO - kGate; ++i) add(kGate + i, d[4 + i]);
     std::vector<HostTensor> branches;
-    for (std::size_t i = 0; i < 3; ++i) branches.push_back(stored(d[1 + i], in_[kDO]));
+    for (std::size_t i = 0; i < 3; ++i) branches.push_back(reference::stored(d[1 + i], in_[kDO]));
     return branches;
   }
 
@@ -135,6 +147,46 @@ std::vector<Row> run_attention_passes(const Problem& problem, std::span<const Te
   AttentionPasses passes(problem, inputs, options);
   dense ? passes.dense() : passes.nsa(blocks);
   return passes.take();
+}
+
+std::vector<Row> run_layer_passes(const Problem& problem, std::span<const TensorView> inputs,
+                                  const TensorView& blocks, const AttentionOptions& options,
+                                  bool dense) {
+  constexpr std::size_t kX = 0, kWQkv = 1, kGate = 2, kWO = 6, kDY = 7;
+  const Problem forward_problem = in_direction(problem, Direction::forward);
+  const Problem backward = in_direction(problem, Direction::backward);
+  std::vector<HostTensor> projected =
+      derive(Stage::layer, forward_problem, inputs.first(kDY), options);
+  projected.resize(projections(problem).size());  // without the pooled rows
+
+  HostTensor o{"", shape_of(Stage::out_proj, "o", forward_problem), {}};
+  o.bytes.resize(o.view().bytes());  // d_o does not need it
+  const auto out_proj_backward = [&] {
+    return gradients_of(Stage::out_proj, backward, Views{o.view(), inputs[kWO], inputs[kDY]},
+                        options);
+  };
+  const HostTensor d_o = stored(out_proj_backward().front(), o.view());
+  Views in;
+  for (const HostTensor& tensor : projected) in.push_back(tensor.view());
+  in.insert(in.end(), inputs.begin() + kGate, inputs.begin() + kWO);
+  in.push_back(d_o.view());
+  std::vector<Row> passes = run_attention_passes(problem, in, blocks, options, dense);
+
+  std::vector<Row> made(2);
+  o = stored(passes[0], o.view());
+  made[0] =
+      elements_of(forward(Stage::out_proj, forward_problem, {o.view(), inputs[kWO]}, options));
+  std::vector<HostTensor> gradients;
+  Views of_projected{inputs[kX], inputs[kWQkv]};
+  for (std::size_t i = 0; i < projected.size(); ++i)
+    gradients.push_back(stored(passes[2 + i], projected[i].view()));
+  for (const HostTensor& tensor : gradients) of_projected.push_back(tensor.view());
+  for (Row& one : gradients_of(Stage::project_rope, backward, of_projected, options))
+    made.push_back(std::move(one));
+  const auto of_gate = passes.begin() + 2 + static_cast<std::ptrdiff_t>(projected.size());
+  made.insert(made.end(), of_gate, passes.end());
+  made.push_back(std::move(out_proj_backward().back()));
+  return made;
 }
 
 }  // namespace nsa::reference
