@@ -225,12 +225,13 @@ void require_stages_of_training(const SweepSpec& spec,
         }
       }
       if (!known || computed) continue;
-      throw InputError(fmt::format(
-          "families/{}: {} {}", family.name, glob,
-          direction == kForwardSaving
-              ? "saves nothing for the backward pass; measure it with direction forward"
-              : "has no row of both passes; measure attention or layer so, and stages with direction "
-                "forward_saving and backward"));
+      throw InputError(
+          fmt::format("families/{}: {} {}", family.name, glob,
+                      direction == kForwardSaving
+                          ? "saves nothing for the backward pass; measure it with direction forward"
+                          : "has no row of both passes; measure attention or layer so, and stages "
+                            "with direction "
+                            "forward_saving and backward"));
     }
   }
 }
