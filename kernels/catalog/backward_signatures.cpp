@@ -51,6 +51,8 @@ constexpr std::array kAttentionIn{kQ,    kKCmpRaw, kVCmpRaw, kKSel, kVSel, kKWin
 constexpr std::array kAttentionOut{kO,     kBlocks, kDQ,    kDKCmpRaw, kDVCmpRaw, kDKSel, kDVSel,
                                    kDKWin, kDVWin,  kDFc1W, kDFc1B,    kDFc2W,    kDFc2B};
 
+constexpr std::array kModelIn{kTokens, TensorSpec{"targets", kTokens.shape, true}, kWeights};
+constexpr std::array kModelOut{gradient("d_weights", kWeights)};
 constexpr std::array kLayerIn{kX, kWQkv, kFc1W, kFc1B, kFc2W, kFc2B, kWO, kDY};
 constexpr std::array kLayerOut{kY, kBlocks, kDX, kDWQkv, kDFc1W, kDFc1B, kDFc2W, kDFc2B, kDWO};
 
@@ -85,6 +87,7 @@ Signature backward_signature_of(Stage stage) {
 Signature both_passes_signature_of(Stage stage) {
   if (stage == Stage::attention) return {kAttentionIn, kAttentionOut};
   if (stage == Stage::layer) return {kLayerIn, kLayerOut};
+  if (stage == Stage::model) return {kModelIn, kModelOut};
   return {};
 }
 

@@ -46,8 +46,7 @@ constexpr std::array kSavingCompressedOut{kOCmp, kLseCmp};
 constexpr std::array kSavingSelectedOut{kOSel, kLseSel};
 constexpr std::array kSavingWindowOut{kOWin, kLseWin};
 constexpr std::array kSavingGateOut{kO, kGates};
-constexpr std::array kModelIn{TensorSpec{"tokens", "[tokens]", true},
-                              TensorSpec{"weights", "[parameters]"}};
+constexpr std::array kModelIn{kTokens, kWeights};
 constexpr std::array kModelOut{TensorSpec{"logits", "[tokens, vocab_size]"}};
 
 /// Value of one word of a shape.
@@ -75,9 +74,16 @@ std::int64_t extent_of(std::string_view word, const Problem& p) {
   return std::stoll(std::string(word));
 }
 
+Dtype dtype_of(const TensorSpec& spec, const Problem& p) {
+  if (spec.integer) return Dtype::int32;
+  if (is_saved(spec.name)) return Dtype::fp32;
+  // As a trainer keeps the gradients of all weights.
+  if (spec.name == "d_weights" && p.dtype != Dtype::fp64) return Dtype::fp32;
+  return p.dtype;
+}
+
 TensorShape shape_from_words(const TensorSpec& spec, const Problem& p) {
-  const Dtype dtype = is_saved(spec.name) ? Dtype::fp32 : p.dtype;
-  TensorShape shape{spec.integer ? Dtype::int32 : dtype, 0, {}};
+  TensorShape shape{dtype_of(spec, p), 0, {}};
   std::string_view words = spec.shape.substr(1, spec.shape.size() - 2);
   while (!words.empty()) {
     const std::size_t comma = std::min(words.find(','), words.size());

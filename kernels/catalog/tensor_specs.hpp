@@ -27,6 +27,8 @@ inline constexpr TensorSpec kLseCmp{"lse_cmp", "[tokens, q_heads]"};
 inline constexpr TensorSpec kLseSel{"lse_sel", kLseCmp.shape}, kLseWin{"lse_win", kLseCmp.shape};
 inline constexpr TensorSpec kGates{"gates", "[tokens, kv_heads, 3]"};
 inline constexpr TensorSpec kY{"y", "[tokens, model_dim]"};
+inline constexpr TensorSpec kTokens{"tokens", "[tokens]", true};
+inline constexpr TensorSpec kWeights{"weights", "[parameters]"};
 inline constexpr TensorSpec kDO{"d_o", kO.shape};
 
 // Of the new tokens only: what goes into the cache.

@@ -112,7 +112,7 @@ PlannedInputs plan_inputs(std::span<const Stage> stages, const Problem& problem,
     } else if (spec.name == "ranges") {  // follows the blocks, which stand before it
       make_room();
       fill_ranges(tensor, problem, planned.tensors.back().view().as<const std::int32_t>());
-    } else if (spec.name == "tokens") {
+    } else if (spec.name == "tokens" || spec.name == "targets") {
       make_room();
       fill_tokens(tensor, problem, own_seed);
     } else if (spec.name == "weights") {  // of a whole model: each with a scale of its own

@@ -110,7 +110,7 @@ double row_tolerance(std::span<const Stage> stages, Dtype dtype) noexcept {
 
 double row_tolerance(std::span<const Stage> stages, Direction direction, Dtype dtype) noexcept {
   if (direction == Direction::backward) return gradient_tolerance(dtype);
-  if (direction == kForwardBackward) return both_passes_tolerance(dtype);
+  if (direction == kForwardBackward) return both_passes_tolerance(stages.front(), dtype);
   return row_tolerance(stages, dtype);
 }
 

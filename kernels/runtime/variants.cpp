@@ -13,6 +13,7 @@
 #include "runtime/composite/launch.hpp"
 #include "source_hashes.hpp"
 #include "training/attention/both_passes.hpp"
+#include "training/pass.hpp"
 
 namespace nsa {
 namespace {
@@ -252,6 +253,14 @@ constexpr Composite kLayerPasses{kLayerStage,
                                  bytes_on<layer_both_passes_workspace, Backend::cuda>,
                                  training::launch_layer};
 
+constexpr Composite kModelPasses{kModelStage,
+                                 whole_model,
+                                 model_both_passes_cost,
+                                 dense_model_both_passes_cost,
+                                 bytes_on<model_both_passes_workspace, Backend::cpu>,
+                                 bytes_on<model_both_passes_workspace, Backend::cuda>,
+                                 training::launch_model};
+
 /// Both passes by the plan of a row that takes all tokens at once.
 Variant both_passes(const Composite& composite, Variant row) {
   const bool cpu = row.backend == Backend::cpu;
@@ -260,7 +269,8 @@ Variant both_passes(const Composite& composite, Variant row) {
   row.cost = row.plan.dense ? composite.dense_cost : composite.cost;
   row.workspace_bytes = cpu ? composite.cpu_workspace : composite.cuda_workspace;
   if (row.launch) row.launch = composite.launch;
-  row.source_hash = source_hash::training;
+  row.source_hash = composite.stages.front() == Stage::model ? source_hash::training_model
+                                                             : source_hash::training;
   // Dense attention is by what is fastest, whatever its bits.
   row.deterministic = !row.plan.dense;
   return row;
@@ -301,8 +311,9 @@ std::span<const Variant> layer_variants() {
 }
 
 std::span<const Variant> model_variants() {
-  static const std::vector<Variant> rows = of_both(
-      [](auto& all, Backend backend) { add_whole(all, kModel, backend, kSequentialLayer); });
+  static const std::vector<Variant> rows =
+      of_both([](auto& all, Backend backend) { add_whole(all, kModel, backend, kSequentialLayer); },
+              &kModelPasses);
   return rows;
 }
 

@@ -4,27 +4,11 @@
 
 #include <algorithm>
 
+#include "training/arenas.hpp"
 #include "training/step.hpp"
 
 namespace nsa::training {
 namespace {
-
-constexpr std::size_t kEndless = std::size_t{1} << 46;
-
-/// Addresses one after the other, without memory.
-class Nowhere final : public Allocator {
- public:
-  void* allocate(std::size_t bytes) override {
-    constexpr std::uintptr_t kAlign = 256;
-    const std::uintptr_t at = next_;
-    next_ += (bytes + kAlign - 1) / kAlign * kAlign;
-    return reinterpret_cast<void*>(at);  // NOLINT: never read or written
-  }
-  void deallocate(void*, std::size_t) noexcept override {}
-
- private:
-  std::uintptr_t next_ = std::uintptr_t{1} << 40;
-};
 
 TensorView flat_view(Allocator& nowhere, Dtype dtype, std::int64_t count) {
   return make_view(nowhere.allocate(static_cast<std::size_t>(count) * size_of(dtype)), dtype,
@@ -42,11 +26,6 @@ bool has_masters(const TrainingConfig& config) noexcept {
 }
 
 std::size_t master_bytes(Dtype weights) noexcept { return weights == Dtype::bf16 ? 2 : 4; }
-
-std::size_t flat_bytes(const TensorView& flat) noexcept {
-  constexpr std::size_t kAlign = 256;
-  return (flat.bytes() + kAlign - 1) / kAlign * kAlign;
-}
 
 bool gradients_share(const TrainingConfig& config) noexcept { return config.accumulate == 1; }
 
@@ -77,7 +56,7 @@ std::int64_t inputs_bytes(const TrainingConfig& config) noexcept {
 StepBytes step_bytes(const Router& router, const TrainingConfig& config,
                      const AttentionOptions& options) {
   Nowhere nowhere;
-  Workspace arena(nowhere, kEndless), kept(nowhere, kEndless);
+  Workspace arena(nowhere, Nowhere::kEndless), kept(nowhere, Nowhere::kEndless);
   const Problem forward = batch_problem(config, Direction::forward);
   const Choice attention = choose_attention(router, forward);
   const Context context{

@@ -11,8 +11,6 @@ Dtype state_dtype(const ModelConfig& config) noexcept;
 bool has_masters(const TrainingConfig& config) noexcept;
 /// Bytes of a master beside its weight: the lower half of fp32 beside bf16, all of it beside fp16.
 std::size_t master_bytes(Dtype weights) noexcept;
-/// Of a flat tensor, up to where another can begin.
-std::size_t flat_bytes(const TensorView& flat) noexcept;
 
 /// What a step takes beside its state.
 struct StepBytes {

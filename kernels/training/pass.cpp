@@ -4,7 +4,7 @@
 #include <array>
 
 #include "nsa/kernels/catalog.hpp"
-#include "training/memory.hpp"
+#include "training/arenas.hpp"
 
 namespace nsa::training {
 namespace {
@@ -93,11 +93,26 @@ class LayersBackward {
 
 }  // namespace
 
+std::size_t flat_bytes(const TensorView& flat) noexcept {
+  constexpr std::size_t kAlign = 256;
+  return (flat.bytes() + kAlign - 1) / kAlign * kAlign;
+}
+
 void show(const StepContext& step, StepPhase phase, std::int64_t layer, std::string_view name,
           const TensorView& tensor) {
   if (!step.observer || !tensor || !step.observer->wants_tensors()) return;
   const std::string prefix = layer < 0 ? "" : "layers." + std::to_string(layer) + ".";
   step.observer->tensor(phase, prefix + std::string(name), tensor);
+}
+
+std::size_t kept_bytes(const ModelConfig& config, const Problem& problem) {
+  Nowhere nowhere;
+  Workspace kept(nowhere, Nowhere::kEndless);
+  // The input of every layer, the last one's output, and the gradient of these.
+  for (std::int64_t i = 0; i < config.layers + 2; ++i)
+    take_tensor(kept, config.dtype, {problem.total_tokens(), config.model_dim});
+  for (std::int64_t i = 0; i < config.layers; ++i) take_saved(kept, config, problem);
+  return kept.peak_bytes();
 }
 
 KeptBytes run_batch(const StepContext& step, const BatchTensors& batch, bool add) {

@@ -36,6 +36,8 @@ struct BatchTensors {
   const TensorView& flat_gradients;  // what `gradients` are views of
   StepScalars* scalars;
 };
+/// Of a flat tensor, up to where another can begin.
+std::size_t flat_bytes(const TensorView& flat) noexcept;
 /// What a batch takes of `kept`.
 struct KeptBytes {
   std::size_t between = 0;  // in use between the two passes
@@ -43,7 +45,12 @@ struct KeptBytes {
   /// where something is that the backward pass still reads.
   std::size_t with_gradients = 0;
 };
+/// Bytes of `kept` that run_batch() takes where no layer is a checkpoint.
+std::size_t kept_bytes(const ModelConfig& config, const Problem& problem);
 /// Adds the batch's loss to the scalars, and its gradients, or overwrites them.
 KeptBytes run_batch(const StepContext& step, const BatchTensors& batch, bool add);
+
+/// Launch function of the rows of Stage::model that compute both passes.
+void launch_model(const LaunchArgs& args);
 
 }  // namespace nsa::training

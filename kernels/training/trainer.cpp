@@ -5,6 +5,7 @@
 #include "cpu/convert.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/inputs.hpp"
+#include "training/arenas.hpp"
 #include "training/masters.hpp"
 #include "training/memory.hpp"
 #include "training/step.hpp"
@@ -31,22 +32,6 @@ class Owned {
   Allocator* allocator_;
   std::size_t bytes_;
   void* data_;
-};
-
-/// Memory that is there already, once.
-class Piece final : public Allocator {
- public:
-  explicit Piece(const Owned& memory) : memory_(memory) {}
-  void* allocate(std::size_t bytes) override {
-    expects(!given_ && bytes <= memory_.bytes(), "a step that keeps what was predicted");
-    given_ = true;
-    return memory_.data();
-  }
-  void deallocate(void*, std::size_t) noexcept override { given_ = false; }
-
- private:
-  const Owned& memory_;
-  bool given_ = false;
 };
 
 std::size_t bytes_of(Dtype dtype, std::int64_t count) {
@@ -96,7 +81,7 @@ struct Trainer::Impl {
         scalars(allocator, sizeof(StepScalars)),
         history(allocator, kHistory * sizeof(StepResult)),
         block(allocator, need.block),
-        piece(block),
+        piece(block.data(), block.bytes()),
         kept(piece, need.block),
         places(allocator),
         arena(allocator),

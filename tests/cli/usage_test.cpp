@@ -307,9 +307,8 @@ TEST_CASE("a sweep of a direction of training names stages that have it", "[cli]
   const Result both = sweep_of("forward_backward", R"(["attention", "attend_window"])");
   CHECK(both.exit_code == 2);
   CHECK(both.err ==
-        "nsatune: families/f: attend_window has no row of both passes; measure attention or layer "
-        "so, "
-        "and stages with direction forward_saving and backward\n");
+        "nsatune: families/f: attend_window has no row of both passes; measure attention, layer "
+        "or model so, and stages with direction forward_saving and backward\n");
 }
 
 TEST_CASE("a database that is none of ours is refused and kept", "[cli]") {

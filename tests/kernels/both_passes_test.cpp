@@ -1,20 +1,22 @@
-// Rows of both passes of attention and of a layer, and steps that follow their decisions.
+// Rows of both passes of attention, a layer and a model, and steps that follow their decisions.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "catch.hpp"
 #include "launch_support.hpp"
 #include "nsa/kernels/backward_oracle.hpp"
 #include "nsa/kernels/directions.hpp"
+#include "training/memory.hpp"
 #include "training/step.hpp"
 #include "training_support.hpp"
 
 namespace nsa::test {
 namespace {
 
-constexpr std::array kAttention{Stage::attention}, kLayer{Stage::layer};
-/// The composites with such rows.
+constexpr std::array kAttention{Stage::attention}, kLayer{Stage::layer}, kModel{Stage::model};
 using Composite = std::span<const Stage, 1>;
+/// One of those that show what they selected.
 Composite a_composite() { return GENERATE(0, 1) == 0 ? Composite(kAttention) : Composite(kLayer); }
 
 Problem both_passes(Dtype dtype) {
@@ -23,6 +25,8 @@ Problem both_passes(Dtype dtype) {
   p.context_lens = {0, 0, 0};
   p.geometry = {.cmp_block = 4, .cmp_stride = 2, .sel_block = 8, .sel_count = 4, .window = 6};
   p.dtype = dtype;
+  p.model.layers = 2;
+  p.model.vocab_size = 11;
   return in_direction(std::move(p), kForwardBackward);
 }
 
@@ -126,7 +130,69 @@ TEST_CASE("a launch of both passes takes no more workspace than it said", "[trai
     CHECK(static_cast<std::int64_t>(workspace.peak_bytes()) <= workspace_of(one, p));
     ++launched;
   }
-  CHECK(launched >= 8);
+  CHECK(launched >= 10);
+}
+
+TEST_CASE("both passes of a model are a batch of a training step, bit for bit", "[training]") {
+  training::TrainingConfig config = tiny_training(GENERATE(Dtype::fp64, Dtype::bf16));
+  config.model.mlp_ratio = 4;  // as models of problems have
+  CpuTraining run(config);
+  const std::vector<std::byte> weights = run->state().front().bytes;
+  const auto tokens = some_tokens(config, 0);
+  run->replay(tokens, nullptr);
+
+  const Problem p = training::batch_problem(config, kForwardBackward);
+  auto inputs = make_inputs(Stage::model, p, 5);
+  for (const std::int64_t sequence : {0, 1}) {
+    const std::int64_t begin = sequence * (config.seq_len + 1), to = sequence * config.seq_len;
+    for (const std::int64_t shift : {0, 1}) {
+      std::copy_n(tokens.begin() + begin + shift, config.seq_len,
+                  inputs[static_cast<std::size_t>(shift)].view().as<std::int32_t>() + to);
+    }
+  }
+  REQUIRE(inputs[2].bytes.size() == weights.size());
+  inputs[2].bytes = weights;
+  const auto out = launch(row("batched", kForwardBackward, kModel), p, views_of(inputs));
+  const auto gradients = run->gradients();
+  const auto launched = training::named_parameters(
+      [&] {
+        ModelConfig wide = config.model;
+        wide.dtype = out[0].shape.dtype;
+        return wide;
+      }(),
+      out[0].view());
+  REQUIRE(gradients.size() == launched.size());
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    INFO(gradients[i].name);
+    const std::vector<std::byte> expected = run->read(gradients[i].view);
+    CHECK(std::memcmp(expected.data(), launched[i].view.data, expected.size()) == 0);
+  }
+}
+
+TEST_CASE("of a model every tensor of weights is compared, and few by a typical one",
+          "[training]") {
+  const Problem p = both_passes(Dtype::fp64);
+  const auto inputs = make_inputs(Stage::model, p, 5);
+  const auto in = views_of(inputs);
+  const auto right = launch(row("batched", kForwardBackward, kModel), p, in);
+  const BackwardOracle oracle(Stage::model, p, in);
+  const double most = both_passes_tolerance(Stage::model, p.dtype);
+  CHECK(oracle.verify(views_of(right)).worst_row_error <= most);
+  const auto dense = launch(row("dense", kForwardBackward, kModel), p, in);
+  CHECK(oracle.verify(views_of(dense)).worst_row_error > most);
+  const BackwardOracle of_dense(Stage::model, p, in, {}, {}, Role::baseline);
+  CHECK(of_dense.verify(views_of(dense)).worst_row_error <= most);
+  ModelConfig config = config_of(p);
+  for (std::size_t i = 0; i < training::named_parameters(config, right[0].view()).size(); ++i) {
+    auto changed = right;
+    const auto one = training::named_parameters(config, changed[0].view())[i];
+    auto* const first = one.view.as<double>();
+    for (std::int64_t at = 0; at < one.view.elements(); ++at) first[at] *= 1.01;
+    INFO(one.name);
+    const auto verdict = oracle.verify(views_of(changed));
+    CHECK(verdict.worst_row_error > most);
+    CHECK(verdict.worst_row == static_cast<std::int64_t>(i));
+  }
 }
 
 namespace {
@@ -148,7 +214,7 @@ TEST_CASE("of large both passes one KV head is compared, and nothing that all ad
   const auto in = views_of(inputs);
   const auto right = launch(row("batched", kForwardBackward, composite), p, in);
   REQUIRE(p.kv_heads == 2);
-  const double most = both_passes_tolerance(p.dtype);
+  const double most = both_passes_tolerance(composite.front(), p.dtype);
   for (const std::uint64_t head : {0, 1}) {
     const BackwardOracle oracle(composite.front(), p, in, {}, {head, 0});
     const BackwardOracle whole(composite.front(), p, in);
@@ -207,10 +273,11 @@ TEST_CASE("both passes are decided apart from the forward pass, and explained al
   CHECK(router.choose(Stage::attention, both).variant == &row("batched_masked"));
   CHECK(router.choose(Stage::attention, forward).variant == &row("batched", Direction::forward));
   const auto lines = explain(router, both).decisions;
-  REQUIRE(lines.size() == 2);
+  REQUIRE(lines.size() == 3);
   CHECK(lines[0].stages == std::vector{Stage::attention});
   CHECK(lines[0].variant == "attention/batched_masked");
   CHECK(lines[1].variant == "layer/batched");
+  CHECK(lines[2].variant == "model/batched");
   for (const Explanation& line :
        explain(router, in_direction(forward, Direction::backward)).decisions)
     CHECK(line.stages.front() < Stage::attention);

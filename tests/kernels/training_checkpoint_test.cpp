@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 #include "nsa/kernels/training_checkpoint.hpp"
-#include "training/safetensors.hpp"
+#include "training/checkpoint/safetensors.hpp"
 #include "training_support.hpp"
 
 namespace nsa::test {

@@ -1,6 +1,8 @@
-// Both passes of attention and of a layer, with one planted fault each in what lies between the
-// stages.
+// Both passes of attention, a layer and a model, with one planted fault each in what lies between
+// the stages.
+#include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "changed_launch.hpp"
 #include "mutant.hpp"
@@ -13,7 +15,12 @@ namespace {
 using training::StageLaunch;
 using Launching = void(const LaunchArgs&, const training::StageRunner&);
 
-Problem both_passes_problem() { return in_direction(ragged_problem(), kForwardBackward); }
+Problem both_passes_problem() {
+  Problem p = in_direction(ragged_problem(), kForwardBackward);
+  p.model.layers = 2;
+  p.model.vocab_size = 11;
+  return p;
+}
 
 bool is_backward(const StageLaunch& l, Stage stage) {
   return l.call.stage == stage && l.call.problem.direction == Direction::backward;
@@ -96,6 +103,33 @@ void wrong_output_of_a_layer(const LaunchArgs& args) {
   put(y, y.at(101, 3), 2 * get(y, y.at(101, 3)) + 1);
 }
 
+/// Of the gradients of all weights of a model.
+ModelWeights gradients_of_model(const LaunchArgs& args) {
+  ModelConfig config = config_of(args.problem);
+  config.dtype = args.out[0].dtype;
+  return bind_weights(config, args.out[0]);
+}
+
+void no_gradient_of_one_layer(const LaunchArgs& args) {
+  ChangedLaunch(args).run(Stage::model, "batched");
+  const TensorView w_up = gradients_of_model(args).blocks[1].w_up;
+  std::memset(w_up.data, 0, w_up.bytes());
+}
+
+void gradient_of_half_of_the_loss(const LaunchArgs& args) {
+  ChangedLaunch(args).run(Stage::model, "batched");
+  const TensorView& all = args.out[0];
+  for (std::int64_t i = 0; i < all.elements(); ++i) put(all, i, get(all, i) / 2);
+}
+
+void targets_that_are_one_token_late(const LaunchArgs& args) {
+  ChangedLaunch changed(args);
+  const TensorView targets = changed.copy_input(1);
+  auto* const first = targets.as<std::int32_t>();
+  std::rotate(first, first + 1, first + targets.elements());
+  changed.run(Stage::model, "batched");
+}
+
 void wrong_blocks(const LaunchArgs& args) {
   ChangedLaunch(args).run(Stage::attention, "batched");
   const TensorView& blocks = args.out[1];
@@ -133,6 +167,12 @@ std::span<const Mutant> both_passes_mutants() {
       planted("layer, both passes: a stale log-sum-exp", mutant<stale_log_sum_exp>, Stage::layer),
       planted("layer, both passes: a wrong row of the forward pass", wrong_output_of_a_layer,
               Stage::layer),
+      planted("model, both passes: no gradient of one layer's weights", no_gradient_of_one_layer,
+              Stage::model),
+      planted("model, both passes: the gradient of half of the loss", gradient_of_half_of_the_loss,
+              Stage::model),
+      planted("model, both passes: targets one token late", targets_that_are_one_token_late,
+              Stage::model),
   };
   return kMutants;
 }

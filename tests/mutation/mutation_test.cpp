@@ -105,6 +105,8 @@ TEST_CASE("every CPU row of the table passes the gate in every dtype", "[mutatio
   const Dtype dtype = GENERATE(Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16);
   Problem problem = ragged_problem();
   problem.dtype = dtype;
+  problem.model.layers = 2;
+  problem.model.vocab_size = 11;
   problem.direction =
       GENERATE(Direction::forward, kForwardSaving, Direction::backward, kForwardBackward);
   std::size_t passed = 0;
@@ -115,7 +117,7 @@ TEST_CASE("every CPU row of the table passes the gate in every dtype", "[mutatio
     CHECK(result.verification == Verification::verified);
     ++passed;
   }
-  CHECK(passed > (problem.direction == kForwardBackward      ? 7
+  CHECK(passed > (problem.direction == kForwardBackward      ? 9
                   : problem.direction == Direction::backward ? 8
                                                              : 20));
 }

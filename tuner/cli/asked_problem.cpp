@@ -17,7 +17,7 @@ void declare_problem(CLI::App& sub, AskedProblem& o) {
          "--direction", o.direction,
          "forward (default); backward: the stages' gradients; forward_saving: forward launches of "
          "training, which also save what the backward pass reads; forward_backward: both passes of "
-         "attention and layer")
+         "attention, layer and model")
       ->check(CLI::IsMember({"forward", "backward", "forward_saving", "forward_backward"}));
 }
 

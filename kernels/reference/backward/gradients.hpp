@@ -28,4 +28,8 @@ std::vector<Row> run_layer_passes(const Problem& problem, std::span<const Tensor
                                   const TensorView& blocks, const AttentionOptions& options,
                                   bool dense);
 
+/// Gradients of all weights of a model, by the runtime's rows in fp64.
+Row run_model_passes(const Problem& problem, std::span<const TensorView> inputs,
+                     const AttentionOptions& options, bool dense);
+
 }  // namespace nsa::reference

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <mutex>
 #include <random>
 
@@ -9,6 +11,7 @@
 #include "reference/backward/of_head.hpp"
 #include "reference/oracle_rows.hpp"
 #include "runtime/dense.hpp"
+#include "training/memory.hpp"
 
 namespace nsa {
 namespace {
@@ -26,6 +29,34 @@ double typical_norm(const Row& gradient, std::int64_t rows) {
   double sum = 0;
   for (const double x : gradient) sum += x * x;
   return std::sqrt(sum / static_cast<double>(std::max<std::int64_t>(1, rows)));
+}
+
+Row elements_of(const TensorView& tensor) { return reference::load(tensor, 0, tensor.elements()); }
+
+/// Of a row, relative to its norm, or to `floor` where that is more.
+double error_of(const Row& expected, const Row& found, double floor) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    difference += (expected[i] - found[i]) * (expected[i] - found[i]);
+    norm += expected[i] * expected[i];
+  }
+  const double error = std::sqrt(difference) / std::max({std::sqrt(norm), floor, 1e-300});
+  return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+}
+
+void judge_row(Oracle::Verdict& verdict, std::int64_t row, double error,
+               const reference::ElementCount& bad) {
+  verdict.poison_left += bad.poisoned;
+  verdict.non_finite += bad.non_finite;
+  if (verdict.worst_row >= 0 && !(error > verdict.worst_row_error)) return;
+  verdict.worst_row = row;
+  verdict.worst_row_error = error;
+}
+
+/// "norm1" of "layers.3.norm1": what all layers have.
+std::string_view in_a_layer(std::string_view name) {
+  if (!name.starts_with("layers.")) return name;
+  return name.substr(name.find('.', name.find('.') + 1) + 1);
 }
 
 }  // namespace
@@ -51,7 +82,7 @@ BackwardOracle::BackwardOracle(Stage stage, const Problem& problem,
         static_cast<std::int64_t>(sample.choice % static_cast<std::uint64_t>(problem.kv_heads)));
   for (const TensorSpec& spec : signature.outputs)
     extents_.push_back(shape_of(stage, spec.name, problem_).shape[0]);
-  if (problem.direction == kForwardBackward) {
+  if (problem.direction == kForwardBackward && stage != Stage::model) {
     const Problem forward = in_direction(problem_, Direction::forward);
     selection_ = std::make_unique<Oracle>(
         stage, forward, std::span(inputs_).first(signature_of(stage).inputs.size()), options, role);
@@ -108,6 +139,8 @@ void BackwardOracle::find_answer(const TensorView& blocks) const {
     made->gradients =
         (stage_ == Stage::layer ? reference::run_layer_passes : reference::run_attention_passes)(
             problem_, inputs_, blocks, options_, dense_);
+  else if (stage_ == Stage::model)
+    made->gradients = {reference::run_model_passes(problem_, inputs_, options_, dense_)};
   else if (head_)
     made->gradients = reference::gradients_by_row(stage_, problem_, inputs_, options_);
   else
@@ -134,28 +167,18 @@ void BackwardOracle::set_floors(Answer& answer) const {
 
 void BackwardOracle::judge(Oracle::Verdict& verdict, std::size_t gradient, std::int64_t row,
                            const TensorView& produced, std::int64_t at) const {
-  const Answer& right = *answer_;
-  const Row& all = right.gradients[gradient];
+  const Row& all = answer_->gradients[gradient];
   const auto width = static_cast<std::int64_t>(all.size()) / extents_[gradient];
   const Row expected(all.begin() + row * width, all.begin() + (row + 1) * width);
   const Row found = reference::load(produced, at * produced.stride[0], width);
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    difference += (expected[i] - found[i]) * (expected[i] - found[i]);
-    norm += expected[i] * expected[i];
-  }
-  double error =
-      std::sqrt(difference) / std::max({std::sqrt(norm), right.floors[gradient], 1e-300});
-  if (std::isnan(error)) error = std::numeric_limits<double>::infinity();
-  if (both_passes() && gradient == 0)
-    error *= both_passes_tolerance(problem_.dtype) / row_tolerance(stage_, problem_.dtype);
-  const auto bad =
-      reference::count_bad(expected, found, produced.dtype, gradient_tolerance(problem_.dtype));
-  verdict.poison_left += bad.poisoned;
-  verdict.non_finite += bad.non_finite;
-  if (verdict.worst_row >= 0 && !(error > verdict.worst_row_error)) return;
-  verdict.worst_row = row;
-  verdict.worst_row_error = error;
+  // Of the forward output less is right.
+  const bool forward = both_passes() && gradient == 0;
+  const double weight = forward ? both_passes_tolerance(stage_, problem_.dtype) /
+                                      row_tolerance(stage_, problem_.dtype)
+                                : 1;
+  judge_row(
+      verdict, row, weight * error_of(expected, found, answer_->floors[gradient]),
+      reference::count_bad(expected, found, produced.dtype, gradient_tolerance(problem_.dtype)));
 }
 
 Oracle::Verdict BackwardOracle::verify(std::span<const TensorView> gradients,
@@ -164,6 +187,7 @@ Oracle::Verdict BackwardOracle::verify(std::span<const TensorView> gradients,
   const Compared own = compared(gradients);
   if (both_passes()) return verify_passes(own.views);
   find_answer();
+  if (stage_ == Stage::model) return verify_model(own.views.front());
   Oracle::Verdict verdict;
   for (std::size_t i = 0; i < extents_.size(); ++i) {
     const auto one = [&](std::int64_t row) {
@@ -171,6 +195,32 @@ Oracle::Verdict BackwardOracle::verify(std::span<const TensorView> gradients,
     };
     if (!rows.empty()) std::ranges::for_each(rows, one);
     for (std::int64_t row = 0; rows.empty() && row < extents_[i]; ++row) one(row);
+  }
+  return verdict;
+}
+
+Oracle::Verdict BackwardOracle::verify_model(const TensorView& gradients) const {
+  ModelConfig config = config_of(problem_);
+  config.dtype = gradients.dtype;
+  Row right = answer_->gradients.front();
+  const auto found = training::named_parameters(config, gradients);
+  config.dtype = Dtype::fp64;
+  const auto expected =
+      training::named_parameters(config, make_view(right.data(), Dtype::fp64, {std::ssize(right)}));
+  std::map<std::string_view, std::pair<double, int>> of_layers;  // sum of squares, layers
+  for (const auto& [name, tensor] : expected) {
+    auto& [squares, layers] = of_layers[in_a_layer(name)];
+    for (const double x : elements_of(tensor)) squares += x * x;
+    ++layers;
+  }
+  Oracle::Verdict verdict;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto& [squares, layers] = of_layers.at(in_a_layer(expected[i].name));
+    const Row right_one = elements_of(expected[i].view), one = elements_of(found[i].view);
+    const double floor = kShareOfTypical * std::sqrt(squares / layers);
+    judge_row(
+        verdict, static_cast<std::int64_t>(i), error_of(right_one, one, floor),
+        reference::count_bad(right_one, one, gradients.dtype, gradient_tolerance(problem_.dtype)));
   }
   return verdict;
 }
@@ -214,6 +264,8 @@ double gradient_tolerance(Dtype dtype) noexcept {
   return dtype == Dtype::fp64 ? 1e-10 : dtype == Dtype::fp32 ? 1e-5 : 1e-2;
 }
 
-double both_passes_tolerance(Dtype dtype) noexcept { return 2 * gradient_tolerance(dtype); }
+double both_passes_tolerance(Stage stage, Dtype dtype) noexcept {
+  return 2 * (stage == Stage::model ? row_tolerance(stage, dtype) : gradient_tolerance(dtype));
+}
 
 }  // namespace nsa

@@ -189,4 +189,36 @@ std::vector<Row> run_layer_passes(const Problem& problem, std::span<const Tensor
   return made;
 }
 
+Row run_model_passes(const Problem& problem, std::span<const TensorView> inputs,
+                     const AttentionOptions& options, bool dense) {
+  Problem exact = problem;
+  exact.dtype = Dtype::fp64;
+  const HostTensor weights = in_fp64(inputs[2]);
+  const Views in{inputs[0], inputs[1], weights.view()};
+  const std::vector<HostTensor> made = make_outputs(Stage::model, exact);
+  const Views out{made.front().view()};
+  const auto sequences = sequences_of(exact);
+  const Router router(Router::Inputs{});
+  const Point none;
+  for (const Variant& row : catalog()) {
+    const bool whole = row.stages.size() == 1 && row.stages.front() == Stage::model;
+    if (!whole || row.backend != Backend::cpu || row.direction != problem.direction ||
+        (row.role == Role::baseline) != dense)
+      continue;
+    Workspace workspace;
+    row.launch({.row = row,
+                .problem = exact,
+                .sequences = sequences,
+                .device_sequences = sequences.data(),
+                .in = in,
+                .out = out,
+                .point = none,
+                .options = options,
+                .workspace = workspace,
+                .router = &router});
+    return elements_of(made.front());
+  }
+  throw ContractError("expected: a CPU row of both passes of a model");
+}
+
 }  // namespace nsa::reference

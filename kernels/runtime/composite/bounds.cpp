@@ -8,6 +8,7 @@
 #include "nsa/kernels/launch.hpp"
 #include "runtime/composite/stages.hpp"
 #include "runtime/dense.hpp"
+#include "training/pass.hpp"
 
 namespace nsa {
 namespace {
@@ -129,6 +130,20 @@ std::int64_t model_workspace(const Problem& p, Backend backend) {
   return layer_workspace(p, backend) + between_model(p, backend);
 }
 
+std::int64_t model_both_passes_workspace(const Problem& p, Backend backend) {
+  const ModelConfig config = config_of(p);
+  const std::int64_t tokens = p.total_tokens(), dim = config.model_dim,
+                     wide = config.mlp_ratio * dim, vocab = config.vocab_size,
+                     rows = training::head_rows_at_once(tokens, vocab);
+  // Rows around the MLP and in it, and on a CPU all operands of its products in the type that is
+  // computed in.
+  const std::int64_t around =
+      tokens * (4 * dim + 3 * wide) * 8 + (backend == Backend::cpu ? 2 : 0) * wide * dim * 8;
+  const std::int64_t head = rows * (2 * vocab + dim) * 8 + 3 * vocab * dim * 8 + tokens * 8;
+  return static_cast<std::int64_t>(training::kept_bytes(config, p)) +
+         layer_both_passes_workspace(p, backend) + around + head;
+}
+
 Cost attention_both_passes_cost(const Problem& p) {
   return sum({attention_cost(p), compress_backward_cost(p), attend_compressed_backward_cost(p),
               attend_selected_backward_cost(p), attend_window_backward_cost(p),
@@ -152,6 +167,30 @@ Cost dense_layer_both_passes_cost(const Problem& p) {
 Cost dense_layer_cost(const Problem& p) {
   const Cost nsa = layer_cost(p), parts = attention_cost(p), dense = dense_attention_cost(p);
   return {nsa.flop - parts.flop + dense.flop, nsa.bytes - parts.bytes + dense.bytes};
+}
+
+namespace {
+
+/// Layers in both passes, and of what a model has around them the forward pass once and twice as
+/// much backward.
+Cost model_passes(const Problem& p, const Cost& layer, const Cost& layer_passes) {
+  const Cost forward = model_cost(p);
+  const auto layers = static_cast<double>(p.model.layers);
+  const auto both = [&](double all, double one, double one_passes) {
+    return 3 * (all - layers * one) + layers * one_passes;
+  };
+  return {both(forward.flop, layer.flop, layer_passes.flop),
+          both(forward.bytes, layer.bytes, layer_passes.bytes)};
+}
+
+}  // namespace
+
+Cost model_both_passes_cost(const Problem& p) {
+  return model_passes(p, layer_cost(p), layer_both_passes_cost(p));
+}
+
+Cost dense_model_both_passes_cost(const Problem& p) {
+  return model_passes(p, layer_cost(p), dense_layer_both_passes_cost(p));
 }
 
 Cost dense_model_cost(const Problem& p) {

@@ -17,6 +17,7 @@ std::int64_t attention_both_passes_workspace(const Problem& p, Backend backend);
 std::int64_t layer_workspace(const Problem& p, Backend backend);
 std::int64_t layer_both_passes_workspace(const Problem& p, Backend backend);
 std::int64_t model_workspace(const Problem& p, Backend backend);
+std::int64_t model_both_passes_workspace(const Problem& p, Backend backend);
 
 /// Their parts: what lies between the stages of a composite, without those inside of it.
 std::int64_t between_attention(const Problem& p, Backend backend);
@@ -27,6 +28,8 @@ Cost attention_both_passes_cost(const Problem& p);
 Cost dense_attention_both_passes_cost(const Problem& p);
 Cost layer_both_passes_cost(const Problem& p);
 Cost dense_layer_both_passes_cost(const Problem& p);
+Cost model_both_passes_cost(const Problem& p);
+Cost dense_model_both_passes_cost(const Problem& p);
 Cost dense_layer_cost(const Problem& p);
 Cost dense_model_cost(const Problem& p);
 

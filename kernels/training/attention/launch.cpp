@@ -1,68 +1,8 @@
 // Both passes of attention, or of a layer, as one launch, by the plan of its row.
-#include "nsa/kernels/directions.hpp"
-#include "runtime/dense.hpp"
-#include "runtime/stage.hpp"
 #include "training/attention/both_passes.hpp"
+#include "training/passes.hpp"
 
 namespace nsa::training {
-namespace {
-
-Choice chosen_for(const LaunchArgs& args, const Problem& forward) {
-  expects(args.router != nullptr, "a router for the stages that the plan leaves open");
-  // A layer leaves the plan of attention open, but for the dense ones.
-  const bool open = args.row.stages.front() != Stage::attention && !args.row.plan.dense;
-  return open ? choose_attention(*args.router, forward) : asked_for(args.row);
-}
-
-/// What the stages of one launch share.
-class Passes {
- public:
-  Passes(const LaunchArgs& args, const StageRunner& stages)
-      : held_(args.workspace),
-        forward_(in_direction(args.problem, Direction::forward)),
-        backward_(in_direction(args.problem, Direction::backward)),
-        sequences_{args.sequences, args.device_sequences},
-        chosen_(chosen_for(args, forward_)),
-        dense_(args.row.plan.dense),
-        out_(args.out),
-        step_{.context = {.router = args.router,
-                          .workspace = &args.workspace,
-                          .stream = args.stream,
-                          .options = args.options,
-                          .within = &chosen_},
-              .forward = forward_,
-              .backward = backward_,
-              .sequences = sequences_,
-              .stages = stages,
-              .deterministic = args.row.deterministic} {}
-  Passes(const Passes&) = delete;
-  Passes& operator=(const Passes&) = delete;
-
-  const StageContext& step() const { return step_; }
-  bool dense() const { return dense_; }
-  ModelConfig config() const {
-    ModelConfig config = config_of(forward_);
-    config.attention = dense_ ? AttentionKind::dense : AttentionKind::nsa;
-    return config;
-  }
-  /// Dense attention selects no blocks, and these gradients are zero.
-  void without_nsa(std::span<const std::size_t> gradients) const {
-    for (const std::size_t one : gradients) step_.stages.zero(step_.context, out_[one]);
-    no_blocks(step_.context, out_[1]);
-  }
-
- private:
-  WorkspaceScope held_;
-  Problem forward_, backward_;
-  PlacedSequences sequences_;
-  Choice chosen_;
-  bool dense_;
-  std::span<const TensorView> out_;
-  StageContext step_;
-};
-
-}  // namespace
-
 void launch_attention(const LaunchArgs& args) { launch_attention(args, launching()); }
 void launch_layer(const LaunchArgs& args) { launch_layer(args, launching()); }
 

@@ -229,8 +229,8 @@ void require_stages_of_training(const SweepSpec& spec,
           fmt::format("families/{}: {} {}", family.name, glob,
                       direction == kForwardSaving
                           ? "saves nothing for the backward pass; measure it with direction forward"
-                          : "has no row of both passes; measure attention or layer so, and stages "
-                            "with direction "
+                          : "has no row of both passes; measure attention, layer or model so, and "
+                            "stages with direction "
                             "forward_saving and backward"));
     }
   }

@@ -41,7 +41,8 @@ class BackwardOracle {
   /// whole, since all of them follow the blocks that were selected, which have to be a right
   /// answer; errors of the forward output count by how much less of one is right. Where one KV head
   /// speaks for all, what all heads add to is not compared: gradients of the gate's weights, and of
-  /// a layer y and d_x.
+  /// a layer y and d_x. Of a model each tensor of weights counts as a row; where many layers have
+  /// it, to a tenth of its typical norm at least.
   Oracle::Verdict verify(std::span<const TensorView> gradients,
                          std::span<const std::int64_t> rows = {}) const;
   /// A verdict for each of `rows`. The gradients hold those of these rows that they have, in this
@@ -63,6 +64,7 @@ class BackwardOracle {
   /// Makes answer_, of both passes over these blocks, unless it is there.
   void find_answer(const TensorView& blocks = {}) const;
   void set_floors(Answer& answer) const;
+  Oracle::Verdict verify_model(const TensorView& gradients) const;
   Oracle::Verdict verify_passes(std::span<const TensorView> outputs) const;
   void judge(Oracle::Verdict& verdict, std::size_t gradient, std::int64_t row,
              const TensorView& produced, std::int64_t at) const;
@@ -81,7 +83,8 @@ class BackwardOracle {
 
 /// Largest error of a row of a gradient that is right: fp64 1e-10, fp32 1e-5, 16 bits 1e-2.
 double gradient_tolerance(Dtype dtype) noexcept;
-/// Of both passes of a composite: twice that, as of its forward pass.
-double both_passes_tolerance(Dtype dtype) noexcept;
+/// Of both passes of a composite: twice that, as of its forward pass; of a model twice what its
+/// logits may be off by.
+double both_passes_tolerance(Stage stage, Dtype dtype) noexcept;
 
 }  // namespace nsa

@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "nsa/kernels/training_checkpoint.hpp"
+#include "training/checkpoint/safetensors.hpp"
 #include "training/memory.hpp"
-#include "training/safetensors.hpp"
 
 namespace nsa::training {
 namespace {

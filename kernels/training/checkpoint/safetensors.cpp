@@ -1,4 +1,4 @@
-#include "training/safetensors.hpp"
+#include "training/checkpoint/safetensors.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,0 +1,48 @@
+#include "training/passes.hpp"
+
+#include "nsa/kernels/directions.hpp"
+#include "runtime/dense.hpp"
+
+namespace nsa::training {
+namespace {
+
+Choice chosen_for(const LaunchArgs& args, const Problem& forward) {
+  expects(args.router != nullptr, "a router for the stages that the plan leaves open");
+  // Layers leave the plan of attention open, but for the dense ones.
+  const bool open = args.row.stages.front() != Stage::attention && !args.row.plan.dense;
+  return open ? choose_attention(*args.router, forward) : asked_for(args.row);
+}
+
+}  // namespace
+
+Passes::Passes(const LaunchArgs& args, const StageRunner& stages)
+    : held_(args.workspace),
+      forward_(in_direction(args.problem, Direction::forward)),
+      backward_(in_direction(args.problem, Direction::backward)),
+      sequences_{args.sequences, args.device_sequences},
+      chosen_(chosen_for(args, forward_)),
+      dense_(args.row.plan.dense),
+      out_(args.out),
+      step_{.context = {.router = args.router,
+                        .workspace = &args.workspace,
+                        .stream = args.stream,
+                        .options = args.options,
+                        .within = &chosen_},
+            .forward = forward_,
+            .backward = backward_,
+            .sequences = sequences_,
+            .stages = stages,
+            .deterministic = args.row.deterministic} {}
+
+ModelConfig Passes::config() const {
+  ModelConfig config = config_of(forward_);
+  config.attention = dense_ ? AttentionKind::dense : AttentionKind::nsa;
+  return config;
+}
+
+void Passes::without_nsa(std::span<const std::size_t> gradients) const {
+  for (const std::size_t one : gradients) step_.stages.zero(step_.context, out_[one]);
+  no_blocks(step_.context, out_[1]);
+}
+
+}  // namespace nsa::training
