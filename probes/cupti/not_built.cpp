@@ -1,4 +1,4 @@
-// What needs CUPTI, in a build whose toolkit had no cupti.h.
+// What needs CUPTI, in a build whose toolkit had no cupti.h, or that of CUDA 12.
 #include "cuda/event_timer.hpp"
 #include "nsa/probes/activity.hpp"
 #include "nsa/probes/launch_trace.hpp"
@@ -15,7 +15,9 @@ ActivitySession::~ActivitySession() = default;
 ActivityTrace ActivitySession::take() { return {}; }
 void ActivitySession::flush() {}
 
-std::string activity_missing() { return "this build has no CUPTI: the toolkit had no cupti.h"; }
+std::string activity_missing() {
+  return "this build has no CUPTI: its toolkit had no cupti.h of CUDA 13";
+}
 std::string activity_holder() { return {}; }
 std::uint32_t activity_version() { return 0; }
 
