@@ -3,8 +3,8 @@
 
 #include "../store/support.hpp"
 #include "catch.hpp"
+#include "device_holder.hpp"
 #include "history.hpp"
-#include "program.hpp"
 
 namespace nsa::test {
 namespace {
@@ -33,13 +33,10 @@ Result run(const Folder& folder, const std::string& arguments) {
   return nsatune(folder, arguments, "NSATUNE_LOCK_DIR=" + folder.path().string());
 }
 
-/// 24 nights like the one of a real sweep of world.json; in the last two the second variant took
-/// 8 % longer.
-void make_history(const Folder& folder) {
-  folder.write("spec.json", kSpec);
-  folder.write("world.json", world(10000));
-  REQUIRE(run(folder, "sweep spec.json --db one.sqlite --worker " + sim(folder, "world.json"))
-              .exit_code == 0);
+/// 24 nights like the one that `sweep` stores in one.sqlite; in the last two the variant took 8 %
+/// longer.
+void make_history_of(const Folder& folder, const std::string& sweep, const std::string& variant) {
+  REQUIRE(run(folder, "sweep " + sweep + " --db one.sqlite").exit_code == 0);
   const store::Store one = store::Store::open_existing(folder.file("one.sqlite"));
   const Run swept = one.runs().at(0);
   const std::vector<Measurement> rows = one.measurements({.with_samples = true});
@@ -53,12 +50,18 @@ void make_history(const Folder& folder) {
     for (Measurement& row : nights.back().rows) {
       row.id = tonight.id + row.id;
       row.run_id = tonight.id;
-      const bool slow = night >= 22 && row.variant.name == "second";
+      const bool slow = night >= 22 && row.variant.name == variant;
       row.source_hash = slow ? "new" : "old";
       row.median_ns = *row.median_ns * (slow ? 1.08 : 1) * (1 + 0.005 * wobble(night, 0));
     }
   }
   store::Store::open(folder.file("results.sqlite")).add_runs(nights);
+}
+
+void make_history(const Folder& folder) {
+  folder.write("spec.json", kSpec);
+  folder.write("world.json", world(10000));
+  make_history_of(folder, "spec.json --worker " + sim(folder, "world.json"), "second");
 }
 
 Result check(const Folder& folder, const std::string& more = "--json") {
@@ -101,6 +104,25 @@ TEST_CASE("a step is confirmed where the old build is faster and cleared where i
     CHECK(check(folder, "--format " + format).out.find("cleared") != std::string::npos);
   }
   CHECK(check(folder, "--format junit").out.find("failures=\"0\"") != std::string::npos);
+}
+
+TEST_CASE("builds are measured in turn with others on the device, and played ones at once",
+          "[check]") {
+  const Folder folder;
+  make_history_of(folder, "quick --axis seq_len=64 --stage ranges --accept-noise", "ranges_v2");
+  const std::string confirm = "check --confirm --old '" NSATUNE_PROGRAM "' --json";
+  const Waited waited = wait_behind_holder(folder, confirm);
+  check_names_holder(waited);
+  CHECK(series_named(json_of(waited.result, "check"), "ranges_v2")["confirmation"]["pairs"] == 5);
+
+  const Folder played;
+  make_history(played);
+  played.write("new.json", world(10800));
+  played.write("old.json", world(10000));
+  const Holder holder(played);
+  const Result at_once = check(played);
+  CHECK(at_once.err.find("waiting") == std::string::npos);
+  CHECK(at_once.exit_code == 1);
 }
 
 TEST_CASE("what cannot be measured again keeps its state and says why", "[check]") {

@@ -1,66 +1,35 @@
 // Commands that measure wait for each other on a device, and say for whom.
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <chrono>
-#include <fstream>
-#include <thread>
-
-#include "catch.hpp"
-#include "program.hpp"
+#include "device_holder.hpp"
 
 namespace nsa::test {
 namespace {
 
 constexpr const char* kRun = "run --preset tiny --layers 1 --seq-len 64 --steps 1 --no-thresholds";
 
-/// This process measures on the CPU, as a sweep would say it: by the lock of the folder.
-class Holder {
- public:
-  explicit Holder(const Folder& folder) {
-    const Json devices = json_of(nsatune(folder, "devices --json"), "devices");
-    const std::string uuid = devices["devices"][0]["uuid"];
-    file_ = open(folder.file("nsatune-" + uuid + ".lock").c_str(), O_RDONLY | O_CREAT | O_CLOEXEC,
-                 0644);
-    REQUIRE(file_ >= 0);
-    REQUIRE(flock(file_, LOCK_EX | LOCK_NB) == 0);
-  }
-  ~Holder() { leave(); }
-  void leave() {
-    if (file_ >= 0) close(file_);
-    file_ = -1;
-  }
-
- private:
-  int file_ = -1;
-};
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
 
 TEST_CASE("run waits for who measures on the device, and names the process", "[cli]") {
   const Folder folder;
-  Holder holder(folder);
-  Result waited;
-  std::thread run([&] { waited = nsatune(folder, std::string(kRun) + " --no-db"); });
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(120);
-  while (text_of(folder.file("stderr")).find("waiting: ") == std::string::npos &&
-         std::chrono::steady_clock::now() < until)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  const bool nothing_yet = text_of(folder.file("stdout")).empty();
-  holder.leave();
-  run.join();
-  INFO(waited.err);
-  CHECK(nothing_yet);
-  CHECK(waited.exit_code == 0);
-  CHECK(waited.err.find("waiting: process " + std::to_string(getpid()) + " (") !=
-        std::string::npos);
-  CHECK(waited.err.find(") measures on cpu; --share does not wait") != std::string::npos);
+  const Waited waited = wait_behind_holder(folder, std::string(kRun) + " --no-db");
+  check_names_holder(waited);
+  CHECK(waited.result.exit_code == 0);
+}
+
+TEST_CASE("verify waits likewise, and with --share for nobody", "[cli]") {
+  const Folder folder;
+  REQUIRE(
+      nsatune(folder,
+              "sweep quick --axis seq_len=64,128 --stage ranges --accept-noise -q --db a.sqlite")
+          .exit_code == 0);
+  REQUIRE(nsatune(folder, "tune -q --db a.sqlite -o t.json").exit_code == 0);
+  const std::string verify = "verify t.json --db b.sqlite --budget 60s ";
+  const Waited waited = wait_behind_holder(folder, verify);
+  check_names_holder(waited);
+  CHECK(waited.result.out.find("places in its ranges") != std::string::npos);
+  const Holder holder(folder);
+  const Result shared = nsatune(folder, verify + "--share");
+  CHECK(shared.err.find("waiting") == std::string::npos);
+  CHECK(shared.out.find("places in its ranges") != std::string::npos);
 }
 
 TEST_CASE("a command with --share waits for nobody", "[cli]") {

@@ -45,13 +45,13 @@ Bench bench_of(const ConfirmOptions& o, const Device& then, ProgressLine& line) 
   tuner::SideBySide& builds = bench.builds;
   builds.device = probes::require_device(then.id);
   builds.pairs = o.pairs;
-  builds.share = o.share;
   builds.stop = &stop_on_signals();
   builds.old_build = old_worker(o, builds.device);
   builds.new_build = o.worker ? tuner::shell_worker(*o.worker) : our_worker(builds.device);
   const tuner::Discovery found = tuner::discover({builds.old_build, builds.new_build},
                                                  builds.device, 60, {builds.stop, {}, &line});
   if (found.hellos.size() < 2) return bench;  // stopped
+  builds.share = o.share || all_simulated(found);
   bench.old_executor = found.hellos[0].executor;
   bench.new_executor = found.hellos[1].executor;
   if (o.worker)
