@@ -11,18 +11,33 @@ using namespace nsa::tuner;
 TEST_CASE("every preset is a valid spec whose problems are all possible", "[tuner]") {
   const Backend backend = GENERATE(Backend::cpu, Backend::cuda);
   REQUIRE(preset_names() ==
-          std::vector<std::string>{"quick", "ladder", "nightly", "default", "full"});
+          std::vector<std::string>{"quick", "ladder", "nightly", "default", "training", "full"});
   std::size_t before = 0;
   for (const std::string& name : preset_names()) {
     INFO(name);
     const SweepSpec spec = parse_sweep_spec(preset_text(name, backend).value(), name);
     CHECK(spec.name == name);
     const std::size_t problems = expand(spec).size();
-    if (name == "nightly" || name == "ladder") continue;  // few lengths, more processes
-    CHECK(problems > before);                             // quick < default < full
+    if (name == "nightly" || name == "ladder" || name == "training") continue;
+    CHECK(problems > before);  // quick < default < full
     before = problems;
   }
   CHECK_FALSE(preset_text("slow", backend).has_value());
+}
+
+TEST_CASE("training has all directions but forward, and default has that alone", "[tuner]") {
+  const Backend backend = GENERATE(Backend::cpu, Backend::cuda);
+  const auto directions = [&](const std::string& name) {
+    std::vector<std::string> all;
+    for (const auto& family : parse_sweep_spec(preset_text(name, backend).value(), name).families) {
+      const std::string direction(to_string(family.base.direction));
+      if (std::ranges::find(all, direction) == all.end()) all.push_back(direction);
+    }
+    return all;
+  };
+  CHECK(directions("default") == std::vector<std::string>{"forward"});
+  CHECK(directions("training") ==
+        std::vector<std::string>{"backward", "forward_saving", "forward_backward"});
 }
 
 TEST_CASE("default is another preset for CUDA, under the same name", "[tuner]") {
