@@ -2,6 +2,7 @@
 #include "pool/contestant.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "catch.hpp"
@@ -107,6 +108,76 @@ TEST_CASE("both halves of a round are one block, and each is paired for itself",
     for (std::size_t i = 0; i < blocks.size(); i += 2) CHECK(blocks[i] == blocks[i + 1]);
   }
   for (const double ratio : state.log_ratios[1]) CHECK(ratio == Approx(std::log(1.5)));
+}
+
+namespace {
+
+/// Pairs of a first variant, which is the reference, and of others.
+ContestState pairs(const std::vector<std::vector<double>>& others) {
+  ContestState state;
+  std::size_t most = 0;
+  for (const auto& one : others) most = std::max(most, one.size());
+  state.log_ratios.emplace_back(most, 0.0);
+  for (const auto& one : others) {
+    auto& logs = state.log_ratios.emplace_back();
+    for (const double ratio : one) logs.push_back(std::log(ratio));
+  }
+  for (const auto& one : state.log_ratios) {
+    auto& blocks = state.blocks.emplace_back();
+    for (std::size_t i = 0; i < one.size(); ++i) blocks.push_back(static_cast<std::int64_t>(i / 2));
+  }
+  return state;
+}
+bool loses(const std::vector<double>& ratios, const std::vector<double>& beside) {
+  return clear_losers(pairs({ratios, beside}))[1];
+}
+const std::vector<double> kQuiet{1.101, 1.099, 1.1, 1.1}, kNoisy{1.0, 1.06, 1.01, 1.08};
+
+}  // namespace
+
+TEST_CASE("a clear loser is slower in every pair, by much or beyond the noise", "[tuner]") {
+  CHECK(loses({1.16, 1.2}, kQuiet));               // two pairs, 15 % at least
+  CHECK_FALSE(loses({1.16}, kQuiet));              // one pair
+  CHECK_FALSE(loses({1.14, 1.2}, kQuiet));         // less than 15 % once
+  CHECK(loses({1.05, 1.05, 1.05, 1.05}, kQuiet));  // four pairs, beyond 3 % and the noise
+  CHECK_FALSE(loses({1.05, 1.05, 1.05}, kQuiet));
+  CHECK_FALSE(loses({1.05, 1.05, 1.05, 1.05}, kNoisy));
+  CHECK_FALSE(loses({1.031, 1.032, 1.031, 1.033}, kQuiet));  // within four standard errors
+  CHECK_FALSE(loses({1.02, 1.3, 1.3, 1.3}, kQuiet));         // one pair says otherwise
+  CHECK_FALSE(loses({1.3, 1.3, 1.3, 0.9}, kQuiet));
+  CHECK_FALSE(clear_losers(pairs({kQuiet, kQuiet}))[0]);  // the best
+  CHECK(clear_losers({}).empty());
+}
+
+TEST_CASE("identical variants under noise lose no race", "[tuner]") {
+  int lost = 0, raced = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Session s = two_variants(1.0, 0.02, 6);
+    s.processes = 1;
+    const auto contestants = contestants_of(s, seed);
+    nsa::MeasurePolicy policy = kNobodyGivenUp;
+    policy.race = true;
+    for (const Contestant& one : contestants)
+      lost += why_beaten(one, contestants, policy, 0).has_value();
+    ++raced;
+  }
+  CHECK(raced == 200);
+  CHECK(lost == 0);
+}
+
+TEST_CASE("who was beaten in a process competes in the next one", "[tuner]") {
+  Session s = two_variants(1.5, 0.001, 2);
+  auto contestants = contestants_of(s);
+  nsa::MeasurePolicy policy = kNobodyGivenUp;
+  CHECK_FALSE(why_beaten(contestants[1], contestants, policy, 0));  // no race
+  policy.race = true;
+  const auto why = why_beaten(contestants[1], contestants, policy, 0);
+  REQUIRE(why);
+  CHECK(why->starts_with("beaten: 1.5"));
+  CHECK_FALSE(why_beaten(contestants[0], contestants, policy, 0));
+  contestants[1].beaten[0] = *why;
+  CHECK(state_of(contestants, policy, {0, 2, 0}).log_ratios.size() == 1);
+  CHECK(state_of(contestants, policy, {1, 2, 0}).log_ratios.size() == 2);
 }
 
 TEST_CASE("a control and a variant that was given up keep no contest open", "[tuner]") {

@@ -209,7 +209,7 @@ TEST_CASE("the job key changes with every field that makes another measurement",
   other.id.point = {{"bq", 64}};
   add(problem, other, policy, Timer::host, 0, 0, 0, false);
 
-  std::vector<MeasurePolicy> policies(13);
+  std::vector<MeasurePolicy> policies(14);
   policies[0].samples = 6;
   policies[1].processes = 3;
   policies[2].min_rounds = 1;
@@ -223,6 +223,7 @@ TEST_CASE("the job key changes with every field that makes another measurement",
   policies[10].visit_target_s = 1;
   policies[11].give_up_ratio = 2;
   policies[12].noise_gate = false;
+  policies[13].race = true;
   for (const MeasurePolicy& p : policies) add(problem, base, p, Timer::host, 0, 0, 0, false);
   CHECK_FALSE(keys.contains(failure_key(problem, base, policy, Timer::host)));
 }

@@ -101,6 +101,35 @@ TEST_CASE("a variant far slower than the best gets a visit when it is dear, two 
   }
 }
 
+TEST_CASE("with a race a clear loser gets few visits in a process, and its last row says why",
+          "[tuner]") {
+  for (const bool race : {true, false}) {
+    SweepSpec spec = small_spec();
+    spec.policy.race = race;
+    spec.policy.min_rounds = spec.policy.max_rounds = 4;
+    MemorySink sink;
+    Notes notes;
+    run_sweep(sweep_input(spec, {fake("fine", 20)}), sink, notes);  // `other` takes twice as long
+    std::map<std::int64_t, std::vector<Measurement>> others, best;
+    for (const Measurement& row : sink.of("other")) others[row.process].push_back(row);
+    for (const Measurement& row : sink.of("good"))
+      if (!row.control) best[row.process].push_back(row);
+    REQUIRE(others.size() == 2);
+    for (const auto& [process, rows] : others) {
+      CHECK(best[process].size() == 8);
+      CHECK(rows.size() <= (race ? 3 : 8));
+      CHECK(rows.size() >= (race ? 2 : 8));
+      CHECK(rows.back().note.starts_with("beaten: ") == race);
+      CHECK(std::ranges::count_if(rows, [](const Measurement& row) {
+              return row.note.starts_with("beaten: ");
+            }) == race);
+    }
+    const auto told = notes.of("given_up");
+    CHECK(told.size() == (race ? 2 : 0));
+    for (const std::string& one : told) CHECK(one.starts_with("attend_selected/other: beaten: "));
+  }
+}
+
 TEST_CASE("an open contest takes half of its rounds in the first process, a decided one few",
           "[tuner]") {
   for (const auto& [epsilon, first, last] : {std::tuple{0.0, 3, 5}, {100.0, 2, 1}}) {

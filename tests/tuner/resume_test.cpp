@@ -1,4 +1,5 @@
 // Going on after an end that came too early: nothing is measured twice, nothing is left out.
+#include <map>
 #include <set>
 
 #include "catch.hpp"
@@ -49,6 +50,30 @@ TEST_CASE("a sweep stopped again and again ends with each measurement made once"
   CHECK(complete);
   CHECK(keys_of(all).size() == all.size());
   CHECK(all.size() == 2 * 2 * 8);  // lengths, processes, visits of a round
+}
+
+TEST_CASE("what was beaten before a stop gets no more visits after it", "[tuner]") {
+  SweepSpec spec = small_spec({"40"});
+  spec.policy.race = true;
+  spec.policy.min_rounds = spec.policy.max_rounds = 4;
+  spec.policy.control = false;
+  spec.variants = {"good", "other"};  // the second one takes twice as long
+  const auto input = sweep_input(spec, {fake("fine", 20)});
+  std::vector<Measurement> all;
+  bool complete = false;
+  for (int go = 0; go < 40 && !complete; ++go) {
+    const auto rows = one_go(input, all, 3, complete);
+    all.insert(all.end(), rows.begin(), rows.end());
+  }
+  CHECK(complete);
+  CHECK(keys_of(all).size() == all.size());
+  std::map<std::pair<std::string, std::int64_t>, int> visits;
+  for (const Measurement& row : all) ++visits[{row.variant.name, row.process}];
+  for (const std::int64_t process : {0, 1}) {
+    CHECK(visits[{"good", process}] == 8);
+    CHECK(visits[{"other", process}] >= 2);
+    CHECK(visits[{"other", process}] <= 3);
+  }
 }
 
 TEST_CASE("a complete sweep that is asked for again starts no worker and adds no row", "[tuner]") {

@@ -9,20 +9,22 @@ namespace nsa::tuner {
 namespace {
 
 Json policy_json(const MeasurePolicy& policy, Timer timer) {
-  return Json{{"samples", policy.samples},
-              {"processes", policy.processes},
-              {"min_rounds", policy.min_rounds},
-              {"max_rounds", policy.max_rounds},
-              {"epsilon", policy.epsilon},
-              {"control", policy.control},
-              {"cold", policy.cold},
-              {"launch", to_string(policy.launch)},
-              {"timer", to_string(timer)},
-              {"noise_gate", policy.noise_gate},
-              {"verify_rows", policy.verify_rows},
-              {"deadline_s", policy.deadline_s},
-              {"visit_target_s", policy.visit_target_s},
-              {"give_up_ratio", policy.give_up_ratio}};
+  Json json{{"samples", policy.samples},
+            {"processes", policy.processes},
+            {"min_rounds", policy.min_rounds},
+            {"max_rounds", policy.max_rounds},
+            {"epsilon", policy.epsilon},
+            {"control", policy.control},
+            {"cold", policy.cold},
+            {"launch", to_string(policy.launch)},
+            {"timer", to_string(timer)},
+            {"noise_gate", policy.noise_gate},
+            {"verify_rows", policy.verify_rows},
+            {"deadline_s", policy.deadline_s},
+            {"visit_target_s", policy.visit_target_s},
+            {"give_up_ratio", policy.give_up_ratio}};
+  if (policy.race) json["race"] = true;  // absent from the keys of before
+  return json;
 }
 
 Json subject_json(const Problem& problem, const Candidate& candidate, const MeasurePolicy& policy,

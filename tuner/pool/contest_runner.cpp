@@ -53,6 +53,8 @@ void ContestRunner::restore(const Measurement& row) {
     if (contestants_.size() == variants) contestants_.push_back(control_of(*found));
     found = &contestants_.back();
   }
+  if (policy_.race && !row.control && row.note.starts_with(kBeaten))
+    found->beaten[row.process] = row.note;
   const auto half = row.position >= static_cast<std::int64_t>(slots()) ? 1 : 0;
   const Block block{row.process, row.round, half};
   if (row.outcome == Outcome::noisy)
@@ -105,7 +107,17 @@ bool ContestRunner::wants(std::size_t slot, const Block& block) const {
   if (slot >= contestants_.size()) return true;  // a control that is not chosen yet
   const Contestant& contestant = contestants_[slot];
   return !contestant.out && !contestant.visits.contains(block) &&
-         !contestant.noisy.contains(block) && !given_up(contestant, contestants_, policy_);
+         !contestant.noisy.contains(block) && !beaten(contestant, std::get<0>(block)) &&
+         !given_up(contestant, contestants_, policy_);
+}
+
+/// A control is beaten with its variant.
+bool ContestRunner::beaten(const Contestant& contestant, std::int64_t process) const {
+  return std::ranges::any_of(contestants_, [&](const Contestant& other) {
+    return other.candidate.id == contestant.candidate.id &&
+           other.candidate.executor == contestant.candidate.executor &&
+           other.beaten.contains(process);
+  });
 }
 
 /// All of them in the last process; before it half of them, so that an open contest is seen in more
@@ -189,6 +201,9 @@ void ContestRunner::run_round(std::int64_t process, std::int64_t round,
     workers_.measure(contestant, {process, round, static_cast<std::int64_t>(position), half},
                      pair_id);
     tell_given_up();
+    if (contestant.beaten.contains(process))
+      shared_.reporter.event({"given_up", &contest_, to_string(contestant.candidate.id),
+                              contestant.beaten.at(process)});
     after_visit(contestant.candidate);
   }
 }

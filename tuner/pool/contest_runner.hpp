@@ -39,6 +39,7 @@ class ContestRunner {
                  const std::function<void(const Candidate&)>& after_visit);
   void begin(std::int64_t process);
   bool wants(std::size_t slot, const Block& block) const;
+  bool beaten(const Contestant& contestant, std::int64_t process) const;
   /// Whether no further round is needed in this process, by what was known before that round.
   bool enough(std::int64_t process, std::int64_t round);
   void tell_given_up();

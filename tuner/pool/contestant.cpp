@@ -60,22 +60,33 @@ std::string why_given_up(const Contestant& contestant, const std::vector<Contest
   return fmt::format("given up: {:.3g} times slower than the best", least_ns / best_ns);
 }
 
-ContestState state_of(const std::vector<Contestant>& contestants, const MeasurePolicy& policy,
-                      const Block& before) {
+namespace {
+
+/// Those that still compete in the process, the fastest first.
+std::vector<const Contestant*> competing(const std::vector<Contestant>& contestants,
+                                         const MeasurePolicy& policy, std::int64_t process) {
   std::vector<const Contestant*> alive;
   for (const Contestant& contestant : contestants) {
     if (!contestant.out && !contestant.control && contestant.visited() &&
-        !given_up(contestant, contestants, policy))
+        !contestant.beaten.contains(process) && !given_up(contestant, contestants, policy))
       alive.push_back(&contestant);
   }
   std::stable_sort(alive.begin(), alive.end(), [](const Contestant* a, const Contestant* b) {
     return a->median_ns() < b->median_ns();
   });
+  return alive;
+}
+
+/// Of their visits in [from, before).
+ContestState pairs_of(const std::vector<const Contestant*>& alive, const Block& from,
+                      const Block& before) {
   ContestState state;
   for (const Contestant* contestant : alive) {
     auto& ratios = state.log_ratios.emplace_back();
     auto& blocks = state.blocks.emplace_back();
-    for (const auto& [block, median] : contestant->visits) {
+    const auto& visits = contestant->visits;
+    for (auto visit = visits.lower_bound(from); visit != visits.end(); ++visit) {
+      const auto& [block, median] = *visit;
       if (!(block < before)) break;
       const auto reference = alive.front()->visits.find(block);
       if (reference == alive.front()->visits.end()) continue;
@@ -85,6 +96,28 @@ ContestState state_of(const std::vector<Contestant>& contestants, const MeasureP
     }
   }
   return state;
+}
+
+}  // namespace
+
+ContestState state_of(const std::vector<Contestant>& contestants, const MeasurePolicy& policy,
+                      const Block& before) {
+  constexpr Block kFirst{std::numeric_limits<std::int64_t>::min(), 0, 0};
+  return pairs_of(competing(contestants, policy, std::get<0>(before)), kFirst, before);
+}
+
+std::optional<std::string> why_beaten(const Contestant& contestant,
+                                      const std::vector<Contestant>& contestants,
+                                      const MeasurePolicy& policy, std::int64_t process) {
+  if (!policy.race || contestant.control) return std::nullopt;
+  const std::vector<const Contestant*> alive = competing(contestants, policy, process);
+  const auto own = std::ranges::find(alive, &contestant);
+  if (own == alive.begin() || own == alive.end()) return std::nullopt;
+  const Block begin{process, 0, 0}, end{process + 1, 0, 0};
+  if (!clear_losers(pairs_of(alive, begin, end))[static_cast<std::size_t>(own - alive.begin())])
+    return std::nullopt;
+  return fmt::format("{}{:.3g} times as slow as the best", kBeaten,
+                     contestant.median_ns() / alive.front()->median_ns());
 }
 
 }  // namespace nsa::tuner

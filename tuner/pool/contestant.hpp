@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -27,7 +28,8 @@ struct Contestant {
   bool control = false;
   bool out = false;  // failed: has its one row, gets no more
   bool told_given_up = false;
-  std::string left_out;  // why shorter lengths keep it out; it has no row yet
+  std::map<std::int64_t, std::string> beaten;  // by process: why it gets no more visits there
+  std::string left_out;                        // why shorter lengths keep it out; it has no row yet
 
   std::map<Block, double> visits;                                   // median ns of each
   std::set<Block> noisy;                                            // visits that do not count
@@ -73,5 +75,13 @@ inline constexpr Block kAllBlocks{std::numeric_limits<std::int64_t>::max(), 0, 0
 /// visits before that block only, so that a resume ends each process where it ended.
 ContestState state_of(const std::vector<Contestant>& contestants, const MeasurePolicy& policy,
                       const Block& before = kAllBlocks);
+/// Why the contestant, which has just been visited, needs no more visits in this process, by all
+/// that this process measured (clear_losers()): "beaten: 1.12 times as slow as the best". Nothing
+/// where it may still win, and where the policy has no race.
+std::optional<std::string> why_beaten(const Contestant& contestant,
+                                      const std::vector<Contestant>& contestants,
+                                      const MeasurePolicy& policy, std::int64_t process);
+/// What such a text begins with.
+inline constexpr std::string_view kBeaten = "beaten: ";
 
 }  // namespace nsa::tuner

@@ -112,6 +112,8 @@ void WorkerSet::measure(Contestant& contestant, const Visit& visit, const std::s
   }
   if (given_up(contestant, contestants_, policy_))
     add_note(row, why_given_up(contestant, contestants_));
+  else if (const auto why = why_beaten(contestant, contestants_, policy_, visit.process))
+    add_note(row, contestant.beaten[visit.process] = *why);
   shared_.writer.commit_soon(std::move(row));
 }
 

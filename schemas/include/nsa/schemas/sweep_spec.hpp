@@ -46,6 +46,10 @@ struct MeasurePolicy {
   /// A variant this many times slower than the best seen in its contest keeps the visits it has
   /// but gets no more: it cannot win, and it would take the budget.
   double give_up_ratio = 8;
+  /// Whether a variant that loses its contest without doubt (clear_losers() in
+  /// nsa/tuner/decide.hpp) gets no more visits in that process. Off where a night has to be like
+  /// the night before.
+  bool race = false;
   bool noise_gate = true;  // visits that the machine disturbed are `noisy`, and more take place
   /// Whether lengths are added to those of the spec: where choices cross, above the longest, and
   /// some that only judge the decision. No part of the job key: it says what is measured, not how.

@@ -58,7 +58,8 @@ struct Progress {
 };
 /// Something that was decided while a sweep ran, with its reason.
 struct Event {
-  /// "contest": it ended, by what. "given_up": a variant gets no more visits in a contest.
+  /// "contest": it ended, by what. "given_up": a variant gets no more visits in a contest,
+  /// or in this process of it.
   /// "failed": it has its one row. "skipped": it is not in the plan.
   std::string kind;
   const Contest* contest = nullptr;  // borrowed for the call; null for "skipped"

@@ -22,6 +22,7 @@ inline constexpr auto kFields<MeasurePolicy> =
                optional("deadline_s", &MeasurePolicy::deadline_s),
                optional("visit_target_s", &MeasurePolicy::visit_target_s),
                optional("give_up_ratio", &MeasurePolicy::give_up_ratio),
+               optional("race", &MeasurePolicy::race),
                optional("refine", &MeasurePolicy::refine),
                optional("held_out", &MeasurePolicy::held_out)};
 
