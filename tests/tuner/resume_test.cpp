@@ -58,7 +58,7 @@ TEST_CASE("what was beaten before a stop gets no more visits after it", "[tuner]
   spec.policy.min_rounds = spec.policy.max_rounds = 4;
   spec.policy.control = false;
   spec.variants = {"good", "other"};  // the second one takes twice as long
-  const auto input = sweep_input(spec, {fake("fine", 20)});
+  const auto input = sweep_input(spec, {fake("steady", 20)});
   std::vector<Measurement> all;
   bool complete = false;
   for (int go = 0; go < 40 && !complete; ++go) {

@@ -211,9 +211,14 @@ void on_measure(const MeasureRequest& request) {
   reply.id = request.id;
   for (std::int64_t i = 0; i < request.samples; ++i) {
     const std::int64_t start = now_ns();
-    pause_ms(sleep_ms * (prepared.name == "other" ? 2 : 1));
-    // Equal variants take turns in being faster.
-    const std::int64_t took = is("equal") ? 1000 + (measured * 7919) % 101 : now_ns() - start;
+    const std::int64_t ms = sleep_ms * (prepared.name == "other" ? 2 : 1);
+    pause_ms(ms);
+    // Equal variants take turns in being faster; steady ones take what they should on a busy
+    // machine too.
+    const std::int64_t turn = (measured * 7919) % 101;
+    const std::int64_t took = is("equal")    ? 1000 + turn
+                              : is("steady") ? ms * 1'000'000 + turn * 1000
+                                             : now_ns() - start;
     reply.samples.push_back({start, took, took, std::nullopt});
   }
   reply.clocks.throttle = throttle_now();
