@@ -10,7 +10,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-POLICY = {"samples": 1, "processes": 2, "min_rounds": 5, "max_rounds": 20, "cold": False}
+POLICY = {"samples": 1, "processes": 2, "min_rounds": 5, "max_rounds": 20, "cold": False, "race": True}
 
 
 class Failed(Exception):
