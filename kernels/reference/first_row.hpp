@@ -13,5 +13,9 @@ namespace nsa::reference {
 void run_first_row(Stage stage, const Problem& problem, std::span<const TensorView> in,
                    std::span<const TensorView> out, const AttentionOptions& options,
                    Saved* saved = nullptr);
+/// Launches that CPU row at its default point. `router`: for a composite.
+void run_row(const Variant& row, const Problem& problem, std::span<const TensorView> in,
+             std::span<const TensorView> out, const AttentionOptions& options,
+             Saved* saved = nullptr, const Router* router = nullptr);
 
 }  // namespace nsa::reference

@@ -1,20 +1,10 @@
 // The whole model in fp64. Its stages run the rows that the router takes by default, each of which
 // the tests compare with the reference; what is measured is another storage type or another plan.
-#include "cpu/convert.hpp"
+#include "nsa/kernels/backward_inputs.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "reference/oracle_rows.hpp"
 
 namespace nsa::reference {
-namespace {
-
-HostTensor in_fp64(const TensorView& flat) {
-  HostTensor copy{"weights", {Dtype::fp64, 1, {flat.shape[0]}}, {}};
-  copy.bytes.resize(static_cast<std::size_t>(flat.shape[0]) * sizeof(double));
-  load_row(flat, 0, flat.shape[0], reinterpret_cast<double*>(copy.bytes.data()));
-  return copy;
-}
-
-}  // namespace
 
 HostTensor model_logits(const Problem& problem, std::span<const TensorView> inputs,
                         const AttentionOptions& options, bool dense) {

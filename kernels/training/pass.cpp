@@ -91,6 +91,14 @@ class LayersBackward {
   GradientRoom& room_;
 };
 
+/// The input of every layer, the last one's output, and the gradient of these.
+std::vector<TensorView> take_inputs(Workspace& kept, const ModelConfig& c, std::int64_t tokens) {
+  std::vector<TensorView> all;
+  for (std::int64_t i = 0; i < c.layers + 2; ++i)
+    all.push_back(take_tensor(kept, c.dtype, {tokens, c.model_dim}));
+  return all;
+}
+
 }  // namespace
 
 std::size_t flat_bytes(const TensorView& flat) noexcept {
@@ -108,9 +116,7 @@ void show(const StepContext& step, StepPhase phase, std::int64_t layer, std::str
 std::size_t kept_bytes(const ModelConfig& config, const Problem& problem) {
   Nowhere nowhere;
   Workspace kept(nowhere, Nowhere::kEndless);
-  // The input of every layer, the last one's output, and the gradient of these.
-  for (std::int64_t i = 0; i < config.layers + 2; ++i)
-    take_tensor(kept, config.dtype, {problem.total_tokens(), config.model_dim});
+  take_inputs(kept, config, problem.total_tokens());
   for (std::int64_t i = 0; i < config.layers; ++i) take_saved(kept, config, problem);
   return kept.peak_bytes();
 }
@@ -119,10 +125,8 @@ KeptBytes run_batch(const StepContext& step, const BatchTensors& batch, bool add
   const WorkspaceScope held(step.kept);
   const ModelConfig& c = step.config.model;
   const auto layers = static_cast<std::size_t>(c.layers);
-  const auto take = [&] { return take_tensor(step.kept, c.dtype, {step.tokens(), c.model_dim}); };
-  std::vector<TensorView> x(layers + 1);  // the input of every layer, and the last one's output
-  for (TensorView& one : x) one = take();
-  const TensorView d_x = take();
+  const std::vector<TensorView> x = take_inputs(step.kept, c, step.tokens());
+  const TensorView& d_x = x.back();
   {
     const Part part(step, StepPhase::forward, "embed");
     step.ops.embed(step.context, batch.tokens, batch.weights.embedding, x[0]);

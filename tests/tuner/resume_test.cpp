@@ -36,18 +36,24 @@ std::set<std::string> keys_of(const std::vector<Measurement>& rows) {
   return keys;
 }
 
+/// All rows of goes that are stopped after `limit` rows each, until the sweep is complete.
+std::vector<Measurement> many_goes(const tuner::SweepInput& input, std::size_t limit) {
+  std::vector<Measurement> all;
+  bool complete = false;
+  for (int go = 0; go < 40 && !complete; ++go) {
+    const auto rows = one_go(input, all, limit, complete);
+    all.insert(all.end(), rows.begin(), rows.end());
+  }
+  CHECK(complete);
+  return all;
+}
+
 }  // namespace
 
 TEST_CASE("a sweep stopped again and again ends with each measurement made once", "[tuner]") {
   SweepSpec spec = small_spec({"40", "50"});
   const auto input = sweep_input(spec, {fake("fine")});
-  std::vector<Measurement> all;
-  bool complete = false;
-  for (int go = 0; go < 40 && !complete; ++go) {
-    const auto rows = one_go(input, all, 3, complete);
-    all.insert(all.end(), rows.begin(), rows.end());
-  }
-  CHECK(complete);
+  const std::vector<Measurement> all = many_goes(input, 3);
   CHECK(keys_of(all).size() == all.size());
   CHECK(all.size() == 2 * 2 * 8);  // lengths, processes, visits of a round
 }
@@ -59,13 +65,7 @@ TEST_CASE("what was beaten before a stop gets no more visits after it", "[tuner]
   spec.policy.control = false;
   spec.variants = {"good", "other"};  // the second one takes twice as long
   const auto input = sweep_input(spec, {fake("steady", 20)});
-  std::vector<Measurement> all;
-  bool complete = false;
-  for (int go = 0; go < 40 && !complete; ++go) {
-    const auto rows = one_go(input, all, 3, complete);
-    all.insert(all.end(), rows.begin(), rows.end());
-  }
-  CHECK(complete);
+  const std::vector<Measurement> all = many_goes(input, 3);
   CHECK(keys_of(all).size() == all.size());
   std::map<std::pair<std::string, std::int64_t>, int> visits;
   for (const Measurement& row : all) ++visits[{row.variant.name, row.process}];
@@ -88,13 +88,7 @@ TEST_CASE("a complete sweep that is asked for again starts no worker and adds no
 
 TEST_CASE("what failed is not tried again", "[tuner]") {
   const auto input = sweep_input(small_spec(), {fake("exit_measure")});
-  std::vector<Measurement> all;
-  bool complete = false;
-  for (int go = 0; go < 40 && !complete; ++go) {
-    const auto rows = one_go(input, all, 2, complete);
-    all.insert(all.end(), rows.begin(), rows.end());
-  }
-  CHECK(complete);
+  const std::vector<Measurement> all = many_goes(input, 2);
   std::size_t failures = 0;
   for (const Measurement& row : all) failures += row.outcome != Outcome::ok;
   CHECK(failures == 1);

@@ -63,9 +63,9 @@ bool decided(const Against& pair, double epsilon, std::uint64_t seed) {
   return r.low > epsilon || r.high < -epsilon || (r.low > -epsilon && r.high < epsilon);
 }
 
-/// Spread of pairs around the median of their variant, as a standard deviation; nothing where no
-/// variant has two pairs.
-std::optional<double> spread_of(const std::vector<std::vector<double>>& ratios) {
+/// Spread of pairs around the median of their variant, as a standard deviation. One variant at
+/// least has two pairs.
+double spread_of(const std::vector<std::vector<double>>& ratios) {
   constexpr double kPerDeviation = 1.4826;  // of the median absolute deviation, normal noise
   std::vector<double> distances;
   for (const std::vector<double>& of_variant : ratios) {
@@ -73,20 +73,21 @@ std::optional<double> spread_of(const std::vector<std::vector<double>>& ratios) 
     const double middle = median(of_variant);
     for (const double ratio : of_variant) distances.push_back(std::abs(ratio - middle));
   }
-  if (distances.empty()) return std::nullopt;
   return kPerDeviation * median(distances);
 }
 
-bool loses_clearly(const std::vector<double>& ratios, std::optional<double> spread) {
+/// `all`: those of every variant, for the noise.
+bool loses_clearly(const std::vector<double>& ratios, const std::vector<std::vector<double>>& all) {
   static const double kFar = std::log(1.15), kBeyond = std::log(1.03);
   constexpr double kLeastSpread = 0.003, kStandardErrors = 4;
-  if (ratios.size() < 2 || !spread) return false;
+  if (ratios.size() < 2) return false;
   const double least = *std::ranges::min_element(ratios);
   if (least > kFar) return true;
   if (ratios.size() < 4 || least <= kBeyond) return false;
   const auto pairs = static_cast<double>(ratios.size());
   const double mean = std::accumulate(ratios.begin(), ratios.end(), 0.0) / pairs;
-  return mean - kStandardErrors * std::max(*spread, kLeastSpread) / std::sqrt(pairs) > kBeyond;
+  return mean - kStandardErrors * std::max(spread_of(all), kLeastSpread) / std::sqrt(pairs) >
+         kBeyond;
 }
 
 }  // namespace
@@ -98,8 +99,7 @@ std::vector<bool> clear_losers(const ContestState& state) {
   std::vector<std::vector<double>> ratios;
   for (std::size_t v = 0; v < losers.size(); ++v)
     ratios.push_back(v == *best ? std::vector<double>{} : against(state, v, *best).ratios);
-  const std::optional<double> spread = spread_of(ratios);
-  for (std::size_t v = 0; v < losers.size(); ++v) losers[v] = loses_clearly(ratios[v], spread);
+  for (std::size_t v = 0; v < losers.size(); ++v) losers[v] = loses_clearly(ratios[v], ratios);
   return losers;
 }
 

@@ -114,9 +114,7 @@ bool ContestRunner::wants(std::size_t slot, const Block& block) const {
 /// A control is beaten with its variant.
 bool ContestRunner::beaten(const Contestant& contestant, std::int64_t process) const {
   return std::ranges::any_of(contestants_, [&](const Contestant& other) {
-    return other.candidate.id == contestant.candidate.id &&
-           other.candidate.executor == contestant.candidate.executor &&
-           other.beaten.contains(process);
+    return same_variant(other, contestant) && other.beaten.contains(process);
   });
 }
 

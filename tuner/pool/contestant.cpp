@@ -21,6 +21,10 @@ void Contestant::add_noisy(const Block& block, const Measurement& row) {
   if (row.median_ns) least_noisy_ns = std::min(least_noisy_ns, *row.median_ns);
 }
 
+bool same_variant(const Contestant& a, const Contestant& b) noexcept {
+  return a.candidate.id == b.candidate.id && a.candidate.executor == b.candidate.executor;
+}
+
 Contestant control_of(const Contestant& original) {
   Contestant control;
   control.candidate = original.candidate;

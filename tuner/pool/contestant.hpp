@@ -57,6 +57,8 @@ struct Contestant {
   void add_noisy(const Block& block, const Measurement& row);
 };
 
+/// Whether one is the other, or its control.
+bool same_variant(const Contestant& a, const Contestant& b) noexcept;
 /// The control of a contest: the same variant once more (A/A), out where its original is.
 Contestant control_of(const Contestant& original);
 

@@ -19,21 +19,27 @@ double flop_of(Stage stage, const Problem& problem) {
       .flop;
 }
 
-std::vector<Row> gradients_by_row(Stage stage, const Problem& problem,
-                                  std::span<const TensorView> inputs,
-                                  const AttentionOptions& options) {
+std::vector<HostTensor> run_in_fp64(Stage stage, const Problem& problem,
+                                    std::span<const TensorView> inputs,
+                                    const AttentionOptions& options) {
   Problem p = problem;
   p.dtype = Dtype::fp64;
   std::vector<HostTensor> exact;
   std::vector<TensorView> in, out;
   for (const TensorView& input : inputs) exact.push_back(in_fp64(input));
   for (const HostTensor& tensor : exact) in.push_back(tensor.view());
-  std::vector<HostTensor> gradients = make_outputs(stage, p);
-  for (const HostTensor& tensor : gradients) out.push_back(tensor.view());
+  std::vector<HostTensor> outputs = make_outputs(stage, p);
+  for (const HostTensor& tensor : outputs) out.push_back(tensor.view());
   run_first_row(stage, p, in, out, options);
+  return outputs;
+}
+
+std::vector<Row> gradients_by_row(Stage stage, const Problem& problem,
+                                  std::span<const TensorView> inputs,
+                                  const AttentionOptions& options) {
   std::vector<Row> rows;
-  for (const TensorView& view : out)
-    rows.emplace_back(view.as<const double>(), view.as<const double>() + view.elements());
+  for (const HostTensor& tensor : run_in_fp64(stage, problem, inputs, options))
+    rows.push_back(elements_of(tensor.view()));
   return rows;
 }
 

@@ -1,9 +1,13 @@
 // Right gradients in fp64 of problems of any size.
 #pragma once
 
+#include "nsa/kernels/inputs.hpp"
 #include "reference/backward/stage.hpp"
 
 namespace nsa::reference {
+
+/// Of a contiguous tensor.
+inline Row elements_of(const TensorView& tensor) { return load(tensor, 0, tensor.elements()); }
 
 /// Of the stage's forward pass.
 double flop_of(Stage stage, const Problem& problem);
@@ -11,6 +15,10 @@ double flop_of(Stage stage, const Problem& problem);
 /// built-in order in fp64.
 std::vector<Row> gradients_of(Stage stage, const Problem& problem,
                               std::span<const TensorView> inputs, const AttentionOptions& options);
+/// All outputs of a stage, in the direction of the problem, by that row in fp64.
+std::vector<HostTensor> run_in_fp64(Stage stage, const Problem& problem,
+                                    std::span<const TensorView> inputs,
+                                    const AttentionOptions& options);
 /// By that row, whatever the size.
 std::vector<Row> gradients_by_row(Stage stage, const Problem& problem,
                                   std::span<const TensorView> inputs,

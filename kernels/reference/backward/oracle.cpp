@@ -3,6 +3,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <random>
 
 #include "nsa/kernels/backward_oracle.hpp"
@@ -30,8 +31,6 @@ double typical_norm(const Row& gradient, std::int64_t rows) {
   for (const double x : gradient) sum += x * x;
   return std::sqrt(sum / static_cast<double>(std::max<std::int64_t>(1, rows)));
 }
-
-Row elements_of(const TensorView& tensor) { return reference::load(tensor, 0, tensor.elements()); }
 
 /// Of a row, relative to its norm, or to `floor` where that is more.
 double error_of(const Row& expected, const Row& found, double floor) {
@@ -202,7 +201,7 @@ Oracle::Verdict BackwardOracle::verify(std::span<const TensorView> gradients,
 Oracle::Verdict BackwardOracle::verify_model(const TensorView& gradients) const {
   ModelConfig config = config_of(problem_);
   config.dtype = gradients.dtype;
-  Row right = answer_->gradients.front();
+  Row& right = answer_->gradients.front();
   const auto found = training::named_parameters(config, gradients);
   config.dtype = Dtype::fp64;
   const auto expected =
@@ -210,13 +209,15 @@ Oracle::Verdict BackwardOracle::verify_model(const TensorView& gradients) const 
   std::map<std::string_view, std::pair<double, int>> of_layers;  // sum of squares, layers
   for (const auto& [name, tensor] : expected) {
     auto& [squares, layers] = of_layers[in_a_layer(name)];
-    for (const double x : elements_of(tensor)) squares += x * x;
+    const auto* first = tensor.as<const double>();
+    squares += std::inner_product(first, first + tensor.elements(), first, 0.0);
     ++layers;
   }
   Oracle::Verdict verdict;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const auto& [squares, layers] = of_layers.at(in_a_layer(expected[i].name));
-    const Row right_one = elements_of(expected[i].view), one = elements_of(found[i].view);
+    const Row right_one = reference::elements_of(expected[i].view),
+              one = reference::elements_of(found[i].view);
     const double floor = kShareOfTypical * std::sqrt(squares / layers);
     judge_row(
         verdict, static_cast<std::int64_t>(i), error_of(right_one, one, floor),

@@ -16,22 +16,7 @@ using Views = std::vector<TensorView>;
 /// The first output of a stage in fp64.
 HostTensor forward(Stage stage, const Problem& problem, const Views& in,
                    const AttentionOptions& options) {
-  Problem exact = problem;
-  exact.dtype = Dtype::fp64;
-  std::vector<HostTensor> wide;
-  Views views;
-  for (const TensorView& tensor : in) wide.push_back(in_fp64(tensor));
-  for (const HostTensor& tensor : wide) views.push_back(tensor.view());
-  std::vector<HostTensor> out = make_outputs(stage, exact);
-  Views written;
-  for (const HostTensor& tensor : out) written.push_back(tensor.view());
-  run_first_row(stage, exact, views, written, options);
-  return std::move(out.front());
-}
-
-Row elements_of(const HostTensor& exact) {
-  const auto* first = exact.view().as<double>();
-  return Row(first, first + exact.view().elements());
+  return std::move(run_in_fp64(stage, problem, in, options).front());
 }
 
 /// Rounded to the dtype of `like`, in its shape.
@@ -105,7 +90,7 @@ class AttentionPasses {
     return in_dtype(exact.view(), forward_.dtype);
   }
   HostTensor keep_o(const HostTensor& exact) {
-    made_[0] = elements_of(exact);
+    made_[0] = elements_of(exact.view());
     return stored(exact);
   }
   /// To the gradient of an input.
@@ -174,8 +159,8 @@ std::vector<Row> run_layer_passes(const Problem& problem, std::span<const Tensor
 
   std::vector<Row> made(2);
   o = stored(passes[0], o.view());
-  made[0] =
-      elements_of(forward(Stage::out_proj, forward_problem, {o.view(), inputs[kWO]}, options));
+  made[0] = elements_of(
+      forward(Stage::out_proj, forward_problem, {o.view(), inputs[kWO]}, options).view());
   std::vector<HostTensor> gradients;
   Views of_projected{inputs[kX], inputs[kWQkv]};
   for (std::size_t i = 0; i < projected.size(); ++i)
@@ -197,26 +182,14 @@ Row run_model_passes(const Problem& problem, std::span<const TensorView> inputs,
   const Views in{inputs[0], inputs[1], weights.view()};
   const std::vector<HostTensor> made = make_outputs(Stage::model, exact);
   const Views out{made.front().view()};
-  const auto sequences = sequences_of(exact);
   const Router router(Router::Inputs{});
-  const Point none;
   for (const Variant& row : catalog()) {
     const bool whole = row.stages.size() == 1 && row.stages.front() == Stage::model;
     if (!whole || row.backend != Backend::cpu || row.direction != problem.direction ||
         (row.role == Role::baseline) != dense)
       continue;
-    Workspace workspace;
-    row.launch({.row = row,
-                .problem = exact,
-                .sequences = sequences,
-                .device_sequences = sequences.data(),
-                .in = in,
-                .out = out,
-                .point = none,
-                .options = options,
-                .workspace = workspace,
-                .router = &router});
-    return elements_of(made.front());
+    run_row(row, exact, in, out, options, nullptr, &router);
+    return elements_of(made.front().view());
   }
   throw ContractError("expected: a CPU row of both passes of a model");
 }

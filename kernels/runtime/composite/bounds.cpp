@@ -41,6 +41,24 @@ Cost sum(std::initializer_list<Cost> costs) {
   return sum;
 }
 
+/// Both passes of attention, with those of the projections around it.
+Cost with_projections(const Problem& p, const Cost& attention) {
+  return sum({attention, project_rope_cost(p), out_proj_cost(p), project_rope_backward_cost(p),
+              out_proj_backward_cost(p)});
+}
+
+/// Layers in both passes, and of what a model has around them the forward pass once and twice as
+/// much backward.
+Cost model_passes(const Problem& p, const Cost& layer, const Cost& layer_passes) {
+  const Cost forward = model_cost(p);
+  const auto layers = static_cast<double>(p.model.layers);
+  const auto both = [&](double all, double one, double one_passes) {
+    return 3 * (all - layers * one) + layers * one_passes;
+  };
+  return {both(forward.flop, layer.flop, layer_passes.flop),
+          both(forward.bytes, layer.bytes, layer_passes.bytes)};
+}
+
 /// Workspace of the hungriest row in that direction.
 std::int64_t hungriest(const Problem& p, Backend backend, Direction direction) {
   const Problem asked = in_direction(p, direction);
@@ -155,35 +173,17 @@ Cost dense_attention_both_passes_cost(const Problem& p) {
 }
 
 Cost layer_both_passes_cost(const Problem& p) {
-  return sum({project_rope_cost(p), attention_both_passes_cost(p), out_proj_cost(p),
-              project_rope_backward_cost(p), out_proj_backward_cost(p)});
+  return with_projections(p, attention_both_passes_cost(p));
 }
 
 Cost dense_layer_both_passes_cost(const Problem& p) {
-  return sum({project_rope_cost(p), dense_attention_both_passes_cost(p), out_proj_cost(p),
-              project_rope_backward_cost(p), out_proj_backward_cost(p)});
+  return with_projections(p, dense_attention_both_passes_cost(p));
 }
 
 Cost dense_layer_cost(const Problem& p) {
   const Cost nsa = layer_cost(p), parts = attention_cost(p), dense = dense_attention_cost(p);
   return {nsa.flop - parts.flop + dense.flop, nsa.bytes - parts.bytes + dense.bytes};
 }
-
-namespace {
-
-/// Layers in both passes, and of what a model has around them the forward pass once and twice as
-/// much backward.
-Cost model_passes(const Problem& p, const Cost& layer, const Cost& layer_passes) {
-  const Cost forward = model_cost(p);
-  const auto layers = static_cast<double>(p.model.layers);
-  const auto both = [&](double all, double one, double one_passes) {
-    return 3 * (all - layers * one) + layers * one_passes;
-  };
-  return {both(forward.flop, layer.flop, layer_passes.flop),
-          both(forward.bytes, layer.bytes, layer_passes.bytes)};
-}
-
-}  // namespace
 
 Cost model_both_passes_cost(const Problem& p) {
   return model_passes(p, layer_cost(p), layer_both_passes_cost(p));

@@ -230,8 +230,7 @@ void require_stages_of_training(const SweepSpec& spec,
                       direction == kForwardSaving
                           ? "saves nothing for the backward pass; measure it with direction forward"
                           : "has no row of both passes; measure attention, layer or model so, and "
-                            "stages with direction "
-                            "forward_saving and backward"));
+                            "stages with direction forward_saving and backward"));
     }
   }
 }

@@ -73,10 +73,6 @@ WorkerClient& WorkerSet::client(const Contestant& contestant) {
   return shared_.turn.client(static_cast<std::size_t>(contestant.candidate.worker));
 }
 
-bool WorkerSet::same_variant(const Contestant& a, const Contestant& b) const {
-  return a.candidate.id == b.candidate.id && a.candidate.executor == b.candidate.executor;
-}
-
 const Contestant& WorkerSet::original_of(const Contestant& contestant) const {
   return *std::find_if(contestants_.begin(), contestants_.end(), [&](const Contestant& other) {
     return !other.control && same_variant(other, contestant);

@@ -106,7 +106,6 @@ class WorkerSet {
   Contestant* owner_of(std::int64_t handle, const Contestant& asking);
   Believable believable(const Contestant& contestant, double wall_s);
   WorkerClient& client(const Contestant& contestant);
-  bool same_variant(const Contestant& a, const Contestant& b) const;
   const Contestant& original_of(const Contestant& contestant) const;
   /// The row of the table that a candidate of ours is; null for a foreign worker's.
   const Variant* row_of(const Candidate& candidate) const;
