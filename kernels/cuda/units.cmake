@@ -9,8 +9,7 @@ set(NSA_CUDA_BAND ${_cuda}/flash/tensor_map.cpp ${NSA_CUDA_ATTEND})
 # The backward pass of attention: what every storage type needs, a band of keys, and listed blocks.
 set(NSA_CUDA_BACKWARD ${_cuda}/backward/params.cpp ${_cuda}/backward/row_stats.cu
                       ${_cuda}/backward/sum_keys.cu ${_cuda}/backward/fp32.cu
-                      ${_cuda}/backward/tiles/row_maps.cpp ${NSA_CUDA_ATTEND}
-                      ${NSA_WORKSPACE})
+                      ${NSA_CUDA_BAND} ${NSA_WORKSPACE})
 set(NSA_CUDA_BAND_BACKWARD ${_cuda}/backward/band.cpp
                            ${_cuda}/backward/band_bf16.cu ${_cuda}/backward/band_fp16.cu
                            ${NSA_CUDA_BACKWARD})

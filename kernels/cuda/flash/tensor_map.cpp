@@ -24,14 +24,15 @@ Encode find_encode() {
 }  // namespace
 
 CUtensorMap make_tensor_map(const HeadTensor<const void>& tensor, Dtype dtype, std::int64_t rows,
-                            int heads, int dim, int box_rows) {
+                            int heads, int dim, int box_rows, int box_heads) {
   static const Encode encode = find_encode();
   constexpr cuuint64_t kBytes = 2;
   const cuuint64_t extents[] = {static_cast<cuuint64_t>(dim), static_cast<cuuint64_t>(heads),
                                 static_cast<cuuint64_t>(rows)};
   const cuuint64_t strides[] = {static_cast<cuuint64_t>(tensor.head_stride) * kBytes,
                                 static_cast<cuuint64_t>(tensor.row_stride) * kBytes};
-  const cuuint32_t box[] = {64, 1, static_cast<cuuint32_t>(box_rows)};
+  const cuuint32_t box[] = {64, static_cast<cuuint32_t>(box_heads),
+                            static_cast<cuuint32_t>(box_rows)};
   const cuuint32_t steps[] = {1, 1, 1};
   CUtensorMap map;
   const CUresult result = encode(

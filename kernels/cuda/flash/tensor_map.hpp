@@ -7,10 +7,11 @@
 
 namespace nsa::cuda {
 
-/// Of boxes of `box_rows` rows of one head and 64 columns of 16 bits, which arrive with 128-byte
-/// rows and the 128-byte swizzle; what lies outside of the tensor arrives as zeros. Columns, heads
-/// and rows are the coordinates. Rows have to start at multiples of 16 bytes.
+/// Of boxes of `box_rows` rows of `box_heads` heads and 64 columns of 16 bits, which arrive with
+/// 128-byte rows, the heads of a row one after another, and the 128-byte swizzle; what lies outside
+/// of the tensor arrives as zeros. Columns, heads and rows are the coordinates. Rows have to start
+/// at multiples of 16 bytes. Throws EnvironmentError where the driver is older than CUDA 12.0.
 CUtensorMap make_tensor_map(const HeadTensor<const void>& tensor, Dtype dtype, std::int64_t rows,
-                            int heads, int dim, int box_rows);
+                            int heads, int dim, int box_rows, int box_heads = 1);
 
 }  // namespace nsa::cuda
