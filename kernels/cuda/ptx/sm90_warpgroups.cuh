@@ -29,13 +29,17 @@ struct Turns {
 };
 
 /// Place in a ring of `kStages` buffers, and the parity of the round, which barriers wait for.
-template <int kStages>
+/// Where several walk the ring together, each begins at its own number and takes every kStep-th
+/// buffer.
+template <int kStages, int kStep = 1>
 struct Ring {
+  static_assert(kStages % kStep == 0, "a buffer is always taken by the same one");
   int stage = 0;
   unsigned parity = 0;
   __device__ void next() {
-    if (++stage == kStages) {
-      stage = 0;
+    stage += kStep;
+    if (stage >= kStages) {
+      stage -= kStages;
       parity ^= 1;
     }
   }

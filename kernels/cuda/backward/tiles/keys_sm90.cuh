@@ -22,8 +22,6 @@ struct KeySizesSm90 {
   static constexpr int kStages = kDim == 64 ? 6 : 4;
   static constexpr int kRegisters = kDim == 64 ? 160 : 240;  // of a thread that computes
   static constexpr int kProducerRegisters = kDim == 64 ? 32 : 24;
-  // A stage has one producer and one consumer, so that neither is ever two rounds ahead of it.
-  static_assert(kStages % kConsumers == 0 && kStages % kProducers == 0);
   // What the block was launched with is all there is to share.
   static constexpr int kLaunched = 65536 / kThreads / 8 * 8;
   static_assert(kConsumers * kRegisters + kProducerRegisters <= (kConsumers + 1) * kLaunched);
@@ -77,16 +75,10 @@ class KeyConsumer {
 
   /// Adds what the tiles of rows consumer, consumer + kConsumers, ... of `tiles` give.
   __device__ void run(int tiles) {
-    int stage = consumer_;
-    unsigned parity = 0;
-    for (int tile = consumer_; tile < tiles; tile += Sizes::kConsumers) {
-      sm90::barrier_wait(shared_.full(stage), parity);
-      add_rows(stage);
-      stage += Sizes::kConsumers;
-      if (stage >= Sizes::kStages) {
-        stage -= Sizes::kStages;
-        parity ^= 1;
-      }
+    sm90::Ring<Sizes::kStages, Sizes::kConsumers> ring{consumer_};
+    for (int tile = consumer_; tile < tiles; tile += Sizes::kConsumers, ring.next()) {
+      sm90::barrier_wait(shared_.full(ring.stage), ring.parity);
+      add_rows(ring.stage);
     }
   }
 

@@ -119,13 +119,15 @@ class RowProducer {
   }
 
   __device__ void run(int warp) {
-    int stage = warp;
-    unsigned parity = 0;
-    for (int first = warp * queries_; first < all_queries_; first += Sizes::kProducers * queries_) {
+    // A stage has one producer and one consumer, so that neither is ever two rounds ahead of it.
+    sm90::Ring<Sizes::kStages, Sizes::kProducers> ring{warp};
+    for (int first = warp * queries_; first < all_queries_;
+         first += Sizes::kProducers * queries_, ring.next()) {
+      const int stage = ring.stage;
       Token tokens[kOwn];
 #pragma unroll
       for (int j = 0; j < kOwn; ++j) tokens[j] = token(first, lane() + 32 * j);
-      sm90::barrier_wait(shared_.empty(stage), parity ^ 1);
+      sm90::barrier_wait(shared_.empty(stage), ring.parity ^ 1);
       const std::uint32_t full = shared_.full(stage);
       copy_rows(tokens, first, stage);
       put_facts(tokens, stage);
@@ -135,11 +137,6 @@ class RowProducer {
         sm90::barrier_arrive(full);
       }
       sm90::barrier_arrive_behind_copies(full);
-      stage += Sizes::kProducers;
-      if (stage >= Sizes::kStages) {
-        stage -= Sizes::kStages;
-        parity ^= 1;
-      }
     }
   }
 
