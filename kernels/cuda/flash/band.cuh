@@ -5,6 +5,7 @@
 
 #include "cuda/flash/attend_device.cuh"
 #include "cuda/flash/attend_params.hpp"
+#include "cuda/flash/query_of_row.cuh"
 
 namespace nsa::cuda {
 
@@ -46,7 +47,7 @@ struct RowTile {
   /// The tile of this block: long rows first. `rows_of_token` is the group, or 1 where a row is a
   /// query with all its heads.
   __device__ RowTile(const AttendParams& p, int rows_of_token, int rows_of_tile)
-      : group_(rows_of_token), magic_(0xffffffffu / static_cast<unsigned>(rows_of_token) + 1) {
+      : group_(rows_of_token), query_of_(rows_of_token) {
     const unsigned all = tiles(p, group_, rows_of_tile);
     kv_head = static_cast<int>(blockIdx.x / all);
     const unsigned slot = all - 1 - blockIdx.x % all;
@@ -93,14 +94,10 @@ struct RowTile {
   }
 
  private:
-  /// (first_head_ + row) / group_ by multiplication: exact for the few hundred rows of a tile.
-  __device__ int queries_before(int row) const {
-    const int n = first_head_ + row;
-    return group_ == 1 ? n : static_cast<int>(__umulhi(static_cast<unsigned>(n), magic_));
-  }
+  __device__ int queries_before(int row) const { return query_of_(first_head_ + row); }
 
   int group_;
-  unsigned magic_;  // 2^32 / group, rounded up
+  QueryOfRow query_of_;
   int first_query_ = 0, first_head_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include "cuda/backward/key_params.hpp"
 #include "cuda/backward/tiles/key_items.cuh"
+#include "cuda/flash/query_of_row.cuh"
 
 namespace nsa::cuda {
 
@@ -13,7 +14,7 @@ struct ItemRows {
   const KeyItem& item;
   const int* entries;  // of a listed item, in shared memory
   int tile_keys;
-  unsigned magic;  // 2^32 / group, rounded up
+  QueryOfRow query_of;
 
   __device__ ItemRows(const BackwardParams& params, const KeyOutputs& outputs,
                       const KeyItem& of_item, const int* listed, int keys_of_tile)
@@ -22,7 +23,7 @@ struct ItemRows {
         item(of_item),
         entries(listed),
         tile_keys(keys_of_tile),
-        magic(0xffffffffu / static_cast<unsigned>(params.attend.group) + 1) {}
+        query_of(params.attend.group) {}
 
   struct Row {
     std::int64_t token = -1;  // none
@@ -32,8 +33,7 @@ struct ItemRows {
   __device__ int count() const { return item.queries * p.attend.group; }
   __device__ Row row(int r) const {
     if (r >= count()) return {};
-    const int query =
-        p.attend.group == 1 ? r : static_cast<int>(__umulhi(static_cast<unsigned>(r), magic));
+    const int query = query_of(r);
     Row row;
     row.head = r - query * p.attend.group;
     if (item.entries) {

@@ -7,6 +7,7 @@
 #include "cuda/backward/tiles/passing_rows_sm90.cuh"
 #include "cuda/backward/tiles/products.cuh"
 #include "cuda/backward/tiles/query_piece.cuh"
+#include "cuda/flash/query_of_row.cuh"
 #include "cuda/launch/launch.cuh"
 #include "cuda/ptx/exp2.cuh"
 
@@ -43,7 +44,7 @@ class KeyConsumer {
         out_(out),
         consumer_(consumer),
         rows_of_tile_(queries_together<Sizes>(p.attend.group) * p.attend.group),
-        magic_(0xffffffffu / static_cast<unsigned>(p.attend.group) + 1) {
+        query_of_(p.attend.group) {
 #pragma unroll
     for (int i = 0; i < kDk / 2; ++i) d_k_[i] = 0.0f;
 #pragma unroll
@@ -133,10 +134,6 @@ class KeyConsumer {
     asm volatile("bar.sync %0, %1;" ::"r"(1 + Sizes::kConsumers), "n"(Sizes::kConsumers * 128)
                  : "memory");
   }
-  __device__ int query_of(int row) const {
-    return p_.attend.group == 1 ? row
-                                : static_cast<int>(__umulhi(static_cast<unsigned>(row), magic_));
-  }
   __device__ void release(int stage) const {
     __syncwarp();
     if (lane() == 0) sm90::barrier_arrive(shared_.empty(stage));
@@ -188,7 +185,7 @@ class KeyConsumer {
 #pragma unroll
     for (int n = 0; n < 8; ++n) {
       const int row = 8 * n + lane() % 4 * 2;  // those after the queries' rows have no weights
-      const int2 of_even = facts.seen[query_of(row)], of_odd = facts.seen[query_of(row + 1)];
+      const int2 of_even = facts.seen[query_of_(row)], of_odd = facts.seen[query_of_(row + 1)];
 #pragma unroll
       for (int c = 0; c < 4; ++c) {
         const int key = warp() * 16 + lane() / 4 + c / 2 * 8;
@@ -222,7 +219,7 @@ class KeyConsumer {
     std::int64_t places[2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const int row = first + 8 * i, query = query_of(row);
+      const int row = first + 8 * i, query = query_of_(row);
       const std::int64_t place = row < rows_of_tile_ ? facts.place[query] : -1;
       places[i] = place < 0 ? -1 : place + (row - query * p_.attend.group);
     }
@@ -295,7 +292,7 @@ class KeyConsumer {
   const BackwardParams& p_;
   const KeyOutputs& out_;
   int consumer_, turn_ = 0, rows_of_tile_;
-  unsigned magic_;  // 2^32 / group, rounded up
+  QueryOfRow query_of_;
   float d_k_[kDk / 2], d_v_[kDv / 2];
 };
 

@@ -7,6 +7,7 @@
 #include "cuda/backward/tiles/key_items.cuh"
 #include "cuda/backward/tiles/products_sm90.cuh"
 #include "cuda/backward/tiles/row_maps.hpp"
+#include "cuda/flash/query_of_row.cuh"
 #include "cuda/ptx/sm90_warp_copies.cuh"
 #include "cuda/ptx/sm90_warpgroups.cuh"
 
@@ -110,11 +111,13 @@ class RowProducer {
     row_places_ = p.attend.kv_heads * (atomic_ ? 1 : out.picks) * group_;
     pick_places_ = atomic_ ? 0 : out.tiles_of_block * group_;
     first_place_ = atomic_ ? first_head_ : (item.kv_head * out.picks + part) * group_;
+    const QueryOfRow query_of(group_);
 #pragma unroll
     for (int j = 0; j < kOwn; ++j) {
       const int r = lane() + 32 * j;
-      query_of_[j] = r < queries_ * group_ ? r / group_ : -1;
-      head_of_[j] = first_head_ + r % group_;
+      const int query = query_of(r);
+      query_of_[j] = query < queries_ ? query : -1;
+      head_of_[j] = first_head_ + r - query * group_;
     }
   }
 
