@@ -1,8 +1,7 @@
 // The rows that pass by a tile of keys.
 #pragma once
 
-#include "cuda/backward/key_params.hpp"
-#include "cuda/backward/tiles/key_items.cuh"
+#include "cuda/backward/tiles/partial_places.cuh"
 #include "cuda/flash/query_of_row.cuh"
 
 namespace nsa::cuda {
@@ -55,15 +54,7 @@ struct ItemRows {
   /// Row of the partial results of one pick of the row's query.
   __device__ std::int64_t place(const Row& row) const {
     if (row.token < 0) return -1;
-    if (out.query == QueryGradient::atomic)
-      return row.token * p.attend.kv_heads * p.attend.group + item.kv_head * p.attend.group +
-             row.head;
-    const int query = row.entry & ((1 << kEntryShift) - 1), pick = row.entry >> kEntryShift;
-    const int part = item.keys.first % p.attend.sel_block / tile_keys;
-    return ((std::int64_t{query} * p.attend.kv_heads + item.kv_head) * out.picks +
-            pick * out.tiles_of_block + part) *
-               p.attend.group +
-           row.head;
+    return PartialPlaces(p, out, item, tile_keys)(row.token, row.entry >> kEntryShift) + row.head;
   }
 };
 

@@ -3,8 +3,7 @@
 // that compute need.
 #pragma once
 
-#include "cuda/backward/key_params.hpp"
-#include "cuda/backward/tiles/key_items.cuh"
+#include "cuda/backward/tiles/partial_places.cuh"
 #include "cuda/backward/tiles/products_sm90.cuh"
 #include "cuda/backward/tiles/row_maps.hpp"
 #include "cuda/flash/query_of_row.cuh"
@@ -104,13 +103,8 @@ class RowProducer {
         to_position_(static_cast<int>(item.keys.sequence.kv_len - item.keys.sequence.q_len -
                                       item.keys.sequence.q_begin)),
         first_key_(item.keys.first),
-        keys_(item.keys.count) {
-    int part = 0;  // of a block of more keys than a tile
-    if constexpr (!kOneAfterAnother) part = item.keys.first % p.attend.sel_block / Sizes::kKeys;
-    atomic_ = out.query == QueryGradient::atomic;
-    row_places_ = p.attend.kv_heads * (atomic_ ? 1 : out.picks) * group_;
-    pick_places_ = atomic_ ? 0 : out.tiles_of_block * group_;
-    first_place_ = atomic_ ? first_head_ : (item.kv_head * out.picks + part) * group_;
+        keys_(item.keys.count),
+        places_(p, out, item, Sizes::kKeys) {
     const QueryOfRow query_of(group_);
 #pragma unroll
     for (int j = 0; j < kOwn; ++j) {
@@ -218,8 +212,7 @@ class RowProducer {
       if (at.index >= 0) {
         const KeyRun run = band_keys(p_.band, at.index + to_position_);
         seen = make_int2(run.begin - first_key_, min(run.end - first_key_, keys_));
-        const int row = atomic_ ? at.index : at.index - first_token_;
-        place = std::int64_t{row} * row_places_ + (first_place_ + at.pick * pick_places_);
+        place = places_(at.index, at.pick);
       }
       facts.seen[i] = seen;
       if constexpr (Sizes::kQueries) facts.place[i] = place;
@@ -235,9 +228,8 @@ class RowProducer {
   const std::int32_t* entries_;
   int group_, heads_, queries_, all_queries_, first_head_, first_token_, to_position_, first_key_,
       keys_;
-  bool atomic_;
-  int row_places_, pick_places_, first_place_;  // of partial results
-  int query_of_[kOwn], head_of_[kOwn];          // of the lane's rows; -1: none
+  PartialPlaces places_;
+  int query_of_[kOwn], head_of_[kOwn];  // of the lane's rows; -1: none
 };
 
 }  // namespace nsa::cuda
