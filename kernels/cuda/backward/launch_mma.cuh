@@ -50,7 +50,9 @@ template <class F>
 bool with_hopper_width(const BackwardParams& p, F f) {
   const AttendParams& a = p.attend;
   if (!on_hopper() || !p.d_o.vectors || a.tokens == 0 || a.context_tokens == 0) return false;
-  if (a.group > kTileRows || !has_tma_strides(a.q) || !has_tma_strides(p.d_o)) return false;
+  if (a.group > kTileRows) return false;
+  for (const auto* tensor : {&a.q, &a.k, &a.v, &p.d_o})
+    if (!has_tma_strides(*tensor)) return false;
   if (whole_vectors(a, 64, 64)) return f(std::integral_constant<int, 64>{}), true;
   if (whole_vectors(a, 128, 128)) return f(std::integral_constant<int, 128>{}), true;
   return false;

@@ -1,5 +1,5 @@
 // The gradient of q in attention to a band on Hopper: as queries_mma.cuh, but one warpgroup has all
-// 64 rows, and products are made by WGMMA from swizzled tiles.
+// 64 rows, TMA brings the keys, and products are made by WGMMA.
 #pragma once
 
 #include "cuda/backward/gradient.cuh"
@@ -7,8 +7,11 @@
 #include "cuda/backward/tiles/products_sm90.cuh"
 #include "cuda/backward/tiles/query_rows.cuh"
 #include "cuda/flash/band.cuh"
+#include "cuda/flash/sm90_key_tile.cuh"
+#include "cuda/flash/tensor_map.hpp"
 #include "cuda/launch/launch.cuh"
 #include "cuda/ptx/exp2.cuh"
+#include "cuda/ptx/sm90_warpgroups.cuh"
 
 namespace nsa::cuda {
 
@@ -16,9 +19,21 @@ template <class T, int kDim>
 struct QuerySizesSm90 {
   using Storage = T;
   static constexpr int kDk = kDim, kDv = kDim, kRows = kTileRows, kKeys = kTileRows;
-  static constexpr int kThreads = 128, kBlocks = kDim == 64 ? 3 : 2;
-  static constexpr std::size_t kBytes = 1024 + 6 * kSwizzledTile<kDim>;
+  static constexpr int kThreads = 128, kBlocks = kDim == 64 ? 4 : 2;
+  static constexpr int kStages = 2;
+  static constexpr std::uint32_t kKBytes = kSwizzledTile<kDim>, kStageBytes = 2 * kKBytes;
+  static constexpr std::size_t kBytes =
+      1024 + (1 + kStages) * kStageBytes + kStages * sizeof(sm90::Barrier);
 };
+
+/// K and V by boxes of a tile's keys of one head.
+struct KeyMaps {
+  CUtensorMap k, v;
+};
+inline KeyMaps make_key_maps(const AttendParams& a, Dtype dtype) {
+  return {.k = make_tensor_map(a.k, dtype, a.context_tokens, a.kv_heads, a.dk, kTileRows),
+          .v = make_tensor_map(a.v, dtype, a.context_tokens, a.kv_heads, a.dv, kTileRows)};
+}
 
 /// Weights and gradients of logits of this thread's rows, for the keys from `first` on.
 __device__ __forceinline__ void weigh_rows(const QueryRows& rows, int first, float scale_log2,
@@ -42,15 +57,40 @@ __device__ __forceinline__ void weigh_rows(const QueryRows& rows, int first, flo
 }
 
 template <class Sizes>
-__device__ __forceinline__ void query_gradient_block(const BackwardParams& p, bool compressed) {
+__device__ __forceinline__ void query_gradient_block(const BackwardParams& p, const KeyMaps& maps,
+                                                     bool compressed) {
   using T = typename Sizes::Storage;
-  constexpr std::uint32_t kTile = kSwizzledTile<Sizes::kDk>;
   const AttendParams& a = p.attend;
   const RowTile at(a, a.group, Sizes::kRows);
   if (at.first_row >= at.rows) return;
   unsigned char* memory = dynamic_shared();
   memory += (0u - sm90::shared_address(memory)) % 1024;
-  const std::uint32_t q = sm90::shared_address(memory), d_o = q + kTile;
+  const std::uint32_t q = sm90::shared_address(memory), d_o = q + Sizes::kKBytes;
+  const auto k_of = [&](int stage) {
+    return q + (1 + static_cast<std::uint32_t>(stage)) * Sizes::kStageBytes;
+  };
+  const auto full = [&](int stage) {
+    return k_of(Sizes::kStages) + static_cast<std::uint32_t>(stage) * 8;
+  };
+  const auto first_row =
+      static_cast<int>(compressed ? at.sequence.cmp_begin : at.sequence.kv_begin);
+  const int begin = band_keys(p.band, at.position(0)).begin;
+  const int end = band_keys(p.band, at.position(Sizes::kRows - 1)).end;
+  sm90::Ring<Sizes::kStages> filled;
+  // By one thread; keys after the band come along and are masked.
+  const auto load_keys = [&](int first) {
+    if (threadIdx.x == 0 && first < end) {
+      sm90::barrier_expect(full(filled.stage), static_cast<int>(Sizes::kStageBytes));
+      sm90::copy_key_tile<Sizes>(maps.k, maps.v, k_of(filled.stage), at.kv_head, first_row + first,
+                                 full(filled.stage));
+    }
+    filled.next();
+  };
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < Sizes::kStages; ++stage) sm90::barrier_init(full(stage), 1);
+    sm90::barrier_fence();
+  }
+  load_keys(begin);
 #pragma unroll
   for (int j = 0; j < Sizes::kRows / 16; ++j) {
     const int row = static_cast<int>(threadIdx.x) / 8 + 16 * j;
@@ -62,43 +102,24 @@ __device__ __forceinline__ void query_gradient_block(const BackwardParams& p, bo
         d_o, row, exists ? head_row<const T>(p.d_o, at.token(row), at.head(row)) : nullptr,
         static_cast<const T*>(p.d_o.data));
   }
-  const std::int64_t base = compressed ? at.sequence.cmp_begin : at.sequence.kv_begin;
-  const int begin = band_keys(p.band, at.position(0)).begin;
-  const int end = band_keys(p.band, at.position(Sizes::kRows - 1)).end;
-  const auto k_of = [&](int stage) {
-    return q + (2 + 2 * static_cast<std::uint32_t>(stage)) * kTile;
-  };
-  const auto load_keys = [&](int first, int stage) {
-#pragma unroll
-    for (int j = 0; j < Sizes::kKeys / 16; ++j) {
-      const int key = static_cast<int>(threadIdx.x) / 8 + 16 * j;
-      const bool exists = first + key < end;
-      const std::int64_t row = base + first + key;
-      copy_tile_row<T, Sizes::kDk>(k_of(stage), key,
-                                   exists ? head_row<const T>(a.k, row, at.kv_head) : nullptr,
-                                   static_cast<const T*>(a.k.data));
-      copy_tile_row<T, Sizes::kDv>(k_of(stage) + kTile, key,
-                                   exists ? head_row<const T>(a.v, row, at.kv_head) : nullptr,
-                                   static_cast<const T*>(a.v.data));
-    }
-    commit_copies();
-  };
-  if (begin < end) load_keys(begin, 0);
+  commit_copies();
 
   const int own = static_cast<int>(threadIdx.x / 32 * 16 + lane_id() / 4);
   const QueryRows rows = query_rows(p, at, own);
   float d_q[Sizes::kDk / 2] = {};
-  int stage = 0;
-  for (int first = begin; first < end; first += Sizes::kKeys) {
-    settle_copies();
-    __syncthreads();
+  settle_copies();
+  sm90::Ring<Sizes::kStages> ring;
+  for (int first = begin; first < end; first += Sizes::kKeys, ring.next()) {
+    __syncthreads();  // the queries are there, and the keys before were read
+    load_keys(first + Sizes::kKeys);
+    sm90::barrier_wait(full(ring.stage), ring.parity);
+    const std::uint32_t k = k_of(ring.stage);
     float weights[32], d_s[32];
     sm90::wgmma_fence();
-    begin_rows_product<T, Sizes::kDk>(weights, q, k_of(stage));
+    begin_rows_product<T, Sizes::kDk>(weights, q, k);
     sm90::wgmma_commit();
-    begin_rows_product<T, Sizes::kDv>(d_s, d_o, k_of(stage) + kTile);
+    begin_rows_product<T, Sizes::kDv>(d_s, d_o, k + Sizes::kKBytes);
     sm90::wgmma_commit();
-    if (first + Sizes::kKeys < end) load_keys(first + Sizes::kKeys, stage ^ 1);
     sm90::wgmma_wait<1>(weights);
     weigh_rows(rows, first, a.scale_log2, weights);
     sm90::wgmma_wait<0>(d_s);
@@ -108,12 +129,10 @@ __device__ __forceinline__ void query_gradient_block(const BackwardParams& p, bo
     as_fragments<T>(d_s, of_logits);
     sm90::pin(d_q);
     sm90::wgmma_fence();
-    begin_add_product<T, Sizes::kDk>(d_q, of_logits, k_of(stage), true);
+    begin_add_product<T, Sizes::kDk>(d_q, of_logits, k, true);
     sm90::wgmma_commit();
     sm90::wgmma_wait<0>(d_q);
-    stage ^= 1;
   }
-  wait_copies<0>();
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const int row = own + 8 * i;
@@ -128,9 +147,10 @@ __device__ __forceinline__ void query_gradient_block(const BackwardParams& p, bo
 
 template <class Sizes>
 __global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
-    query_gradient_sm90_kernel(const __grid_constant__ BackwardParams p, bool compressed) {
+    query_gradient_sm90_kernel(const __grid_constant__ BackwardParams p,
+                               const __grid_constant__ KeyMaps maps, bool compressed) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL  // launched on no other target
-  query_gradient_block<Sizes>(p, compressed);
+  query_gradient_block<Sizes>(p, maps, compressed);
 #else
   __trap();
 #endif
@@ -138,9 +158,11 @@ __global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
 
 template <class Sizes>
 void launch_query_gradient_sm90(const BackwardParams& p, bool compressed, CUstream_st* stream) {
+  constexpr Dtype kDtype =
+      std::is_same_v<typename Sizes::Storage, __half> ? Dtype::fp16 : Dtype::bf16;
   launch(query_gradient_sm90_kernel<Sizes>,
          std::int64_t{RowTile::tiles(p.attend, p.attend.group, Sizes::kRows)} * p.attend.kv_heads,
-         Sizes::kThreads, Sizes::kBytes, stream, p, compressed);
+         Sizes::kThreads, Sizes::kBytes, stream, p, make_key_maps(p.attend, kDtype), compressed);
 }
 
 }  // namespace nsa::cuda
