@@ -67,6 +67,31 @@ std::vector<const Variant*> rows_for(Stage stage, const Problem& p, const Device
   return rows;
 }
 
+/// What the first row of fp32 makes of the same numbers.
+std::vector<reference::Row> run_in_fp32(Stage stage, Problem p, BackwardInputs inputs,
+                                        const Device& device, CUstream_st* stream) {
+  for (HostTensor& tensor : inputs.tensors) {
+    if (tensor.shape.dtype != p.dtype) continue;
+    const std::int64_t count = tensor.view().elements();
+    std::vector<double> numbers(static_cast<std::size_t>(count));
+    load_row(tensor.view(), 0, count, numbers.data());
+    tensor.shape.dtype = Dtype::fp32;
+    tensor.bytes.resize(tensor.view().bytes());
+    store_row(tensor.view(), 0, count, numbers.data());
+  }
+  p.dtype = Dtype::fp32;
+  const auto rows = rows_for(stage, p, device);
+  REQUIRE(!rows.empty());
+  std::vector<reference::Row> gradients;
+  for (const HostTensor& gradient :
+       launch_backward(*rows.front(), p, inputs, poisoned_gradients(stage, p, p.dtype), stream)) {
+    const std::int64_t count = gradient.view().elements();
+    load_row(gradient.view(), 0, count,
+             gradients.emplace_back(static_cast<std::size_t>(count)).data());
+  }
+  return gradients;
+}
+
 }  // namespace
 
 TEST_CASE("every backward row on a GPU agrees with the reference on every shape and storage type",
@@ -104,15 +129,17 @@ TEST_CASE("gradients of groups of 1 to 16 heads are right on a GPU", "[gpu][back
   if (!device || sanitized()) return;
   const Stream stream;
   for (std::int64_t group = 1; group <= 16; ++group) {
-    for (const Stage stage : {Stage::attend_selected, Stage::attend_window,
-                              Stage::attend_compressed, Stage::gate_combine}) {
-      const Problem p = backward_of(with_geometry(
-          small_problem({77}, {40}, 2 * group, 2, 64, 64, Dtype::bf16), {32, 16, 64, 3, 50}));
-      const BackwardInputs inputs = make_backward_inputs(stage, p, 5);
-      const auto expected = reference::run_stage_backward(stage, p, inputs.views());
-      for (const Variant* row : rows_for(stage, p, *device))
-        check_row(*row, p, inputs, expected, {Dtype::bf16, gradient_tolerance(Dtype::bf16)},
-                  stream.get());
+    for (const std::int64_t dim : {64, 128}) {
+      for (const Stage stage : {Stage::attend_selected, Stage::attend_window,
+                                Stage::attend_compressed, Stage::gate_combine}) {
+        const Problem p = backward_of(with_geometry(
+            small_problem({77}, {40}, 2 * group, 2, dim, dim, Dtype::bf16), {32, 16, 64, 3, 50}));
+        const BackwardInputs inputs = make_backward_inputs(stage, p, 5);
+        const auto expected = reference::run_stage_backward(stage, p, inputs.views());
+        for (const Variant* row : rows_for(stage, p, *device))
+          check_row(*row, p, inputs, expected, {Dtype::bf16, gradient_tolerance(Dtype::bf16)},
+                    stream.get());
+      }
     }
   }
 }
@@ -225,35 +252,17 @@ TEST_CASE("backward rows of 16 bits agree with those of fp32 on long sequences",
   const auto device = gpu_or_skip();
   if (!device || sanitized()) return;
   const Stream stream;
-  for (const Stage stage :
-       {Stage::attend_selected, Stage::attend_window, Stage::attend_compressed}) {
-    Problem p = backward_of(with_geometry(
-        small_problem({3000, 1777}, {0, 0}, 12, 2, 64, 64, Dtype::bf16), {32, 16, 64, 16, 512}));
-    const BackwardInputs inputs = inputs_by_device(stage, p, 9, stream.get());
-    BackwardInputs exact = inputs;
-    for (HostTensor& tensor : exact.tensors) {
-      if (tensor.shape.dtype != Dtype::bf16) continue;
-      const std::int64_t count = tensor.view().elements();
-      std::vector<double> numbers(static_cast<std::size_t>(count));
-      load_row(tensor.view(), 0, count, numbers.data());
-      tensor.shape.dtype = Dtype::fp32;
-      tensor.bytes.resize(tensor.view().bytes());
-      store_row(tensor.view(), 0, count, numbers.data());
+  for (const std::int64_t dim : {64, 128}) {
+    for (const Stage stage :
+         {Stage::attend_selected, Stage::attend_window, Stage::attend_compressed}) {
+      const Problem p = backward_of(
+          with_geometry(small_problem({3000, 1777}, {0, 0}, 12, 2, dim, dim, Dtype::bf16),
+                        {32, 16, 64, 16, 512}));
+      const BackwardInputs inputs = inputs_by_device(stage, p, 9, stream.get());
+      const auto expected = run_in_fp32(stage, p, inputs, *device, stream.get());
+      for (const Variant* row : rows_for(stage, p, *device))
+        check_row(*row, p, inputs, expected, {Dtype::fp32, gradient_tolerance(Dtype::bf16)},
+                  stream.get());
     }
-    Problem wide = p;
-    wide.dtype = Dtype::fp32;
-    const auto rows = rows_for(stage, wide, *device);
-    REQUIRE(!rows.empty());
-    const auto right = launch_backward(*rows.front(), wide, exact,
-                                       poisoned_gradients(stage, wide, Dtype::fp32), stream.get());
-    std::vector<reference::Row> expected;
-    for (const HostTensor& gradient : right) {
-      const std::int64_t count = gradient.view().elements();
-      load_row(gradient.view(), 0, count,
-               expected.emplace_back(static_cast<std::size_t>(count)).data());
-    }
-    for (const Variant* row : rows_for(stage, p, *device))
-      check_row(*row, p, inputs, expected, {Dtype::fp32, gradient_tolerance(Dtype::bf16)},
-                stream.get());
   }
 }
