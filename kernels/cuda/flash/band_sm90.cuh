@@ -10,7 +10,6 @@
 #include "cuda/flash/band.cuh"
 #include "cuda/flash/band_sm90_keys.cuh"
 #include "cuda/flash/band_sm90_softmax.cuh"
-#include "cuda/flash/tensor_map.hpp"
 #include "cuda/launch/launch.cuh"
 #include "cuda/ptx/copy_async.cuh"
 #include "cuda/ptx/sm90_wgmma.cuh"
@@ -230,9 +229,7 @@ __global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
 
 template <class Sizes, class Band>
 void launch_band_sm90(const AttendParams& p, Dtype dtype, cudaStream_t stream) {
-  const BandParams params{
-      make_tensor_map(p.k, dtype, p.context_tokens, p.kv_heads, p.dk, Sizes::kKeys),
-      make_tensor_map(p.v, dtype, p.context_tokens, p.kv_heads, p.dv, Sizes::kKeys), p};
+  const BandParams params{make_key_maps(p, dtype, Sizes::kKeys), p};
   launch(band_sm90_kernel<Sizes, Band>,
          std::int64_t{RowTile::tiles(p, p.group, Sizes::kRows)} * p.kv_heads, Sizes::kThreads,
          Sizes::kSharedBytes, stream, params);

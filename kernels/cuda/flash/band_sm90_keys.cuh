@@ -27,7 +27,7 @@ struct BandSm90 {
 };
 
 struct BandParams {
-  CUtensorMap k, v;  // [context_tokens, kv_heads, dk or dv], boxes of 64 rows
+  KeyMaps maps;  // boxes of 64 keys
   AttendParams attend;
 };
 
@@ -69,7 +69,7 @@ struct BandKeys {
     if (j >= Sizes::kStages)
       sm90::barrier_wait(empty(j), static_cast<unsigned>(j / Sizes::kStages - 1) & 1);
     sm90::barrier_expect(full(j), Sizes::kStageBytes);
-    sm90::copy_key_tile<Sizes>(params.k, params.v, stage(j), kv_head, first_row + j * Sizes::kKeys,
+    sm90::copy_key_tile<Sizes>(params.maps, stage(j), kv_head, first_row + j * Sizes::kKeys,
                                full(j));
   }
   /// The calling warp, whose lane 0 this is, needs tile j no more.

@@ -14,4 +14,13 @@ namespace nsa::cuda {
 CUtensorMap make_tensor_map(const HeadTensor<const void>& tensor, Dtype dtype, std::int64_t rows,
                             int heads, int dim, int box_rows, int box_heads = 1);
 
+/// K and V of a launch by boxes of some keys of one head.
+struct KeyMaps {
+  CUtensorMap k, v;
+};
+inline KeyMaps make_key_maps(const AttendParams& p, Dtype dtype, int box_rows) {
+  return {.k = make_tensor_map(p.k, dtype, p.context_tokens, p.kv_heads, p.dk, box_rows),
+          .v = make_tensor_map(p.v, dtype, p.context_tokens, p.kv_heads, p.dv, box_rows)};
+}
+
 }  // namespace nsa::cuda

@@ -3,16 +3,13 @@
 
 #include "attend_selected/cuda/fused_block/kernel.cuh"
 #include "attend_selected/cuda/fused_block/launch.hpp"
-#include "cuda/flash/tensor_map.hpp"
 #include "cuda/ptx/sm90_device.hpp"
 
 namespace nsa::cuda {
 
 /// Everything but the addresses of the workspace.
 inline BlockParams block_params(const AttendParams& p, const BlockPlan& plan, Dtype dtype) {
-  constexpr int kBoxRows = 64;
-  return {.k = make_tensor_map(p.k, dtype, p.context_tokens, p.kv_heads, p.dk, kBoxRows),
-          .v = make_tensor_map(p.v, dtype, p.context_tokens, p.kv_heads, p.dv, kBoxRows),
+  return {.maps = make_key_maps(p, dtype, kBlockKeys),
           .attend = p,
           .chunk = static_cast<int>(plan.chunk),
           .stages = static_cast<int>(plan.stages),

@@ -1,10 +1,9 @@
 // What the kernels of `fused_block` get, and the few things that they agree on.
 #pragma once
 
-#include <cuda.h>
-
 #include "attend_selected/cuda/fused_block/plan.hpp"
 #include "cuda/flash/attend_device.cuh"
+#include "cuda/flash/tensor_map.hpp"
 
 namespace nsa::cuda {
 
@@ -22,7 +21,7 @@ inline constexpr int kSlotShift = 16;
 inline constexpr int kBlockKeys = 64;
 
 struct BlockParams {
-  CUtensorMap k, v;  // [context_tokens, kv_heads, dk or dv], boxes of 64 rows
+  KeyMaps maps;  // boxes of 64 keys
   AttendParams attend;
   int chunk, stages, ring, lag, blocks_of_sequence, table, tile_queries, item_queries, item_cap;
   int* near = nullptr;         // [stages, chunk]

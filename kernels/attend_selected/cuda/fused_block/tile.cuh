@@ -77,7 +77,7 @@ struct BlockKeys {
   __device__ void ask(int kv_head, int row) {
     if (threadIdx.x == 0) {
       sm90::barrier_expect(barrier(asked), Sizes::kStageBytes);
-      sm90::copy_key_tile<Sizes>(p.k, p.v, stage(asked), kv_head, row, barrier(asked));
+      sm90::copy_key_tile<Sizes>(p.maps, stage(asked), kv_head, row, barrier(asked));
     }
     ++asked;
   }

@@ -7,7 +7,6 @@
 #include "attend_selected/cuda/fused_query/kernel.cuh"
 #include "attend_selected/cuda/fused_query/launch.hpp"
 #include "attend_selected/cuda/fused_query/row_kernel.cuh"
-#include "cuda/flash/tensor_map.hpp"
 #include "cuda/flash/tile_mma.cuh"
 #include "cuda/ptx/sm90_device.hpp"
 
@@ -22,10 +21,7 @@ bool launch_query_sizes(const AttendParams& p, Dtype dtype, cudaStream_t stream)
   const int entries = static_cast<int>(most + 1) / 2 * 2, stages = Sizes::stages(entries);
   if (stages < 2 || (blocks + kUnionChunk) * 4 > std::int64_t{stages} * Sizes::kStageBytes)
     return false;
-  const QueryParams params{
-      make_tensor_map(p.k, dtype, p.context_tokens, p.kv_heads, p.dk, Sizes::kKeys),
-      make_tensor_map(p.v, dtype, p.context_tokens, p.kv_heads, p.dv, Sizes::kKeys), p, stages,
-      entries};
+  const QueryParams params{make_key_maps(p, dtype, Sizes::kKeys), p, stages, entries};
   launch(fused_query_sm90_kernel<Sizes>,
          std::int64_t{RowTile::tiles(p, 1, Sizes::kQueries)} * p.kv_heads, Sizes::kThreads,
          static_cast<std::size_t>(Sizes::fixed_bytes(entries) + stages * Sizes::kStageBytes),

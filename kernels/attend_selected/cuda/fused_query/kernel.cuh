@@ -16,7 +16,7 @@
 namespace nsa::cuda {
 
 struct QueryParams {
-  CUtensorMap k, v;  // [context_tokens, kv_heads, dk or dv], boxes of 64 rows
+  KeyMaps maps;  // boxes of 64 keys
   AttendParams attend;
   int stages, entries;  // of the ring; most blocks in a union
 };
@@ -65,7 +65,7 @@ __device__ void fetch_blocks(const QueryParams& p, const BlockRing<Sizes>& ring,
     if (idle > 0) sm90::barrier_arrive(ring.empty(s), idle);
     sm90::barrier_expect(ring.full(s), Sizes::kStageBytes);
     const int row = kv_begin + static_cast<int>(entry.x) * Sizes::kKeys;
-    sm90::copy_key_tile<Sizes>(p.k, p.v, ring.stage(s), kv_head, row, ring.full(s));
+    sm90::copy_key_tile<Sizes>(p.maps, ring.stage(s), kv_head, row, ring.full(s));
     ring.set_issued(i + 1);
     if (++s == ring.count) s = 0, parity ^= 1;
   }

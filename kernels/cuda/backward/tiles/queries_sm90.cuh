@@ -8,7 +8,6 @@
 #include "cuda/backward/tiles/query_rows.cuh"
 #include "cuda/flash/band.cuh"
 #include "cuda/flash/sm90_key_tile.cuh"
-#include "cuda/flash/tensor_map.hpp"
 #include "cuda/launch/launch.cuh"
 #include "cuda/ptx/exp2.cuh"
 #include "cuda/ptx/sm90_warpgroups.cuh"
@@ -25,15 +24,6 @@ struct QuerySizesSm90 {
   static constexpr std::size_t kBytes =
       1024 + (1 + kStages) * kStageBytes + kStages * sizeof(sm90::Barrier);
 };
-
-/// K and V by boxes of a tile's keys of one head.
-struct KeyMaps {
-  CUtensorMap k, v;
-};
-inline KeyMaps make_key_maps(const AttendParams& a, Dtype dtype) {
-  return {.k = make_tensor_map(a.k, dtype, a.context_tokens, a.kv_heads, a.dk, kTileRows),
-          .v = make_tensor_map(a.v, dtype, a.context_tokens, a.kv_heads, a.dv, kTileRows)};
-}
 
 /// Weights and gradients of logits of this thread's rows, for the keys from `first` on.
 __device__ __forceinline__ void weigh_rows(const QueryRows& rows, int first, float scale_log2,
@@ -81,7 +71,7 @@ __device__ __forceinline__ void query_gradient_block(const BackwardParams& p, co
   const auto load_keys = [&](int first) {
     if (threadIdx.x == 0 && first < end) {
       sm90::barrier_expect(full(filled.stage), static_cast<int>(Sizes::kStageBytes));
-      sm90::copy_key_tile<Sizes>(maps.k, maps.v, k_of(filled.stage), at.kv_head, first_row + first,
+      sm90::copy_key_tile<Sizes>(maps, k_of(filled.stage), at.kv_head, first_row + first,
                                  full(filled.stage));
     }
     filled.next();
@@ -162,7 +152,8 @@ void launch_query_gradient_sm90(const BackwardParams& p, bool compressed, CUstre
       std::is_same_v<typename Sizes::Storage, __half> ? Dtype::fp16 : Dtype::bf16;
   launch(query_gradient_sm90_kernel<Sizes>,
          std::int64_t{RowTile::tiles(p.attend, p.attend.group, Sizes::kRows)} * p.attend.kv_heads,
-         Sizes::kThreads, Sizes::kBytes, stream, p, make_key_maps(p.attend, kDtype), compressed);
+         Sizes::kThreads, Sizes::kBytes, stream, p, make_key_maps(p.attend, kDtype, Sizes::kKeys),
+         compressed);
 }
 
 }  // namespace nsa::cuda
