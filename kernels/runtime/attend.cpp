@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "attention.hpp"
+#include "beside.hpp"
 #include "operands/attend.hpp"
 #include "operands/model.hpp"
 #include "operands/select.hpp"
@@ -70,43 +71,10 @@ void attend_and_score(const Context& context, const Call& call, const TensorView
   }
 }
 
-/// A context whose stream runs beside the caller's from here to join().
-class Beside {
- public:
-  explicit Beside(const Context& context)
-      : main_(context), ops_(ops_of(context)), side_(context), open_(true) {
-    side_.stream = ops_.fork(main_);
-  }
-  const Context& context() const { return side_; }
-  void join() {
-    open_ = false;
-    ops_.join(main_);
-  }
-  // Another exception is on its way; the caller's stream waits for what reads and writes its
-  // tensors also then, as far as that can be had.
-  ~Beside() {
-    if (!open_) return;
-    try {
-      ops_.join(main_);
-    } catch (...) {
-    }
-  }
-  Beside(const Beside&) = delete;
-  Beside& operator=(const Beside&) = delete;
-
- private:
-  const Context& main_;
-  const RuntimeOps& ops_;
-  Context side_;
-  bool open_;
-};
-
-/// Whether the window branch can run beside the others: they take the one workspace in turns.
 bool window_runs_beside(const Context& context, const AttendPlaces& places) {
-  if (!plan_of(context.within).window_beside || !context.options.on(Branch::win)) return false;
-  if (context.router->inputs().device.backend == Backend::cpu) return false;
-  const Variant* row = choose(context, Stage::attend_window, places.window_problem).variant;
-  return row && workspace_of(*row, places.window_problem) == 0;
+  if (!plans_window_beside(context) || !context.options.on(Branch::win)) return false;
+  const Problem& p = places.window_problem;
+  return may_run_beside(choose(context, Stage::attend_window, p).variant, p);
 }
 
 void attend_window(const Context& context, const Call& call, const TensorView& o_win) {
@@ -148,7 +116,7 @@ void attend(const Context& context, const AttendPlaces& places, const AttentionT
   const TensorView o_win = take_branch(context, call, Branch::win);
   const TensorView blocks = sel ? take_blocks(context, call) : TensorView{};
   std::optional<Beside> beside;
-  if (window_runs_beside(context, places)) beside.emplace(context);
+  if (window_runs_beside(context, places)) beside.emplace(context, ops_of(context));
   // The scores come first, and the selected branch waits for them: the window fills what these two
   // leave of the device.
   attend_and_score(context, call, o_cmp, blocks);

@@ -1,6 +1,7 @@
 #include "runtime/composite/launch.hpp"
 
 #include "nsa/kernels/runtime.hpp"
+#include "operands/composite.hpp"
 #include "runtime/attention.hpp"
 #include "runtime/dense.hpp"
 #include "runtime/layer.hpp"
@@ -24,14 +25,10 @@ AttentionKind kind_of(const LaunchArgs& args) {
 }
 
 AttentionTensors attention_tensors(const LaunchArgs& args) {
-  const auto& in = args.in;
-  return {.q = in[0],
-          .cmp = {.k = in[1], .v = in[2]},
-          .sel = {.k = in[3], .v = in[4]},
-          .win = {.k = in[5], .v = in[6]},
-          .gate = {.fc1_w = in[7], .fc1_b = in[8], .fc2_w = in[9], .fc2_b = in[10]},
-          .o = args.out[0],
-          .blocks = args.out[1]};
+  AttentionTensors tensors = attention_inputs(args.in);
+  tensors.o = args.out[0];
+  tensors.blocks = args.out[1];
+  return tensors;
 }
 
 }  // namespace
@@ -48,12 +45,8 @@ void launch_attention(const LaunchArgs& args) {
 
 void launch_layer(const LaunchArgs& args) {
   const Context context = context_of(args);
-  const auto& in = args.in;
-  const LayerWeights weights{
-      .w_qkv = in[1],
-      .gate = {.fc1_w = in[2], .fc1_b = in[3], .fc2_w = in[4], .fc2_b = in[5]},
-      .w_o = in[6]};
-  layer_by(context, asked_for(args.row), args.problem, in[0], weights, args.out[0], nullptr,
+  const LayerInputs in = LayerInputs::of(args.in);
+  layer_by(context, asked_for(args.row), args.problem, in.x, in.weights, args.out[0], nullptr,
            kind_of(args), args.out[1]);
   if (args.row.plan.dense) no_blocks(context, args.out[1]);
 }

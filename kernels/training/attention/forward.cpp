@@ -2,40 +2,12 @@
 #include <optional>
 
 #include "nsa/kernels/catalog.hpp"
-#include "runtime/attention.hpp"
+#include "runtime/beside.hpp"
 #include "runtime/dense.hpp"
 #include "training/attention/both_passes.hpp"
 
 namespace nsa::training {
 namespace {
-
-/// A step whose launches run beside the caller's, from here to join().
-class Beside {
- public:
-  explicit Beside(const StageContext& step) : main_(step), side_(step) {
-    side_.context.stream = step.stages.fork(step.context);
-  }
-  // Another exception is on its way; the caller's stream waits all the same, if it can.
-  ~Beside() {
-    try {
-      if (open_) join();
-    } catch (...) {
-    }
-  }
-  Beside(const Beside&) = delete;
-  Beside& operator=(const Beside&) = delete;
-
-  const StageContext& step() const { return side_; }
-  void join() {
-    open_ = false;
-    main_.stages.join(main_.context);
-  }
-
- private:
-  const StageContext& main_;
-  StageContext side_;
-  bool open_ = true;
-};
 
 class AttentionForward {
  public:
@@ -56,9 +28,13 @@ class AttentionForward {
       run_stage(step_, Stage::compress, step_.forward, in, out, nullptr);
     }
     std::optional<Beside> beside;
-    if (window_runs_beside()) beside.emplace(step_);
+    if (window_runs_beside()) beside.emplace(step_.context, step_.stages);
     attend_and_score();
-    if (beside) attend_window(beside->step());
+    if (beside) {
+      StageContext side = step_;
+      side.context = beside->context();
+      attend_window(side);
+    }
     attend_selected();
     if (beside) {
       beside->join();
@@ -75,11 +51,9 @@ class AttentionForward {
     return choose_row(step_.context, stage, asked_of(step_.forward, true), step_.deterministic);
   }
 
-  /// As the plan has it, where the window's row needs nothing of the one workspace.
   bool window_runs_beside() const {
-    if (!plan_of(step_.context.within).window_beside) return false;
-    if (step_.context.router->inputs().device.backend == Backend::cpu) return false;
-    return workspace_of(*choose(Stage::attend_window).variant, step_.forward) == 0;
+    return plans_window_beside(step_.context) &&
+           may_run_beside(choose(Stage::attend_window).variant, step_.forward);
   }
 
   void attend_window(const StageContext& step) {
