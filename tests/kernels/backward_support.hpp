@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attend_support.hpp"
+#include "catch.hpp"
 #include "nsa/kernels/backward_inputs.hpp"
 #include "reference/backward/stage.hpp"
 

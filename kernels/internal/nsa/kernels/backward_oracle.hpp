@@ -39,10 +39,12 @@ class BackwardOracle {
   /// and keys of attention also to a tenth of a typical row of d_v, which their terms are made of:
   /// where these cancel, rounding alone is left. Of both passes the outputs are compared as a
   /// whole, since all of them follow the blocks that were selected, which have to be a right
-  /// answer; errors of the forward output count by how much less of one is right. Where one KV head
-  /// speaks for all, what all heads add to is not compared: gradients of the gate's weights, and of
-  /// a layer y and d_x. Of a model each tensor of weights counts as a row; where many layers have
-  /// it, to a tenth of its typical norm at least.
+  /// answer; errors of the forward output count by how much less of one is right. A gradient of
+  /// biases is one row of both passes: its elements are sums over all tokens whose terms cancel by
+  /// chance, and those terms hold the rounded outputs of the branches. Where one KV head speaks for
+  /// all, what all heads add to is not compared: gradients of the gate's weights, and of a layer y
+  /// and d_x. Of a model each tensor of weights counts as a row; where many layers have it, to a
+  /// tenth of its typical norm at least.
   Oracle::Verdict verify(std::span<const TensorView> gradients,
                          std::span<const std::int64_t> rows = {}) const;
   /// A verdict for each of `rows`. The gradients hold those of these rows that they have, in this
