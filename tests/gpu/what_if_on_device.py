@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -34,7 +35,7 @@ def recorded(options, form, times):
     """The critical path of a trace of the program."""
     flags = [word for name, us in times.items() for word in (f"--{name}", str(us))]
     with tempfile.TemporaryDirectory() as folder:
-        record = [options.nsatune, "--json", "trace", "record", "-o", folder, "--", options.program, "--form", form, "--steps",
+        record = [options.nsatune, "--json", "trace", "record", "--profiler-api", "-o", folder, "--", options.program, "--form", form, "--steps",
                   str(STEPS), *flags]
         # Eager: that a kernel is loaded at its first launch belongs to no step.
         done = subprocess.run(record, capture_output=True, text=True, timeout=120, env={**os.environ, "CUDA_MODULE_LOADING": "EAGER"})
@@ -49,7 +50,7 @@ def recorded(options, form, times):
 
 def predicted_us(path, kernel):
     """0 where the kernel is not among those asked about, which are the largest of the path."""
-    gains = [one["gain_ns"] for one in path["what_if"] if one["what"] == "kernel" and one["name"].startswith(kernel)]
+    gains = [one["gain_ns"] for one in path["what_if"] if one["what"] == "kernel" and re.search(rf"\b{kernel}\(", one["name"])]
     return gains[0] / STEPS / 1e3 if gains else 0.0
 
 

@@ -136,9 +136,9 @@ const std::vector<double> kQuiet{1.101, 1.099, 1.1, 1.1}, kNoisy{1.0, 1.06, 1.01
 }  // namespace
 
 TEST_CASE("a clear loser is slower in every pair, by much or beyond the noise", "[tuner]") {
-  CHECK(loses({1.16, 1.2}, kQuiet));               // two pairs, 15 % at least
-  CHECK_FALSE(loses({1.16}, kQuiet));              // one pair
-  CHECK_FALSE(loses({1.14, 1.2}, kQuiet));         // less than 15 % once
+  CHECK(loses({1.16, 1.2, 1.16}, kQuiet));         // three pairs, 15 % at least
+  CHECK_FALSE(loses({1.22, 3.9}, kQuiet));         // two pairs, of which one is off
+  CHECK_FALSE(loses({1.14, 1.2, 1.2}, kQuiet));    // less than 15 % once
   CHECK(loses({1.05, 1.05, 1.05, 1.05}, kQuiet));  // four pairs, beyond 3 % and the noise
   CHECK_FALSE(loses({1.05, 1.05, 1.05}, kQuiet));
   CHECK_FALSE(loses({1.05, 1.05, 1.05, 1.05}, kNoisy));

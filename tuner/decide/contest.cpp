@@ -80,7 +80,8 @@ double spread_of(const std::vector<std::vector<double>>& ratios) {
 bool loses_clearly(const std::vector<double>& ratios, const std::vector<std::vector<double>>& all) {
   static const double kFar = std::log(1.15), kBeyond = std::log(1.03);
   constexpr double kLeastSpread = 0.003, kStandardErrors = 4;
-  if (ratios.size() < 2) return false;
+  constexpr std::size_t kFewest = 3;  // of two, one that is off would be half of what is known
+  if (ratios.size() < kFewest) return false;
   const double least = *std::ranges::min_element(ratios);
   if (least > kFar) return true;
   if (ratios.size() < 4 || least <= kBeyond) return false;

@@ -114,8 +114,13 @@ std::optional<Outlook::History> Outlook::history_of(const Series& all, const Con
   return history.last ? std::optional(history) : std::nullopt;
 }
 
-/// How many times slower it is at least, by the orders of both. A lower order closes in on the
-/// best: it has to be as much slower still where the sweep may go from here.
+/// A lower order closes in on the best: by how much where the sweep may go from here.
+double Outlook::closes_in(const History& history, std::optional<double> order) {
+  const auto& best_order = history.nearest.point->best_order;
+  return order && best_order ? std::pow(kFurthest, std::max(0.0, *best_order - *order)) : 1;
+}
+
+/// How many times slower it is at least, by the orders of both, where the sweep may go from here.
 std::optional<double> Outlook::least_by_orders(const History& history, const Problem& problem,
                                                std::optional<double> order) {
   const Seen& last = *history.last;
@@ -130,8 +135,8 @@ std::optional<double> Outlook::least_by_orders(const History& history, const Pro
   const std::int64_t length = length_of(problem);
   const double best_ns = history.nearest.point->best_ns *
                          most_growth(problem, *best_order, history.nearest.length, length);
-  const double closes_in = std::pow(kFurthest, std::max(0.0, *best_order - *order));
-  return last.own_ns * std::pow(ratio(length, last.length), growth) / best_ns / closes_in;
+  return last.own_ns * std::pow(ratio(length, last.length), growth) / best_ns /
+         closes_in(history, order);
 }
 
 /// The same where an order is not declared: by how its distance from the best changed so far, taken
@@ -178,7 +183,11 @@ bool Outlook::rivals(const Contest& contest, const Candidate& candidate,
       of_paths, [&](const auto& path) { return path.second < history->last->own_ns; });
   if (of_paths.size() < 2 || faster > 1) return false;
   const auto least = least_ratio(*history, contest, candidate);
-  return !least || *least <= give_up_ratio;
+  // So far behind, it settles nothing here, whatever happens further out.
+  constexpr double kFarBehind = 30;
+  return !least ||
+         (*least <= give_up_ratio &&
+          *least * closes_in(*history, order_of(candidate, contest.problem)) <= kFarBehind);
 }
 
 }  // namespace nsa::tuner

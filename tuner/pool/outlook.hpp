@@ -19,7 +19,8 @@ namespace nsa::tuner {
 /// does not grow at all). Its fastest sample counts, against the median of the best. Where an order
 /// is not declared, as for whole models, the change of their ratio so far takes its place.
 /// Paths of the users compete with one another, too: their programs have no other rows, so that the
-/// best two stay at the lengths of a spec while neither is hopeless against the other.
+/// best two stay at the lengths of a spec while neither is hopeless against the other, nor far
+/// behind it where they would be measured.
 class Outlook {
  public:
   /// `variants`: what the users' switches call them.
@@ -61,6 +62,7 @@ class Outlook {
   /// How many times slower than the best of a history it is at least; nothing: nobody knows.
   static std::optional<double> least_ratio(const History& history, const Contest& contest,
                                            const Candidate& candidate);
+  static double closes_in(const History& history, std::optional<double> order);
   static std::optional<double> least_by_orders(const History& history, const Problem& problem,
                                                std::optional<double> order);
   static std::optional<double> least_by_trend(const History& history, std::int64_t length);
