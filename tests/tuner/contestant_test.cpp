@@ -165,6 +165,43 @@ TEST_CASE("identical variants under noise lose no race", "[tuner]") {
   CHECK(lost == 0);
 }
 
+TEST_CASE("a baseline that is faster ends no contest of those that may be chosen", "[tuner]") {
+  Session s;
+  s.variants = {{"dense", linear(10)}, {"a", linear(50)}, {"b", linear(50.1)}};
+  s.lengths = {1024};
+  s.rounds = 4;
+  s.noise = white(0.02, 1);
+  auto contestants = contestants_of(s);
+  contestants[0].eligible = false;
+  nsa::MeasurePolicy policy = policy_with(3);
+  policy.race = true;
+  for (const Contestant& one : contestants) {
+    CHECK_FALSE(given_up(one, contestants, policy));
+    CHECK_FALSE(why_beaten(one, contestants, policy, 0));
+  }
+  CHECK(best_median_ns(contestants) ==
+        std::min(contestants[1].median_ns(), contestants[2].median_ns()));
+  CHECK(state_of(contestants, policy).log_ratios.size() == 2);
+  CHECK_FALSE(contest_decided(state_of(contestants, policy), kEpsilon, 1));  // of a and b
+
+  contestants[0].eligible = true;  // as a candidate it would have put both out
+  CHECK(given_up(contestants[1], contestants, policy));
+  CHECK(contest_decided(state_of(contestants, policy), kEpsilon, 1));
+
+  contestants[1].eligible = contestants[2].eligible = contestants[0].eligible = false;
+  CHECK(given_up(contestants[1], contestants, policy));  // where nobody may be chosen, the best
+}
+
+TEST_CASE("a baseline that is clearly slower is beaten", "[tuner]") {
+  Session s = two_variants(1.5, 0.001, 2);
+  auto contestants = contestants_of(s);
+  contestants[1].eligible = false;
+  nsa::MeasurePolicy policy = kNobodyGivenUp;
+  policy.race = true;
+  CHECK_FALSE(why_beaten(contestants[0], contestants, policy, 0));
+  CHECK(why_beaten(contestants[1], contestants, policy, 0));
+}
+
 TEST_CASE("who was beaten in a process competes in the next one", "[tuner]") {
   Session s = two_variants(1.5, 0.001, 2);
   auto contestants = contestants_of(s);

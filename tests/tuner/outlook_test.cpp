@@ -156,6 +156,24 @@ TEST_CASE("without orders a variant is left out whose distance does not shrink",
   CHECK_FALSE(closing.hopeless(contest_at(8192), silent("slow"), 3));
 }
 
+TEST_CASE("what may not be chosen leaves nobody out of longer lengths", "[tuner]") {
+  const Row slow{"slow", 1, 0};
+  for (const bool eligible : {true, false}) {
+    Outlook outlook;
+    std::vector<Contestant> contestants(2);
+    contestants[0].candidate = candidate_of({"dense", 1, 0});
+    contestants[0].eligible = eligible;
+    contestants[1].candidate = candidate_of(slow);
+    Measurement measured;
+    measured.median_ns = 10;
+    contestants[0].add_visit({0, 0, 0}, measured);
+    measured.median_ns = 1000;
+    contestants[1].add_visit({0, 0, 0}, measured);
+    outlook.add(contest_at(1024), contestants);
+    CHECK(left_out(outlook, 2048, slow) == eligible);
+  }
+}
+
 TEST_CASE("wrong results and noisy visits say nothing of longer lengths", "[tuner]") {
   Outlook outlook;
   std::vector<Contestant> contestants(2);

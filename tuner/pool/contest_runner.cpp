@@ -5,11 +5,23 @@
 #include <thread>
 #include <utility>
 
+#include "nsa/kernels/catalog.hpp"
+#include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/json.hpp"
 #include "pool/account.hpp"
 #include "pool/order.hpp"
 
 namespace nsa::tuner {
+namespace {
+
+/// Of our own rows the table says so; of others nothing does.
+bool may_be_chosen(const Candidate& candidate, const Device& device) {
+  if (candidate.executor != kOwnExecutor) return true;
+  const Variant* const row = find_variant(candidate.id, device.backend, candidate.direction);
+  return !row || row->role == Role::candidate;
+}
+
+}  // namespace
 
 ContestRunner::ContestRunner(Shared& shared, const Contest& contest,
                              const std::vector<const Measurement*>& earlier,
@@ -24,6 +36,7 @@ ContestRunner::ContestRunner(Shared& shared, const Contest& contest,
     Contestant& contestant = contestants_.emplace_back();
     contestant.candidate = contest.variants[i];
     contestant.described = contest.described.at(i);
+    contestant.eligible = may_be_chosen(contestant.candidate, shared.input.device);
     contestant.subject = job_subject(contest.problem, contestant.candidate, policy_,
                                      timer_of(policy_, shared.input.device));
   }

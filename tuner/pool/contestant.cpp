@@ -21,6 +21,10 @@ void Contestant::add_noisy(const Block& block, const Measurement& row) {
   if (row.median_ns) least_noisy_ns = std::min(least_noisy_ns, *row.median_ns);
 }
 
+bool better(const Contestant& a, const Contestant& b) noexcept {
+  return a.eligible != b.eligible ? a.eligible : a.median_ns() < b.median_ns();
+}
+
 bool same_variant(const Contestant& a, const Contestant& b) noexcept {
   return a.candidate.id == b.candidate.id && a.candidate.executor == b.candidate.executor;
 }
@@ -31,17 +35,18 @@ Contestant control_of(const Contestant& original) {
   control.described = original.described;
   control.subject = original.subject;
   control.control = true;
+  control.eligible = original.eligible;
   control.out = original.out;
   return control;
 }
 
 std::optional<double> best_median_ns(const std::vector<Contestant>& contestants) {
-  std::optional<double> best;
+  const Contestant* best = nullptr;
   for (const Contestant& contestant : contestants) {
     if (contestant.out || contestant.control || !contestant.visited()) continue;
-    best = std::min(best.value_or(contestant.median_ns()), contestant.median_ns());
+    if (!best || better(contestant, *best)) best = &contestant;
   }
-  return best;
+  return best ? std::optional(best->median_ns()) : std::nullopt;
 }
 
 bool given_up(const Contestant& contestant, const std::vector<Contestant>& contestants,
@@ -66,7 +71,7 @@ std::string why_given_up(const Contestant& contestant, const std::vector<Contest
 
 namespace {
 
-/// Those that still compete in the process, the fastest first.
+/// Those that still compete in the process, the best first.
 std::vector<const Contestant*> competing(const std::vector<Contestant>& contestants,
                                          const MeasurePolicy& policy, std::int64_t process) {
   std::vector<const Contestant*> alive;
@@ -75,9 +80,16 @@ std::vector<const Contestant*> competing(const std::vector<Contestant>& contesta
         !contestant.beaten.contains(process) && !given_up(contestant, contestants, policy))
       alive.push_back(&contestant);
   }
-  std::stable_sort(alive.begin(), alive.end(), [](const Contestant* a, const Contestant* b) {
-    return a->median_ns() < b->median_ns();
-  });
+  std::stable_sort(alive.begin(), alive.end(),
+                   [](const Contestant* a, const Contestant* b) { return better(*a, *b); });
+  return alive;
+}
+
+/// Those of them that may be chosen, and `with`; all where the best may not.
+std::vector<const Contestant*> choosable(std::vector<const Contestant*> alive,
+                                         const Contestant* with = nullptr) {
+  if (!alive.empty() && alive.front()->eligible)
+    std::erase_if(alive, [=](const Contestant* one) { return !one->eligible && one != with; });
   return alive;
 }
 
@@ -107,14 +119,14 @@ ContestState pairs_of(const std::vector<const Contestant*>& alive, const Block& 
 ContestState state_of(const std::vector<Contestant>& contestants, const MeasurePolicy& policy,
                       const Block& before) {
   constexpr Block kFirst{std::numeric_limits<std::int64_t>::min(), 0, 0};
-  return pairs_of(competing(contestants, policy, std::get<0>(before)), kFirst, before);
+  return pairs_of(choosable(competing(contestants, policy, std::get<0>(before))), kFirst, before);
 }
 
 std::optional<std::string> why_beaten(const Contestant& contestant,
                                       const std::vector<Contestant>& contestants,
                                       const MeasurePolicy& policy, std::int64_t process) {
   if (!policy.race || contestant.control) return std::nullopt;
-  const std::vector<const Contestant*> alive = competing(contestants, policy, process);
+  const auto alive = choosable(competing(contestants, policy, process), &contestant);
   const auto own = std::ranges::find(alive, &contestant);
   if (own == alive.begin() || own == alive.end()) return std::nullopt;
   const Block begin{process, 0, 0}, end{process + 1, 0, 0};

@@ -26,7 +26,8 @@ struct Contestant {
   Description described;
   std::string subject;  // of its job keys
   bool control = false;
-  bool out = false;  // failed: has its one row, gets no more
+  bool eligible = true;  // false: a baseline or a slow path, which is measured but never chosen
+  bool out = false;      // failed: has its one row, gets no more
   bool told_given_up = false;
   std::map<std::int64_t, std::string> beaten;  // by process: why it gets no more visits there
   std::string left_out;                        // why shorter lengths keep it out; it has no row yet
@@ -57,12 +58,16 @@ struct Contestant {
   void add_noisy(const Block& block, const Measurement& row);
 };
 
+/// Of two that were visited: who may be chosen comes first, then the fastest.
+bool better(const Contestant& a, const Contestant& b) noexcept;
 /// Whether one is the other, or its control.
 bool same_variant(const Contestant& a, const Contestant& b) noexcept;
 /// The control of a contest: the same variant once more (A/A), out where its original is.
 Contestant control_of(const Contestant& original);
 
-/// Least median of those that still run; nothing before the first visit.
+/// Least median of those that still run and may be chosen; where there are none, of the others.
+/// What cannot be chosen must not end the contest of those that can, however fast it is. Nothing
+/// before the first visit.
 std::optional<double> best_median_ns(const std::vector<Contestant>& contestants);
 /// Whether even its fastest sample is so much slower than the best that more visits would be
 /// wasted. One visit is enough where a sample alone takes longer than a visit should; else it takes
@@ -73,7 +78,8 @@ bool given_up(const Contestant& contestant, const std::vector<Contestant>& conte
 /// "given up: 9.1 times slower than the best".
 std::string why_given_up(const Contestant& contestant, const std::vector<Contestant>& contestants);
 inline constexpr Block kAllBlocks{std::numeric_limits<std::int64_t>::max(), 0, 0};
-/// Pairs of all that still compete, the fastest first, for contest_decided(). `before`: of the
+/// Pairs of all that still compete and may be chosen, the fastest first, for contest_decided();
+/// where there are none, of the others. `before`: of the
 /// visits before that block only, so that a resume ends each process where it ended.
 ContestState state_of(const std::vector<Contestant>& contestants, const MeasurePolicy& policy,
                       const Block& before = kAllBlocks);

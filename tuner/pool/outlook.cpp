@@ -81,15 +81,16 @@ void Outlook::add(const Contest& contest, const std::vector<Contestant>& contest
 void Outlook::add(Series& series, const Contest& contest,
                   const std::vector<const Contestant*>& contestants) {
   Point point;
+  const Contestant* best = nullptr;
   for (const Contestant* one : contestants) {
     point.least_ns[key_of(one->candidate)] = least_ns_of(*one);
-    if (one->out || !one->visited()) continue;
-    if (point.best_ns > 0 && one->median_ns() >= point.best_ns) continue;
-    point.best_ns = one->median_ns();
-    point.best_order = order_of(one->candidate, contest.problem);
+    if (!one->out && one->visited() && (!best || better(*one, *best))) best = one;
   }
-  if (point.best_ns > 0)
+  if (best) {
+    point.best_ns = best->median_ns();
+    point.best_order = order_of(best->candidate, contest.problem);
     series[key_of(contest)].insert_or_assign(length_of(contest.problem), std::move(point));
+  }
 }
 
 std::optional<Outlook::History> Outlook::history_of(const Series& all, const Contest& contest,
