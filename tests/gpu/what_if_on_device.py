@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-STEPS = 300
+STEPS = 100  # with all their launches, events and waits they fit a queue of launches: a full one is not modelled
 # Microseconds that kernels take and the host works; what is on the path differs from form to form.
 CASES = [
     ("chain", {"first": 300, "second": 200, "third": 100}),
@@ -35,8 +35,8 @@ def recorded(options, form, times):
     """The critical path of a trace of the program."""
     flags = [word for name, us in times.items() for word in (f"--{name}", str(us))]
     with tempfile.TemporaryDirectory() as folder:
-        record = [options.nsatune, "--json", "trace", "record", "--profiler-api", "-o", folder, "--", options.program, "--form", form, "--steps",
-                  str(STEPS), *flags]
+        record = [options.nsatune, "--json", "trace", "record", "--profiler-api", "-o", folder, "--", options.program, "--form", form,
+                  "--steps", str(STEPS), *flags]
         # Eager: that a kernel is loaded at its first launch belongs to no step.
         done = subprocess.run(record, capture_output=True, text=True, timeout=120, env={**os.environ, "CUDA_MODULE_LOADING": "EAGER"})
         paths = [process["path"] for process in json.loads(done.stdout or '{"processes": []}')["processes"] if process["path"]]
