@@ -30,6 +30,7 @@ def break_even(root, q_heads):
     classes = json.loads((root / "kernels/tuned/nvidia_h200.json").read_text(encoding="utf-8"))["classes"]
     return [c["dense_break_even"]["from"] for c in classes
             if "dense_break_even" in c and c["problem_class"]["phase"] == "prefill"
+            and c["problem_class"].get("direction", "forward") == "forward"
             and c["problem_class"]["q_heads"] == q_heads and c["problem_class"]["batch_bin"] == "1"]
 
 
