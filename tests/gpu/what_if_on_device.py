@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-STEPS = 100  # with all their launches, events and waits they fit a queue of launches: a full one is not modelled
+STEPS = 300  # with their launches, events and waits they fill a queue of launches
 # Microseconds that kernels take and the host works; what is on the path differs from form to form.
 CASES = [
     ("chain", {"first": 300, "second": 200, "third": 100}),

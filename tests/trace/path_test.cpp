@@ -294,6 +294,48 @@ TEST_CASE("work of another thread goes on where the first one handed over", "[tr
   CHECK(asked(path, "host")->gain_ns == 216'000 - 5'000 - 30'000);
 }
 
+TEST_CASE("a call that waits in a full queue returns sooner when kernels are shorter", "[trace]") {
+  struct Kernel {
+    const char* name;
+    double us;
+  };
+  // A host that is ahead of its stream by as much as the queue holds.
+  const auto play = [](const std::vector<Kernel>& step, JsonTrace* t) {
+    constexpr int kSteps = 400, kPlaces = 300;
+    constexpr double kHost = 2, kCall = 3, kAfter = 1;
+    double host_at = 0, last = 0;
+    std::vector<double> ends;
+    for (int i = 0; i < kSteps * static_cast<int>(step.size()); ++i) {
+      const Kernel& kernel = step[static_cast<std::size_t>(i) % step.size()];
+      const double call = host_at + kHost, start = std::max(call + kLag, last);
+      host_at = call + kCall;
+      if (i >= kPlaces)
+        host_at = std::max(host_at, ends[static_cast<std::size_t>(i - kPlaces)] + kAfter);
+      last = start + kernel.us;
+      ends.push_back(last);
+      if (!t) continue;
+      t->call("cudaLaunchKernel", i + 1, call, host_at - call);
+      t->kernel(kernel.name, i + 1, start, kernel.us);
+    }
+    return last;
+  };
+  for (const double second : {20.0, 2.0}) {  // the device's time, then the host's is what is left
+    const std::vector<Kernel> step{{"first", 30}, {"second", second}, {"third", 10}};
+    JsonTrace t;
+    const double end = play(step, &t);
+    const auto s = t.summary();
+    REQUIRE(s.critical_path);
+    for (std::size_t without = 0; without < step.size(); ++without) {
+      std::vector<Kernel> shorter = step;
+      shorter[without].us = 0;
+      const auto* one = asked(*s.critical_path, "kernel", step[without].name);
+      CAPTURE(second, step[without].name);
+      REQUIRE(one);
+      CHECK(one->gain_ns == std::llround(1000 * (end - play(shorter, nullptr))));
+    }
+  }
+}
+
 TEST_CASE("what runs on clocks that cannot be compared has no critical path", "[trace]") {
   CHECK_FALSE(trace::summarize(trace::Trace{}).critical_path);
 }

@@ -109,6 +109,7 @@ PathGraph path_graph(const TraceContext& context) {
     const LaunchedBefore launched(context);
     add_event_edges(context, launched, graph);
     add_host_waits(context, launched, graph);
+    add_full_queues(context, launched, graph);
   }
   return graph;
 }

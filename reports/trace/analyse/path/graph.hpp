@@ -25,6 +25,8 @@ struct PathGraph {
   std::vector<std::uint32_t> call_before;
   std::vector<char> call_is_nested;                      // [calls] in call_before
   std::unordered_map<std::uint32_t, Numbers> waits_for;  // of calls: operations
+  /// Of those that wait in a full queue: what such a call takes where it need not.
+  std::unordered_map<std::uint32_t, std::int64_t> usual_ns;
   std::int64_t launch_lag_ns = 0;  // from a launch call to the start of what an idle stream runs
   std::string events;              // "recorded", "inferred"; "none": no stream waits for another
 
@@ -55,6 +57,7 @@ class LaunchedBefore {
   std::uint32_t last(const Stream& stream, std::int64_t at_ns) const;
   std::uint32_t first_from(const Stream& stream, std::int64_t at_ns) const;
   const std::vector<Stream>& of(std::uint32_t process) const;
+  std::uint32_t processes() const { return static_cast<std::uint32_t>(of_process_.size()); }
 
  private:
   Numbers::const_iterator from(const Stream& stream, std::int64_t at_ns) const;
@@ -69,5 +72,6 @@ class LaunchedBefore {
 
 void add_event_edges(const TraceContext& context, const LaunchedBefore& launched, PathGraph& graph);
 void add_host_waits(const TraceContext& context, const LaunchedBefore& launched, PathGraph& graph);
+void add_full_queues(const TraceContext& context, const LaunchedBefore& launched, PathGraph& graph);
 
 }  // namespace nsa::trace

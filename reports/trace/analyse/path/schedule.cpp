@@ -184,7 +184,10 @@ class Schedule::Run {
     const std::uint32_t last = of_.waited_for(call);
     const std::int64_t behind =
         last == kNone ? 0 : trace_.calls[call].end_ns - trace_.ops[last].end_ns;
-    std::int64_t end = start + (last == kNone ? duration : std::min(duration, behind));
+    const auto usual = graph_.usual_ns.find(call);
+    const std::int64_t own =
+        usual == graph_.usual_ns.end() ? behind : std::max(behind, usual->second);
+    std::int64_t end = start + (last == kNone ? duration : std::min(duration, own));
     for (const std::uint32_t op : waits->second) end = std::max(end, end_of_op(op) + behind);
     return end;
   }
