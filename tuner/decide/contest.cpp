@@ -66,14 +66,13 @@ bool decided(const Against& pair, double epsilon, std::uint64_t seed) {
 /// Spread of pairs around the median of their variant, as a standard deviation. One variant at
 /// least has two pairs.
 double spread_of(const std::vector<std::vector<double>>& ratios) {
-  constexpr double kPerDeviation = 1.4826;  // of the median absolute deviation, normal noise
   std::vector<double> distances;
   for (const std::vector<double>& of_variant : ratios) {
     if (of_variant.size() < 2) continue;
     const double middle = median(of_variant);
     for (const double ratio : of_variant) distances.push_back(std::abs(ratio - middle));
   }
-  return kPerDeviation * median(distances);
+  return kToSigma * median(distances);
 }
 
 /// `all`: those of every variant, for the noise.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nsa/schemas/median.hpp"
+
 namespace nsa::nightly {
 namespace {
 
@@ -66,7 +68,7 @@ double difference_noise(std::span<const double> data, std::span<const std::size_
       differences.push_back(std::abs(data[i] - data[i - 1]));
   });
   if (differences.empty()) return 0;
-  return 1.4826 * median_in_place(differences) / std::sqrt(2.0);
+  return kToSigma * median_in_place(differences) / std::sqrt(2.0);
 }
 
 std::vector<std::size_t> isolated_spikes(std::span<const double> data,

@@ -5,6 +5,7 @@
 
 #include "nsa/nightly/noise.hpp"
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/median.hpp"
 
 namespace nsa::nightly {
 namespace {
@@ -15,12 +16,11 @@ constexpr double kSharePerPair = 1.0 / 3;
 /// From so many pairs on, their own spread can say that they are noisier than was thought.
 constexpr std::size_t kEnoughForSpread = 4;
 
-/// 1.4826 times the median distance from the median: the SD of normal values.
 double spread_of(const std::vector<double>& values) {
   const double middle = median_of(values);
   std::vector<double> distances;
   for (const double value : values) distances.push_back(std::abs(value - middle));
-  return 1.4826 * median_of(distances);
+  return kToSigma * median_of(distances);
 }
 
 }  // namespace

@@ -31,9 +31,8 @@ double median_share(std::size_t freedom) {
   return freedom < shares.size() ? shares[freedom] : 1.0;
 }
 
-constexpr double kToSigma = 1.4826;  // from a median deviation, for a normal
-constexpr std::size_t kFew = 8;      // one of few that is off moves a mean too much
-constexpr double kReach = 1.5;       // Huber's: 96 % as good as the mean where noise is normal
+constexpr std::size_t kFew = 8;  // one of few that is off moves a mean too much
+constexpr double kReach = 1.5;   // Huber's: 96 % as good as the mean where noise is normal
 
 double clipped_centre(const std::vector<double>& values, double middle, double reach) {
   double sum = 0;

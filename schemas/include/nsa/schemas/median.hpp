@@ -20,4 +20,7 @@ T median(std::vector<T> values) {
   return std::midpoint(*std::max_element(values.begin(), middle), *middle);
 }
 
+/// The median distance of normal values from their median, times this, is their standard deviation.
+inline constexpr double kToSigma = 1.4826;
+
 }  // namespace nsa
