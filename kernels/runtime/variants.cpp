@@ -72,27 +72,26 @@ std::int64_t bytes_on(const Problem& problem) {
   return kBytes(problem, kOn);
 }
 
-constexpr Composite kAttention{kAttentionStage,
-                               nullptr,
-                               attention_cost,
-                               dense_attention_cost,
-                               bytes_on<attention_workspace, Backend::cpu>,
-                               bytes_on<attention_workspace, Backend::cuda>,
-                               launch_attention};
-constexpr Composite kLayer{kLayerStage,
-                           from_empty_cache,
-                           layer_cost,
-                           dense_layer_cost,
-                           bytes_on<layer_workspace, Backend::cpu>,
-                           bytes_on<layer_workspace, Backend::cuda>,
-                           launch_layer};
-constexpr Composite kModel{kModelStage,
-                           whole_model,
-                           model_cost,
-                           dense_model_cost,
-                           bytes_on<model_workspace, Backend::cpu>,
-                           bytes_on<model_workspace, Backend::cuda>,
-                           launch_model};
+template <std::int64_t (*kBytes)(const Problem&, Backend)>
+constexpr Composite composite(std::span<const Stage> stages, decltype(Composite::supports) supports,
+                              decltype(Composite::cost) cost,
+                              decltype(Composite::dense_cost) dense_cost,
+                              decltype(Composite::launch) launch) {
+  return {stages,
+          supports,
+          cost,
+          dense_cost,
+          bytes_on<kBytes, Backend::cpu>,
+          bytes_on<kBytes, Backend::cuda>,
+          launch};
+}
+
+constexpr Composite kAttention = composite<attention_workspace>(
+    kAttentionStage, nullptr, attention_cost, dense_attention_cost, launch_attention);
+constexpr Composite kLayer = composite<layer_workspace>(kLayerStage, from_empty_cache, layer_cost,
+                                                        dense_layer_cost, launch_layer);
+constexpr Composite kModel = composite<model_workspace>(kModelStage, whole_model, model_cost,
+                                                        dense_model_cost, launch_model);
 
 /// Rows without a rank of their own come after these: what they name is for a table to say.
 constexpr int kStepRank = 0, kBatchedRank = 1, kSequentialRank = 2;
@@ -238,28 +237,15 @@ Support whole_sequences_of_a_model(const Problem& p, const Device& device) noexc
   return whole.supported ? needs_model_dim(p, device) : whole;
 }
 
-constexpr Composite kAttentionPasses{kAttentionStage,
-                                     whole_sequences,
-                                     attention_both_passes_cost,
-                                     dense_attention_both_passes_cost,
-                                     bytes_on<attention_both_passes_workspace, Backend::cpu>,
-                                     bytes_on<attention_both_passes_workspace, Backend::cuda>,
-                                     training::launch_attention};
-constexpr Composite kLayerPasses{kLayerStage,
-                                 whole_sequences_of_a_model,
-                                 layer_both_passes_cost,
-                                 dense_layer_both_passes_cost,
-                                 bytes_on<layer_both_passes_workspace, Backend::cpu>,
-                                 bytes_on<layer_both_passes_workspace, Backend::cuda>,
-                                 training::launch_layer};
-
-constexpr Composite kModelPasses{kModelStage,
-                                 whole_model,
-                                 model_both_passes_cost,
-                                 dense_model_both_passes_cost,
-                                 bytes_on<model_both_passes_workspace, Backend::cpu>,
-                                 bytes_on<model_both_passes_workspace, Backend::cuda>,
-                                 training::launch_model};
+constexpr Composite kAttentionPasses = composite<attention_both_passes_workspace>(
+    kAttentionStage, whole_sequences, attention_both_passes_cost, dense_attention_both_passes_cost,
+    training::launch_attention);
+constexpr Composite kLayerPasses = composite<layer_both_passes_workspace>(
+    kLayerStage, whole_sequences_of_a_model, layer_both_passes_cost, dense_layer_both_passes_cost,
+    training::launch_layer);
+constexpr Composite kModelPasses =
+    composite<model_both_passes_workspace>(kModelStage, whole_model, model_both_passes_cost,
+                                           dense_model_both_passes_cost, training::launch_model);
 
 /// Both passes by the plan of a row that takes all tokens at once.
 Variant both_passes(const Composite& composite, Variant row) {

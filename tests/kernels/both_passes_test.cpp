@@ -133,6 +133,25 @@ TEST_CASE("a launch of both passes takes no more workspace than it said", "[trai
   CHECK(launched >= 10);
 }
 
+TEST_CASE("both passes of long sequences ask for what a device has", "[training]") {
+  Problem p;
+  p.seq_lens = {65'536};
+  p.context_lens = {0};
+  p.q_heads = 12;
+  p.kv_heads = 2;
+  p.head_dim_k = p.head_dim_v = 64;
+  p.dtype = Dtype::bf16;
+  p = in_direction(std::move(p), kForwardBackward);
+  for (const Variant& one : catalog()) {
+    if (one.direction != kForwardBackward || one.backend != Backend::cuda ||
+        one.stages.front() != Stage::attention)
+      continue;
+    INFO(to_string(ids_of(one).front()));
+    CHECK(workspace_of(one, p) > 0);
+    CHECK(workspace_of(one, p) < std::int64_t{40} << 30);
+  }
+}
+
 TEST_CASE("both passes of a model are a batch of a training step, bit for bit", "[training]") {
   training::TrainingConfig config = tiny_training(GENERATE(Dtype::fp64, Dtype::bf16));
   config.model.mlp_ratio = 4;  // as models of problems have

@@ -59,13 +59,17 @@ Cost model_passes(const Problem& p, const Cost& layer, const Cost& layer_passes)
           both(forward.bytes, layer.bytes, layer_passes.bytes)};
 }
 
-/// Workspace of the hungriest row in that direction.
+/// Workspace of the hungriest row in that direction. Rows that write down whole matrices of
+/// probabilities leave no room on any device for long sequences, and the built-in order has others:
+/// they do not count there, and where a table chooses one the workspace grows.
 std::int64_t hungriest(const Problem& p, Backend backend, Direction direction) {
+  constexpr std::int64_t kTooMuch = std::int64_t{32} << 30;
   const Problem asked = in_direction(p, direction);
   std::int64_t most = 0;
   for (const Variant& row : catalog()) {
     if (is_composite(row) || row.backend != backend || row.direction != direction) continue;
-    most = std::max(most, workspace_of(row, asked));
+    const std::int64_t bytes = workspace_of(row, asked);
+    if (bytes <= kTooMuch) most = std::max(most, bytes);
   }
   return most;
 }
