@@ -205,3 +205,21 @@ TEST_CASE("a spec for a config has its shape and keeps its own lengths", "[tuner
   CHECK(spec.families[0].axes[0].first == "seq_len");
   CHECK(spec.families[0].base.model == ModelShape{});
 }
+
+TEST_CASE("prefill of a spec for a config has its batch, where the spec names none", "[tuner]") {
+  const auto config = parse_user_config("train: {seq_len: 2048, batch_size: 3}\n", "users.yaml");
+  Problem decode;
+  decode.phase = Phase::decode;
+  decode.seq_lens = {1};
+  decode.context_lens = {511};
+  SweepSpec spec;
+  spec.families = {{"prefill", {}, {{"seq_len", {"64"}}}, {}, {}, {}},
+                   {"batches", {}, {{"batch", {"1", "4"}}}, {}, {}, {}},
+                   {"decode", decode, {}, {}, {}, {}}};
+  spec = with_user_config(std::move(spec), config);
+  CHECK(spec.families[0].base.batch() == 3);
+  CHECK(spec.families[1].base.batch() == 1);
+  CHECK(spec.families[1].axes.size() == 1);
+  CHECK(spec.families[2].base.seq_lens == decode.seq_lens);
+  CHECK(spec.families[2].base.context_lens == decode.context_lens);
+}

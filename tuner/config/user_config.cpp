@@ -11,6 +11,7 @@
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/text.hpp"
 #include "nsa/tuner/count_text.hpp"
+#include "nsa/tuner/plan.hpp"
 #include "nsa/tuner/training_settings.hpp"
 #include "nsa/tuner/yaml_text.hpp"
 
@@ -285,6 +286,10 @@ SweepSpec with_user_config(SweepSpec spec, const UserConfig& config) {
     base.dtype = from.dtype;
     if (base.model.model_dim > 0) base.model.model_dim = from.model.model_dim;
     if (base.model.layers > 0) base.model.layers = from.model.layers;
+    const bool own_batch =
+        std::ranges::any_of(family.axes, [](const auto& axis) { return axis.first == "batch"; });
+    if (base.phase == Phase::prefill && !own_batch)
+      set_axis(base, "batch", std::to_string(from.batch()));
     std::erase_if(family.axes, [&](const auto& axis) {
       return std::find(kShapeAxes.begin(), kShapeAxes.end(), axis.first) != kShapeAxes.end();
     });

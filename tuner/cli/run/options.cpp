@@ -153,7 +153,7 @@ void declare(CLI::App& sub, RunOptions& o) {
       ->delimiter(',');
   sub.add_flag("--graph", o.graph,
                "Capture the step as a CUDA graph and time its replays; a decode step likewise");
-  sub.add_option("--warmup", o.warmup, "Steps before them that are not timed (default 1)");
+  sub.add_option("--warmup", o.warmup, "Untimed steps first (default 1)");
   sub.add_option("--steps", o.steps, "Steps that are timed (default 3; 50 with --train)");
   sub.add_option("--every", o.every, "Steps between two heartbeats (default 1)");
   sub.add_option("--seed", o.seed, "Seed of weights and tokens")->check(whole_number());

@@ -35,12 +35,13 @@ SweepSpec named_spec(const std::string& name, Backend backend) {
 
 void declare(CLI::App& sub, SweepOptions& o) {
   sub.add_option("spec", o.spec,
-                 "Preset (quick, ladder, nightly, default, full) or a sweep.json (default: quick)");
+                 fmt::format("Preset ({}) or a sweep.json (default: quick)",
+                             fmt::join(tuner::preset_names(), ", ")));
   sub.add_option("--stage", o.stages, "Only these stages")->delimiter(',');
   sub.add_option("--variant", o.variants, "Only these variants; globs: 'fa2_*'")->delimiter(',');
   sub.add_option("--axis", o.axes, "Only these values: --axis seq_len=512,2048 (repeatable)")
       ->take_all();
-  declare_config(sub, o.config, o.ignore_unknown, "Shape and precision of your YAML");
+  declare_config(sub, o.config, o.ignore_unknown, "Shape, precision and batch of your YAML");
   sub.add_option("--budget", o.budget,
                  "Stop after this time and keep what was measured: 90s, 7m30s, 2h");
   sub.add_flag("--dry-run", o.dry_run, "Print the plan and what it costs; measure nothing");

@@ -265,7 +265,7 @@ void add_options(CLI::App& sub, RecordOptions& o) {
       ->delimiter(',')
       ->check(CLI::IsMember({"sync", "memory", "overhead"}));
   sub.add_flag("--no-python", o.no_python,
-               "Bring no hook into Python programs: no steps, modules, data and collectives of "
+               "Do not hook into Python programs: no steps, modules, data and collectives of "
                "PyTorch");
   sub.add_option("--module-depth", o.module_depth,
                  "How deep modules of PyTorch have ranges: a number, \"blocks\" (default) or "

@@ -80,8 +80,8 @@ void declare_train(CLI::App& sub, TrainOptions& o, bool runs) {
   of_training(sub.add_option("--lr-steps", o.rate_steps, "Steps of the whole training"));
   of_training(
       sub.add_option("--weight-decay", o.weight_decay, "Weight decay of AdamW (default 0)"));
-  of_training(sub.add_option("--clip", o.max_norm,
-                             "Largest norm of all gradients together (default 1; 0 = any)"));
+  of_training(sub.add_option(
+      "--clip", o.max_norm, "Largest norm of all gradients together (default 1; 0 = no clipping)"));
   of_training(sub.add_option("--memory-limit", o.memory_limit,
                              "Refuse what needs more than this, such as 80GiB (default: what the "
                              "device has free)"));

@@ -220,7 +220,8 @@ void add_verify(Program& program) {
       "  nsatune verify thresholds.json\n"
       "  nsatune verify kernels/tuned/nvidia_h200.json --budget 30s --seed \"$(date +%j)\"\n"
       "  nsatune verify thresholds.json --worker 'python3 my_worker.py' --json\n"
-      "Exit code: 0 it holds, 1 it does not, 2 bad input, 3 nothing could be judged.",
+      "Exit code: 0 it holds, 1 it does not, 2 bad input, 3 nothing could be judged, 4 this "
+      "machine cannot do it.",
       [&program, o] { return run(program.settings, *o); });
   sub->add_option("file", o->file, "Thresholds file, of this model of device")->required();
   sub->add_option("--budget", o->budget, "Time limit: 30s, 5m")->capture_default_str();

@@ -14,7 +14,7 @@
 namespace nsa::tuner {
 
 /// Throttle reasons that make samples noisy whatever the others of the round had: a device that is
-/// too hot or was braked. "" = none.
+/// too hot or was throttled. "" = none.
 std::string throttled_by(const ClockReading& clocks);
 /// At its power limit: that is how a heavy kernel runs, as long as all of a round run so.
 bool power_capped(const ClockReading& clocks);

@@ -45,7 +45,8 @@ UserConfig parse_user_config(std::string_view text, const std::string& where,
 std::string misspelt_key(std::string_view key);
 
 /// The same spec for the shape and precision of the config: the base of every family gets them, and
-/// axes over them are left out. Lengths, phases and batches stay the spec's.
+/// axes over them are left out. Prefill of families without an axis over batches gets the config's
+/// batch, which its settings are for. Lengths, phases and other batches stay the spec's.
 SweepSpec with_user_config(SweepSpec spec, const UserConfig& config);
 
 }  // namespace nsa::tuner
