@@ -44,7 +44,7 @@ def many_rows(bench, n, lengths):
     """tune on 257 lengths x 24 variants, 100,000 rows."""
     variants = [w.line()] + [w.scaled(f"v{i}", 1 + 0.01 * i) for i in range(23)]
     many = [128 + 100 * i for i in range(257)]
-    policy = {"processes": 1, "min_rounds": 8, "max_rounds": 8, "control": False}
+    policy = {"processes": 1, "min_rounds": 8, "max_rounds": 8, "control": False, "race": False}
     made = w.world(1, variants, noise={"white_sigma": 0.005})
     with Played(bench, made, many, policy) as played:
         played.sweep()
