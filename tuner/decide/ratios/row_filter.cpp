@@ -27,6 +27,8 @@ RowFilter::RowFilter(const DecideInput& input, const Rows& rows) : input_(input)
   for (const Observation* row : rows) {
     if (row->verification == Verification::wrong_result || row->not_believed)
       wrong_.insert(*row->variant);
+    if (const auto [entry, added] = known_.try_emplace(row->variant); added)
+      entry->second = traits(*row->variant);
   }
 }
 
@@ -57,7 +59,8 @@ std::optional<double> RowFilter::exponent(const VariantId& id, Axis axis) const 
 
 bool RowFilter::counts(const Observation& row) const {
   if (row.outcome != Outcome::ok || std::isnan(row.log_ns)) return false;
-  const VariantTraits* known = traits(*row.variant);
+  const auto found = known_.find(row.variant);
+  const VariantTraits* known = found != known_.end() ? found->second : traits(*row.variant);
   // The baseline is never chosen, so an unverified one does no harm.
   if (known && known->baseline) return row.verification != Verification::wrong_result;
   return allowed(row, input_.options.unverified);

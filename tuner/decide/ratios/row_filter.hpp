@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,7 @@ class RowFilter {
   const DecideInput& input_;
   Direction direction_ = Direction::forward;  // of all rows
   std::set<VariantId> wrong_;
+  std::unordered_map<const VariantId*, const VariantTraits*> known_;  // of the rows' variants
 };
 
 /// A line for each reason and variant, "wrong_result: attend_selected/x (3 rows)"; for a reason of

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -12,6 +13,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "nsa/schemas/measurement.hpp"
@@ -66,11 +68,14 @@ class Observations {
   }
 
  private:
+  struct TextHash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
   struct Common {
     std::deque<Problem> problems;
     std::map<std::string, std::vector<const Problem*>> problems_by_lengths;
     std::set<VariantId> variants;
-    std::set<std::string, std::less<>> texts;
+    std::unordered_set<std::string, TextHash, std::equal_to<>> texts;
   };
   const Problem* shared(const Problem& problem);
   const std::string* shared(std::string_view text);
