@@ -52,6 +52,13 @@ void judge_row(Oracle::Verdict& verdict, std::int64_t row, double error,
   verdict.worst_row_error = error;
 }
 
+/// What was found in `dtype` against what is right; `weight` times its error counts.
+void judge_values(Oracle::Verdict& verdict, std::int64_t row, const Row& expected, const Row& found,
+                  double floor, Dtype dtype, double tolerance, double weight = 1) {
+  judge_row(verdict, row, weight * error_of(expected, found, floor),
+            reference::count_bad(expected, found, dtype, tolerance));
+}
+
 /// "norm1" of "layers.3.norm1": what all layers have.
 std::string_view in_a_layer(std::string_view name) {
   if (!name.starts_with("layers.")) return name;
@@ -175,9 +182,8 @@ void BackwardOracle::judge(Oracle::Verdict& verdict, std::size_t gradient, std::
   const double weight = forward ? both_passes_tolerance(stage_, problem_.dtype) /
                                       row_tolerance(stage_, problem_.dtype)
                                 : 1;
-  judge_row(
-      verdict, row, weight * error_of(expected, found, answer_->floors[gradient]),
-      reference::count_bad(expected, found, produced.dtype, gradient_tolerance(problem_.dtype)));
+  judge_values(verdict, row, expected, found, answer_->floors[gradient], produced.dtype,
+               gradient_tolerance(problem_.dtype), weight);
 }
 
 Oracle::Verdict BackwardOracle::verify(std::span<const TensorView> gradients,
@@ -219,9 +225,8 @@ Oracle::Verdict BackwardOracle::verify_model(const TensorView& gradients) const 
     const Row right_one = reference::elements_of(expected[i].view),
               one = reference::elements_of(found[i].view);
     const double floor = kShareOfTypical * std::sqrt(squares / layers);
-    judge_row(
-        verdict, static_cast<std::int64_t>(i), error_of(right_one, one, floor),
-        reference::count_bad(right_one, one, gradients.dtype, gradient_tolerance(problem_.dtype)));
+    judge_values(verdict, static_cast<std::int64_t>(i), right_one, one, floor, gradients.dtype,
+                 gradient_tolerance(problem_.dtype));
   }
   return verdict;
 }
@@ -243,11 +248,8 @@ Oracle::Verdict BackwardOracle::verify_passes(std::span<const TensorView> output
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (i == 1 || !outputs[i]) continue;
     if (outputs[i].rank == 1) {  // an element is no row: see verify()
-      const Row& expected = answer_->gradients[i];
-      const Row found = reference::elements_of(outputs[i]);
-      judge_row(verdict, 0, error_of(expected, found, answer_->floors[i]),
-                reference::count_bad(expected, found, outputs[i].dtype,
-                                     gradient_tolerance(problem_.dtype)));
+      judge_values(verdict, 0, answer_->gradients[i], reference::elements_of(outputs[i]),
+                   answer_->floors[i], outputs[i].dtype, gradient_tolerance(problem_.dtype));
       continue;
     }
     for (std::int64_t row = 0; row < extents_[i]; ++row) judge(verdict, i, row, outputs[i], row);
