@@ -5,8 +5,6 @@
 #include <thread>
 #include <utility>
 
-#include "nsa/kernels/catalog.hpp"
-#include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/json.hpp"
 #include "pool/account.hpp"
 #include "pool/order.hpp"
@@ -16,8 +14,7 @@ namespace {
 
 /// Of our own rows the table says so; of others nothing does.
 bool may_be_chosen(const Candidate& candidate, const Device& device) {
-  if (candidate.executor != kOwnExecutor) return true;
-  const Variant* const row = find_variant(candidate.id, device.backend, candidate.direction);
+  const Variant* const row = row_of(candidate, device.backend);
   return !row || row->role == Role::candidate;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nsa/schemas/executor.hpp"
+
 namespace nsa::tuner {
 
 void Contestant::add_visit(const Block& block, const Measurement& row) {
@@ -19,6 +21,11 @@ void Contestant::add_visit(const Block& block, const Measurement& row) {
 void Contestant::add_noisy(const Block& block, const Measurement& row) {
   noisy.insert(block);
   if (row.median_ns) least_noisy_ns = std::min(least_noisy_ns, *row.median_ns);
+}
+
+const Variant* row_of(const Candidate& candidate, Backend backend) {
+  if (candidate.executor != kOwnExecutor) return nullptr;
+  return find_variant(candidate.id, backend, candidate.direction);
 }
 
 bool better(const Contestant& a, const Contestant& b) noexcept {

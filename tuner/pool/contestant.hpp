@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "nsa/kernels/catalog.hpp"
 #include "nsa/schemas/measurement.hpp"
 #include "nsa/schemas/median.hpp"
 #include "nsa/schemas/worker.hpp"
@@ -58,6 +59,8 @@ struct Contestant {
   void add_noisy(const Block& block, const Measurement& row);
 };
 
+/// The row of the table that a candidate of ours is; null for a foreign worker's.
+const Variant* row_of(const Candidate& candidate, Backend backend);
 /// Of two that were visited: who may be chosen comes first, then the fastest.
 bool better(const Contestant& a, const Contestant& b) noexcept;
 /// Whether one is the other, or its control.
@@ -79,8 +82,8 @@ bool given_up(const Contestant& contestant, const std::vector<Contestant>& conte
 std::string why_given_up(const Contestant& contestant, const std::vector<Contestant>& contestants);
 inline constexpr Block kAllBlocks{std::numeric_limits<std::int64_t>::max(), 0, 0};
 /// Pairs of all that still compete and may be chosen, the fastest first, for contest_decided();
-/// where there are none, of the others. `before`: of the
-/// visits before that block only, so that a resume ends each process where it ended.
+/// where there are none, of the others. `before`: of the visits before that block only, so that a
+/// resume ends each process where it ended.
 ContestState state_of(const std::vector<Contestant>& contestants, const MeasurePolicy& policy,
                       const Block& before = kAllBlocks);
 /// Why the contestant, which has just been visited, needs no more visits in this process, by all

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "nsa/kernels/catalog.hpp"
-#include "nsa/schemas/executor.hpp"
 #include "nsa/tuner/wrong_elsewhere.hpp"
 #include "pool/account.hpp"
 #include "pool/workers/traced_retry.hpp"
@@ -89,8 +88,7 @@ double WorkerSet::deadline_s(double estimate_s) const {
 }
 
 const Variant* WorkerSet::row_of(const Candidate& candidate) const {
-  if (candidate.executor != kOwnExecutor) return nullptr;
-  return find_variant(candidate.id, shared_.input.device.backend, candidate.direction);
+  return tuner::row_of(candidate, shared_.input.device.backend);
 }
 
 bool WorkerSet::start_worker(std::size_t index) {
