@@ -25,6 +25,8 @@ void Converter::put(const CUpti_Activity* r, const Keep& keep, RecordSink& sink)
       return put(*reinterpret_cast<const CUpti_ActivityAPI*>(r), keep, sink);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
       return put(*reinterpret_cast<const CUpti_ActivitySynchronization2*>(r), keep, sink);
+    case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+      return put(*reinterpret_cast<const CUpti_ActivityCudaEvent2*>(r), sink);
     case CUPTI_ACTIVITY_KIND_MARKER:
       return put(*reinterpret_cast<const CUpti_ActivityMarker2*>(r), keep, sink);
     case CUPTI_ACTIVITY_KIND_MEMORY2:
@@ -150,6 +152,18 @@ void Converter::put(const CUpti_ActivitySynchronization2& s, const Keep& keep, R
   out.context = s.contextId;
   out.stream = s.streamId;
   out.event = s.cudaEventId;
+  out.event_sync = static_cast<std::uint32_t>(s.cudaEventSyncId);
+  append(sink, out);
+}
+
+/// Without a time of its own; what was recorded before a window may be waited for in it.
+void Converter::put(const CUpti_ActivityCudaEvent2& e, RecordSink& sink) {
+  spool::SpoolEvent out;
+  out.correlation = e.correlationId;
+  out.sync = static_cast<std::uint32_t>(e.cudaEventSyncId);
+  out.context = e.contextId;
+  out.stream = e.streamId;
+  out.device = static_cast<std::int32_t>(e.deviceId);
   append(sink, out);
 }
 

@@ -89,6 +89,7 @@ class Converter {
   void put(const CUpti_ActivityMemset4& s, const Keep& keep, RecordSink& sink);
   void put(const CUpti_ActivityAPI& a, const Keep& keep, RecordSink& sink);
   void put(const CUpti_ActivitySynchronization2& s, const Keep& keep, RecordSink& sink);
+  void put(const CUpti_ActivityCudaEvent2& e, RecordSink& sink);
   void put(const CUpti_ActivityMarker2& m, const Keep& keep, RecordSink& sink);
   void put(const CUpti_ActivityMemory4& m, RecordSink& sink);
   void put(const CUpti_ActivityOverhead3& o, RecordSink& sink);

@@ -124,7 +124,10 @@ void Tracer::start(const Kinds& kinds) {
     set(CUPTI_ACTIVITY_KIND_MEMCPY2, true);
     set(CUPTI_ACTIVITY_KIND_MEMSET, true);
   }
-  if (kinds.synchronisation) set(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, true);
+  if (kinds.synchronisation) {
+    set(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, true);
+    set(CUPTI_ACTIVITY_KIND_CUDA_EVENT, true);
+  }
   set(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true);
   if (kinds.calls) {
     set(CUPTI_ACTIVITY_KIND_RUNTIME, true);
@@ -142,12 +145,12 @@ void Tracer::record_markers() {
 void Tracer::stop() {
   if (!recording_) return;
   recording_ = false;
-  for (const auto kind :
-       {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER,
-        CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-        CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
-        CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_MEMORY2,
-        CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_MARKER, CUPTI_ACTIVITY_KIND_DEVICE})
+  for (const auto kind : {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER,
+                          CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                          CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+                          CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_CUDA_EVENT,
+                          CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_OVERHEAD,
+                          CUPTI_ACTIVITY_KIND_MARKER, CUPTI_ACTIVITY_KIND_DEVICE})
     set(kind, false);
   flush(true);
 }

@@ -1,7 +1,9 @@
 // The critical path of programs whose truth is known: they are simulated, and so is every what-if.
 #include "catch.hpp"
 #include "nsa/trace/merge.hpp"
+#include "nsa/trace/read.hpp"
 #include "nsa/trace/summary_json.hpp"
+#include "spool_builder.hpp"
 #include "traces.hpp"
 
 #include <algorithm>
@@ -249,6 +251,64 @@ TEST_CASE("without records of events the waits that show are inferred", "[trace]
   // Without it backward and the optimizer run one after the other.
   CHECK(asked(path, "collective")->gain_ns == 500'000);
   CHECK(asked(path, "kernel", "backward")->gain_ns == 100'000 - 14'000);
+}
+
+TEST_CASE("streams of a spool wait for the events that were recorded, and else where it shows",
+          "[trace]") {
+  // Far behind the host, in each step: the first kernel on stream 7, beside it the second on 20,
+  // then the third on 7.
+  const bool recorded = GENERATE(true, false);
+  constexpr std::int64_t kSteps = 4;
+  SpoolBuilder spool;
+  std::uint64_t id = 0;
+  std::int64_t host = 0;
+  const auto call = [&](const char* name) {
+    spool::SpoolApi api;
+    api.start_ns = host += 100;
+    api.end_ns = api.start_ns + 50;
+    api.correlation = ++id;
+    api.name = spool.text(name);
+    api.thread = 11;
+    spool.append(api);
+  };
+  const auto wait = [&](std::uint32_t from, std::uint32_t to) {
+    call("cudaEventRecord_v3020");
+    spool::SpoolEvent event;
+    event.correlation = id;
+    event.sync = static_cast<std::uint32_t>(id);
+    event.stream = from;
+    if (recorded) spool.append(event);
+    call("cudaStreamWaitEvent_v3020");
+    spool::SpoolSync sync;
+    sync.start_ns = host;
+    sync.end_ns = host + 20;
+    sync.correlation = id;
+    sync.type = 2;  // of a stream, for an event
+    sync.stream = to;
+    sync.event_sync = event.sync;
+    spool.append(sync);
+  };
+  const auto launch = [&](const char* name, std::int64_t start_ns, std::int64_t duration_ns,
+                          std::uint32_t stream) {
+    spool.launched(name, ++id, host += 100, start_ns, duration_ns, 11, stream);
+  };
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    const std::int64_t begin = 100'000 + 400'000 * step;
+    wait(7, 20);
+    launch("first", begin, 300'000, 7);
+    launch("second", begin, 200'000, 20);
+    wait(20, 7);
+    launch("third", begin + 300'000, 100'000, 7);
+  }
+  const auto s = trace::summarize(trace::read_spool_trace(spool.bytes(), "t.nsaspool"));
+  REQUIRE(s.critical_path);
+  const trace::CriticalPath& path = *s.critical_path;
+  CHECK(path.events == (recorded ? "recorded" : "inferred"));
+  REQUIRE(asked(path, "kernel", "third"));
+  CHECK(asked(path, "kernel", "third")->gain_ns == kSteps * 100'000);
+  // That the third waits for the second does not show in the times.
+  REQUIRE(asked(path, "kernel", "first"));
+  if (recorded) CHECK(asked(path, "kernel", "first")->gain_ns == kSteps * 100'000);
 }
 
 TEST_CASE("what ran beside kernels of another stream wins at least what is said", "[trace]") {

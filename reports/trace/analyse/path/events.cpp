@@ -1,6 +1,8 @@
 // Streams that wait for other streams, and calls that wait for streams.
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "graph.hpp"
 
@@ -79,12 +81,48 @@ std::uint32_t latest_elsewhere(const Trace& trace, const LaunchedBefore& launche
   return latest;
 }
 
+/// Calls of a thread that made a stream wait and that no launch answered to yet.
+class OpenWaits {
+ public:
+  /// `stream`: that waits; -1: not known.
+  void add(std::int64_t stream, std::int64_t at_ns) {
+    std::erase_if(waits_, [=](const Wait& wait) { return wait.stream == stream; });
+    waits_.push_back({stream, at_ns});
+  }
+  /// When the stream was made to wait before this launch there, once.
+  std::optional<std::int64_t> take(std::int64_t stream) {
+    std::optional<std::int64_t> at_ns;
+    std::erase_if(waits_, [&](const Wait& wait) {
+      const bool fits = wait.stream == stream || wait.stream < 0;
+      if (fits) at_ns = std::max(at_ns.value_or(wait.at_ns), wait.at_ns);
+      return fits;
+    });
+    return at_ns;
+  }
+
+ private:
+  struct Wait {
+    std::int64_t stream, at_ns;
+  };
+  std::vector<Wait> waits_;  // one a stream
+};
+
+/// Of calls that make a stream wait: which one, where it was recorded.
+std::unordered_map<std::uint64_t, std::int64_t> waiting_streams(const Trace& trace) {
+  std::unordered_map<std::uint64_t, std::int64_t> out;
+  for (const Sync& sync : trace.syncs)
+    if (sync.stream >= 0 && sync.correlation != 0)
+      out.emplace(key_of(sync.process, sync.correlation), sync.stream);
+  return out;
+}
+
 /// Without a record of it: after a call that makes a stream wait, the next operation that is
 /// launched there waited for what ended last elsewhere before it began, if nothing else explains
 /// when it began.
 bool add_inferred(const TraceContext& context, const LaunchedBefore& launched, PathGraph& graph) {
   const Trace& trace = context.trace;
-  std::unordered_map<std::uint32_t, std::int64_t> last_wait;  // by thread: its start
+  const auto streams = waiting_streams(trace);
+  std::unordered_map<std::uint32_t, OpenWaits> waits;  // by thread
   std::vector<char> is_wait(trace.names.size(), 0);
   for (const ApiCall& call : trace.calls)
     if (is_wait[call.name] == 0)
@@ -97,13 +135,17 @@ bool add_inferred(const TraceContext& context, const LaunchedBefore& launched, P
   bool any = false;
   std::uint32_t c = 0;
   for (const auto& [launch, op] : launched_ops) {
-    for (; c <= launch; ++c)
-      if (is_wait[trace.calls[c].name] == 1)
-        last_wait[trace.calls[c].thread] = trace.calls[c].start_ns;
-    const auto wait = last_wait.find(trace.calls[launch].thread);
-    if (wait == last_wait.end()) continue;
-    const std::uint32_t latest = latest_elsewhere(trace, launched, op, wait->second);
-    last_wait.erase(wait);
+    for (; c <= launch; ++c) {
+      const ApiCall& call = trace.calls[c];
+      if (is_wait[call.name] != 1) continue;
+      const auto stream = streams.find(key_of(call.process, call.correlation));
+      waits[call.thread].add(stream == streams.end() ? -1 : stream->second, call.start_ns);
+    }
+    const auto of_thread = waits.find(trace.calls[launch].thread);
+    if (of_thread == waits.end()) continue;
+    const auto wait = of_thread->second.take(trace.ops[op].stream);
+    if (!wait) continue;
+    const std::uint32_t latest = latest_elsewhere(trace, launched, op, *wait);
     if (latest == kNone || trace.ops[latest].end_ns <= explained_ns(context, graph, op)) continue;
     graph.events_before[op].push_back(latest);
     any = true;

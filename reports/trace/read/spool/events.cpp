@@ -105,7 +105,21 @@ void SpoolSink::add_sync(const SpoolSync& record) {
   sync.stream = record.stream == UINT32_MAX ? -1 : std::int64_t{record.stream};
   sync.name = trace_.names.intern(sync_name(record.type));
   sync.device = std::max(record.device, 0);
+  if (record.event_sync != 0) event_of_sync_.emplace_back(trace_.syncs.size(), record.event_sync);
   trace_.syncs.push_back(sync);
+}
+
+void SpoolSink::add_event(const SpoolEvent& event) { events_.insert_or_assign(event.sync, event); }
+
+/// Waits for events, with where and when these were recorded.
+void SpoolSink::put_events() {
+  for (const auto& [sync, number] : event_of_sync_) {
+    const auto event = events_.find(number);
+    if (event == events_.end()) continue;  // recorded before we did
+    trace_.syncs[sync].wait_on_stream = event->second.stream;
+    trace_.syncs[sync].event_record = event->second.correlation;
+    trace_.syncs[sync].device = std::max(event->second.device, 0);
+  }
 }
 
 /// Memory of the GPU: CUPTI's kinds 3 (device) to 7, and what does not say.

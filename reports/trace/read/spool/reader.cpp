@@ -45,6 +45,8 @@ void SpoolSink::read_rare() {
   switch (cursor_.kind()) {
     case Kind::sync:
       return add_sync(cursor_.get<SpoolSync>());
+    case Kind::event:
+      return add_event(cursor_.get<SpoolEvent>());
     case Kind::stage:
       return add_stage(cursor_.get<SpoolStage>());
     case Kind::message:
@@ -151,6 +153,7 @@ void SpoolSink::read() {
   while (cursor_.next()) read_record();
   markers_.finish(last_ns_);
   put_stages();
+  put_events();
   finish_totals();
   finish(trace_);
   count_memory();

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "markers.hpp"
 #include "names.hpp"
@@ -44,6 +46,7 @@ class SpoolSink {
   void add_message(const spool::SpoolMessage& record);
   void add_gpu_range(const spool::SpoolGpuRange& record);
   void add_sync(const spool::SpoolSync& record);
+  void add_event(const spool::SpoolEvent& record);
   void add_memory(const spool::SpoolMemory& record);
   void add_overhead(const spool::SpoolOverhead& record);
   void add_counter(const spool::SpoolCounter& record);
@@ -57,6 +60,7 @@ class SpoolSink {
   void add_anchor(const spool::SpoolAnchor& record);
 
   void put_stages();
+  void put_events();
   void finish_totals();
   void count_memory();
   std::uint32_t thread(std::uint32_t tid);
@@ -69,6 +73,8 @@ class SpoolSink {
   SpoolMarkers markers_;
   std::unordered_map<std::uint32_t, std::uint32_t> threads_;
   std::unordered_map<std::uint64_t, NameId> by_correlation_, by_node_;
+  std::unordered_map<std::uint32_t, spool::SpoolEvent> events_;  // by SpoolEvent::sync
+  std::vector<std::pair<std::size_t, std::uint32_t>> event_of_sync_;
   std::optional<spool::SpoolTotals> totals_;
   std::uint64_t recorded_ = 0;
   std::int64_t last_ns_ = -kMaxTimeNs;

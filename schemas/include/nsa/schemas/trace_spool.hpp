@@ -58,7 +58,8 @@ enum class Kind : std::uint16_t {
   note,
   totals,
   gpu_range,
-  message
+  message,
+  event
 };
 
 /// What every record begins with.
@@ -155,7 +156,16 @@ struct SpoolSync {
   std::uint64_t correlation = 0;
   std::uint32_t type = 0, context = 0, stream = 0, event = 0;  // type: CUPTI's; stream: ~0 = none
   std::int32_t device = -1;
-  std::uint32_t reserved = 0;
+  std::uint32_t event_sync = 0;  // of a wait for an event: SpoolEvent::sync
+};
+
+/// An event was recorded in a stream.
+struct SpoolEvent {
+  SpoolRecord record{32, Kind::event, 0};
+  std::uint64_t correlation = 0;  // of the call
+  std::uint32_t sync = 0;         // not 0: its own for each time that an event is recorded
+  std::uint32_t context = 0, stream = 0;
+  std::int32_t device = 0;
 };
 
 enum class MarkerWhat : std::uint32_t { instant = 1, begin = 2, end = 3 };
@@ -298,6 +308,7 @@ static_assert(kPlain<SpoolCopy> && sizeof(SpoolCopy) == 88);
 static_assert(kPlain<SpoolSet> && sizeof(SpoolSet) == 72);
 static_assert(kPlain<SpoolApi> && sizeof(SpoolApi) == 48);
 static_assert(kPlain<SpoolSync> && sizeof(SpoolSync) == 56);
+static_assert(kPlain<SpoolEvent> && sizeof(SpoolEvent) == 32);
 static_assert(kPlain<SpoolMarker> && sizeof(SpoolMarker) == 40);
 static_assert(kPlain<SpoolGpuRange> && sizeof(SpoolGpuRange) == 40);
 static_assert(kPlain<SpoolMessage> && sizeof(SpoolMessage) == 48);
