@@ -147,30 +147,6 @@ TEST_CASE("processes that live together are ready before the first of them measu
   CHECK_FALSE(ready_first(input));
 }
 
-TEST_CASE("processes of the next turn start before those of this one measure, and not beside it",
-          "[tuner]") {
-  const auto start_first = [](const tuner::SweepInput& input) {
-    MemorySink sink;
-    Notes notes;
-    CHECK(run_sweep(input, sink, notes).complete);
-    std::map<std::int64_t, std::int64_t> measured;           // by length: the first sample
-    std::map<std::int64_t, std::set<std::int64_t>> started;  // the hello of each process
-    for (const Measurement& row : sink.rows) {
-      const std::int64_t length = row.problem.max_seq_len();
-      const std::int64_t at = row.samples.front().start_ns;
-      measured[length] = std::min(measured.try_emplace(length, at).first->second, at);
-      if (!row.control) started[length].insert(row.workspace_bytes.value());
-    }
-    CHECK(started.at(40).size() == 2);
-    CHECK(started.at(50).size() == 2);
-    CHECK(own_children().empty());
-    return *started.at(50).rbegin() < measured.at(40);
-  };
-  const auto input = sweep_input(small_spec({"40", "50"}), {fake("tells_start")});
-  CHECK(start_first(together(input)));
-  CHECK_FALSE(start_first(input));
-}
-
 TEST_CASE("handles are released in all processes that live together", "[tuner]") {
   MemorySink sink;
   Notes notes;

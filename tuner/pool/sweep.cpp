@@ -93,8 +93,7 @@ class Sweep {
     const bool alone = input_.trace || input_.counters;
     const auto batches = make_batches(plan, kBatchS, alone ? 1 : kBatchContests);
     return std::all_of(batches.begin(), batches.end(), [&](const Batch& batch) {
-      const bool last = &batch == &batches.back();
-      return !interrupt_.requested() && run_batch(batch, last);
+      return !interrupt_.requested() && run_batch(batch);
     });
   }
 
@@ -124,8 +123,7 @@ class Sweep {
     }
   }
 
-  /// `last`: of its plan. Then another plan may follow, or nothing.
-  bool run_batch(const Batch& batch, bool last) {
+  bool run_batch(const Batch& batch) {
     std::vector<std::unique_ptr<ContestRunner>> runners;
     const std::vector<const Measurement*> none;
     for (const Contest* contest : batch) {
@@ -135,7 +133,7 @@ class Sweep {
     }
     bool complete = true;
     try {
-      run_processes(runners, last);
+      run_processes(runners);
     } catch (const Interrupted&) {
       complete = false;
     }
@@ -145,12 +143,11 @@ class Sweep {
     return complete;
   }
 
-  void run_processes(const std::vector<std::unique_ptr<ContestRunner>>& runners, bool last) {
+  void run_processes(const std::vector<std::unique_ptr<ContestRunner>>& runners) {
     const std::int64_t processes = input_.spec.policy.processes;
     const auto at_once = static_cast<std::int64_t>(turn_.lanes());
     std::set<const Contest*> measured;
     for (std::int64_t first = 0; first < processes; first += at_once) {
-      turn_.expect_another(!last || first + at_once < processes);
       for (const auto& runner : runners) {
         for (std::int64_t p = first; p < first + at_once; ++p)
           if (run_process(*runner, p)) measured.insert(&runner->contest());

@@ -52,10 +52,7 @@ std::int64_t now_ns() {
       .count();
 }
 
-std::int64_t greeted_ns = 0;
-
 void on_hello() {
-  greeted_ns = now_ns();
   if (is("exit_at_hello")) std::exit(7);
   if (is("slow_hello")) pause_ms(sleep_ms);
   if (is("device_is_taken"))
@@ -143,10 +140,7 @@ void on_prepare(const PrepareRequest& request) {
   handles[handle] = {request.variant.name, request.problem, request.seed};
   if (is("most_handles") && handles.size() > 4)
     return say(FailedReply{request.id, Outcome::out_of_memory, "too many handles"});
-  const std::int64_t workspace_bytes = is("tells_pid")     ? getpid()
-                                       : is("tells_when")  ? now_ns()
-                                       : is("tells_start") ? greeted_ns
-                                                           : 0;
+  const std::int64_t workspace_bytes = is("tells_pid") ? getpid() : is("tells_when") ? now_ns() : 0;
   say(PreparedReply{request.id, handle, 1'000'000 * sleep_ms, workspace_bytes});
   if (bad && is("prepared_twice")) say(PreparedReply{request.id, handle, 1, 0});
 }

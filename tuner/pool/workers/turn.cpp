@@ -48,7 +48,9 @@ void Turn::use(std::size_t lane) {
   lane_ = lane;
   for (std::size_t worker = 0; worker < input_.workers.size(); ++worker) {
     WorkerClient* const client = find(worker);
-    if (client) client->while_it_works(while_it_works_);
+    if (!client) continue;
+    client->while_it_works(while_it_works_);
+    join_leaving();  // else start() does: nothing is measured beside a process that ends
   }
 }
 
@@ -79,36 +81,6 @@ void Turn::join_ahead() {
   }
 }
 
-void Turn::start_next() {
-  if (lanes_ == 1 || !another_follows_ || !next_.empty()) return;
-  next_.resize(lanes_);
-  for (Slot& slot : next_) {
-    slot.client = new_client(0);
-    if (!slot.client->launch().empty()) continue;  // start() will tell
-    slot.ahead = std::async(std::launch::async, [this, &slot] {
-      slot.client->greet(input_.device.id, input_.spec.policy.deadline_s);
-    });
-  }
-}
-
-void Turn::join_next() {
-  for (Slot& slot : next_) {
-    if (slot.ahead.valid()) slot.ahead.get();
-  }
-}
-
-void Turn::clear_memory() {
-  const Account account(breakdown_.start_s);
-  crowded_ = true;
-  join_leaving();
-}
-
-void Turn::settle() {
-  const Account account(breakdown_.start_s);
-  join_next();
-  join_leaving();
-}
-
 std::unique_ptr<WorkerClient> Turn::new_client(std::size_t worker) {
   const auto limit = worker_memory_limit(input_.workers[worker], input_.device, slots_.size());
   auto client = std::make_unique<WorkerClient>(input_.workers[worker], limit, interrupt_);
@@ -119,7 +91,6 @@ std::unique_ptr<WorkerClient> Turn::new_client(std::size_t worker) {
 void Turn::begin() {
   if (begun_) return;
   if (lock_ && !lock_->try_lock()) {
-    dismiss();  // they would disturb who has the device now
     reporter_.note(waiting_text(*lock_, input_.device.id));
     const Account account(breakdown_.wait_s);
     if (!lock_->lock(interrupt_)) throw Interrupted{};
@@ -132,14 +103,6 @@ void Turn::end() {
   begun_ = false;
   const Account account(breakdown_.start_s);
   join_ahead();
-  dismiss();
-  join_next();
-  for (std::size_t lane = 0; lane < next_.size(); ++lane) slot(lane, 0) = std::move(next_[lane]);
-  next_.clear();
-  if (lock_) lock_->unlock();
-}
-
-void Turn::dismiss() {
   join_leaving();
   std::vector<std::unique_ptr<WorkerClient>> leaving;
   for (Slot& slot : slots_) {
@@ -156,7 +119,7 @@ void Turn::dismiss() {
   leaving_ = std::async(std::launch::async, [clients = std::move(leaving)] {
     for (const auto& client : clients) client->finish();
   });
-  if (std::exchange(crowded_, false)) join_leaving();
+  if (lock_) lock_->unlock();
 }
 
 void Turn::join_leaving() {
@@ -178,18 +141,16 @@ Answer<worker::HelloReply> Turn::start(std::size_t worker) {
     if (answer.interrupted) throw Interrupted{};
   }
   slot.client->while_it_works(while_it_works_);
-  if (lanes_ == 1) join_leaving();  // its contests may want all memory
+  join_leaving();  // nothing is measured beside a process that ends
   return answer;
 }
 
 std::optional<std::size_t> Turn::processes() const {
   std::size_t count = 0;
-  for (const auto* slots : {&slots_, &next_}) {
-    for (const Slot& slot : *slots) {
-      if (!slot.runs()) continue;
-      if (slot.client->hello().executor != kOwnExecutor) return std::nullopt;
-      ++count;
-    }
+  for (const Slot& slot : slots_) {
+    if (!slot.runs()) continue;
+    if (slot.client->hello().executor != kOwnExecutor) return std::nullopt;
+    ++count;
   }
   return count;
 }

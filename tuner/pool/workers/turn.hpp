@@ -41,25 +41,12 @@ class Turn {
   /// Waits until all that ahead() began has ended: nothing is measured beside it.
   void join_ahead();
 
-  /// Whether end() is followed by another turn.
-  void expect_another(bool follows) noexcept { another_follows_ = follows; }
-  /// Where there are several lanes and another turn follows: has its processes start while the
-  /// caller does something else than measure. Once a turn.
-  void start_next();
-  /// The lanes do not fit into the device's memory side by side: processes of the turn before end
-  /// first, and those of this turn before the next begins.
-  void clear_memory();
-  /// Waits for processes that start for the next turn and for those of the turn before that end:
-  /// nothing is measured beside them.
-  void settle();
-
   /// Where there are several lanes and nobody else has the device: begins the turn and has their
   /// processes start while the caller does something else than measure.
   void start_ahead();
   /// Waits for the device, unless this is our turn already. Throws Interrupted.
   void begin();
-  /// Ends the workers and gives the device back; the next turn has fresh processes, those of
-  /// start_next() or others.
+  /// Ends the workers and gives the device back; the next turn has fresh processes.
   void end();
 
   /// Starts that worker if it does not run; a second time if it must. Throws Interrupted.
@@ -95,9 +82,6 @@ class Turn {
   Slot& slot(std::size_t lane, std::size_t worker) { return slots_[place(lane, worker)]; }
   std::unique_ptr<WorkerClient> new_client(std::size_t worker);
   bool release(Slot& slot);
-  /// Has all workers of the slots end.
-  void dismiss();
-  void join_next();
   void join_leaving();
 
   const SweepInput& input_;
@@ -109,10 +93,7 @@ class Turn {
   bool begun_ = false;
   std::vector<Slot> slots_;  // lane by lane, a slot for each worker command
   std::size_t lanes_ = 1;
-  std::size_t lane_ = 0;  // that is used now
-  bool another_follows_ = false;
-  bool crowded_ = false;       // clear_memory() was asked for in this turn
-  std::vector<Slot> next_;     // lane by lane, the next turn's; empty before start_next()
+  std::size_t lane_ = 0;       // that is used now
   std::future<void> leaving_;  // workers of the turn before, which end
 };
 

@@ -18,7 +18,6 @@ bool WorkerSet::wants_handle(const Contestant& contestant) const {
 
 void WorkerSet::ready() {
   begin_ahead();
-  shared_.turn.start_next();
   // A worker that dies takes the handles of all its contestants along: again, until all have one.
   // Each turn that loses a worker also puts one contestant out, so this ends. All are prepared
   // before the first is verified, because a worker compares them with one another.
@@ -28,18 +27,14 @@ void WorkerSet::ready() {
     for (std::size_t w = 0; w < shared_.input.workers.size(); ++w) fail_repeats(w);
     if (!wanted() && policy_.control) pick_control();
   } while (wanted());
-  {
-    const Account account(shared_.breakdown.prepare_s);
-    shared_.turn.join_ahead();
-  }
-  shared_.turn.settle();
+  const Account account(shared_.breakdown.prepare_s);
+  shared_.turn.join_ahead();
 }
 
 void WorkerSet::begin_ahead() {
   if (std::exchange(ahead_begun_, true)) return;
   const std::size_t lanes = shared_.turn.lanes();
-  if (lanes == 1) return;
-  if (!fits_in_lanes(contest_, lanes, shared_.input.device)) return shared_.turn.clear_memory();
+  if (lanes == 1 || !fits_in_lanes(contest_, lanes, shared_.input.device)) return;
   std::vector<PreparedAhead::Job> jobs;
   for (std::size_t i = 0; i < contestants_.size(); ++i) {
     const Contestant& contestant = contestants_[i];
