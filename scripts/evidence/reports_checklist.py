@@ -241,7 +241,7 @@ ROWS = [
     ("003", "simpler configurations: no selection, smaller, dense",
      ran("report ablations --preset tiny --seq-lens 512 --processes 3", rates)),
     ("003", "H100, TF32, launch parameters",
-     gpu("nsatune sweep --stage out_proj --device cuda:0", "h200_sweep.txt", r"(gemm_tf32)",
+     gpu("nsatune sweep --stage out_proj --device cuda:0", "h200_checks.txt", r"(gemm_tf32)",
          "`{}` is a row of reduced precision, tile sizes are points of rows; results are keyed by device")),
     ("003", "malformed batch",
      ran("doctor --list", line(r"^log_malformed_batch.*?(A rank got a malformed batch)"))),
