@@ -90,9 +90,12 @@ std::string words_for(const ProjectStage& stage, const SettledStage& settled,
   }
   if (ratios.empty()) return "";
   const auto most = std::ranges::max_element(rivals, {}, [](const auto& r) { return r.second; });
-  return fmt::format("{:.3g}x the time of {}, median of {} problems; measured at {} {} to {}",
-                     median(ratios), path_named(stage, most->first).name, ratios.size(),
-                     to_string(settled.axis), first, last);
+  const std::string_view rival = path_named(stage, most->first).name;
+  const std::string where = fmt::format("measured at {} {}", to_string(settled.axis), first);
+  if (ratios.size() == 1)
+    return fmt::format("{:.3g}x the time of {}; {}", ratios.front(), rival, where);
+  return fmt::format("{:.3g}x the time of {}, median of {} problems; {} to {}", median(ratios),
+                     rival, ratios.size(), where, last);
 }
 
 EmittedStage emitted(const Project& project, const SettledStage& settled, const PathTimes& times) {
