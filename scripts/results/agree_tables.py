@@ -11,6 +11,7 @@ import argparse
 import json
 import math
 import re
+import signal
 import sys
 
 
@@ -74,6 +75,7 @@ def compare(a, b):
 
 
 def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` is no error
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("a")
     parser.add_argument("b")

@@ -13,6 +13,7 @@ import csv
 import gzip
 import json
 import math
+import signal
 import statistics
 import sys
 
@@ -93,6 +94,7 @@ def built_in(ranks, key, measured):
 
 
 def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` is no error
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("thresholds")
     parser.add_argument("results")
