@@ -104,7 +104,7 @@ std::array<Variant, 5> cuda_backward_rows() {
           {.name = "fused_block_atomic",
            .ignores = kRanges,
            .summary = "As fused_block, but the gradients of queries are added up in fp32 by "
-                      "atomic operations, in no order.",
+                      "atomic operations, whose order varies.",
            .supports = supports_block_backward,
            .workspace_bytes = block_backward_bytes<true>,
            .launch = kCudaAtomicBackward,
@@ -128,7 +128,7 @@ std::array<Variant, 5> cuda_backward_rows() {
           {.name = "gather",
            .ignores = kBlocks,
            .summary = "A thread block per query and KV head walks the selected keys; their "
-                      "gradients are added up in fp32 by atomic operations, in no order.",
+                      "gradients are added up in fp32 by atomic operations, whose order varies.",
            .supports = supports_gather_backward,
            .workspace_bytes = gather_backward_bytes,
            .launch = kCudaGatherBackward,

@@ -106,7 +106,7 @@ Variant sdpa_backward_row() {
           .dtypes = kHalfDtypes,
           .summary =
               "cuDNN's backward pass with a left bound; gradients of queries are added up in "
-              "no order.",
+              "an order that varies.",
           .supports = supports_sdpa_backward<false>,
           .workspace_bytes = sdpa_backward_bytes<false>,
           .launch = kSdpaBackward,

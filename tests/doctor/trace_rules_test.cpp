@@ -211,6 +211,21 @@ TEST_CASE("waits win no more than they take, whatever allocations take", "[docto
   CHECK(*found(report, "trace_allocations")->gain.at_most_ns > 25'000'000);
 }
 
+TEST_CASE("a few allocations are found where they cost much of the time", "[doctor]") {
+  const auto with = [](double us) {
+    JsonTrace t;
+    for (int step = 0, id = 1; step < 6; ++step, id += 2) {
+      const double at = 20'000.0 * step;
+      t.call("cudaMalloc", id, at, us).launched("gemm", id + 1, at + us, at + us + 10, 15'000);
+    }
+    return report_of(t);
+  };
+  const doctor::Report dear = with(3000), cheap = with(10);
+  REQUIRE(found(dear, "trace_allocations"));
+  CHECK(*found(dear, "trace_allocations")->gain.at_most_ns > 2'000'000);
+  CHECK_FALSE(found(cheap, "trace_allocations"));
+}
+
 TEST_CASE("a gain is the path's or another bound, and its words say which", "[doctor]") {
   JsonTrace t = eager(2, 10);
   t.call("cudaStreamSynchronize", 1000, -3000, 1);  // long before the first kernel
@@ -230,6 +245,24 @@ TEST_CASE("an eager loop whose launches are pending waits for the host all the s
   REQUIRE(found(fast, "trace_idle_gpu"));
   CHECK(found(fast, "trace_idle_gpu")->advice.starts_with("the host is too slow: "));
   CHECK_FALSE(found(report_of(eager(9, 10)), "trace_launch_bound"));
+}
+
+TEST_CASE("kernels that wait long after their launch do not wait for the host", "[doctor]") {
+  // In each step the first kernel comes 3 ms after its launch, the other as the host launches it.
+  JsonTrace t;
+  for (int step = 0, id = 1; step < 40; ++step, id += 2) {
+    const double at = 5000.0 * step;
+    t.launched("first", id, at, at + 3000, 100, 7);
+    t.launched("second", id + 1, at + 4900, at + 4905, 50, 20);
+  }
+  const doctor::Report report = report_of(t);
+  const doctor::Found* idle = found(report, "trace_idle_gpu");
+  REQUIRE(idle);
+  CHECK(idle->advice.starts_with("most of it passed after the launch: look for streams that wait "
+                                 "for each other, other processes on this GPU"));
+  if (const doctor::Found* bound = found(report, "trace_launch_bound"))
+    for (const doctor::Fact& fact : bound->facts)
+      CHECK(fact.what.find("had launched already") == std::string::npos);
 }
 
 TEST_CASE("what several GPUs wait for at the same time is lost once", "[doctor]") {

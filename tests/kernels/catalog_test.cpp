@@ -10,7 +10,7 @@
 namespace nsa::test {
 namespace {
 
-Problem seed_problem(std::int64_t tokens) {
+Problem problem_125m(std::int64_t tokens) {
   Problem p;  // B 1, Hq 12, Hkv 2, D 64, l 32, d 16, l' 64, n 16, w 512
   p.seq_lens = {tokens};
   p.dtype = Dtype::bf16;
@@ -35,13 +35,13 @@ TEST_CASE(
   for (const Variant& row : catalog()) {
     for (const std::int64_t tokens : {1, 4096, 8192, 65'536}) {
       INFO(to_string(row.stages.front()) << "/" << row.name << " " << tokens);
-      if (row.default_point) CHECK(row.default_point(seed_problem(tokens)) < ids_of(row).size());
+      if (row.default_point) CHECK(row.default_point(problem_125m(tokens)) < ids_of(row).size());
     }
   }
   const std::array stages{Stage::attend_selected};
   const auto point_at = [&](std::string_view name, std::int64_t tokens) {
     const Variant& row = *find_variant(stages, name, Backend::cuda);
-    return ids_of(row)[row.default_point(seed_problem(tokens))].point;
+    return ids_of(row)[row.default_point(problem_125m(tokens))].point;
   };
   CHECK(point_at("fused_block", 8192) == Point{{"chunk", 512}});
   CHECK(point_at("fused_block", 65'536) == Point{{"chunk", 2048}});
@@ -63,7 +63,7 @@ TEST_CASE("a wish without a point takes the one for the problem at hand", "[kern
   inputs.api.variants.push_back({Stage::attend_selected, {{"attend_selected"}, "fused_block", {}}});
   const Router router(inputs);
   for (const auto& [tokens, chunk] : {std::pair{8192, 512}, std::pair{65'536, 2048}}) {
-    const Choice choice = router.choose(Stage::attend_selected, seed_problem(tokens));
+    const Choice choice = router.choose(Stage::attend_selected, problem_125m(tokens));
     REQUIRE(choice.variant);
     CHECK(choice.variant->name == "fused_block");
     CHECK(*choice.point == Point{{"chunk", chunk}});
@@ -148,7 +148,7 @@ TEST_CASE("ids are the product of the coordinates, in their order", "[kernels]")
 }
 
 TEST_CASE("shapes of a ragged batch follow the problem", "[kernels]") {
-  Problem p = seed_problem(1);
+  Problem p = problem_125m(1);
   p.seq_lens = {3, 40};
   p.context_lens = {30, 0};
   p.head_dim_v = 32;
@@ -186,14 +186,14 @@ TEST_CASE("a row of several stages takes each input once and not what it makes i
   const JoinedSignature chain = signature_of(kChain);
   CHECK(names(chain.inputs) == Names{"q", "k_cmp", "k_sel", "v_sel"});
   CHECK(names(chain.outputs) == Names{"blocks", "ranges", "o_sel"});
-  const Problem p = seed_problem(40);
+  const Problem p = problem_125m(40);
   CHECK(shape_of(kBoth, "blocks", p).dtype == Dtype::int32);
   CHECK(shape_of(kBoth, "v_cmp", p).shape[0] == 1);
   CHECK_THROWS_AS(shape_of(kBoth, "k_sel", p), ContractError);
 }
 
 TEST_CASE("sequences stand behind one another in every packed tensor", "[kernels]") {
-  Problem p = seed_problem(1);
+  Problem p = problem_125m(1);
   p.seq_lens = {3, 40};
   p.context_lens = {30, 0};
   const auto s = sequences_of(p);
@@ -206,7 +206,7 @@ TEST_CASE("sequences stand behind one another in every packed tensor", "[kernels
 }
 
 TEST_CASE("closed forms of the pairs equal their sums over the queries", "[kernels]") {
-  Problem p = seed_problem(1);
+  Problem p = problem_125m(1);
   p.seq_lens = {700, 1, 33, 5000};
   p.context_lens = {0, 999, 17, 3};
   CHECK(compressed_pairs(p) == sum_over_queries(p, num_compressed));
@@ -220,7 +220,7 @@ TEST_CASE("closed forms of the pairs equal their sums over the queries", "[kerne
 }
 
 TEST_CASE("costs give the published floors of the 125M shape at 64k", "[kernels]") {
-  const Problem p = seed_problem(65536);
+  const Problem p = problem_125m(65536);
   const double flop_per_ms = 790e9, bytes_per_ms = 4.3e9;
   // 2 H (Dk + Dv) sum of min(n l', t + 1); the published .251 leaves out the keys after the query.
   CHECK(attend_selected_cost(p).flop / flop_per_ms == Approx(.2589).margin(.0001));
@@ -233,7 +233,7 @@ TEST_CASE("costs give the published floors of the 125M shape at 64k", "[kernels]
 }
 
 TEST_CASE("a decode step is charged for the keys it reads, not for all of the cache", "[kernels]") {
-  Problem p = seed_problem(1);
+  Problem p = problem_125m(1);
   p.phase = Phase::decode;
   p.context_lens = {65535};
   const double row = 2 * 2 * 128;  // bytes of K and V of one token, bf16, two KV heads

@@ -20,7 +20,7 @@ TEST_CASE("trace summary prints tables, and with --json one document of its sche
   CHECK(text.exit_code == 0);
   CHECK(text.err.empty());
   for (const char* part :
-       {"idle", "host wait", "score", "unattributed", "score_kernel<64>", "memory"}) {
+       {"idle", "nothing launched", "score", "unattributed", "score_kernel<64>", "memory"}) {
     CAPTURE(part);
     CHECK(text.out.find(part) != std::string::npos);
   }

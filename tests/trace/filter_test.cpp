@@ -48,6 +48,19 @@ TEST_CASE("a summary can be of some steps, a time, a stream or a name", "[trace]
   CHECK(summary(folder, "--step 3 --stream 7")["busy_ns"] == 10'000);
 }
 
+TEST_CASE("a summary of a part says so, and its times are those of the whole", "[trace]") {
+  const Folder folder;
+  folder.write("t.json", four_steps());
+  CHECK_FALSE(summary(folder, "").contains("part"));
+  CHECK(summary(folder, "--step 3 --stream 7")["part"] == "--step 3-3 --stream 7");
+  CHECK(summary(folder, "--time 100us-.2ms --name first")["part"] ==
+        "--time 0.1ms-0.2ms --name first");
+  const std::string text = nsatune(folder, "trace summary t.json --time 100us-400us").out;
+  CHECK(text.find("\nonly --time 0.1ms-0.4ms: every figure is of that part\n") != text.npos);
+  // The gap between the steps, from 170 us of the whole trace on.
+  CHECK(text.find("50.0 us  170 us") != text.npos);
+}
+
 TEST_CASE("a part of a trace has the steps of the whole, with their numbers", "[trace]") {
   const Folder folder;
   folder.write("t.json", four_steps());

@@ -124,6 +124,29 @@ std::string host_advice(const TraceEvidence& t) {
   return "fuse (torch.compile), capture a CUDA graph, or enlarge the batch";
 }
 
+std::int64_t long_pending_ns(const TraceEvidence& t) {
+  constexpr std::int64_t kLaunchNs = 50'000;  // more than one takes to reach an idle GPU
+  if (!t.summary.gaps) return 0;
+  for (const trace::GapCause& cause : t.summary.gaps->causes)
+    if (cause.what == "launch_pending")
+      return cause.total_ns > kLaunchNs * cause.count ? cause.total_ns : 0;
+  return 0;
+}
+
+namespace {
+
+/// Where kernels wait though they were launched long ago.
+std::string pending_advice(const TraceEvidence& t) {
+  const bool streams = std::ranges::any_of(
+      t.summary.devices, [](const trace::DeviceSummary& d) { return d.streams.size() > 1; });
+  std::string text = "most of it passed after the launch: look for ";
+  if (streams) text += "streams that wait for each other, ";
+  if (t.summary.world_size.value_or(1) > 1) text += "ranks that come late, ";
+  return text + "other processes on this GPU";
+}
+
+}  // namespace
+
 std::string idle_advice(const TraceEvidence& t, const trace::GpuFigures& gpu) {
   const trace::IdleClasses& c = gpu.idle_by_class_ns;
   const std::int64_t idle = own_idle_ns(gpu);
@@ -132,10 +155,11 @@ std::string idle_advice(const TraceEvidence& t, const trace::GpuFigures& gpu) {
       path_gain_ns(t, "host_wait").value_or(c.sync.value_or(0) + c.blocking_call.value_or(0));
   const std::int64_t host = path_gain_ns(t, "host").value_or(c.host_wait.value_or(0));
   if (waits > host && most(waits, idle)) return "let the host wait less: see what it waits in";
+  const bool pending = most(long_pending_ns(t), idle);
+  if (pending && most(host, idle))
+    return pending_advice(t) + "; beside that the host is slow: " + host_advice(t);
   if (most(host, idle)) return "the host is too slow: " + host_advice(t);
-  if (most(c.kernel_wait, idle))
-    return "launches were pending: look for streams that wait for each other, and for other "
-           "processes on this GPU";
+  if (pending || most(c.kernel_wait, idle)) return pending_advice(t);
   return "find the cause among the other findings";
 }
 

@@ -12,6 +12,9 @@ std::string host_state_text(const trace::GapCause& cause);
 /// "all_reduce of 25 MiB in dp by nccl: 3 ms of waiting for others".
 std::string collective_text(const trace::CollectiveRow& row);
 
+/// Idle time after launches whose kernels waited longer than a launch takes to reach the GPU: for
+/// other streams, ranks or programs, and not for the host.
+std::int64_t long_pending_ns(const TraceEvidence& trace);
 /// Of the GPU that is idle most.
 std::string idle_advice(const TraceEvidence& trace, const trace::GpuFigures& gpu);
 /// Where the host is too slow for what it launches.

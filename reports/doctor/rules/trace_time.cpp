@@ -79,10 +79,12 @@ std::string kernels_text(const TraceEvidence& t) {
   return text;
 }
 
-/// What the host did meanwhile, the longest first.
-void add_host_state(const TraceEvidence& t, std::vector<Fact>& facts, std::size_t most) {
+/// What the host did meanwhile, the longest first; without what it had launched already, as asked.
+void add_host_state(const TraceEvidence& t, std::vector<Fact>& facts, std::size_t most,
+                    bool skip_pending = false) {
   if (!t.summary.gaps) return;
   for (const trace::GapCause& cause : t.summary.gaps->causes) {
+    if (skip_pending && cause.what == "launch_pending") continue;
     if (most-- == 0) break;
     facts.push_back({.what = "idle while the host " + host_state_text(cause) + of_all_gpus(t),
                      .source = t.summary.path,
@@ -96,8 +98,11 @@ std::string gap_text(const TraceEvidence& t, const Gap& gap) {
   if (t.summary.gaps)
     for (const trace::GapRow& row : t.summary.gaps->longest)
       if (row.start_ns == gap.start_ns && row.duration_ns == gap.duration_ns && !row.parts.empty())
-        return "one of the longest gaps, while the host mostly " +
-               host_state_text(row.parts.front());
+        return fmt::format("one of the longest gaps, {}while the host {}",
+                           most(row.parts.front().total_ns, row.duration_ns)
+                               ? ""
+                               : time_text(row.parts.front().total_ns) + " of it ",
+                           host_state_text(row.parts.front()));
   return "one of the longest gaps";
 }
 
@@ -211,7 +216,7 @@ Founds trace_launch_bound(const RunEvidence& evidence) {
                             kernels_text(t)),
                 {},
                 gain};
-    add_host_state(t, found.facts, 5);
+    add_host_state(t, found.facts, 5, long_pending_ns(t) > 0);
     if (found.facts.empty())
       found.facts.push_back({.what = causes_of(gpu.idle_by_class_ns), .source = t.summary.path});
     found.advice = host_advice(t);

@@ -16,6 +16,9 @@ constexpr double kRangeShare = .1;  // of the time of all operations
 constexpr double kReservedRatio = 1.5;
 constexpr std::int64_t kReservedBytes = std::int64_t{1} << 30;
 constexpr std::int64_t kManyAllocations = 20;
+/// A few count, too, where they cost so much of the trace's time.
+constexpr double kDearShare = .02;
+constexpr std::int64_t kDearNs = 1'000'000;
 constexpr double kSlowAttentionShare = .05;  // of the time of all operations
 
 /// Whether anything in the evidence says that FA-2 should run.
@@ -174,7 +177,10 @@ Founds trace_fragmentation(const RunEvidence& evidence) {
 Founds trace_allocations(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const Group all = total_of(t.allocations);
-    if (all.count <= kManyAllocations) return;
+    const std::int64_t won = path_gain_ns(t, "allocation").value_or(0);
+    const bool dear =
+        won >= kDearNs && t.summary.gpu && share_of(won, t.summary.gpu->span_ns) > kDearShare;
+    if (all.count == 0 || (all.count <= kManyAllocations && !dear)) return;
     Gain most = idle_gain(t);
     if (all.total_ns < most.at_most_ns) most = gain_in(t, all.total_ns, "all time of these calls");
     Found found{fmt::format("the driver allocates or releases memory {} times{}",

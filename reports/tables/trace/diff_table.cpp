@@ -3,6 +3,7 @@
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/trace_table.hpp"
 #include "nsa/reports/units.hpp"
+#include "sections.hpp"
 #include "words.hpp"
 
 namespace nsa::reports {
@@ -10,8 +11,6 @@ namespace {
 
 using trace::DiffRow;
 using trace::DiffVerdict;
-
-constexpr std::size_t kNameColumns = 60;
 
 std::string change(double ratio) { return fmt::format("{:+.1f} %", (ratio - 1) * 100); }
 
@@ -45,13 +44,12 @@ TextTable table_of(const char* what) {
 void add(TextTable& table, const DiffRow& row) {
   table.add_row({ns(row.total_ns_a), ns(row.total_ns_b), format_tokens(row.count_a),
                  format_tokens(row.count_b), interval(row), row.unit,
-                 Cell{verdict_text(row), ink_of(row.verdict)},
-                 shortened(printable(row.name), kNameColumns)});
+                 Cell{verdict_text(row), ink_of(row.verdict)}, printable(row.name)});
 }
 
 /// Rows that say something: not those where nothing changed.
-std::string section(const char* heading, const std::vector<DiffRow>& rows, std::size_t top,
-                    Style style) {
+std::string changed(const char* heading, const std::vector<DiffRow>& rows, std::size_t top,
+                    const Page& page) {
   TextTable table = table_of("");
   std::size_t left_out = 0;
   for (const DiffRow& row : rows) {
@@ -63,15 +61,16 @@ std::string section(const char* heading, const std::vector<DiffRow>& rows, std::
       ++left_out;
     }
   }
-  if (table.empty()) return {};
-  std::string text = "\n" + inked(heading, Ink::bold, style) + "\n" + table.render(style, 2);
+  std::string text = section(heading, std::move(table), page);
   if (left_out > 0) text += fmt::format("  and {} more (--top)\n", left_out);
   return text;
 }
 
 }  // namespace
 
-std::string trace_diff_table(const trace::TraceDiff& diff, std::size_t top, Style style) {
+std::string trace_diff_table(const trace::TraceDiff& diff, std::size_t top, Style style,
+                             std::size_t columns) {
+  const Page page{style, columns};
   std::string text = fmt::format("A: {}\nB: {}\nverdict: {}\n", printable(diff.path_a),
                                  printable(diff.path_b), to_text(diff.verdict));
   for (const std::string& reason : diff.reasons)
@@ -80,10 +79,10 @@ std::string trace_diff_table(const trace::TraceDiff& diff, std::size_t top, Styl
   if (diff.steps) {
     TextTable table = table_of("");
     add(table, *diff.steps);
-    text += "\n" + inked("Steps", Ink::bold, style) + "\n" + table.render(style, 2);
+    text += section("Steps", std::move(table), page);
   }
-  text += section("Stages that differ", diff.stages, top, style);
-  text += section("Kernels that differ", diff.kernels, top, style);
+  text += changed("Stages that differ", diff.stages, top, page);
+  text += changed("Kernels that differ", diff.kernels, top, page);
   return text;
 }
 

@@ -40,11 +40,21 @@ TextTable gaps(const Summary& s, std::size_t top) {
   if (!s.gaps) return table;
   std::int64_t all = 0;
   for (const trace::GapCause& cause : s.gaps->causes) all += cause.total_ns;
+  std::size_t shown = 0, rest = 0;
+  std::int64_t rest_ns = 0, rest_gaps = 0;
   for (const trace::GapCause& cause : s.gaps->causes) {
-    if (top-- == 0) break;
+    if (shown++ >= top) {
+      ++rest;
+      rest_ns += cause.total_ns;
+      rest_gaps += cause.count;
+      continue;
+    }
     table.add_row({ns(cause.total_ns), share(cause.total_ns, all), format_tokens(cause.count),
                    host_did(cause)});
   }
+  if (rest > 0)
+    table.add_row({ns(rest_ns), share(rest_ns, all), format_tokens(rest_gaps),
+                   Cell{fmt::format("({} more)", rest), Ink::dim}});
   return table;
 }
 
@@ -79,7 +89,7 @@ TextTable longest_gaps(const Summary& s, std::size_t top, std::size_t columns) {
   for (const trace::GapRow& gap : s.gaps->longest) {
     if (top-- == 0) break;
     const std::string part = s.clocks ? fmt::format("trace {}: ", gap.part) : "";
-    table.add_row({ns(gap.duration_ns), ns(gap.start_ns - s.gpu->start_ns),
+    table.add_row({ns(gap.duration_ns), ns(gap.start_ns - s.first_ns),
                    fmt::format("{}{}", part, gap.device), parts_of(gap, room)});
   }
   return table;

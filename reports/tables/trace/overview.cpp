@@ -23,9 +23,9 @@ std::string idle_causes(const GpuFigures& gpu) {
         fmt::format("{}{} {}", text.empty() ? "" : ", ", cause, with_share(*value, gpu.idle_ns));
   };
   const trace::IdleClasses& c = gpu.idle_by_class_ns;
-  add("host wait", c.host_wait);
-  add("kernel wait", c.kernel_wait);
-  add("sync", c.sync);
+  add("nothing launched", c.host_wait);
+  add("launch pending", c.kernel_wait);
+  add("host in sync", c.sync);
   add("blocking call", c.blocking_call);
   add("profiler", c.profiler_overhead);
   add("other", c.other);
@@ -60,9 +60,9 @@ TextTable overview(const Summary& s) {
                                format_tokens(s.sums->whole_graphs))});
   if (s.sums)
     table.add_row(
-        {"operations", fmt::format("{} kernels ({} different), {} copies and memsets",
-                                   format_tokens(s.sums->kernels), s.sums->distinct_kernels,
-                                   format_tokens(s.sums->memops))});
+        {"operations", fmt::format("{} kernel{} ({} different), {} copies and memsets",
+                                   format_tokens(s.sums->kernels), s.sums->kernels == 1 ? "" : "s",
+                                   s.sums->distinct_kernels, format_tokens(s.sums->memops))});
   if (s.sums && s.sums->graph_nodes > 0)
     table.add_row({"out of graphs", fmt::format("{} of them; kernels of a graph share its launch",
                                                 format_tokens(s.sums->graph_nodes))});

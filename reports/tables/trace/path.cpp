@@ -34,12 +34,23 @@ TextTable parts(const CriticalPath& path, std::size_t top) {
   TextTable table;
   table.add_columns({"on the path", "share", "pieces"}, Align::right);
   table.add_column("critical path");
+  std::size_t rest = 0;
+  std::int64_t rest_ns = 0, rest_pieces = 0;
   for (const trace::PathPart& part : path.parts) {
     const double of = part_of(part.total_ns, path.length_ns);
-    if (top-- == 0 || of < kShownShare) break;
+    if (top == 0 || of < kShownShare) {
+      ++rest;
+      rest_ns += part.total_ns;
+      rest_pieces += part.count;
+      continue;
+    }
+    --top;
     table.add_row(
         {ns(part.total_ns), format_percent(of), format_tokens(part.count), part_text(part)});
   }
+  if (rest > 0 && !table.empty())
+    table.add_row({ns(rest_ns), format_percent(part_of(rest_ns, path.length_ns)),
+                   format_tokens(rest_pieces), Cell{fmt::format("({} more)", rest), Ink::dim}});
   return table;
 }
 

@@ -6,6 +6,7 @@
 
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/units.hpp"
+#include "nsa/schemas/text.hpp"
 #include "words.hpp"
 
 namespace nsa::reports {
@@ -50,22 +51,30 @@ TextTable steps(const Summary& s, std::size_t top) {
   return table;
 }
 
+/// "more of nothing launched": as the overview calls it.
+std::string cause_text(const std::string& what) {
+  if (what == "host_wait") return "nothing launched";
+  if (what == "kernel_wait") return "launch pending";
+  if (what == "sync") return "host in sync";
+  return what == "before_next_step" ? "time before the next step" : spaced(what);
+}
+
 /// Which part made the worst step long, and where the steps come from if nobody marked them.
 std::string step_times(const Summary& s) {
   if (!s.step_times) return {};
   const trace::StepTimes& t = *s.step_times;
-  std::string text =
-      fmt::format("  {} steps: median {}, p95 {}, worst {} ({})", t.count, ns(t.median_ns),
-                  ns(t.p95_ns), ns(t.worst_ns), short_name((*s.steps)[t.worst].name));
+  std::string text = fmt::format("  {}: median {}, p95 {}, worst {} ({})", counted(t.count, "step"),
+                                 ns(t.median_ns), ns(t.p95_ns), ns(t.worst_ns),
+                                 short_name((*s.steps)[t.worst].name));
   for (std::size_t i = 0; i < t.causes.size() && i < 3; ++i) {
     if (t.causes[i].more_ns * 100 < t.median_ns) break;
-    text += fmt::format("{}{} {}", i == 0 ? "; it took longer for " : ", ",
-                        spaced(t.causes[i].what), ns(t.causes[i].more_ns));
+    text += fmt::format("{}{} {}", i == 0 ? "; it has more of " : ", ",
+                        cause_text(t.causes[i].what), ns(t.causes[i].more_ns));
   }
   if (s.steps->front().source == "repeating_kernels")
     text += fmt::format(
         "\n  No step was marked: these are the longest sequence of kernels that repeats, {} of "
-        "them",
+        "them; they may be layers of a step",
         format_tokens(s.steps->front().gpu ? s.steps->front().gpu->kernels : 0));
   return text + "\n";
 }

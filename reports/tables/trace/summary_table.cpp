@@ -13,7 +13,8 @@
 namespace nsa::reports {
 namespace {
 
-constexpr std::size_t kFew = 10;  // rows of tables that are read from the top
+constexpr std::size_t kFew = 10;    // rows of tables that are read from the top,
+constexpr std::size_t kUsual = 20;  // unless more are asked for than the default
 
 /// Each reason once, with the figures that it explains.
 std::string absences(const trace::Summary& s) {
@@ -32,9 +33,10 @@ std::string absences(const trace::Summary& s) {
 std::string trace_summary_table(const trace::Summary& s, std::size_t top, Style style,
                                 std::size_t columns) {
   const Page page{style, columns};
-  const std::size_t few = std::min(top, kFew);
+  const std::size_t few = top <= kUsual ? std::min(top, kFew) : top;
   std::string text = fmt::format("{}: {}, {} events\n", printable(s.path), s.format,
                                  format_tokens(static_cast<std::int64_t>(s.events)));
+  if (!s.part.empty()) text += "only " + printable(s.part) + ": every figure is of that part\n";
   text += overview_text(s, page) + steps_text(s, few, page);
   text += stages_text(s, page) + host_waits_text(s, page);
   text += critical_path_text(s, few, style, columns);

@@ -1,6 +1,7 @@
 #include "nsa/trace/summary.hpp"
 
 #include "host_name.hpp"
+#include "nsa/trace/filter.hpp"
 #include "parts.hpp"
 
 namespace nsa::trace {
@@ -27,7 +28,9 @@ void add_source(const Trace& trace, Summary& out) {
   const Origin& source = trace.source;
   out.path = source.path;
   out.format = source.format;
+  out.part = source.part;
   out.events = source.events;
+  out.first_ns = first_event(trace);
   out.bytes = source.bytes;
   out.gpu_ops_without_time = source.untimed_ops;
   out.base_time_ns = source.base_time_ns;

@@ -195,6 +195,7 @@ Json to_document(const Summary& s) {
          {"format", s.format},      {"events", s.events},
          {"host", or_null(s.host)}, {"base_time_ns", or_null(s.base_time_ns)},
          {"rank", or_null(s.rank)}, {"world_size", or_null(s.world_size)}};
+  if (!s.part.empty()) j["part"] = s.part;
   if (s.clocks) j["clocks"] = to_json(*s.clocks);
   j.update(figures(s.gpu ? &*s.gpu : nullptr, s.sums ? &*s.sums : nullptr));
   j["api_calls"] = or_null(s.api_calls);

@@ -1,6 +1,8 @@
 #include "nsa/trace/filter.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <string>
 
 #include "analyse/context.hpp"
 #include "analyse/launches.hpp"
@@ -77,14 +79,6 @@ void keep_steps(std::pair<std::int64_t, std::int64_t> wanted, Trace& trace) {
     });
 }
 
-std::int64_t first_event(const Trace& trace) {
-  std::int64_t first = kMaxTimeNs;
-  for (const GpuOp& op : trace.ops) first = std::min(first, op.start_ns);
-  for (const ApiCall& call : trace.calls) first = std::min(first, call.start_ns);
-  for (const HostRange& range : trace.ranges) first = std::min(first, range.start_ns);
-  return first;
-}
-
 void keep_time(std::pair<std::int64_t, std::int64_t> wanted, Trace& trace) {
   const std::int64_t first = first_event(trace);
   const auto holds = [&](std::uint32_t, std::int64_t ns) {
@@ -122,10 +116,41 @@ void keep_matching(const Filter& filter, Trace& trace) {
   });
 }
 
+std::string in_ms(std::int64_t ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.12gms", static_cast<double>(ns) / 1e6);
+  return text;
+}
+
+/// As the flags that chose it.
+std::string flags_of(const Filter& filter) {
+  std::string text;
+  const auto add = [&](const std::string& flag) { text += (text.empty() ? "" : " ") + flag; };
+  if (filter.steps)
+    add("--step " + std::to_string(filter.steps->first) + "-" +
+        std::to_string(filter.steps->second));
+  if (filter.time_ns)
+    add("--time " + in_ms(filter.time_ns->first) + "-" + in_ms(filter.time_ns->second));
+  if (filter.stream) add("--stream " + std::to_string(*filter.stream));
+  if (!filter.name.empty()) add("--name " + filter.name);
+  return text;
+}
+
 }  // namespace
+
+std::int64_t first_event(const Trace& trace) {
+  if (trace.source.first_ns) return *trace.source.first_ns;
+  std::int64_t first = kMaxTimeNs;
+  for (const GpuOp& op : trace.ops) first = std::min(first, op.start_ns);
+  for (const ApiCall& call : trace.calls) first = std::min(first, call.start_ns);
+  for (const HostRange& range : trace.ranges) first = std::min(first, range.start_ns);
+  return first;
+}
 
 void keep(const Filter& filter, Trace& trace) {
   if (!filter.any()) return;
+  trace.source.first_ns = first_event(trace);
+  trace.source.part = flags_of(filter);
   trace.steps = step_ranges(trace, launches_of(trace));
   if (filter.steps) keep_steps(*filter.steps, trace);
   if (filter.time_ns) keep_time(*filter.time_ns, trace);

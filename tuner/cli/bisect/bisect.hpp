@@ -1,4 +1,4 @@
-// bisect: between which commits a series stepped, and a script that finds the one.
+// bisect: between which commits a series stepped, and a script that finds the exact one.
 #pragma once
 
 #include <optional>

@@ -43,7 +43,7 @@ ModelConfig paper_layer() {
   return c;
 }
 
-ModelConfig seed_layer() {
+ModelConfig layer_of_125m() {
   ModelConfig c;
   c.name = "layer";
   c.layers = 1;
@@ -53,7 +53,7 @@ ModelConfig seed_layer() {
 std::vector<Preset> presets() {
   return {{"125m", false, ModelConfig{}},
           {"tiny", false, tiny_model()},
-          {"layer", true, seed_layer()},
+          {"layer", true, layer_of_125m()},
           {"paper-layer", true, paper_layer()}};
 }
 

@@ -46,7 +46,8 @@ ExitCode print_diff(const Settings& settings, const DiffOptions& options) {
   if (settings.json) {
     print_json(trace::to_document(diff));
   } else {
-    print_fitted(reports::trace_diff_table(diff, options.top, settings.style_out()));
+    print_fitted(
+        reports::trace_diff_table(diff, options.top, settings.style_out(), table_columns()));
   }
   return exit_code_of(diff.verdict);
 }

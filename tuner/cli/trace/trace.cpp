@@ -14,13 +14,13 @@
 #include "selection.hpp"
 
 namespace nsa::cli {
-namespace {
 
-/// How wide names of kernels may be.
 std::size_t table_columns() {
   const std::size_t columns = columns_out();
   return columns > 0 ? columns : reports::kDefaultColumns;
 }
+
+namespace {
 
 struct SummaryOptions {
   std::vector<std::string> files;

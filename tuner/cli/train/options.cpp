@@ -60,7 +60,7 @@ void declare_train(CLI::App& sub, TrainOptions& o, bool runs) {
                            "No fp32 copies of bf16 or fp16 weights: AdamW moves and rounds the "
                            "weights themselves"));
   of_training(sub.add_flag("--nondeterministic", o.nondeterministic,
-                           "Allow rows that give other bits each time"));
+                           "Allow rows that are not bitwise reproducible"));
   if (!runs) return;
   of_training(sub.add_option("--data", o.data,
                              "File of tokens, taken in random pieces of "

@@ -23,6 +23,7 @@ std::string trace_ranks_table(const trace::Summary& merged,
 /// "on one time line: a step of a name begins everywhere at once (hosts a and b); ..."
 std::string clocks_text(const trace::Clocks& clocks);
 /// What differs; `top` kernels at most.
-std::string trace_diff_table(const trace::TraceDiff& diff, std::size_t top, Style style);
+std::string trace_diff_table(const trace::TraceDiff& diff, std::size_t top, Style style,
+                             std::size_t columns);
 
 }  // namespace nsa::reports

@@ -25,5 +25,8 @@ struct Filter {
 /// ran. A stream and a name choose operations: calls that launched none of them go, ranges of the
 /// host stay, since they say who launched the rest. InputError where nothing is left.
 void keep(const Filter& filter, Trace& trace);
+/// When the first of its events began, of which `time_ns` counts; of the whole trace where only a
+/// part of it is left.
+std::int64_t first_event(const Trace& trace);
 
 }  // namespace nsa::trace

@@ -247,6 +247,8 @@ struct Origin {
   std::uint64_t events = 0;  // all of the file, also those that no analysis needs
   std::uint64_t bytes = 0;   // unpacked
   std::optional<std::int64_t> base_time_ns, rank, world_size;
+  std::string part;  // that keep() left, as flags: "--step 3-7 --name flash"; empty: all of it
+  std::optional<std::int64_t> first_ns;  // where only a part is left: the first event of all
   std::uint64_t untimed_ops = 0;  // GPU operations without a time stamp; they are not in `ops`
   std::uint64_t flow_starts = 0, flow_ends = 0;  // arrows between events
   bool holds_overhead = true;    // false: its recorder does not write the profiler's own time

@@ -157,7 +157,9 @@ struct RecordingRow {
 
 struct Summary {
   std::string path, format;
+  std::string part;  // of it that is summarised, as flags; empty: all
   std::uint64_t events = 0, bytes = 0;
+  std::int64_t first_ns = 0;               // when its first event began; of the whole file
   std::uint64_t gpu_ops_without_time = 0;  // recorded without a time stamp, so in no figure
   std::optional<std::string> host;
   std::optional<std::int64_t> base_time_ns, rank, world_size;
