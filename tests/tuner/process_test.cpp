@@ -165,11 +165,11 @@ TEST_CASE("the report of a hung process names its state and where the kernel wai
 
 namespace {
 
-/// The report of a process that answers the signal with `command`.
+/// The report of a process that answers the signal with `command`. It has no children, whose end
+/// by the signal the shell would tell in between.
 std::string report_of_answer(const std::string& command, const std::string& before = "") {
-  Child child(
-      shell(before + "trap '" + command + "' USR1; echo ready; while :; do sleep 0.01; done"),
-      std::nullopt);
+  Child child(shell(before + "trap '" + command + "' USR1; echo ready; while :; do :; done"),
+              std::nullopt);
   std::string line;
   REQUIRE(child.receive(line, in(10)) == Child::Event::line);
   return hang_report(child);
