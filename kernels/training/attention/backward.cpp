@@ -1,8 +1,12 @@
 #include <array>
 
 #include "nsa/kernels/catalog.hpp"
+#include "operands/attend_backward.hpp"
+#include "operands/model_backward.hpp"
+#include "operands/select_backward.hpp"
 #include "runtime/dense.hpp"
 #include "training/attention/both_passes.hpp"
+#include "training/attention/run_tensors.hpp"
 
 namespace nsa::training {
 namespace {
@@ -17,34 +21,50 @@ class AttentionBackward {
 
   void dense(const TensorView& d_o) {
     const Problem dense = dense_problem(step_.backward);
-    const std::array in{t_.q, t_.sel.k, t_.sel.v, t_.o, d_o};
-    const std::array out{d_.q, d_.sel.k, d_.sel.v};
-    run_stage(step_, Stage::attend_window, dense, in, out, &t_.stages);
+    const BandBackwardTensors tensors{
+        .q = t_.q, .kv = t_.sel, .o = t_.o, .d_o = d_o, .d_q = d_.q, .d_kv = d_.sel};
+    run_tensors(step_, Stage::attend_window, dense, tensors, &t_.stages);
   }
 
   void nsa(const TensorView& d_o) {
     const WorkspaceScope scratch(step_.workspace());
-    const std::array d_branches{like(t_.branches[0]), like(t_.branches[1]), like(t_.branches[2])};
+    OfBranches d_branches;
+    for (const Branch branch : kBranchOrder)
+      d_branches[index_of(branch)] = like(of(branch, t_.branches));
     combine(d_o, d_branches);
-    attend_selected(d_branches[1]);
-    const std::array in{t_.q, t_.win.k, t_.win.v, t_.branches[2], d_branches[2]};
-    const std::array out{d_.q, d_.win.k, d_.win.v};
-    run_stage(step_, Stage::attend_window, step_.backward, in, out, &t_.stages, kToFirst);
-    attend_compressed(d_branches[0]);
+    attend_selected(of(Branch::sel, d_branches));
+    attend_window(of(Branch::win, d_branches));
+    attend_compressed(of(Branch::cmp, d_branches));
   }
 
  private:
+  using OfBranches = std::array<TensorView, 3>;
+  static const TensorView& of(Branch branch, const OfBranches& tensors) {
+    return tensors[index_of(branch)];
+  }
   TensorView like(const TensorView& t) { return step_.take({t.shape[0], t.shape[1], t.shape[2]}); }
 
-  void combine(const TensorView& d_o, const std::array<TensorView, 3>& d_branches) {
-    const GateWeights& d = d_.gate;
-    const std::array in{t_.q,           t_.branches[0], t_.branches[1],
-                        t_.branches[2], w_.fc1_w,       w_.fc1_b,
-                        w_.fc2_w,       w_.fc2_b,       d_o};
-    const std::array out{d_.q,    d_branches[0], d_branches[1], d_branches[2],
-                         d.fc1_w, d.fc1_b,       d.fc2_w,       d.fc2_b};
-    constexpr unsigned kWeights = 0b1111'0000;
-    run_stage(step_, Stage::gate_combine, step_.backward, in, out, &t_.stages, add_ ? kWeights : 0);
+  void combine(const TensorView& d_o, const OfBranches& d_branches) {
+    const GateBackwardTensors tensors{.q = t_.q,
+                                      .branches = t_.branches,
+                                      .weights = w_,
+                                      .d_o = d_o,
+                                      .d_q = d_.q,
+                                      .d_branches = d_branches,
+                                      .d_weights = d_.gate};
+    constexpr unsigned kWeights = 0b1111'0000;  // the outputs after d_q and those of the branches
+    run_tensors(step_, Stage::gate_combine, step_.backward, tensors, &t_.stages,
+                add_ ? kWeights : 0);
+  }
+
+  void attend_window(const TensorView& d_o) {
+    const BandBackwardTensors tensors{.q = t_.q,
+                                      .kv = t_.win,
+                                      .o = of(Branch::win, t_.branches),
+                                      .d_o = d_o,
+                                      .d_q = d_.q,
+                                      .d_kv = d_.win};
+    run_tensors(step_, Stage::attend_window, step_.backward, tensors, &t_.stages, kToFirst);
   }
 
   void attend_selected(const TensorView& d_o) {
@@ -52,10 +72,16 @@ class AttentionBackward {
     const Choice choice =
         choose_row(step_.context, Stage::attend_selected, step_.backward, step_.deterministic);
     const TensorView ranges = ranges_for(step_, *choice.variant, t_.blocks, StepPhase::backward);
-    const std::array in{t_.q, t_.sel.k, t_.sel.v, t_.blocks, ranges, t_.branches[1], d_o};
-    const std::array out{d_.q, d_.sel.k, d_.sel.v};
-    run_choice(step_, choice, Stage::attend_selected, step_.backward, in, out, &t_.stages,
-               kToFirst);
+    const SelectedBackwardTensors tensors{.q = t_.q,
+                                          .kv = t_.sel,
+                                          .blocks = t_.blocks,
+                                          .ranges = ranges,
+                                          .o = of(Branch::sel, t_.branches),
+                                          .d_o = d_o,
+                                          .d_q = d_.q,
+                                          .d_kv = d_.sel};
+    run_tensors(step_, choice, Stage::attend_selected, step_.backward, tensors, &t_.stages,
+                kToFirst);
   }
 
   void attend_compressed(const TensorView& d_o) {
@@ -64,12 +90,16 @@ class AttentionBackward {
       step_.stages.zero(step_.context, d_.cmp.v);
       return;
     }
-    const std::array pooled{like(t_.cmp.k), like(t_.cmp.v)};
-    const std::array in{t_.q, t_.cmp.k, t_.cmp.v, t_.branches[0], d_o};
-    const std::array out{d_.q, pooled[0], pooled[1]};
-    run_stage(step_, Stage::attend_compressed, step_.backward, in, out, &t_.stages, kToFirst);
-    const std::array raw{d_.cmp.k, d_.cmp.v};
-    run_stage(step_, Stage::compress, step_.backward, pooled, raw, nullptr);
+    const KvTensors d_pooled{.k = like(t_.cmp.k), .v = like(t_.cmp.v)};
+    const BandBackwardTensors tensors{.q = t_.q,
+                                      .kv = t_.cmp,
+                                      .o = of(Branch::cmp, t_.branches),
+                                      .d_o = d_o,
+                                      .d_q = d_.q,
+                                      .d_kv = d_pooled};
+    run_tensors(step_, Stage::attend_compressed, step_.backward, tensors, &t_.stages, kToFirst);
+    const CompressBackwardTensors raw{.d_pooled = d_pooled, .d_raw = d_.cmp};
+    run_tensors(step_, Stage::compress, step_.backward, raw, nullptr);
   }
 
   const StageContext& step_;

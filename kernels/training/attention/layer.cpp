@@ -1,8 +1,9 @@
 // Attention with the projections around it.
-#include <array>
-
 #include "nsa/kernels/catalog.hpp"
+#include "operands/model.hpp"
+#include "operands/model_backward.hpp"
 #include "training/attention/both_passes.hpp"
+#include "training/attention/run_tensors.hpp"
 
 namespace nsa::training {
 namespace {
@@ -26,14 +27,17 @@ void forward_attention_layer(const StageContext& step, const LayerWeights& weigh
   {
     const WorkspaceScope scratch(step.workspace());
     const KvTensors raw = is_dense(saved) ? KvTensors{} : like(step, saved.sel);
-    const std::array in{x, weights.w_qkv};
-    const std::array out{saved.q, raw.k, raw.v, saved.sel.k, saved.sel.v, saved.win.k, saved.win.v};
-    run_stage(step, Stage::project_rope, step.forward, in, out, nullptr);
+    const ProjectTensors projected{.x = x,
+                                   .w_qkv = weights.w_qkv,
+                                   .q = saved.q,
+                                   .cmp = raw,
+                                   .sel = saved.sel,
+                                   .win = saved.win};
+    run_tensors(step, Stage::project_rope, step.forward, projected, nullptr);
     forward_attention(step, weights.gate, raw, saved);
   }
-  const std::array in{saved.o, weights.w_o};
-  const std::array out{y};
-  run_stage(step, Stage::out_proj, step.forward, in, out, nullptr);
+  const OutProjTensors tensors{.o = saved.o, .w_o = weights.w_o, .y = y};
+  run_tensors(step, Stage::out_proj, step.forward, tensors, nullptr);
 }
 
 void backward_attention_layer(const StageContext& step, const LayerWeights& weights,
@@ -43,9 +47,9 @@ void backward_attention_layer(const StageContext& step, const LayerWeights& weig
   const TensorView d_o = like(step, saved.o);
   AttentionTensors d;
   d.q = like(step, saved.q);
-  const std::array of_y{saved.o, weights.w_o, d_y};
-  const std::array to_o{d_o, gradients.w_o};
-  run_stage(step, Stage::out_proj, step.backward, of_y, to_o, nullptr, to_weights(add));
+  const OutProjBackwardTensors output{
+      .o = saved.o, .w_o = weights.w_o, .d_y = d_y, .d_o = d_o, .d_w_o = gradients.w_o};
+  run_tensors(step, Stage::out_proj, step.backward, output, nullptr, to_weights(add));
   d.sel = like(step, saved.sel);
   if (!is_dense(saved)) {
     d.cmp = like(step, saved.sel);  // of all tokens, as those of the selected branch
@@ -53,10 +57,15 @@ void backward_attention_layer(const StageContext& step, const LayerWeights& weig
     d.gate = gradients.gate;
   }
   backward_attention(step, weights.gate, saved, d_o, d, add);
-  const std::array of_projected{x,       weights.w_qkv, d.q,     d.cmp.k, d.cmp.v,
-                                d.sel.k, d.sel.v,       d.win.k, d.win.v};
-  const std::array to_x{d_x, gradients.w_qkv};
-  run_stage(step, Stage::project_rope, step.backward, of_projected, to_x, nullptr, to_weights(add));
+  const ProjectBackwardTensors projected{.x = x,
+                                         .w_qkv = weights.w_qkv,
+                                         .d_q = d.q,
+                                         .d_cmp = d.cmp,
+                                         .d_sel = d.sel,
+                                         .d_win = d.win,
+                                         .d_x = d_x,
+                                         .d_w_qkv = gradients.w_qkv};
+  run_tensors(step, Stage::project_rope, step.backward, projected, nullptr, to_weights(add));
 }
 
 }  // namespace nsa::training
