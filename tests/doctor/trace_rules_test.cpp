@@ -258,8 +258,9 @@ TEST_CASE("kernels that wait long after their launch do not wait for the host", 
   const doctor::Report report = report_of(t);
   const doctor::Found* idle = found(report, "trace_idle_gpu");
   REQUIRE(idle);
-  CHECK(idle->advice.starts_with("most of it passed after the launch: look for streams that wait "
-                                 "for each other, other processes on this GPU"));
+  CHECK(
+      idle->advice.starts_with("most of it passed after the launch: look for streams that wait "
+                               "for each other, other processes on this GPU"));
   if (const doctor::Found* bound = found(report, "trace_launch_bound"))
     for (const doctor::Fact& fact : bound->facts)
       CHECK(fact.what.find("had launched already") == std::string::npos);
