@@ -165,7 +165,8 @@ ExitCode run(const Settings& settings, const BisectOptions& o) {
 void add_bisect(Program& program) {
   auto o = std::make_shared<BisectOptions>();
   CLI::App* sub = program.add(
-      "bisect", "The commits between which a series became slower, and a script that finds the exact one",
+      "bisect",
+      "The commits between which a series became slower, and a script that finds the exact one",
       "  nsatune bisect --csv history.csv --series forward_ms\n"
       "  nsatune bisect --csv history.csv --build 'make -j' --measure './bench --once' -o "
       "bisect.sh\n"

@@ -77,9 +77,9 @@ ExitCode run(const Settings& settings, const PruneOptions& o) {
 void add_db_prune(Program& program, CLI::App& db) {
   auto o = std::make_shared<PruneOptions>();
   const Settings& settings = program.settings;
-  CLI::App* sub =
-      program.add_to(db, "prune", "Drops the samples of old runs and keeps the results derived from them",
-                     kHelp, [&settings, o] { return run(settings, *o); });
+  CLI::App* sub = program.add_to(
+      db, "prune", "Drops the samples of old runs and keeps the results derived from them", kHelp,
+      [&settings, o] { return run(settings, *o); });
   CLI::Option* days =
       sub->add_option("--keep-days", o->keep_days, "Keep those of runs of the last so many days")
           ->check(CLI::Range(std::int64_t{0}, std::int64_t{36'500}));
