@@ -177,9 +177,8 @@ Founds trace_fragmentation(const RunEvidence& evidence) {
 Founds trace_allocations(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const Group all = total_of(t.allocations);
-    const std::int64_t won = path_gain_ns(t, "allocation").value_or(0);
-    const bool dear =
-        won >= kDearNs && t.summary.gpu && share_of(won, t.summary.gpu->span_ns) > kDearShare;
+    const bool dear = path_gain_ns(t, "allocation").value_or(0) >= kDearNs &&
+                      path_share(t, "allocation") > kDearShare;
     if (all.count == 0 || (all.count <= kManyAllocations && !dear)) return;
     Gain most = idle_gain(t);
     if (all.total_ns < most.at_most_ns) most = gain_in(t, all.total_ns, "all time of these calls");

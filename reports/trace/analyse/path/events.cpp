@@ -13,6 +13,15 @@ std::uint64_t key_of(std::uint32_t process, std::uint64_t correlation) {
   return correlation ^ std::uint64_t{process} << 40;
 }
 
+/// The stream of each call that waits for one, or makes it wait, where it was recorded.
+std::unordered_map<std::uint64_t, std::int64_t> streams_of_syncs(const Trace& trace) {
+  std::unordered_map<std::uint64_t, std::int64_t> out;
+  for (const Sync& sync : trace.syncs)
+    if (sync.stream >= 0 && sync.correlation != 0)
+      out.emplace(key_of(sync.process, sync.correlation), sync.stream);
+  return out;
+}
+
 /// Calls by their correlation ids, of those names that `wanted` passes.
 template <class Wanted>
 std::unordered_map<std::uint64_t, std::uint32_t> calls_by_id(const Trace& trace, Wanted wanted) {
@@ -107,21 +116,12 @@ class OpenWaits {
   std::vector<Wait> waits_;  // one a stream
 };
 
-/// Of calls that make a stream wait: which one, where it was recorded.
-std::unordered_map<std::uint64_t, std::int64_t> waiting_streams(const Trace& trace) {
-  std::unordered_map<std::uint64_t, std::int64_t> out;
-  for (const Sync& sync : trace.syncs)
-    if (sync.stream >= 0 && sync.correlation != 0)
-      out.emplace(key_of(sync.process, sync.correlation), sync.stream);
-  return out;
-}
-
 /// Without a record of it: after a call that makes a stream wait, the next operation that is
 /// launched there waited for what ended last elsewhere before it began, if nothing else explains
 /// when it began.
 bool add_inferred(const TraceContext& context, const LaunchedBefore& launched, PathGraph& graph) {
   const Trace& trace = context.trace;
-  const auto streams = waiting_streams(trace);
+  const auto streams = streams_of_syncs(trace);
   std::unordered_map<std::uint32_t, OpenWaits> waits;  // by thread
   std::vector<char> is_wait(trace.names.size(), 0);
   for (const ApiCall& call : trace.calls)
@@ -166,19 +166,15 @@ void add_event_edges(const TraceContext& context, const LaunchedBefore& launched
 
 void add_host_waits(const TraceContext& context, const LaunchedBefore& launched, PathGraph& graph) {
   const Trace& trace = context.trace;
-  std::unordered_map<std::uint64_t, std::int64_t> stream_of_sync;
-  for (const Sync& sync : trace.syncs)
-    if (sync.stream >= 0)
-      stream_of_sync.emplace(key_of(sync.process, sync.correlation), sync.stream);
+  const auto streams = streams_of_syncs(trace);
   for (std::uint32_t i = 0; i < trace.calls.size(); ++i) {
     const WaitKind kind = context.wait[i];
     if (kind == WaitKind::none || kind == WaitKind::module_loading) continue;
     const ApiCall& call = trace.calls[i];
-    const auto own = call.correlation == 0
-                         ? stream_of_sync.end()
-                         : stream_of_sync.find(key_of(call.process, call.correlation));
+    const auto own = call.correlation == 0 ? streams.end()
+                                           : streams.find(key_of(call.process, call.correlation));
     for (const auto& stream : launched.of(call.process)) {
-      if (own != stream_of_sync.end() && own->second != stream.stream) continue;
+      if (own != streams.end() && own->second != stream.stream) continue;
       // A copy waits for itself: it is launched by the call.
       const std::uint32_t op = launched.last(stream, call.start_ns + 1);
       if (op != kNone && trace.ops[op].end_ns <= call.end_ns) graph.waits_for[i].push_back(op);
