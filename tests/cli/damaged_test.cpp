@@ -126,7 +126,7 @@ TEST_CASE("a database that is cut or damaged ends no program and gives no file",
       INFO(i << ": " << command << ": " << r.err);
       REQUIRE((r.exit_code == 0 || r.exit_code == 2 || r.exit_code == 3));
       if (r.exit_code == 2) CHECK(lines_of(r.err) == 1);
-      CHECK_FALSE((std::filesystem::exists(folder.file("t.json")) && r.exit_code == 2));
+      CHECK(bool(std::filesystem::exists(folder.file("t.json")) && r.exit_code != 0) == false);
       if (i % 2 == 1) CHECK(r.exit_code == 2);
     }
     std::filesystem::remove(folder.file("t.json"));
