@@ -147,7 +147,7 @@ ROWS = [
      ran("variants", variants_like("gate_fused", "three_steps"))),
     ("000", "Q/K projection and RoPE in one kernel",
      gpu("nsatune sweep --stage project_rope --device cuda:0", "README.md", r"`fused` \(one kernel\) \| \S+ \| (\.\d+)",
-         "`project_rope/fused` is a row and takes {} ms at 8,192 tokens, `gemm` with RoPE in a kernel of its own .0625")),
+         "`project_rope/fused` is a row and takes {} ms at 8,192 tokens")),
     ("000", "telemetry: engaged and fallback, lengths, heartbeat",
      ran(RUN, lambda d: "CPU: " + ", ".join(sorted(d["telemetry"]))[:160])),
     ("000", "which kernel really ran",
