@@ -17,15 +17,15 @@ using trace::Summary;
 
 std::string idle_causes(const GpuFigures& gpu) {
   std::string text;
-  const auto add = [&](const char* cause, std::optional<std::int64_t> value) {
+  const auto add = [&](const std::string& cause, std::optional<std::int64_t> value) {
     if (!value || *value == 0) return;
     text +=
         fmt::format("{}{} {}", text.empty() ? "" : ", ", cause, with_share(*value, gpu.idle_ns));
   };
   const trace::IdleClasses& c = gpu.idle_by_class_ns;
-  add("nothing launched", c.host_wait);
-  add("launch pending", c.kernel_wait);
-  add("host in sync", c.sync);
+  add(time_word("host_wait"), c.host_wait);
+  add(time_word("kernel_wait"), c.kernel_wait);
+  add(time_word("sync"), c.sync);
   add("blocking call", c.blocking_call);
   add("profiler", c.profiler_overhead);
   add("other", c.other);

@@ -51,14 +51,6 @@ TextTable steps(const Summary& s, std::size_t top) {
   return table;
 }
 
-/// "more of nothing launched": as the overview calls it.
-std::string cause_text(const std::string& what) {
-  if (what == "host_wait") return "nothing launched";
-  if (what == "kernel_wait") return "launch pending";
-  if (what == "sync") return "host in sync";
-  return what == "before_next_step" ? "time before the next step" : spaced(what);
-}
-
 /// Which part made the worst step long, and where the steps come from if nobody marked them.
 std::string step_times(const Summary& s) {
   if (!s.step_times) return {};
@@ -68,8 +60,8 @@ std::string step_times(const Summary& s) {
                                  short_name((*s.steps)[t.worst].name));
   for (std::size_t i = 0; i < t.causes.size() && i < 3; ++i) {
     if (t.causes[i].more_ns * 100 < t.median_ns) break;
-    text += fmt::format("{}{} {}", i == 0 ? "; it has more of " : ", ",
-                        cause_text(t.causes[i].what), ns(t.causes[i].more_ns));
+    text += fmt::format("{}{} {}", i == 0 ? "; it has more of " : ", ", time_word(t.causes[i].what),
+                        ns(t.causes[i].more_ns));
   }
   if (s.steps->front().source == "repeating_kernels")
     text += fmt::format(

@@ -27,6 +27,13 @@ std::string spaced(std::string word) {
   return word;
 }
 
+std::string time_word(const std::string& key) {
+  if (key == "host_wait") return "nothing launched";
+  if (key == "kernel_wait") return "launch pending";
+  if (key == "sync") return "host in sync";
+  return key == "before_next_step" ? "time before the next step" : spaced(key);
+}
+
 std::string with_share(std::int64_t part, std::int64_t whole) {
   return fmt::format("{} ({})", ns(part), share(part, whole));
 }
