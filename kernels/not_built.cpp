@@ -62,7 +62,7 @@ double measure_device_flop_per_s(Dtype, CUstream_st*) { return 0; }
 
 struct DeviceOracle::State {};
 
-bool device_oracle_covers(Stage) noexcept { return false; }
+bool device_oracle_covers(Stage, const Problem&) noexcept { return false; }
 
 DeviceOracle::DeviceOracle(Stage, const Problem&, std::span<const TensorView>) {
   throw ContractError("expected: a program built with CUDA, to verify on a device");

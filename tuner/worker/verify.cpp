@@ -149,11 +149,15 @@ class RowJudge {
   double worst_ = 0;
 };
 
-/// What the device's oracle says; nothing where it does not know the stage, or what is saved.
+/// What the device's oracle says; nothing where it does not know the stage, what is saved, or dense
+/// attention.
 std::optional<DeviceOracle::Coverage> judge_on_device(Handle& handle, const Device& device) {
   const auto stages = handle.variant().stages;
   if (device.backend != Backend::cuda || stages.size() != 1 ||
-      handle.problem().direction == kForwardSaving || !device_oracle_covers(stages.front()))
+      handle.problem().direction == kForwardSaving ||
+      !device_oracle_covers(stages.front(), handle.problem()))
+    return std::nullopt;
+  if (stages.front() == Stage::attention && handle.variant().role == Role::baseline)
     return std::nullopt;
   DeviceOracle& oracle = handle.inputs()->device_judge(stages.front(), handle.problem());
   return oracle.verify_some(handle.outputs().views(), kDeviceOracleS, handle.stream());

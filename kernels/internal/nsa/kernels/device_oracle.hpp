@@ -13,12 +13,16 @@ struct CUstream_st;
 
 namespace nsa {
 
-/// Stages that DeviceOracle knows: attend_selected and ranges. False for all of them in a build
-/// without CUDA.
-bool device_oracle_covers(Stage stage) noexcept;
+/// What DeviceOracle knows: attend_selected, ranges, and forward launches of whole attention by NSA
+/// (not its dense baselines) up to 393,000 tokens in a sequence. False for all in a build without
+/// CUDA.
+bool device_oracle_covers(Stage stage, const Problem& problem) noexcept;
 
 /// Judges outputs of one stage and problem. What it expects is computed when it is first needed and
 /// kept on the device where that takes no more than an eighth of what is free, else computed anew.
+/// Of attention it expects what follows from the blocks that the launch says it selected, and these
+/// have to be a right answer: a row whose blocks are not is off by the share of its KV heads at
+/// least.
 class DeviceOracle {
  public:
   /// `inputs` in the order of the stage's signature, on the current device (data pointers on the
