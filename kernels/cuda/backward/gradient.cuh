@@ -62,6 +62,45 @@ __device__ void put_gradients(const GradientTensor& tensor, std::int64_t at,
   }
 }
 
+/// Eight columns of a head, all of which exist: where they are, and what is there. Several pieces
+/// are found before the first is put, so that no read waits for a write.
+template <class T>
+class GradientPiece {
+ public:
+  __device__ void find(const GradientTensor& tensor, std::int64_t row, std::int64_t head,
+                       int column) {
+    at_ = row * tensor.row_stride + head * tensor.head_stride + column;
+    if (tensor.accumulate && in_vectors(tensor))
+      before_ = *reinterpret_cast<const uint4*>(static_cast<const T*>(tensor.data) + at_);
+  }
+  /// `values`: from an address that is a multiple of 16 bytes.
+  __device__ void put(const GradientTensor& tensor, const float* values) const {
+    const float4 first = *reinterpret_cast<const float4*>(values);
+    const float4 second = *reinterpret_cast<const float4*>(values + 4);
+    float sum[8] = {first.x, first.y, first.z, first.w, second.x, second.y, second.z, second.w};
+    if (!in_vectors(tensor)) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) put_gradient<T>(tensor, at_ + i, sum[i]);
+      return;
+    }
+    if (tensor.accumulate) {
+      float before[8];
+      unpack<T, 8>(before_, before);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) sum[i] += before[i];
+    }
+    store_vector(static_cast<T*>(tensor.data) + at_, sum);
+  }
+
+ private:
+  static_assert(sizeof(T) == 2);
+  __device__ static bool in_vectors(const GradientTensor& tensor) {
+    return tensor.vectors && !tensor.fp32;
+  }
+  std::int64_t at_ = 0;
+  uint4 before_;
+};
+
 /// A row without keys has no weights: 2^(x - infinity) = 0.
 __device__ inline float log2_sum_exp(float lse) {
   constexpr float kLog2e = 1.44269504088896341f;

@@ -13,7 +13,12 @@ constexpr std::int64_t kAlignment = 256;  // of a tensor in the workspace
 GradientTensor gradient_tensor(const TensorView& view, bool accumulate) {
   if (!view) return {};
   expects(view.rank == 3 && view.rows_contiguous(), "a gradient [rows, heads, dim]");
-  return {view.data, view.stride[0], view.stride[1], view.dtype == Dtype::fp32, accumulate};
+  return {.data = view.data,
+          .row_stride = view.stride[0],
+          .head_stride = view.stride[1],
+          .fp32 = view.dtype == Dtype::fp32,
+          .accumulate = accumulate,
+          .vectors = rows_start_aligned(view)};
 }
 
 }  // namespace

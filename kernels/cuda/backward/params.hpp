@@ -14,6 +14,7 @@ struct GradientTensor {
   std::int64_t row_stride = 0, head_stride = 0;
   bool fp32 = false;        // else the storage type of the launch
   bool accumulate = false;  // it is added to what is there
+  bool vectors = false;     // every row starts at a multiple of 16 bytes
 };
 
 /// Which keys the query at position t sees: [begin, end) with end = (t + 1 - block) / stride + 1,

@@ -23,6 +23,40 @@ __device__ inline RowPiece row_piece(std::int64_t rows, int heads, int pieces) {
           static_cast<int>(i - row * pieces), row < rows};
 }
 
+/// Four threads hold the columns 8 e + 2 thread + {0, 1} of a row, e below 4; afterwards each has
+/// eight of them in order, the first the 8 thread-th. All four call it.
+__device__ inline void to_columns_in_order(float (&x)[8]) {
+  const unsigned lane = threadIdx.x % 32, quad = 0xfu << (lane & ~3u);
+  // Pairs of the upper half of what the lower thread has, against the lower half of the upper
+  // one's.
+  const auto exchange = [&](int step, int low, int high) {
+    const bool upper = (lane & static_cast<unsigned>(step)) != 0;
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      float &kept = x[2 * low + c], &other = x[2 * high + c];
+      const float got = __shfl_xor_sync(quad, upper ? kept : other, step);
+      (upper ? kept : other) = got;
+    }
+  };
+  exchange(1, 0, 1);
+  exchange(1, 2, 3);
+  exchange(2, 0, 2);
+  exchange(2, 1, 3);
+}
+
+/// Columns from `column` on.
+template <class T, int kNumbers>
+__device__ void put_columns(const GradientTensor& d_q, std::int64_t token, int head, int column,
+                            int dim, const float (&x)[kNumbers]) {
+  if (d_q.vectors && column + kNumbers <= dim) {
+    put_gradients<T>(d_q, token * d_q.row_stride + head * d_q.head_stride + column, x);
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < kNumbers; j += 2)
+    put_gradient_pair<T>(d_q, token, head, column + j, dim, x[j], x[j + 1]);
+}
+
 /// kOrdered: columns in order, as without tensor cores; else as a thread of these held them.
 template <class T, class Partial, bool kOrdered>
 __global__ void __launch_bounds__(kThreads)
@@ -62,12 +96,12 @@ __global__ void __launch_bounds__(kThreads)
       for (int j = 0; j < kNumbers; ++j) sum[j] += x[j];
     }
   }
-#pragma unroll
-  for (int j = 0; j < kNumbers; j += 2) {
-    const int place = at.piece * kNumbers + j;
-    put_gradient_pair<T>(p.d_q, token, at.head, kOrdered ? place : partial_column(place), a.dk,
-                         sum[j], sum[j + 1]);
+  const int column = at.piece * kNumbers;  // in order, or as the thread's place among four says
+  if constexpr (!kOrdered) {
+    to_columns_in_order(sum);
+    static_assert(partial_column(8) == 2 && partial_column(2) == 8 && partial_column(32) == 32);
   }
+  put_columns<T>(p.d_q, token, at.head, column, a.dk, sum);
 }
 
 template <class T>
@@ -80,8 +114,8 @@ __global__ void __launch_bounds__(kThreads)
   if (!at.exists) return;
   const float4 x = *reinterpret_cast<const float4*>(
       out.d_q_sum + (std::int64_t{at.query} * heads + at.head) * width + at.piece * 4);
-  put_gradient_pair<T>(p.d_q, at.query, at.head, at.piece * 4, a.dk, x.x, x.y);
-  put_gradient_pair<T>(p.d_q, at.query, at.head, at.piece * 4 + 2, a.dk, x.z, x.w);
+  const float numbers[4] = {x.x, x.y, x.z, x.w};
+  put_columns<T>(p.d_q, at.query, at.head, at.piece * 4, a.dk, numbers);
 }
 
 std::int64_t blocks_of(std::int64_t rows, int pieces) {
@@ -96,8 +130,10 @@ void sum_queries(const BackwardParams& p, const KeyOutputs& out, const BackwardT
   with_storage_type(dtype, [&](auto zero) {
     using T = decltype(zero);
     const bool ordered = !tile.tensor_cores;
-    const auto kernel =
-        ordered ? sum_queries_kernel<T, float, true> : sum_queries_kernel<T, T, false>;
+    auto kernel = sum_queries_kernel<T, float, true>;
+    if constexpr (sizeof(T) == 2) {  // fp32 has no tensor cores
+      if (!ordered) kernel = sum_queries_kernel<T, T, false>;
+    }
     launch(kernel, blocks_of(rows, tile.width_k / (ordered ? 4 : kVectorOf<T>)), kThreads, 0,
            stream, p, out, tile.width_k, tile.keys, picked, queries);
   });

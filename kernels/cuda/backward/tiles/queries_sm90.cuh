@@ -46,6 +46,36 @@ __device__ __forceinline__ void weigh_rows(const QueryRows& rows, int first, flo
     }
 }
 
+/// The tile's rows to where they belong, through shared memory: threads next to each other write
+/// pieces of a row next to each other, and what is there is read before anything is written.
+template <class T, int kDim>
+__device__ __forceinline__ void put_query_rows(const BackwardParams& p, const RowTile& at,
+                                               float* shared, int own,
+                                               const float (&d_q)[kDim / 2]) {
+  constexpr int kRow = kDim + 8;  // four rows' pairs lie in different banks
+  constexpr int kPieces = kDim / 8, kOwn = kTileRows * kPieces / 128;
+#pragma unroll
+  for (int n = 0; n < kDim / 8; ++n)
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+      *reinterpret_cast<float2*>(shared + (own + 8 * i) * kRow + 8 * n +
+                                 static_cast<int>(lane_id()) % 4 * 2) =
+          make_float2(d_q[4 * n + 2 * i] * p.scale, d_q[4 * n + 2 * i + 1] * p.scale);
+  __syncthreads();
+  GradientPiece<T> pieces[kOwn];
+  const auto thread = static_cast<int>(threadIdx.x);
+#pragma unroll
+  for (int j = 0; j < kOwn; ++j) {
+    const int row = (thread + 128 * j) / kPieces, column = (thread + 128 * j) % kPieces * 8;
+    if (at.holds(row)) pieces[j].find(p.d_q, at.token(row), at.head(row), column);
+  }
+#pragma unroll
+  for (int j = 0; j < kOwn; ++j) {
+    const int row = (thread + 128 * j) / kPieces, column = (thread + 128 * j) % kPieces * 8;
+    if (at.holds(row)) pieces[j].put(p.d_q, shared + row * kRow + column);
+  }
+}
+
 template <class Sizes>
 __device__ __forceinline__ void query_gradient_block(const BackwardParams& p, const KeyMaps& maps,
                                                      bool compressed) {
@@ -123,16 +153,8 @@ __device__ __forceinline__ void query_gradient_block(const BackwardParams& p, co
     sm90::wgmma_commit();
     sm90::wgmma_wait<0>(d_q);
   }
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const int row = own + 8 * i;
-    if (!at.holds(row)) continue;
-#pragma unroll
-    for (int n = 0; n < Sizes::kDk / 8; ++n)
-      put_gradient_pair<T>(p.d_q, at.token(row), at.head(row),
-                           8 * n + static_cast<int>(lane_id()) % 4 * 2, a.dk,
-                           d_q[4 * n + 2 * i] * p.scale, d_q[4 * n + 2 * i + 1] * p.scale);
-  }
+  __syncthreads();  // all products have read the keys
+  put_query_rows<T, Sizes::kDk>(p, at, reinterpret_cast<float*>(memory), own, d_q);
 }
 
 template <class Sizes>
