@@ -4,10 +4,8 @@
 
 namespace nsa::cpu {
 
-void dense_attention(const LaunchArgs& args, const TensorView& q, const TensorView& k,
-                     const TensorView& v, const TensorView& out, const TensorView& lse) {
-  band_blocked(args, {BandKind::causal, args.problem.geometry}, {q, k, v, out, lse},
-               Layout::varlen);
+void dense_attention(const LaunchArgs& args, const BandTensors& tensors) {
+  band_blocked(args, {BandKind::causal, args.problem.geometry}, tensors, Layout::varlen);
 }
 
 std::int64_t dense_attention_bytes(const Problem& problem) {

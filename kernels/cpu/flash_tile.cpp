@@ -63,15 +63,21 @@ void one_panel(const TileTask<T>& task, const TileMemory<T>& m, std::int64_t pan
     }
   }
   T* scores = m.scores.data();
-  tile_gemm(rows, columns.cols, m.dim_k, m.q.data(), m.dim_k,
-            kv.k_panel(panel) + columns.work_first, kv.shape.width(), scores, kPanelKeys, false);
-  const OnlineRows<T> state{rows, m.max.data(), m.sum.data(), m.out.data(), m.out_cols, m.out_cols};
+  tile_gemm({.rows = rows, .cols = columns.cols, .depth = m.dim_k}, {m.q.data(), m.dim_k},
+            {kv.k_panel(panel) + columns.work_first, kv.shape.width()}, {scores, kPanelKeys},
+            Store::overwrite);
+  const OnlineRows<T> state{.rows = rows,
+                            .max = m.max.data(),
+                            .sum = m.sum.data(),
+                            .out = m.out.data(),
+                            .ld_out = m.out_cols,
+                            .out_cols = m.out_cols};
   online_softmax(state, scores, kPanelKeys, columns.cols,
                  columns.full ? nullptr : m.row_masks.data(), columns.work_first);
-  tile_gemm(rows, m.out_cols, columns.last - columns.first,
-            scores + columns.first - columns.work_first, kPanelKeys,
-            kv.v_panel(panel) + columns.first * kv.shape.out_cols(), kv.shape.out_cols(),
-            m.out.data(), m.out_cols, true);
+  tile_gemm({.rows = rows, .cols = m.out_cols, .depth = columns.last - columns.first},
+            {scores + columns.first - columns.work_first, kPanelKeys},
+            {kv.v_panel(panel) + columns.first * kv.shape.out_cols(), kv.shape.out_cols()},
+            {m.out.data(), m.out_cols}, Store::add);
   if (kv.bad != nullptr && kv.bad[panel - kv.first_panel] != 0) {
     add_bad_rows(task, m, panel, scores, columns.work_first);
   }
@@ -86,17 +92,16 @@ TileMemory<T> TileMemory<T>::mine() const {
     const auto n = static_cast<std::size_t>(size);
     return all.subspan(index * n, n);
   };
-  return {part(q, rows * dim_k),
-          part(scores, rows * kPanelKeys),
-          part(max, rows),
-          part(sum, rows),
-          part(out, rows * out_cols),
-          part(row, out_cols),
-          part(token_masks, rows),
-          part(row_masks, rows),
-          rows,
-          dim_k,
-          out_cols};
+  TileMemory m = *this;
+  m.q = part(q, rows * dim_k);
+  m.scores = part(scores, rows * kPanelKeys);
+  m.max = part(max, rows);
+  m.sum = part(sum, rows);
+  m.out = part(out, rows * out_cols);
+  m.row = part(row, out_cols);
+  m.token_masks = part(token_masks, rows);
+  m.row_masks = part(row_masks, rows);
+  return m;
 }
 
 template <class T>

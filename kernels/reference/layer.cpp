@@ -1,6 +1,7 @@
 // One NSA layer from its input to its output, with everything in between: the stages in order.
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/inputs.hpp"
+#include "operands/named.hpp"
 #include "reference/reference.hpp"
 
 namespace nsa::reference {
@@ -83,9 +84,9 @@ void attend_all(LayerTrace& trace, const Problem& p) {
   }
 }
 
-void mix_and_project(LayerTrace& trace, const Problem& p, std::span<const TensorView> inputs,
+void mix_and_project(LayerTrace& trace, const Problem& p, const NamedTensors& in,
                      const AttentionOptions& options) {
-  const GateWeights weights{inputs[2], inputs[3], inputs[4], inputs[5]};
+  const GateWeights weights = gate_weights(in);
   const TensorView q = view_of(trace.q, p.q_heads, p.head_dim_k);
   const Row* const branches[] = {&trace.o_cmp, &trace.o_sel, &trace.o_win};
   for (std::int64_t token = 0; token < p.total_tokens(); ++token) {
@@ -101,7 +102,7 @@ void mix_and_project(LayerTrace& trace, const Problem& p, std::span<const Tensor
     }
     const Row o = combine(p, gates, parts);
     append(trace.o, o);
-    append(trace.y, linear(inputs[6], 0, p.model.model_dim, o));
+    append(trace.y, linear(in["w_o"], 0, p.model.model_dim, o));
   }
 }
 
@@ -110,12 +111,13 @@ void mix_and_project(LayerTrace& trace, const Problem& p, std::span<const Tensor
 LayerTrace run_layer(const Problem& problem, std::span<const TensorView> inputs,
                      const AttentionOptions& options) {
   expects(problem.max_context() == 0, "a layer without cached tokens");
+  const NamedTensors in = inputs_of(Stage::layer, inputs);
   LayerTrace trace;
-  project(trace, problem, inputs[0], inputs[1], options);
+  project(trace, problem, in["x"], in["w_qkv"], options);
   compress(trace, problem);
   select(trace, problem);
   attend_all(trace, problem);
-  mix_and_project(trace, problem, inputs, options);
+  mix_and_project(trace, problem, in, options);
   return trace;
 }
 

@@ -8,18 +8,19 @@ namespace nsa::reference {
 
 HostTensor model_logits(const Problem& problem, std::span<const TensorView> inputs,
                         const AttentionOptions& options, bool dense) {
+  const NamedTensors in = inputs_of(Stage::model, inputs);
   Problem exact = problem;
   exact.dtype = Dtype::fp64;
   ModelConfig config = config_of(exact);
   if (dense) config.attention = AttentionKind::dense;
-  const HostTensor weights = in_fp64(inputs[1]);
+  const HostTensor weights = in_fp64(in["weights"]);
   HostTensor logits{"logits", {Dtype::fp64, 2, {exact.total_tokens(), exact.model.vocab_size}}, {}};
   logits.bytes.resize(static_cast<std::size_t>(exact.total_tokens() * exact.model.vocab_size) *
                       sizeof(double));
   const Router router(Router::Inputs{});
   Workspace workspace;
   const Context context{.router = &router, .workspace = &workspace, .options = options};
-  model_forward(context, config, exact, bind_weights(config, weights.view()), inputs[0],
+  model_forward(context, config, exact, bind_weights(config, weights.view()), in["tokens"],
                 logits.view());
   return logits;
 }

@@ -14,25 +14,27 @@ namespace {
 using reference::Row;
 
 bool is_composite(Stage stage) { return stage == Stage::attention || stage == Stage::layer; }
-/// The composites show which blocks they selected, as their second output.
-bool is_selection(Stage stage, std::size_t output) {
-  return stage == Stage::score || (is_composite(stage) && output == 1);
+/// The composites show which blocks they selected, beside their output.
+bool is_selection(const TensorSpec& output) { return output.name == "blocks"; }
+
+/// A tensor that a stage reads: one of a composite that was derived, or an input.
+TensorView operand(std::string_view name, const NamedTensors& in,
+                   std::span<const HostTensor> derived) {
+  const HostTensor* found = reference::named(derived, name);
+  return found ? found->view() : in[name];
 }
 
-reference::AttentionOperands operands_of(Stage stage, std::span<const TensorView> in,
+reference::AttentionOperands operands_of(const NamedTensors& in,
                                          std::span<const HostTensor> derived) {
-  if (stage == Stage::attention) {
-    return {in[0],
-            derived[0].view(),
-            derived[1].view(),
-            in[3],
-            in[4],
-            in[5],
-            in[6],
-            {in[7], in[8], in[9], in[10]}};
-  }
-  return {derived[0].view(), derived[7].view(), derived[8].view(), derived[3].view(),
-          derived[4].view(), derived[5].view(), derived[6].view(), {in[2], in[3], in[4], in[5]}};
+  const auto of = [&](std::string_view name) { return operand(name, in, derived); };
+  return {.q = of("q"),
+          .k_cmp = of("k_cmp"),
+          .v_cmp = of("v_cmp"),
+          .k_sel = of("k_sel"),
+          .v_sel = of("v_sel"),
+          .k_win = of("k_win"),
+          .v_win = of("v_win"),
+          .gate = gate_weights(in)};
 }
 
 /// Dense attention is NSA whose selected branch has room for every block and all of the gate.
@@ -101,12 +103,8 @@ std::int64_t Oracle::rows(std::size_t output) const {
 
 std::shared_ptr<const Oracle::Selection> Oracle::selection(std::int64_t row) const {
   return kept_->selections.get(row, [&] {
-    TensorView q = inputs_[0], k_cmp = inputs_[1];
-    if (is_composite(stage_)) {
-      const auto operands = operands_of(stage_, inputs_, derived_);
-      q = operands.q;
-      k_cmp = operands.k_cmp;
-    }
+    const auto in = inputs_of(stage_, inputs_);
+    const TensorView q = operand("q", in, derived_), k_cmp = operand("k_cmp", in, derived_);
     const auto query = reference::find_query(sequences_, row);
     Selection made;
     for (std::int64_t g = 0; g < problem_.kv_heads; ++g) {
@@ -121,7 +119,8 @@ std::shared_ptr<const Oracle::Selection> Oracle::selection(std::int64_t row) con
 
 Row Oracle::composite_row(std::int64_t row,
                           const std::vector<std::vector<std::int32_t>>& chosen) const {
-  const auto operands = operands_of(stage_, inputs_, derived_);
+  const auto in = inputs_of(stage_, inputs_);
+  const auto operands = operands_of(in, derived_);
   const auto query = reference::find_query(sequences_, row);
   Row o;
   for (std::int64_t g = 0; g < problem_.kv_heads; ++g) {
@@ -130,12 +129,12 @@ Row Oracle::composite_row(std::int64_t row,
     o.insert(o.end(), part.begin(), part.end());
   }
   if (stage_ == Stage::attention) return o;
-  return reference::linear(inputs_[6], 0, problem_.model.model_dim, o);
+  return reference::linear(in["w_o"], 0, problem_.model.model_dim, o);
 }
 
 Row Oracle::compute(std::size_t output, std::int64_t row) const {
   if (stage_ == Stage::model) return reference::load_index(derived_.front().view(), row);
-  if (is_selection(stage_, output)) {
+  if (is_selection(outputs_[output])) {
     if (dense_) return Row(static_cast<std::size_t>(problem_.kv_heads * sel_count_), -1.0);
     Row all;
     const auto selected = selection(row);  // nobody else may keep it
@@ -143,7 +142,8 @@ Row Oracle::compute(std::size_t output, std::int64_t row) const {
     return all;
   }
   if (is_composite(stage_)) return composite_row(row, selection(row)->best);
-  return reference::stage_row(stage_, problem_, sequences_, inputs_, options_, output, row);
+  return reference::stage_row(stage_, problem_, sequences_, inputs_of(stage_, inputs_), options_,
+                              output, row);
 }
 
 std::shared_ptr<const Oracle::Answer> Oracle::answer(std::size_t output, std::int64_t row) const {
@@ -181,12 +181,13 @@ double Oracle::selection_error(std::int64_t row, const Row& produced) const {
 Oracle::Checked Oracle::check(std::size_t output, std::int64_t row, const TensorView& produced,
                               const TensorView& blocks) const {
   const Row got = read_row(produced, row);
-  const bool by_blocks = blocks && is_composite(stage_) && !dense_ && output == 0;
+  const bool by_blocks =
+      blocks && is_composite(stage_) && !dense_ && !is_selection(outputs_[output]);
   const auto known = by_blocks ? answer_over(row, blocks) : answer(output, row);
   const Row& expected = known->row;
   const double tolerance = row_tolerance(stage_, problem_.dtype);
   Checked checked;
-  if (!dense_ && is_selection(stage_, output)) {
+  if (!dense_ && is_selection(outputs_[output])) {
     checked.error = selection_error(row, got);
   } else if (produced.dtype == Dtype::int32) {
     std::int64_t wrong = 0;
@@ -212,7 +213,9 @@ Oracle::Verdict Oracle::verify(std::span<const TensorView> outputs,
                                std::span<const std::int64_t> rows) const {
   Verdict verdict;
   std::mutex mutex;
-  const TensorView blocks = is_composite(stage_) && outputs.size() > 1 ? outputs[1] : TensorView{};
+  TensorView blocks;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (is_selection(outputs_[i])) blocks = outputs[i];
   for (std::size_t output = 0; output < outputs.size(); ++output) {
     std::vector<std::int64_t> wanted(rows.begin(), rows.end());
     if (rows.empty()) {

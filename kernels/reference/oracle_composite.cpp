@@ -1,5 +1,7 @@
 // Rows of the composites. Selection is a choice: where scores tie within rounding, several choices
 // are right, and each gives another output: that of the blocks which the row says it took.
+#include <algorithm>
+
 #include "cpu/convert.hpp"
 #include "nsa/kernels/parallel.hpp"
 #include "reference/oracle_rows.hpp"
@@ -34,7 +36,51 @@ HostTensor exact(const TensorView& matrix) {
   return copy;
 }
 
+/// The outputs of project_rope.
+std::vector<HostTensor> project(const Problem& p, const NamedTensors& layer,
+                                const AttentionOptions& options) {
+  const auto sequences = sequences_of(p);
+  const auto parts = projections(p);
+  const auto outputs = signature_of(Stage::project_rope).outputs;
+  const HostTensor w_qkv = exact(layer["w_qkv"]);
+  const TensorView x_and_w[] = {layer["x"], w_qkv.view()};
+  const NamedTensors in = inputs_of(Stage::project_rope, x_and_w);
+  std::vector<HostTensor> made;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto row = [&](std::int64_t r) {
+      return stage_row(Stage::project_rope, p, sequences, in, options, i, r);
+    };
+    made.push_back(stored(p, std::string(outputs[i].name), p.total_tokens(), parts[i].heads,
+                          parts[i].dim, row));
+  }
+  return made;
+}
+
+/// k_cmp and v_cmp.
+std::vector<HostTensor> compress(const Problem& p, const KvTensors& raw,
+                                 const AttentionOptions& options) {
+  const auto sequences = sequences_of(p);
+  const std::int64_t rows = sequences.back().cmp_begin + sequences.back().cmp_len;
+  const TensorView k_and_v[] = {raw.k, raw.v};
+  const NamedTensors in = inputs_of(Stage::compress, k_and_v);
+  const auto pooled = [&](std::size_t output, std::int64_t dim) {
+    const auto row = [&](std::int64_t r) {
+      return stage_row(Stage::compress, p, sequences, in, options, output, r);
+    };
+    return stored(p, output == 0 ? "k_cmp" : "v_cmp", rows, p.kv_heads, dim, row);
+  };
+  std::vector<HostTensor> made;
+  made.push_back(pooled(0, p.head_dim_k));
+  made.push_back(pooled(1, p.head_dim_v));
+  return made;
+}
+
 }  // namespace
+
+const HostTensor* named(std::span<const HostTensor> tensors, std::string_view name) noexcept {
+  const auto found = std::ranges::find(tensors, name, &HostTensor::name);
+  return found == tensors.end() ? nullptr : &*found;
+}
 
 double tie_tolerance(Dtype dtype) noexcept {
   switch (dtype) {
@@ -51,33 +97,15 @@ double tie_tolerance(Dtype dtype) noexcept {
 
 std::vector<HostTensor> derive(Stage stage, const Problem& p, std::span<const TensorView> inputs,
                                const AttentionOptions& options) {
-  std::vector<HostTensor> made;
-  if (stage != Stage::attention && stage != Stage::layer) return made;
-  const auto sequences = sequences_of(p);
-  TensorView k = stage == Stage::attention ? inputs[1] : TensorView{};
-  TensorView v = stage == Stage::attention ? inputs[2] : TensorView{};
-  if (stage == Stage::layer) {
-    expects(p.max_context() == 0, "a layer without cached tokens: it takes no cache");
-    const auto parts = projections(p);
-    const HostTensor w_qkv = exact(inputs[1]);
-    const TensorView x_and_w[] = {inputs[0], w_qkv.view()};
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const auto row = [&](std::int64_t r) {
-        return stage_row(Stage::project_rope, p, sequences, x_and_w, options, i, r);
-      };
-      made.push_back(stored(p, "", p.total_tokens(), parts[i].heads, parts[i].dim, row));
-    }
-    k = made[1].view();
-    v = made[2].view();
+  if (stage == Stage::attention) {
+    const NamedTensors in = inputs_of(stage, inputs);
+    return compress(p, {.k = in["k_cmp_raw"], .v = in["v_cmp_raw"]}, options);
   }
-  const TensorView raw[] = {k, v};
-  const std::int64_t rows = sequences.back().cmp_begin + sequences.back().cmp_len;
-  for (std::size_t i = 0; i < 2; ++i) {
-    const auto row = [&](std::int64_t r) {
-      return stage_row(Stage::compress, p, sequences, raw, options, i, r);
-    };
-    made.push_back(stored(p, "", rows, p.kv_heads, i == 0 ? p.head_dim_k : p.head_dim_v, row));
-  }
+  if (stage != Stage::layer) return {};
+  expects(p.max_context() == 0, "a layer without cached tokens: it takes no cache");
+  std::vector<HostTensor> made = project(p, inputs_of(stage, inputs), options);
+  const KvTensors raw{.k = named(made, "k_cmp_raw")->view(), .v = named(made, "v_cmp_raw")->view()};
+  for (HostTensor& pooled : compress(p, raw, options)) made.push_back(std::move(pooled));
   return made;
 }
 

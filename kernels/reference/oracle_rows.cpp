@@ -45,27 +45,28 @@ Row range_row(const Problem& p, const Query& query, const TensorView& blocks) {
   return all;
 }
 
-/// Keys that a query sees, as the heads of group `g` do.
-std::vector<std::int64_t> keys_of(Stage stage, const Problem& p, const Query& query, std::int64_t g,
-                                  std::span<const TensorView> in) {
+/// Rows of the keys that a query sees, as the heads of group `g` do.
+std::vector<std::int64_t> seen_by(Stage stage, const Problem& p, const Query& query, std::int64_t g,
+                                  const NamedTensors& in) {
   if (stage == Stage::attend_compressed)
     return compressed_rows(*query.sequence, query.position, p.geometry);
   if (stage == Stage::attend_window)
     return window_rows(*query.sequence, query.position, p.geometry);
   const std::int64_t width = 2 * p.geometry.sel_count;
-  return selected_rows(*query.sequence, int_row(in[4], query.token, g, width));
+  return selected_rows(*query.sequence, int_row(in["ranges"], query.token, g, width));
 }
 
 /// The outputs of all heads, or their log-sum-exps.
-Row attend_row(Stage stage, const Problem& p, const Query& query, std::span<const TensorView> in,
+Row attend_row(Stage stage, const Problem& p, const Query& query, const NamedTensors& in,
                bool saved) {
+  const TensorView &q = in["q"], &k = in[of_branch("k", stage)], &v = in[of_branch("v", stage)];
   std::vector<Row> heads(static_cast<std::size_t>(p.q_heads));
   parallel_for(0, p.q_heads, 1, [&](std::int64_t from, std::int64_t to) {
     for (std::int64_t head = from; head < to; ++head) {
       const std::int64_t g = head / p.heads_per_group();
       double lse = 0;
-      Row o = attend(load_head(in[0], query.token, head), in[1], in[2],
-                     keys_of(stage, p, query, g, in), g, &lse);
+      Row o =
+          attend(load_head(q, query.token, head), k, v, seen_by(stage, p, query, g, in), g, &lse);
       heads[static_cast<std::size_t>(head)] = saved ? Row{lse} : std::move(o);
     }
   });
@@ -74,25 +75,29 @@ Row attend_row(Stage stage, const Problem& p, const Query& query, std::span<cons
   return all;
 }
 
-Row gates_row(const Problem& p, std::int64_t token, std::span<const TensorView> in,
+/// The gates of each group.
+std::vector<Row> gates_of(const Problem& p, std::int64_t token, const NamedTensors& in,
+                          const AttentionOptions& options) {
+  const GateWeights weights = gate_weights(in);
+  std::vector<Row> gates;
+  for (std::int64_t g = 0; g < p.kv_heads; ++g)
+    gates.push_back(gate(p, in["q"], weights, token, g, options));
+  return gates;
+}
+
+Row gates_row(const Problem& p, std::int64_t token, const NamedTensors& in,
               const AttentionOptions& options) {
   Row all;
-  for (std::int64_t g = 0; g < p.kv_heads; ++g)
-    append(all, gate(p, in[0], {in[4], in[5], in[6], in[7]}, token, g, options));
+  for (const Row& gates : gates_of(p, token, in, options)) append(all, gates);
   return all;
 }
 
-Row gated_row(const Problem& p, std::int64_t token, std::span<const TensorView> in,
+Row gated_row(const Problem& p, std::int64_t token, const NamedTensors& in,
               const AttentionOptions& options) {
-  std::vector<Row> gates, branches;
-  for (std::int64_t g = 0; g < p.kv_heads; ++g) {
-    gates.push_back(gate(p, in[0], {in[4], in[5], in[6], in[7]}, token, g, options));
-  }
-  for (const Branch branch : kBranchOrder) {
-    const TensorView& o = in[1 + index_of(branch)];
-    branches.push_back(options.on(branch) ? load_index(o, token) : Row{});
-  }
-  return combine(p, gates, branches);
+  std::vector<Row> branches;
+  for (const Branch branch : kBranchOrder)
+    branches.push_back(options.on(branch) ? load_index(branch_output(branch, in), token) : Row{});
+  return combine(p, gates_of(p, token, in, options), branches);
 }
 
 }  // namespace
@@ -113,16 +118,17 @@ void parallel_rows(std::int64_t rows, const std::function<void(std::int64_t, std
 }
 
 Row stage_row(Stage stage, const Problem& p, std::span<const Sequence> sequences,
-              std::span<const TensorView> in, const AttentionOptions& options, std::size_t output,
+              const NamedTensors& in, const AttentionOptions& options, std::size_t output,
               std::int64_t row) {
-  if (stage == Stage::compress) return pooled_row(p, sequences, in[output], row);
+  if (stage == Stage::compress)
+    return pooled_row(p, sequences, in[output == 0 ? "k_cmp_raw" : "v_cmp_raw"], row);
   const Query query = find_query(sequences, row);
   switch (stage) {
     case Stage::project_rope:
-      return project_token(projections(p)[output], in[1], load_index(in[0], row), query.position,
-                           options);
+      return project_token(projections(p)[output], in["w_qkv"], load_index(in["x"], row),
+                           query.position, options);
     case Stage::ranges:
-      return range_row(p, query, in[0]);
+      return range_row(p, query, in["blocks"]);
     case Stage::attend_compressed:
     case Stage::attend_selected:
     case Stage::attend_window:
@@ -130,7 +136,7 @@ Row stage_row(Stage stage, const Problem& p, std::span<const Sequence> sequences
     case Stage::gate_combine:
       return output > 0 ? gates_row(p, row, in, options) : gated_row(p, row, in, options);
     case Stage::out_proj:
-      return linear(in[1], 0, p.model.model_dim, load_index(in[0], row));
+      return linear(in["w_o"], 0, p.model.model_dim, load_index(in["o"], row));
     default:
       throw ContractError("expected: a single stage");
   }

@@ -8,6 +8,7 @@
 
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/oracle.hpp"
+#include "operands/named.hpp"
 #include "reference/reference.hpp"
 
 namespace nsa::reference {
@@ -21,7 +22,7 @@ Query find_query(std::span<const Sequence> sequences, std::int64_t token);
 
 /// A row of a stage that is not a composite. Blocks and ranges come as numbers too.
 Row stage_row(Stage stage, const Problem& problem, std::span<const Sequence> sequences,
-              std::span<const TensorView> in, const AttentionOptions& options, std::size_t output,
+              const NamedTensors& in, const AttentionOptions& options, std::size_t output,
               std::int64_t row);
 
 /// parallel_for over rows, one at a time. A few rows are worked on by the caller one after another,
@@ -44,10 +45,14 @@ bool is_right_selection(const std::vector<std::int32_t>& blocks, const Row& scor
 /// Relative difference of two scores below which rounding may swap them.
 double tie_tolerance(Dtype dtype) noexcept;
 
-/// Tensors that the stages before the last one leave behind, rounded to the problem's dtype as a
-/// stage stores them: k_cmp and v_cmp, for a layer the seven outputs of project_rope before them.
+/// Tensors that the stages before the last one leave behind, by name, rounded to the problem's
+/// dtype as a stage stores them: k_cmp and v_cmp, and for a layer the seven outputs of
+/// project_rope.
 std::vector<HostTensor> derive(Stage stage, const Problem& problem,
                                std::span<const TensorView> inputs, const AttentionOptions& options);
+
+/// The one of that name; null where there is none.
+const HostTensor* named(std::span<const HostTensor> tensors, std::string_view name) noexcept;
 
 /// Logits of the model [tokens, vocab_size] fp64, by the runtime's built-in rows in fp64.
 HostTensor model_logits(const Problem& problem, std::span<const TensorView> inputs,

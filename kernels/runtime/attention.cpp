@@ -68,7 +68,12 @@ class SequentialPrefill {
   void emit(const Sequence& sequence, std::int64_t c, const KvTensors& cmp) {
     const Geometry& g = token_.geometry;
     const WorkspaceScope scratch(*context_.workspace);
-    const Sequence one{0, g.cmp_block, sequence.kv_begin + c * g.cmp_stride, g.cmp_block, c, 1};
+    const Sequence one{.q_begin = 0,
+                       .q_len = g.cmp_block,
+                       .kv_begin = sequence.kv_begin + c * g.cmp_stride,
+                       .kv_len = g.cmp_block,
+                       .cmp_begin = c,
+                       .cmp_len = 1};
     run_stage(context_, Stage::compress, block_, place_sequences(context_, {&one, 1}),
               CompressTensors{.raw = tensors_.cmp, .pooled = cmp});
   }
@@ -77,7 +82,12 @@ class SequentialPrefill {
             const KvTensors& cmp) {
     token_.context_lens = {position};
     const WorkspaceScope scratch(*context_.workspace);
-    const Sequence one{0, 1, sequence.kv_begin, position + 1, 0, visible};
+    const Sequence one{.q_begin = 0,
+                       .q_len = 1,
+                       .kv_begin = sequence.kv_begin,
+                       .kv_len = position + 1,
+                       .cmp_begin = 0,
+                       .cmp_len = visible};
     const PlacedSequences placed = place_sequences(context_, {&one, 1});
     AttentionTensors tensors = token_view(tensors_, sequence.q_begin + i);
     tensors.cmp = cmp;

@@ -84,7 +84,8 @@ CachedLayer::CachedLayer(const Context& context, KvCache& whole, const Problem& 
                        std::to_string(kv_len) + " tokens, the capacity is " +
                        std::to_string(cache.capacity));
     }
-    sequences_.push_back({q_begin, problem.seq_lens[b], 0, kv_len, 0, 0});
+    sequences_.push_back(
+        {.q_begin = q_begin, .q_len = problem.seq_lens[b], .kv_begin = 0, .kv_len = kv_len});
     q_begin += problem.seq_lens[b];
   }
   zero(context, whole);

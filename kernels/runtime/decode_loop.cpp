@@ -144,8 +144,9 @@ void DecodeLoop::model_step(const Context& context, const ModelWeights& weights,
   State& s = *state_;
   s.advance(context);
   const decode::StepSequences step = s.step();
-  model_placed(within(context, s.chosen), s.config, s.problem, {s.bounds, step.selected}, weights,
-               tokens, logits, s.caches, &step);
+  model_placed(
+      within(context, s.chosen), s.config, s.problem, {s.bounds, step.selected},
+      {.weights = weights, .tokens = tokens, .logits = logits, .caches = s.caches, .step = &step});
 }
 
 void DecodeLoop::layer_step(const Context& context, const LayerWeights& weights,
@@ -153,8 +154,8 @@ void DecodeLoop::layer_step(const Context& context, const LayerWeights& weights,
   State& s = *state_;
   s.advance(context);
   const decode::StepSequences step = s.step();
-  layer_placed(within(context, s.chosen), s.problem, {s.bounds, step.selected}, x, weights, y,
-               &s.caches.front(), AttentionKind::nsa, {}, &step);
+  layer_placed(within(context, s.chosen), s.problem, {s.bounds, step.selected},
+               {.x = x, .weights = weights, .y = y, .cache = &s.caches.front(), .step = &step});
 }
 
 }  // namespace nsa

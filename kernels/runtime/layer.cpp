@@ -15,9 +15,9 @@ TensorView take_heads(const Context& context, const Problem& p, std::int64_t tok
 
 /// Projections of the branches that are on; the stage leaves out what has no tensor.
 AttentionTensors project(const Context& context, const Problem& p, const PlacedSequences& sequences,
-                         const TensorView& x, const LayerWeights& weights, AttentionKind kind) {
-  const std::int64_t tokens = x.shape[0];
-  const bool nsa = kind == AttentionKind::nsa;
+                         const LayerCall& call) {
+  const std::int64_t tokens = call.x.shape[0];
+  const bool nsa = call.kind == AttentionKind::nsa;
   const bool sel = !nsa || context.options.on(Branch::sel);
   const bool win = nsa && context.options.on(Branch::win);
   const bool cmp = nsa && (context.options.on(Branch::cmp) || sel);
@@ -31,11 +31,14 @@ AttentionTensors project(const Context& context, const Problem& p, const PlacedS
   t.cmp = take(cmp);
   t.sel = take(sel);
   t.win = take(win);
-  t.gate = weights.gate;
-  run_stage(
-      context, Stage::project_rope, p, sequences,
-      ProjectTensors{
-          .x = x, .w_qkv = weights.w_qkv, .q = t.q, .cmp = t.cmp, .sel = t.sel, .win = t.win});
+  t.gate = call.weights.gate;
+  run_stage(context, Stage::project_rope, p, sequences,
+            ProjectTensors{.x = call.x,
+                           .w_qkv = call.weights.w_qkv,
+                           .q = t.q,
+                           .cmp = t.cmp,
+                           .sel = t.sel,
+                           .win = t.win});
   return t;
 }
 
@@ -108,43 +111,40 @@ void attend_dense(const Context& context, const Problem& p, const PlacedSequence
 }  // namespace
 
 void layer_placed(const Context& context, const Problem& p, const PlacedSequences& sequences,
-                  const TensorView& x, const LayerWeights& weights, const TensorView& y,
-                  KvCache* cache, AttentionKind kind, const TensorView& blocks,
-                  const decode::StepSequences* step) {
-  const StageScope scope(context.observer, Stage::layer,
-                         kind == AttentionKind::dense ? "dense" : "nsa", p.max_seq_len(),
+                  const LayerCall& call) {
+  const bool dense = call.kind == AttentionKind::dense;
+  const StageScope scope(context.observer, Stage::layer, dense ? "dense" : "nsa", p.max_seq_len(),
                          context.stream);
   const WorkspaceScope scratch(*context.workspace);
-  const TensorView o = take_heads(context, p, x.shape[0], p.q_heads, p.head_dim_v);
-  AttentionTensors fresh = project(context, p, sequences, x, weights, kind);
+  const TensorView o = take_heads(context, p, call.x.shape[0], p.q_heads, p.head_dim_v);
+  AttentionTensors fresh = project(context, p, sequences, call);
   fresh.o = o;
-  fresh.blocks = blocks;
-  if (kind == AttentionKind::dense) {
-    attend_dense(context, p, sequences, fresh, cache);
-  } else if (step) {
-    attend_stepped(context, p, sequences, *step, fresh, *cache);
-  } else if (cache) {
-    attend_cached(context, p, fresh, *cache);
+  fresh.blocks = call.blocks;
+  if (dense) {
+    attend_dense(context, p, sequences, fresh, call.cache);
+  } else if (call.step) {
+    attend_stepped(context, p, sequences, *call.step, fresh, *call.cache);
+  } else if (call.cache) {
+    attend_cached(context, p, fresh, *call.cache);
   } else {
     attention_placed(context, choose_attention(context, p, nullptr), p, sequences, fresh, nullptr);
   }
   run_stage(context, Stage::out_proj, p, sequences,
-            OutProjTensors{.o = o, .w_o = weights.w_o, .y = y});
+            OutProjTensors{.o = o, .w_o = call.weights.w_o, .y = call.y});
 }
 
-void layer_by(const Context& context, const Choice& chosen, const Problem& p, const TensorView& x,
-              const LayerWeights& weights, const TensorView& y, KvCache* cache, AttentionKind kind,
-              const TensorView& blocks) {
+void layer_by(const Context& context, const Choice& chosen, const Problem& p,
+              const LayerCall& call) {
   const WorkspaceScope scratch(*context.workspace);
   const std::vector<Sequence> sequences = sequences_of(p);
-  layer_placed(within(context, chosen), p, place_sequences(context, sequences), x, weights, y,
-               cache, kind, blocks);
+  layer_placed(within(context, chosen), p, place_sequences(context, sequences), call);
 }
 
 void attention_layer(const Context& context, const Problem& p, const TensorView& x,
                      const LayerWeights& weights, const TensorView& y, KvCache* cache,
                      AttentionKind kind, const TensorView& blocks) {
-  layer_by(context, choose(context, Stage::layer, p), p, x, weights, y, cache, kind, blocks);
+  layer_by(context, choose(context, Stage::layer, p), p,
+           {.x = x, .weights = weights, .y = y, .blocks = blocks, .cache = cache, .kind = kind});
 }
 
 }  // namespace nsa

@@ -74,25 +74,22 @@ std::vector<KvCache> make_caches(const ModelConfig& config, std::int64_t batch,
 }
 
 void model_by(const Context& context, const Choice& chosen, const ModelConfig& config,
-              const Problem& problem, const ModelWeights& weights, const TensorView& tokens,
-              const TensorView& logits, std::span<KvCache> caches) {
+              const Problem& problem, const ModelCall& call) {
   const WorkspaceScope scratch(*context.workspace);
   const std::vector<Sequence> sequences = sequences_of(problem);
-  model_placed(within(context, chosen), config, problem, place_sequences(context, sequences),
-               weights, tokens, logits, caches);
+  model_placed(within(context, chosen), config, problem, place_sequences(context, sequences), call);
 }
 
 void model_forward(const Context& context, const ModelConfig& config, const Problem& problem,
                    const ModelWeights& weights, const TensorView& tokens, const TensorView& logits,
                    std::span<KvCache> caches) {
-  model_by(context, choose(context, Stage::model, problem), config, problem, weights, tokens,
-           logits, caches);
+  model_by(context, choose(context, Stage::model, problem), config, problem,
+           {.weights = weights, .tokens = tokens, .logits = logits, .caches = caches});
 }
 
 void model_placed(const Context& context, const ModelConfig& config, const Problem& problem,
-                  const PlacedSequences& sequences, const ModelWeights& weights,
-                  const TensorView& tokens, const TensorView& logits, std::span<KvCache> caches,
-                  const decode::StepSequences* step) {
+                  const PlacedSequences& sequences, const ModelCall& call) {
+  const auto& [weights, tokens, logits, caches, step] = call;
   expects(caches.empty() || caches.size() == weights.blocks.size(), "one cache per layer, or none");
   const StageScope scope(context.observer, Stage::model, config.name, problem.max_seq_len(),
                          context.stream);
@@ -111,8 +108,13 @@ void model_placed(const Context& context, const ModelConfig& config, const Probl
   ops.rms_norm(context, x, blocks > 0 ? weights.blocks[0].norm1 : weights.final_norm, normed);
   for (std::size_t i = 0; i < blocks; ++i) {
     const BlockWeights& block = weights.blocks[i];
-    layer_placed(of_layer, problem, sequences, normed, block.attention, delta,
-                 caches.empty() ? nullptr : &caches[i], config.attention, {}, step);
+    layer_placed(of_layer, problem, sequences,
+                 {.x = normed,
+                  .weights = block.attention,
+                  .y = delta,
+                  .cache = caches.empty() ? nullptr : &caches[i],
+                  .kind = config.attention,
+                  .step = step});
     ops.add_norm(context, x, delta, block.norm2, normed);
     mlp(context, block, normed, delta);
     const bool last = i + 1 == blocks;

@@ -1,4 +1,5 @@
 // Both passes of a whole model as one launch: a batch of a training step, without the optimizer.
+#include "operands/composite.hpp"
 #include "training/arenas.hpp"
 #include "training/pass.hpp"
 #include "training/passes.hpp"
@@ -6,6 +7,7 @@
 namespace nsa::training {
 
 void launch_model(const LaunchArgs& args) {
+  const ModelPassesTensors tensors = ModelPassesTensors::of(args);
   const Passes passes(args, launching());
   const Context& context = passes.step().context;
   const bool cpu = context.router->inputs().device.backend == Backend::cpu;
@@ -21,18 +23,18 @@ void launch_model(const LaunchArgs& args) {
   const TensorView scalars = make_view(args.workspace.take(sizeof(StepScalars)), Dtype::int32,
                                        {sizeof(StepScalars) / sizeof(std::int32_t)});
   step.ops.zero(context, scalars);
-  const ModelWeights weights = bind_weights(config.model, args.in[2]);
+  const ModelWeights weights = bind_weights(config.model, tensors.weights);
   ModelConfig wide = config.model;
-  wide.dtype = args.out[0].dtype;
-  const ModelWeights gradients = bind_weights(wide, args.out[0]);
+  wide.dtype = tensors.d_weights.dtype;
+  const ModelWeights gradients = bind_weights(wide, tensors.d_weights);
   // Dense attention has no gradient of what it does not read.
-  if (passes.dense()) step.ops.zero(context, args.out[0]);
+  if (passes.dense()) step.ops.zero(context, tensors.d_weights);
   run_batch(step,
-            {.tokens = args.in[0],
-             .targets = args.in[1],
+            {.tokens = tensors.tokens,
+             .targets = tensors.targets,
              .weights = weights,
              .gradients = gradients,
-             .flat_gradients = args.out[0],
+             .flat_gradients = tensors.d_weights,
              .scalars = static_cast<StepScalars*>(scalars.data)},
             false);
 }

@@ -22,7 +22,6 @@ Passes::Passes(const LaunchArgs& args, const StageRunner& stages)
       sequences_{args.sequences, args.device_sequences},
       chosen_(chosen_for(args, forward_)),
       dense_(args.row.plan.dense),
-      out_(args.out),
       step_{.context = {.router = args.router,
                         .workspace = &args.workspace,
                         .stream = args.stream,
@@ -40,9 +39,14 @@ ModelConfig Passes::config() const {
   return config;
 }
 
-void Passes::without_nsa(std::span<const std::size_t> gradients) const {
-  for (const std::size_t one : gradients) step_.stages.zero(step_.context, out_[one]);
-  no_blocks(step_.context, out_[1]);
+void Passes::without_nsa(const TensorView& blocks, const GateWeights& d_gate) const {
+  for (const TensorView& one : {d_gate.fc1_w, d_gate.fc1_b, d_gate.fc2_w, d_gate.fc2_b})
+    step_.stages.zero(step_.context, one);
+  no_blocks(step_.context, blocks);
+}
+
+void Passes::zero(const KvTensors& gradients) const {
+  for (const TensorView& one : {gradients.k, gradients.v}) step_.stages.zero(step_.context, one);
 }
 
 }  // namespace nsa::training

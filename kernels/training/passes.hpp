@@ -14,8 +14,10 @@ class Passes {
   const StageContext& step() const { return step_; }
   bool dense() const { return dense_; }
   ModelConfig config() const;
-  /// Dense attention selects no blocks, and these gradients are zero.
-  void without_nsa(std::span<const std::size_t> gradients) const;
+  /// Dense attention selects no blocks and reads no gate: that gradient is zero, and so are those
+  /// of the rows that it does not read.
+  void without_nsa(const TensorView& blocks, const GateWeights& d_gate) const;
+  void zero(const KvTensors& gradients) const;
 
  private:
   WorkspaceScope held_;
@@ -23,7 +25,6 @@ class Passes {
   PlacedSequences sequences_;
   Choice chosen_;
   bool dense_;
-  std::span<const TensorView> out_;
   StageContext step_;
 };
 

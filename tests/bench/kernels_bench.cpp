@@ -11,9 +11,8 @@
 
 #include "cpu/blas.hpp"
 #include "cpu/dense_attention.hpp"
-#include "nsa/kernels/catalog.hpp"
+#include "host_launch.hpp"
 #include "nsa/kernels/inputs.hpp"
-#include "nsa/kernels/routing.hpp"
 #include "nsa/schemas/median.hpp"
 
 namespace nsa::bench {
@@ -50,51 +49,37 @@ void sgemm(benchmark::State& state) {
 
 /// Everything that one launch needs, made once per benchmark.
 struct Prepared {
-  Prepared(std::span<const Stage> stages, const Problem& p)
-      : problem(p),
-        inputs(make_inputs(stages, p, 1)),
-        outputs(make_outputs(stages, p)),
-        sequences(sequences_of(p)) {
-    for (const HostTensor& t : inputs) in.push_back(t.view());
-    for (const HostTensor& t : outputs) out.push_back(t.view());
+  Prepared(const Variant& row, const Problem& problem, const Point& point = {})
+      : inputs(make_inputs(row.stages, problem, 1)),
+        outputs(make_outputs(row.stages, problem)),
+        launch{.row = row, .problem = problem, .in = {}, .out = {}, .point = point} {
+    for (const HostTensor& t : inputs) launch.in.push_back(t.view());
+    for (const HostTensor& t : outputs) launch.out.push_back(t.view());
   }
-  LaunchArgs args(const Variant& row, const Point& point) {
+  LaunchArgs args() {
     workspace.reset();
-    return {.row = row,
-            .problem = problem,
-            .sequences = sequences,
-            .device_sequences = sequences.data(),
-            .in = in,
-            .out = out,
-            .point = point,
-            .options = options,
-            .workspace = workspace,
-            .router = &router};
+    return launch.args(workspace);
   }
 
-  Problem problem;
   std::vector<HostTensor> inputs, outputs;
-  std::vector<Sequence> sequences;
-  std::vector<TensorView> in, out;
-  AttentionOptions options;
+  test::HostLaunch launch;
   Workspace workspace;
-  Router router{Device{}};
 };
 
 void launch_row(benchmark::State& state, const Variant& variant, const Point& point,
                 const Problem& problem) {
-  Prepared prepared(variant.stages, problem);
-  variant.launch(prepared.args(variant, point));  // threads, pages, workspace
-  for (auto _ : state) variant.launch(prepared.args(variant, point));
+  Prepared prepared(variant, problem, point);
+  variant.launch(prepared.args());  // threads, pages, workspace
+  for (auto _ : state) variant.launch(prepared.args());
   set_rate(state, variant.cost(problem).flop);
 }
 
 void launch_dense(benchmark::State& state, const Problem& problem) {
   const Variant& row = *candidates_of(Stage::attend_window, Backend::cpu).front();
-  Prepared p(row.stages, problem);
-  const Point point;
+  Prepared prepared(row, problem);
   for (auto _ : state) {
-    cpu::dense_attention(p.args(row, point), p.in[0], p.in[1], p.in[2], p.out[0]);
+    const LaunchArgs args = prepared.args();
+    cpu::dense_attention(args, BandTensors::of(args, Branch::win));
   }
   const auto s = static_cast<double>(problem.seq_lens[0]);
   const auto width =

@@ -141,23 +141,16 @@ TEST_CASE("full coverage makes selected and window attention dense causal attent
   problem.geometry.window = 200;
   problem.geometry.sel_count = 9;  // 9 x 16 tokens cover 130
   const auto inputs = make_inputs(Stage::attend_selected, problem, 15);
-  const auto sequences = sequences_of(problem);
   auto dense = make_outputs(Stage::attend_selected, problem);
   Workspace workspace;
-  const AttentionOptions options;
-  const Point point;
-  const auto in = views_of(inputs);
-  const auto out = views_of(dense);
-  cpu::dense_attention({.row = cpu_variant(Stage::attend_selected, "dense_prefix"),
-                        .problem = problem,
-                        .sequences = sequences,
-                        .device_sequences = sequences.data(),
-                        .in = in,
-                        .out = out,
-                        .point = point,
-                        .options = options,
-                        .workspace = workspace},
-                       in[0], in[1], in[2], out[0]);
+  const auto in = views_of(inputs), out = views_of(dense);
+  const HostLaunch of_dense{.row = cpu_variant(Stage::attend_selected, "dense_prefix"),
+                            .problem = problem,
+                            .in = in,
+                            .out = out};
+  const LaunchArgs args = of_dense.args(workspace);
+  const SelectedTensors tensors = SelectedTensors::of(args);
+  cpu::dense_attention(args, {.q = tensors.q, .kv = tensors.kv, .o = tensors.o});
   CHECK(static_cast<std::int64_t>(workspace.peak_bytes()) <= cpu::dense_attention_bytes(problem));
   for (const Stage stage : {Stage::attend_selected, Stage::attend_window}) {
     for (const Variant* variant : cpu_rows(stage)) {

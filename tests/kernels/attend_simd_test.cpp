@@ -56,8 +56,8 @@ double worst_product(std::int64_t rows, std::int64_t cols, std::int64_t depth, b
   const auto a = numbers<T>(rows * depth, 1), b = numbers<T>(depth * cols, 2);
   auto c = numbers<T>(rows * (cols + 5), 3);
   const auto before = c;
-  cpu::tile_gemm(rows, cols, depth, a.data(), depth, b.data(), cols, c.data(), cols + 5,
-                 accumulate);
+  cpu::tile_gemm({.rows = rows, .cols = cols, .depth = depth}, {a.data(), depth}, {b.data(), cols},
+                 {c.data(), cols + 5}, accumulate ? cpu::Store::add : cpu::Store::overwrite);
   double worst = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < cols + 5; ++j) {

@@ -58,20 +58,17 @@ struct BackwardLaunch {
 
   /// Into these gradients; checks that the workspace is as large as the row says at most.
   void operator()(const std::vector<TensorView>& out) const {
-    const auto sequences = sequences_of(problem);
     Workspace workspace;
     Saved copy = saved;
-    row.launch({.row = row,
-                .problem = problem,
-                .sequences = sequences,
-                .device_sequences = sequences.data(),
-                .in = in,
-                .out = out,
-                .point = point,
-                .options = options,
-                .workspace = workspace,
-                .saved = &copy,
-                .accumulate = accumulate});
+    HostLaunch{.row = row,
+               .problem = problem,
+               .in = in,
+               .out = out,
+               .point = point,
+               .options = options,
+               .saved = &copy,
+               .accumulate = accumulate}
+        .run(workspace);
     const auto bytes = static_cast<std::int64_t>(workspace.peak_bytes());
     CHECK(bytes <= workspace_of(row, problem));
   }

@@ -121,19 +121,9 @@ void check_launch(const Variant& variant, const Problem& problem, const Point& p
                   const SpanOracle& oracle, const std::vector<TensorView>& inputs, bool with_gaps) {
   const auto outputs = spread(make_outputs(variant.stages, problem), with_gaps);
   const auto out = views_of(outputs);
-  const auto sequences = sequences_of(problem);
-  const AttentionOptions options;
   Workspace workspace;
-  variant.launch({.row = variant,
-                  .problem = problem,
-                  .sequences = sequences,
-                  .device_sequences = sequences.data(),
-                  .in = inputs,
-                  .out = out,
-                  .point = point,
-                  .options = options,
-                  .workspace = workspace,
-                  .router = &built_in_router()});
+  HostLaunch{.row = variant, .problem = problem, .in = inputs, .out = out, .point = point}.run(
+      workspace);
   const auto verdict = oracle.verify(out);
   INFO("worst row " << verdict.worst_row);
   CHECK(verdict.poison_left == 0);

@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "launch_support.hpp"
+#include "operands/composite.hpp"
 
 namespace nsa::test {
 namespace {
@@ -24,22 +25,22 @@ void set_blocks(const TensorView& blocks, const std::array<std::int32_t, 8>& ids
 
 /// Attention made of its stages, over these blocks in kRow.
 std::vector<HostTensor> attention_over(const std::array<std::int32_t, 8>& ids, const Problem& p,
-                                       const std::vector<TensorView>& in) {
+                                       const AttentionTensors& in) {
   const auto run = [&](Stage stage, std::string_view name, const std::vector<TensorView>& inputs) {
     return launch(cpu_variant(stage, name), p, inputs);
   };
-  const auto cmp = run(Stage::compress, "avg", {in[1], in[2]});
+  const auto cmp = run(Stage::compress, "avg", {in.cmp.k, in.cmp.v});
   const auto o_cmp =
-      run(Stage::attend_compressed, "sdpa_math", {in[0], cmp[0].view(), cmp[1].view()});
-  auto blocks = run(Stage::score, "materialised", {in[0], cmp[0].view()});
+      run(Stage::attend_compressed, "sdpa_math", {in.q, cmp[0].view(), cmp[1].view()});
+  auto blocks = run(Stage::score, "materialised", {in.q, cmp[0].view()});
   set_blocks(blocks[0].view(), ids);
   const auto ranges = run(Stage::ranges, "ranges_v2", {blocks[0].view()});
   const auto o_sel = run(Stage::attend_selected, "fused_query",
-                         {in[0], in[3], in[4], blocks[0].view(), ranges[0].view()});
-  const auto o_win = run(Stage::attend_window, "sdpa_math", {in[0], in[5], in[6]});
-  auto out =
-      run(Stage::gate_combine, "gate_fused",
-          {in[0], o_cmp[0].view(), o_sel[0].view(), o_win[0].view(), in[7], in[8], in[9], in[10]});
+                         {in.q, in.sel.k, in.sel.v, blocks[0].view(), ranges[0].view()});
+  const auto o_win = run(Stage::attend_window, "sdpa_math", {in.q, in.win.k, in.win.v});
+  auto out = run(Stage::gate_combine, "gate_fused",
+                 {in.q, o_cmp[0].view(), o_sel[0].view(), o_win[0].view(), in.gate.fc1_w,
+                  in.gate.fc1_b, in.gate.fc2_w, in.gate.fc2_b});
   out.push_back(std::move(blocks[0]));
   return out;
 }
@@ -60,7 +61,7 @@ TEST_CASE("attention is right over the blocks that it says it took, where these 
   };
 
   const std::array<std::int32_t, 8> any{0, 11, 17, 23, 29, 31, 36, 37};
-  auto out = attention_over(any, p, in);
+  auto out = attention_over(any, p, attention_inputs(in));
   CHECK(error(out) <= right);
   set_blocks(out[1].view(), {0, 11, 17, 23, 29, 30, 36, 37});  // right too, but not what o is over
   CHECK(error(out) > right);

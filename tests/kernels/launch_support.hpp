@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "nsa/kernels/catalog.hpp"
+#include "host_launch.hpp"
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/oracle.hpp"
-#include "nsa/kernels/routing.hpp"
 
 namespace nsa::test {
 
@@ -18,30 +17,19 @@ inline std::vector<TensorView> views_of(const std::vector<HostTensor>& tensors) 
   return views;
 }
 
-/// Of the CPU, without a table: what composites leave open runs in the built-in order.
-inline const Router& built_in_router() {
-  static const Router router{Device{}};
-  return router;
-}
-
 /// One launch into these outputs, with the caller's workspace.
 inline void launch_into(const std::vector<HostTensor>& outputs, Workspace& workspace,
                         const Variant& variant, const Problem& problem,
                         const std::vector<TensorView>& inputs, const Point& point = {},
                         const AttentionOptions& options = {}, Saved* saved = nullptr) {
-  const auto views = views_of(outputs);
-  const auto sequences = sequences_of(problem);
-  variant.launch({.row = variant,
-                  .problem = problem,
-                  .sequences = sequences,
-                  .device_sequences = sequences.data(),
-                  .in = inputs,
-                  .out = views,
-                  .point = point,
-                  .options = options,
-                  .workspace = workspace,
-                  .saved = saved,
-                  .router = &built_in_router()});
+  HostLaunch{.row = variant,
+             .problem = problem,
+             .in = inputs,
+             .out = views_of(outputs),
+             .point = point,
+             .options = options,
+             .saved = saved}
+      .run(workspace);
 }
 
 inline std::vector<HostTensor> launch(const Variant& variant, const Problem& problem,

@@ -13,7 +13,7 @@ constexpr Stage kSelected = Stage::attend_selected, kWindow = Stage::attend_wind
 /// Calls edit(range [2] int32) for every used range of every row and group.
 template <class Edit>
 void edit_ranges(ChangedLaunch& launch, Edit edit) {
-  const TensorView ranges = launch.copy_input(4);  // [tokens, kv_heads, sel_count, 2] int32
+  const TensorView ranges = launch.copy_input("ranges");  // [tokens, kv_heads, sel_count, 2] int32
   for (std::int64_t row = 0; row < ranges.shape[0]; ++row) {
     for (std::int64_t g = 0; g < ranges.shape[1]; ++g) {
       for (std::int64_t r = 0; r < ranges.shape[2]; ++r) {
@@ -44,19 +44,19 @@ void last_partial_block_dropped(const LaunchArgs& args) {
 
 void scale_forgotten(const LaunchArgs& args) {
   ChangedLaunch launch(args);
-  scale(launch.copy_input(0), std::sqrt(static_cast<double>(args.problem.head_dim_k)));
+  scale(launch.copy_input("q"), std::sqrt(static_cast<double>(args.problem.head_dim_k)));
   launch.run(kSelected, "masked");
 }
 
 void wrong_sign_of_one_head(const LaunchArgs& args) {
   ChangedLaunch launch(args);
-  scale(launch.copy_input(0), -1, -1, args.problem.q_heads - 1);
+  scale(launch.copy_input("q"), -1, -1, args.problem.q_heads - 1);
   launch.run(kSelected, "masked");
 }
 
 void keys_of_the_other_group(const LaunchArgs& args) {
   ChangedLaunch launch(args);
-  const TensorView k = launch.copy_input(1);
+  const TensorView k = launch.copy_input("k_sel");
   for (std::int64_t row = 0; row < k.shape[0]; ++row) {
     float* heads = k.as<float>() + k.at(row);
     std::swap_ranges(heads, heads + k.shape[2], heads + k.stride[1]);
@@ -84,7 +84,7 @@ void window_one_too_narrow(const LaunchArgs& args) {
 
 void compressed_values_shifted(const LaunchArgs& args) {
   ChangedLaunch launch(args);
-  const TensorView v = launch.copy_input(2);  // [compressed_tokens, kv_heads, head_dim_v]
+  const TensorView v = launch.copy_input("v_cmp");  // [compressed_tokens, kv_heads, head_dim_v]
   float* data = v.as<float>();
   std::rotate(data, data + v.stride[0], data + v.elements());
   launch.run(Stage::attend_compressed, "fa2_dense");

@@ -20,8 +20,7 @@ Problem backward_problem() {
   return p;
 }
 
-// Places among the inputs and outputs of the attention stages.
-constexpr std::size_t kBlocksIn = 3, kSelectedO = 5, kSelectedDO = 6, kBandO = 3, kBandDO = 4;
+// Places among the outputs of the attention stages.
 constexpr std::size_t kDQ = 0, kDK = 1, kDV = 2;
 constexpr std::int64_t kToken = 101;
 
@@ -31,14 +30,14 @@ void clear_row(const TensorView& view, std::int64_t row, std::int64_t head = -1)
 
 void one_block_missing(const LaunchArgs& args) {
   ChangedLaunch launch(args);
-  const TensorView blocks = launch.copy_input(kBlocksIn);
+  const TensorView blocks = launch.copy_input("blocks");
   blocks.as<std::int32_t>()[blocks.at(kToken, 1, blocks.shape[2] - 2)] = -1;
   launch.run(kSelected, kBlock);
 }
 
 void one_block_for_another(const LaunchArgs& args) {
   ChangedLaunch launch(args);
-  const TensorView blocks = launch.copy_input(kBlocksIn);
+  const TensorView blocks = launch.copy_input("blocks");
   for (std::int64_t row = 0; row < blocks.shape[0]; ++row) {
     std::int32_t& id = blocks.as<std::int32_t>()[blocks.at(row, 0, blocks.shape[2] - 1)];
     id = std::max(0, id - 1);
@@ -60,7 +59,7 @@ void scale_forgotten(const LaunchArgs& args) {
 void one_query_twice(const LaunchArgs& args) {
   ChangedLaunch launch(args);
   launch.run(kSelected, kBlock);
-  const TensorView d_o = launch.copy_input(kSelectedDO);
+  const TensorView d_o = launch.copy_input("d_o_sel");
   for (std::int64_t row = 0; row < d_o.shape[0]; ++row)
     if (row != kToken) clear_row(d_o, row);
   launch.out[kDQ] = {};
@@ -72,7 +71,7 @@ void one_query_twice(const LaunchArgs& args) {
 void lost_update(const LaunchArgs& args) {
   ChangedLaunch launch(args);
   launch.run(kSelected, kBlock);
-  clear_row(launch.copy_input(kSelectedDO), kToken);
+  clear_row(launch.copy_input("d_o_sel"), kToken);
   launch.out[kDQ] = {};
   launch.run(kSelected, kBlock);
 }
@@ -80,7 +79,7 @@ void lost_update(const LaunchArgs& args) {
 void one_head_of_the_group(const LaunchArgs& args) {
   ChangedLaunch launch(args);
   launch.run(kWindow, kBand);
-  const TensorView d_o = launch.copy_input(kBandDO);
+  const TensorView d_o = launch.copy_input("d_o_win");
   for (std::int64_t head = 0; head < d_o.shape[1]; head += 2) scale(d_o, 0, -1, head);
   launch.out[kDQ] = {};
   launch.run(kWindow, kBand);
@@ -107,13 +106,13 @@ void log_sum_exp_in_log2(const LaunchArgs& args) {
 
 void delta_left_out(const LaunchArgs& args) {
   ChangedLaunch launch(args);
-  scale(launch.copy_input(kSelectedO), 0);
+  scale(launch.copy_input("o_sel"), 0);
   launch.run(kSelected, kBlock);
 }
 
 void delta_of_a_neighbour(const LaunchArgs& args) {
   ChangedLaunch launch(args);
-  const TensorView o = launch.copy_input(kBandO);
+  const TensorView o = launch.copy_input("o_win");
   auto* bytes = o.as<std::byte>();
   std::rotate(bytes, bytes + static_cast<std::size_t>(o.stride[0]) * size_of(o.dtype),
               bytes + o.bytes());
@@ -182,7 +181,7 @@ void last_block_left_out(const LaunchArgs& args) {
 void share_of_one_more(const LaunchArgs& args) {
   ChangedLaunch(args).run(Stage::compress, "avg");
   const auto l = static_cast<double>(args.problem.geometry.cmp_block);
-  scale(args.out[1], l / (l + 1));
+  scale(output_of(args, "d_v_cmp_raw"), l / (l + 1));
 }
 
 void temperature_forgotten(const LaunchArgs& args) {
@@ -193,12 +192,12 @@ void temperature_forgotten(const LaunchArgs& args) {
 
 void mean_over_heads_forgotten(const LaunchArgs& args) {
   ChangedLaunch(args).run(Stage::gate_combine, "gate_fused");
-  scale(args.out[0], static_cast<double>(args.problem.heads_per_group()));
+  scale(output_of(args, "d_q"), static_cast<double>(args.problem.heads_per_group()));
 }
 
 void one_row_of_the_gates_weights(const LaunchArgs& args) {
   ChangedLaunch(args).run(Stage::gate_combine, "gate_fused");
-  const TensorView& d_fc2 = args.out[6];
+  const TensorView& d_fc2 = output_of(args, "d_fc2_w");
   put(d_fc2, d_fc2.at(2), -get(d_fc2, d_fc2.at(2)));
 }
 
@@ -211,7 +210,7 @@ void turned_back_too_far(const LaunchArgs& args) {
 void last_token_of_a_tile_left_out(const LaunchArgs& args) {
   ChangedLaunch launch(args);
   launch.run(Stage::out_proj, "gemm");
-  const TensorView d_y = launch.copy_input(2);
+  const TensorView d_y = launch.copy_input("d_y");
   for (std::int64_t c = 0; c < d_y.shape[1]; ++c) put(d_y, d_y.at(d_y.shape[0] - 1, c), 0);
   launch.out[0] = {};
   launch.run(Stage::out_proj, "gemm");

@@ -26,6 +26,24 @@ bool is_backward(const StageLaunch& l, Stage stage) {
   return l.call.stage == stage && l.call.problem.direction == Direction::backward;
 }
 
+Signature stage_signature(const StageLaunch& l) {
+  return signature_of(l.call.stage, l.call.problem.direction);
+}
+const TensorView& stage_input(const StageLaunch& l, std::string_view name) {
+  return l.call.in[place_of(stage_signature(l).inputs, name)];
+}
+const TensorView& stage_output(const StageLaunch& l, std::string_view name) {
+  return l.call.out[place_of(stage_signature(l).outputs, name)];
+}
+/// These tensors with two of them in each other's place.
+std::vector<TensorView> swapped(std::span<const TensorSpec> specs,
+                                std::span<const TensorView> tensors, std::string_view one,
+                                std::string_view other) {
+  std::vector<TensorView> all(tensors.begin(), tensors.end());
+  std::swap(all[place_of(specs, one)], all[place_of(specs, other)]);
+  return all;
+}
+
 /// Launches each stage of the row by `Launch`.
 template <void (*Launch)(const Context&, StageLaunch)>
 void mutant(const LaunchArgs& args) {
@@ -65,8 +83,8 @@ void queries_of_the_last_stage_alone(const Context& context, StageLaunch l) {
 }
 
 void gradients_of_two_branches_swapped(const Context& context, StageLaunch l) {
-  std::vector<TensorView> out(l.call.out.begin(), l.call.out.end());
-  if (is_backward(l, Stage::gate_combine)) std::swap(out[1], out[3]);
+  if (!is_backward(l, Stage::gate_combine)) return launch(context, l);
+  const auto out = swapped(stage_signature(l).outputs, l.call.out, "d_o_cmp", "d_o_win");
   launch(context, {l.choice,
                    {l.call.stage, l.call.problem, l.call.sequences, l.call.in, out},
                    l.saved,
@@ -75,17 +93,19 @@ void gradients_of_two_branches_swapped(const Context& context, StageLaunch l) {
 
 void no_gradient_of_weights(const Context& context, StageLaunch l) {
   launch(context, l);
-  if (is_backward(l, Stage::gate_combine)) training::launching().zero(context, l.call.out[6]);
+  if (is_backward(l, Stage::gate_combine))
+    training::launching().zero(context, stage_output(l, "d_fc2_w"));
 }
 
 void weights_of_the_output_without_its_gradient(const Context& context, StageLaunch l) {
   launch(context, l);
-  if (is_backward(l, Stage::out_proj)) training::launching().zero(context, l.call.out[1]);
+  if (is_backward(l, Stage::out_proj))
+    training::launching().zero(context, stage_output(l, "d_w_o"));
 }
 
 void keys_of_two_branches_swapped(const Context& context, StageLaunch l) {
-  std::vector<TensorView> in(l.call.in.begin(), l.call.in.end());
-  if (is_backward(l, Stage::project_rope)) std::swap(in[5], in[7]);
+  if (!is_backward(l, Stage::project_rope)) return launch(context, l);
+  const auto in = swapped(stage_signature(l).inputs, l.call.in, "d_k_sel", "d_k_win");
   launch(context, {l.choice,
                    {l.call.stage, l.call.problem, l.call.sequences, in, l.call.out},
                    l.saved,
@@ -93,21 +113,23 @@ void keys_of_two_branches_swapped(const Context& context, StageLaunch l) {
 }
 
 void projected_without_queries(const Context& context, StageLaunch l) {
-  if (is_backward(l, Stage::project_rope)) training::launching().zero(context, l.call.in[2]);
+  if (is_backward(l, Stage::project_rope))
+    training::launching().zero(context, stage_input(l, "d_q"));
   launch(context, l);
 }
 
 void wrong_output_of_a_layer(const LaunchArgs& args) {
   ChangedLaunch(args).run(Stage::layer, "batched");
-  const TensorView& y = args.out[0];
+  const TensorView& y = output_of(args, "y");
   put(y, y.at(101, 3), 2 * get(y, y.at(101, 3)) + 1);
 }
 
 /// Of the gradients of all weights of a model.
 ModelWeights gradients_of_model(const LaunchArgs& args) {
   ModelConfig config = config_of(args.problem);
-  config.dtype = args.out[0].dtype;
-  return bind_weights(config, args.out[0]);
+  const TensorView& d_weights = output_of(args, "d_weights");
+  config.dtype = d_weights.dtype;
+  return bind_weights(config, d_weights);
 }
 
 void no_gradient_of_one_layer(const LaunchArgs& args) {
@@ -118,13 +140,13 @@ void no_gradient_of_one_layer(const LaunchArgs& args) {
 
 void gradient_of_half_of_the_loss(const LaunchArgs& args) {
   ChangedLaunch(args).run(Stage::model, "batched");
-  const TensorView& all = args.out[0];
+  const TensorView& all = output_of(args, "d_weights");
   for (std::int64_t i = 0; i < all.elements(); ++i) put(all, i, get(all, i) / 2);
 }
 
 void targets_that_are_one_token_late(const LaunchArgs& args) {
   ChangedLaunch changed(args);
-  const TensorView targets = changed.copy_input(1);
+  const TensorView targets = changed.copy_input("targets");
   auto* const first = targets.as<std::int32_t>();
   std::rotate(first, first + 1, first + targets.elements());
   changed.run(Stage::model, "batched");
@@ -132,13 +154,13 @@ void targets_that_are_one_token_late(const LaunchArgs& args) {
 
 void wrong_blocks(const LaunchArgs& args) {
   ChangedLaunch(args).run(Stage::attention, "batched");
-  const TensorView& blocks = args.out[1];
+  const TensorView& blocks = output_of(args, "blocks");
   blocks.as<std::int32_t>()[blocks.at(101, 1)] = 0;
 }
 
 void wrong_forward_output(const LaunchArgs& args) {
   ChangedLaunch(args).run(Stage::attention, "batched");
-  scale(args.out[0], 1.001, 101);
+  scale(output_of(args, "o"), 1.001, 101);
 }
 
 constexpr Mutant planted(const char* name, void (*launch)(const LaunchArgs&),

@@ -1,16 +1,17 @@
 #include "changed_launch.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
-#include "nsa/kernels/routing.hpp"
 #include "worker/row_distance.hpp"
 
 namespace nsa::test {
 
-const Router& cpu_router() {
-  static const Router router{Device{}};
-  return router;
+std::size_t place_of(std::span<const TensorSpec> specs, std::string_view name) {
+  const auto found = std::ranges::find(specs, name, &TensorSpec::name);
+  expects(found != specs.end(), "a tensor of the signature");
+  return static_cast<std::size_t>(found - specs.begin());
 }
 
 const Variant& cpu_row(Stage stage, std::string_view name, Direction direction) {
@@ -30,31 +31,35 @@ ChangedLaunch::ChangedLaunch(const LaunchArgs& args)
       accumulate(args.accumulate),
       args_(args) {}
 
-TensorView ChangedLaunch::copy_input(std::size_t index) {
-  const TensorView& from = args_.in[index];
+TensorView& ChangedLaunch::input(std::string_view name) {
+  return in[place_of(signature_of(args_.row.stages, problem.direction).inputs, name)];
+}
+
+TensorView ChangedLaunch::copy_input(std::string_view name) {
+  TensorView& from = input(name);
   expects(from.contiguous(), "a contiguous input");
   HostTensor& copy = copies_.emplace_back();
   copy.shape = {from.dtype, from.rank, from.shape};
   copy.bytes.resize(from.bytes());
   std::memcpy(copy.bytes.data(), from.data, from.bytes());
-  return in[index] = copy.view();
+  return from = copy.view();
 }
 
 void ChangedLaunch::run(Stage stage, std::string_view right) {
-  const Variant& row = cpu_row(stage, right, problem.direction);
-  row.launch({.row = row,
-              .problem = problem,
-              .sequences = sequences,
-              .device_sequences = sequences.data(),
-              .in = in,
-              .out = out,
-              .point = args_.point,
-              .options = options,
-              .workspace = args_.workspace,
-              .stream = args_.stream,
-              .saved = args_.saved ? &saved : nullptr,
-              .router = args_.router,
-              .accumulate = accumulate});
+  HostLaunch{.row = cpu_row(stage, right, problem.direction),
+             .problem = problem,
+             .in = in,
+             .out = out,
+             .point = args_.point,
+             .options = options,
+             .saved = args_.saved ? &saved : nullptr,
+             .accumulate = accumulate,
+             .sequences = sequences}
+      .run(args_.workspace);
+}
+
+const TensorView& output_of(const LaunchArgs& args, std::string_view name) {
+  return args.out[place_of(signature_of(args.row.stages, args.problem.direction).outputs, name)];
 }
 
 double get(const TensorView& view, std::int64_t offset) {

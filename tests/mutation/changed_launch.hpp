@@ -5,21 +5,21 @@
 #include <string_view>
 #include <vector>
 
-#include "nsa/kernels/catalog.hpp"
+#include "host_launch.hpp"
 #include "nsa/kernels/inputs.hpp"
 
 namespace nsa::test {
 
-/// A router of the built-in order.
-const Router& cpu_router();
 const Variant& cpu_row(Stage stage, std::string_view name,
                        Direction direction = Direction::forward);
 
 class ChangedLaunch {
  public:
   explicit ChangedLaunch(const LaunchArgs& args);
-  /// Puts a copy of the caller's in[index] in its place, to be written to.
-  TensorView copy_input(std::size_t index);
+  /// An input by the name that the signature gives it.
+  TensorView& input(std::string_view name);
+  /// Puts a copy of the caller's input in its place, to be written to.
+  TensorView copy_input(std::string_view name);
   /// The row of the problem's direction.
   void run(Stage stage, std::string_view right);
 
@@ -34,6 +34,11 @@ class ChangedLaunch {
   const LaunchArgs& args_;
   std::list<HostTensor> copies_;
 };
+
+/// Where the tensor of that name is among those of a signature.
+std::size_t place_of(std::span<const TensorSpec> specs, std::string_view name);
+/// An output by the name that the signature gives it.
+const TensorView& output_of(const LaunchArgs& args, std::string_view name);
 
 /// Element [i, j, k, l] of an fp32 or a bf16 tensor, rounded to the nearest when written.
 double get(const TensorView& view, std::int64_t offset);

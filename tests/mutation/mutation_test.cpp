@@ -58,7 +58,7 @@ tuner::CheckResult gate(const Variant& variant, const Problem& problem,
   std::vector<tuner::Handle*> others;
   const auto prepare = [&](const Variant& row) {
     handles.push_back(std::make_unique<tuner::Handle>(row, ids_of(row).front().point, problem,
-                                                      inputs, *memory, cpu_router()));
+                                                      inputs, *memory, built_in_router()));
     handles.back()->launch();
     return handles.back().get();
   };
@@ -155,7 +155,7 @@ constexpr std::array kTwoStages{Stage::attend_compressed, Stage::score};
 
 void own_block_forgotten(const LaunchArgs& args) {
   find_variant(kTwoStages, "fused", Backend::cpu)->launch(args);
-  const TensorView& blocks = args.out[1];
+  const TensorView& blocks = output_of(args, "blocks");
   for (std::int64_t row = 0; row < blocks.shape[0]; ++row) {
     blocks.as<std::int32_t>()[blocks.at(row, 0, blocks.shape[2] - 1)] = -1;
   }
@@ -183,7 +183,7 @@ TEST_CASE("a variant without peers is compared in every row that one before it w
       std::make_shared<tuner::Inputs>(plan_inputs(right.stages, problem, kSeed), *memory);
   const tuner::ScratchFolder folder;
   const auto worst_error = [&](const Variant& variant, double budget_s) {
-    tuner::Handle handle(variant, {}, problem, inputs, *memory, cpu_router());
+    tuner::Handle handle(variant, {}, problem, inputs, *memory, built_in_router());
     handle.launch();
     worker::VerifyRequest request;
     request.outputs = folder.path() + "/outputs.safetensors";

@@ -72,10 +72,11 @@ void workspace_taken_for_zero(const LaunchArgs& args) {
 /// Computes from the values that the launch before left in the workspace: the same ones, as a rule.
 void stale_workspace(const LaunchArgs& args) {
   ChangedLaunch launch(args);
-  const TensorView fresh = args.in[2];
-  launch.in[2].data = args.workspace.take(fresh.bytes());
+  TensorView& stale = launch.input("v_sel");
+  const TensorView fresh = stale;
+  stale.data = args.workspace.take(fresh.bytes());
   launch.run(kSelected, "masked");
-  std::memcpy(launch.in[2].data, fresh.data, fresh.bytes());
+  std::memcpy(stale.data, fresh.data, fresh.bytes());
 }
 
 int g_launches = 0;

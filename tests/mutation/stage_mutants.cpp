@@ -4,13 +4,14 @@
 
 #include "changed_launch.hpp"
 #include "mutant.hpp"
+#include "operands/select.hpp"
 
 namespace nsa::test {
 namespace {
 
 void only_the_first_head_of_a_group(const LaunchArgs& args) {
   ChangedLaunch launch(args);
-  const TensorView q = launch.copy_input(0);
+  const TensorView q = launch.copy_input("q");
   const std::int64_t group = args.problem.heads_per_group();
   for (std::int64_t row = 0; row < q.shape[0]; ++row) {
     for (std::int64_t head = 0; head < q.shape[1]; ++head) {
@@ -45,7 +46,7 @@ void forced_block_forgotten(const LaunchArgs& args) {
 std::vector<double> block_scores(const LaunchArgs& args, const Sequence& s, std::int64_t row,
                                  std::int64_t group, std::int64_t t) {
   const Geometry& g = args.problem.geometry;
-  const TensorView &q = args.in[0], &k = args.in[1];
+  const auto& [q, k, blocks] = ScoreTensors::of(args);
   std::vector<double> scores(static_cast<std::size_t>((t + 1) / g.sel_block), 0.0);
   const std::int64_t heads = args.problem.heads_per_group(), visible = num_compressed(t + 1, g);
   for (std::int64_t head = group * heads; head < (group + 1) * heads; ++head) {
@@ -110,19 +111,19 @@ void range_one_too_long(const LaunchArgs& args) {
 
 void mean_without_its_division(const LaunchArgs& args) {
   ChangedLaunch(args).run(Stage::compress, "avg");
-  scale(args.out[1], static_cast<double>(args.problem.geometry.cmp_block));
+  scale(output_of(args, "v_cmp"), static_cast<double>(args.problem.geometry.cmp_block));
 }
 
 void compressed_from_one_later(const LaunchArgs& args) {
   ChangedLaunch launch(args);
-  const TensorView k = launch.copy_input(0);
+  const TensorView k = launch.copy_input("k_cmp_raw");
   std::rotate(k.as<float>(), k.as<float>() + k.stride[0], k.as<float>() + k.elements());
   launch.run(Stage::compress, "avg");
 }
 
 void gates_swapped(const LaunchArgs& args) {
   ChangedLaunch launch(args);
-  std::swap(launch.in[1], launch.in[2]);  // o_cmp and o_sel
+  std::swap(launch.input("o_cmp"), launch.input("o_sel"));
   launch.run(Stage::gate_combine, "gate_fused");
 }
 
@@ -137,7 +138,7 @@ void rope_from_zero(const LaunchArgs& args) {
 
 void weights_transposed(const LaunchArgs& args) {
   ChangedLaunch launch(args);
-  const TensorView w = launch.copy_input(1);  // [model_dim, q_heads * head_dim_v], square here
+  const TensorView w = launch.copy_input("w_o");  // [model_dim, q_heads * head_dim_v], square here
   for (std::int64_t i = 0; i < w.shape[0]; ++i) {
     for (std::int64_t j = 0; j < i; ++j)
       std::swap(w.as<float>()[w.at(i, j)], w.as<float>()[w.at(j, i)]);
@@ -147,7 +148,7 @@ void weights_transposed(const LaunchArgs& args) {
 
 void window_branch_left_out(const LaunchArgs& args) {
   ChangedLaunch launch(args);
-  const TensorView v_win = launch.copy_input(6);
+  const TensorView v_win = launch.copy_input("v_win");
   scale(v_win, 0);
   launch.run(Stage::attention, "batched");
 }

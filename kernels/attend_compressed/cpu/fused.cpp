@@ -73,10 +73,10 @@ void Launch<T>::attend(const Tile& tile, const T* p_cmp, T* o) const {
   };
   const auto add_keys = [&](std::int64_t query, std::int64_t queries, std::int64_t first,
                             std::int64_t end) {
-    cpu::tile_gemm(queries * heads, columns, end - first,
-                   p_cmp + query * heads * sizes.columns + first, sizes.columns,
-                   values.of(tile, first), values.row_stride, o + query * heads * columns, columns,
-                   true);
+    cpu::tile_gemm({.rows = queries * heads, .cols = columns, .depth = end - first},
+                   {p_cmp + query * heads * sizes.columns + first, sizes.columns},
+                   {values.of(tile, first), values.row_stride},
+                   {o + query * heads * columns, columns}, cpu::Store::add);
   };
   std::fill_n(o, tile.count * heads * columns, T{0});
   const std::int64_t common = seen_by(0);

@@ -51,14 +51,16 @@ void attend_copied(const LaunchArgs& args, const SelectedTensors& tensors, const
   T* scores = memory.scores.data() + thread * memory.scores_size;
   T* out = memory.out.data() + thread * memory.out_size;
   load_queries(tensors.q, row.row.q_row, row.row.kv_head * heads, heads, p.head_dim_k, q);
-  tile_gemm(heads, cols, p.head_dim_k, q, p.head_dim_k, row.k, ld, scores, ld, false);
+  tile_gemm({.rows = heads, .cols = cols, .depth = p.head_dim_k}, {q, p.head_dim_k}, {row.k, ld},
+            {scores, ld}, Store::overwrite);
   RowSums<T>* sums = memory.sums.data() + thread * heads;
   for (std::int64_t h = 0; h < heads; ++h) {
     T* line = scores + h * ld;
     std::fill(line + row.length, line + cols, -std::numeric_limits<T>::infinity());
     sums[h] = softmax_row(line, cols);
   }
-  tile_gemm(heads, out_cols, row.padded, scores, ld, row.v, out_cols, out, out_cols, false);
+  tile_gemm({.rows = heads, .cols = out_cols, .depth = row.padded}, {scores, ld}, {row.v, out_cols},
+            {out, out_cols}, Store::overwrite);
   for (std::int64_t h = 0; h < heads; ++h) {
     store_output(tensors.o, tensors.lse, row.row.q_row, row.row.kv_head * heads + h, p.head_dim_v,
                  out + h * out_cols, sums[h]);

@@ -72,8 +72,8 @@ void Walk<T>::score(std::span<const TileEntry> group, const T* k) const {
   for (const TileEntry& e : group) {
     rows.add(m.q.data() + e.token * heads * m.dim_k, m.dim_k, scores(e), m.ld_scores);
   }
-  tile_gemm(rows.count, shape.width(), m.dim_k, m.left.data(), k, shape.width(), m.right.data(),
-            false);
+  tile_gemm({.rows = rows.count, .cols = shape.width(), .depth = m.dim_k}, m.left.data(),
+            {k, shape.width()}, m.right.data(), Store::overwrite);
   for (const TileEntry& e : group) {
     const std::int64_t seen = visible(e);
     for (std::int64_t h = 0; seen < shape.width() && h < heads; ++h) {
@@ -90,7 +90,8 @@ void Walk<T>::weigh(std::span<const TileEntry> group, const T* v) const {
     rows.add(scores(e), m.ld_scores, m.out.data() + e.token * heads * m.out_cols, m.out_cols);
   };
   const auto product = [&](const Rows<T>& rows, std::int64_t depth) {
-    tile_gemm(rows.count, m.out_cols, depth, m.left.data(), v, m.out_cols, m.right.data(), true);
+    tile_gemm({.rows = rows.count, .cols = m.out_cols, .depth = depth}, m.left.data(),
+              {v, m.out_cols}, m.right.data(), Store::add);
   };
   Rows<T> whole{m, heads};
   for (const TileEntry& e : group) {

@@ -12,8 +12,8 @@ namespace {
 template <class T>
 void make_scores(const PanelSizes& sizes, const TileRows<T>& rows, const Panel<T>& panel,
                  const PanelColumns& columns, const PanelScratch<T>& scratch) {
-  tile_gemm(rows.rows, columns.count, sizes.dim_k, rows.q, panel.k_columns + columns.first,
-            sizes.width, scratch.score_rows, false);
+  tile_gemm({.rows = rows.rows, .cols = columns.count, .depth = sizes.dim_k}, rows.q,
+            {panel.k_columns + columns.first, sizes.width}, scratch.score_rows, Store::overwrite);
 }
 
 /// Keys of the columns: those past the last key are padding.
@@ -35,8 +35,8 @@ void make_d_logits(const PanelSizes& sizes, const TileRows<T>& rows, const Panel
                    const PanelColumns& columns, const std::uint64_t* masks,
                    const PanelScratch<T>& scratch) {
   make_scores(sizes, rows, panel, columns, scratch);
-  tile_gemm(rows.rows, columns.count, sizes.dim_v, rows.d_o, panel.v_columns + columns.first,
-            sizes.width, scratch.d_p_rows, false);
+  tile_gemm({.rows = rows.rows, .cols = columns.count, .depth = sizes.dim_v}, rows.d_o,
+            {panel.v_columns + columns.first, sizes.width}, scratch.d_p_rows, Store::overwrite);
   softmax_gradient({rows.rows, rows.lse, rows.delta}, scratch.scores, scratch.d_p, kKeys,
                    columns.count, masks, static_cast<int>(columns.first));
 }
@@ -44,9 +44,9 @@ void make_d_logits(const PanelSizes& sizes, const TileRows<T>& rows, const Panel
 template <class T>
 void add_d_q(const PanelSizes& sizes, const TileRows<T>& rows, const Panel<T>& panel,
              const PanelColumns& columns, const PanelScratch<T>& scratch) {
-  tile_gemm(rows.rows, sizes.dim_k_padded(), keys_in(panel, columns), scratch.d_p_rows,
-            panel.k_rows + columns.first * sizes.dim_k_padded(), sizes.dim_k_padded(), rows.d_q,
-            true);
+  const std::int64_t dim_k = sizes.dim_k_padded();
+  tile_gemm({.rows = rows.rows, .cols = dim_k, .depth = keys_in(panel, columns)}, scratch.d_p_rows,
+            {panel.k_rows + columns.first * dim_k, dim_k}, rows.d_q, Store::add);
 }
 
 template <class T>
@@ -54,10 +54,10 @@ void add_d_kv(const PanelSizes& sizes, const TileRows<T>& rows, const Panel<T>& 
               const PanelColumns& columns, const PanelScratch<T>& scratch) {
   const std::int64_t keys = keys_in(panel, columns);
   const std::int64_t dim_k = sizes.dim_k_padded(), dim_v = sizes.dim_v_padded();
-  tile_gemm_tn(keys, dim_v, rows.rows, scratch.scores, kKeys, rows.d_o,
-               panel.d_v + columns.first * dim_v, dim_v);
-  tile_gemm_tn(keys, dim_k, rows.rows, scratch.d_p, kKeys, rows.q,
-               panel.d_k + columns.first * dim_k, dim_k);
+  tile_gemm_tn({.rows = keys, .cols = dim_v, .depth = rows.rows}, {scratch.scores, kKeys}, rows.d_o,
+               {panel.d_v + columns.first * dim_v, dim_v});
+  tile_gemm_tn({.rows = keys, .cols = dim_k, .depth = rows.rows}, {scratch.d_p, kKeys}, rows.q,
+               {panel.d_k + columns.first * dim_k, dim_k});
 }
 
 template <class T>
@@ -74,7 +74,12 @@ void add_panel_sums(const PanelSizes& sizes, const TileRows<T>& rows, const Pane
                     const PanelColumns& columns, const std::uint64_t* masks,
                     const PanelScratch<T>& scratch) {
   make_scores(sizes, rows, panel, columns, scratch);
-  const OnlineRows<T> state{rows.rows, scratch.max, scratch.sum, scratch.row, 0, 0};
+  const OnlineRows<T> state{.rows = rows.rows,
+                            .max = scratch.max,
+                            .sum = scratch.sum,
+                            .out = scratch.row,
+                            .ld_out = 0,
+                            .out_cols = 0};
   online_softmax(state, scratch.scores, kKeys, columns.count, masks,
                  static_cast<int>(columns.first));
 }

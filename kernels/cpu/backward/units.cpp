@@ -192,7 +192,8 @@ TileRows<T> GradientUnits<T>::no_rows() const {
     own.score_rows[r] = own.scores + r * kKeys;
     own.d_p_rows[r] = own.d_p + r * kKeys;
   }
-  return {0, own.q, own.d_o, own.d_q, own.lse, own.delta};
+  return {
+      .rows = 0, .q = own.q, .d_o = own.d_o, .d_q = own.d_q, .lse = own.lse, .delta = own.delta};
 }
 
 template <class T>
@@ -231,12 +232,12 @@ Panel<T> GradientUnits<T>::panel(const GradientUnit& unit, std::int64_t part,
                                  std::int64_t index) const {
   const PanelSizes& p = sizes_.panel;
   const std::int64_t at = unit.first_panel + index, sums = part * sizes_.panels + at;
-  return {memory_.k_columns.data() + at * p.dim_k * p.width,
-          memory_.v_columns.data() + at * p.dim_v * p.width,
-          memory_.k_rows.data() + at * p.width * p.dim_k_padded(),
-          memory_.d_k.data() + sums * p.width * p.dim_k_padded(),
-          memory_.d_v.data() + sums * p.width * p.dim_v_padded(),
-          space_.keys_of(index, space_.len(*unit.sequence))};
+  return {.k_columns = memory_.k_columns.data() + at * p.dim_k * p.width,
+          .v_columns = memory_.v_columns.data() + at * p.dim_v * p.width,
+          .k_rows = memory_.k_rows.data() + at * p.width * p.dim_k_padded(),
+          .d_k = memory_.d_k.data() + sums * p.width * p.dim_k_padded(),
+          .d_v = memory_.d_v.data() + sums * p.width * p.dim_v_padded(),
+          .keys = space_.keys_of(index, space_.len(*unit.sequence))};
 }
 
 template <class T>

@@ -62,8 +62,9 @@ constexpr auto micro_table(std::integer_sequence<int, kIndex...>) {
 }
 
 template <class T>
-void gemm_rows(std::int64_t rows, std::int64_t cols, std::int64_t depth, const T* const* a,
-               const T* b, std::int64_t ldb, T* const* c, bool accumulate) {
+void gemm_rows(const ProductSize& size, const T* const* a, Strided<const T> b, T* const* c,
+               Store store) {
+  const auto [rows, cols, depth] = size;
   static constexpr auto kTable =
       micro_table<T>(std::make_integer_sequence<int, kRows * kVectors>{});
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
@@ -74,19 +75,19 @@ void gemm_rows(std::int64_t rows, std::int64_t cols, std::int64_t depth, const T
       const std::int64_t from = rows * block / blocks;
       const std::int64_t count = rows * (block + 1) / blocks - from;
       kTable[static_cast<std::size_t>((count - 1) * kVectors + vectors - 1)](
-          depth, a + from, b, ldb, c + from, column, accumulate);
+          depth, a + from, b.data, b.stride, c + from, column, store == Store::add);
     }
     column += vectors * lanes;
   }
 }
 
-void gemm_f32(std::int64_t rows, std::int64_t cols, std::int64_t depth, const float* const* a,
-              const float* b, std::int64_t ldb, float* const* c, bool accumulate) {
-  gemm_rows(rows, cols, depth, a, b, ldb, c, accumulate);
+void gemm_f32(const ProductSize& size, const float* const* a, Strided<const float> b,
+              float* const* c, Store store) {
+  gemm_rows(size, a, b, c, store);
 }
-void gemm_f64(std::int64_t rows, std::int64_t cols, std::int64_t depth, const double* const* a,
-              const double* b, std::int64_t ldb, double* const* c, bool accumulate) {
-  gemm_rows(rows, cols, depth, a, b, ldb, c, accumulate);
+void gemm_f64(const ProductSize& size, const double* const* a, Strided<const double> b,
+              double* const* c, Store store) {
+  gemm_rows(size, a, b, c, store);
 }
 
 }  // namespace nsa::cpu::HWY_NAMESPACE
@@ -101,41 +102,39 @@ HWY_EXPORT(gemm_f64);
 
 /// Makes row pointers for up to kBatch rows at a time.
 template <class T>
-void gemm_strided(std::int64_t rows, std::int64_t cols, std::int64_t depth, const T* a,
-                  std::int64_t lda, const T* b, std::int64_t ldb, T* c, std::int64_t ldc,
-                  bool accumulate) {
+void gemm_strided(const ProductSize& size, Strided<const T> a, Strided<const T> b, Strided<T> c,
+                  Store store) {
   constexpr std::int64_t kBatch = 96;
   std::array<const T*, kBatch> a_rows;
   std::array<T*, kBatch> c_rows;
-  for (std::int64_t from = 0; from < rows; from += kBatch) {
-    const std::int64_t count = std::min(kBatch, rows - from);
+  for (std::int64_t from = 0; from < size.rows; from += kBatch) {
+    const std::int64_t count = std::min(kBatch, size.rows - from);
     for (std::int64_t i = 0; i < count; ++i) {
-      a_rows[static_cast<std::size_t>(i)] = a + (from + i) * lda;
-      c_rows[static_cast<std::size_t>(i)] = c + (from + i) * ldc;
+      a_rows[static_cast<std::size_t>(i)] = a.data + (from + i) * a.stride;
+      c_rows[static_cast<std::size_t>(i)] = c.data + (from + i) * c.stride;
     }
-    tile_gemm(count, cols, depth, a_rows.data(), b, ldb, c_rows.data(), accumulate);
+    tile_gemm({.rows = count, .cols = size.cols, .depth = size.depth}, a_rows.data(), b,
+              c_rows.data(), store);
   }
 }
 
 }  // namespace
 
-void tile_gemm(std::int64_t rows, std::int64_t cols, std::int64_t depth, const float* const* a,
-               const float* b, std::int64_t ldb, float* const* c, bool accumulate) {
-  HWY_DYNAMIC_DISPATCH(gemm_f32)(rows, cols, depth, a, b, ldb, c, accumulate);
+void tile_gemm(const ProductSize& size, const float* const* a, Strided<const float> b,
+               float* const* c, Store store) {
+  HWY_DYNAMIC_DISPATCH(gemm_f32)(size, a, b, c, store);
 }
-void tile_gemm(std::int64_t rows, std::int64_t cols, std::int64_t depth, const double* const* a,
-               const double* b, std::int64_t ldb, double* const* c, bool accumulate) {
-  HWY_DYNAMIC_DISPATCH(gemm_f64)(rows, cols, depth, a, b, ldb, c, accumulate);
+void tile_gemm(const ProductSize& size, const double* const* a, Strided<const double> b,
+               double* const* c, Store store) {
+  HWY_DYNAMIC_DISPATCH(gemm_f64)(size, a, b, c, store);
 }
-void tile_gemm(std::int64_t rows, std::int64_t cols, std::int64_t depth, const float* a,
-               std::int64_t lda, const float* b, std::int64_t ldb, float* c, std::int64_t ldc,
-               bool accumulate) {
-  gemm_strided(rows, cols, depth, a, lda, b, ldb, c, ldc, accumulate);
+void tile_gemm(const ProductSize& size, Strided<const float> a, Strided<const float> b,
+               Strided<float> c, Store store) {
+  gemm_strided(size, a, b, c, store);
 }
-void tile_gemm(std::int64_t rows, std::int64_t cols, std::int64_t depth, const double* a,
-               std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc,
-               bool accumulate) {
-  gemm_strided(rows, cols, depth, a, lda, b, ldb, c, ldc, accumulate);
+void tile_gemm(const ProductSize& size, Strided<const double> a, Strided<const double> b,
+               Strided<double> c, Store store) {
+  gemm_strided(size, a, b, c, store);
 }
 
 }  // namespace nsa::cpu

@@ -10,20 +10,32 @@ inline constexpr std::int64_t kPad = 16;
 
 constexpr std::int64_t pad_up(std::int64_t n) noexcept { return (n + kPad - 1) / kPad * kPad; }
 
-/// c[i][0, cols) = (accumulate ? c[i] : 0) + a[i][0, depth) * b[depth, cols], for each of `rows`.
-/// a: [rows] pointers to rows; b: row-major with row length ldb; c: [rows] pointers to rows.
-/// cols is a multiple of kPad. Accumulates in T, along depth in order.
-void tile_gemm(std::int64_t rows, std::int64_t cols, std::int64_t depth, const float* const* a,
-               const float* b, std::int64_t ldb, float* const* c, bool accumulate);
-void tile_gemm(std::int64_t rows, std::int64_t cols, std::int64_t depth, const double* const* a,
-               const double* b, std::int64_t ldb, double* const* c, bool accumulate);
+/// Of a product c = a b: c is [rows, cols], and each of its numbers is a sum of `depth` terms.
+struct ProductSize {
+  std::int64_t rows, cols, depth;
+};
 
-/// The same for rows at equal distances lda and ldc.
-void tile_gemm(std::int64_t rows, std::int64_t cols, std::int64_t depth, const float* a,
-               std::int64_t lda, const float* b, std::int64_t ldb, float* c, std::int64_t ldc,
-               bool accumulate);
-void tile_gemm(std::int64_t rows, std::int64_t cols, std::int64_t depth, const double* a,
-               std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc,
-               bool accumulate);
+/// A matrix whose row i begins at data + i * stride.
+template <class T>
+struct Strided {
+  T* data;
+  std::int64_t stride;
+};
+
+/// What becomes of the numbers that c holds.
+enum class Store : bool { overwrite, add };
+
+/// c = a b, or c += a b. a and c: [rows] pointers to rows. cols is a multiple of kPad. Accumulates
+/// in T, along depth in order.
+void tile_gemm(const ProductSize& size, const float* const* a, Strided<const float> b,
+               float* const* c, Store store);
+void tile_gemm(const ProductSize& size, const double* const* a, Strided<const double> b,
+               double* const* c, Store store);
+
+/// The same for rows at equal distances.
+void tile_gemm(const ProductSize& size, Strided<const float> a, Strided<const float> b,
+               Strided<float> c, Store store);
+void tile_gemm(const ProductSize& size, Strided<const double> a, Strided<const double> b,
+               Strided<double> c, Store store);
 
 }  // namespace nsa::cpu

@@ -58,8 +58,8 @@ constexpr auto micro_table(std::integer_sequence<int, kIndex...>) {
 }
 
 template <class T>
-void gemm_tn(std::int64_t rows, std::int64_t cols, std::int64_t depth, const T* a, std::int64_t lda,
-             const T* const* b, T* c, std::int64_t ldc) {
+void gemm_tn(const ProductSize& size, Strided<const T> a, const T* const* b, Strided<T> c) {
+  const auto [rows, cols, depth] = size;
   static constexpr auto kTable =
       micro_table<T>(std::make_integer_sequence<int, kRows * kVectors>{});
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
@@ -70,19 +70,19 @@ void gemm_tn(std::int64_t rows, std::int64_t cols, std::int64_t depth, const T* 
       const std::int64_t from = rows * block / blocks;
       const std::int64_t count = rows * (block + 1) / blocks - from;
       kTable[static_cast<std::size_t>((count - 1) * kVectors + vectors - 1)](
-          depth, a + from, lda, b, c + from * ldc, ldc, column);
+          depth, a.data + from, a.stride, b, c.data + from * c.stride, c.stride, column);
     }
     column += vectors * lanes;
   }
 }
 
-void tn_f32(std::int64_t rows, std::int64_t cols, std::int64_t depth, const float* a,
-            std::int64_t lda, const float* const* b, float* c, std::int64_t ldc) {
-  gemm_tn(rows, cols, depth, a, lda, b, c, ldc);
+void tn_f32(const ProductSize& size, Strided<const float> a, const float* const* b,
+            Strided<float> c) {
+  gemm_tn(size, a, b, c);
 }
-void tn_f64(std::int64_t rows, std::int64_t cols, std::int64_t depth, const double* a,
-            std::int64_t lda, const double* const* b, double* c, std::int64_t ldc) {
-  gemm_tn(rows, cols, depth, a, lda, b, c, ldc);
+void tn_f64(const ProductSize& size, Strided<const double> a, const double* const* b,
+            Strided<double> c) {
+  gemm_tn(size, a, b, c);
 }
 
 }  // namespace nsa::cpu::HWY_NAMESPACE
@@ -94,13 +94,13 @@ namespace nsa::cpu {
 HWY_EXPORT(tn_f32);
 HWY_EXPORT(tn_f64);
 
-void tile_gemm_tn(std::int64_t rows, std::int64_t cols, std::int64_t depth, const float* a,
-                  std::int64_t lda, const float* const* b, float* c, std::int64_t ldc) {
-  HWY_DYNAMIC_DISPATCH(tn_f32)(rows, cols, depth, a, lda, b, c, ldc);
+void tile_gemm_tn(const ProductSize& size, Strided<const float> a, const float* const* b,
+                  Strided<float> c) {
+  HWY_DYNAMIC_DISPATCH(tn_f32)(size, a, b, c);
 }
-void tile_gemm_tn(std::int64_t rows, std::int64_t cols, std::int64_t depth, const double* a,
-                  std::int64_t lda, const double* const* b, double* c, std::int64_t ldc) {
-  HWY_DYNAMIC_DISPATCH(tn_f64)(rows, cols, depth, a, lda, b, c, ldc);
+void tile_gemm_tn(const ProductSize& size, Strided<const double> a, const double* const* b,
+                  Strided<double> c) {
+  HWY_DYNAMIC_DISPATCH(tn_f64)(size, a, b, c);
 }
 
 }  // namespace nsa::cpu

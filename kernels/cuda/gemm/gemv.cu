@@ -83,15 +83,15 @@ bool gemv_takes(const TensorView& x, const TensorView& w, const TensorView& y) {
 }
 
 void gemv(const TensorView& x, const TensorView& w, const TensorView& y, CUstream_st* stream) {
-  const GemvParams p{x.data,
-                     w.data,
-                     y.data,
-                     x.stride[0],
-                     w.stride[0],
-                     y.stride[0],
-                     static_cast<int>(x.shape[0]),
-                     static_cast<int>(x.shape[1]),
-                     static_cast<int>(w.shape[0])};
+  const GemvParams p{.x = x.data,
+                     .w = w.data,
+                     .y = y.data,
+                     .x_stride = x.stride[0],
+                     .w_stride = w.stride[0],
+                     .y_stride = y.stride[0],
+                     .rows = static_cast<int>(x.shape[0]),
+                     .in = static_cast<int>(x.shape[1]),
+                     .out = static_cast<int>(w.shape[0])};
   with_storage_type(x.dtype, [&](auto zero) {
     using In = decltype(zero);
     if (y.dtype == Dtype::fp32) return launch_gemv<In, float>(p, stream);

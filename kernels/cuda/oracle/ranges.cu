@@ -49,17 +49,17 @@ __global__ void ranges_kernel(OracleRanges p, double* expected) {
 void expect_ranges(const Problem& problem, const TensorView& blocks, const Sequence* sequences,
                    std::int64_t first, std::int64_t count, double* expected, CUstream_st* stream) {
   const std::int64_t rows = count * problem.kv_heads;
-  const OracleRanges params{blocks.as<const std::int32_t>(),
-                            blocks.stride[0],
-                            blocks.stride[1],
-                            blocks.stride[2],
-                            sequences,
-                            problem.batch(),
-                            first,
-                            rows,
-                            static_cast<int>(problem.kv_heads),
-                            static_cast<int>(problem.geometry.sel_count),
-                            problem.geometry.sel_block};
+  const OracleRanges params{.blocks = blocks.as<const std::int32_t>(),
+                            .row_stride = blocks.stride[0],
+                            .head_stride = blocks.stride[1],
+                            .id_stride = blocks.stride[2],
+                            .sequences = sequences,
+                            .batch = problem.batch(),
+                            .first = first,
+                            .rows = rows,
+                            .kv_heads = static_cast<int>(problem.kv_heads),
+                            .sel_count = static_cast<int>(problem.geometry.sel_count),
+                            .sel_block = problem.geometry.sel_block};
   launch(ranges_kernel, (rows + kThreads - 1) / kThreads, kThreads, 0, stream, params, expected);
 }
 

@@ -38,8 +38,18 @@ __global__ void advance_kernel(Advance p) {
   ++at.length;
   ++at.in_window;
   const std::int64_t compressed = cuda::visible_blocks(at.length - 1, p.cmp_block, p.cmp_stride);
-  p.selected[b] = {b, 1, b * p.rows.capacity, at.length, b * p.rows.compressed, compressed};
-  p.window[b] = {b, 1, b * p.rows.window, at.in_window, moved, 0};
+  p.selected[b] = {.q_begin = b,
+                   .q_len = 1,
+                   .kv_begin = b * p.rows.capacity,
+                   .kv_len = at.length,
+                   .cmp_begin = b * p.rows.compressed,
+                   .cmp_len = compressed};
+  p.window[b] = {.q_begin = b,
+                 .q_len = 1,
+                 .kv_begin = b * p.rows.window,
+                 .kv_len = at.in_window,
+                 .cmp_begin = moved,  // see StepSequences
+                 .cmp_len = 0};
   p.standing[b] = at;
 }
 
@@ -141,14 +151,14 @@ void advance(const Problem& problem, const CacheRows& rows, Standing* standing, 
              Sequence* window, CUstream_st* stream) {
   const Geometry& g = problem.geometry;
   const auto batch = static_cast<int>(problem.batch());
-  const Advance p{standing,
-                  selected,
-                  window,
-                  rows,
-                  g.window > 1 ? g.window - 1 : 0,
-                  batch,
-                  static_cast<int>(g.cmp_block),
-                  static_cast<int>(g.cmp_stride)};
+  const Advance p{.standing = standing,
+                  .selected = selected,
+                  .window = window,
+                  .rows = rows,
+                  .keep = g.window > 1 ? g.window - 1 : 0,
+                  .batch = batch,
+                  .cmp_block = static_cast<int>(g.cmp_block),
+                  .cmp_stride = static_cast<int>(g.cmp_stride)};
   cuda::launch_pdl(advance_kernel, (batch + kThreads - 1) / kThreads, kThreads, 0, stream, p);
 }
 

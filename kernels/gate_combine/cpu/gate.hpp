@@ -31,7 +31,12 @@ Gate<T> load_gate(const GateWeights& weights, Workspace& workspace) {
   for (std::int64_t i = 0; i < hidden; ++i) load_row(b1, b1.at(i), 1, fc1_b + i);
   for (std::int64_t i = 0; i < 3; ++i) load_row(w2, w2.at(i), hidden, fc2_w + i * hidden);
   for (std::int64_t i = 0; i < 3; ++i) load_row(b2, b2.at(i), 1, fc2_b + i);
-  return {dim, hidden, data, fc1_b, fc2_w, fc2_b};
+  return {.head_dim = dim,
+          .hidden = hidden,
+          .fc1_w = data,
+          .fc1_b = fc1_b,
+          .fc2_w = fc2_w,
+          .fc2_b = fc2_b};
 }
 
 /// Numbers that load_gate takes.

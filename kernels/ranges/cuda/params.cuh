@@ -35,20 +35,20 @@ struct RangesParams {
 inline RangesParams ranges_params(const LaunchArgs& args) {
   const auto [blocks, ranges] = RangesTensors::of(args);
   const Problem& p = args.problem;
-  return {blocks.as<const std::int32_t>(),
-          blocks.stride[0],
-          blocks.stride[1],
-          blocks.stride[2],
-          ranges.as<std::int32_t>(),
-          ranges.stride[0],
-          ranges.stride[1],
-          ranges.stride[2],
-          args.device_sequences,
-          p.batch(),
-          p.total_tokens() * p.kv_heads,
-          static_cast<int>(p.kv_heads),
-          static_cast<int>(p.geometry.sel_count),
-          p.geometry.sel_block};
+  return {.blocks = blocks.as<const std::int32_t>(),
+          .blocks_row_stride = blocks.stride[0],
+          .blocks_head_stride = blocks.stride[1],
+          .blocks_id_stride = blocks.stride[2],
+          .ranges = ranges.as<std::int32_t>(),
+          .ranges_row_stride = ranges.stride[0],
+          .ranges_head_stride = ranges.stride[1],
+          .ranges_pair_stride = ranges.stride[2],
+          .sequences = args.device_sequences,
+          .batch = p.batch(),
+          .rows = p.total_tokens() * p.kv_heads,
+          .kv_heads = static_cast<int>(p.kv_heads),
+          .sel_count = static_cast<int>(p.geometry.sel_count),
+          .sel_block = p.geometry.sel_block};
 }
 
 }  // namespace nsa::ranges

@@ -1,4 +1,5 @@
 // Backward of one NSA layer: the stages of the forward pass in reverse.
+#include "operands/named.hpp"
 #include "reference/backward/backward.hpp"
 
 namespace nsa::reference {
@@ -7,7 +8,7 @@ namespace {
 /// What the forward pass computed, and the gradients of the same tensors.
 struct LayerPass {
   const Problem& p;
-  std::span<const TensorView> inputs;
+  NamedTensors in;
   const AttentionOptions& options;
   LayerTrace trace;
   LayerGradients of_inputs;
@@ -26,11 +27,12 @@ TensorView like(Row& data, const TensorView& input) {
 }
 
 void set_to_zero(LayerPass& pass) {
-  Row* const gradients[] = {&pass.of_inputs.x,     &pass.of_inputs.w_qkv, &pass.of_inputs.fc1_w,
-                            &pass.of_inputs.fc1_b, &pass.of_inputs.fc2_w, &pass.of_inputs.fc2_b,
-                            &pass.of_inputs.w_o};
-  for (std::size_t i = 0; i < std::size(gradients); ++i)
-    gradients[i]->assign(static_cast<std::size_t>(pass.inputs[i].elements()), 0.0);
+  LayerGradients& d = pass.of_inputs;
+  for (const auto& [name, gradient] :
+       {std::pair{"x", &d.x}, std::pair{"w_qkv", &d.w_qkv}, std::pair{"fc1_w", &d.fc1_w},
+        std::pair{"fc1_b", &d.fc1_b}, std::pair{"fc2_w", &d.fc2_w}, std::pair{"fc2_b", &d.fc2_b},
+        std::pair{"w_o", &d.w_o}})
+    gradient->assign(static_cast<std::size_t>(pass.in[name].elements()), 0.0);
   for (Row LayerTrace::*const tensor :
        {&LayerTrace::q, &LayerTrace::k_cmp_raw, &LayerTrace::v_cmp_raw, &LayerTrace::k_sel,
         &LayerTrace::v_sel, &LayerTrace::k_win, &LayerTrace::v_win, &LayerTrace::k_cmp,
@@ -44,7 +46,8 @@ Row part_of(const Row& all, std::int64_t index, std::int64_t width) {
 
 void mix_and_project(LayerPass& pass, const Row& d_y) {
   const Problem& p = pass.p;
-  const GateWeights weights{pass.inputs[2], pass.inputs[3], pass.inputs[4], pass.inputs[5]};
+  const GateWeights weights = gate_weights(pass.in);
+  const TensorView& w_o = pass.in["w_o"];
   LayerGradients& d = pass.of_inputs;
   const GateWeights d_weights{like(d.fc1_w, weights.fc1_w), like(d.fc1_b, weights.fc1_b),
                               like(d.fc2_w, weights.fc2_w), like(d.fc2_b, weights.fc2_b)};
@@ -55,8 +58,8 @@ void mix_and_project(LayerPass& pass, const Row& d_y) {
   Row* const d_branches[] = {&pass.d.o_cmp, &pass.d.o_sel, &pass.d.o_win};
   for (std::int64_t token = 0; token < p.total_tokens(); ++token) {
     Row d_o(static_cast<std::size_t>(width), 0.0);
-    linear_backward(pass.inputs[6], 0, part_of(pass.trace.o, token, width),
-                    part_of(d_y, token, p.model.model_dim), like(d.w_o, pass.inputs[6]), d_o);
+    linear_backward(w_o, 0, part_of(pass.trace.o, token, width),
+                    part_of(d_y, token, p.model.model_dim), like(d.w_o, w_o), d_o);
     std::vector<Row> gates, parts, d_gates, d_parts;
     for (std::int64_t g = 0; g < p.kv_heads; ++g)
       gates.push_back(part_of(pass.trace.gates, token * p.kv_heads + g, 3));
@@ -133,7 +136,7 @@ void project(LayerPass& pass) {
   LayerTrace& d = pass.d;
   const Row* const outputs[] = {&d.q,     &d.k_cmp_raw, &d.v_cmp_raw, &d.k_sel,
                                 &d.v_sel, &d.k_win,     &d.v_win};
-  const TensorView &x = pass.inputs[0], &w_qkv = pass.inputs[1];
+  const TensorView &x = pass.in["x"], &w_qkv = pass.in["w_qkv"];
   const TensorView d_w_qkv = like(pass.of_inputs.w_qkv, w_qkv);
   const auto parts = projections(pass.p);
   for (const Sequence& s : sequences_of(pass.p)) {
@@ -155,7 +158,12 @@ void project(LayerPass& pass) {
 LayerGradients run_layer_backward(const Problem& problem, std::span<const TensorView> inputs,
                                   LayerTrace trace, const Row& d_y,
                                   const AttentionOptions& options) {
-  LayerPass pass{problem, inputs, options, std::move(trace), {}, {}};
+  LayerPass pass{.p = problem,
+                 .in = inputs_of(Stage::layer, inputs),
+                 .options = options,
+                 .trace = std::move(trace),
+                 .of_inputs = {},
+                 .d = {}};
   set_to_zero(pass);
   mix_and_project(pass, d_y);
   attend_all(pass);

@@ -20,6 +20,8 @@ namespace {
 using reference::Row;
 
 constexpr double kShareOfTypical = 0.1;
+// Of both passes of attention or a layer: o or y, and the blocks. Gradients follow.
+constexpr std::size_t kForwardOutput = 0, kBlocks = 1;
 
 bool is_attention(Stage stage) {
   return stage == Stage::attend_compressed || stage == Stage::attend_selected ||
@@ -160,14 +162,22 @@ void BackwardOracle::set_floors(Answer& answer) const {
   for (std::size_t i = 0; i < extents_.size(); ++i)
     typical.push_back(typical_norm(answer.gradients[i], extents_[i]));
   answer.floors = typical;
-  // Of queries and keys by the values of their branches, which stand behind the keys.
-  const auto raise = [&](std::size_t gradient, std::size_t values) {
-    answer.floors[gradient] = std::max(answer.floors[gradient], typical[values]);
+  // Of queries and keys by the values of their branches.
+  const auto specs = signature_of(stage_, problem_.direction).outputs;
+  const auto raise = [&](std::string_view gradient, double values) {
+    const auto found = std::ranges::find(specs, gradient, &TensorSpec::name);
+    double& floor = answer.floors[static_cast<std::size_t>(found - specs.begin())];
+    floor = std::max(floor, values);
   };
-  if (is_attention(stage_)) raise(0, 2), raise(1, 2);
-  if (both_passes() && stage_ == Stage::attention)
-    for (const std::size_t keys : {3, 5, 7}) raise(2, keys + 1), raise(keys, keys + 1);
-  if (both_passes()) answer.floors[0] = 0;  // as of the forward pass
+  constexpr std::string_view kValues = "d_v_";
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const std::string_view name = specs[i].name;
+    if (!name.starts_with(kValues) || !(is_attention(stage_) || stage_ == Stage::attention))
+      continue;
+    raise("d_q", typical[i]);
+    raise("d_k_" + std::string(name.substr(kValues.size())), typical[i]);
+  }
+  if (both_passes()) answer.floors[kForwardOutput] = 0;  // as of the forward pass
   for (double& floor : answer.floors) floor *= kShareOfTypical;
 }
 
@@ -178,7 +188,7 @@ void BackwardOracle::judge(Oracle::Verdict& verdict, std::size_t gradient, std::
   const Row expected(all.begin() + row * width, all.begin() + (row + 1) * width);
   const Row found = reference::load(produced, at * produced.stride[0], width);
   // Of the forward output less is right.
-  const bool forward = both_passes() && gradient == 0;
+  const bool forward = both_passes() && gradient == kForwardOutput;
   const double weight = forward ? both_passes_tolerance(stage_, problem_.dtype) /
                                       row_tolerance(stage_, problem_.dtype)
                                 : 1;
@@ -232,12 +242,12 @@ Oracle::Verdict BackwardOracle::verify_model(const TensorView& gradients) const 
 }
 
 Oracle::Verdict BackwardOracle::verify_passes(std::span<const TensorView> outputs) const {
-  const TensorView& blocks = outputs[1];
+  const TensorView& blocks = outputs[kBlocks];
   Oracle::Verdict verdict;
   std::mutex mutex;
-  reference::parallel_rows(extents_[1], [&](std::int64_t from, std::int64_t to) {
+  reference::parallel_rows(extents_[kBlocks], [&](std::int64_t from, std::int64_t to) {
     for (std::int64_t row = from; row < to; ++row) {
-      if (selection_->compare(1, row, blocks).relative_l2 == 0) continue;
+      if (selection_->compare(kBlocks, row, blocks).relative_l2 == 0) continue;
       const std::lock_guard lock(mutex);
       verdict.worst_row_error = 1;
       verdict.worst_row = row;
@@ -246,7 +256,7 @@ Oracle::Verdict BackwardOracle::verify_passes(std::span<const TensorView> output
   if (verdict.worst_row >= 0) return verdict;  // nobody knows what follows from them
   find_answer(blocks);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (i == 1 || !outputs[i]) continue;
+    if (i == kBlocks || !outputs[i]) continue;
     if (outputs[i].rank == 1) {  // an element is no row: see verify()
       judge_values(verdict, 0, answer_->gradients[i], reference::elements_of(outputs[i]),
                    answer_->floors[i], outputs[i].dtype, gradient_tolerance(problem_.dtype));

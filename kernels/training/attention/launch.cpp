@@ -9,33 +9,37 @@ void launch_layer(const LaunchArgs& args) { launch_layer(args, launching()); }
 
 void launch_attention(const LaunchArgs& args, const StageRunner& stages) {
   const Passes passes(args, stages);
-  const AttentionTensors in = attention_inputs(args.in);
+  const AttentionPassesTensors tensors = AttentionPassesTensors::of(args);
+  const AttentionTensors& forward = tensors.forward;
   LayerSaved saved;
-  saved.q = in.q;
-  saved.sel = in.sel;
-  saved.win = in.win;
-  saved.blocks = args.out[1];
-  saved.o = args.out[0];
+  saved.q = forward.q;
+  saved.sel = forward.sel;
+  saved.win = forward.win;
+  saved.blocks = forward.blocks;
+  saved.o = forward.o;
   take_between(args.workspace, passes.config(), passes.step().forward, saved);
-  AttentionTensors gradients = attention_inputs(args.out.subspan(2));
+  AttentionTensors gradients = tensors.gradients;
   if (passes.dense()) gradients.cmp = gradients.win = {};
-  forward_attention(passes.step(), in.gate, in.cmp, saved);
-  backward_attention(passes.step(), in.gate, saved, args.in[11], gradients, false);
-  constexpr std::size_t kUnread[] = {3, 4, 7, 8, 9, 10, 11, 12};
-  if (passes.dense()) passes.without_nsa(kUnread);
+  forward_attention(passes.step(), forward.gate, forward.cmp, saved);
+  backward_attention(passes.step(), forward.gate, saved, tensors.d_o, gradients, false);
+  if (!passes.dense()) return;
+  passes.without_nsa(forward.blocks, gradients.gate);
+  passes.zero(tensors.gradients.cmp);
+  passes.zero(tensors.gradients.win);
 }
 
 void launch_layer(const LaunchArgs& args, const StageRunner& stages) {
   const Passes passes(args, stages);
+  const LayerPassesTensors tensors = LayerPassesTensors::of(args);
+  const auto& [in, y, blocks] = tensors.forward;
+  const LayerInputs& d = tensors.gradients;
   LayerSaved saved;
-  if (!passes.dense()) saved.blocks = args.out[1];
+  if (!passes.dense()) saved.blocks = blocks;
   take_attention(args.workspace, passes.config(), passes.step().forward, saved);
-  const LayerInputs in = LayerInputs::of(args.in), d = LayerInputs::of(args.out.subspan(2));
-  forward_attention_layer(passes.step(), in.weights, in.x, saved, args.out[0]);
-  backward_attention_layer(passes.step(), in.weights, in.x, saved, args.in[7], d.x, d.weights,
+  forward_attention_layer(passes.step(), in.weights, in.x, saved, y);
+  backward_attention_layer(passes.step(), in.weights, in.x, saved, tensors.d_y, d.x, d.weights,
                            false);
-  constexpr std::size_t kOfGate[] = {4, 5, 6, 7};
-  if (passes.dense()) passes.without_nsa(kOfGate);
+  if (passes.dense()) passes.without_nsa(blocks, d.weights.gate);
 }
 
 }  // namespace nsa::training

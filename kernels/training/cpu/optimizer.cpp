@@ -34,13 +34,13 @@ struct Factors {
 
 template <class T>
 Factors<T> factors_of(const AdamW& o, const StepScalars& s) {
-  return {static_cast<T>(s.clip),
-          static_cast<T>(o.beta1),
-          static_cast<T>(o.beta2),
-          static_cast<T>(1 - s.inputs.rate * o.weight_decay),
-          static_cast<T>(s.inputs.rate / s.inputs.correction1),
-          static_cast<T>(std::sqrt(s.inputs.correction2)),
-          static_cast<T>(o.epsilon)};
+  return {.clip = static_cast<T>(s.clip),
+          .beta1 = static_cast<T>(o.beta1),
+          .beta2 = static_cast<T>(o.beta2),
+          .decay = static_cast<T>(1 - s.inputs.rate * o.weight_decay),
+          .rate = static_cast<T>(s.inputs.rate / s.inputs.correction1),
+          .root_correction2 = static_cast<T>(std::sqrt(s.inputs.correction2)),
+          .epsilon = static_cast<T>(o.epsilon)};
 }
 
 template <class T>

@@ -195,9 +195,13 @@ void add_norm(const TensorView& x, const TensorView& delta, const TensorView& we
               const TensorView& sum, const TensorView& y, CUstream_st* stream) {
   with_types({x, delta, weight, sum, y}, [&](auto zero, auto width) {
     using T = decltype(zero);
-    const AddNorm<T> p{
-        x.as<const T>(), delta.as<const T>(), weight.as<const T>(),        sum.as<T>(),
-        y.as<T>(),       x.shape[0],          static_cast<int>(x.shape[1])};
+    const AddNorm<T> p{.x = x.as<const T>(),
+                       .delta = delta.as<const T>(),
+                       .weight = weight.as<const T>(),
+                       .sum = sum.as<T>(),
+                       .y = y.as<T>(),
+                       .rows = x.shape[0],
+                       .dim = static_cast<int>(x.shape[1])};
     launch_pdl_if_hopper(add_norm_kernel<T, decltype(width)::value>,
                          blocks_of(p.rows, kRowsPerBlock), kThreads, 0, stream, p);
   });
@@ -214,11 +218,23 @@ void rms_norm_backward(const TensorView& x, const TensorView& weight, const Tens
     using T = decltype(zero);
     launch_pdl_if_hopper(norm_backward_kernel<T, decltype(width)::value>,
                          blocks_of(rows, kRowsPerBlock), kThreads, 0, stream,
-                         NormBackward<T>{x.as<const T>(), weight.as<const T>(), d_y.as<const T>(),
-                                         d_x.to.as<T>(), d_x.add, inverse, rows, dim});
-    launch_pdl_if_hopper(
-        weight_sums_kernel<T>, pieces * column_blocks, kSumColumns * kSumLanes, 0, stream,
-        WeightSums<T>{x.as<const T>(), d_y.as<const T>(), inverse, sums, rows, dim, column_blocks});
+                         NormBackward<T>{.x = x.as<const T>(),
+                                         .weight = weight.as<const T>(),
+                                         .d_y = d_y.as<const T>(),
+                                         .d_x = d_x.to.as<T>(),
+                                         .add = d_x.add,
+                                         .inverses = inverse,
+                                         .rows = rows,
+                                         .dim = dim});
+    launch_pdl_if_hopper(weight_sums_kernel<T>, pieces * column_blocks, kSumColumns * kSumLanes, 0,
+                         stream,
+                         WeightSums<T>{.x = x.as<const T>(),
+                                       .d_y = d_y.as<const T>(),
+                                       .inverses = inverse,
+                                       .sums = sums,
+                                       .rows = rows,
+                                       .dim = dim,
+                                       .column_blocks = column_blocks});
   });
   launch_pdl_if_hopper(sum_pieces_kernel, column_blocks, kSumColumns * kSumLanes, 0, stream,
                        SumPieces{sums, pieces, d_weight.to.as<float>(), d_weight.add, dim});

@@ -78,13 +78,13 @@ struct Update {
 };
 
 __device__ Update update_of(const Factors& f, const StepScalars& s) {
-  return {static_cast<float>(s.clip),
-          f.beta1,
-          f.beta2,
-          static_cast<float>(1.0 - s.inputs.rate * f.weight_decay),
-          static_cast<float>(s.inputs.rate / s.inputs.correction1),
-          static_cast<float>(sqrt(s.inputs.correction2)),
-          f.epsilon};
+  return {.clip = static_cast<float>(s.clip),
+          .beta1 = f.beta1,
+          .beta2 = f.beta2,
+          .decay = static_cast<float>(1.0 - s.inputs.rate * f.weight_decay),
+          .rate = static_cast<float>(s.inputs.rate / s.inputs.correction1),
+          .root_correction2 = static_cast<float>(sqrt(s.inputs.correction2)),
+          .epsilon = f.epsilon};
 }
 
 /// What moves, as fp32, and how it becomes the weights: fp32 masters, or the weights themselves.

@@ -100,18 +100,18 @@ void run_rows(const AttendParams& p, const LaunchArgs& args) {
         copy_ranges(p, sizeof(T), s.kv_begin, kv_head, ranges, k, v, args.stream);
         const std::int64_t head = std::int64_t{kv_head} * p.group;
         const LoopRow row{
-            static_cast<const T*>(p.q.data) + token * p.q.row_stride + head * p.q.head_stride,
-            k,
-            v,
-            static_cast<T*>(p.o.data) + token * p.o.row_stride + head * p.o.head_stride,
-            p.lse ? p.lse + token * p.lse_row_stride + head * p.lse_head_stride : nullptr,
-            p.q.head_stride,
-            p.o.head_stride,
-            p.lse_head_stride,
-            keys,
-            p.dk,
-            p.dv,
-            p.scale_log2};
+            .q = static_cast<const T*>(p.q.data) + token * p.q.row_stride + head * p.q.head_stride,
+            .k = k,
+            .v = v,
+            .o = static_cast<T*>(p.o.data) + token * p.o.row_stride + head * p.o.head_stride,
+            .lse = p.lse ? p.lse + token * p.lse_row_stride + head * p.lse_head_stride : nullptr,
+            .q_head_stride = p.q.head_stride,
+            .o_head_stride = p.o.head_stride,
+            .lse_head_stride = p.lse_head_stride,
+            .keys = keys,
+            .dk = p.dk,
+            .dv = p.dv,
+            .scale_log2 = p.scale_log2};
         launch(packed_row_kernel<T>, p.group, kThreads, 0, args.stream, row);
       }
     }

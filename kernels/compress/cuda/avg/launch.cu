@@ -81,13 +81,13 @@ __global__ void __launch_bounds__(kThreads) pool_kernel(PoolParams p) {
 }
 
 Side side_of(const TensorView& raw, const TensorView& pooled) {
-  return {raw.data,
-          raw.stride[0],
-          raw.stride[1],
-          pooled.data,
-          pooled.stride[0],
-          pooled.stride[1],
-          static_cast<int>(raw.shape[2])};
+  return {.raw = raw.data,
+          .raw_row_stride = raw.stride[0],
+          .raw_head_stride = raw.stride[1],
+          .pooled = pooled.data,
+          .pooled_row_stride = pooled.stride[0],
+          .pooled_head_stride = pooled.stride[1],
+          .dim = static_cast<int>(raw.shape[2])};
 }
 
 template <class T, int kWidth>
