@@ -7,6 +7,7 @@
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/units.hpp"
 #include "nsa/schemas/text.hpp"
+#include "nsa/trace/who.hpp"
 #include "words.hpp"
 
 namespace nsa::reports {
@@ -29,6 +30,11 @@ bool of_several_processes(const std::vector<trace::Step>& steps) {
   });
 }
 
+std::string process_name(const Summary& s, const trace::Step& step) {
+  return s.clocks ? trace::rank_name(trace::rank_of(s, step.part), step.part)
+                  : fmt::format("process {}", step.process);
+}
+
 TextTable steps(const Summary& s, std::size_t top) {
   TextTable table;
   table.add_column("step");
@@ -42,7 +48,7 @@ TextTable steps(const Summary& s, std::size_t top) {
     next = i + 1;
     const trace::Step& step = (*s.steps)[i];
     std::vector<Cell> cells = step.gpu ? scope_cells(*step.gpu) : std::vector<Cell>{};
-    const std::string process = several ? fmt::format("process {}: ", step.process) : "";
+    const std::string process = several ? process_name(s, step) + ": " : "";
     cells.insert(cells.begin(),
                  {process + short_name(step.name), ns(step.duration_ns),
                   step.device_ns ? ns(*step.device_ns) : "-", format_tokens(step.host_syncs)});

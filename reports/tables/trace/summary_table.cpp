@@ -28,6 +28,11 @@ std::string absences(const trace::Summary& s) {
   return text.empty() ? text : "\nNot known:\n" + text;
 }
 
+/// Whether operations were chosen, and not a time of the host too.
+bool by_operation(const std::string& part) {
+  return part.find("--stream ") != part.npos || part.find("--name ") != part.npos;
+}
+
 }  // namespace
 
 std::string trace_summary_table(const trace::Summary& s, std::size_t top, Style style,
@@ -37,6 +42,11 @@ std::string trace_summary_table(const trace::Summary& s, std::size_t top, Style 
   std::string text = fmt::format("{}: {}, {} events\n", printable(s.path), s.format,
                                  format_tokens(static_cast<std::int64_t>(s.events)));
   if (!s.part.empty()) text += "only " + printable(s.part) + ": every figure is of that part\n";
+  if (s.kept)
+    text += fmt::format("kept: {} of {} GPU operations, {} of {} calls of CUDA{}\n",
+                        format_tokens(s.kept->ops), format_tokens(s.kept->of_ops),
+                        format_tokens(s.kept->calls), format_tokens(s.kept->of_calls),
+                        by_operation(s.part) ? ", which launched these or wait for them" : "");
   text += overview_text(s, page) + steps_text(s, few, page);
   text += stages_text(s, page) + host_waits_text(s, page);
   text += critical_path_text(s, few, style, columns);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "nsa/reports/units.hpp"
+#include "nsa/trace/who.hpp"
 
 namespace nsa::reports {
 namespace {
@@ -31,6 +32,7 @@ std::string time_word(const std::string& key) {
   if (key == "host_wait") return "nothing launched";
   if (key == "kernel_wait") return "launch pending";
   if (key == "sync") return "host in sync";
+  if (key == "profiler_overhead") return "profiler";
   return key == "before_next_step" ? "time before the next step" : spaced(key);
 }
 
@@ -39,8 +41,8 @@ std::string with_share(std::int64_t part, std::int64_t whole) {
 }
 
 std::string device_name(const trace::Summary& s, const trace::DeviceSummary& d) {
-  const std::string trace = s.clocks ? fmt::format("trace {}: ", d.part) : "";
-  return fmt::format("{}{} {}", trace, d.device, printable(d.name.value_or("")));
+  const std::string name = trace::gpu_name(s, d.part, d.device);
+  return d.name ? name + " " + printable(*d.name) : name;
 }
 
 void add_scope_columns(TextTable& table) {

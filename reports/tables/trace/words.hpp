@@ -24,7 +24,7 @@ std::string with_share(std::int64_t part, std::int64_t whole);
 std::string spaced(std::string word);
 /// What a part of the time is called, idle or not: "host_wait" is "nothing launched".
 std::string time_word(const std::string& key);
-/// "0 NVIDIA H200", with its recording where several were merged.
+/// "GPU 0 NVIDIA H200", with its rank where several recordings were merged.
 std::string device_name(const trace::Summary& summary, const trace::DeviceSummary& device);
 /// Columns for the figures of a device, stream or step, and their cells.
 void add_scope_columns(TextTable& table);

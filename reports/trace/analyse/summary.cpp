@@ -29,6 +29,7 @@ void add_source(const Trace& trace, Summary& out) {
   out.path = source.path;
   out.format = source.format;
   out.part = source.part;
+  out.kept = source.kept;
   out.events = source.events;
   out.first_ns = first_event(trace);
   out.bytes = source.bytes;
@@ -37,6 +38,12 @@ void add_source(const Trace& trace, Summary& out) {
   out.rank = source.rank;
   out.world_size = source.world_size;
   out.clocks = source.clocks;
+  for (const ProcessInfo& process : trace.processes) {
+    if (process.part >= out.ranks_of_parts.size())
+      out.ranks_of_parts.resize(process.part + std::size_t{1});
+    std::optional<std::int64_t>& rank = out.ranks_of_parts[process.part];
+    if (!rank) rank = process.rank;
+  }
   if (std::string host = host_name(trace); !host.empty()) out.host = std::move(host);
   if (!out.host) give_reason(out, {"host"}, out.clocks ? "it is not one host" : kNotStated);
   if (!out.base_time_ns) give_reason(out, {"base_time_ns"}, kNotStated);
