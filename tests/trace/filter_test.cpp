@@ -83,10 +83,12 @@ TEST_CASE("a name keeps the calls of its kernels: what launched them and what wa
   CHECK(s["host_syncs"][0]["count"] == 1);
   CHECK(s["host_syncs"][0]["total_ns"] == 16'000);
   CHECK(s["host_syncs"][1]["total_ns"] == 50);
-  CHECK(s["kept"] == Json{{"gpu_ops", 1}, {"of_gpu_ops", 2}, {"api_calls", 2}, {"of_api_calls", 8}});
+  CHECK(s["kept"] ==
+        Json{{"gpu_ops", 1}, {"of_gpu_ops", 2}, {"api_calls", 2}, {"of_api_calls", 8}});
   const std::string text = nsatune(folder, "trace summary t.json --name flash").out;
-  CHECK(text.find("\nkept: 1 of 2 GPU operations, 2 of 8 calls of CUDA, which launched these or wait "
-                  "for them\n") != text.npos);
+  CHECK(
+      text.find("\nkept: 1 of 2 GPU operations, 2 of 8 calls of CUDA, which launched these or wait "
+                "for them\n") != text.npos);
   CHECK_FALSE(summary(folder, "").contains("kept"));
 }
 

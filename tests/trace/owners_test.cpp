@@ -110,14 +110,16 @@ TEST_CASE("an annotation has what autograd's thread launches for its thread mean
   t.call("cudaLaunchKernel", 2, 61, 1, 2).kernel("backward", 2, 200, 16);
   t.op("aten::copy_", 72, 10, "", 2);  // nothing says for whom
   t.call("cudaLaunchKernel", 3, 73, 1, 2).kernel("copy", 3, 300, 32);
+  t.op("autograd::engine::evaluate_function: AccumulateGrad", 83, 5, "", 2);
+  t.call("cudaLaunchKernel", 4, 84, 1, 2).kernel("all-reduce of a hook", 4, 400, 64);
   const auto s = t.summary();
   const auto step = annotation(s, "ProfilerStep#N"), block = annotation(s, "block"),
              pass = annotation(s, "loss.backward");
-  CHECK(step.gpu_ns == 24000);
-  CHECK(step.projected_ns == 116000);  // from 100 to 216
+  CHECK(step.gpu_ns == 88000);
+  CHECK(step.projected_ns == 364000);  // from 100 to 464
   CHECK(step.backward_ns == 0);
-  CHECK(pass.gpu_ns == 16000);
-  CHECK(pass.projected_ns == 16000);
+  CHECK(pass.gpu_ns == 80000);
+  CHECK(pass.projected_ns == 264000);
   CHECK(block.gpu_ns == 8000);
   CHECK(block.projected_ns == 8000);
   CHECK(block.backward_ns == 16000);  // launched after its end

@@ -200,9 +200,8 @@ std::string copy_advice(const TraceEvidence& t) {
 
 std::string communication_advice(const RunEvidence& evidence, const TraceEvidence& t) {
   if (const auto late = straggler(t)) {
-    const std::string who =
-        late->rank ? trace::rank_name(late->rank, late->part)
-                   : trace::gpu_name(t.summary, late->part, late->device);
+    const std::string who = late->rank ? trace::rank_name(late->rank, late->part)
+                                       : trace::gpu_name(t.summary, late->part, late->device);
     return fmt::format(
         "half of it or more is waiting, {} came last in {} of {} collectives: find out why "
         "its steps take longer",

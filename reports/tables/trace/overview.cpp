@@ -35,8 +35,11 @@ std::string idle_causes(const GpuFigures& gpu) {
 /// What is not known of exposed communication: whether anything waited for it.
 std::string exposed_doubt(const Summary& s) {
   const std::string waits = s.exposed_comm_waits().value_or("recorded");
-  if (waits == "inferred") return "; which streams waited for it is inferred, and so is what it costs";
-  return waits == "none" ? "; no stream is known to have waited for it, so what it costs is not known" : "";
+  if (waits == "inferred")
+    return "; which streams waited for it is inferred, and so is what it costs";
+  return waits == "none"
+             ? "; no stream is known to have waited for it, so what it costs is not known"
+             : "";
 }
 
 TextTable overview(const Summary& s) {
@@ -58,10 +61,9 @@ TextTable overview(const Summary& s) {
       table.add_row({"copies and memsets", with_share(gpu->mem_ns, time)});
     }
     if (gpu->comm_ns > 0 && gpu->whole_graphs == 0)
-      table.add_row({"communication",
-                     fmt::format("{}, exposed {}{}", ns(gpu->comm_ns),
-                                 with_share(gpu->exposed_comm_ns, gpu->comm_ns),
-                                 exposed_doubt(s))});
+      table.add_row({"communication", fmt::format("{}, exposed {}{}", ns(gpu->comm_ns),
+                                                  with_share(gpu->exposed_comm_ns, gpu->comm_ns),
+                                                  exposed_doubt(s))});
   }
   if (s.sums && s.sums->whole_graphs > 0)
     table.add_row(

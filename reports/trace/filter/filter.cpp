@@ -148,8 +148,8 @@ std::vector<char> calls_of(const TraceContext& context, const std::vector<char>&
     if (context.wait[i] != WaitKind::sync && context.wait[i] != WaitKind::copy) continue;
     const auto stream = recorded.find({call.process, call.correlation});
     if (stream != recorded.end()) waits_for[i] = stream->second;
-    Outstanding& ops = waits_for[i] ? of_stream[{call.process, *waits_for[i]}]
-                                    : of_process[call.process];
+    Outstanding& ops =
+        waits_for[i] ? of_stream[{call.process, *waits_for[i]}] : of_process[call.process];
     out[i] |= static_cast<char>(ops.at(call.start_ns));
   }
   return out;
@@ -170,7 +170,8 @@ void keep_matching(const Filter& filter, Trace& trace) {
   std::size_t i = 0;
   std::erase_if(trace.calls, [&](const ApiCall&) { return calls_kept[i++] == 0; });
   std::map<std::uint32_t, std::vector<Interval>> in_calls;
-  for (const ApiCall& call : trace.calls) in_calls[call.process].push_back({call.start_ns, call.end_ns});
+  for (const ApiCall& call : trace.calls)
+    in_calls[call.process].push_back({call.start_ns, call.end_ns});
   for (auto& [process, times] : in_calls) times = union_of(std::move(times));
   keep_if(trace.overheads, [&](const Overhead& o) {
     return o.of_profiler ||

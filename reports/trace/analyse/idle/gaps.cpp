@@ -20,7 +20,8 @@ IntervalSet of_processes(const TraceContext& context, const OpIndices& ops,
   return union_of(std::move(all));
 }
 
-/// Calls inside(from_ns, until_ns) for what of a stretch is in `set`, and outside(...) for the rest.
+/// Calls inside(from_ns, until_ns) for what of a stretch is in `set`, and outside(...) for the
+/// rest.
 template <class Inside, class Outside>
 void cut(const IntervalSet& set, std::int64_t from_ns, std::int64_t until_ns, Inside inside,
          Outside outside) {
@@ -60,17 +61,16 @@ class DeviceGaps {
       before_launch(call.thread, context_.launch[before], from, at);
       pending(call.thread, at, until);
     };
-    cut(profiler_, gap_.start_ns, end_ns,
-        adds(IdleClass::profiler_overhead, HostState::profiler), rest);
+    cut(profiler_, gap_.start_ns, end_ns, adds(IdleClass::profiler_overhead, HostState::profiler),
+        rest);
     return gap_;
   }
 
  private:
   void add(IdleClass cause, const Doing& doing, std::int64_t ns) {
-    const auto known =
-        std::find_if(gap_.parts.begin(), gap_.parts.end(), [&](const IdlePart& part) {
-          return part.cause == cause && part.doing == doing;
-        });
+    const auto known = std::find_if(
+        gap_.parts.begin(), gap_.parts.end(),
+        [&](const IdlePart& part) { return part.cause == cause && part.doing == doing; });
     if (known == gap_.parts.end()) {
       gap_.parts.push_back({cause, doing, ns});
     } else {
@@ -109,8 +109,7 @@ class DeviceGaps {
 
   void before_launch(std::uint32_t thread, std::uint32_t launch_before, std::int64_t from,
                      std::int64_t until) {
-    const bool handed_over =
-        launch_before != kNone && trace_.calls[launch_before].thread != thread;
+    const bool handed_over = launch_before != kNone && trace_.calls[launch_before].thread != thread;
     const auto nothing_launched = [&](const Doing& doing, std::int64_t a, std::int64_t b) {
       add(IdleClass::host_wait, doing, b - a);
     };
@@ -182,8 +181,7 @@ void for_each_gap(const TraceContext& context, const OpIndices& ops,
   std::uint32_t last = ops.front();  // of those so far the one that ends last
   for (std::size_t n = 0; n < ops.size(); ++n) {
     const std::uint32_t i = ops[n];
-    if (all[i].start_ns > all[last].end_ns)
-      visit(gaps.gap(last, i, launched_of(context, ops, n)));
+    if (all[i].start_ns > all[last].end_ns) visit(gaps.gap(last, i, launched_of(context, ops, n)));
     if (all[i].end_ns > all[last].end_ns) last = i;
   }
 }

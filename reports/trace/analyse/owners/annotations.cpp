@@ -48,13 +48,12 @@ void add_annotations(const TraceContext& context, Summary& out) {
     };
     const std::uint32_t around = context.tree.of_op[i];
     for_each_around(context.tree, around, launched_in);
-    const std::uint32_t forward = forwards.of_op(context, i);
-    if (forward == kNone) continue;
-    const std::uint32_t thread = trace.ranges[forward].thread;
+    const std::uint32_t thread = forwards.thread_of_op(context, i);
+    if (thread == kNone) continue;
     const std::int64_t at_ns = launched_at(context, i);
     if (thread != trace.ranges[around].thread)  // whoever called the backward pass waits for it
       for_each_around(context.tree, context.host->range(thread, at_ns), launched_in);
-    for_each_around(context.tree, forward, [&](std::uint32_t r) {
+    for_each_around(context.tree, forwards.of_op(context, i), [&](std::uint32_t r) {
       if (trace.ranges[r].kind != RangeKind::cpu_op && trace.ranges[r].end_ns <= at_ns)
         add_to(of_range[r].backward_ns, op.end_ns - op.start_ns);
     });

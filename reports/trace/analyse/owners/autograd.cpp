@@ -55,6 +55,21 @@ Forwards::Forwards(const Trace& trace) : trace_(trace) {
   for (const AutogradLink& link : autograd_links(trace))
     if (link.forward != kNone && link.backward != kNone)
       by_arrow_.try_emplace(link.backward, link.forward);
+  find_threads();
+}
+
+void Forwards::find_threads() {
+  works_for_.resize(trace_.threads.size(), kNone);
+  std::vector<char> several(trace_.threads.size(), 0);
+  for (std::uint32_t r = 0; r < trace_.ranges.size(); ++r) {
+    const std::uint32_t forward = of(r);
+    if (forward == kNone) continue;
+    const std::uint32_t thread = trace_.ranges[r].thread, whose = trace_.ranges[forward].thread;
+    several[thread] |= static_cast<char>(works_for_[thread] != kNone && works_for_[thread] != whose);
+    works_for_[thread] = whose;
+  }
+  for (std::size_t thread = 0; thread < several.size(); ++thread)
+    if (several[thread] != 0) works_for_[thread] = kNone;
 }
 
 std::size_t Forwards::place_of(const HostRange& range) const {
@@ -70,6 +85,18 @@ std::uint32_t Forwards::of(std::uint32_t backward) const {
       return forward_[at];
   const auto at = by_arrow_.find(backward);
   return at == by_arrow_.end() ? kNone : at->second;
+}
+
+std::uint32_t Forwards::thread_of_op(const TraceContext& context, std::size_t op) const {
+  if (const std::uint32_t forward = of_op(context, op); forward != kNone)
+    return trace_.ranges[forward].thread;
+  bool engine = false;
+  const std::uint32_t around = context.tree.of_op[op];
+  for_each_around(context.tree, around, [&](std::uint32_t r) {
+    engine |= trace_.names.text(trace_.ranges[r].name)
+                  .starts_with("autograd::engine::evaluate_function");
+  });
+  return engine ? works_for_[trace_.ranges[around].thread] : kNone;
 }
 
 std::uint32_t Forwards::of_op(const TraceContext& context, std::size_t op) const {

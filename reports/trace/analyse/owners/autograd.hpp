@@ -26,10 +26,15 @@ class Forwards {
   /// The operator that a GPU operation is the backward of, by the ranges around its launch; kNone:
   /// it is none, or it is not known whose.
   std::uint32_t of_op(const TraceContext& context, std::size_t op) const;
+  /// The thread whose backward pass such an operation is of: that of its forward operator, else,
+  /// where autograd's engine launched it (accumulation of gradients, hooks), the one thread that
+  /// all backward operators of the engine's thread lead to. kNone: it is none, or not known whose.
+  std::uint32_t thread_of_op(const TraceContext& context, std::size_t op) const;
 
  private:
   std::uint32_t of(std::uint32_t backward) const;
 
+  void find_threads();
   /// Into numbers_, those that backward operators bear; numbers_.size(): none of them.
   std::size_t place_of(const HostRange& range) const;
 
@@ -37,6 +42,7 @@ class Forwards {
   std::vector<std::uint64_t> numbers_;  // with the process, in order
   std::vector<std::uint32_t> forward_;  // [numbers_] kNone: not known
   std::unordered_map<std::uint32_t, std::uint32_t> by_arrow_;
+  std::vector<std::uint32_t> works_for_;  // [threads] kNone: for none, or for several
 };
 
 }  // namespace nsa::trace

@@ -36,8 +36,7 @@ std::vector<std::vector<std::uint32_t>> outer_calls(const Trace& trace, Passes p
   for (std::uint32_t i = 0; i < trace.calls.size(); ++i) {
     const ApiCall& call = trace.calls[i];
     std::vector<std::uint32_t>& of_thread = out[call.thread];
-    if (passes(i) &&
-        (of_thread.empty() || trace.calls[of_thread.back()].end_ns <= call.start_ns))
+    if (passes(i) && (of_thread.empty() || trace.calls[of_thread.back()].end_ns <= call.start_ns))
       of_thread.push_back(i);
   }
   return out;
@@ -182,8 +181,9 @@ HostLine::HostLine(const HostAt& host, std::uint32_t thread, std::int64_t from_n
       python_(host.python_[thread]),
       around_(host.around(thread, from_ns)) {
   const auto begun = [&](const auto& events, const std::vector<std::uint32_t>& numbers) {
-    const auto behind = std::partition_point(
-        numbers.begin(), numbers.end(), [&](std::uint32_t i) { return events[i].start_ns <= from_ns; });
+    const auto behind = std::partition_point(numbers.begin(), numbers.end(), [&](std::uint32_t i) {
+      return events[i].start_ns <= from_ns;
+    });
     return static_cast<std::size_t>(behind - numbers.begin());
   };
   const Trace& trace = host.context_.trace;

@@ -46,8 +46,8 @@ class HostAt {
   Doing doing(std::uint32_t thread, std::int64_t at_ns) const;
   /// The innermost range around a moment; kNone = none.
   std::uint32_t range(std::uint32_t thread, std::int64_t at_ns) const;
-  /// Calls visit(call, from_ns, until_ns) for each stretch of a thread in one call in which the host
-  /// waits, or in none of them (kNone).
+  /// Calls visit(call, from_ns, until_ns) for each stretch of a thread in one call in which the
+  /// host waits, or in none of them (kNone).
   template <class Visit>
   void waits(std::uint32_t thread, std::int64_t from_ns, std::int64_t until_ns, Visit visit) const {
     const std::vector<ApiCall>& all = context_.trace.calls;
@@ -81,8 +81,8 @@ class HostAt {
   const TraceContext& context_;
   // [threads], in order of start. A call within another one is part of it; so are waits of waits.
   std::vector<std::vector<std::uint32_t>> calls_, waits_, ranges_, python_;
-  std::vector<std::uint32_t> python_parent_;                         // [python]
-  std::vector<char> loads_;  // [names] of ranges and functions; empty: none does
+  std::vector<std::uint32_t> python_parent_;  // [python]
+  std::vector<char> loads_;                   // [names] of ranges and functions; empty: none does
 };
 
 /// A thread from one moment on; moments only move on.

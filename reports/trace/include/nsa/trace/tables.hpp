@@ -37,8 +37,8 @@ struct OperatorRow {
 struct AnnotationRow {
   std::string name;
   std::int64_t count = 0, host_ns = 0;
-  /// Sum of what was launched while they were open: by their thread, or by autograd's as the
-  /// backward of an operator of their thread.
+  /// Sum of what was launched while they were open: by their thread, or by autograd's in the
+  /// backward pass of their thread.
   std::int64_t gpu_ns = 0;
   std::int64_t projected_ns = 0;  // from the first start to the last end of that, of each range
   std::int64_t backward_ns = 0;   // of the backward of operators in them, launched after their end
