@@ -22,7 +22,7 @@ std::string bytes(const std::optional<std::int64_t>& value) {
   return value ? format_bytes(*value) : "-";
 }
 std::string rate(const std::optional<double>& value, bool at_least) {
-  return value ? fmt::format("{}{:.3g}", at_least ? ">= " : "", *value) : "-";
+  return value ? (at_least ? ">= " : "") + rate_text(*value) : "-";
 }
 
 /// "rank 3", or what else tells it from others.

@@ -61,9 +61,12 @@ TextTable steps(const Summary& s, std::size_t top) {
 std::string step_times(const Summary& s) {
   if (!s.step_times) return {};
   const trace::StepTimes& t = *s.step_times;
-  std::string text = fmt::format("  {}: median {}, p95 {}, worst {} ({})", counted(t.count, "step"),
-                                 ns(t.median_ns), ns(t.p95_ns), ns(t.worst_ns),
-                                 short_name((*s.steps)[t.worst].name));
+  const auto named = [&, several = of_several_processes(*s.steps)](const trace::Step& step) {
+    return (several ? process_name(s, step) + ": " : "") + short_name(step.name);
+  };
+  std::string text =
+      fmt::format("  {}: median {}, p95 {}, worst {} ({})", counted(t.count, "step"),
+                  ns(t.median_ns), ns(t.p95_ns), ns(t.worst_ns), named((*s.steps)[t.worst]));
   for (std::size_t i = 0; i < t.causes.size() && i < 3; ++i) {
     if (t.causes[i].more_ns * 100 < t.median_ns) break;
     text += fmt::format("{}{} {}", i == 0 ? "; it has more of " : ", ", time_word(t.causes[i].what),

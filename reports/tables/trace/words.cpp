@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "nsa/reports/units.hpp"
 #include "nsa/trace/who.hpp"
@@ -21,6 +22,11 @@ std::string short_name(const std::string& text) { return shortened(printable(tex
 std::string share(std::int64_t part, std::int64_t whole) {
   if (whole <= 0) return "-";
   return format_percent(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string rate_text(double value) {
+  constexpr double kLast = 999.5;  // that {:.3g} writes without an exponent
+  return value < kLast ? fmt::format("{:.3g}", value) : format_tokens(std::llround(value));
 }
 
 std::string spaced(std::string word) {

@@ -20,6 +20,8 @@ std::string short_name(const std::string& text);
 std::string share(std::int64_t part, std::int64_t whole);
 /// "1.20 ms (12.3 %)"
 std::string with_share(std::int64_t part, std::int64_t whole);
+/// A rate with three digits, none of them as a power of ten: "27.6", "1,930".
+std::string rate_text(double value);
 /// With blanks for '_'.
 std::string spaced(std::string word);
 /// What a part of the time is called, idle or not: "host_wait" is "nothing launched".

@@ -137,6 +137,24 @@ void add_stages_if_known(const TraceContext& context, const StageClasses& classe
   }
 }
 
+/// Why it is not said what waited for the communication.
+void explain_exposed_comm(Summary& out) {
+  if (out.exposed_comm_waits()) return;
+  const auto reason_of = [&](const char* key) {
+    const auto at = out.null_reasons.find(key);
+    return at == out.null_reasons.end() ? std::string("nothing communicated") : at->second;
+  };
+  std::string& reason = out.null_reasons["exposed_comm_waits"];
+  if (!out.gpu || out.gpu->whole_graphs > 0) {
+    reason = reason_of("exposed_comm_ns");
+  } else if (out.gpu->comm_ns == 0) {
+    reason = reason_of("collectives");
+  } else {
+    reason = out.critical_path ? "each device has one stream, whose order says what waited"
+                               : reason_of("critical_path");
+  }
+}
+
 }  // namespace
 
 Summary summarize(const Trace& trace) {
@@ -157,6 +175,7 @@ Summary summarize(const Trace& trace) {
   add_modules(context, out);
   add_steps(context, out);
   add_critical_path(context, out);
+  explain_exposed_comm(out);
   add_gpu_ranges(context, out);
   add_memory(context, out);
   add_recording(trace, out);

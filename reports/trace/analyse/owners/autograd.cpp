@@ -65,7 +65,8 @@ void Forwards::find_threads() {
     const std::uint32_t forward = of(r);
     if (forward == kNone) continue;
     const std::uint32_t thread = trace_.ranges[r].thread, whose = trace_.ranges[forward].thread;
-    several[thread] |= static_cast<char>(works_for_[thread] != kNone && works_for_[thread] != whose);
+    several[thread] |=
+        static_cast<char>(works_for_[thread] != kNone && works_for_[thread] != whose);
     works_for_[thread] = whose;
   }
   for (std::size_t thread = 0; thread < several.size(); ++thread)
@@ -93,8 +94,8 @@ std::uint32_t Forwards::thread_of_op(const TraceContext& context, std::size_t op
   bool engine = false;
   const std::uint32_t around = context.tree.of_op[op];
   for_each_around(context.tree, around, [&](std::uint32_t r) {
-    engine |= trace_.names.text(trace_.ranges[r].name)
-                  .starts_with("autograd::engine::evaluate_function");
+    engine |=
+        trace_.names.text(trace_.ranges[r].name).starts_with("autograd::engine::evaluate_function");
   });
   return engine ? works_for_[trace_.ranges[around].thread] : kNone;
 }
