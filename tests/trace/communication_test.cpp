@@ -314,6 +314,10 @@ TEST_CASE("exposed communication says how it is known what waited for it", "[tra
   CHECK(waits(trace(7, false)).is_null());  // one stream: its order says it
   CHECK(line().find("known") == std::string::npos);
   CHECK(waits(JsonTrace().launched("gemm", 1, 0, 5, 20).text()).is_null());
+  folder.write("t.json", trace(20, false));
+  CHECK(
+      nsatune(folder, "trace summary t.json --name nccl").out.find("what was left out may hide") !=
+      std::string::npos);
 }
 
 TEST_CASE("recordings that begin at different collectives are matched all the same", "[trace]") {

@@ -64,7 +64,8 @@ function overviewWords() {
   if (kept) words.push(`Kept: ${kept.gpu_ops} of ${kept.of_gpu_ops} GPU operations, ${kept.api_calls} of ${kept.of_api_calls} calls of CUDA.`);
   if (summary.clocks) words.push(`Clocks: ${summary.clocks.assumption}.`);
   const doubt = {inferred: "which streams waited for it is inferred, and so is what it costs", none: "no stream is known to have waited for it, so what it costs is not known"}[summary.exposed_comm_waits];
-  if (doubt) words.push(`Exposed communication: ${doubt}.`);
+  if (summary.comm_ns && /--(stream|name) /.test(summary.part || "")) words.push("Exposed communication: what was left out may hide some of it.");
+  else if (doubt) words.push(`Exposed communication: ${doubt}.`);
   return words.map(text => element("p", {}, text));
 }
 

@@ -34,6 +34,7 @@ std::string idle_causes(const GpuFigures& gpu) {
 
 /// What is not known of exposed communication: whether anything waited for it.
 std::string exposed_doubt(const Summary& s) {
+  if (by_operation(s.part)) return "; what was left out may hide some of it";
   const std::string waits = s.exposed_comm_waits().value_or("recorded");
   if (waits == "inferred")
     return "; which streams waited for it is inferred, and so is what it costs";

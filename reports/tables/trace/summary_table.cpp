@@ -9,6 +9,7 @@
 #include "nsa/reports/units.hpp"
 #include "path.hpp"
 #include "sections.hpp"
+#include "words.hpp"
 
 namespace nsa::reports {
 namespace {
@@ -26,11 +27,6 @@ std::string absences(const trace::Summary& s) {
   std::string text;
   for (const auto& [reason, list] : keys) text += fmt::format("  {}: {}\n", list, reason);
   return text.empty() ? text : "\nNot known:\n" + text;
-}
-
-/// Whether operations were chosen, and not a time of the host too.
-bool by_operation(const std::string& part) {
-  return part.find("--stream ") != part.npos || part.find("--name ") != part.npos;
 }
 
 }  // namespace

@@ -24,6 +24,10 @@ std::string share(std::int64_t part, std::int64_t whole) {
   return format_percent(static_cast<double>(part) / static_cast<double>(whole));
 }
 
+bool by_operation(const std::string& part) {
+  return part.find("--stream ") != part.npos || part.find("--name ") != part.npos;
+}
+
 std::string rate_text(double value) {
   constexpr double kLast = 999.5;  // that {:.3g} writes without an exponent
   return value < kLast ? fmt::format("{:.3g}", value) : format_tokens(std::llround(value));

@@ -20,6 +20,8 @@ std::string short_name(const std::string& text);
 std::string share(std::int64_t part, std::int64_t whole);
 /// "1.20 ms (12.3 %)"
 std::string with_share(std::int64_t part, std::int64_t whole);
+/// Whether a part of a trace is of chosen operations, not of a time or of steps.
+bool by_operation(const std::string& part);
 /// A rate with three digits, none of them as a power of ten: "27.6", "1,930".
 std::string rate_text(double value);
 /// With blanks for '_'.
