@@ -42,3 +42,22 @@ def trace_json(path, stage):
         launched("other", begin + 9000, begin + 10000, 1000)
     with open(path, "w", encoding="utf-8") as f:
         json.dump({"traceEvents": events}, f)
+
+
+def rank_json(path, rank):
+    """A rank of two that computes beside an all-reduce in another stream."""
+    events = []
+
+    def event(category, name, ts, dur, **args):
+        events.append({"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur, "args": args})
+
+    event("user_annotation", "forward", 0, 20)
+    for correlation, (name, call, start, dur, stream) in enumerate((("gemm", 5, 10, 100, 7), ("gemm", 6, 110, 100, 7),
+                                                                    ("ncclDevKernel_AllReduce", 8, 120, 200, 20)), 1):
+        event("cuda_runtime", "cudaLaunchKernel", call, 1, correlation=correlation)
+        comm = {"Collective name": "allreduce", "In msg nelems": 250000, "Out msg nelems": 250000, "Group size": 2, "dtype": "Float",
+                "Process Group Name": "dp"}
+        event("kernel", name, start, dur, correlation=correlation, device=0, stream=stream, **(comm if stream == 20 else {}))
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({"host_name": "n1", "baseTimeNanoseconds": 1790000000000000000, "distributedInfo": {"rank": rank, "world_size": 2},
+                   "traceEvents": events}, f)

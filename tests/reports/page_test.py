@@ -18,7 +18,7 @@ SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 from evidence import play, worlds  # noqa: E402
 from page_browser import Browser, missing  # noqa: E402
-from page_inputs import HOSTILE, history_csv, trace_json  # noqa: E402
+from page_inputs import HOSTILE, history_csv, rank_json, trace_json  # noqa: E402
 
 PROGRAM = "nsatune"
 SCREENSHOTS = None
@@ -330,7 +330,7 @@ class Page(unittest.TestCase):
         trace_json(self.folder / "step.json", "attend_selected/" + HOSTILE[1])
         report(self.folder, "--csv", "h.csv", "--trace", "step.json", "-o", "t.html")
         self.open(page="t.html")
-        self.assertEqual(self.browser.marks("steps-plot-0", "parts"), 8)  # stage, none, host late, launch pending
+        self.assertEqual(self.browser.marks("steps-plot-0", "parts"), 8)  # stage, none, nothing launched, launch pending
         self.assertIn("the GPU is idle for 60 % of that time", self.browser.js("return document.getElementById('traces').textContent"))
         rows = self.browser.table_rows("steps-plot-0")
         self.assertEqual([row[1:4] for row in rows], [["10 ms", "3 ms", "1 ms"]] * 2)
@@ -338,6 +338,52 @@ class Page(unittest.TestCase):
         self.assertEqual([row[:2] for row in kernels], [[HOSTILE[0], "2"], ["other", "2"]])
         self.assertIsNone(self.browser.js("return window.hacked || null"))
         self.assertQuiet()
+
+    def summary_page(self, *arguments):
+        done = subprocess.run([os.path.abspath(PROGRAM), "trace", "summary", *arguments, "--html", "summary.html"], cwd=self.folder,
+                              capture_output=True, text=True, check=True)
+        self.open(page="summary.html")
+        self.assertQuiet()
+        return done.stdout
+
+    def section_rows(self, section):
+        """Cells of the first table of a section; None: it is not there."""
+        return self.browser.js("""const table = document.querySelector(`#${arguments[0]} table`);
+            return table && [...table.querySelectorAll('tbody tr')].map(row => [...row.cells].map(cell => cell.textContent))""", section)
+
+    def test_a_page_of_ranks_has_the_tables_of_the_text(self):
+        for rank in (0, 1):
+            rank_json(self.folder / f"rank{rank}.json", rank)
+        text = self.summary_page("rank0.json", "rank1.json")
+        ranks, devices = self.section_rows("ranks"), self.section_rows("devices")
+        self.assertEqual([row[0] for row in ranks], ["rank 0", "rank 1"])
+        self.assertEqual([row[0] for row in devices if not row[0].startswith("stream")], ["rank 0, GPU 0", "rank 1, GPU 0"])
+        self.assertEqual([row[0] for row in devices[1:3]], ["stream 7", "stream 20"])
+        for name in ("rank 0, GPU 0", "rank 1, GPU 0"):
+            self.assertIn(name, text)
+        self.assertEqual([row[0] for row in self.section_rows("annotations")], ["forward"])
+        self.assertIn("no stream is known to have waited for it", self.browser.js("return document.getElementById('overview').textContent"))
+        self.assertIn("no stream is known to have waited for it", text)
+        self.assertNotIn("trace 0", self.browser.js("return document.getElementById('sections').textContent"))
+
+    def test_a_page_of_one_rank_says_which_figures_are_bounds(self):
+        rank_json(self.folder / "alone.json", 0)
+        text = self.summary_page("alone.json")
+        row = self.section_rows("communication")[0]
+        self.assertEqual([cell[:2] for cell in (row[8], row[10], row[11])], ["<=", ">=", ">="])
+        for sign in (">= ", "<= ", "at least "):
+            self.assertIn(sign, text)
+        self.assertTrue(self.browser.table_rows("what-if")[0][1].startswith("at least "))
+        self.assertIsNone(self.section_rows("ranks"))
+
+    def test_idle_time_of_a_page_has_the_classes_of_the_text(self):
+        trace_json(self.folder / "idle.json", "attend_selected")
+        text = self.summary_page("idle.json")
+        causes = {row[1] for row in self.browser.table_rows("idle-plot")}
+        self.assertEqual(causes, {"nothing launched", "launch pending"})
+        for words in causes:
+            self.assertIn(words, text)
+        self.assertTrue({f"idle: {words}" for words in causes} <= {row[0] for row in self.section_rows("overview")})
 
     def test_what_was_not_given_is_said(self):
         self.open()

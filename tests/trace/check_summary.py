@@ -56,7 +56,7 @@ def expected_stages(source, launch, stage):
             syncs[stage[call]].append(call.end - call.start)
     out = {}
     for name in (set(ops) | set(syncs)) - {None}:
-        busy = sum(reference.walk([op for op in ops[name] if op.device == device], [], {}, [])[1]["busy"]
+        busy = sum(reference.walk([op for op in ops[name] if op.device == device])[1]["busy"]
                    for device in {op.device for op in ops[name]})
         out[name] = (len(ops[name]), sum(op.kind == "kernel" for op in ops[name]),
                      sum(op.end - op.start for op in ops[name]), busy,
@@ -211,6 +211,12 @@ def inconsistencies(summary):
     if summary["gaps"] and summary["idle_ns"] is not None:
         if sum(cause["total_ns"] for cause in summary["gaps"]["causes"]) != summary["idle_ns"]:
             yield "gaps do not add up to the idle time"
+        by_class = collections.Counter()
+        for cause in summary["gaps"]["causes"]:
+            by_class[cause["class"]] += cause["total_ns"]
+        for name, ns in summary["idle_by_class_ns"].items():
+            if by_class[name] != (ns or 0):
+                yield f"gaps of class {name} do not add up: {by_class[name]}, but it is {ns}"
     if summary["devices"] and sum(d["kernels"] for d in summary["devices"]) != summary["kernels"]:
         yield "kernels of the devices do not add up"
 

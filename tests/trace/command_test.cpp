@@ -54,6 +54,27 @@ TEST_CASE("a bad trace is one line with the place, exit 2, and nothing on stdout
   CHECK(nsatune(folder, "trace summary --help").out.find("Examples:") != std::string::npos);
 }
 
+TEST_CASE("a trace without an event is not judged: one line and exit 3", "[trace]") {
+  const Folder folder;
+  folder.write("list.json", "[]");
+  folder.write("object.json", R"({"traceEvents": []})");
+  folder.write("names.json",
+               R"([{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "python"}}])");
+  folder.write("full.json", JsonTrace().kernel("k", 1, 0, 1).text());
+  for (const char* files : {"list.json", "object.json", "names.json", "list.json object.json"})
+    for (const char* flag : {"", " --json", " --csv steps", " --name k"}) {
+      CAPTURE(files, flag);
+      const Result r = nsatune(folder, std::string("trace summary ") + files + flag);
+      CHECK(r.exit_code == 3);
+      CHECK(r.out.empty());
+      CHECK(std::count(r.err.begin(), r.err.end(), '\n') == 1);
+      CHECK(r.err.find("no event was recorded") != std::string::npos);
+    }
+  CHECK(nsatune(folder, "trace summary list.json full.json").exit_code == 0);
+  CHECK(nsatune(folder, "trace diff list.json list.json").exit_code == 3);
+  CHECK(nsatune(folder, "doctor list.json").exit_code == 3);
+}
+
 TEST_CASE("a message is UTF-8, whatever bytes it quotes", "[trace]") {
   const Folder folder;
   const Result r = nsatune(folder, "trace summary 'a\xff\xc2\x9b.json'");

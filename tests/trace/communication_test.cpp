@@ -287,6 +287,39 @@ TEST_CASE("one rank alone waits for nobody that is known", "[trace]") {
   CHECK(s.collectives->ranks.empty());
 }
 
+TEST_CASE("exposed communication says how it is known what waited for it", "[trace]") {
+  const auto trace = [](int stream, bool waits) {
+    JsonTrace t;
+    t.launched("gemm", 1, 0, 5, 20);
+    t.launched("ncclDevKernel_AllReduce", 2, 1, 6, 50, stream);
+    if (waits) t.call("cudaStreamWaitEvent", 9, 2, 1);
+    t.launched("after", 3, 4, 57, 10);
+    return t.text();
+  };
+  const Folder folder;
+  const auto waits = [&](const std::string& text) {
+    folder.write("t.json", text);
+    return json_of(nsatune(folder, "trace summary t.json --json"),
+                   "trace_summary")["exposed_comm_waits"];
+  };
+  const auto line = [&] {
+    const std::string text = nsatune(folder, "trace summary t.json").out;
+    const std::string from = text.substr(text.find("  communication "));
+    return from.substr(0, from.find('\n'));
+  };
+  CHECK(waits(trace(20, false)) == "none");
+  CHECK(line().find("no stream is known to have waited for it") != std::string::npos);
+  CHECK(waits(trace(20, true)) == "inferred");
+  CHECK(line().find("which streams waited for it is inferred") != std::string::npos);
+  CHECK(waits(trace(7, false)).is_null());  // one stream: its order says it
+  CHECK(line().find("known") == std::string::npos);
+  CHECK(waits(JsonTrace().launched("gemm", 1, 0, 5, 20).text()).is_null());
+  folder.write("t.json", trace(20, false));
+  CHECK(
+      nsatune(folder, "trace summary t.json --name nccl").out.find("what was left out may hide") !=
+      std::string::npos);
+}
+
 TEST_CASE("recordings that begin at different collectives are matched all the same", "[trace]") {
   for (const int sequence : {-1, 5}) {
     CAPTURE(sequence);

@@ -73,11 +73,12 @@ TEST_CASE("a wait of one process is no cause of another one's idle GPU", "[trace
   trace::Trace read = t.read();
   for (trace::GpuOp& op : read.ops) op.process = op.device == 1 ? 1 : 0;
   read.calls.push_back(read.calls.back());
+  read.threads.push_back({"6", "2", ""});  // of the other process
   read.calls.back() = {.start_ns = 65'000,
                        .end_ns = 99'000,
                        .correlation = 9,
                        .name = read.names.intern("cudaDeviceSynchronize"),
-                       .thread = 0,
+                       .thread = 1,
                        .process = 1,
                        .driver = false};
   const auto s = trace::summarize(read);

@@ -61,6 +61,57 @@ TEST_CASE("a summary of a part says so, and its times are those of the whole", "
   CHECK(text.find("50.0 us  170 us") != text.npos);
 }
 
+TEST_CASE("a name keeps the calls of its kernels: what launched them and what waits for them",
+          "[trace]") {
+  const Folder folder;
+  folder.write("t.json", JsonTrace()
+                             .call("cudaDeviceSynchronize", 90, 0, 1)  // before all
+                             .launched("other", 1, 5, 6, 30)
+                             .call("cudaStreamSynchronize", 91, 10, 26)  // for the other
+                             .call("cudaMalloc", 92, 38, 2)
+                             .launched("flash_fwd", 2, 40, 45, 20)
+                             .event("overhead", "Lazy Function Loading", "40.02", "0.05")
+                             .event("overhead", "Lazy Function Loading", "20", "5")
+                             .call("cudaDeviceSynchronize", 93, 50, 16)  // until flash_fwd ends
+                             .call("cudaDeviceSynchronize", 94, 70, 1)   // after it
+                             .call("cudaGetDevice", 95, 72, 1)
+                             .text());
+  const Json s = summary(folder, "--name flash");
+  CHECK(s["api_calls"] == 2);
+  REQUIRE(s["host_syncs"].size() == 2);
+  CHECK(s["host_syncs"][0]["api"] == "cudaDeviceSynchronize");
+  CHECK(s["host_syncs"][0]["count"] == 1);
+  CHECK(s["host_syncs"][0]["total_ns"] == 16'000);
+  CHECK(s["host_syncs"][1]["total_ns"] == 50);
+  CHECK(s["kept"] ==
+        Json{{"gpu_ops", 1}, {"of_gpu_ops", 2}, {"api_calls", 2}, {"of_api_calls", 8}});
+  const std::string text = nsatune(folder, "trace summary t.json --name flash").out;
+  CHECK(
+      text.find("\nkept: 1 of 2 GPU operations, 2 of 8 calls of CUDA, which launched these or wait "
+                "for them\n") != text.npos);
+  CHECK_FALSE(summary(folder, "").contains("kept"));
+}
+
+TEST_CASE("a wait for a stream is of its operations alone", "[trace]") {
+  const auto sync = [](JsonTrace& t, int correlation, int stream) {
+    t.event("cuda_sync", "Stream Synchronize", "20", "5",
+            R"(, "args": {"stream": )" + std::to_string(stream) + R"(, "correlation": )" +
+                std::to_string(correlation) + "}");
+  };
+  JsonTrace t;
+  t.launched("wanted", 1, 0, 5, 50, 7).launched("other", 2, 1, 5, 60, 8);
+  t.call("cudaStreamSynchronize", 11, 20, 5).call("cudaStreamSynchronize", 12, 30, 5);
+  sync(t, 11, 8);
+  sync(t, 12, 7);
+  const Folder folder;
+  folder.write("t.json", t.text());
+  const Json s = summary(folder, "--name wanted");
+  CHECK(s["api_calls"] == 2);
+  REQUIRE(s["host_syncs"].size() == 1);
+  CHECK(s["host_syncs"][0]["count"] == 1);
+  CHECK(summary(folder, "--stream 8")["api_calls"] == 2);
+}
+
 TEST_CASE("a part of a trace has the steps of the whole, with their numbers", "[trace]") {
   const Folder folder;
   folder.write("t.json", four_steps());

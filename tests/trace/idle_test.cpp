@@ -9,15 +9,29 @@ namespace {
 
 using Times = std::map<std::string, std::int64_t>;
 
-/// "api cudaMalloc" -> ns, and whether they add up to the idle time.
+/// Idle time by its classes, those that are there.
+Times classes_of(const trace::IdleClasses& idle) {
+  Times out{{"host_wait", idle.host_wait.value_or(0)},
+            {"kernel_wait", idle.kernel_wait.value_or(0)},
+            {"sync", idle.sync.value_or(0)},
+            {"blocking_call", idle.blocking_call.value_or(0)},
+            {"profiler_overhead", idle.profiler_overhead.value_or(0)},
+            {"other", idle.other}};
+  std::erase_if(out, [](const auto& one) { return one.second == 0; });
+  return out;
+}
+
+/// "api cudaMalloc" -> ns, and whether they add up to the idle time and each of its classes.
 Times causes_of(const trace::Summary& s) {
-  Times out;
+  Times out, classes;
   std::int64_t all = 0;
   for (const auto& cause : s.gaps.value().causes) {
     out[cause.what + (cause.name.empty() ? "" : " " + cause.name)] = cause.total_ns;
+    classes[cause.idle_class] += cause.total_ns;
     all += cause.total_ns;
   }
   CHECK(all == s.gpu->idle_ns);
+  CHECK(classes == classes_of(s.gpu->idle_by_class_ns));
   return out;
 }
 
@@ -50,6 +64,46 @@ TEST_CASE("idle time is what the launching thread did, moment by moment", "[trac
   CHECK(second.parts[0].total_ns == 30000);
   CHECK(second.parts[1].what == "nothing_recorded");
   CHECK(second.parts[1].total_ns == 10000);
+}
+
+TEST_CASE("a wait of another thread is no cause of idle time, neither as a class nor as a gap",
+          "[trace]") {
+  const auto s = JsonTrace()
+                     .launched("a", 1, 0, 0, 10)
+                     .call("cudaEventSynchronize", 9, 12, 50, 2)  // waits for something else
+                     .op("aten::nonzero", 20, 60, "")
+                     .launched("b", 2, 90, 95, 5)
+                     .summary();
+  CHECK(classes_of(s.gpu->idle_by_class_ns) == Times{{"host_wait", 80000}, {"kernel_wait", 5000}});
+  CHECK(causes_of(s) == Times{{"operator aten::nonzero", 60000},
+                              {"nothing_recorded", 20000},
+                              {"launch_pending", 5000}});
+}
+
+TEST_CASE("each moment of a gap has one class and one thing that the host did", "[trace]") {
+  // Idle from 10 to 100; b is launched at 60 and waited for, a copy blocks the host before, CUDA
+  // loads a module, the profiler flushes.
+  const auto s = JsonTrace()
+                     .launched("a", 1, 0, 0, 10)
+                     .call("cudaMemcpy", 9, 12, 8)
+                     .op("aten::item", 25, 30, "")
+                     .event("overhead", "Lazy Function Loading", "40", "5")
+                     .event("overhead", "Buffer Flush", "50", "5")
+                     .launched("b", 2, 60, 100, 10)
+                     .call("cudaStreamSynchronize", 3, 70, 60)
+                     .summary();
+  CHECK(causes_of(s) == Times{{"nothing_recorded", 2000 + 5000 + 5000},
+                              {"api cudaMemcpy", 8000},
+                              {"operator aten::item", 15000 + 5000},
+                              {"cuda_own", 5000},
+                              {"profiler", 5000},
+                              {"launch_pending", 10000},
+                              {"api cudaStreamSynchronize", 30000}});
+  CHECK(classes_of(s.gpu->idle_by_class_ns) == Times{{"host_wait", 32000},
+                                                     {"blocking_call", 8000 + 5000},
+                                                     {"profiler_overhead", 5000},
+                                                     {"kernel_wait", 10000},
+                                                     {"sync", 30000}});
 }
 
 TEST_CASE("functions of Python stand where no operator ran, and within annotations", "[trace]") {

@@ -208,10 +208,18 @@ TEST_CASE("trace summary of several files and folders: each rank, and all of the
   const Result text = nsatune(folder, "trace summary out/rank1.json out/rank0.json.gz");
   CHECK(text.exit_code == 0);
   for (const char* part : {"Ranks", "out/rank1.json", "on one time line", "n-th collective",
-                           "trace 1: 0", "Overview"}) {
+                           "rank 1, GPU 0", "Overview"}) {
     CAPTURE(part);
     CHECK(text.out.find(part) != std::string::npos);
   }
+  // One way to name a rank, in all tables; in JSON a number beside each part.
+  CHECK(text.out.find("\n  rank 0 ") != std::string::npos);
+  CHECK(text.out.find("trace 0") == std::string::npos);
+  CHECK(text.out.find("process 0") == std::string::npos);
+  CHECK(text.out.find("rank 0: ProfilerStep#") != std::string::npos);
+  for (const auto& rows : {document["devices"], document["queue"], document["gaps"]["longest"]})
+    for (const Json& row : rows) CHECK(row["rank"] == row["part"]);
+  CHECK(document["ranks"][1]["devices"][0]["rank"] == 1);
   std::filesystem::create_directory(folder.file("empty"));
   for (const char* files : {"out/rank1.json out/../out/rank1.json", "out out/rank1.json", "empty",
                             "out/rank1.json out/merged.json.gz", "out/rank1.json out/notes.txt"}) {

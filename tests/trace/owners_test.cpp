@@ -94,6 +94,70 @@ TEST_CASE("the backward of a module is found by an arrow where there are no numb
   CHECK(s.modules->front().backward_ns == 16000);
 }
 
+/// The row of that name.
+trace::AnnotationRow annotation(const trace::Summary& s, const std::string& name) {
+  for (const auto& row : s.annotations.value())
+    if (row.name == name) return row;
+  return {};
+}
+
+TEST_CASE("an annotation has what autograd's thread launches for its thread meanwhile", "[trace]") {
+  JsonTrace t;
+  t.range("ProfilerStep#4", 0, 100).range("block", 5, 10).range("loss.backward", 50, 40);
+  t.op("aten::mm", 6, 5, R"("Sequence number": 3, "Fwd thread id": 0)");
+  t.launched("forward", 1, 7, 100, 8);
+  t.op("MmBackward0", 60, 10, R"("Sequence number": 3, "Fwd thread id": 1)", 2);
+  t.call("cudaLaunchKernel", 2, 61, 1, 2).kernel("backward", 2, 200, 16);
+  t.op("aten::copy_", 72, 10, "", 2);  // nothing says for whom
+  t.call("cudaLaunchKernel", 3, 73, 1, 2).kernel("copy", 3, 300, 32);
+  t.op("autograd::engine::evaluate_function: AccumulateGrad", 83, 5, "", 2);
+  t.call("cudaLaunchKernel", 4, 84, 1, 2).kernel("all-reduce of a hook", 4, 400, 64);
+  const auto s = t.summary();
+  const auto step = annotation(s, "ProfilerStep#N"), block = annotation(s, "block"),
+             pass = annotation(s, "loss.backward");
+  CHECK(step.gpu_ns == 88000);
+  CHECK(step.projected_ns == 364000);  // from 100 to 464
+  CHECK(step.backward_ns == 0);
+  CHECK(pass.gpu_ns == 80000);
+  CHECK(pass.projected_ns == 264000);
+  CHECK(block.gpu_ns == 8000);
+  CHECK(block.projected_ns == 8000);
+  CHECK(block.backward_ns == 16000);  // launched after its end
+}
+
+TEST_CASE("an annotation has the backward that an arrow leads to, on its own thread too",
+          "[trace]") {
+  JsonTrace t = linked_by_arrow();
+  t.range("block", 5, 10).range("train", 0, 100);
+  const auto s = t.summary();
+  CHECK(annotation(s, "train").gpu_ns == 24000);
+  CHECK(annotation(s, "block").gpu_ns == 8000);
+  CHECK(annotation(s, "block").backward_ns == 16000);
+  JsonTrace one;  // a backward pass on the thread of the forward pass counts once
+  one.range("train", 0, 100).range("block", 5, 10);
+  one.op("aten::mm", 6, 5, R"("Sequence number": 3, "Fwd thread id": 0)");
+  one.launched("forward", 1, 7, 100, 8);
+  one.op("MmBackward0", 60, 10, R"("Sequence number": 3, "Fwd thread id": 1)");
+  one.launched("backward", 2, 61, 200, 16);
+  const auto alone = one.summary();
+  CHECK(annotation(alone, "train").gpu_ns == 24000);
+  CHECK(annotation(alone, "block").backward_ns == 16000);
+}
+
+TEST_CASE("a number of autograd that two threads count alike says nothing", "[trace]") {
+  JsonTrace t;
+  t.range("first", 0, 20).range("second", 0, 20, 3);
+  t.op("aten::mm", 6, 5, R"("Sequence number": 3, "Fwd thread id": 0)");
+  t.launched("forward", 1, 7, 100, 8);
+  t.op("aten::mm", 8, 5, R"("Sequence number": 3, "Fwd thread id": 0)", 3);
+  t.call("cudaLaunchKernel", 4, 9, 1, 3).kernel("forward", 4, 120, 8);
+  t.op("MmBackward0", 60, 10, R"("Sequence number": 3, "Fwd thread id": 2)", 2);
+  t.call("cudaLaunchKernel", 2, 61, 1, 2).kernel("backward", 2, 200, 16);
+  const auto s = t.summary();
+  CHECK(annotation(s, "first").backward_ns == 0);
+  CHECK(annotation(s, "second").backward_ns == 0);
+}
+
 TEST_CASE("arrows of autograd and External ids of calls survive a conversion", "[trace]") {
   const TemporaryFile file("x");
   const std::string path = file.path() + ".json";

@@ -16,7 +16,7 @@ from reference_inferred import inferred
 Op = collections.namedtuple("Op", "start end name kind device stream process correlation number bytes")
 Call = collections.namedtuple("Call", "start end name thread process correlation driver")
 Range = collections.namedtuple("Range", "start end name thread process kind sequence forward", defaults=(None, 0))
-Source = collections.namedtuple("Source", "ops calls ranges overheads memory gpu_ranges own waits")
+Source = collections.namedtuple("Source", "ops calls ranges overheads memory gpu_ranges own waits python", defaults=((),))
 
 
 def ns(microseconds):
@@ -30,7 +30,7 @@ def read_json(path):
     document = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data, parse_float=str)
     events = document["traceEvents"] if isinstance(document, dict) else document
     kinds = {"kernel": "kernel", "gpu_memcpy": "copy", "gpu_memset": "set"}
-    out = Source([], [], [], [], [], [], [], {})
+    out = Source([], [], [], [], [], [], [], {}, [])
     for event in events:
         category, args = event.get("cat"), event.get("args", {})
         if event["name"] == "[memory]" and args["Device Type"] == 1:
@@ -49,6 +49,8 @@ def read_json(path):
         elif category in ("cpu_op", "user_annotation"):
             out.ranges.append(Range(start, end, event["name"], thread, 0, category, args.get("Sequence number"),
                                     args.get("Fwd thread id")))
+        elif category == "python_function":
+            out.python.append(Range(start, end, event["name"], thread, 0, category))
         elif category == "gpu_user_annotation":
             out.gpu_ranges.append((event["name"], end - start))
         elif category == "overhead":
@@ -138,33 +140,80 @@ def launches(source):
             if op.correlation and (op.process, op.correlation) in by_id}
 
 
-def walk(ops, calls, launch, overheads, waiting_calls=(), own=()):
-    """Cuts the time at every event and adds each piece to what it is."""
-    points = collections.defaultdict(list)
+def gaps_of(ops, launch):
+    """(start, end, call that launched what ends it, call that launched what came before) of each idle time of a device."""
+    ordered, out, known = sorted(ops, key=lambda op: (op.start, -op.end)), [], {}
+    for op in ordered:
+        if op.number in launch:
+            known.setdefault(op.start, launch[op.number])
+    last = ordered[0]
+    for op in ordered:
+        if op.start > last.end:
+            out.append((last.end, op.start, known.get(op.start), launch.get(last.number)))
+        last = op if op.end > last.end else last
+    return out
 
-    def add(what, start, end):
-        if start < end:
+
+def outermost(calls):
+    """Of calls of one thread those that begin in no other one."""
+    out = []
+    for call in sorted(calls, key=lambda c: (c.start, -c.end)):
+        if not out or out[-1].end <= call.start:
+            out.append(call)
+    return out
+
+
+def walk(ops, source=Source([], [], [], [], [], [], [], {}), launch=None, overheads=(), own=()):
+    """Cuts the time at every event and adds each piece to what it is. Of `source` what the host did."""
+    points = collections.defaultdict(list)
+    begin, end = min(op.start for op in ops), max(op.end for op in ops)
+
+    def add(what, start, until):
+        if start < until and until > begin and start < end:
             points[start].append((what, 1))
-            points[end].append((what, -1))
+            points[until].append((what, -1))
 
     for op in ops:
         add("comm" if is_comm(op) else "mem" if op.kind != "kernel" else "compute", op.start, op.end)
-        if op.number in launch:
-            add("pending", launch[op.number].start, op.start)
-    for call, what in dict(waiting_calls).items():
-        if call in calls:
-            add("sync" if what == "sync" else "blocking", call.start, call.end)
-    for start, end in own:
-        add("blocking", start, end)
-    for start, end in overheads:
-        add("overhead", start, end)
-    begin, end = min(op.start for op in ops), max(op.end for op in ops)
+    gaps = gaps_of(ops, launch or {})
+    for start, until, launched, _ in gaps:
+        points[start], points[until]
+        if launched:
+            points[min(max(launched.start, start), until)]
+    waiting = collections.defaultdict(list)
+    for call in source.calls:
+        add(("any", call.thread), call.start, call.end)
+        if call in source.waits:
+            waiting[call.thread].append(call)
+    for thread, of_thread in waiting.items():
+        for call in outermost(of_thread):
+            add(("sync" if source.waits[call] == "sync" else "blocking_call", thread), call.start, call.end)
+    for r in [*source.ranges, *source.python]:
+        add(("any", r.thread), r.start, r.end)
+    for start, until in own if source.calls else ():
+        add("own", start, until)
+    for start, until in overheads:
+        add("overhead", start, until)
     points[begin], points[end]
-    starts = collections.defaultdict(list)
-    for op in ops:
-        if op.start < op.end:
-            starts[op.start].append(op)
-    on, out, waiting = collections.Counter(), collections.Counter(), 0
+    on, out, gap = collections.Counter(), collections.Counter(), 0
+
+    def waits(call):
+        return next((what for what in ("sync", "blocking_call") if call and on[what, call.thread]), None)
+
+    def idle(now):
+        _, _, launched, before = gaps[gap]
+        if on["overhead"]:
+            return "profiler_overhead"
+        if waits(launched):
+            return waits(launched)
+        if on["own"]:
+            return "blocking_call"
+        if not launched:
+            return "other"
+        if now >= launched.start:
+            return "kernel_wait"
+        return "host_wait" if on["any", launched.thread] else waits(before) or "host_wait"
+
     times = sorted(points)
     for now, then in zip(times, times[1:]):
         for what, step in points[now]:
@@ -179,13 +228,9 @@ def walk(ops, calls, launch, overheads, waiting_calls=(), own=()):
         if working:
             out["busy"] += then - now
             continue
-        cause = next((c for c, what in (("profiler_overhead", "overhead"), ("sync", "sync"),
-                                        ("blocking_call", "blocking"), ("kernel_wait", "pending")) if on[what]), None)
-        out[cause] += then - now if cause else 0
-        waiting += 0 if cause else then - now
-        if starts.get(then):  # without a launch known of what ends the gap nobody can say that none was pending
-            out["host_wait" if any(op.number in launch for op in starts[then]) else "other"] += waiting
-            waiting = 0
+        while gaps[gap][1] <= now:
+            gap += 1
+        out[idle(now)] += then - now
     return end - begin, out
 
 
@@ -203,10 +248,10 @@ def figures(source, launch, ops):
 
 def figures_of_device(source, launch, ops):
     processes = {op.process for op in ops}
-    calls = {call for call in source.calls if call.process in processes}
+    host = source._replace(calls=[call for call in source.calls if call.process in processes])
     overheads = [(start, end) for start, end, process in source.overheads if process in processes]
     own = [(start, end) for start, end, process, _ in source.own if process in processes]
-    span, out = walk(ops, calls, launch, overheads, source.waits, own)
+    span, out = walk(ops, host, launch, overheads, own)
     kernels = [op for op in ops if op.kind == "kernel"]
     classes = ("host_wait", "kernel_wait", "sync", "blocking_call", "profiler_overhead", "other")
     return {

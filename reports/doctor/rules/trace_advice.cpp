@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "nsa/trace/who.hpp"
 #include "trace_parts.hpp"
 #include "words.hpp"
 
@@ -52,7 +53,9 @@ const trace::GapCause* long_work_outside(const TraceEvidence& t) {
   std::int64_t all = 0, outside = 0, times = 0;
   const trace::GapCause* longest = nullptr;
   for (const trace::GapCause& cause : t.summary.gaps->causes) {
-    if (cause.what == "launch_pending" || cause.what == "launch_unknown") continue;
+    if (cause.idle_class == "kernel_wait" || cause.idle_class == "other" ||
+        cause.idle_class == "profiler_overhead")
+      continue;
     all += cause.total_ns;
     if (cause.what != "nothing_recorded" && cause.what != "annotation" && cause.what != "python")
       continue;
@@ -197,8 +200,8 @@ std::string copy_advice(const TraceEvidence& t) {
 
 std::string communication_advice(const RunEvidence& evidence, const TraceEvidence& t) {
   if (const auto late = straggler(t)) {
-    const std::string who =
-        late->rank ? fmt::format("rank {}", *late->rank) : fmt::format("GPU {}", late->device);
+    const std::string who = late->rank ? trace::rank_name(late->rank, late->part)
+                                       : trace::gpu_name(t.summary, late->part, late->device);
     return fmt::format(
         "half of it or more is waiting, {} came last in {} of {} collectives: find out why "
         "its steps take longer",

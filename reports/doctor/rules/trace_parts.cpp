@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "nsa/trace/who.hpp"
 #include "words.hpp"
 
 namespace nsa::doctor {
@@ -38,11 +39,6 @@ constexpr double kUsedShare = .01;
 
 bool is_noise(const Gain& gain) {
   return gain.at_most_ns && share_of(*gain.at_most_ns, gain.of_ns.value_or(0)) < kNoiseShare;
-}
-
-std::string gpu_name(const trace::Summary& summary, const trace::DeviceSummary& device) {
-  const std::string name = fmt::format("GPU {}", device.device);
-  return summary.clocks ? fmt::format("{} of trace {}", name, device.part) : name;
 }
 
 void sort_by_time(std::vector<Fact>& facts) {
@@ -198,7 +194,7 @@ OneGpu worst_gpu(const TraceEvidence& trace,
     if (!worst || lost_ns(device.gpu) > lost_ns(worst->gpu)) worst = &device;
   }
   if (devices.size() < 2 || !worst) return {"the GPU", *trace.summary.gpu};
-  return {gpu_name(trace.summary, *worst), worst->gpu, used};
+  return {trace::gpu_name(trace.summary, worst->part, worst->device), worst->gpu, used};
 }
 
 std::string on_gpu(const OneGpu& gpu) { return gpu.of > 1 ? " on " + gpu.name : ""; }

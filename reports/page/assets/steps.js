@@ -1,8 +1,8 @@
 // What the time of steps went to, from traces: stages, and idle time by its cause.
 
-const idleNames = {host_wait: "idle: host late", kernel_wait: "idle: launch pending", sync: "idle: host waited for the GPU",
-                   blocking_call: "idle: host in a blocking call",
-                   profiler_overhead: "idle: profiler", other: "idle: unknown cause"};
+const idleWords = {host_wait: "nothing launched", kernel_wait: "launch pending", sync: "host in sync", blocking_call: "blocking call",
+                   profiler_overhead: "profiler", other: "other"};
+const idleNames = Object.fromEntries(Object.entries(idleWords).map(([cause, words]) => [cause, `idle: ${words}`]));
 const idleColours = {light: ["#c3cad2", "#a3adb8", "#828d99", "#727d89", "#626d7a", "#dfe4e9"], dark: ["#4b5561", "#626d7a", "#7c8794", "#8a95a2", "#97a2af", "#353d47"]};
 const noStage = "no known stage";
 

@@ -8,6 +8,11 @@ function nsText(value) { return valueText(value, "ns"); }
 
 function shareText(part, whole) { return whole > 0 ? `${digits(100 * part / whole, 3)} %` : "-"; }
 
+/** As in the text: "rank 3", or its place among the traces; "GPU 0", of one of several "rank 3, GPU 0". */
+function rankName(rank, part) { return rank === null ? `trace ${part}` : `rank ${rank}`; }
+
+function gpuName(row) { return summary.clocks ? `${rankName(row.rank, row.part)}, GPU ${row.device}` : `GPU ${row.device}`; }
+
 function deviceTime() { return (summary.busy_ns || 0) + (summary.idle_ns || 0); }
 
 /** A section with a heading and an entry of the navigation. */
@@ -34,10 +39,10 @@ function rowNames(names) {
   });
 }
 
-/** Bars of times: rows are [name, ns]. */
+/** Bars of times: rows are [name, ns] or [name, ns, "at least "]. */
 function drawBars(figure, rows, words, caption, heads, cells) {
   const names = rowNames(rows.map(([name]) => name));
-  const parts = rows.map(([name, ns], n) => ({row: names[n], name: "time", from: 0, to: ns / 1e6, tip: printable(`${name}: ${nsText(ns)}`)}));
+  const parts = rows.map(([name, ns, sign = ""], n) => ({row: names[n], name: "time", from: 0, to: ns / 1e6, tip: printable(`${name}: ${sign}${nsText(ns)}`)}));
   return draw(figure, "steps", {parts}, {rows: names, names: ["time"], colours: [theme().median]}, words, [],
     {caption, heads, rows: cells});
 }
@@ -45,9 +50,44 @@ function drawBars(figure, rows, words, caption, heads, cells) {
 function overviewTable() {
   const whole = deviceTime();
   const row = (name, ns) => [name, nsText(ns), shareText(ns, whole)];
-  const rows = [["span", nsText(summary.span_ns), ""], row("busy", summary.busy_ns), row("idle", summary.idle_ns), row("compute", summary.compute_ns),
+  const causes = Object.entries(idleWords).map(([cause, words]) => [words, (summary.idle_by_class_ns || {})[cause]]).filter(([, ns]) => ns);
+  const rows = [["span", nsText(summary.span_ns), ""], row("busy", summary.busy_ns), row("idle", summary.idle_ns), ...causes.map(([words, ns]) => row(`idle: ${words}`, ns)),
+    row("compute", summary.compute_ns),
     row("communication", summary.comm_ns), row("exposed communication", summary.exposed_comm_ns), row("copies and memsets", summary.mem_ns)];
   return table("GPU time, of all devices together", ["", "Time", "Share"], rows.filter(([, time]) => time !== "none"));
+}
+
+/** What is said of all figures: of what part they are, and what is not known of exposed communication. */
+function overviewWords() {
+  const words = [], kept = summary.kept;
+  if (summary.part) words.push(`Only ${summary.part}: every figure is of that part.`);
+  if (kept) words.push(`Kept: ${kept.gpu_ops} of ${kept.of_gpu_ops} GPU operations, ${kept.api_calls} of ${kept.of_api_calls} calls of CUDA.`);
+  if (summary.clocks) words.push(`Clocks: ${summary.clocks.assumption}.`);
+  const doubt = {inferred: "which streams waited for it is inferred, and so is what it costs", none: "no stream is known to have waited for it, so what it costs is not known"}[summary.exposed_comm_waits];
+  if (summary.comm_ns && /--(stream|name) /.test(summary.part || "")) words.push("Exposed communication: what was left out may hide some of it.");
+  else if (doubt) words.push(`Exposed communication: ${doubt}.`);
+  return words.map(text => element("p", {}, text));
+}
+
+/** The figures of a device, stream or rank, as the text has them. */
+const scopeHeads = ["Span", "Busy", "Compute", "Communication", "Exposed", "Copies and memsets", "Kernels"];
+
+function scopeCells(row) {
+  const time = value => value === null ? "-" : nsText(value);
+  return [time(row.span_ns), row.busy_ns === null ? "-" : shareText(row.busy_ns, row.busy_ns + row.idle_ns), time(row.compute_ns), time(row.comm_ns), time(row.exposed_comm_ns),
+    time(row.mem_ns), row.kernels === null ? "-" : String(row.kernels)];
+}
+
+function showRanks() {
+  const steps = rank => rank.step_times ? [String(rank.step_times.count), nsText(rank.step_times.median_ns)] : ["0", "-"];
+  showRows("ranks", "Ranks", "each rank alone", ["Rank", "Host", "Steps", "Median step", ...scopeHeads, "File"],
+    (summary.ranks || []).map((rank, part) => [rankName(rank.rank, part), rank.host || "-", ...steps(rank), ...scopeCells(rank), rank.path]));
+}
+
+function showDevices() {
+  const rows = summary.devices.flatMap(device => [[device.name ? `${gpuName(device)} ${device.name}` : gpuName(device), ...scopeCells(device)],
+    ...(device.streams.length < 2 ? [] : device.streams.map(stream => [`stream ${stream.stream}`, ...scopeCells(stream)]))]);
+  showRows("devices", "Devices", "devices and their streams", ["Device", ...scopeHeads], rows);
 }
 
 function stepTimesWords() {
@@ -82,13 +122,14 @@ function showPath() {
   if (!path) return;
   const gains = path.what_if.filter(one => one.gain_ns * 500 >= path.length_ns).slice(0, 12);
   const parts = path.parts.slice(0, 12);
+  const atLeast = one => one.at_least ? "at least " : "";
   const perStep = one => path.steps > 1 ? nsText(one.gain_ns / path.steps) : "-";
   section("path", "Critical path",
     plot("what-if", figure => gains.length === 0 ? say(figure, "Nothing that was asked would make the trace shorter.") :
-      drawBars(figure, gains.map(one => [whatIfName(one), one.gain_ns]),
+      drawBars(figure, gains.map(one => [whatIfName(one), one.gain_ns, atLeast(one)]),
         `How much shorter ${nsText(path.length_ns)} would be if something took no time; gains do not add up.`, "what would be won",
         ["If this took no time", "Shorter by", "Share", "A step", "Takes now"],
-        () => path.what_if.map(one => [whatIfName(one), (one.at_least ? "at least " : "") + nsText(one.gain_ns), shareText(one.gain_ns, path.length_ns), perStep(one), nsText(one.total_ns)]))),
+        () => path.what_if.map(one => [whatIfName(one), atLeast(one) + nsText(one.gain_ns), shareText(one.gain_ns, path.length_ns), perStep(one), nsText(one.total_ns)]))),
     plot("path-parts", figure => drawBars(figure, parts.map(part => [partName(part), part.total_ns]),
       "What the path is made of.", "parts of the path", ["Part", "Time", "Share", "Pieces"],
       () => path.parts.slice(0, 200).map(part => [partName(part), nsText(part.total_ns), shareText(part.total_ns, path.length_ns), String(part.count)]))));
@@ -99,6 +140,8 @@ function gapName(cause) {
   if (cause.what === "nothing_recorded") return "did nothing that was recorded";
   if (cause.what === "data_loading") return `loaded data in ${cause.name}`;
   if (cause.what === "allocation") return `took or gave back memory in ${cause.name}`;
+  if (cause.what === "cuda_own") return "waited for CUDA's own work (modules, a full queue)";
+  if (cause.what === "profiler") return "was held up by the profiler";
   return cause.what === "launch_unknown" ? "the launch is unknown" : `was in ${cause.name}`;
 }
 
@@ -106,21 +149,27 @@ function showIdle() {
   if (!summary.gaps || summary.gaps.causes.length === 0) return;
   const causes = summary.gaps.causes;
   section("idle", "Idle time", plot("idle-plot", figure => drawBars(figure, causes.slice(0, 12).map(cause => [gapName(cause), cause.total_ns]),
-    "Idle time of the GPU, by what the host did before the launch that ended it.", "idle time by what the host did", ["While the host", "Idle", "Gaps"],
-    () => causes.slice(0, 200).map(cause => [gapName(cause), nsText(cause.total_ns), String(cause.count)]))));
+    "Idle time of the GPU, by what the host did before the launch that ended it.", "idle time by what the host did", ["While the host", "Because of", "Idle", "Gaps"],
+    () => causes.slice(0, 200).map(cause => [gapName(cause), idleWords[cause.class], nsText(cause.total_ns), String(cause.count)]))));
 }
 
 function showCommunication() {
   const all = summary.collectives;
   if (!all) return;
-  const rate = value => value === null ? "-" : `${digits(value, 3)} GB/s`;
-  const who = row => row.rank === null ? `trace ${row.part}, GPU ${row.device}` : `rank ${row.rank}`;
-  section("communication", "Communication", table("collectives", ["What", "By", "Group", "Ranks", "Bytes", "Count", "Time", "Waiting", "Transfer", "Bus"],
+  // Of collectives that one rank alone recorded, times hold waiting: rates are lower bounds, the time of the transfer is an upper one.
+  const rate = (value, row) => value === null ? "-" : `${row.matched === 0 ? ">= " : ""}${digits(value, 3)} GB/s`;
+  const transfer = row => row.median_transfer_ns === null ? `<= ${nsText(row.median_ns)}` : nsText(row.median_transfer_ns);
+  const who = row => row.rank === null ? gpuName(row) : rankName(row.rank, row.part);
+  section("communication", "Communication", table("collectives", ["What", "By", "Group", "Ranks", "Bytes", "Count", "Time", "Waiting", "Transfer", "Spread", "Algorithm", "Bus"],
     all.rows.slice(0, mostRows).map(row => [row.collective, row.transport, row.group || "-", String(row.group_size ?? "-"), bytesText(row.bytes), String(row.count),
-      nsText(row.total_ns), row.wait_ns === null ? "-" : nsText(row.wait_ns), row.median_transfer_ns === null ? "-" : nsText(row.median_transfer_ns), rate(row.median_bus_gb_per_s)])),
+      nsText(row.total_ns), row.wait_ns === null ? "-" : nsText(row.wait_ns), transfer(row), row.median_spread_ns === null ? "-" : nsText(row.median_spread_ns),
+      rate(row.median_algorithm_gb_per_s, row), rate(row.median_bus_gb_per_s, row)])),
     ...(all.ranks.length === 0 ? [element("p", {className: "soft"}, "One rank alone: how long it waited for others is not known.")] :
       [table("ranks that were waited for", ["Rank", "Came last", "Of", "Late", "Waited itself"],
-        all.ranks.map(row => [who(row), String(row.last), String(row.collectives), nsText(row.late_ns), nsText(row.wait_ns)]))]));
+        all.ranks.map(row => [who(row), String(row.last), String(row.collectives), nsText(row.late_ns), nsText(row.wait_ns)]))]),
+    ...(all.longest_waits.length === 0 ? [] : [table("longest waits", ["What", "Last to come", "At", "Ranks", "Spread", "Waiting", "Transfer"],
+      all.longest_waits.map(call => [call.collective, who(call.last), nsText(call.start_ns - summary.first_ns), String(call.ranks), nsText(call.spread_ns), nsText(call.wait_ns),
+        nsText(call.transfer_ns)]))]));
 }
 
 /** A table of the summary, where it is there. */
@@ -137,14 +186,16 @@ function showTables() {
   const orNone = value => value === null ? "-" : nsText(value);
   const mean = (sum, count) => count > 0 ? nsText(sum / count) : "-";
   showRows("gaps", "Longest gaps", "when a GPU was idle longest, and what the host did", ["Idle", "Since the start", "Device", "While the host", "Before"],
-    rows(summary.gaps && summary.gaps.longest, row => [nsText(row.duration_ns), summary.critical_path ? nsText(row.start_ns - summary.critical_path.start_ns) : "-", String(row.device),
+    rows(summary.gaps && summary.gaps.longest, row => [nsText(row.duration_ns), nsText(row.start_ns - summary.first_ns), gpuName(row),
       row.parts.map(part => `${gapName(part)} ${nsText(part.total_ns)}`).join(", "), row.ends_with]));
   showRows("queue", "Launches that wait", "how many launches waited for each device", ["Device", "Launches", "On average", "At most", "None waits"],
-    rows(summary.queue, row => [String(row.device), String(row.launches), digits(row.mean, 3), String(row.most), nsText(row.empty_ns)]));
+    rows(summary.queue, row => [gpuName(row), String(row.launches), digits(row.mean, 3), String(row.most), nsText(row.empty_ns)]));
   showRows("stages", "Stages", "work by class", ["Stage", "GPU time", "Share", "Idle before", "Kernels"],
     rows(summary.stages, row => [stageText(row.stage, row.inferred), nsText(row.total_ns), shareText(row.total_ns, whole), orNone(row.idle_ns), String(row.kernels)]));
   showRows("operators", "Operators", "by GPU time of their own", ["Operator", "Alone", "With children", "Calls", "Host alone"],
     rows(summary.operators, row => [row.name, nsText(row.gpu_self_ns), nsText(row.gpu_ns), String(row.count), nsText(row.host_self_ns)]));
+  showRows("annotations", "Annotations", "annotations and NVTX ranges, from the first to the last of what they launched", ["Annotation", "Projected", "GPU time", "Backward", "Host", "Ranges"],
+    rows(summary.annotations, row => [row.name, nsText(row.projected_ns), nsText(row.gpu_ns), nsText(row.backward_ns), nsText(row.host_ns), String(row.count)]));
   showRows("modules", "Modules", "by GPU time", ["Module", "Forward", "Alone", "Backward", "Calls"],
     rows(summary.modules, row => [row.name, nsText(row.gpu_ns), nsText(row.gpu_self_ns), nsText(row.backward_ns), String(row.count)]));
   showRows("waits", "Waits of the host", "calls in which the host waits", ["Call", "For", "Stage", "Calls", "Time"],
@@ -165,7 +216,9 @@ async function drawAll() {
 function onTheme() { drawAll(); }
 
 document.getElementById("headline").textContent = printable(`${summary.path}: ${data.trace.devices.join(", ") || "no GPU"}, ${countText(summary.events, "event")}`);
-section("overview", "Overview", overviewTable());
+section("overview", "Overview", overviewTable(), ...overviewWords());
+showRanks();
+showDevices();
 section("steps", "Steps", element("p", {}, stepTimesWords()),
   plot("steps-plot", figure => data.trace.steps.length === 0 ? say(figure, `No step can be shown: ${data.trace.why}.`) : drawSteps(figure, data.trace)));
 showPath();

@@ -6,6 +6,7 @@
 
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/units.hpp"
+#include "nsa/trace/who.hpp"
 #include "words.hpp"
 
 namespace nsa::reports {
@@ -21,12 +22,13 @@ std::string bytes(const std::optional<std::int64_t>& value) {
   return value ? format_bytes(*value) : "-";
 }
 std::string rate(const std::optional<double>& value, bool at_least) {
-  return value ? fmt::format("{}{:.3g}", at_least ? ">= " : "", *value) : "-";
+  return value ? (at_least ? ">= " : "") + rate_text(*value) : "-";
 }
 
 /// "rank 3", or what else tells it from others.
-std::string who(const std::optional<std::int64_t>& rank, std::uint32_t part, std::int32_t device) {
-  return rank ? fmt::format("rank {}", *rank) : fmt::format("trace {}, GPU {}", part, device);
+std::string who(const trace::Summary& s, const std::optional<std::int64_t>& rank,
+                std::uint32_t part, std::int32_t device) {
+  return rank ? trace::rank_name(rank, part) : trace::gpu_name(s, part, device);
 }
 
 TextTable rows(const Collectives& all, std::size_t top) {
@@ -51,20 +53,20 @@ TextTable rows(const Collectives& all, std::size_t top) {
   return table;
 }
 
-TextTable ranks(const Collectives& all, std::size_t top) {
+TextTable ranks(const trace::Summary& s, const Collectives& all, std::size_t top) {
   TextTable table;
   table.add_column("waited for");
   table.add_columns({"came last", "of", "late", "waited itself", "in collectives"}, Align::right);
   for (const trace::StragglerRow& row : all.ranks) {
     if (top-- == 0) break;
-    table.add_row({who(row.rank, row.part, row.device), format_tokens(row.last),
+    table.add_row({who(s, row.rank, row.part, row.device), format_tokens(row.last),
                    format_tokens(row.collectives), ns(row.late_ns), ns(row.wait_ns),
                    ns(row.comm_ns)});
   }
   return table;
 }
 
-TextTable waits(const Collectives& all) {
+TextTable waits(const trace::Summary& s, const Collectives& all) {
   constexpr std::size_t kShown = 3;
   TextTable table;
   table.add_column("longest waits");
@@ -73,7 +75,7 @@ TextTable waits(const Collectives& all) {
   std::size_t left = kShown;
   for (const trace::CollectiveCall& call : all.longest_waits) {
     if (left-- == 0) break;
-    table.add_row({call.collective, who(call.last_rank, call.last_part, call.last_device),
+    table.add_row({call.collective, who(s, call.last_rank, call.last_part, call.last_device),
                    ns(call.start_ns), bytes(call.bytes), std::to_string(call.ranks),
                    ns(call.spread_ns), ns(call.wait_ns), ns(call.transfer_ns)});
   }
@@ -87,7 +89,7 @@ std::string communication_text(const trace::Summary& summary, std::size_t top, S
   if (!summary.collectives) return {};
   const Collectives& all = *summary.collectives;
   std::string text = "\n" + inked("Communication between GPUs", Ink::bold, style) + "\n";
-  for (TextTable table : {rows(all, top), ranks(all, top), waits(all)}) {
+  for (TextTable table : {rows(all, top), ranks(summary, all, top), waits(summary, all)}) {
     if (table.empty()) continue;
     table.fit(columns - std::min(columns, kTableIndent));
     text += table.render(style, kTableIndent);

@@ -6,6 +6,7 @@
 
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/units.hpp"
+#include "nsa/trace/who.hpp"
 #include "words.hpp"
 
 namespace nsa::reports {
@@ -36,6 +37,7 @@ TextTable host_syncs(const Summary& s) {
 TextTable gaps(const Summary& s, std::size_t top) {
   TextTable table;
   table.add_columns({"idle", "share", "gaps"}, Align::right);
+  table.add_column("because of");
   table.add_column("while the host");
   if (!s.gaps) return table;
   std::int64_t all = 0;
@@ -50,10 +52,10 @@ TextTable gaps(const Summary& s, std::size_t top) {
       continue;
     }
     table.add_row({ns(cause.total_ns), share(cause.total_ns, all), format_tokens(cause.count),
-                   host_did(cause)});
+                   time_word(cause.idle_class), host_did(cause)});
   }
   if (rest > 0)
-    table.add_row({ns(rest_ns), share(rest_ns, all), format_tokens(rest_gaps),
+    table.add_row({ns(rest_ns), share(rest_ns, all), format_tokens(rest_gaps), "",
                    Cell{fmt::format("({} more)", rest), Ink::dim}});
   return table;
 }
@@ -88,9 +90,8 @@ TextTable longest_gaps(const Summary& s, std::size_t top, std::size_t columns) {
   if (!s.gaps || !s.gpu) return table;
   for (const trace::GapRow& gap : s.gaps->longest) {
     if (top-- == 0) break;
-    const std::string part = s.clocks ? fmt::format("trace {}: ", gap.part) : "";
     table.add_row({ns(gap.duration_ns), ns(gap.start_ns - s.first_ns),
-                   fmt::format("{}{}", part, gap.device), parts_of(gap, room)});
+                   trace::gpu_name(s, gap.part, gap.device), parts_of(gap, room)});
   }
   return table;
 }
@@ -117,8 +118,7 @@ TextTable queue(const Summary& s) {
   for (const trace::QueueRow& row : *s.queue) {
     if (row.means.empty()) continue;
     const std::int64_t span = row.bin_ns * static_cast<std::int64_t>(row.means.size());
-    const std::string part = s.clocks ? fmt::format("trace {}: ", row.part) : "";
-    table.add_row({fmt::format("{}{}", part, row.device), format_tokens(row.launches),
+    table.add_row({trace::gpu_name(s, row.part, row.device), format_tokens(row.launches),
                    fmt::format("{:.3g}", row.mean), format_tokens(row.most),
                    share(std::min(row.empty_ns, span), span), "[" + drawn(row.means) + "]"});
   }

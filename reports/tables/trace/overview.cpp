@@ -26,10 +26,21 @@ std::string idle_causes(const GpuFigures& gpu) {
   add(time_word("host_wait"), c.host_wait);
   add(time_word("kernel_wait"), c.kernel_wait);
   add(time_word("sync"), c.sync);
-  add("blocking call", c.blocking_call);
-  add("profiler", c.profiler_overhead);
-  add("other", c.other);
+  add(time_word("blocking_call"), c.blocking_call);
+  add(time_word("profiler_overhead"), c.profiler_overhead);
+  add(time_word("other"), c.other);
   return text.empty() ? "-" : text;
+}
+
+/// What is not known of exposed communication: whether anything waited for it.
+std::string exposed_doubt(const Summary& s) {
+  if (by_operation(s.part)) return "; what was left out may hide some of it";
+  const std::string waits = s.exposed_comm_waits().value_or("recorded");
+  if (waits == "inferred")
+    return "; which streams waited for it is inferred, and so is what it costs";
+  return waits == "none"
+             ? "; no stream is known to have waited for it, so what it costs is not known"
+             : "";
 }
 
 TextTable overview(const Summary& s) {
@@ -50,9 +61,10 @@ TextTable overview(const Summary& s) {
       table.add_row({"compute", with_share(gpu->compute_ns, time)});
       table.add_row({"copies and memsets", with_share(gpu->mem_ns, time)});
     }
-    if (gpu->comm_kernels > 0 && gpu->whole_graphs == 0)
-      table.add_row({"communication", fmt::format("{}, exposed {}", ns(gpu->comm_ns),
-                                                  with_share(gpu->exposed_comm_ns, gpu->comm_ns))});
+    if (gpu->comm_ns > 0 && gpu->whole_graphs == 0)
+      table.add_row({"communication", fmt::format("{}, exposed {}{}", ns(gpu->comm_ns),
+                                                  with_share(gpu->exposed_comm_ns, gpu->comm_ns),
+                                                  exposed_doubt(s))});
   }
   if (s.sums && s.sums->whole_graphs > 0)
     table.add_row(

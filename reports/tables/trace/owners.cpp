@@ -52,12 +52,12 @@ TextTable host_operators(const Summary& s, std::size_t top) {
 
 TextTable annotations(const Summary& s, std::size_t top) {
   TextTable table;
-  table.add_columns({"projected", "GPU time", "host", "ranges"}, Align::right);
+  table.add_columns({"projected", "GPU time", "backward", "host", "ranges"}, Align::right);
   table.add_column("annotation");
   for (const auto& row : s.annotations.value_or(std::vector<trace::AnnotationRow>{})) {
     if (top-- == 0) break;
-    table.add_row({ns(row.projected_ns), ns(row.gpu_ns), ns(row.host_ns), format_tokens(row.count),
-                   printable(row.name)});
+    table.add_row({ns(row.projected_ns), ns(row.gpu_ns), ns(row.backward_ns), ns(row.host_ns),
+                   format_tokens(row.count), printable(row.name)});
   }
   return table;
 }

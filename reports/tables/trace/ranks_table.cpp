@@ -7,6 +7,7 @@
 #include "nsa/reports/trace_table.hpp"
 #include "nsa/reports/units.hpp"
 #include "nsa/schemas/median.hpp"
+#include "nsa/trace/who.hpp"
 #include "words.hpp"
 
 namespace nsa::reports {
@@ -20,8 +21,8 @@ std::string median_step(const trace::Summary& s) {
   return ns(median(std::move(steps)));
 }
 
-std::vector<Cell> cells_of(const trace::Summary& s) {
-  std::vector<Cell> cells{s.rank ? std::to_string(*s.rank) : "-", s.host.value_or("-"),
+std::vector<Cell> cells_of(const trace::Summary& s, std::uint32_t part) {
+  std::vector<Cell> cells{trace::rank_name(s.rank, part), s.host.value_or("-"),
                           format_tokens(static_cast<std::int64_t>(s.steps ? s.steps->size() : 0)),
                           median_step(s)};
   if (const auto& gpu = s.gpu) {
@@ -54,13 +55,14 @@ std::string trace_ranks_table(const trace::Summary& merged,
                               const std::vector<trace::Summary>& ranks, std::size_t top,
                               Style style, std::size_t columns) {
   TextTable table;
-  table.add_column("rank", Align::right);
+  table.add_column("rank");
   table.add_column("host");
   table.add_columns(
       {"steps", "median step", "span", "busy", "compute", "comm", "exposed", "kernels"},
       Align::right);
   table.add_column("file");
-  for (const trace::Summary& rank : ranks) table.add_row(cells_of(rank));
+  for (std::size_t part = 0; part < ranks.size(); ++part)
+    table.add_row(cells_of(ranks[part], static_cast<std::uint32_t>(part)));
   table.fit(columns - std::min<std::size_t>(columns, 2));
   return inked("Ranks", Ink::bold, style) + "\n" + table.render(style, 2) + "\n" +
          (merged.clocks ? clocks_text(*merged.clocks) + "\n\n" : "") +

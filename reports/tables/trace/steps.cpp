@@ -7,6 +7,7 @@
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/units.hpp"
 #include "nsa/schemas/text.hpp"
+#include "nsa/trace/who.hpp"
 #include "words.hpp"
 
 namespace nsa::reports {
@@ -29,6 +30,11 @@ bool of_several_processes(const std::vector<trace::Step>& steps) {
   });
 }
 
+std::string process_name(const Summary& s, const trace::Step& step) {
+  return s.clocks ? trace::rank_name(trace::rank_of(s, step.part), step.part)
+                  : fmt::format("process {}", step.process);
+}
+
 TextTable steps(const Summary& s, std::size_t top) {
   TextTable table;
   table.add_column("step");
@@ -42,7 +48,7 @@ TextTable steps(const Summary& s, std::size_t top) {
     next = i + 1;
     const trace::Step& step = (*s.steps)[i];
     std::vector<Cell> cells = step.gpu ? scope_cells(*step.gpu) : std::vector<Cell>{};
-    const std::string process = several ? fmt::format("process {}: ", step.process) : "";
+    const std::string process = several ? process_name(s, step) + ": " : "";
     cells.insert(cells.begin(),
                  {process + short_name(step.name), ns(step.duration_ns),
                   step.device_ns ? ns(*step.device_ns) : "-", format_tokens(step.host_syncs)});
@@ -55,9 +61,12 @@ TextTable steps(const Summary& s, std::size_t top) {
 std::string step_times(const Summary& s) {
   if (!s.step_times) return {};
   const trace::StepTimes& t = *s.step_times;
-  std::string text = fmt::format("  {}: median {}, p95 {}, worst {} ({})", counted(t.count, "step"),
-                                 ns(t.median_ns), ns(t.p95_ns), ns(t.worst_ns),
-                                 short_name((*s.steps)[t.worst].name));
+  const auto named = [&, several = of_several_processes(*s.steps)](const trace::Step& step) {
+    return (several ? process_name(s, step) + ": " : "") + short_name(step.name);
+  };
+  std::string text =
+      fmt::format("  {}: median {}, p95 {}, worst {} ({})", counted(t.count, "step"),
+                  ns(t.median_ns), ns(t.p95_ns), ns(t.worst_ns), named((*s.steps)[t.worst]));
   for (std::size_t i = 0; i < t.causes.size() && i < 3; ++i) {
     if (t.causes[i].more_ns * 100 < t.median_ns) break;
     text += fmt::format("{}{} {}", i == 0 ? "; it has more of " : ", ", time_word(t.causes[i].what),

@@ -9,6 +9,7 @@
 #include "nsa/reports/units.hpp"
 #include "path.hpp"
 #include "sections.hpp"
+#include "words.hpp"
 
 namespace nsa::reports {
 namespace {
@@ -37,6 +38,11 @@ std::string trace_summary_table(const trace::Summary& s, std::size_t top, Style 
   std::string text = fmt::format("{}: {}, {} events\n", printable(s.path), s.format,
                                  format_tokens(static_cast<std::int64_t>(s.events)));
   if (!s.part.empty()) text += "only " + printable(s.part) + ": every figure is of that part\n";
+  if (s.kept)
+    text += fmt::format("kept: {} of {} GPU operations, {} of {} calls of CUDA{}\n",
+                        format_tokens(s.kept->ops), format_tokens(s.kept->of_ops),
+                        format_tokens(s.kept->calls), format_tokens(s.kept->of_calls),
+                        by_operation(s.part) ? ", which launched these or wait for them" : "");
   text += overview_text(s, page) + steps_text(s, few, page);
   text += stages_text(s, page) + host_waits_text(s, page);
   text += critical_path_text(s, few, style, columns);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "nsa/reports/units.hpp"
+#include "nsa/trace/who.hpp"
 
 namespace nsa::reports {
 namespace {
@@ -22,6 +24,15 @@ std::string share(std::int64_t part, std::int64_t whole) {
   return format_percent(static_cast<double>(part) / static_cast<double>(whole));
 }
 
+bool by_operation(const std::string& part) {
+  return part.find("--stream ") != part.npos || part.find("--name ") != part.npos;
+}
+
+std::string rate_text(double value) {
+  constexpr double kLast = 999.5;  // that {:.3g} writes without an exponent
+  return value < kLast ? fmt::format("{:.3g}", value) : format_tokens(std::llround(value));
+}
+
 std::string spaced(std::string word) {
   std::replace(word.begin(), word.end(), '_', ' ');
   return word;
@@ -31,6 +42,7 @@ std::string time_word(const std::string& key) {
   if (key == "host_wait") return "nothing launched";
   if (key == "kernel_wait") return "launch pending";
   if (key == "sync") return "host in sync";
+  if (key == "profiler_overhead") return "profiler";
   return key == "before_next_step" ? "time before the next step" : spaced(key);
 }
 
@@ -39,8 +51,8 @@ std::string with_share(std::int64_t part, std::int64_t whole) {
 }
 
 std::string device_name(const trace::Summary& s, const trace::DeviceSummary& d) {
-  const std::string trace = s.clocks ? fmt::format("trace {}: ", d.part) : "";
-  return fmt::format("{}{} {}", trace, d.device, printable(d.name.value_or("")));
+  const std::string name = trace::gpu_name(s, d.part, d.device);
+  return d.name ? name + " " + printable(*d.name) : name;
 }
 
 void add_scope_columns(TextTable& table) {

@@ -20,11 +20,15 @@ std::string short_name(const std::string& text);
 std::string share(std::int64_t part, std::int64_t whole);
 /// "1.20 ms (12.3 %)"
 std::string with_share(std::int64_t part, std::int64_t whole);
+/// Whether a part of a trace is of chosen operations, not of a time or of steps.
+bool by_operation(const std::string& part);
+/// A rate with three digits, none of them as a power of ten: "27.6", "1,930".
+std::string rate_text(double value);
 /// With blanks for '_'.
 std::string spaced(std::string word);
 /// What a part of the time is called, idle or not: "host_wait" is "nothing launched".
 std::string time_word(const std::string& key);
-/// "0 NVIDIA H200", with its recording where several were merged.
+/// "GPU 0 NVIDIA H200", with its rank where several recordings were merged.
 std::string device_name(const trace::Summary& summary, const trace::DeviceSummary& device);
 /// Columns for the figures of a device, stream or step, and their cells.
 void add_scope_columns(TextTable& table);

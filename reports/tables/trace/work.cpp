@@ -65,7 +65,7 @@ TextTable copies(const Summary& s) {
   table.add_columns({"count", "bytes", "time", "share", "median GB/s", "best GB/s"}, Align::right);
   if (!s.copies || !s.sums) return table;
   const auto rate = [](const std::optional<double>& value) {
-    return value ? fmt::format("{:.3g}", *value) : "-";
+    return value ? rate_text(*value) : "-";
   };
   for (const trace::CopyRow& row : *s.copies)
     table.add_row({row.kind, row.memory.value_or("-"), format_tokens(row.count),

@@ -2,6 +2,7 @@
 
 #include "communication/patterns.hpp"
 #include "launches.hpp"
+#include "owners/host_at.hpp"
 
 namespace nsa::trace {
 namespace {
@@ -84,19 +85,19 @@ TraceContext::TraceContext(const Trace& of)
       tree(host_tree(of, launch)),
       wait(waits_of_calls(of, launch)) {
   find_comm(*this);
-  ByProcess waits, blocks, own;
-  for (std::size_t i = 0; i < trace.calls.size(); ++i)
-    if (wait[i] != WaitKind::none) (wait[i] == WaitKind::sync ? waits : blocks).add(trace.calls[i]);
+  ByProcess of_profiler, of_cuda;
   for (const Overhead& o : trace.overheads) {
     if (o.of_profiler) {
-      own.add(o);
+      of_profiler.add(o);
     } else if (wait_of_overhead(trace.names.text(o.name)) != WaitKind::none) {
-      blocks.add(o);
+      of_cuda.add(o);
     }
   }
-  syncs = waits.unions();
-  blocking = blocks.unions();
-  overheads = own.unions();
+  overheads = of_profiler.unions();
+  own = of_cuda.unions();
+  host = std::make_unique<HostAt>(*this);
 }
+
+TraceContext::~TraceContext() = default;
 
 }  // namespace nsa::trace

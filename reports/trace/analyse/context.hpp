@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -16,8 +17,11 @@ namespace nsa::trace {
 
 using OpIndices = std::vector<std::uint32_t>;  // into Trace::ops, in order of start
 
+class HostAt;
+
 struct TraceContext {
   explicit TraceContext(const Trace& of);
+  ~TraceContext();
 
   const Trace& trace;
   std::vector<std::uint32_t> launch;  // [ops] index of the launch call, kNone = unknown
@@ -25,9 +29,9 @@ struct TraceContext {
   std::vector<char> is_comm_kernel;  // [names] of kernels that move data between GPUs
   std::vector<char> is_comm_op;      // [ops] those, copies between GPUs and copies of Gloo
   std::vector<WaitKind> wait;        // [calls] what the host waits for in it
-  /// [processes] When the host was in a synchronising call, in another one that blocks it, and
-  /// when the recorder was at work.
-  std::vector<IntervalSet> syncs, blocking, overheads;
+  /// [processes] When the recorder was at work, and when CUDA was on its own account.
+  std::vector<IntervalSet> overheads, own;
+  std::unique_ptr<const HostAt> host;  // what each thread did
 
   bool is_comm(std::uint32_t op) const { return is_comm_op[op] != 0; }
   /// Whether the launch of a graph started it; a graph that was recorded as a whole has no nodes.
@@ -51,7 +55,7 @@ GpuFigures figures_of(const TraceContext& context, const OpIndices& ops);
 GpuFigures figures_together(const GpuSums& sums, const std::vector<GpuFigures>& devices);
 /// The same of operations of one device.
 GpuFigures figures_on_device(const TraceContext& context, const OpIndices& ops);
-/// Splits the time between the operations of one device by cause; `gaps` is that time.
-IdleClasses classify_idle(const TraceContext& context, const OpIndices& ops, IntervalSet gaps);
+/// Splits the time between the operations of one device by cause: sums over for_each_gap().
+IdleClasses classify_idle(const TraceContext& context, const OpIndices& ops);
 
 }  // namespace nsa::trace

@@ -93,11 +93,9 @@ GpuFigures figures_on_device(const TraceContext& context, const OpIndices& ops) 
 
   out.span_ns = out.end_ns - out.start_ns;
   add_parts(context, ops, out);
-  IntervalSet busy = times_of(context, ops, [](std::uint32_t) { return true; });
-  out.busy_ns = length(busy);
+  out.busy_ns = length(times_of(context, ops, [](std::uint32_t) { return true; }));
   out.idle_ns = out.span_ns - out.busy_ns;
-  out.idle_by_class_ns =
-      classify_idle(context, ops, gaps_in({out.start_ns, out.end_ns}, std::move(busy)));
+  out.idle_by_class_ns = classify_idle(context, ops);
   return out;
 }
 

@@ -68,18 +68,6 @@ IntervalSet difference(const IntervalSet& a, const IntervalSet& b) {
   return out;
 }
 
-IntervalSet gaps_in(const Interval& span, IntervalSet set) {
-  std::int64_t from = span.begin;
-  std::size_t count = 0;  // of gaps, which stand at the front
-  for (const Interval part : set) {
-    if (from < part.begin) set[count++] = {from, part.begin};
-    from = part.end;
-  }
-  set.resize(count);
-  if (from < span.end) set.push_back({from, span.end});
-  return set;
-}
-
 std::int64_t length(const IntervalSet& set) {
   std::int64_t sum = 0;
   for (const Interval& part : set) sum += part.end - part.begin;

@@ -19,8 +19,6 @@ IntervalSet intersection(const IntervalSet& a, const IntervalSet& b);
 std::int64_t length_of_intersection(const IntervalSet& a, const IntervalSet& b);
 /// What is in `a` and not in `b`.
 IntervalSet difference(const IntervalSet& a, const IntervalSet& b);
-/// What of a span is not in `set`, all of which is in the span; takes the memory of `set`.
-IntervalSet gaps_in(const Interval& span, IntervalSet set);
 std::int64_t length(const IntervalSet& set);
 
 }  // namespace nsa::trace

@@ -29,6 +29,7 @@ void add_source(const Trace& trace, Summary& out) {
   out.path = source.path;
   out.format = source.format;
   out.part = source.part;
+  out.kept = source.kept;
   out.events = source.events;
   out.first_ns = first_event(trace);
   out.bytes = source.bytes;
@@ -37,6 +38,12 @@ void add_source(const Trace& trace, Summary& out) {
   out.rank = source.rank;
   out.world_size = source.world_size;
   out.clocks = source.clocks;
+  for (const ProcessInfo& process : trace.processes) {
+    if (process.part >= out.ranks_of_parts.size())
+      out.ranks_of_parts.resize(process.part + std::size_t{1});
+    std::optional<std::int64_t>& rank = out.ranks_of_parts[process.part];
+    if (!rank) rank = process.rank;
+  }
   if (std::string host = host_name(trace); !host.empty()) out.host = std::move(host);
   if (!out.host) give_reason(out, {"host"}, out.clocks ? "it is not one host" : kNotStated);
   if (!out.base_time_ns) give_reason(out, {"base_time_ns"}, kNotStated);
@@ -130,6 +137,24 @@ void add_stages_if_known(const TraceContext& context, const StageClasses& classe
   }
 }
 
+/// Why it is not said what waited for the communication.
+void explain_exposed_comm(Summary& out) {
+  if (out.exposed_comm_waits()) return;
+  const auto reason_of = [&](const char* key) {
+    const auto at = out.null_reasons.find(key);
+    return at == out.null_reasons.end() ? std::string("nothing communicated") : at->second;
+  };
+  std::string& reason = out.null_reasons["exposed_comm_waits"];
+  if (!out.gpu || out.gpu->whole_graphs > 0) {
+    reason = reason_of("exposed_comm_ns");
+  } else if (out.gpu->comm_ns == 0) {
+    reason = reason_of("collectives");
+  } else {
+    reason = out.critical_path ? "each device has one stream, whose order says what waited"
+                               : reason_of("critical_path");
+  }
+}
+
 }  // namespace
 
 Summary summarize(const Trace& trace) {
@@ -150,6 +175,7 @@ Summary summarize(const Trace& trace) {
   add_modules(context, out);
   add_steps(context, out);
   add_critical_path(context, out);
+  explain_exposed_comm(out);
   add_gpu_ranges(context, out);
   add_memory(context, out);
   add_recording(trace, out);

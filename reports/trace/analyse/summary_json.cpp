@@ -1,5 +1,6 @@
 #include "nsa/trace/summary_json.hpp"
 
+#include "nsa/trace/who.hpp"
 #include "tables_json.hpp"
 
 namespace nsa::trace {
@@ -188,6 +189,19 @@ Json to_json(const RecordingRow& v) {
           {"notes", std::move(notes)}};
 }
 
+/// Beside each `part` the rank that it is.
+void add_ranks(const Summary& s, Json& document) {
+  const auto add = [&](Json& row) {
+    row["rank"] = or_null(rank_of(s, row.at("part").get<std::uint32_t>()));
+  };
+  for (Json& device : document["devices"]) add(device);
+  if (s.queue)
+    for (Json& row : document["queue"]) add(row);
+  if (s.gaps)
+    for (Json& gap : document["gaps"]["longest"]) add(gap);
+  if (s.worst_device) add(document["worst_device"]);
+}
+
 }  // namespace
 
 Json to_document(const Summary& s) {
@@ -195,9 +209,16 @@ Json to_document(const Summary& s) {
          {"format", s.format},      {"events", s.events},
          {"host", or_null(s.host)}, {"base_time_ns", or_null(s.base_time_ns)},
          {"rank", or_null(s.rank)}, {"world_size", or_null(s.world_size)}};
+  j["first_ns"] = s.first_ns;
   if (!s.part.empty()) j["part"] = s.part;
+  if (s.kept)
+    j["kept"] = {{"gpu_ops", s.kept->ops},
+                 {"of_gpu_ops", s.kept->of_ops},
+                 {"api_calls", s.kept->calls},
+                 {"of_api_calls", s.kept->of_calls}};
   if (s.clocks) j["clocks"] = to_json(*s.clocks);
   j.update(figures(s.gpu ? &*s.gpu : nullptr, s.sums ? &*s.sums : nullptr));
+  j["exposed_comm_waits"] = or_null(s.exposed_comm_waits());
   j["api_calls"] = or_null(s.api_calls);
   j["kernels_by_name"] = list(s.kernels_by_name);
   j["gpu_ranges_by_name"] = list(s.gpu_ranges_by_name);
@@ -229,6 +250,7 @@ Json to_document(const Summary& s) {
     const DeviceSummary& worst = s.devices.at(*s.worst_device);
     j["worst_device"] = {{"device", worst.device}, {"part", worst.part}};
   }
+  add_ranks(s, j);
   j["null_reasons"] = s.null_reasons;
   return j;
 }

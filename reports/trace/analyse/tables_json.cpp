@@ -104,7 +104,8 @@ Json to_json(const AnnotationRow& v) {
           {"count", v.count},
           {"host_ns", v.host_ns},
           {"gpu_ns", v.gpu_ns},
-          {"projected_ns", v.projected_ns}};
+          {"projected_ns", v.projected_ns},
+          {"backward_ns", v.backward_ns}};
 }
 
 Json to_json(const ModuleRow& v) {
@@ -121,7 +122,10 @@ namespace {
 Json causes_json(const std::vector<GapCause>& causes, bool with_count) {
   Json out = Json::array();
   for (const GapCause& cause : causes) {
-    Json j{{"what", cause.what}, {"name", cause.name}, {"total_ns", cause.total_ns}};
+    Json j{{"what", cause.what},
+           {"name", cause.name},
+           {"class", cause.idle_class},
+           {"total_ns", cause.total_ns}};
     if (with_count) j["count"] = cause.count;
     out.push_back(std::move(j));
   }

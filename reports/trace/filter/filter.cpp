@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <string>
 
 #include "analyse/context.hpp"
+#include "analyse/intervals.hpp"
 #include "analyse/launches.hpp"
 #include "analyse/parts.hpp"
 #include "nsa/schemas/error.hpp"
@@ -93,26 +95,87 @@ void keep_time(std::pair<std::int64_t, std::int64_t> wanted, Trace& trace) {
   keep_if(*trace.steps, [](const StepRange& step) { return step.start_ns < step.end_ns; });
 }
 
-/// Operations of a stream or name, and no call that launched only others.
+/// What was launched and had not ended, over time. Of one process, or of one stream of it.
+class Outstanding {
+ public:
+  void add(std::int64_t launched_ns, std::int64_t end_ns) {
+    ops_.push_back({launched_ns, end_ns});
+    in_order_ = false;
+  }
+  /// Whether something was launched before that moment that ended after it.
+  bool at(std::int64_t ns) {
+    if (!in_order_) {
+      std::sort(ops_.begin(), ops_.end());
+      for (std::size_t i = 1; i < ops_.size(); ++i)  // the last end of those before
+        ops_[i].second = std::max(ops_[i].second, ops_[i - 1].second);
+      in_order_ = true;
+    }
+    const auto behind = std::partition_point(ops_.begin(), ops_.end(),
+                                             [&](const auto& op) { return op.first < ns; });
+    return behind != ops_.begin() && std::prev(behind)->second > ns;
+  }
+
+ private:
+  std::vector<std::pair<std::int64_t, std::int64_t>> ops_;
+  bool in_order_ = true;
+};
+
+/// [calls] Those that launched operations that are kept, and those in which the host waits for such
+/// operations: it synchronises or copies in order while one of them has not ended, in the same
+/// stream where the trace says for which stream it waits.
+std::vector<char> calls_of(const TraceContext& context, const std::vector<char>& ops_kept) {
+  const Trace& trace = context.trace;
+  std::vector<char> out(trace.calls.size(), 0);
+  std::map<std::uint32_t, Outstanding> of_process;
+  std::map<std::pair<std::uint32_t, std::int64_t>, Outstanding> of_stream;
+  std::vector<std::optional<std::int64_t>> waits_for(trace.calls.size());  // stream
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    const GpuOp& op = trace.ops[i];
+    const std::uint32_t launch = context.launch[i];
+    if (launch != kNone) waits_for[launch] = op.stream;  // of a copy in order: for its own stream
+    if (ops_kept[i] == 0) continue;
+    const std::int64_t launched = launch == kNone ? op.start_ns : trace.calls[launch].start_ns;
+    if (launch != kNone) out[launch] = 1;
+    of_process[op.process].add(launched, op.end_ns);
+    of_stream[{op.process, op.stream}].add(launched, op.end_ns);
+  }
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::int64_t> recorded;
+  for (const Sync& sync : trace.syncs)
+    if (sync.stream >= 0 && sync.correlation != 0)
+      recorded.emplace(std::pair{sync.process, sync.correlation}, sync.stream);
+  for (std::size_t i = 0; i < trace.calls.size(); ++i) {
+    const ApiCall& call = trace.calls[i];
+    if (context.wait[i] != WaitKind::sync && context.wait[i] != WaitKind::copy) continue;
+    const auto stream = recorded.find({call.process, call.correlation});
+    if (stream != recorded.end()) waits_for[i] = stream->second;
+    Outstanding& ops =
+        waits_for[i] ? of_stream[{call.process, *waits_for[i]}] : of_process[call.process];
+    out[i] |= static_cast<char>(ops.at(call.start_ns));
+  }
+  return out;
+}
+
+/// Operations of a stream or name, the calls that launched them or wait for them, and what CUDA did
+/// on its own account within those.
 void keep_matching(const Filter& filter, Trace& trace) {
-  std::vector<char> kept, launches_kept(trace.calls.size(), 0), launches(trace.calls.size(), 0);
+  std::vector<char> kept, calls_kept;
   {
     const TraceContext context(trace);
-    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
-      const GpuOp& op = trace.ops[i];
-      const bool fits = (!filter.stream || op.stream == *filter.stream) &&
-                        trace.names.text(op.name).find(filter.name) != std::string::npos;
-      kept.push_back(fits);
-      if (context.launch[i] == kNone) continue;
-      launches[context.launch[i]] = 1;
-      if (fits) launches_kept[context.launch[i]] = 1;
-    }
+    for (const GpuOp& op : trace.ops)
+      kept.push_back((!filter.stream || op.stream == *filter.stream) &&
+                     trace.names.text(op.name).find(filter.name) != std::string::npos);
+    calls_kept = calls_of(context, kept);
   }
   keep_ops(trace, kept);
   std::size_t i = 0;
-  std::erase_if(trace.calls, [&](const ApiCall&) {
-    const std::size_t at = i++;
-    return launches[at] != 0 && launches_kept[at] == 0;
+  std::erase_if(trace.calls, [&](const ApiCall&) { return calls_kept[i++] == 0; });
+  std::map<std::uint32_t, std::vector<Interval>> in_calls;
+  for (const ApiCall& call : trace.calls)
+    in_calls[call.process].push_back({call.start_ns, call.end_ns});
+  for (auto& [process, times] : in_calls) times = union_of(std::move(times));
+  keep_if(trace.overheads, [&](const Overhead& o) {
+    return o.of_profiler ||
+           length_of_intersection({{o.start_ns, o.end_ns}}, in_calls[o.process]) > 0;
   });
 }
 
@@ -138,19 +201,29 @@ std::string flags_of(const Filter& filter) {
 
 }  // namespace
 
+bool holds_no_event(const Trace& trace) {
+  return trace.source.untimed_ops == 0 && trace.ops.empty() && trace.calls.empty() &&
+         trace.ranges.empty() && trace.python.empty() && trace.overheads.empty() &&
+         trace.memory.empty() && trace.async_ranges.empty() && trace.gpu_ranges.empty() &&
+         trace.instants.empty() && trace.syncs.empty() && trace.counters.empty();
+}
+
 std::int64_t first_event(const Trace& trace) {
   if (trace.source.first_ns) return *trace.source.first_ns;
   std::int64_t first = kMaxTimeNs;
   for (const GpuOp& op : trace.ops) first = std::min(first, op.start_ns);
   for (const ApiCall& call : trace.calls) first = std::min(first, call.start_ns);
   for (const HostRange& range : trace.ranges) first = std::min(first, range.start_ns);
-  return first;
+  return first == kMaxTimeNs ? 0 : first;
 }
 
 void keep(const Filter& filter, Trace& trace) {
   if (!filter.any()) return;
   trace.source.first_ns = first_event(trace);
   trace.source.part = flags_of(filter);
+  KeptCounts kept;
+  kept.of_ops = static_cast<std::int64_t>(trace.ops.size());
+  kept.of_calls = static_cast<std::int64_t>(trace.calls.size());
   trace.steps = step_ranges(trace, launches_of(trace));
   if (filter.steps) keep_steps(*filter.steps, trace);
   if (filter.time_ns) keep_time(*filter.time_ns, trace);
@@ -159,6 +232,9 @@ void keep(const Filter& filter, Trace& trace) {
     throw InputError(trace.source.path + ": nothing is left by --step, --time, --stream or --name");
   if (trace.ops.empty() && (filter.stream || !filter.name.empty()))
     throw InputError(trace.source.path + ": no GPU operation has that stream or name");
+  kept.ops = static_cast<std::int64_t>(trace.ops.size());
+  kept.calls = static_cast<std::int64_t>(trace.calls.size());
+  trace.source.kept = kept;
 }
 
 }  // namespace nsa::trace

@@ -88,6 +88,12 @@ void append_all(Trace& target, Trace&& trace) {
   append(target.devices, std::move(trace.devices));
   target.source.events += trace.source.events;
   target.source.bytes += trace.source.bytes;
+  if (target.source.kept && trace.source.kept) {
+    target.source.kept->ops += trace.source.kept->ops;
+    target.source.kept->of_ops += trace.source.kept->of_ops;
+    target.source.kept->calls += trace.source.kept->calls;
+    target.source.kept->of_calls += trace.source.kept->of_calls;
+  }
   target.source.untimed_ops += trace.source.untimed_ops;
   target.source.holds_overhead &= trace.source.holds_overhead;
 }

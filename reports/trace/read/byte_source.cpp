@@ -17,7 +17,7 @@
 namespace nsa::trace {
 namespace {
 
-constexpr std::size_t kGiveBackBytes = 16 << 20;
+constexpr std::size_t kGiveBackBytes = 2 << 20;
 
 bool is_pipe(int file) {
   struct stat about {};
@@ -63,6 +63,9 @@ class MemorySource : public ByteSource {
       given_back_ += kGiveBackBytes;
     }
     return count;
+  }
+  double share_read() const override {
+    return bytes_.empty() ? 1 : static_cast<double>(at_) / static_cast<double>(bytes_.size());
   }
 
  private:

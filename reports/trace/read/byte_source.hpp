@@ -14,6 +14,8 @@ class ByteSource {
   /// Copies up to `capacity` bytes to `to`; 0 only at the end. InputError when the bytes are
   /// damaged.
   virtual std::size_t read(char* to, std::size_t capacity) = 0;
+  /// How much of the input was read, from 0 to 1; of a packed one about so much of the text.
+  virtual double share_read() const = 0;
 };
 
 /// A file of the disk in memory, whose pages can be given back once they were read, or what came

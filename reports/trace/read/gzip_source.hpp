@@ -17,6 +17,9 @@ class GzipSource : public ByteSource {
   ~GzipSource() override;
   /// InputError with the offset in the packed file when it is damaged or cut.
   std::size_t read(char* to, std::size_t capacity) override;
+  double share_read() const override {
+    return static_cast<double>(at_) / static_cast<double>(packed_.size());
+  }
 
  private:
   bool next_member();

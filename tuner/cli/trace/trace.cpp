@@ -1,6 +1,7 @@
 // The group of commands, and trace summary.
 #include <malloc.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -8,6 +9,7 @@
 #include "inputs.hpp"
 #include "nsa/page/page.hpp"
 #include "nsa/reports/trace_table.hpp"
+#include "nsa/trace/filter.hpp"
 #include "nsa/trace/merge.hpp"
 #include "nsa/trace/summary_json.hpp"
 #include "page/traces.hpp"
@@ -70,6 +72,13 @@ ExitCode print_summary(const Settings& settings, const SummaryOptions& options) 
       throw InputError(options.html +
                        ": is one of the traces that are read; write to another file");
   std::vector<trace::Trace> traces = read_traces(files);
+  if (std::all_of(traces.begin(), traces.end(), trace::holds_no_event)) {
+    const std::size_t others = files.size() - 1;
+    say(settings, "trace summary: " + files.front() +
+                      (others > 0 ? " and " + std::to_string(others) + " more" : "") +
+                      ": no event was recorded, so there is nothing to summarise");
+    return ExitCode::nothing_judged;
+  }
   trace::expect_one_job(traces);
   for (trace::Trace& trace : traces) trace::keep(filter, trace);
   trace::sort_by_rank(traces);
@@ -106,7 +115,7 @@ void add_trace_summary(Program& program, CLI::App& trace) {
       "all are summarised on one time line. Clocks of several hosts are aligned by their common "
       "collectives, else by their common steps, and what was assumed is said; where neither is "
       "there, figures over several hosts are left out. Also: --json --quiet --color (see nsatune "
-      "--help)\n\nExamples:\n"
+      "--help). Exit code: 0 summarised, 3 the files hold no event.\n\nExamples:\n"
       "  nsatune trace summary trace.json.gz\n"
       "  nsatune trace summary report.sqlite --json | jq .idle_by_class_ns\n"
       "  nsatune trace summary trace.json.gz --step 3-7 --stream 7\n"

@@ -29,6 +29,19 @@ std::vector<std::vector<std::uint32_t>> by_thread(const Trace& trace, const Even
   return out;
 }
 
+/// Those calls that `passes` and that begin in no other one of them.
+template <class Passes>
+std::vector<std::vector<std::uint32_t>> outer_calls(const Trace& trace, Passes passes) {
+  std::vector<std::vector<std::uint32_t>> out(trace.threads.size());
+  for (std::uint32_t i = 0; i < trace.calls.size(); ++i) {
+    const ApiCall& call = trace.calls[i];
+    std::vector<std::uint32_t>& of_thread = out[call.thread];
+    if (passes(i) && (of_thread.empty() || trace.calls[of_thread.back()].end_ns <= call.start_ns))
+      of_thread.push_back(i);
+  }
+  return out;
+}
+
 /// [python] The function around each.
 std::vector<std::uint32_t> callers(const Trace& trace) {
   std::vector<std::uint32_t> parent(trace.python.size(), kNone), last(trace.threads.size(), kNone);
@@ -75,6 +88,10 @@ const char* to_string(HostState state) {
       return "launch_pending";
     case HostState::launch_unknown:
       return "launch_unknown";
+    case HostState::cuda_own:
+      return "cuda_own";
+    case HostState::profiler:
+      return "profiler";
     default:
       return "nothing_recorded";
   }
@@ -89,7 +106,9 @@ std::string name_of(const Trace& trace, const Doing& doing) {
 
 HostAt::HostAt(const TraceContext& context)
     : context_(context),
-      calls_(by_thread(context.trace, context.trace.calls)),
+      calls_(outer_calls(context.trace, [](std::uint32_t) { return true; })),
+      waits_(outer_calls(context.trace,
+                         [&](std::uint32_t i) { return context.wait[i] != WaitKind::none; })),
       ranges_(by_thread(context.trace, context.trace.ranges)),
       python_(by_thread(context.trace, context.trace.python)),
       python_parent_(callers(context.trace)),
@@ -112,10 +131,7 @@ std::uint32_t HostAt::loading_function(std::uint32_t function) const {
 
 Doing HostAt::judge(const Around& around) const {
   const Trace& trace = context_.trace;
-  if (around.call != kNone) {
-    const bool allocates = context_.wait[around.call] == WaitKind::allocation;
-    return {allocates ? HostState::allocation : HostState::api, trace.calls[around.call].name};
-  }
+  if (around.call != kNone) return in_call(around.call);
   if (!loads_.empty()) {
     if (const std::uint32_t range = loading_range(around.range); range != kNone)
       return {HostState::data_loading, trace.ranges[range].name};
@@ -132,35 +148,56 @@ Doing HostAt::judge(const Around& around) const {
   return {};
 }
 
-Doing HostAt::doing(std::uint32_t thread, std::int64_t at_ns) const {
+Doing HostAt::in_call(std::uint32_t call) const {
+  const bool allocates = context_.wait[call] == WaitKind::allocation;
+  return {allocates ? HostState::allocation : HostState::api, context_.trace.calls[call].name};
+}
+
+std::uint32_t HostAt::range(std::uint32_t thread, std::int64_t at_ns) const {
+  const Trace& trace = context_.trace;
+  return still_open(trace.ranges, context_.tree.parent,
+                    last_before(trace.ranges, ranges_[thread], at_ns), at_ns);
+}
+
+HostAt::Around HostAt::around(std::uint32_t thread, std::int64_t at_ns) const {
   const Trace& trace = context_.trace;
   Around around;
   around.call = last_before(trace.calls, calls_[thread], at_ns);
   if (around.call != kNone && trace.calls[around.call].end_ns <= at_ns) around.call = kNone;
-  around.range = still_open(trace.ranges, context_.tree.parent,
-                            last_before(trace.ranges, ranges_[thread], at_ns), at_ns);
+  around.range = range(thread, at_ns);
   around.python = still_open(trace.python, python_parent_,
                              last_before(trace.python, python_[thread], at_ns), at_ns);
-  return judge(around);
+  return around;
 }
 
-HostLine::HostLine(const HostAt& host, std::uint32_t thread)
+Doing HostAt::doing(std::uint32_t thread, std::int64_t at_ns) const {
+  return judge(around(thread, at_ns));
+}
+
+HostLine::HostLine(const HostAt& host, std::uint32_t thread, std::int64_t from_ns)
     : host_(host),
       calls_(host.calls_[thread]),
       ranges_(host.ranges_[thread]),
-      python_(host.python_[thread]) {}
+      python_(host.python_[thread]),
+      around_(host.around(thread, from_ns)) {
+  const auto begun = [&](const auto& events, const std::vector<std::uint32_t>& numbers) {
+    const auto behind = std::partition_point(numbers.begin(), numbers.end(), [&](std::uint32_t i) {
+      return events[i].start_ns <= from_ns;
+    });
+    return static_cast<std::size_t>(behind - numbers.begin());
+  };
+  const Trace& trace = host.context_.trace;
+  next_call_ = begun(trace.calls, calls_);
+  next_range_ = begun(trace.ranges, ranges_);
+  next_python_ = begun(trace.python, python_);
+}
 
 void HostLine::move_to(std::int64_t at_ns) {
   const Trace& trace = host_.context_.trace;
   const auto began = [&](const auto& events, const auto& numbers, std::size_t next) {
     return next < numbers.size() && events[numbers[next]].start_ns <= at_ns;
   };
-  for (; began(trace.calls, calls_, next_call_); ++next_call_) {
-    const std::uint32_t call = calls_[next_call_];
-    // A call of the driver within one of the runtime is part of it.
-    if (around_.call == kNone || trace.calls[around_.call].end_ns <= trace.calls[call].start_ns)
-      around_.call = call;
-  }
+  for (; began(trace.calls, calls_, next_call_); ++next_call_) around_.call = calls_[next_call_];
   if (around_.call != kNone && trace.calls[around_.call].end_ns <= at_ns) around_.call = kNone;
   for (; began(trace.ranges, ranges_, next_range_); ++next_range_)
     around_.range = ranges_[next_range_];

@@ -20,7 +20,9 @@ enum class HostState : std::uint8_t {
   python,            // in a function of Python
   nothing_recorded,  // in none of them
   launch_pending,    // the next operation had been launched
-  launch_unknown     // and nobody knows by whom
+  launch_unknown,    // and nobody knows by whom
+  cuda_own,          // CUDA was at work on its own account
+  profiler           // the recorder was at work
 };
 /// "api", "operator", ...: as GapCause::what.
 const char* to_string(HostState state);
@@ -42,6 +44,27 @@ class HostAt {
   explicit HostAt(const TraceContext& context);
 
   Doing doing(std::uint32_t thread, std::int64_t at_ns) const;
+  /// The innermost range around a moment; kNone = none.
+  std::uint32_t range(std::uint32_t thread, std::int64_t at_ns) const;
+  /// Calls visit(call, from_ns, until_ns) for each stretch of a thread in one call in which the
+  /// host waits, or in none of them (kNone).
+  template <class Visit>
+  void waits(std::uint32_t thread, std::int64_t from_ns, std::int64_t until_ns, Visit visit) const {
+    const std::vector<ApiCall>& all = context_.trace.calls;
+    const std::vector<std::uint32_t>& calls = waits_[thread];
+    auto next = std::partition_point(calls.begin(), calls.end(),
+                                     [&](std::uint32_t i) { return all[i].end_ns <= from_ns; });
+    for (; next != calls.end() && all[*next].start_ns < until_ns; ++next) {
+      if (from_ns < all[*next].start_ns) visit(kNone, from_ns, all[*next].start_ns);
+      from_ns = std::max(from_ns, all[*next].start_ns);
+      const std::int64_t end_ns = std::min(until_ns, all[*next].end_ns);
+      if (from_ns < end_ns) visit(*next, from_ns, end_ns);
+      from_ns = end_ns;
+    }
+    if (from_ns < until_ns) visit(kNone, from_ns, until_ns);
+  }
+  /// What a thread does in a call.
+  Doing in_call(std::uint32_t call) const;
 
  private:
   friend class HostLine;
@@ -50,20 +73,22 @@ class HostAt {
     std::uint32_t call = kNone, range = kNone, python = kNone;
   };
   Doing judge(const Around& around) const;
+  Around around(std::uint32_t thread, std::int64_t at_ns) const;
   /// The innermost one around it that loads data.
   std::uint32_t loading_range(std::uint32_t range) const;
   std::uint32_t loading_function(std::uint32_t function) const;
 
   const TraceContext& context_;
-  std::vector<std::vector<std::uint32_t>> calls_, ranges_, python_;  // [threads], in order of start
-  std::vector<std::uint32_t> python_parent_;                         // [python]
-  std::vector<char> loads_;  // [names] of ranges and functions; empty: none does
+  // [threads], in order of start. A call within another one is part of it; so are waits of waits.
+  std::vector<std::vector<std::uint32_t>> calls_, waits_, ranges_, python_;
+  std::vector<std::uint32_t> python_parent_;  // [python]
+  std::vector<char> loads_;                   // [names] of ranges and functions; empty: none does
 };
 
-/// A thread from moment to moment; moments only move on.
+/// A thread from one moment on; moments only move on.
 class HostLine {
  public:
-  HostLine(const HostAt& host, std::uint32_t thread);
+  HostLine(const HostAt& host, std::uint32_t thread, std::int64_t from_ns);
 
   /// Calls visit(Doing, from_ns, until_ns) for each stretch in which the thread did one thing.
   template <class Visit>

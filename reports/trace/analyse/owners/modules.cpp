@@ -59,46 +59,6 @@ class ModuleCalls {
   std::unordered_map<std::uint32_t, std::vector<Call>> threads_;
 };
 
-/// Forward operators by what links their backward to them: autograd's number, or an arrow.
-class Forwards {
- public:
-  explicit Forwards(const Trace& trace) : trace_(trace) {
-    for (std::uint32_t r = 0; r < trace.ranges.size(); ++r) {
-      const HostRange& range = trace.ranges[r];
-      if (range.sequence >= 0 && range.forward_thread == 0)
-        by_number_.try_emplace({range.process, range.sequence}, r);
-    }
-    for (const AutogradLink& link : autograd_links(trace))
-      if (link.forward != kNone && link.backward != kNone)
-        by_arrow_.try_emplace(link.backward, link.forward);
-  }
-
-  /// Of that range; kNone: it is no backward operator, or it is not known whose.
-  std::uint32_t of(std::uint32_t backward) const {
-    const HostRange& range = trace_.ranges[backward];
-    if (range.forward_thread != 0 && range.sequence >= 0) {
-      const auto at = by_number_.find({range.process, range.sequence});
-      if (at != by_number_.end()) return at->second;
-    }
-    const auto at = by_arrow_.find(backward);
-    return at == by_arrow_.end() ? kNone : at->second;
-  }
-
- private:
-  const Trace& trace_;
-  std::map<std::pair<std::uint32_t, std::int32_t>, std::uint32_t> by_number_;  // with the process
-  std::unordered_map<std::uint32_t, std::uint32_t> by_arrow_;
-};
-
-/// The forward operator that an operation is the backward of; kNone: it is none.
-std::uint32_t forward_of(const TraceContext& context, const Forwards& forwards, std::size_t op) {
-  std::uint32_t found = kNone;
-  for_each_around(context.tree, context.tree.of_op[op], [&](std::uint32_t r) {
-    if (found == kNone) found = forwards.of(r);
-  });
-  return found;
-}
-
 }  // namespace
 
 void add_modules(const TraceContext& context, Summary& out) {
@@ -120,7 +80,7 @@ void add_modules(const TraceContext& context, Summary& out) {
   std::vector<NameId> names;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     const std::int64_t ns = trace.ops[i].end_ns - trace.ops[i].start_ns;
-    const std::uint32_t forward = forward_of(context, forwards, i);
+    const std::uint32_t forward = forwards.of_op(context, i);
     names.clear();
     const auto count = [&](const PythonCall& call) {
       if (std::count(names.begin(), names.end(), call.name) != 0) return;

@@ -17,7 +17,7 @@ class Walk {
         graph_(graph),
         schedule_(schedule),
         calls_(graph.first_call_node(trace_)),
-        host_(context) {}
+        host_(*context.host) {}
 
   CriticalPath take() {
     std::uint32_t node = last_end();
@@ -106,7 +106,7 @@ class Walk {
   const PathGraph& graph_;
   const Schedule& schedule_;
   std::uint32_t calls_;
-  HostAt host_;
+  const HostAt& host_;
   CriticalPath out_;
   std::map<std::pair<std::string, std::string>, PathPart> parts_;
 };

@@ -81,6 +81,7 @@ void add_steps(const TraceContext& context, Summary& out) {
     step.name = range.name;
     step.source = range.source;
     step.process = range.process;
+    step.part = context.trace.part_of(range.process);
     step.start_ns = range.start_ns;
     step.duration_ns = range.end_ns - range.start_ns;
   }

@@ -64,6 +64,7 @@ class JsonReader {
   void read_some(std::string_view likely) {
     struct NotWhole {};
     std::size_t taken = 0, seen = 0;
+    sink_.make_room(window_.share_read());
     try {
       parser_.parse(
           likely, [&](const JsonEvent& event) { sink_.add(event), ++taken; },

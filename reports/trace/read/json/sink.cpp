@@ -49,6 +49,25 @@ JsonSink::Category JsonSink::category_of(std::string_view name) const {
   return at == kRows.end() ? Category::other : at->category;
 }
 
+/// A list that moves takes its memory twice, and room that is never filled takes none: what is
+/// nearly full gets room for the rest of the text, by what was read so far.
+void JsonSink::make_room(double share_read) {
+  constexpr std::size_t kNearly = 1 << 14;  // more than the text that is looked at at once holds
+  constexpr double kLeastGrowth = 1.5, kMostGrowth = 16;
+  const double growth = std::clamp(1.1 / share_read, kLeastGrowth, kMostGrowth);
+  const auto grow = [&](auto& events) {
+    if (events.size() > kNearly && events.capacity() - events.size() < kNearly)
+      events.reserve(static_cast<std::size_t>(growth * static_cast<double>(events.size())));
+  };
+  grow(trace_.ops);
+  grow(trace_.calls);
+  grow(trace_.ranges);
+  grow(trace_.python);
+  grow(trace_.memory);
+  grow(trace_.instants);
+  grow(trace_.counters);
+}
+
 void JsonSink::add(const JsonEvent& event) {
   ++trace_.source.events;
   if (event.phase == "X") {

@@ -18,6 +18,8 @@ class JsonSink {
   using Fail = JsonEventParser::Fail;
   JsonSink(Trace& trace, Fail fail);
   void add(const JsonEvent& event);
+  /// Before more events of the text, of which so much was read: from 0 to 1.
+  void make_room(double share_read);
   /// After the last event: ranges that were begun and never ended get the trace's last time as
   /// their end; processes and times as our writer's metadata say.
   void finish(const OurMetadata& ours, const std::string& where);

@@ -39,6 +39,7 @@ class JsonWindow {
   /// Offset in the text of a byte of what was handed out last, or of the cursor.
   std::uint64_t offset_of(const char* at) const;
   std::uint64_t offset() const { return offset_ + begin_; }
+  double share_read() const { return source_.share_read(); }
   /// InputError "<where>: byte <offset>: <what>".
   [[noreturn]] void fail(std::uint64_t offset, const std::string& what) const;
 

@@ -22,9 +22,12 @@ struct Filter {
 };
 
 /// Steps and times keep what the host did in them too, and steps what they launched, whenever it
-/// ran. A stream and a name choose operations: calls that launched none of them go, ranges of the
-/// host stay, since they say who launched the rest. InputError where nothing is left.
+/// ran. A stream and a name choose operations: of the calls those stay that launched them or in
+/// which the host waits for them; ranges of the host stay, since they say who launched the rest.
+/// InputError where nothing is left.
 void keep(const Filter& filter, Trace& trace);
+/// Whether it holds nothing that has a time: what is there describes nothing.
+bool holds_no_event(const Trace& trace);
 /// When the first of its events began, of which `time_ns` counts; of the whole trace where only a
 /// part of it is left.
 std::int64_t first_event(const Trace& trace);

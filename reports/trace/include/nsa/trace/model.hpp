@@ -240,6 +240,11 @@ struct Clocks {
   }
 };
 
+/// Of a part of a trace: GPU operations and calls of CUDA that are left, and of how many.
+struct KeptCounts {
+  std::int64_t ops = 0, of_ops = 0, calls = 0, of_calls = 0;
+};
+
 /// What the file is, and what it can hold.
 struct Origin {
   std::string path;
@@ -249,6 +254,7 @@ struct Origin {
   std::optional<std::int64_t> base_time_ns, rank, world_size;
   std::string part;  // that keep() left, as flags: "--step 3-7 --name flash"; empty: all of it
   std::optional<std::int64_t> first_ns;  // where only a part is left: the first event of all
+  std::optional<KeptCounts> kept;        // and what is left of it
   std::uint64_t untimed_ops = 0;  // GPU operations without a time stamp; they are not in `ops`
   std::uint64_t flow_starts = 0, flow_ends = 0;  // arrows between events
   bool holds_overhead = true;    // false: its recorder does not write the profiler's own time

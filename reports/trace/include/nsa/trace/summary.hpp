@@ -98,8 +98,8 @@ struct HostSync {
 /// Work launched within a step, wherever it ran.
 struct Step {
   std::string name;
-  std::string source;  // "annotation", "nvtx", "detected", "repeating_kernels"
-  std::uint32_t process = 0;
+  std::string source;                   // "annotation", "nvtx", "detected", "repeating_kernels"
+  std::uint32_t process = 0, part = 0;  // of ProcessInfo
   std::int64_t start_ns = 0, duration_ns = 0;
   std::int64_t api_calls = 0, host_syncs = 0, host_sync_ns = 0;
   std::optional<GpuFigures> gpu;  // absent: no operation of the file has a launch call
@@ -156,14 +156,27 @@ struct RecordingRow {
 };
 
 struct Summary {
+  /// How it is known which streams wait for the communication, as CriticalPath::events: unless it
+  /// is "recorded", exposed communication says that nothing was computed meanwhile, not that the
+  /// trace would be shorter without it. Absent: there is none, no critical path, or one stream a
+  /// device, whose order says all.
+  std::optional<std::string> exposed_comm_waits() const {
+    if (!gpu || gpu->whole_graphs > 0 || gpu->comm_ns == 0 || !critical_path) return {};
+    for (const DeviceSummary& device : devices)
+      if (device.streams.size() > 1) return critical_path->events;
+    return {};
+  }
+
   std::string path, format;
-  std::string part;  // of it that is summarised, as flags; empty: all
+  std::string part;                // of it that is summarised, as flags; empty: all
+  std::optional<KeptCounts> kept;  // of a part
   std::uint64_t events = 0, bytes = 0;
   std::int64_t first_ns = 0;               // when its first event began; of the whole file
   std::uint64_t gpu_ops_without_time = 0;  // recorded without a time stamp, so in no figure
   std::optional<std::string> host;
   std::optional<std::int64_t> base_time_ns, rank, world_size;
-  std::optional<Clocks> clocks;  // of a merged trace
+  std::optional<Clocks> clocks;                             // of a merged trace
+  std::vector<std::optional<std::int64_t>> ranks_of_parts;  // of its recordings, where stated
 
   std::optional<GpuSums> sums;    // of all GPU operations; absent: there are none
   std::optional<GpuFigures> gpu;  // the same on one time line; absent too where they are on several

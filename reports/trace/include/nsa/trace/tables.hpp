@@ -37,8 +37,11 @@ struct OperatorRow {
 struct AnnotationRow {
   std::string name;
   std::int64_t count = 0, host_ns = 0;
-  std::int64_t gpu_ns = 0;        // sum of what was launched within them
+  /// Sum of what was launched while they were open: by their thread, or by autograd's in the
+  /// backward pass of their thread.
+  std::int64_t gpu_ns = 0;
   std::int64_t projected_ns = 0;  // from the first start to the last end of that, of each range
+  std::int64_t backward_ns = 0;   // of the backward of operators in them, launched after their end
 };
 
 /// A module (`nn.Module`) of one name.
@@ -52,8 +55,9 @@ struct ModuleRow {
 /// What the host did while a GPU was idle.
 struct GapCause {
   /// launch_pending; api, allocation, data_loading, operator, annotation, python (`name` says
-  /// which); nothing_recorded; launch_unknown.
+  /// which); nothing_recorded; launch_unknown; cuda_own (modules, a full queue); profiler.
   std::string what, name;
+  std::string idle_class;                // as the members of IdleClasses
   std::int64_t count = 0, total_ns = 0;  // gaps that it had a part in, and its time in them
 };
 
