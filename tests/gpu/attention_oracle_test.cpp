@@ -63,8 +63,15 @@ void attend_over_blocks(const Problem& p, const std::vector<HostTensor>& inputs,
   const auto in = views(inputs);
   const auto pooled = reference::derive(kAttention, p, in, {});
   const AttentionTensors t = attention_inputs(in);
-  const reference::AttentionOperands operands{t.q,     pooled[0].view(), pooled[1].view(), t.sel.k,
-                                              t.sel.v, t.win.k,          t.win.v,          t.gate};
+  const reference::AttentionOperands operands{
+      .q = t.q,
+      .k_cmp = reference::named(pooled, "k_cmp")->view(),
+      .v_cmp = reference::named(pooled, "v_cmp")->view(),
+      .k_sel = t.sel.k,
+      .v_sel = t.sel.v,
+      .k_win = t.win.k,
+      .v_win = t.win.v,
+      .gate = t.gate};
   const auto sequences = sequences_of(p);
   const TensorView o = outputs[0].view();
   for (std::int64_t row = 0; row < o.shape[0]; ++row) {
