@@ -1,5 +1,6 @@
 #include "nsa/trace/summary_json.hpp"
 
+#include "fields.hpp"
 #include "tables_json.hpp"
 
 namespace nsa::trace {
@@ -136,7 +137,6 @@ Json to_json(const Allocation& v) {
 }
 
 Json to_json(const DeviceSummary& v);
-Json to_json(const RecordingRow& v);
 
 template <class Row>
 Json list(const std::vector<Row>& rows) {
@@ -157,35 +157,12 @@ Json to_json(const DeviceSummary& v) {
   return j;
 }
 
-Json to_json(const Clocks& v) {
-  return {{"alignment", to_string(v.alignment)},
-          {"assumption", v.assumption},
-          {"spread_ns", or_null(v.spread_ns)}};
-}
-
 Json to_json(const MemorySummary& v) {
   return {{"peak_allocated_bytes", or_null(v.peak_allocated_bytes)},
           {"peak_reserved_bytes", or_null(v.peak_reserved_bytes)},
           {"last_allocated_bytes", or_null(v.last_allocated_bytes)},
           {"last_reserved_bytes", or_null(v.last_reserved_bytes)},
           {"top_allocations", list(v.top_allocations)}};
-}
-
-Json to_json(const RecordingRow& v) {
-  Json notes = Json::array();
-  for (const Note& note : v.notes) notes.push_back({{"what", note.what}, {"text", note.text}});
-  const Totals& t = v.totals;
-  return {{"pid", v.pid},
-          {"rank", or_null(v.rank)},
-          {"complete", t.complete},
-          {"launches", or_null(t.launches)},
-          {"recorded", t.recorded},
-          {"dropped", t.dropped},
-          {"lost", t.lost},
-          {"outside", t.outside},
-          {"torn_bytes", t.torn_bytes},
-          {"all_there", or_null(v.all_there)},
-          {"notes", std::move(notes)}};
 }
 
 }  // namespace
@@ -196,7 +173,7 @@ Json to_document(const Summary& s) {
          {"host", or_null(s.host)}, {"base_time_ns", or_null(s.base_time_ns)},
          {"rank", or_null(s.rank)}, {"world_size", or_null(s.world_size)}};
   if (!s.part.empty()) j["part"] = s.part;
-  if (s.clocks) j["clocks"] = to_json(*s.clocks);
+  fields::put(j, "clocks", s.clocks);
   j.update(figures(s.gpu ? &*s.gpu : nullptr, s.sums ? &*s.sums : nullptr));
   j["api_calls"] = or_null(s.api_calls);
   j["kernels_by_name"] = list(s.kernels_by_name);
@@ -223,7 +200,7 @@ Json to_document(const Summary& s) {
   j["modules"] = list(s.modules);
   j["attention"] = list(s.attention);
   j["memory"] = s.memory ? to_json(*s.memory) : Json(nullptr);
-  j["recording"] = list(s.recording);
+  fields::put_or_null(j, "recording", s.recording);
   j["devices"] = list(s.devices);
   if (s.worst_device) {
     const DeviceSummary& worst = s.devices.at(*s.worst_device);

@@ -85,6 +85,7 @@ struct ProcessTimes {
   std::int64_t process = 0;
   double median_ns = 0;          // of the medians of its visits
   std::optional<double> cycles;  // likewise; nothing where a visit has no clock
+  bool operator==(const ProcessTimes&) const = default;
 };
 
 /// What one run gave for a series: controls and held-out rows are not in it. Views last until the
@@ -206,9 +207,9 @@ class Store {
   std::vector<TelemetryRow> telemetry(const std::optional<std::string>& run_id) const;
   /// Oldest first. `id` and `with_samples` of the query mean nothing here.
   std::vector<LaunchTraceRow> launch_traces(const Query& query) const;
-  /// Likewise.
+  /// What the hardware counted; otherwise as launch_traces().
   std::vector<LaunchCountersRow> launch_counters(const Query& query) const;
-  /// Likewise.
+  /// How far selections of reduced precision are the exact ones; otherwise as launch_traces().
   std::vector<AgreementRow> agreements(const Query& query) const;
   /// What their probes said when the run began; empty for an imported run.
   std::vector<Capability> libraries(const std::string& run_id) const;
