@@ -199,7 +199,7 @@ TensorShape shape_of(Stage stage, std::string_view tensor, const Problem& proble
 struct JoinedSignature {
   std::vector<TensorSpec> inputs, outputs;
 };
-/// That of a row over these stages.
+/// The joined signature of a row over these stages.
 JoinedSignature signature_of(std::span<const Stage> stages,
                              Direction direction = Direction::forward);
 /// shape_of() of the first of the stages that has a tensor of that name. ContractError where none

@@ -27,7 +27,7 @@ Device current();
 
 /// A stream of the current device that does not wait for the null stream. The caller destroys it.
 CUstream_st* make_stream();
-/// What it still holds is done all the same. Null: nothing happens.
+/// Work that it still holds is finished all the same. Null: nothing happens.
 void destroy_stream(CUstream_st* stream) noexcept;
 /// Waits until all that was enqueued on the stream is done; errors of the work surface here.
 void synchronize(CUstream_st* stream);

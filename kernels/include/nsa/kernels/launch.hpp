@@ -40,7 +40,7 @@ struct Saved {
   TensorView blocks;                     // [tokens, kv_heads, sel_count] int32, -1 = unused
   TensorView gates;                      // [tokens, kv_heads, 3] fp32, order cmp, sel, win
 
-  /// That of a branch.
+  /// The log-sum-exp of that branch.
   const TensorView& lse_of(Branch branch) const noexcept {
     return branch == Branch::cmp ? lse_cmp : branch == Branch::sel ? lse_sel : lse_win;
   }

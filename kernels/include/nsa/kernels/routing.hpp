@@ -132,7 +132,7 @@ class Router {
   DeviceFit device_fit() const noexcept;
   /// What the Router was made from, borrowed.
   const Inputs& inputs() const noexcept;
-  /// Of these, the variables; borrowed.
+  /// The NSA_* variables of these; borrowed.
   const EnvSnapshot& environment() const noexcept;
   /// Workspace sizes to allocate ahead for this problem, in rows and tokens (Reserves), by
   /// precedence: the environment, the table, what ships. Nothing where nobody says one.

@@ -164,9 +164,9 @@ class DecodeLoop {
   ~DecodeLoop();
   DecodeLoop(const DecodeLoop&) = delete;
   DecodeLoop& operator=(const DecodeLoop&) = delete;
-  /// Tokens that the shortest sequence holds at least before a step, for it to be right.
+  /// The fewest tokens that every sequence has to hold before a step.
   std::int64_t first_context() const noexcept;
-  /// Tokens that the longest sequence holds at most before a step: the caches' capacity less one.
+  /// The most that any may hold before a step: the caches' capacity less one.
   std::int64_t last_context() const noexcept;
   /// The problem that bounds every step.
   const Problem& problem() const noexcept;

@@ -121,7 +121,7 @@ struct TrainingMemory {
   std::int64_t activations = 0;  // kept from the forward pass to the backward pass
   std::int64_t workspace = 0;    // what is on top of them at the peak
   std::int64_t inputs = 0;       // tokens, targets, numbers of steps
-  /// All of it together.
+  /// The sum: what training holds at its peak.
   std::int64_t peak() const noexcept {
     return weights + gradients + optimizer + activations + workspace + inputs;
   }

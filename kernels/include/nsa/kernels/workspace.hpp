@@ -56,7 +56,7 @@ class Workspace {
   /// Where it stands now.
   Mark mark() const noexcept;
   /// What was taken since that mark() is free again, so that stages that run one after another
-  /// share memory. Not of before a reset().
+  /// share memory. No mark survives a reset().
   void rewind(const Mark& mark) noexcept;
   /// Makes room for `bytes`, uncounted. ContractError while something is taken; OutOfMemory.
   void reserve(std::size_t bytes);
