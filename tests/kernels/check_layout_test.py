@@ -36,6 +36,8 @@ constexpr T twice(T value) {
 int of(int a,
        int b = 2);
 int of(double a);
+/// Words.
+inline int late(int a);
 class B {
  public:
   explicit B(int a) : a_(of(a)) {}
@@ -50,6 +52,8 @@ class B {
   int hidden() const;
   int a_;
 };
+
+inline int late(int a) { return a; }
 }  // namespace nsa
 """
 
@@ -72,6 +76,9 @@ CASES = [
     ("25 scripts in a folder", [("tuner/a.cpp", LONG)] + [(f"scripts/a{i}.py", "#!\n") for i in range(25)] + [("scripts/a.json", "{}")], ""),
     ("26 files of tests", [(f"tests/a/b{i}.cpp", LONG) for i in range(26)], ""),
     ("a short file of two", [("tuner/a.cpp", LONG), ("tuner/b.hpp", "// one\n")], "1 of 2 files"),
+    ("a short file of two outside of many tests", [("tuner/a.cpp", LONG), ("tuner/b.hpp", "// one\n")] + [(f"tests/a/b{i}.cpp", LONG) for i in range(99)],
+     "1 of 2 files outside of tests"),
+    ("a short file of two tests", [(f"tuner/a{i}.cpp", LONG) for i in range(25)] + [("tests/a.cpp", LONG), ("tests/b.hpp", "// one\n")], "1 of 27 files have"),
     ("an instantiation", [("kernels/a.cpp", LONG), ("kernels/m/bf16.cu", "// one\n"), ("kernels/m/fp16_128.cu", "// one\n")], ""),
     ("a hidden state", [("kernels/include/nsa/a.hpp", LONG + HIDDEN)], ""),
     ("a state that is seen", [("kernels/include/nsa/a.hpp", LONG + SEEN)], "a.hpp:21: a private section"),
@@ -84,7 +91,7 @@ CASES = [
     ("words of another function", [("tuner/include/nsa/a.hpp", SAID.replace("int of(double a)", "int by(double a)"))], "a.hpp:15: by()"),
     ("words of an overload far above", [("tuner/include/nsa/a.hpp", SAID.replace("int of(double a)", "\nint of(double a)"))], "a.hpp:16: of()"),
     ("a template without words", [("tuner/include/nsa/a.hpp", SAID.replace("/// Words.\ntemplate", "template"))], "a.hpp:6: twice()"),
-    ("a method without words", [("reports/a/include/nsa/a.hpp", SAID.replace("  ~B();\n", "  ~B();\n  virtual int next() const = 0;\n"))], "a.hpp:20: next()"),
+    ("a method without words", [("reports/a/include/nsa/a.hpp", SAID.replace("  ~B();\n", "  ~B();\n  virtual int next() const = 0;\n"))], "a.hpp:22: next()"),
     ("a header that is not public", [("tuner/a.hpp", LONG + "int of(int a);\n")], ""),
 ]
 
