@@ -7,7 +7,7 @@ namespace {
 
 class All {
  public:
-  All(const Router::State& state, const Problem& problem, const AllPolicies* by)
+  All(const RouterState& state, const Problem& problem, const AllPolicies* by)
       : state_(state), problem_(problem), by_(by) {}
 
   std::array<Decided, kStageCount> decide() {
@@ -47,7 +47,7 @@ class All {
     }
   }
 
-  const Router::State& state_;
+  const RouterState& state_;
   const Problem& problem_;
   const AllPolicies* by_;
   std::array<Decided, kStageCount> all_;
@@ -55,7 +55,7 @@ class All {
 
 }  // namespace
 
-std::array<Decided, kStageCount> decide_all(const Router::State& state, const Problem& problem,
+std::array<Decided, kStageCount> decide_all(const RouterState& state, const Problem& problem,
                                             const AllPolicies* by) {
   return All(state, problem, by).decide();
 }

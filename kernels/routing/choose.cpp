@@ -28,7 +28,7 @@ bool is_it(const ClassPlace& place, std::uint64_t router, const Problem& problem
 template <bool kQuiet>
 class Walk {
  public:
-  Walk(const Router::State& state, std::size_t slot, const Problem& problem,
+  Walk(const RouterState& state, std::size_t slot, const Problem& problem,
        const AllPolicies* policies, Form form, Choice& choice, Why& why) noexcept
       : state_(state),
         rows_(state.rows[slot]),
@@ -223,7 +223,7 @@ class Walk {
     return false;
   }
 
-  const Router::State& state_;
+  const RouterState& state_;
   const StageRows& rows_;
   std::size_t slot_;
   const Problem& problem_;

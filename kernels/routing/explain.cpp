@@ -24,7 +24,7 @@ std::string range_words(const ThresholdRange& range, Axis axis, const std::strin
          (range.to ? std::to_string(*range.to) : "...") + ") of " + file;
 }
 
-std::string table_name(const Router::State& state, Source source) {
+std::string table_name(const RouterState& state, Source source) {
   const std::string& path =
       source == Source::shipped ? state.inputs.shipped_path : state.inputs.table_path;
   if (!path.empty()) return path;
@@ -32,7 +32,7 @@ std::string table_name(const Router::State& state, Source source) {
 }
 
 /// Why no row runs: the reasons of all rows.
-std::string no_variant_words(const Router::State& state, Stage stage, const Problem& problem) {
+std::string no_variant_words(const RouterState& state, Stage stage, const Problem& problem) {
   std::string words;
   for (const Row& row : state.rows[slot_of(stage, problem.direction)].rows) {
     const std::string reason = why_not(row, problem, state.inputs.device);
@@ -42,8 +42,7 @@ std::string no_variant_words(const Router::State& state, Stage stage, const Prob
 }
 
 /// "range of FILE" of what a table decided.
-std::string table_words(const Router::State& state, const Choice& choice,
-                        std::optional<Axis> axis) {
+std::string table_words(const RouterState& state, const Choice& choice, std::optional<Axis> axis) {
   const std::string file = table_name(state, choice.source);
   if (!choice.range) return "runner-up of a range of " + file;
   // A part of a composite goes by the axis of the composite's decision, which the range knows not.
@@ -56,7 +55,7 @@ bool saves(const Variant& row) {
   return std::ranges::find(directions, kForwardSaving) != directions.end();
 }
 
-std::string source_words(const Router::State& state, const Decided& decided) {
+std::string source_words(const RouterState& state, const Decided& decided) {
   const Choice& choice = decided.choice;
   switch (choice.source) {
     case Source::api:
@@ -76,7 +75,7 @@ std::string source_words(const Router::State& state, const Decided& decided) {
   return "";
 }
 
-std::string why_words(const Router::State& state, Stage stage, const Problem& problem,
+std::string why_words(const RouterState& state, Stage stage, const Problem& problem,
                       const Decided& decided) {
   const Choice& choice = decided.choice;
   if (!choice.variant) return no_variant_words(state, stage, problem);
@@ -110,7 +109,7 @@ void add_override(Explanation& line, const Choice& chosen, const Choice& without
   line.override_cost = cost_of(id, without.range);
 }
 
-Explanation explain_stage(const Router::State& state, Stage stage, const Problem& problem,
+Explanation explain_stage(const RouterState& state, Stage stage, const Problem& problem,
                           const Decided& decided, const Choice& without) {
   const Choice& choice = decided.choice;
   Explanation line;
@@ -136,7 +135,7 @@ Explanation explain_stage(const Router::State& state, Stage stage, const Problem
 }
 
 /// Stages that need the model around the attention say nothing of a problem without one.
-bool applies(const Router::State& state, Stage stage, const Problem& problem) {
+bool applies(const RouterState& state, Stage stage, const Problem& problem) {
   if (state.rows[slot_of(stage, problem.direction)].rows.empty()) return false;
   // A training step runs the stages by decisions of their own, and of both passes their plan.
   const bool composite = stage >= Stage::attention;
@@ -161,7 +160,7 @@ void add_slow_path_warnings(ExplainReport& report) {
 }  // namespace routing
 
 ExplainReport explain(const Router& router, const Problem& problem) {
-  const Router::State& state = router.state();
+  const routing::RouterState& state = RouterInside::of(router);
   ExplainReport report;
   report.device = state.inputs.device;
   report.device_fit = router.device_fit();

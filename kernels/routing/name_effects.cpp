@@ -17,7 +17,7 @@ struct WhatIf {
 };
 
 /// Decides again with `environment` in the place of the router's own.
-void consider(WhatIf& what_if, const Router::State& state, const Problem& problem) {
+void consider(WhatIf& what_if, const RouterState& state, const Problem& problem) {
   what_if.policies = make_policies(state.rows, what_if.environment);
   what_if.consequences.decisions = decide_all(state, problem, &what_if.policies);
   what_if.consequences.reserves = reserves_of(state, problem, what_if.environment);
@@ -79,7 +79,7 @@ EnvSnapshot only(const std::pair<std::string, std::string>& value) {
 }
 
 /// Decisions, reserves and options with, without and with nothing but one name.
-NameEffect effect_of(const Router::State& state, const Problem& problem, const WhatIf& all,
+NameEffect effect_of(const RouterState& state, const Problem& problem, const WhatIf& all,
                      const WhatIf& none, std::size_t index) {
   const auto& [name, value] = all.environment.values[index];
   NameEffect effect{name, value, false, ""};
@@ -114,7 +114,7 @@ NameEffect effect_of(const Router::State& state, const Problem& problem, const W
 
 }  // namespace
 
-std::vector<NameEffect> name_effects(const Router::State& state, const Problem& problem) {
+std::vector<NameEffect> name_effects(const RouterState& state, const Problem& problem) {
   WhatIf all{state.inputs.environment, {}, {}}, none;
   consider(all, state, problem);
   consider(none, state, problem);

@@ -52,7 +52,7 @@ void bound_by_memory(Reserves& r, const Problem& problem, const Device& device) 
 
 }  // namespace
 
-Reserves reserves_of(const Router::State& state, const Problem& problem,
+Reserves reserves_of(const RouterState& state, const Problem& problem,
                      const EnvSnapshot& environment) noexcept {
   const Reserves* thresholds = table_reserves(state.tables[kThresholdsSlot], problem);
   const Reserves* shipped = table_reserves(state.tables[kShippedSlot], problem);

@@ -102,11 +102,19 @@ struct Router::State {
   std::vector<std::string> warnings;
 };
 
+/// What the other files here see of a Router.
+struct RouterInside {
+  using State = Router::State;
+  static const State& of(const Router& router) noexcept { return *router.state_; }
+};
+
 namespace routing {
+
+using RouterState = RouterInside::State;
 
 AllPolicies make_policies(const AllStageRows& rows, const EnvSnapshot& environment);
 /// Reserves by precedence: `environment`, thresholds, shipped; bounded by the device's memory.
-Reserves reserves_of(const Router::State& state, const Problem& problem,
+Reserves reserves_of(const RouterState& state, const Problem& problem,
                      const EnvSnapshot& environment) noexcept;
 /// Lines about reserves that are negative or over their limit.
 std::vector<std::string> reserve_warnings(const EnvSnapshot& environment);

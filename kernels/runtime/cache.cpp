@@ -14,7 +14,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-KvCache::State::Rows KvCache::State::make_rows(std::int64_t rows, std::int64_t dim) const {
+CacheState::Rows CacheState::make_rows(std::int64_t rows, std::int64_t dim) const {
   Rows made;
   made.view = make_view(nullptr, dtype, {rows, kv_heads, dim});
   if (rows == 0) return made;
@@ -65,8 +65,8 @@ std::size_t KvCache::bytes() const noexcept {
 }
 
 CachedLayer::CachedLayer(const Context& context, KvCache& whole, const Problem& problem)
-    : context_(context), cache_(whole.state()), problem_(problem) {
-  const KvCache::State& cache = cache_;
+    : context_(context), cache_(KvCacheInside::of(whole)), problem_(problem) {
+  const CacheState& cache = cache_;
   if (problem.seq_lens.size() != cache.lengths.size()) {
     throw InputError("cache: holds " + std::to_string(cache.lengths.size()) +
                      " sequences, the problem has " + std::to_string(problem.seq_lens.size()));
@@ -92,15 +92,15 @@ CachedLayer::CachedLayer(const Context& context, KvCache& whole, const Problem& 
 }
 
 void CachedLayer::zero(const Context& context, KvCache& whole) {
-  KvCache::State& cache = whole.state();
+  CacheState& cache = KvCacheInside::of(whole);
   if (cache.zeroed) return;
-  for (const KvCache::State::Rows* rows : cache.rows()) {
+  for (const CacheState::Rows* rows : cache.rows()) {
     if (rows->memory) ops_of(context).fill(context, rows->view, std::byte{0});
   }
   cache.zeroed = true;
 }
 
-decode::CacheTensors CachedLayer::tensors_of(const KvCache::State& cache) {
+decode::CacheTensors CachedLayer::tensors_of(const CacheState& cache) {
   return {.sel = {.k = cache.k_sel.view, .v = cache.v_sel.view},
           .win = {.k = cache.k_win.view, .v = cache.v_win.view},
           .raw = {.k = cache.k_raw.view, .v = cache.v_raw.view},
@@ -141,9 +141,9 @@ CachedKeys CachedLayer::append_selected(const AttentionTensors& fresh) {
 void CachedLayer::grow_window(std::int64_t rows) {
   const auto batch = static_cast<std::int64_t>(sequences_.size());
   const std::int64_t old_stride = cache_.win_stride;
-  KvCache::State::Rows k = cache_.make_rows(batch * rows, problem_.head_dim_k);
-  KvCache::State::Rows v = cache_.make_rows(batch * rows, problem_.head_dim_v);
-  for (const KvCache::State::Rows* grown : {&k, &v}) {
+  CacheState::Rows k = cache_.make_rows(batch * rows, problem_.head_dim_k);
+  CacheState::Rows v = cache_.make_rows(batch * rows, problem_.head_dim_v);
+  for (const CacheState::Rows* grown : {&k, &v}) {
     ops_of(context_).fill(context_, grown->view, std::byte{0});
   }
   for (std::int64_t b = 0; b < batch; ++b) {

@@ -39,6 +39,14 @@ struct KvCache::State {
   std::vector<Rows> outgrown;             // windows that work in flight may still read
 };
 
+/// What the other files here see of a KvCache.
+struct KvCacheInside {
+  using State = KvCache::State;
+  static State& of(KvCache& cache) noexcept { return *cache.state_; }
+  static const State& of(const KvCache& cache) noexcept { return *cache.state_; }
+};
+using CacheState = KvCacheInside::State;
+
 /// Keys of a sequence or of its window as a stage reads them.
 struct CachedKeys {
   KvTensors kv;
@@ -54,7 +62,7 @@ class CachedLayer {
  public:
   /// InputError when lengths differ from the problem's or the cache has no room.
   CachedLayer(const Context& context, KvCache& whole, const Problem& problem);
-  static decode::CacheTensors tensors_of(const KvCache::State& cache);
+  static decode::CacheTensors tensors_of(const CacheState& cache);
   /// Zeros in all of a new cache.
   static void zero(const Context& context, KvCache& whole);
   /// K and V of the selected branch for all tokens (also those of dense attention).
@@ -91,7 +99,7 @@ class CachedLayer {
             std::int64_t to_row, std::int64_t count);
 
   const Context& context_;
-  KvCache::State& cache_;
+  CacheState& cache_;
   const Problem& problem_;
   std::vector<Sequence> sequences_;  // of the new tokens in the packed input
   std::vector<RowsCopy> copies_;

@@ -7,6 +7,7 @@
 #include "decode/step.hpp"
 #include "layer.hpp"
 #include "nsa/kernels/device_memory.hpp"
+#include "nsa/kernels/directions.hpp"
 #include "nsa/kernels/vendor.hpp"
 #include "ops.hpp"
 
@@ -57,7 +58,7 @@ struct DecodeLoop::State {
   std::int64_t first = 0, capacity = 0;
   Problem problem;
   std::vector<Sequence> bounds;  // [batch] of the longest step
-  KvCache::State::Rows memory;   // of the device: Standing [batch], Sequence [2, batch]
+  CacheState::Rows memory;       // of the device: Standing [batch], Sequence [2, batch]
   decode::Standing* standing = nullptr;
   Sequence* sequences = nullptr;  // of the selected branch, then of the window
 
@@ -71,9 +72,9 @@ DecodeLoop::DecodeLoop(const Context& context, const ModelConfig& config, std::s
   State& s = *state_;
   s.config = config;
   s.caches = caches;
-  const KvCache::State& cache = caches.front().state();
+  const CacheState& cache = KvCacheInside::of(caches.front());
   for (const KvCache& one : caches) {
-    const KvCache::State& other = one.state();
+    const CacheState& other = KvCacheInside::of(one);
     expects(other.lengths == cache.lengths && other.win_lengths == cache.win_lengths &&
                 other.capacity == cache.capacity && other.win_stride == cache.win_stride,
             "caches of one model");
@@ -94,8 +95,7 @@ DecodeLoop::DecodeLoop(const Context& context, const ModelConfig& config, std::s
   s.bounds = sequences_of(s.problem);
   for (KvCache& each : caches) CachedLayer::zero(context, each);
   const std::size_t bytes = batch * (sizeof(decode::Standing) + 2 * sizeof(Sequence));
-  s.memory.memory = {cache.allocator->allocate(bytes),
-                     KvCache::State::Free{cache.allocator, bytes}};
+  s.memory.memory = {cache.allocator->allocate(bytes), CacheState::Free{cache.allocator, bytes}};
   s.standing = static_cast<decode::Standing*>(s.memory.memory.get());
   s.sequences = reinterpret_cast<Sequence*>(s.standing + batch);
   std::vector<decode::Standing> standing;
@@ -114,7 +114,7 @@ const Problem& DecodeLoop::problem() const noexcept { return state_->problem; }
 
 void DecodeLoop::stepped() {
   State& s = *state_;
-  const std::vector<std::int64_t>& lengths = s.caches.front().state().lengths;
+  const std::vector<std::int64_t>& lengths = KvCacheInside::of(s.caches.front()).lengths;
   for (std::size_t b = 0; b < lengths.size(); ++b) {  // before any is changed
     if (lengths[b] < s.capacity) continue;
     throw InputError("cache: sequence " + std::to_string(b) + " holds " +
@@ -122,7 +122,7 @@ void DecodeLoop::stepped() {
   }
   const std::int64_t kept = std::max<std::int64_t>(s.problem.geometry.window - 1, 0);
   for (KvCache& one : s.caches) {
-    KvCache::State& cache = one.state();
+    CacheState& cache = KvCacheInside::of(one);
     for (std::size_t b = 0; b < cache.lengths.size(); ++b) {
       std::int64_t& stored = cache.win_lengths[b];
       if (stored + 1 > cache.win_stride) stored = std::min(stored, kept);
@@ -133,10 +133,10 @@ void DecodeLoop::stepped() {
 }
 
 void DecodeLoop::State::advance(const Context& context) {
-  decode::advance(
-      problem,
-      {capacity, caches.front().state().win_stride, num_compressed(capacity, problem.geometry)},
-      standing, sequences, sequences + bounds.size(), context.stream);
+  decode::advance(problem,
+                  {capacity, KvCacheInside::of(caches.front()).win_stride,
+                   num_compressed(capacity, problem.geometry)},
+                  standing, sequences, sequences + bounds.size(), context.stream);
 }
 
 void DecodeLoop::model_step(const Context& context, const ModelWeights& weights,

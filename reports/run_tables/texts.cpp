@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "nsa/run_tables/tables.hpp"
-#include "nsa/schemas/statistics/interval.hpp"
+#include "nsa/schemas/text.hpp"
 
 namespace nsa::run_tables {
 

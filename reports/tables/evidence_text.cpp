@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "nsa/schemas/statistics/interval.hpp"
+#include "nsa/schemas/text.hpp"
 
 namespace nsa::reports {
 

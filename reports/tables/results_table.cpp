@@ -3,7 +3,7 @@
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/units.hpp"
 #include "nsa/schemas/executor.hpp"
-#include "nsa/schemas/statistics/interval.hpp"
+#include "nsa/schemas/text.hpp"
 #include "results.hpp"
 
 namespace nsa::reports {

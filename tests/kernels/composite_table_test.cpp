@@ -6,6 +6,7 @@
 #include "catalog/composite_hash.hpp"
 #include "catch.hpp"
 #include "launch_support.hpp"
+#include "nsa/kernels/directions.hpp"
 
 namespace nsa::test {
 namespace {

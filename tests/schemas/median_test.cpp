@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "catch.hpp"
-#include "nsa/schemas/statistics/interval.hpp"
+#include "nsa/schemas/text.hpp"
 
 using nsa::median;
 

@@ -6,6 +6,7 @@
 #include "nsa/schemas/fields/launch.hpp"
 #include "nsa/schemas/fields/measurement.hpp"
 #include "rows/columns.hpp"
+#include "rows/series.hpp"
 #include "support.hpp"
 
 namespace nsa::store {
@@ -37,6 +38,9 @@ TEST_CASE("tables have a column for each field", "[store]") {
   CHECK(columns_in(db, "launch_trace") == columns_by_fields<LaunchTraceRow>());
   CHECK(columns_in(db, "launch_counters") == columns_by_fields<LaunchCountersRow>());
   CHECK(columns_in(db, "agreement") == columns_by_fields<AgreementRow>());
+  Names others{"run_id", "processes"};
+  others.insert(SeriesReader::kKeyColumns.begin(), SeriesReader::kKeyColumns.end());
+  CHECK(columns_in(db, "run_series") == columns_by_fields<KeptSeries>(others));
   CHECK(columns_in(db, "device") == columns_by_fields<Device>({"run_id", "position"}));
 }
 

@@ -160,6 +160,12 @@ TEST_CASE("what stands beside the events is read whole or refused", "[trace]") {
                               "processes": [], "device_pids": [], "untimed_ops": )";
   CHECK(beside(ours + "5}").empty());
   CHECK(has(beside(ours + "-5}"), "nsatune"));
+  const auto clocks = [&](const std::string& alignment) {
+    return beside(ours + R"(5, "clocks": {"assumption": "", "alignment": ")" + alignment +
+                  R"("}})");
+  };
+  CHECK(clocks("steps").empty());
+  CHECK(has(clocks("stars"), "nsatune"));
   CHECK(has(beside(ours + "5}, " + ours + "5}"), "twice"));
 }
 

@@ -7,7 +7,6 @@
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/median.hpp"
-#include "nsa/schemas/statistics/interval.hpp"
 #include "nsa/schemas/text.hpp"
 #include "nsa/tuner/emit.hpp"
 #include "settle.hpp"

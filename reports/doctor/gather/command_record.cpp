@@ -1,63 +1,85 @@
 // What `doctor --record` writes: a line that says what it is, then a line for each reading.
 #include "nsa/doctor/gather.hpp"
 #include "nsa/schemas/error.hpp"
-#include "nsa/schemas/json.hpp"
+#include "nsa/schemas/fields/json.hpp"
+
+namespace nsa::fields {
+
+template <>
+inline constexpr auto kFields<doctor::CommandEvidence> =
+    std::tuple{optional("command", &doctor::CommandEvidence::source),
+               required("seconds", &doctor::CommandEvidence::seconds),
+               required("last_line_at_s", &doctor::CommandEvidence::last_line_at_s),
+               optional("gpu_reason", &doctor::CommandEvidence::gpu_reason),
+               optional("gpu_total_bytes", &doctor::CommandEvidence::gpu_total_bytes),
+               optional("exit_code", &doctor::CommandEvidence::exit_code)};
+
+template <>
+inline constexpr auto kFields<doctor::LoadSample> =
+    std::tuple{required("at_s", &doctor::LoadSample::at_s),
+               optional("log_lines", &doctor::LoadSample::log_lines),
+               optional("gpu_percent", &doctor::LoadSample::gpu_percent),
+               optional("gpu_memory_bytes", &doctor::LoadSample::gpu_memory_bytes),
+               optional("cpu_percent", &doctor::LoadSample::cpu_percent),
+               optional("rss_bytes", &doctor::LoadSample::rss_bytes)};
+
+}  // namespace nsa::fields
 
 namespace nsa::doctor {
 namespace {
+
+constexpr int kVersion = 1;
+constexpr const char* kVersionField = "nsatune_command";
 
 [[noreturn]] void refuse(const std::string& file, std::int64_t line, const std::string& what) {
   throw InputError(clean(file) + ":" + std::to_string(line) + ": " + what);
 }
 
-void put(Json& to, const char* field, const std::optional<double>& value) {
-  if (value) to[field] = *value;
+/// Whether a figure is one that a recording can hold.
+template <class T>
+bool is_sound(const T& figure) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return figure >= 0 && static_cast<double>(figure) <= 1e18;
+  } else {
+    return true;
+  }
+}
+template <class T>
+bool is_sound(const std::optional<T>& figure) {
+  return !figure || is_sound(*figure);
 }
 
-struct Line {
-  const Json& json;
-  const std::string& file;
-  std::int64_t number;
-
-  std::optional<double> get(const char* field) const {
-    const auto at = json.find(field);
-    if (at == json.end()) return {};
-    const double value = at->is_number() ? at->get<double>() : -1;
-    if (!(value >= 0) || value > 1e18)
-      refuse(file, number, std::string(field) + ": expected a number of 0 or more");
-    return value;
+/// Calls `read`; what it refuses is said of the line.
+template <class Read>
+void read_at(const std::string& file, std::int64_t line, const Read& read) {
+  try {
+    read();
+  } catch (const InputError& error) {
+    std::string_view what = error.what();
+    if (what.starts_with(": ")) what.remove_prefix(2);  // of the whole object: without a pointer
+    refuse(file, line, std::string(what));
   }
-  double require(const char* field) const {
-    const auto value = get(field);
-    if (!value) refuse(file, number, std::string("the field ") + field + " is missing");
-    return *value;
-  }
-  std::string text(const char* field) const {
-    const auto at = json.find(field);
-    return at != json.end() && at->is_string() ? clean(at->get_ref<const std::string&>()) : "";
-  }
-};
-
-LoadSample sample_of(const Line& line) {
-  LoadSample sample;
-  sample.at_s = line.require("at_s");
-  sample.gpu_percent = line.get("gpu_percent");
-  sample.gpu_memory_bytes = line.get("gpu_memory_bytes");
-  sample.cpu_percent = line.get("cpu_percent");
-  sample.rss_bytes = line.get("rss_bytes");
-  sample.log_lines = static_cast<std::int64_t>(line.get("log_lines").value_or(0));
-  return sample;
 }
 
-void read_head(const Line& line, CommandEvidence& command) {
-  if (line.require("nsatune_command") != 1)
-    refuse(line.file, 1, "a recording of another version of the program");
-  command.source = clean(line.file) + " (" + line.text("command") + ")";
-  command.seconds = line.require("seconds");
-  command.gpu_total_bytes = line.get("gpu_total_bytes");
-  command.gpu_reason = line.text("gpu_reason");
-  command.last_line_at_s = line.require("last_line_at_s");
-  if (const auto code = line.get("exit_code")) command.exit_code = static_cast<int>(*code);
+/// The line `json` of the file as what it describes.
+template <class T>
+T read_line(const Json& json, const std::string& file, std::int64_t line) {
+  T read;
+  read_at(file, line, [&] { fields::read_object(json, read); });
+  fields::each_field(read, [&](const auto& field, const auto& figure) {
+    if (!is_sound(figure)) refuse(file, line, std::string(field.name) + ": out of range");
+  });
+  return read;
+}
+
+CommandEvidence read_head(const Json& json, const std::string& file) {
+  int version = 0;
+  read_at(file, 1, [&] { fields::require(json, kVersionField, version); });
+  if (version != kVersion) refuse(file, 1, "a recording of another version of the program");
+  CommandEvidence command = read_line<CommandEvidence>(json, file, 1);
+  command.source = clean(file) + " (" + clean(command.source) + ")";
+  command.gpu_reason = clean(command.gpu_reason);
+  return command;
 }
 
 }  // namespace
@@ -77,36 +99,23 @@ CommandEvidence parse_command_record(std::string_view text, const std::string& f
     } catch (const InputError&) {
       refuse(file, number, "no JSON record");
     }
-    if (!json.is_object()) refuse(file, number, "a record is an object");
     if (number == 1) {
-      read_head({json, file, number}, command);
+      command = read_head(json, file);
     } else {
-      command.samples.push_back(sample_of({json, file, number}));
+      command.samples.push_back(read_line<LoadSample>(json, file, number));
     }
   }
   return command;
 }
 
 std::string command_record(const CommandEvidence& command) {
-  Json head{{"nsatune_command", 1},
-            {"command", command.source},
-            {"seconds", command.seconds},
-            {"last_line_at_s", command.last_line_at_s},
-            {"gpu_reason", command.gpu_reason}};
-  put(head, "gpu_total_bytes", command.gpu_total_bytes);
-  if (command.exit_code) head["exit_code"] = *command.exit_code;
   const auto line = [](const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   };
+  Json head{{kVersionField, kVersion}};
+  head.update(fields::object_of(command));
   std::string text = line(head);
-  for (const LoadSample& s : command.samples) {
-    Json json{{"at_s", s.at_s}, {"log_lines", s.log_lines}};
-    put(json, "gpu_percent", s.gpu_percent);
-    put(json, "gpu_memory_bytes", s.gpu_memory_bytes);
-    put(json, "cpu_percent", s.cpu_percent);
-    put(json, "rss_bytes", s.rss_bytes);
-    text += line(json);
-  }
+  for (const LoadSample& sample : command.samples) text += line(fields::object_of(sample));
   return text;
 }
 

@@ -5,11 +5,14 @@
 #include <tuple>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "around.hpp"
 #include "nsa/doctor/gather.hpp"
+#include "nsa/trace/filter.hpp"
 #include "nsa/trace/range_names.hpp"
 #include "nsa/trace/waits.hpp"
-#include "warm_up.hpp"
+#include "nsa/trace/warm_up.hpp"
 
 namespace nsa::doctor {
 namespace {
@@ -190,6 +193,20 @@ void add_suspects(const Trace& trace, TraceEvidence& out) {
     groups.add(what, "", range.end_ns - range.start_ns, 0);
   }
   out.suspects = groups.take();
+}
+
+/// Leaves steps at the start that say nothing of the others out of the trace: each of them takes
+/// half as long again as the median of all others, and they are a third of all steps at most.
+/// Which, in words; "" where there are none.
+std::string leave_out_warm_up(trace::Trace& trace) {
+  const auto found = trace::warm_up_of(trace);
+  if (!found) return {};
+  trace::Filter filter;
+  filter.steps = found->later;
+  trace::keep(filter, trace);
+  return fmt::format("the first {} of {} steps: they warmed up ({:.3g} ms each, later ones {:.3g})",
+                     found->steps, found->all, static_cast<double>(found->median_ns) / 1e6,
+                     static_cast<double>(found->later_median_ns) / 1e6);
 }
 
 }  // namespace

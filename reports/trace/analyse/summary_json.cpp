@@ -1,5 +1,6 @@
 #include "nsa/trace/summary_json.hpp"
 
+#include "fields.hpp"
 #include "nsa/trace/who.hpp"
 #include "tables_json.hpp"
 
@@ -137,7 +138,6 @@ Json to_json(const Allocation& v) {
 }
 
 Json to_json(const DeviceSummary& v);
-Json to_json(const RecordingRow& v);
 
 template <class Row>
 Json list(const std::vector<Row>& rows) {
@@ -158,35 +158,12 @@ Json to_json(const DeviceSummary& v) {
   return j;
 }
 
-Json to_json(const Clocks& v) {
-  return {{"alignment", to_string(v.alignment)},
-          {"assumption", v.assumption},
-          {"spread_ns", or_null(v.spread_ns)}};
-}
-
 Json to_json(const MemorySummary& v) {
   return {{"peak_allocated_bytes", or_null(v.peak_allocated_bytes)},
           {"peak_reserved_bytes", or_null(v.peak_reserved_bytes)},
           {"last_allocated_bytes", or_null(v.last_allocated_bytes)},
           {"last_reserved_bytes", or_null(v.last_reserved_bytes)},
           {"top_allocations", list(v.top_allocations)}};
-}
-
-Json to_json(const RecordingRow& v) {
-  Json notes = Json::array();
-  for (const Note& note : v.notes) notes.push_back({{"what", note.what}, {"text", note.text}});
-  const Totals& t = v.totals;
-  return {{"pid", v.pid},
-          {"rank", or_null(v.rank)},
-          {"complete", t.complete},
-          {"launches", or_null(t.launches)},
-          {"recorded", t.recorded},
-          {"dropped", t.dropped},
-          {"lost", t.lost},
-          {"outside", t.outside},
-          {"torn_bytes", t.torn_bytes},
-          {"all_there", or_null(v.all_there)},
-          {"notes", std::move(notes)}};
 }
 
 /// Beside each `part` the rank that it is.
@@ -216,7 +193,7 @@ Json to_document(const Summary& s) {
                  {"of_gpu_ops", s.kept->of_ops},
                  {"api_calls", s.kept->calls},
                  {"of_api_calls", s.kept->of_calls}};
-  if (s.clocks) j["clocks"] = to_json(*s.clocks);
+  fields::put(j, "clocks", s.clocks);
   j.update(figures(s.gpu ? &*s.gpu : nullptr, s.sums ? &*s.sums : nullptr));
   j["exposed_comm_waits"] = or_null(s.exposed_comm_waits());
   j["api_calls"] = or_null(s.api_calls);
@@ -244,7 +221,7 @@ Json to_document(const Summary& s) {
   j["modules"] = list(s.modules);
   j["attention"] = list(s.attention);
   j["memory"] = s.memory ? to_json(*s.memory) : Json(nullptr);
-  j["recording"] = list(s.recording);
+  fields::put_or_null(j, "recording", s.recording);
   j["devices"] = list(s.devices);
   if (s.worst_device) {
     const DeviceSummary& worst = s.devices.at(*s.worst_device);

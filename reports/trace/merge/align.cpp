@@ -3,15 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "analyse/communication/patterns.hpp"
 #include "analyse/steps/ranges.hpp"
 #include "analyse/sums.hpp"
+#include "fields.hpp"
 #include "hosts.hpp"
 
 namespace nsa::trace {
 namespace {
+
+constexpr std::array<std::string_view, 5> kAlignments{"one_clock", "collectives", "steps",
+                                                      "absolute_times", "none"};
 
 using Shifts = std::vector<std::int64_t>;
 /// Moments of one trace that others may have too: a name, and which one of that name it is.
@@ -121,9 +127,7 @@ bool align_by(const std::vector<Trace>& traces, const Hosts& hosts, Moments (*fi
 }  // namespace
 
 std::string_view to_string(ClockAlignment alignment) {
-  constexpr std::array<std::string_view, 5> kNames{"one_clock", "collectives", "steps",
-                                                   "absolute_times", "none"};
-  return kNames[static_cast<std::size_t>(alignment)];
+  return kAlignments[static_cast<std::size_t>(alignment)];
 }
 
 Placement align(const std::vector<Trace>& traces) {
@@ -154,3 +158,10 @@ Placement align(const std::vector<Trace>& traces) {
 }
 
 }  // namespace nsa::trace
+
+template <>
+std::optional<nsa::trace::ClockAlignment> nsa::from_string(std::string_view name) noexcept {
+  const auto at = std::ranges::find(trace::kAlignments, name);
+  if (at == trace::kAlignments.end()) return std::nullopt;
+  return static_cast<trace::ClockAlignment>(at - trace::kAlignments.begin());
+}

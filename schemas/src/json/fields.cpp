@@ -1,6 +1,6 @@
 // Scalars of JSON fields: what is accepted is exactly what the C++ type can
 // hold.
-#include "fields.hpp"
+#include "nsa/schemas/fields/json.hpp"
 
 #include <algorithm>
 
@@ -56,17 +56,6 @@ void put_error(Json& j, const char* key, const std::optional<double>& error) {
   j[key] = std::isnan(*error) ? kWorst : std::min(*error, kWorst);
 }
 
-Json value_of(const std::map<std::string, double>& values) {
-  Json j = Json::object();
-  for (const auto& [name, value] : values) j[name] = finite(value);
-  return j;
-}
-
-void get(const Json& j, std::map<std::string, double>& out) {
-  require_object(j);
-  for (const auto& [name, value] : j.items()) require(j, name.c_str(), out[name]);
-}
-
 void require_object(const Json& j) {
   if (!j.is_object()) throw FieldError("", "is not an object");
 }
@@ -98,6 +87,14 @@ void get(const Json& j, std::uint64_t& out) {
   if (!j.is_number_integer()) throw FieldError("", "is not an integer");
   if (!j.is_number_unsigned() && j.get<std::int64_t>() < 0) throw FieldError("", "is negative");
   out = j.get<std::uint64_t>();
+}
+
+void get(const Json& j, std::uint32_t& out) {
+  std::uint64_t value = 0;
+  get(j, value);
+  if (value > std::numeric_limits<std::uint32_t>::max())
+    throw FieldError("", "does not fit 32 bits");
+  out = static_cast<std::uint32_t>(value);
 }
 
 void get(const Json& j, int& out) {

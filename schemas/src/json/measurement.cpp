@@ -1,6 +1,6 @@
 // JSON of measurements, of launches and of runs: field by field.
 #include "nsa/schemas/fields/measurement.hpp"
-#include "fields.hpp"
+#include "nsa/schemas/fields/json.hpp"
 #include "nsa/schemas/fields/launch.hpp"
 #include "nsa/schemas/fields/run.hpp"
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <set>
 
-#include "fields.hpp"
+#include "nsa/schemas/fields/json.hpp"
 
 namespace nsa {
 namespace {

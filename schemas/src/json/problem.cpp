@@ -1,6 +1,6 @@
 // JSON of problems and their classes, variants and devices: flat keys, as in the worker protocol.
 #include "nsa/schemas/fields/problem.hpp"
-#include "fields.hpp"
+#include "nsa/schemas/fields/json.hpp"
 
 namespace nsa::fields {
 

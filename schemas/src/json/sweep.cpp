@@ -1,7 +1,7 @@
 // JSON of a sweep spec. A user writes only what differs from the defaults.
 #include <charconv>
 
-#include "fields.hpp"
+#include "nsa/schemas/fields/json.hpp"
 #include "nsa/schemas/fields/sweep.hpp"
 
 namespace nsa::fields {

@@ -1,7 +1,7 @@
 // JSON of a thresholds file.
 #include "nsa/schemas/fields/thresholds.hpp"
 
-#include "fields.hpp"
+#include "nsa/schemas/fields/json.hpp"
 #include "nsa/schemas/variant_text.hpp"
 
 namespace nsa {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "fields.hpp"
+#include "nsa/schemas/fields/json.hpp"
 #include "nsa/schemas/fields/worker.hpp"
 
 namespace nsa::worker {

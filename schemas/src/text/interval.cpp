@@ -1,4 +1,4 @@
-#include "nsa/schemas/statistics/interval.hpp"
+#include "nsa/schemas/text.hpp"
 
 #include <array>
 #include <cstdio>

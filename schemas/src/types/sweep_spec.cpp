@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "json/fields.hpp"
 #include "json/older_documents.hpp"
 #include "json/versions.hpp"
+#include "nsa/schemas/fields/json.hpp"
 
 namespace nsa {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "json/fields.hpp"
 #include "json/older_documents.hpp"
 #include "json/pretty.hpp"
 #include "json/versions.hpp"
+#include "nsa/schemas/fields/json.hpp"
 #include "nsa/schemas/text.hpp"
 
 namespace nsa {

@@ -9,7 +9,7 @@
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
 
-#include "json/fields.hpp"
+#include "nsa/schemas/fields/json.hpp"
 #include "schema_bundle.hpp"
 
 namespace nsa {

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace nsa::cli {
@@ -13,6 +14,12 @@ struct CommandPlace {
 };
 
 /// `app` under the name `path`, and all commands below it, parents first.
-std::vector<CommandPlace> command_tree(const CLI::App& app, const std::string& path);
+inline std::vector<CommandPlace> command_tree(const CLI::App& app, const std::string& path) {
+  std::vector<CommandPlace> places{{path, &app}};
+  for (const CLI::App* command : app.get_subcommands({}))
+    for (CommandPlace& place : command_tree(*command, path + " " + command->get_name()))
+      places.push_back(std::move(place));
+  return places;
+}
 
 }  // namespace nsa::cli

@@ -110,7 +110,7 @@ void require_consistent(const Run& run, const std::string& where) {
 void complete_row(Measurement& row, const std::string& where) {
   require_valid(row.problem, where);
   if (row.id.empty() || row.job_key.empty()) throw InputError(where + ": has a row without id");
-  // JSON has no infinity; the largest number stands for it (schemas/src/json/fields.hpp).
+  // JSON has no infinity; the largest number stands for it (nsa/schemas/fields/json.hpp).
   if (row.worst_row_error == std::numeric_limits<double>::max())
     row.worst_row_error = std::numeric_limits<double>::infinity();
   if (!row.samples.empty()) set_samples(row, std::move(row.samples));

@@ -80,6 +80,9 @@ inline std::optional<double> storable(const std::optional<double>& error) {
   return error;
 }
 
+/// Of structs without placements, problems and variants.
+inline constexpr auto kNoRows = [](auto&...) {};
+
 /// Adds the columns of `object`; id_of(part) gives the id of a row of its own.
 template <class T, class IdOf>
 void bind_columns(Binder& binder, const T& object, const IdOf& id_of) {

@@ -68,12 +68,13 @@ inline void bind_values(SQLite::Statement& statement, const std::vector<std::str
   for (const std::string& value : values) binder.add(value);
 }
 
-/// Reads the columns of the current row from the first on.
+/// Reads the columns of the current row, one after the other.
 class Row {
  public:
-  /// `where` begins the message of an InputError: "results.sqlite: measurement".
-  Row(const SQLite::Statement& statement, std::string where)
-      : statement_(statement), where_(std::move(where)) {}
+  /// `where` begins the message of an InputError: "results.sqlite: measurement". `first`: of the
+  /// columns that are read, from 0.
+  Row(const SQLite::Statement& statement, std::string where, int first = 0)
+      : statement_(statement), where_(std::move(where)), index_(first) {}
 
   bool has_next() const { return index_ < statement_.getColumnCount(); }
   std::string text() { return next().getString(); }
@@ -138,7 +139,7 @@ class Row {
 
   const SQLite::Statement& statement_;
   std::string where_;
-  int index_ = 0;
+  int index_;
 };
 
 }  // namespace nsa::store

@@ -15,9 +15,6 @@ inline constexpr bool kIsList<Environment> = true;
 
 namespace {
 
-/// Of structs without placements, problems and variants.
-constexpr auto kNoRows = [](auto&...) {};
-
 /// Rows of a table that belong to a run; `placed` tables have the place in the list too.
 template <class T>
 void put_list(SQLite::Database& db, const std::string& table, const std::string& run_id,

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "columns.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/median.hpp"
 #include "problem_row.hpp"
@@ -18,16 +19,25 @@ namespace nsa::store {
 namespace {
 
 constexpr const char* kList = "SELECT rowid FROM measurement WHERE run_id = ?1";
-/// The first seven are the key.
-constexpr const char* kSelect =
-    "SELECT placement_id, problem_id, variant_id, executor, launch, timer, cold, source_hash, "
-    "process, control, held_out, outcome, reason, verification, median_ns, sm_mhz, measured_at "
-    "FROM measurement WHERE rowid = ?";
-constexpr const char* kKept =
-    "SELECT placement_id, problem_id, variant_id, executor, launch, timer, cold, source_hash, "
-    "tried, failure, failed_at, processes FROM run_series WHERE run_id = ?";
 constexpr const char* kDevices = "SELECT 1 FROM placement WHERE id = ? AND device_uuid = ?";
-constexpr int kKeyColumns = 7;
+constexpr int kKeySize = static_cast<int>(SeriesReader::kKeyColumns.size());
+
+Columns key_columns() {
+  Columns columns;
+  for (const char* name : SeriesReader::kKeyColumns) columns.add(name);
+  return columns;
+}
+
+std::string select_rows() {
+  return "SELECT " + key_columns().names +
+         ", source_hash, process, control, held_out, outcome, reason, verification, median_ns, "
+         "sm_mhz, measured_at FROM measurement WHERE rowid = ?";
+}
+
+std::string select_kept() {
+  return "SELECT " + key_columns().names + ", " + columns_of<KeptSeries>().names +
+         ", processes FROM run_series WHERE run_id = ?";
+}
 
 /// A text where it lies; asked for as one, SQLite would copy it to end it with a zero.
 std::string_view view_of(const SQLite::Column& column) {
@@ -37,9 +47,8 @@ std::string_view view_of(const SQLite::Column& column) {
 
 /// Into a key that keeps its memory.
 void read_key(const SQLite::Statement& row, SeriesReader::Key& key) {
-  key.resize(kKeyColumns);
-  for (int i = 0; i < kKeyColumns; ++i)
-    key[static_cast<std::size_t>(i)] = view_of(row.getColumn(i));
+  key.resize(kKeySize);
+  for (int i = 0; i < kKeySize; ++i) key[static_cast<std::size_t>(i)] = view_of(row.getColumn(i));
 }
 
 template <class Enum>
@@ -59,6 +68,7 @@ struct Visits {
 /// A series while its rows are read.
 struct Collected {
   KeptSeries series;
+  std::string hash_at;  // when the row of its source hash was measured
   std::map<std::int64_t, Visits> processes;
 };
 
@@ -81,8 +91,8 @@ std::string failure_of(const Seen& row) {
 void add_row(Collected& to, const Seen& row) {
   KeptSeries& series = to.series;
   if (std::pair(row.measured_at, row.source_hash) >
-      std::pair(std::string_view(series.hash_at), std::string_view(series.source_hash))) {
-    series.hash_at = row.measured_at;
+      std::pair(std::string_view(to.hash_at), std::string_view(series.source_hash))) {
+    to.hash_at = row.measured_at;
     series.source_hash = row.source_hash;
   }
   // What this build or device does not have was not tried.
@@ -131,7 +141,8 @@ std::vector<unsigned char> pack(std::span<const ProcessTimes> processes) {
 }
 
 /// Into a vector that keeps its memory.
-void unpack(std::string_view blob, std::vector<ProcessTimes>& processes, const std::string& path) {
+void unpack(std::span<const unsigned char> blob, std::vector<ProcessTimes>& processes,
+            const std::string& path) {
   if (blob.size() % sizeof(Packed) != 0)
     throw InputError(path + ": run_series: times that are cut; name another file");
   processes.resize(blob.size() / sizeof(Packed));
@@ -144,10 +155,16 @@ void unpack(std::string_view blob, std::vector<ProcessTimes>& processes, const s
 }
 
 void put(SQLite::Database& db, const std::string& run_id, const SeriesReader::SeriesByKey& series) {
-  SQLite::Statement insert(db, "INSERT INTO run_series VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)");
+  const Columns of_key = key_columns(), of_series = columns_of<KeptSeries>();
+  SQLite::Statement insert(db, "INSERT INTO run_series (run_id, " + of_key.names + ", " +
+                                   of_series.names + ", processes) VALUES (?," + of_key.parameters +
+                                   "," + of_series.parameters + ",?)");
   for (const auto& [key, one] : series) {
-    bind_values(insert, run_id, key[0], key[1], key[2], key[3], key[4], key[5], key[6] == "1",
-                one.source_hash, one.tried, one.failure, one.failed_at, pack(one.processes));
+    Binder binder(insert);
+    binder.add(run_id);
+    for (const std::string& part : key) binder.add(part);
+    bind_columns(binder, one, kNoRows);
+    binder.add(pack(one.processes));
     insert.exec();
   }
 }
@@ -167,19 +184,14 @@ std::vector<std::string> runs_without_series(SQLite::Database& db) {
              "r.id)");
 }
 
-bool same(const KeptSeries& a, const KeptSeries& b) {
-  return a.source_hash == b.source_hash && a.tried == b.tried && a.failure == b.failure &&
-         a.failed_at == b.failed_at && pack(a.processes) == pack(b.processes);
-}
-
 }  // namespace
 
 SeriesReader::SeriesReader(SQLite::Database& db, std::string path)
     : db_(db),
       path_(std::move(path)),
       list_(db, kList),
-      select_(db, kSelect),
-      kept_(db, kKept),
+      select_(db, select_rows()),
+      kept_(db, select_kept()),
       devices_(db, kDevices) {}
 
 std::vector<std::int64_t> SeriesReader::rows_of(const std::string& run_id) {
@@ -200,7 +212,7 @@ SeriesReader::SeriesByKey SeriesReader::of_rows(const std::string& run_id) {
       throw InputError(path_ + ": is damaged: an index names a measurement that is not there; " +
                        "nsatune db verify lists all that is wrong");
     }
-    const auto column = [&](int i) { return select_.getColumn(kKeyColumns + i); };
+    const auto column = [&](int i) { return select_.getColumn(kKeySize + i); };
     const bool control = column(2).getInt64() != 0, held_out = column(3).getInt64() != 0;
     if (control || held_out) continue;
     const auto real = [&](int i) {
@@ -229,11 +241,9 @@ SeriesReader::SeriesByKey SeriesReader::kept(const std::string& run_id) {
   while (kept_.executeStep()) {
     read_key(kept_, key);
     KeptSeries& one = series[key];
-    one.source_hash = view_of(kept_.getColumn(kKeyColumns));
-    one.tried = kept_.getColumn(kKeyColumns + 1).getInt64() != 0;
-    one.failure = view_of(kept_.getColumn(kKeyColumns + 2));
-    one.failed_at = view_of(kept_.getColumn(kKeyColumns + 3));
-    unpack(view_of(kept_.getColumn(kKeyColumns + 4)), one.processes, path_);
+    Row row(kept_, path_, kKeySize);
+    read_columns(row, one, kNoRows);
+    unpack(row.blob(), one.processes, path_);
   }
   kept_.reset();
   return series;
@@ -304,11 +314,7 @@ std::vector<std::string> runs_with_wrong_series(SQLite::Database& db, const std:
   SeriesReader reader(db, path);
   std::vector<std::string> wrong;
   for (const std::string& run : ids(db, "SELECT DISTINCT run_id FROM run_series")) {
-    if (!std::ranges::equal(reader.kept(run), reader.of_rows(run),
-                            [](const auto& a, const auto& b) {
-                              return a.first == b.first && same(a.second, b.second);
-                            }))
-      wrong.push_back(run);
+    if (reader.kept(run) != reader.of_rows(run)) wrong.push_back(run);
   }
   return wrong;
 }

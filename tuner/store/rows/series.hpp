@@ -1,6 +1,7 @@
 // The series of a run: medians of its processes, from what was kept when it ended or from its rows.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,17 +12,34 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include "nsa/schemas/fields/description.hpp"
 #include "nsa/store/store.hpp"
 
 namespace nsa::store {
 
 /// One series of a run on one placement, as it is kept in the table run_series.
 struct KeptSeries {
-  std::string source_hash, hash_at;  // of its last row, and when that was
+  std::string source_hash;  // of its last row
   bool tried = false;
   std::string failure, failed_at;
   std::vector<ProcessTimes> processes;
+  bool operator==(const KeptSeries&) const = default;
 };
+
+}  // namespace nsa::store
+
+namespace nsa::fields {
+
+/// Its times are bytes in a column of their own.
+template <>
+inline constexpr auto kFields<store::KeptSeries> = std::tuple{
+    required("source_hash", &store::KeptSeries::source_hash),
+    required("tried", &store::KeptSeries::tried), required("failure", &store::KeptSeries::failure),
+    required("failed_at", &store::KeptSeries::failed_at)};
+
+}  // namespace nsa::fields
+
+namespace nsa::store {
 
 /// Its statements are prepared once, because a history asks for hundreds of runs.
 class SeriesReader {
@@ -30,8 +48,9 @@ class SeriesReader {
   void for_each(const std::string& run_id, const std::string& device_uuid,
                 const std::function<void(const SeriesOfRun&)>& visit);
 
-  /// Columns of a kind and of its placement: placement_id, problem_id, variant_id, executor,
-  /// launch, timer, cold.
+  /// Columns of a kind and of its placement.
+  static constexpr std::array<const char*, 7> kKeyColumns{
+      "placement_id", "problem_id", "variant_id", "executor", "launch", "timer", "cold"};
   using Key = std::vector<std::string>;
   using SeriesByKey = std::map<Key, KeptSeries>;
   /// From the rows of the run.

@@ -141,14 +141,17 @@ struct Variant {
   bool deterministic = true;  // the same bits from run to run
 };
 
+/// The bit of the dtype in Variant::dtypes.
 constexpr unsigned dtype_bit(Dtype dtype) { return 1u << static_cast<unsigned>(dtype); }
 
 /// All rows, stage by stage, forward before backward, CPU before CUDA. CUDA rows are here in a
 /// CPU-only build too, with launch == nullptr.
 std::span<const Variant> catalog();
-/// The row of that stage list, name, back end and direction, or nullptr.
+/// The row of that stage list, name, back end and direction, or nullptr. Of launches that
+/// save: the forward row.
 const Variant* find_variant(std::span<const Stage> stages, std::string_view name, Backend backend,
                             Direction direction = Direction::forward);
+/// The same by the stages and the name of an id, whatever its point.
 const Variant* find_variant(const VariantId& id, Backend backend,
                             Direction direction = Direction::forward);
 /// Every id that the row stands for: one per point of its coordinates, or one without a point.
@@ -156,25 +159,8 @@ std::vector<VariantId> ids_of(const Variant& variant);
 /// Back end, direction, dtype, compute capability, libraries and the row's own `supports`, in this
 /// order.
 Support supports(const Variant& variant, const Problem& problem, const Device& device);
-/// Parts of runs_problem() that are seldom asked: the no of a direction or dtype, and what a plan
-/// names.
-Support not_of_this_kind(const Variant& variant, const Problem& problem) noexcept;
-Support parts_run(const Variant& variant, const Problem& problem, const Device& device) noexcept;
-/// The part of it that depends on the problem: direction, dtype, the row's own `supports`, and the
-/// rows that its plan names. Allocates nothing. Inline: it is most of what a choice costs.
-inline Support runs_problem(const Variant& variant, const Problem& problem,
-                            const Device& device) noexcept {
-  const bool kind =
-      problem.direction == variant.direction && (variant.dtypes & dtype_bit(problem.dtype)) != 0;
-  if (!kind) return not_of_this_kind(variant, problem);
-  if (variant.supports) {
-    const Support own = variant.supports(problem, device);
-    if (!own.supported) return own;
-  }
-  return variant.plan.parts.empty() ? Support::yes() : parts_run(variant, problem, device);
-}
-/// The part that a program can ask once: back end, compute capability, libraries. `libraries`:
-/// whether one that is missing here matters.
+/// The part of it that a program can ask once: back end, compute capability, libraries.
+/// `libraries`: whether one that is missing here matters.
 Support runs_on(const Variant& variant, const Device& device, bool libraries = true);
 /// Rows of one stage and direction that are built and may be chosen, in the built-in order.
 std::span<const Variant* const> candidates_of(Stage stage, Backend backend,
@@ -197,13 +183,15 @@ inline bool is_composite(const Variant& variant) noexcept {
 /// Backward: what the gradients are made from, and the gradients; nothing where a stage has no
 /// gradient.
 Signature signature_of(Stage stage, Direction direction = Direction::forward);
-/// Shape of a named tensor of `stage` for this problem, in its direction; int32 or the problem's
-/// dtype. ContractError where the stage has no tensor of that name.
+/// Type of a tensor and its extents, of which the first `rank` count.
 struct TensorShape {
   Dtype dtype = Dtype::fp32;
   int rank = 0;
   std::array<std::int64_t, kMaxRank> shape{};
 };
+/// Of a named tensor of `stage` for this problem, in its direction. int32 where its TensorSpec says
+/// so, fp32 for what is saved and (unless the problem is fp64) for the gradient of all weights,
+/// else the problem's dtype. ContractError where the stage has no tensor of that name.
 TensorShape shape_of(Stage stage, std::string_view tensor, const Problem& problem);
 
 /// Tensors of a row that covers several stages: what any of them reads and none before it writes,
@@ -211,9 +199,12 @@ TensorShape shape_of(Stage stage, std::string_view tensor, const Problem& proble
 struct JoinedSignature {
   std::vector<TensorSpec> inputs, outputs;
 };
+/// The joined signature of a row over these stages.
 JoinedSignature signature_of(std::span<const Stage> stages,
                              Direction direction = Direction::forward);
+/// shape_of() of the first of the stages that has a tensor of that name. ContractError where none
+/// has.
 TensorShape shape_of(std::span<const Stage> stages, std::string_view tensor,
-                     const Problem& problem);  // ContractError where no stage has that tensor
+                     const Problem& problem);
 
 }  // namespace nsa

@@ -45,6 +45,7 @@ class HeartbeatWriter {
   void append(const Heartbeat& heartbeat);
   /// A `progress` record of now.
   void progress(std::int64_t step, double tokens_per_s, const TelemetryReport& telemetry);
+  /// Of the file, as it was given.
   const std::string& path() const noexcept;
 
  private:

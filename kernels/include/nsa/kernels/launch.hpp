@@ -26,6 +26,7 @@ struct Sequence {
   std::int64_t q_begin = 0, q_len = 0;      // new tokens
   std::int64_t kv_begin = 0, kv_len = 0;    // cached and new tokens
   std::int64_t cmp_begin = 0, cmp_len = 0;  // num_compressed(kv_len)
+  /// Position of query 0: that of the first new token.
   std::int64_t first_position() const noexcept { return kv_len - q_len; }
 };
 
@@ -39,6 +40,7 @@ struct Saved {
   TensorView blocks;                     // [tokens, kv_heads, sel_count] int32, -1 = unused
   TensorView gates;                      // [tokens, kv_heads, 3] fp32, order cmp, sel, win
 
+  /// The log-sum-exp of that branch.
   const TensorView& lse_of(Branch branch) const noexcept {
     return branch == Branch::cmp ? lse_cmp : branch == Branch::sel ? lse_sel : lse_win;
   }
@@ -53,6 +55,7 @@ struct AttentionOptions {
   std::optional<Branch> force_branch;  // NSA_FORCE_BRANCH: its weight is 1, the others' 0
   unsigned branches = kAllBranches;    // bit_of each: a branch that is off is not computed
 
+  /// Whether the branch is computed.
   bool on(Branch branch) const noexcept { return (branches & bit_of(branch)) != 0; }
 };
 
@@ -85,12 +88,14 @@ struct LaunchArgs {
   /// Bit i: out[i] is read, added to and written; else it is overwritten. Backward rows only.
   unsigned accumulate = 0;
 
+  /// Whether out[output] is added to; `output` below 32.
   bool adds_to(std::size_t output) const noexcept { return (accumulate >> output & 1u) != 0; }
   /// Where the log-sum-exp of a branch goes, or comes from, [tokens, q_heads] fp32; absent where
   /// nobody saves it.
   TensorView lse_of(Branch branch) const noexcept {
     return saved ? saved->lse_of(branch) : TensorView{};
   }
+  /// Sets `fallback_reason` where somebody asks; `reason` is a literal: it is not copied.
   void fall_back(const char* reason) const noexcept {
     if (fallback_reason) *fallback_reason = reason;
   }

@@ -26,14 +26,16 @@
 
 namespace nsa {
 
-/// Who decided, strongest first. Names: "api", "environment", "thresholds", "shipped", "built_in".
+/// Who decided, strongest first.
 enum class Source : std::uint8_t { api, environment, thresholds, shipped, built_in };
+/// The enumerator's name, as in JSON: "api", "built_in".
 std::string_view to_string(Source value) noexcept;
 /// How well the table fits what was asked: device and class each climb this ladder.
 enum class Fit : std::uint8_t { exact, nearest_bin, nearest_shape, built_in };
 enum class DeviceFit : std::uint8_t { exact, same_architecture, nearest, built_in };
 /// The enumerator's name, as in JSON.
 std::string_view to_string(Fit value) noexcept;
+/// The enumerator's name, as in JSON.
 std::string_view to_string(DeviceFit value) noexcept;
 
 /// One decision at run time. Plain pointers into tables that the Router owns: no allocation.
@@ -60,6 +62,7 @@ struct Cover {
   std::span<const Choice> choices() const&& = delete;  // they end with the cover
   /// Another choice at the end, empty. kMost at most: not checked.
   Choice& add() noexcept { return *new (&bytes[sizeof(Choice) * count++]) Choice; }
+  /// Forgets all choices.
   void clear() noexcept { count = 0; }
 
   /// Choices are made one by one in these bytes: most covers are one row, and empty choices would
@@ -128,18 +131,18 @@ class Router {
   /// How well the table that decides fits the device: of `table`, else of `shipped`.
   DeviceFit device_fit() const noexcept;
   /// What the Router was made from, borrowed.
-  const EnvSnapshot& environment() const noexcept;
   const Inputs& inputs() const noexcept;
+  /// The NSA_* variables of these; borrowed.
+  const EnvSnapshot& environment() const noexcept;
   /// Workspace sizes to allocate ahead for this problem, in rows and tokens (Reserves), by
   /// precedence: the environment, the table, what ships. Nothing where nobody says one.
   Reserves reserves(const Problem& problem) const noexcept;
   /// What was odd about the environment or the table: one line each, for stderr, once.
   const std::vector<std::string>& warnings() const noexcept;
 
-  struct State;  // private to kernels/routing
-  const State& state() const noexcept { return *state_; }
-
  private:
+  friend struct RouterInside;  // kernels/routing
+  struct State;
   std::unique_ptr<State> state_;
 };
 
@@ -149,6 +152,7 @@ AttentionOptions options_from(const EnvSnapshot& environment, AttentionOptions b
 
 /// Whether a validator still holds: unknown where either side is not known.
 enum class Holds : std::uint8_t { yes, no, unknown };
+/// The enumerator's name, as in JSON.
 std::string_view to_string(Holds value) noexcept;
 struct ValidatorCheck {
   std::string_view name;       // a literal: "driver"

@@ -82,15 +82,14 @@ class KvCache {
   KvCache& operator=(KvCache&&) noexcept;
   /// Tokens that a sequence holds; 0 <= sequence < batch.
   std::int64_t length(std::int64_t sequence) const;
+  /// Tokens that a sequence has room for.
   std::int64_t capacity() const noexcept;
   /// Of its memory on the device, all branches.
   std::size_t bytes() const noexcept;
 
-  struct State;  // private to kernels/runtime
-  State& state() noexcept { return *state_; }
-  const State& state() const noexcept { return *state_; }
-
  private:
+  friend struct KvCacheInside;  // kernels/runtime
+  struct State;
   std::unique_ptr<State> state_;
 };
 
@@ -165,8 +164,9 @@ class DecodeLoop {
   ~DecodeLoop();
   DecodeLoop(const DecodeLoop&) = delete;
   DecodeLoop& operator=(const DecodeLoop&) = delete;
-  /// Lengths of the shortest and of the longest sequence before a step for which it is right.
+  /// The fewest tokens that every sequence has to hold before a step.
   std::int64_t first_context() const noexcept;
+  /// The most that any may hold before a step: the caches' capacity less one.
   std::int64_t last_context() const noexcept;
   /// The problem that bounds every step.
   const Problem& problem() const noexcept;

@@ -13,6 +13,7 @@ class Stream {
  public:
   /// make_stream(), and its errors.
   Stream() : stream_(make_stream()) {}
+  /// The stream, borrowed; null once it was moved from.
   CUstream_st* get() const noexcept { return stream_.get(); }
 
  private:

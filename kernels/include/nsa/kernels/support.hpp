@@ -25,6 +25,7 @@ struct Support {
   std::size_t count = 0;         // of the pieces that are in use
   std::array<Piece, 16> pieces;  // uninitialised beyond `count`: most answers are a yes
 
+  /// A yes: its reason() is empty.
   static Support yes() noexcept { return {}; }
   /// no("needs ", 4096, " bytes, ", device.id, " has ", room)
   template <class... Pieces>
@@ -40,9 +41,12 @@ struct Support {
   void add(std::string_view text) noexcept {
     if (count < pieces.size()) pieces[count++] = {text.data(), text.size(), 0};
   }
+  /// Likewise; not null.
   void add(const char* text) noexcept { add(std::string_view(text)); }
+  /// Likewise; the text outlives the answer.
   void add(const std::string& text) noexcept { add(std::string_view(text)); }
   void add(std::string&& text) = delete;  // gone before anybody reads it
+  /// Likewise, a number.
   template <std::integral T>
   void add(T number) noexcept {
     if (count < pieces.size()) {

@@ -87,8 +87,9 @@ std::int64_t reads_pred(std::int64_t tokens, const Geometry& geometry) noexcept;
 /// What it really reads: compressed tokens that it sees, tokens of its selected blocks (all visible
 /// ones while there are fewer blocks than n, the last one partial), tokens of its window.
 std::int64_t reads_act(std::int64_t tokens, const Geometry& geometry) noexcept;
-/// Both for the last query of the longest sequence.
+/// reads_pred() for the last query of the longest sequence.
 std::int64_t reads_pred(const Problem& problem) noexcept;
+/// reads_act() for it.
 std::int64_t reads_act(const Problem& problem) noexcept;
 /// Tokens that the query at `position` (from 0) selects when it takes as many blocks as it may.
 std::int64_t selected_tokens(std::int64_t position, const Geometry& geometry) noexcept;

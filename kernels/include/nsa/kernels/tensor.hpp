@@ -22,11 +22,13 @@ struct TensorView {
   std::array<std::int64_t, kMaxRank> stride{};
 
   explicit operator bool() const noexcept { return data != nullptr; }
+  /// The product of the extents; 1 where the rank is 0.
   std::int64_t elements() const noexcept {
     std::int64_t n = 1;
     for (int i = 0; i < rank; ++i) n *= shape[static_cast<std::size_t>(i)];
     return n;
   }
+  /// Of its elements, without gaps between them.
   std::size_t bytes() const noexcept {
     return static_cast<std::size_t>(elements()) * size_of(dtype);
   }
@@ -34,6 +36,7 @@ struct TensorView {
   bool rows_contiguous() const noexcept {
     return rank == 0 || stride[static_cast<std::size_t>(rank - 1)] == 1;
   }
+  /// True when all elements lie one after another, row-major, without gaps.
   bool contiguous() const noexcept {
     std::int64_t expected = 1;
     for (int i = rank - 1; i >= 0; --i) {
@@ -48,6 +51,7 @@ struct TensorView {
                   std::int64_t l = 0) const noexcept {
     return i * stride[0] + j * stride[1] + k * stride[2] + l * stride[3];
   }
+  /// The data as elements of T, which is not compared with `dtype`.
   template <class T>
   T* as() const noexcept {
     return static_cast<T*>(data);

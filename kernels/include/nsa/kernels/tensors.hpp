@@ -12,8 +12,9 @@ namespace nsa {
 /// The branches of NSA, in the order of the gate's weights.
 enum class Branch : std::uint8_t { cmp, sel, win };
 inline constexpr std::array kBranchOrder{Branch::cmp, Branch::sel, Branch::win};
-/// Its place in an array of three, and in a set of branches.
+/// Its place in an array of three.
 constexpr std::size_t index_of(Branch branch) noexcept { return static_cast<std::size_t>(branch); }
+/// Its bit in a set of branches.
 constexpr unsigned bit_of(Branch branch) noexcept { return 1u << index_of(branch); }
 inline constexpr unsigned kAllBranches =
     bit_of(Branch::cmp) | bit_of(Branch::sel) | bit_of(Branch::win);

@@ -23,8 +23,9 @@ namespace nsa::training {
 
 /// How the learning rate goes on after its warm-up: stays, or falls to 0 at total_steps.
 enum class RateSchedule : std::uint8_t { constant, linear, cosine };
-/// "constant", "linear", "cosine", and the reverse, which is empty for any other word.
+/// "constant", "linear", "cosine".
 std::string_view to_string(RateSchedule schedule) noexcept;
+/// The reverse; nothing for any other word.
 std::optional<RateSchedule> schedule_from_string(std::string_view name) noexcept;
 
 struct LearningRate {
@@ -45,6 +46,7 @@ struct AdamW {
 /// Layers whose activations are computed again in the backward pass, both ends included.
 struct Checkpointed {
   std::int64_t first = 0, last = -1;  // none
+  /// Whether that layer, from 0, is one of them.
   bool holds(std::int64_t layer) const noexcept { return layer >= first && layer <= last; }
 };
 
@@ -61,7 +63,9 @@ struct TrainingConfig {
   AdamW optimizer;
   LearningRate rate;
 
+  /// New tokens of one forward pass.
   std::int64_t tokens_per_batch() const noexcept { return batch * seq_len; }
+  /// New tokens of all batches of a step.
   std::int64_t tokens_per_step() const noexcept { return accumulate * tokens_per_batch(); }
 };
 
@@ -94,6 +98,7 @@ struct OptimizerTensors {
 };
 
 enum class StepPhase : std::uint8_t { forward, backward, optimizer };
+/// "forward", "backward", "optimizer".
 std::string_view to_string(StepPhase phase) noexcept;
 
 /// Sees what a step launches, in order, from the launching thread. Null object by default.
@@ -102,6 +107,7 @@ class StepObserver {
   virtual ~StepObserver() = default;
   /// A stage of NSA, or embed, norm, mlp, head, clip, adamw. Not nested.
   virtual void begin(StepPhase, std::string_view part, CUstream_st*) { (void)part; }
+  /// After the last launch of what begin() announced.
   virtual void end(CUstream_st*) {}
   /// A tensor that a forward or backward pass has just written: "layers.3.q", "layers.3.d_q".
   virtual void tensor(StepPhase, std::string_view name, const TensorView&) { (void)name; }
@@ -115,6 +121,7 @@ struct TrainingMemory {
   std::int64_t activations = 0;  // kept from the forward pass to the backward pass
   std::int64_t workspace = 0;    // what is on top of them at the peak
   std::int64_t inputs = 0;       // tokens, targets, numbers of steps
+  /// The sum: what training holds at its peak.
   std::int64_t peak() const noexcept {
     return weights + gradients + optimizer + activations + workspace + inputs;
   }
@@ -136,6 +143,7 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
+  /// As it was given.
   const TrainingConfig& config() const noexcept;
   /// Enqueues the next step over `tokens` [accumulate, batch, seq_len + 1], on the host, each below
   /// vocab_size: each token but the last of a sequence predicts the one after it. Returns at once
@@ -143,14 +151,17 @@ class Trainer {
   void step(std::span<const std::int32_t> tokens, StepObserver* observer = nullptr);
   /// Forward and backward of the same tokens with the weights as they are, once more; no optimizer.
   void replay(std::span<const std::int32_t> tokens, StepObserver* observer);
-  /// Captures a step as a CUDA graph; what follows are replays of it, without observers. The host
-  /// enqueues tokens and numbers of a step and nothing else.
+  /// Runs `launch`, which enqueues a step, under the capture of a CUDA graph, and returns what
+  /// replays that graph on the same stream.
   using Capture = std::function<std::function<void()>(const std::function<void()>& launch)>;
+  /// Captures a step as a graph; all steps that follow are replays of it, without observers. The
+  /// host enqueues tokens and numbers of a step and nothing else.
   void use_graph(const Capture& capture);
 
   /// Counts what runs backward apart from the context's telemetry; null: nobody does.
   void count_backward(Telemetry* telemetry);
 
+  /// Steps before the next one: those of set_state() and those that were enqueued since.
   std::int64_t steps_done() const noexcept;
   /// Results of the last steps, the newest last; waits for the device. At most kHistory.
   std::vector<StepResult> results(std::int64_t count) const;
@@ -186,8 +197,9 @@ class Trainer {
 
   /// What is held now; activations and workspace as the arena measured its peak.
   TrainingMemory memory() const;
-  /// What a step has beside the state, and how often its arena had to grow.
+  /// What a step has beside the state, in bytes.
   std::int64_t reserved_bytes() const noexcept;
+  /// How often its scratch had to grow beyond what predict_memory() says.
   std::int64_t grow_events() const noexcept;
 
  private:

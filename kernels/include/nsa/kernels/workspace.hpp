@@ -24,6 +24,7 @@ class Allocator {
   virtual ~Allocator() = default;
   /// At least `bytes`, aligned to 256. Throws OutOfMemory.
   virtual void* allocate(std::size_t bytes) = 0;
+  /// What allocate(bytes) gave, never null.
   virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
 };
 
@@ -40,6 +41,7 @@ class Workspace {
 
   /// `bytes`, uninitialised, aligned to 256, until reset(). Counts growing. Throws OutOfMemory.
   void* take(std::size_t bytes);
+  /// `count` elements of T, 0 or more; likewise.
   template <class T>
   std::span<T> take(std::int64_t count) {
     const auto n = static_cast<std::size_t>(count);
@@ -47,22 +49,27 @@ class Workspace {
   }
   /// Forgets what was taken; memory that had grown becomes one piece. Throws OutOfMemory.
   void reset();
-  /// A place to come back to: after rewind(mark()), what was taken since is free again, so that
-  /// stages that run one after another share memory.
+  /// A place to come back to. `used`: bytes; the other fields are the workspace's own.
   struct Mark {
     std::size_t chunk = 0, used_in_chunk = 0, used = 0;
   };
+  /// Where it stands now.
   Mark mark() const noexcept;
+  /// What was taken since that mark() is free again, so that stages that run one after another
+  /// share memory. No mark survives a reset().
   void rewind(const Mark& mark) noexcept;
   /// Makes room for `bytes`, uncounted. ContractError while something is taken; OutOfMemory.
   void reserve(std::size_t bytes);
   /// Remembers the largest need of each kind, for telemetry and the tuner's reserves.
   void note_need(const ReserveNeed& need) noexcept;
 
-  /// The most that was taken at one time, and what the pieces of memory hold together.
+  /// The most that was taken at one time, each piece rounded up to 256 bytes.
   std::size_t peak_bytes() const noexcept;
+  /// What its pieces of memory hold together.
   std::size_t capacity_bytes() const noexcept;
+  /// How often take() had to ask the allocator.
   std::int64_t grow_events() const noexcept;
+  /// The largest that note_need() was told, field by field.
   const ReserveNeed& need() const noexcept;
 
  private:

@@ -1,6 +1,6 @@
 // Directions of a row beside its own: a forward row of the attention branches and of the gate also
 // saves what the backward pass reads, in the same launch. Rows of both passes are rows of their
-// own.
+// own. And what of supports() depends on the problem, which every choice asks.
 #pragma once
 
 #include "nsa/kernels/catalog.hpp"
@@ -19,6 +19,23 @@ bool computes(const Variant& row, Direction direction) noexcept;
 /// Directions that contests of the row are in: its own, and saving where one of its stages saves.
 std::span<const Direction> directions_of(const Variant& row) noexcept;
 
+/// Parts of runs_problem() that are seldom asked: the no of a direction or dtype, and what a plan
+/// names.
+Support not_of_this_kind(const Variant& variant, const Problem& problem) noexcept;
+Support parts_run(const Variant& variant, const Problem& problem, const Device& device) noexcept;
+/// The part of supports() that depends on the problem: direction, dtype, the row's own `supports`,
+/// and the rows that its plan names. Allocates nothing. Inline: it is most of what a choice costs.
+inline Support runs_problem(const Variant& variant, const Problem& problem,
+                            const Device& device) noexcept {
+  const bool kind =
+      problem.direction == variant.direction && (variant.dtypes & dtype_bit(problem.dtype)) != 0;
+  if (!kind) return not_of_this_kind(variant, problem);
+  if (variant.supports) {
+    const Support own = variant.supports(problem, device);
+    if (!own.supported) return own;
+  }
+  return variant.plan.parts.empty() ? Support::yes() : parts_run(variant, problem, device);
+}
 /// runs_problem() for a problem of kForwardSaving: as the row's own direction, whatever it saves.
 Support runs_saving(const Variant& row, const Problem& problem, const Device& device) noexcept;
 /// The same for a problem of any direction.

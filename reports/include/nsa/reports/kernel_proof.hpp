@@ -47,6 +47,7 @@ struct RowProof {
 struct KernelProof {
   std::vector<RowProof> rows;
   std::map<std::string, std::int64_t> others;  // started outside of every row: norms, caches, MLP
+  /// Whether every row holds.
   bool holds() const;
 };
 

@@ -38,6 +38,8 @@ Json results_json(const std::vector<Measurement>& rows, const RoleOf& role = rol
 
 /// Every range with its evidence, the break-even length and the flat view, class by class.
 std::string thresholds_table(const ThresholdTable& table, Style style);
+/// Devices with what is known of each, then libraries with their versions, or why they are not
+/// usable.
 std::string devices_table(std::span<const Device> devices, std::span<const Capability> libraries,
                           Style style);
 /// Two lines: what a run could use, with versions, and what it could not, with reasons.

@@ -24,10 +24,13 @@ struct Cell {
 /// Columns are as wide as their widest cell; two blanks between them; nothing trails a line.
 class TextTable {
  public:
+  /// A column at the right. All columns come before the first row.
   void add_column(std::string header, Align align = Align::left);
+  /// One for each header.
   void add_columns(std::initializer_list<const char*> headers, Align align = Align::left);
   /// Missing cells are empty; more cells than columns are a ContractError.
   void add_row(std::vector<Cell> cells);
+  /// Whether there is no row.
   bool empty() const noexcept { return rows_.empty(); }
   /// Shortens the last column so that the table is `columns` wide (at least 24 for the column
   /// itself); texts that differ stay different.

@@ -6,12 +6,19 @@
 
 namespace nsa::reports {
 
-std::string format_ns(double ns);                  // "812 ns", "18.3 us", "4.12 ms", "1.20 s"
-std::string format_flop_per_s(double flop_per_s);  // "812 MFLOP/s", "18.3 GFLOP/s", "4.12 TFLOP/s"
-std::string format_bytes(std::int64_t bytes);      // "512 B", "1.5 KiB", "139.8 GiB"
-std::string format_percent(double share);          // 0.0123 -> "1.23 %"
-std::string format_ratio(double ratio);            // "1.03x", "0.0256x"; "1.2e+04x" above 9999
-std::string format_tokens(std::int64_t tokens);    // "65,536"
-std::string format_seconds_left(double seconds);   // "42s", "3m07s", "2h05m"
+/// "812 ns", "18.3 us", "4.12 ms", "1.20 s"
+std::string format_ns(double ns);
+/// "812 MFLOP/s", "18.3 GFLOP/s", "4.12 TFLOP/s"
+std::string format_flop_per_s(double flop_per_s);
+/// "512 B", "1.5 KiB", "139.8 GiB"
+std::string format_bytes(std::int64_t bytes);
+/// 0.0123 -> "1.23 %"
+std::string format_percent(double share);
+/// "1.03x", "0.0256x"; "1.2e+04x" above 9999
+std::string format_ratio(double ratio);
+/// "65,536"
+std::string format_tokens(std::int64_t tokens);
+/// "42s", "3m07s", "2h05m"
+std::string format_seconds_left(double seconds);
 
 }  // namespace nsa::reports

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fields.hpp"
 #include "nsa/trace/model.hpp"
 
 namespace nsa::trace {
@@ -18,10 +19,6 @@ struct OurMetadata {
   std::int64_t origin_ns = 0;        // added to every time
   /// The ids under which the events of Trace::processes[i] are drawn; empty: no file of ours.
   std::vector<std::vector<std::string>> pids;
-  struct DevicePid {
-    std::string pid;
-    std::int32_t device;
-  };
   std::vector<DevicePid> device_pids;
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "metadata.hpp"
-#include "nsa/schemas/json.hpp"
 
 namespace nsa::trace {
 

@@ -34,6 +34,7 @@ enum class SwitchTarget : std::uint8_t {
   batched,
   sequential,
 };
+/// The name of the path, as the rows of the table write it: "ranges_v2".
 std::string_view to_string(SwitchTarget value) noexcept;
 /// The path of that name, or nothing.
 std::optional<SwitchTarget> switch_target_of(std::string_view name) noexcept;
@@ -52,6 +53,7 @@ struct EnvName {
 
 /// All names that are known, sorted.
 std::span<const EnvName> env_names();
+/// The row of that name, or nullptr.
 const EnvName* find_env_name(std::string_view name);
 
 /// The NSA_* variables of one moment: name and raw value, sorted by name.
@@ -60,10 +62,13 @@ struct EnvSnapshot {
   std::vector<std::string> warnings;  // unknown names, values that do not parse: one line each
   std::vector<std::string> refused;   // of those, values of runtime names: a program's bad input
 
+  /// The value as it was set; null when unset. Lives as long as the snapshot.
   const std::string* raw(std::string_view name) const noexcept;
   /// 1/true/yes/on and 0/false/no/off, any case; nothing when unset or not a boolean.
   std::optional<bool> boolean(std::string_view name) const noexcept;
+  /// A decimal integer of 64 bits; nothing when unset or none.
   std::optional<std::int64_t> integer(std::string_view name) const noexcept;
+  /// A number; nothing when unset or none.
   std::optional<double> real(std::string_view name) const noexcept;
 };
 

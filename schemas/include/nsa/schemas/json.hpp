@@ -22,8 +22,8 @@ namespace nsa {
 
 using Json = nlohmann::ordered_json;
 
-// Conversion of valid documents. Absent optionals are left out on the way out, except in the flat
-// view of a thresholds file, where null means never.
+/// The document of a value. Absent optionals are left out, except in the flat view of a thresholds
+/// file, where null means never. ContractError for a number that JSON does not have.
 void to_json(Json& j, const Problem& v);
 void to_json(Json& j, const ProblemClass& v);
 void to_json(Json& j, const VariantId& v);
@@ -46,6 +46,8 @@ void to_json(Json& j, const Reserves& v);
 void to_json(Json& j, const FlatView& v);
 void to_json(Json& j, const Evidence& v);
 void to_json(Json& j, const ThresholdTable& v);
+/// The value of a document of its schema. InputError with a JSON pointer where a field is missing,
+/// of another type or out of range.
 void from_json(const Json& j, Problem& v);
 void from_json(const Json& j, ProblemClass& v);
 void from_json(const Json& j, VariantId& v);
@@ -79,10 +81,12 @@ std::string read_text_file(const std::string& path);
 /// Writes beside it and renames. InputError: a bad path, a database; EnvironmentError: the machine.
 void write_text_file(const std::string& path, std::string_view text);
 
-/// Both steps and the conversion for a thresholds file and a sweep spec; semantic checks included
-/// (ranges ascending without gap, problems valid, one class once).
+/// A thresholds file: parsed, validated and converted, its meaning checked too (ranges ascending
+/// without gap, problems valid, one class once). InputError that begins with the path.
 ThresholdTable load_thresholds(const std::string& path);
+/// The same of a text; InputError begins with `where`.
 ThresholdTable parse_thresholds(std::string_view text, const std::string& where);
+/// Likewise, a sweep spec.
 SweepSpec parse_sweep_spec(std::string_view text, const std::string& where);
 /// Pretty form with two spaces and a final newline, the same bytes for the same table.
 std::string dump_thresholds(const ThresholdTable& table);

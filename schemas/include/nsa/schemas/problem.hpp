@@ -52,14 +52,22 @@ struct Problem {
   ModelShape model;  // flat keys in JSON: model_dim, layers, vocab_size; left out when zero
   bool operator==(const Problem&) const = default;
 
+  /// Sequences.
   std::int64_t batch() const noexcept { return static_cast<std::int64_t>(seq_lens.size()); }
+  /// Query heads that share one head of keys and values.
   std::int64_t heads_per_group() const noexcept { return q_heads / kv_heads; }
-  std::int64_t total_tokens() const noexcept;    // sum of seq_lens
-  std::int64_t total_context() const noexcept;   // sum of seq_lens + context_lens
-  std::int64_t max_seq_len() const noexcept;     // longest seq_len
-  std::int64_t max_context() const noexcept;     // longest context_len
-  std::int64_t max_kv_len() const noexcept;      // longest seq_len + context_len
-  std::int64_t max_compressed() const noexcept;  // compressed tokens of the longest kv_len
+  /// New tokens of all sequences: the sum of seq_lens.
+  std::int64_t total_tokens() const noexcept;
+  /// New and cached tokens of all sequences.
+  std::int64_t total_context() const noexcept;
+  /// The longest seq_len.
+  std::int64_t max_seq_len() const noexcept;
+  /// The longest context_len.
+  std::int64_t max_context() const noexcept;
+  /// The longest seq_len + context_len of one sequence.
+  std::int64_t max_kv_len() const noexcept;
+  /// Compressed tokens of max_kv_len().
+  std::int64_t max_compressed() const noexcept;
 };
 
 /// Compressed tokens that `tokens` tokens give: 0 below l, else (tokens - l) / d + 1. (Eq. 7)
@@ -80,8 +88,10 @@ void require_valid(const Problem& p, const std::string& where);
 /// Bins of the run-time inputs that a class does not hold exactly.
 enum class BatchBin : std::uint8_t { one, two_to_four, five_to_sixteen, more };
 enum class OverlapBin : std::uint8_t { low, middle, high };  // below .5, .5 to .9, .9 and above
-std::string_view to_string(BatchBin value) noexcept;         // "1", "2-4", "5-16", "more"
-std::string_view to_string(OverlapBin value) noexcept;       // "low", "middle", "high"
+/// "1", "2-4", "5-16", "more".
+std::string_view to_string(BatchBin value) noexcept;
+/// "low", "middle", "high".
+std::string_view to_string(OverlapBin value) noexcept;
 
 /// The key of a decision: everything exact but batch and overlap.
 struct ProblemClass {
@@ -101,6 +111,7 @@ struct ProblemClass {
 /// "forward prefill fp32 12/2 heads 64/64 l32 d16 l'64 n16 w512 batch 1 overlap low"
 std::string to_string(const ProblemClass& c);
 
+/// The bin of that many sequences.
 constexpr BatchBin batch_bin(std::int64_t batch) noexcept {
   if (batch <= 1) return BatchBin::one;
   if (batch <= 4) return BatchBin::two_to_four;
@@ -111,6 +122,7 @@ constexpr OverlapBin overlap_bin(const std::optional<double>& overlap) noexcept 
   if (!overlap || !(*overlap >= 0.5)) return OverlapBin::low;
   return *overlap < 0.9 ? OverlapBin::middle : OverlapBin::high;
 }
+/// The class of a problem; lengths have no part in it.
 ProblemClass class_of(const Problem& p) noexcept;
 /// Value of `p` on `axis`, in tokens.
 std::int64_t axis_value(const Problem& p, Axis axis) noexcept;

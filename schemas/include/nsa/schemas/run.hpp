@@ -26,6 +26,7 @@ struct Environment {
 };
 
 enum class RunState : std::uint8_t { open, complete, incomplete };
+/// The enumerator's name.
 std::string_view to_string(RunState value) noexcept;
 
 struct Run {

@@ -1,5 +1,5 @@
-// Text: one code point at a time, what is seen of it, and how far two words are apart, counts in
-// words.
+// Text: one code point at a time, what is seen of it, how far two words are apart, counts and
+// intervals in words.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +21,9 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
 
 /// "1 run", "2 runs": of a noun whose plural takes an s.
 std::string counted(std::int64_t count, std::string_view noun);
+/// The interval of a ratio: "[0.97, 1.04]"; "[not known]" where the bounds are a factor of 10,000
+/// apart or more, as those of two samples are.
+std::string format_interval(double low, double high);
 
 struct CodePoint {
   std::uint32_t value = 0;

@@ -26,6 +26,7 @@ enum class Basis {
   extrapolated,  // the declared orders of the variants, beyond what was measured
   undecided,     // nothing that can be told from noise: what was there is left there
 };
+/// The enumerator's name.
 std::string_view to_string(Basis value) noexcept;
 
 /// Why a range was decided so. Ratios are chosen / runner-up in time: below 1 = faster.
@@ -102,7 +103,9 @@ struct FlatValue {
   Kind kind = Kind::not_measured;  // nothing is known, leave what is there
   std::int64_t from_length = 0;    // of `from`
 
+  /// At no length.
   static FlatValue never() { return {Kind::never, 0}; }
+  /// At every length.
   static FlatValue always() { return {Kind::always, 0}; }
   /// From this length on, 1 or more.
   static FlatValue from(std::int64_t length) { return {Kind::from, length}; }

@@ -17,10 +17,13 @@ class SpoolCursor {
   /// InputError when it is no spool, or one of another version or byte order.
   SpoolCursor(std::string_view bytes, std::string where);
 
+  /// What the spool begins with.
   const SpoolHeader& header() const noexcept { return header_; }
   /// Moves to the next record; false at the end.
   bool next();
+  /// The head of the record at which it stands, after next().
   const SpoolRecord& record() const noexcept { return record_; }
+  /// The kind of that record.
   Kind kind() const noexcept { return record_.kind; }
   /// The record as its struct; InputError when it is too short for that.
   template <class Record>

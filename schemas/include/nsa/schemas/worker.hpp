@@ -146,6 +146,7 @@ std::string encode(const Request& request);
 std::string encode(const Reply& reply);
 /// Throws InputError with a JSON pointer on anything that breaks the schema.
 Request decode_request(std::string_view line);
+/// Likewise.
 Reply decode_reply(std::string_view line);
 
 }  // namespace nsa::worker

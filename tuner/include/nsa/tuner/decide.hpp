@@ -68,13 +68,16 @@ struct DecideInput {
   DecideOptions options;
 };
 
-/// What was left out and why, for the terminal: "wrong_result: attend_selected/x (3 rows)".
+/// A table, and what is to be said of it.
 struct DecideReport {
   ThresholdTable table;
+  /// What was left out and why, for the terminal: "wrong_result: attend_selected/x (3 rows)".
   std::vector<std::string> notes;
   std::int64_t decided = 0;    // ranges that rest on what was measured
   std::int64_t undecided = 0;  // ranges where what was there is left there
 };
+/// The thresholds of one executor on one device. ContractError for options that make no sense: a
+/// margin below 1, no replicates.
 DecideReport decide(const DecideInput& input);
 
 /// One length of a contest: paired log ratios against a common reference, by block.

@@ -55,8 +55,11 @@ class Observations {
     for (const Measurement& row : rows) add(row);
   }
 
+  /// Adds a row, of whose samples the median alone is kept.
   void add(const Measurement& row);
+  /// All rows, in the order in which they were added.
   const std::vector<Observation>& rows() const noexcept { return rows_; }
+  /// Whether there is no row.
   bool empty() const noexcept { return rows_.empty(); }
   /// Those that `wanted` accepts.
   template <class Wanted>

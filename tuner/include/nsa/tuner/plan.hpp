@@ -76,6 +76,7 @@ using Describe = Description (*)(void* context, const Problem&, const Candidate&
 
 /// All problems of a spec, each valid, in the order of the file. InputError with a JSON pointer.
 std::vector<Problem> expand(const SweepSpec& spec);
+/// Those of one family of it.
 std::vector<Problem> expand(const SweepSpec& spec, const ProblemFamily& family);
 /// The contests of a spec. `describe` is asked once per problem and candidate. `stages` and
 /// `variants` of the spec hold for all candidates; those of a family for ours, and a foreign

@@ -40,6 +40,7 @@ struct Refined {
 /// The same rows give the same problems, so a sweep that was killed goes on with them. Who calls it
 /// again as rows come in keeps `refined`.
 std::vector<Refinement> refine(const DecideInput& input, const SweepSpec& spec, Refined& refined);
+/// The same, without a memory of earlier calls.
 std::vector<Refinement> refine(const DecideInput& input, const SweepSpec& spec);
 
 /// The contests of refinements, as make_plan() makes those of a spec. Executors whose variants are

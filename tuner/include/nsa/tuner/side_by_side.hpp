@@ -48,6 +48,7 @@ class DeviceTurn {
   ~DeviceTurn();
   DeviceTurn(const DeviceTurn&) = delete;
   DeviceTurn& operator=(const DeviceTurn&) = delete;
+  /// Whether the device may be measured on: the lock is ours, or none was wanted.
   bool held() const noexcept { return held_; }
 
  private:

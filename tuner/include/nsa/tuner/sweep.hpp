@@ -70,9 +70,11 @@ struct Event {
 class Reporter {
  public:
   virtual ~Reporter() = default;
+  /// Where the sweep stands, after each visit.
   virtual void progress(const Progress&) {}
   /// One line: a variant failed, was given up, a contest was decided, a device is in use.
   virtual void note(const std::string&) {}
+  /// Something was decided; what it points to lasts until the call returns.
   virtual void event(const Event&) {}
 };
 
@@ -150,14 +152,16 @@ struct Asking {
   Reporter* reporter = nullptr;
 };
 
-/// What the workers say they bring. InputError when one does not answer as the protocol says.
-/// After a stop: what was said until then.
+/// What the workers say they bring.
 struct Discovery {
   std::vector<worker::HelloReply> hellos;  // one a command
   std::vector<Candidate> candidates;
   /// Commands that did not answer `describe` in time, over all plans; never null.
   std::shared_ptr<std::set<std::size_t>> silent = std::make_shared<std::set<std::size_t>>();
 };
+/// Starts each worker once and asks it; it has `deadline_s` seconds for an answer. InputError when
+/// one does not answer as the protocol says, EnvironmentError when it cannot use the device. After
+/// a stop: what was said until then.
 Discovery discover(const std::vector<WorkerCommand>& workers, const Device& device,
                    double deadline_s, const Asking& asking = {});
 /// The plan, with support and cost as the workers describe them. A worker that cannot describe is

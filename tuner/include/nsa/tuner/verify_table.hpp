@@ -22,6 +22,7 @@ std::vector<Refinement> trial_places(const ThresholdTable& table,
 
 /// Where a length stands in a decision.
 enum class TrialKind : std::uint8_t { threshold, inside, beyond };
+/// The enumerator's name.
 std::string_view to_string(TrialKind value) noexcept;
 
 /// One problem that was measured again. Regret is a share of time (0.02: 2 % slower than the best),
@@ -47,9 +48,10 @@ struct TrialReport {
   std::int64_t decided = 0, failures = 0;  // places inside, and where the choice gave no result
 };
 
-/// What the file loses by the rows of the trials (DecideInput::rows, measured as held out), or by
+/// By which of DecideInput::rows a file is judged: those of the trials, measured as held out, or
 /// those that have a part in decisions.
 enum class JudgedBy : std::uint8_t { held_out, measured };
+/// What the file loses by these rows.
 TrialReport judge_table(const ThresholdTable& table, const DecideInput& input,
                         JudgedBy by = JudgedBy::held_out);
 

@@ -15,6 +15,7 @@ inline constexpr const char* kWrongElsewhere = "wrong on a problem of this class
 inline std::string wrong_elsewhere(std::int64_t tokens, const std::string& reason) {
   return kWrongElsewhere + std::to_string(tokens) + " tokens: " + reason;
 }
+/// Whether it is such a row.
 inline bool is_wrong_elsewhere(const Measurement& row) {
   return row.verification == Verification::wrong_result && row.reason.starts_with(kWrongElsewhere);
 }

@@ -18,6 +18,7 @@
 namespace nsa::doctor {
 
 enum class Kind : std::uint8_t { environment, config, log, heartbeat, trace, command };
+/// The enumerator's name.
 std::string_view to_string(Kind kind);
 
 /// Text of others on one line: control characters (C0, DEL, C1) become '?', and what is longer than
@@ -38,9 +39,11 @@ struct EnvironmentEvidence {
   Settings variables;   // all names, not only ours
   bool launch = false;  // of an NSA program: what is not set counts too
 
+  /// The variable, or nullptr where it is not set.
   const Setting* find(std::string_view name) const;
   /// 1/true/yes/on and 0/false/no/off; nothing where it is not set or no boolean.
   std::optional<bool> boolean(std::string_view name) const;
+  /// A whole number; nothing where it is not set or no such number.
   std::optional<std::int64_t> integer(std::string_view name) const;
 };
 
@@ -52,8 +55,11 @@ struct ConfigEvidence {
   /// Whether it has a key that rules read: one of the list in evidence.cpp. ContractError for a
   /// find() of a key that is not on the list, so that the list is whole.
   bool any_known() const;
+  /// The key, or nullptr where the file does not have it.
   const Setting* find(std::string_view key) const;
+  /// As EnvironmentEvidence::boolean().
   std::optional<bool> boolean(std::string_view key) const;
+  /// A whole number; nothing where it is not there or no such number.
   std::optional<std::int64_t> integer(std::string_view key) const;
 };
 
@@ -204,6 +210,7 @@ struct RunEvidence {
   std::vector<Measured> measured;
   std::vector<NotJudged> not_judged;
 
+  /// Whether there is any evidence of that kind.
   bool has(Kind kind) const;
 };
 

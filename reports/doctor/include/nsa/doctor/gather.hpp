@@ -22,6 +22,7 @@ class LogReader {
   }
   /// A line without its newline; carriage returns part it, and what is longer than 4 KiB is cut.
   void take(std::string_view line);
+  /// What its lines told so far.
   const LogEvidence& log() const noexcept { return log_; }
   /// Variables that a line of the log sets: "NSA_USE_FA2=1 python train.py".
   const Settings& variables() const noexcept { return variables_; }
@@ -50,6 +51,7 @@ class HeartbeatReader {
   /// A line without its newline. `unfinished`: it has none; where it does not parse, it is being
   /// written and is left out.
   void take(std::string_view line, bool unfinished = false);
+  /// What all lines told. Last: the reader holds nothing more.
   HeartbeatEvidence finish();
 
  private:
@@ -62,6 +64,7 @@ HeartbeatEvidence parse_heartbeat(std::string_view text, const std::string& file
 
 /// A recording of `doctor --record`.
 CommandEvidence parse_command_record(std::string_view text, const std::string& file);
+/// What parse_command_record() reads: a line of JSON for the command and one for each reading.
 std::string command_record(const CommandEvidence& command);
 
 /// Steps at the start of a trace that took far longer than the others are warm-up (compilation,

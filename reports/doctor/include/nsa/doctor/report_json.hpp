@@ -6,7 +6,9 @@
 
 namespace nsa::doctor {
 
+/// Schema doctor.
 Json to_document(const Report& report);
+/// All rules, in the order of the table: schema doctor_rules.
 Json rules_document();
 
 }  // namespace nsa::doctor

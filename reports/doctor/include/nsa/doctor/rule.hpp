@@ -13,6 +13,7 @@
 namespace nsa::doctor {
 
 enum class Severity : std::uint8_t { critical, warning, note };
+/// The enumerator's name.
 std::string_view to_string(Severity severity);
 
 /// One thing that was seen. What does not apply is empty or absent.
@@ -60,6 +61,7 @@ struct Finding {
   const Rule* rule = nullptr;
   Found found;
 
+  /// What to do here: what was found says it, else the rule.
   std::string_view advice() const {
     return found.advice.empty() ? rule->advice : std::string_view(found.advice);
   }

@@ -18,10 +18,13 @@ class SequentialTest {
   /// @param noise  SD of the log ratio of a pair without a step; 0 = unknown, a quarter of the step
   SequentialTest(double step, double noise);
 
+  /// log(candidate / good) of a pair of times. ContractError where it is not finite.
   void add(double log_ratio);
+  /// What the pairs so far say: certain, or unknown.
   Side side() const;
   /// By the sign of what was seen, where that is a third of certain at least.
   Side likely_side() const;
+  /// Pairs that were added.
   std::size_t pairs() const noexcept { return towards_.size(); }
 
  private:

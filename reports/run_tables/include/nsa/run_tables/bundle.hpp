@@ -22,6 +22,7 @@ struct StageTime {
 
 /// Sums of a Chrome trace whose events are stages, the longest first. Events nest as they ran.
 std::vector<StageTime> stage_times(const Json& chrome_trace);
+/// A line for each, with its share of all: for the terminal.
 std::string stage_times_text(const std::vector<StageTime>& times);
 
 /// One side of the bundle.

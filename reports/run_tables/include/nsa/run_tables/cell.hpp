@@ -20,6 +20,7 @@ struct Asked {
 };
 
 enum class Status : std::uint8_t { ok, timeout, failed, not_measured };
+/// The enumerator's name.
 const char* to_string(Status value) noexcept;
 
 /// A variant that ran, and the stages that it covers, joined with '+'.

@@ -27,7 +27,9 @@ struct Claim {
 std::vector<Claim> claims_of(std::span<const Cell> cells);
 /// "kept", "not kept" or "unclear" (the interval holds the claim's lower end), "-" without times.
 const char* kept(const Claim& claim) noexcept;
+/// A table for the terminal.
 std::string claims_table(std::span<const Claim> claims, reports::Style style);
+/// The `claims` of report_runs.schema.json.
 Json claims_json(std::span<const Claim> claims);
 
 }  // namespace nsa::run_tables

@@ -21,6 +21,7 @@ struct EtaPlan {
 };
 
 enum class Go : std::uint8_t { go, no_go, not_measured };
+/// The enumerator's name.
 const char* to_string(Go value) noexcept;
 
 /// All steps in one setting.
@@ -40,7 +41,9 @@ std::vector<Eta> etas_of(std::span<const Cell> cells, const EtaPlan& plan);
 /// Of a rate of training that was measured elsewhere, tokens/s of all devices.
 Eta eta_of_training(double tokens_per_s, std::int64_t tokens_per_step, const EtaPlan& plan);
 
+/// A table for the terminal.
 std::string eta_table(std::span<const Eta> etas, const EtaPlan& plan, reports::Style style);
+/// The `eta` of report_runs.schema.json.
 Json eta_json(std::span<const Eta> etas, const EtaPlan& plan);
 
 }  // namespace nsa::run_tables

@@ -25,7 +25,9 @@ struct ScalingRow {
 
 /// The whole interval of the slope is above kScalingAlarm.
 bool alarms(const ScalingRow& row) noexcept;
+/// A table for the terminal.
 std::string scaling_table(std::span<const ScalingRow> rows, reports::Style style);
+/// The `scaling` of report_runs.schema.json.
 Json scaling_json(std::span<const ScalingRow> rows);
 
 }  // namespace nsa::run_tables

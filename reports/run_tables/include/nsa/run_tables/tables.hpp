@@ -13,6 +13,7 @@ namespace nsa::run_tables {
 /// One line a cell: step, tokens per second with their 95 % interval, and the speed-up against the
 /// cell `base` of the same length. `base` empty: against the first cell of all.
 std::string cells_table(std::span<const Cell> cells, const std::string& base, reports::Style style);
+/// The same as the `cells` of report_runs.schema.json.
 Json cells_json(std::span<const Cell> cells, const std::string& base);
 
 /// What the cell runs that `whole` does not, and the other way round: why a part can be slower than

@@ -63,6 +63,7 @@ int exit_code_of(std::span<const JudgedTarget> judged);
 
 /// What a token is, wherever rates of several sources stand beside each other.
 extern const char* const kTokenDefinition;
+/// A table for the terminal.
 std::string targets_table(std::span<const JudgedTarget> judged, reports::Style style);
 /// report_targets.schema.json; `file` empty = those that are shipped.
 Json targets_json(std::span<const JudgedTarget> judged, const std::string& file);

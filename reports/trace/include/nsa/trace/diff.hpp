@@ -11,6 +11,7 @@
 namespace nsa::trace {
 
 enum class DiffVerdict : std::uint8_t { better, worse, neutral, inconclusive, not_comparable };
+/// The enumerator's name.
 const char* to_text(DiffVerdict verdict);
 
 /// One thing that both traces may hold: the steps, a stage, a kernel. Ratios are b to a; the

@@ -6,6 +6,7 @@
 
 namespace nsa::trace {
 
+/// Schema trace_diff.
 Json to_document(const TraceDiff& diff);
 
 }  // namespace nsa::trace

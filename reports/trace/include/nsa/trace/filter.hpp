@@ -18,6 +18,7 @@ struct Filter {
   std::optional<std::int64_t> stream;
   std::string name;  // of the operation, a part of it; empty: any
 
+  /// Whether it leaves anything out.
   bool any() const { return steps || time_ns || stream || !name.empty(); }
 };
 

@@ -226,6 +226,7 @@ enum class ClockAlignment : std::uint8_t {
   absolute_times,  // as far off as the clocks of the hosts are
   none             // no time of one can be compared with a time of another
 };
+/// The enumerator's name.
 std::string_view to_string(ClockAlignment alignment);
 
 struct Clocks {
@@ -290,6 +291,7 @@ struct Trace {
   std::uint32_t part_of(std::uint32_t process) const {
     return process < processes.size() ? processes[process].part : 0;
   }
+  /// Whether times of all its recordings can be compared.
   bool one_time_line() const { return !source.clocks || source.clocks->comparable(); }
 };
 

@@ -12,6 +12,7 @@ namespace nsa::trace {
 using NameId = std::uint32_t;
 inline constexpr NameId kNoName = 0;  // the empty text
 
+/// Texts by number. One thread at a time; movable, and numbers stay as they are.
 class NamePool {
  public:
   NamePool() { intern(""); }
@@ -20,8 +21,11 @@ class NamePool {
   NamePool(NamePool&&) = default;
   NamePool& operator=(NamePool&&) = default;
 
+  /// The number of the text, a new one where it is new.
   NameId intern(std::string_view text);
+  /// The text of that number, as long as the pool lives; std::out_of_range where there is none.
   const std::string& text(NameId id) const { return texts_.at(id); }
+  /// How many texts there are, the empty one among them.
   std::size_t size() const noexcept { return texts_.size(); }
 
  private:

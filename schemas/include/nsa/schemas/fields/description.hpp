@@ -33,26 +33,32 @@ struct Inlined {
   Part Struct::*member;
 };
 
+/// A field of that name, of Kind::required.
 template <class S, class M>
 constexpr Field<Kind::required, S, M> required(const char* name, M S::*member) {
   return {name, member};
 }
+/// A field of that name, of Kind::optional.
 template <class S, class M>
 constexpr Field<Kind::optional, S, M> optional(const char* name, M S::*member) {
   return {name, member};
 }
+/// A field of that name, of Kind::unless_default.
 template <class S, class M>
 constexpr Field<Kind::unless_default, S, M> unless_default(const char* name, M S::*member) {
   return {name, member};
 }
+/// A field of that name, of Kind::or_null.
 template <class S, class M>
 constexpr Field<Kind::or_null, S, M> or_null(const char* name, M S::*member) {
   return {name, member};
 }
+/// A field of that name, of Kind::error.
 template <class S, class M>
 constexpr Field<Kind::error, S, M> error(const char* name, M S::*member) {
   return {name, member};
 }
+/// The fields of that member, among those of S.
 template <class S, class P>
 constexpr Inlined<S, P> inlined(P S::*member) {
   return {member};

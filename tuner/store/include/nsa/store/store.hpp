@@ -40,7 +40,9 @@ class OwnedRun {
   ~OwnedRun();
   OwnedRun(OwnedRun&& other) noexcept;
   OwnedRun& operator=(OwnedRun&&) = delete;
+  /// As it was when it was opened.
   const Run& run() const noexcept { return run_; }
+  /// Whether it is gone on with; false: it is new.
   bool resumed() const noexcept { return resumed_; }
 
  private:
@@ -83,6 +85,7 @@ struct ProcessTimes {
   std::int64_t process = 0;
   double median_ns = 0;          // of the medians of its visits
   std::optional<double> cycles;  // likewise; nothing where a visit has no clock
+  bool operator==(const ProcessTimes&) const = default;
 };
 
 /// What one run gave for a series: controls and held-out rows are not in it. Views last until the
@@ -181,7 +184,8 @@ class Store {
   /// Labels by the id of their run.
   std::map<std::string, std::set<std::string>> labels() const;
 
-  std::vector<Run> runs() const;  // newest first
+  /// All runs, newest first.
+  std::vector<Run> runs() const;
   /// Nothing when no run begins so; InputError when several do.
   std::optional<Run> find_run(const std::string& id_or_prefix) const;
   /// Newest run that has a measurement on that device, of that executor where one is named.
@@ -199,16 +203,20 @@ class Store {
   /// was kept when the run ended, else from its rows. `visit` must not use the store.
   void for_each_series(const std::string& run_id, const std::string& device_uuid,
                        const std::function<void(const SeriesOfRun&)>& visit) const;
+  /// Of one run where it is named; oldest first.
   std::vector<TelemetryRow> telemetry(const std::optional<std::string>& run_id) const;
   /// Oldest first. `id` and `with_samples` of the query mean nothing here.
   std::vector<LaunchTraceRow> launch_traces(const Query& query) const;
+  /// What the hardware counted; otherwise as launch_traces().
   std::vector<LaunchCountersRow> launch_counters(const Query& query) const;
+  /// How far selections of reduced precision are the exact ones; otherwise as launch_traces().
   std::vector<AgreementRow> agreements(const Query& query) const;
   /// What their probes said when the run began; empty for an imported run.
   std::vector<Capability> libraries(const std::string& run_id) const;
   /// Of the command `run`, newest first; of one run where it is named.
   std::vector<RunResult> run_results(const std::optional<std::string>& run_id = std::nullopt) const;
 
+  /// What is in the file, and how large it is with its side files, in bytes.
   Info info() const;
   /// Problems found (integrity_check, foreign keys, blobs that do not unpack); empty = good.
   std::vector<std::string> verify() const;

@@ -1,6 +1,7 @@
-// Fields of JSON objects, both ways. Reading trusts nothing: a field that is
-// missing, of another type or out of range is an InputError whose text starts
-// with the JSON pointer.
+// Fields of JSON objects, both ways, by the descriptions of structs (description.hpp). Reading
+// trusts nothing: a field that is missing, of another type or out of range is an InputError whose
+// text starts with the JSON pointer. Functions share nothing: threads may call them at the same
+// time.
 #pragma once
 
 #include <cmath>
@@ -19,20 +20,19 @@
 
 namespace nsa::fields {
 
-/// User text for a message: in quotes, one line of ASCII, cut to about 60
-/// characters.
+/// User text for a message: in quotes, one line of ASCII, cut to about 60 characters.
 std::string shown(const std::string& text);
 /// A value for a message, likewise; the kind and size of what is too long.
 std::string shown_value(const Json& value);
 /// A key as a part of a JSON pointer (RFC 6901), on one line.
 std::string pointer_token(const std::string& key);
 
-/// "<pointer>: <what>"; the pointer grows at the front while the error leaves
-/// nested objects.
+/// "<pointer>: <what>"; the pointer grows at the front while the error leaves nested objects.
 class FieldError : public InputError {
  public:
   FieldError(std::string pointer, std::string what)
       : InputError(pointer + ": " + what), pointer_(std::move(pointer)), what_(std::move(what)) {}
+  /// The same error of the object that holds this value under `key`.
   FieldError below(const std::string& key) const {
     return {"/" + pointer_token(key) + pointer_, what_};
   }
@@ -41,27 +41,38 @@ class FieldError : public InputError {
   std::string pointer_, what_;
 };
 
-/// Valid UTF-8 of `text`; invalid bytes become U+FFFD, so that no document is
-/// impossible to print.
+/// Valid UTF-8 of `text`; invalid bytes become U+FFFD, so that no document is impossible to print.
 Json printable(const std::string& text);
-/// A number that JSON has; infinities and NaN are a defect of the caller.
+/// A number that JSON has; infinities and NaN are a defect of the caller (ContractError).
 double finite(double value);
 
+/// The JSON of a value: of a scalar, of an enumerator its name.
 inline Json value_of(bool value) { return value; }
 inline Json value_of(double value) { return finite(value); }
 inline Json value_of(const std::string& value) { return printable(value); }
 inline Json value_of(const Json& value) { return value; }
+/// Likewise.
 template <std::integral T>
 Json value_of(T value) {
   return value;
 }
+/// Likewise.
 template <class T>
 requires std::is_enum_v<T> Json value_of(T value) { return std::string(to_string(value)); }
 /// Values of the axes of a sweep by name: numbers where their texts are numbers.
 using Axes = std::vector<std::pair<std::string, std::vector<std::string>>>;
+/// An object with an array for each axis.
 Json value_of(const Axes& axes);
+/// An object of whole numbers.
 Json value_of(const Point& point);
-Json value_of(const std::map<std::string, double>& values);
+/// An object with a key for each entry.
+template <class T>
+Json value_of(const std::map<std::string, T>& values) {
+  Json j = Json::object();
+  for (const auto& [name, value] : values) j[name] = value_of(value);
+  return j;
+}
+/// A described struct as an object.
 template <class T>
 Json object_of(const T& value);
 /// As to_json() of the type says, else field by field.
@@ -75,6 +86,7 @@ requires std::is_class_v<T> Json value_of(const T& value) {
     return object_of(value);
   }
 }
+/// An array.
 template <class T>
 Json value_of(const std::vector<T>& values) {
   Json j = Json::array();
@@ -82,6 +94,7 @@ Json value_of(const std::vector<T>& values) {
   return j;
 }
 
+/// Sets a field.
 template <class T>
 void put(Json& j, const char* key, const T& value) {
   j[key] = value_of(value);
@@ -94,9 +107,8 @@ void put(Json& j, const char* key, const std::optional<T>& value) {
   }
   if (value) j[key] = value_of(*value);
 }
-/// An error that may be infinite or NaN, which JSON has not: those become the
-/// largest number, because "not compared" would be the wrong thing to say of a
-/// result that is all wrong.
+/// An error that may be infinite or NaN, which JSON has not: those become the largest number,
+/// because "not compared" would be the wrong thing to say of a result that is all wrong.
 void put_error(Json& j, const char* key, const std::optional<double>& error);
 /// null when absent.
 template <class T>
@@ -104,7 +116,6 @@ void put_or_null(Json& j, const char* key, const std::optional<T>& value) {
   j[key] = value ? value_of(*value) : Json(nullptr);
 }
 
-/// A described struct as an object.
 template <class T>
 Json object_of(const T& value) {
   static_assert(Described<T> || std::is_empty_v<T>, "kFields<T> is not included");
@@ -124,12 +135,15 @@ Json object_of(const T& value) {
   return j;
 }
 
+/// Reads a scalar that `out` can hold exactly, an enumerator by its name.
 void get(const Json& j, bool& out);
 void get(const Json& j, double& out);
 void get(const Json& j, std::string& out);
 void get(const Json& j, std::int64_t& out);
 void get(const Json& j, std::uint64_t& out);
+void get(const Json& j, std::uint32_t& out);
 void get(const Json& j, int& out);
+/// Likewise.
 template <class T>
 requires std::is_enum_v<T>
 void get(const Json& j, T& out) {
@@ -139,9 +153,10 @@ void get(const Json& j, T& out) {
   if (!value) throw FieldError("", shown(name) + " is not one of the known names");
   out = *value;
 }
+/// What value_of() writes for it.
 void get(const Json& j, Axes& out);
 void get(const Json& j, Point& out);
-void get(const Json& j, std::map<std::string, double>& out);
+/// A described struct: what is left out is as in a new one.
 template <class T>
 void read_object(const Json& j, T& out);
 /// As from_json() of the type says, else field by field.
@@ -154,6 +169,7 @@ void get(const Json& j, T& out) {
     read_object(j, out);
   }
 }
+/// An array; each element is read as a new T.
 template <class T>
 void get(const Json& j, std::vector<T>& out) {
   if (!j.is_array()) throw FieldError("", "is not an array");
@@ -171,6 +187,19 @@ void get(const Json& j, std::vector<T>& out) {
 
 /// Throws unless `j` is an object.
 void require_object(const Json& j);
+/// An object with a key for each entry.
+template <class T>
+void get(const Json& j, std::map<std::string, T>& out) {
+  require_object(j);
+  out.clear();
+  for (const auto& [name, value] : j.items()) {
+    try {
+      get(value, out[name]);
+    } catch (const FieldError& error) {
+      throw error.below(name);
+    }
+  }
+}
 
 /// Reads a field into `out`; false, and `out` untouched, when it is absent.
 template <class T>
@@ -192,13 +221,13 @@ bool read(const Json& j, const char* key, std::optional<T>& out) {
   if (at == j.end() || at->is_null()) return false;
   return read(j, key, out.emplace());
 }
+/// The same of a field that must be there.
 template <class T>
 void require(const Json& j, const char* key, T& out) {
   require_object(j);
   if (!read(j, key, out)) throw FieldError("", "the field '" + std::string(key) + "' is missing");
 }
 
-/// A described struct from an object: what is left out is as in a new one.
 template <class T>
 void read_object(const Json& j, T& out) {
   static_assert(Described<T> || std::is_empty_v<T>, "kFields<T> is not included");
