@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "evidence.hpp"
+#include "moved_boundaries.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -63,12 +64,14 @@ Chosen choose(const Group& group, const std::vector<LengthRatios>& judged, const
                     "there");
   }
   const bool differs = old && old->assignment != chosen.assignment;
-  if (old && !(differs && change_pays(by_processes(group, judged, shipped, options),
-                                      old->assignment, chosen.assignment, options.epsilon))) {
-    if (old->followed && differs) notes.push_back(stage + ": the shipped choice is kept");
-    chosen.assignment = old->assignment;
-    chosen.kept = old->followed;
+  if (differs) {
+    chosen.assignment = without_idle_moves(judged, *shipped, old->assignment, chosen.assignment);
+    if (!change_pays(by_processes(group, judged, shipped, options), old->assignment,
+                     chosen.assignment, options.epsilon))
+      chosen.assignment = old->assignment;
   }
+  chosen.kept = old && old->followed && chosen.assignment == old->assignment;
+  if (chosen.kept && differs) notes.push_back(stage + ": the shipped choice is kept");
   leave_undecided(group, judged, shipped, options, chosen);
   return chosen;
 }
