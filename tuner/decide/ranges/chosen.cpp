@@ -65,10 +65,16 @@ Chosen choose(const Group& group, const std::vector<LengthRatios>& judged, const
   }
   const bool differs = old && old->assignment != chosen.assignment;
   if (differs) {
-    chosen.assignment = without_idle_moves(judged, *shipped, old->assignment, chosen.assignment);
-    if (!change_pays(by_processes(group, judged, shipped, options), old->assignment,
-                     chosen.assignment, options.epsilon))
-      chosen.assignment = old->assignment;
+    // What is left of a change has to pay as well: it is judged by its mean, so leaving the idle
+    // part out could make one of a change that did not pay.
+    const auto points = by_processes(group, judged, shipped, options);
+    const auto pays = [&](const Assignment& now) {
+      return change_pays(points, old->assignment, now, options.epsilon);
+    };
+    Assignment moved = old->assignment;
+    if (pays(chosen.assignment))
+      moved = without_idle_moves(judged, *shipped, old->assignment, chosen.assignment);
+    chosen.assignment = pays(moved) ? moved : old->assignment;
   }
   chosen.kept = old && old->followed && chosen.assignment == old->assignment;
   if (chosen.kept && differs) notes.push_back(stage + ": the shipped choice is kept");
