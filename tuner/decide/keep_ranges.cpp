@@ -153,7 +153,7 @@ void keep_ranges(const Side& side, const Decision& shipped, Decision& decision) 
   const auto& alignment = shipped.alignment;
   const auto ranges_of = [&](const Ranges& ranges, bool full_tiles) {
     const Part part = part_of(side, shipped, full_tiles);
-    return kept({side.group, part.points, part.points, part.chosen, side.options, &ranges}, ranges);
+    return kept({side.group, part.points, part.points, part.chosen, side.options}, ranges);
   };
   decision.ranges = ranges_of(shipped.ranges, false);
   decision.alignment = alignment;
