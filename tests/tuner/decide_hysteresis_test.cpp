@@ -1,4 +1,6 @@
 // Night after night: keep what is shipped unless a change surely pays.
+#include <algorithm>
+
 #include "catch.hpp"
 #include "decide/ratios/noise.hpp"
 #include "decide_support.hpp"
@@ -56,6 +58,84 @@ TEST_CASE("a true shift of two percent is adopted within two nights", "[decide]"
   shipped = tune(session(moved, 0.002, 3), 3, shipped);
   CHECK(threshold(shipped) > 1200);
   CHECK(threshold(shipped) < 1450);
+}
+
+namespace {
+
+/// The first night: b crosses a at 900 tokens, 5 % an octave, and its two processes are that far
+/// off, one up and one down.
+nsa::ThresholdTable ship(double of_processes) {
+  Session s = session(900, 0.0002, 1);
+  const auto quiet = white(0.0002, 1);
+  const auto per_process = 2 * static_cast<std::size_t>(2 * s.rounds * s.samples);
+  s.noise = [=](std::size_t l, std::size_t i, std::size_t v) mutable {
+    const double off = i < per_process ? of_processes : -of_processes;
+    return std::exp(v == 1 ? off : 0) * quiet(l, i, v);
+  };
+  return tune(s, 1, {});
+}
+
+/// A later night knows well where the two cross, and measures 930 tokens, too.
+nsa::ThresholdTable tune_again(double crossing, const nsa::ThresholdTable& shipped) {
+  Session s = session(crossing, 0.0002, 2);
+  s.lengths.insert(std::ranges::upper_bound(s.lengths, 930), 930);
+  return tune(s, 2, shipped);
+}
+
+const nsa::Evidence& of_threshold(const nsa::ThresholdTable& table) {
+  return table.classes.at(0).decisions.at(0).ranges.at(1).evidence;
+}
+
+}  // namespace
+
+TEST_CASE("a threshold stays within the interval that it was shipped with", "[decide]") {
+  const nsa::ThresholdTable shipped = ship(0.003);
+  REQUIRE(threshold(shipped) == Approx(900).epsilon(0.01));
+  REQUIRE(of_threshold(shipped).from_low < 850);
+  REQUIRE(of_threshold(shipped).from_high > 1000);
+  REQUIRE(of_threshold(shipped).from_high < 1200);
+  SECTION("as long as tonight's place lies there") {  // b loses .5 % at 930 tokens
+    const nsa::ThresholdTable now = tune_again(1000, shipped);
+    CHECK(threshold(now) == threshold(shipped));
+    CHECK(of_threshold(now).from_low == of_threshold(shipped).from_low);
+    CHECK(of_threshold(now).from_high == of_threshold(shipped).from_high);
+  }
+  SECTION("and leaves it when tonight's place does") {
+    CHECK(threshold(tune_again(1300, shipped)) == Approx(1300).epsilon(0.01));
+  }
+  SECTION("without an interval in the file, it goes where tonight puts it") {
+    nsa::ThresholdTable old = shipped;
+    old.classes.at(0).decisions.at(0).ranges.at(1).evidence.from_low.reset();
+    CHECK(threshold(tune_again(1000, old)) == Approx(1000).epsilon(0.01));
+  }
+}
+
+TEST_CASE("however wide its interval, a threshold that surely loses a percent moves", "[decide]") {
+  nsa::ThresholdTable shipped = ship(0.003);
+  nsa::Evidence& evidence = shipped.classes.at(0).decisions.at(0).ranges.at(1).evidence;
+  evidence.from_low = 400;
+  evidence.from_high = 2000;
+  CHECK(threshold(tune_again(1000, shipped)) == threshold(shipped));
+  CHECK(threshold(tune_again(1300, shipped)) == Approx(1300).epsilon(0.01));  // 1.5 % in between
+}
+
+TEST_CASE("a change of one threshold leaves another one where it was", "[decide]") {
+  const auto night = [](double second_crossing, std::uint64_t seed) {
+    Session s = session(1000, 0.003, seed);
+    const Truth b = s.variants[1].second;
+    s.variants.emplace_back("c", crossing_at(second_crossing, 0.1, b));
+    return s;
+  };
+  const auto ranges_of = [](const nsa::ThresholdTable& table) -> const auto& {
+    return table.classes.at(0).decisions.at(0).ranges;
+  };
+  const nsa::ThresholdTable before = tune(night(6000, 1), 1, {});
+  const nsa::ThresholdTable now = tune(night(3000, 2), 2, before);
+  REQUIRE(ranges_of(before).size() == 3);
+  REQUIRE(ranges_of(now).size() == 3);
+  CHECK(ranges_of(now)[2].from < 3500);
+  CHECK(threshold(now) == threshold(before));
+  CHECK(threshold(tune(night(3000, 2), 2, {})) != threshold(before));
 }
 
 TEST_CASE("a kept decision carries today's evidence", "[decide]") {

@@ -33,22 +33,37 @@ Decision blank(const Group& group) {
   return decision;
 }
 
+/// The shipped ranges of lengths that are a multiple, or of the others; nullptr where the shipped
+/// file tells other lengths apart. `multiple` 0: none are.
+const std::vector<ThresholdRange>* ranges_of(const Decision* shipped, Axis axis,
+                                             std::int64_t multiple, bool aligned) {
+  if (!shipped || shipped->axis != axis) return nullptr;
+  const auto& alignment = shipped->alignment;
+  if ((alignment ? alignment->multiple : 0) != multiple) return nullptr;
+  return aligned ? &alignment->ranges : &shipped->ranges;
+}
+
 void add_ranges(const Group& group, const std::vector<LengthRatios>& points,
                 const Decision* shipped, const DecideOptions& options,
                 std::vector<std::string>& notes, Decision& decision) {
   const std::vector<LengthRatios> judged = judge(group, points, shipped, options);
   const Chosen together = choose(group, judged, shipped, options, notes);
-  const Side all{group, points, judged, together, options};
+  const Side all{group,    points,  judged,
+                 together, options, ranges_of(shipped, group.axis, 0, false)};
   if (together.kept) return keep_ranges(all, *shipped, decision);
   const auto apart = decide_apart(group, judged, together, shipped, options);
   if (!apart) {
     decision.ranges = make_ranges(all);
     return;
   }
-  decision.ranges = make_ranges({group, apart->others, apart->others, apart->of_others, options});
+  const auto side = [&](const std::vector<LengthRatios>& of_side, const Chosen& chosen,
+                        bool aligned) {
+    return Side{group,  of_side, of_side,
+                chosen, options, ranges_of(shipped, group.axis, apart->multiple, aligned)};
+  };
+  decision.ranges = make_ranges(side(apart->others, apart->of_others, false));
   decision.alignment =
-      Alignment{apart->multiple,
-                make_ranges({group, apart->aligned, apart->aligned, apart->of_aligned, options})};
+      Alignment{apart->multiple, make_ranges(side(apart->aligned, apart->of_aligned, true))};
 }
 
 }  // namespace

@@ -4,17 +4,42 @@
 
 #include "decide/ranges/ends.hpp"
 #include "decide/ranges/evidence.hpp"
+#include "decide/ranges/moved_boundaries.hpp"
 
 namespace nsa::tuner {
 namespace {
 
-/// The boundary of two segments, and no further from either than its own lengths speak for.
+/// The shipped range that takes over from one variant to the other between two measured lengths.
+const ThresholdRange* shipped_start(const Side& side, const ThresholdRange& left,
+                                    const ThresholdRange& right, std::int64_t below,
+                                    std::int64_t above) {
+  if (!side.shipped) return nullptr;
+  for (std::size_t r = 1; r < side.shipped->size(); ++r) {
+    const ThresholdRange &before = (*side.shipped)[r - 1], &after = (*side.shipped)[r];
+    const bool same = before.variant == left.variant && after.variant == right.variant;
+    if (same && before.to == after.from && after.from > below && after.from <= above) return &after;
+  }
+  return nullptr;
+}
+
+/// The boundary of two segments, and no further from either than its own lengths speak for. Where
+/// it is shipped, as long as it may be there, with the interval that this place rests on.
 void join(const Side& side, const Segment& left_segment, const Segment& right_segment,
           ThresholdRange& left, ThresholdRange& right) {
+  const std::int64_t below = side.points[left_segment.last - 1].at;
+  const std::int64_t above = side.points[right_segment.first].at;
   const std::int64_t boundary = place_boundary(side.judged, left_segment, right_segment);
-  left.to = std::min(boundary, latest_end(side.points[left_segment.last - 1].at));
-  right.from = std::max(boundary, earliest_start(side.points[right_segment.first].at));
-  if (const auto interval = boundary_interval(side.judged, left_segment, right_segment)) {
+  const auto interval = boundary_interval(side.judged, left_segment, right_segment);
+  const ThresholdRange* before = shipped_start(side, left, right, below, above);
+  if (before && may_be_where_it_was(*before, boundary, interval)) {
+    left.to = right.from = before->from;
+    right.evidence.from_low = before->evidence.from_low;
+    right.evidence.from_high = before->evidence.from_high;
+    return;
+  }
+  left.to = std::min(boundary, latest_end(below));
+  right.from = std::max(boundary, earliest_start(above));
+  if (interval) {
     right.evidence.from_low = std::min(interval->low, right.from);
     right.evidence.from_high = std::max(interval->high, right.from);
   }

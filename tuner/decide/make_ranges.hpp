@@ -14,6 +14,8 @@ struct Side {
   const std::vector<LengthRatios>& judged;  // with the margin: boundaries lie on them
   const Chosen& chosen;
   const DecideOptions& options;
+  // of the same problems: boundaries stay where they may be
+  const std::vector<ThresholdRange>* shipped = nullptr;
 };
 
 std::vector<ThresholdRange> make_ranges(const Side& side);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "evidence.hpp"
+#include "moved_boundaries.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -63,12 +64,20 @@ Chosen choose(const Group& group, const std::vector<LengthRatios>& judged, const
                     "there");
   }
   const bool differs = old && old->assignment != chosen.assignment;
-  if (old && !(differs && change_pays(by_processes(group, judged, shipped, options),
-                                      old->assignment, chosen.assignment, options.epsilon))) {
-    if (old->followed && differs) notes.push_back(stage + ": the shipped choice is kept");
-    chosen.assignment = old->assignment;
-    chosen.kept = old->followed;
+  if (differs) {
+    // What is left of a change has to pay as well: it is judged by its mean, so leaving the idle
+    // part out could make one of a change that did not pay.
+    const auto points = by_processes(group, judged, shipped, options);
+    const auto pays = [&](const Assignment& now) {
+      return change_pays(points, old->assignment, now, options.epsilon);
+    };
+    Assignment moved = old->assignment;
+    if (pays(chosen.assignment))
+      moved = without_idle_moves(judged, *shipped, old->assignment, chosen.assignment);
+    chosen.assignment = pays(moved) ? moved : old->assignment;
   }
+  chosen.kept = old && old->followed && chosen.assignment == old->assignment;
+  if (chosen.kept && differs) notes.push_back(stage + ": the shipped choice is kept");
   leave_undecided(group, judged, shipped, options, chosen);
   return chosen;
 }
