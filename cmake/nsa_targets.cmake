@@ -31,6 +31,10 @@ if(NSA_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${NSA_SANITIZE}>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
   add_link_options(-fsanitize=${NSA_SANITIZE})
+  find_program(NSA_LLD ld.lld)
+  if(NSA_LLD)  # the programs are large, and there are sixty
+    add_link_options(-fuse-ld=lld)
+  endif()
 endif()
 if(NSA_FUZZ)  # the fuzzer sees which branches of the libraries an input takes
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)

@@ -85,6 +85,24 @@ TEST_CASE("an unknown name warns once, with the nearest known name", "[schemas][
   CHECK(of({"NSA_XYZZY_QWERTY_PLUGH=1"}).warnings.at(0).find("did you mean") == std::string::npos);
 }
 
+TEST_CASE("one slip in any known name leads back to a name", "[schemas][env]") {
+  for (const EnvName& entry : env_names()) {
+    const std::string known(entry.name);
+    if (known.ends_with('*')) continue;
+    const std::size_t middle = (known.size() + std::string("NSA_").size()) / 2;
+    std::string less = known, more = known, other = known, swapped = known;
+    less.erase(middle, 1);
+    more.insert(middle, 1, '7');
+    other[middle] = '7';
+    std::swap(swapped[middle], swapped[middle - 1]);
+    for (const std::string& slip : {less, more, other, swapped}) {
+      if (find_env_name(slip) || slip.size() < 6) continue;  // a third of it may differ
+      INFO(slip);
+      CHECK(of({slip + "=1"}).warnings.at(0).find("did you mean NSA_") != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("a bad value warns; a trainer's or an ignored name never does", "[schemas][env]") {
   CHECK(of({"NSA_USE_FA2=maybe"}).warnings.size() == 1);
   CHECK(!of({"NSA_USE_FA2=maybe"}).raw("NSA_USE_FA2"));

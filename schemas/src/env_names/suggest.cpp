@@ -1,5 +1,6 @@
 // Warnings about names: what is shown, and which known name was probably meant.
 #include <algorithm>
+#include <array>
 
 #include "nsa/schemas/env_names.hpp"
 #include "nsa/schemas/text.hpp"
@@ -9,6 +10,19 @@ namespace nsa::env {
 namespace {
 
 constexpr std::size_t kMaxShown = 40;  // of a name or value in a warning
+
+/// A bound that costs little beside the distance: an edit gives a word one byte at most of those
+/// that only the other has.
+std::size_t fewest_edits(std::string_view a, std::string_view b) {
+  std::array<std::size_t, 256> left{};
+  for (const char c : a) ++left[static_cast<unsigned char>(c)];
+  std::size_t common = 0;
+  for (const char c : b) {
+    std::size_t& of_a = left[static_cast<unsigned char>(c)];
+    if (of_a > 0) --of_a, ++common;
+  }
+  return std::max(a.size(), b.size()) - common;
+}
 
 }  // namespace
 
@@ -25,9 +39,7 @@ std::string unknown_name(std::string_view name) {
   std::string_view nearest;
   std::size_t distance = probe.size() / 3;  // further away than that is no suggestion
   for (const EnvName& entry : env_names()) {
-    const std::size_t longer = std::max(probe.size(), entry.name.size());
-    const std::size_t shorter = std::min(probe.size(), entry.name.size());
-    if (longer - shorter >= distance) continue;  // as many edits at least
+    if (fewest_edits(probe, entry.name) >= distance) continue;
     const std::size_t d = edit_distance(probe, entry.name);
     if (d < distance) nearest = entry.name, distance = d;
   }

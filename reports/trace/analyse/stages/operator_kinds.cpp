@@ -5,10 +5,10 @@
 namespace nsa::trace {
 namespace {
 
-using Kinds = std::unordered_map<std::string_view, OperatorKind>;
+using KindOfName = std::unordered_map<std::string_view, OperatorKind>;
 
-Kinds make_kinds() {
-  Kinds out;
+KindOfName make_kinds() {
+  KindOfName out;
   const auto put = [&out](OperatorKind kind, std::initializer_list<std::string_view> names) {
     for (const std::string_view name : names) out.emplace(name, kind);
   };
@@ -54,7 +54,7 @@ Kinds make_kinds() {
 OperatorKind kind_of_operator(std::string_view name) {
   constexpr std::string_view kPrefix = "aten::";
   if (!name.starts_with(kPrefix)) return OperatorKind::none;
-  static const Kinds kinds = make_kinds();
+  static const KindOfName kinds = make_kinds();
   const auto at = kinds.find(name.substr(kPrefix.size()));
   return at == kinds.end() ? OperatorKind::other : at->second;
 }

@@ -9,7 +9,7 @@
 namespace nsa::trace {
 namespace {
 
-constexpr std::size_t kFewestSteps = 6;
+constexpr std::size_t kFewestMarkedSteps = 6;
 
 /// Of steps that are numbered in order, of one process; else none.
 std::vector<std::int64_t> numbers_of(const std::vector<StepRange>& steps) {
@@ -29,7 +29,7 @@ std::int64_t median_of(std::vector<std::int64_t> values) { return nearest_rank(v
 
 std::optional<WarmUp> warm_up_of(const Trace& trace) {
   const std::vector<StepRange> steps = marked_steps(trace);
-  if (steps.size() < kFewestSteps) return {};
+  if (steps.size() < kFewestMarkedSteps) return {};
   const std::vector<std::int64_t> numbers = numbers_of(steps);
   if (numbers.empty()) return {};
   std::vector<std::int64_t> times;

@@ -15,20 +15,20 @@ SqliteFile::SqliteFile(const std::string& path) : path_(path) {
   if (status != SQLITE_OK) throw InputError(path + ": " + sqlite3_errstr(status));
   sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-}
-
-bool SqliteFile::has_table(const std::string& name) const {
   SqliteRows rows(*this, "sqlite_master", "type, name");
   while (rows.next())
-    if (rows.text(0) == "table" && rows.text(1) == name) return true;
-  return false;
+    if (rows.text(0) == "table") tables_.emplace(rows.text(1));
 }
 
+bool SqliteFile::has_table(const std::string& name) const { return tables_.contains(name); }
+
 bool SqliteFile::has_column(const std::string& table, const std::string& column) const {
-  SqliteRows rows(*this, "pragma_table_info('" + table + "')", "name");
-  while (rows.next())
-    if (rows.text(0) == column) return true;
-  return false;
+  const auto [at, first] = columns_.try_emplace(table);
+  if (first) {
+    SqliteRows rows(*this, "pragma_table_info('" + table + "')", "name");
+    while (rows.next()) at->second.emplace(rows.text(0));
+  }
+  return at->second.contains(column);
 }
 
 std::string SqliteFile::or_zero(const std::string& table, const std::string& column) const {

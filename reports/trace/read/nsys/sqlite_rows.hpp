@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -31,6 +33,8 @@ class SqliteFile {
   };
   std::string path_;
   std::unique_ptr<sqlite3, Close> db_;
+  std::set<std::string> tables_;
+  mutable std::map<std::string, std::set<std::string>> columns_;  // of tables that were asked for
 };
 
 /// Rows of one table: `columns` as in SELECT, numbered from 0.
