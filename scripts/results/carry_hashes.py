@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 """Carries the source hashes of a thresholds file over to a build whose machine code is the same.
 
-usage: carry_hashes.py OLD_BUILD NEW_BUILD THRESHOLDS.json      (build folders; needs cuobjdump of the CUDA toolkit)
+usage: carry_hashes.py [--changed REGEX --stale DIRECTION,...] OLD_BUILD NEW_BUILD THRESHOLDS.json
+                                                        (build folders; needs cuobjdump of the CUDA toolkit)
 
 A new name for a type or a field changes the hash of every row that is compiled from it, and a decision measured before counts as
 stale, though the code that ran has not changed. This compares the machine code of every kernel of the old build with that of the
 new one and writes the new hashes into the file only where all of them are the same. Host code is not compared: what a launcher
 does besides launching is for the reviewer to judge. Exit 1, and nothing written, where a kernel differs or is gone.
+
+  --changed REGEX       kernels that may differ: only rows of the stale directions launch them
+  --stale DIRECTION,..  rows of these directions (backward, forward_backward) keep the old hash, until they are measured again
 """
+import argparse
 import collections
 import json
 import pathlib
@@ -29,26 +34,39 @@ def hashes_of(build):
             if row["backend"] == "cuda"}
 
 
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old")
+    parser.add_argument("new")
+    parser.add_argument("thresholds", type=pathlib.Path)
+    parser.add_argument("--changed", type=re.compile, default=re.compile("(?!)"))  # none
+    parser.add_argument("--stale", type=lambda text: text.split(","), default=[])
+    return parser.parse_args()
+
+
 def main():
-    if len(sys.argv) != 4:
-        sys.exit(__doc__)
-    old, new, path = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
-    before, after = (kernels_of(f"{build}/kernels/libnsa_kernels.a") for build in (old, new))
+    arguments = parse_arguments()
+    before, after = (kernels_of(f"{build}/kernels/libnsa_kernels.a") for build in (arguments.old, arguments.new))
     changed = sorted(name for name, code in before.items() if not set(code) <= set(after.get(name, [])))
-    if changed:
-        print(f"carry_hashes: {len(changed)} of {len(before)} kernels differ or are gone:", *changed[:20], sep="\n  ")
+    refused = [name for name in changed if not arguments.changed.search(name)]
+    if refused:
+        print(f"carry_hashes: {len(refused)} of {len(before)} kernels differ or are gone:", *refused[:20], sep="\n  ")
         return 1
-    were, are = hashes_of(old), hashes_of(new)
-    carried = {were[name]: are[name] for name in were if name in are}
+    were, are = hashes_of(arguments.old), hashes_of(arguments.new)
+    stale = {were[name] for name in were if name[2] in arguments.stale}
+    carried = {were[name]: are[name] for name in were if name in are and were[name] not in stale}
     count = collections.Counter()
 
     def carry(match):
         found = match[2]
-        count["fresh" if found in are.values() else "carried over" if found in carried else "unknown to both"] += 1
+        known = "stale" if found in stale else "carried over" if found in carried else "unknown to both"
+        count["fresh" if found in are.values() else known] += 1
         return f'{match[1]}{carried.get(found, found)}"'
 
-    path.write_text(re.sub(r'("source_hash":\s*")(\w+)"', carry, path.read_text()))
-    print(f"{len(before)} kernels are the same; hashes: " + ", ".join(f"{n} {word}" for word, n in count.items()))
+    text = re.sub(r'("source_hash":\s*")(\w+)"', carry, arguments.thresholds.read_text())
+    arguments.thresholds.write_text(text)
+    print(f"{len(before) - len(changed)} kernels are the same, {len(changed)} changed; hashes: "
+          + ", ".join(f"{n} {word}" for word, n in count.items()))
     return 0
 
 

@@ -1,5 +1,5 @@
-// The gradient of q in attention to a band on Hopper: as queries_mma.cuh, but one warpgroup has all
-// 64 rows, TMA brings the keys, and products are made by WGMMA.
+// The gradient of q in attention to a band on Hopper: as queries_mma.cuh, but a warpgroup has 64
+// rows, two of them share the keys that TMA brings, and products are made by WGMMA.
 #pragma once
 
 #include "cuda/backward/gradient.cuh"
@@ -17,12 +17,68 @@ namespace nsa::cuda {
 template <class T, int kDim>
 struct QuerySizesSm90 {
   using Storage = T;
-  static constexpr int kDk = kDim, kDv = kDim, kRows = kTileRows, kKeys = kTileRows;
-  static constexpr int kThreads = 128, kBlocks = kDim == 64 ? 4 : 2;
-  static constexpr int kStages = 2;
+  static constexpr int kDk = kDim, kDv = kDim, kKeys = kTileRows;
+  static constexpr int kGroups = 2, kRows = kGroups * kTileRows, kThreads = 128 * kGroups;
+  static constexpr int kBlocks = kDim == 64 ? 2 : 1, kStages = kDim == 64 ? 4 : 3;
   static constexpr std::uint32_t kKBytes = kSwizzledTile<kDim>, kStageBytes = 2 * kKBytes;
   static constexpr std::size_t kBytes =
-      1024 + (1 + kStages) * kStageBytes + kStages * sizeof(sm90::Barrier);
+      1024 + (kGroups + kStages) * kStageBytes + 2 * kStages * sizeof(sm90::Barrier);
+};
+
+/// Shared memory of a block: q and d_o of each warpgroup, the stages of keys, barriers.
+template <class Sizes>
+struct QuerySharedSm90 {
+  std::uint32_t begin;
+
+  __device__ std::uint32_t q(int group) const {
+    return begin + static_cast<std::uint32_t>(group) * Sizes::kStageBytes;
+  }
+  __device__ std::uint32_t d_o(int group) const { return q(group) + Sizes::kKBytes; }
+  __device__ std::uint32_t k(int stage) const { return q(Sizes::kGroups + stage); }
+  /// Ends when the keys of a stage have come, or were read.
+  __device__ std::uint32_t full(int stage) const {
+    return k(Sizes::kStages) + static_cast<std::uint32_t>(stage) * 8;
+  }
+  __device__ std::uint32_t empty(int stage) const { return full(Sizes::kStages + stage); }
+};
+
+/// The keys of a block's rows, tile after tile. All of it by one thread.
+template <class Sizes>
+class KeyLoader {
+ public:
+  /// Tiles from key `first` on; rows of K and V begin at `first_row`.
+  __device__ KeyLoader(const QuerySharedSm90<Sizes>& shared, const KeyMaps& maps, int kv_head,
+                       int first_row, int first, int end)
+      : shared_(shared),
+        maps_(maps),
+        kv_head_(kv_head),
+        first_row_(first_row),
+        next_(first),
+        end_(end) {}
+  __device__ void set_up() const {
+    for (int stage = 0; stage < Sizes::kStages; ++stage) {
+      sm90::barrier_init(shared_.full(stage), 1);
+      sm90::barrier_init(shared_.empty(stage), Sizes::kThreads / 32);
+    }
+    sm90::barrier_fence();
+  }
+  /// The next tile, when all warps have read what its buffer holds; keys after the band come along
+  /// and are masked.
+  __device__ void load() {
+    if (next_ >= end_) return;
+    sm90::barrier_wait(shared_.empty(ring_.stage), ring_.parity ^ 1);
+    const std::uint32_t full = shared_.full(ring_.stage);
+    sm90::barrier_expect(full, static_cast<int>(Sizes::kStageBytes));
+    sm90::copy_key_tile<Sizes>(maps_, shared_.k(ring_.stage), kv_head_, first_row_ + next_, full);
+    next_ += Sizes::kKeys;
+    ring_.next();
+  }
+
+ private:
+  const QuerySharedSm90<Sizes>& shared_;
+  const KeyMaps& maps_;
+  int kv_head_, first_row_, next_, end_;
+  sm90::Ring<Sizes::kStages> ring_;
 };
 
 /// Weights and gradients of logits of this thread's rows, for the keys from `first` on.
@@ -46,11 +102,12 @@ __device__ __forceinline__ void weigh_rows(const QueryRows& rows, int first, flo
     }
 }
 
-/// The tile's rows to where they belong, through shared memory: threads next to each other write
-/// pieces of a row next to each other, and what is there is read before anything is written.
+/// A warpgroup's rows to where they belong, from `first` of the block's on, through shared memory:
+/// threads next to each other write pieces of a row next to each other, and what is there is read
+/// before anything is written. Called by all threads of the block.
 template <class T, int kDim>
 __device__ __forceinline__ void put_query_rows(const BackwardParams& p, const RowTile& at,
-                                               float* shared, int own,
+                                               int first, float* shared, int own,
                                                const float (&d_q)[kDim / 2]) {
   constexpr int kRow = kDim + 8;  // four rows' pairs lie in different banks
   constexpr int kPieces = kDim / 8, kOwn = kTileRows * kPieces / 128;
@@ -63,16 +120,16 @@ __device__ __forceinline__ void put_query_rows(const BackwardParams& p, const Ro
           make_float2(d_q[4 * n + 2 * i] * p.scale, d_q[4 * n + 2 * i + 1] * p.scale);
   __syncthreads();
   GradientPiece<T> pieces[kOwn];
-  const auto thread = static_cast<int>(threadIdx.x);
+  const int thread = static_cast<int>(threadIdx.x) % 128;
 #pragma unroll
   for (int j = 0; j < kOwn; ++j) {
-    const int row = (thread + 128 * j) / kPieces, column = (thread + 128 * j) % kPieces * 8;
+    const int row = first + (thread + 128 * j) / kPieces, column = (thread + 128 * j) % kPieces * 8;
     if (at.holds(row)) pieces[j].find(p.d_q, at.token(row), at.head(row), column);
   }
 #pragma unroll
   for (int j = 0; j < kOwn; ++j) {
     const int row = (thread + 128 * j) / kPieces, column = (thread + 128 * j) % kPieces * 8;
-    if (at.holds(row)) pieces[j].put(p.d_q, shared + row * kRow + column);
+    if (at.holds(first + row)) pieces[j].put(p.d_q, shared + row * kRow + column);
   }
 }
 
@@ -85,61 +142,49 @@ __device__ __forceinline__ void query_gradient_block(const BackwardParams& p, co
   if (at.first_row >= at.rows) return;
   unsigned char* memory = dynamic_shared();
   memory += (0u - sm90::shared_address(memory)) % 1024;
-  const std::uint32_t q = sm90::shared_address(memory), d_o = q + Sizes::kKBytes;
-  const auto k_of = [&](int stage) {
-    return q + (1 + static_cast<std::uint32_t>(stage)) * Sizes::kStageBytes;
-  };
-  const auto full = [&](int stage) {
-    return k_of(Sizes::kStages) + static_cast<std::uint32_t>(stage) * 8;
-  };
-  const auto first_row =
-      static_cast<int>(compressed ? at.sequence.cmp_begin : at.sequence.kv_begin);
+  const QuerySharedSm90<Sizes> shared{sm90::shared_address(memory)};
+  const int group = static_cast<int>(threadIdx.x) / 128, first_of_group = group * kTileRows;
   const int begin = band_keys(p.band, at.position(0)).begin;
   const int end = band_keys(p.band, at.position(Sizes::kRows - 1)).end;
-  sm90::Ring<Sizes::kStages> filled;
-  // By one thread; keys after the band come along and are masked.
-  const auto load_keys = [&](int first) {
-    if (threadIdx.x == 0 && first < end) {
-      sm90::barrier_expect(full(filled.stage), static_cast<int>(Sizes::kStageBytes));
-      sm90::copy_key_tile<Sizes>(maps, k_of(filled.stage), at.kv_head, first_row + first,
-                                 full(filled.stage));
-    }
-    filled.next();
-  };
-  if (threadIdx.x == 0) {
-    for (int stage = 0; stage < Sizes::kStages; ++stage) sm90::barrier_init(full(stage), 1);
-    sm90::barrier_fence();
+  const auto first_row =
+      static_cast<int>(compressed ? at.sequence.cmp_begin : at.sequence.kv_begin);
+  KeyLoader<Sizes> keys(shared, maps, at.kv_head, first_row, begin, end);
+  const bool loads = threadIdx.x == 0;
+  if (loads) {
+    keys.set_up();
+    for (int stage = 1; stage < Sizes::kStages; ++stage) keys.load();
   }
-  load_keys(begin);
+  const std::uint32_t q = shared.q(group), d_o = shared.d_o(group);
 #pragma unroll
-  for (int j = 0; j < Sizes::kRows / 16; ++j) {
-    const int row = static_cast<int>(threadIdx.x) / 8 + 16 * j;
-    const bool exists = at.holds(row);
-    copy_tile_row<T, Sizes::kDk>(
-        q, row, exists ? head_row<const T>(a.q, at.token(row), at.head(row)) : nullptr,
-        static_cast<const T*>(a.q.data));
-    copy_tile_row<T, Sizes::kDv>(
-        d_o, row, exists ? head_row<const T>(p.d_o, at.token(row), at.head(row)) : nullptr,
-        static_cast<const T*>(p.d_o.data));
+  for (int j = 0; j < kTileRows / 16; ++j) {
+    const int row = static_cast<int>(threadIdx.x) % 128 / 8 + 16 * j;
+    const int of_block = first_of_group + row;
+    const bool exists = at.holds(of_block);
+    const std::int64_t token = at.token(of_block), head = at.head(of_block);
+    copy_tile_row<T, Sizes::kDk>(q, row, exists ? head_row<const T>(a.q, token, head) : nullptr,
+                                 static_cast<const T*>(a.q.data));
+    copy_tile_row<T, Sizes::kDv>(d_o, row, exists ? head_row<const T>(p.d_o, token, head) : nullptr,
+                                 static_cast<const T*>(p.d_o.data));
   }
   commit_copies();
 
-  const int own = static_cast<int>(threadIdx.x / 32 * 16 + lane_id() / 4);
-  const QueryRows rows = query_rows(p, at, own);
+  const int own = static_cast<int>(threadIdx.x % 128 / 32 * 16 + lane_id() / 4);
+  const QueryRows rows = query_rows(p, at, first_of_group + own);
   float d_q[Sizes::kDk / 2] = {};
   settle_copies();
+  __syncthreads();  // the queries are there, and the barriers
   sm90::Ring<Sizes::kStages> ring;
   for (int first = begin; first < end; first += Sizes::kKeys, ring.next()) {
-    __syncthreads();  // the queries are there, and the keys before were read
-    load_keys(first + Sizes::kKeys);
-    sm90::barrier_wait(full(ring.stage), ring.parity);
-    const std::uint32_t k = k_of(ring.stage);
+    sm90::barrier_wait(shared.full(ring.stage), ring.parity);
+    const std::uint32_t k = shared.k(ring.stage);
     float weights[32], d_s[32];
     sm90::wgmma_fence();
     begin_rows_product<T, Sizes::kDk>(weights, q, k);
     sm90::wgmma_commit();
     begin_rows_product<T, Sizes::kDv>(d_s, d_o, k + Sizes::kKBytes);
     sm90::wgmma_commit();
+    if (loads) keys.load();
+    __syncwarp();
     sm90::wgmma_wait<1>(weights);
     weigh_rows(rows, first, a.scale_log2, weights);
     sm90::wgmma_wait<0>(d_s);
@@ -152,9 +197,12 @@ __device__ __forceinline__ void query_gradient_block(const BackwardParams& p, co
     begin_add_product<T, Sizes::kDk>(d_q, of_logits, k, true);
     sm90::wgmma_commit();
     sm90::wgmma_wait<0>(d_q);
+    if (lane_id() == 0) sm90::barrier_arrive(shared.empty(ring.stage));
   }
   __syncthreads();  // all products have read the keys
-  put_query_rows<T, Sizes::kDk>(p, at, reinterpret_cast<float*>(memory), own, d_q);
+  auto* const sums = reinterpret_cast<float*>(memory);
+  put_query_rows<T, Sizes::kDk>(p, at, first_of_group, sums + group * kTileRows * (Sizes::kDk + 8),
+                                own, d_q);
 }
 
 template <class Sizes>
