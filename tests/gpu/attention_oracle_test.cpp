@@ -63,15 +63,14 @@ void attend_over_blocks(const Problem& p, const std::vector<HostTensor>& inputs,
   const auto in = views(inputs);
   const auto pooled = reference::derive(kAttention, p, in, {});
   const AttentionTensors t = attention_inputs(in);
-  const reference::AttentionOperands operands{
-      .q = t.q,
-      .k_cmp = reference::named(pooled, "k_cmp")->view(),
-      .v_cmp = reference::named(pooled, "v_cmp")->view(),
-      .k_sel = t.sel.k,
-      .v_sel = t.sel.v,
-      .k_win = t.win.k,
-      .v_win = t.win.v,
-      .gate = t.gate};
+  const reference::AttentionOperands operands{.q = t.q,
+                                              .k_cmp = reference::named(pooled, "k_cmp")->view(),
+                                              .v_cmp = reference::named(pooled, "v_cmp")->view(),
+                                              .k_sel = t.sel.k,
+                                              .v_sel = t.sel.v,
+                                              .k_win = t.win.k,
+                                              .v_win = t.win.v,
+                                              .gate = t.gate};
   const auto sequences = sequences_of(p);
   const TensorView o = outputs[0].view();
   for (std::int64_t row = 0; row < o.shape[0]; ++row) {
@@ -120,9 +119,9 @@ TEST_CASE("the device's oracle of attention finds each row that is wrong, and no
   const auto row_bytes = [&](std::int64_t row) {
     return outputs[0].bytes.begin() + row * bytes_of_row;
   };
-  std::fill_n(row_bytes(3), bytes_of_row, kPoison);            // not touched
-  std::fill_n(row_bytes(80) + 8, 2, std::byte{0xff});          // a NaN
-  std::fill_n(row_bytes(160), 2, std::byte{0x3f});             // a number that is wrong
+  std::fill_n(row_bytes(3), bytes_of_row, kPoison);    // not touched
+  std::fill_n(row_bytes(80) + 8, 2, std::byte{0xff});  // a NaN
+  std::fill_n(row_bytes(160), 2, std::byte{0x3f});     // a number that is wrong
   std::int32_t* newest = blocks_at(outputs, problem, 149, 1);
   newest[4] = newest[3];  // a block twice, and the query's own is missing
   blocks_at(outputs, problem, 120, 0)[0] = -1514;

@@ -18,7 +18,8 @@ template <class T, int kDim>
 struct QuerySizesSm90 {
   using Storage = T;
   static constexpr int kDk = kDim, kDv = kDim, kKeys = kTileRows;
-  static constexpr int kGroups = kDim == 64 ? 2 : 3, kRows = kGroups * kTileRows, kThreads = 128 * kGroups;
+  static constexpr int kGroups = kDim == 64 ? 2 : 3, kRows = kGroups * kTileRows,
+                       kThreads = 128 * kGroups;
   static constexpr int kBlocks = kDim == 64 ? 2 : 1, kStages = kDim == 64 ? 4 : 3;
   static constexpr std::uint32_t kKBytes = kSwizzledTile<kDim>, kStageBytes = 2 * kKBytes;
   static constexpr std::size_t kBytes =
