@@ -194,6 +194,19 @@ TEST_CASE("nested anchors do not blow up", "[tuner]") {
   CHECK(parse_user_config(text, "users.yaml", true).notes.size() == 1);
 }
 
+TEST_CASE("where maps are merged, a short text does not stand for many values", "[tuner]") {
+  std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 5; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before;
+    for (int k = 0; k < 8; ++k) text += ", " + before;
+    text += "]\n";
+  }
+  text += "b: {<<: {c: 1}}\n";
+  CHECK(contains(message_of(text), "aliases stand for more than " +
+                                       std::to_string(10'000 + 8 * text.size()) + " values"));
+}
+
 TEST_CASE("a spec for a config has its shape and keeps its own lengths", "[tuner]") {
   SweepSpec spec;
   spec.families = {{"f", {}, {{"seq_len", {"64"}}, {"dtype", {"fp32"}}}, {}, {}, {}}};

@@ -79,7 +79,8 @@ void refuse_second_document(const std::string& text, const std::string& where) {
 /// Puts what "<<: *name" stands for in its place, as YAML 1.1 has it and the library does not.
 class Merger {
  public:
-  explicit Merger(const std::string& where) : where_(where) {}
+  Merger(const std::string& where, std::size_t text_bytes)
+      : where_(where), max_nodes_(std::min(kMaxNodes, 10'000 + 8 * text_bytes)) {}
 
   void expand(YAML::Node node, int depth) {
     count(node);
@@ -99,12 +100,13 @@ class Merger {
   }
 
  private:
-  static constexpr int kMaxDepth = 16;         // no config is deeper
-  static constexpr int kMaxNodes = 1'000'000;  // an alias may stand for a tree of aliases
+  static constexpr int kMaxDepth = 16;  // no config is deeper
+  static constexpr std::size_t kMaxNodes = 1'000'000;
 
   void count(const YAML::Node& node) {
-    if (++nodes_ > kMaxNodes)
-      refuse(where_, node.Mark().line + 1, "aliases stand for more than a million values");
+    if (++nodes_ > max_nodes_)
+      refuse(where_, node.Mark().line + 1,
+             fmt::format("aliases stand for more than {} values; write them out", max_nodes_));
   }
 
   /// The keys of `map` that `node` has not: its own win, then those of the first map of a list.
@@ -124,7 +126,8 @@ class Merger {
   }
 
   const std::string& where_;
-  int nodes_ = 0;
+  std::size_t max_nodes_;  // an alias may stand for a tree of aliases; a short text is short work
+  std::size_t nodes_ = 0;
 };
 
 }  // namespace
@@ -142,7 +145,7 @@ YAML::Node load_yaml(std::string_view text, const std::string& where) {
     refuse_second_document(copy, where);
     YAML::Node document = YAML::Load(copy);
     // Nested aliases are only walked through where there is something to merge.
-    if (copy.find("<<") != copy.npos) Merger(where).expand(document, 0);
+    if (copy.find("<<") != copy.npos) Merger(where, copy.size()).expand(document, 0);
     return document;
   } catch (const YAML::Exception& error) {
     const bool tab = tab_indents(copy, error.mark.line);
