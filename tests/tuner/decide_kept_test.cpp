@@ -70,6 +70,16 @@ TEST_CASE("a kept decision goes on beyond as tonight's evidence says", "[decide]
   check(tune(input_for(session("tonight")), shipped));
 }
 
+TEST_CASE("a gap before what goes on is closed where tonight's evidence has none", "[decide]") {
+  nsa::ThresholdTable shipped = tune(input_for(session("before")));
+  REQUIRE(only(shipped).ranges.back().from == 32768);
+  only(shipped).ranges.back().from = 34000;  // near enough to be noise
+  nsa::ThresholdTable now = tune(input_for(session("tonight")), shipped);
+  REQUIRE(only(now).ranges.size() == 3);
+  CHECK(only(now).ranges[1].to == 32768);
+  CHECK(only(now).ranges[2].from == 32768);
+}
+
 TEST_CASE("a stretch that was extrapolated is measured where tonight measured it", "[decide]") {
   nsa::ThresholdTable shipped = tune(input_for(session("before", 4096)));
   REQUIRE(only(shipped).ranges.back().from == 8192);

@@ -103,12 +103,15 @@ void settle_ends(std::int64_t longest, const Ranges& shipped, Ranges& now) {
   if (!old.last || !end.last) return;
   const ThresholdRange& before = shipped[*old.last];
   ThresholdRange& last = now[*end.last];
+  const bool without_gap = end.beyond && last.to && now[*end.beyond].from == *last.to;
   if (before.variant == last.variant && before.to && last.to)
     last.to = std::max(longest + 1, settled(longest, *before.to, *last.to));
   if (!end.beyond) return;
   ThresholdRange& beyond = now[*end.beyond];
   if (old.beyond && shipped[*old.beyond].variant == beyond.variant)
     beyond.from = settled(longest, shipped[*old.beyond].from, beyond.from);
+  // What goes on at once tonight does so at the settled end, too: no length between is left out.
+  if (without_gap) beyond.from = *last.to;
   beyond.from = std::max(beyond.from, last.to.value_or(beyond.from));
 }
 
