@@ -14,8 +14,8 @@ struct CUstream_st;
 namespace nsa {
 
 /// What DeviceOracle knows: attend_selected, ranges, and forward launches of whole attention by NSA
-/// (not its dense baselines) up to 393,000 tokens in a sequence. False for all in a build without
-/// CUDA.
+/// (not its dense baselines) with up to 24,576 compressed keys in a sequence. False for all in a
+/// build without CUDA.
 bool device_oracle_covers(Stage stage, const Problem& problem) noexcept;
 
 /// Judges outputs of one stage and problem. What it expects is computed when it is first needed and
