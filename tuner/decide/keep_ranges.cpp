@@ -108,10 +108,12 @@ void settle_ends(std::int64_t longest, const Ranges& shipped, Ranges& now) {
     last.to = std::max(longest + 1, settled(longest, *before.to, *last.to));
   if (!end.beyond) return;
   ThresholdRange& beyond = now[*end.beyond];
+  if (without_gap) {  // so it stays at the settled end: no length between is left out
+    beyond.from = *last.to;
+    return;
+  }
   if (old.beyond && shipped[*old.beyond].variant == beyond.variant)
     beyond.from = settled(longest, shipped[*old.beyond].from, beyond.from);
-  // What goes on at once tonight does so at the settled end, too: no length between is left out.
-  if (without_gap) beyond.from = *last.to;
   beyond.from = std::max(beyond.from, last.to.value_or(beyond.from));
 }
 

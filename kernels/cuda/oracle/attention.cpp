@@ -60,7 +60,7 @@ class AttentionJudge final : public ChunkJudge {
   void add_to(const Chunk& chunk, std::span<RowCheck> checks) override;
 
   void make_shared_parts(CUstream_st* stream);
-  AttendParams params_of(const KvTensors& kv, CUstream_st* stream) const;
+  AttendParams params_of(const KvTensors& kv) const;
   Known make_known(const Chunk& chunk, CUstream_st* stream) const;
   /// Judges the blocks of these rows of the chunk.
   void judge_blocks(Known& known, const Chunk& chunk, std::span<const std::int32_t> rows,
@@ -85,9 +85,9 @@ void AttentionJudge::begin(std::span<const TensorView> outputs, CUstream_st* str
   expects(blocks_.contiguous(), "blocks without gaps");
   if (!placed_sequences_.data()) make_shared_parts(stream);
   const KvTensors pooled{.k = pooled_k_.view(), .v = pooled_v_.view()};
-  params_ = {.cmp = params_of(pooled, stream),
-             .sel = params_of(inputs_.sel, stream),
-             .win = params_of(inputs_.win, stream),
+  params_ = {.cmp = params_of(pooled),
+             .sel = params_of(inputs_.sel),
+             .win = params_of(inputs_.win),
              .gates = static_cast<const double*>(gates_.data())};
 }
 
@@ -100,23 +100,11 @@ void AttentionJudge::make_shared_parts(CUstream_st* stream) {
 }
 
 /// As for a launch of the selected branch on these keys: all branches have the same fields.
-AttendParams AttentionJudge::params_of(const KvTensors& kv, CUstream_st* stream) const {
-  const Point point;
-  const AttentionOptions options;
-  Workspace workspace;
-  const Variant no_row;  // nothing is launched
-  const LaunchArgs args{.row = no_row,
-                        .problem = problem(),
-                        .sequences = {},
-                        .device_sequences = static_cast<const Sequence*>(placed_sequences_.data()),
-                        .in = {},
-                        .out = {},
-                        .point = point,
-                        .options = options,
-                        .workspace = workspace,
-                        .stream = stream};
-  return make_attend_params(
-      args, SelectedTensors{.q = inputs_.q, .kv = kv, .blocks = blocks_, .ranges = {}, .o = o_});
+AttendParams AttentionJudge::params_of(const KvTensors& kv) const {
+  const SelectedTensors tensors{.q = inputs_.q, .kv = kv, .blocks = blocks_, .ranges = {}, .o = o_};
+  return with_launch_args(
+      problem(), static_cast<const Sequence*>(placed_sequences_.data()), {}, {},
+      [&](const LaunchArgs& args) { return make_attend_params(args, tensors); });
 }
 
 AttentionJudge::Known AttentionJudge::make_known(const Chunk& chunk, CUstream_st* stream) const {
@@ -144,14 +132,13 @@ const double* AttentionJudge::expected(const Chunk& chunk, bool keep, CUstream_s
   device::copy_to_host(blocks.data(), blocks_.as<const std::int32_t>() + chunk.first * width,
                        blocks.size() * sizeof(std::int32_t), stream);
   device::synchronize(stream);
+  const auto of_row = [&](const std::vector<std::int32_t>& all, std::int64_t row) {
+    return std::span(all).subspan(static_cast<std::size_t>(row * width),
+                                  static_cast<std::size_t>(width));
+  };
   std::vector<std::int32_t> changed;
   for (std::int64_t row = 0; row < chunk.count; ++row) {
-    const auto of_row = std::span(blocks).subspan(static_cast<std::size_t>(row * width),
-                                                  static_cast<std::size_t>(width));
-    if (known.blocks.empty() ||
-        !std::ranges::equal(of_row, std::span(known.blocks)
-                                        .subspan(static_cast<std::size_t>(row * width),
-                                                 static_cast<std::size_t>(width))))
+    if (known.blocks.empty() || !std::ranges::equal(of_row(blocks, row), of_row(known.blocks, row)))
       changed.push_back(static_cast<std::int32_t>(row));
   }
   known.blocks = std::move(blocks);

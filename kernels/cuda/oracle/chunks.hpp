@@ -57,6 +57,26 @@ class ChunkJudge {
 /// The sequences of a problem on the device, [batch]. Waits for the stream.
 device::Buffer upload_sequences(const Problem& problem, CUstream_st* stream);
 
+/// What f(args) makes of the arguments of a launch that never is: parameters of kernels.
+/// `sequences` is on the device.
+template <class F>
+auto with_launch_args(const Problem& problem, const Sequence* sequences,
+                      std::span<const TensorView> in, std::span<const TensorView> out, F f) {
+  const Point point;
+  const AttentionOptions options;
+  Workspace workspace;
+  const Variant no_row;
+  return f(LaunchArgs{.row = no_row,
+                      .problem = problem,
+                      .sequences = {},
+                      .device_sequences = sequences,
+                      .in = in,
+                      .out = out,
+                      .point = point,
+                      .options = options,
+                      .workspace = workspace});
+}
+
 /// Stages whose rows follow from the inputs alone: attend_selected and ranges.
 std::unique_ptr<ChunkJudge> judge_stage(Stage stage, const Problem& problem,
                                         std::span<const TensorView> inputs);

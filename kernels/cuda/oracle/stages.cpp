@@ -22,19 +22,8 @@ class StageJudge final : public ChunkJudge {
     expects(outputs.size() == 1, "the tensors of the signature");
     if (!sequences_.data()) sequences_ = upload_sequences(problem(), stream);
     if (stage_ != Stage::attend_selected) return;
-    const Point point;
-    const AttentionOptions options;
-    Workspace workspace;
-    const Variant no_row;  // nothing is launched
-    params_ = make_attend_params({.row = no_row,
-                                  .problem = problem(),
-                                  .sequences = {},
-                                  .device_sequences = sequences(),
-                                  .in = inputs_,
-                                  .out = outputs,
-                                  .point = point,
-                                  .options = options,
-                                  .workspace = workspace});
+    params_ = with_launch_args(problem(), sequences(), inputs_, outputs,
+                               [](const LaunchArgs& args) { return make_attend_params(args); });
   }
 
   const double* expected(const Chunk& chunk, bool keep, CUstream_st* stream) override {

@@ -1,5 +1,5 @@
 // The gradient of q in attention to a band on Hopper: as queries_mma.cuh, but a warpgroup has 64
-// rows, two of them share the keys that TMA brings, and products are made by WGMMA.
+// rows, two or three warpgroups share the keys that TMA brings, and products are made by WGMMA.
 #pragma once
 
 #include "cuda/backward/gradient.cuh"
