@@ -140,11 +140,15 @@ void layer_by(const Context& context, const Choice& chosen, const Problem& p,
   layer_placed(within(context, chosen), p, place_sequences(context, sequences), call);
 }
 
-void attention_layer(const Context& context, const Problem& p, const TensorView& x,
-                     const LayerWeights& weights, const TensorView& y, KvCache* cache,
-                     AttentionKind kind, const TensorView& blocks) {
+void attention_layer(const Context& context, const Problem& p, const LayerWeights& weights,
+                     const LayerOperands& tensors, KvCache* cache, AttentionKind kind) {
   layer_by(context, choose(context, Stage::layer, p), p,
-           {.x = x, .weights = weights, .y = y, .blocks = blocks, .cache = cache, .kind = kind});
+           {.x = tensors.x,
+            .weights = weights,
+            .y = tensors.y,
+            .blocks = tensors.blocks,
+            .cache = cache,
+            .kind = kind});
 }
 
 }  // namespace nsa

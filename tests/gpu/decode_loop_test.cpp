@@ -17,8 +17,8 @@ double replayed_difference(const Device& gpu, Problem whole, std::array<std::int
   const std::int64_t tokens = whole.seq_lens[0];
   GpuLayer gpu_layer(gpu, whole, stream.get());
   const DeviceTensor y(output_of(whole), stream.get());
-  attention_layer(gpu_layer.context(), whole, gpu_layer.device[0].view(), gpu_layer.weights(),
-                  y.view());
+  attention_layer(gpu_layer.context(), whole, gpu_layer.weights(),
+                  {.x = gpu_layer.device[0].view(), .y = y.view()});
   const std::vector<float> want = as_floats(y.download(stream.get()));
 
   ModelConfig config = config_of(whole);
@@ -42,8 +42,8 @@ double replayed_difference(const Device& gpu, Problem whole, std::array<std::int
   };
   copy_rows(x.view(), 0, 0, lengths[0]);
   copy_rows(x.view(), lengths[0], 0, lengths[1]);
-  attention_layer(gpu_layer.context(), fill, x.view(), gpu_layer.weights(), filled.view(),
-                  &caches[0]);
+  attention_layer(gpu_layer.context(), fill, gpu_layer.weights(),
+                  {.x = x.view(), .y = filled.view()}, &caches[0]);
 
   DecodeLoop loop(gpu_layer.context(), config, caches);
   Problem one = whole;

@@ -31,8 +31,8 @@ TEST_CASE("on a GPU chunks and decode steps through a cache give what one prefil
   const Problem whole = layer_problem(150, Dtype::fp32);
   GpuLayer gpu_layer(*gpu, whole, stream.get());
   const DeviceTensor y(output_of(whole), stream.get()), pieces(output_of(whole), stream.get());
-  attention_layer(gpu_layer.context(), whole, gpu_layer.device[0].view(), gpu_layer.weights(),
-                  y.view());
+  attention_layer(gpu_layer.context(), whole, gpu_layer.weights(),
+                  {.x = gpu_layer.device[0].view(), .y = y.view()});
   for (const std::vector<std::int64_t>& lengths :
        {std::vector<std::int64_t>{70, 1, 1, 40, 1, 37}, {1, 1, 100, 48}, {149, 1}}) {
     KvCache cache(whole, 1, 150, AttentionKind::nsa, device::allocator());
@@ -42,9 +42,10 @@ TEST_CASE("on a GPU chunks and decode steps through a cache give what one prefil
       p.seq_lens = {length};
       p.context_lens = {done};
       p.phase = done == 0 ? Phase::prefill : length == 1 ? Phase::decode : Phase::chunked_prefill;
-      attention_layer(gpu_layer.context(), p,
-                      gpu_layer.rows(gpu_layer.device[0].view(), done, length), gpu_layer.weights(),
-                      gpu_layer.rows(pieces.view(), done, length), &cache);
+      attention_layer(gpu_layer.context(), p, gpu_layer.weights(),
+                      {.x = gpu_layer.rows(gpu_layer.device[0].view(), done, length),
+                       .y = gpu_layer.rows(pieces.view(), done, length)},
+                      &cache);
       done += length;
     }
     CHECK(difference(pieces.download(stream.get()), y.download(stream.get())) < 1e-5);
@@ -59,16 +60,18 @@ TEST_CASE("on a GPU a window moves to the front of its cache as often as it has 
   whole.geometry.window = 7;  // 14 rows are kept: it moves at every seventh step
   GpuLayer gpu_layer(*gpu, whole, stream.get());
   const DeviceTensor y(output_of(whole), stream.get()), steps(output_of(whole), stream.get());
-  attention_layer(gpu_layer.context(), whole, gpu_layer.device[0].view(), gpu_layer.weights(),
-                  y.view());
+  attention_layer(gpu_layer.context(), whole, gpu_layer.weights(),
+                  {.x = gpu_layer.device[0].view(), .y = y.view()});
   KvCache cache(whole, 1, 60, AttentionKind::nsa, device::allocator());
   for (std::int64_t t = 0; t < 60; ++t) {
     Problem p = whole;
     p.seq_lens = {1};
     p.context_lens = {t};
     p.phase = t == 0 ? Phase::prefill : Phase::decode;
-    attention_layer(gpu_layer.context(), p, gpu_layer.rows(gpu_layer.device[0].view(), t, 1),
-                    gpu_layer.weights(), gpu_layer.rows(steps.view(), t, 1), &cache);
+    attention_layer(gpu_layer.context(), p, gpu_layer.weights(),
+                    {.x = gpu_layer.rows(gpu_layer.device[0].view(), t, 1),
+                     .y = gpu_layer.rows(steps.view(), t, 1)},
+                    &cache);
   }
   CHECK(difference(steps.download(stream.get()), y.download(stream.get())) < 1e-5);
 }
@@ -85,8 +88,8 @@ TEST_CASE("a whole layer is a graph that replays right with new inputs", "[gpu]"
     const Problem& problem;
     TensorView y;
     void run() {
-      attention_layer(gpu_layer.context(), problem, gpu_layer.device[0].view(), gpu_layer.weights(),
-                      y);
+      attention_layer(gpu_layer.context(), problem, gpu_layer.weights(),
+                      {.x = gpu_layer.device[0].view(), .y = y});
     }
   } call{gpu_layer, p, replayed.view()};
   const auto run = [](void* context) { static_cast<Call*>(context)->run(); };

@@ -79,7 +79,7 @@ struct Layer {
     context.router = router.get();
     context.workspace = &workspace;
     context.options = options;
-    attention_layer(context, p, x, weights(), y.view(), cache, kind);
+    attention_layer(context, p, weights(), {.x = x, .y = y.view()}, cache, kind);
     std::vector<double> values;
     for (std::int64_t i = 0; i < y.view().elements(); ++i) {
       values.push_back(p.dtype == Dtype::fp64 ? y.view().as<double>()[i]

@@ -27,13 +27,23 @@ constexpr BackwardTile mma_backward_tile(int width_k, int width_v) {
   const std::int64_t of_keys =
       (64 * wide + 2 * rows * wide + 64 * (rows + 8)) * 2 + 2 * rows * 24 + 1024 * 4;
   const std::int64_t of_queries = (2 * rows * wide + 64 * wide) * 2;
-  return {64, width_k, width_v, true, std::max(of_keys, of_queries), 2};
+  return {.keys = 64,
+          .width_k = width_k,
+          .width_v = width_v,
+          .tensor_cores = true,
+          .shared_bytes = std::max(of_keys, of_queries),
+          .partial_bytes = 2};
 }
 constexpr BackwardTile simt_backward_tile(int width) {
   const int rows = width <= 128 ? 32 : 16;
   const std::int64_t bytes =
       (2 * (32 + rows) * std::int64_t{width + 4} + 2 * rows * 32) * 4 + rows * 24;
-  return {32, width, width, false, bytes, 4};
+  return {.keys = 32,
+          .width_k = width,
+          .width_v = width,
+          .tensor_cores = false,
+          .shared_bytes = bytes,
+          .partial_bytes = 4};
 }
 
 /// Largest head_dim_k and head_dim_v.

@@ -18,15 +18,34 @@ constexpr std::int64_t shared_bytes_per_block(int compute_capability) {
 
 /// Tile sizes of one kernel and storage type: see tile_mma.cuh and tile_simt.cuh.
 struct TileSizes {
-  std::int64_t rows, keys, element_bytes, qk_pad, v_pad, scratch_bytes;
+  std::int64_t rows, keys, element_bytes;
+  std::int64_t qk_pad, v_pad;  // elements after each row
+  std::int64_t scratch_bytes;
 };
 constexpr TileSizes masked_sizes(Dtype dtype) {
-  if (dtype == Dtype::fp32) return {64, 32, 4, 4, 0, 64 * (32 + 4) * 4};
-  return {64, 64, 2, 8, 8, 0};
+  if (dtype == Dtype::fp32)
+    return {.rows = 64,
+            .keys = 32,
+            .element_bytes = 4,
+            .qk_pad = 4,
+            .v_pad = 0,
+            .scratch_bytes = 64 * (32 + 4) * 4};
+  return {.rows = 64, .keys = 64, .element_bytes = 2, .qk_pad = 8, .v_pad = 8, .scratch_bytes = 0};
 }
 constexpr TileSizes gather_sizes(Dtype dtype, std::int64_t padded_dv) {
-  if (dtype == Dtype::fp32) return {16, 32, 4, 4, 0, 16 * (32 + 4) * 4};
-  return {16, 64, 2, 8, 8, (16 * padded_dv + 4 * 16 * 2) * 4};
+  if (dtype == Dtype::fp32)
+    return {.rows = 16,
+            .keys = 32,
+            .element_bytes = 4,
+            .qk_pad = 4,
+            .v_pad = 0,
+            .scratch_bytes = 16 * (32 + 4) * 4};
+  return {.rows = 16,
+          .keys = 64,
+          .element_bytes = 2,
+          .qk_pad = 8,
+          .v_pad = 8,
+          .scratch_bytes = (16 * padded_dv + 4 * 16 * 2) * 4};
 }
 constexpr std::int64_t tile_bytes(const TileSizes& t, std::int64_t dk, std::int64_t padded_dv) {
   const std::int64_t padded_dk = (dk + 15) / 16 * 16;

@@ -235,8 +235,17 @@ void gemm_batched(const TensorView& x, const TensorView& w, const TensorView& y,
   expects(x.dtype == w.dtype && (y.dtype == x.dtype || y.dtype == Dtype::fp32),
           "x and w of one dtype, y of that or fp32");
   if (y.elements() == 0) return;
-  Key key{0,          x.dtype, y.dtype,       options,       y.shape[0],   y.shape[1],
-          y.shape[2], inner,   operand_of(x), operand_of(w), operand_of(y)};
+  Key key{.device = 0,
+          .in = x.dtype,
+          .out = y.dtype,
+          .options = options,
+          .batch = y.shape[0],
+          .rows = y.shape[1],
+          .columns = y.shape[2],
+          .inner = inner,
+          .x = operand_of(x),
+          .w = operand_of(w),
+          .y = operand_of(y)};
   NSA_CUDA(cudaGetDevice(&key.device));
   const Plans::Found found = plans().find(key);
   const WorkspaceScope scope(workspace);

@@ -40,16 +40,21 @@ struct Work {
   __device__ KeyRows keys_of(const Params& p, const Shared& s, Branch branch, int& count) const {
     if (branch == kCompressed) {
       count = share.count;
-      return {q.cmp_begin + share.first, nullptr, 0, 1, 0, 0};
+      return {.first = q.cmp_begin + share.first};
     }
     if (branch == kWindow) {
       const int seen = static_cast<int>(min(static_cast<std::int64_t>(p.window), w.kv_len));
       const int each = (seen + p.ranks - 1) / p.ranks, first = min(rank * each, seen);
       count = min(each, seen - first);
-      return {w.kv_begin + w.kv_len - seen + first, nullptr, 0, 1, 0, 0};
+      return {.first = w.kv_begin + w.kv_len - seen + first};
     }
     count = max((p.sel_count - rank + p.ranks - 1) / p.ranks, 0) * p.sel_block;
-    return {q.kv_begin, s.blocks + rank, p.ranks, p.sel_block, p.sel_reciprocal, q.kv_len};
+    return {.first = q.kv_begin,
+            .blocks = s.blocks + rank,
+            .ranks = p.ranks,
+            .sel_block = p.sel_block,
+            .reciprocal = p.sel_reciprocal,
+            .kv_len = q.kv_len};
   }
 };
 

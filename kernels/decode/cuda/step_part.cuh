@@ -52,11 +52,12 @@ __device__ inline float sum_over_row(float (&x)[kHeads], int lane) {
 
 /// Where a block's keys of a branch are: rows one after another, or those of selected blocks.
 struct KeyRows {
-  std::int64_t first;          // row of key 0, or of the sequence's
-  const std::int32_t* blocks;  // null: one after another. This block's are `ranks` apart, -1: none
-  int ranks, sel_block;
-  unsigned reciprocal;  // 2^32 / sel_block, rounded up: exact for i below 2^16
-  std::int64_t kv_len;
+  std::int64_t first;  // row of key 0, or of the sequence's
+  /// Null: one after another. This thread block's are `ranks` apart, -1: none.
+  const std::int32_t* blocks = nullptr;
+  int ranks = 0, sel_block = 1;
+  unsigned reciprocal = 0;  // 2^32 / sel_block, rounded up: exact for i below 2^16
+  std::int64_t kv_len = 0;
   /// Row of key i; negative where there is none.
   __device__ std::int64_t operator()(int i) const {
     if (!blocks) return first + i;

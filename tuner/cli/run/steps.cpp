@@ -108,8 +108,9 @@ class Runner {
   /// In a context of the caller's, who wants to see what it does.
   void launch(const Context& context, const Problem& problem, std::span<KvCache> caches) {
     if (plan_.layer) {
-      attention_layer(context, problem, input_.in(), weights_.blocks[0].attention, input_.out(),
-                      caches.empty() ? nullptr : &caches[0], plan_.config.attention);
+      attention_layer(context, problem, weights_.blocks[0].attention,
+                      {.x = input_.in(), .y = input_.out()}, caches.empty() ? nullptr : &caches[0],
+                      plan_.config.attention);
     } else {
       model_forward(context, plan_.config, problem, weights_, input_.in(), input_.out(), caches);
     }

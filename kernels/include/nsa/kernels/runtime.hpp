@@ -93,16 +93,22 @@ class KvCache {
   std::unique_ptr<State> state_;
 };
 
-/// x [tokens, model_dim] -> y [tokens, model_dim]: projections and RoPE, attention, output
-/// projection. With a cache, the problem's context_lens must equal the cache's lengths; new tokens
-/// are appended. InputError when the cache has no room. `blocks` may be absent.
-/// On a GPU a call without a cache can be captured in a CUDA graph, once a call of the same problem
-/// has grown the workspace, where no row waits for the host (slow paths do). A replay reads what
-/// the tensors hold then, at the lengths and positions of the capture; for positions that move on
-/// there is DecodeLoop.
-void attention_layer(const Context& context, const Problem& problem, const TensorView& x,
-                     const LayerWeights& weights, const TensorView& y, KvCache* cache = nullptr,
-                     AttentionKind kind = AttentionKind::nsa, const TensorView& blocks = {});
+/// What attention_layer() reads and writes, beside the weights.
+struct LayerOperands {
+  TensorView x;         // [tokens, model_dim]
+  TensorView y;         // out [tokens, model_dim]
+  TensorView blocks{};  // out [tokens, kv_heads, sel_count] int32; may be absent
+};
+
+/// From x to y: projections and RoPE, attention, output projection. With a cache, the problem's
+/// context_lens must equal the cache's lengths; new tokens are appended. InputError when the cache
+/// has no room. On a GPU a call without a cache can be captured in a CUDA graph, once a call of the
+/// same problem has grown the workspace, where no row waits for the host (slow paths do). A replay
+/// reads what the tensors hold then, at the lengths and positions of the capture; for positions
+/// that move on there is DecodeLoop.
+void attention_layer(const Context& context, const Problem& problem, const LayerWeights& weights,
+                     const LayerOperands& tensors, KvCache* cache = nullptr,
+                     AttentionKind kind = AttentionKind::nsa);
 
 /// A model: `layers` blocks of RMSNorm -> attention -> residual -> RMSNorm -> SiLU MLP -> residual
 /// between an embedding and a head over `vocab_size` (docs/nsa.md 1).
