@@ -7,9 +7,16 @@ namespace {
 
 using Nodes = std::vector<const Json*>;
 
+/// Of conditions as our schemas have them: fields that are there, and fields that equal something.
 bool condition_holds(const Json& condition, const Json& value) {
-  const auto properties = condition.find("properties");
-  if (properties == condition.end() || !value.is_object()) return false;
+  const auto required = condition.find("required"), properties = condition.find("properties");
+  const bool says_fields = required != condition.end(), says_values = properties != condition.end();
+  if ((!says_fields && !says_values) || !value.is_object()) return false;
+  if (says_fields) {
+    for (const auto& key : *required)
+      if (!value.contains(key.get<std::string>())) return false;
+  }
+  if (!says_values) return true;
   for (const auto& [key, schema] : properties->items()) {
     const auto field = value.find(key);
     if (field == value.end() || !schema.contains("const") || *field != schema["const"])

@@ -100,7 +100,7 @@ std::string explain(const Compiled& schema, const Json& document,
     return "the field " + fields::shown(name_after(what, "property '")) + " is missing";
   if (what.starts_with("Object contains a property"))
     return "has the unknown field " + fields::shown(name_after(what, "constraints: '")) +
-           "; the fields are " + joined(wanted.known_fields);
+           (wanted.known_fields.empty() ? "" : "; the fields are " + joined(wanted.known_fields));
   return fields::shown_value(value_at(document, path)) + " is not valid; expected " + wanted.words;
 }
 
