@@ -109,12 +109,18 @@ std::unique_ptr<RunAllocator> make_malloc_allocator() { refuse(); }
 std::unique_ptr<RunAllocator> make_pool_allocator(std::size_t) { refuse(); }
 
 std::vector<double> row_distances(std::span<const TensorView>, std::span<const TensorView>, double,
-                                  CUstream_st*) {
+                                  Workspace&, CUstream_st*) {
   refuse();
 }
 
 OddElements odd_elements(std::span<const TensorView>, std::byte, std::span<const TensorView>,
-                         std::byte, CUstream_st*) {
+                         std::byte, Workspace&, CUstream_st*) {
+  refuse();
+}
+
+std::vector<std::vector<std::byte>> fetch_rows(std::span<const TensorView>,
+                                               std::span<const std::int64_t>, Workspace&,
+                                               CUstream_st*) {
   refuse();
 }
 

@@ -43,9 +43,11 @@ void spoil(HostTensor& tensor, std::int64_t row, std::size_t count, std::byte va
 
 void check_same(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b,
                 double tolerance, CUstream_st* stream) {
+  Workspace scratch(device::allocator());
   const auto want = tuner::row_distances(a, b, tolerance);
   const auto on_device_a = upload(a, stream), on_device_b = upload(b, stream);
-  const auto got = device::row_distances(views(on_device_a), views(on_device_b), tolerance, stream);
+  const auto got =
+      device::row_distances(views(on_device_a), views(on_device_b), tolerance, scratch, stream);
   REQUIRE(got.size() == want.size());
   for (std::size_t row = 0; row < want.size(); ++row) {
     INFO("row " << row << ": device " << got[row] << ", host " << want[row]);
@@ -71,7 +73,9 @@ TEST_CASE("rows that differ are the same ones on the device and on the host", "[
   check_same(a, b, 1e-3, stream.get());
   check_same(b, b, 0, stream.get());  // a NaN of the same bits is no difference
   const auto on_device_a = upload(a, stream.get()), on_device_b = upload(b, stream.get());
-  const auto far = device::row_distances(views(on_device_a), views(on_device_b), 0, stream.get());
+  Workspace scratch(device::allocator());
+  const auto far =
+      device::row_distances(views(on_device_a), views(on_device_b), 0, scratch, stream.get());
   CHECK(tuner::rows_apart(far).size() == 3);
 }
 
@@ -89,11 +93,29 @@ TEST_CASE("elements that nobody wrote, or that are not finite, are counted on th
   spoil(now[1], 5, 28, poison);
   spoil(now[0], 6, 16, std::byte{0xff});
   const auto a = upload(before, stream.get()), b = upload(now, stream.get());
-  const auto odd = device::odd_elements(views(b), poison, views(a), old_poison, stream.get());
+  Workspace scratch(device::allocator());
+  const auto odd =
+      device::odd_elements(views(b), poison, views(a), old_poison, scratch, stream.get());
   CHECK(odd.untouched == tuner::count_untouched(before, old_poison, now, poison));
   CHECK(odd.untouched == static_cast<std::int64_t>(64 / size_of(dtype)) + 7);
   CHECK(odd.non_finite == tuner::count_non_finite(now));
   CHECK(odd.non_finite == static_cast<std::int64_t>(16 / size_of(dtype)));
+}
+
+TEST_CASE("rows are fetched from the device as they lie there", "[gpu]") {
+  if (!gpu_or_skip()) return;
+  const Stream stream;
+  const Dtype dtype = GENERATE(Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16);
+  const auto tensors = answer(dtype, 3);
+  const auto on_device = upload(tensors, stream.get());
+  Workspace scratch(device::allocator());
+  for (const std::vector<std::int64_t>& rows :
+       {std::vector<std::int64_t>{}, {299}, {7, 0, 150, 7, 298}, {-1, 3, 300}}) {
+    const auto fetched = device::fetch_rows(views(on_device), rows, scratch, stream.get());
+    REQUIRE(fetched.size() == tensors.size());
+    for (std::size_t t = 0; t < tensors.size(); ++t)
+      CHECK(fetched[t] == tuner::rows_of(tensors[t], rows).bytes);
+  }
 }
 
 TEST_CASE("inputs that are made on the device have the bits of the host's", "[gpu]") {

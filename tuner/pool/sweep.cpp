@@ -22,9 +22,11 @@ namespace nsa::tuner {
 namespace {
 
 // Short enough for a stop of the clocks or of the user to cost little, long against a worker's
-// start.
-constexpr double kBatchS = 30;
+// start. Where all processes of a batch live at once, its contests end one after another, so that a
+// stop costs one of them however long the batch is.
+constexpr double kBatchS = 30, kTogetherBatchS = 600;
 constexpr std::size_t kBatchContests = 96;
+constexpr double kTellS = 0.05;
 // What lengths that are added to those of a spec take, of the time of these.
 constexpr double kAddedLengths = 0.4;
 
@@ -91,7 +93,8 @@ class Sweep {
       time_left_.expect_more(kAddedLengths);
     // A process that was traced is not fresh any more, so that its contest has it alone.
     const bool alone = input_.trace || input_.counters;
-    const auto batches = make_batches(plan, kBatchS, alone ? 1 : kBatchContests);
+    const double most_s = turn_.lanes() > 1 ? kTogetherBatchS : kBatchS;
+    const auto batches = make_batches(plan, most_s, alone ? 1 : kBatchContests);
     return std::all_of(batches.begin(), batches.end(), [&](const Batch& batch) {
       return !interrupt_.requested() && run_batch(batch);
     });
@@ -198,7 +201,11 @@ class Sweep {
     return left;
   }
 
+  /// Not after each of ten thousand visits: the time left is made from all contests.
   void tell(std::string contest, std::string variant) {
+    const TimePoint now = Clock::now();
+    if (!variant.empty() && now < next_told_) return;
+    next_told_ = now + seconds(kTellS);
     Progress progress;
     progress.contests_done = contests_done_;
     progress.contests = contests_;
@@ -229,6 +236,7 @@ class Sweep {
   ScratchFolder folder_;
   RowsByContest earlier_;
   std::int64_t contests_ = 0, contests_done_ = 0;
+  TimePoint next_told_{};
   TimeLeft time_left_;
   std::map<const Contest*, std::size_t> numbers_;  // of the plan that runs now
 };

@@ -17,8 +17,8 @@ namespace {
 class CudaTensors final : public TensorSet {
  public:
   /// Of these names and shapes, with no contents yet.
-  CudaTensors(std::vector<HostTensor> shapes, CUstream_st* stream)
-      : host_(std::move(shapes)), stream_(stream) {
+  CudaTensors(std::vector<HostTensor> shapes, Workspace& scratch, CUstream_st* stream)
+      : host_(std::move(shapes)), scratch_(scratch), stream_(stream) {
     for (const HostTensor& tensor : host_) {
       TensorView view = tensor.view();
       view.data = buffers_.emplace_back(view.bytes()).data();
@@ -54,16 +54,19 @@ class CudaTensors final : public TensorSet {
     return host_;
   }
   std::vector<HostTensor> rows(std::span<const std::int64_t> rows) override {
-    std::vector<HostTensor> parts;
-    for (std::size_t i = 0; i < buffers_.size(); ++i)
-      parts.push_back(
-          fetch_rows(host_[i], static_cast<const std::byte*>(buffers_[i].data()), rows));
-    device::synchronize(stream_);
+    auto fetched = device::fetch_rows(views_, rows, scratch_, stream_);
+    std::vector<HostTensor> parts = shapes();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      parts[i].bytes = std::move(fetched[i]);
+      const std::size_t bytes = row_bytes(parts[i].shape);
+      parts[i].shape.shape[0] =
+          bytes > 0 ? static_cast<std::int64_t>(parts[i].bytes.size() / bytes) : 0;
+    }
     return parts;
   }
   std::unique_ptr<TensorSet> copy() override {
     try {
-      auto copied = std::make_unique<CudaTensors>(shapes(), stream_);
+      auto copied = std::make_unique<CudaTensors>(shapes(), scratch_, stream_);
       for (std::size_t i = 0; i < buffers_.size(); ++i) {
         if (buffers_[i].bytes() > 0)
           device::copy_on_device(copied->buffers_[i].data(), buffers_[i].data(),
@@ -76,13 +79,14 @@ class CudaTensors final : public TensorSet {
   }
   std::vector<double> distances(TensorSet& other, double tolerance) override {
     if (dynamic_cast<CudaTensors*>(&other))
-      return device::row_distances(views_, other.views(), tolerance, stream_);
+      return device::row_distances(views_, other.views(), tolerance, scratch_, stream_);
     return row_distances(on_host(), other.on_host(), tolerance);
   }
   OddElements odd_elements(std::byte poison, TensorSet& before, std::byte old_poison) override {
     if (!dynamic_cast<CudaTensors*>(&before))
       return in_host_memory(on_host())->odd_elements(poison, before, old_poison);
-    const auto odd = device::odd_elements(views_, poison, before.views(), old_poison, stream_);
+    const auto odd =
+        device::odd_elements(views_, poison, before.views(), old_poison, scratch_, stream_);
     return {odd.untouched, odd.non_finite - empty_rows_here()};
   }
 
@@ -105,23 +109,9 @@ class CudaTensors final : public TensorSet {
     for (const HostTensor& tensor : host_) shapes.push_back({tensor.name, tensor.shape, {}});
     return shapes;
   }
-  /// Complete after synchronize().
-  HostTensor fetch_rows(const HostTensor& whole, const std::byte* data,
-                        std::span<const std::int64_t> rows) const {
-    std::vector<std::int64_t> there;
-    for (const std::int64_t row : rows)
-      if (row >= 0 && row < whole.shape.shape[0]) there.push_back(row);
-    HostTensor part{whole.name, whole.shape, {}};
-    const std::size_t bytes = row_bytes(whole.shape);
-    part.shape.shape[0] = std::ssize(there);
-    part.bytes.resize(there.size() * bytes);
-    for (std::size_t i = 0; i < there.size(); ++i)
-      device::copy_to_host(part.bytes.data() + i * bytes,
-                           data + static_cast<std::size_t>(there[i]) * bytes, bytes, stream_);
-    return part;
-  }
 
   std::vector<HostTensor> host_;
+  Workspace& scratch_;
   CUstream_st* stream_;
   std::vector<device::Buffer> buffers_;
   std::vector<TensorView> views_;
@@ -139,7 +129,7 @@ class CudaMemory final : public Memory {
   }
   std::unique_ptr<TensorSet> place_filled(std::vector<HostTensor> shapes,
                                           std::byte value) override {
-    auto placed = std::make_unique<CudaTensors>(std::move(shapes), stream_.get());
+    auto placed = std::make_unique<CudaTensors>(std::move(shapes), *scratch_, stream_.get());
     placed->fill(value);
     synchronize();
     return placed;
@@ -162,12 +152,14 @@ class CudaMemory final : public Memory {
   std::unique_ptr<CudaTensors> uploaded(const std::vector<HostTensor>& tensors) const {
     std::vector<HostTensor> shapes;
     for (const HostTensor& tensor : tensors) shapes.push_back({tensor.name, tensor.shape, {}});
-    auto placed = std::make_unique<CudaTensors>(std::move(shapes), stream_.get());
+    auto placed = std::make_unique<CudaTensors>(std::move(shapes), *scratch_, stream_.get());
     placed->upload(tensors);
     return placed;
   }
 
   device::Stream stream_;
+  /// Of comparisons, kept from one to the next; tensors borrow it.
+  std::unique_ptr<Workspace> scratch_ = std::make_unique<Workspace>(device::allocator());
 };
 
 int ordinal_of(const std::string& id) {

@@ -1,6 +1,7 @@
 // Row by row, in fp64: what the host's row_distances() and counts of elements say, at the speed of
-// the device's memory.
+// the device's memory; and rows to the host, in one copy.
 #include <cfloat>
+#include <cstring>
 #include <type_traits>
 
 #include "cuda/launch/launch.cuh"
@@ -72,6 +73,19 @@ __global__ void __launch_bounds__(kThreads)
   if (non_finite) atomicAdd(counts + 1, non_finite);
 }
 
+/// A block per row: the row of that number to the block's place among those that are packed.
+__global__ void __launch_bounds__(kThreads)
+    gather_kernel(const std::byte* from, std::size_t row_bytes, const std::int64_t* numbers,
+                  std::byte* to) {
+  from += static_cast<std::size_t>(numbers[blockIdx.x]) * row_bytes;
+  to += blockIdx.x * row_bytes;
+  for (std::size_t i = threadIdx.x; i < row_bytes; i += kThreads) to[i] = from[i];
+}
+
+std::size_t bytes_of_row(const TensorView& tensor) {
+  return tensor.bytes() / static_cast<std::size_t>(tensor.shape[0]);
+}
+
 template <class Run>
 void with_type(Dtype dtype, Run run) {
   if (dtype == Dtype::int32) return run(std::int32_t{});
@@ -82,49 +96,90 @@ void with_type(Dtype dtype, Run run) {
 }  // namespace
 
 std::vector<double> row_distances(std::span<const TensorView> a, std::span<const TensorView> b,
-                                  double tolerance, CUstream_st* stream) {
+                                  double tolerance, Workspace& scratch, CUstream_st* stream) {
   expects(a.size() == b.size(), "as many tensors on both sides");
   const std::int64_t rows = a.empty() ? 0 : a.front().shape[0];
   std::vector<double> distances(static_cast<std::size_t>(rows));
   if (rows == 0) return distances;
-  const Buffer most(distances.size() * sizeof(double));
-  fill(most.data(), std::byte{0}, most.bytes(), stream);
+  const WorkspaceScope scope(scratch);
+  const std::span<double> most = scratch.take<double>(rows);
+  fill(most.data(), std::byte{0}, most.size_bytes(), stream);
   for (std::size_t t = 0; t < a.size(); ++t) {
     expects(a[t].shape == b[t].shape && a[t].shape[0] >= rows, "tensors of the same shapes");
     const std::int64_t elements = a[t].elements() / a[t].shape[0];
     with_type(a[t].dtype, [&](auto zero) {
       using T = decltype(zero);
       cuda::launch(distance_kernel<T>, rows, kThreads, 0, stream, static_cast<const T*>(a[t].data),
-                   static_cast<const T*>(b[t].data), elements, tolerance,
-                   static_cast<double*>(most.data()));
+                   static_cast<const T*>(b[t].data), elements, tolerance, most.data());
     });
   }
-  copy_to_host(distances.data(), most.data(), most.bytes(), stream);
+  copy_to_host(distances.data(), most.data(), most.size_bytes(), stream);
   synchronize(stream);
   return distances;
 }
 
 OddElements odd_elements(std::span<const TensorView> now, std::byte poison,
                          std::span<const TensorView> before, std::byte old_poison,
-                         CUstream_st* stream) {
+                         Workspace& scratch, CUstream_st* stream) {
   expects(now.size() == before.size(), "as many tensors on both sides");
   constexpr std::int64_t kBlocks = 1024;
   std::int64_t found[2] = {};
-  const Buffer counts(sizeof found);
-  fill(counts.data(), std::byte{0}, counts.bytes(), stream);
+  const WorkspaceScope scope(scratch);
+  const auto counts = scratch.take<unsigned long long>(2);
+  fill(counts.data(), std::byte{0}, counts.size_bytes(), stream);
   for (std::size_t t = 0; t < now.size(); ++t) {
     if (now[t].elements() == 0) continue;
     with_type(now[t].dtype, [&](auto zero) {
       using T = decltype(zero);
       cuda::launch(odd_kernel<T>, kBlocks, kThreads, 0, stream, static_cast<const T*>(now[t].data),
                    std::to_integer<unsigned char>(poison), static_cast<const T*>(before[t].data),
-                   std::to_integer<unsigned char>(old_poison), now[t].elements(),
-                   static_cast<unsigned long long*>(counts.data()));
+                   std::to_integer<unsigned char>(old_poison), now[t].elements(), counts.data());
     });
   }
-  copy_to_host(found, counts.data(), counts.bytes(), stream);
+  copy_to_host(found, counts.data(), counts.size_bytes(), stream);
   synchronize(stream);
   return {found[0], found[1]};
+}
+
+std::vector<std::vector<std::byte>> fetch_rows(std::span<const TensorView> tensors,
+                                               std::span<const std::int64_t> rows,
+                                               Workspace& scratch, CUstream_st* stream) {
+  // The numbers of the rows of each tensor lie one after another, and so do their bytes.
+  std::vector<std::int64_t> numbers;
+  std::vector<std::vector<std::byte>> fetched;
+  std::size_t bytes = 0;
+  for (const TensorView& tensor : tensors) {
+    const std::size_t before = numbers.size();
+    for (const std::int64_t row : rows)
+      if (row >= 0 && row < tensor.shape[0]) numbers.push_back(row);
+    const std::size_t count = numbers.size() - before;
+    bytes += fetched.emplace_back(count > 0 ? count * bytes_of_row(tensor) : 0).size();
+  }
+  if (bytes == 0) return fetched;
+  const WorkspaceScope scope(scratch);
+  const auto on_device = scratch.take<std::int64_t>(std::ssize(numbers));
+  const auto packed = scratch.take<std::byte>(static_cast<std::int64_t>(bytes));
+  copy_to_device(on_device.data(), numbers.data(), on_device.size_bytes(), stream);
+  const std::int64_t* of_tensor = on_device.data();
+  std::byte* to = packed.data();
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    if (fetched[t].empty()) continue;
+    const std::size_t row_bytes = bytes_of_row(tensors[t]);
+    const std::size_t count = fetched[t].size() / row_bytes;
+    cuda::launch(gather_kernel, static_cast<std::int64_t>(count), kThreads, 0, stream,
+                 static_cast<const std::byte*>(tensors[t].data), row_bytes, of_tensor, to);
+    of_tensor += count;
+    to += fetched[t].size();
+  }
+  std::vector<std::byte> all(bytes);
+  copy_to_host(all.data(), packed.data(), bytes, stream);
+  synchronize(stream);
+  const std::byte* from = all.data();
+  for (std::vector<std::byte>& part : fetched) {
+    if (!part.empty()) std::memcpy(part.data(), from, part.size());
+    from += part.size();
+  }
+  return fetched;
 }
 
 }  // namespace nsa::device
