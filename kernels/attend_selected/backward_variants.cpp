@@ -99,7 +99,8 @@ std::array<Variant, 5> cuda_backward_rows() {
            .launch = kCudaFusedBlockBackward,
            .source_hash = source_hash::attend_selected_cuda_fused_block_backward,
            .rank = 0,
-           .kernels = kernels}),
+           .kernels = kernels,
+           .folds_gates = true}),
       kStage.cuda_backward(
           {.name = "fused_block_atomic",
            .ignores = kRanges,
@@ -111,7 +112,8 @@ std::array<Variant, 5> cuda_backward_rows() {
            .source_hash = source_hash::attend_selected_cuda_fused_block_backward,
            .rank = 1,
            .kernels = kernels,
-           .deterministic = false}),
+           .deterministic = false,
+           .folds_gates = true}),
       quadratic(kStage.cuda_backward(
           {.name = "masked",
            .ignores = kRanges,
@@ -123,7 +125,8 @@ std::array<Variant, 5> cuda_backward_rows() {
            .source_hash = source_hash::attend_selected_cuda_masked_backward,
            .rank = 2,
            .kernels = {.own = kMaskedBackwardKernels, .helpers = kMaskedBackwardHelpers},
-           .switch_target = SwitchTarget::masked})),
+           .switch_target = SwitchTarget::masked,
+           .folds_gates = true})),
       kStage.cuda_backward(
           {.name = "gather",
            .ignores = kBlocks,
@@ -136,7 +139,8 @@ std::array<Variant, 5> cuda_backward_rows() {
            .rank = 3,
            .kernels = {.own = kGatherBackwardKernels, .helpers = kGatherBackwardHelpers},
            .switch_target = SwitchTarget::gather,
-           .deterministic = false}),
+           .deterministic = false,
+           .folds_gates = true}),
       kStage.cuda_backward(
           {.name = "ranges",
            .role = Role::slow_path,
@@ -149,7 +153,8 @@ std::array<Variant, 5> cuda_backward_rows() {
            .source_hash = source_hash::attend_selected_cuda_gather_backward,
            .kernels = {.own = kGatherBackwardKernels, .helpers = kGatherBackwardHelpers},
            .waits_for_host = true,
-           .switch_target = SwitchTarget::row_loop})};
+           .switch_target = SwitchTarget::row_loop,
+           .folds_gates = true})};
 }
 
 }  // namespace

@@ -98,7 +98,8 @@ std::span<const Variant> gate_combine_variants() {
            .workspace_bytes = backward_bytes,
            .launch = gate_combine::kCudaGateFusedBackward,
            .source_hash = source_hash::gate_combine_cuda_gate_fused_backward,
-           .rank = 0}),
+           .rank = 0,
+           .folds_gates = true}),
   };
   return kRows;
 }

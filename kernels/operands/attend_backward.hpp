@@ -10,13 +10,14 @@ namespace nsa {
 
 /// attend_compressed and attend_window.
 struct BandBackwardTensors {
-  TensorView q;      // [tokens, q_heads, head_dim_k]
-  KvTensors kv;      // [rows, kv_heads, d]
-  TensorView o;      // [tokens, q_heads, head_dim_v] of the forward pass
-  TensorView d_o;    // [tokens, q_heads, head_dim_v]
-  TensorView lse{};  // [tokens, q_heads] fp32; may be absent
-  TensorView d_q;    // out [tokens, q_heads, head_dim_k]; may be absent
-  KvTensors d_kv;    // out [rows, kv_heads, d]; may be absent
+  TensorView q;            // [tokens, q_heads, head_dim_k]
+  KvTensors kv;            // [rows, kv_heads, d]
+  TensorView o;            // [tokens, q_heads, head_dim_v] of the forward pass
+  TensorView d_o;          // [tokens, q_heads, head_dim_v]
+  TensorView lse{};        // [tokens, q_heads] fp32; may be absent
+  TensorView row_stats{};  // [tokens, q_heads, 2] fp32 (Saved::row_stats); may be absent
+  TensorView d_q;          // out [tokens, q_heads, head_dim_k]; may be absent
+  KvTensors d_kv;          // out [rows, kv_heads, d]; may be absent
 
   static BandBackwardTensors of(const LaunchArgs& args, Branch branch) {
     expects(args.in.size() == 5 && args.out.size() == 3,
@@ -26,6 +27,7 @@ struct BandBackwardTensors {
             .o = args.in[3],
             .d_o = args.in[4],
             .lse = args.lse_of(branch),
+            .row_stats = args.row_stats_of(branch),
             .d_q = args.out[0],
             .d_kv = {.k = args.out[1], .v = args.out[2]}};
   }
@@ -35,15 +37,16 @@ struct BandBackwardTensors {
 
 /// attend_selected. Of blocks and ranges, the one that the row ignores may be absent.
 struct SelectedBackwardTensors {
-  TensorView q;       // [tokens, q_heads, head_dim_k]
-  KvTensors kv;       // [context_tokens, kv_heads, d]
-  TensorView blocks;  // [tokens, kv_heads, sel_count] int32, -1 = unused
-  TensorView ranges;  // [tokens, kv_heads, sel_count, 2] int32
-  TensorView o;       // [tokens, q_heads, head_dim_v] of the forward pass
-  TensorView d_o;     // [tokens, q_heads, head_dim_v]
-  TensorView lse{};   // [tokens, q_heads] fp32; may be absent
-  TensorView d_q;     // out [tokens, q_heads, head_dim_k]; may be absent
-  KvTensors d_kv;     // out [context_tokens, kv_heads, d]; may be absent
+  TensorView q;            // [tokens, q_heads, head_dim_k]
+  KvTensors kv;            // [context_tokens, kv_heads, d]
+  TensorView blocks;       // [tokens, kv_heads, sel_count] int32, -1 = unused
+  TensorView ranges;       // [tokens, kv_heads, sel_count, 2] int32
+  TensorView o;            // [tokens, q_heads, head_dim_v] of the forward pass
+  TensorView d_o;          // [tokens, q_heads, head_dim_v]
+  TensorView lse{};        // [tokens, q_heads] fp32; may be absent
+  TensorView row_stats{};  // [tokens, q_heads, 2] fp32 (Saved::row_stats); may be absent
+  TensorView d_q;          // out [tokens, q_heads, head_dim_k]; may be absent
+  KvTensors d_kv;          // out [context_tokens, kv_heads, d]; may be absent
 
   static SelectedBackwardTensors of(const LaunchArgs& args) {
     expects(args.in.size() == 7 && args.out.size() == 3,
@@ -55,12 +58,20 @@ struct SelectedBackwardTensors {
             .o = args.in[5],
             .d_o = args.in[6],
             .lse = args.lse_of(Branch::sel),
+            .row_stats = args.row_stats_of(Branch::sel),
             .d_q = args.out[0],
             .d_kv = {.k = args.out[1], .v = args.out[2]}};
   }
   /// Without what was selected: what all branches have.
   BandBackwardTensors attention() const {
-    return {.q = q, .kv = kv, .o = o, .d_o = d_o, .lse = lse, .d_q = d_q, .d_kv = d_kv};
+    return {.q = q,
+            .kv = kv,
+            .o = o,
+            .d_o = d_o,
+            .lse = lse,
+            .row_stats = row_stats,
+            .d_q = d_q,
+            .d_kv = d_kv};
   }
   std::array<TensorView, 7> in() const { return {q, kv.k, kv.v, blocks, ranges, o, d_o}; }
   std::array<TensorView, 3> out() const { return {d_q, d_kv.k, d_kv.v}; }

@@ -31,9 +31,12 @@ BackwardParams make_backward_params(const LaunchArgs& args, const BandBackwardTe
   p.attend = attend;
   p.d_o = {tensors.d_o.data, tensors.d_o.stride[0], tensors.d_o.stride[1],
            rows_start_aligned(tensors.d_o)};
-  p.stats =
-      args.workspace.take<float>(2 * attend.tokens * attend.kv_heads * std::int64_t{attend.group})
-          .data();
+  p.stats_given = static_cast<bool>(tensors.row_stats);
+  p.stats = p.stats_given
+                ? tensors.row_stats.as<float>()
+                : args.workspace
+                      .take<float>(2 * attend.tokens * attend.kv_heads * std::int64_t{attend.group})
+                      .data();
   p.d_q = gradient_tensor(tensors.d_q, args.adds_to(0));
   p.d_k = gradient_tensor(tensors.d_kv.k, args.adds_to(1));
   p.d_v = gradient_tensor(tensors.d_kv.v, args.adds_to(2));

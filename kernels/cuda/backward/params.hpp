@@ -30,20 +30,22 @@ struct BackwardParams {
   HeadTensor<const void> d_o;    // [tokens, q_heads, dv]
   float* stats = nullptr;        // [tokens, q_heads, 2]: log-sum-exp in log2 units, infinite for a
                                  // row without keys; and the sum of d_o o
+  bool stats_given = false;      // the gate's backward pass made them (Saved::row_stats)
   GradientTensor d_q, d_k, d_v;  // [tokens, q_heads, dk], [rows, kv_heads, dk or dv]
   KeyBand band;
   float scale = 0;  // 1 / sqrt(dk)
 };
 
 /// From the tensors of a backward launch; the band is left to the stage. `attend` is what the
-/// forward pass of the stage gets. Takes the memory of `stats` from the launch's workspace.
+/// forward pass of the stage gets. Takes the memory of `stats` from the launch's workspace, unless
+/// they are given.
 BackwardParams make_backward_params(const LaunchArgs& args, const BandBackwardTensors& tensors,
                                     const AttendParams& attend);
 
 /// Bytes of `stats`, the alignment included.
 std::int64_t stats_bytes(const Problem& problem);
 
-/// Fills `stats` from o, d_o and the log-sum-exp of the forward pass.
+/// Fills `stats` from o, d_o and the log-sum-exp of the forward pass, where they were not given.
 void make_row_stats(const BackwardParams& p, Dtype dtype, CUstream_st* stream);
 
 }  // namespace nsa::cuda

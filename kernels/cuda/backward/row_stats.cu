@@ -79,6 +79,7 @@ void launch_row_stats(const BackwardParams& p, std::int64_t rows, CUstream_st* s
 }  // namespace
 
 void make_row_stats(const BackwardParams& p, Dtype dtype, CUstream_st* stream) {
+  if (p.stats_given) return;
   const AttendParams& a = p.attend;
   const std::int64_t rows = a.tokens * a.kv_heads * a.group;
   with_storage_type(dtype, [&](auto zero) { launch_row_stats<decltype(zero)>(p, rows, stream); });

@@ -25,6 +25,7 @@ inline Variant band_backward_row(const StageRows& stage, Variant row) {
   row.supports = supports_backward;
   row.rank = 0;
   row.kernels = {.own = kBackwardKernels, .helpers = kBackwardHelpers};
+  row.folds_gates = true;
   return stage.cuda_backward(row);
 }
 

@@ -11,81 +11,110 @@
 namespace nsa::training {
 namespace {
 
+/// By Branch.
+constexpr std::array kAttends{Stage::attend_compressed, Stage::attend_selected,
+                              Stage::attend_window};
 constexpr unsigned kToFirst = 1;  // d_q of the attention stages: the gate wrote it
 
 class AttentionBackward {
  public:
-  AttentionBackward(const StageContext& step, const GateWeights& weights, LayerSaved& saved,
+  AttentionBackward(const StageContext& step, const GateWeights& weights, const LayerSaved& saved,
                     const AttentionTensors& gradients, bool add)
-      : step_(step), w_(weights), t_(saved), d_(gradients), add_(add) {}
+      : step_(step), w_(weights), t_(saved), saved_(saved.stages), d_(gradients), add_(add) {}
 
   void dense(const TensorView& d_o) {
     const Problem dense = dense_problem(step_.backward);
     const BandBackwardTensors tensors{
         .q = t_.q, .kv = t_.sel, .o = t_.o, .d_o = d_o, .d_q = d_.q, .d_kv = d_.sel};
-    run_tensors(step_, Stage::attend_window, dense, tensors, &t_.stages);
+    run_tensors(step_, Stage::attend_window, dense, tensors, &saved_);
   }
 
   void nsa(const TensorView& d_o) {
     const WorkspaceScope scratch(step_.workspace());
-    OfBranches d_branches;
-    for (const Branch branch : kBranchOrder)
-      d_branches[index_of(branch)] = like(of(branch, t_.branches));
-    combine(d_o, d_branches);
-    attend_selected(of(Branch::sel, d_branches));
-    attend_window(of(Branch::win, d_branches));
-    attend_compressed(of(Branch::cmp, d_branches));
+    const Choice gate = choose(Stage::gate_combine);
+    for (const Branch branch : kBranchOrder) take_gradient(branch, *gate.variant, d_o);
+    combine(gate, d_o);
+    attend_selected();
+    attend_window();
+    attend_compressed();
   }
 
  private:
-  using OfBranches = std::array<TensorView, 3>;
-  static const TensorView& of(Branch branch, const OfBranches& tensors) {
-    return tensors[index_of(branch)];
-  }
+  /// What the backward launch of a branch gets.
+  struct OfBranch {
+    Choice choice;
+    TensorView d_o;
+    bool own = true;  // the gate's backward launch writes `d_o`; else it is that of the gate itself
+  };
+  OfBranch& of(Branch branch) { return branches_[index_of(branch)]; }
+  const TensorView& output(Branch branch) const { return t_.branches[index_of(branch)]; }
   TensorView like(const TensorView& t) { return step_.take({t.shape[0], t.shape[1], t.shape[2]}); }
+  Choice choose(Stage stage) const {
+    return choose_row(step_.context, stage, step_.backward, step_.deterministic);
+  }
+  /// Sequences shorter than a block have no compressed keys.
+  bool no_keys(Branch branch) const { return branch == Branch::cmp && t_.cmp.k.shape[0] == 0; }
 
-  void combine(const TensorView& d_o, const OfBranches& d_branches) {
-    const GateBackwardTensors tensors{.q = t_.q,
-                                      .branches = t_.branches,
-                                      .weights = w_,
-                                      .d_o = d_o,
-                                      .d_q = d_.q,
-                                      .d_branches = d_branches,
-                                      .d_weights = d_.gate};
+  /// Where both rows can, two numbers a row stand for the gradient of a branch, which is neither
+  /// written nor read then.
+  void take_gradient(Branch branch, const Variant& gate, const TensorView& d_o) {
+    OfBranch& b = of(branch);
+    if (no_keys(branch)) {
+      b.d_o = like(output(branch));
+      return;
+    }
+    b.choice = choose(kAttends[index_of(branch)]);
+    b.own = !gate.folds_gates || !b.choice.variant->folds_gates || !saved_.lse_of(branch);
+    b.d_o = b.own ? like(output(branch)) : d_o;
+    if (b.own) return;
+    const TensorView& o = output(branch);
+    saved_.row_stats[index_of(branch)] =
+        take_tensor(step_.workspace(), Dtype::fp32, {o.shape[0], o.shape[1], 2});
+  }
+
+  void combine(const Choice& choice, const TensorView& d_o) {
+    GateBackwardTensors tensors{.q = t_.q,
+                                .branches = t_.branches,
+                                .weights = w_,
+                                .d_o = d_o,
+                                .d_q = d_.q,
+                                .d_branches = {},
+                                .d_weights = d_.gate};
+    for (const Branch branch : kBranchOrder)
+      if (of(branch).own) tensors.d_branches[index_of(branch)] = of(branch).d_o;
     constexpr unsigned kWeights = 0b1111'0000;  // the outputs after d_q and those of the branches
-    run_tensors(step_, Stage::gate_combine, step_.backward, tensors, &t_.stages,
+    run_tensors(step_, choice, Stage::gate_combine, step_.backward, tensors, &saved_,
                 add_ ? kWeights : 0);
   }
 
-  void attend_window(const TensorView& d_o) {
+  void attend_window() {
     const BandBackwardTensors tensors{.q = t_.q,
                                       .kv = t_.win,
-                                      .o = of(Branch::win, t_.branches),
-                                      .d_o = d_o,
+                                      .o = output(Branch::win),
+                                      .d_o = of(Branch::win).d_o,
                                       .d_q = d_.q,
                                       .d_kv = d_.win};
-    run_tensors(step_, Stage::attend_window, step_.backward, tensors, &t_.stages, kToFirst);
+    run_tensors(step_, of(Branch::win).choice, Stage::attend_window, step_.backward, tensors,
+                &saved_, kToFirst);
   }
 
-  void attend_selected(const TensorView& d_o) {
+  void attend_selected() {
     const WorkspaceScope scratch(step_.workspace());
-    const Choice choice =
-        choose_row(step_.context, Stage::attend_selected, step_.backward, step_.deterministic);
+    const Choice& choice = of(Branch::sel).choice;
     const TensorView ranges = ranges_for(step_, *choice.variant, t_.blocks, StepPhase::backward);
     const SelectedBackwardTensors tensors{.q = t_.q,
                                           .kv = t_.sel,
                                           .blocks = t_.blocks,
                                           .ranges = ranges,
-                                          .o = of(Branch::sel, t_.branches),
-                                          .d_o = d_o,
+                                          .o = output(Branch::sel),
+                                          .d_o = of(Branch::sel).d_o,
                                           .d_q = d_.q,
                                           .d_kv = d_.sel};
-    run_tensors(step_, choice, Stage::attend_selected, step_.backward, tensors, &t_.stages,
-                kToFirst);
+    run_tensors(step_, choice, Stage::attend_selected, step_.backward, tensors, &saved_, kToFirst);
   }
 
-  void attend_compressed(const TensorView& d_o) {
-    if (t_.cmp.k.shape[0] == 0) {  // sequences shorter than a block
+  void attend_compressed() {
+    if (no_keys(Branch::cmp)) {
       step_.stages.zero(step_.context, d_.cmp.k);
       step_.stages.zero(step_.context, d_.cmp.v);
       return;
@@ -93,20 +122,23 @@ class AttentionBackward {
     const KvTensors d_pooled{.k = like(t_.cmp.k), .v = like(t_.cmp.v)};
     const BandBackwardTensors tensors{.q = t_.q,
                                       .kv = t_.cmp,
-                                      .o = of(Branch::cmp, t_.branches),
-                                      .d_o = d_o,
+                                      .o = output(Branch::cmp),
+                                      .d_o = of(Branch::cmp).d_o,
                                       .d_q = d_.q,
                                       .d_kv = d_pooled};
-    run_tensors(step_, Stage::attend_compressed, step_.backward, tensors, &t_.stages, kToFirst);
+    run_tensors(step_, of(Branch::cmp).choice, Stage::attend_compressed, step_.backward, tensors,
+                &saved_, kToFirst);
     const CompressBackwardTensors raw{.d_pooled = d_pooled, .d_raw = d_.cmp};
     run_tensors(step_, Stage::compress, step_.backward, raw, nullptr);
   }
 
   const StageContext& step_;
   const GateWeights& w_;
-  LayerSaved& t_;
+  const LayerSaved& t_;
+  Saved saved_;  // of the layer, with what the launches of this pass hand on
   const AttentionTensors& d_;
   bool add_;
+  std::array<OfBranch, 3> branches_;
 };
 
 }  // namespace

@@ -57,6 +57,35 @@ __device__ void put_columns(const GradientTensor& d_q, std::int64_t token, int h
     put_gradient_pair<T>(d_q, token, head, column + j, dim, x[j], x[j + 1]);
 }
 
+/// Adds up a row's partial gradients, `stride` numbers apart, one after another where they were
+/// picked. Several are read before the first is added, so that their latencies overlap; none is
+/// read again.
+template <class Partial, int kNumbers>
+__device__ void add_picks(const Partial* partial, std::int64_t stride, const unsigned char* picked,
+                          int count, float (&sum)[kNumbers]) {
+  constexpr int kTogether = 8;
+  for (int first = 0; first < count; first += kTogether) {
+    bool there[kTogether];
+    BitsOf<Partial, kNumbers> pieces[kTogether];
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) there[i] = first + i < count && picked[first + i] != 0;
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      if (!there[i]) continue;
+      pieces[i] = __ldcs(reinterpret_cast<const BitsOf<Partial, kNumbers>*>(
+          partial + (std::int64_t{first} + i) * stride));
+    }
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      if (!there[i]) continue;
+      float x[kNumbers];
+      unpack<Partial, kNumbers>(pieces[i], x);
+#pragma unroll
+      for (int j = 0; j < kNumbers; ++j) sum[j] += x[j];
+    }
+  }
+}
+
 /// kOrdered: columns in order, as without tensor cores; else as a thread of these held them.
 template <class T, class Partial, bool kOrdered>
 __global__ void __launch_bounds__(kThreads)
@@ -74,26 +103,27 @@ __global__ void __launch_bounds__(kThreads)
   const auto* partial = static_cast<const Partial*>(out.partial) +
                         (row * out.picks * a.group + at.head - kv_head * a.group) * width +
                         at.piece * kNumbers;
-  const std::int32_t* blocks =
-      a.blocks + token * a.blocks_row_stride + kv_head * a.blocks_head_stride;
-  int position = 0x7fffffff;  // of the query, where a block has several tiles of keys
-  if (out.tiles_of_block > 1) {
-    const Sequence s = sequence_of_token(a.sequences, a.batch, token);
-    position = static_cast<int>(s.kv_len - s.q_len + token - s.q_begin);
-  }
+  const unsigned char* const own = picked + row * a.sel_count;
+  const std::int64_t stride = std::int64_t{a.group} * width;
   float sum[kNumbers] = {};
-#pragma unroll 4
-  for (int i = 0; i < a.sel_count; ++i) {
-    if (!picked[row * a.sel_count + i]) continue;
-    for (int part = 0; part < out.tiles_of_block; ++part) {
-      // A tile after the query has nothing to say, and may not exist.
-      if (part > 0 &&
-          std::int64_t{blocks[i * a.blocks_id_stride]} * a.sel_block + part * tile_keys > position)
-        break;
-      float x[kNumbers];
-      load_vector(partial + (std::int64_t{i} * out.tiles_of_block + part) * a.group * width, x);
+  if (out.tiles_of_block == 1) {
+    add_picks<Partial>(partial, stride, own, a.sel_count, sum);
+  } else {
+    const std::int32_t* blocks =
+        a.blocks + token * a.blocks_row_stride + kv_head * a.blocks_head_stride;
+    const Sequence s = sequence_of_token(a.sequences, a.batch, token);
+    const auto position = static_cast<int>(s.kv_len - s.q_len + token - s.q_begin);
+    for (int i = 0; i < a.sel_count; ++i) {
+      if (!own[i]) continue;
+      for (int part = 0; part < out.tiles_of_block; ++part) {
+        // A tile after the query has nothing to say, and may not exist.
+        const std::int64_t block = blocks[i * a.blocks_id_stride];
+        if (part > 0 && block * a.sel_block + part * tile_keys > position) break;
+        float x[kNumbers];
+        load_vector(partial + (std::int64_t{i} * out.tiles_of_block + part) * stride, x);
 #pragma unroll
-      for (int j = 0; j < kNumbers; ++j) sum[j] += x[j];
+        for (int j = 0; j < kNumbers; ++j) sum[j] += x[j];
+      }
     }
   }
   const int column = at.piece * kNumbers;  // in order, or as the thread's place among four says

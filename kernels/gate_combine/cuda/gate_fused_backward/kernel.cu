@@ -20,9 +20,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   load_weights<T>(p, tile);
   for (std::int64_t first = blockIdx.x * std::int64_t{kRows}; first < p.rows;
        first += gridDim.x * std::int64_t{kRows}) {
+    Pieces<T, kWidth, kPiecesAtOnce<kDk>> pieces;
+    pieces.load(p, place, first + place.row);
     make_means<T, kWidth>(p, tile, place, first);
-    Pieces<T, kWidth> pieces;
-    pieces.load(p, place, first, 0);
     __syncthreads();
     make_units(tile, place);
     __syncwarp();

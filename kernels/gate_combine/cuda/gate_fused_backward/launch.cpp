@@ -67,6 +67,21 @@ void set_weights(GateBackwardParams& p, const GateWeights& w, const GateWeights&
   p.d_weights[3] = weight_gradient(d_w.fc2_b, args.adds_to(7));
 }
 
+RowStats row_stats(const LaunchArgs& args, Branch branch) {
+  const TensorView to = args.row_stats_of(branch), lse = args.lse_of(branch);
+  if (!to) return {};
+  expects(to.contiguous() && lse, "row statistics without gaps, of a launch that saved");
+  return {to.as<float>(), lse.as<float>(), lse.stride[0], lse.stride[1]};
+}
+
+/// log2 of the lanes with 16 bytes each that hold a head, where half a warp holds one or two and
+/// has a lane for each head of a group; 0: it does not.
+int head_shift(const Problem& p) {
+  if (p.heads_per_group() > 16) return 0;
+  const std::int64_t bytes = p.head_dim_v * static_cast<std::int64_t>(size_of(p.dtype));
+  return bytes == 8 * 16 ? 3 : bytes == 16 * 16 ? 4 : 0;
+}
+
 void launch(const LaunchArgs& args) {
   const GateBackwardTensors t = GateBackwardTensors::of(args);
   GateBackwardParams p;
@@ -78,11 +93,14 @@ void launch(const LaunchArgs& args) {
   for (std::size_t b = 0; b < 3; ++b) {
     p.branch[b] = head_tensor(t.branches[b]);
     p.d_branch[b] = gradient(t.d_branches[b], args.adds_to(1 + b));
+    p.row_stats[b] = row_stats(args, kBranchOrder[b]);
   }
+  const bool vectors = moves_in_vectors(t);
+  if (vectors && args.problem.dtype != Dtype::fp32) p.head_shift = head_shift(args.problem);
   const WorkspaceScope scope(args.workspace);
   p.sums =
       args.workspace.take<float>(kBackwardBlocks * gate_gradient_numbers(p.dk, p.hidden)).data();
-  gate_backward(p, args.problem.dtype, moves_in_vectors(t), args.stream);
+  gate_backward(p, args.problem.dtype, vectors, args.stream);
 }
 
 }  // namespace

@@ -16,9 +16,18 @@ struct WeightGradient {
   bool fp32 = false, accumulate = false;
 };
 
+/// Of a branch whose backward launch gets d_o itself, and with it what the gate says of its rows.
+struct RowStats {
+  float* data = nullptr;       // [tokens, q_heads, 2] (Saved::row_stats); null: it gets its own d_o
+  const float* lse = nullptr;  // of the branch's forward launch
+  std::int64_t lse_row_stride = 0, lse_head_stride = 0;
+};
+
 struct GateBackwardParams {
   cuda::HeadTensor<const void> q, branch[3], d_o;  // a branch may be absent
   cuda::GradientTensor d_q, d_branch[3];
+  RowStats row_stats[3];
+  int head_shift = 0;  // 3 or 4: 8 or 16 lanes of half a warp read one head at a time; 0: others do
   const void *fc1_w = nullptr, *fc1_b = nullptr, *fc2_w = nullptr, *fc2_b = nullptr;
   std::int64_t fc1_w_stride = 0, fc1_b_stride = 0, fc2_w_stride = 0, fc2_b_stride = 0;
   WeightGradient d_weights[4];  // fc1_w, fc1_b, fc2_w, fc2_b

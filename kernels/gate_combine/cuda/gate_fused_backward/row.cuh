@@ -38,62 +38,124 @@ __device__ void make_gates(const GateBackwardParams& p, const Tile<kDk>& tile, c
   }
 }
 
-/// Pieces of kWidth columns of a row's heads: what a lane reads of d_o and the branches, ahead of
-/// the gates, so that the reads hide behind them.
-template <class T, int kWidth>
+/// What the backward launch of branch b reads of a row (Saved::row_stats); `dot` is d_o o.
+__device__ inline void put_row_stats(const RowStats& to, std::int64_t place, float lse, float gate,
+                                     float dot) {
+  // What stands in a branch of gate 0 counts for nothing, NaN included.
+  reinterpret_cast<float2*>(to.data)[place] =
+      gate > 0 ? make_float2(cuda::log2_sum_exp(lse) - log2f(gate), dot)
+               : make_float2(INFINITY, 0.0f);
+}
+
+/// Pieces under way at once: as many as there are registers beside the sums of the weights.
+template <int kDk>
+inline constexpr int kPiecesAtOnce = kDk == 128 ? 2 : 3;
+
+/// Pieces of kWidth columns of a row's heads: what a lane reads of d_o and the branches. The first
+/// ones are read ahead of the gates, so that the reads hide behind them, and each later one as soon
+/// as its registers are free.
+template <class T, int kWidth, int kCount>
 class Pieces {
  public:
-  static constexpr int kCount = 3, kStride = 16 * kCount;  // of a lane, of the row
-
-  /// Those from number `begin` of the row on.
-  __device__ void load(const GateBackwardParams& p, const Place& place, std::int64_t first,
-                       int begin) {
-    row_ = first + place.row;
-    begin_ = begin + place.column;
-    const int count = row_ < p.rows ? pieces_of(p) : 0;
+  /// The first of a row.
+  __device__ void load(const GateBackwardParams& p, const Place& place, std::int64_t row) {
+    row_ = row;
+    column_ = place.column;
+    count_ = row < p.rows ? pieces_of(p) : 0;
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) {
-      if (begin_ + 16 * k >= count) continue;
-      const At at(p, row_, begin_ + 16 * k);
-      d_o_[k] = read(p.d_o, at);
-#pragma unroll
-      for (int b = 0; b < 3; ++b) {
-        if (p.branch[b].data) o_[k][b] = read(p.branch[b], at);
-      }
-    }
+    for (int k = 0; k < kCount; ++k) load(p, k, 16 * k);
+    load_lse(p);
   }
 
-  /// Writes the branches' gradients, and adds to the sums of d_o x branch.
-  __device__ void finish(const GateBackwardParams& p, const float (&gates)[3],
-                         float (&sum)[3]) const {
-    const int count = row_ < p.rows ? pieces_of(p) : 0;
+  /// Writes the branches' gradients or row statistics of the whole row, and adds to the sums of d_o
+  /// x branch.
+  __device__ void finish(const GateBackwardParams& p, const float (&gates)[3], float (&sum)[3]) {
+    for (int first = 0; first < pieces_of(p); first += 16 * kCount) {  // lanes stay together
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) {
-      if (begin_ + 16 * k >= count) continue;
-      const At at(p, row_, begin_ + 16 * k);
-      float d_o[kWidth];
-      cuda::unpack<T, kWidth>(d_o_[k], d_o);
-#pragma unroll
-      for (int b = 0; b < 3; ++b) {
-        if (p.branch[b].data) {
-          float o[kWidth];
-          cuda::unpack<T, kWidth>(o_[k][b], o);
-#pragma unroll
-          for (int j = 0; j < kWidth; ++j) sum[b] = fmaf(d_o[j], o[j], sum[b]);
-        }
-        if (!p.d_branch[b].data) continue;
-        float d_branch[kWidth];
-#pragma unroll
-        for (int j = 0; j < kWidth; ++j) d_branch[j] = gates[b] * d_o[j];
-        cuda::put_gradients<T>(p.d_branch[b], at.in(p.d_branch[b]), d_branch);
+      for (int k = 0; k < kCount; ++k) {
+        finish(p, k, first + 16 * k, gates, sum);
+        load(p, k, first + 16 * (kCount + k));
       }
     }
+    const int head = own_head(p);
+    if (p.head_shift == 0 || count_ == 0 || head >= p.group) return;
+#pragma unroll
+    for (int b = 0; b < 3; ++b) {
+      if (p.row_stats[b].data)
+        put_row_stats(p.row_stats[b], row_ * p.group + head, lse_[b], gates[b], dot_[b]);
+    }
   }
-
-  static __device__ int pieces_of(const GateBackwardParams& p) { return p.group * p.dv / kWidth; }
 
  private:
   using Bits = cuda::BitsOf<T, kWidth>;
+
+  /// Piece k of those under way becomes number first + column of the row.
+  __device__ void load(const GateBackwardParams& p, int k, int first) {
+    const int i = first + column_;
+    if (i >= count_) return;
+    const At at(p, row_, i);
+    d_o_[k] = read(p.d_o, at);
+#pragma unroll
+    for (int b = 0; b < 3; ++b) {
+      if (p.branch[b].data) o_[k][b] = read(p.branch[b], at);
+    }
+  }
+  __device__ void finish(const GateBackwardParams& p, int k, int first, const float (&gates)[3],
+                         float (&sum)[3]) {
+    const int i = first + column_;
+    const bool there = i < count_;
+    const At at(p, row_, i);
+    float d_o[kWidth] = {};
+    if (there) cuda::unpack<T, kWidth>(d_o_[k], d_o);
+#pragma unroll
+    for (int b = 0; b < 3; ++b) {
+      float dot = 0;
+      if (there && p.branch[b].data) {
+        float o[kWidth];
+        cuda::unpack<T, kWidth>(o_[k][b], o);
+#pragma unroll
+        for (int j = 0; j < kWidth; ++j) dot = fmaf(d_o[j], o[j], dot);
+      }
+      sum[b] += dot;
+      if (p.head_shift > 0 && p.row_stats[b].data) {
+        dot = sum_of_head(dot, p.head_shift);
+        if (first / 16 == (column_ & own_mask(p))) dot_[b] = dot;
+      }
+      if (!there || !p.d_branch[b].data) continue;
+      float d_branch[kWidth];
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j) d_branch[j] = gates[b] * d_o[j];
+      cuda::put_gradients<T>(p.d_branch[b], at.in(p.d_branch[b]), d_branch);
+    }
+  }
+
+  // Sixteen pieces are one head or two, whose lanes make its sums of d_o x branch together. Each
+  // lane keeps those of one head.
+  static __device__ int own_mask(const GateBackwardParams& p) { return (1 << p.head_shift) - 1; }
+  __device__ int own_head(const GateBackwardParams& p) const {
+    return p.head_shift == 3 ? 2 * (column_ & 7) + column_ / 8 : column_;
+  }
+  __device__ void load_lse(const GateBackwardParams& p) {
+    const int head = own_head(p);
+    if (p.head_shift == 0 || count_ == 0 || head >= p.group) return;
+    const GateRow row(p, row_);
+#pragma unroll
+    for (int b = 0; b < 3; ++b) {
+      const RowStats& of = p.row_stats[b];
+      if (of.data)
+        lse_[b] =
+            of.lse[row.token * of.lse_row_stride + (row.first_head + head) * of.lse_head_stride];
+    }
+  }
+  /// Over the 8 or 16 lanes of a head; all lanes of the warp take part.
+  static __device__ float sum_of_head(float value, int shift) {
+#pragma unroll
+    for (int step = 4; step > 0; step /= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
+    if (shift == 4) value += __shfl_xor_sync(0xffffffffu, value, 8);
+    return value;
+  }
+
+  static __device__ int pieces_of(const GateBackwardParams& p) { return p.group * p.dv / kWidth; }
   /// Piece i of a row. Wider than one only where d_o, the branches and their gradients lie row
   /// after row without gaps, so that one offset serves all (moves_in_vectors).
   struct At {
@@ -119,9 +181,38 @@ class Pieces {
   }
 
   std::int64_t row_ = 0;
-  int begin_ = 0;
+  int column_ = 0, count_ = 0;
   Bits d_o_[kCount], o_[kCount][3];
+  float dot_[3] = {}, lse_[3];
 };
+
+/// Row statistics where a head is not shared by 8 or 16 lanes: a lane makes those of a head, in the
+/// order of the kernel that makes them without gates (row_stats.cu).
+template <class T>
+__device__ void head_row_stats(const GateBackwardParams& p, const Place& place, std::int64_t row,
+                               const float (&gates)[3]) {
+  if (row >= p.rows) return;
+  const GateRow at(p, row);
+  for (int h = place.column; h < p.group; h += 16) {
+    const std::int64_t head = at.first_head + h;
+    const T* d_o = cuda::head_row<const T>(p.d_o, at.token, head);
+#pragma unroll 1
+    for (int b = 0; b < 3; ++b) {
+      const RowStats& to = p.row_stats[b];
+      if (!to.data) continue;
+      float dot = 0;
+      if (p.branch[b].data) {
+        const T* o = cuda::head_row<const T>(p.branch[b], at.token, head);
+        for (int d = 0; d < p.dv; d += 4)
+          for (int i = min(p.dv - d, 4) - 1; i >= 0; --i)
+            dot = fmaf(cuda::to_float(d_o[d + i]), cuda::to_float(o[d + i]), dot);
+      }
+      put_row_stats(to, row * p.group + h,
+                    to.lse[at.token * to.lse_row_stride + head * to.lse_head_stride], gates[b],
+                    dot);
+    }
+  }
+}
 
 /// Through the softmax: gradients of the logits; zeros where the gates are fixed.
 __device__ inline float4 logit_gradients(const GateBackwardParams& p, const float (&g)[3],
@@ -155,15 +246,12 @@ __device__ void unit_gradients(const Tile<kDk>& tile, const Place& place) {
 /// Rows past the last one leave zeros. `pieces` holds the first of the row.
 template <class T, int kWidth, int kDk>
 __device__ void row_gradients(const GateBackwardParams& p, const Tile<kDk>& tile,
-                              const Place& place, std::int64_t first, Pieces<T, kWidth>& pieces) {
+                              const Place& place, std::int64_t first,
+                              Pieces<T, kWidth, kPiecesAtOnce<kDk>>& pieces) {
   float gates[3], sum[3] = {};
   make_gates(p, tile, place, gates);
-  for (int next = 0;;) {
-    pieces.finish(p, gates, sum);
-    next += Pieces<T, kWidth>::kStride;
-    if (next >= Pieces<T, kWidth>::pieces_of(p)) break;
-    pieces.load(p, place, first, next);
-  }
+  pieces.finish(p, gates, sum);
+  if (p.head_shift == 0) head_row_stats<T>(p, place, first + place.row, gates);
 #pragma unroll
   for (int b = 0; b < 3; ++b) sum[b] = sum_of_half(sum[b]);
   if (place.column == 0)

@@ -105,7 +105,7 @@ __device__ void make_means(const GateBackwardParams& p, const Tile<kDk>& tile, c
   const GateRow row(p, there ? first + place.row : 0);
   for (int column = place.column * kWidth; column < tile.dk(); column += 16 * kWidth) {
     float sum[kWidth] = {};
-#pragma unroll 6
+#pragma unroll 8
     for (int h = 0; h < (there ? p.group : 0); ++h) {
       float q[kWidth];
       cuda::load_vector(cuda::head_row<const T>(p.q, row.token, row.first_head + h) + column, q);

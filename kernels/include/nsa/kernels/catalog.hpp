@@ -139,6 +139,7 @@ struct Variant {
   CompositePlan plan{};
   Direction direction = Direction::forward;
   bool deterministic = true;  // the same bits from run to run
+  bool folds_gates = false;   // backward: writes or reads Saved::row_stats where they are present
 };
 
 /// The bit of the dtype in Variant::dtypes.

@@ -1,6 +1,7 @@
 // The launch contract: what every variant gets, on every back end.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -39,6 +40,12 @@ struct Saved {
   TensorView lse_cmp, lse_sel, lse_win;  // [tokens, q_heads] fp32, log-sum-exp (-inf: empty row)
   TensorView blocks;                     // [tokens, kv_heads, sel_count] int32, -1 = unused
   TensorView gates;                      // [tokens, kv_heads, 3] fp32, order cmp, sel, win
+  /// Of rows with `folds_gates`: between the backward launch of gate_combine, which writes those
+  /// that are present instead of the branch's d_o, and that of the branch, by Branch: [tokens,
+  /// q_heads, 2] fp32, contiguous. A row of it is the log-sum-exp over log(2) less the log2 of the
+  /// gate (inf: a row without keys, or a gate of 0), and the sum of d_o o (0 there). With these the
+  /// branch's launch gets the gate's own d_o: gate x weight is exp2(logit - the first number).
+  std::array<TensorView, 3> row_stats;
 
   /// The log-sum-exp of that branch.
   const TensorView& lse_of(Branch branch) const noexcept {
@@ -94,6 +101,10 @@ struct LaunchArgs {
   /// nobody saves it.
   TensorView lse_of(Branch branch) const noexcept {
     return saved ? saved->lse_of(branch) : TensorView{};
+  }
+  /// Saved::row_stats of a branch; absent where the branch has a d_o of its own.
+  TensorView row_stats_of(Branch branch) const noexcept {
+    return saved ? saved->row_stats[index_of(branch)] : TensorView{};
   }
   /// Sets `fallback_reason` where somebody asks; `reason` is a literal: it is not copied.
   void fall_back(const char* reason) const noexcept {
