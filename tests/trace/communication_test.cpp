@@ -218,11 +218,23 @@ TEST_CASE("recordings of our own have sizes and bandwidths by what NCCL says", "
   check(trace::summarize(trace::merge_traces(std::move(written))));  // what trace record leaves
 }
 
-TEST_CASE("what an old annotation gathers is of all ranks of the job", "[trace]") {
+TEST_CASE("what an old file gathers is said by the operator, for its group", "[trace]") {
   const char* inputs = R"("Input Dims":[[16777216]],"Input type":["signed char"])";
-  CHECK(trace::message_of(inputs, "nccl:_all_gather_base", 128)->bytes == std::int64_t{1} << 31);
-  CHECK_FALSE(trace::message_of(inputs, "nccl:_all_gather_base")->bytes);
-  CHECK(trace::message_of(inputs, "nccl:all_reduce", 128)->bytes == std::int64_t{1} << 24);
+  CHECK_FALSE(trace::message_of(inputs, "nccl:_all_gather_base")->bytes);  // of how many ranks?
+  CHECK(trace::message_of(inputs, "nccl:all_reduce")->bytes == std::int64_t{1} << 24);
+  CHECK(trace::message_of(inputs, "nccl:all_reduce")->dtype == "signed char");
+  const auto gathered = trace::message_of(
+      R"("Input Dims":[[1073741824],[16777216],[]],"Input type":["signed char","signed char",""])",
+      "c10d::_allgather_base_");
+  REQUIRE(gathered);
+  CHECK(gathered->bytes == std::int64_t{1} << 30);
+  CHECK(gathered->group_size == 64);
+  CHECK(gathered->dtype == "signed char");
+  for (const char* odd : {R"("Input Dims":[[100],[16],[]],"Input type":["float","float",""])",
+                          R"("Input Dims":[[16],[0],[]],"Input type":["float","float",""])",
+                          R"("Input Dims":[[16],[4]],"Input type":["float","opaque"])",
+                          R"("Input Dims":[[16],[4]],"Input type":["float"])"})
+    CHECK_FALSE(trace::message_of(odd, "c10d::_allgather_base_"));
 }
 
 TEST_CASE("a planted straggler is named, and what it costs is exact", "[trace]") {

@@ -34,9 +34,7 @@ class Collector {
 
   const std::optional<Message>& message(NameId arguments, NameId range) {
     const auto [at, added] = messages_.try_emplace({arguments, range});
-    if (added)
-      at->second = message_of(trace_.names.text(arguments), trace_.names.text(range),
-                              trace_.source.world_size);
+    if (added) at->second = message_of(trace_.names.text(arguments), trace_.names.text(range));
     return at->second;
   }
 

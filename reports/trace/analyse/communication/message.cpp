@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <vector>
 
 #include "nsa/schemas/json.hpp"
 #include "patterns.hpp"
@@ -126,46 +127,74 @@ Message of_nccl(const Json& object, const std::string& range) {
   return out;
 }
 
-/// Of one tensor only: which of several are sent is not known.
-std::optional<std::int64_t> bytes_of_inputs(const Json& object) {
+struct Tensors {
+  std::vector<std::int64_t> bytes;
+  std::string dtype;  // of the first
+};
+
+/// Those among an operator's inputs; nothing where a shape or a type is not told.
+std::optional<Tensors> tensors_of_inputs(const Json& object) {
   const auto dims = object.find("Input Dims"), types = object.find("Input type");
   if (dims == object.end() || types == object.end()) return {};
-  if (!dims->is_array() || dims->size() != 1 || !types->is_array() || types->size() != 1) return {};
-  if (!dims->front().is_array() || !types->front().is_string()) return {};
-  auto bytes = width_of(types->front().get<std::string>());
-  for (const Json& n : dims->front()) {
-    if (!bytes || !n.is_number_integer() || n.get<std::int64_t>() < 0) return {};
-    if (__builtin_mul_overflow(*bytes, n.get<std::int64_t>(), &*bytes)) return {};
+  if (!dims->is_array() || !types->is_array() || dims->size() != types->size()) return {};
+  Tensors found;
+  for (std::size_t i = 0; i < dims->size(); ++i) {
+    const Json &shape = (*dims)[i], &type = (*types)[i];
+    if (type.is_string() && type.get_ref<const std::string&>().empty()) continue;  // no tensor
+    if (!shape.is_array() || !type.is_string()) return {};
+    auto bytes = width_of(type.get<std::string>());
+    for (const Json& n : shape) {
+      if (!bytes || !n.is_number_integer() || n.get<std::int64_t>() < 0) return {};
+      if (__builtin_mul_overflow(*bytes, n.get<std::int64_t>(), &*bytes)) return {};
+    }
+    if (!bytes) return {};
+    if (found.bytes.empty()) found.dtype = type.get<std::string>();
+    found.bytes.push_back(*bytes);
   }
-  return bytes;
+  return found;
 }
 
-std::optional<std::int64_t> of_all(std::optional<std::int64_t> bytes,
-                                   std::optional<std::int64_t> ranks) {
-  std::int64_t all = 0;
-  if (!bytes || !ranks || __builtin_mul_overflow(*bytes, *ranks, &all)) return {};
-  return all;
+/// A range of old files, which holds what one rank gives. Of several tensors it is not known which
+/// are sent, and what an all_gather is of is the operator's to say.
+Message of_old_range(const Json& object, const std::string& range) {
+  Message out;
+  out.collective = collective_of(std::string_view(range).substr(range.find(':') + 1));
+  const auto tensors = tensors_of_inputs(object);
+  if (!tensors || tensors->bytes.size() != 1) return out;
+  out.dtype = tensors->dtype;
+  for (const char* word : {"all_reduce", "all_to_all", "broadcast", "reduce_scatter"})
+    if (out.collective == word) out.bytes = tensors->bytes.front();
+  return out;
+}
+
+/// PyTorch's operator of an all_gather: what it gets of all ranks of its group, and what it gives.
+constexpr std::string_view kAllGather = "c10d::_allgather_base_";
+std::optional<Message> of_all_gather(const Json& object) {
+  const auto tensors = tensors_of_inputs(object);
+  if (!tensors || tensors->bytes.size() != 2) return {};
+  const std::int64_t got = tensors->bytes[0], given = tensors->bytes[1];
+  if (given <= 0 || got % given != 0 || got / given > kMostRanks) return {};
+  Message out;
+  out.collective = "all_gather";
+  out.dtype = tensors->dtype;
+  out.group_size = got / given;
+  out.bytes = got;
+  return out;
 }
 
 }  // namespace
 
-std::optional<Message> message_of(const std::string& arguments, const std::string& range,
-                                  std::optional<std::int64_t> world_size) {
+std::optional<Message> message_of(const std::string& arguments, const std::string& range) {
   const bool has_parameters = arguments.find("\"Collective name\"") != arguments.npos;
   const bool names_it = range.starts_with("nccl:") || range.starts_with("gloo:");
   const bool is_nccl = range.starts_with("nccl") && arguments.find(kNcclSize) != arguments.npos;
-  if (!has_parameters && !names_it && !is_nccl) return {};
+  const bool gathers = range == kAllGather;
+  if (!has_parameters && !names_it && !is_nccl && !gathers) return {};
   const Json object = Json::parse("{" + arguments + "}", nullptr, false);
   if (!object.is_object()) return {};
   if (has_parameters) return of_collective(object);
   if (is_nccl) return of_nccl(object, range);
-  Message out;
-  out.collective = collective_of(std::string_view(range).substr(range.find(':') + 1));
-  if (out.collective == "all_reduce" || out.collective == "all_to_all" ||
-      out.collective == "broadcast" || out.collective == "reduce_scatter")
-    out.bytes = bytes_of_inputs(object);
-  if (out.collective == "all_gather") out.bytes = of_all(bytes_of_inputs(object), world_size);
-  return out;
+  return gathers ? of_all_gather(object) : of_old_range(object, range);
 }
 
 std::optional<double> bus_factor(const std::string& collective, std::optional<std::int64_t> ranks) {

@@ -19,11 +19,10 @@ struct Message {
 };
 
 /// `arguments`: members of a JSON object (HostRange::arguments, GpuOp::arguments). `range`: the
-/// name of the range that holds them; old files have shapes in ranges "nccl:all_reduce", and
-/// NCCL's own are called as its functions. Nothing where they describe no collective. `world_size`:
-/// all ranks of the job, whom a gathering is taken to be of where its group was not recorded.
-std::optional<Message> message_of(const std::string& arguments, const std::string& range,
-                                  std::optional<std::int64_t> world_size = {});
+/// name of the range that holds them; old files have shapes in ranges "nccl:all_reduce" and in the
+/// operators around them, and NCCL's own are called as its functions. Nothing where they describe
+/// no collective.
+std::optional<Message> message_of(const std::string& arguments, const std::string& range);
 
 /// Bytes per second over the bus by bytes per second of the message: what nccl-tests multiply with
 /// (its doc/PERFORMANCE.md), of `ranks`. Nothing for what is not known, or of one rank.
