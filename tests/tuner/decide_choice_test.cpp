@@ -172,6 +172,48 @@ TEST_CASE("unverified rows count only when asked for, and the evidence says so",
   CHECK(only_decision(loose).ranges[0].evidence.unverified);
 }
 
+namespace {
+
+/// Lengths where the variant crashed.
+nsa::tuner::DecideInput failing(const Session& s, const std::string& name, std::int64_t from,
+                                std::int64_t before) {
+  auto rows = measure(s);
+  for (Measurement& row : rows) {
+    const std::int64_t length = row.problem.max_seq_len();
+    if (row.variant.name != name || length < from || length >= before) continue;
+    row.outcome = nsa::Outcome::crashed;
+    row.samples.clear();
+    row.samples_n = 0;
+  }
+  return input_of(s, std::move(rows));
+}
+
+std::string ranges_text(const nsa::tuner::DecideInput& input) {
+  std::string text;
+  const nsa::ThresholdTable table = nsa::tuner::decide(input).table;
+  for (const auto& range : table.classes.at(0).decisions.at(0).ranges)
+    text += std::to_string(range.from) + " " + range.variant.name + ", ";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("where a variant stops running, those that run on both sides fill the gap", "[decide]") {
+  Session s;
+  const auto straight = [](double n) { return 2e4 + 50 * n; };
+  const auto steep = [=](double n) { return straight(n) * std::pow(n / 1000, -0.5); };
+  const auto small = [=](double n) { return 0.6 * std::min(straight(n), steep(n)); };
+  s.lengths = {256, 1024, 4096};
+  s.variants = {{"straight", straight}, {"steep", steep}, {"small", small}};
+  // The two that are left are even at 1,000.
+  CHECK(ranges_text(failing(s, "small", 1000, 1 << 20)) == "128 small, 257 straight, 1001 steep, ");
+  // The same from the other side: it begins to run at 1,024.
+  CHECK(ranges_text(failing(s, "small", 0, 1000)) == "128 straight, 1001 steep, 1024 small, ");
+  // Nobody but the one that takes over runs on both sides.
+  s.variants = {{"steep", steep}, {"small", small}};
+  CHECK(ranges_text(failing(s, "small", 1000, 1 << 20)) == "128 small, 512 steep, ");
+}
+
 TEST_CASE("a variant that fails at a length is not chosen there", "[decide]") {
   Session s;
   s.variants = {{"a", linear(10)}, {"fast", linear(5)}};

@@ -202,6 +202,39 @@ TEST_CASE("a shipped variant that was not measured is decided anew, with a note"
   CHECK(said);
 }
 
+TEST_CASE("a decision for a variant that was not measured is kept, with a note", "[decide]") {
+  Session s;
+  const auto time = [](double factor) { return [=](double n) { return factor * (1e4 + 10 * n); }; };
+  s.variants = {{"best", time(1)}, {"middle", time(1.5)}, {"slow", time(3)}};
+  s.noise = white(0.003, 2);
+  auto input = input_of(s, measure(s));
+  input.shipped = nsa::tuner::decide(input).table;
+  REQUIRE(input.shipped->classes[0].decisions[0].ranges[0].variant.name == "best");
+  auto rows = measure(s, 3);
+  std::erase_if(rows, [](const Measurement& row) { return row.variant.name == "best"; });
+  input.rows = std::move(rows);
+  const auto kept = nsa::tuner::decide(input);
+  CHECK(kept.table.classes.at(0).decisions.at(0).ranges[0].variant.name == "best");
+  CHECK(std::ranges::any_of(kept.notes, [](const std::string& note) {
+    return note.find("attend_selected/best, which the shipped file chooses") != note.npos;
+  }));
+  SECTION("what failed was measured") {
+    auto failed = measure(s, 3);
+    for (Measurement& row : failed) {
+      if (row.variant.name != "best") continue;
+      row.outcome = nsa::Outcome::crashed;
+      row.samples.clear();
+      row.median_ns.reset();
+    }
+    input.rows = std::move(failed);
+  }
+  SECTION("what does not exist any more cannot be measured") {
+    std::erase_if(input.variants, [](const auto& one) { return one.id.name == "best"; });
+  }
+  const auto anew = nsa::tuner::decide(input);
+  CHECK(anew.table.classes.at(0).decisions.at(0).ranges[0].variant.name == "middle");
+}
+
 TEST_CASE("the shipped table of another executor or class is not followed", "[decide]") {
   const Session s = session(1000, 0.002, 1);
   nsa::ThresholdTable shipped = tune(s, 1, {});

@@ -24,6 +24,32 @@ const Decision* find_shipped(const DecideInput& input, const Group& group) {
   return find_decision(*input.shipped, group.problem_class, group.stages);
 }
 
+/// Whether there is a row of the variant, whatever its outcome, at a length of the range.
+bool measured_in(const Group& group, const ThresholdRange& range) {
+  return std::ranges::any_of(group.points, [&](const LengthPoint& point) {
+    const bool inside = point.at >= range.from && (!range.to || point.at < *range.to);
+    return inside && std::ranges::any_of(point.rows, [&](const Observation* row) {
+             return *row->variant == range.variant;
+           });
+  });
+}
+
+/// A variant that the shipped decision chooses at a length of these rows, that could still run, and
+/// of which they have nothing there: what the others are worth beside it is not known.
+std::optional<VariantId> chosen_but_not_measured(const Decision& shipped, const Group& group,
+                                                 const DecideInput& input) {
+  if (shipped.axis != group.axis) return std::nullopt;
+  for (const LengthPoint& point : group.points) {
+    const ThresholdRange* const range = range_at(shipped, point.at);
+    if (!range || measured_in(group, *range)) continue;
+    const bool exists = std::ranges::any_of(input.variants, [&](const VariantTraits& one) {
+      return one.id == range->variant && one.eligible;
+    });
+    if (exists) return range->variant;
+  }
+  return std::nullopt;
+}
+
 void add_prefixed(const std::string& prefix, const std::vector<std::string>& lines,
                   std::vector<std::string>& notes) {
   for (const std::string& line : lines) notes.push_back(prefix + ": " + line);
@@ -51,13 +77,22 @@ struct GroupResult {
   std::optional<Decision> decision;
   std::optional<DenseBreakEven> dense_break_even;
   std::vector<std::string> notes;
+  bool kept = false;  // what is shipped is: its variant was not measured
 };
 
 GroupResult decide_one(Group& group, const DecideInput& input) {
   GroupResult result;
   keep_agreeing_runs(group, result.notes);
-  result.decision = decide_group(group, find_shipped(input, group),
-                                 options_for(group, input.options), result.notes);
+  const Decision* const shipped = find_shipped(input, group);
+  const auto missing = shipped ? chosen_but_not_measured(*shipped, group, input) : std::nullopt;
+  if (missing) {  // keep_the_rest() keeps it
+    result.notes.push_back(join_stages(group.stages) + ": " + to_string(*missing) +
+                           ", which the shipped file chooses, was not measured: what it decided "
+                           "is kept; sweep that variant, too");
+    result.kept = true;
+    return result;
+  }
+  result.decision = decide_group(group, shipped, options_for(group, input.options), result.notes);
   result.dense_break_even = break_even(group, input);
   return result;
 }
@@ -157,7 +192,10 @@ DecideReport decide_ranges(const DecideInput& input) {
   }
   count_ranges(report);
   report.table.complete = report.table.complete && report.undecided == 0;
-  if (report.table.classes.empty()) {
+  const bool kept = std::ranges::any_of(results, [](const std::vector<GroupResult>& of_class) {
+    return std::ranges::any_of(of_class, &GroupResult::kept);
+  });
+  if (report.table.classes.empty() && !kept) {
     report.notes.push_back("nothing could be decided: no row of executor " +
                            input.options.executor + " counts");
   }

@@ -1,7 +1,10 @@
 #include "make_ranges.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "decide/ranges/bridge.hpp"
 #include "decide/ranges/ends.hpp"
 #include "decide/ranges/evidence.hpp"
 #include "decide/ranges/moved_boundaries.hpp"
@@ -43,6 +46,38 @@ void join(const Side& side, const Segment& left_segment, const Segment& right_se
     right.evidence.from_low = std::min(interval->low, right.from);
     right.evidence.from_high = std::max(interval->high, right.from);
   }
+}
+
+/// Ranges that fill the gap between those of two segments, and where these end and begin then.
+/// False: nothing has to.
+bool join_by_bridge(const Side& side, const Segment& left_segment, const Segment& right_segment,
+                    std::vector<ThresholdRange>& ranges, ThresholdRange& right) {
+  const std::vector<Segment> between = bridge(side.judged, left_segment, right_segment);
+  if (between.empty()) return false;
+  const Segment below = last_length(side.judged, left_segment),
+                above = first_length(side.judged, right_segment);
+  const std::int64_t shorter = side.points[below.first].at, longer = side.points[above.first].at;
+  const auto boundary = [&](std::size_t left, std::size_t next) {
+    return place_boundary(side.judged, {below.first, below.last, left},
+                          {above.first, above.last, next});
+  };
+  std::size_t before = left_segment.variant;
+  for (const Segment& segment : between) {
+    ThresholdRange range = range_of(side, segment);
+    // At one of the two lengths a variant is faster that cannot run at the other.
+    range.evidence.expected_regret = 0;
+    range.evidence.why =
+        fmt::format("the fastest of those that run at both {} and {}", shorter, longer);
+    range.from = boundary(before, segment.variant);
+    ranges.back().to = range.from;
+    ranges.push_back(std::move(range));
+    before = segment.variant;
+  }
+  right.from = boundary(before, right_segment.variant);
+  ranges.back().to = right.from;
+  std::erase_if(ranges,
+                [](const ThresholdRange& range) { return range.to && *range.to <= range.from; });
+  return true;
 }
 
 /// One length may not prove a switch by itself. Where the lengths before it say as well that
@@ -100,8 +135,10 @@ std::vector<ThresholdRange> make_ranges(const Side& side) {
   const std::vector<Segment> segments = segments_of(assignment, side.chosen.undecided);
   std::vector<ThresholdRange> ranges;
   for (std::size_t r = 0; r < segments.size(); ++r) {
-    ranges.push_back(range_of(side, segments[r]));
-    if (r > 0) join(side, segments[r - 1], segments[r], ranges[r - 1], ranges[r]);
+    ThresholdRange range = range_of(side, segments[r]);
+    if (r > 0 && !join_by_bridge(side, segments[r - 1], segments[r], ranges, range))
+      join(side, segments[r - 1], segments[r], ranges.back(), range);
+    ranges.push_back(std::move(range));
   }
   ranges.front().from = earliest_start(side.points.front().at);
   ranges.back().to = end_of(side.group, side.points, segments.back().variant);
