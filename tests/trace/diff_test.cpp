@@ -7,6 +7,7 @@
 #include "catch.hpp"
 #include "diff/samples.hpp"
 #include "nsa/trace/diff_json.hpp"
+#include "nsa/trace/merge.hpp"
 #include "traces.hpp"
 
 namespace nsa::test {
@@ -143,6 +144,36 @@ TEST_CASE("a drift within a run widens its interval", "[trace]") {
   CHECK(trace::batch_means(series) == std::vector<std::int64_t>{100, 100, 200, 200});
   CHECK(trace::batch_means(std::vector<std::int64_t>(100'000, 7)) ==
         std::vector<std::int64_t>(10, 7));
+}
+
+TEST_CASE("more calls of the same program change no mean", "[trace]") {
+  // Calls of 2 and 100 us in turn: 14 are too few for batches, 16 are enough, 28 are.
+  const auto in_turn = [](int calls) {
+    JsonTrace t;
+    for (int i = 0; i < calls; ++i)
+      t.launched("bimodal", i + 1, 200 * i, 200 * i + 5, i % 2 == 0 ? 2 : 100);
+    return side({t.text()});
+  };
+  for (const auto& [calls_a, calls_b] : {std::pair(14, 16), std::pair(16, 14), std::pair(14, 28),
+                                         std::pair(16, 28), std::pair(28, 50)}) {
+    CAPTURE(calls_a, calls_b);
+    const trace::TraceDiff d = trace::diff_traces(in_turn(calls_a), in_turn(calls_b), .02);
+    CHECK(d.verdict != DiffVerdict::worse);
+    CHECK(d.verdict != DiffVerdict::better);
+    CHECK(*row(d.kernels, "bimodal").ratio == Approx(1));
+  }
+}
+
+TEST_CASE("recordings of one process and of two are not compared", "[trace]") {
+  std::vector<trace::Trace> ranks = side({text_of({}), text_of({})});
+  ranks[0].source.rank = 0;
+  ranks[1].source.rank = 1;
+  std::vector<trace::Trace> both;
+  both.push_back(trace::merge_traces(std::move(ranks)));
+  const trace::TraceDiff d = trace::diff_traces(side({text_of({})}), both, .02);
+  CHECK(d.verdict == DiffVerdict::not_comparable);
+  REQUIRE_FALSE(d.reasons.empty());
+  CHECK(d.reasons.front() == "operations of 1 and 2 processes were recorded");
 }
 
 namespace {

@@ -83,6 +83,97 @@ TEST_CASE("clocks of several hosts are aligned by the ends of common collectives
   CHECK(s.steps->size() == 8);
 }
 
+namespace {
+
+/// A rank of a pipeline without a host name: six collectives in a group of its stage, and where
+/// `across` names one, one in a group with a rank of another stage.
+struct StageRank {
+  int rank = 0;
+  std::string group, across{};
+  double clock_us = 0, late_us = 0;
+  int first = 0;  // of the six, where the recording begins later
+  bool numbered = true, steps = false;
+
+  trace::Trace read() const {
+    JsonTrace t;
+    int id = 0;
+    const auto collective = [&](const std::string& of, int number, double end) {
+      const std::string sequence =
+          numbered ? R"(, "Seq": )" + std::to_string(number + 1) : std::string();
+      ++id;
+      t.op("record_param_comms", end - 120, 10,
+           R"("Collective name": "allreduce", "dtype": "Float", "Group size": 2, )"
+           R"("Process Group Name": ")" +
+               of + R"(", "Process Group Ranks": "of )" + of + "\"" + sequence);
+      t.launched("ncclDevKernel_AllReduce", id, end - 115, end - 100, 100);
+    };
+    for (int i = first; i < 6; ++i) {
+      const double at = clock_us + late_us + 1000 + 20'000.0 * i;
+      if (steps) t.range("ProfilerStep#" + std::to_string(i), at, 19'000);
+      collective(group, i, at + 3000);
+    }
+    if (!across.empty()) collective(across, 0, clock_us + 150'000);
+    const std::string text =
+        R"({"baseTimeNanoseconds": 1790000000000000000, "distributedInfo": {"rank": )" +
+        std::to_string(rank) + R"(, "world_size": 4}, )" + t.text().substr(1);
+    return trace::read_json_trace(text, "rank" + std::to_string(rank) + ".json");
+  }
+};
+
+trace::Trace merged(const std::vector<StageRank>& ranks) {
+  std::vector<trace::Trace> traces;
+  for (const StageRank& rank : ranks) traces.push_back(rank.read());
+  return trace::merge_traces(std::move(traces));
+}
+
+/// When the first operation of each recording starts, after that of the first one.
+std::vector<std::int64_t> first_ops(const trace::Trace& t) {
+  std::vector<std::int64_t> out(t.processes.size(), trace::kMaxTimeNs);
+  for (const trace::GpuOp& op : t.ops) out[op.process] = std::min(out[op.process], op.start_ns);
+  for (std::size_t i = out.size(); i-- > 0;) out[i] -= out[0];
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("collectives of different process groups are never the same ones", "[trace]") {
+  for (const bool steps : {false, true}) {
+    CAPTURE(steps);
+    const trace::Trace t =
+        merged({{.rank = 0, .group = "tp0", .steps = steps},
+                {.rank = 1, .group = "tp0", .clock_us = 700, .steps = steps},
+                {.rank = 2, .group = "tp1", .late_us = 5000, .steps = steps},
+                {.rank = 3, .group = "tp1", .clock_us = 900, .late_us = 5000, .steps = steps}});
+    CHECK(t.source.clocks->alignment == ClockAlignment::absolute_times);
+    CHECK(t.source.clocks->assumption.find("2 of 4 recordings share no process group") == 0);
+    // Each stage on one clock, the second one where its own absolute times put it.
+    CHECK(first_ops(t) == std::vector<std::int64_t>{0, 0, 5'000'000, 5'000'000});
+  }
+}
+
+TEST_CASE("clocks are aligned through ranks that share a group with both", "[trace]") {
+  const trace::Trace t =
+      merged({{.rank = 0, .group = "tp0", .clock_us = 10'000},
+              {.rank = 1, .group = "tp0", .across = "pp", .clock_us = 700},
+              {.rank = 2, .group = "tp1", .late_us = 5000},
+              {.rank = 3, .group = "tp1", .across = "pp", .clock_us = 900, .late_us = 5000}});
+  CHECK(t.source.clocks->alignment == ClockAlignment::collectives);
+  CHECK(t.source.clocks->spread_ns == 0);
+  CHECK(first_ops(t) == std::vector<std::int64_t>{0, 0, 5'000'000, 5'000'000});
+}
+
+TEST_CASE("numbers of collectives align recordings that begin at different moments", "[trace]") {
+  for (const bool numbered : {true, false}) {
+    CAPTURE(numbered);
+    const trace::Trace t =
+        merged({{.rank = 0, .group = "dp", .numbered = numbered},
+                {.rank = 1, .group = "dp", .clock_us = 700, .first = 2, .numbered = numbered}});
+    CHECK(t.source.clocks->alignment ==
+          (numbered ? ClockAlignment::collectives : ClockAlignment::absolute_times));
+    CHECK(first_ops(t)[1] == 40'000'000 + (numbered ? 0 : 700'000));
+  }
+}
+
 TEST_CASE("collectives that cannot be the same ones align nothing", "[trace]") {
   CHECK(merged({.rank = 0, .steps = false},
                {.rank = 1, .clock_us = 5e6, .collectives = 3, .steps = false})

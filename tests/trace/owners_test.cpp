@@ -31,6 +31,22 @@ TEST_CASE("operators have the GPU time of what they launched, alone and with chi
   CHECK(linear.gpu_self_ns == 2000);
 }
 
+TEST_CASE("an operator's time of its own leaves out operators in an annotation within it",
+          "[trace]") {
+  const auto s = JsonTrace()
+                     .op("All2All_Pooled_Req", 0, 100, "")
+                     .range("## encoder fp8 ##", 10, 50)
+                     .op("alltoall_base_", 20, 30, "")
+                     .launched("k", 1, 25, 30, 7)
+                     .summary();
+  REQUIRE(s.operators);
+  REQUIRE(s.operators->size() == 2);
+  CHECK(s.operators->at(0).host_self_ns == 30000);
+  CHECK(s.operators->at(1).name == "All2All_Pooled_Req");
+  CHECK(s.operators->at(1).host_ns == 100000);
+  CHECK(s.operators->at(1).host_self_ns == 70000);
+}
+
 TEST_CASE("an operation whose launch was not recorded goes by its External id", "[trace]") {
   const auto kernel = [](JsonTrace& t, int correlation, int external) {
     t.event("kernel", "k", "50", "4",

@@ -239,6 +239,34 @@ TEST_CASE("steps that nobody marked are the longest sequence of kernels that rep
   CHECK_FALSE(none.summary().steps.has_value());
 }
 
+TEST_CASE("a few alike kernels around all others are no steps", "[trace]") {
+  // Three steps of different work: of what stands between two calls of "zero" five of eight pieces
+  // are alike, but they hold 15 of 160 kernels.
+  JsonTrace t;
+  double at = 0;
+  int work = 0;
+  const auto kernels = [&](const std::vector<std::string>& names) {
+    for (const std::string& name : names) t.kernel(name, 0, at += 10, 2);
+  };
+  for (int step = 0; step < 3; ++step) {
+    kernels({"zero", "add", "mul", "zero"});
+    for (int i = 0; i < 47; ++i) kernels({"work" + std::to_string(work++)});
+  }
+  kernels({"zero", "add", "mul", "zero", "add", "mul", "zero"});
+  CHECK_FALSE(t.summary().steps.has_value());
+}
+
+TEST_CASE("halves of a step that take turns are no steps", "[trace]") {
+  JsonTrace t;
+  double at = 0;
+  for (int half = 0; half < 6; ++half) {
+    t.kernel("zero", 0, at += 10, 2);
+    for (int i = 0; i < (half % 2 == 0 ? 9 : 7); ++i)
+      t.kernel((half % 2 == 0 ? "forward" : "backward") + std::to_string(i), 0, at += 10, 2);
+  }
+  CHECK_FALSE(t.summary().steps.has_value());
+}
+
 TEST_CASE("memory of the GPU: peaks and the largest allocations", "[trace]") {
   const auto memory = [](const char* ts, long bytes, long allocated, long reserved, int type) {
     return std::string(R"({"ph":"i","cat":"cpu_instant_event","name":"[memory]","ts":)") + ts +

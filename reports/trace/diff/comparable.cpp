@@ -113,6 +113,9 @@ void judge_comparable(const Trace& a, const Trace& b, const Profile& in_a, const
   if (a.source.world_size && b.source.world_size && *a.source.world_size != *b.source.world_size)
     out.reasons.push_back("jobs of " + std::to_string(*a.source.world_size) + " and " +
                           std::to_string(*b.source.world_size) + " processes");
+  if (in_a.processes != in_b.processes)
+    out.reasons.push_back("operations of " + std::to_string(in_a.processes) + " and " +
+                          std::to_string(in_b.processes) + " processes were recorded");
   const double shared = shared_launches(in_a, in_b);
   const bool steps = !in_a.step_ns.empty() && !in_b.step_ns.empty();
   if (!steps)

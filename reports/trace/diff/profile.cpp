@@ -49,11 +49,13 @@ Profile profile_of(const Trace& trace) {
   Profile out;
   for (const StepRange& range : ranges) out.step_ns.push_back(range.end_ns - range.start_ns);
   std::set<std::int32_t> devices;
+  std::set<std::uint32_t> processes;
   const std::vector<std::string> shapes = shape_texts(trace);
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     const GpuOp& op = trace.ops[i];
     const std::int64_t duration = op.end_ns - op.start_ns;
     devices.insert(op.device);
+    processes.insert(op.process);
     const std::string& name = trace.names.text(op.name);
     add(out.kernels[name], duration, step[i], ranges.size());
     add(out.launches[name + shapes[op.shape]], duration, step[i], ranges.size());
@@ -61,6 +63,7 @@ Profile profile_of(const Trace& trace) {
     const std::string stage = classes.text(static_cast<std::size_t>(classes.of_op[i]));
     add(out.stages[stage], duration, step[i], ranges.size());
   }
+  out.processes = processes.size();
   for (const DeviceInfo& device : trace.devices)
     if (devices.count(device.id) != 0) out.gpus.insert(device.name);
   return out;

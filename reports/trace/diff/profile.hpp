@@ -21,6 +21,7 @@ struct Samples {
 
 struct Profile {
   std::set<std::string> gpus;                      // names of the devices that worked
+  std::size_t processes = 0;                       // whose operations were recorded
   std::vector<std::int64_t> step_ns;               // duration of each step
   std::map<std::string, Samples> kernels, stages;  // by name; kernels: copies and memsets too
   std::map<std::string, Samples> launches;         // kernels by name and launch shape

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace nsa::trace {
 namespace {
@@ -17,13 +18,29 @@ bool enough_steps(const std::vector<std::int64_t>& steps) {
   return steps.size() >= kFewestSteps && all_positive(steps);
 }
 
-std::int64_t mean_of(const std::int64_t* values, std::size_t count) {
+double mean_of(const std::int64_t* values, std::size_t count) {
   long double sum = 0;
   for (std::size_t i = 0; i < count; ++i) sum += static_cast<long double>(values[i]);
-  return static_cast<std::int64_t>(std::llround(sum / static_cast<long double>(count)));
+  return static_cast<double>(sum / static_cast<long double>(count));
 }
-std::int64_t mean_of(const std::vector<std::int64_t>& values) {
+double mean_of(const std::vector<std::int64_t>& values) {
   return mean_of(values.data(), values.size());
+}
+
+Series series_of(std::vector<std::int64_t> samples) {
+  const double mean = samples.empty() ? 0 : mean_of(samples);
+  return {std::move(samples), mean};
+}
+
+/// Of one run each. Batches of one side against single calls of the other would be compared with
+/// errors of two kinds.
+void take_series(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b,
+                 SampleSet& out) {
+  out.a = series_of(a);
+  out.b = series_of(b);
+  if (a.size() < kShortSeries || b.size() < kShortSeries) return;
+  out.a.samples = batch_means(a);
+  out.b.samples = batch_means(b);
 }
 
 using Runs = std::vector<const Samples*>;
@@ -35,7 +52,8 @@ bool all_there(const Runs& runs) {
 /// A run's mean over its steps, else over its calls.
 std::vector<std::int64_t> run_means(const Runs& runs, bool by_step) {
   std::vector<std::int64_t> out;
-  for (const Samples* run : runs) out.push_back(mean_of(by_step ? run->steps : run->calls));
+  for (const Samples* run : runs)
+    out.push_back(std::llround(mean_of(by_step ? run->steps : run->calls)));
   return out;
 }
 
@@ -49,7 +67,7 @@ std::vector<std::int64_t> batch_means(const std::vector<std::int64_t>& series) {
   std::vector<std::int64_t> out;
   for (std::size_t i = 0; i < batches; ++i) {
     const std::size_t begin = i * n / batches, end = (i + 1) * n / batches;
-    out.push_back(mean_of(series.data() + begin, end - begin));
+    out.push_back(std::llround(mean_of(series.data() + begin, end - begin)));
   }
   return out;
 }
@@ -65,12 +83,14 @@ SampleSet samples_of(const Runs& a, const Runs& b) {
   const bool by_step = steps(a) && steps(b);
   if (a.size() >= kFewestRuns && b.size() >= kFewestRuns) {
     out.unit = "run";
-    out.a = run_means(a, by_step);
-    out.b = run_means(b, by_step);
+    out.a = series_of(run_means(a, by_step));
+    out.b = series_of(run_means(b, by_step));
   } else {
     out.unit = by_step ? "step" : "call";
-    out.a = batch_means(by_step ? a.front()->steps : a.front()->calls);
-    out.b = batch_means(by_step ? b.front()->steps : b.front()->calls);
+    const auto times = [&](const Runs& runs) -> const auto& {
+      return by_step ? runs.front()->steps : runs.front()->calls;
+    };
+    take_series(times(a), times(b), out);
     out.in_order = !by_step && a.front()->calls.size() == b.front()->calls.size();
   }
   return out;
@@ -78,22 +98,22 @@ SampleSet samples_of(const Runs& a, const Runs& b) {
 
 SampleSet step_samples(const std::vector<Profile>& a, const std::vector<Profile>& b) {
   SampleSet out;
-  const bool runs = a.size() >= kFewestRuns && b.size() >= kFewestRuns;
-  out.unit = runs ? "run" : "step";
-  const auto fill = [&](const std::vector<Profile>& side, std::vector<std::int64_t>& samples) {
-    if (!runs) {
-      samples = batch_means(side.front().step_ns);
-      return;
-    }
-    for (const Profile& run : side)
-      if (!run.step_ns.empty()) samples.push_back(mean_of(run.step_ns));
-  };
-  fill(a, out.a);
-  fill(b, out.b);
-  const bool few =
-      !runs && (out.a.size() < kFewestSteps || out.b.size() < kFewestSteps) &&
-      (a.front().step_ns.size() < kFewestSteps || b.front().step_ns.size() < kFewestSteps);
-  if (few && out.a != out.b) out.a.clear(), out.b.clear();
+  if (a.size() >= kFewestRuns && b.size() >= kFewestRuns) {
+    const auto means = [](const std::vector<Profile>& side) {
+      std::vector<std::int64_t> of_runs;
+      for (const Profile& run : side)
+        if (!run.step_ns.empty()) of_runs.push_back(std::llround(mean_of(run.step_ns)));
+      return series_of(std::move(of_runs));
+    };
+    out.unit = "run";
+    out.a = means(a);
+    out.b = means(b);
+    return out;
+  }
+  out.unit = "step";
+  const auto &steps_a = a.front().step_ns, &steps_b = b.front().step_ns;
+  const bool few = steps_a.size() < kFewestSteps || steps_b.size() < kFewestSteps;
+  if (!few || steps_a == steps_b) take_series(steps_a, steps_b, out);
   return out;
 }
 

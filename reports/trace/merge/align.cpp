@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "analyse/communication/patterns.hpp"
 #include "analyse/steps/ranges.hpp"
 #include "analyse/sums.hpp"
 #include "fields.hpp"
 #include "hosts.hpp"
+#include "moments.hpp"
 
 namespace nsa::trace {
 namespace {
@@ -20,8 +19,6 @@ constexpr std::array<std::string_view, 5> kAlignments{"one_clock", "collectives"
                                                       "absolute_times", "none"};
 
 using Shifts = std::vector<std::int64_t>;
-/// Moments of one trace that others may have too: a name, and which one of that name it is.
-using Moments = std::map<std::pair<std::string, std::size_t>, std::int64_t>;
 
 /// Clocks of hosts drift apart by some 10 us a second; the same collective ends everywhere within
 /// microseconds, and another one milliseconds away.
@@ -34,34 +31,6 @@ std::int64_t checked(__int128 ns) {
   return static_cast<std::int64_t>(ns);
 }
 
-/// Ends of collectives: no rank is through before all have come. What goes from one rank to another
-/// is none.
-Moments collective_ends(const Trace& trace) {
-  std::vector<char> collective;  // [names]
-  for (NameId id = 0; id < trace.names.size(); ++id) {
-    const std::string& name = trace.names.text(id);
-    const auto comm = comm_of_kernel(name);
-    collective.push_back(comm && waits_for_all(comm->collective));
-  }
-  Moments out;
-  std::map<NameId, std::size_t> counts;
-  for (const GpuOp& op : trace.ops) {
-    if (op.kind != OpKind::kernel || collective[op.name] == 0) continue;
-    out[{trace.names.text(op.name), counts[op.name]++}] = op.end_ns;
-  }
-  return out;
-}
-
-/// Starts of steps that the program itself counts; detected ones are counted from the recording's
-/// start.
-Moments step_starts(const Trace& trace) {
-  Moments out;
-  std::map<std::string, std::size_t> counts;
-  for (const StepRange& step : marked_steps(trace))
-    if (step.source != "detected") out[{step.name, counts[step.name]++}] = step.start_ns;
-  return out;
-}
-
 std::int64_t shortest_step_ns(const std::vector<Trace>& traces) {
   std::int64_t shortest = kMaxDurationNs;
   for (const Trace& trace : traces)
@@ -70,58 +39,115 @@ std::int64_t shortest_step_ns(const std::vector<Trace>& traces) {
   return shortest;
 }
 
-/// Those that every trace has.
-std::vector<std::vector<std::int64_t>> common(const std::vector<Moments>& traces) {
-  std::vector<std::vector<std::int64_t>> out;  // [moments][traces]
-  for (const auto& [key, first] : traces.front()) {
-    std::vector<std::int64_t> row;
-    for (const Moments& of : traces)
-      if (const auto at = of.find(key); at != of.end()) row.push_back(at->second);
-    if (row.size() == traces.size()) out.push_back(std::move(row));
+constexpr std::size_t kNowhere = SIZE_MAX;
+
+struct Alignment {
+  Shifts shift_ns;
+  /// [hosts] the host to whose clock it was brought, over common moments; itself for one that has
+  /// none with those before it.
+  std::vector<std::size_t> root;
+  std::int64_t spread_ns = 0;  // that is left
+
+  bool whole() const {
+    return std::all_of(root.begin(), root.end(), [](std::size_t host) { return host == 0; });
   }
-  return out;
+  __int128 at(const Member& member) const {
+    return __int128{member.at_ns} + shift_ns[member.trace];
+  }
+};
+
+/// What brings the moments of a host to those of hosts that stand on the root's clock, in the
+/// middle; nothing where it has none in common with them.
+std::optional<std::int64_t> offset_of(std::size_t host, std::size_t root,
+                                      const std::vector<Row>& rows, const Hosts& hosts,
+                                      const Alignment& so_far) {
+  std::vector<std::int64_t> apart;
+  for (const Row& row : rows) {
+    const auto own = std::find_if(row.begin(), row.end(),
+                                  [&](const Member& m) { return hosts.of(m.trace) == host; });
+    const auto standing = std::find_if(row.begin(), row.end(), [&](const Member& m) {
+      return so_far.root[hosts.of(m.trace)] == root;
+    });
+    if (own != row.end() && standing != row.end())
+      apart.push_back(checked(so_far.at(*standing) - so_far.at(*own)));
+  }
+  if (apart.empty()) return {};
+  return nearest_rank(apart, 50);
 }
 
-/// Adds to the shifts of each host what brings its moments to those of the first one, in the
-/// middle. The spread that is left.
-std::int64_t bring_together(const std::vector<std::vector<std::int64_t>>& moments,
-                            const Hosts& hosts, Shifts& shift) {
-  for (std::size_t host = 1; host < hosts.count(); ++host) {
-    const std::size_t trace = hosts.first_of(host);
-    std::vector<std::int64_t> apart;
-    for (const auto& row : moments)
-      apart.push_back(checked(__int128{row[0]} - row[trace] - shift[trace]));
-    const std::int64_t offset = nearest_rank(apart, 50);
-    for (std::size_t i = 0; i < shift.size(); ++i)
-      if (hosts.of(i) == host) shift[i] = checked(__int128{shift[i]} + offset);
+/// Brings hosts to the root's clock that have moments in common with those on it. Whether there
+/// were any, so that more may follow.
+bool bring_to(std::size_t root, const std::vector<Row>& rows, const Hosts& hosts, Alignment& out) {
+  bool any = false;
+  for (std::size_t host = root + 1; host < hosts.count(); ++host) {
+    if (out.root[host] != kNowhere) continue;
+    const auto offset = offset_of(host, root, rows, hosts, out);
+    if (!offset) continue;
+    for (std::size_t i = 0; i < out.shift_ns.size(); ++i)
+      if (hosts.of(i) == host) out.shift_ns[i] = checked(__int128{out.shift_ns[i]} + *offset);
+    out.root[host] = root;
+    any = true;
   }
+  return any;
+}
+
+std::int64_t spread_of(const std::vector<Row>& rows, const Alignment& alignment) {
   std::vector<std::int64_t> spreads;
-  for (const auto& row : moments) {
-    __int128 least = row[0], most = row[0];
-    for (std::size_t i = 1; i < row.size(); ++i) {
-      least = std::min(least, __int128{row[i]} + shift[i]);
-      most = std::max(most, __int128{row[i]} + shift[i]);
+  for (const Row& row : rows) {
+    __int128 least = alignment.at(row.front()), most = least;
+    for (const Member& member : row) {
+      least = std::min(least, alignment.at(member));
+      most = std::max(most, alignment.at(member));
     }
     spreads.push_back(checked(most - least));
   }
-  return nearest_rank(spreads, 90);
+  return spreads.empty() ? 0 : nearest_rank(spreads, 90);
 }
 
-/// By one kind of moments; false where they lie too far apart or are not there. `all`: each trace
-/// has to have all of them, since they are told apart by how many came before.
-bool align_by(const std::vector<Trace>& traces, const Hosts& hosts, Moments (*find)(const Trace&),
-              bool all, std::int64_t most_spread_ns, Placement& out) {
-  std::vector<Moments> moments;
-  for (const Trace& trace : traces) moments.push_back(find(trace));
-  const auto rows = common(moments);
-  const auto whole = [&](const Moments& of) { return of.size() == rows.size(); };
-  if (rows.empty() || (all && !std::all_of(moments.begin(), moments.end(), whole))) return false;
-  Shifts shift = out.shift_ns;
-  const std::int64_t spread = bring_together(rows, hosts, shift);
-  if (spread > most_spread_ns) return false;
-  out.shift_ns = std::move(shift);
-  out.clocks.spread_ns = spread;
-  return true;
+/// From host to host, as far as common moments lead.
+Alignment bring_together(const std::vector<Row>& rows, const Hosts& hosts) {
+  Alignment out{hosts.shifts(), std::vector<std::size_t>(hosts.count(), kNowhere)};
+  for (std::size_t root = 0; root < hosts.count(); ++root) {
+    if (out.root[root] != kNowhere) continue;
+    out.root[root] = root;
+    while (bring_to(root, rows, hosts, out)) {
+    }
+  }
+  out.spread_ns = spread_of(rows, out);
+  return out;
+}
+
+/// By moments of one kind; nothing where they lie too far apart or are not there.
+std::optional<Alignment> align_by(const std::vector<Row>& rows, const Hosts& hosts,
+                                  std::int64_t most_spread_ns) {
+  if (rows.empty()) return {};
+  Alignment out = bring_together(rows, hosts);
+  if (out.spread_ns > most_spread_ns) return {};
+  return out;
+}
+
+std::vector<Moments> moments_of(const std::vector<Trace>& traces, Moments (*find)(const Trace&)) {
+  std::vector<Moments> out;
+  for (const Trace& trace : traces) out.push_back(find(trace));
+  return out;
+}
+
+/// How many traces share no process group with the first one, neither directly nor through others:
+/// they may do other work at any moment (a stage of a pipeline), even where their steps are called
+/// alike. 0 where a trace does not say whose all of its collectives are.
+std::size_t without_group_of_first(const std::vector<Moments>& ends, const Hosts& hosts) {
+  const auto groups = groups_of(ends);
+  const auto has_none = [](const Moments& of) { return of.empty(); };
+  if (groups.contains("") || std::any_of(ends.begin(), ends.end(), has_none)) return 0;
+  std::vector<Row> together;
+  for (const auto& [group, traces] : groups) {
+    Row& row = together.emplace_back();
+    for (const std::size_t trace : traces) row.push_back({trace, 0});
+  }
+  const Alignment reached = bring_together(together, hosts);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < ends.size(); ++i) count += reached.root[hosts.of(i)] != 0;
+  return count;
 }
 
 }  // namespace
@@ -139,21 +165,45 @@ Placement align(const std::vector<Trace>& traces) {
     out.clocks.assumption = assumption;
     return out;
   };
+  const auto say_of = [&](const Alignment& by, ClockAlignment alignment,
+                          const std::string& assumption) {
+    out.shift_ns = by.shift_ns;
+    out.clocks.spread_ns = by.spread_ns;
+    return say(alignment, assumption + " (" + hosts.names() + ")");
+  };
   if (hosts.count() == 1)
     return say(ClockAlignment::one_clock,
                "all were recorded on " + hosts.names() + ", whose processes share a clock");
-  if (align_by(traces, hosts, collective_ends, true, kMostCollectiveSpreadNs, out))
-    return say(ClockAlignment::collectives,
-               "the n-th collective of a name is the same operation in all of them, and ends "
-               "everywhere at once (" +
-                   hosts.names() + ")");
-  if (align_by(traces, hosts, step_starts, false, shortest_step_ns(traces) / kStepShare, out))
-    return say(ClockAlignment::steps,
-               "a step of a name begins everywhere at once (" + hosts.names() + ")");
-  const std::string apart = hosts.names() +
-                            " have clocks of their own, and neither common collectives nor common "
-                            "steps tell how far these are apart";
-  if (!hosts.absolute_shifts(out.shift_ns)) return say(ClockAlignment::none, apart);
+  const std::vector<Moments> ends = moments_of(traces, collective_ends);
+  const auto by_ends = align_by(same_collectives(ends), hosts, kMostCollectiveSpreadNs);
+  if (by_ends && by_ends->whole())
+    return say_of(*by_ends, ClockAlignment::collectives,
+                  "the n-th collective of a name in a process group is the same operation on all "
+                  "of its ranks, and ends everywhere at once");
+  const std::size_t strangers = without_group_of_first(ends, hosts);
+  if (strangers == 0) {
+    const auto by_steps = align_by(same_steps(moments_of(traces, step_starts)), hosts,
+                                   shortest_step_ns(traces) / kStepShare);
+    if (by_steps)
+      return say_of(*by_steps, ClockAlignment::steps, "a step of a name begins everywhere at once");
+  }
+  const std::string apart =
+      strangers == 0
+          ? hosts.names() +
+                " have clocks of their own, and neither common collectives nor common steps tell "
+                "how far these are apart"
+          : std::to_string(strangers) + " of " + std::to_string(traces.size()) +
+                " recordings share no process group with the first one, neither directly nor "
+                "through others, so nothing tells how far their clocks are apart (" +
+                hosts.names() + ")";
+  Shifts absolute = hosts.shifts();
+  if (!hosts.absolute_shifts(absolute)) return say(ClockAlignment::none, apart);
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    out.shift_ns[i] = absolute[i];
+    if (!by_ends) continue;
+    const std::size_t root = by_ends->root[hosts.of(i)];
+    out.shift_ns[i] = checked(__int128{by_ends->shift_ns[i]} + absolute[hosts.first_of(root)]);
+  }
   return say(ClockAlignment::absolute_times, apart);
 }
 

@@ -97,7 +97,7 @@ Message of_collective(const Json& object) {
   out.dtype = text(object, "dtype");
   out.group_name = text(object, "Process Group Name");
   const std::string ranks = text(object, "Process Group Ranks");
-  out.group = out.group_name + "|" + ranks;
+  if (!out.group_name.empty() || !ranks.empty()) out.group = out.group_name + "|" + ranks;
   if (ranks.find("...") != ranks.npos) out.group += "|" + text(object, "Comms Id");
   out.group_size = number(object, "Group size", kMostRanks);
   out.sequence = number(object, "Seq", INT64_MAX);

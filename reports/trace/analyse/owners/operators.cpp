@@ -54,6 +54,12 @@ class Operators {
     const HostRange& of = trace_.ranges[range];
     return of.kind == RangeKind::cpu_op && !of.open && is_step_[of.name] == 0;
   }
+  /// The nearest operator around; annotations may stand between. kNone where it is in none.
+  std::uint32_t operator_around(std::uint32_t range) const {
+    std::uint32_t around = context_.tree.parent[range];
+    while (around != kNone && !is_operator(around)) around = context_.tree.parent[around];
+    return around;
+  }
   /// Whether a range of the same name is around it, which has its time already.
   bool is_nested(std::uint32_t range) const {
     bool found = false;
@@ -70,9 +76,8 @@ class Operators {
     ++row.count;
     add_to(row.host_self_ns, ns);
     if (!is_nested(r)) add_to(row.host_ns, ns);
-    const std::uint32_t parent = context_.tree.parent[r];
-    if (parent != kNone && is_operator(parent))
-      add_to(rows_[trace_.ranges[parent].name].host_self_ns, -ns);
+    const std::uint32_t around = operator_around(r);
+    if (around != kNone) add_to(rows_[trace_.ranges[around].name].host_self_ns, -ns);
     if (range.arguments != kNoName) ++shapes_[shape_key(range)].count;
   }
 

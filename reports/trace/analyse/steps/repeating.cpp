@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kFewestSteps = 3;
 constexpr std::size_t kFewestKernels = 4;  // of one step: fewer are a loop within a step
 constexpr double kAlike = .6;              // of the steps: are the same kernel for kernel
-constexpr double kCovered = .5;            // of the process's kernels: are in steps
+constexpr double kCovered = .5;            // of the process's kernels: are in alike steps
 
 using Ops = std::vector<std::uint32_t>;  // kernels of one stream, in order
 using Token = std::uint64_t;             // name and launch shape
@@ -63,19 +63,29 @@ std::map<std::uint32_t, Ops> main_streams(const Trace& trace) {
   return out;
 }
 
+/// Only steps that are alike count as found: what lies between them may be all of the program. Two
+/// of them have to follow one another, else each is a part of a step.
 bool repeats(Anchor& anchor, const Hashes& hashes, std::size_t kernels) {
   const Ops& at = anchor.at;
+  std::vector<std::uint64_t> steps;
   std::unordered_map<std::uint64_t, std::size_t> alike;
+  std::uint64_t common = 0;
   std::size_t most = 0;
   for (std::size_t i = 0; i + 1 < at.size(); ++i) {
-    const std::size_t count = ++alike[hashes.of(at[i], at[i + 1])];
-    if (count > most) anchor.kernels = at[i + 1] - at[i];
-    most = std::max(most, count);
+    steps.push_back(hashes.of(at[i], at[i + 1]));
+    const std::size_t count = ++alike[steps.back()];
+    if (count <= most) continue;
+    most = count;
+    common = steps.back();
+    anchor.kernels = at[i + 1] - at[i];
   }
-  const std::size_t steps = at.size() - 1, covered = at.back() - at.front();
-  return static_cast<double>(most) >= kAlike * static_cast<double>(steps) &&
-         covered >= kFewestKernels * steps &&
-         static_cast<double>(covered) >= kCovered * static_cast<double>(kernels);
+  const auto in_a_row = [&](std::uint64_t a, std::uint64_t b) {
+    return a == common && b == common;
+  };
+  const auto covered = static_cast<double>(most * anchor.kernels);
+  return static_cast<double>(most) >= kAlike * static_cast<double>(steps.size()) &&
+         anchor.kernels >= kFewestKernels && covered >= kCovered * static_cast<double>(kernels) &&
+         std::adjacent_find(steps.begin(), steps.end(), in_a_row) != steps.end();
 }
 
 /// Of the kernels that come a step apart the one before which the GPU is idle longest.
