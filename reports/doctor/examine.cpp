@@ -110,9 +110,8 @@ Report examine(const RunEvidence& evidence) {
         report.findings.push_back({&rule, std::move(found)});
     }
   }
-  std::stable_sort(
-      report.findings.begin(), report.findings.end(),
-      [](const Finding& a, const Finding& b) { return a.rule->severity < b.rule->severity; });
+  std::stable_sort(report.findings.begin(), report.findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity() < b.severity(); });
   return report;
 }
 

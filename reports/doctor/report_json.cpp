@@ -33,7 +33,7 @@ Json json_of(const Finding& finding) {
   for (const Fact& fact : finding.found.facts) facts.push_back(json_of(fact));
   const Gain& gain = finding.found.gain;
   return {{"rule", finding.rule->id},
-          {"severity", to_string(finding.rule->severity)},
+          {"severity", to_string(finding.severity())},
           {"title", finding.rule->title},
           {"source", finding.rule->source},
           {"message", finding.found.message},

@@ -62,7 +62,7 @@ std::string text_of(const Finding& finding, bool place, Style style) {
   const doctor::Rule& rule = *finding.rule;
   std::string text = fmt::format(
       "{} {} [{}; report {}]\n  {}\n",
-      inked(fmt::format("{:<8}", to_string(rule.severity)), ink_of(rule.severity), style),
+      inked(fmt::format("{:<8}", to_string(finding.severity())), ink_of(finding.severity()), style),
       inked(rule.title, Ink::bold, style), rule.id, rule.source, printable(finding.found.message));
   for (const Fact& fact : finding.found.facts) text += "  seen  " + text_of(fact, place) + "\n";
   text += "  gain  " + text_of(finding.found.gain) + "\n";
@@ -73,7 +73,7 @@ std::string counts_of(const Report& report) {
   std::string text;
   for (const Severity severity : {Severity::critical, Severity::warning, Severity::note}) {
     std::size_t count = 0;
-    for (const Finding& finding : report.findings) count += finding.rule->severity == severity;
+    for (const Finding& finding : report.findings) count += finding.severity() == severity;
     if (count > 0)
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(severity));
   }

@@ -217,8 +217,8 @@ TEST_CASE("the trace of the users' training: host synchronisations and an idle G
 
 namespace {
 
-/// Ten steps of 2 ms of a rank that is late by so much: a kernel, and a collective that ends on all
-/// ranks at once.
+/// Ten steps of 2 ms of a rank ("": it is not stated) that is late by so much: a kernel, and a
+/// collective that ends on all ranks at once.
 std::string of_rank(const std::string& rank, const std::string& world_size, double late_us = 0,
                     std::int64_t days = 0) {
   JsonTrace t;
@@ -230,8 +230,10 @@ std::string of_rank(const std::string& rank, const std::string& world_size, doub
                at + 900 + late_us, 600 - late_us, 20);
   }
   const std::int64_t base = 1'700'000'000'000'000'000 + days * 86'400'000'000'000;
-  return "{\"distributedInfo\": {\"rank\": " + rank + ", \"world_size\": " + world_size +
-         "}, \"baseTimeNanoseconds\": " + std::to_string(base) + ", " + t.text().substr(1);
+  const std::string job =
+      "\"distributedInfo\": {\"rank\": " + rank + ", \"world_size\": " + world_size + "}, ";
+  return "{" + (rank.empty() ? "" : job) + "\"baseTimeNanoseconds\": " + std::to_string(base) +
+         ", " + t.text().substr(1);
 }
 
 }  // namespace
@@ -260,6 +262,37 @@ TEST_CASE("traces that cannot be ranks of one job are judged alone, and it is sa
       CHECK(finding["message"].get<std::string>().find("2 traces") == std::string::npos);
   }
   CHECK(doctor(of_rank("1", "2"))["not_judged"].empty());
+  // Those that do not say their ranks are compared, too.
+  for (const auto& [first, other] : {std::pair{of_rank("", "", 0), of_rank("", "", 0, 3)},
+                                     std::pair{of_rank("0", "2"), of_rank("", "", 0, 3)},
+                                     std::pair{of_rank("", "", 0), of_rank("1", "2", 0, 3)}}) {
+    folder.write("r0.json", first);
+    const Json document = doctor(other);
+    REQUIRE(document["not_judged"].size() == 1);
+    CHECK(document["not_judged"][0]["reason"].get<std::string>().find(
+              "begins 2 days after the end of ") != std::string::npos);
+    for (const Json& finding : document["findings"])
+      CHECK(finding["message"].get<std::string>().find("2 traces") == std::string::npos);
+  }
+}
+
+TEST_CASE("a rank's communication is its own, with what it waited for the others", "[doctor]") {
+  const Folder folder;
+  folder.write("r0.json", of_rank("0", "2"));
+  folder.write("r1.json", of_rank("1", "2", 300));
+  const auto first_fact = [&](const std::string& files) {
+    const Json document = json_of(nsatune(folder, "doctor --json " + files), "doctor");
+    for (const Json& finding : document["findings"])
+      if (finding["rule"] == "trace_exposed_comm") return finding["evidence"][0];
+    return Json();
+  };
+  for (const char* files : {"r0.json r1.json", "r1.json r0.json"}) {
+    const Json fact = first_fact(files);
+    CHECK(fact["source"] == "r0.json");
+    CHECK(fact["count"] == 10);
+    CHECK(fact["ns"] == 10 * 600'000);  // the other's 10 times 300 us are not in it
+    CHECK(fact["what"].get<std::string>().find("of it 3 ms waiting") != std::string::npos);
+  }
 }
 
 TEST_CASE("a rank that is waited for half of what communication costs is named", "[doctor]") {
@@ -272,7 +305,7 @@ TEST_CASE("a rank that is waited for half of what communication costs is named",
       if (finding["rule"] == "trace_exposed_comm") return finding["advice"].get<std::string>();
     return std::string();
   };
-  CHECK(advice(300).find("rank 1 came last in 10 of 10") != std::string::npos);
+  CHECK(advice(300).find("waiting for rank 1, which came last in 10 of 10") != std::string::npos);
   CHECK(advice(200).find("larger gradient buckets") != std::string::npos);
 }
 

@@ -112,6 +112,16 @@ def in_steps(trace, count):
     return trace
 
 
+def with_blocking(us, then=None):
+    """Launch calls that outlast their kernels; `then`, a few that are launched ahead."""
+    trace = Trace()
+    for i in range(120):
+        trace.op("tanh", us, gap=5, blocking=True)
+        if then and i % 20 == 0:
+            trace.op(then, 100)
+    return trace
+
+
 def with_waits(count, every=1):
     """The host launches far ahead, but for waits, behind which the GPU has nothing to do."""
     trace = Trace()
@@ -146,10 +156,20 @@ def with_loading(us):
     return trace
 
 
-def with_heads(around):
-    trace = steady()
-    trace.add("cpu_op", around, 5, 20, 1)
-    trace.add("cpu_op", "aten::repeat_interleave", 10, 5, 1)
+def add_repeat(trace, around, dims, dtype, dur):
+    """repeat_interleave within `around`, with its kernel."""
+    launch = trace.now - 30
+    trace.add("user_annotation", around, launch - 6, 14, 1)
+    trace.add("cpu_op", "aten::repeat_interleave", launch - 3, 8, 1,
+              **{"Input Dims": [dims], "Input type": [dtype]})
+    trace.op("void at::native::elementwise_kernel<128>(int)", dur)
+
+
+def with_heads(around, dims, dtype):
+    trace = Trace()
+    for _ in range(20):
+        trace.op("gemm", 100)
+        add_repeat(trace, around, dims, dtype, 20)
     return trace
 
 
@@ -171,6 +191,11 @@ def ordinary():
     image.call("cudaDeviceSynchronize", image.now - 100, 101)
     attention = steady(60, dur=100)  # a little of it without flash is no finding
     attention.op("void PyTorchMemEffAttention::AttentionKernel<float>(params)", 100)
+    add_repeat(attention, "CausalSelfAttention.forward", [4], "long int", 1)  # of lengths
+    attention.add("cpu_op", "CheckpointFunction", 2000, 40, 1)  # evaluates, has no backward pass
+    for _ in range(120):  # calls that outlast tiny kernels
+        attention.op("tiny", 2, gap=6, blocking=True)
+        attention.op("gemm", 100)
     gpus = Trace()  # eight, each with a little of what would be much if it was added up, and one
     for _ in range(20):  # that gets a copy now and then
         gpus.op("gemm", 2000, gap=40, gpus=8)
@@ -337,9 +362,7 @@ FIXTURES = {
                         # a few waits a step, as of an ordinary training: for its loss, its buckets
                         in_steps(loop(1200, 3, 6, wait_every=20), 12).text()),
     "trace_launch_bound": (loop(100, 3, 6).text(), loop(100, 30, 6).text()),
-    "trace_launch_blocking": ((lambda t: [t.op("gemm", 20, 5, blocking=True)
-                                          for _ in range(120)] and t)(Trace()).text(),
-                              steady(120, dur=20).text()),
+    "trace_launch_blocking": (with_blocking(50).text(), with_blocking(2, "gemm").text()),
     "trace_host_copies": (with_copies(30).text(), with_copies(30, us=1).text()),
     "trace_exposed_comm": (with_comm(False).text(), with_comm(True).text()),
     "trace_sdpa_fallback": (steady(name=MATH).text(), steady(name=FLASH).text()),
@@ -347,10 +370,11 @@ FIXTURES = {
                           **BELIEF}, {**steady(name=FLASH).text(), **BELIEF}),
     "trace_range_conversion": (steady(name="thrust::unique_dim_kernel").text(),
                                steady(name="thrust::scan_kernel").text()),
-    "trace_heads_copied": (with_heads("CausalSelfAttention.forward").text(),
-                           with_heads("aten::embedding").text()),
+    "trace_heads_copied": (with_heads("CausalSelfAttention.forward", [2, 4, 512, 64],
+                                      "c10::BFloat16").text(),
+                           with_heads("CausalSelfAttention.forward", [512], "long int").text()),
     "trace_checkpointing": (with_operator("CheckpointFunctionBackward").text(),
-                            with_operator("MulBackward0").text()),
+                            with_operator("CheckpointFunction").text()),
     "trace_fragmentation": (with_memory(8 * GIB).text(), with_memory(2 * GIB + 1000).text()),
     "trace_allocations": (with_allocations(40).text(), with_allocations(4).text()),
     # a running command

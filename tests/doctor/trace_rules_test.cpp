@@ -48,6 +48,42 @@ JsonTrace copied(double copy_start_us) {
   return t;
 }
 
+/// Ten steps whose kernels wait for the host, each with communication that nothing hides on a
+/// stream of its own, which no other stream waits for.
+JsonTrace communicating_aside() {
+  JsonTrace t;
+  for (int step = 0, id = 1; step < 10; ++step) {
+    const double at = 1000.0 * step;
+    t.range("ProfilerStep#" + std::to_string(step), at, 999);
+    for (int k = 0; k < 10; ++k, ++id) t.launched("gemm", id, at + 100 * k, at + 100 * k + 7, 20);
+    t.launched("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", id++, at + 30, at + 40, 150, 20);
+  }
+  return t;
+}
+
+/// Ten times 20 us of repeat_interleave within attention, with these inputs.
+JsonTrace repeating(const std::string& inputs) {
+  JsonTrace t;
+  for (int i = 0, id = 1; i < 10; ++i, id += 2) {
+    const double at = 100.0 * i;
+    t.range("CausalSelfAttention.forward", at, 50);
+    t.op("aten::repeat_interleave", at + 1, 20, inputs);
+    t.op("aten::repeat_interleave", at + 2, 10, inputs);  // which calls itself
+    t.launched("copy", id, at + 5, at + 10, 20).launched("gemm", id + 1, at + 25, at + 30, 79);
+  }
+  return t;
+}
+
+/// Launch calls of `call_us` with kernels that begin 6 us later, on an idle GPU.
+JsonTrace slow_calls(double call_us, double kernel_us) {
+  JsonTrace t;
+  for (int i = 0; i < 200; ++i) {
+    const double at = (call_us + kernel_us + 20) * i;
+    t.call("cudaLaunchKernel", i + 1, at, call_us).kernel("k", i + 1, at + 6, kernel_us);
+  }
+  return t;
+}
+
 doctor::Report report_of(const JsonTrace& t) {
   trace::Trace trace = t.read();
   doctor::RunEvidence evidence;
@@ -180,6 +216,19 @@ TEST_CASE("a loop that reads values back is one of tiny kernels only where they 
   CHECK(found(report, "trace_host_syncs"));
 }
 
+TEST_CASE("a wait now and then is not said to be none a step", "[doctor]") {
+  const auto message = [](int every) {
+    const doctor::Report report = report_of(resting([every](JsonTrace& t, double at) {
+      if (static_cast<int>(at) / 20'000 % every == 0)
+        t.call("cudaDeviceSynchronize", static_cast<int>(at) + 1000, at + 700, 5000);
+    }));
+    const doctor::Found* one = found(report, "trace_host_syncs");
+    return one ? one->message : "";
+  };
+  CHECK(message(1).starts_with("the host waits 10 times, 1 a step, "));
+  CHECK(message(3).starts_with("the host waits 4 times, less than once a step, "));
+}
+
 TEST_CASE("what to do about waits follows what most of them wait for", "[doctor]") {
   const auto of = [](const char* call, const std::string& copy) {
     return advice(report_of(waiting(call, copy)), "trace_host_syncs");
@@ -263,7 +312,7 @@ TEST_CASE("kernels that wait long after their launch do not wait for the host", 
                                "for each other, other processes on this GPU"));
   if (const doctor::Found* bound = found(report, "trace_launch_bound"))
     for (const doctor::Fact& fact : bound->facts)
-      CHECK(fact.what.find("had launched already") == std::string::npos);
+      CHECK(fact.what.find("had already launched") == std::string::npos);
 }
 
 TEST_CASE("what several GPUs wait for at the same time is lost once", "[doctor]") {
@@ -291,7 +340,100 @@ TEST_CASE("exposed communication is that of the GPU that hides least, not the su
   REQUIRE(exposed);
   CHECK(exposed->gain.at_most_ns == 5 * 3'000'000);
   CHECK(exposed->gain.of_ns == 49'000'000);
-  CHECK(exposed->message.starts_with("15 ms of 15 ms of communication on GPU 0 are hidden by no"));
+  CHECK(exposed->message.starts_with(
+      "15 ms of 15 ms of communication on GPU 0 is not hidden by any"));
+}
+
+TEST_CASE("communication that may cost nothing while the host limits is a note", "[doctor]") {
+  const JsonTrace t = communicating_aside();
+  const doctor::Report report = report_of(t);
+  const doctor::Finding& last = report.findings.back();
+  REQUIRE(last.rule->id == "trace_exposed_comm");
+  CHECK(last.severity() == doctor::Severity::note);
+  CHECK_FALSE(last.found.gain.at_most_ns);
+  CHECK(last.found.message.find("no stream is known to have waited for it") != std::string::npos);
+  CHECK(last.advice().starts_with("make the host faster first"));
+  const std::string text = reports::doctor_text(report, {});
+  CHECK(text.find("note     Communication is not hidden") != std::string::npos);
+  CHECK(text.find("1 note)") != std::string::npos);
+  // Where it is in the way, it is a warning.
+  CHECK_FALSE(found(report_of(communicating()), "trace_exposed_comm")->severity);
+}
+
+TEST_CASE("heads are copied where K or V are, at the cost of that", "[doctor]") {
+  for (const char* inputs : {R"("Input Dims": [[2, 4, 512, 64], []], "Input type": ["float", ""])",
+                             R"("Input Dims": [[2, 512, 64]], "Input type": ["c10::Half"])", ""}) {
+    CAPTURE(inputs);
+    const doctor::Report report = report_of(repeating(inputs));
+    const doctor::Found* one = found(report, "trace_heads_copied");
+    REQUIRE(one);
+    CHECK(one->facts.front().count == 10);
+    CHECK(one->gain.at_most_ns == 200'000);
+  }
+  for (const char* inputs : {R"("Input Dims": [[4]], "Input type": ["long"])",
+                             R"("Input Dims": [[2, 4, 512]], "Input type": ["long int"])",
+                             R"("Input Dims": [[2, 512]], "Input type": ["float"])"}) {
+    CAPTURE(inputs);
+    CHECK_FALSE(found(report_of(repeating(inputs)), "trace_heads_copied"));
+  }
+}
+
+TEST_CASE("only a backward pass computes a layer again, and each once", "[doctor]") {
+  JsonTrace t;
+  for (int i = 0; i < 10; ++i) {
+    const double at = 1000.0 * i;
+    t.range("CheckpointFunction", at, 100, 1, "cpu_op");
+    t.launched("gemm", i + 1, at + 10, at + 20, 900);
+  }
+  CHECK_FALSE(found(report_of(t), "trace_checkpointing"));
+  for (int i = 0; i < 10; ++i) {
+    const double at = 1000.0 * i + 200;
+    t.range("autograd::engine::evaluate_function: CheckpointFunctionBackward", at, 102, 2,
+            "cpu_op");
+    t.range("CheckpointFunctionBackward", at + 1, 100, 2, "cpu_op");
+  }
+  const doctor::Report report = report_of(t);
+  REQUIRE(found(report, "trace_checkpointing"));
+  CHECK(found(report, "trace_checkpointing")->facts.front().count == 10);
+  CHECK(found(report, "trace_checkpointing")->facts.front().ns == 1'000'000);
+}
+
+TEST_CASE("a launch call that outlasts its kernel waited for it only where that is long",
+          "[doctor]") {
+  CHECK(found(report_of(slow_calls(118, 105)), "trace_launch_blocking"));
+  CHECK_FALSE(found(report_of(slow_calls(14, 2)), "trace_launch_blocking"));
+  CHECK_FALSE(found(report_of(slow_calls(24, 15)), "trace_launch_blocking"));
+  CHECK_FALSE(found(report_of(slow_calls(90, 35)), "trace_launch_blocking"));
+  CHECK_FALSE(found(report_of(slow_calls(10, 105)), "trace_launch_blocking"));
+}
+
+TEST_CASE("a program that is compiled is not told to compile", "[doctor]") {
+  JsonTrace compiled = eager(2, 10);
+  for (int step = 0; step < 10; ++step)
+    compiled.range("Torch-Compiled Region: 0/0", 500.0 * step - .25, 499.9, 1, "cpu_op");
+  for (const char* rule : {"trace_launch_bound", "trace_idle_gpu"}) {
+    CHECK(advice(report_of(eager(2, 10)), rule).find("fuse (torch.compile)") != std::string::npos);
+    CHECK(advice(report_of(compiled), rule).find("capture a CUDA graph (torch.compile with mode") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("copies are seen by whatever name their recorder gives them", "[doctor]") {
+  for (const char* name :
+       {"Memcpy HtoD (Pageable -> Device)", "CopyHostToDevice", "CopyDeviceToHost",
+        "[CUDA memcpy Device-to-Host]", "[CUDA memcpy HtoD]"}) {
+    CAPTURE(name);
+    const doctor::Report report = report_of(waiting("hipMemcpyWithStream", name));
+    REQUIRE(found(report, "trace_host_copies"));
+    CHECK(found(report, "trace_host_copies")->facts.front().count == 20);
+  }
+  CHECK_FALSE(
+      found(report_of(waiting("hipMemcpyWithStream", "CopyDeviceToDevice")), "trace_host_copies"));
+  const auto to_do = [](const char* name) {
+    return advice(report_of(waiting("hipMemcpyWithStream", name)), "trace_host_syncs");
+  };
+  CHECK(to_do("CopyHostToDevice").starts_with("pin "));
+  CHECK(to_do("CopyDeviceToHost").starts_with("copy into pinned memory"));
 }
 
 TEST_CASE("a GPU that gets nothing but a copy now and then is not called idle", "[doctor]") {

@@ -30,6 +30,23 @@ TEST_CASE("trace summary prints tables, and with --json one document of its sche
   CHECK(json["stages"][0]["stage"] == "score");
 }
 
+TEST_CASE("tables say in whole sentences why a step was long and what the host did", "[trace]") {
+  const Folder folder;
+  JsonTrace t;
+  for (int step = 0; step < 4; ++step) {
+    const double at = 1000.0 * step + (step == 3 ? 500 : 0);
+    t.range("ProfilerStep#" + std::to_string(step), at, step == 2 ? 1490 : 990);
+    t.launched("k", step + 1, at + 10, at + 30, 200);
+  }
+  folder.write("t.json", t.text());
+  const Result text = nsatune(folder, "trace summary t.json");
+  CHECK(
+      text.out.find(
+          ", worst 1.50 ms (ProfilerStep#2); longer because of time before the next step 500 us") !=
+      std::string::npos);
+  CHECK(text.out.find("had already launched the next operation") != std::string::npos);
+}
+
 TEST_CASE("a bad trace is one line with the place, exit 2, and nothing on stdout", "[trace]") {
   const Folder folder;
   const std::string good = JsonTrace().kernel("k", 1, 0, 1).text();

@@ -71,6 +71,7 @@ TEST_CASE("clocks of several hosts are aligned by the ends of common collectives
   CHECK(t.source.clocks->alignment == ClockAlignment::collectives);
   CHECK(t.source.clocks->spread_ns == 0);
   CHECK(t.source.clocks->assumption.find("n-th collective") != std::string::npos);
+  CHECK(t.source.clocks->assumption.find("(2 hosts, not all of them named)") != std::string::npos);
   const trace::Summary s = trace::summarize(t);
   REQUIRE(s.gpu);
   CHECK(s.gpu->span_ns == 3'840'000);  // 20 us to 3,860 us; rank 1 works 100 us later

@@ -1,18 +1,18 @@
 // From the events of a trace what its summary does not keep: ids, and who called.
 #include <algorithm>
-#include <array>
 #include <map>
-#include <tuple>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "around.hpp"
+#include "groups.hpp"
 #include "nsa/doctor/gather.hpp"
 #include "nsa/trace/filter.hpp"
 #include "nsa/trace/range_names.hpp"
 #include "nsa/trace/waits.hpp"
 #include "nsa/trace/warm_up.hpp"
+#include "suspects.hpp"
 
 namespace nsa::doctor {
 namespace {
@@ -24,35 +24,7 @@ using trace::OpKind;
 using trace::Trace;
 using trace::WaitKind;
 
-constexpr std::size_t kIds = 3, kGaps = 3;
-
-/// Groups by two names, with the ids of the first events.
-class Groups {
- public:
-  void add(const std::string& name, const std::string& by, std::int64_t ns, std::uint64_t id,
-           WaitKind wait = WaitKind::none) {
-    Group& group = groups_[{name, by, wait}];
-    group.wait = wait;
-    ++group.count;
-    if (__builtin_add_overflow(group.total_ns, ns, &group.total_ns)) group.total_ns = INT64_MAX;
-    if (id != 0 && group.ids.size() < kIds) group.ids.push_back(id);
-  }
-  /// Longest total first.
-  std::vector<Group> take() {
-    std::vector<Group> out;
-    for (auto& [key, group] : groups_) {
-      group.name = clean(std::get<0>(key));
-      group.by = clean(std::get<1>(key));
-      out.push_back(std::move(group));
-    }
-    std::stable_sort(out.begin(), out.end(),
-                     [](const Group& a, const Group& b) { return a.total_ns > b.total_ns; });
-    return out;
-  }
-
- private:
-  std::map<std::tuple<std::string, std::string, WaitKind>, Group> groups_;
-};
+constexpr std::size_t kGaps = 3;
 
 void add_calls(const Trace& trace, TraceEvidence& out) {
   const std::vector<NameId> around = ranges_around(trace);
@@ -71,39 +43,28 @@ void add_calls(const Trace& trace, TraceEvidence& out) {
   out.allocations = of_allocations.take();
 }
 
-/// Between host and device: "Memcpy DtoH (Device -> Pageable)", "[CUDA memcpy HtoD]".
-bool crosses(const std::string& name) {
-  for (const char* way : {"HtoD", "DtoH", "Host-to-Device", "Device-to-Host"})
-    if (name.find(way) != name.npos) return true;
-  return false;
-}
-
-/// Correlation ids are those of one process.
-template <class Event>
-std::uint64_t key_of(const Event& event) {
-  return event.correlation ^ std::uint64_t{event.process} << 40;
-}
-
 void add_ops(const Trace& trace, TraceEvidence& out) {
-  std::unordered_map<std::uint64_t, std::int64_t> launch_end;  // of the call
+  std::unordered_map<std::uint64_t, const ApiCall*> launches;  // the driver's ends within another
   for (const ApiCall& call : trace.calls) {
     if (call.correlation == 0) continue;
-    std::int64_t& end = launch_end[key_of(call)];
-    end = std::max(end, call.end_ns);
+    const ApiCall*& last = launches[key_of(call)];
+    if (!last || last->end_ns < call.end_ns) last = &call;
   }
   Groups copies;
   for (const GpuOp& op : trace.ops) {
     const std::int64_t ns = op.end_ns - op.start_ns;
     if (op.kind == OpKind::copy) {
       const std::string& name = trace.names.text(op.name);
-      if (crosses(name)) copies.add(name, "", ns, op.correlation);
+      const std::string_view way = trace::copy_kind(name);
+      if (way == "HtoD" || way == "DtoH") copies.add(name, "", ns, op.correlation);
     }
     if (op.kind != OpKind::kernel) continue;
     out.short_kernels += ns < kShortKernelNs;
-    const auto launch = launch_end.find(key_of(op));
-    if (op.correlation == 0 || launch == launch_end.end()) continue;
-    ++out.launches;
-    out.blocking_launches += launch->second >= op.end_ns;
+    const auto launch = launches.find(key_of(op));
+    if (op.correlation == 0 || launch == launches.end() || ns < kTellingKernelNs) continue;
+    const ApiCall& call = *launch->second;
+    ++out.telling_launches;
+    out.blocking_launches += call.end_ns >= op.end_ns && 2 * ns > call.end_ns - call.start_ns;
   }
   out.copies = copies.take();
 }
@@ -123,76 +84,6 @@ void add_gaps(const Trace& trace, TraceEvidence& out) {
                     out.gaps.end(),
                     [](const Gap& a, const Gap& b) { return a.duration_ns > b.duration_ns; });
   out.gaps.resize(kept);
-}
-
-struct Mark {
-  std::string_view word, suspect;
-};
-
-/// Kernels that PyTorch's unique and sorting without repeats is made of: nsa-vibe's range
-/// converters.
-constexpr std::array<Mark, 2> kKernels{
-    {{"unique_dim", "range_conversion"}, {"Unique", "range_conversion"}}};
-constexpr std::string_view kHeadsCopied = "heads_copied";
-constexpr std::array<Mark, 2> kOperators{
-    {{"aten::repeat_interleave", kHeadsCopied}, {"CheckpointFunction", "checkpointing"}}};
-
-/// Whether an operator ran within attention, by what a range or module around it is called. The
-/// same operator anywhere else copies no heads.
-class InAttention {
- public:
-  explicit InAttention(const Trace& trace) {
-    std::vector<char> of_name(trace.names.size(), 0);
-    const auto add = [&](const auto& span) {
-      char& known = of_name[span.name];
-      if (known == 0) known = names_it(trace.names.text(span.name)) ? 1 : 2;
-      if (known == 1) spans_[span.thread].push_back({span.start_ns, span.end_ns});
-    };
-    for (const trace::HostRange& range : trace.ranges) add(range);
-    for (const trace::PythonCall& call : trace.python) add(call);
-  }
-  bool operator()(const trace::HostRange& range) const {
-    const auto of_thread = spans_.find(range.thread);
-    if (of_thread == spans_.end()) return false;
-    return std::any_of(of_thread->second.begin(), of_thread->second.end(), [&](const auto& span) {
-      return span.first <= range.start_ns && range.end_ns <= span.second;
-    });
-  }
-
- private:
-  static bool names_it(const std::string& name) {
-    for (const char* word : {"ttention", "attn", "Attn", "attend_"})
-      if (name.find(word) != name.npos) return true;
-    return false;
-  }
-  std::unordered_map<std::uint32_t, std::vector<std::pair<std::int64_t, std::int64_t>>> spans_;
-};
-
-template <std::size_t N>
-std::vector<std::string> marked(const Trace& trace, const std::array<Mark, N>& marks) {
-  std::vector<std::string> of_name(trace.names.size());
-  for (NameId i = 0; i < trace.names.size(); ++i) {
-    for (const Mark& mark : marks)
-      if (trace.names.text(i).find(mark.word) != std::string::npos)
-        of_name[i] = std::string(mark.suspect);
-  }
-  return of_name;
-}
-
-void add_suspects(const Trace& trace, TraceEvidence& out) {
-  Groups groups;
-  const auto kernels = marked(trace, kKernels), operators = marked(trace, kOperators);
-  for (const GpuOp& op : trace.ops) {
-    if (op.kind == OpKind::kernel && !kernels[op.name].empty())
-      groups.add(kernels[op.name], "", op.end_ns - op.start_ns, op.correlation);
-  }
-  const InAttention in_attention(trace);
-  for (const trace::HostRange& range : trace.ranges) {
-    const std::string& what = operators[range.name];
-    if (what.empty() || (what == kHeadsCopied && !in_attention(range))) continue;
-    groups.add(what, "", range.end_ns - range.start_ns, 0);
-  }
-  out.suspects = groups.take();
 }
 
 /// Leaves steps at the start that say nothing of the others out of the trace: each of them takes
@@ -219,7 +110,8 @@ TraceEvidence examine_trace(Trace& trace) {
   add_calls(trace, out);
   add_ops(trace, out);
   add_gaps(trace, out);
-  add_suspects(trace, out);
+  out.suspects = suspects_of(trace);
+  out.job = trace::job_member(trace);
   return out;
 }
 

@@ -12,7 +12,7 @@
 namespace nsa::doctor {
 namespace {
 
-constexpr double kMostlyGraphs = .5;
+constexpr double kMostly = .5;
 /// Of what the host does at a time outside of operators: longer than the interpreter takes between
 /// two of them.
 constexpr std::int64_t kLongNs = 100'000;
@@ -84,12 +84,12 @@ Remedy remedy_of(const Group& wait) {
   }
 }
 
-/// Of pageable copies, in the direction of most of them.
+/// Of copies that are not known to be pinned, in the direction of most of them.
 std::string pin_advice(const TraceEvidence& t) {
   std::int64_t to_host = 0, to_device = 0;
   for (const Group& copy : t.copies)
-    (copy.name.find("DtoH") != copy.name.npos ? to_host : to_device) +=
-        copy.name.find("Pageable") != copy.name.npos ? copy.total_ns : 0;
+    (trace::copy_kind(copy.name) == "DtoH" ? to_host : to_device) +=
+        copy.name.find("Pinned") == copy.name.npos ? copy.total_ns : 0;
   if (to_host > to_device)
     return "copy into pinned memory with non_blocking=True, and wait for it once, where the values "
            "are read";
@@ -121,9 +121,12 @@ std::string host_advice(const TraceEvidence& t) {
         host_state_text(*cause),
         cause->what == "python" ? ""
                                 : "; with_stack=True or `nsatune trace record` names the function");
-  if (graph_share(t) > kMostlyGraphs)
+  if (graph_share(t) > kMostly)
     return "most of it is launched by graphs already: shorten what the host does between them, or "
            "put several steps into one";
+  if (compiled_share(t) > kMostly)
+    return "most of it is compiled already: capture a CUDA graph (torch.compile with "
+           "mode=\"reduce-overhead\"), or enlarge the batch";
   return "fuse (torch.compile), capture a CUDA graph, or enlarge the batch";
 }
 
@@ -203,8 +206,8 @@ std::string communication_advice(const RunEvidence& evidence, const TraceEvidenc
     const std::string who = late->rank ? trace::rank_name(late->rank, late->part)
                                        : trace::gpu_name(t.summary, late->part, late->device);
     return fmt::format(
-        "half of it or more is waiting, {} came last in {} of {} collectives: find out why "
-        "its steps take longer",
+        "half of it or more is waiting for {}, which came last in {} of {} collectives: find out "
+        "why its steps take longer",
         who, late->last, late->collectives);
   }
   const std::string main = main_collective(t);

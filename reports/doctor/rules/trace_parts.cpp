@@ -33,7 +33,6 @@ Found together(Founds founds, const std::vector<std::string>& paths, std::size_t
 
 namespace {
 
-constexpr double kNoiseShare = .01;  // of what the gain is of: to win less is no finding
 /// A GPU that does less, of what the busiest one does, is there for something else.
 constexpr double kUsedShare = .01;
 
@@ -79,8 +78,7 @@ Group total_of(const std::vector<Group>& groups) {
   Group all;
   for (const Group& group : groups) {
     all.count += group.count;
-    if (__builtin_add_overflow(all.total_ns, group.total_ns, &all.total_ns))
-      all.total_ns = INT64_MAX;
+    all.add(group.total_ns);
   }
   return all;
 }
@@ -108,7 +106,11 @@ std::int64_t steps_of(const TraceEvidence& trace) {
 std::string a_step(const TraceEvidence& trace, std::int64_t count) {
   const auto& steps = trace.summary.steps;
   if (!steps || steps->size() < 2) return {};
-  return ", " + count_text(count / steps_of(trace)) + " a step";
+  const std::int64_t of = steps_of(trace);
+  if (count < of) return ", less than once a step";
+  return ", " +
+         (count % of == 0 ? count_text(count / of) : "about " + count_text((count + of / 2) / of)) +
+         " a step";
 }
 
 const trace::WhatIf* what_if(const TraceEvidence& trace, std::string_view what) {
@@ -161,6 +163,18 @@ double graph_share(const TraceEvidence& trace) {
     if (api.find("GraphLaunch") != api.npos) graphs += count;
   }
   return share_of(graphs, all);
+}
+
+double compiled_share(const TraceEvidence& trace) {
+  Group compiled;
+  const auto add = [&](const auto& rows) {
+    for (const auto& row : *rows)
+      if (row.name.starts_with("Torch-Compiled Region") || row.name == "CompiledFunctionBackward")
+        compiled.add(row.gpu_ns);
+  };
+  if (trace.summary.operators) add(trace.summary.operators);
+  if (trace.summary.annotations) add(trace.summary.annotations);
+  return share_of(compiled.total_ns, trace.summary.gpu->op_sum_ns);
 }
 
 bool is_nsa(const TraceEvidence& trace) {

@@ -11,6 +11,9 @@
 
 namespace nsa::doctor {
 
+/// Of what a gain is of: to win less is no finding.
+inline constexpr double kNoiseShare = .01;
+
 /// Calls `judge` for each trace that holds GPU operations. Findings that can win less than one
 /// percent of the time that their gain is of are dropped; facts come with the longest first.
 Founds each_trace(const RunEvidence& evidence,
@@ -23,7 +26,7 @@ std::string in_text(const Group& group);
 std::vector<Group> first_of(const std::vector<Group>& groups, std::size_t most);
 const Group* suspect(const TraceEvidence& trace, std::string_view name);
 std::int64_t steps_of(const TraceEvidence& trace);  // 1 where none were found
-/// ", 12 a step"; "" where no steps are known.
+/// ", 12 a step", ", about 3 a step", ", less than once a step"; "" where no steps are known.
 std::string a_step(const TraceEvidence& trace, std::int64_t count);
 std::vector<std::uint64_t> ids_of(std::uint64_t id);
 
@@ -61,6 +64,8 @@ Gain path_gain(const TraceEvidence& trace, std::string_view what, const Gain& mo
 Gain idle_gain(const TraceEvidence& trace);
 /// Of all operations those that graphs launched.
 double graph_share(const TraceEvidence& trace);
+/// Of the time of all operations that of what torch.compile has made: both passes.
+double compiled_share(const TraceEvidence& trace);
 /// Whether stages of NSA were named: what is said of NSA's switches holds for nothing else, and an
 /// order of operators proves nothing.
 bool is_nsa(const TraceEvidence& trace);

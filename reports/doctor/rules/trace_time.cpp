@@ -24,7 +24,7 @@ constexpr std::int64_t kManyKernels = 1000, kKernelsPerWait = 100;
 /// buckets.
 constexpr std::int64_t kManyWaits = 20;
 constexpr double kExposedShare = .05;
-constexpr std::int64_t kLaunches = 100;
+constexpr std::int64_t kLaunches = 20;  // of kernels long enough to tell
 constexpr double kBlockingShare = .9;
 
 std::string causes_of(const trace::IdleClasses& c) {
@@ -106,16 +106,22 @@ std::string gap_text(const TraceEvidence& t, const Gap& gap) {
   return "one of the longest gaps";
 }
 
-/// The path knows better than the intersection of intervals where it was recorded which stream
-/// waits for which.
+/// The path knows better than the intersection of intervals where it is known which stream waits
+/// for which.
 Gain exposed_gain(const TraceEvidence& t, const OneGpu& worst) {
   const Gain exposed =
       gain_in(t, worst.gpu.exposed_comm_ns,
               "time in which communication runs and no computation" + on_gpu(worst));
-  const auto& path = t.summary.critical_path;
-  if (path && path->events == "recorded")
+  if (t.summary.exposed_comm_doubt().empty())
     return path_gain(t, "collective", exposed, "communication");
   return exposed;
+}
+
+/// Whether the host is what the trace waits for, and the path would be no shorter without
+/// communication, of which it is not known for sure what waits for it.
+bool communication_may_be_free(const TraceEvidence& t) {
+  return !t.summary.exposed_comm_doubt().empty() && path_share(t, "collective") < kNoiseShare &&
+         host_limits(t);
 }
 
 /// Idle time in waits, and that in which the host prepares what it could not while it waited.
@@ -226,10 +232,13 @@ Founds trace_launch_bound(const RunEvidence& evidence) {
 
 Founds trace_launch_blocking(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
-    if (t.launches < kLaunches || share_of(t.blocking_launches, t.launches) < kBlockingShare)
+    if (t.telling_launches < kLaunches ||
+        share_of(t.blocking_launches, t.telling_launches) < kBlockingShare)
       return;
-    founds.push_back({fmt::format("{} of {} launch calls return only after their kernel ended",
-                                  count_text(t.blocking_launches), count_text(t.launches)),
+    founds.push_back({fmt::format("{} of {} launch calls of kernels of {} and more return only "
+                                  "after their kernel ended",
+                                  count_text(t.blocking_launches), count_text(t.telling_launches),
+                                  time_text(kTellingKernelNs)),
                       {{.what = "launch calls that waited",
                         .source = t.summary.path,
                         .count = t.blocking_launches}},
@@ -242,12 +251,13 @@ Founds trace_exposed_comm(const RunEvidence& evidence) {
     const OneGpu worst = worst_gpu(t, exposed_ns);
     const double share = share_of(exposed_ns(worst.gpu), t.summary.gpu->span_ns);
     if (share <= kExposedShare) return;
-    Found found{fmt::format("{} of {} of communication{} are hidden by no computation ({} of the "
-                            "time){}",
-                            time_text(exposed_ns(worst.gpu)), time_text(worst.gpu.comm_ns),
-                            on_gpu(worst), percent_text(share), most_of(worst)),
-                {},
-                exposed_gain(t, worst)};
+    Found found{
+        fmt::format("{} of {} of communication{} is not hidden by any computation ({} of "
+                    "the time){}{}",
+                    time_text(exposed_ns(worst.gpu)), time_text(worst.gpu.comm_ns), on_gpu(worst),
+                    percent_text(share), most_of(worst), t.summary.exposed_comm_doubt()),
+        {},
+        exposed_gain(t, worst)};
     for (const trace::CollectiveRow& row : t.summary.collectives
                                                ? t.summary.collectives->rows
                                                : std::vector<trace::CollectiveRow>{}) {
@@ -258,6 +268,12 @@ Founds trace_exposed_comm(const RunEvidence& evidence) {
                              .ns = row.total_ns});
     }
     found.advice = communication_advice(evidence, t);
+    if (communication_may_be_free(t)) {
+      found.severity = Severity::note;
+      found.gain =
+          unknown_gain("the host limits the trace, which may be no shorter without communication");
+      found.advice = "make the host faster first, by the other findings, and record again";
+    }
     founds.push_back(std::move(found));
   });
 }

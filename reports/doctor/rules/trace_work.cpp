@@ -135,9 +135,10 @@ Founds trace_heads_copied(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const Group* copied = suspect(t, "heads_copied");
     if (!copied) return;
-    founds.push_back({"K and V are copied for every query head",
-                      {fact_of(t, *copied, "aten::repeat_interleave")},
-                      unknown_gain("the copies are not told apart from other copies")});
+    founds.push_back(
+        {"K and V are copied for every query head",
+         {fact_of(t, *copied, "aten::repeat_interleave within attention, on the GPU")},
+         gain_of_work(t, copied->total_ns, "all time of what these operators launched")});
   });
 }
 
@@ -150,7 +151,7 @@ Founds trace_checkpointing(const RunEvidence& evidence) {
     if (forward > 0) backward = std::min(backward, forward);  // what runs twice
     founds.push_back(
         {"the backward pass computes layers a second time",
-         {fact_of(t, *again, "CheckpointFunction")},
+         {fact_of(t, *again, "CheckpointFunctionBackward")},
          backward > 0
              ? gain_of_work(t, backward, "all time of a forward pass within the backward pass")
              : unknown_gain("the trace does not tell the backward pass apart")});

@@ -136,7 +136,7 @@ function showPath() {
 }
 
 function gapName(cause) {
-  if (cause.what === "launch_pending") return "had launched already";
+  if (cause.what === "launch_pending") return "had already launched the next operation";
   if (cause.what === "nothing_recorded") return "did nothing that was recorded";
   if (cause.what === "data_loading") return `loaded data in ${cause.name}`;
   if (cause.what === "allocation") return `took or gave back memory in ${cause.name}`;

@@ -35,12 +35,7 @@ std::string idle_causes(const GpuFigures& gpu) {
 /// What is not known of exposed communication: whether anything waited for it.
 std::string exposed_doubt(const Summary& s) {
   if (by_operation(s.part)) return "; what was left out may hide some of it";
-  const std::string waits = s.exposed_comm_waits().value_or("recorded");
-  if (waits == "inferred")
-    return "; which streams waited for it is inferred, and so is what it costs";
-  return waits == "none"
-             ? "; no stream is known to have waited for it, so what it costs is not known"
-             : "";
+  return s.exposed_comm_doubt();
 }
 
 TextTable overview(const Summary& s) {

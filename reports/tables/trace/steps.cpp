@@ -69,8 +69,8 @@ std::string step_times(const Summary& s) {
                   ns(t.median_ns), ns(t.p95_ns), ns(t.worst_ns), named((*s.steps)[t.worst]));
   for (std::size_t i = 0; i < t.causes.size() && i < 3; ++i) {
     if (t.causes[i].more_ns * 100 < t.median_ns) break;
-    text += fmt::format("{}{} {}", i == 0 ? "; it has more of " : ", ", time_word(t.causes[i].what),
-                        ns(t.causes[i].more_ns));
+    text += fmt::format("{}{} {}", i == 0 ? "; longer because of " : ", ",
+                        time_word(t.causes[i].what), ns(t.causes[i].more_ns));
   }
   if (s.steps->front().source == "repeating_kernels")
     text += fmt::format(

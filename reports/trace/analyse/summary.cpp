@@ -157,6 +157,15 @@ void explain_exposed_comm(Summary& out) {
 
 }  // namespace
 
+std::string Summary::exposed_comm_doubt() const {
+  const std::string waits = exposed_comm_waits().value_or("recorded");
+  if (waits == "inferred")
+    return "; which streams waited for it is inferred, and so is what it costs";
+  return waits == "none"
+             ? "; no stream is known to have waited for it, so what it costs is not known"
+             : "";
+}
+
 Summary summarize(const Trace& trace) {
   const TraceContext context(trace);
   Summary out;
@@ -185,12 +194,6 @@ Summary summarize(const Trace& trace) {
     add_partial_overlaps(context, out);
   }
   return out;
-}
-
-std::optional<Collectives> collectives_of(const Trace& trace) {
-  Summary out;
-  add_collectives(TraceContext(trace), out);
-  return std::move(out.collectives);
 }
 
 }  // namespace nsa::trace

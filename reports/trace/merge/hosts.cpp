@@ -27,7 +27,7 @@ std::int64_t difference(std::int64_t a, std::int64_t b, const std::string& path)
 }
 
 std::string names_of(std::size_t count, const std::set<std::string>& names) {
-  if (names.size() != count) return std::to_string(count) + " hosts that are not all named";
+  if (names.size() != count) return std::to_string(count) + " hosts, not all of them named";
   if (count > 4) return std::to_string(count) + " hosts";
   std::string out = count == 1 ? "host " : "the hosts ";
   std::size_t i = 0;

@@ -26,11 +26,11 @@ struct Arrivals {
 
 class Table {
  public:
-  Table(const TraceContext& context, const CommCalls& calls)
-      : context_(context), calls_(calls), by_start_(context.trace.one_time_line()) {}
+  /// `part`: rows are of that recording alone.
+  Table(const TraceContext& context, const CommCalls& calls, std::optional<std::uint32_t> part)
+      : context_(context), calls_(calls), part_(part), by_start_(context.trace.one_time_line()) {}
 
-  Collectives take() {
-    const Matched matched = match(calls_, by_start_);
+  Collectives take(const Matched& matched) {
     out_.unmatched = matched.unmatched;
     for (const auto& row : matched.collectives) add(row);
     for (auto& [key, sums] : rows_) out_.rows.push_back(finished(sums));
@@ -47,6 +47,7 @@ class Table {
  private:
   const CommCall& call(std::uint32_t i) const { return calls_.calls[i]; }
   static std::int64_t duration(const CommCall& c) { return c.end_ns - c.start_ns; }
+  bool in_rows(std::uint32_t i) const { return !part_ || call(i).device.first == *part_; }
 
   /// When a rank came: where clocks cannot be compared, how long before the common end.
   std::int64_t arrival(std::uint32_t i) const {
@@ -72,17 +73,22 @@ class Table {
   }
 
   void add(const std::vector<std::uint32_t>& row) {
-    Sums& sums = sums_of(row.front(), row.size());
-    for (const std::uint32_t i : row) {
+    const bool matched = row.size() > 1;
+    const Arrivals arrivals = matched ? arrivals_of(row) : Arrivals{};
+    if (matched) add_ranks(row, arrivals);
+    std::vector<std::uint32_t> own = row;
+    std::erase_if(own, [&](std::uint32_t i) { return !in_rows(i); });
+    if (own.empty()) return;
+    Sums& sums = sums_of(own.front(), row.size());
+    for (const std::uint32_t i : own) {
       add_to(sums.row.total_ns, call(i).op_ns);
       sums.durations.push_back(duration(call(i)));
     }
-    if (row.size() < 2) return;
-    const Arrivals arrivals = arrivals_of(row);
+    if (!matched) return;
+    std::int64_t& wait_ns = sums.row.wait_ns ? *sums.row.wait_ns : sums.row.wait_ns.emplace(0);
+    for (const std::uint32_t i : own) add_to(wait_ns, duration(call(i)) - arrivals.transfer_ns);
     sums.transfers.push_back(arrivals.transfer_ns);
     sums.spreads.push_back(arrivals.spread_ns);
-    add_to(sums.row.wait_ns ? *sums.row.wait_ns : sums.row.wait_ns.emplace(0), arrivals.wait_ns);
-    add_ranks(row, arrivals);
     add_call(row, arrivals, sums.row);
   }
 
@@ -174,6 +180,7 @@ class Table {
 
   const TraceContext& context_;
   const CommCalls& calls_;
+  std::optional<std::uint32_t> part_;
   bool by_start_;
   Collectives out_;
   std::map<
@@ -193,7 +200,20 @@ void add_collectives(const TraceContext& context, Summary& out) {
                                           : "no operation is known to move data between GPUs";
     return;
   }
-  out.collectives = Table(context, calls).take();
+  out.collectives = Table(context, calls, {}).take(match(calls, context.trace.one_time_line()));
+}
+
+std::vector<Collectives> collectives_of_parts(const Trace& trace) {
+  const TraceContext context(trace);
+  const CommCalls calls = comm_calls(context);
+  std::uint32_t parts = 0;
+  for (const ProcessInfo& process : trace.processes) parts = std::max(parts, process.part + 1);
+  std::vector<Collectives> out;
+  if (calls.calls.empty()) return out;
+  const Matched matched = match(calls, trace.one_time_line());
+  for (std::uint32_t part = 0; part < parts; ++part)
+    out.push_back(Table(context, calls, part).take(matched));
+  return out;
 }
 
 }  // namespace nsa::trace

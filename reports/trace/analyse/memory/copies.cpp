@@ -25,13 +25,6 @@ constexpr std::array kWays{Way{"HtoD", "HtoD"},
                            Way{"Device-to-Host", "DtoH"},
                            Way{"Device-to-Device", "DtoD"}};
 
-std::string kind_of(const GpuOp& op, const std::string& name) {
-  if (op.kind == OpKind::set) return "memset";
-  for (const Way& way : kWays)
-    if (name.find(way.word) != name.npos) return std::string(way.kind);
-  return "other";
-}
-
 /// Which memory of the host it was; of copies that stay on devices, theirs.
 std::optional<std::string> memory_of(const std::string& kind, const std::string& name) {
   if (name.find("Pageable") != name.npos) return "pageable";
@@ -61,13 +54,19 @@ void count(const GpuOp& op, Copies& into) {
 
 }  // namespace
 
+std::string_view copy_kind(std::string_view name) {
+  for (const Way& way : kWays)
+    if (name.find(way.word) != name.npos) return way.kind;
+  return "other";
+}
+
 void add_copies(const TraceContext& context, Summary& out) {
   const Trace& trace = context.trace;
   std::map<std::pair<std::string, std::string>, Copies> rows;
   for (const GpuOp& op : trace.ops) {
     if (op.kind != OpKind::copy && op.kind != OpKind::set) continue;
     const std::string& name = trace.names.text(op.name);
-    const std::string kind = kind_of(op, name);
+    const std::string kind(op.kind == OpKind::set ? "memset" : copy_kind(name));
     const std::optional<std::string> memory = memory_of(kind, name);
     Copies& copies = rows[{kind, memory.value_or("")}];
     copies.row.kind = kind;

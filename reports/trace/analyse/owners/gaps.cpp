@@ -90,7 +90,7 @@ class Collector {
 }  // namespace
 
 std::string host_did(const GapCause& cause, const std::string& name) {
-  if (cause.what == "launch_pending") return "had launched already";
+  if (cause.what == "launch_pending") return "had already launched the next operation";
   if (cause.what == "nothing_recorded") return "did nothing that was recorded";
   if (cause.what == "launch_unknown") return "is not known to have launched";
   if (cause.what == "cuda_own") return "waited for CUDA's own work (modules, a full queue)";

@@ -12,6 +12,7 @@
 
 #include "nsa/schemas/env_names.hpp"
 #include "nsa/schemas/problem.hpp"
+#include "nsa/trace/merge.hpp"
 #include "nsa/trace/summary.hpp"
 #include "nsa/trace/waits.hpp"
 
@@ -136,6 +137,11 @@ struct HeartbeatEvidence {
 
 /// Events of a trace that belong together, with the correlation ids of the first.
 struct Group {
+  /// To the total, which stops at its largest value: a damaged file may hold any times.
+  void add(std::int64_t ns) {
+    if (__builtin_add_overflow(total_ns, ns, &total_ns)) total_ns = INT64_MAX;
+  }
+
   std::string name;  // of the call or operation
   std::string by;    // operator or range of the host around it, "" = none known
   std::int64_t count = 0, total_ns = 0;
@@ -149,16 +155,22 @@ struct Gap {
 
 struct TraceEvidence {
   trace::Summary summary;
+  trace::JobMember job;
   std::vector<Group> waits;        // calls in which the host waits, longest total first
   std::vector<Group> copies;       // between host and device
   std::vector<Group> allocations;  // cudaMalloc, cudaFree and the like
   std::vector<Group> suspects;     // kernels and host operators that a rule knows by name
   std::vector<Gap> gaps;           // the longest ones
   std::int64_t short_kernels = 0;  // below kShortKernelNs
-  std::int64_t launches = 0, blocking_launches = 0;  // blocking: returned after the kernel's end
+  /// Launch calls of kernels of kTellingKernelNs and more, and those of them that returned after
+  /// their kernel's end and lasted no longer than twice as long as it.
+  std::int64_t telling_launches = 0, blocking_launches = 0;
   std::string left_out;  // the steps at the start that warmed up, in words; empty: none
 };
 inline constexpr std::int64_t kShortKernelNs = 10'000;  // what it costs to launch one
+/// Longer than a launch call takes that waits for nothing: 4 to 12 us, 25 at times. On an idle GPU
+/// such a call outlasts a shorter kernel, too.
+inline constexpr std::int64_t kTellingKernelNs = 30'000;
 
 /// One reading of a running command. What cannot be read is absent.
 struct LoadSample {
@@ -205,7 +217,7 @@ struct RunEvidence {
   std::vector<LogEvidence> logs;
   std::vector<HeartbeatEvidence> heartbeats;
   std::vector<TraceEvidence> traces;
-  bool one_job = true;  // false: the traces say themselves that they are not of one
+  bool one_job = true;  // false: the traces say themselves that they are not of one (not_judged)
   std::vector<CommandEvidence> commands;
   std::vector<Measured> measured;
   std::vector<NotJudged> not_judged;

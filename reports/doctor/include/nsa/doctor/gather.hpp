@@ -73,10 +73,10 @@ TraceEvidence examine_trace(trace::Trace& trace);
 
 /// Whether every trace says which rank it is of.
 bool may_be_ranks(const std::vector<TraceEvidence>& traces);
-/// Who waited for whom is known only of all ranks together: every one's communication becomes that
-/// of all of them, with the ranks that came last. Nothing where their clocks cannot be compared;
-/// those that cannot be of one job are said so, with the reason, and each is judged alone.
-/// `examined`: the traces of the evidence as examine_trace() left them.
+/// Traces that cannot be of one job are said so, with the reason, and each is judged alone. Of
+/// ranks it is known only together who waited for whom: each one's communication gets its waits,
+/// and the ranks that came last. Nothing where their clocks cannot be compared. `examined`: the
+/// traces of the evidence as examine_trace() left them, where all say their ranks; else empty.
 void compare_ranks(std::vector<trace::Trace> examined, RunEvidence& evidence);
 
 /// What a file is, by its first bytes and its name.

@@ -41,7 +41,8 @@ struct Found {
   std::string message{};
   std::vector<Fact> facts{};
   Gain gain{};
-  std::string advice{};  // what to do here; empty: what the rule says
+  std::string advice{};                // what to do here; empty: what the rule says
+  std::optional<Severity> severity{};  // of it here; absent: what the rule says
 };
 
 struct Rule {
@@ -61,6 +62,8 @@ struct Finding {
   const Rule* rule = nullptr;
   Found found;
 
+  /// How grave it is here: what was found says it, else the rule.
+  Severity severity() const { return found.severity.value_or(rule->severity); }
   /// What to do here: what was found says it, else the rule.
   std::string_view advice() const {
     return found.advice.empty() ? rule->advice : std::string_view(found.advice);

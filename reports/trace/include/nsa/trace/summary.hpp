@@ -167,6 +167,9 @@ struct Summary {
     return {};
   }
 
+  /// What follows exposed communication in a text where it is not known what waited for it.
+  std::string exposed_comm_doubt() const;
+
   std::string path, format;
   std::string part;                // of it that is summarised, as flags; empty: all
   std::optional<KeptCounts> kept;  // of a part
@@ -211,7 +214,9 @@ struct Summary {
 
 /// Pure: the same summary for the same trace.
 Summary summarize(const Trace& trace);
-/// Of that the communication alone.
-std::optional<Collectives> collectives_of(const Trace& trace);
+/// Of each recording of a merged trace its communication: rows of what it did itself, with the
+/// waits and rates that all recordings tell together, and the ranks of all. Empty: none
+/// communicated.
+std::vector<Collectives> collectives_of_parts(const Trace& trace);
 
 }  // namespace nsa::trace

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nsa::trace {
@@ -15,6 +16,9 @@ struct CopyRow {
   std::int64_t count = 0, bytes = 0, total_ns = 0;
   std::optional<double> median_gb_per_s, best_gb_per_s;  // absent: no bytes were recorded
 };
+
+/// CopyRow::kind of a copy, by what its recorder calls it.
+std::string_view copy_kind(std::string_view name);
 
 /// One kind of inputs of an operator.
 struct OperatorShape {
