@@ -55,6 +55,12 @@ TEST_CASE("any damaged byte of a packed trace is found", "[trace]") {
   CHECK(has(refusal(packed + "rest"), "not gzip"));
 }
 
+TEST_CASE("the bandwidth that Kineto wrote for a copy of no time is read over", "[trace]") {
+  const TemporaryFile file(with(R"-({"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "ts": 5,
+      "dur": 0, "pid": 0, "tid": 7, "args": {"bytes": 4, "memory bandwidth (GB/s)": inf}})-"));
+  CHECK(trace::read_trace(file.path()).ops.size() == 2);  // with that of every such file
+}
+
 TEST_CASE("values that are no JSON are named with their place", "[trace]") {
   const std::string text = with(R"({"ph": "X", "cat": "x", "args": {"loss": NaN}})");
   CHECK(has(refusal(text), "byte " + std::to_string(text.find("NaN")) + ": "));

@@ -31,7 +31,13 @@ std::string who(const trace::Summary& s, const std::optional<std::int64_t>& rank
   return rank ? trace::rank_name(rank, part) : trace::gpu_name(s, part, device);
 }
 
+/// Says how many rows were left out.
+void add_rest(TextTable& table, std::size_t all, std::size_t top) {
+  if (all > top) table.add_row({Cell{fmt::format("({} more)", all - top), Ink::dim}});
+}
+
 TextTable rows(const Collectives& all, std::size_t top) {
+  const std::size_t most = top;
   TextTable table;
   table.add_column("collective");
   table.add_column("by");
@@ -50,10 +56,12 @@ TextTable rows(const Collectives& all, std::size_t top) {
                    ns(row.median_spread_ns), rate(row.median_algorithm_gb_per_s, at_least),
                    rate(row.median_bus_gb_per_s, at_least)});
   }
+  add_rest(table, all.rows.size(), most);
   return table;
 }
 
 TextTable ranks(const trace::Summary& s, const Collectives& all, std::size_t top) {
+  const std::size_t most = top;
   TextTable table;
   table.add_column("waited for");
   table.add_columns({"came last", "of", "late", "waited itself", "in collectives"}, Align::right);
@@ -63,6 +71,7 @@ TextTable ranks(const trace::Summary& s, const Collectives& all, std::size_t top
                    format_tokens(row.collectives), ns(row.late_ns), ns(row.wait_ns),
                    ns(row.comm_ns)});
   }
+  add_rest(table, all.ranks.size(), most);
   return table;
 }
 

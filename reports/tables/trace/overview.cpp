@@ -67,9 +67,10 @@ TextTable overview(const Summary& s) {
                                format_tokens(s.sums->whole_graphs))});
   if (s.sums)
     table.add_row(
-        {"operations", fmt::format("{} kernel{} ({} different), {} copies and memsets",
+        {"operations", fmt::format("{} kernel{} ({} different), {} {}",
                                    format_tokens(s.sums->kernels), s.sums->kernels == 1 ? "" : "s",
-                                   s.sums->distinct_kernels, format_tokens(s.sums->memops))});
+                                   s.sums->distinct_kernels, format_tokens(s.sums->memops),
+                                   s.sums->memops == 1 ? "copy or memset" : "copies and memsets")});
   if (s.sums && s.sums->graph_nodes > 0)
     table.add_row({"out of graphs", fmt::format("{} of them; kernels of a graph share its launch",
                                                 format_tokens(s.sums->graph_nodes))});

@@ -6,19 +6,15 @@
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/trace_table.hpp"
 #include "nsa/reports/units.hpp"
-#include "nsa/schemas/median.hpp"
 #include "nsa/trace/who.hpp"
 #include "words.hpp"
 
 namespace nsa::reports {
 namespace {
 
+/// As the table of steps has it.
 std::string median_step(const trace::Summary& s) {
-  std::vector<std::int64_t> steps;
-  for (const trace::Step& step : s.steps.value_or(std::vector<trace::Step>{}))
-    steps.push_back(step.duration_ns);
-  if (steps.empty()) return "-";
-  return ns(median(std::move(steps)));
+  return s.step_times ? ns(s.step_times->median_ns) : "-";
 }
 
 std::vector<Cell> cells_of(const trace::Summary& s, std::uint32_t part) {

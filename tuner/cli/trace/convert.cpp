@@ -8,6 +8,7 @@
 #include "inputs.hpp"
 #include "nsa/reports/trace_table.hpp"
 #include "nsa/schemas/output_path.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/trace/merge.hpp"
 #include "nsa/trace/write.hpp"
 
@@ -52,8 +53,9 @@ ExitCode convert(const Settings& settings, const ConvertOptions& options) {
     say(settings, reports::clocks_text(*clocks));
   }
   trace::write_chrome_trace(merged, out);
-  say(settings, fmt::format("{}: {} GPU operations, {} API calls, {} ranges", out,
-                            merged.ops.size(), merged.calls.size(), merged.ranges.size()));
+  say(settings, fmt::format("{}: {}, {}, {}", out, counted(std::ssize(merged.ops), "GPU operation"),
+                            counted(std::ssize(merged.calls), "API call"),
+                            counted(std::ssize(merged.ranges), "range")));
   return ExitCode::good;
 }
 

@@ -12,6 +12,7 @@
 #include "nsa/reports/trace_table.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/schemas/trace_spool.hpp"
 #include "nsa/trace/merge.hpp"
 #include "nsa/trace/read.hpp"
@@ -147,7 +148,7 @@ std::string line_of(const RecordedProcess& process) {
   const trace::Totals& t = row.totals;
   std::string line = row.rank ? fmt::format("rank {}, process {}: ", *row.rank, row.pid)
                               : fmt::format("process {}: ", row.pid);
-  line += fmt::format("{} GPU operations recorded, {} dropped", t.recorded, t.dropped);
+  line += fmt::format("{} recorded, {} dropped", counted(t.recorded, "GPU operation"), t.dropped);
   if (process.gpu_ranges != 0)
     line += fmt::format(", {} ranges timed by events", process.gpu_ranges);
   if (t.outside != 0) line += fmt::format(", {} outside of the window", t.outside);

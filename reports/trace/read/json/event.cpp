@@ -81,8 +81,10 @@ std::string_view checked(ondemand::value value) {
       if (token.find('\\') != token.npos) (void)std::string_view(value.get_string());
       return token;
     default:
-      if (!is_json_number(token) && token != "true" && token != "false" && token != "null")
-        throw BadValue{token.data(), "this is not JSON value (nor are NaN and Infinity)"};
+      // Kineto wrote inf for the bandwidth of a copy that took no time (pytorch/kineto#105).
+      if (!is_json_number(token) && token != "true" && token != "false" && token != "null" &&
+          token != "inf")
+        throw BadValue{token.data(), "this is not a JSON value (NaN and Infinity are none)"};
       return token;
   }
 }
