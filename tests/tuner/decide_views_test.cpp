@@ -1,7 +1,7 @@
 // Reserves, the flat view, the break-even length and what changed.
 #include "catch.hpp"
 #include "decide/ranges/break_even.hpp"
-#include "decide/ranges/reserves.hpp"
+#include "decide/tables/reserves.hpp"
 #include "decide/tables/flat_view.hpp"
 #include "decide_support.hpp"
 

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "decide/ranges/break_even.hpp"
-#include "decide/ranges/reserves.hpp"
 #include "decide/ratios/nights.hpp"
 #include "decide/tables/classes.hpp"
 #include "decide/tables/flat_view.hpp"
+#include "decide/tables/reserves.hpp"
 #include "decision.hpp"
 #include "nsa/schemas/error.hpp"
 
