@@ -106,6 +106,7 @@ void add_override(Explanation& line, const Choice& chosen, const Choice& without
   const VariantId id = id_of(chosen), replaced = id_of(without);
   if (id == replaced) return;
   line.overridden = to_string(replaced);
+  line.overridden_source = without.source;
   line.override_cost = cost_of(id, without.range);
 }
 

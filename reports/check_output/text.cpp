@@ -24,11 +24,11 @@ Ink ink_of(const std::string& state) {
   return state == "acked" || state == "new" || state == "removed" ? Ink::dim : Ink::warn;
 }
 
-/// "since 2026-10-25, row 250, commits abc..def" of a change or an alert.
+/// "since 2026-10-25, row 251 (the first is row 1), commits abc..def" of a change or an alert.
 std::string since_text(const Json& of) {
   const std::string commits = commits_text(of);
   return fmt::format("since {}, row {}{}", printable(of["time"].get<std::string>()),
-                     of["index"].get<std::int64_t>(),
+                     of["index"].get<std::int64_t>() + 1,
                      commits.empty() ? "" : ", commits " + printable(commits));
 }
 

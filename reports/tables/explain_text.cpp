@@ -20,13 +20,15 @@ std::string heading(const ExplainReport& r) {
          fmt::format("file     {}\n", r.table_path.empty() ? "none" : printable(r.table_path));
 }
 
+bool is_tuned(Source source) { return source == Source::thresholds || source == Source::shipped; }
+
 /// How well the decision fits, where it does not fit exactly.
 Cell fit_cell(const Explanation& e) {
   std::string text;
   const auto add = [&](std::string_view word) {
     text.append(text.empty() ? "" : ", ").append(word);
   };
-  if (e.source == Source::thresholds || e.source == Source::shipped) {
+  if (is_tuned(e.source)) {
     if (e.fit != Fit::exact) add(to_string(e.fit));
     if (e.device_fit != DeviceFit::exact) add(to_string(e.device_fit));
   }
@@ -73,8 +75,9 @@ std::string overrides_text(const ExplainReport& r, Style style) {
                                    ? "takes " + format_ratio(*e.override_cost) + " of its time"
                                    : std::string("at a cost that was not measured");
       text +=
-          inked(fmt::format("override: {}: {} replaces the tuned {}, {}\n", stages_text(e.stages),
-                            printable(e.variant), printable(*e.overridden), cost),
+          inked(fmt::format("override: {}: {} replaces {}{}, {}\n", stages_text(e.stages),
+                            printable(e.variant), is_tuned(e.overridden_source) ? "the tuned " : "",
+                            printable(*e.overridden), cost),
                 Ink::warn, style);
     }
     if (e.fallback_reason) {

@@ -80,10 +80,11 @@ Result result_of(const Rows& rows, const RoleOf& role) {
     if (timed(*row)) medians.push_back(*row->median_ns);
     if (timed(*row) && row->mad_ns && row->samples_n > 1) spreads.push_back(*row->mad_ns);
   }
-  for (const Measurement* row : rows) {
-    if (row->verification == Verification::wrong_result) {
-      result.verification = Verification::wrong_result;
-    }
+  const auto wrong =
+      std::ranges::find(rows, Verification::wrong_result, &Measurement::verification);
+  if (wrong != rows.end()) {
+    result.verification = Verification::wrong_result;
+    result.reason = (*wrong)->reason;
   }
   if (!medians.empty()) result.median_ns = median(medians);
   if (!spreads.empty()) result.mad_ns = median(spreads);

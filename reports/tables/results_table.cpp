@@ -22,6 +22,8 @@ std::string name_text(const Result& result) {
 
 Cell time_cell(const Result& result) {
   if (result.median_ns) return {format_ns(*result.median_ns), result.best ? Ink::good : Ink::plain};
+  if (result.verification == Verification::wrong_result)
+    return {std::string(to_string(result.verification)), Ink::bad};
   return {std::string(to_string(result.outcome)),
           result.outcome == Outcome::unsupported || result.outcome == Outcome::not_built
               ? Ink::dim
@@ -44,17 +46,26 @@ std::string rate_text(const Result& result) {
   return format_flop_per_s(flop / (*result.median_ns * 1e-9));
 }
 
-/// What a reader must know before they believe the time.
+/// Without what the row says itself.
+std::string reason_text(const Result& result) {
+  const std::string known = "while measuring " + to_string(result.first->variant) + ": ";
+  return result.reason.starts_with(known) ? result.reason.substr(known.size()) : result.reason;
+}
+
+/// What a reader must know before they believe the time. A terminal wraps it.
 Cell note_cell(const Result& result) {
-  if (result.verification == Verification::wrong_result) return {"wrong result", Ink::bad};
+  constexpr std::size_t kMostColumns = 200;
+  const bool wrong = result.verification == Verification::wrong_result;
   std::string note = result.role;
-  if (result.verification == Verification::unverified && result.median_ns) {
-    note += (note.empty() ? "" : ", ") + std::string("unverified");
-  }
-  for (const std::string& text : {result.reason, result.note}) {
-    if (!text.empty()) note += (note.empty() ? "" : "; ") + text;
-  }
-  return {shortened(printable(note), 60), result.role.empty() ? Ink::dim : Ink::warn};
+  const auto add = [&](const std::string& text, const char* separator) {
+    if (!text.empty()) note += (note.empty() ? "" : separator) + text;
+  };
+  if (result.median_ns && wrong) add("wrong result", ", ");
+  if (result.median_ns && result.verification == Verification::unverified) add("unverified", ", ");
+  add(reason_text(result), "; ");
+  add(result.note, "; ");
+  const Ink ink = wrong ? Ink::bad : result.role.empty() ? Ink::dim : Ink::warn;
+  return {shortened(printable(note), kMostColumns), ink};
 }
 
 TextTable new_table() {

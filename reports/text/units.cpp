@@ -64,6 +64,20 @@ std::string format_tokens(std::int64_t tokens) {
   return text;
 }
 
+std::string format_duration(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "?";
+  if (seconds < 9.5) return fmt::format("{:.2g} s", seconds);
+  const auto with_rest = [](std::int64_t all, std::int64_t size, const char* unit,
+                            const char* rest_unit) {
+    const std::string whole = fmt::format("{} {}", all / size, unit);
+    return all % size == 0 ? whole : fmt::format("{} {} {}", whole, all % size, rest_unit);
+  };
+  if (seconds < 59.5) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 3599.5) return with_rest(std::llround(seconds), 60, "min", "s");
+  if (seconds < 48 * 3600 - 30) return with_rest(std::llround(seconds / 60), 60, "h", "min");
+  return fmt::format("{:.1f} days", seconds / 86400);
+}
+
 std::string format_seconds_left(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "?";
   const auto s = static_cast<std::int64_t>(std::llround(std::min(seconds, 1e9)));

@@ -45,6 +45,18 @@ TEST_CASE("ack add appends an entry and leaves every byte before it", "[check]")
   CHECK(acks[1]["until"] == "2031-05-06");
 }
 
+TEST_CASE("ack add refuses what is not UTF-8 in one line, and writes nothing", "[check]") {
+  const Folder folder;
+  const std::string bad = "\"$(printf 'b\\377')\"";
+  for (const std::string& arguments : {bad + " --reason r", "b --reason " + bad}) {
+    const Result result = nsatune(folder, "ack add " + arguments + " --until 2030-01-01");
+    INFO(result.err);
+    CHECK(result.exit_code == 2);
+    CHECK(result.err == "nsatune: ack: 'b\\xff' has bytes that are not UTF-8\n");
+  }
+  CHECK_FALSE(std::filesystem::exists(folder.file("acks.yaml")));
+}
+
 TEST_CASE("ack remove takes an entry out and leaves every other byte", "[check]") {
   const Folder folder;
   const std::string head = "# known changes\n---\n", tail = "\n  # of the second\n";

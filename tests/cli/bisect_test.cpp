@@ -36,7 +36,26 @@ TEST_CASE("bisect says the range of the step and writes a script that a shell ta
   CHECK(std::system(("sh -n '" + folder.file("b.sh") + "'").c_str()) == 0);
   const std::string script = read_text_file(folder.file("b.sh"));
   CHECK(script.find("build='echo it'\\''s; make'") != std::string::npos);
-  CHECK(nsatune(folder, "bisect --csv h.csv --series steady").exit_code == 3);
+}
+
+TEST_CASE("bisect without a step says so, whatever is asked for", "[check]") {
+  const Folder folder;
+  folder.write("h.csv", history());
+  const std::string quiet = "bisect --csv h.csv -q --series steady";
+  const Result text = nsatune(folder, quiet);
+  CHECK(text.exit_code == 3);
+  CHECK(text.err == "bisect: no series of the name steady has a step to the worse\n");
+  const Result json = nsatune(folder, quiet + " --json");
+  CHECK(json.exit_code == 3);
+  CHECK(json_of(json, "bisect")["series"].is_null());
+  CHECK(nsatune(folder, "bisect --csv h.csv --direction higher").err ==
+        "bisect: no series has a step to the worse\n");
+}
+
+TEST_CASE("bisect counts rows from 1, as people do", "[check]") {
+  const Folder folder;
+  folder.write("h.csv", history());
+  CHECK(nsatune(folder, "bisect --csv h.csv").out.find(" since 25, row 26\n") != std::string::npos);
 }
 
 TEST_CASE("bisect refuses commits that are no names, and flags that lack each other", "[check]") {

@@ -61,7 +61,7 @@ TEST_CASE("text names the change, its size, night and commits, without colours",
   write_history(folder, "slow");
   const Result result = nsatune(folder, "check --csv h.csv");
   CHECK(holds(result.out, "1 confirmed, 1 ok"));
-  CHECK(holds(result.out, "  since 30, row 90\n    +"));
+  CHECK(holds(result.out, "  since 30, row 91\n    +"));
   CHECK(holds(result.out, "%)  slow\n"));
   CHECK(holds(result.out, "1 series has regressed (exit 1)"));
   CHECK_FALSE(holds(result.out, "\033"));

@@ -45,8 +45,8 @@ TEST_CASE("db label refuses what is no run or no name with one line, and labels 
   const std::string control = "\"$(printf 'a\\033b')\"";
   for (const std::string& arguments :
        {newer + " zzzz --label x", newer + " --label ''", newer + " --label " + control,
-        newer + " --label " + std::string(201, 'x'), newer,
-        newer + " --label x --db none.sqlite"}) {
+        newer + " --label " + std::string(201, 'x'), newer, newer + " --label x --db none.sqlite",
+        newer + " --label x --remove"}) {
     const Result result = nsatune(folder, "db label " + arguments);
     INFO(arguments << ": " << result.err);
     CHECK(result.exit_code == 2);

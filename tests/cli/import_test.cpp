@@ -85,6 +85,33 @@ TEST_CASE("one bad file among several adds nothing at all", "[cli]") {
   CHECK_FALSE(std::filesystem::exists(folder.file("new.sqlite")));
 }
 
+TEST_CASE("a file whose name is not UTF-8 is read and written as any other", "[cli]") {
+  const Folder folder;
+  fill(folder);
+  for (const std::string format : {"csv", "t4", "nvbench"}) {
+    CAPTURE(format);
+    const std::string file = "\"$(printf '" + format + "\\377.json')\"";
+    REQUIRE(nsatune(folder, "export " + format + " -o " + file).exit_code == 0);
+    const Result result =
+        nsatune(folder, "import " + format + " " + file + " --db " + format + ".sqlite --json");
+    INFO(result.err);
+    CHECK(json_of(result, "import_result")["rows_added"] == 4);
+    CHECK(nsatune(folder, "db verify --db " + format + ".sqlite").exit_code == 0);
+  }
+}
+
+TEST_CASE("a CSV that was cut within a row adds nothing", "[cli]") {
+  const Folder folder;
+  fill(folder);
+  REQUIRE(nsatune(folder, "export csv -o all.csv").exit_code == 0);
+  const std::string text = read_text_file(folder.file("all.csv"));
+  folder.write("cut.csv", text.substr(0, text.size() - 120));
+  const Result r = nsatune(folder, "import csv cut.csv --db new.sqlite");
+  CHECK(r.exit_code == 2);
+  CHECK(r.err.find("row 4 has ") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(folder.file("new.sqlite")));
+}
+
 TEST_CASE("a sidecar that is missing is named", "[cli]") {
   const Folder folder;
   fill(folder);

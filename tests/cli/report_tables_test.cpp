@@ -1,6 +1,7 @@
 // report matrix, eta, targets ... and check --targets through the real program.
 #include <algorithm>
 #include <map>
+#include <sstream>
 
 #include "catch.hpp"
 #include "program.hpp"
@@ -282,6 +283,21 @@ TEST_CASE("reads are those of the attention and the branches that ran", "[cli]")
   CHECK(reads("--branches cmp") == std::pair(67, 67));
   CHECK(reads("--branches sel") == std::pair(1024, 1024 - 52));
   CHECK(reads("--branches win,cmp") == std::pair(67 + 512, 67 + 512));
+}
+
+TEST_CASE("reports keep to the width of the terminal", "[cli]") {
+  const Folder folder;
+  folder.write("spec.json", R"({"schema_version": 1, "name": "one", "policy": {"samples": 1,
+    "min_rounds": 1, "max_rounds": 1, "processes": 1, "refine": false}, "families": [{"name": "a",
+    "base": {}, "axes": {"seq_len": [32, 64]}, "stages": ["ranges"]}]})");
+  REQUIRE(nsatune(folder, "sweep spec.json -q").exit_code == 0);
+  for (const char* report : {"report selection --tokens 128 --alike 0.9", "report scaling"}) {
+    const Result result = nsatune(folder, report, "COLUMNS=60");
+    INFO(result.out << result.err);
+    CHECK(result.out.size() > 60);
+    std::istringstream lines(result.out);
+    for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 60);
+  }
 }
 
 }  // namespace nsa::test

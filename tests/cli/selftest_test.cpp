@@ -51,6 +51,9 @@ TEST_CASE("selftest of a short history exits 3 and says why", "[check]") {
   const Result result = nsatune(folder, "selftest --csv h.csv");
   CHECK(result.exit_code == 3);
   CHECK(result.out.find("12 nights in one environment; there are 11") != std::string::npos);
+  folder.write("h.csv", history_csv({{"a"}}, 1));
+  CHECK(nsatune(folder, "selftest --csv h.csv").out.find("there is 1 night\n") !=
+        std::string::npos);
   CHECK(nsatune(folder, "selftest --csv none.csv").exit_code == 2);
 }
 

@@ -141,6 +141,8 @@ TEST_CASE("flags that do not train are refused", "[cli]") {
   require_refused(folder, kTrain + "--checkpoint 4-8", 2, "layer 8 is not there");
   require_refused(folder, kTrain + "--checkpoint 8-4", 2, "is not off, all");
   require_refused(folder, kTrain + "--lr-schedule cosine", 2, "--lr-steps");
+  require_refused(folder, kTrain + "--lr-schedule cosine --lr-steps 10 --lr-warmup 20", 2,
+                  "cosine needs more steps than the 20 of --lr-warmup");
   require_refused(folder, kTrain + "--resume nowhere", 2, "nowhere/checkpoint.safetensors");
   require_refused(folder, kTrain + "--memory-limit 2", 4, "needs");
   require_refused(folder, kTrain + "--memory-limit lots", 2, "is not a size");
@@ -214,9 +216,25 @@ TEST_CASE("memory says what fits, by parts", "[cli]") {
   const std::string words =
       nsatune(folder, "memory --preset tiny --seq-len 64 --train --no-thresholds --limit 1000").out;
   INFO(words);
-  CHECK(words.find("not even a batch of one at this length") != std::string::npos);
+  CHECK(words.find("DOES NOT FIT 1000 B; room neither for a batch of one at this length nor for "
+                   "sequences of one token at this batch\n") != std::string::npos);
+  const Result large = nsatune(folder, "memory --preset tiny --seq-len 16M --batch 65536");
+  CHECK(large.exit_code == 2);
+  CHECK(large.err.starts_with("nsatune: --batch: 65536 sequences of 16777216 tokens"));
   CHECK(json_of(nsatune(folder, "memory --preset tiny --json"), "memory")["parts"]["gradients"] ==
         0);
+}
+
+TEST_CASE("a file size limit ends a checkpoint with a sentence", "[cli]") {
+  const Folder folder;
+  folder.write("limited", "#!/bin/sh\nulimit -f 200\nexec \"$@\"\n");
+  std::filesystem::permissions(folder.file("limited"), std::filesystem::perms::owner_all);
+  const Result result = nsatune(
+      folder, "run --preset tiny --layers 1 --seq-len 16 --train --steps 1 --save s --no-db",
+      folder.file("limited"));
+  INFO(result.err);
+  CHECK(result.exit_code == 4);
+  CHECK(result.err.find("cannot be written: File too large") != std::string::npos);
 }
 
 TEST_CASE("Ctrl-C ends training with a checkpoint", "[cli]") {

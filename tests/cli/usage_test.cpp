@@ -359,6 +359,25 @@ TEST_CASE("a dry run names the device, and a line of its plan for each contest",
   CHECK(rows == contests);
 }
 
+TEST_CASE("a dry run says what of the plan the budget covers", "[cli]") {
+  const Folder folder;
+  const std::string command = "sweep quick --dry-run --axis seq_len=128 --stage ranges --budget ";
+  CHECK(nsatune(folder, command + "10ms").exit_code == 2);
+  CHECK(nsatune(folder, command + "0.01s")
+            .out.find("the budget of 0.01 s covers about 0 contests\n") != std::string::npos);
+  CHECK(nsatune(folder, command + "10d").out.find("the budget") == std::string::npos);
+}
+
+TEST_CASE("a sweep of nothing says why, whatever is asked for", "[cli]") {
+  const Folder folder;
+  folder.write("spec.json", R"({"schema_version": 1, "name": "none", "families": [{"name": "a",
+    "base": {"phase": "decode", "seq_lens": [1], "context_lens": [63]}, "axes": {},
+    "stages": ["layer"]}]})");
+  const Result result = nsatune(folder, "sweep spec.json -q");
+  CHECK(result.exit_code == 3);
+  CHECK(result.err == "sweep: no variant of this build runs any problem of the spec on cpu\n");
+}
+
 TEST_CASE("lengths, precisions and presets are understood as people write them", "[cli]") {
   const Folder folder;
   const auto explained = [&](const std::string& flags) {

@@ -56,6 +56,7 @@ TEST_CASE("an override shows the variable, what it replaced and what that costs"
   CHECK(line.why == "NSA_FORCE_SEL_MASK=1");
   REQUIRE(line.overridden);
   CHECK(*line.overridden == "attend_selected/gather");
+  CHECK(line.overridden_source == Source::thresholds);
   REQUIRE(line.override_cost);
   CHECK(*line.override_cost == Approx(2.0));
 }

@@ -95,6 +95,37 @@ TEST_CASE("the first note of a variant's rows stands beside its time, and a cont
   CHECK(text.find("another") == std::string::npos);
 }
 
+TEST_CASE("a wrong result is called so where its time would stand, and its reason follows",
+          "[reports]") {
+  auto rows = visits("a", 512, 1000);
+  auto wrong = visits("b", 512, 1);
+  wrong.resize(1);
+  wrong[0].verification = Verification::wrong_result;
+  wrong[0].reason = "row 0: relative error 0.02, at most 1e-05 is right; 0 elements not written";
+  wrong[0].median_ns = wrong[0].mad_ns = {};
+  append(rows, wrong);
+  const std::string text = results_table(rows, {}, role);
+  INFO(text);
+  CHECK(text.find("b        wrong_result ") != std::string::npos);
+  CHECK(text.find("  " + wrong[0].reason + "\n") != std::string::npos);
+  CHECK(text.find(" ok ") == std::string::npos);
+}
+
+TEST_CASE("a reason leaves out what its row says, and a terminal wraps it", "[reports]") {
+  auto rows = visits("a", 512, 1);
+  rows.resize(1);
+  rows[0].outcome = Outcome::crashed;
+  rows[0].median_ns = rows[0].mad_ns = {};
+  const std::string reason = "the worker ended with signal 11, in the middle of the third visit";
+  rows[0].reason = "while measuring attend_selected/a: " + reason;
+  CHECK(results_table(rows, {}, role).find("  " + reason + "\n") != std::string::npos);
+  const std::string narrow = results_table(rows, {.columns = 80}, role);
+  INFO(narrow);
+  for (const char* word : {"the worker ended", "signal 11,", "third visit"})
+    CHECK(narrow.find(word) != std::string::npos);
+  CHECK(narrow.find("while measuring") == std::string::npos);
+}
+
 TEST_CASE("a ratio is paired by round, so that a slow round moves no interval", "[reports]") {
   auto rows = visits("a", 512, 1000);
   append(rows, visits("b", 512, 1100));

@@ -74,6 +74,7 @@ ExplainReport explained() {
   forced.source = Source::environment;
   forced.why = "NSA_SEL_RANGES_V2=0";
   forced.overridden = "ranges/ranges_v2";
+  forced.overridden_source = Source::thresholds;
   forced.override_cost = 2.31;
   r.decisions = {forced, tuned};
   r.reserves.varlen_reserve_n = 4096;
@@ -104,6 +105,13 @@ TEST_CASE("an empty or incomplete table says so", "[reports]") {
 
 TEST_CASE("explain says what runs, why, and what an override costs", "[reports]") {
   CHECK_GOLDEN("explain.txt", explain_text(explained(), {}));
+}
+
+TEST_CASE("what was not tuned is not called so where something replaces it", "[reports]") {
+  ExplainReport report = explained();
+  CHECK(explain_text(report, {}).find("replaces the tuned ranges") != std::string::npos);
+  report.decisions[0].overridden_source = Source::built_in;
+  CHECK(explain_text(report, {}).find("replaces ranges") != std::string::npos);
 }
 
 TEST_CASE("colour adds codes and changes no letter of explain", "[reports]") {

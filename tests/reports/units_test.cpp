@@ -34,6 +34,17 @@ TEST_CASE("rates, bytes, shares, ratios and tokens say their unit", "[reports]")
   CHECK(format_tokens(999) == "999");
 }
 
+TEST_CASE("a duration is in units that a person waits in", "[reports]") {
+  CHECK(format_duration(0.34) == "0.34 s");
+  CHECK(format_duration(42.4) == "42 s");
+  CHECK(format_duration(59.7) == "1 min");
+  CHECK(format_duration(450) == "7 min 30 s");
+  CHECK(format_duration(3599.7) == "1 h");
+  CHECK(format_duration(7980) == "2 h 13 min");
+  CHECK(format_duration(820009) == "9.5 days");
+  CHECK(format_duration(-1) == "?");
+}
+
 TEST_CASE("the time left is in the two units that matter", "[reports]") {
   CHECK(format_seconds_left(0.4) == "0s");
   CHECK(format_seconds_left(59.6) == "1m00s");

@@ -16,6 +16,13 @@ std::string utf8(std::uint32_t c) {
   return std::string{byte(0xf0 | c >> 18), byte(0x80 | (c >> 12 & 0x3f))} + tail;
 }
 
+TEST_CASE("UTF-8 is told from other bytes", "[schemas]") {
+  CHECK(is_utf8(""));
+  CHECK(is_utf8("a\n\x07\u00e9" + utf8(0x10ffff)));
+  for (const char* other : {"b\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80 a"})
+    CHECK_FALSE(is_utf8(other));
+}
+
 TEST_CASE("what a terminal acts upon is spelled out", "[schemas]") {
   CHECK(visible("\x1b[31mred\x1b]0;title\x07") == "\\x1b[31mred\\x1b]0;title\\x07");
   CHECK(visible("a\nb\tc\rd\x7f") == "a\\nb\\tc\\rd\\x7f");

@@ -109,6 +109,13 @@ TEST_CASE("nothing that a worker says holds a control character", "[schemas]") {
   CHECK(failed.reason == "\\x1b]0;x\\x07");
 }
 
+TEST_CASE("an expected field is named once, and one of a thing is singular", "[schemas]") {
+  CHECK(request_refusal(R"({"type":"hello","protocol":1,"device":"cpu","x":1})")
+            .ends_with("the fields are type, protocol, device"));
+  CHECK(request_refusal(R"({"type":"hello","protocol":1,"device":""})")
+            .find("at least 1 character,") != std::string::npos);
+}
+
 TEST_CASE("an order is an exponent of 0 or more", "[schemas]") {
   const auto hello = [](const std::string& order) {
     return reply_refusal(R"({"type":"hello","protocol":1,"worker":"w","executor":"e",)"

@@ -26,7 +26,8 @@ TEST_CASE("a run has several labels, a label several runs, and both go again", "
   store.add_label({a}, "v1.2");
   store.add_label({a}, "v1.2");  // once more is the same
   CHECK(store.labels() == Labels{{a, {"good", "v1.2"}}, {b, {"good"}}});
-  store.remove_label({a, b}, "v1.2");
+  CHECK(store.remove_label({a, b}, "v1.2") == 1);
+  CHECK(store.remove_label({a, b}, "v1.2") == 0);
   CHECK(store.labels() == Labels{{a, {"good"}}, {b, {"good"}}});
 }
 

@@ -74,6 +74,16 @@ TEST_CASE("a recorded program leaves a trace, and keeps its exit code and output
   CHECK(record(folder, "", "echo --steps < in.txt").out == "typed|--steps|\n");
 }
 
+TEST_CASE("a recorded program ignores none of the signals that the recorder does", "[trace]") {
+  const Folder folder;
+  const Result result =
+      nsatune(folder, "trace record" + kLibrary + "-- grep SigIgn /proc/self/status");
+  INFO(result.err);
+  REQUIRE(result.out.starts_with("SigIgn:\t"));
+  const std::uint64_t ignored = std::stoull(result.out.substr(8), nullptr, 16);
+  for (const int number : {SIGPIPE, SIGXFSZ}) CHECK((ignored >> (number - 1) & 1) == 0);
+}
+
 TEST_CASE("a program that was killed says what is missing, and its signal is its code", "[trace]") {
   const Folder folder;
   const Result killed = record(folder, "-o out", "killed");

@@ -5,6 +5,7 @@
 
 #include "catch.hpp"
 #include "decide_support.hpp"
+#include "nsa/tuner/verify_table.hpp"
 
 using namespace sim;
 using Traces = std::vector<std::vector<double>>;  // [configuration][run], relative time
@@ -303,4 +304,25 @@ TEST_CASE("the A/A control is the noise floor of the evidence", "[decide]") {
   const auto evidence = decide(s).table.classes[0].decisions[0].ranges[0].evidence;
   CHECK(evidence.noise_floor.value() > 0);
   CHECK(evidence.noise_floor.value() < 0.02);
+}
+
+TEST_CASE("what a choice loses lies within its interval, which has a width where noise decided",
+          "[tuner]") {
+  std::size_t ahead = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    Session s;
+    s.variants = {{"a", linear(1)}, {"b", linear(1)}};
+    s.noise = white(0.05, seed);
+    const nsa::tuner::DecideInput input = input_of(s, measure(s, seed));
+    const auto report = nsa::tuner::judge_table(nsa::tuner::decide(input).table, input,
+                                                nsa::tuner::JudgedBy::measured);
+    REQUIRE(report.decided > 0);
+    for (const nsa::tuner::Trial& trial : report.trials) {
+      if (trial.regret == 0) continue;
+      CHECK(trial.low < trial.regret);
+      CHECK(trial.high > trial.regret);
+      ahead += trial.chosen == trial.best ? 1 : 0;
+    }
+  }
+  CHECK(ahead > 0);  // the best of all rounds was not the best of some
 }

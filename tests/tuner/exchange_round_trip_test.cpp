@@ -91,6 +91,25 @@ TEST_CASE("our own CSV has these columns and cells", "[exchange]") {
   CHECK(find_format("csv").write(results, "").text == kOwnCsv);
 }
 
+TEST_CASE("a CSV that was cut within a row, or has a cell too many, is refused", "[exchange]") {
+  const auto refusal = [](const char* format, const std::string& text) {
+    try {
+      test::read_text(format, text);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("taken");
+  };
+  const std::string text = kOwnCsv;
+  CHECK(refusal("csv", text) == "taken");
+  CHECK(refusal("csv", text.substr(0, text.rfind(",nsatune"))).starts_with("file: row 1 has "));
+  CHECK(refusal("csv", text.substr(0, text.size() - 1) + ",1\n").starts_with("file: row 1 has "));
+  const std::string otava = find_format("otava").write(some_results(3, true), "").text;
+  CHECK(refusal("otava", otava) == "taken");
+  CHECK(refusal("otava", otava.substr(0, otava.rfind(',')) + "\n")
+            .find(" cells where the header has ") != std::string::npos);
+}
+
 TEST_CASE("a CSV from before there were notes has none", "[exchange]") {
   std::string text = kOwnCsv;
   text.replace(text.find(",note,"), 6, ",else,");

@@ -159,6 +159,11 @@ TEST_CASE("of a stage that we know our own cost counts, whatever a worker descri
   }
 }
 
+TEST_CASE("one sample that did not come is singular", "[tuner]") {
+  CHECK(tuner::find_lie({}, 1, {0, std::nullopt, Backend::cpu}) ==
+        "1 sample was asked for, 0 came");
+}
+
 TEST_CASE("device time above the host's is no noise of two clocks where there is one", "[tuner]") {
   const auto lies = [](std::int64_t device_ns, Backend backend) {
     worker::MeasuredReply reply;

@@ -37,6 +37,14 @@ TEST_CASE("a family whose base has the value stays", "[tuner]") {
   CHECK(spec.families.size() == 2);
 }
 
+TEST_CASE("no layers are an axis of families without a model only", "[tuner]") {
+  SweepSpec spec = two_families();
+  CHECK_NOTHROW(narrow(spec, {{}, {}, {{"layers", {"0"}}}}));
+  spec.families[0].base.model = {768, 12, 256};
+  CHECK_THROWS_AS(narrow(spec, {{}, {}, {{"layers", {"1", "0"}}}}), InputError);
+  CHECK_NOTHROW(narrow(spec, {{}, {}, {{"layers", {"1"}}}}));
+}
+
 TEST_CASE("an axis that no family has is given to all", "[tuner]") {
   const auto spec = narrow(two_families(), {{}, {}, {{"dtype", {"bf16"}}}});
   REQUIRE(spec.families.size() == 2);

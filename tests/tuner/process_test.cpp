@@ -38,6 +38,18 @@ TEST_CASE("lines come out as they were sent in", "[tuner]") {
   CHECK(child.wait(in(5)) == std::string("exit code 0"));
 }
 
+TEST_CASE("a child ignores none of the signals that the program does", "[tuner]") {
+  const auto of_pipes = signal(SIGPIPE, SIG_IGN), of_sizes = signal(SIGXFSZ, SIG_IGN);
+  Child child({"grep", "SigIgn", "/proc/self/status"}, std::nullopt);
+  signal(SIGPIPE, of_pipes);
+  signal(SIGXFSZ, of_sizes);
+  std::string line;
+  REQUIRE(child.receive(line, in(5)) == Child::Event::line);
+  REQUIRE(line.starts_with("SigIgn:\t"));
+  const std::uint64_t ignored = std::stoull(line.substr(8), nullptr, 16);
+  for (const int number : {SIGPIPE, SIGXFSZ}) CHECK((ignored >> (number - 1) & 1) == 0);
+}
+
 TEST_CASE("what a worker's shell has started ends with us, however we end", "[tuner]") {
   int pipe_of_pids[2];
   REQUIRE(pipe(pipe_of_pids) == 0);

@@ -44,6 +44,12 @@ std::string message_of(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("a model of a config has a layer", "[tuner]") {
+  CHECK(contains(message_of("model:\n  n_layers: 0\n"),
+                 "users.yaml:2: model.n_layers: 0 is below 1"));
+  CHECK(parse_user_config("model:\n  n_layers: 1\n", "users.yaml").problem.model.layers == 1);
+}
+
 TEST_CASE("merge keys are expanded, own keys and the first map of a list win", "[tuner]") {
   const UserConfig config = parse_user_config(
       "a: &a {n_heads: 8, n_kv_groups: 4}\n"

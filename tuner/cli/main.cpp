@@ -118,6 +118,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a worker that died is a row, not the end of the program
+  std::signal(SIGXFSZ, SIG_IGN);  // ulimit -f: a write that fails says so
   try {
     return run(argc, argv);
   } catch (const nsa::InputError& e) {

@@ -67,6 +67,11 @@ void say(const Settings& settings, const std::string& line) {
   if (!settings.quiet) std::fprintf(stderr, "%s\n", visible(line).c_str());
 }
 
+ExitCode nothing_judged(const std::string& why) {
+  std::fprintf(stderr, "%s\n", visible(why).c_str());
+  return ExitCode::nothing_judged;
+}
+
 void print_text(const std::string& text) {
   // A long text goes past the buffer, so that only the number of bytes tells of a failure.
   const std::size_t written = std::fwrite(text.data(), 1, text.size(), stdout);

@@ -52,6 +52,8 @@ std::size_t columns_out();
 bool dumb_terminal();
 /// One line to stderr unless --quiet.
 void say(const Settings& settings, const std::string& line);
+/// Why a command ends with exit 3, in one line to stderr. It is no note: --quiet prints it too.
+ExitCode nothing_judged(const std::string& why);
 /// JSON as text; bytes that are no UTF-8 (file names may hold them) are replaced. indent -1: one
 /// line.
 std::string json_text(const Json& document, int indent = -1);

@@ -253,6 +253,10 @@ UserConfig parse_user_config(std::string_view text, const std::string& where, bo
     if (const auto e = entries.find(std::string(key.key)); e != entries.end())
       key.field(config.problem) = integer_of(e->first, e->second, where);
   }
+  // In a problem 0 layers say that there is no model; who writes a config has one.
+  if (config.problem.model.layers < 1)
+    refuse_violation(fmt::format("/layers: {} is below 1", config.problem.model.layers), entries,
+                     where);
   if (const auto e = entries.find("runtime.precision"); e != entries.end())
     config.problem.dtype = precision_of(e->second, where);
   read_lengths(config, entries, where);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/text.hpp"
 #include "times.hpp"
 #include "tree.hpp"
 
@@ -78,6 +81,17 @@ std::vector<CsvLine> read_csv(std::string_view text, const std::string& where) {
   return reader.finish(where);
 }
 
+std::vector<CsvLine> read_csv_table(std::string_view text, const std::string& where) {
+  std::vector<CsvLine> lines = read_csv(text, where);
+  if (lines.empty()) throw InputError(where + ": is empty");
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    if (lines[i].size() == lines[0].size()) continue;
+    throw InputError(fmt::format("{}: row {} has {} where the header has {}", where, i,
+                                 counted(std::ssize(lines[i]), "cell"), lines[0].size()));
+  }
+  return lines;
+}
+
 std::string csv_line(const CsvLine& cells) {
   std::string line;
   for (const std::string& cell : cells) {
@@ -94,9 +108,7 @@ std::string csv_line(const CsvLine& cells) {
 }
 
 CsvTable::CsvTable(std::string_view text, const std::string& where)
-    : where_(where), lines_(read_csv(text, where)) {
-  if (lines_.empty()) throw InputError(where + ": is empty");
-}
+    : where_(where), lines_(read_csv_table(text, where)) {}
 
 bool CsvTable::has(std::string_view column) const {
   return std::find(header().begin(), header().end(), column) != header().end();
@@ -105,9 +117,7 @@ bool CsvTable::has(std::string_view column) const {
 std::string CsvTable::cell(std::size_t row, std::string_view column) const {
   const auto found = std::find(header().begin(), header().end(), column);
   if (found == header().end()) throw InputError(where_ + ": has no column " + std::string(column));
-  const auto index = static_cast<std::size_t>(found - header().begin());
-  const CsvLine& line = lines_[row + 1];
-  return index < line.size() ? line[index] : "";
+  return lines_[row + 1][static_cast<std::size_t>(found - header().begin())];
 }
 
 double CsvTable::number(std::size_t row, std::string_view column) const {

@@ -12,6 +12,9 @@ using CsvLine = std::vector<std::string>;
 /// All lines that are not empty; quoted cells may hold commas, quotes and line breaks. InputError
 /// on a quote that is never closed, a NUL, or bytes that are no UTF-8.
 std::vector<CsvLine> read_csv(std::string_view text, const std::string& where);
+/// The same of a table: its first line names the columns. InputError also where there is no line,
+/// or one has not a cell for each column, as where a file was cut.
+std::vector<CsvLine> read_csv_table(std::string_view text, const std::string& where);
 /// One line with its line break.
 std::string csv_line(const CsvLine& cells);
 /// Bytes that may stand in a database and on a terminal's line: InputError otherwise.
@@ -24,7 +27,7 @@ class CsvTable {
   std::size_t rows() const { return lines_.size() - 1; }
   const CsvLine& header() const { return lines_.front(); }
   bool has(std::string_view column) const;
-  /// InputError where the column is missing; "" where the line is shorter.
+  /// InputError where the column is missing.
   std::string cell(std::size_t row, std::string_view column) const;
   double number(std::size_t row, std::string_view column) const;
   /// "file.csv: row 3", as messages begin.

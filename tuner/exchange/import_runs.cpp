@@ -9,6 +9,7 @@
 #include "nsa/exchange/exchange.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
+#include "nsa/schemas/text.hpp"
 
 namespace nsa::exchange {
 namespace {
@@ -59,7 +60,7 @@ Run run_of(const Provenance& provenance, const std::string& source_run,
   Run run;
   run.spec_hash = hash_hex(spec.dump(-1, ' ', false, Json::error_handler_t::replace));
   run.id = uuid_of(run.spec_hash + spec.dump(-1, ' ', false, Json::error_handler_t::replace));
-  spec["file"] = provenance.file;
+  spec["file"] = visible(provenance.file);
   spec["notes"] = notes;
   run.spec_json = Json{{"import", spec}}.dump(-1, ' ', false, Json::error_handler_t::replace);
   run.build_id = provenance.build_id;

@@ -85,7 +85,20 @@ AxisValues* find_axis(ProblemFamily& family, const std::string& axis) {
   return it == family.axes.end() ? nullptr : &*it;
 }
 
+/// 0 layers say that a problem has no model: of a family that is about one, that is a slip.
+void require_layers(const SweepSpec& spec, const AxisValues& wanted) {
+  if (wanted.first != "layers" || !contains(wanted.second, "0")) return;
+  for (const ProblemFamily& family : spec.families) {
+    if (family.base.model.layers > 0)
+      throw InputError(
+          fmt::format("--axis layers: 0 is no model, and the family '{}' is one; name 1 or more, "
+                      "or leave the family out with --stage",
+                      family.name));
+  }
+}
+
 void narrow_axis(SweepSpec& spec, const AxisValues& wanted) {
+  require_layers(spec, wanted);
   const auto& [axis, values] = wanted;
   bool anywhere = false;
   for (ProblemFamily& family : spec.families) {

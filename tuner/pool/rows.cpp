@@ -7,6 +7,7 @@
 
 #include "nsa/schemas/json.hpp"
 #include "nsa/schemas/median.hpp"
+#include "nsa/schemas/text.hpp"
 #include "pool/account.hpp"
 
 namespace nsa::tuner {
@@ -157,7 +158,8 @@ std::optional<std::string> find_lie(const worker::MeasuredReply& reply, std::int
                                     const Believable& believable) {
   constexpr double kWallRatio = 2, kWallS = 0.25;  // scheduling, and clocks that are adjusted
   if (static_cast<std::int64_t>(reply.samples.size()) != asked)
-    return fmt::format("{} samples were asked for, {} came", asked, reply.samples.size());
+    return fmt::format("{} {} asked for, {} came", counted(asked, "sample"),
+                       asked == 1 ? "was" : "were", reply.samples.size());
   std::vector<double> times;
   for (std::size_t i = 0; i < reply.samples.size(); ++i) {
     if (const auto lie = lie_of(reply.samples[i], believable.backend))

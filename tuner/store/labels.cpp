@@ -5,16 +5,19 @@
 namespace nsa::store {
 namespace {
 
-/// One statement with a run's id and the label, for each run in one transaction.
-void for_each_run(SQLite::Database& db, const char* sql, const std::vector<std::string>& run_ids,
-                  const std::string& label) {
+/// One statement with a run's id and the label, for each run in one transaction. The rows that it
+/// changed.
+std::size_t for_each_run(SQLite::Database& db, const char* sql,
+                         const std::vector<std::string>& run_ids, const std::string& label) {
   SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
   SQLite::Statement statement(db, sql);
+  int changed = 0;
   for (const std::string& id : run_ids) {
     bind_values(statement, id, label);
-    statement.exec();
+    changed += statement.exec();
   }
   transaction.commit();
+  return static_cast<std::size_t>(changed);
 }
 
 }  // namespace
@@ -29,9 +32,9 @@ void Store::add_label(const std::vector<std::string>& run_ids, const std::string
   });
 }
 
-void Store::remove_label(const std::vector<std::string>& run_ids, const std::string& label) {
-  state_->use([&](SQLite::Database& db) {
-    for_each_run(db, "DELETE FROM run_label WHERE run_id = ? AND label = ?", run_ids, label);
+std::size_t Store::remove_label(const std::vector<std::string>& run_ids, const std::string& label) {
+  return state_->use([&](SQLite::Database& db) {
+    return for_each_run(db, "DELETE FROM run_label WHERE run_id = ? AND label = ?", run_ids, label);
   });
 }
 

@@ -21,4 +21,13 @@ CodePoint next_code_point(std::string_view text) {
   return {value, bytes, true};
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const CodePoint point = next_code_point(text);
+    if (!point.valid) return false;
+    text.remove_prefix(point.bytes);
+  }
+  return true;
+}
+
 }  // namespace nsa

@@ -1,5 +1,8 @@
 // Says what a schema wants at a place: validators name the keyword that failed,
 // users need to know what would have been right.
+#include <algorithm>
+
+#include "nsa/schemas/text.hpp"
 #include "schema_bundle.hpp"
 
 namespace nsa {
@@ -75,10 +78,13 @@ void add_words(const Json& node, std::string& words) {
   if (node.contains("minimum")) add("at least " + node["minimum"].dump());
   if (node.contains("exclusiveMinimum")) add("above " + node["exclusiveMinimum"].dump());
   if (node.contains("maximum")) add("at most " + node["maximum"].dump());
-  if (node.contains("minItems")) add("at least " + node["minItems"].dump() + " items");
-  if (node.contains("maxItems")) add("at most " + node["maxItems"].dump() + " items");
-  if (node.contains("minLength")) add("at least " + node["minLength"].dump() + " characters");
-  if (node.contains("maxLength")) add("at most " + node["maxLength"].dump() + " characters");
+  const auto add_count = [&](const char* key, const char* words_before, const char* noun) {
+    if (node.contains(key)) add(words_before + counted(node[key].get<std::int64_t>(), noun));
+  };
+  add_count("minItems", "at least ", "item");
+  add_count("maxItems", "at most ", "item");
+  add_count("minLength", "at least ", "character");
+  add_count("maxLength", "at most ", "character");
 }
 
 }  // namespace
@@ -101,8 +107,11 @@ Expectation expectation_at(const Json& bundle, const Json& document,
   for (const Json* node : nodes) {
     add_words(*node, expectation.words);
     if (!node->contains("properties")) continue;
-    for (const auto& property : (*node)["properties"].items())
-      expectation.known_fields.push_back(property.key());
+    for (const auto& property : (*node)["properties"].items()) {
+      // A part that a condition adds may say more of a field that is known already.
+      auto& known = expectation.known_fields;
+      if (std::ranges::find(known, property.key()) == known.end()) known.push_back(property.key());
+    }
   }
   return expectation;
 }

@@ -17,7 +17,7 @@ namespace {
 
 struct BisectOptions {
   NightlySource source;
-  std::string series = "*";
+  std::optional<std::string> series;  // a glob; any where none is given
   std::optional<std::string> build, measure, worker, out;
 };
 
@@ -48,7 +48,7 @@ std::vector<BisectTarget> targets_of(const NightlyHistory& history, const Bisect
   std::vector<BisectTarget> targets;
   for (std::size_t i = 0; i < report.series.size(); ++i) {
     const nightly::Verdict& verdict = report.series[i];
-    if (!nightly::matches_glob(o.series, verdict.name)) continue;
+    if (o.series && !nightly::matches_glob(*o.series, verdict.name)) continue;
     const auto change =
         std::find_if(verdict.changes.rbegin(), verdict.changes.rend(),
                      [&](const nightly::Change& c) { return is_worse(c, options.better); });
@@ -94,7 +94,7 @@ std::string commits_text(const nightly::Change& change) {
 std::string target_text(const BisectTarget& target) {
   const nightly::Change& change = target.change;
   return fmt::format("{}\n  {:+.2f} % since {}, row {}\n", reports::printable(target.series),
-                     100 * (*change.ratio - 1), reports::printable(change.time), change.index) +
+                     100 * (*change.ratio - 1), reports::printable(change.time), change.index + 1) +
          commits_text(change);
 }
 
@@ -145,8 +145,11 @@ ExitCode run(const Settings& settings, const BisectOptions& o) {
   check_flags(o);
   const std::vector<BisectTarget> targets = targets_of(read_history(settings, o.source), o);
   if (targets.empty()) {
-    say(settings, "bisect: no series of that name has a step to the worse");
-    return ExitCode::nothing_judged;
+    const std::string why =
+        fmt::format("no series{} has a step to the worse",
+                    o.series ? " of the name " + reports::printable(*o.series) : std::string());
+    if (settings.json) print_json({{"series", nullptr}, {"reason", why}});
+    return nothing_judged("bisect: " + why);
   }
   const BisectTarget& target = clearest(targets);
   if (o.out) write_script(settings, o, target);
@@ -173,7 +176,7 @@ void add_bisect(Program& program) {
       "  nsatune bisect --db nightly.sqlite --build 'cmake --build build' --worker "
       "'build/bin/nsatune worker' -o bisect.sh\n"
       "  git bisect start BAD GOOD && git bisect run ./bisect.sh\n\n"
-      "Exit codes: 0; 2 bad input; 3 no series of that name has a step to the worse",
+      "Exit codes: 0; 2 bad input; 3 no series, or none of that name, has a step to the worse",
       [&program, o] { return run(program.settings, *o); });
   sub->require_subcommand(0, 1);
   declare_source(*sub, o->source);

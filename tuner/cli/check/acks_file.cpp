@@ -11,6 +11,7 @@
 #include "history/time.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/schemas/variant_text.hpp"
 #include "nsa/tuner/yaml_text.hpp"
 
@@ -72,7 +73,11 @@ std::vector<nightly::Ack> parse_acks(const std::string& text, const std::string&
 }
 
 /// A JSON string is a YAML string too, whatever it holds.
-std::string quoted(const std::string& text) { return Json(text).dump(); }
+std::string quoted(const std::string& text) {
+  if (!is_utf8(text))
+    throw InputError(fmt::format("ack: '{}' has bytes that are not UTF-8", visible(text)));
+  return Json(text).dump();
+}
 
 std::string entry_text(const nightly::Ack& ack, const std::string& indent) {
   return fmt::format("{0}- series: {1}\n{0}  commits: {2}\n{0}  reason: {3}\n{0}  until: {4}\n",

@@ -6,6 +6,7 @@
 #include "history/source.hpp"
 #include "nsa/check_output/document.hpp"
 #include "nsa/reports/text_table.hpp"
+#include "nsa/schemas/text.hpp"
 #include "planted_step.hpp"
 
 namespace nsa::cli {
@@ -58,9 +59,10 @@ Outcome outcome_of(const NightlyHistory& history, const nightly::Options& option
   outcome.exit_code_of_data = report.exit_code;
   const std::optional<PlantedStep> step = step_for(history.series, report, options);
   if (!step) {
-    outcome.reason =
-        fmt::format("no series has {} nights in one environment; there are {} nights",
-                    static_cast<std::size_t>(options.warm_up) + kPlantedNights, history.nights);
+    outcome.reason = fmt::format("no series has {} nights in one environment; there {} {}",
+                                 static_cast<std::size_t>(options.warm_up) + kPlantedNights,
+                                 history.nights == 1 ? "is" : "are",
+                                 counted(static_cast<std::int64_t>(history.nights), "night"));
     return outcome;
   }
   outcome.series = history.series[step->series].name;

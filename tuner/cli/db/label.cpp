@@ -63,7 +63,12 @@ ExitCode run(const Settings& settings, const LabelOptions& o) {
   store::Store::open_existing(settings.db_path());  // InputError where there is none
   auto db = store::Store::open(settings.db_path());
   const std::vector<std::string> ids = ids_of(db, settings, o.runs);
-  o.remove ? db.remove_label(ids, o.label) : db.add_label(ids, o.label);
+  if (!o.remove) {
+    db.add_label(ids, o.label);
+  } else if (db.remove_label(ids, o.label) == 0) {
+    throw InputError(fmt::format("{}: no such label '{}' on {}; nsatune db info lists them",
+                                 settings.db_path(), o.label, fmt::join(ids, ", ")));
+  }
   if (settings.json) {
     print_json(
         {{"path", settings.db_path()}, {"label", o.label}, {"removed", o.remove}, {"runs", ids}});

@@ -5,6 +5,7 @@
 
 #include "device_choice.hpp"
 #include "nsa/kernels/training.hpp"
+#include "nsa/schemas/text.hpp"
 #include "program.hpp"
 #include "run/options.hpp"
 #include "run/report.hpp"
@@ -114,10 +115,27 @@ std::string gigabytes(const Json& bytes) {
   return fmt::format("{:>10.3f} GB", bytes.get<double>() * 1e-9);
 }
 
-/// "a batch of 12 at this length", or that not even one fits.
-std::string most_text(const Json& number, const char* words, const char* where, const char* one) {
-  if (number.is_null()) return fmt::format("not even {} {}", one, where);
-  return fmt::format(fmt::runtime(words), number.get<std::int64_t>()) + " " + where;
+/// In the unit of the peak, or in bytes where that would round it to nothing.
+std::string limit_text(std::int64_t bytes) {
+  return bytes < 1'000'000 ? fmt::format("{} B", bytes)
+                           : fmt::format("{:.3f} GB", static_cast<double>(bytes) * 1e-9);
+}
+
+/// "room for a batch of 12 at this length, or for sequences of 4096 tokens at this batch"; what has
+/// no room even as the smallest is named so.
+std::string room_text(const Json& d) {
+  const auto batch = [](const std::string& of) { return "a batch of " + of + " at this length"; };
+  const auto tokens = [](const std::string& of) { return "sequences of " + of + " at this batch"; };
+  const std::string least_batch = batch("one"), least_tokens = tokens("one token");
+  const Json &most_batch = d["largest_batch"], &most_tokens = d["largest_seq_len"];
+  if (most_batch.is_null() && most_tokens.is_null())
+    return "room neither for " + least_batch + " nor for " + least_tokens;
+  if (most_batch.is_null())
+    return "room for " + tokens(counted(most_tokens.get<std::int64_t>(), "token")) +
+           ", but not for " + least_batch;
+  const std::string room = "room for " + batch(std::to_string(most_batch.get<std::int64_t>()));
+  if (most_tokens.is_null()) return room + ", but not for " + least_tokens;
+  return room + ", or for " + tokens(counted(most_tokens.get<std::int64_t>(), "token"));
 }
 
 std::string text_of(const Json& d) {
@@ -132,13 +150,8 @@ std::string text_of(const Json& d) {
     if (bytes != 0) text += fmt::format("  {:<12}{}\n", name, gigabytes(bytes));
   text += fmt::format("  {:<12}{}\n", "peak", gigabytes(d["peak_bytes"]));
   if (!d.contains("limit_bytes")) return text;
-  return text +
-         fmt::format(
-             "  {} {:.3f} GB; room for: {}, {}\n", d["fits"].get<bool>() ? "fits" : "DOES NOT FIT",
-             d["limit_bytes"].get<double>() * 1e-9,
-             most_text(d["largest_batch"], "a batch of {}", "at this length", "a batch of one"),
-             most_text(d["largest_seq_len"], "sequences of {} tokens", "at this batch",
-                       "sequences of one token"));
+  return text + fmt::format("  {} {}; {}\n", d["fits"].get<bool>() ? "fits" : "DOES NOT FIT",
+                            limit_text(d["limit_bytes"].get<std::int64_t>()), room_text(d));
 }
 
 ExitCode memory(const Settings& settings, const MemoryPlanOptions& o) {

@@ -102,7 +102,7 @@ ExitCode print_results(const Settings& settings, std::vector<std::string> ids) {
   const auto db = store::Store::open_existing(settings.db_path());
   if (ids.empty()) {
     const std::vector<Run> runs = db.runs();
-    if (runs.empty()) return ExitCode::nothing_judged;
+    if (runs.empty()) return nothing_judged(settings.db_path() + ": has no run");
     ids.push_back(runs.front().id);
   }
   Json document = Json::array();

@@ -102,7 +102,7 @@ ExitCode run(const Settings& settings, const ScalingOptions& o) {
                 {"cells", Json::array()},
                 {"scaling", run_tables::scaling_json(rows)}});
   } else {
-    print_text(run_tables::scaling_table(rows, settings.style_out()));
+    print_fitted(run_tables::scaling_table(rows, settings.style_out()));
   }
   const bool any =
       std::ranges::any_of(rows, [](const ScalingRow& row) { return row.slope.has_value(); });

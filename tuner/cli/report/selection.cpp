@@ -111,8 +111,8 @@ ExitCode run(const Settings& settings, const SelectionOptions& o) {
   const reports::Style style = settings.style_out();
   std::string text = std::string(kData) + fmt::format("; n {}\n", o.sel_count);
   for (const Json& table : document["tables"]) text += table_text(table, style);
-  print_text(text + times_text(document["times"], style) +
-             "None of these is a variant: no decision ever chooses one.\n");
+  print_fitted(text + times_text(document["times"], style) +
+               "None of these is a variant: no decision ever chooses one.\n");
   return ExitCode::good;
 }
 

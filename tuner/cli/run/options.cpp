@@ -240,6 +240,12 @@ RunPlan make_run_plan(const RunOptions& o, Backend backend) {
   require_range("--warmup", o.warmup, 0, 1'000'000);
   require_range("--every", o.every, 1, 1'000'000);
   branch_mask(o.branches);
+  constexpr std::int64_t kMostInBatch = std::int64_t{1} << 31;  // of a problem
+  if (plan.seq_len > kMostInBatch / plan.batch)
+    throw InputError(fmt::format(
+        "--batch: {} sequences of {} tokens are more than the {} of one batch; take a smaller "
+        "--batch or a shorter --seq-len",
+        plan.batch, plan.seq_len, kMostInBatch));
   const auto batch = static_cast<std::size_t>(plan.batch);
   require_valid(problem_of(plan.config, std::vector<std::int64_t>(batch, plan.seq_len),
                            std::vector<std::int64_t>(batch, 0)),

@@ -7,6 +7,7 @@
 
 #include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
+#include "nsa/reports/units.hpp"
 #include "nsa/schemas/text.hpp"
 
 namespace nsa::cli {
@@ -36,6 +37,20 @@ std::vector<std::pair<std::string, Contests>> by_kind(const tuner::Plan& plan) {
   return kinds;
 }
 
+/// The budget pays for the contests in their order, the cheapest first.
+std::string budget_text(const tuner::Plan& plan, std::optional<double> budget_s) {
+  if (!budget_s || *budget_s >= plan.estimated_s) return "";
+  double left_s = *budget_s;
+  std::int64_t covered = 0;
+  for (const tuner::Contest& contest : plan.contests) {
+    left_s -= contest.estimated_s;
+    if (left_s < 0) break;
+    ++covered;
+  }
+  return fmt::format("the budget of {} covers about {}\n", reports::format_duration(*budget_s),
+                     counted(covered, "contest"));
+}
+
 }  // namespace
 
 Json plan_json(const tuner::Plan& plan, const std::string& device_id) {
@@ -61,7 +76,8 @@ Json plan_json(const tuner::Plan& plan, const std::string& device_id) {
           {"skipped", skipped}};
 }
 
-std::string plan_text(const tuner::Plan& plan, const std::string& device_id, reports::Style style) {
+std::string plan_text(const tuner::Plan& plan, const std::string& device_id,
+                      std::optional<double> budget_s, reports::Style style) {
   std::string text;
   for (const auto& [kind, contests] : by_kind(plan)) {
     reports::TextTable table;
@@ -72,9 +88,10 @@ std::string plan_text(const tuner::Plan& plan, const std::string& device_id, rep
                      std::to_string(c->variants.size()), fmt::format("{:.1f} s", c->estimated_s)});
     text += kind + "\n" + table.render(style, 2);
   }
-  return text + fmt::format("{} on {}, about {:.0f} s\n",
-                            counted(std::ssize(plan.contests), "contest"), device_id,
-                            plan.estimated_s);
+  return text +
+         fmt::format("{} on {}, about {}\n", counted(std::ssize(plan.contests), "contest"),
+                     device_id, reports::format_duration(plan.estimated_s)) +
+         budget_text(plan, budget_s);
 }
 
 }  // namespace nsa::cli

@@ -1,6 +1,7 @@
 // A plan as --dry-run prints it.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "nsa/reports/style.hpp"
@@ -12,7 +13,8 @@ namespace nsa::cli {
 /// The document of the schema sweep_plan.
 Json plan_json(const tuner::Plan& plan, const std::string& device_id);
 /// A table for each kind of problem, then how many contests there are, on which device, and how
-/// long they take.
-std::string plan_text(const tuner::Plan& plan, const std::string& device_id, reports::Style style);
+/// long they take; of a budget that they exceed also how many of them it covers.
+std::string plan_text(const tuner::Plan& plan, const std::string& device_id,
+                      std::optional<double> budget_s, reports::Style style);
 
 }  // namespace nsa::cli

@@ -122,7 +122,7 @@ bool all_noisy(const std::vector<Measurement>& rows) {
 /// Names them in the last lines, whatever was asked for; --strict makes them an exit code.
 ExitCode judge(const Settings& settings, const SweepOptions& o,
                const std::vector<Measurement>& rows) {
-  if (rows.empty()) return ExitCode::nothing_judged;
+  if (rows.empty()) return nothing_judged("sweep: no row of this run was measured");
   const std::vector<std::string> troubled = troubled_variants(rows);
   for (const std::string& line : troubled) say(settings, line);
   if (all_noisy(rows))
@@ -291,14 +291,13 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
     return kStopped;
   }
   if (plan.contests.empty()) {
-    say(settings, fmt::format("sweep: no variant of {} runs any problem of the spec on {}",
-                              o.worker ? "these workers" : "this build", device.id));
     if (settings.json && o.dry_run) print_json(plan_json(plan, device.id));
-    return ExitCode::nothing_judged;
+    return nothing_judged(fmt::format("sweep: no variant of {} runs any problem of the spec on {}",
+                                      o.worker ? "these workers" : "this build", device.id));
   }
   if (o.dry_run) {
     settings.json ? print_json(plan_json(plan, device.id))
-                  : print_fitted(plan_text(plan, device.id, settings.style_out()) +
+                  : print_fitted(plan_text(plan, device.id, spec.budget_s, settings.style_out()) +
                                  counted(std::ssize(plan.skipped), "pair") +
                                  " of variant and problem left out\n");
     return ExitCode::good;

@@ -81,6 +81,7 @@ int run_child(const ChildPlan& plan) {
   const pid_t pid = fork();
   if (pid == 0) {
     forwarding.restore_in_child();
+    for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_DFL);  // main ignores them
     if (plan.stdout_to_stderr) dup2(STDERR_FILENO, STDOUT_FILENO);
     execvpe(argv[0], argv.data(), envp.data());
     const int error = errno;

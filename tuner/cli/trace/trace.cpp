@@ -74,10 +74,9 @@ ExitCode print_summary(const Settings& settings, const SummaryOptions& options) 
   std::vector<trace::Trace> traces = read_traces(files);
   if (std::all_of(traces.begin(), traces.end(), trace::holds_no_event)) {
     const std::size_t others = files.size() - 1;
-    say(settings, "trace summary: " + files.front() +
-                      (others > 0 ? " and " + std::to_string(others) + " more" : "") +
-                      ": no event was recorded, so there is nothing to summarise");
-    return ExitCode::nothing_judged;
+    return nothing_judged("trace summary: " + files.front() +
+                          (others > 0 ? " and " + std::to_string(others) + " more" : "") +
+                          ": no event was recorded, so there is nothing to summarise");
   }
   trace::expect_one_job(traces);
   for (trace::Trace& trace : traces) trace::keep(filter, trace);

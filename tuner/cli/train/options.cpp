@@ -35,10 +35,16 @@ training::LearningRate rate_from(const TrainOptions& o, const tuner::TrainingSet
   if (!known)
     throw InputError("--lr-schedule: " + schedule + " is not one of constant, linear, cosine");
   rate.schedule = *known;
-  if (rate.schedule != training::RateSchedule::constant && rate.total_steps <= rate.warmup_steps)
+  const bool falls = rate.schedule != training::RateSchedule::constant;
+  if (falls && rate.total_steps == 0)
     throw InputError(fmt::format(
         "--lr-schedule: {} falls over the whole training; say how many steps that is by --lr-steps",
         schedule));
+  if (falls && rate.total_steps <= rate.warmup_steps)
+    throw InputError(
+        fmt::format("--lr-steps: {} ends before the warm-up does; {} needs more steps than the {} "
+                    "of --lr-warmup",
+                    rate.total_steps, schedule, rate.warmup_steps));
   require_between("--lr", rate.peak, 0, 1e3);
   return rate;
 }

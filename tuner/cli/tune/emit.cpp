@@ -59,8 +59,7 @@ ExitCode write(const Settings& settings, const EmitOptions& o, const std::string
   if (!settled && emission.values.empty()) {
     for (const tuner::EmittedStage& stage : emission.stages)
       say(settings, fmt::format("note: {}: {}", to_string(stage.stage), stage.why));
-    say(settings, "tune: nothing could be decided for " + emission.project);
-    return ExitCode::nothing_judged;
+    return nothing_judged("tune: nothing could be decided for " + emission.project);
   }
   write_text_file(out, emitted_text(settings, o, project, emission));
   if (settings.json) {
@@ -125,9 +124,8 @@ ExitCode emit_rows(const Settings& settings, const EmitOptions& o, const std::st
   const ProblemClass of = class_for(settings, o, input.device.backend, classes);
   const auto emission = tuner::emit_from_rows(project, input, of);
   if (!emission) {
-    say(settings,
+    return nothing_judged(
         fmt::format("tune: nothing of {} was measured for {}", project.name, to_string(of)));
-    return ExitCode::nothing_judged;
   }
   return write(settings, o, out, project, *emission);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "nsa/reports/text_table.hpp"
+#include "nsa/schemas/text.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -66,7 +67,7 @@ std::string trials_text(const tuner::TrialReport& report, reports::Style style) 
   for (const tuner::Trial* trial : worst) {
     const bool failed = !trial->failure.empty();
     table.add_row(
-        {failed ? trial->failure : fmt::format("{:.2f} %", 100 * std::max(0.0, trial->regret)),
+        {failed ? trial->failure : fmt::format("{:.2f} %", 100 * trial->regret),
          failed ? "" : fmt::format("[{:.2f}, {:.2f}]", 100 * trial->low, 100 * trial->high),
          std::string(to_string(trial->kind)),
          fmt::format("{} {}", to_string(trial->axis), trial->at), to_string(trial->problem_class),
@@ -78,11 +79,12 @@ std::string trials_text(const tuner::TrialReport& report, reports::Style style) 
 std::string summary(const VerifyOutcome& outcome) {
   const tuner::TrialReport& r = outcome.report;
   return fmt::format(
-      "{} places in its ranges: loses {:.2f} % on average [{:.2f}, {:.2f}], {:.2f} % at the 95th "
+      "{} in its ranges: loses {:.2f} % on average [{:.2f}, {:.2f}], {:.2f} % at the 95th "
       "percentile, {:.1f} % at worst; {} beyond them, {} failed, {} left out for the budget; "
       "{:.1f} s\n",
-      r.decided, 100 * r.mean, 100 * r.low, 100 * r.high, 100 * r.p95, 100 * r.worst,
-      std::ssize(r.trials) - r.decided - r.failures, r.failures, outcome.left_out, outcome.wall_s);
+      counted(r.decided, "place"), 100 * r.mean, 100 * r.low, 100 * r.high, 100 * r.p95,
+      100 * r.worst, std::ssize(r.trials) - r.decided - r.failures, r.failures, outcome.left_out,
+      outcome.wall_s);
 }
 
 const char* verdict_words(const VerifyOutcome& outcome) {

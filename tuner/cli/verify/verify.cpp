@@ -185,9 +185,10 @@ ExitCode run(const Settings& settings, const VerifyOptions& o) {
   outcome.left_out = keep_what_fits(plan, o.seed, budget_s);
   if (stop) return kStopped;
   if (o.dry_run) {
-    settings.json ? print_json(plan_json(plan, bench.device.id))
-                  : print_fitted(plan_text(plan, bench.device.id, settings.style_out()) +
-                                 fmt::format("{} left out for the budget\n", outcome.left_out));
+    settings.json
+        ? print_json(plan_json(plan, bench.device.id))
+        : print_fitted(plan_text(plan, bench.device.id, std::nullopt, settings.style_out()) +
+                       fmt::format("{} left out for the budget\n", outcome.left_out));
     return ExitCode::good;
   }
   store::Store db = store::Store::open(settings.db_path());

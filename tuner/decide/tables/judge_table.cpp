@@ -27,9 +27,21 @@ TrialKind kind_of(const Decision& decision, std::int64_t at) {
   return TrialKind::inside;
 }
 
+/// Spread of the ratio behind a regret. The best variant is the reference of all, with a spread of
+/// 0: where it was chosen and other rounds saw another one ahead, that of its nearest rival.
+const Spread& spread_of_regret(const LengthRatios& point, std::size_t chosen, double regret) {
+  std::size_t rival = chosen;
+  for (std::size_t v = 0; v < point.usable.size(); ++v) {
+    if (!point.usable[v] || v == chosen) continue;
+    if (rival == chosen || point.excess[v] < point.excess[rival]) rival = v;
+  }
+  const bool of_rival = regret != 0 && point.spread[chosen].variance == 0;
+  return point.spread[of_rival ? rival : chosen];
+}
+
 void set_interval(Trial& trial, const LengthRatios& point, std::size_t chosen) {
   trial.regret = regret_of(point, chosen);
-  const Spread& spread = point.spread[chosen];
+  const Spread& spread = spread_of_regret(point, chosen, trial.regret);
   trial.standard_error = std::sqrt(spread.variance);
   trial.freedom = std::max(1.0, spread.freedom);
   const double half = student_quantile(kTail, trial.freedom) * trial.standard_error;

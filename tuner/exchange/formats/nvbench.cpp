@@ -9,6 +9,7 @@
 #include "foreign.hpp"
 #include "formats.hpp"
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nvbench_summaries.hpp"
 #include "own.hpp"
 #include "times.hpp"
@@ -204,6 +205,8 @@ Imported own_rows(const Tree& file, const Tree& header, const Input& input) {
 
 Bundle write_nvbench(const Results& results, const std::string& file_name) {
   Bundle bundle;
+  // JSON holds no name that is not UTF-8, and has to say where the sidecars lie.
+  const std::string folder = visible(file_name) + "-bin";
   const std::vector<Group> groups = group_rows(results.rows);
   std::map<std::string, std::vector<const Group*>> benchmarks;
   for (const Group& group : groups)
@@ -220,7 +223,7 @@ Bundle write_nvbench(const Results& results, const std::string& file_name) {
                    {"states", Tree::array()}};
     for (std::size_t i = 0; i < results.devices.size(); ++i) benchmark["devices"].push_back(i);
     for (const Group* group : members) {
-      const std::string sidecar = fmt::format("{}-bin/{}.bin", file_name, bundle.sidecars.size());
+      const std::string sidecar = fmt::format("{}/{}.bin", folder, bundle.sidecars.size());
       const std::vector<std::int64_t> times = times_of(*group);
       benchmark["states"].push_back(
           state_of(*group, device_index(results, group->first()), times.empty() ? "" : sidecar));

@@ -12,6 +12,7 @@
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/fields/measurement.hpp"
 #include "nsa/schemas/json.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/schemas/variant_text.hpp"
 #include "own.hpp"
 
@@ -31,7 +32,6 @@ class Cells {
   std::string text(const std::string& column) const {
     const auto at = columns_.find(column);
     if (at == columns_.end()) throw InputError(where_ + ": has no column " + column);
-    if (at->second >= line_.size()) return "";
     const std::string& cell = line_[at->second];
     const bool guarded = cell.size() > 1 && cell[0] == '\'' &&
                          std::string_view("=+-@\t\r").find(cell[1]) != std::string_view::npos;
@@ -211,7 +211,7 @@ class Runs {
     if (is_new) {
       run.id = row.run_id;
       run.spec_hash = hash_hex(row.run_id);
-      run.spec_json = Json{{"import", {{"format", "csv"}, {"file", where_}}}}.dump();
+      run.spec_json = Json{{"import", {{"format", "csv"}, {"file", visible(where_)}}}}.dump();
       run.build_id = cells.text("build_id");
       run.environment_hash = cells.text("environment_hash");
       run.started_at = cells.text("run_started_at");
@@ -237,8 +237,7 @@ class Runs {
 }  // namespace
 
 Imported read_own_csv(const Input& input) {
-  const std::vector<CsvLine> lines = read_csv(input.text, input.where);
-  if (lines.empty()) throw InputError(input.where + ": is empty");
+  const std::vector<CsvLine> lines = read_csv_table(input.text, input.where);
   std::map<std::string, std::size_t> columns;
   for (std::size_t i = 0; i < lines[0].size(); ++i) columns.emplace(lines[0][i], i);
   if (!columns.contains("median_ns") || !columns.contains("run_id"))

@@ -182,8 +182,9 @@ struct Explanation {
   std::optional<std::string> fallback_reason;  // why a stronger wish was not met
   std::string why;  // "NSA_FORCE_SEL_MASK=1", "range [512, 4096) of t.json"
   std::optional<Evidence> evidence;
-  std::optional<std::string> overridden;  // tuned variant that a stronger source replaced
-  std::optional<double> override_cost;    // its time / the replaced one's time, where measured
+  std::optional<std::string> overridden;        // variant that a stronger source replaced
+  Source overridden_source = Source::built_in;  // what had chosen that one
+  std::optional<double> override_cost;  // its time / the replaced one's time, where measured
 };
 /// What each accepted NSA_* name does here.
 struct NameEffect {

@@ -18,6 +18,8 @@ std::string format_percent(double share);
 std::string format_ratio(double ratio);
 /// "65,536"
 std::string format_tokens(std::int64_t tokens);
+/// "0.3 s", "42 s", "7 min 30 s", "2 h 13 min", "9.5 days": of what a person waits for.
+std::string format_duration(double seconds);
 /// "42s", "3m07s", "2h05m"
 std::string format_seconds_left(double seconds);
 

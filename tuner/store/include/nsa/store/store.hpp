@@ -179,8 +179,8 @@ class Store {
 
   /// Names runs by a label, all of them or none; a run that has it keeps it.
   void add_label(const std::vector<std::string>& run_ids, const std::string& label);
-  /// Takes the label from runs; one that does not have it stays as it is.
-  void remove_label(const std::vector<std::string>& run_ids, const std::string& label);
+  /// Takes the label from runs; one that does not have it stays as it is. How many had it.
+  std::size_t remove_label(const std::vector<std::string>& run_ids, const std::string& label);
   /// Labels by the id of their run.
   std::map<std::string, std::set<std::string>> labels() const;
 
