@@ -1,8 +1,8 @@
 // Reserves, the flat view, the break-even length and what changed.
 #include "catch.hpp"
 #include "decide/ranges/break_even.hpp"
-#include "decide/tables/reserves.hpp"
 #include "decide/tables/flat_view.hpp"
+#include "decide/tables/reserves.hpp"
 #include "decide_support.hpp"
 
 using namespace nsa::tuner;
