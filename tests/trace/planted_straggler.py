@@ -94,7 +94,7 @@ def check(program):
     if gains["data_loading"] != loading:
         sys.exit(f"without loading of data the trace would be {loading:.0f} ns shorter, not {gains['data_loading']}")
     advice = {finding["rule"]: finding["advice"] for finding in doctor["findings"]}
-    if f"rank 1 came last in {STEPS} of {STEPS}" not in advice.get("trace_exposed_comm", ""):
+    if f"for rank 1, which came last in {STEPS} of {STEPS} collectives" not in advice.get("trace_exposed_comm", ""):
         sys.exit(f"doctor does not name the rank: {advice}")
 
 
