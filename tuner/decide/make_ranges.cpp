@@ -54,12 +54,11 @@ bool join_by_bridge(const Side& side, const Segment& left_segment, const Segment
                     std::vector<ThresholdRange>& ranges, ThresholdRange& right) {
   const std::vector<Segment> between = bridge(side.judged, left_segment, right_segment);
   if (between.empty()) return false;
-  const Segment below = last_length(side.judged, left_segment),
-                above = first_length(side.judged, right_segment);
-  const std::int64_t shorter = side.points[below.first].at, longer = side.points[above.first].at;
+  const Segment& both = between.front();  // the points of the two lengths, as in each of them
+  const std::int64_t shorter = side.points[both.first].at, longer = side.points[both.last - 1].at;
   const auto boundary = [&](std::size_t left, std::size_t next) {
-    return place_boundary(side.judged, {below.first, below.last, left},
-                          {above.first, above.last, next});
+    return place_boundary(side.judged, {both.first, left_segment.last, left},
+                          {right_segment.first, both.last, next});
   };
   std::size_t before = left_segment.variant;
   for (const Segment& segment : between) {

@@ -176,7 +176,7 @@ class Sweep {
     runner.run_process(process, [&](const Candidate& candidate) {
       measured = true;
       spend();
-      tell(title_of(contest), to_string(candidate.id));
+      tell(contest, &candidate);
     });
     spend();
     if (process == 0) runner.report_to(outlook_);  // longer lengths may follow in this process
@@ -190,7 +190,7 @@ class Sweep {
     time_left_.finish(numbers_.at(&contest), measured);
     ++contests_done_;
     if (measured) reporter_.event({"contest", &contest, "", runner.ended_by()});
-    tell(title_of(contest), "");
+    tell(contest);
   }
 
   /// No more than the budget has left.
@@ -202,9 +202,9 @@ class Sweep {
   }
 
   /// Not after each of ten thousand visits: the time left is made from all contests.
-  void tell(std::string contest, std::string variant) {
+  void tell(const Contest& contest, const Candidate* candidate = nullptr) {
     const TimePoint now = Clock::now();
-    if (!variant.empty() && now < next_told_) return;
+    if (candidate && now < next_told_) return;
     next_told_ = now + seconds(kTellS);
     Progress progress;
     progress.contests_done = contests_done_;
@@ -213,8 +213,8 @@ class Sweep {
     progress.failures = report_.failures;
     progress.elapsed_s = seconds_since(start_);
     progress.left_s = left_s(progress.elapsed_s);
-    progress.contest = std::move(contest);
-    progress.variant = std::move(variant);
+    progress.contest = title_of(contest);
+    if (candidate) progress.variant = to_string(candidate->id);
     reporter_.progress(progress);
   }
 

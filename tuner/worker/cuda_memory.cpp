@@ -129,7 +129,7 @@ class CudaMemory final : public Memory {
   }
   std::unique_ptr<TensorSet> place_filled(std::vector<HostTensor> shapes,
                                           std::byte value) override {
-    auto placed = std::make_unique<CudaTensors>(std::move(shapes), *scratch_, stream_.get());
+    auto placed = std::make_unique<CudaTensors>(std::move(shapes), scratch_, stream_.get());
     placed->fill(value);
     synchronize();
     return placed;
@@ -149,17 +149,17 @@ class CudaMemory final : public Memory {
   void synchronize() override { device::synchronize(stream_.get()); }
 
  private:
-  std::unique_ptr<CudaTensors> uploaded(const std::vector<HostTensor>& tensors) const {
+  std::unique_ptr<CudaTensors> uploaded(const std::vector<HostTensor>& tensors) {
     std::vector<HostTensor> shapes;
     for (const HostTensor& tensor : tensors) shapes.push_back({tensor.name, tensor.shape, {}});
-    auto placed = std::make_unique<CudaTensors>(std::move(shapes), *scratch_, stream_.get());
+    auto placed = std::make_unique<CudaTensors>(std::move(shapes), scratch_, stream_.get());
     placed->upload(tensors);
     return placed;
   }
 
   device::Stream stream_;
   /// Of comparisons, kept from one to the next; tensors borrow it.
-  std::unique_ptr<Workspace> scratch_ = std::make_unique<Workspace>(device::allocator());
+  Workspace scratch_{device::allocator()};
 };
 
 int ordinal_of(const std::string& id) {

@@ -22,8 +22,7 @@ std::optional<std::size_t> fastest(const std::vector<LengthRatios>& points,
   return best;
 }
 
-}  // namespace
-
+/// The segment's points of the length that lies at the gap after it, or before it.
 Segment last_length(const std::vector<LengthRatios>& points, Segment segment) {
   const std::int64_t at = points[segment.last - 1].at;
   while (points[segment.first].at != at) ++segment.first;
@@ -35,6 +34,8 @@ Segment first_length(const std::vector<LengthRatios>& points, Segment segment) {
   while (points[segment.last - 1].at != at) --segment.last;
   return segment;
 }
+
+}  // namespace
 
 std::vector<Segment> bridge(const std::vector<LengthRatios>& points, const Segment& left,
                             const Segment& right) {

@@ -15,8 +15,4 @@ namespace nsa::tuner {
 std::vector<Segment> bridge(const std::vector<LengthRatios>& points, const Segment& left,
                             const Segment& right);
 
-/// The segment's points of the length that lies at the gap after it, or before it.
-Segment last_length(const std::vector<LengthRatios>& points, Segment segment);
-Segment first_length(const std::vector<LengthRatios>& points, Segment segment);
-
 }  // namespace nsa::tuner
