@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/units.hpp"
@@ -33,11 +34,10 @@ std::string who(const trace::Summary& s, const std::optional<std::int64_t>& rank
 
 /// Says how many rows were left out.
 void add_rest(TextTable& table, std::size_t all, std::size_t top) {
-  if (all > top) table.add_row({Cell{fmt::format("({} more)", all - top), Ink::dim}});
+  if (all > top) table.add_row({more_rows(all - top)});
 }
 
 TextTable rows(const Collectives& all, std::size_t top) {
-  const std::size_t most = top;
   TextTable table;
   table.add_column("collective");
   table.add_column("by");
@@ -45,8 +45,8 @@ TextTable rows(const Collectives& all, std::size_t top) {
   table.add_columns({"ranks", "bytes", "count", "time", "waiting", "transfer", "spread",
                      "algorithm GB/s", "bus GB/s"},
                     Align::right);
-  for (const trace::CollectiveRow& row : all.rows) {
-    if (top-- == 0) break;
+  for (const trace::CollectiveRow& row :
+       std::span(all.rows).first(std::min(top, all.rows.size()))) {
     const bool at_least = row.matched == 0;  // times hold waiting
     table.add_row({row.collective, row.transport, row.group.empty() ? "-" : printable(row.group),
                    row.group_size ? std::to_string(*row.group_size) : "-", bytes(row.bytes),
@@ -56,22 +56,21 @@ TextTable rows(const Collectives& all, std::size_t top) {
                    ns(row.median_spread_ns), rate(row.median_algorithm_gb_per_s, at_least),
                    rate(row.median_bus_gb_per_s, at_least)});
   }
-  add_rest(table, all.rows.size(), most);
+  add_rest(table, all.rows.size(), top);
   return table;
 }
 
 TextTable ranks(const trace::Summary& s, const Collectives& all, std::size_t top) {
-  const std::size_t most = top;
   TextTable table;
   table.add_column("waited for");
   table.add_columns({"came last", "of", "late", "waited itself", "in collectives"}, Align::right);
-  for (const trace::StragglerRow& row : all.ranks) {
-    if (top-- == 0) break;
+  for (const trace::StragglerRow& row :
+       std::span(all.ranks).first(std::min(top, all.ranks.size()))) {
     table.add_row({who(s, row.rank, row.part, row.device), format_tokens(row.last),
                    format_tokens(row.collectives), ns(row.late_ns), ns(row.wait_ns),
                    ns(row.comm_ns)});
   }
-  add_rest(table, all.ranks.size(), most);
+  add_rest(table, all.ranks.size(), top);
   return table;
 }
 

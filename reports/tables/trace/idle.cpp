@@ -55,8 +55,8 @@ TextTable gaps(const Summary& s, std::size_t top) {
                    time_word(cause.idle_class), host_did(cause)});
   }
   if (rest > 0)
-    table.add_row({ns(rest_ns), share(rest_ns, all), format_tokens(rest_gaps), "",
-                   Cell{fmt::format("({} more)", rest), Ink::dim}});
+    table.add_row(
+        {ns(rest_ns), share(rest_ns, all), format_tokens(rest_gaps), "", more_rows(rest)});
   return table;
 }
 

@@ -50,7 +50,7 @@ TextTable parts(const CriticalPath& path, std::size_t top) {
   }
   if (rest > 0 && !table.empty())
     table.add_row({ns(rest_ns), format_percent(part_of(rest_ns, path.length_ns)),
-                   format_tokens(rest_pieces), Cell{fmt::format("({} more)", rest), Ink::dim}});
+                   format_tokens(rest_pieces), more_rows(rest)});
   return table;
 }
 

@@ -44,7 +44,7 @@ TextTable steps(const Summary& s, std::size_t top) {
   const bool several = of_several_processes(*s.steps);
   std::size_t next = 0;
   for (const std::size_t i : shown_steps(s, top)) {
-    if (i > next) table.add_row({Cell{fmt::format("({} more)", i - next), Ink::dim}});
+    if (i > next) table.add_row({more_rows(i - next)});
     next = i + 1;
     const trace::Step& step = (*s.steps)[i];
     std::vector<Cell> cells = step.gpu ? scope_cells(*step.gpu) : std::vector<Cell>{};

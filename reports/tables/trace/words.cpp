@@ -68,6 +68,8 @@ std::vector<Cell> scope_cells(const trace::GpuFigures& g) {
           format_tokens(g.kernels)};
 }
 
+Cell more_rows(std::size_t count) { return {fmt::format("({} more)", count), Ink::dim}; }
+
 std::string section(const char* heading, TextTable table, const Page& page) {
   if (table.empty()) return {};
   table.fit(page.columns - std::min(page.columns, kTableIndent));

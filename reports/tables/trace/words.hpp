@@ -33,6 +33,8 @@ std::string device_name(const trace::Summary& summary, const trace::DeviceSummar
 /// Columns for the figures of a device, stream or step, and their cells.
 void add_scope_columns(TextTable& table);
 std::vector<Cell> scope_cells(const trace::GpuFigures& figures);
+/// "(12 more)": rows that a table leaves out.
+Cell more_rows(std::size_t count);
 /// Rows under a heading; nothing when there are none.
 std::string section(const char* heading, TextTable table, const Page& page);
 
