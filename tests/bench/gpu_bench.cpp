@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "median_ms.hpp"
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/inputs.hpp"
@@ -22,7 +23,6 @@
 #include "nsa/probes/graph.hpp"
 #include "nsa/probes/launch_trace.hpp"
 #include "nsa/probes/probes.hpp"
-#include "nsa/schemas/median.hpp"
 
 using namespace nsa;
 
@@ -122,15 +122,6 @@ class Bench {
   Workspace workspace_{device::allocator()};
   Router router_{device::current()};
 };
-
-double median_ms(probes::LaunchTimer& timer, int samples, void (*launch)(void*), void* context) {
-  std::vector<std::int64_t> ns;
-  for (int i = 0; i < samples; ++i) {
-    timer.flush_caches();
-    ns.push_back(timer.time(launch, context).device_ns);
-  }
-  return static_cast<double>(median(std::move(ns))) * 1e-6;
-}
 
 const Variant& find_row(const std::string& name) {
   for (const Variant& row : catalog()) {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "median_ms.hpp"
 #include "nsa/kernels/device_inputs.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/stream.hpp"
 #include "nsa/probes/graph.hpp"
 #include "nsa/probes/probes.hpp"
-#include "nsa/schemas/median.hpp"
 #include "training/ops.hpp"
 
 using namespace nsa;
@@ -83,18 +83,13 @@ struct Copy {
 
 /// As a graph: the step is one.
 template <class T, void (T::*kLaunch)()>
-double median_ms(T& object, const Device& device, probes::LaunchTimer& timer, CUstream_st* stream) {
+double graph_ms(T& object, const Device& device, probes::LaunchTimer& timer, CUstream_st* stream) {
   const auto launch = [](void* o) { (static_cast<T*>(o)->*kLaunch)(); };
   launch(&object);  // the workspace grows
   device::synchronize(stream);
   const auto graph = probes::capture_graph(device, stream, launch, &object);
   const auto replay = [](void* g) { static_cast<probes::GraphReplay*>(g)->launch(); };
-  std::vector<std::int64_t> ns;
-  for (int i = 0; i < kSamples; ++i) {
-    timer.flush_caches();
-    ns.push_back(timer.time(replay, graph.get()).device_ns);
-  }
-  return static_cast<double>(median(std::move(ns))) * 1e-6;
+  return median_ms(timer, kSamples, replay, graph.get());
 }
 
 int run(std::int64_t count) {
@@ -103,10 +98,10 @@ int run(std::int64_t count) {
   const device::Stream stream;
   const auto timer = probes::make_timer(device, Timer::events, stream.get());
   Step step(count, stream.get());
-  const double clip = median_ms<Step, &Step::clip>(step, device, *timer, stream.get());
-  const double both = median_ms<Step, &Step::both>(step, device, *timer, stream.get());
+  const double clip = graph_ms<Step, &Step::clip>(step, device, *timer, stream.get());
+  const double both = graph_ms<Step, &Step::both>(step, device, *timer, stream.get());
   Copy copy{static_cast<std::size_t>(kBytes * count / 2), stream.get()};
-  const double copied = median_ms<Copy, &Copy::run>(copy, device, *timer, stream.get());
+  const double copied = graph_ms<Copy, &Copy::run>(copy, device, *timer, stream.get());
   std::printf(
       "%s, %lld parameters: clipping %.4f ms, with AdamW %.4f ms; %.3f GB moved, a copy that moves "
       "as many %.4f ms: %.3f times as long\n",
