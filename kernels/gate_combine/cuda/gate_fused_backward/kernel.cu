@@ -10,7 +10,7 @@ namespace {
 constexpr int kBlocksPerSm = 2;
 constexpr int kSumNumbers = 32, kSumLanes = 16;  // of a block that sums copies
 
-template <class T, int kWidth, int kDk>
+template <class T, int kWidth, int kDk, bool kStats>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     gate_backward_kernel(const __grid_constant__ GateBackwardParams p) {
   cuda::griddep_wait();
@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   load_weights<T>(p, tile);
   for (std::int64_t first = blockIdx.x * std::int64_t{kRows}; first < p.rows;
        first += gridDim.x * std::int64_t{kRows}) {
-    Pieces<T, kWidth, kPiecesAtOnce<kDk>> pieces;
+    Pieces<T, kWidth, kPiecesAtOnce<kDk>, kStats> pieces;
     pieces.load(p, place, first + place.row);
     make_means<T, kWidth>(p, tile, place, first);
     __syncthreads();
@@ -81,6 +81,13 @@ void with_known_columns(const GateBackwardParams& p, F f) {
   f(std::integral_constant<int, 0>{});
 }
 
+/// f(whether row statistics are made, as a constant): their registers would cost the others 12 %.
+template <class F>
+void with_stats(const GateBackwardParams& p, F f) {
+  if (p.makes_row_stats()) return f(std::true_type{});
+  f(std::false_type{});
+}
+
 }  // namespace
 
 void gate_backward(GateBackwardParams p, Dtype dtype, bool vectors, CUstream_st* stream) {
@@ -92,9 +99,12 @@ void gate_backward(GateBackwardParams p, Dtype dtype, bool vectors, CUstream_st*
     using T = decltype(zero);
     cuda::with_vector_width<T>(vectors, [&](auto width) {
       with_known_columns(p, [&](auto dk) {
-        cuda::launch_pdl_if_hopper(
-            gate_backward_kernel<T, decltype(width)::value, decltype(dk)::value>, p.blocks,
-            kThreads, shared, stream, p);
+        with_stats(p, [&](auto stats) {
+          cuda::launch_pdl_if_hopper(
+              gate_backward_kernel<T, decltype(width)::value, decltype(dk)::value,
+                                   decltype(stats)::value>,
+              p.blocks, kThreads, shared, stream, p);
+        });
       });
     });
     cuda::launch_pdl_if_hopper(sum_weights_kernel<T>, (numbers + kSumNumbers - 1) / kSumNumbers,

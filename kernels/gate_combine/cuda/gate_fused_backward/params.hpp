@@ -41,6 +41,9 @@ struct GateBackwardParams {
   bool uniform = false;
 
   constexpr bool fixed() const noexcept { return uniform || force_branch >= 0; }
+  constexpr bool makes_row_stats() const noexcept {
+    return row_stats[0].data || row_stats[1].data || row_stats[2].data;
+  }
 };
 
 /// `vectors`: all rows of q, the branches, d_o and their gradients can move in pieces of 16 bytes.

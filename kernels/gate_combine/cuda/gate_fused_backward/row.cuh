@@ -53,8 +53,8 @@ inline constexpr int kPiecesAtOnce = kDk == 128 ? 2 : 3;
 
 /// Pieces of kWidth columns of a row's heads: what a lane reads of d_o and the branches. The first
 /// ones are read ahead of the gates, so that the reads hide behind them, and each later one as soon
-/// as its registers are free.
-template <class T, int kWidth, int kCount>
+/// as its registers are free. kStats: row statistics are made of them, too.
+template <class T, int kWidth, int kCount, bool kStats>
 class Pieces {
  public:
   /// The first of a row.
@@ -64,7 +64,7 @@ class Pieces {
     count_ = row < p.rows ? pieces_of(p) : 0;
 #pragma unroll
     for (int k = 0; k < kCount; ++k) load(p, k, 16 * k);
-    load_lse(p);
+    if constexpr (kStats) load_lse(p);
   }
 
   /// Writes the branches' gradients or row statistics of the whole row, and adds to the sums of d_o
@@ -77,6 +77,13 @@ class Pieces {
         load(p, k, first + 16 * (kCount + k));
       }
     }
+    if constexpr (kStats) put_stats(p, gates);
+  }
+
+ private:
+  using Bits = cuda::BitsOf<T, kWidth>;
+
+  __device__ void put_stats(const GateBackwardParams& p, const float (&gates)[3]) const {
     const int head = own_head(p);
     if (p.head_shift == 0 || count_ == 0 || head >= p.group) return;
 #pragma unroll
@@ -85,10 +92,6 @@ class Pieces {
         put_row_stats(p.row_stats[b], row_ * p.group + head, lse_[b], gates[b], dot_[b]);
     }
   }
-
- private:
-  using Bits = cuda::BitsOf<T, kWidth>;
-
   /// Piece k of those under way becomes number first + column of the row.
   __device__ void load(const GateBackwardParams& p, int k, int first) {
     const int i = first + column_;
@@ -117,9 +120,11 @@ class Pieces {
         for (int j = 0; j < kWidth; ++j) dot = fmaf(d_o[j], o[j], dot);
       }
       sum[b] += dot;
-      if (p.head_shift > 0 && p.row_stats[b].data) {
-        dot = sum_of_head(dot, p.head_shift);
-        if (first / 16 == (column_ & own_mask(p))) dot_[b] = dot;
+      if constexpr (kStats) {
+        if (p.head_shift > 0 && p.row_stats[b].data) {
+          dot = sum_of_head(dot, p.head_shift);
+          if (first / 16 == (column_ & own_mask(p))) dot_[b] = dot;
+        }
       }
       if (!there || !p.d_branch[b].data) continue;
       float d_branch[kWidth];
@@ -244,14 +249,16 @@ __device__ void unit_gradients(const Tile<kDk>& tile, const Place& place) {
 }
 
 /// Rows past the last one leave zeros. `pieces` holds the first of the row.
-template <class T, int kWidth, int kDk>
+template <class T, int kWidth, int kDk, bool kStats>
 __device__ void row_gradients(const GateBackwardParams& p, const Tile<kDk>& tile,
                               const Place& place, std::int64_t first,
-                              Pieces<T, kWidth, kPiecesAtOnce<kDk>>& pieces) {
+                              Pieces<T, kWidth, kPiecesAtOnce<kDk>, kStats>& pieces) {
   float gates[3], sum[3] = {};
   make_gates(p, tile, place, gates);
   pieces.finish(p, gates, sum);
-  if (p.head_shift == 0) head_row_stats<T>(p, place, first + place.row, gates);
+  if constexpr (kStats) {
+    if (p.head_shift == 0) head_row_stats<T>(p, place, first + place.row, gates);
+  }
 #pragma unroll
   for (int b = 0; b < 3; ++b) sum[b] = sum_of_half(sum[b]);
   if (place.column == 0)

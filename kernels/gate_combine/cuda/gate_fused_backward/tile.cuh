@@ -101,11 +101,12 @@ __device__ void load_weights(const GateBackwardParams& p, const Tile<kDk>& tile)
 template <class T, int kWidth, int kDk>
 __device__ void make_means(const GateBackwardParams& p, const Tile<kDk>& tile, const Place& place,
                            std::int64_t first) {
+  constexpr int kTogether = kDk == 128 ? 8 : 6;
   const bool there = first + place.row < p.rows;
   const GateRow row(p, there ? first + place.row : 0);
   for (int column = place.column * kWidth; column < tile.dk(); column += 16 * kWidth) {
     float sum[kWidth] = {};
-#pragma unroll 8
+#pragma unroll(kTogether)
     for (int h = 0; h < (there ? p.group : 0); ++h) {
       float q[kWidth];
       cuda::load_vector(cuda::head_row<const T>(p.q, row.token, row.first_head + h) + column, q);
