@@ -91,6 +91,22 @@ TEST_CASE("until the window and the selected blocks are full, times outgrow thei
   CHECK(left_out(outlook, 4096, {"launches", 0, 0}));
 }
 
+TEST_CASE("what takes milliseconds is measured at a second length while that is cheap", "[tuner]") {
+  Outlook outlook;
+  add(outlook, 128, {{"batched", 1, 10'000}, {"loop", 1, 5e6}});
+  CHECK(left_out(outlook, 400, {"loop", 1, 0}));        // too near to show how it grows
+  CHECK_FALSE(left_out(outlook, 700, {"loop", 1, 0}));  // 27 ms: a lesson
+  add(outlook, 700, {{"batched", 1, 20'000}, {"loop", 1, 27e6}});
+  // Without the lesson 5 ms stand against 10 to 16 ms, and it would run for 2.3 s.
+  CHECK(left_out(outlook, 60000, {"loop", 1, 0}));
+  Outlook dear;  // 1.1 s
+  add(dear, 128, {{"batched", 1, 10'000}, {"loop", 1, 2e8}});
+  CHECK(left_out(dear, 700, {"loop", 1, 0}));
+  Outlook quick;  // nothing to be saved
+  add(quick, 128, {{"batched", 1, 10'000}, {"loop", 1, 9e5}});
+  CHECK(left_out(quick, 700, {"loop", 1, 0}));
+}
+
 TEST_CASE("times outgrow their order no longer than the window and the blocks fill", "[tuner]") {
   Outlook outlook;
   add(outlook, 128, {{"batched", 1, 1000}, {"loop", 1, 1e7}});
@@ -213,6 +229,34 @@ TEST_CASE("the best two paths of the users stay while neither is hopeless agains
   add(outlook, 65536, {{"fused_query", 1, 6400}, {"masked", 2, 4.1e7}, {"varlen_v2", 1, 5.8e6}});
   CHECK(rivals(131072, varlen));
   CHECK_FALSE(rivals(131072, masked));  // decided: by its order it only falls back further
+}
+
+TEST_CASE("a row that another one of its path has overtaken rivals nobody", "[tuner]") {
+  Outlook outlook;
+  const auto row = [](const char* name, std::int64_t block) {
+    Candidate candidate = candidate_of({name, 1, 0});
+    candidate.id.point = {{"block", block}};
+    return candidate;
+  };
+  const auto add_three = [&](std::int64_t length, double narrow_ns, double wide_ns) {
+    std::vector<Contestant> contestants(3);
+    const double times[] = {narrow_ns, wide_ns, 2 * narrow_ns};
+    for (std::size_t i = 0; i < 3; ++i) {
+      contestants[i].candidate =
+          i < 2 ? row("varlen_v2", static_cast<std::int64_t>(i)) : row("packed", 0);
+      Measurement measured;
+      measured.median_ns = times[i];
+      contestants[i].add_visit({0, 0, 0}, measured);
+    }
+    outlook.add(contest_at(length), contestants);
+  };
+  const Candidate narrow = row("varlen_v2", 0), wide = row("varlen_v2", 1);
+  add_three(1024, 100, 110);
+  CHECK(outlook.rivals(contest_at(65536), narrow, 3));
+  CHECK_FALSE(outlook.rivals(contest_at(65536), wide, 3));
+  add_three(8192, 800, 700);
+  CHECK_FALSE(outlook.rivals(contest_at(65536), narrow, 3));
+  CHECK(outlook.rivals(contest_at(65536), wide, 3));
 }
 
 TEST_CASE("one path alone, and a slower row of a path, rival nobody", "[tuner]") {

@@ -40,6 +40,9 @@ double most_growth(const Problem& problem, double order, std::int64_t from, std:
   return std::pow(factor(to), order) * factor(full);
 }
 
+/// How far lengths are apart at least whose times show growth: over less it is taken for noise.
+constexpr double kLever = 4;
+
 double ratio(std::int64_t length, std::int64_t to) {
   return static_cast<double>(length) / static_cast<double>(to);
 }
@@ -95,7 +98,6 @@ void Outlook::add(Series& series, const Contest& contest,
 
 std::optional<Outlook::History> Outlook::history_of(const Series& all, const Contest& contest,
                                                     const Candidate& candidate) {
-  constexpr double kLever = 4;  // over less the noise of two times is taken for growth
   const auto series = all.find(key_of(contest));
   if (series == all.end()) return std::nullopt;
   const std::string own = key_of(candidate);
@@ -160,10 +162,19 @@ std::optional<double> Outlook::least_ratio(const History& history, const Contest
   return least_by_trend(history, length_of(contest.problem));
 }
 
+/// Of what takes milliseconds the growth is worth knowing before a launch takes seconds: where one
+/// length has been seen, another one is a lesson that pays, as long as it is cheap itself.
+bool Outlook::is_lesson(const History& history, std::int64_t length) {
+  constexpr double kSlowNs = 1e6, kCheapNs = 3e8;
+  if (history.before || history.last->own_ns < kSlowNs) return false;
+  const double times = ratio(length, history.last->length);
+  return times >= kLever && history.last->own_ns * times <= kCheapNs;
+}
+
 std::optional<std::string> Outlook::hopeless(const Contest& contest, const Candidate& candidate,
                                              double give_up_ratio) const {
   const auto history = history_of(all_, contest, candidate);
-  if (!history) return std::nullopt;
+  if (!history || is_lesson(*history, length_of(contest.problem))) return std::nullopt;
   const auto least = least_ratio(*history, contest, candidate);
   if (!least || !(*least > give_up_ratio)) return std::nullopt;
   const bool by_orders = order_of(candidate, contest.problem) && history->nearest.point->best_order;
@@ -178,8 +189,9 @@ std::optional<std::string> Outlook::hopeless(const Contest& contest, const Candi
 bool Outlook::rivals(const Contest& contest, const Candidate& candidate,
                      double give_up_ratio) const {
   const auto history = history_of(users_, contest, candidate);
-  if (!history) return false;
-  const auto& of_paths = history->last->point->least_ns;
+  // Not the fastest of its path any more, or nobody of its path ran.
+  if (!history || history->last->length != history->nearest.length) return false;
+  const auto& of_paths = history->nearest.point->least_ns;
   const auto faster = std::ranges::count_if(
       of_paths, [&](const auto& path) { return path.second < history->last->own_ns; });
   if (of_paths.size() < 2 || faster > 1) return false;

@@ -16,7 +16,8 @@ namespace nsa::tuner {
 /// that cannot come back is not prepared at longer lengths. What can still change is bounded from
 /// both sides: the best of the nearest length grows by its declared order at most, and the other by
 /// what it was seen to grow over a factor of four in length at least (while launches dominate it
-/// does not grow at all). Its fastest sample counts, against the median of the best. Where an order
+/// does not grow at all; of what takes milliseconds a second length is measured first, where that
+/// is cheap). Its fastest sample counts, against the median of the best. Where an order
 /// is not declared, as for whole models, the change of their ratio so far takes its place.
 /// Paths of the users compete with one another, too: their programs have no other rows, so that the
 /// best two stay at the lengths of a spec while neither is hopeless against the other, nor far
@@ -62,6 +63,7 @@ class Outlook {
   /// How many times slower than the best of a history it is at least; nothing: nobody knows.
   static std::optional<double> least_ratio(const History& history, const Contest& contest,
                                            const Candidate& candidate);
+  static bool is_lesson(const History& history, std::int64_t length);
   static double closes_in(const History& history, std::optional<double> order);
   static std::optional<double> least_by_orders(const History& history, const Problem& problem,
                                                std::optional<double> order);
