@@ -37,44 +37,29 @@ struct BandBackwardTensors {
 
 /// attend_selected. Of blocks and ranges, the one that the row ignores may be absent.
 struct SelectedBackwardTensors {
-  TensorView q;            // [tokens, q_heads, head_dim_k]
-  KvTensors kv;            // [context_tokens, kv_heads, d]
-  TensorView blocks;       // [tokens, kv_heads, sel_count] int32, -1 = unused
-  TensorView ranges;       // [tokens, kv_heads, sel_count, 2] int32
-  TensorView o;            // [tokens, q_heads, head_dim_v] of the forward pass
-  TensorView d_o;          // [tokens, q_heads, head_dim_v]
-  TensorView lse{};        // [tokens, q_heads] fp32; may be absent
-  TensorView row_stats{};  // [tokens, q_heads, 2] fp32 (Saved::row_stats); may be absent
-  TensorView d_q;          // out [tokens, q_heads, head_dim_k]; may be absent
-  KvTensors d_kv;          // out [context_tokens, kv_heads, d]; may be absent
+  BandBackwardTensors attention;  // kv: [context_tokens, kv_heads, d]
+  TensorView blocks;              // [tokens, kv_heads, sel_count] int32, -1 = unused
+  TensorView ranges;              // [tokens, kv_heads, sel_count, 2] int32
 
   static SelectedBackwardTensors of(const LaunchArgs& args) {
     expects(args.in.size() == 7 && args.out.size() == 3,
             "q, k, v, blocks, ranges, o and d_o, and the gradients of q, k and v");
-    return {.q = args.in[0],
-            .kv = {.k = args.in[1], .v = args.in[2]},
+    return {.attention = {.q = args.in[0],
+                          .kv = {.k = args.in[1], .v = args.in[2]},
+                          .o = args.in[5],
+                          .d_o = args.in[6],
+                          .lse = args.lse_of(Branch::sel),
+                          .row_stats = args.row_stats_of(Branch::sel),
+                          .d_q = args.out[0],
+                          .d_kv = {.k = args.out[1], .v = args.out[2]}},
             .blocks = args.in[3],
-            .ranges = args.in[4],
-            .o = args.in[5],
-            .d_o = args.in[6],
-            .lse = args.lse_of(Branch::sel),
-            .row_stats = args.row_stats_of(Branch::sel),
-            .d_q = args.out[0],
-            .d_kv = {.k = args.out[1], .v = args.out[2]}};
+            .ranges = args.in[4]};
   }
-  /// Without what was selected: what all branches have.
-  BandBackwardTensors attention() const {
-    return {.q = q,
-            .kv = kv,
-            .o = o,
-            .d_o = d_o,
-            .lse = lse,
-            .row_stats = row_stats,
-            .d_q = d_q,
-            .d_kv = d_kv};
+  std::array<TensorView, 7> in() const {
+    return {attention.q, attention.kv.k, attention.kv.v, blocks,
+            ranges,      attention.o,    attention.d_o};
   }
-  std::array<TensorView, 7> in() const { return {q, kv.k, kv.v, blocks, ranges, o, d_o}; }
-  std::array<TensorView, 3> out() const { return {d_q, d_kv.k, d_kv.v}; }
+  std::array<TensorView, 3> out() const { return attention.out(); }
 };
 
 }  // namespace nsa

@@ -44,6 +44,18 @@ BackwardParams make_backward_params(const LaunchArgs& args, const BandBackwardTe
   return p;
 }
 
+BackwardParams make_backward_params(const LaunchArgs& args,
+                                    const SelectedBackwardTensors& tensors) {
+  const BandBackwardTensors& attention = tensors.attention;
+  return make_backward_params(args, attention,
+                              make_attend_params(args, {.q = attention.q,
+                                                        .kv = attention.kv,
+                                                        .blocks = tensors.blocks,
+                                                        .ranges = tensors.ranges,
+                                                        .o = attention.o,
+                                                        .lse = attention.lse}));
+}
+
 std::int64_t stats_bytes(const Problem& p) { return 8 * p.total_tokens() * p.q_heads + kAlignment; }
 
 }  // namespace nsa::cuda

@@ -41,6 +41,8 @@ struct BackwardParams {
 /// they are given.
 BackwardParams make_backward_params(const LaunchArgs& args, const BandBackwardTensors& tensors,
                                     const AttendParams& attend);
+/// The same of the selected branch.
+BackwardParams make_backward_params(const LaunchArgs& args, const SelectedBackwardTensors& tensors);
 
 /// Bytes of `stats`, the alignment included.
 std::int64_t stats_bytes(const Problem& problem);

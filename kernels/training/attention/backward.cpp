@@ -102,14 +102,14 @@ class AttentionBackward {
     const WorkspaceScope scratch(step_.workspace());
     const Choice& choice = of(Branch::sel).choice;
     const TensorView ranges = ranges_for(step_, *choice.variant, t_.blocks, StepPhase::backward);
-    const SelectedBackwardTensors tensors{.q = t_.q,
-                                          .kv = t_.sel,
+    const SelectedBackwardTensors tensors{.attention = {.q = t_.q,
+                                                        .kv = t_.sel,
+                                                        .o = output(Branch::sel),
+                                                        .d_o = of(Branch::sel).d_o,
+                                                        .d_q = d_.q,
+                                                        .d_kv = d_.sel},
                                           .blocks = t_.blocks,
-                                          .ranges = ranges,
-                                          .o = output(Branch::sel),
-                                          .d_o = of(Branch::sel).d_o,
-                                          .d_q = d_.q,
-                                          .d_kv = d_.sel};
+                                          .ranges = ranges};
     run_tensors(step_, choice, Stage::attend_selected, step_.backward, tensors, &saved_, kToFirst);
   }
 

@@ -8,7 +8,7 @@ namespace nsa::cpu {
 void selected_backward_fused_block(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
   const SelectedBackwardTensors tensors = SelectedBackwardTensors::of(args);
-  const BandBackwardTensors attention = tensors.attention();
+  const BandBackwardTensors attention = tensors.attention;
   with_compute_type(args.problem.dtype, [&]<class T>() {
     const GradientUnits<T> units(args, attention, block_space(args.problem));
     const BlockTiles<T> tiles(args, units, tensors.blocks);

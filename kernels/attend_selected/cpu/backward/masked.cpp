@@ -65,7 +65,7 @@ class MaskedPass {
 void selected_backward_masked(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
   const SelectedBackwardTensors tensors = SelectedBackwardTensors::of(args);
-  const BandBackwardTensors attention = tensors.attention();
+  const BandBackwardTensors attention = tensors.attention;
   with_compute_type(args.problem.dtype, [&]<class T>() {
     const GradientUnits<T> units(args, attention, kSpace);
     const SeenRanges seen(args, tensors.ranges);

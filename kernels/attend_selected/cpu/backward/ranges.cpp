@@ -43,10 +43,11 @@ class RowLoop {
     const std::int64_t groups = args.problem.kv_heads;
     const RowIndex rows(args.sequences, groups);
     for (std::int64_t i = 0; i < rows.size(); ++i) one_row(args, t, rows[i]);
+    const KvTensors& d_kv = t.attention.d_kv;
     for (std::int64_t i = 0; i < args.problem.total_context() * groups; ++i) {
       const std::int64_t row = i / groups, group = i % groups;
-      if (t.d_kv.k) put(t.d_kv.k, row, group, dk_, sum_k_.data() + i * dk_, args.adds_to(1));
-      if (t.d_kv.v) put(t.d_kv.v, row, group, dv_, sum_v_.data() + i * dv_, args.adds_to(2));
+      if (d_kv.k) put(d_kv.k, row, group, dk_, sum_k_.data() + i * dk_, args.adds_to(1));
+      if (d_kv.v) put(d_kv.v, row, group, dv_, sum_v_.data() + i * dv_, args.adds_to(2));
     }
   }
 
@@ -56,7 +57,9 @@ class RowLoop {
     store_gradient(to, to.at(row, head), dim, values, add, room_.data());
   }
 
-  void one_row(const LaunchArgs& args, const SelectedBackwardTensors& t, const SelectedRow& row) {
+  void one_row(const LaunchArgs& args, const SelectedBackwardTensors& tensors,
+               const SelectedRow& row) {
+    const BandBackwardTensors& t = tensors.attention;
     const std::int64_t first = row.kv_head * heads_;
     for (std::int64_t h = 0; h < heads_; ++h) {
       load_row(t.q, t.q.at(row.q_row, first + h), dk_, q_.data() + h * dk_);
@@ -65,7 +68,7 @@ class RowLoop {
     }
     std::fill(d_q_.begin(), d_q_.end(), T{0});
     const std::span spans(spans_.data(),
-                          static_cast<std::size_t>(row_spans(t.ranges, row.q_row, row.kv_head,
+                          static_cast<std::size_t>(row_spans(tensors.ranges, row.q_row, row.kv_head,
                                                              row.position, spans_.data())));
     const std::int64_t length = length_of(spans);
     expects(length <= most_, "ranges with n l' tokens or less in a row");

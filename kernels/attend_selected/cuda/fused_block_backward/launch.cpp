@@ -47,13 +47,7 @@ KeyOutputs key_outputs(const SelectedBackwardPlan& plan, bool atomic, Workspace&
 BackwardParams backward_params(const LaunchArgs& args) {
   const SelectedBackwardTensors tensors = SelectedBackwardTensors::of(args);
   expects(static_cast<bool>(tensors.blocks), "blocks");
-  return make_backward_params(args, tensors.attention(),
-                              make_attend_params(args, {.q = tensors.q,
-                                                        .kv = tensors.kv,
-                                                        .blocks = tensors.blocks,
-                                                        .ranges = {},
-                                                        .o = tensors.o,
-                                                        .lse = tensors.lse}));
+  return make_backward_params(args, tensors);
 }
 
 void block_backward(const LaunchArgs& args, bool atomic) {

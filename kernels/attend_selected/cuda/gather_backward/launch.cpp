@@ -16,17 +16,6 @@ namespace {
 constexpr cuda::TypedKernels kGather{cuda::gather_gradients_fp32, cuda::gather_gradients_bf16,
                                      cuda::gather_gradients_fp16};
 
-cuda::BackwardParams backward_params(const LaunchArgs& args,
-                                     const SelectedBackwardTensors& tensors) {
-  return cuda::make_backward_params(args, tensors.attention(),
-                                    cuda::make_attend_params(args, {.q = tensors.q,
-                                                                    .kv = tensors.kv,
-                                                                    .blocks = {},
-                                                                    .ranges = tensors.ranges,
-                                                                    .o = tensors.o,
-                                                                    .lse = tensors.lse}));
-}
-
 /// `run(params, rows)` launches what the rows give; before it sums are 0, after it they are
 /// written.
 template <class Run>
@@ -36,7 +25,7 @@ void gradients_of_rows(const LaunchArgs& args, Run run) {
   const Dtype dtype = args.problem.dtype;
   const cuda::BackwardTile tile = cuda::backward_tile(args.problem);
   const WorkspaceScope scope(args.workspace);
-  const cuda::BackwardParams p = backward_params(args, tensors);
+  const cuda::BackwardParams p = cuda::make_backward_params(args, tensors);
   cuda::make_row_stats(p, dtype, args.stream);
   cuda::GatherRows rows{0, p.attend.tokens * p.attend.kv_heads};
   if (p.d_k.data || p.d_v.data) {

@@ -21,14 +21,7 @@ void launch_masked_backward(const LaunchArgs& args) {
   const Dtype dtype = problem.dtype;
   const cuda::MaskedBackwardPlan plan(problem);
   const WorkspaceScope scope(args.workspace);
-  const cuda::BackwardParams p =
-      cuda::make_backward_params(args, tensors.attention(),
-                                 cuda::make_attend_params(args, {.q = tensors.q,
-                                                                 .kv = tensors.kv,
-                                                                 .blocks = tensors.blocks,
-                                                                 .ranges = {},
-                                                                 .o = tensors.o,
-                                                                 .lse = tensors.lse}));
+  const cuda::BackwardParams p = cuda::make_backward_params(args, tensors);
   cuda::make_row_stats(p, dtype, args.stream);
   if (p.d_k.data || p.d_v.data) {
     cuda::MaskedItems items;
