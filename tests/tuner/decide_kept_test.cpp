@@ -70,6 +70,37 @@ TEST_CASE("a kept decision goes on beyond as tonight's evidence says", "[decide]
   check(tune(input_for(session("tonight")), shipped));
 }
 
+TEST_CASE("what goes on beyond stays where tonight's rows only doubt it", "[decide]") {
+  // Both of order 1: `other` is 10 % behind at all lengths, and tonight seems to catch up.
+  const auto behind = [](double falls, double noise, const char* run_id) {
+    Session s = session(run_id);
+    s.variants = {{"line", [](double n) { return 1e4 + 100 * n; }},
+                  {"other", [=](double n) {
+                     const double octaves = std::max(0.0, std::log2(n / 2048));
+                     return (1e4 + 100 * n) * (1.1 - falls * octaves);
+                   }}};
+    s.noise = white(noise, 5);
+    return s;
+  };
+  const auto input = [&](const Session& s) {
+    auto made = input_for(s);
+    made.variants[1].order = nsa::WorkOrder{1, 0};
+    return made;
+  };
+  const nsa::ThresholdTable shipped = tune(input(behind(0, 0.002, "before")));
+  REQUIRE(nsa::ThresholdTable(shipped).classes.at(0).decisions.at(0).ranges.back().basis ==
+          Basis::extrapolated);
+  nsa::ThresholdTable alone = tune(input(behind(0.035, 0.04, "tonight")));
+  REQUIRE(only(alone).ranges.back().basis != Basis::extrapolated);
+  nsa::ThresholdTable doubted = tune(input(behind(0.035, 0.04, "tonight")), shipped);
+  CHECK(only(doubted).ranges.back().basis == Basis::extrapolated);
+  CHECK(only(doubted).ranges.back().variant.name == "line");
+  CHECK(only(doubted).ranges.back().from == 32768);
+  CHECK(only(doubted).ranges.back().evidence.run_ids == std::vector<std::string>{"tonight"});
+  nsa::ThresholdTable against = tune(input(behind(0.035, 0.01, "tonight")), shipped);
+  CHECK(only(against).ranges.back().basis != Basis::extrapolated);
+}
+
 TEST_CASE("a gap before what goes on is closed where tonight's evidence has none", "[decide]") {
   nsa::ThresholdTable shipped = tune(input_for(session("before")));
   REQUIRE(only(shipped).ranges.back().from == 32768);

@@ -117,6 +117,24 @@ void settle_ends(std::int64_t longest, const Ranges& shipped, Ranges& now) {
   beyond.from = std::max(beyond.from, last.to.value_or(beyond.from));
 }
 
+/// What goes on beyond all lengths stays where tonight's rows only leave it in doubt.
+void keep_beyond(const Side& side, const Ranges& shipped, Ranges& now) {
+  const End old = last_of(shipped);
+  if (!old.beyond || last_of(now).beyond) return;
+  const ThresholdRange& before = shipped[*old.beyond];
+  const auto variant = std::ranges::find(side.group.variants, before.variant);
+  if (variant == side.group.variants.end()) return;
+  Segment longest{side.points.size() - 1, side.points.size()};
+  longest.variant = static_cast<std::size_t>(variant - side.group.variants.begin());
+  if (!may_go_on(side.group, side.points, longest.variant)) return;
+  ThresholdRange range = range_of(side, longest);
+  const bool without_gap = old.last && before.from == shipped[*old.last].to;
+  range.from = without_gap ? *now.back().to : std::max(before.from, *now.back().to);
+  range.basis = Basis::extrapolated;
+  range.evidence.why = before.evidence.why;
+  now.push_back(std::move(range));
+}
+
 Ranges kept(const Side& side, const Ranges& shipped) {
   if (side.points.empty()) return shipped;
   const Reach old = reach_of(shipped);
@@ -129,6 +147,7 @@ Ranges kept(const Side& side, const Ranges& shipped) {
     ranges.back().to = end_of(side.group, side.points, side.chosen.assignment.back());
     extrapolate(side, side.chosen.assignment.back(), ranges);
     settle_ends(longest, shipped, ranges);
+    keep_beyond(side, shipped, ranges);
   }
   return ranges;
 }

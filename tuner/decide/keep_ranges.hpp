@@ -8,7 +8,7 @@ namespace nsa::tuner {
 /// Which variant runs at measured lengths, and where it takes over between them, stays as it is
 /// shipped. What ranges rest on, how far they reach beyond all measured lengths and what goes on
 /// there is said by tonight's rows, unless the shipped file rests on lengths further out. An end
-/// that noise alone moved stays, too.
+/// that noise alone moved stays, too, and so does what goes on where these rows only doubt it.
 void keep_ranges(const Side& side, const Decision& shipped, Decision& decision);
 
 }  // namespace nsa::tuner

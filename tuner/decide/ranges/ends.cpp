@@ -19,6 +19,7 @@ struct Trend {
   double value = 0, sigma = 0;
   double slope_low = 0;  // no step fell faster, noise added
   double fall = 0;       // from the first length to the last, or surely in one step; never above 0
+  double sure_fall = 0;  // the same, and surely from the first to the last as well
 };
 
 double sigma_at(const LengthRatios& point, std::size_t v, std::size_t w) {
@@ -47,14 +48,19 @@ Trend trend_of(const std::vector<const LengthRatios*>& lengths, std::size_t v, s
   const auto slope_of = [&](const LengthRatios& a, const LengthRatios& b) {
     return (value(b) - value(a)) / (log_axis(b.at) - log_axis(a.at));
   };
-  Trend trend{value(*lengths.back()), sigma_at(*lengths.back(), v, w), INFINITY, 0};
-  trend.fall = std::min(0.0, slope_of(*lengths.front(), *lengths.back()));
+  const auto noise_of = [&](const LengthRatios& a, const LengthRatios& b) {
+    return kSigmas * std::hypot(sigma_at(a, v, w), sigma_at(b, v, w)) /
+           (log_axis(b.at) - log_axis(a.at));
+  };
+  const LengthRatios &first = *lengths.front(), &last = *lengths.back();
+  Trend trend{.value = value(last), .sigma = sigma_at(last, v, w), .slope_low = INFINITY};
+  trend.fall = std::min(0.0, slope_of(first, last));
+  trend.sure_fall = std::min(0.0, slope_of(first, last) + noise_of(first, last));
   for (std::size_t i = 1; i < lengths.size(); ++i) {
     const LengthRatios &a = *lengths[i - 1], &b = *lengths[i];
-    const double step = log_axis(b.at) - log_axis(a.at);
-    const double noise = kSigmas * std::hypot(sigma_at(a, v, w), sigma_at(b, v, w)) / step;
-    trend.slope_low = std::min(trend.slope_low, slope_of(a, b) - noise);
-    trend.fall = std::min(trend.fall, slope_of(a, b) + noise);
+    trend.slope_low = std::min(trend.slope_low, slope_of(a, b) - noise_of(a, b));
+    trend.fall = std::min(trend.fall, slope_of(a, b) + noise_of(a, b));
+    trend.sure_fall = std::min(trend.sure_fall, slope_of(a, b) + noise_of(a, b));
   }
   return trend;
 }
@@ -65,6 +71,11 @@ bool stays_behind(const Trend& t) {
   if (t.value + kFurther * std::min(0.0, t.slope_low) > 0) return true;
   const double tie = std::clamp(kSigmas * t.sigma, kTie, kMostNoise);
   return t.value + kFurther * t.fall > -tie;
+}
+
+/// Whether v, of the order of w, surely leads it at the longest length, or surely will.
+bool surely_leads(const Trend& t) {
+  return t.value + kSigmas * t.sigma < -kTie || t.value + kFurther * t.sure_fall < -kMostNoise;
 }
 
 class Extrapolation {
@@ -92,6 +103,13 @@ class Extrapolation {
     return Beyond{latest_end(longest_.at), w,
                   behind.empty() ? "nothing else runs there"
                                  : "of order " + number(order(w)) + ", at " + at() + ": " + behind};
+  }
+
+  bool may_go_on(std::size_t w) const {
+    return longest_.usable[w] && std::ranges::all_of(rivals(), [&](std::size_t v) {
+             if (v == w || order(v) != order(w)) return order(v) >= order(w);
+             return !surely_leads(trend_of(lengths_, v, w));
+           });
   }
 
   /// The best of the lowest order, from where it has overtaken all of higher ones.
@@ -174,6 +192,11 @@ std::optional<Beyond> beyond(const Group& group, const std::vector<LengthRatios>
   if (!extrapolation.possible()) return std::nullopt;
   if (auto found = extrapolation.goes_on(last_variant)) return found;
   return extrapolation.overtakes();
+}
+
+bool may_go_on(const Group& group, const std::vector<LengthRatios>& points, std::size_t variant) {
+  const Extrapolation extrapolation(group, points);
+  return extrapolation.possible() && extrapolation.may_go_on(variant);
 }
 
 }  // namespace nsa::tuner

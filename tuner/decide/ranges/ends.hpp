@@ -32,4 +32,9 @@ struct Beyond {
 std::optional<Beyond> beyond(const Group& group, const std::vector<LengthRatios>& points,
                              std::size_t last_variant);
 
+/// Whether nothing that was measured speaks against a variant that went on beyond so far: nothing
+/// is of a lower order, and nothing of its own order surely leads it at the longest length or
+/// surely will.
+bool may_go_on(const Group& group, const std::vector<LengthRatios>& points, std::size_t variant);
+
 }  // namespace nsa::tuner
