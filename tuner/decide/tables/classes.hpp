@@ -12,7 +12,8 @@ namespace nsa::tuner {
 Problem problem_of(const ProblemClass& problem_class);
 
 /// Adds the shipped decisions of classes and stages that nothing was measured for, as they are,
-/// with the runs that they rest on. A note says how many.
+/// with the runs that they rest on. A note says how many. Classes have the order of the shipped
+/// table, with new ones after them.
 void keep_the_rest(const DecideInput& input, DecideReport& report);
 
 }  // namespace nsa::tuner

@@ -79,6 +79,12 @@ void keep_the_rest(const DecideInput& input, DecideReport& report) {
     count += add_decisions(kept, *now, runs);
     if (!now->dense_break_even) now->dense_break_even = kept.dense_break_even;
   }
+  // A file that is kept under version control changes where decisions do.
+  const auto place = [&](const ClassDecisions& one) {
+    return std::ranges::find(input.shipped->classes, one.problem_class,
+                             &ClassDecisions::problem_class);
+  };
+  std::ranges::stable_sort(report.table.classes, {}, place);
   report.table.run_ids.assign(runs.begin(), runs.end());
   if (count > 0) {
     report.notes.push_back(fmt::format("{} shipped {} of what was not measured {} kept", count,
