@@ -118,9 +118,8 @@ OddElements odd_elements(std::span<const TensorView>, std::byte, std::span<const
   refuse();
 }
 
-std::vector<std::vector<std::byte>> fetch_rows(std::span<const TensorView>,
-                                               std::span<const std::int64_t>, Workspace&,
-                                               CUstream_st*) {
+std::vector<HostBytes> fetch_rows(std::span<const TensorView>, std::span<const std::int64_t>,
+                                  Workspace&, CUstream_st*) {
   refuse();
 }
 

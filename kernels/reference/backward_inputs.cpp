@@ -2,6 +2,7 @@
 #include "nsa/kernels/backward_inputs.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "cpu/convert.hpp"
 #include "nsa/kernels/parallel.hpp"
@@ -16,24 +17,14 @@ constexpr std::uint64_t kGradientSeed = 100;
 
 HostTensor zeros(std::string_view name, const TensorShape& shape) {
   HostTensor tensor{std::string(name), shape, {}};
-  tensor.bytes.resize(tensor.view().bytes());
+  tensor.fill(std::byte{0});
   return tensor;
 }
 
 /// The same numbers in another type; ids stay as they are.
 HostTensor converted(const HostTensor& from, Dtype dtype) {
-  if (from.shape.dtype == Dtype::int32 || from.shape.dtype == dtype) return from;
-  TensorShape shape = from.shape;
-  shape.dtype = dtype;
-  HostTensor to = zeros(from.name, shape);
-  const TensorView in = from.view(), out = to.view();
-  constexpr std::int64_t kPiece = 1024;
-  const std::int64_t elements = in.elements();
-  parallel_for(0, elements, kPiece, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<double> row(static_cast<std::size_t>(end - begin));
-    load_row(in, begin, end - begin, row.data());
-    store_row(out, begin, end - begin, row.data());
-  });
+  HostTensor to = in_dtype(from.view(), dtype);
+  to.name = from.name;
   return to;
 }
 
@@ -102,11 +93,27 @@ ForwardPass run_forward(Stage stage, const Problem& problem, const std::vector<H
 }  // namespace
 
 HostTensor in_dtype(const TensorView& tensor, Dtype dtype) {
-  HostTensor copy{"", {tensor.dtype, tensor.rank, tensor.shape}, {}};
-  const auto* bytes = tensor.as<const std::byte>();
   expects(tensor.contiguous(), "a contiguous tensor");
-  copy.bytes.assign(bytes, bytes + tensor.bytes());
-  return converted(copy, dtype);
+  const bool same = tensor.dtype == Dtype::int32 || tensor.dtype == dtype;
+  HostTensor copy{"", {same ? tensor.dtype : dtype, tensor.rank, tensor.shape}, {}};
+  copy.make_room();
+  const TensorView to = copy.view();
+  constexpr std::int64_t kPiece = 4096;
+  parallel_for(0, tensor.elements(), kPiece, [&](std::int64_t begin, std::int64_t end) {
+    if (same) {
+      const auto size = static_cast<std::int64_t>(size_of(tensor.dtype));
+      const auto* from = tensor.as<const std::byte>();
+      std::copy(from + begin * size, from + end * size, to.as<std::byte>() + begin * size);
+      return;
+    }
+    std::array<double, kPiece> piece;
+    for (std::int64_t at = begin; at < end; at += kPiece) {
+      const std::int64_t count = std::min(kPiece, end - at);
+      load_row(tensor, at, count, piece.data());
+      store_row(to, at, count, piece.data());
+    }
+  });
+  return copy;
 }
 
 std::vector<TensorView> BackwardInputs::views() const {

@@ -80,6 +80,16 @@ TensorView HostTensor::view() const noexcept {
   return view;
 }
 
+void HostTensor::make_room() { bytes.resize(view().bytes()); }
+
+void HostTensor::fill(std::byte value) {
+  make_room();
+  constexpr std::int64_t kPiece = std::int64_t{1} << 20;
+  parallel_for(0, std::ssize(bytes), kPiece, [&](std::int64_t from, std::int64_t to) {
+    std::fill(bytes.begin() + from, bytes.begin() + to, value);
+  });
+}
+
 std::vector<HostTensor> make_inputs(Stage stage, const Problem& problem, std::uint64_t seed) {
   return make_inputs(std::span(&stage, 1), problem, seed);
 }
@@ -105,15 +115,14 @@ PlannedInputs plan_inputs(std::span<const Stage> stages, const Problem& problem,
     const std::size_t index = planned.tensors.size();
     const std::uint64_t own_seed = seed + index;
     HostTensor tensor{std::string(spec.name), shape_of(stages, spec.name, problem), {}};
-    const auto make_room = [&] { tensor.bytes.resize(tensor.view().bytes()); };
     if (spec.name == "blocks") {
-      make_room();
+      tensor.make_room();
       fill_blocks(tensor, problem, own_seed);
     } else if (spec.name == "ranges") {  // follows the blocks, which stand before it
-      make_room();
+      tensor.make_room();
       fill_ranges(tensor, problem, planned.tensors.back().view().as<const std::int32_t>());
     } else if (spec.name == "tokens" || spec.name == "targets") {
-      make_room();
+      tensor.make_room();
       fill_tokens(tensor, problem, own_seed);
     } else if (spec.name == "weights") {  // of a whole model: each with a scale of its own
       tensor.bytes = make_weights(config_of(problem), own_seed).bytes;
@@ -129,7 +138,7 @@ PlannedInputs plan_inputs(std::span<const Stage> stages, const Problem& problem,
 void generate(PlannedInputs& inputs) {
   for (const GeneratedTensor& how : inputs.generated) {
     HostTensor& tensor = inputs.tensors[how.index];
-    tensor.bytes.resize(tensor.view().bytes());
+    tensor.make_room();
     reference::fill_generated(tensor.view(), how.seed, how.scale);
   }
   inputs.generated.clear();
@@ -148,7 +157,7 @@ std::vector<HostTensor> make_outputs(Stage stage, const Problem& problem) {
 
 std::vector<HostTensor> make_outputs(std::span<const Stage> stages, const Problem& problem) {
   std::vector<HostTensor> outputs = output_shapes(stages, problem);
-  for (HostTensor& output : outputs) output.bytes.assign(output.view().bytes(), kPoison);
+  for (HostTensor& output : outputs) output.fill(kPoison);
   return outputs;
 }
 

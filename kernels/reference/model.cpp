@@ -15,8 +15,7 @@ HostTensor model_logits(const Problem& problem, std::span<const TensorView> inpu
   if (dense) config.attention = AttentionKind::dense;
   const HostTensor weights = in_fp64(in["weights"]);
   HostTensor logits{"logits", {Dtype::fp64, 2, {exact.total_tokens(), exact.model.vocab_size}}, {}};
-  logits.bytes.resize(static_cast<std::size_t>(exact.total_tokens() * exact.model.vocab_size) *
-                      sizeof(double));
+  logits.make_room();
   const Router router(Router::Inputs{});
   Workspace workspace;
   const Context context{.router = &router, .workspace = &workspace, .options = options};

@@ -14,7 +14,7 @@ template <class RowOf>
 HostTensor stored(const Problem& p, std::string name, std::int64_t rows, std::int64_t heads,
                   std::int64_t dim, RowOf row_of) {
   HostTensor tensor{std::move(name), {p.dtype, 3, {rows, heads, dim, 0}}, {}};
-  tensor.bytes.resize(static_cast<std::size_t>(rows * heads * dim) * size_of(p.dtype));
+  tensor.make_room();
   const TensorView view = tensor.view();
   parallel_for(0, rows, 8, [&](std::int64_t from, std::int64_t to) {
     for (std::int64_t r = from; r < to; ++r) {
@@ -29,7 +29,7 @@ HostTensor stored(const Problem& p, std::string name, std::int64_t rows, std::in
 HostTensor exact(const TensorView& matrix) {
   const std::int64_t rows = matrix.shape[0], width = matrix.shape[1];
   HostTensor copy{"", {Dtype::fp64, 2, {rows, width}}, {}};
-  copy.bytes.resize(static_cast<std::size_t>(rows * width) * sizeof(double));
+  copy.make_room();
   const TensorView view = copy.view();
   for (std::int64_t r = 0; r < rows; ++r)
     load_row(matrix, matrix.at(r), width, view.as<double>() + view.at(r));

@@ -132,7 +132,7 @@ HostTensor make_weights(const ModelConfig& config, std::uint64_t seed) {
   HostTensor flat;
   flat.name = "weights";
   flat.shape = {config.dtype, 1, {parameter_count(config), 0, 0, 0}};
-  flat.bytes.resize(static_cast<std::size_t>(flat.shape.shape[0]) * size_of(config.dtype));
+  flat.make_room();
   ModelWeights weights;
   for (const Piece& piece : pieces_of(config, weights)) {
     fill_weights(flat.view(), piece.begin, product(piece.shape), piece.fan_in, seed++);

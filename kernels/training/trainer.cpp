@@ -48,7 +48,7 @@ HostTensor wide_weights(const ModelConfig& config, std::uint64_t seed) {
 HostTensor rounded(const HostTensor& wide, Dtype dtype) {
   const std::int64_t count = wide.shape.shape[0];
   HostTensor narrow{"weights", {dtype, 1, {count, 0, 0, 0}}, {}};
-  narrow.bytes.resize(bytes_of(dtype, count));
+  narrow.make_room();
   constexpr std::int64_t kPiece = 4096;
   double values[kPiece];
   for (std::int64_t from = 0; from < count; from += kPiece) {

@@ -134,7 +134,7 @@ TEST_CASE("inputs that are made on the device have the bits of the host's", "[gp
       TensorView view = want.view();
       view.data = buffer.data();
       device::generate(view, how.seed, how.scale, stream.get());
-      std::vector<std::byte> got(want.bytes.size());
+      HostBytes got(want.bytes.size());
       device::copy_to_host(got.data(), buffer.data(), got.size(), stream.get());
       device::synchronize(stream.get());
       CHECK(got == want.bytes);

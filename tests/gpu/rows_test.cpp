@@ -182,7 +182,7 @@ TEST_CASE("a CUDA row writes the same bits every time", "[gpu]") {
     INFO(variant.name);
     if (!supports(variant, problem, *device).supported) continue;
     const auto inputs = make_inputs(variant.stages, problem, 3);
-    std::vector<std::byte> first;
+    HostBytes first;
     for (int run = 0; run < 3; ++run) {
       const auto bytes = produce(variant, problem, inputs, stream.get()).front().bytes;
       if (run == 0) first = bytes;

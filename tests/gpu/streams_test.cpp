@@ -28,7 +28,7 @@ class Attention {
   void launch() { launchable_.launch(); }
   CUstream_st* stream() const { return stream_.get(); }
   /// Bytes of o.
-  std::vector<std::byte> output() const { return out_[0].download(stream_.get()).bytes; }
+  HostBytes output() const { return out_[0].download(stream_.get()).bytes; }
   void poison() {
     device::fill(out_[0].view().data, std::byte{0xff}, out_[0].view().bytes(), stream_.get());
   }

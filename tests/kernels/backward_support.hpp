@@ -39,8 +39,8 @@ inline std::vector<const Variant*> backward_rows(Stage stage) {
 inline std::vector<HostTensor> make_gradients(Stage stage, const Problem& p, Dtype dtype) {
   std::vector<HostTensor> gradients;
   for (const TensorSpec& spec : signature_of(stage, Direction::backward).outputs) {
-    HostTensor& gradient = gradients.emplace_back(
-        std::string(spec.name), shape_of(stage, spec.name, p), std::vector<std::byte>{});
+    HostTensor& gradient =
+        gradients.emplace_back(std::string(spec.name), shape_of(stage, spec.name, p), HostBytes{});
     gradient.shape.dtype = dtype;
     gradient.bytes.assign(gradient.view().bytes(), kPoison);
   }

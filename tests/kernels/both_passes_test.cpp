@@ -170,7 +170,7 @@ TEST_CASE("both passes of a model are a batch of a training step, bit for bit", 
     }
   }
   REQUIRE(inputs[2].bytes.size() == weights.size());
-  inputs[2].bytes = weights;
+  inputs[2].bytes.assign(weights.begin(), weights.end());
   const auto out = launch(row("batched", kForwardBackward, kModel), p, views_of(inputs));
   const auto gradients = run->gradients();
   const auto launched = training::named_parameters(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <span>
 
 #include "nsa/kernels/parallel.hpp"
 
@@ -27,7 +28,7 @@ bool holds(const std::byte* element, std::size_t bytes, std::byte poison) {
 
 /// Elements of type Bits whose exponent bits are all ones.
 template <class Bits>
-std::int64_t count_exponents(const std::vector<std::byte>& bytes, Bits exponent) {
+std::int64_t count_exponents(std::span<const std::byte> bytes, Bits exponent) {
   return sum_of(bytes.size() / sizeof(Bits), [&](std::size_t from, std::size_t to) {
     std::int64_t count = 0;
     for (std::size_t i = from; i < to; ++i) {

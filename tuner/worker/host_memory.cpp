@@ -15,7 +15,7 @@ class HostTensors final : public TensorSet {
   }
   std::span<const TensorView> views() const override { return views_; }
   void fill(std::byte value) override {
-    for (HostTensor& tensor : tensors_) std::fill(tensor.bytes.begin(), tensor.bytes.end(), value);
+    for (HostTensor& tensor : tensors_) tensor.fill(value);
   }
   const std::vector<HostTensor>& on_host() override { return tensors_; }
   std::vector<HostTensor> rows(std::span<const std::int64_t> rows) override {
@@ -48,7 +48,7 @@ class HostMemory final : public Memory {
   }
   std::unique_ptr<TensorSet> place_filled(std::vector<HostTensor> shapes,
                                           std::byte value) override {
-    for (HostTensor& tensor : shapes) tensor.bytes.assign(tensor.view().bytes(), value);
+    for (HostTensor& tensor : shapes) tensor.fill(value);
     return std::make_unique<HostTensors>(std::move(shapes));
   }
   std::shared_ptr<const Sequence> place(const std::vector<Sequence>& sequences) override {

@@ -141,12 +141,12 @@ OddElements odd_elements(std::span<const TensorView> now, std::byte poison,
   return {found[0], found[1]};
 }
 
-std::vector<std::vector<std::byte>> fetch_rows(std::span<const TensorView> tensors,
-                                               std::span<const std::int64_t> rows,
-                                               Workspace& scratch, CUstream_st* stream) {
+std::vector<HostBytes> fetch_rows(std::span<const TensorView> tensors,
+                                  std::span<const std::int64_t> rows, Workspace& scratch,
+                                  CUstream_st* stream) {
   // The numbers of the rows of each tensor lie one after another, and so do their bytes.
   std::vector<std::int64_t> numbers;
-  std::vector<std::vector<std::byte>> fetched;
+  std::vector<HostBytes> fetched;
   std::size_t bytes = 0;
   for (const TensorView& tensor : tensors) {
     const std::size_t before = numbers.size();
@@ -171,11 +171,11 @@ std::vector<std::vector<std::byte>> fetch_rows(std::span<const TensorView> tenso
     of_tensor += count;
     to += fetched[t].size();
   }
-  std::vector<std::byte> all(bytes);
+  HostBytes all(bytes);
   copy_to_host(all.data(), packed.data(), bytes, stream);
   synchronize(stream);
   const std::byte* from = all.data();
-  for (std::vector<std::byte>& part : fetched) {
+  for (HostBytes& part : fetched) {
     if (!part.empty()) std::memcpy(part.data(), from, part.size());
     from += part.size();
   }

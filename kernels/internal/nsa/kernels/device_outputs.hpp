@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/tensor.hpp"
 #include "nsa/kernels/workspace.hpp"
 
@@ -33,8 +34,8 @@ OddElements odd_elements(std::span<const TensorView> now, std::byte poison,
 
 /// Those rows (indices of dimension 0) of contiguous tensors, in this order, one after another for
 /// each tensor; rows that it does not have are left out. Waits for the stream.
-std::vector<std::vector<std::byte>> fetch_rows(std::span<const TensorView> tensors,
-                                               std::span<const std::int64_t> rows,
-                                               Workspace& scratch, CUstream_st* stream);
+std::vector<HostBytes> fetch_rows(std::span<const TensorView> tensors,
+                                  std::span<const std::int64_t> rows, Workspace& scratch,
+                                  CUstream_st* stream);
 
 }  // namespace nsa::device

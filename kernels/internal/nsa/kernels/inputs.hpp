@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "nsa/kernels/catalog.hpp"
@@ -14,12 +17,37 @@ namespace nsa {
 
 struct ModelConfig;
 
+/// Elements that are made without a value are not set. Setting fresh memory is what makes the
+/// system provide it, page by page: for large tensors all threads have to do that, not one.
+template <class T>
+struct UnsetAllocator : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = UnsetAllocator<U>;
+  };
+  template <class U>
+  void construct(U* place) noexcept {
+    ::new (static_cast<void*>(place)) U;
+  }
+  template <class U, class... Args>
+  void construct(U* place, Args&&... args) {
+    ::new (static_cast<void*>(place)) U(std::forward<Args>(args)...);
+  }
+};
+
+using HostBytes = std::vector<std::byte, UnsetAllocator<std::byte>>;
+
 /// A named tensor in host memory, contiguous.
 struct HostTensor {
   std::string name;
   TensorShape shape;
-  std::vector<std::byte> bytes;
-  TensorView view() const noexcept;  // the view may be written through by the owner only
+  HostBytes bytes;
+  /// The view may be written through by the owner only.
+  TensorView view() const noexcept;
+  /// As many bytes as the shape has, not set.
+  void make_room();
+  /// The same, each of them `value`.
+  void fill(std::byte value);
 };
 
 /// Inputs of a row that covers `stages`, in the order of its signature. Activations: generate(i,
