@@ -22,7 +22,7 @@ const Variant& forward_row(Stage stage, const Problem& problem) {
 
 HostTensor empty_lse(const Problem& p) {
   HostTensor lse{"lse", {Dtype::fp32, 2, {p.total_tokens(), p.q_heads}}, {}};
-  lse.bytes.resize(lse.view().bytes());
+  lse.fill(kPoison);
   return lse;
 }
 

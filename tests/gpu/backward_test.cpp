@@ -76,7 +76,7 @@ std::vector<reference::Row> run_in_fp32(Stage stage, Problem p, BackwardInputs i
     std::vector<double> numbers(static_cast<std::size_t>(count));
     load_row(tensor.view(), 0, count, numbers.data());
     tensor.shape.dtype = Dtype::fp32;
-    tensor.bytes.resize(tensor.view().bytes());
+    tensor.make_room();
     store_row(tensor.view(), 0, count, numbers.data());
   }
   p.dtype = Dtype::fp32;

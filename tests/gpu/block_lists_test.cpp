@@ -136,7 +136,7 @@ void check_point(const Variant& variant, const Point& point, const Problem& p,
                  const std::vector<double>& want, CUstream_st* stream) {
   const auto out = upload(make_outputs(Stage::attend_selected, p), stream);
   HostTensor lse{"lse", {Dtype::fp32, 2, {p.total_tokens(), p.q_heads}}, {}};
-  lse.bytes.resize(lse.view().bytes());
+  lse.fill(kPoison);
   const DeviceTensor saved_lse(lse, stream);
   Saved saved;
   saved.lse_sel = saved_lse.view();

@@ -45,7 +45,7 @@ void check_row(const Variant& variant, const Problem& p, const std::vector<HostT
   const auto in = upload(inputs, stream);
   const auto out = upload(make_outputs(stage, p), stream);
   HostTensor lse{"lse", {Dtype::fp32, 2, {p.total_tokens(), p.q_heads}}, {}};
-  lse.bytes.resize(lse.view().bytes());
+  lse.fill(kPoison);
   const DeviceTensor saved_lse(lse, stream, row_gap);
   Saved saved;
   (stage == Stage::attend_window ? saved.lse_win : saved.lse_cmp) = saved_lse.view();

@@ -202,7 +202,7 @@ TEST_CASE("the gate's backward launch writes row statistics instead of branches'
           std::array<HostTensor, 3> lse;
           for (std::size_t b = 0; b < 3; ++b) {
             lse[b] = {"lse", {Dtype::fp32, 2, {p.total_tokens(), p.q_heads}}, {}};
-            lse[b].bytes.resize(lse[b].view().bytes());
+            lse[b].make_room();
             for (std::int64_t r = 0; r < lse[b].view().elements(); ++r)
               lse[b].view().as<float>()[r] =
                   (r + static_cast<std::int64_t>(b)) % 11 == 0

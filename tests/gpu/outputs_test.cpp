@@ -24,7 +24,7 @@ std::vector<HostTensor> answer(Dtype dtype, std::uint64_t seed) {
   std::vector<HostTensor> tensors{{"o", {dtype, 3, {kRows, 3, 50, 0}}, {}},
                                   {"blocks", {Dtype::int32, 2, {kRows, 7, 0, 0}}, {}}};
   for (HostTensor& tensor : tensors) {
-    tensor.bytes.resize(tensor.view().bytes());
+    tensor.fill(std::byte{0});
     const std::size_t step = size_of(tensor.shape.dtype);
     for (std::size_t at = 0; at < tensor.bytes.size(); at += step) {
       // The high bytes alone: numbers of 2 and less, none of them NaN.

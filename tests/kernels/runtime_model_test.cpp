@@ -90,7 +90,7 @@ TEST_CASE("the workspace that is reserved for a model holds it", "[kernels][mode
     const Problem p = problem_of(config, {150}, {0});
     model.workspace.reserve(workspace_bytes(model.router, Stage::model, p));
     HostTensor logits{"logits", {dtype, 2, {150, config.vocab_size, 0, 0}}, {}};
-    logits.bytes.resize(logits.view().bytes());
+    logits.make_room();
     std::vector<std::int32_t> tokens = some_tokens(150);
     model_forward(model.context, config, p, bind_weights(config, model.flat.view()),
                   make_view(tokens.data(), Dtype::int32, {150}), logits.view());

@@ -70,7 +70,7 @@ void stale_log_sum_exp(const Context& context, StageLaunch l) {
   Saved saved = l.saved ? *l.saved : Saved{};
   HostTensor stale{"", {Dtype::fp32, 2, {saved.lse_win.shape[0], saved.lse_win.shape[1]}}, {}};
   if (is_backward(l, Stage::attend_window)) {
-    stale.bytes.resize(saved.lse_win.bytes());
+    stale.fill(std::byte{0});
     saved.lse_win = stale.view();
     l.saved = &saved;
   }

@@ -97,7 +97,7 @@ class CudaTensors final : public TensorSet {
     for (std::size_t i = 0; i < host_.size(); ++i) {
       if (!is_log_sum_exp(host_[i].name) || buffers_[i].bytes() == 0) continue;
       HostTensor saved{host_[i].name, host_[i].shape, {}};
-      saved.bytes.resize(buffers_[i].bytes());
+      saved.make_room();
       device::copy_to_host(saved.bytes.data(), buffers_[i].data(), saved.bytes.size(), stream_);
       device::synchronize(stream_);
       count += empty_rows(saved);

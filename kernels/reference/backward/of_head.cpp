@@ -42,7 +42,7 @@ HostTensor OfHead::rows(const TensorView& w_qkv) const {
   const auto from = projections(all_), to = projections(one_);
   HostTensor part{"", {w_qkv.dtype, 2, {0, w_qkv.shape[1]}}, {}};
   for (const Projection& one : to) part.shape.shape[0] += one.heads * one.dim;
-  part.bytes.resize(part.view().bytes());
+  part.make_room();
   const std::size_t row = static_cast<std::size_t>(w_qkv.shape[1]) * size_of(w_qkv.dtype);
   for (std::size_t i = 0; i < to.size(); ++i) {
     const std::int64_t count = to[i].heads * to[i].dim;

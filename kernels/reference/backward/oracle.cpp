@@ -8,6 +8,7 @@
 
 #include "nsa/kernels/backward_oracle.hpp"
 #include "nsa/kernels/directions.hpp"
+#include "nsa/kernels/parallel.hpp"
 #include "reference/backward/gradients.hpp"
 #include "reference/backward/of_head.hpp"
 #include "reference/oracle_rows.hpp"
@@ -262,7 +263,13 @@ Oracle::Verdict BackwardOracle::verify_passes(std::span<const TensorView> output
                    answer_->floors[i], outputs[i].dtype, gradient_tolerance(problem_.dtype));
       continue;
     }
-    for (std::int64_t row = 0; row < extents_[i]; ++row) judge(verdict, i, row, outputs[i], row);
+    constexpr std::int64_t kRows = 64;
+    parallel_for(0, extents_[i], kRows, [&](std::int64_t from, std::int64_t to) {
+      Oracle::Verdict part;
+      for (std::int64_t row = from; row < to; ++row) judge(part, i, row, outputs[i], row);
+      const std::lock_guard lock(mutex);
+      judge_row(verdict, part.worst_row, part.worst_row_error, {part.poison_left, part.non_finite});
+    });
   }
   return verdict;
 }

@@ -1,10 +1,14 @@
 // Both passes of the composites, stage by stage.
+#include <algorithm>
+#include <functional>
 #include <list>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "nsa/kernels/backward_inputs.hpp"
 #include "nsa/kernels/directions.hpp"
+#include "nsa/kernels/parallel.hpp"
 #include "reference/backward/gradients.hpp"
 #include "reference/first_row.hpp"
 #include "reference/oracle_rows.hpp"
@@ -36,18 +40,17 @@ class Passes {
     const Signature signature = signature_of(composite, kForwardBackward);
     for (std::size_t i = 0; i < signature.inputs.size(); ++i)
       tensors_.emplace(signature.inputs[i].name, inputs[i]);
-    for (const TensorSpec& output : signature.outputs) {
-      const bool gradient = output.name.starts_with("d_");
-      const std::int64_t terms = gradient ? tensor(output.name.substr(2)).elements() : 0;
-      made_.emplace(output.name, Row(static_cast<std::size_t>(terms), 0.0));
-    }
+    for (const TensorSpec& output : signature.outputs) made_[output.name];
   }
 
-  /// The composite's outputs.
+  /// The composite's outputs; zeros for a gradient that nothing was given to.
   std::vector<Row> take() {
     std::vector<Row> rows;
-    for (const TensorSpec& output : signature_of(composite_, kForwardBackward).outputs)
-      rows.push_back(std::move(made_.at(output.name)));
+    for (const TensorSpec& output : signature_of(composite_, kForwardBackward).outputs) {
+      Row& row = rows.emplace_back(std::move(made_.at(output.name)));
+      if (row.empty() && output.name.starts_with("d_"))
+        row.resize(static_cast<std::size_t>(tensor(output.name.substr(2)).elements()));
+    }
     return rows;
   }
 
@@ -76,27 +79,27 @@ class Passes {
     made_["o"] = elements_of(exact.view());
     const HostTensor o = in_dtype(exact.view(), forward_.dtype);
     views.insert(views.end(), {o.view(), tensor("d_o")});
-    const std::vector<Row> d = gradients_of(stage, dense_problem(backward_), views, options_);
-    give("d_q", d[0]);
-    give("d_k_sel", d[1]);
-    give("d_v_sel", d[2]);
+    std::vector<Row> d = gradients_of(stage, dense_problem(backward_), views, options_);
+    give("d_q", std::move(d[0]));
+    give("d_k_sel", std::move(d[1]));
+    give("d_v_sel", std::move(d[2]));
   }
 
   void layer(const TensorView& blocks, bool dense) {
     keep_derived();
     HostTensor zeros{"", shape_of(Stage::out_proj, "o", forward_), {}};
-    zeros.bytes.resize(zeros.view().bytes());
+    zeros.fill(std::byte{0});
     keep("o", std::move(zeros));  // d_o does not need it
     keep("d_o", stored(gradients(Stage::out_proj).front(), tensor("o")));
 
     const Signature attention = signature_of(Stage::attention, kForwardBackward);
-    const std::vector<Row> of_attention =
+    std::vector<Row> of_attention =
         run_attention_passes(in_direction(forward_, kForwardBackward), tensors(attention.inputs),
                              blocks, options_, dense);
     for (std::size_t i = 0; i < of_attention.size(); ++i) {
       const std::string_view name = attention.outputs[i].name;
-      if (name.starts_with("d_")) give(name, of_attention[i]);
       if (name == "o") keep(name, stored(of_attention[i], tensor(name)));
+      if (name.starts_with("d_")) give(name, std::move(of_attention[i]));
     }
     made_["y"] = elements_of(in_fp64_of(Stage::out_proj).view());
     backward(Stage::project_rope);
@@ -138,16 +141,25 @@ class Passes {
     return gradients_of(stage, backward_, inputs, options_);
   }
   void backward(Stage stage) {
-    const std::vector<Row> d = gradients(stage);
+    std::vector<Row> d = gradients(stage);
     for (std::size_t i = 0; i < d.size(); ++i)
-      give(signature_of(stage, Direction::backward).outputs[i].name, d[i]);
+      give(signature_of(stage, Direction::backward).outputs[i].name, std::move(d[i]));
   }
   /// Adds it to the gradient of an input. That of what lies between the stages is kept for the next
   /// one, as it is stored.
-  void give(std::string_view name, const Row& gradient) {
-    const auto sum = made_.find(name);
-    if (sum == made_.end()) return keep(name, stored(gradient, tensor(name.substr(2))));
-    for (std::size_t i = 0; i < gradient.size(); ++i) sum->second[i] += gradient[i];
+  void give(std::string_view name, Row gradient) {
+    const auto found = made_.find(name);
+    if (found == made_.end()) return keep(name, stored(gradient, tensor(name.substr(2))));
+    Row& sum = found->second;
+    if (sum.empty()) {
+      sum = std::move(gradient);
+      return;
+    }
+    constexpr std::int64_t kPiece = 1 << 16;
+    parallel_for(0, std::ssize(sum), kPiece, [&](std::int64_t from, std::int64_t to) {
+      std::transform(sum.begin() + from, sum.begin() + to, gradient.begin() + from,
+                     sum.begin() + from, std::plus<>());
+    });
   }
 
   const Stage composite_;

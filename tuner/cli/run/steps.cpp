@@ -25,7 +25,7 @@ std::vector<std::int64_t> repeated(std::int64_t value, std::int64_t count) {
 
 HostTensor empty_tensor(Dtype dtype, std::int64_t rows, std::int64_t columns) {
   HostTensor tensor{"out", {dtype, 2, {rows, columns, 0, 0}}, {}};
-  tensor.bytes.resize(static_cast<std::size_t>(rows * columns) * size_of(dtype));
+  tensor.make_room();
   return tensor;
 }
 
@@ -47,7 +47,7 @@ class Input {
  private:
   HostTensor random_tokens(std::int64_t tokens) const {
     HostTensor tensor{"tokens", {Dtype::int32, 1, {tokens, 0, 0, 0}}, {}};
-    tensor.bytes.resize(static_cast<std::size_t>(tokens) * sizeof(std::int32_t));
+    tensor.make_room();
     const auto vocab = static_cast<std::uint32_t>(plan_.config.vocab_size);
     for (std::int64_t i = 0; i < tokens; ++i) {
       const auto counter =
