@@ -46,7 +46,7 @@ class Cells {
   void put(std::string column, std::string value) {
     cells_.push_back({std::move(column), std::move(value)});
   }
-  std::vector<Cell> take() { return std::move(cells_); }
+  std::vector<CsvCell> take() { return std::move(cells_); }
 
  private:
   template <class T>
@@ -78,7 +78,7 @@ class Cells {
   }
   void add(const std::string&, const std::vector<Sample>&) {}
 
-  std::vector<Cell> cells_;
+  std::vector<CsvCell> cells_;
 };
 
 std::string device_name(const Measurement& m, const Run& run) {
@@ -91,7 +91,7 @@ std::string device_name(const Measurement& m, const Run& run) {
 
 }  // namespace
 
-std::vector<Cell> cells_of(const Measurement& row, const Run* run) {
+std::vector<CsvCell> cells_of(const Measurement& row, const Run* run) {
   Cells cells;
   cells.add_fields(row);
   cells.put("device", run ? device_name(row, *run) : "");

@@ -8,11 +8,11 @@
 
 namespace nsa::reports {
 
-struct Cell {
+struct CsvCell {
   std::string column, text;  // text is empty where the value is absent
 };
 /// The cells of a row, the same columns for every row; the last ones are what its run says, empty
 /// without one.
-std::vector<Cell> cells_of(const Measurement& row, const Run* run);
+std::vector<CsvCell> cells_of(const Measurement& row, const Run* run);
 
 }  // namespace nsa::reports

@@ -36,15 +36,15 @@ std::string measurements_csv(const std::vector<Measurement>& rows, std::span<con
   std::map<std::string_view, const Run*> by_id;
   for (const Run& run : runs) by_id[run.id] = &run;
   std::string csv;
-  const auto add_line = [&](const std::vector<Cell>& cells, std::string Cell::*part) {
-    for (const Cell& cell : cells)
+  const auto add_line = [&](const std::vector<CsvCell>& cells, std::string CsvCell::*part) {
+    for (const CsvCell& cell : cells)
       csv.append(&cell == &cells[0] ? "" : ",").append(csv_cell(cell.*part));
     csv += '\n';
   };
-  add_line(cells_of({}, nullptr), &Cell::column);
+  add_line(cells_of({}, nullptr), &CsvCell::column);
   for (const Measurement& row : rows) {
     const auto run = by_id.find(row.run_id);
-    add_line(cells_of(row, run == by_id.end() ? nullptr : run->second), &Cell::text);
+    add_line(cells_of(row, run == by_id.end() ? nullptr : run->second), &CsvCell::text);
   }
   return csv;
 }

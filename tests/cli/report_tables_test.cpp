@@ -187,8 +187,8 @@ TEST_CASE("targets that users named are judged only on their devices", "[cli]") 
   const Folder folder;
   const Result result = nsatune(folder, "report targets --json");
   CHECK(result.exit_code == 3);
-  for (const Json& one : json_of(result, "report_targets")["judged"])
-    CHECK(one["verdict"] == "not_measured");
+  const Json document = json_of(result, "report_targets");
+  for (const Json& one : document["judged"]) CHECK(one["verdict"] == "not_measured");
 }
 
 TEST_CASE("targets of this device are measured on demand", "[cli]") {

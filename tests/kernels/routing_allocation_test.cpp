@@ -16,6 +16,11 @@ std::atomic<long> allocations{0};
   if (void* data = std::malloc(bytes ? bytes : 1)) return data;
   throw std::bad_alloc();
 }
+// Buffers of sorts; without it the sanitizer's own would be freed by ours.
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(bytes ? bytes : 1);
+}
 [[gnu::noinline]] void operator delete(void* data) noexcept { std::free(data); }
 [[gnu::noinline]] void operator delete(void* data, std::size_t) noexcept { std::free(data); }
 

@@ -14,9 +14,9 @@ using Random = std::mt19937_64;  // its sequence is fixed by the standard
 
 std::size_t below(Random& random, std::size_t n) { return n == 0 ? 0 : random() % n; }
 
-/// Mutations in all, over all formats: NSA_EXCHANGE_MUTATIONS, else few enough for every check.
+/// Mutations in all, over all formats: NSATUNE_EXCHANGE_MUTATIONS, else few enough for every check.
 std::size_t mutations() {
-  const char* text = std::getenv("NSA_EXCHANGE_MUTATIONS");
+  const char* text = std::getenv("NSATUNE_EXCHANGE_MUTATIONS");
   return text ? std::strtoull(text, nullptr, 10) : 500;
 }
 
