@@ -480,4 +480,41 @@ TEST_CASE("copies beside kernels of another stream win at least what is said", "
   CHECK(reports::doctor_text(alone, {}).find("gain  at least ") == std::string::npos);
 }
 
+TEST_CASE("copies with the host are not blamed for those within the device", "[doctor]") {
+  JsonTrace t;
+  for (int step = 0, id = 1; step < 10; ++step, id += 3) {
+    const double at = 500.0 * step;
+    t.launched("gemm", id, at, at + 10, 400);
+    t.call("cudaMemcpyAsync", id + 1, at + 5, 2);
+    t.event("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", std::to_string(at + 20), "300",
+            R"(, "args": {"device": 0, "stream": 20, "correlation": )" + std::to_string(id + 1) +
+                R"(, "bytes": 64})");
+    t.call("cudaMemcpyAsync", id + 2, at + 8, 2);
+    t.event("gpu_memcpy", "Memcpy DtoD (Device -> Device)", std::to_string(at + 410), "95",
+            R"(, "args": {"device": 0, "stream": 7, "correlation": )" + std::to_string(id + 2) +
+                R"(, "bytes": 64})");
+  }
+  CHECK_FALSE(found(report_of(t), "trace_host_copies"));
+}
+
+TEST_CASE("what runs before the steps is not said of a step", "[doctor]") {
+  const auto with = [](bool in_steps) {
+    JsonTrace t;
+    int id = 1;
+    const double first = in_steps ? 0 : 6000;
+    for (int i = 0; i < 30 && !in_steps; ++i) t.call("cudaMalloc", id++, 200.0 * i, 190);
+    for (int step = 0; step < 10; ++step) {
+      const double at = first + 1000.0 * step;
+      t.range("ProfilerStep#" + std::to_string(step), at, 990);
+      for (int i = 0; i < 3 && in_steps; ++i) t.call("cudaMalloc", id++, at + 200 * i, 190);
+      t.launched("gemm", id++, at + 650, at + 660, 330);
+    }
+    return report_of(t);
+  };
+  CHECK(found(with(true), "trace_allocations"));
+  const doctor::Report before = with(false);
+  CHECK_FALSE(found(before, "trace_allocations"));
+  CHECK_FALSE(found(before, "trace_host_syncs"));
+}
+
 }  // namespace nsa::test

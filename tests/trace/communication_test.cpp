@@ -60,6 +60,32 @@ trace::Summary merged(const std::vector<Rank>& ranks) {
 
 }  // namespace
 
+TEST_CASE("what a rank that is missing may have done is a bound", "[trace]") {
+  std::vector<Rank> ranks;
+  for (int r = 0; r < 4; ++r)
+    ranks.push_back(
+        {.rank = r, .starts = {r == 1 ? 800. : 700., r == 1 ? 1800. : 1700.}, .world = 4});
+  const trace::CollectiveRow whole = merged(ranks).collectives->rows.at(0);
+  CHECK(whole.complete == 2);
+  CHECK_FALSE(whole.bounds());
+  CHECK(whole.median_transfer_ns == 200'000);
+  ranks.erase(ranks.begin() + 1);  // the one that came last
+  const trace::CollectiveRow part = merged(ranks).collectives->rows.at(0);
+  CHECK(part.matched == 2);
+  CHECK(part.complete == 0);
+  CHECK(part.bounds());
+  const Folder folder;
+  std::string files;
+  for (const Rank& rank : ranks) {
+    const std::string file = "r" + std::to_string(rank.rank) + ".json";
+    folder.write(file, rank.text());
+    files += " " + file;
+  }
+  const std::string text = nsatune(folder, "trace summary" + files).out;
+  CHECK(text.find("<= 300 us") != text.npos);
+  CHECK(text.find("the one that came last may be missing") != text.npos);
+}
+
 TEST_CASE("kernels and copies that move data between GPUs are known by a table", "[trace]") {
   struct Row {
     const char *name, *transport, *collective;

@@ -299,4 +299,24 @@ TEST_CASE("trace diff prints what differs, and its exit code says which way", "[
   CHECK(json_of(json, "trace_diff")["verdict"] == "worse");
 }
 
+TEST_CASE("the last step, which no other one ends, is no sample of a step", "[trace]") {
+  // 100 us from begin to begin, and 50 us in the last one; noise of less than 1 %.
+  const auto text = [](int steps, double kernel_us) {
+    JsonTrace t;
+    for (int i = 0; i < steps; ++i) {
+      const double at = 100.0 * i + 0.1 * (i % 3);
+      t.range("ProfilerStep#" + std::to_string(i), at, 50);
+      t.launched("kernel", i + 1, at + 2, at + 5, kernel_us);
+    }
+    return t.text();
+  };
+  const trace::TraceDiff same =
+      trace::diff_traces(side({text(5, 40), text(5, 40)}), side({text(20, 40), text(20, 40)}), .02);
+  CHECK(same.verdict == DiffVerdict::neutral);
+  const trace::TraceDiff slower = trace::diff_traces(side({text(8, 20)}), side({text(8, 26)}), .02);
+  CHECK(slower.verdict == DiffVerdict::neutral);
+  REQUIRE(slower.notes.size() > 0);
+  CHECK(slower.notes.back().find("slower without a slower step: kernel") != std::string::npos);
+}
+
 }  // namespace nsa::test

@@ -48,6 +48,46 @@ TEST_CASE("a summary can be of some steps, a time, a stream or a name", "[trace]
   CHECK(summary(folder, "--step 3 --stream 7")["busy_ns"] == 10'000);
 }
 
+TEST_CASE("a step takes as long alone as among the others", "[trace]") {
+  const Folder folder;
+  folder.write("t.json", four_steps());
+  for (const char* part : {"--step 3", "--step 3-4", "--step 2-3"}) {
+    INFO(part);
+    for (const Json& step : Json(summary(folder, part)["steps"]))
+      CHECK(step["device_ns"] == 100'000);  // to the first kernel of the next step
+  }
+  CHECK(summary(folder, "--step 5")["steps"][0]["device_ns"] == 50'000);  // nothing comes after it
+}
+
+TEST_CASE("ranks are cut at one time, and those with nothing there are left out", "[trace]") {
+  const Folder folder;
+  std::string first = four_steps(), second;
+  JsonTrace later;  // two steps of the other rank, from 200 us of the first one's clock on
+  for (int i = 0; i < 2; ++i) {
+    const double at = 200 + 100.0 * i;
+    later.range("ProfilerStep#" + std::to_string(i + 4), at, 90);
+    later.launched("first_kernel", i + 1, at + 10, at + 20, 10, 7);
+  }
+  second = later.text();
+  for (auto* text : {&first, &second})
+    *text = R"({"host_name": "n1", "baseTimeNanoseconds": 1790000000000000000,
+      "distributedInfo": {"rank": )" +
+            std::string(text == &first ? "0" : "1") + R"(, "world_size": 2}, )" + text->substr(1);
+  folder.write("r0.json", first);
+  folder.write("r1.json", second);
+  const auto of_both = [&](const std::string& options) {
+    return nsatune(folder, "trace summary r0.json r1.json --json " + options);
+  };
+  const Json both = json_of(of_both("--time 200us-300us"), "trace_summary");
+  REQUIRE(both["ranks"].size() == 2);
+  CHECK(both["ranks"][0]["steps"][0]["name"] == "ProfilerStep#4");
+  CHECK(both["ranks"][1]["steps"][0]["name"] == "ProfilerStep#4");
+  CHECK(both["null_reasons"]["rank"] == "it is not one rank");
+  const Result one = of_both("--time 0us-100us");
+  CHECK(one.exit_code == 0);
+  CHECK(one.err.find("r1.json: nothing is left") != std::string::npos);
+}
+
 TEST_CASE("a summary of a part says so, and its times are those of the whole", "[trace]") {
   const Folder folder;
   folder.write("t.json", four_steps());

@@ -100,11 +100,34 @@ std::string leave_out_warm_up(trace::Trace& trace) {
                      static_cast<double>(found->later_median_ns) / 1e6);
 }
 
+/// Leaves what the program did before its steps and after them out of the trace: findings say "a
+/// step". Not where more is launched there than in the steps. Which, in words; "" where there is
+/// nothing.
+std::string leave_out_set_up(Trace& trace) {
+  const auto steps = trace::marked_steps_of(trace);
+  if (!steps) return {};
+  const auto outside = [&](std::int64_t ns) { return ns < steps->start_ns || ns >= steps->end_ns; };
+  const std::vector<WaitKind> waits = trace::waits_of_calls(trace);
+  std::size_t waits_outside = 0, launches_outside = 0, launches = 0;
+  for (std::size_t i = 0; i < trace.calls.size(); ++i) {
+    const bool is_outside = outside(trace.calls[i].start_ns), is_wait = waits[i] != WaitKind::none;
+    waits_outside += is_outside && is_wait;
+    launches_outside += is_outside && !is_wait;
+    launches += !is_wait;
+  }
+  if (waits_outside == 0 || 2 * launches_outside > launches) return {};
+  trace::Filter filter;
+  filter.steps = steps->numbers;
+  trace::keep(filter, trace);
+  return fmt::format("what ran before the first of {} steps and after the last", steps->count);
+}
+
 }  // namespace
 
 TraceEvidence examine_trace(Trace& trace) {
   TraceEvidence out;
   out.left_out = leave_out_warm_up(trace);
+  if (out.left_out.empty()) out.left_out = leave_out_set_up(trace);
   out.summary = trace::summarize(trace);
   out.summary.path = clean(out.summary.path);
   add_calls(trace, out);

@@ -41,8 +41,9 @@ std::optional<trace::StragglerRow> straggler(const TraceEvidence& t) {
 
 std::string bucket_advice(const RunEvidence& evidence, const TraceEvidence& t) {
   std::string text = "larger gradient buckets";
-  if (is_nsa(t) && !is_set(evidence, "NSA_DDP_BUCKET_MB", "50")) text += " (NSA_DDP_BUCKET_MB=50)";
-  if (!is_set(evidence, "NSA_DDP_STATIC_GRAPH", "1")) text += ", a static graph";
+  if (is_nsa(t) && !is_at_least(evidence, "NSA_DDP_BUCKET_MB", 50))
+    text += " (NSA_DDP_BUCKET_MB=50)";
+  if (!is_on(evidence, "NSA_DDP_STATIC_GRAPH")) text += ", a static graph";
   return text + ", gradient accumulation";
 }
 
@@ -107,10 +108,11 @@ std::string collective_text(const trace::CollectiveRow& row) {
   if (row.bytes) text += fmt::format(" of {} bytes", count_text(*row.bytes));
   if (!row.group.empty()) text += " in group " + row.group;
   text += " by " + row.transport;
-  if (row.wait_ns) text += fmt::format(", of it {} waiting for others", time_text(*row.wait_ns));
+  const char* least = row.bounds() ? "at least " : "";
+  if (row.wait_ns)
+    text += fmt::format(", of it {}{} waiting for others", least, time_text(*row.wait_ns));
   if (row.median_bus_gb_per_s)
-    text += fmt::format(", {}{:.3g} GB/s over the bus", row.matched > 0 ? "" : "at least ",
-                        *row.median_bus_gb_per_s);
+    text += fmt::format(", {}{:.3g} GB/s over the bus", least, *row.median_bus_gb_per_s);
   return text;
 }
 

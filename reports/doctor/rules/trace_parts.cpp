@@ -187,11 +187,16 @@ bool is_nsa(const TraceEvidence& trace) {
   return false;
 }
 
-bool is_set(const RunEvidence& evidence, std::string_view variable, std::string_view value) {
-  for (const EnvironmentEvidence& environment : evidence.environments)
-    if (const Setting* setting = environment.find(variable))
-      if (setting->value == value) return true;
-  return false;
+bool is_on(const RunEvidence& evidence, std::string_view variable) {
+  return std::ranges::any_of(evidence.environments, [&](const EnvironmentEvidence& environment) {
+    return environment.boolean(variable).value_or(false);
+  });
+}
+
+bool is_at_least(const RunEvidence& evidence, std::string_view variable, std::int64_t value) {
+  return std::ranges::any_of(evidence.environments, [&](const EnvironmentEvidence& environment) {
+    return environment.integer(variable).value_or(INT64_MIN) >= value;
+  });
 }
 
 OneGpu worst_gpu(const TraceEvidence& trace,

@@ -175,11 +175,10 @@ Founds trace_host_syncs(const RunEvidence& evidence) {
     const std::int64_t span_ns = t.summary.gpu->span_ns;
     const Group all = total_of(t.waits);
     const OneGpu worst = worst_gpu(t, wait_idle_ns);
-    // The path leaves out all waits, allocations too, which have a rule of their own.
     Gain most =
         gain_in(t, wait_idle_ns(worst.gpu), "idle time of " + worst.name + " in and after waits");
     if (all.total_ns < most.at_most_ns) most = gain_in(t, all.total_ns, "all time of these waits");
-    const Gain gain = path_gain(t, "host_wait", most, "any waits");
+    const Gain gain = path_gain(t, "other_wait", most, "these waits");
     if (span_ns < kSpanNs || all.count == 0) return;
     if (share_of(gain.at_most_ns.value_or(0), span_ns) <= kWaitShare) return;
     Found found{fmt::format("the host waits {} times{}, {} in all", count_text(all.count),
@@ -204,7 +203,7 @@ Founds trace_host_loop(const RunEvidence& evidence) {
                 idle_gain(t)};
     for (const Group& group : first_of(t.waits, 3))
       found.facts.push_back(fact_of(t, group, in_text(group)));
-    if (is_nsa(t) && !is_set(evidence, "NSA_FORCE_SEL_MASK", "1"))
+    if (is_nsa(t) && !is_on(evidence, "NSA_FORCE_SEL_MASK"))
       found.advice = "export NSA_FORCE_SEL_MASK=1; else vectorise the loop";
     founds.push_back(std::move(found));
   });

@@ -55,7 +55,7 @@ Founds trace_host_copies(const RunEvidence& evidence) {
     const OneGpu worst = worst_gpu(t, [](const trace::GpuFigures& gpu) { return gpu.mem_ns; });
     const std::int64_t ns = std::min(all.total_ns, worst.gpu.mem_ns);
     const Gain gain =
-        path_gain(t, "copy", gain_in(t, ns, "all time of copies on " + worst.name), "copies");
+        path_gain(t, "host_copy", gain_in(t, ns, "all time of copies on " + worst.name), "copies");
     if (share_of(gain.at_most_ns.value_or(0), t.summary.gpu->span_ns) <= kCopyShare) return;
     Found found{fmt::format("{} copies between host and device{}, {} in all", count_text(all.count),
                             a_step(t, all.count), time_text(all.total_ns)),

@@ -156,15 +156,15 @@ function showIdle() {
 function showCommunication() {
   const all = summary.collectives;
   if (!all) return;
-  // Of collectives that one rank alone recorded, times hold waiting: rates are lower bounds, the time of the transfer is an upper one.
-  const rate = (value, row) => value === null ? "-" : `${row.matched === 0 ? ">= " : ""}${digits(value, 3)} GB/s`;
-  const transfer = row => row.median_transfer_ns === null ? `<= ${nsText(row.median_ns)}` : nsText(row.median_transfer_ns);
+  // Of collectives that one rank alone recorded, or not all ranks of their group, times hold waiting: rates are lower bounds, the time of the transfer is an upper one.
+  const rate = (value, row) => value === null ? "-" : `${row.complete === 0 ? ">= " : ""}${digits(value, 3)} GB/s`;
+  const transfer = row => `${row.complete === 0 ? "<= " : ""}${nsText(row.median_transfer_ns ?? row.median_ns)}`;
   const who = row => row.rank === null ? gpuName(row) : rankName(row.rank, row.part);
   section("communication", "Communication", table("collectives", ["What", "By", "Group", "Ranks", "Bytes", "Count", "Time", "Waiting", "Transfer", "Spread", "Algorithm", "Bus"],
     all.rows.slice(0, mostRows).map(row => [row.collective, row.transport, row.group || "-", String(row.group_size ?? "-"), bytesText(row.bytes), String(row.count),
-      nsText(row.total_ns), row.wait_ns === null ? "-" : nsText(row.wait_ns), transfer(row), row.median_spread_ns === null ? "-" : nsText(row.median_spread_ns),
+      nsText(row.total_ns), row.wait_ns === null ? "-" : (row.complete === 0 ? ">= " : "") + nsText(row.wait_ns), transfer(row), row.median_spread_ns === null ? "-" : nsText(row.median_spread_ns),
       rate(row.median_algorithm_gb_per_s, row), rate(row.median_bus_gb_per_s, row)])),
-    ...(all.ranks.length === 0 ? [element("p", {className: "soft"}, "One rank alone: how long it waited for others is not known.")] :
+    ...(all.ranks.length === 0 ? [element("p", {className: "soft"}, summary.clocks ? "No collective is known of two ranks: how long they waited for one another is not known." : "One rank alone: how long it waited for others is not known.")] :
       [table("ranks that were waited for", ["Rank", "Came last", "Of", "Late", "Waited itself"],
         all.ranks.map(row => [who(row), String(row.last), String(row.collectives), nsText(row.late_ns), nsText(row.wait_ns)]))]),
     ...(all.longest_waits.length === 0 ? [] : [table("longest waits", ["What", "Last to come", "At", "Ranks", "Spread", "Waiting", "Transfer"],

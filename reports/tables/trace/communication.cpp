@@ -47,14 +47,16 @@ TextTable rows(const Collectives& all, std::size_t top) {
                     Align::right);
   for (const trace::CollectiveRow& row :
        std::span(all.rows).first(std::min(top, all.rows.size()))) {
-    const bool at_least = row.matched == 0;  // times hold waiting
+    const auto bound = [&](const char* sign, const std::string& text) {
+      return row.bounds() ? sign + text : text;
+    };
     table.add_row({row.collective, row.transport, row.group.empty() ? "-" : printable(row.group),
                    row.group_size ? std::to_string(*row.group_size) : "-", bytes(row.bytes),
-                   format_tokens(row.count), ns(row.total_ns), ns(row.wait_ns),
-                   row.median_transfer_ns ? ns(row.median_transfer_ns)
-                                          : fmt::format("<= {}", ns(row.median_ns)),
-                   ns(row.median_spread_ns), rate(row.median_algorithm_gb_per_s, at_least),
-                   rate(row.median_bus_gb_per_s, at_least)});
+                   format_tokens(row.count), ns(row.total_ns),
+                   row.wait_ns ? bound(">= ", ns(*row.wait_ns)) : "-",
+                   bound("<= ", ns(row.median_transfer_ns.value_or(row.median_ns))),
+                   ns(row.median_spread_ns), rate(row.median_algorithm_gb_per_s, row.bounds()),
+                   rate(row.median_bus_gb_per_s, row.bounds())});
   }
   add_rest(table, all.rows.size(), top);
   return table;
@@ -103,7 +105,13 @@ std::string communication_text(const trace::Summary& summary, std::size_t top, S
     text += table.render(style, kTableIndent);
   }
   if (all.arrivals.empty())
-    text += "  One rank alone: how long it waited for others is not known\n";
+    text += summary.clocks ? "  No collective is known of two ranks: how long they waited for one "
+                             "another is not known\n"
+                           : "  One rank alone: how long it waited for others is not known\n";
+  if (std::ranges::any_of(all.rows, [](const trace::CollectiveRow& row) {
+        return row.matched > 0 && row.bounds();
+      }))
+    text += "  Not all ranks of a group were given: the one that came last may be missing\n";
   if (all.unmatched > 0)
     text += fmt::format("  {} operations could not be told to be of the same collective\n",
                         format_tokens(all.unmatched));

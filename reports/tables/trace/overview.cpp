@@ -15,6 +15,10 @@ namespace {
 using trace::GpuFigures;
 using trace::Summary;
 
+std::string operations_text(std::int64_t count) {
+  return fmt::format("{} operation{}", format_tokens(count), count == 1 ? "" : "s");
+}
+
 std::string idle_causes(const GpuFigures& gpu) {
   std::string text;
   const auto add = [&](const std::string& cause, std::optional<std::int64_t> value) {
@@ -79,10 +83,11 @@ TextTable overview(const Summary& s) {
                    fmt::format("median {}, p99 {}, longest {}", ns(s.launch_to_start_ns->p50),
                                ns(s.launch_to_start_ns->p99), ns(s.launch_to_start_ns->max))});
   if (s.gpu_ops_without_launch.value_or(0) > 0)
-    table.add_row({"launch unknown of", fmt::format("{} operations", *s.gpu_ops_without_launch)});
+    table.add_row({"launch unknown of", operations_text(*s.gpu_ops_without_launch)});
   if (s.gpu_ops_without_time > 0)
     table.add_row(
-        {"without a time", fmt::format("{} operations, in no figure", s.gpu_ops_without_time)});
+        {"without a time",
+         operations_text(static_cast<std::int64_t>(s.gpu_ops_without_time)) + ", in no figure"});
   if (s.memory && s.memory->peak_allocated_bytes)
     table.add_row({"memory", fmt::format("peak {} allocated, {} reserved",
                                          format_bytes(*s.memory->peak_allocated_bytes),

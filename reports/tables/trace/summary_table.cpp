@@ -35,8 +35,9 @@ std::string trace_summary_table(const trace::Summary& s, std::size_t top, Style 
                                 std::size_t columns) {
   const Page page{style, columns};
   const std::size_t few = top <= kUsual ? std::min(top, kFew) : top;
-  std::string text = fmt::format("{}: {}, {} events\n", printable(s.path), s.format,
-                                 format_tokens(static_cast<std::int64_t>(s.events)));
+  std::string text =
+      fmt::format("{}: {}, {} event{}\n", printable(s.path), s.format,
+                  format_tokens(static_cast<std::int64_t>(s.events)), s.events == 1 ? "" : "s");
   if (!s.part.empty()) text += "only " + printable(s.part) + ": every figure is of that part\n";
   if (s.kept)
     text += fmt::format("kept: {} of {} GPU operations, {} of {} calls of CUDA{}\n",

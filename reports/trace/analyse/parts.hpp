@@ -24,6 +24,8 @@ std::optional<std::size_t> step_of_op(const TraceContext& context, const StepInd
 /// [steps] The operations of each of them, wherever they ran.
 std::vector<OpIndices> ops_of_steps(const TraceContext& context,
                                     const std::vector<StepRange>& ranges);
+/// Where steps end on the device's line, before some of them are left out.
+void set_next_ops(const TraceContext& context, std::vector<StepRange>& ranges);
 
 void add_devices(const TraceContext& context, Summary& out);
 void add_gpu_ranges(const TraceContext& context, Summary& out);

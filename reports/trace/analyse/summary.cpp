@@ -47,7 +47,7 @@ void add_source(const Trace& trace, Summary& out) {
   if (std::string host = host_name(trace); !host.empty()) out.host = std::move(host);
   if (!out.host) give_reason(out, {"host"}, out.clocks ? "it is not one host" : kNotStated);
   if (!out.base_time_ns) give_reason(out, {"base_time_ns"}, kNotStated);
-  if (!out.rank) give_reason(out, {"rank"}, kNotStated);
+  if (!out.rank) give_reason(out, {"rank"}, out.clocks ? "it is not one rank" : kNotStated);
   if (!out.world_size) give_reason(out, {"world_size"}, kNotStated);
 }
 

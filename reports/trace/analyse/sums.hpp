@@ -15,6 +15,11 @@ inline void add_to(std::int64_t& sum, std::int64_t value) {
     throw InputError("the durations of the trace add up to more than 292 years");
 }
 
+inline void add_bytes(std::int64_t& sum, std::int64_t bytes) {
+  if (__builtin_add_overflow(sum, bytes, &sum))
+    throw InputError("the copies of the trace add up to more than 9e18 bytes");
+}
+
 /// The smallest value that is not below `percent` percent of all (nearest rank). Reorders `values`.
 inline std::int64_t nearest_rank(std::vector<std::int64_t>& values, std::size_t percent) {
   const std::size_t rank = (values.size() * percent + 99) / 100;

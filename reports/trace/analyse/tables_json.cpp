@@ -23,6 +23,7 @@ Json row_json(const CollectiveRow& v) {
           {"bytes", or_null(v.bytes)},
           {"count", v.count},
           {"matched", v.matched},
+          {"complete", v.complete},
           {"total_ns", v.total_ns},
           {"wait_ns", or_null(v.wait_ns)},
           {"median_ns", v.median_ns},

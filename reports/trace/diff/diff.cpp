@@ -127,7 +127,7 @@ DiffVerdict verdict_of_all(const std::vector<DiffRow>& rows) {
 
 /// Kernels that got slower while the step did not: the next change may show them.
 void note_worse_kernels(TraceDiff& out) {
-  if (!out.steps || out.verdict == DiffVerdict::worse || out.verdict == DiffVerdict::not_comparable)
+  if (!out.steps || (out.verdict != DiffVerdict::better && out.verdict != DiffVerdict::neutral))
     return;
   std::int64_t all = 0;
   for (const DiffRow& row : out.kernels) add_to(all, row.total_ns_b);

@@ -47,7 +47,9 @@ Profile profile_of(const Trace& trace) {
   const std::vector<StepRange> ranges = marked_steps(trace);
   const std::vector<std::int64_t> step = steps_of_ops(context, ranges);
   Profile out;
-  for (const StepRange& range : ranges) out.step_ns.push_back(range.end_ns - range.start_ns);
+  const bool any_whole = std::ranges::any_of(ranges, &StepRange::whole);
+  for (const StepRange& range : ranges)
+    if (range.whole || !any_whole) out.step_ns.push_back(range.end_ns - range.start_ns);
   std::set<std::int32_t> devices;
   std::set<std::uint32_t> processes;
   const std::vector<std::string> shapes = shape_texts(trace);

@@ -21,8 +21,9 @@ struct Chosen {
 };
 
 Chosen of_steps(const TraceContext& context, std::pair<std::int64_t, std::int64_t> wanted) {
-  const std::vector<StepRange> all = step_ranges(context.trace, context.launch);
+  std::vector<StepRange> all = step_ranges(context.trace, context.launch);
   if (all.empty()) throw InputError("--step: no steps were found in this trace");
+  set_next_ops(context, all);
   std::vector<char> in(all.size(), 0);
   Chosen out;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -81,8 +82,7 @@ void keep_steps(std::pair<std::int64_t, std::int64_t> wanted, Trace& trace) {
     });
 }
 
-void keep_time(std::pair<std::int64_t, std::int64_t> wanted, Trace& trace) {
-  const std::int64_t first = first_event(trace);
+void keep_time(std::pair<std::int64_t, std::int64_t> wanted, std::int64_t first, Trace& trace) {
   const auto holds = [&](std::uint32_t, std::int64_t ns) {
     return ns - first >= wanted.first && ns - first < wanted.second;
   };
@@ -90,7 +90,9 @@ void keep_time(std::pair<std::int64_t, std::int64_t> wanted, Trace& trace) {
   keep_moments(trace, holds);
   for (StepRange& step : *trace.steps) {  // the part of each
     step.start_ns = std::max(step.start_ns, first + std::min(wanted.first, kMaxTimeNs));
-    if (step.end_ns - first > wanted.second) step.end_ns = first + wanted.second;
+    if (step.end_ns - first <= wanted.second) continue;
+    step.end_ns = first + wanted.second;
+    if (step.next_op_ns) step.next_op_ns = std::min(*step.next_op_ns, step.end_ns);
   }
   keep_if(*trace.steps, [](const StepRange& step) { return step.start_ns < step.end_ns; });
 }
@@ -158,6 +160,7 @@ std::vector<char> calls_of(const TraceContext& context, const std::vector<char>&
 /// Operations of a stream or name, the calls that launched them or wait for them, and what CUDA did
 /// on its own account within those.
 void keep_matching(const Filter& filter, Trace& trace) {
+  for (StepRange& step : *trace.steps) step.next_op_ns.reset();  // it may be of another stream
   std::vector<char> kept, calls_kept;
   {
     const TraceContext context(trace);
@@ -226,7 +229,8 @@ void keep(const Filter& filter, Trace& trace) {
   kept.of_calls = static_cast<std::int64_t>(trace.calls.size());
   trace.steps = step_ranges(trace, launches_of(trace));
   if (filter.steps) keep_steps(*filter.steps, trace);
-  if (filter.time_ns) keep_time(*filter.time_ns, trace);
+  if (filter.time_ns)
+    keep_time(*filter.time_ns, filter.first_ns.value_or(*trace.source.first_ns), trace);
   if (filter.stream || !filter.name.empty()) keep_matching(filter, trace);
   if (trace.ops.empty() && trace.calls.empty() && trace.ranges.empty())
     throw InputError(trace.source.path + ": nothing is left by --step, --time, --stream or --name");

@@ -132,6 +132,12 @@ std::vector<Moments> moments_of(const std::vector<Trace>& traces, Moments (*find
   return out;
 }
 
+bool are_numbered(const std::vector<Moments>& traces) {
+  return std::ranges::all_of(traces, [](const Moments& of) {
+    return std::ranges::all_of(of, [](const auto& moment) { return moment.first.sequence >= 0; });
+  });
+}
+
 /// How many traces share no process group with the first one, neither directly nor through others:
 /// they may do other work at any moment (a stage of a pipeline), even where their steps are called
 /// alike. 0 where a trace does not say whose all of its collectives are.
@@ -178,8 +184,11 @@ Placement align(const std::vector<Trace>& traces) {
   const auto by_ends = align_by(same_collectives(ends), hosts, kMostCollectiveSpreadNs);
   if (by_ends && by_ends->whole())
     return say_of(*by_ends, ClockAlignment::collectives,
-                  "the n-th collective of a name in a process group is the same operation on all "
-                  "of its ranks, and ends everywhere at once");
+                  are_numbered(ends)
+                      ? "collectives of one number (Seq) in a process group are the same "
+                        "operation on all of its ranks, which ends everywhere at once"
+                      : "the n-th collective of a name in a process group is the same operation "
+                        "on all of its ranks, and ends everywhere at once");
   const std::size_t strangers = without_group_of_first(ends, hosts);
   if (strangers == 0) {
     const auto by_steps = align_by(same_steps(moments_of(traces, step_starts)), hosts,

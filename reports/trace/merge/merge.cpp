@@ -106,22 +106,33 @@ void sort_by_rank(std::vector<Trace>& traces) {
   });
 }
 
-Trace merge_traces(std::vector<Trace> traces) {
-  expects(!traces.empty(), "at least one trace");
-  if (traces.size() == 1) return std::move(traces.front());
+Clocks align_traces(std::vector<Trace>& traces) {
   sort_by_rank(traces);
   for (Trace& trace : traces) name_process(trace);
   const Placement placement = align(traces);
+  for (std::size_t i = 1; i < traces.size(); ++i)
+    shift_times(traces[i], placement.shift_ns[i], traces[i].source.path);
+  return placement.clocks;
+}
+
+Trace merge_traces(std::vector<Trace> traces) {
+  expects(!traces.empty(), "at least one trace");
+  if (traces.size() == 1) return std::move(traces.front());
+  const Clocks clocks = align_traces(traces);
+  return join_traces(std::move(traces), clocks);
+}
+
+Trace join_traces(std::vector<Trace> traces, const Clocks& clocks) {
+  expects(traces.size() > 1, "traces that were aligned");
   Trace target = std::move(traces.front());
   LaunchShapes shapes(target.shapes);
   for (std::size_t i = 1; i < target.shapes.size(); ++i) shapes.adopt(i);
   for (std::size_t i = 1; i < traces.size(); ++i) {
-    shift_times(traces[i], placement.shift_ns[i], traces[i].source.path);
     renumber(traces[i], target, shapes);
     append_all(target, std::move(traces[i]));
   }
   target.source.format = "merged";
-  target.source.clocks = placement.clocks;
+  target.source.clocks = clocks;
   target.source.path += " and " + std::to_string(traces.size() - 1) + " more";
   target.source.rank.reset();
   std::erase_if(target.other_metadata, [](const auto& pair) {

@@ -89,6 +89,7 @@ void shift_times(Trace& trace, std::int64_t by_ns, const std::string& where) {
     for (StepRange& step : *trace.steps) {
       shift(step.start_ns);
       shift(step.end_ns);
+      if (step.next_op_ns) shift(*step.next_op_ns);
     }
   if (trace.source.base_time_ns)
     if (__builtin_sub_overflow(*trace.source.base_time_ns, by_ns, &*trace.source.base_time_ns))

@@ -60,9 +60,28 @@ void write_page(const Settings& settings, const SummaryOptions& options, const t
   say(settings, options.html + ": written");
 }
 
+/// Recordings in which nothing is left are left out, unless that is all of them.
+void keep_of_all(const Settings& settings, const trace::Filter& filter,
+                 std::vector<trace::Trace>& traces) {
+  std::vector<trace::Trace> kept;
+  std::string why;
+  for (trace::Trace& trace : traces) {
+    try {
+      trace::keep(filter, trace);
+      kept.push_back(std::move(trace));
+    } catch (const InputError& error) {
+      if (traces.size() == 1) throw;
+      why = error.what();
+      say(settings, why + "; it is left out");
+    }
+  }
+  if (kept.empty()) throw InputError(why);
+  traces = std::move(kept);
+}
+
 ExitCode print_summary(const Settings& settings, const SummaryOptions& options) {
   return_freed_memory();
-  const trace::Filter filter = filter_of(options.selection);
+  trace::Filter filter = filter_of(options.selection);
   if (settings.json && !options.csv.empty())
     throw InputError("--csv and --json exclude each other");
   const std::vector<std::string> files = trace_files(options.files);
@@ -79,7 +98,15 @@ ExitCode print_summary(const Settings& settings, const SummaryOptions& options) 
                           ": no event was recorded, so there is nothing to summarise");
   }
   trace::expect_one_job(traces);
-  for (trace::Trace& trace : traces) trace::keep(filter, trace);
+  // What is left out may be what tells how far clocks are apart.
+  std::optional<trace::Clocks> clocks;
+  if (traces.size() > 1 && filter.any()) clocks = trace::align_traces(traces);
+  if (clocks && clocks->comparable()) {
+    filter.first_ns = trace::first_event(traces.front());
+    for (const trace::Trace& trace : traces)
+      filter.first_ns = std::min(*filter.first_ns, trace::first_event(trace));
+  }
+  keep_of_all(settings, filter, traces);
   trace::sort_by_rank(traces);
   std::vector<trace::Summary> ranks;
   for (const trace::Trace& trace : traces) ranks.push_back(trace::summarize(trace));
@@ -88,7 +115,8 @@ ExitCode print_summary(const Settings& settings, const SummaryOptions& options) 
       write_page(settings, options, traces.front(), trace::to_document(ranks.front()));
     return print_one(settings, options, ranks.front());
   }
-  const trace::Trace together = trace::merge_traces(std::move(traces));
+  const trace::Trace together = clocks ? trace::join_traces(std::move(traces), *clocks)
+                                       : trace::merge_traces(std::move(traces));
   const trace::Summary merged = trace::summarize(together);
   if (!options.html.empty())
     write_page(settings, options, together, trace::to_document(merged, ranks));

@@ -69,6 +69,8 @@ class Table {
     }
     ++sums.row.count;
     sums.row.matched += ranks > 1;
+    const auto size = static_cast<std::size_t>(std::max<std::int64_t>(0, m.group_size.value_or(0)));
+    sums.row.complete += ranks > 1 && ranks >= size;
     return sums;
   }
 

@@ -45,7 +45,7 @@ void count(const GpuOp& op, Copies& into) {
   ++into.row.count;
   add_to(into.row.total_ns, ns);
   const auto bytes = static_cast<std::int64_t>(std::min<std::uint64_t>(op.bytes, INT64_MAX));
-  add_to(into.row.bytes, bytes);
+  add_bytes(into.row.bytes, bytes);
   if (ns <= 0 || bytes <= 0) return;
   constexpr double kMostPerMs = 1e18;  // a damaged file may say any size
   const double rate = 1e6 * static_cast<double>(bytes) / static_cast<double>(ns);

@@ -6,6 +6,7 @@
 #include "analyse/intervals.hpp"
 #include "analyse/stages/names.hpp"
 #include "analyse/sums.hpp"
+#include "nsa/trace/tables.hpp"
 #include "walk.hpp"
 
 namespace nsa::trace {
@@ -189,6 +190,8 @@ void ask_host(const TraceContext& context, const PathGraph& graph, Asked& asked)
   ask_loading(context, gaps, asked);
 }
 
+bool with_host(std::string_view way) { return way == "HtoD" || way == "DtoH"; }
+
 void ask_ranks(const TraceContext& context, const PathGraph& graph, const Schedule& schedule,
                Asked& asked) {
   std::int64_t total = 0;
@@ -214,6 +217,10 @@ void add_what_ifs(const TraceContext& context, const PathGraph& graph, const Sch
   asked.ops("copy", "", [&](std::uint32_t i) {
     return !context.is_comm(i) && trace.ops[i].kind == OpKind::copy;
   });
+  asked.ops("host_copy", "", [&](std::uint32_t i) {
+    return !context.is_comm(i) && trace.ops[i].kind == OpKind::copy &&
+           with_host(copy_kind(trace.names.text(trace.ops[i].name)));
+  });
   asked.ops("collective", "", [&](std::uint32_t i) { return context.is_comm(i); });
   ask_ranks(context, graph, schedule, asked);
   const auto waits = [&](std::uint32_t i) { return context.wait[i] != WaitKind::none; };
@@ -224,6 +231,8 @@ void add_what_ifs(const TraceContext& context, const PathGraph& graph, const Sch
     });
   asked.calls("allocation", "",
               [&](std::uint32_t i) { return context.wait[i] == WaitKind::allocation; });
+  asked.calls("other_wait", "",
+              [&](std::uint32_t i) { return waits(i) && context.wait[i] != WaitKind::allocation; });
   ask_host(context, graph, asked);
   std::stable_sort(path.what_if.begin(), path.what_if.end(),
                    [](const auto& a, const auto& b) { return a.gain_ns > b.gain_ns; });

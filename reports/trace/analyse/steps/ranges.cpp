@@ -65,11 +65,19 @@ std::vector<StepRange> detected(const Trace& trace) {
 }
 
 std::vector<StepRange> from_begin_to_begin(std::vector<StepRange> steps) {
-  std::map<std::uint32_t, std::int64_t> next;  // by process
+  struct Next {
+    std::int64_t start_ns;
+    StepRange* last;
+  };
+  std::map<std::uint32_t, Next> next;  // by process
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    const auto [at, last] = next.try_emplace(step->process, step->end_ns);
-    if (!last) step->end_ns = std::max(step->start_ns, at->second);
-    at->second = step->start_ns;
+    const auto [at, last] = next.try_emplace(step->process, Next{step->end_ns, &*step});
+    if (!last) {
+      const std::int64_t end_ns = std::max(step->start_ns, at->second.start_ns);
+      if (end_ns > step->end_ns) at->second.last->whole = false;
+      step->end_ns = end_ns;
+    }
+    at->second.start_ns = step->start_ns;
   }
   return steps;
 }

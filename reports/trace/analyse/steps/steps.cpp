@@ -33,14 +33,17 @@ void count_host(const TraceContext& context, const StepIndex& index, std::vector
 }
 
 /// On the device's line a step ends where the next one of its process begins.
-void set_device_times(std::vector<Step>& steps) {
+void set_device_times(const std::vector<StepRange>& ranges, std::vector<Step>& steps) {
   std::map<std::uint32_t, std::int64_t> next;
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    if (!step->gpu || step->gpu->op_sum_ns == 0) continue;
-    step->device_start_ns = step->gpu->start_ns;
-    const auto [at, last] = next.try_emplace(step->process, step->gpu->end_ns);
-    step->device_ns = std::max<std::int64_t>(0, at->second - step->gpu->start_ns);
-    at->second = step->gpu->start_ns;
+  for (std::size_t i = steps.size(); i-- > 0;) {
+    Step& step = steps[i];
+    if (!step.gpu || step.gpu->op_sum_ns == 0) continue;
+    const std::int64_t start_ns = step.gpu->start_ns;
+    step.device_start_ns = start_ns;
+    const auto [at, last] = next.try_emplace(step.process, step.gpu->end_ns);
+    const std::int64_t end_ns = ranges[i].next_op_ns.value_or(at->second);
+    step.device_ns = std::max<std::int64_t>(0, end_ns - start_ns);
+    at->second = start_ns;
   }
 }
 
@@ -64,6 +67,20 @@ std::optional<std::size_t> step_of_op(const TraceContext& context, const StepInd
   if (context.launch[op] == kNone) return {};
   const ApiCall& call = context.trace.calls[context.launch[op]];
   return index.at(call.process, call.start_ns);
+}
+
+void set_next_ops(const TraceContext& context, std::vector<StepRange>& ranges) {
+  const std::vector<OpIndices> ops = ops_of_steps(context, ranges);
+  std::map<std::uint32_t, std::int64_t> next;  // by process
+  for (std::size_t i = ranges.size(); i-- > 0;) {
+    if (ops[i].empty()) continue;
+    std::int64_t start_ns = kMaxTimeNs;
+    for (const std::uint32_t op : ops[i])
+      start_ns = std::min(start_ns, context.trace.ops[op].start_ns);
+    const auto [at, last] = next.try_emplace(ranges[i].process, start_ns);
+    if (!last) ranges[i].next_op_ns = at->second;
+    at->second = start_ns;
+  }
 }
 
 void add_steps(const TraceContext& context, Summary& out) {
@@ -101,7 +118,7 @@ void add_steps(const TraceContext& context, Summary& out) {
   if (!linked)
     out.null_reasons["steps.*"] =
         "no operation refers to a recorded launch call, so none to a step";
-  set_device_times(steps);
+  set_device_times(ranges, steps);
   out.step_times = step_times_of(steps);
   out.steps = std::move(steps);
 }

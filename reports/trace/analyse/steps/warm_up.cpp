@@ -46,4 +46,13 @@ std::optional<WarmUp> warm_up_of(const Trace& trace) {
                 {numbers[slow], numbers.back()}};
 }
 
+std::optional<MarkedSteps> marked_steps_of(const Trace& trace) {
+  const std::vector<StepRange> steps = marked_steps(trace);
+  if (steps.size() < 2 || steps.front().source == "detected") return {};
+  const std::vector<std::int64_t> numbers = numbers_of(steps);
+  if (numbers.empty()) return {};
+  return MarkedSteps{
+      steps.size(), {numbers.front(), numbers.back()}, steps.front().start_ns, steps.back().end_ns};
+}
+
 }  // namespace nsa::trace

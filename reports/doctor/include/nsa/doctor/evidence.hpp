@@ -165,7 +165,7 @@ struct TraceEvidence {
   /// Launch calls of kernels of kTellingKernelNs and more, and those of them that returned after
   /// their kernel's end and lasted no longer than twice as long as it.
   std::int64_t telling_launches = 0, blocking_launches = 0;
-  std::string left_out;  // the steps at the start that warmed up, in words; empty: none
+  std::string left_out;  // steps that warmed up, or what lies outside of steps; empty: nothing
 };
 inline constexpr std::int64_t kShortKernelNs = 10'000;  // what it costs to launch one
 /// Longer than a launch call takes that waits for nothing: 4 to 12 us, 25 at times. On an idle GPU

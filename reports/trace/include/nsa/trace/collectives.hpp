@@ -19,6 +19,8 @@ struct CollectiveRow {
   std::optional<std::int64_t> group_size, bytes;  // size of the message as nccl-tests define it
   std::int64_t count = 0;
   std::int64_t matched = 0;                        // of them with several ranks recorded
+  std::int64_t complete = 0;                       // of these with all of their group, as far as
+                                                   // its size is known
   std::int64_t total_ns = 0;                       // in them, of all devices together
   std::optional<std::int64_t> wait_ns;             // of it for others; absent: none is matched
   std::optional<std::int64_t> median_transfer_ns;  // of those that are matched
@@ -26,6 +28,10 @@ struct CollectiveRow {
   std::optional<std::int64_t> median_spread_ns, worst_spread_ns;  // first to last arrival
   /// By transfers; of unmatched ones by all their time, which then is a lower bound. 1 GB = 1e9 B.
   std::optional<double> median_algorithm_gb_per_s, median_bus_gb_per_s, best_bus_gb_per_s;
+
+  /// The rank that came last may be missing in all of them: waiting and rates are lower bounds, and
+  /// a transfer is an upper one.
+  bool bounds() const { return complete == 0; }
 };
 
 /// One collective in which much was waited.

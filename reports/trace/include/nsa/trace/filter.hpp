@@ -14,7 +14,8 @@ namespace nsa::trace {
 /// not.
 struct Filter {
   std::optional<std::pair<std::int64_t, std::int64_t>> steps;    // by the number in their names
-  std::optional<std::pair<std::int64_t, std::int64_t>> time_ns;  // from the first event on
+  std::optional<std::pair<std::int64_t, std::int64_t>> time_ns;  // from `first_ns` on
+  std::optional<std::int64_t> first_ns;  // of traces on one time line; absent: the first event's
   std::optional<std::int64_t> stream;
   std::string name;  // of the operation, a part of it; empty: any
 

@@ -28,9 +28,13 @@ JobMember job_member(const Trace& trace);
 void expect_one_job(const std::vector<JobMember>& members);
 void expect_one_job(const std::vector<Trace>& traces);
 
-/// In that order. How their clocks were
-/// brought together, and whether they were, is in Origin::clocks. `traces` holds at least one, and
-/// a single one comes back as it is.
+/// align_traces() and join_traces(). `traces` holds at least one, and a single one comes back as it
+/// is.
 Trace merge_traces(std::vector<Trace> traces);
+/// Brings them into that order and their times to the clock of the first, by what they have in
+/// common: before anything is left out of them. How, and whether it could be done, is the answer.
+Clocks align_traces(std::vector<Trace>& traces);
+/// Two or more that align_traces() has placed, as one; `clocks` is what it said.
+Trace join_traces(std::vector<Trace> traces, const Clocks& clocks);
 
 }  // namespace nsa::trace

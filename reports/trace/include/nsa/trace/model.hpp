@@ -182,6 +182,10 @@ struct StepRange {
   /// The times are those of the device: an operation belongs to the step in which it starts, not
   /// to that in which it was launched.
   bool on_device = false;
+  /// False: the others go on until the next one begins, and after this one there is none.
+  bool whole = true;
+  /// Of a part of a trace: when the first operation of the next step starts, kept or not.
+  std::optional<std::int64_t> next_op_ns = {};
 };
 
 /// A host thread: events hold its number in Trace::threads. Ids are numbers, but for texts that

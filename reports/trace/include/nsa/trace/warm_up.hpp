@@ -21,4 +21,13 @@ struct WarmUp {
 /// processes.
 std::optional<WarmUp> warm_up_of(const Trace& trace);
 
+/// Two steps or more that the program marks and numbers itself, in one process.
+struct MarkedSteps {
+  std::size_t count = 0;
+  std::pair<std::int64_t, std::int64_t> numbers;  // of the first and the last
+  std::int64_t start_ns = 0, end_ns = 0;          // of all of them, by the host
+};
+/// Nothing where there are fewer, in several processes, or none that the program marks.
+std::optional<MarkedSteps> marked_steps_of(const Trace& trace);
+
 }  // namespace nsa::trace
