@@ -140,6 +140,28 @@ TEST_CASE("what longer lengths said stays where tonight measured shorter ones", 
   CHECK(only(now).ranges.back().to == 32768);
 }
 
+TEST_CASE("what a partial night did not reach stays around what it changed", "[decide]") {
+  nsa::ThresholdTable shipped = tune(input_for(session("before")));
+  REQUIRE(only(shipped).ranges.size() == 3);
+  Session s = session("tonight");  // the quadratic one is faster up to 2,000 tokens now
+  s.variants[1].second = [](double n) { return 1e4 + 100 * n * n / 2000; };
+  s.lengths = {900, 1500};
+  nsa::ThresholdTable now = tune(input_for(s), shipped);
+  const auto& ranges = only(now).ranges;
+  REQUIRE(ranges.size() == 4);
+  CHECK(ranges.front().from == 64);  // as shipped, up to half of what was measured
+  CHECK(ranges[0].to == 450);
+  CHECK(ranges[0].variant.name == "parabola");
+  CHECK(ranges[1].variant.name == "parabola");
+  CHECK(ranges[1].from == 450);
+  CHECK(ranges[1].evidence.run_ids == std::vector<std::string>{"tonight"});
+  CHECK(ranges[2].variant.name == "line");
+  CHECK(ranges[2].from == ranges[1].to);
+  CHECK(ranges[2].to == 32768);
+  CHECK(ranges[2].evidence.run_ids == std::vector<std::string>{"before"});
+  CHECK(ranges[3] == only(shipped).ranges[2]);
+}
+
 TEST_CASE("a range that was undecided is decided once tonight tells", "[decide]") {
   nsa::ThresholdTable shipped = tune(input_for(session("before")));
   only(shipped).ranges[1].basis = Basis::undecided;
@@ -229,4 +251,35 @@ TEST_CASE("thirty nights without a change move no end", "[decide]") {
     shipped = tuned(night, shipped);
     CHECK(places(shipped) == first);
   }
+}
+
+TEST_CASE("a variant that ties fills no gap beside its neighbour", "[decide]") {
+  Session s;  // `capped` runs up to 4,096 tokens; the other two are one
+  s.variants = {{"line", linear(50)}, {"twin", linear(50)}, {"capped", linear(25)}};
+  s.noise = white(0.005, 8);
+  for (const unsigned seed : {1u, 2u, 3u, 4u, 5u, 6u}) {
+    auto rows = measure(s, seed);
+    std::erase_if(rows, [](const nsa::Measurement& row) {
+      return row.variant.name == "capped" && row.problem.max_seq_len() > 4096;
+    });
+    auto input = input_of(s, rows);
+    for (auto& variant : input.variants) variant.order = nsa::WorkOrder{1, 0};
+    nsa::ThresholdTable table = tune(std::move(input));
+    CHECK(only(table).ranges[0].variant.name == "capped");
+    REQUIRE(only(table).ranges.size() >= 2);
+    CHECK(only(table).ranges[1].variant.name == only(table).ranges.back().variant.name);
+  }
+}
+
+TEST_CASE("a margin changes no ratio of lengths that are decided apart", "[decide]") {
+  Session s;
+  const auto tiled = [](double n) { return linear(10)(n) * (std::fmod(n, 128) == 0 ? 0.6 : 1.1); };
+  s.variants = {{"plain", linear(10)}, {"tiled", tiled}};
+  s.lengths = {128, 200, 512, 700, 1024, 1500, 2048, 3000, 4096, 6000, 8192};
+  s.noise = white(0.003, 3);
+  auto input = input_of(s, measure(s));
+  input.options.margin = 1.05;
+  nsa::ThresholdTable table = tune(std::move(input));
+  REQUIRE(only(table).alignment);
+  CHECK(*only(table).alignment->ranges[0].evidence.median_ratio == Approx(0.6).epsilon(0.02));
 }

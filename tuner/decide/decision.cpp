@@ -53,17 +53,20 @@ void add_ranges(const Group& group, const std::vector<LengthRatios>& points,
   if (together.kept) return keep_ranges(all, *shipped, decision);
   const auto apart = decide_apart(group, judged, together, shipped, options);
   if (!apart) {
-    decision.ranges = make_ranges(all);
+    decision.ranges = with_what_is_out_of_reach(all, make_ranges(all));
     return;
   }
-  const auto side = [&](const std::vector<LengthRatios>& of_side, const Chosen& chosen,
-                        bool aligned) {
-    return Side{group,  of_side, of_side,
-                chosen, options, ranges_of(shipped, group.axis, apart->multiple, aligned)};
+  const auto ranges = [&](const std::vector<LengthRatios>& judged_side, const Chosen& chosen,
+                          bool aligned) {
+    std::vector<LengthRatios> of_side;
+    for (const LengthRatios& point : points)
+      if ((point.at % apart->multiple == 0) == aligned) of_side.push_back(point);
+    const Side side{group,  of_side, judged_side,
+                    chosen, options, ranges_of(shipped, group.axis, apart->multiple, aligned)};
+    return with_what_is_out_of_reach(side, make_ranges(side));
   };
-  decision.ranges = make_ranges(side(apart->others, apart->of_others, false));
-  decision.alignment =
-      Alignment{apart->multiple, make_ranges(side(apart->aligned, apart->of_aligned, true))};
+  decision.ranges = ranges(apart->others, apart->of_others, false);
+  decision.alignment = Alignment{apart->multiple, ranges(apart->aligned, apart->of_aligned, true)};
 }
 
 }  // namespace

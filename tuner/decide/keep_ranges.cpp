@@ -184,4 +184,29 @@ void keep_ranges(const Side& side, const Decision& shipped, Decision& decision) 
   if (alignment) decision.alignment->ranges = ranges_of(alignment->ranges, true);
 }
 
+std::vector<ThresholdRange> with_what_is_out_of_reach(const Side& side,
+                                                      std::vector<ThresholdRange> ranges) {
+  if (!side.shipped || side.shipped->empty() || ranges.empty()) return ranges;
+  const Reach old = reach_of(*side.shipped);
+  Ranges whole;
+  if (old.shortest < side.points.front().at) {
+    for (ThresholdRange range : *side.shipped) {
+      if (range.from >= ranges.front().from) break;
+      if (!range.to || *range.to > ranges.front().from) range.to = ranges.front().from;
+      whole.push_back(std::move(range));
+    }
+  }
+  const bool longer = old.longest > side.points.back().at;
+  if (longer && last_of(ranges).beyond) ranges.pop_back();  // it is known there
+  whole.insert(whole.end(), ranges.begin(), ranges.end());
+  if (!longer || !whole.back().to) return whole;
+  const std::int64_t end = *whole.back().to;
+  for (ThresholdRange range : *side.shipped) {
+    if (range.to && *range.to <= end) continue;
+    range.from = std::max(range.from, end);
+    whole.push_back(std::move(range));
+  }
+  return whole;
+}
+
 }  // namespace nsa::tuner
