@@ -123,8 +123,10 @@ AttentionJudge::Known AttentionJudge::make_known(const Chunk& chunk, CUstream_st
 
 const double* AttentionJudge::expected(const Chunk& chunk, bool keep, CUstream_st* stream) {
   const auto found = kept_.find(chunk.index);
-  Known& known = found != kept_.end() ? found->second : keep ? kept_[chunk.index] : scratch_;
-  if (found == kept_.end()) known = make_known(chunk, stream);
+  if (found == kept_.end() && !keep) scratch_ = make_known(chunk, stream);
+  Known& known = found != kept_.end() ? found->second
+                 : keep ? kept_.emplace(chunk.index, make_known(chunk, stream)).first->second
+                        : scratch_;
   current_ = &known;
 
   const std::int64_t width = blocks_of_row();

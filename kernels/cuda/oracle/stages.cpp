@@ -31,8 +31,10 @@ class StageJudge final : public ChunkJudge {
       return static_cast<const double*>(known->second.data());
     const std::int64_t numbers = chunk.count * numbers_of_row(stage_, problem());
     const std::size_t bytes = static_cast<std::size_t>(numbers) * sizeof(double);
-    device::Buffer& buffer = keep ? kept_[chunk.index] : scratch_;
-    if (buffer.bytes() < bytes) buffer = device::Buffer(bytes);
+    if (!keep && scratch_.bytes() < bytes) scratch_ = device::Buffer(bytes);
+    // What there is no memory for is not known.
+    device::Buffer& buffer =
+        keep ? kept_.emplace(chunk.index, device::Buffer(bytes)).first->second : scratch_;
     auto* rows = static_cast<double*>(buffer.data());
     if (stage_ == Stage::attend_selected) {
       expect_attend_selected(params_, problem().dtype, chunk.first, chunk.count, rows, stream);

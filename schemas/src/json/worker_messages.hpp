@@ -46,4 +46,19 @@ void decode_message(const Json& j, const std::string& what, std::variant<Message
   if (!known) throw fields::FieldError("/type", fields::shown(type) + " is no " + what);
 }
 
+/// A line by its schema; `prepare` makes what is decoded of what was validated. `what`: "request".
+template <class Any, class Prepare>
+Any decode_line(std::string_view line, const std::string& what, Prepare prepare) {
+  const std::string where = "worker " + what;
+  const Json j = parse_json(line, where);
+  validate_json(j, "worker_" + what, where);
+  try {
+    Any message;
+    decode_message(prepare(j), what, message);
+    return message;
+  } catch (const InputError& error) {
+    throw InputError(where + ": " + error.what());
+  }
+}
+
 }  // namespace nsa::worker

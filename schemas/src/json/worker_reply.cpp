@@ -53,17 +53,6 @@ static Json all_visible(const Json& j) {
 
 std::string encode(const Reply& reply) { return encode_message(reply); }
 
-Reply decode_reply(std::string_view line) {
-  const std::string where = "worker reply";
-  const Json j = parse_json(line, where);
-  validate_json(j, "worker_reply", where);
-  try {
-    Reply reply;
-    decode_message(all_visible(j), "reply", reply);
-    return reply;
-  } catch (const InputError& error) {
-    throw InputError(where + ": " + error.what());
-  }
-}
+Reply decode_reply(std::string_view line) { return decode_line<Reply>(line, "reply", all_visible); }
 
 }  // namespace nsa::worker

@@ -6,16 +6,7 @@ namespace nsa::worker {
 std::string encode(const Request& request) { return encode_message(request); }
 
 Request decode_request(std::string_view line) {
-  const std::string where = "worker request";
-  const Json j = parse_json(line, where);
-  validate_json(j, "worker_request", where);
-  try {
-    Request request;
-    decode_message(j, "request", request);
-    return request;
-  } catch (const InputError& error) {
-    throw InputError(where + ": " + error.what());
-  }
+  return decode_line<Request>(line, "request", [](const Json& j) -> const Json& { return j; });
 }
 
 }  // namespace nsa::worker
