@@ -135,10 +135,11 @@ struct SweepReport {
   bool complete = false;  // every contest is done
   bool stopped = false;   // by `stop`
   bool budget_spent = false;
-  std::int64_t rows = 0;         // added now
-  std::int64_t unsupported = 0;  // of them: cannot run this problem, or is not in this build
-  std::int64_t noisy = 0;        // of them: measured while the machine was not quiet
-  std::int64_t failures = 0;     // of them: not ok for another reason, or wrong
+  std::vector<std::string> open;  // ids of the contests of SweepInput::plan that did not end
+  std::int64_t rows = 0;          // added now
+  std::int64_t unsupported = 0;   // of them: cannot run this problem, or is not in this build
+  std::int64_t noisy = 0;         // of them: measured while the machine was not quiet
+  std::int64_t failures = 0;      // of them: not ok for another reason, or wrong
   TimeBreakdown breakdown;
 };
 /// Runs the plan within spec.budget_s. Outcomes of workers are rows; throws only what the sink
