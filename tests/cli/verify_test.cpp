@@ -27,13 +27,13 @@ std::string world(int seed, int crossing, const std::string& of_late = "") {
 }
 
 /// A folder with t.json, decided in a world whose two variants cross at 250 tokens.
-void tune_in(const Folder& folder) {
+void tune_in(const Folder& folder, const std::string& sweep = "spec.json") {
   folder.write("spec.json", kSpec);
   folder.write("world.json", world(1, 250));
   const std::string alone = "NSATUNE_LOCK_DIR=" + folder.path().string();
   REQUIRE(nsatune(folder,
-                  "sweep spec.json -q --db a.sqlite --worker '" NSATUNE_PROGRAM
-                  " worker-sim world.json'",
+                  "sweep " + sweep +
+                      " -q --db a.sqlite --worker '" NSATUNE_PROGRAM " worker-sim world.json'",
                   alone)
               .exit_code == 0);
   REQUIRE(nsatune(folder, "tune --unverified -q --db a.sqlite -o t.json").exit_code == 0);
@@ -65,6 +65,29 @@ TEST_CASE("a file holds in the world that it was decided in", "[cli]") {
   CHECK(document["reasons"].empty());
   const Json other = json_of(verified(folder, "--seed 2"), "verify_result");
   CHECK(other["trials"][0]["at"] != document["trials"][0]["at"]);
+}
+
+TEST_CASE("only places that did not fit the budget are left out for it", "[cli]") {
+  const Folder folder;
+  tune_in(folder, "quick --stage attend_selected --axis seq_len=128,512,4096,32768");
+  folder.write("now.json", world(2, 250));
+  const Json all = json_of(verified(folder, "--budget 10m"), "verify_result");
+  CHECK(all["left_out"] == 0);
+  // A core is guessed to take minutes for the longer ones; the world's clock is virtual.
+  const Json quick = json_of(verified(folder, "--budget 5s"), "verify_result");
+  CHECK(quick["left_out"] == 0);
+  CHECK(quick["trials"].size() == all["trials"].size());
+
+  folder.write("slow.sh", "sleep 0.5; exec '" NSATUNE_PROGRAM "' worker-sim now.json\n");
+  const Json slow = json_of(nsatune(folder,
+                                    "verify t.json --db b.sqlite --json --budget 4s --worker "
+                                    "'sh slow.sh'",
+                                    "NSATUNE_LOCK_DIR=" + folder.path().string()),
+                            "verify_result");
+  CHECK(slow["left_out"] > 0);
+  CHECK(slow["trials"].size() > 0);
+  CHECK(slow["left_out"].get<std::size_t>() + slow["trials"].size() == all["trials"].size());
+  CHECK(slow["wall_s"] < 7);  // what is measured may end, and a process may be started
 }
 
 TEST_CASE("a file no longer holds where the crossing moved, and says where", "[cli]") {

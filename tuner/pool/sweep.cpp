@@ -74,6 +74,8 @@ class Sweep {
     report_.complete = complete;
     report_.stopped = interrupt_.stopped();
     report_.budget_spent = !complete && !report_.stopped;
+    for (const Contest& contest : input_.plan.contests)
+      if (!ended_.contains(contest.id)) report_.open.push_back(contest.id);
     report_.breakdown.close(seconds_since(start_));
     return report_;
   }
@@ -188,6 +190,7 @@ class Sweep {
     runner.finish();
     runner.report_to(outlook_);
     time_left_.finish(numbers_.at(&contest), measured);
+    ended_.insert(contest.id);
     ++contests_done_;
     if (measured) reporter_.event({"contest", &contest, "", runner.ended_by()});
     tell(contest);
@@ -238,6 +241,7 @@ class Sweep {
   std::int64_t contests_ = 0, contests_done_ = 0;
   TimePoint next_told_{};
   TimeLeft time_left_;
+  std::set<std::string> ended_;                    // ids of contests
   std::map<const Contest*, std::size_t> numbers_;  // of the plan that runs now
 };
 

@@ -52,6 +52,8 @@ SweepSpec spec_of(const VerifyOptions& o, const ThresholdTable& table) {
 }
 
 /// Contests in an order of the seed's, as long as they fit the budget: another seed tries others.
+/// For our own workers alone: how fast somebody else's device is nobody knows before it measures,
+/// so that there the budget itself ends what does not fit.
 std::size_t keep_what_fits(tuner::Plan& plan, std::uint64_t seed, double budget_s) {
   constexpr double kShare = 0.6;  // estimates leave out starting and verifying
   const std::size_t before = plan.contests.size();
@@ -155,11 +157,34 @@ tuner::SweepInput sweep_input(const Bench& bench, const SweepSpec& spec, tuner::
   return input;
 }
 
+/// Places that the budget ended before they could be judged.
+std::size_t count_unjudged(const tuner::Plan& plan, const std::vector<std::string>& open,
+                           const tuner::TrialReport& report) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(plan.contests, [&](const tuner::Contest& contest) {
+        if (std::ranges::find(open, contest.id) == open.end()) return false;
+        return std::ranges::none_of(report.trials, [&](const tuner::Trial& trial) {
+          return trial.stages == contest.stages &&
+                 trial.problem_class == class_of(contest.problem) &&
+                 axis_value(contest.problem, trial.axis) == trial.at;
+        });
+      }));
+}
+
 ExitCode code_of(const VerifyOutcome& outcome) {
   if (!outcome.broken.empty()) return ExitCode::found;
   const tuner::TrialReport& report = outcome.report;
   const bool known = report.decided > 0 && report.high - report.mean <= kMostUncertain;
   return known ? ExitCode::good : ExitCode::nothing_judged;
+}
+
+/// What a worker of somebody else leaves out shows only as it measures.
+void tell_plan(const Settings& settings, const tuner::Plan& plan, const Bench& bench,
+               std::size_t left_out) {
+  if (settings.json) return print_json(plan_json(plan, bench.device.id));
+  const std::string left = bench.foreign ? "measured in this order until the budget is spent\n"
+                                         : fmt::format("{} left out for the budget\n", left_out);
+  print_fitted(plan_text(plan, bench.device.id, std::nullopt, settings.style_out()) + left);
 }
 
 ExitCode run(const Settings& settings, const VerifyOptions& o) {
@@ -182,13 +207,10 @@ ExitCode run(const Settings& settings, const VerifyOptions& o) {
                                               bench.found, {&stop, budget_s});
   VerifyOutcome outcome;
   outcome.file = o.file;
-  outcome.left_out = keep_what_fits(plan, o.seed, budget_s);
+  if (!bench.foreign) outcome.left_out = keep_what_fits(plan, o.seed, budget_s);
   if (stop) return kStopped;
   if (o.dry_run) {
-    settings.json
-        ? print_json(plan_json(plan, bench.device.id))
-        : print_fitted(plan_text(plan, bench.device.id, std::nullopt, settings.style_out()) +
-                       fmt::format("{} left out for the budget\n", outcome.left_out));
+    tell_plan(settings, plan, bench, outcome.left_out);
     return ExitCode::good;
   }
   store::Store db = store::Store::open(settings.db_path());
@@ -203,6 +225,7 @@ ExitCode run(const Settings& settings, const VerifyOptions& o) {
   db.end_run(outcome.run_id, swept.complete ? RunState::complete : RunState::incomplete);
   if (swept.stopped) return kStopped;
   outcome.report = judge_table(table, judged_rows(db, outcome.run_id, table, traits));
+  outcome.left_out += count_unjudged(input.plan, swept.open, outcome.report);
   outcome.broken = broken_limits(outcome.report, {o.most_mean / 100, o.most_worst / 100});
   if (!o.worker) {
     for (std::string& stale : stale_notes(table)) outcome.broken.push_back(std::move(stale));

@@ -10,6 +10,7 @@
 #include "nsa/tuner/refine.hpp"
 #include "nsa/tuner/sweep.hpp"
 #include "plan/estimate.hpp"
+#include "pool/workers/open_workers.hpp"
 #include "process/worker_client.hpp"
 
 namespace nsa::tuner {
@@ -71,8 +72,8 @@ class Patience {
   Interrupt interrupt;
 };
 
-/// Asks the workers, each in a process that stays for all questions and is started again once when
-/// it dies.
+/// Asks the workers, each in a process that stays for all questions: the one that said hello, as
+/// long as it lives. It is started again once when it dies.
 class Describer {
  public:
   Describer(const SweepSpec& spec, const Device& device, const std::vector<WorkerCommand>& workers,
@@ -81,16 +82,28 @@ class Describer {
         device_(device),
         workers_(workers),
         silent_(*discovery.silent),
+        open_(discovery.open),
         clients_(workers.size()),
         losses_(workers.size()) {}
+
+  /// Nothing of it lives on beside what measures.
+  void end() {
+    for (const auto& client : clients_)
+      if (client && !patience_.interrupt.stopped()) client->finish();
+    if (open_) open_->end();
+  }
 
   Description describe(const Problem& problem, const Candidate& candidate) {
     const auto w = static_cast<std::size_t>(candidate.worker);
     if (patience_.over() || silent_.contains(w) || !ensure(w))
       return unknown(problem, candidate.id);
-    const auto answer =
-        clients_[w]->ask(worker::DescribeRequest{0, problem, candidate.id},
-                         "describing " + to_string(candidate.id), patience_.next_s());
+    Answer<worker::DescribedReply> answer = question(w, problem, candidate);
+    // It may have died since its hello, of whatever: that is not for this question to suffer.
+    if (unasked_.erase(w) > 0 && answer.outcome == Outcome::crashed && !clients_[w]->alive()) {
+      clients_[w].reset();
+      if (!ensure(w)) return unknown(problem, candidate.id);
+      answer = question(w, problem, candidate);
+    }
     if (!answer) {
       // It leaves aside what it does not know, or hangs: once is enough to see it.
       if (answer.outcome == Outcome::timeout) silent_.insert(w);
@@ -112,10 +125,21 @@ class Describer {
   }
 
  private:
+  Answer<worker::DescribedReply> question(std::size_t w, const Problem& problem,
+                                          const Candidate& candidate) {
+    return clients_[w]->ask(worker::DescribeRequest{0, problem, candidate.id},
+                            "describing " + to_string(candidate.id), patience_.next_s());
+  }
+
   bool ensure(std::size_t w) {
     constexpr int kMaxLosses = 2;
     if (clients_[w] && clients_[w]->alive()) return true;
     if (clients_[w] && ++losses_[w] >= kMaxLosses) return false;
+    if (open_ && (clients_[w] = open_->take(w, device_.id))) {
+      clients_[w]->tell_when_slow(patience_.reporter());
+      unasked_.insert(w);
+      return true;
+    }
     clients_[w] = std::make_unique<WorkerClient>(
         workers_[w], worker_memory_limit(workers_[w], device_, workers_.size()),
         patience_.interrupt);
@@ -135,6 +159,8 @@ class Describer {
   const Device& device_;
   const std::vector<WorkerCommand>& workers_;
   std::set<std::size_t>& silent_;
+  std::shared_ptr<OpenWorkers> open_;  // whose interrupt its processes borrow
+  std::set<std::size_t> unasked_;      // processes that were asked nothing since their hello
   std::vector<std::unique_ptr<WorkerClient>> clients_;
   std::vector<int> losses_;
 };
@@ -145,11 +171,13 @@ Discovery discover(const std::vector<WorkerCommand>& workers, const Device& devi
                    double deadline_s, const Asking& asking) {
   Discovery discovery;
   Patience patience(deadline_s, asking);
+  discovery.open = std::make_shared<OpenWorkers>(asking.stop, device.id);
   for (std::size_t w = 0; w < workers.size(); ++w) {
-    WorkerClient client(workers[w], worker_memory_limit(workers[w], device, workers.size()),
-                        patience.interrupt);
-    client.tell_when_slow(patience.reporter());
-    const auto answer = client.start(device.id, patience.next_s());
+    auto client = std::make_unique<WorkerClient>(
+        workers[w], worker_memory_limit(workers[w], device, workers.size()),
+        discovery.open->interrupt);
+    client->tell_when_slow(patience.reporter());
+    const auto answer = client->start(device.id, patience.next_s());
     if (patience.interrupt.stopped()) return discovery;
     if (!answer && answer.outcome == Outcome::unsupported)
       throw EnvironmentError(
@@ -160,7 +188,7 @@ Discovery discover(const std::vector<WorkerCommand>& workers, const Device& devi
     refuse_our_name(workers[w], answer.reply->executor);
     discovery.hellos.push_back(*answer.reply);
     add_candidates(*answer.reply, static_cast<std::int64_t>(w), discovery.candidates);
-    client.finish();
+    discovery.open->add(std::move(client));
   }
   return discovery;
 }
@@ -169,15 +197,22 @@ Plan plan_with_workers(const SweepSpec& spec, const Device& device,
                        const std::vector<WorkerCommand>& workers, const Discovery& discovery,
                        const Asking& asking) {
   Describer describer(spec, device, workers, discovery, asking);
-  return make_plan(spec, device, discovery.candidates, &Describer::ask, &describer);
+  Plan plan = make_plan(spec, device, discovery.candidates, &Describer::ask, &describer);
+  describer.end();
+  return plan;
 }
 
 Plan plan_with_workers(const std::vector<Refinement>& refinements, const SweepSpec& spec,
                        const Device& device, const std::vector<WorkerCommand>& workers,
                        const Discovery& discovery, const Asking& asking) {
-  if (refinements.empty()) return {};
+  if (refinements.empty()) {
+    if (discovery.open) discovery.open->end();
+    return {};
+  }
   Describer describer(spec, device, workers, discovery, asking);
-  return plan_of(refinements, spec, device, discovery.candidates, &Describer::ask, &describer);
+  Plan plan = plan_of(refinements, spec, device, discovery.candidates, &Describer::ask, &describer);
+  describer.end();
+  return plan;
 }
 
 }  // namespace nsa::tuner

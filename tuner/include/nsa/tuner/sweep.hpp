@@ -135,10 +135,11 @@ struct SweepReport {
   bool complete = false;  // every contest is done
   bool stopped = false;   // by `stop`
   bool budget_spent = false;
-  std::int64_t rows = 0;         // added now
-  std::int64_t unsupported = 0;  // of them: cannot run this problem, or is not in this build
-  std::int64_t noisy = 0;        // of them: measured while the machine was not quiet
-  std::int64_t failures = 0;     // of them: not ok for another reason, or wrong
+  std::vector<std::string> open;  // ids of the contests of SweepInput::plan that did not end
+  std::int64_t rows = 0;          // added now
+  std::int64_t unsupported = 0;   // of them: cannot run this problem, or is not in this build
+  std::int64_t noisy = 0;         // of them: measured while the machine was not quiet
+  std::int64_t failures = 0;      // of them: not ok for another reason, or wrong
   TimeBreakdown breakdown;
 };
 /// Runs the plan within spec.budget_s. Outcomes of workers are rows; throws only what the sink
@@ -152,20 +153,25 @@ struct Asking {
   Reporter* reporter = nullptr;
 };
 
+class OpenWorkers;
+
 /// What the workers say they bring.
 struct Discovery {
   std::vector<worker::HelloReply> hellos;  // one a command
   std::vector<Candidate> candidates;
   /// Commands that did not answer `describe` in time, over all plans; never null.
   std::shared_ptr<std::set<std::size_t>> silent = std::make_shared<std::set<std::size_t>>();
+  /// The processes that said so, for the first plan: that ends them, else they end with this.
+  std::shared_ptr<OpenWorkers> open = {};
 };
 /// Starts each worker once and asks it; it has `deadline_s` seconds for an answer. InputError when
 /// one does not answer as the protocol says, EnvironmentError when it cannot use the device. After
 /// a stop: what was said until then.
 Discovery discover(const std::vector<WorkerCommand>& workers, const Device& device,
                    double deadline_s, const Asking& asking = {});
-/// The plan, with support and cost as the workers describe them. A worker that cannot describe is
-/// believed to support everything: prepare will tell. One that does not answer is asked once.
+/// The plan, with support and cost as the workers describe them, the first one in the processes
+/// that said hello. None of them lives on. A worker that cannot describe is believed to support
+/// everything: prepare will tell. One that does not answer is asked once.
 Plan plan_with_workers(const SweepSpec& spec, const Device& device,
                        const std::vector<WorkerCommand>& workers, const Discovery& discovery,
                        const Asking& asking = {});
