@@ -54,7 +54,8 @@ Json emission_json(const Emission& emission);
 std::string patched_yaml(const Project& project, const Emission& emission, std::string_view text,
                          const std::string& where, std::vector<std::string>& left_out);
 
-/// "NAME=value" lines of an env file. InputError "<where>:<line>: ..." on any other line.
+/// "NAME=value" lines of an env file, one for each name: of several the last counts, as in a shell
+/// that sources the file. InputError "<where>:<line>: ..." on any other line.
 std::vector<std::string> parse_env_file(std::string_view text, const std::string& where);
 
 }  // namespace nsa::tuner
