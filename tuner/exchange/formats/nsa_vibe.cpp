@@ -7,6 +7,7 @@
 #include "csv.hpp"
 #include "formats.hpp"
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/text.hpp"
 #include "times.hpp"
 
 namespace nsa::exchange {
@@ -72,7 +73,9 @@ std::int64_t length_of(double value, const std::string& where) {
 
 Imported read_nsa_vibe(const Input& input) {
   require_text(input.text, input.where);
-  Imported imported = read_known(input);
+  Input plain = input;
+  plain.text = without_byte_order_mark(input.text);
+  Imported imported = read_known(plain);
   if (imported.rows.empty()) throw InputError(input.where + ": holds no result");
   return imported;
 }
