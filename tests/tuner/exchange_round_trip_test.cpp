@@ -108,6 +108,7 @@ TEST_CASE("a CSV that was cut within a row, or has a cell too many, is refused",
   CHECK(refusal("otava", otava) == "taken");
   CHECK(refusal("otava", otava.substr(0, otava.rfind(',')) + "\n")
             .find(" cells where the header has ") != std::string::npos);
+  CHECK(refusal("otava", otava.substr(0, otava.find('\n') - 5)) == "file: holds no result");
 }
 
 TEST_CASE("a byte order mark before a CSV is no part of its header", "[exchange]") {
