@@ -43,16 +43,17 @@ bool is_exact(const SettledStage& candidate, const ProblemClass& of) {
 std::optional<double> loss_of(const SettledStage& candidate, const std::vector<PathPoint>& points,
                               const ProblemClass& of) {
   double sum = 0;
-  std::size_t count = 0;
+  double count = 0;
   for (const PathPoint& point : points) {
     const PathRange* range = range_at(candidate.decided, point.at);
     if (!range || !point.ns.contains(range->path)) continue;
     const auto runs = point.ns.find(candidate.path_at(point.at, of));
     if (runs == point.ns.end()) return std::nullopt;
-    ++count;
-    sum += std::max(0.0, runs->second / point.ns.at(range->path) - 1);
+    const auto problems = static_cast<double>(point.problems);
+    count += problems;
+    sum += problems * std::max(0.0, runs->second / point.ns.at(range->path) - 1);
   }
-  return count > 0 ? sum / static_cast<double>(count) : 0;
+  return count > 0 ? sum / count : 0;
 }
 
 /// Minimums worth a try: always, and those at which the decision or the measurements turn.

@@ -74,27 +74,29 @@ std::string words_for(const ProjectStage& stage, const SettledStage& settled,
                       const std::vector<PathPoint>& points) {
   const SwitchTarget own = settled.setting->path;
   std::vector<double> ratios;
-  std::map<SwitchTarget, std::size_t> rivals;
-  std::int64_t first = 0, last = 0;
+  std::map<SwitchTarget, std::int64_t> rivals;
+  std::int64_t first = 0, last = 0, problems = 0;
   for (const PathPoint& point : met(points)) {
     if (!point.ns.contains(own)) continue;
-    first = first == 0 ? point.at : std::min(first, point.at);
-    last = std::max(last, point.at);
+    if (point.first > 0) first = first == 0 ? point.first : std::min(first, point.first);
+    last = std::max(last, point.last);
+    problems += point.problems;
     const std::pair<const SwitchTarget, double>* rival = nullptr;
     for (const auto& other : point.ns) {
       if (other.first != own && (!rival || other.second < rival->second)) rival = &other;
     }
-    ratios.push_back(point.ns.at(own) / rival->second);
-    ++rivals[rival->first];
+    ratios.insert(ratios.end(), static_cast<std::size_t>(point.problems),
+                  point.ns.at(own) / rival->second);
+    rivals[rival->first] += point.problems;
   }
   if (ratios.empty()) return "";
   const auto most = std::ranges::max_element(rivals, {}, [](const auto& r) { return r.second; });
   const std::string_view rival = path_named(stage, most->first).name;
-  const std::string where = fmt::format("measured at {} {}", to_string(settled.axis), first);
-  if (ratios.size() == 1)
-    return fmt::format("{:.3g}x the time of {}; {}", ratios.front(), rival, where);
-  return fmt::format("{:.3g}x the time of {}, median of {} problems; {} to {}", median(ratios),
-                     rival, ratios.size(), where, last);
+  std::string text = fmt::format("{:.3g}x the time of {}", median(ratios), rival);
+  if (problems > 1) text += fmt::format(", median of {} problems", problems);
+  if (first == 0) return text;
+  text += fmt::format("; measured at {} {}", to_string(settled.axis), first);
+  return last > first ? text + fmt::format(" to {}", last) : text;
 }
 
 EmittedStage emitted(const Project& project, const SettledStage& settled, const PathTimes& times) {
