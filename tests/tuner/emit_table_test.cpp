@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "decide_support.hpp"
+#include "nsa/schemas/json.hpp"
 #include "nsa/tuner/emit.hpp"
 
 using namespace nsa;
@@ -12,13 +13,15 @@ namespace {
 
 /// A file with one decision: the window branch from rows of 1 on, and from 100 on.
 Emission window_of(const VariantId& chosen, const Evidence& below, const VariantId& chosen_above,
-                   const Evidence& above, Basis basis_above = Basis::measured) {
+                   const Evidence& above, Basis basis_above = Basis::measured,
+                   Basis basis_below = Basis::measured) {
   Decision window;
   window.stages = {"attend_window"};
   window.axis = Axis::row_len;
   window.ranges = {sim::range(0, 100, chosen), sim::range(100, std::nullopt, chosen_above)};
   window.ranges[0].evidence = below;
   window.ranges[1].evidence = above;
+  window.ranges[0].basis = basis_below;
   window.ranges[1].basis = basis_above;
   ThresholdTable table;
   table.device.backend = Backend::cuda;
@@ -83,6 +86,38 @@ TEST_CASE("what was measured is what the evidence of a file says", "[emit]") {
         "0.8x the time of sdpa, median of 2 problems; measured at row_len 64 to 96");
   below.measured_from = above.measured_from = std::nullopt;  // a file of an older version
   CHECK(measured(Basis::measured) == "0.8x the time of sdpa, median of 2 problems");
+}
+
+TEST_CASE("a stage is left as it is where all its ranges are undecided", "[emit]") {
+  Evidence evidence = against("attend_window/sdpa_math", 0.7, 1.3);
+  evidence.why = "noise hides which is best";
+  const VariantId fa2 = sim::id("fa2_varlen", "attend_window");
+  const Emission e =
+      window_of(fa2, evidence, sim::id("sdpa_math", "attend_window"),
+                against("attend_window/fa2_varlen"), Basis::undecided, Basis::undecided);
+  CHECK(e.values.empty());
+  CHECK(
+      env_text(e).find("# attend_window: left as it is: undecided: noise hides which is best\n") !=
+      std::string::npos);
+  const Json document = emission_json(e);
+  CHECK_NOTHROW(validate_json(document, "emitted", "e"));
+  for (const Json& stage : document["stages"]) {
+    CHECK(stage["runs"].is_null());
+    CHECK_FALSE(stage.contains("loss"));
+    CHECK_FALSE(stage.contains("exact"));
+  }
+}
+
+TEST_CASE("where only some ranges are undecided a setting keeps them and says so", "[emit]") {
+  const Emission e = window_of(
+      sim::id("sdpa_math", "attend_window"), against("attend_window/fa2_varlen"),
+      sim::id("fa2_varlen", "attend_window"), against("attend_window/sdpa_math"), Basis::undecided);
+  const EmittedStage below = stage_in(e, Stage::attend_window);
+  CHECK(below.caution ==
+        "undecided at row_len 100 and more, but a switch leaves no length as it is");
+  CHECK(below.exact);
+  CHECK(below.why.starts_with("attend_window/sdpa_math: "));
+  CHECK(e.values.at("NSA_FA2_MIN_LEN_WIN") == "100");
 }
 
 TEST_CASE("an interval that says nothing is not printed as one", "[emit]") {

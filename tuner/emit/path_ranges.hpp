@@ -19,8 +19,12 @@ struct PathRange {
   std::int64_t from = 0, to = 0;
   SwitchTarget path = SwitchTarget::none;
   ThresholdRange decided;  // the first range of those that were joined
+
+  /// Nothing tells the paths apart there: `path` is what was there.
+  bool undecided() const { return decided.basis == Basis::undecided; }
 };
-/// The ranges of a decision, neighbours of one path joined; those of other variants are left out.
+/// The ranges of a decision, neighbours of one path joined unless one of them is undecided; those
+/// of other variants are left out.
 std::vector<PathRange> path_ranges(const Project& project, const Decision& decision,
                                    const ProblemClass& of,
                                    const std::vector<VariantTraits>& variants);

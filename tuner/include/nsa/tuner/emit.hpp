@@ -20,8 +20,8 @@ struct EmittedStage {
   std::string why;                     // the evidence in words, or why the stage is left as it is
   std::string measured;                // the path against the next one, and at which lengths
   std::optional<Evidence> evidence;    // of the range with the path that runs
-  bool exact = true;                   // at every length that was decided
-  double loss = 0;                     // against the decision, as a share of time
+  bool exact = true;                   // at every length that was decided; of what runs
+  double loss = 0;                     // of that against the decision, as a share of time
   std::string caution;                 // what to know before it is switched on
 };
 
