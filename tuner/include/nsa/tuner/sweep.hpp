@@ -137,6 +137,7 @@ struct SweepReport {
   bool budget_spent = false;
   std::int64_t rows = 0;         // added now
   std::int64_t unsupported = 0;  // of them: cannot run this problem, or is not in this build
+  std::int64_t too_slow = 0;     // of them: left out, as shorter lengths have shown
   std::int64_t noisy = 0;        // of them: measured while the machine was not quiet
   std::int64_t failures = 0;     // of them: not ok for another reason, or wrong
   TimeBreakdown breakdown;
