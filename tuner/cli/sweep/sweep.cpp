@@ -208,8 +208,10 @@ void require_known_stages(const SweepOptions& o, const std::vector<tuner::Candid
       return fnmatch(glob.c_str(), stage.c_str(), 0) == 0;
     });
     if (known) continue;
-    throw InputError(
-        fmt::format("--stage {}: no worker has it; there are {}", glob, fmt::join(stages, ", ")));
+    throw InputError(fmt::format("--stage {}: no worker has it; {}", glob,
+                                 stages.empty()
+                                     ? "they have no variant at all"
+                                     : fmt::format("there are {}", fmt::join(stages, ", "))));
   }
 }
 
