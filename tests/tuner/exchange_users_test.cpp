@@ -56,6 +56,18 @@ TEST_CASE("a step with forced gates is no attention that may be chosen", "[excha
   }
 }
 
+TEST_CASE("what is no result file of theirs is refused as none", "[exchange]") {
+  for (const char* text : {"model:\n  dim: 768\n  heads: [1, 2]\n", "\"a\nb,c\n", "a,b\n1\n", ""}) {
+    CAPTURE(text);
+    try {
+      test::read_text("nsa_vibe", text);
+      FAIL("it was taken");
+    } catch (const InputError& error) {
+      CHECK(std::string(error.what()).starts_with("file: is not a known result file of nsa-vibe"));
+    }
+  }
+}
+
 TEST_CASE("each form of an FA-2 benchmark is read", "[exchange]") {
   const Imported window = made_up("window.txt");
   REQUIRE(window.rows.size() == 4);
