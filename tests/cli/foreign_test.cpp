@@ -196,6 +196,9 @@ TEST_CASE("a stage that nobody brings is a slip of the pen", "[cli]") {
   const Result r = nsatune(folder, sweep() + " --stage my_stag");
   CHECK(r.exit_code == 2);
   CHECK(contains(r.err, "--stage my_stag: no worker has it; there are attend_selected, my_stage"));
+  const Result none = nsatune(folder, sweep(R"({\"variants\": []})") + " --stage my_stage");
+  CHECK(none.exit_code == 2);
+  CHECK(contains(none.err, "--stage my_stage: no worker has it; they have no variant at all\n"));
 }
 
 }  // namespace nsa::test

@@ -65,6 +65,19 @@ TEST_CASE("what is imported elsewhere is the run that it was", "[cli]") {
   CHECK(csv.find(",Some CPU,") != std::string::npos);
 }
 
+TEST_CASE("tune chooses no step with forced gates of an imported file", "[cli]") {
+  const Folder folder;
+  folder.write("decode.csv", "S,ms_total,ms_cmp,ms_sel,ms_win\n64,2.5,0.5,0.7,0.2\n96,3,1,2,1\n");
+  REQUIRE(nsatune(folder, "import nsa_vibe decode.csv").exit_code == 0);
+  const Result tuned = nsatune(folder, "tune --unverified --executor nsa-vibe -o table.json");
+  INFO(tuned.err);
+  REQUIRE(tuned.exit_code == 0);
+  const ThresholdTable table = load_thresholds(folder.file("table.json"));
+  REQUIRE(table.classes.size() == 1);
+  for (const ThresholdRange& range : table.classes[0].decisions.at(0).ranges)
+    CHECK(to_string(range.variant) == "attention/decode");
+}
+
 TEST_CASE("a file that was exported from a database adds nothing to it", "[cli]") {
   const Folder folder;
   fill(folder);

@@ -66,8 +66,8 @@ TEST_CASE("a workload that is none is one line with its place", "[cli]") {
   }
   folder.write("lengths.csv", "tokens,weight\n2048,310\n\n# longer ones\n8192, 12 ,decode\n");
   CHECK(nsatune(folder, "tune -o table.json --workload lengths.csv").exit_code == 0);
-  for (const char* bad : {"2048\n", "2048,x\n", "-1,2\n", "2048,1,train\n", "a,b\n", "", "2048,0\n",
-                          "2048,1,prefill,more\n"}) {
+  for (const char* bad : {"2048\n", "2048,x\n", "-1,2\n", "-1,2\n2048,1\n", "2048,1,train\n",
+                          "a,b\n", "", "2048,0\n", "2048,1,prefill,more\n"}) {
     CAPTURE(bad);
     folder.write("bad.csv", bad);
     const Result refused = nsatune(folder, "tune -o other.json --workload bad.csv");

@@ -50,6 +50,23 @@ std::map<std::string, int> outcomes(const Folder& folder) {
 
 }  // namespace
 
+TEST_CASE("a sweep counts apart what it left out as too slow", "[cli]") {
+  const Folder folder;
+  folder.write("spec.json", kSpec);
+  folder.write("world.json", world(R"(}, {"name": "quad", "order": {"seq_len": 2},
+    "time": {"launch_ns": 10000, "terms": [{"ns": 100, "order": 2}]})"));
+  const Json done = swept(folder, "a.sqlite");
+  CHECK(done["too_slow"] > 0);
+  CHECK(done["unsupported"] == 0);
+  const Result again =
+      nsatune(folder,
+              "sweep spec.json --new --db b.sqlite --worker '" NSATUNE_PROGRAM " worker-sim " +
+                  folder.file("world.json") + "'",
+              "NSATUNE_LOCK_DIR=" + folder.path().string());
+  CHECK(again.err.find(", 0 unsupported, " + std::to_string(done["too_slow"].get<int>()) +
+                       " left out as too slow, 0 noisy") != std::string::npos);
+}
+
 TEST_CASE("a played world is swept and tuned, and the decision is the truth's", "[cli]") {
   const Folder folder;
   folder.write("spec.json", kSpec);

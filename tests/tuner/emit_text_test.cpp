@@ -56,6 +56,11 @@ TEST_CASE("an env file has names, comments and empty lines only", "[emit]") {
   }
 }
 
+TEST_CASE("of a name that stands twice in an env file the last value counts", "[emit]") {
+  CHECK(parse_env_file("A=1\nAB=2\nA=3\nB=\nA=4", "e") ==
+        std::vector<std::string>{"A=4", "AB=2", "B="});
+}
+
 TEST_CASE("a value is replaced and comments, order and spelling stay", "[emit]") {
   const std::string before =
       "# FA‑2 policy\nruntime:\n  b: 'x'   # kept\n  fa2_min_len_win: -1  # off\n\n  c: {d: 1}\nz: "

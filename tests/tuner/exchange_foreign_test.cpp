@@ -47,6 +47,8 @@ TEST_CASE("a Kernel Tuner cache that was not closed is repaired", "[exchange]") 
   check(",");
   check(",\n");
   check("}}");  // ends in "}}}"
+  check("}\r\n}\r\n");
+  check(",\r\n");
 }
 
 TEST_CASE("a Kernel Tuner cache gives raw samples, failures and a device of its own",

@@ -108,6 +108,21 @@ TEST_CASE("a CSV that was cut within a row, or has a cell too many, is refused",
   CHECK(refusal("otava", otava) == "taken");
   CHECK(refusal("otava", otava.substr(0, otava.rfind(',')) + "\n")
             .find(" cells where the header has ") != std::string::npos);
+  CHECK(refusal("otava", otava.substr(0, otava.find('\n') - 5)) == "file: holds no result");
+}
+
+TEST_CASE("a byte order mark before a CSV is no part of its header", "[exchange]") {
+  const std::string mark = "\xef\xbb\xbf";
+  CHECK(test::read_text("csv", mark + kOwnCsv).rows.size() == 1);
+  const std::string otava = find_format("otava").write(some_results(3, true), "").text;
+  CHECK(texts_of(test::read_text("otava", mark + otava).rows) ==
+        texts_of(test::read_text("otava", otava).rows));
+  for (const char* name : {"decode.csv", "selection.csv", "guard.json"}) {
+    CAPTURE(name);
+    const std::string& text = test::made_up_files().at(name);
+    CHECK(test::read_text("nsa_vibe", mark + text).rows.size() ==
+          test::read_text("nsa_vibe", text).rows.size());
+  }
 }
 
 TEST_CASE("a CSV from before there were notes has none", "[exchange]") {

@@ -44,6 +44,30 @@ TEST_CASE("each form of the users' files is read", "[exchange]") {
   CHECK(guard.rows[1].outcome == Outcome::bad_reply);
 }
 
+TEST_CASE("a step with forced gates is no attention that may be chosen", "[exchange]") {
+  const Imported decode = made_up("decode.csv");
+  CHECK(decode.rows[4].verification == Verification::unverified);
+  for (const std::size_t forced : {5, 6, 7}) {
+    const Measurement& row = decode.rows[forced];
+    CAPTURE(to_string(row.variant));
+    CHECK(row.outcome == Outcome::ok);
+    CHECK(row.verification == Verification::wrong_result);
+    CHECK(row.reason.starts_with("the gates are forced to the "));
+  }
+}
+
+TEST_CASE("what is no result file of theirs is refused as none", "[exchange]") {
+  for (const char* text : {"model:\n  dim: 768\n  heads: [1, 2]\n", "\"a\nb,c\n", "a,b\n1\n", ""}) {
+    CAPTURE(text);
+    try {
+      test::read_text("nsa_vibe", text);
+      FAIL("it was taken");
+    } catch (const InputError& error) {
+      CHECK(std::string(error.what()).starts_with("file: is not a known result file of nsa-vibe"));
+    }
+  }
+}
+
 TEST_CASE("each form of an FA-2 benchmark is read", "[exchange]") {
   const Imported window = made_up("window.txt");
   REQUIRE(window.rows.size() == 4);

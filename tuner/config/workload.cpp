@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/text.hpp"
@@ -42,20 +43,25 @@ bool parse_line(std::string_view line, UseOfLength& use) {
   return use.phase.has_value();
 }
 
+/// A first cell with a digit is a length, or meant as one: -2048 is refused instead of passed over.
+bool is_header(std::string_view line) {
+  const std::string_view tokens = next_cell(line);
+  return tokens.find_first_of("0123456789") == tokens.npos;
+}
+
 }  // namespace
 
 std::vector<UseOfLength> parse_workload(std::string_view text, const std::string& path) {
   std::vector<UseOfLength> uses;
   double total = 0;
   bool first = true;
+  text = without_byte_order_mark(text);
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::string_view line = trimmed(text.substr(0, end));
     text = end == text.npos ? std::string_view{} : text.substr(end + 1);
     if (line.empty() || line.front() == '#') continue;
-    const bool header = first && (line.front() < '0' || line.front() > '9');
-    first = false;
-    if (header) continue;
+    if (std::exchange(first, false) && is_header(line)) continue;
     UseOfLength use;
     if (!parse_line(line, use))
       throw InputError(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "compared.hpp"
 
@@ -31,28 +32,31 @@ std::set<std::int64_t> turning_points(const SettledStage& candidate, const Probl
   return points;
 }
 
-bool is_exact(const SettledStage& candidate, const ProblemClass& of) {
+/// Whether it runs the path of each range, of those that are undecided or of the others.
+bool agrees(const SettledStage& candidate, bool undecided, const ProblemClass& of) {
   return std::ranges::all_of(turning_points(candidate, of), [&](std::int64_t at) {
     const PathRange* range = range_at(candidate.decided, at);
-    return !range || range->path == candidate.path_at(at, of);
+    return !range || range->undecided() != undecided || range->path == candidate.path_at(at, of);
   });
 }
 
 /// As a share of time, mean over the problems at which the decided path has a time; nothing where
-/// the candidate has none at one of them, having failed or been left out.
+/// the candidate has none at one of them, having failed or been left out. What is undecided says of
+/// no path what it loses.
 std::optional<double> loss_of(const SettledStage& candidate, const std::vector<PathPoint>& points,
                               const ProblemClass& of) {
   double sum = 0;
-  std::size_t count = 0;
+  double count = 0;
   for (const PathPoint& point : points) {
     const PathRange* range = range_at(candidate.decided, point.at);
-    if (!range || !point.ns.contains(range->path)) continue;
+    if (!range || range->undecided() || !point.ns.contains(range->path)) continue;
     const auto runs = point.ns.find(candidate.path_at(point.at, of));
     if (runs == point.ns.end()) return std::nullopt;
-    ++count;
-    sum += std::max(0.0, runs->second / point.ns.at(range->path) - 1);
+    const auto problems = static_cast<double>(point.problems);
+    count += problems;
+    sum += problems * std::max(0.0, runs->second / point.ns.at(range->path) - 1);
   }
-  return count > 0 ? sum / static_cast<double>(count) : 0;
+  return count > 0 ? sum / count : 0;
 }
 
 /// Minimums worth a try: always, and those at which the decision or the measurements turn.
@@ -71,7 +75,7 @@ std::vector<FlatValue> minimums(const SettledStage& candidate, const std::vector
 }
 
 bool better(const SettledStage& a, const SettledStage& b) {
-  return a.exact != b.exact ? a.exact : a.loss < b.loss;
+  return std::tuple(!a.exact, a.loss, !a.keeps) < std::tuple(!b.exact, b.loss, !b.keeps);
 }
 
 std::int64_t longest_of(const std::vector<PathPoint>& points) {
@@ -99,7 +103,8 @@ std::optional<SettledStage> best_of(SettledStage candidate, const std::vector<Fl
   std::optional<SettledStage> best;
   for (const FlatValue& minimum : tries) {
     candidate.minimum = minimum;
-    candidate.exact = is_exact(candidate, of);
+    candidate.exact = agrees(candidate, false, of);
+    candidate.keeps = agrees(candidate, true, of);
     const auto loss = candidate.exact ? std::optional(0.0) : loss_of(candidate, points, of);
     if (!loss) continue;
     candidate.loss = *loss;

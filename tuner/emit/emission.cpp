@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compared.hpp"
 #include "decide/decision.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/executor.hpp"
@@ -61,11 +62,29 @@ std::string words_for(const Evidence& evidence) {
   return text + fmt::format(", {}", counted(evidence.pairs, "pair"));
 }
 
-/// The range of the path that runs, else the first: its evidence is shown.
+/// The decided range of the path that runs, else the first: its evidence is shown.
 const PathRange* shown_range(const SettledStage& settled) {
-  const auto found = std::ranges::find(settled.decided, settled.setting->path, &PathRange::path);
-  if (found != settled.decided.end()) return &*found;
-  return settled.decided.empty() ? nullptr : &settled.decided.front();
+  const PathRange* shown = nullptr;
+  for (const PathRange& range : settled.decided) {
+    if (range.undecided()) continue;
+    if (range.path == settled.setting->path) return &range;
+    if (!shown) shown = &range;
+  }
+  return shown;
+}
+
+/// "undecided at seq_len 1 to 99, 4096 and more, but a switch leaves no length as it is", or "".
+std::string undecided_lengths(const SettledStage& settled, const ProblemClass& of) {
+  std::vector<std::string> where;
+  for (const PathRange& range : settled.decided) {
+    if (!range.undecided()) continue;
+    const bool ends = range.to <= last_on(settled.axis, of);
+    where.push_back(ends ? fmt::format("{} to {}", range.from, range.to - 1)
+                         : fmt::format("{} and more", range.from));
+  }
+  if (where.empty()) return "";
+  return fmt::format("undecided at {} {}, but a switch leaves no length as it is",
+                     to_string(settled.axis), fmt::join(where, ", "));
 }
 
 /// "0.47x the time of varlen v2, median of 5 problems; measured at seq_len 128 to 8192": the path
@@ -74,35 +93,40 @@ std::string words_for(const ProjectStage& stage, const SettledStage& settled,
                       const std::vector<PathPoint>& points) {
   const SwitchTarget own = settled.setting->path;
   std::vector<double> ratios;
-  std::map<SwitchTarget, std::size_t> rivals;
-  std::int64_t first = 0, last = 0;
+  std::map<SwitchTarget, std::int64_t> rivals;
+  std::int64_t first = 0, last = 0, problems = 0;
   for (const PathPoint& point : met(points)) {
     if (!point.ns.contains(own)) continue;
-    first = first == 0 ? point.at : std::min(first, point.at);
-    last = std::max(last, point.at);
+    if (point.first > 0) first = first == 0 ? point.first : std::min(first, point.first);
+    last = std::max(last, point.last);
+    problems += point.problems;
     const std::pair<const SwitchTarget, double>* rival = nullptr;
     for (const auto& other : point.ns) {
       if (other.first != own && (!rival || other.second < rival->second)) rival = &other;
     }
-    ratios.push_back(point.ns.at(own) / rival->second);
-    ++rivals[rival->first];
+    ratios.insert(ratios.end(), static_cast<std::size_t>(point.problems),
+                  point.ns.at(own) / rival->second);
+    rivals[rival->first] += point.problems;
   }
   if (ratios.empty()) return "";
   const auto most = std::ranges::max_element(rivals, {}, [](const auto& r) { return r.second; });
   const std::string_view rival = path_named(stage, most->first).name;
-  const std::string where = fmt::format("measured at {} {}", to_string(settled.axis), first);
-  if (ratios.size() == 1)
-    return fmt::format("{:.3g}x the time of {}; {}", ratios.front(), rival, where);
-  return fmt::format("{:.3g}x the time of {}, median of {} problems; {} to {}", median(ratios),
-                     rival, ratios.size(), where, last);
+  std::string text = fmt::format("{:.3g}x the time of {}", median(ratios), rival);
+  if (problems > 1) text += fmt::format(", median of {} problems", problems);
+  if (first == 0) return text;
+  text += fmt::format("; measured at {} {}", to_string(settled.axis), first);
+  return last > first ? text + fmt::format(" to {}", last) : text;
 }
 
-EmittedStage emitted(const Project& project, const SettledStage& settled, const PathTimes& times) {
+EmittedStage emitted(const Project& project, const SettledStage& settled, const PathTimes& times,
+                     const ProblemClass& of) {
   const ProjectStage& stage = stage_of(project, settled.stage);
   EmittedStage result;
   result.stage = settled.stage;
   result.runs = words_for(stage, settled);
   result.caution = std::string(path_named(stage, settled.setting->path).caution);
+  if (const std::string undecided = undecided_lengths(settled, of); !undecided.empty())
+    result.caution += (result.caution.empty() ? "" : "; ") + undecided;
   for (const ProjectVariable& variable : settled.setting->variables)
     result.variables.emplace_back(variable.name);
   if (const PathRange* range = shown_range(settled)) {
@@ -127,7 +151,7 @@ Emission emission_of(const Project& project, const ClassDecisions& of, const Dev
   result.values = settled.values;
   result.notes = settled.notes;
   for (const SettledStage& stage : settled.stages)
-    result.stages.push_back(emitted(project, stage, times));
+    result.stages.push_back(emitted(project, stage, times, of.problem_class));
   for (const OpenStage& open : settled.open) {
     EmittedStage stage;
     stage.stage = open.stage;

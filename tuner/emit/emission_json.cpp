@@ -11,8 +11,10 @@ Json stage_json(const EmittedStage& stage) {
   j["variables"] = stage.variables;
   j["why"] = stage.why;
   if (!stage.measured.empty()) j["measured"] = stage.measured;
-  j["exact"] = stage.exact;
-  j["loss"] = stage.loss;
+  if (!stage.runs.empty()) {  // what is left as it is was compared with nothing
+    j["exact"] = stage.exact;
+    j["loss"] = stage.loss;
+  }
   if (stage.evidence) to_json(j["evidence"], *stage.evidence);
   if (!stage.caution.empty()) j["caution"] = stage.caution;
   return j;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "nsa/schemas/error.hpp"
@@ -66,6 +67,7 @@ std::string env_text(const Emission& e) {
 
 std::vector<std::string> parse_env_file(std::string_view text, const std::string& where) {
   std::vector<std::string> entries;
+  std::map<std::string_view, std::size_t> places;  // of names among the entries
   for (int line = 1; !text.empty(); ++line) {
     const std::size_t end = text.find('\n');
     std::string_view entry = text.substr(0, end);
@@ -81,7 +83,11 @@ std::vector<std::string> parse_env_file(std::string_view text, const std::string
         equals != entry.npos && equals > 0 && std::ranges::all_of(entry.substr(0, equals), is_name);
     if (!named || entry.find('\0') != entry.npos)
       throw InputError(fmt::format("{}:{}: expected NAME=value or a comment", where, line));
-    entries.emplace_back(entry);
+    const auto [place, is_new] = places.try_emplace(entry.substr(0, equals), entries.size());
+    if (is_new)
+      entries.emplace_back(entry);
+    else
+      entries[place->second] = entry;
   }
   return entries;
 }

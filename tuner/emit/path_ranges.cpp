@@ -61,8 +61,9 @@ std::vector<PathRange> path_ranges(const Project& project, const Decision& decis
     const std::int64_t from = std::max<std::int64_t>(range.from, 1);
     const std::int64_t to = std::min(range.to.value_or(end), end);
     if (!path || from >= to) continue;
-    const bool goes_on =
-        !ranges.empty() && ranges.back().to == from && ranges.back().path == path->path;
+    const bool undecided = range.basis == Basis::undecided;
+    const bool goes_on = !ranges.empty() && ranges.back().to == from &&
+                         ranges.back().path == path->path && ranges.back().undecided() == undecided;
     if (goes_on) {
       ranges.back().to = to;
     } else {

@@ -19,16 +19,23 @@ struct PathRange {
   std::int64_t from = 0, to = 0;
   SwitchTarget path = SwitchTarget::none;
   ThresholdRange decided;  // the first range of those that were joined
+
+  /// Nothing tells the paths apart there: `path` is what was there.
+  bool undecided() const { return decided.basis == Basis::undecided; }
 };
-/// The ranges of a decision, neighbours of one path joined; those of other variants are left out.
+/// The ranges of a decision, neighbours of one path joined unless one of them is undecided; those
+/// of other variants are left out.
 std::vector<PathRange> path_ranges(const Project& project, const Decision& decision,
                                    const ProblemClass& of,
                                    const std::vector<VariantTraits>& variants);
 
-/// The fastest time of each path at one problem that was measured, in ns.
+/// The fastest time of each path at one problem that was measured, in ns; or ratios of times at
+/// several, as a file tells them.
 struct PathPoint {
   std::int64_t at = 0;  // on the axis of the decision
   std::map<SwitchTarget, double> ns;
+  std::int64_t first = 0, last = 0;  // that were measured; 0: a file does not say it
+  std::int64_t problems = 1;
 };
 using PathTimes = std::map<Stage, std::vector<PathPoint>>;
 
@@ -44,8 +51,8 @@ std::vector<PathPoint> met(const std::vector<PathPoint>& points);
 DecideInput where_paths_met(const Project& project, const DecideInput& input);
 
 /// A decision as a file tells it: where the project has not got the winner, it is the runner-up if
-/// the project has that, else nothing is known. `times` gets a point for each range, with the
-/// ratio.
+/// the project has that, else nothing is known. `times` gets a point for each range that rests on
+/// measurements, with the ratio.
 ClassDecisions as_far_as_told(const Project& project, const ClassDecisions& of,
                               const Device& device, const std::vector<VariantTraits>& variants,
                               PathTimes& times);

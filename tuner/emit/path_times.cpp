@@ -89,7 +89,8 @@ PathTimes path_times(const Project& project, const DecideInput& input, const Pro
   }
   PathTimes times;
   for (const auto& [key, variants] : visits) {
-    PathPoint point{std::get<1>(key), {}};
+    const std::int64_t length = std::get<1>(key);
+    PathPoint point{length, {}, length, length};
     for (const auto& [id, ns] : variants) {
       const ProjectPath* path = path_of(project, id, named_path(id, input.variants));
       if (!path) continue;

@@ -99,6 +99,13 @@ std::map<SwitchTarget, double> orders_of(const Project& project, Stage stage, Ax
   return orders;
 }
 
+/// Why a stage stays as it is although its paths met: nothing tells them apart at any length.
+std::string why_undecided(const std::vector<PathRange>& ranges) {
+  if (ranges.empty() || !std::ranges::all_of(ranges, &PathRange::undecided)) return "";
+  const std::string& why = ranges.front().decided.evidence.why;
+  return "undecided" + (why.empty() ? "" : ": " + why);
+}
+
 /// Why nothing can be said of a stage, or "".
 std::string why_open(const Project& project, const ProjectStage& stage,
                      const std::vector<PathPoint>& points, const ProblemClass& of,
@@ -144,11 +151,15 @@ Settlement settle(const Project& project, const ClassDecisions& decided,
     const auto& measured = points != times.end() ? points->second : none;
     std::string reason = why_open(project, stage, measured, of, device);
     if (reason.empty() && !decision) reason = "nothing is decided of its paths";
+    std::vector<PathRange> ranges;
+    if (reason.empty()) {
+      ranges = path_ranges(project, *decision, of, variants);
+      reason = why_undecided(ranges);
+    }
     Candidates found;
     if (reason.empty()) {
-      found =
-          candidates(stage, *decision, path_ranges(project, *decision, of, variants), met(measured),
-                     orders_of(project, stage.stage, decision->axis, variants), of);
+      found = candidates(stage, *decision, ranges, met(measured),
+                         orders_of(project, stage.stage, decision->axis, variants), of);
       reason = found.open;
     }
     if (reason.empty())

@@ -16,6 +16,7 @@ struct SettledStage {
   bool exact = true;  // runs what was decided, at every length that was decided
   double loss = 0;    // against the decision, as a share of time, mean over measured problems
   std::vector<PathRange> decided;
+  bool keeps = true;  // runs what was there, at every length that is undecided
 
   /// What runs where the axis has that value, for problems of `of`.
   SwitchTarget path_at(std::int64_t at, const ProblemClass& of) const;
@@ -38,7 +39,7 @@ struct Settlement {
 
 /// For each stage the setting that loses least against `decided`, a decision among the project's
 /// own paths; all of them together, where two want different values of one variable. A stage is
-/// open where no two paths were measured.
+/// open where no two paths were measured, and where all is undecided.
 Settlement settle(const Project& project, const ClassDecisions& decided,
                   const std::vector<VariantTraits>& variants, const PathTimes& times,
                   const Device& device);
@@ -47,7 +48,7 @@ Settlement settle(const Project& project, const ClassDecisions& decided,
 std::string_view name_of(const ProjectStage& stage, SwitchTarget path);
 
 /// The settings that a stage may get, with their best minimums, exact ones before others, then by
-/// loss. None: `open` says why.
+/// loss, then those that keep what is undecided. None: `open` says why.
 struct Candidates {
   std::vector<SettledStage> all;
   std::string open;

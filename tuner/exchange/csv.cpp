@@ -7,7 +7,6 @@
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/text.hpp"
 #include "times.hpp"
-#include "tree.hpp"
 
 namespace nsa::exchange {
 namespace {
@@ -67,17 +66,13 @@ void require_text(std::string_view text, const std::string& where) {
   };
   if (std::any_of(text.begin(), text.end(), control))
     throw InputError(where + ": has control characters; is it a text file?");
-  try {
-    (void)Tree(std::string(text)).dump();
-  } catch (const Tree::type_error&) {
-    throw InputError(where + ": has bytes that are not UTF-8");
-  }
+  if (!is_utf8(text)) throw InputError(where + ": has bytes that are not UTF-8");
 }
 
 std::vector<CsvLine> read_csv(std::string_view text, const std::string& where) {
   require_text(text, where);
   Reader reader;
-  for (const char c : text) reader.take(c);
+  for (const char c : without_byte_order_mark(text)) reader.take(c);
   return reader.finish(where);
 }
 

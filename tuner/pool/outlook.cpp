@@ -180,9 +180,8 @@ std::optional<std::string> Outlook::hopeless(const Contest& contest, const Candi
   const bool by_orders = order_of(candidate, contest.problem) && history->nearest.point->best_order;
   const Seen& last = *history->last;
   return fmt::format(
-      "left out: {:.3g} times slower than the best at {} tokens, and at {} still {:.3g} times by "
-      "the {}",
-      last.own_ns / last.point->best_ns, last.length, length_of(contest.problem), *least,
+      "{}{:.3g} times slower than the best at {} tokens, and at {} still {:.3g} times by the {}",
+      kLeftOut, last.own_ns / last.point->best_ns, last.length, length_of(contest.problem), *least,
       by_orders ? "orders of both" : "trend so far");
 }
 

@@ -5,12 +5,16 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nsa/tuner/decide.hpp"
 #include "pool/contestant.hpp"
 
 namespace nsa::tuner {
+
+/// How the reason of a row begins that has no time because the variant was left out so.
+inline constexpr std::string_view kLeftOut = "left out: ";
 
 /// Preparing and verifying a variant costs more than the visits after which it is given up, so one
 /// that cannot come back is not prepared at longer lengths. What can still change is bounded from

@@ -9,6 +9,7 @@
 #include "nsa/schemas/median.hpp"
 #include "nsa/schemas/text.hpp"
 #include "pool/account.hpp"
+#include "pool/outlook.hpp"
 
 namespace nsa::tuner {
 
@@ -70,7 +71,9 @@ void RowWriter::put(Measurement row) {
   ++report_.rows;
   const bool has_none = row.outcome == Outcome::unsupported || row.outcome == Outcome::not_built;
   const bool noisy = row.outcome == Outcome::noisy;
-  report_.unsupported += has_none;
+  const bool too_slow = has_none && row.reason.starts_with(kLeftOut);
+  report_.unsupported += has_none && !too_slow;
+  report_.too_slow += too_slow;
   report_.noisy += noisy;
   report_.failures +=
       !has_none && !noisy &&

@@ -166,8 +166,8 @@ std::vector<std::string> nsa_vibe_complete(ProjectValues& values, Phase phase,
           values.try_emplace(minimum, phase == Phase::decode ? "999999" : "-1").second;
       if (is_new)
         added.push_back(std::string(minimum) +
-                        ": keeps a branch off that was not "
-                        "measured, as NSA_USE_FA2 is for both");
+                        ": keeps a branch off of which nothing "
+                        "is decided, as NSA_USE_FA2 is for both");
     }
   } else if (values.contains(minima[0]) && values.contains(minima[1])) {
     values["NSA_USE_FA2"] = "0";

@@ -8,10 +8,7 @@
 namespace nsa::cli {
 
 CsvReader::CsvReader(std::string_view text, std::string where)
-    : text_(text), where_(std::move(where)) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  if (text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
-}
+    : text_(without_byte_order_mark(text)), where_(std::move(where)) {}
 
 void CsvReader::refuse(std::int64_t line, const std::string& what) const {
   throw InputError(fmt::format("{}:{}: {}", where_, line, what));

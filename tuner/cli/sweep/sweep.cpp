@@ -158,6 +158,7 @@ ExitCode finish(const Settings& settings, const SweepOptions& o, store::Store& d
                       {"rows_added", report.rows},
                       {"rows", rows.size()},
                       {"unsupported", report.unsupported},
+                      {"too_slow", report.too_slow},
                       {"noisy", report.noisy},
                       {"failures", report.failures},
                       {"db", settings.db_path()},
@@ -167,12 +168,15 @@ ExitCode finish(const Settings& settings, const SweepOptions& o, store::Store& d
   } else {
     print_fitted(table);
   }
-  say(settings, fmt::format("run {}: {} added, {} unsupported, {} noisy, {} failed or wrong; {}{}",
-                            run_id, counted(report.rows, "row"), report.unsupported, report.noisy,
-                            report.failures, breakdown_text(report.breakdown),
-                            report.stopped        ? "; stopped, rerun the same command to resume"
-                            : report.budget_spent ? "; the budget is spent"
-                                                  : ""));
+  const std::string too_slow =
+      report.too_slow > 0 ? fmt::format(", {} left out as too slow", report.too_slow) : "";
+  say(settings,
+      fmt::format("run {}: {} added, {} unsupported{}, {} noisy, {} failed or wrong; {}{}", run_id,
+                  counted(report.rows, "row"), report.unsupported, too_slow, report.noisy,
+                  report.failures, breakdown_text(report.breakdown),
+                  report.stopped        ? "; stopped, rerun the same command to resume"
+                  : report.budget_spent ? "; the budget is spent"
+                                        : ""));
   const ExitCode judged = judge(settings, o, rows);
   // `sweep && tune` must not go on with half of the rows.
   return report.stopped ? kStopped : judged;
@@ -204,8 +208,10 @@ void require_known_stages(const SweepOptions& o, const std::vector<tuner::Candid
       return fnmatch(glob.c_str(), stage.c_str(), 0) == 0;
     });
     if (known) continue;
-    throw InputError(
-        fmt::format("--stage {}: no worker has it; there are {}", glob, fmt::join(stages, ", ")));
+    throw InputError(fmt::format("--stage {}: no worker has it; {}", glob,
+                                 stages.empty()
+                                     ? "they have no variant at all"
+                                     : fmt::format("there are {}", fmt::join(stages, ", "))));
   }
 }
 

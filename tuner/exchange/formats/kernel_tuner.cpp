@@ -17,9 +17,11 @@ constexpr double kFailedTime = 1e20;  // ms: how older versions wrote that a con
 
 /// A cache that was not closed, as Kernel Tuner repairs it: a trailing comma goes, braces come.
 std::string closed(std::string_view text) {
-  const auto end = text.find_last_not_of(" \t\r\n");
-  std::string whole(text.substr(0, end == std::string_view::npos ? 0 : end + 1));
-  if (whole.ends_with("}\n}") || whole.ends_with("}}}")) return whole;
+  const auto last = text.find_last_not_of(" \t\r\n");
+  std::string whole(text.substr(0, last == std::string_view::npos ? 0 : last + 1));
+  const std::string_view ends[] = {"}\n}", "}\r\n}", "}}}"};
+  if (std::ranges::any_of(ends, [&](std::string_view end) { return whole.ends_with(end); }))
+    return whole;
   if (whole.ends_with(',')) whole.pop_back();
   return whole + "}\n}";
 }

@@ -7,14 +7,23 @@
 #include "csv.hpp"
 #include "formats.hpp"
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/text.hpp"
 #include "times.hpp"
 
 namespace nsa::exchange {
 namespace {
 
-bool begins_with(const CsvTable& table, const CsvLine& names) {
-  return table.header().size() >= names.size() &&
-         std::equal(names.begin(), names.end(), table.header().begin());
+bool begins_with(const CsvLine& header, const CsvLine& names) {
+  return header.size() >= names.size() && std::equal(names.begin(), names.end(), header.begin());
+}
+
+/// The cells of the first line that is not empty: what is no table of theirs has to have no rows.
+CsvLine header_of(const Input& input) {
+  const std::size_t from = std::min(input.text.find_first_not_of("\r\n"), input.text.size());
+  const std::string_view line = input.text.substr(from, input.text.find('\n', from) - from);
+  if (std::ranges::count(line, '"') % 2 != 0) return {};  // goes on below
+  const std::vector<CsvLine> lines = read_csv(line, input.where);
+  return lines.empty() ? CsvLine() : lines.front();
 }
 
 /// Texts are known by words in them.
@@ -36,10 +45,11 @@ Imported read_known(const Input& input) {
   if (const auto first = input.text.find_first_not_of(" \t\r\n");
       first != std::string_view::npos && input.text[first] == '{')
     return read_nsa_vibe_guard(input);
-  const CsvTable table(input.text, input.where);
-  if (begins_with(table, {"S", "ms_total"})) return read_nsa_vibe_decode(table, input);
-  if (begins_with(table, {"mode", "N", "H", "D", "Dv", "L"}))
-    return read_nsa_vibe_selection(table, input);
+  const CsvLine header = header_of(input);
+  if (begins_with(header, {"S", "ms_total"}))
+    return read_nsa_vibe_decode(CsvTable(input.text, input.where), input);
+  if (begins_with(header, {"mode", "N", "H", "D", "Dv", "L"}))
+    return read_nsa_vibe_selection(CsvTable(input.text, input.where), input);
   throw InputError(input.where +
                    ": is not a known result file of nsa-vibe; known are decode and selection "
                    "CSV, FA-2 logs and reports, decode guards");
@@ -72,7 +82,9 @@ std::int64_t length_of(double value, const std::string& where) {
 
 Imported read_nsa_vibe(const Input& input) {
   require_text(input.text, input.where);
-  Imported imported = read_known(input);
+  Input plain = input;
+  plain.text = without_byte_order_mark(input.text);
+  Imported imported = read_known(plain);
   if (imported.rows.empty()) throw InputError(input.where + ": holds no result");
   return imported;
 }

@@ -97,7 +97,7 @@ Measurement own_row(const CsvTable& table, std::size_t line, const std::string& 
   return row;
 }
 
-Imported own_rows(const CsvTable& table) {
+Imported own_rows(const CsvTable& table, const std::string& where) {
   Imported imported;
   for (std::size_t line = 0; line < table.rows(); ++line) {
     const Device device = device_of_line(table, line);
@@ -110,6 +110,7 @@ Imported own_rows(const CsvTable& table) {
         imported.rows.push_back(own_row(table, line, table.header()[i]));
     }
   }
+  if (imported.rows.empty()) throw InputError(where + ": holds no result");
   return imported;
 }
 
@@ -165,7 +166,7 @@ Bundle write_otava(const Results& results, const std::string&) {
 
 Imported read_otava(const Input& input) {
   const CsvTable table(input.text, input.where);
-  if (is_own(table)) return own_rows(table);
+  if (is_own(table)) return own_rows(table, input.where);
   return rows_of_records(foreign_records(table, input.mapping), {"otava", "", Backend::cuda},
                          input);
 }

@@ -37,6 +37,8 @@ CodePoint next_code_point(std::string_view text);
 /// Whether all of it is valid UTF-8, as JSON and YAML demand; arguments and file names may hold any
 /// bytes.
 bool is_utf8(std::string_view text);
+/// The text of a file without the UTF-8 byte order mark that some editors put before it.
+std::string_view without_byte_order_mark(std::string_view text);
 
 /// The text with everything that a terminal acts upon, or that is not seen, spelled out: controls
 /// as "\x1b" and "\u009b" ("\n", "\t" and "\r" by their names), bytes that are no UTF-8 as "\xff",

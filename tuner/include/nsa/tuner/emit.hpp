@@ -20,8 +20,8 @@ struct EmittedStage {
   std::string why;                     // the evidence in words, or why the stage is left as it is
   std::string measured;                // the path against the next one, and at which lengths
   std::optional<Evidence> evidence;    // of the range with the path that runs
-  bool exact = true;                   // at every length that was decided
-  double loss = 0;                     // against the decision, as a share of time
+  bool exact = true;                   // at every length that was decided; of what runs
+  double loss = 0;                     // of that against the decision, as a share of time
   std::string caution;                 // what to know before it is switched on
 };
 
@@ -54,7 +54,8 @@ Json emission_json(const Emission& emission);
 std::string patched_yaml(const Project& project, const Emission& emission, std::string_view text,
                          const std::string& where, std::vector<std::string>& left_out);
 
-/// "NAME=value" lines of an env file. InputError "<where>:<line>: ..." on any other line.
+/// "NAME=value" lines of an env file, one for each name: of several the last counts, as in a shell
+/// that sources the file. InputError "<where>:<line>: ..." on any other line.
 std::vector<std::string> parse_env_file(std::string_view text, const std::string& where);
 
 }  // namespace nsa::tuner

@@ -94,7 +94,7 @@ struct Project {
   std::span<const ProjectKey> keys = {};  // of its YAML
   bool takes_all = false;                 // no path refuses a problem
   /// Adds what the settings lean on: a global switch, a guard of one architecture. Returns a line
-  /// for each variable that it adds for a stage that was not measured.
+  /// for each variable that it adds for a stage that is left as it is.
   std::vector<std::string> (*complete)(ProjectValues&, Phase, const Device&) = nullptr;
   /// What runs with these variables.
   std::vector<ProjectRoute> (*route)(const EnvSnapshot&, const Problem&, const Device&) = nullptr;

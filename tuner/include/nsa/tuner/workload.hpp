@@ -11,8 +11,8 @@ namespace nsa::tuner {
 
 /// A histogram of lengths: lines `tokens,weight` or `tokens,weight,phase` (prefill, decode; none:
 /// of both), as `sort | uniq -c` of a log of lengths gives them with its columns turned. A first
-/// line that begins with no digit is a header; empty lines and those that begin with # are left
-/// out. InputError names `path` and the line.
+/// line whose first cell has no digit is a header; a byte order mark, empty lines and those that
+/// begin with # are left out. InputError names `path` and the line.
 std::vector<UseOfLength> parse_workload(std::string_view text, const std::string& path);
 
 }  // namespace nsa::tuner
