@@ -10,7 +10,8 @@ namespace nsa::exchange {
 using CsvLine = std::vector<std::string>;
 
 /// All lines that are not empty, without a byte order mark before them; quoted cells may hold
-/// commas, quotes and line breaks. InputError on a quote that is never closed, a NUL, or bytes that are no UTF-8.
+/// commas, quotes and line breaks. InputError on a quote that is never closed, a NUL, or bytes that
+/// are no UTF-8.
 std::vector<CsvLine> read_csv(std::string_view text, const std::string& where);
 /// The same of a table: its first line names the columns. InputError also where there is no line,
 /// or one has not a cell for each column, as where a file was cut.
