@@ -54,14 +54,13 @@ Trend trend_of(const std::vector<const LengthRatios*>& lengths, std::size_t v, s
   };
   const LengthRatios &first = *lengths.front(), &last = *lengths.back();
   Trend trend{.value = value(last), .sigma = sigma_at(last, v, w), .slope_low = INFINITY};
-  trend.fall = std::min(0.0, slope_of(first, last));
   trend.sure_fall = std::min(0.0, slope_of(first, last) + noise_of(first, last));
   for (std::size_t i = 1; i < lengths.size(); ++i) {
     const LengthRatios &a = *lengths[i - 1], &b = *lengths[i];
     trend.slope_low = std::min(trend.slope_low, slope_of(a, b) - noise_of(a, b));
-    trend.fall = std::min(trend.fall, slope_of(a, b) + noise_of(a, b));
     trend.sure_fall = std::min(trend.sure_fall, slope_of(a, b) + noise_of(a, b));
   }
+  trend.fall = std::min(trend.sure_fall, slope_of(first, last));
   return trend;
 }
 
