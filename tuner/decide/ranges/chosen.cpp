@@ -29,6 +29,25 @@ std::vector<LengthRatios> by_processes(const Group& group, const std::vector<Len
   return judge(group, points, shipped, options);
 }
 
+/// From where on the lengths of a segment lose more than may be lost: the doubt is of its tail
+/// alone where the lengths before it are sure without it. segment.first: all of it is in doubt.
+std::size_t doubt_begins(const Group& group, const std::vector<LengthRatios>& points,
+                         const Segment& segment, const DecideOptions& options) {
+  std::size_t tail = segment.last;
+  while (tail > segment.first) {
+    std::size_t from = tail;  // the first problem of the length before
+    double regret = 0;
+    while (from > segment.first && points[from - 1].at == points[tail - 1].at)
+      regret += regret_of(points[--from], segment.variant);
+    if (regret <= options.max_doubt * static_cast<double>(tail - from)) break;
+    tail = from;
+  }
+  if (tail == segment.first || tail == segment.last) return segment.first;
+  const bool sure =
+      doubt_of(group, points, {segment.first, tail, segment.variant}, options).empty();
+  return sure ? tail : segment.first;
+}
+
 }  // namespace
 
 void leave_undecided(const Group& group, const std::vector<LengthRatios>& points,
@@ -38,7 +57,8 @@ void leave_undecided(const Group& group, const std::vector<LengthRatios>& points
   chosen.undecided.assign(points.size(), false);
   for (const Segment& segment : segments_of(chosen.assignment)) {
     if (doubt_of(group, points, segment, options).empty()) continue;
-    for (std::size_t i = segment.first; i < segment.last; ++i) {
+    const std::size_t from = doubt_begins(group, points, segment, options);
+    for (std::size_t i = from; i < segment.last; ++i) {
       chosen.undecided[i] = true;
       chosen.assignment[i] = before ? before->assignment[i] : built_in[i];
     }

@@ -167,7 +167,12 @@ Evidence evidence_of(const Group& group, const std::vector<LengthRatios>& points
   evidence.ties = ties_of(group, points, segment, options);
   evidence.measured_from = points[segment.first].at;
   evidence.measured_to = points[segment.last - 1].at;
-  evidence.lengths = static_cast<std::int64_t>(segment.last - segment.first);
+  evidence.lengths = std::count_if(points.begin() + static_cast<std::ptrdiff_t>(segment.first),
+                                   points.begin() + static_cast<std::ptrdiff_t>(segment.last),
+                                   [&](const LengthRatios& point) {
+                                     const LengthPoint& at = group.points[point.point];
+                                     return !at.unasked[segment.variant];
+                                   });
   std::set<std::string> runs;
   for (const Observation* row : rows_of(group, points, segment)) {
     runs.insert(*row->run_id);
@@ -180,7 +185,8 @@ Evidence evidence_of(const Group& group, const std::vector<LengthRatios>& points
 std::string doubt_of(const Group& group, const std::vector<LengthRatios>& points,
                      const Segment& segment, const DecideOptions& options) {
   const Evidence evidence = stakes_of(group, points, segment);
-  if (evidence.expected_regret > options.max_doubt)
+  // What a margin leaves to the variant before is asked for.
+  if (evidence.expected_regret > options.max_doubt + options.margin - 1)
     return fmt::format("it may lose {:.0f} %", 100 * evidence.expected_regret);
   if (!evidence.ratio_low || !evidence.ratio_high) return "";
   const double low = std::log(*evidence.ratio_low), high = std::log(*evidence.ratio_high);
@@ -192,11 +198,11 @@ std::string doubt_of(const Group& group, const std::vector<LengthRatios>& points
 
 std::string source_hash_of(const Group& group, const std::vector<LengthRatios>& points,
                            const Segment& segment) {
-  const Observation* newest = nullptr;
-  for (const Observation* row : rows_of(group, points, segment)) {
-    if (!newest || *row->measured_at >= *newest->measured_at) newest = row;
-  }
-  return newest ? *newest->source_hash : "";
+  Rows rows = rows_of(group, points, segment);
+  if (rows.empty()) rows = rows_of(group, points, {0, points.size(), segment.variant});
+  const auto newest = std::ranges::max_element(
+      rows, {}, [](const Observation* row) -> const std::string& { return *row->measured_at; });
+  return newest == rows.end() ? "" : *(*newest)->source_hash;
 }
 
 }  // namespace nsa::tuner

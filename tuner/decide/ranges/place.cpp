@@ -275,9 +275,12 @@ std::optional<BoundaryInterval> boundary_interval(const std::vector<LengthRatios
   }
   BoundaryInterval interval{static_cast<std::int64_t>(std::floor(quantile(places, 0.025))),
                             static_cast<std::int64_t>(std::ceil(quantile(places, 0.975)))};
-  if (!variance) {
-    interval.low = std::min(interval.low, points[right.first - 1].at + 1);
-    interval.high = std::max(interval.high, points[right.first].at);
+  const LengthRatios &below = points[right.first - 1], &above = points[right.first];
+  // Where one of them did not run at both lengths, nothing tells where between them they meet.
+  const bool met = both_run(below, left, right) && both_run(above, left, right);
+  if (!variance || !met) {
+    interval.low = std::min(interval.low, below.at + 1);
+    interval.high = std::max(interval.high, above.at);
   }
   if (!ripple.empty()) widen(interval, curve, boundary);
   return interval;

@@ -10,6 +10,7 @@
 
 #include "nsa/kernels/decision_axis.hpp"
 #include "nsa/schemas/types.hpp"
+#include "unasked.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -179,9 +180,9 @@ void share_usable(std::vector<LengthPoint>& points) {
     while (to < points.size() && points[to].at == points[from].at) ++to;
     const std::span<LengthPoint> same(points.data() + from, to - from);
     for (std::size_t v = 0; v < same.front().usable.size(); ++v) {
-      const bool everywhere =
-          std::ranges::all_of(same, [&](const LengthPoint& point) { return point.usable[v]; });
-      for (LengthPoint& point : same) point.usable[v] = everywhere;
+      const bool everywhere = std::ranges::all_of(
+          same, [&](const LengthPoint& point) { return point.usable[v] || point.unasked[v]; });
+      for (LengthPoint& point : same) point.usable[v] = point.usable[v] && everywhere;
     }
   }
 }
@@ -208,6 +209,7 @@ Group make_group(const DecideInput& input, const ProblemClass& c, const Rows& ro
     auto& side = std::get<0>(key) ? group.held_out : group.points;
     side.push_back(make_point(std::get<1>(key), of_problem, group, filter));
   }
+  mark_unasked(group);
   share_usable(group.points);
   return group;
 }

@@ -23,7 +23,8 @@ struct RoundTimes {
 struct LengthPoint {
   std::int64_t at = 0;  // axis value
   std::vector<RoundTimes> blocks;
-  std::vector<bool> usable;  // by index of Group::variants: may be chosen there
+  std::vector<bool> usable;   // by index of Group::variants: may be chosen there
+  std::vector<bool> unasked;  // likewise: no run that measured here has it anywhere; or empty
   Rows rows;
 };
 

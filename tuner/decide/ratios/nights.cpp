@@ -8,6 +8,7 @@
 
 #include "noise.hpp"
 #include "statistics.hpp"
+#include "unasked.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -103,6 +104,7 @@ void drop_runs_from(Group& group, std::size_t first) {
     }
     std::erase_if(*points, [](const LengthPoint& point) { return point.blocks.empty(); });
   }
+  mark_unasked(group);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "nsa/schemas/median.hpp"
 #include "statistics.hpp"
+#include "unasked.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -24,6 +25,7 @@ struct Raw {
   std::vector<std::optional<Ratio>> ratios;  // of each variant against it
   std::vector<double> values;                // the same, or of plain medians; NaN = unknown
   std::optional<Ratio> control;
+  double log_ns = 0;  // median of the best
 };
 
 std::size_t processes_of(const LengthPoint& point) {
@@ -77,7 +79,7 @@ std::size_t first_reference(const LengthPoint& point) {
 Raw against(const LengthPoint& point, std::size_t best) {
   Raw raw;
   raw.best = best;
-  const double base = median(log_times(point, best));
+  const double base = raw.log_ns = median(log_times(point, best));
   for (std::size_t v = 0; v < point.usable.size(); ++v) {
     raw.ratios.push_back(ratio_of(paired(point, v, best)));
     const std::vector<double> times = log_times(point, v);
@@ -180,6 +182,7 @@ LengthRatios ratios_at(const LengthPoint& point, const Raw& raw, const PooledNoi
     result.known.push_back(!std::isnan(raw.values[v]));
     result.spread.push_back(spread_at(raw, v, pooled));
   }
+  result.reference_log_ns = raw.log_ns;
   if (raw.control) result.control = std::abs(value_of(*raw.control, pooled));
   add_folds(point, raw.best, result);
   add_replicates(static_cast<std::size_t>(count), random, result);
@@ -267,6 +270,7 @@ std::vector<LengthRatios> estimate(const std::vector<LengthPoint>& points,
     result.push_back(ratios_at(points[used[k]], raws[k], pooled, options.bootstrap, random));
     result.back().point = used[k];
   }
+  interpolate_unasked(points, options.seed + 1, result);
   weigh(result, options.workload);
   return result;
 }

@@ -11,7 +11,8 @@
 
 namespace nsa::tuner {
 
-/// Estimates at one point. Values are log(time / time of the best eligible variant), by variant.
+/// Estimates at one point. Values are log(time / time of the best eligible variant), by variant;
+/// below 0 for one that was not measured there and seems to be faster than the best that was.
 struct LengthRatios {
   std::size_t point = 0;  // index in Group::points
   std::int64_t at = 0;
@@ -27,6 +28,7 @@ struct LengthRatios {
   /// [fold][variant], NaN = not seen. What is chosen by some can be judged by the others.
   std::vector<std::vector<double>> folds;
   std::optional<double> control;  // |log ratio| of the A/A control
+  double reference_log_ns = 0;    // median of the variant that the others are paired with
 
   double replicate(std::size_t r, std::size_t variant) const { return (*replicates[variant])[r]; }
   std::size_t replicate_count() const { return replicates.empty() ? 0 : replicates[0]->size(); }
