@@ -26,7 +26,7 @@ tuner::SweepInput input_with(const std::vector<std::string>& lengths,
   auto input = sweep_input(small_spec(lengths), {fake("fine")});
   const auto later = sweep_input(small_spec(more), {fake("fine")}).plan;
   const std::size_t first = lengths.size();
-  input.next_plan = [=](const std::vector<Measurement>& rows) {
+  input.next_plan = [=](const std::vector<Measurement>& rows, const tuner::Lend&) {
     const std::size_t planned = lengths_of(rows).size() - first;
     tuner::Plan plan;
     if (planned < later.contests.size()) plan.contests = {later.contests[planned]};
@@ -51,7 +51,7 @@ TEST_CASE("a sweep goes on with what its rows ask for until they ask for nothing
 TEST_CASE("a plan that names what was planned before ends the sweep", "[tuner]") {
   auto input = sweep_input(small_spec(), {fake("fine")});
   int asked = 0;
-  input.next_plan = [&](const std::vector<Measurement>&) {
+  input.next_plan = [&](const std::vector<Measurement>&, const tuner::Lend&) {
     ++asked;
     return input.plan;
   };
@@ -92,7 +92,7 @@ TEST_CASE("rows of a resume ask for the same plans again, whenever it was stoppe
 
 TEST_CASE("finalists are measured once more in processes of their own", "[tuner]") {
   auto input = sweep_input(small_spec(), {fake("fine")});
-  input.next_plan = [&](const std::vector<Measurement>& rows) {
+  input.next_plan = [&](const std::vector<Measurement>& rows, const tuner::Lend&) {
     tuner::Plan plan;
     if (rows.size() > 16) return plan;
     plan.contests = input.plan.contests;

@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "harness.hpp"
+#include "nsa/tuner/refine.hpp"
 
 using namespace nsa;
 using namespace nsa::test;
@@ -91,5 +92,29 @@ TEST_CASE("a worker that nobody asks more than its hello ends with what it said"
   const Starts starts;
   tuner::discover({starts.worker("fine")}, fake_device(), 10);
   CHECK(starts.count() == 1);
+  CHECK(own_children().empty());
+}
+
+TEST_CASE("a process that is started ahead answers the questions of its plan", "[tuner]") {
+  const Starts starts;
+  auto input = sweep_input(small_spec({"40"}), {starts.worker("fine")});
+  const auto found = tuner::discover(input.workers, input.device, 10);
+  input.together = true;
+  input.device.memory_bytes = std::int64_t{1} << 40;
+  int asked = 0;
+  input.next_plan = [&](const std::vector<Measurement>& rows, const tuner::Lend& lend) {
+    if (asked++ > 0) return tuner::Plan{};
+    tuner::Refinement longer{
+        small_problem(), {"attend_selected"}, rows[0].executor, {rows[0].variant}};
+    longer.problem.seq_lens = {50};
+    return tuner::plan_with_workers({longer}, input.spec, input.device, input.workers, found,
+                                    {nullptr, std::nullopt, nullptr, lend});
+  };
+  MemorySink sink;
+  Notes notes;
+  CHECK(run_sweep(input, sink, notes).complete);
+  CHECK(asked == 2);
+  // Twice for a hello, two processes of each plan, and those that the plan of nothing did not need.
+  CHECK(starts.count() == 2 + 2 + 2 + 2);
   CHECK(own_children().empty());
 }

@@ -107,7 +107,8 @@ class Sweep {
   Plan next_plan() {
     turn_.start_ahead();  // planning takes about as long as a GPU's worker to start
     const Account account(report_.breakdown.plan_s);
-    Plan plan = input_.next_plan(kept_.rows_of(planned_, input_.spec.policy.processes));
+    Plan plan = input_.next_plan(kept_.rows_of(planned_, input_.spec.policy.processes),
+                                 [this](std::size_t worker) { return turn_.lend(worker); });
     std::erase_if(plan.contests, [&](const Contest& contest) {
       return planned_.contains({contest.id, contest.first_process});
     });

@@ -324,9 +324,10 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   input.spec.budget_s = left_of(spec.budget_s, start);
   input.plan = std::move(plan);
   tuner::Refined refined;
-  input.next_plan = [&](const std::vector<Measurement>& rows) {
+  input.next_plan = [&](const std::vector<Measurement>& rows, const tuner::Lend& lend) {
     return tuner::plan_with_workers(refinements_of(rows, spec, device, found, refined), spec,
-                                    device, workers, found, {&stop, left_of(spec.budget_s, start)});
+                                    device, workers, found,
+                                    {&stop, left_of(spec.budget_s, start), nullptr, lend});
   };
   input.device = device;
   input.workers = workers;

@@ -72,8 +72,8 @@ class Patience {
   Interrupt interrupt;
 };
 
-/// Asks the workers, each in a process that stays for all questions: the one that said hello, as
-/// long as it lives. It is started again once when it dies.
+/// Asks the workers, each in a process that stays for all questions: one that is lent or that said
+/// hello, as long as it lives, else one of its own. That is started again once when it dies.
 class Describer {
  public:
   Describer(const SweepSpec& spec, const Device& device, const std::vector<WorkerCommand>& workers,
@@ -83,6 +83,8 @@ class Describer {
         workers_(workers),
         silent_(*discovery.silent),
         open_(discovery.open),
+        lend_(asking.lend),
+        lent_(workers.size()),
         clients_(workers.size()),
         losses_(workers.size()) {}
 
@@ -99,7 +101,8 @@ class Describer {
       return unknown(problem, candidate.id);
     Answer<worker::DescribedReply> answer = question(w, problem, candidate);
     // It may have died since its hello, of whatever: that is not for this question to suffer.
-    if (unasked_.erase(w) > 0 && answer.outcome == Outcome::crashed && !clients_[w]->alive()) {
+    if (unasked_.erase(w) > 0 && answer.outcome == Outcome::crashed && !client(w).alive()) {
+      lent_[w] = nullptr;
       clients_[w].reset();
       if (!ensure(w)) return unknown(problem, candidate.id);
       answer = question(w, problem, candidate);
@@ -127,12 +130,20 @@ class Describer {
  private:
   Answer<worker::DescribedReply> question(std::size_t w, const Problem& problem,
                                           const Candidate& candidate) {
-    return clients_[w]->ask(worker::DescribeRequest{0, problem, candidate.id},
-                            "describing " + to_string(candidate.id), patience_.next_s());
+    return client(w).ask(worker::DescribeRequest{0, problem, candidate.id},
+                         "describing " + to_string(candidate.id), patience_.next_s());
   }
+
+  WorkerClient& client(std::size_t w) { return lent_[w] ? *lent_[w] : *clients_[w]; }
 
   bool ensure(std::size_t w) {
     constexpr int kMaxLosses = 2;
+    if (lend_ && !clients_[w]) {
+      if (!lent_[w]) unasked_.insert(w);
+      lent_[w] = lend_(w);  // null once it has died
+      if (lent_[w]) return true;
+      unasked_.erase(w);
+    }
     if (clients_[w] && clients_[w]->alive()) return true;
     if (clients_[w] && ++losses_[w] >= kMaxLosses) return false;
     if (open_ && (clients_[w] = open_->take(w, device_.id))) {
@@ -160,7 +171,9 @@ class Describer {
   const std::vector<WorkerCommand>& workers_;
   std::set<std::size_t>& silent_;
   std::shared_ptr<OpenWorkers> open_;  // whose interrupt its processes borrow
-  std::set<std::size_t> unasked_;      // processes that were asked nothing since their hello
+  Lend lend_;
+  std::vector<WorkerClient*> lent_;  // null: not asked for yet, or it has died
+  std::set<std::size_t> unasked_;    // processes that were asked nothing since their hello
   std::vector<std::unique_ptr<WorkerClient>> clients_;
   std::vector<int> losses_;
 };

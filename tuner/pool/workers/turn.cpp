@@ -60,6 +60,13 @@ void Turn::start_ahead() {
   for (std::size_t lane = 0; lane < lanes_; ++lane) ahead(lane, [](WorkerClient&) {});
 }
 
+WorkerClient* Turn::lend(std::size_t worker) {
+  if (!begun_ || lanes_ == 1) return nullptr;
+  Slot& first = slot(0, worker);
+  if (first.ahead.valid()) first.ahead.get();
+  return first.runs() ? first.client.get() : nullptr;
+}
+
 void Turn::ahead(std::size_t lane, std::function<void(WorkerClient&)> work) {
   Slot& slot = this->slot(lane, 0);
   const bool runs = slot.runs();

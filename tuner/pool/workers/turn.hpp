@@ -44,6 +44,9 @@ class Turn {
   /// Where there are several lanes and nobody else has the device: begins the turn and has their
   /// processes start while the caller does something else than measure.
   void start_ahead();
+  /// The first lane's process, as long as it runs, once it has started. Null where none was started
+  /// ahead.
+  WorkerClient* lend(std::size_t worker);
   /// Waits for the device, unless this is our turn already. Throws Interrupted.
   void begin();
   /// Ends the workers and gives the device back; the next turn has fresh processes.

@@ -99,11 +99,17 @@ struct TimeBreakdown {
   void close(double wall_s);
 };
 
+class WorkerClient;
+/// A worker's process that has said hello and will measure what is planned next; null where none
+/// has been started ahead. Borrowed until the plan is made.
+using Lend = std::function<WorkerClient*(std::size_t worker)>;
+
 /// What to measure next, by the rows of all contests that were planned so far, in the order in
 /// which they were measured. Each stands with one sample, of the medians of its own. A pure
 /// function: after a kill the same rows have to give the same plan. Contests that were planned
 /// before (by id and first process) are not run again; a plan without others ends the sweep.
-using NextPlan = std::function<Plan(const std::vector<Measurement>& rows)>;
+/// `lend` gives a process that may answer its questions.
+using NextPlan = std::function<Plan(const std::vector<Measurement>& rows, const Lend& lend)>;
 
 struct SweepInput {
   SweepSpec spec;
@@ -152,6 +158,7 @@ struct Asking {
   const std::atomic<bool>* stop = nullptr;  // as in SweepInput
   std::optional<double> budget_s;           // of all questions of one call, besides their deadline
   Reporter* reporter = nullptr;
+  Lend lend = {};  // who may answer instead of a process started for the questions
 };
 
 class OpenWorkers;
