@@ -102,6 +102,22 @@ TEST_CASE("one of the same order that comes nearer beyond noise ends what goes o
   CHECK(d.ranges[0].to == 32768);
 }
 
+TEST_CASE("lengths that fill their tiles or not, in turns, are no movement", "[decide]") {
+  Session s;
+  s.lengths = {128, 362, 1024, 2896, 8192, 11585, 16384, 23170, 32768};
+  s.noise = white(0.005, 4);
+  s.variants = {{"tiled",
+                 [](double n) {
+                   const bool full = std::fmod(n, 64) == 0;
+                   return (24000 + 57.5 * n) * (full ? 1.0 : 1.1);
+                 }},
+                {"line", [](double n) { return 6800 + 46.7 * n; }}};
+  const nsa::Decision d = decision_of(with_orders(s, {1, 1}));
+  REQUIRE(d.ranges.size() == 2);
+  CHECK(d.ranges[1].basis == Basis::extrapolated);
+  CHECK(d.ranges[1].variant.name == "line");
+}
+
 TEST_CASE("without declared orders nothing is said beyond twice the longest length", "[decide]") {
   Session s;
   s.variants = {{"line", line()}, {"parabola", parabola(500)}};

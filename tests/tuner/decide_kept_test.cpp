@@ -162,6 +162,23 @@ TEST_CASE("what a partial night did not reach stays around what it changed", "[d
   CHECK(ranges[3] == only(shipped).ranges[2]);
 }
 
+TEST_CASE("what is left of a range rests on no length beyond it", "[decide]") {
+  Session s = session("before");
+  s.variants = {{"a", linear(10)}, {"b", linear(5)}};
+  nsa::ThresholdTable shipped = tune(input_of(s, measure(s)));
+  REQUIRE(only(shipped).ranges.size() == 1);
+  s.run_id = "tonight";
+  s.lengths = {8192, 16384};
+  s.variants = {{"a", linear(10)}, {"b", linear(20)}};
+  nsa::ThresholdTable now = tune(input_of(s, measure(s)), shipped);
+  const auto& ranges = only(now).ranges;
+  REQUIRE(ranges.size() == 2);
+  CHECK(ranges[0].variant.name == "b");
+  CHECK(ranges[1].variant.name == "a");
+  CHECK(*ranges[0].evidence.measured_to < *ranges[0].to);
+  CHECK(ranges[0].evidence.measured_from == 128);
+}
+
 TEST_CASE("a range that was undecided is decided once tonight tells", "[decide]") {
   nsa::ThresholdTable shipped = tune(input_for(session("before")));
   only(shipped).ranges[1].basis = Basis::undecided;

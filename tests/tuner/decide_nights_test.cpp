@@ -89,3 +89,37 @@ TEST_CASE("a variant that was measured alone joins those of another night", "[de
   CHECK(report.table.classes.at(0).decisions.at(0).ranges.at(0).variant.name == "b");
   CHECK(*evidence_of(report).median_ratio == Approx(1 / 1.5).epsilon(0.01));
 }
+
+TEST_CASE("a loud night takes nothing from what a quiet one has shown", "[decide]") {
+  const auto quiet = decide_nights({night(1, 1.03, 0.002)});
+  const auto both = decide_nights({night(1, 1.03, 0.002), night(2, 1.03, 0.3)});
+  CHECK(evidence_of(both).run_ids == std::vector<std::string>{"night1"});
+  CHECK(width(evidence_of(both)) < 1.01 * width(evidence_of(quiet)));
+  CHECK(both.undecided == 0);
+}
+
+TEST_CASE("a loud night counts where nobody else measured", "[decide]") {
+  auto quiet = night(1, 1.5, 0.002);
+  std::erase_if(quiet, [](const Measurement& row) { return row.problem.seq_lens[0] > 1024; });
+  const auto report = decide_nights({quiet, night(2, 1.5, 0.02)});
+  const std::vector<std::string> both{"night1", "night2"};
+  CHECK(evidence_of(report).run_ids == both);
+  CHECK(evidence_of(report).measured_to == 2048);
+}
+
+TEST_CASE("boards of one model are no nights of one another", "[decide]") {
+  const auto on = [](int number, double faster, const std::string& board) {
+    auto rows = night(number, faster, 0.002);
+    for (Measurement& row : rows) row.placement = {{"host", board}};
+    return rows;
+  };
+  const std::vector<std::string> all{"night1", "night2", "night3"};
+  const auto mixed = decide_nights({on(1, 1.1, "a"), on(2, 1.1, "b"), on(3, 1.3, "c")});
+  CHECK(evidence_of(mixed).run_ids == all);
+  const auto other_order = decide_nights({on(3, 1.1, "a"), on(2, 1.1, "b"), on(1, 1.3, "c")});
+  CHECK(*evidence_of(other_order).median_ratio ==
+        Approx(*evidence_of(mixed).median_ratio).epsilon(0.005));
+  const auto changed = decide_nights({on(1, 1.1, "a"), on(2, 1.1, "b"), on(3, 1.3, "a")});
+  const std::vector<std::string> newest{"night2", "night3"};
+  CHECK(evidence_of(changed).run_ids == newest);
+}

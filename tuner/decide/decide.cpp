@@ -74,6 +74,7 @@ struct GroupResult {
 
 GroupResult decide_one(Group& group, const DecideInput& input) {
   GroupResult result;
+  keep_precise_runs(group, result.notes);
   keep_agreeing_runs(group, result.notes);
   const Decision* const shipped = find_shipped(input, group);
   const auto missing = shipped ? chosen_but_not_measured(*shipped, group, input) : std::nullopt;

@@ -171,6 +171,17 @@ Part part_of(const Side& side, const Decision& shipped, bool full_tiles) {
   return part;
 }
 
+/// A range that was cut rests on no length beyond what is left of it.
+ThresholdRange with_own_lengths(ThresholdRange range) {
+  if (range.basis == Basis::extrapolated) return range;
+  Evidence& evidence = range.evidence;
+  if (evidence.measured_to && range.to)
+    evidence.measured_to = std::min(*evidence.measured_to, *range.to - 1);
+  if (evidence.measured_from)
+    evidence.measured_from = std::max(*evidence.measured_from, range.from);
+  return range;
+}
+
 }  // namespace
 
 void keep_ranges(const Side& side, const Decision& shipped, Decision& decision) {
@@ -193,7 +204,7 @@ std::vector<ThresholdRange> with_what_is_out_of_reach(const Side& side,
     for (ThresholdRange range : *side.shipped) {
       if (range.from >= ranges.front().from) break;
       if (!range.to || *range.to > ranges.front().from) range.to = ranges.front().from;
-      whole.push_back(std::move(range));
+      whole.push_back(with_own_lengths(std::move(range)));
     }
   }
   const bool longer = old.longest > side.points.back().at;
@@ -204,7 +215,7 @@ std::vector<ThresholdRange> with_what_is_out_of_reach(const Side& side,
   for (ThresholdRange range : *side.shipped) {
     if (range.to && *range.to <= end) continue;
     range.from = std::max(range.from, end);
-    whole.push_back(std::move(range));
+    whole.push_back(with_own_lengths(std::move(range)));
   }
   return whole;
 }

@@ -41,8 +41,29 @@ std::vector<const LengthRatios*> last_lengths(const std::vector<LengthRatios>& p
   return found;
 }
 
+/// How far ratios that surely rise in one step and surely fall in another are off the line from the
+/// first to the last: full tiles and others take turns. 0: they do not.
+template <class Value>
+double ripple_of(const std::vector<const LengthRatios*>& lengths, const Value& value,
+                 const auto& slope_of, const auto& noise_of) {
+  bool rises = false, falls = false;
+  const LengthRatios &first = *lengths.front(), &last = *lengths.back();
+  double low = 0, high = 0;
+  for (std::size_t i = 1; i < lengths.size(); ++i) {
+    const LengthRatios &a = *lengths[i - 1], &b = *lengths[i];
+    rises = rises || slope_of(a, b) > noise_of(a, b);
+    falls = falls || slope_of(a, b) < -noise_of(a, b);
+    const double line =
+        value(first) + slope_of(first, last) * (log_axis(b.at) - log_axis(first.at));
+    low = std::min(low, value(b) - line);
+    high = std::max(high, value(b) - line);
+  }
+  return rises && falls ? (high - low) / 2 : 0;
+}
+
 /// The slopes between neighbouring lengths, the noise of both added: a movement that speeds up is
-/// as fast as that. What noise explains alone is not in `fall`.
+/// as fast as that. What noise explains alone is not in `fall`. Where full tiles and others take
+/// turns, the slope from the first length to the last, and how far they are off it is noise.
 Trend trend_of(const std::vector<const LengthRatios*>& lengths, std::size_t v, std::size_t w) {
   const auto value = [&](const LengthRatios& s) { return s.excess[v] - s.excess[w]; };
   const auto slope_of = [&](const LengthRatios& a, const LengthRatios& b) {
@@ -55,6 +76,14 @@ Trend trend_of(const std::vector<const LengthRatios*>& lengths, std::size_t v, s
   const LengthRatios &first = *lengths.front(), &last = *lengths.back();
   Trend trend{.value = value(last), .sigma = sigma_at(last, v, w), .slope_low = INFINITY};
   trend.sure_fall = std::min(0.0, slope_of(first, last) + noise_of(first, last));
+  if (const double ripple = ripple_of(lengths, value, slope_of, noise_of); ripple > 0) {
+    const double reach = kSigmas * ripple / (log_axis(last.at) - log_axis(first.at));
+    trend.sigma = std::hypot(trend.sigma, ripple);
+    trend.slope_low = slope_of(first, last) - noise_of(first, last) - reach;
+    trend.sure_fall = std::min(0.0, trend.sure_fall + reach);
+    trend.fall = std::min(trend.sure_fall, slope_of(first, last));
+    return trend;
+  }
   for (std::size_t i = 1; i < lengths.size(); ++i) {
     const LengthRatios &a = *lengths[i - 1], &b = *lengths[i];
     trend.slope_low = std::min(trend.slope_low, slope_of(a, b) - noise_of(a, b));

@@ -103,17 +103,17 @@ void name_variants(const Rows& rows, const RowFilter& filter, Group& group) {
 }
 
 /// Runs by their newest row, the newest first.
-std::vector<std::string> runs_of(const Rows& rows) {
-  std::map<std::string, std::string> newest;
+void name_runs(const Rows& rows, Group& group) {
+  std::map<std::string, std::string> newest, boards;
   for (const Observation* row : rows) {
     std::string& known = newest[*row->run_id];
     known = std::max(known, *row->measured_at);
+    boards.emplace(*row->run_id, *row->board);
   }
-  std::vector<std::string> runs;
-  for (const auto& [run, at] : newest) runs.push_back(run);
-  std::ranges::stable_sort(runs, std::ranges::greater{},
+  for (const auto& [run, at] : newest) group.runs.push_back(run);
+  std::ranges::stable_sort(group.runs, std::ranges::greater{},
                            [&](const std::string& run) { return newest[run]; });
-  return runs;
+  for (const std::string& run : group.runs) group.boards.push_back(boards[run]);
 }
 
 /// Means over visits, filled in one after another.
@@ -199,7 +199,7 @@ Group make_group(const DecideInput& input, const ProblemClass& c, const Rows& ro
   group.timer = kept.front()->timer;
   const RowFilter filter(input, rows);
   name_variants(kept, filter, group);
-  group.runs = runs_of(kept);
+  name_runs(kept, group);
   std::map<std::tuple<bool, std::int64_t, std::string>, Rows> problems;
   for (const Observation* row : kept) {
     problems[{row->held_out, axis_value(*row->problem, group.axis), problem_key(*row->problem)}]

@@ -40,6 +40,7 @@ struct Group {
   std::size_t eligible = 0;                      // how many of them may be chosen
   std::vector<std::size_t> built_in;             // the eligible ones in the built-in order
   std::vector<std::string> runs;                 // newest first
+  std::vector<std::string> boards;               // of each run, the device that it measured on
   std::vector<LengthPoint> points;               // ascending by axis value
   std::vector<LengthPoint> held_out;             // likewise: they judge, and decide nothing
 };

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/distributions/fisher_f.hpp>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "noise.hpp"
+#include "nsa/schemas/median.hpp"
 #include "statistics.hpp"
 #include "unasked.hpp"
 
@@ -34,7 +37,11 @@ struct Change {
   Ratio before, now;
 };
 
+/// Since that run, on its board: another board may be another machine.
 std::vector<Change> changes_since(const Group& group, std::size_t run) {
+  const auto is_newer = [&](std::size_t r) {
+    return r < run && group.boards[r] == group.boards[run];
+  };
   std::vector<Change> changes;
   for (const LengthPoint& point : group.points) {
     // Against the first variant that both saw, so that a pair is asked once.
@@ -42,7 +49,7 @@ std::vector<Change> changes_since(const Group& group, std::size_t run) {
       bool shared = false;
       for (std::size_t v = u + 1; v < group.variants.size(); ++v) {
         const auto before = ratio_in(point, v, u, [=](std::size_t r) { return r == run; });
-        const auto now = ratio_in(point, v, u, [=](std::size_t r) { return r < run; });
+        const auto now = ratio_in(point, v, u, is_newer);
         if (!before || !now) continue;
         changes.push_back({v, *before, *now});
         shared = true;
@@ -87,35 +94,124 @@ bool agrees(const std::vector<Change>& changes) {
   return std::ranges::all_of(shifts, [=](const Shift& shift) { return shift.is_noise(tail); });
 }
 
-void drop_runs_from(Group& group, std::size_t first) {
+std::size_t run_of(const Group& group, const Observation& row) {
+  return static_cast<std::size_t>(std::ranges::find(group.runs, *row.run_id) - group.runs.begin());
+}
+
+/// Takes what runs that `unwanted` names have at a point out of it.
+template <class Unwanted>
+void drop_runs(const Group& group, LengthPoint& point, const Unwanted& unwanted) {
+  std::erase_if(point.blocks, [&](const RoundTimes& block) { return unwanted(block.run); });
+  std::erase_if(point.rows, [&](const Observation* row) { return unwanted(run_of(group, *row)); });
+  for (std::size_t v = 0; v < point.usable.size(); ++v) {
+    point.usable[v] = point.usable[v] && std::ranges::any_of(point.blocks, [&](const auto& block) {
+                        return !std::isnan(block.arms[v]);
+                      });
+  }
+}
+
+/// That run and those of its board that are older. Returns how many.
+std::size_t drop_runs_from(Group& group, std::size_t first) {
+  const auto is_older = [&](std::size_t run) {
+    return run >= first && group.boards[run] == group.boards[first];
+  };
   for (auto* points : {&group.points, &group.held_out}) {
-    for (LengthPoint& point : *points) {
-      std::erase_if(point.blocks, [=](const RoundTimes& block) { return block.run >= first; });
-      std::erase_if(point.rows, [&](const Observation* row) {
-        const auto at = std::ranges::find(group.runs, *row->run_id) - group.runs.begin();
-        return static_cast<std::size_t>(at) >= first;
-      });
-      for (std::size_t v = 0; v < point.usable.size(); ++v) {
-        point.usable[v] =
-            point.usable[v] && std::ranges::any_of(point.blocks, [&](const RoundTimes& b) {
-              return !std::isnan(b.arms[v]);
-            });
-      }
-    }
+    for (LengthPoint& point : *points) drop_runs(group, point, is_older);
     std::erase_if(*points, [](const LengthPoint& point) { return point.blocks.empty(); });
   }
   mark_unasked(group);
+  std::size_t dropped = 0;
+  for (std::size_t run = first; run < group.runs.size(); ++run) dropped += is_older(run);
+  return dropped;
+}
+
+/// Variance of a ratio of a run by the scatter of its rounds, the median of all, and how well it is
+/// known. How processes differ is known too badly to compare runs by it.
+struct Loudness {
+  double variance = 0;
+  double freedom = 0;  // 0: not known
+};
+
+Loudness loudness_of(const Group& group, std::size_t run) {
+  const auto of_run = [=](std::size_t r) { return r == run; };
+  const double out_of_reach = std::log(2.0);  // such a ratio is known to a few per cent at best
+  std::vector<double> variances;
+  double freedom = 0;
+  for (const LengthPoint& point : group.points) {
+    for (std::size_t v = 1; v < group.variants.size(); ++v) {
+      const auto ratio = ratio_in(point, v, 0, of_run);
+      if (!ratio || ratio->within_freedom == 0 || std::abs(ratio->value) > out_of_reach) continue;
+      variances.push_back(ratio->within / static_cast<double>(ratio->rounds));
+      freedom += static_cast<double>(ratio->within_freedom);
+    }
+  }
+  if (variances.empty()) return {};
+  return {median(std::move(variances)), freedom};
+}
+
+/// Whether the first is worth little beside the second, and not by chance.
+bool is_louder(const Loudness& a, const Loudness& b) {
+  // Rounds count alike, so that what is worth a tenth would still have half of the say.
+  constexpr double kWorthLittle = 9;
+  if (a.freedom == 0 || b.freedom == 0 || a.variance <= kWorthLittle * b.variance) return false;
+  constexpr double kByChance = 1e-3, kOfAMedian = 0.6;  // of the freedom of a mean
+  const boost::math::fisher_f chance(std::max(1.0, kOfAMedian * a.freedom),
+                                     std::max(1.0, kOfAMedian * b.freedom));
+  return a.variance > b.variance * boost::math::quantile(complement(chance, kByChance));
+}
+
+bool has_all_of(const LengthPoint& point, std::size_t run, std::size_t other) {
+  const auto timed = [&](std::size_t r, std::size_t v) {
+    return std::ranges::any_of(point.blocks, [=](const RoundTimes& block) {
+      return block.run == r && !std::isnan(block.arms[v]);
+    });
+  };
+  bool some = false;
+  for (std::size_t v = 0; v < point.usable.size(); ++v) {
+    if (timed(other, v) && !timed(run, v)) return false;
+    some = some || timed(run, v);
+  }
+  return some;
 }
 
 }  // namespace
 
+void keep_precise_runs(Group& group, std::vector<std::string>& notes) {
+  std::vector<Loudness> loudness;
+  for (std::size_t run = 0; run < group.runs.size(); ++run)
+    loudness.push_back(loudness_of(group, run));
+  std::set<std::size_t> dropped;
+  for (auto* points : {&group.points, &group.held_out}) {
+    for (LengthPoint& point : *points) {
+      std::vector<bool> unwanted(group.runs.size(), false);
+      for (std::size_t run = 0; run < unwanted.size(); ++run) {
+        for (std::size_t other = 0; other < unwanted.size(); ++other) {
+          if (group.boards[run] == group.boards[other] &&
+              is_louder(loudness[run], loudness[other]) && has_all_of(point, other, run))
+            unwanted[run] = true;
+        }
+        if (unwanted[run]) dropped.insert(run);
+      }
+      drop_runs(group, point, [&](std::size_t run) { return unwanted[run]; });
+    }
+  }
+  for (const std::size_t run : dropped)
+    notes.push_back(
+        fmt::format("{}: run {} is left out where other runs measured the same: its "
+                    "ratios are many times as noisy as theirs",
+                    join_stages(group.stages), group.runs[run]));
+}
+
 void keep_agreeing_runs(Group& group, std::vector<std::string>& notes) {
+  std::set<std::string> settled;  // boards whose older runs are left out
   for (std::size_t run = 1; run < group.runs.size(); ++run) {
-    if (agrees(changes_since(group, run))) continue;
+    if (settled.contains(group.boards[run]) || agrees(changes_since(group, run))) continue;
+    const std::string& since = group.runs[run];
+    const std::size_t older = drop_runs_from(group, run);
+    settled.insert(group.boards[run]);
     notes.push_back(fmt::format("{}: times have changed since run {}: {} older {} left out",
-                                join_stages(group.stages), group.runs[run], group.runs.size() - run,
-                                group.runs.size() - run == 1 ? "run" : "runs"));
-    return drop_runs_from(group, run);
+                                join_stages(group.stages), since, older,
+                                older == 1 ? "run" : "runs"));
   }
 }
 

@@ -51,6 +51,7 @@ void Observations::add(const Measurement& row) {
   o.variant = &*common_->variants.insert(row.variant).first;
   o.executor = shared(row.executor);
   o.run_id = shared(row.run_id);
+  o.board = shared(row.placement.empty() ? "" : row.placement.front().device_uuid);
   o.pair_id = shared(row.pair_id);
   o.source_hash = shared(row.source_hash);
   o.measured_at = shared(row.measured_at);

@@ -29,6 +29,7 @@ struct Observation {
   const VariantId* variant = nullptr;
   const std::string* executor = nullptr;
   const std::string* run_id = nullptr;
+  const std::string* board = nullptr;  // uuid of its device, "" where it has none
   const std::string* pair_id = nullptr;
   const std::string* source_hash = nullptr;
   const std::string* measured_at = nullptr;  // ISO 8601: the order of texts is that of time
