@@ -148,7 +148,8 @@ class Refiner {
   }
 
   /// Lengths on both sides of those that judge and lose much, and where there are such, another
-  /// judge where nobody looked. False where none loses.
+  /// judge where nobody looked. Where lengths are near on both sides of all that lose, nothing will
+  /// change that: all the judges that there may be are asked at once. False where none loses.
   bool mend() {
     std::size_t losing = 0;
     const std::size_t before = found_.size();
@@ -163,7 +164,11 @@ class Refiner {
       add_between(length_at(i - 1), length, i, judge);
       add_between(length, length_at(i), i, judge);
     }
-    if (losing > 0) add_judge();
+    const bool mended = found_.size() > before;
+    for (std::size_t more = losing > 0 ? judges_left() : 0; more > 0; --more) {
+      add_judge();
+      if (mended) break;
+    }
     return found_.size() > before;
   }
   /// The index of the one of two neighbours that decides for a length between them.
@@ -187,10 +192,14 @@ class Refiner {
     return static_cast<std::int64_t>(
         std::lround(std::exp((log_axis(below) + log_axis(above)) / 2)));
   }
-  /// One more held-out length, in the widest gap, as long as there are not too many of them.
+  std::size_t judges_left() const {
+    const std::size_t most = kMostJudges * judges_wanted();
+    return most - std::min(most, series_.judges.size());
+  }
+  /// One more held-out length, in the widest gap.
   void add_judge() {
-    if (series_.judges.size() >= kMostJudges * judges_wanted()) return;
     std::vector<std::int64_t> all = series_.judge_lengths;
+    all.insert(all.end(), new_judges_.begin(), new_judges_.end());
     for (std::size_t i = 0; i < length_count(); ++i) all.push_back(length_at(i));
     std::ranges::sort(all);
     std::size_t widest = 1;
@@ -203,6 +212,7 @@ class Refiner {
     if (length % kSmallTile == 0) ++length;
     const std::size_t i = neighbour(length);
     add(length, i - 1, rivals(i - 1, i, kInReach), true);
+    new_judges_.push_back(length);
   }
   std::size_t judges_wanted() const {
     return static_cast<std::size_t>(
@@ -301,6 +311,7 @@ class Refiner {
   std::set<std::string>& known_;
   std::vector<Refinement>& found_;
   Assignment table_;
+  std::vector<std::int64_t> new_judges_;
 };
 
 /// Since it was asked the last time.
