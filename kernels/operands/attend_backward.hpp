@@ -10,6 +10,9 @@ namespace nsa {
 
 /// attend_compressed and attend_window.
 struct BandBackwardTensors {
+  /// Places among the outputs of a launch.
+  enum Output : std::size_t { kDQ, kDK, kDV };
+
   TensorView q;            // [tokens, q_heads, head_dim_k]
   KvTensors kv;            // [rows, kv_heads, d]
   TensorView o;            // [tokens, q_heads, head_dim_v] of the forward pass
@@ -28,14 +31,15 @@ struct BandBackwardTensors {
             .d_o = args.in[4],
             .lse = args.lse_of(branch),
             .row_stats = args.row_stats_of(branch),
-            .d_q = args.out[0],
-            .d_kv = {.k = args.out[1], .v = args.out[2]}};
+            .d_q = args.out[kDQ],
+            .d_kv = {.k = args.out[kDK], .v = args.out[kDV]}};
   }
   std::array<TensorView, 5> in() const { return {q, kv.k, kv.v, o, d_o}; }
   std::array<TensorView, 3> out() const { return {d_q, d_kv.k, d_kv.v}; }
 };
 
-/// attend_selected. Of blocks and ranges, the one that the row ignores may be absent.
+/// attend_selected; its outputs are BandBackwardTensors::Output. Of blocks and ranges, the one that
+/// the row ignores may be absent.
 struct SelectedBackwardTensors {
   BandBackwardTensors attention;  // kv: [context_tokens, kv_heads, d]
   TensorView blocks;              // [tokens, kv_heads, sel_count] int32, -1 = unused
@@ -50,8 +54,9 @@ struct SelectedBackwardTensors {
                           .d_o = args.in[6],
                           .lse = args.lse_of(Branch::sel),
                           .row_stats = args.row_stats_of(Branch::sel),
-                          .d_q = args.out[0],
-                          .d_kv = {.k = args.out[1], .v = args.out[2]}},
+                          .d_q = args.out[BandBackwardTensors::kDQ],
+                          .d_kv = {.k = args.out[BandBackwardTensors::kDK],
+                                   .v = args.out[BandBackwardTensors::kDV]}},
             .blocks = args.in[3],
             .ranges = args.in[4]};
   }

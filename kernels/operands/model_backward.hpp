@@ -10,6 +10,9 @@ namespace nsa {
 
 /// project_rope. The gradients of a branch that is off are absent, and count as zeros.
 struct ProjectBackwardTensors {
+  /// Places among the outputs of a launch.
+  enum Output : std::size_t { kDX, kDWQkv };
+
   TensorView x;                   // [tokens, model_dim]
   TensorView w_qkv;               // [qkv_rows, model_dim]
   TensorView d_q;                 // [tokens, q_heads, head_dim_k] of the rotated q
@@ -27,8 +30,8 @@ struct ProjectBackwardTensors {
             .d_cmp = {.k = in[3], .v = in[4]},
             .d_sel = {.k = in[5], .v = in[6]},
             .d_win = {.k = in[7], .v = in[8]},
-            .d_x = args.out[0],
-            .d_w_qkv = args.out[1]};
+            .d_x = args.out[kDX],
+            .d_w_qkv = args.out[kDWQkv]};
   }
   /// The gradients in the order of the rows of w_qkv, as ProjectTensors has the outputs.
   std::array<Projection, 7> projections(const Problem& p) const {
@@ -44,6 +47,10 @@ struct ProjectBackwardTensors {
 
 /// gate_combine. A branch that is off may be absent, in and out.
 struct GateBackwardTensors {
+  /// Places among the outputs of a launch.
+  enum Output : std::size_t { kDQ, kDCmp, kDSel, kDWin, kDFc1W, kDFc1B, kDFc2W, kDFc2B };
+  static constexpr std::array kDBranches{kDCmp, kDSel, kDWin};  // by Branch
+
   TensorView q;                        // [tokens, q_heads, head_dim_k]
   std::array<TensorView, 3> branches;  // by Branch: [tokens, q_heads, head_dim_v]
   GateWeights weights;
@@ -60,9 +67,12 @@ struct GateBackwardTensors {
             .branches = {in[1], in[2], in[3]},
             .weights = {.fc1_w = in[4], .fc1_b = in[5], .fc2_w = in[6], .fc2_b = in[7]},
             .d_o = in[8],
-            .d_q = out[0],
-            .d_branches = {out[1], out[2], out[3]},
-            .d_weights = {.fc1_w = out[4], .fc1_b = out[5], .fc2_w = out[6], .fc2_b = out[7]}};
+            .d_q = out[kDQ],
+            .d_branches = {out[kDCmp], out[kDSel], out[kDWin]},
+            .d_weights = {.fc1_w = out[kDFc1W],
+                          .fc1_b = out[kDFc1B],
+                          .fc2_w = out[kDFc2W],
+                          .fc2_b = out[kDFc2B]}};
   }
   std::array<TensorView, 9> in() const {
     return {q,
@@ -89,6 +99,9 @@ struct GateBackwardTensors {
 
 /// out_proj
 struct OutProjBackwardTensors {
+  /// Places among the outputs of a launch.
+  enum Output : std::size_t { kDO, kDWO };
+
   TensorView o;      // [tokens, q_heads, head_dim_v]
   TensorView w_o;    // [model_dim, q_heads * head_dim_v]
   TensorView d_y;    // [tokens, model_dim]
@@ -101,8 +114,8 @@ struct OutProjBackwardTensors {
     return {.o = args.in[0],
             .w_o = args.in[1],
             .d_y = args.in[2],
-            .d_o = args.out[0],
-            .d_w_o = args.out[1]};
+            .d_o = args.out[kDO],
+            .d_w_o = args.out[kDWO]};
   }
   std::array<TensorView, 3> in() const { return {o, w_o, d_y}; }
   std::array<TensorView, 2> out() const { return {d_o, d_w_o}; }

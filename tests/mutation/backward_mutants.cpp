@@ -6,6 +6,7 @@
 
 #include "changed_launch.hpp"
 #include "mutant.hpp"
+#include "operands/attend_backward.hpp"
 
 namespace nsa::test {
 namespace {
@@ -20,8 +21,8 @@ Problem backward_problem() {
   return p;
 }
 
-// Places among the outputs of the attention stages.
-constexpr std::size_t kDQ = 0, kDK = 1, kDV = 2;
+constexpr auto kDQ = BandBackwardTensors::kDQ, kDK = BandBackwardTensors::kDK,
+               kDV = BandBackwardTensors::kDV;
 constexpr std::int64_t kToken = 101;
 
 void clear_row(const TensorView& view, std::int64_t row, std::int64_t head = -1) {

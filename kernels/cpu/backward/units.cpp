@@ -250,7 +250,7 @@ void GradientUnits<T>::store_query(const GradientUnit& unit, std::int64_t query)
     T* d_q = memory_.d_q.data() + row * p.dim_k_padded();
     scale_row(d_q, p.dim_k_padded(), factor);
     store_gradient(tensors_.d_q, tensors_.d_q.at(token, unit.kv_head * sizes_.heads + h), p.dim_k,
-                   d_q, args_.adds_to(0), scratch().row);
+                   d_q, args_.adds_to(BandBackwardTensors::kDQ), scratch().row);
   }
 }
 
@@ -260,7 +260,7 @@ void GradientUnits<T>::store_panel(const GradientUnit& unit, std::int64_t index)
   const std::int64_t count = space_.keys_of(index, space_.len(*unit.sequence));
   const std::int64_t first = space_.begin(*unit.sequence) + space_.first_key(index);
   const auto store = [&](std::span<T> sums, std::int64_t dim, T factor, const TensorView& out,
-                         std::size_t output) {
+                         BandBackwardTensors::Output output) {
     const std::int64_t padded = pad_up(dim), of_a_part = sizes_.panels * p.width * padded;
     for (std::int64_t i = 0; i < count; ++i) {
       T* sum = sums.data() + ((unit.first_panel + index) * p.width + i) * padded;
@@ -273,8 +273,8 @@ void GradientUnits<T>::store_panel(const GradientUnit& unit, std::int64_t index)
                      scratch().row);
     }
   };
-  store(memory_.d_k, p.dim_k, static_cast<T>(kLn2), tensors_.d_kv.k, 1);
-  store(memory_.d_v, p.dim_v, T{1}, tensors_.d_kv.v, 2);
+  store(memory_.d_k, p.dim_k, static_cast<T>(kLn2), tensors_.d_kv.k, BandBackwardTensors::kDK);
+  store(memory_.d_v, p.dim_v, T{1}, tensors_.d_kv.v, BandBackwardTensors::kDV);
 }
 
 template <class T>

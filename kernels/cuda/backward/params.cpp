@@ -37,9 +37,9 @@ BackwardParams make_backward_params(const LaunchArgs& args, const BandBackwardTe
                 : args.workspace
                       .take<float>(2 * attend.tokens * attend.kv_heads * std::int64_t{attend.group})
                       .data();
-  p.d_q = gradient_tensor(tensors.d_q, args.adds_to(0));
-  p.d_k = gradient_tensor(tensors.d_kv.k, args.adds_to(1));
-  p.d_v = gradient_tensor(tensors.d_kv.v, args.adds_to(2));
+  p.d_q = gradient_tensor(tensors.d_q, args.adds_to(BandBackwardTensors::kDQ));
+  p.d_k = gradient_tensor(tensors.d_kv.k, args.adds_to(BandBackwardTensors::kDK));
+  p.d_v = gradient_tensor(tensors.d_kv.v, args.adds_to(BandBackwardTensors::kDV));
   p.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(attend.dk)));
   return p;
 }

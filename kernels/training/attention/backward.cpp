@@ -14,7 +14,7 @@ namespace {
 /// By Branch.
 constexpr std::array kAttends{Stage::attend_compressed, Stage::attend_selected,
                               Stage::attend_window};
-constexpr unsigned kToFirst = 1;  // d_q of the attention stages: the gate wrote it
+constexpr unsigned kToDQ = 1u << BandBackwardTensors::kDQ;  // the gate wrote it
 
 class AttentionBackward {
  public:
@@ -82,7 +82,9 @@ class AttentionBackward {
                                 .d_weights = d_.gate};
     for (const Branch branch : kBranchOrder)
       if (of(branch).own) tensors.d_branches[index_of(branch)] = of(branch).d_o;
-    constexpr unsigned kWeights = 0b1111'0000;  // the outputs after d_q and those of the branches
+    using Gate = GateBackwardTensors;
+    constexpr unsigned kWeights =
+        1u << Gate::kDFc1W | 1u << Gate::kDFc1B | 1u << Gate::kDFc2W | 1u << Gate::kDFc2B;
     run_tensors(step_, choice, Stage::gate_combine, step_.backward, tensors, &saved_,
                 add_ ? kWeights : 0);
   }
@@ -95,7 +97,7 @@ class AttentionBackward {
                                       .d_q = d_.q,
                                       .d_kv = d_.win};
     run_tensors(step_, of(Branch::win).choice, Stage::attend_window, step_.backward, tensors,
-                &saved_, kToFirst);
+                &saved_, kToDQ);
   }
 
   void attend_selected() {
@@ -110,7 +112,7 @@ class AttentionBackward {
                                                         .d_kv = d_.sel},
                                           .blocks = t_.blocks,
                                           .ranges = ranges};
-    run_tensors(step_, choice, Stage::attend_selected, step_.backward, tensors, &saved_, kToFirst);
+    run_tensors(step_, choice, Stage::attend_selected, step_.backward, tensors, &saved_, kToDQ);
   }
 
   void attend_compressed() {
@@ -127,7 +129,7 @@ class AttentionBackward {
                                       .d_q = d_.q,
                                       .d_kv = d_pooled};
     run_tensors(step_, of(Branch::cmp).choice, Stage::attend_compressed, step_.backward, tensors,
-                &saved_, kToFirst);
+                &saved_, kToDQ);
     const CompressBackwardTensors raw{.d_pooled = d_pooled, .d_raw = d_.cmp};
     run_tensors(step_, Stage::compress, step_.backward, raw, nullptr);
   }

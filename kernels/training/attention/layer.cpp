@@ -17,9 +17,6 @@ KvTensors like(const StageContext& step, const KvTensors& kv) {
 
 bool is_dense(const LayerSaved& saved) { return !saved.cmp.k; }
 
-/// The second gradient of a projection, that of its weights, where `add` is true.
-unsigned to_weights(bool add) { return add ? 0b10u : 0u; }
-
 }  // namespace
 
 void forward_attention_layer(const StageContext& step, const LayerWeights& weights,
@@ -49,7 +46,8 @@ void backward_attention_layer(const StageContext& step, const LayerWeights& weig
   d.q = like(step, saved.q);
   const OutProjBackwardTensors output{
       .o = saved.o, .w_o = weights.w_o, .d_y = d_y, .d_o = d_o, .d_w_o = gradients.w_o};
-  run_tensors(step, Stage::out_proj, step.backward, output, nullptr, to_weights(add));
+  run_tensors(step, Stage::out_proj, step.backward, output, nullptr,
+              add ? 1u << OutProjBackwardTensors::kDWO : 0);
   d.sel = like(step, saved.sel);
   if (!is_dense(saved)) {
     d.cmp = like(step, saved.sel);  // of all tokens, as those of the selected branch
@@ -65,7 +63,8 @@ void backward_attention_layer(const StageContext& step, const LayerWeights& weig
                                          .d_win = d.win,
                                          .d_x = d_x,
                                          .d_w_qkv = gradients.w_qkv};
-  run_tensors(step, Stage::project_rope, step.backward, projected, nullptr, to_weights(add));
+  run_tensors(step, Stage::project_rope, step.backward, projected, nullptr,
+              add ? 1u << ProjectBackwardTensors::kDWQkv : 0);
 }
 
 }  // namespace nsa::training

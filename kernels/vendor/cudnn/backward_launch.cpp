@@ -15,8 +15,8 @@ class RunGradient {
  public:
   /// cuDNN writes `rows` rows of each sequence, from the row `first` of `view` on; `step` rows lie
   /// between sequences, and `unseen` in front of each have no gradient.
-  RunGradient(const LaunchArgs& args, const TensorView& view, unsigned output, std::int64_t heads,
-              std::int64_t dim, PackedGradient place)
+  RunGradient(const LaunchArgs& args, const TensorView& view, BandBackwardTensors::Output output,
+              std::int64_t heads, std::int64_t dim, PackedGradient place)
       : place_(place) {
     const Problem& p = args.problem;
     place_.heads = heads;
@@ -75,9 +75,9 @@ void launch_run(const LaunchArgs& args, const BandBackwardTensors& t, std::span<
   of_keys.first = keys.first_row;
   of_keys.step = step.kv;
   of_keys.unseen = keys.first_row - first.kv_begin;
-  const RunGradient d_q(args, t.d_q, 0, s.q_heads, s.dk, queries);
-  const RunGradient d_k(args, t.d_kv.k, 1, s.kv_heads, s.dk, of_keys);
-  const RunGradient d_v(args, t.d_kv.v, 2, s.kv_heads, s.dv, of_keys);
+  const RunGradient d_q(args, t.d_q, BandBackwardTensors::kDQ, s.q_heads, s.dk, queries);
+  const RunGradient d_k(args, t.d_kv.k, BandBackwardTensors::kDK, s.kv_heads, s.dk, of_keys);
+  const RunGradient d_v(args, t.d_kv.v, BandBackwardTensors::kDV, s.kv_heads, s.dv, of_keys);
   shape.d_q = d_q.strides;
   shape.d_k = d_k.strides;
   shape.d_v = d_v.strides;

@@ -70,7 +70,7 @@ void run_tile(const LaunchArgs& args, const BandBackwardTensors& t, const Sequen
     d_softmax_in_place(gradients, rooms.logits, p.dtype, args.stream);
     if (t.d_q)
       product(d_logits, keys(t.kv.k), queries(t.d_q), scale,
-              {.w = cuda::WLayout::in_out, .accumulate = args.adds_to(0)});
+              {.w = cuda::WLayout::in_out, .accumulate = args.adds_to(BandBackwardTensors::kDQ)});
     if (!rooms.sums) continue;
     const TensorView d_k = sums_of(rooms, p, key, tile.keys, head, true);
     const TensorView d_v = sums_of(rooms, p, key, tile.keys, head, false);
@@ -104,7 +104,7 @@ void launch_math_backward(const LaunchArgs& args) {
       const MathTile tile = tile_of(p, s, Band::window, first);
       if (tile.keys > 0) {
         run_tile(args, t, s, tile, rooms);
-      } else if (t.d_q && !args.adds_to(0)) {  // a window of 0 tokens
+      } else if (t.d_q && !args.adds_to(BandBackwardTensors::kDQ)) {  // a window of 0 tokens
         zero_rows(head_batch(t.d_q, s.q_begin + first, tile.count, 0, p.q_heads, false),
                   args.stream);
       }
@@ -117,12 +117,12 @@ void launch_math_backward(const LaunchArgs& args) {
   params.attend.dk = static_cast<int>(p.head_dim_k);
   params.attend.dv = static_cast<int>(p.head_dim_v);
   params.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(p.head_dim_k)));
-  const auto gradient = [&](const TensorView& view, unsigned output) {
+  const auto gradient = [&](const TensorView& view, BandBackwardTensors::Output output) {
     return cuda::GradientTensor{view.data, view.stride[0], view.stride[1],
                                 view.dtype == Dtype::fp32, args.adds_to(output)};
   };
-  params.d_k = gradient(t.d_kv.k, 1);
-  params.d_v = gradient(t.d_kv.v, 2);
+  params.d_k = gradient(t.d_kv.k, BandBackwardTensors::kDK);
+  params.d_v = gradient(t.d_kv.v, BandBackwardTensors::kDV);
   cuda::put_keys(params, rooms.sums, static_cast<int>(rooms.width_k),
                  static_cast<int>(rooms.width_v), p.dtype, args.stream);
 }

@@ -46,8 +46,12 @@ class RowLoop {
     const KvTensors& d_kv = t.attention.d_kv;
     for (std::int64_t i = 0; i < args.problem.total_context() * groups; ++i) {
       const std::int64_t row = i / groups, group = i % groups;
-      if (d_kv.k) put(d_kv.k, row, group, dk_, sum_k_.data() + i * dk_, args.adds_to(1));
-      if (d_kv.v) put(d_kv.v, row, group, dv_, sum_v_.data() + i * dv_, args.adds_to(2));
+      if (d_kv.k)
+        put(d_kv.k, row, group, dk_, sum_k_.data() + i * dk_,
+            args.adds_to(BandBackwardTensors::kDK));
+      if (d_kv.v)
+        put(d_kv.v, row, group, dv_, sum_v_.data() + i * dv_,
+            args.adds_to(BandBackwardTensors::kDV));
     }
   }
 
@@ -85,7 +89,8 @@ class RowLoop {
       });
     }
     for (std::int64_t h = 0; t.d_q && h < heads_; ++h)
-      put(t.d_q, row.q_row, first + h, dk_, d_q_.data() + h * dk_, args.adds_to(0));
+      put(t.d_q, row.q_row, first + h, dk_, d_q_.data() + h * dk_,
+          args.adds_to(BandBackwardTensors::kDQ));
   }
 
   static std::size_t index(std::int64_t row, std::int64_t dim, std::int64_t column) {

@@ -54,10 +54,10 @@ void spread(const LaunchArgs& args) {
       T* own = all + 3 * dim * parallel_thread_index();
       const Scratch<T> scratch{own, own + dim, own + 2 * dim};
       for (std::int64_t token = from; token < to; ++token) {
-        spread_row(tensors.d_pooled.k, tensors.d_raw.k, s, token, p.geometry, args.adds_to(0),
-                   scratch);
-        spread_row(tensors.d_pooled.v, tensors.d_raw.v, s, token, p.geometry, args.adds_to(1),
-                   scratch);
+        spread_row(tensors.d_pooled.k, tensors.d_raw.k, s, token, p.geometry,
+                   args.adds_to(CompressBackwardTensors::kDK), scratch);
+        spread_row(tensors.d_pooled.v, tensors.d_raw.v, s, token, p.geometry,
+                   args.adds_to(CompressBackwardTensors::kDV), scratch);
       }
     });
   }

@@ -112,8 +112,10 @@ void launch_spread(const LaunchArgs& args) {
   }
   const auto at_once = static_cast<std::int64_t>(16 / size_of(problem.dtype));
   aligned = aligned && problem.head_dim_k % at_once == 0 && problem.head_dim_v % at_once == 0;
-  const SpreadParams p{.k = side_of(t.d_pooled.k, t.d_raw.k, args.adds_to(0), problem.head_dim_k),
-                       .v = side_of(t.d_pooled.v, t.d_raw.v, args.adds_to(1), problem.head_dim_v),
+  const SpreadParams p{.k = side_of(t.d_pooled.k, t.d_raw.k,
+                                    args.adds_to(CompressBackwardTensors::kDK), problem.head_dim_k),
+                       .v = side_of(t.d_pooled.v, t.d_raw.v,
+                                    args.adds_to(CompressBackwardTensors::kDV), problem.head_dim_v),
                        .sequences = args.device_sequences,
                        .batch = static_cast<std::int64_t>(args.sequences.size()),
                        .tokens = problem.total_context(),

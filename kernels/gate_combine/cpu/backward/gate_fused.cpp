@@ -76,7 +76,7 @@ class GateBackward {
     for (std::int64_t c = 0; c < p_.head_dim_k; ++c) row.d_mean[c] *= share;
     for (std::int64_t i = 0; i < p_.heads_per_group(); ++i) {
       cpu::store_gradient(t_.d_q, t_.d_q.at(token, group * p_.heads_per_group() + i), p_.head_dim_k,
-                          row.d_mean, args_.adds_to(0), row.room);
+                          row.d_mean, args_.adds_to(GateBackwardTensors::kDQ), row.room);
     }
   }
 
@@ -108,8 +108,8 @@ class GateBackward {
         }
         for (std::int64_t c = 0; c < dim; ++c) row.branch[c] = p[b] * row.d_o[c];
         const TensorView& out = t_.d_branches[b];
-        cpu::store_gradient(out, out.at(token, head), dim, row.branch, args_.adds_to(1 + b),
-                            row.room);
+        cpu::store_gradient(out, out.at(token, head), dim, row.branch,
+                            args_.adds_to(GateBackwardTensors::kDBranches[b]), row.room);
       }
     }
   }
@@ -147,14 +147,14 @@ class GateBackward {
     T* room = scratch_;
     const T* from = sums_;
     const auto store = [&](const TensorView& out, std::int64_t rows, std::int64_t width,
-                           std::size_t output) {
+                           GateBackwardTensors::Output output) {
       for (std::int64_t i = 0; i < rows; ++i, from += width)
         cpu::store_gradient(out, out.at(i), width, from, args_.adds_to(output), room);
     };
-    store(w1, hidden, dim, 4);
-    store(b1, hidden, 1, 5);
-    store(w2, 3, hidden, 6);
-    store(b2, 3, 1, 7);
+    store(w1, hidden, dim, GateBackwardTensors::kDFc1W);
+    store(b1, hidden, 1, GateBackwardTensors::kDFc1B);
+    store(w2, 3, hidden, GateBackwardTensors::kDFc2W);
+    store(b2, 3, 1, GateBackwardTensors::kDFc2B);
   }
 
   const LaunchArgs& args_;

@@ -61,10 +61,10 @@ void set_weights(GateBackwardParams& p, const GateWeights& w, const GateWeights&
   p.fc2_w_stride = w.fc2_w.stride[0];
   p.fc2_b_stride = w.fc2_b.stride[0];
   p.hidden = static_cast<int>(w.fc1_w.shape[0]);
-  p.d_weights[0] = weight_gradient(d_w.fc1_w, args.adds_to(4));
-  p.d_weights[1] = weight_gradient(d_w.fc1_b, args.adds_to(5));
-  p.d_weights[2] = weight_gradient(d_w.fc2_w, args.adds_to(6));
-  p.d_weights[3] = weight_gradient(d_w.fc2_b, args.adds_to(7));
+  p.d_weights[0] = weight_gradient(d_w.fc1_w, args.adds_to(GateBackwardTensors::kDFc1W));
+  p.d_weights[1] = weight_gradient(d_w.fc1_b, args.adds_to(GateBackwardTensors::kDFc1B));
+  p.d_weights[2] = weight_gradient(d_w.fc2_w, args.adds_to(GateBackwardTensors::kDFc2W));
+  p.d_weights[3] = weight_gradient(d_w.fc2_b, args.adds_to(GateBackwardTensors::kDFc2B));
 }
 
 RowStats row_stats(const LaunchArgs& args, Branch branch) {
@@ -89,10 +89,10 @@ void launch(const LaunchArgs& args) {
   set_weights(p, t.weights, t.d_weights, args);
   p.q = head_tensor(t.q);
   p.d_o = head_tensor(t.d_o);
-  p.d_q = gradient(t.d_q, args.adds_to(0));
+  p.d_q = gradient(t.d_q, args.adds_to(GateBackwardTensors::kDQ));
   for (std::size_t b = 0; b < 3; ++b) {
     p.branch[b] = head_tensor(t.branches[b]);
-    p.d_branch[b] = gradient(t.d_branches[b], args.adds_to(1 + b));
+    p.d_branch[b] = gradient(t.d_branches[b], args.adds_to(GateBackwardTensors::kDBranches[b]));
     p.row_stats[b] = row_stats(args, kBranchOrder[b]);
   }
   const bool vectors = moves_in_vectors(t);

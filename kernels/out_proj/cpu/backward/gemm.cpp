@@ -13,7 +13,8 @@ void run(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
   const auto t = OutProjBackwardTensors::of(args);
   const std::int64_t tokens = t.d_y.shape[0];
-  cpu::ProductBackward<T> product(t.w_o, t.d_o, args.adds_to(0), t.d_w_o, args.adds_to(1), tokens,
+  cpu::ProductBackward<T> product(t.w_o, t.d_o, args.adds_to(OutProjBackwardTensors::kDO), t.d_w_o,
+                                  args.adds_to(OutProjBackwardTensors::kDWO), tokens,
                                   args.workspace);
   for (std::int64_t first = 0; first < tokens; first += cpu::kProductTile) {
     const WorkspaceScope tile(args.workspace);

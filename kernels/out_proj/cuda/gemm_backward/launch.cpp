@@ -30,10 +30,11 @@ void launch_backward(const LaunchArgs& args, const cuda::GemmOptions& options) {
   if (t.d_w_o && !rows_are_flat(o)) copy(t.o, o = flat_copy(o, args.workspace), args.stream);
   const bool has_gaps = d_o && !rows_are_flat(d_o);
   if (has_gaps) d_o = flat_copy(d_o, args.workspace);
-  if (has_gaps && args.adds_to(0)) copy(t.d_o, d_o, args.stream);
-  cuda::linear_backward(t.d_w_o ? cuda::as_matrix(o) : TensorView{}, t.w_o, t.d_y,
-                        {d_o ? cuda::as_matrix(d_o) : TensorView{}, args.adds_to(0)},
-                        {t.d_w_o, args.adds_to(1)}, args.workspace, args.stream, options);
+  if (has_gaps && args.adds_to(OutProjBackwardTensors::kDO)) copy(t.d_o, d_o, args.stream);
+  cuda::linear_backward(
+      t.d_w_o ? cuda::as_matrix(o) : TensorView{}, t.w_o, t.d_y,
+      {d_o ? cuda::as_matrix(d_o) : TensorView{}, args.adds_to(OutProjBackwardTensors::kDO)},
+      {t.d_w_o, args.adds_to(OutProjBackwardTensors::kDWO)}, args.workspace, args.stream, options);
   if (has_gaps) copy(d_o, t.d_o, args.stream);
 }
 

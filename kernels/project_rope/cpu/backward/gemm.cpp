@@ -78,8 +78,9 @@ void run(const LaunchArgs& args) {
   const auto parts = t.projections(args.problem);
   const auto angles = frequencies(args);
   const std::int64_t tokens = t.x.shape[0], width = width_of(args.problem);
-  cpu::ProductBackward<T> product(t.w_qkv, t.d_x, args.adds_to(0), t.d_w_qkv, args.adds_to(1),
-                                  tokens, args.workspace);
+  cpu::ProductBackward<T> product(t.w_qkv, t.d_x, args.adds_to(ProjectBackwardTensors::kDX),
+                                  t.d_w_qkv, args.adds_to(ProjectBackwardTensors::kDWQkv), tokens,
+                                  args.workspace);
   const auto pairs = static_cast<std::int64_t>(angles.size());
   T* table = args.workspace.take<T>(2 * pairs * parallel_threads()).data();
   T* gathered = args.workspace.take<T>(std::min(tokens, cpu::kProductTile) * width).data();

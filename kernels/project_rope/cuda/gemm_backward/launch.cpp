@@ -28,8 +28,9 @@ void launch(const LaunchArgs& args, const cuda::GemmOptions& options) {
   p.product = product.data = args.workspace.take(product.bytes());
   p.rope.count = t.x.shape[0];
   gather_and_unrotate(p, dtype, args.stream);
-  cuda::linear_backward(t.x, t.w_qkv, product, {t.d_x, args.adds_to(0)},
-                        {t.d_w_qkv, args.adds_to(1)}, args.workspace, args.stream, options);
+  cuda::linear_backward(t.x, t.w_qkv, product, {t.d_x, args.adds_to(ProjectBackwardTensors::kDX)},
+                        {t.d_w_qkv, args.adds_to(ProjectBackwardTensors::kDWQkv)}, args.workspace,
+                        args.stream, options);
 }
 
 }  // namespace
