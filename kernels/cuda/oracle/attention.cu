@@ -58,8 +58,11 @@ __global__ void __launch_bounds__(kThreads)
   const oracle::OneRange window{
       {static_cast<int>(oldest), sel.window > 0 ? static_cast<int>(position + 1) : 0}};
   const RowBlocks blocks{
-      sel.blocks + token * sel.blocks_row_stride + kv_head * sel.blocks_head_stride,
-      sel.blocks_id_stride, position, sel.sel_count, sel.sel_block};
+      .ids = sel.blocks + token * sel.blocks_row_stride + kv_head * sel.blocks_head_stride,
+      .id_stride = sel.blocks_id_stride,
+      .position = position,
+      .sel_count = sel.sel_count,
+      .sel_block = sel.sel_block};
   const oracle::HeadOutput of_branch[] = {attend(p.cmp, s.cmp_begin, pooled),
                                           attend(sel, s.kv_begin, blocks),
                                           attend(p.win, s.kv_begin, window)};

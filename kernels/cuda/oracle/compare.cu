@@ -75,7 +75,11 @@ __global__ void __launch_bounds__(kThreads)
 void compare_rows(const TensorView& produced, std::int64_t first, std::int64_t count,
                   std::int64_t elements, const double* expected, double tolerance, RowCheck* checks,
                   CUstream_st* stream) {
-  Produced tensor{produced.data, {}, {}, produced.rank, elements};
+  Produced tensor{.data = produced.data,
+                  .shape = {},
+                  .stride = {},
+                  .rank = produced.rank,
+                  .elements = elements};
   for (int d = 0; d < produced.rank; ++d) {
     tensor.shape[d] = produced.shape[static_cast<std::size_t>(d)];
     tensor.stride[d] = produced.stride[static_cast<std::size_t>(d)];

@@ -237,7 +237,11 @@ void rms_norm_backward(const TensorView& x, const TensorView& weight, const Tens
                                        .column_blocks = column_blocks});
   });
   launch_pdl_if_hopper(sum_pieces_kernel, column_blocks, kSumColumns * kSumLanes, 0, stream,
-                       SumPieces{sums, pieces, d_weight.to.as<float>(), d_weight.add, dim});
+                       SumPieces{.sums = sums,
+                                 .pieces = pieces,
+                                 .d_weight = d_weight.to.as<float>(),
+                                 .add = d_weight.add,
+                                 .dim = dim});
 }
 
 }  // namespace nsa::training::cuda

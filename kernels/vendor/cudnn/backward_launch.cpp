@@ -34,7 +34,11 @@ class RunGradient {
     strides = {place.rows * heads * dim, heads * dim, dim};
     if (!view) return;
     place_.from = data;
-    place_.to = {view.data, view.stride[0], view.stride[1], view.dtype == Dtype::fp32, adds};
+    place_.to = {.data = view.data,
+                 .row_stride = view.stride[0],
+                 .head_stride = view.stride[1],
+                 .fp32 = view.dtype == Dtype::fp32,
+                 .accumulate = adds};
     place_.first -= place.unseen;
   }
   /// Once cuDNN's launch is enqueued.
@@ -82,13 +86,25 @@ void launch_run(const LaunchArgs& args, const BandBackwardTensors& t, std::span<
   shape.d_k = d_k.strides;
   shape.d_v = d_v.strides;
   float* const lse = args.workspace.take<float>(s.batch * s.q_heads * s.q_len).data();
-  gather_lse({row<float>(t.lse, first.q_begin), step.q * t.lse.stride[0], t.lse.stride[0],
-              t.lse.stride[1], lse, s.batch, s.q_heads, s.q_len},
+  gather_lse({.from = row<float>(t.lse, first.q_begin),
+              .sequence_stride = step.q * t.lse.stride[0],
+              .row_stride = t.lse.stride[0],
+              .head_stride = t.lse.stride[1],
+              .to = lse,
+              .batch = s.batch,
+              .heads = s.q_heads,
+              .rows = s.q_len},
              args.stream);
   run_sdpa_backward(shape,
-                    {row<void>(t.q, first.q_begin), row<void>(t.kv.k, keys.first_row),
-                     row<void>(t.kv.v, keys.first_row), row<void>(t.o, first.q_begin),
-                     row<void>(t.d_o, first.q_begin), lse, d_q.data, d_k.data, d_v.data},
+                    {.q = row<void>(t.q, first.q_begin),
+                     .k = row<void>(t.kv.k, keys.first_row),
+                     .v = row<void>(t.kv.v, keys.first_row),
+                     .o = row<void>(t.o, first.q_begin),
+                     .d_o = row<void>(t.d_o, first.q_begin),
+                     .lse = lse,
+                     .d_q = d_q.data,
+                     .d_k = d_k.data,
+                     .d_v = d_v.data},
                     args.workspace, args.stream);
   for (const RunGradient* gradient : {&d_q, &d_k, &d_v}) gradient->put(args);
 }

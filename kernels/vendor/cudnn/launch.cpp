@@ -25,15 +25,23 @@ void launch_run(const LaunchArgs& args, const BandTensors& t, std::span<const Se
   const TensorView& lse = t.lse;
   shape.wants_lse = static_cast<bool>(lse);
   const WorkspaceScope scope(args.workspace);
-  SdpaData data{row<void>(t.q, first.q_begin), row<void>(t.kv.k, keys.first_row),
-                row<void>(t.kv.v, keys.first_row), row<void>(t.o, first.q_begin), nullptr};
+  SdpaData data{.q = row<void>(t.q, first.q_begin),
+                .k = row<void>(t.kv.k, keys.first_row),
+                .v = row<void>(t.kv.v, keys.first_row),
+                .o = row<void>(t.o, first.q_begin)};
   if (lse) {
     data.lse = args.workspace.take<float>(shape.batch * shape.q_heads * shape.q_len).data();
   }
   run_sdpa(shape, data, args.workspace, args.stream);
   if (lse) {
-    spread_lse({data.lse, shape.batch, shape.q_heads, shape.q_len, row<float>(lse, first.q_begin),
-                step.q * lse.stride[0], lse.stride[0], lse.stride[1]},
+    spread_lse({.from = data.lse,
+                .batch = shape.batch,
+                .heads = shape.q_heads,
+                .rows = shape.q_len,
+                .to = row<float>(lse, first.q_begin),
+                .sequence_stride = step.q * lse.stride[0],
+                .row_stride = lse.stride[0],
+                .head_stride = lse.stride[1]},
                args.stream);
   }
 }

@@ -118,8 +118,11 @@ void launch_math_backward(const LaunchArgs& args) {
   params.attend.dv = static_cast<int>(p.head_dim_v);
   params.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(p.head_dim_k)));
   const auto gradient = [&](const TensorView& view, BandBackwardTensors::Output output) {
-    return cuda::GradientTensor{view.data, view.stride[0], view.stride[1],
-                                view.dtype == Dtype::fp32, args.adds_to(output)};
+    return cuda::GradientTensor{.data = view.data,
+                                .row_stride = view.stride[0],
+                                .head_stride = view.stride[1],
+                                .fp32 = view.dtype == Dtype::fp32,
+                                .accumulate = args.adds_to(output)};
   };
   params.d_k = gradient(t.d_kv.k, BandBackwardTensors::kDK);
   params.d_v = gradient(t.d_kv.v, BandBackwardTensors::kDV);

@@ -18,7 +18,8 @@ namespace nsa::cuda {
 inline constexpr std::int64_t kFusedKeys = 128;   // compressed keys of a tile
 inline constexpr std::int64_t kFusedBlocks = 32;  // selection blocks of a tile
 /// l, d and l' of the tiles; n and w may be any.
-inline constexpr Geometry kFusedGeometry{32, 16, 64, 16, 512};
+inline constexpr Geometry kFusedGeometry{
+    .cmp_block = 32, .cmp_stride = 16, .sel_block = 64, .sel_count = 16, .window = 512};
 inline constexpr std::int64_t kFusedMaxBlocks = 2048;  // of a row, held in registers
 
 /// Queries of a slot; with their heads they fill the rows of two or three warpgroups. 0 = not

@@ -38,7 +38,7 @@ struct BlockSchedule {
     open(p);
   }
   __device__ BlockWork next(const BlockParams& p) {
-    BlockWork work{BlockWork::kEnd, 0, 0, 0, 0, {}, 0};
+    BlockWork work{.kind = BlockWork::kEnd};
     while (ticket >= base + items + tiles) {
       base += items + tiles;
       if (++stage >= p.stages + p.lag) return work;

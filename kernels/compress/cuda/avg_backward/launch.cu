@@ -95,7 +95,11 @@ Side side_of(const TensorView& pooled, const TensorView& raw, bool accumulate, s
   Side side{};
   side.pooled = {pooled.data, pooled.stride[0], pooled.stride[1], false};
   if (raw)
-    side.raw = {raw.data, raw.stride[0], raw.stride[1], raw.dtype == Dtype::fp32, accumulate};
+    side.raw = {.data = raw.data,
+                .row_stride = raw.stride[0],
+                .head_stride = raw.stride[1],
+                .fp32 = raw.dtype == Dtype::fp32,
+                .accumulate = accumulate};
   side.dim = static_cast<int>(dim);
   side.fp32 = pooled.dtype == Dtype::fp32;
   return side;

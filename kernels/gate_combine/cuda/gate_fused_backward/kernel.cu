@@ -45,7 +45,7 @@ __device__ void put_weight(const GateBackwardParams& p, int i, float sum) {
     if (i >= 0 && i < counts[w] && p.d_weights[w].data) {
       const WeightGradient& to = p.d_weights[w];
       const int row = i / to.columns;
-      cuda::put_gradient<T>({to.data, 0, 0, to.fp32, to.accumulate},
+      cuda::put_gradient<T>({.data = to.data, .fp32 = to.fp32, .accumulate = to.accumulate},
                             row * to.row_stride + i - row * to.columns, sum);
     }
     i -= counts[w];

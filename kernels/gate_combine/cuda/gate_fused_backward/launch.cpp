@@ -16,13 +16,19 @@ cuda::HeadTensor<const void> head_tensor(const TensorView& view) {
 cuda::GradientTensor gradient(const TensorView& view, bool accumulate) {
   if (!view) return {};
   expects(view.rank == 3 && view.rows_contiguous(), "a gradient [rows, heads, dim]");
-  return {view.data, view.stride[0], view.stride[1], view.dtype == Dtype::fp32, accumulate};
+  return {.data = view.data,
+          .row_stride = view.stride[0],
+          .head_stride = view.stride[1],
+          .fp32 = view.dtype == Dtype::fp32,
+          .accumulate = accumulate};
 }
 WeightGradient weight_gradient(const TensorView& view, bool accumulate) {
   if (!view) return {};
-  const bool matrix = view.rank == 2;
-  return {view.data, view.stride[0], matrix ? static_cast<int>(view.shape[1]) : 1,
-          view.dtype == Dtype::fp32, accumulate};
+  return {.data = view.data,
+          .row_stride = view.stride[0],
+          .columns = view.rank == 2 ? static_cast<int>(view.shape[1]) : 1,
+          .fp32 = view.dtype == Dtype::fp32,
+          .accumulate = accumulate};
 }
 
 /// Pieces are 16 bytes of the storage type; a gradient in fp32 takes more for one. d_o, the

@@ -241,10 +241,12 @@ bool fused_takes(const RopeParams& rope, const TensorView& x, const TensorView& 
 
 void project_and_rotate(const RopeParams& rope, const TensorView& x, const TensorView& w,
                         CUstream_st* stream) {
-  FusedParams p{map_of(x), map_of(w), rope, 0, 0};
   const auto tiles = [](std::int64_t n) { return (n + kTile - 1) / kTile; };
-  p.column_tiles = static_cast<int>(tiles(w.shape[0]));
-  p.depths = static_cast<int>((x.shape[1] + kDepth - 1) / kDepth);
+  const FusedParams p{.x = map_of(x),
+                      .w = map_of(w),
+                      .rope = rope,
+                      .column_tiles = static_cast<int>(tiles(w.shape[0])),
+                      .depths = static_cast<int>((x.shape[1] + kDepth - 1) / kDepth)};
   const auto kernel = x.dtype == Dtype::bf16 ? fused_kernel<__nv_bfloat16> : fused_kernel<__half>;
   cuda::launch(kernel, tiles(x.shape[0]) * p.column_tiles, kThreads, kSharedBytes, stream, p);
 }
