@@ -34,6 +34,17 @@ def hashes_of(build):
             if row["backend"] == "cuda"}
 
 
+def rows_of(thresholds):
+    """(stages, name, direction) of the row of each range, in the order of the file. Rows that had one hash may have several now."""
+    for in_class in thresholds["classes"]:
+        direction = in_class["problem_class"]["direction"]
+        if direction == "forward_saving":  # by the forward rows
+            direction = "forward"
+        for decision in in_class["decisions"]:
+            for ranged in decision["ranges"]:
+                yield "+".join(ranged["variant"]["stages"]), ranged["variant"]["name"], direction
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old")
@@ -53,17 +64,19 @@ def main():
         print(f"carry_hashes: {len(refused)} of {len(before)} kernels differ or are gone:", *refused[:20], sep="\n  ")
         return 1
     were, are = hashes_of(arguments.old), hashes_of(arguments.new)
-    stale = {were[name] for name in were if name[2] in arguments.stale}
-    carried = {were[name]: are[name] for name in were if name in are and were[name] not in stale}
     count = collections.Counter()
+    text = arguments.thresholds.read_text()
+    rows = rows_of(json.loads(text))
 
     def carry(match):
-        found = match[2]
-        known = "stale" if found in stale else "carried over" if found in carried else "unknown to both"
-        count["fresh" if found in are.values() else known] += 1
-        return f'{match[1]}{carried.get(found, found)}"'
+        row, found = next(rows), match[2]
+        known = found == were.get(row) and row in are
+        stale = known and row[2] in arguments.stale
+        count["fresh" if found == are.get(row) else "stale" if stale else "carried over" if known else "unknown to both"] += 1
+        return f'{match[1]}{are[row] if known and not stale else found}"'
 
-    text = re.sub(r'("source_hash":\s*")(\w+)"', carry, arguments.thresholds.read_text())
+    text = re.sub(r'("source_hash":\s*")(\w+)"', carry, text)
+    assert next(rows, None) is None, "a hash for each range"
     arguments.thresholds.write_text(text)
     print(f"{len(before) - len(changed)} kernels are the same, {len(changed)} changed; hashes: "
           + ", ".join(f"{n} {word}" for word, n in count.items()))
