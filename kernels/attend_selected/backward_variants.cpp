@@ -101,6 +101,7 @@ std::array<Variant, 5> cuda_backward_rows() {
            .rank = 0,
            .kernels = kernels,
            .folds_gates = true}),
+      // In the folder of fused_block: its launch, which is told where a query's gradient goes.
       kStage.cuda_backward(
           {.name = "fused_block_atomic",
            .ignores = kRanges,
@@ -150,7 +151,7 @@ std::array<Variant, 5> cuda_backward_rows() {
            .supports = supports_gather_backward,
            .workspace_bytes = gather_backward_bytes,
            .launch = kCudaRangesBackward,
-           .source_hash = source_hash::attend_selected_cuda_gather_backward,
+           .source_hash = source_hash::attend_selected_cuda_ranges_backward,
            .kernels = {.own = kGatherBackwardKernels, .helpers = kGatherBackwardHelpers},
            .waits_for_host = true,
            .switch_target = SwitchTarget::row_loop,

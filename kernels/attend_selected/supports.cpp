@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "attend_selected/cuda/fused_block/plan.hpp"
-#include "attend_selected/cuda/packed/plan.hpp"
+#include "attend_selected/cuda/packed_rows/plan.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "cuda/flash/band_support.hpp"

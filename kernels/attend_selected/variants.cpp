@@ -6,7 +6,7 @@
 #include "attend_selected/cpu/variants.hpp"
 #include "attend_selected/cuda/fused_block/plan.hpp"
 #include "attend_selected/cuda/fused_query/launch.hpp"
-#include "attend_selected/cuda/packed/plan.hpp"
+#include "attend_selected/cuda/packed_rows/plan.hpp"
 #include "attend_selected/supports.hpp"
 #include "attend_selected/variants.hpp"
 #include "catalog/stages.hpp"
@@ -99,6 +99,7 @@ constexpr std::array kCpuRows{
                 .rank = 6,
                 .reserve = Reserve::varlen,
                 .switch_target = SwitchTarget::varlen_v1}),
+    // In the file of varlen_v1: one launch, which is told how to pack.
     kStage.cpu({.name = "varlen_v2",
                 .ignores = kBlocks,
                 .summary = "Keys packed in runs by all threads, then one attention by cu_seqlens.",
@@ -126,6 +127,7 @@ constexpr std::array kCpuRows{
          .launch = cpu::selected_dense_prefix,
          .source_hash = source_hash::attend_selected_dense_prefix,
          .rank = 7}),
+    // In the file of `masked`: the same launch, each copy of K and V for one query head.
     quadratic(kStage.cpu(
         {.name = "kv_expanded",
          .ignores = kBlocks,
@@ -148,6 +150,7 @@ std::array<Variant, 12> cuda_rows() {
                              .rank = 2,
                              .kernels = {.own = kMaskedKernels},
                              .switch_target = SwitchTarget::masked})),
+      // In the folder of `masked`: its kernel with the other mask.
       quadratic(
           kStage.cuda({.name = "masked_blocks",
                        .ignores = kRanges,
@@ -213,7 +216,7 @@ std::array<Variant, 12> cuda_rows() {
                    .supports = supports_gather,
                    .workspace_bytes = cuda::pack_workspace,
                    .launch = kCudaVarlenV1,
-                   .source_hash = source_hash::attend_selected_cuda_packed,
+                   .source_hash = source_hash::attend_selected_cuda_varlen_v1,
                    .rank = 6,
                    .kernels = {.own = kPackKernels},
                    .waits_for_host = true,
@@ -229,7 +232,7 @@ std::array<Variant, 12> cuda_rows() {
                    .supports = supports_gather,
                    .workspace_bytes = cuda::pack_workspace,
                    .launch = kCudaVarlenV2,
-                   .source_hash = source_hash::attend_selected_cuda_packed,
+                   .source_hash = source_hash::attend_selected_cuda_varlen_v2,
                    .rank = 4,
                    .kernels = {.own = kPackKernels},
                    .reserve = Reserve::varlen,
@@ -282,7 +285,7 @@ std::array<Variant, 12> cuda_rows() {
                        .cost = expanded_cost,
                        .workspace_bytes = expanded_workspace,
                        .launch = kCudaKvExpanded,
-                       .source_hash = source_hash::attend_selected_cuda_masked,
+                       .source_hash = source_hash::attend_selected_cuda_kv_expanded,
                        .rank = kLast,
                        .kernels = {.own = kExpandedKernels}})),
   };

@@ -56,6 +56,7 @@ Variant gemm_row() {
   return kStage.cuda(row);
 }
 
+/// In the folder of `gemm`: its launch with a product of another type.
 Variant gemm_16bit_row() {
   Variant row = gemm_row();
   row.name = "gemm_16bit";

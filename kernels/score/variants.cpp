@@ -26,7 +26,8 @@ Support fits_grid(const Problem& p, const Device&) noexcept {
 std::int64_t workspace_fp32(const Problem& p) { return ChunkSizes(p, 4).bytes; }
 std::int64_t workspace_half(const Problem& p) { return ChunkSizes(p, 2).bytes; }
 
-/// A row of the three kernels of `materialised`.
+/// A row of the three kernels of `materialised`; all of them are in its folder, one template of the
+/// types that p_cmp and the scores are stored in.
 constexpr Variant on_gpu(Variant row) {
   row.supports = fits_grid;
   row.source_hash = source_hash::score_cuda_materialised;
@@ -61,6 +62,7 @@ std::span<const Variant> score_variants() {
            .workspace_bytes = streamed_workspace,
            .launch = streamed,
            .source_hash = source_hash::score_streamed}),
+      // In the file of `materialised`: its template with another rounding.
       rounding(kStage.cpu({.name = "p_cmp_bf16",
                            .summary = "materialised with p_cmp rounded to bf16; top-n in fp32.",
                            .workspace_bytes = materialised_workspace,

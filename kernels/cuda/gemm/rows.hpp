@@ -28,7 +28,7 @@ inline Variant gemm_row(Variant row) {
   return row;
 }
 
-/// The same product with operands rounded to TF32, for who asks.
+/// The same product with operands rounded to TF32, for who asks; in the folder of `gemm`.
 inline Variant gemm_tf32_row(Variant gemm, std::string_view what,
                              void (*launch)(const LaunchArgs&)) {
   gemm.name = "gemm_tf32";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/backward/params.hpp"
+#include "cuda/launch/typed_kernels.hpp"
 
 struct CUstream_st;
 
@@ -16,5 +17,7 @@ struct GatherRows {
 void gather_gradients_fp32(const BackwardParams&, const GatherRows&, CUstream_st*);
 void gather_gradients_bf16(const BackwardParams&, const GatherRows&, CUstream_st*);
 void gather_gradients_fp16(const BackwardParams&, const GatherRows&, CUstream_st*);
+inline constexpr TypedKernels kGatherGradients{gather_gradients_fp32, gather_gradients_bf16,
+                                               gather_gradients_fp16};
 
 }  // namespace nsa::cuda

@@ -1,5 +1,5 @@
-#include "attend_selected/cuda/packed/listed_row.cuh"
-#include "attend_selected/cuda/packed/rows.hpp"
+#include "attend_selected/cuda/packed_rows/listed_row.cuh"
+#include "attend_selected/cuda/packed_rows/rows.hpp"
 #include "attend_selected/cuda/rows/row_keys.cuh"
 #include "cuda/flash/tile_mma.cuh"
 

@@ -1,7 +1,7 @@
 // The keys of a row in a packed copy of K and V, row after row.
 #pragma once
 
-#include "attend_selected/cuda/packed/packed_row.hpp"
+#include "attend_selected/cuda/packed_rows/packed_row.hpp"
 #include "cuda/flash/attend_device.cuh"
 
 namespace nsa::cuda {

@@ -1,6 +1,6 @@
-#include "attend_selected/cuda/packed/rows.hpp"
+#include "attend_selected/cuda/packed_rows/rows.hpp"
 
-#include "attend_selected/cuda/packed/listed_row.cuh"
+#include "attend_selected/cuda/packed_rows/listed_row.cuh"
 #include "attend_selected/cuda/rows/ranges_row.cuh"
 #include "cuda/launch/launch.cuh"
 #include "cuda/ptx/numbers.cuh"
