@@ -20,33 +20,14 @@ const Variant& forward_row(Stage stage, const Problem& problem) {
   return *candidates_of(stage, Backend::cuda).front();
 }
 
-HostTensor empty_lse(const Problem& p) {
-  HostTensor lse{"lse", {Dtype::fp32, 2, {p.total_tokens(), p.q_heads}}, {}};
-  lse.fill(kPoison);
-  return lse;
-}
-
-TensorView& lse_of(Saved& saved, Stage stage) {
-  if (stage == Stage::attend_compressed) return saved.lse_cmp;
-  return stage == Stage::attend_selected ? saved.lse_sel : saved.lse_win;
-}
-
-/// o and the log-sum-exp of the forward pass, of its inputs in front of `inputs`.
-struct Forward {
-  HostTensor o, lse;
-};
-Forward run_forward(Stage stage, Problem problem, const std::vector<HostTensor>& inputs,
-                    CUstream_st* stream) {
+/// The forward pass of its inputs in front of `inputs`.
+SavingRun run_forward(Stage stage, Problem problem, const std::vector<HostTensor>& inputs,
+                      CUstream_st* stream) {
   problem.direction = Direction::forward;
   const Variant& row = forward_row(stage, problem);
   const auto count = static_cast<std::ptrdiff_t>(signature_of(stage).inputs.size());
   const auto in = upload({inputs.begin(), inputs.begin() + count}, stream);
-  const auto out = upload(make_outputs(stage, problem), stream);
-  const DeviceTensor lse(empty_lse(problem), stream);
-  Saved saved;
-  lse_of(saved, stage) = lse.view();
-  Launchable(row, problem, views(in), views(out), stream, &saved).launch();
-  return {out[0].download(stream), lse.download(stream)};
+  return produce_saving(row, problem, in, stream);
 }
 
 bool attends(Stage stage) {
@@ -57,14 +38,10 @@ bool attends(Stage stage) {
 }  // namespace
 
 std::vector<const Variant*> cuda_backward_rows(Stage stage) {
-  std::vector<const Variant*> rows;
-  for (const Variant& row : catalog()) {
-    if (row.backend == Backend::cuda && row.direction == Direction::backward && row.launch &&
-        row.stages.size() == 1 && row.stages.front() == stage) {
-      rows.push_back(&row);
-    }
-  }
-  return rows;
+  return cuda_rows([&](const Variant& row) {
+    return row.direction == Direction::backward && row.stages.size() == 1 &&
+           row.stages.front() == stage;
+  });
 }
 
 Problem backward_of(Problem p) {
@@ -105,8 +82,7 @@ std::vector<HostTensor> launch_backward(const Variant& row, const Problem& probl
   launchable.set_options(run.options);
   launchable.launch(run.accumulate);
   CHECK(launchable.workspace_bytes() <= workspace_of(row, problem));
-  for (std::size_t i = 0; i < out.size(); ++i) gradients[i] = out[i].download(stream);
-  return gradients;
+  return download(out, stream);
 }
 
 double worst_gradient_error(const reference::Row& expected, const HostTensor& produced) {
@@ -131,6 +107,15 @@ double worst_gradient_error(const reference::Row& expected, const HostTensor& pr
   return worst;
 }
 
+void check_gradients(const std::vector<reference::Row>& expected,
+                     const std::vector<HostTensor>& produced, double tolerance) {
+  REQUIRE(expected.size() == produced.size());
+  for (std::size_t i = 0; i < produced.size(); ++i) {
+    INFO(produced[i].name);
+    CHECK(worst_gradient_error(expected[i], produced[i]) <= tolerance);
+  }
+}
+
 double gradient_tolerance(Dtype dtype) { return dtype == Dtype::fp32 ? 1e-5 : 1e-2; }
 
 BackwardInputs inputs_by_device(Stage stage, const Problem& problem, std::uint64_t seed,
@@ -140,7 +125,7 @@ BackwardInputs inputs_by_device(Stage stage, const Problem& problem, std::uint64
   Problem asked = problem;
   asked.direction = Direction::forward;
   inputs.tensors = make_inputs(stage, asked, seed);
-  Forward forward = run_forward(stage, problem, inputs.tensors, stream);
+  SavingRun forward = run_forward(stage, problem, inputs.tensors, stream);
   HostTensor d_o = forward.o;
   const std::int64_t count = d_o.view().elements();
   std::vector<double> numbers(static_cast<std::size_t>(count));
@@ -170,7 +155,7 @@ void follow_blocks(BackwardInputs& inputs, const Problem& p, CUstream_st* stream
                        num_blocks(s.kv_len, p.geometry), ids.data(), ranges + row * n * 2);
     }
   }
-  Forward forward = run_forward(Stage::attend_selected, p, inputs.tensors, stream);
+  SavingRun forward = run_forward(Stage::attend_selected, p, inputs.tensors, stream);
   inputs.tensors[5] = std::move(forward.o);
   inputs.kept[0].bytes = std::move(forward.lse.bytes);
 }

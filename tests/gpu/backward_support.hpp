@@ -45,6 +45,10 @@ double worst_gradient_error(const reference::Row& expected, const HostTensor& pr
 /// What is right for inputs of that dtype: o of the forward pass is rounded to it.
 double gradient_tolerance(Dtype dtype);
 
+/// Checks the worst row of each gradient.
+void check_gradients(const std::vector<reference::Row>& expected,
+                     const std::vector<HostTensor>& produced, double tolerance);
+
 /// Inputs of a problem too large for the fp64 reference: the forward pass runs on the device.
 BackwardInputs inputs_by_device(Stage stage, const Problem& problem, std::uint64_t seed,
                                 CUstream_st* stream);

@@ -126,29 +126,17 @@ std::vector<double> expected_lse(const Problem& p, const std::vector<HostTensor>
 }
 
 bool takes_blocks(const Variant& variant) {
-  return variant.backend == Backend::cuda && variant.launch &&
-         variant.stages.front() == Stage::attend_selected &&
+  return variant.stages.front() == Stage::attend_selected &&
          std::ranges::count(variant.ignores, "ranges") > 0;
 }
 
 void check_point(const Variant& variant, const Point& point, const Problem& p,
                  const std::vector<DeviceTensor>& in, const Oracle& oracle,
                  const std::vector<double>& want, CUstream_st* stream) {
-  const auto out = upload(make_outputs(Stage::attend_selected, p), stream);
-  HostTensor lse{"lse", {Dtype::fp32, 2, {p.total_tokens(), p.q_heads}}, {}};
-  lse.fill(kPoison);
-  const DeviceTensor saved_lse(lse, stream);
-  Saved saved;
-  saved.lse_sel = saved_lse.view();
-  Launchable(variant, p, views(in), views(out), stream, &saved, point).launch();
-  const std::vector<HostTensor> produced{out.front().download(stream)};
-  check_verdict(oracle.verify(views(produced)), row_tolerance(Stage::attend_selected, p.dtype));
-  const HostTensor produced_lse = saved_lse.download(stream);
-  const auto* got = produced_lse.view().as<const float>();
-  std::int64_t wrong = 0;
-  for (std::size_t i = 0; i < want.size(); ++i)
-    wrong += std::isinf(want[i]) ? got[i] != want[i] : !(std::abs(got[i] - want[i]) <= 1e-3);
-  CHECK(wrong == 0);
+  const SavingRun run = produce_saving(variant, p, in, stream, point);
+  check_verdict(oracle.verify(std::vector{run.o.view()}),
+                row_tolerance(Stage::attend_selected, p.dtype));
+  check_lse(run.lse, want, 1e-3);
 }
 
 }  // namespace
@@ -166,11 +154,11 @@ TEST_CASE("rows that take blocks take any list of them", "[gpu]") {
         const auto input_views = views(inputs);
         const Oracle oracle(Stage::attend_selected, p, input_views);
         const auto lse = expected_lse(p, inputs);
-        for (const Variant& variant : catalog()) {
-          if (!takes_blocks(variant) || !supports(variant, p, *device).supported) continue;
-          for (const VariantId& id : ids_of(variant)) {
+        for (const Variant* variant : cuda_rows(takes_blocks)) {
+          if (!supports(*variant, p, *device).supported) continue;
+          for (const VariantId& id : ids_of(*variant)) {
             INFO(to_string(id) << " " << describe(p) << " lists: " << lists.name);
-            check_point(variant, id.point, p, in, oracle, lse, stream.get());
+            check_point(*variant, id.point, p, in, oracle, lse, stream.get());
             ++checked;
           }
         }

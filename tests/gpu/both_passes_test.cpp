@@ -22,6 +22,10 @@ std::vector<Problem> problems() {
   return all;
 }
 
+std::vector<const Variant*> rows_of_both_passes() {
+  return cuda_rows([](const Variant& row) { return row.direction == kForwardBackward; });
+}
+
 }  // namespace
 
 TEST_CASE("CUDA rows of both passes give the oracle's outputs and gradients", "[gpu][backward]") {
@@ -30,10 +34,9 @@ TEST_CASE("CUDA rows of both passes give the oracle's outputs and gradients", "[
   const Stream stream;
   for (const Stage composite : {Stage::attention, Stage::layer, Stage::model}) {
     int launched = 0;
-    for (const Variant& variant : catalog()) {
-      if (variant.backend != Backend::cuda || variant.direction != kForwardBackward ||
-          variant.stages.front() != composite || !variant.launch)
-        continue;
+    for (const Variant* row : rows_of_both_passes()) {
+      const Variant& variant = *row;
+      if (variant.stages.front() != composite) continue;
       for (const Problem& problem : problems()) {
         const Support support = supports(variant, problem, *device);
         if (!support.supported) continue;
@@ -42,11 +45,7 @@ TEST_CASE("CUDA rows of both passes give the oracle's outputs and gradients", "[
         const auto produced = produce(variant, problem, inputs, stream.get());
         check_with_oracle(variant, problem, inputs, produced);
         if (variant.deterministic && !sanitized()) {
-          const auto again = produce(variant, problem, inputs, stream.get());
-          for (std::size_t i = 0; i < produced.size(); ++i) {
-            INFO(produced[i].name);
-            CHECK(produced[i].bytes == again[i].bytes);
-          }
+          check_same_bits(produced, produce(variant, problem, inputs, stream.get()));
         }
         ++launched;
       }
@@ -59,10 +58,8 @@ TEST_CASE("both passes on a device take no more workspace than they said", "[gpu
   const auto device = gpu_or_skip();
   if (!device) return;
   const Stream stream;
-  for (const Variant& variant : catalog()) {
-    if (variant.backend != Backend::cuda || variant.direction != kForwardBackward ||
-        !variant.launch)
-      continue;
+  for (const Variant* row : rows_of_both_passes()) {
+    const Variant& variant = *row;
     for (const Problem& problem : problems()) {
       if (!supports(variant, problem, *device).supported) continue;
       INFO(to_string(variant.stages.front()) << "/" << variant.name << " " << describe(problem));

@@ -41,23 +41,9 @@ double lse_tolerance(const Variant& variant, Dtype dtype) {
 
 void check_row(const Variant& variant, const Problem& p, const std::vector<HostTensor>& inputs,
                const std::vector<double>& want, std::int64_t row_gap, CUstream_st* stream) {
-  const Stage stage = variant.stages.front();
-  const auto in = upload(inputs, stream);
-  const auto out = upload(make_outputs(stage, p), stream);
-  HostTensor lse{"lse", {Dtype::fp32, 2, {p.total_tokens(), p.q_heads}}, {}};
-  lse.fill(kPoison);
-  const DeviceTensor saved_lse(lse, stream, row_gap);
-  Saved saved;
-  (stage == Stage::attend_window ? saved.lse_win : saved.lse_cmp) = saved_lse.view();
-  Launchable(variant, p, views(in), views(out), stream, &saved).launch();
-  const HostTensor produced = saved_lse.download(stream);
-  const auto* got = produced.view().as<const float>();
-  const double most = lse_tolerance(variant, p.dtype);
-  std::int64_t wrong = 0;
-  for (std::size_t i = 0; i < want.size(); ++i)
-    wrong += std::isinf(want[i]) ? got[i] != want[i] : !(std::abs(got[i] - want[i]) <= most);
   INFO(variant.name << " " << describe(p) << " gap " << row_gap);
-  CHECK(wrong == 0);
+  const SavingRun run = produce_saving(variant, p, upload(inputs, stream), stream, {}, row_gap);
+  check_lse(run.lse, want, lse_tolerance(variant, p.dtype));
 }
 
 }  // namespace
@@ -75,12 +61,13 @@ TEST_CASE("the saved log-sum-exp of the window and the compressed branch is righ
                              small_problem({5, 40}, {3, 0}, 6, 2, 64, 64, Dtype::fp32)}) {
       const auto inputs = make_inputs(stage, p, 7);
       const auto want = expected_lse(stage, p, inputs);
-      for (const Variant& variant : catalog()) {
-        if (variant.backend != Backend::cuda || variant.stages.size() != 1 || !variant.launch)
-          continue;
-        if (variant.stages.front() != stage || !supports(variant, p, *device).supported) continue;
-        check_row(variant, p, inputs, want, 0, stream.get());
-        check_row(variant, p, inputs, want, 3, stream.get());
+      const auto of_stage = [&](const Variant& row) {
+        return row.stages.size() == 1 && row.stages.front() == stage;
+      };
+      for (const Variant* variant : cuda_rows(of_stage)) {
+        if (!supports(*variant, p, *device).supported) continue;
+        check_row(*variant, p, inputs, want, 0, stream.get());
+        check_row(*variant, p, inputs, want, 3, stream.get());
         ++checked;
       }
     }

@@ -98,11 +98,7 @@ void check_branch(const Variant& row, const Problem& p, const BackwardInputs& in
   Launchable launchable(row, p, views(in), views(out), stream, &saved);
   launchable.launch();
   if (sanitized()) return;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const HostTensor produced = out[i].download(stream);
-    INFO(produced.name);
-    CHECK(worst_gradient_error(expected[i], produced) <= gradient_tolerance(p.dtype));
-  }
+  check_gradients(expected, download(out, stream), gradient_tolerance(p.dtype));
 }
 
 /// What one launch of the gate writes.
@@ -131,7 +127,7 @@ GateRun run_gate(const Variant& row, const Problem& p, const BackwardInputs& inp
   launchable.set_options(options);
   launchable.launch();
   GateRun run;
-  for (const DeviceTensor& tensor : out) run.gradients.push_back(tensor.download(stream));
+  run.gradients = download(out, stream);
   for (std::size_t b = 0; b < 3; ++b) run.stats[b] = stats[b].download(stream);
   return run;
 }

@@ -42,8 +42,7 @@ TEST_CASE("fused_block gives the oracle's answer whatever meets in a chunk", "[g
     const auto inputs = make_inputs(Stage::attend_selected, problem, 5);
     for (const std::int64_t chunk : {512, 1024, 2048}) {
       INFO(describe(problem) << " chunk " << chunk);
-      const auto produced = produce(row, problem, inputs, stream.get(), {{"chunk", chunk}});
-      check_with_oracle(row, problem, inputs, produced);
+      check_launch(row, problem, inputs, stream.get(), {{"chunk", chunk}});
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "gpu.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -139,6 +140,12 @@ std::vector<DeviceTensor> upload(const std::vector<HostTensor>& tensors, CUstrea
   return uploaded;
 }
 
+std::vector<HostTensor> download(const std::vector<DeviceTensor>& tensors, CUstream_st* stream) {
+  std::vector<HostTensor> all;
+  for (const DeviceTensor& tensor : tensors) all.push_back(tensor.download(stream));
+  return all;
+}
+
 std::vector<TensorView> views(const std::vector<DeviceTensor>& tensors) {
   std::vector<TensorView> all;
   for (const DeviceTensor& tensor : tensors) all.push_back(tensor.view());
@@ -195,9 +202,7 @@ std::vector<HostTensor> produce(const Variant& variant, const Problem& problem,
   const auto in = upload(inputs, stream, row_gap, offset);
   const auto out = upload(make_outputs(variant.stages, problem), stream, row_gap, offset);
   Launchable(variant, problem, views(in), views(out), stream, nullptr, std::move(point)).launch();
-  std::vector<HostTensor> produced;
-  for (const DeviceTensor& tensor : out) produced.push_back(tensor.download(stream));
-  return produced;
+  return download(out, stream);
 }
 
 void check_verdict(const Oracle::Verdict& verdict, double tolerance) {
@@ -215,6 +220,47 @@ void check_with_oracle(const Variant& variant, const Problem& problem,
   const auto input_views = views(inputs);
   const SpanOracle oracle(variant.stages, problem, input_views, {}, variant.role);
   check_verdict(oracle.verify(views(produced), rows), row_tolerance(variant, problem.dtype));
+}
+
+void check_launch(const Variant& variant, const Problem& problem,
+                  const std::vector<HostTensor>& inputs, CUstream_st* stream, Point point,
+                  std::int64_t row_gap, std::int64_t offset) {
+  check_with_oracle(variant, problem, inputs,
+                    produce(variant, problem, inputs, stream, std::move(point), row_gap, offset));
+}
+
+void check_same_bits(const std::vector<HostTensor>& one, const std::vector<HostTensor>& other) {
+  REQUIRE(one.size() == other.size());
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    INFO(one[i].name);
+    CHECK(one[i].bytes == other[i].bytes);
+  }
+}
+
+SavingRun produce_saving(const Variant& variant, const Problem& problem,
+                         const std::vector<DeviceTensor>& inputs, CUstream_st* stream, Point point,
+                         std::int64_t lse_gap) {
+  const Stage stage = variant.stages.front();
+  const auto out = upload(make_outputs(stage, problem), stream);
+  HostTensor lse{"lse", {Dtype::fp32, 2, {problem.total_tokens(), problem.q_heads}}, {}};
+  lse.fill(kPoison);
+  const DeviceTensor on_device(lse, stream, lse_gap);
+  Saved saved;
+  (stage == Stage::attend_compressed ? saved.lse_cmp
+   : stage == Stage::attend_selected ? saved.lse_sel
+                                     : saved.lse_win) = on_device.view();
+  Launchable(variant, problem, views(inputs), views(out), stream, &saved, std::move(point))
+      .launch();
+  return {out.front().download(stream), on_device.download(stream)};
+}
+
+void check_lse(const HostTensor& lse, const std::vector<double>& want, double most) {
+  const auto* got = lse.view().as<const float>();
+  REQUIRE(lse.view().elements() == static_cast<std::int64_t>(want.size()));
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < want.size(); ++i)
+    wrong += std::isinf(want[i]) ? got[i] != want[i] : !(std::abs(got[i] - want[i]) <= most);
+  CHECK(wrong == 0);
 }
 
 Problem small_problem(std::vector<std::int64_t> seq_lens, std::vector<std::int64_t> context_lens,

@@ -24,6 +24,15 @@ std::optional<Device> gpu_or_skip();
 const Variant& cuda_row(std::span<const Stage> stages, std::string_view name);
 const Variant& cuda_row(Stage stage, std::string_view name);
 
+/// The CUDA rows that this build has and `wanted` takes, in the order of the table.
+template <class Wanted>
+std::vector<const Variant*> cuda_rows(Wanted wanted) {
+  std::vector<const Variant*> rows;
+  for (const Variant& row : catalog())
+    if (row.backend == Backend::cuda && row.launch && wanted(row)) rows.push_back(&row);
+  return rows;
+}
+
 /// The device where it runs the row, which is built for compute capability 9.0 and has to run
 /// there; else nothing, and the reason is printed.
 std::optional<Device> hopper_or_skip(const Variant& row, const Problem& problem);
@@ -59,6 +68,7 @@ class DeviceTensor {
 
 std::vector<DeviceTensor> upload(const std::vector<HostTensor>& tensors, CUstream_st* stream,
                                  std::int64_t row_gap = 0, std::int64_t offset = 0);
+std::vector<HostTensor> download(const std::vector<DeviceTensor>& tensors, CUstream_st* stream);
 std::vector<TensorView> views(const std::vector<DeviceTensor>& tensors);
 std::vector<TensorView> views(const std::vector<HostTensor>& tensors);
 
@@ -106,6 +116,24 @@ void check_with_oracle(const Variant& variant, const Problem& problem,
                        const std::vector<HostTensor>& inputs,
                        const std::vector<HostTensor>& produced,
                        std::span<const std::int64_t> rows = {});
+
+/// produce(), and check_with_oracle() of all that it gives.
+void check_launch(const Variant& variant, const Problem& problem,
+                  const std::vector<HostTensor>& inputs, CUstream_st* stream, Point point = {},
+                  std::int64_t row_gap = 0, std::int64_t offset = 0);
+/// Checks that two launches wrote the same bits.
+void check_same_bits(const std::vector<HostTensor>& one, const std::vector<HostTensor>& other);
+
+/// What one forward launch of an attention branch writes, and the log-sum-exp that it saves,
+/// [tokens, q_heads] fp32; `lse_gap` elements lie between the rows of that.
+struct SavingRun {
+  HostTensor o, lse;
+};
+SavingRun produce_saving(const Variant& variant, const Problem& problem,
+                         const std::vector<DeviceTensor>& inputs, CUstream_st* stream,
+                         Point point = {}, std::int64_t lse_gap = 0);
+/// Checks each number of a log-sum-exp: infinite where it is to be, else at most `most` off.
+void check_lse(const HostTensor& lse, const std::vector<double>& want, double most);
 
 /// A problem for a test, with what most tests leave alone already set.
 Problem small_problem(std::vector<std::int64_t> seq_lens, std::vector<std::int64_t> context_lens,

@@ -20,7 +20,7 @@ bool check_row(const Variant& row, Problem problem, const Device& device, CUstre
     if (!supports(row, problem, device).supported) return false;
     INFO(describe(problem) << " model_dim " << problem.model.model_dim);
     const auto inputs = make_inputs(row.stages, problem, 11);
-    check_with_oracle(row, problem, inputs, produce(row, problem, inputs, stream));
+    check_launch(row, problem, inputs, stream);
   }
   return true;
 }

@@ -68,8 +68,8 @@ void trace_rows(const Device& device, std::initializer_list<Dtype> dtypes, Wante
   const Stream stream;
   // As long as it lives, all traces share one session: opening one takes long.
   const auto session = probes::make_timer(device, Timer::cupti, stream.get());
-  for (const Variant& variant : catalog()) {
-    if (variant.backend != Backend::cuda || !variant.launch || !wanted(variant)) continue;
+  for (const Variant* row : cuda_rows(wanted)) {
+    const Variant& variant = *row;
     for (const Problem& problem : problems(dtypes)) {
       if (!supports(variant, problem, device).supported) continue;
       trace_row(variant, problem, device, stream.get(),

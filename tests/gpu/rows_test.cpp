@@ -65,8 +65,7 @@ void check_row(const Variant& variant, const VariantId& id, const Problem& probl
   INFO(to_string(id) << " " << describe(problem) << " gap " << row_gap << " offset " << offset);
   REQUIRE_FALSE(find_violation(problem));
   const auto inputs = make_inputs(variant.stages, problem, 7);
-  check_with_oracle(variant, problem, inputs,
-                    produce(variant, problem, inputs, stream, id.point, row_gap, offset));
+  check_launch(variant, problem, inputs, stream, id.point, row_gap, offset);
 }
 
 /// One row, at each point of its coordinates, on every problem that it supports; what it refuses,
@@ -156,9 +155,10 @@ TEST_CASE("every CUDA row reads and writes by the caller's strides, aligned or n
   const auto device = gpu_or_skip();
   if (!device) return;
   const Stream stream;
-  for (const Variant& variant : catalog()) {
-    // A model's weights are one flat tensor, which has no strides.
-    if (variant.backend != Backend::cuda || variant.stages.front() == Stage::model) continue;
+  // A model's weights are one flat tensor, which has no strides.
+  const auto has_strides = [](const Variant& v) { return v.stages.front() != Stage::model; };
+  for (const Variant* row : cuda_rows(has_strides)) {
+    const Variant& variant = *row;
     for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
       if (!(variant.dtypes & dtype_bit(dtype))) continue;
       const bool layer = variant.stages.front() == Stage::layer;
@@ -177,8 +177,8 @@ TEST_CASE("a CUDA row writes the same bits every time", "[gpu]") {
   if (!device) return;
   const Stream stream;
   const Problem problem = small_problem({90}, {0}, 12, 2, 64, 64, Dtype::bf16);
-  for (const Variant& variant : catalog()) {
-    if (variant.backend != Backend::cuda) continue;
+  for (const Variant* row : cuda_rows([](const Variant&) { return true; })) {
+    const Variant& variant = *row;
     INFO(variant.name);
     if (!supports(variant, problem, *device).supported) continue;
     const auto inputs = make_inputs(variant.stages, problem, 3);

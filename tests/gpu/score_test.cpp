@@ -52,8 +52,8 @@ TEST_CASE("blocks whose scores tie are chosen by their index, on every CUDA row 
   if (!device) return;
   const Stream stream;
   int rows = 0;
-  for (const Variant& variant : catalog()) {
-    if (variant.backend != Backend::cuda || !scores(variant)) continue;
+  for (const Variant* one : cuda_rows(scores)) {
+    const Variant& variant = *one;
     for (const Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
       const Problem problem = score_problem(1700, dtype);
       if (!supports(variant, problem, *device).supported) continue;

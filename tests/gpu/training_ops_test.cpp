@@ -49,9 +49,7 @@ std::vector<HostTensor> on_device(const Operation& operation, CUstream_st* strea
   context.stream = stream;
   const auto all = views(tensors);
   operation.run(training::cuda_training_ops(), context, all);
-  std::vector<HostTensor> results;
-  for (const DeviceTensor& tensor : tensors) results.push_back(tensor.download(stream));
-  return results;
+  return download(tensors, stream);
 }
 
 /// `coarse`: of gradients that are sums of rounded terms, and of fp32 themselves.
