@@ -1,0 +1,85 @@
+// Rules over traces: a host that waits, and allocations.
+#include "trace_rules.hpp"
+
+namespace nsa::test {
+
+TEST_CASE("a wait now and then is not said to be none a step", "[doctor]") {
+  const auto message = [](int every) {
+    const doctor::Report report = report_of(resting([every](JsonTrace& t, double at) {
+      if (static_cast<int>(at) / 20'000 % every == 0)
+        t.call("cudaDeviceSynchronize", static_cast<int>(at) + 1000, at + 700, 5000);
+    }));
+    const doctor::Found* one = found(report, "trace_host_syncs");
+    return one ? one->message : "";
+  };
+  CHECK(message(1).starts_with("the host waits 10 times, 1 a step, "));
+  CHECK(message(3).starts_with("the host waits 4 times, less than once a step, "));
+}
+
+TEST_CASE("what to do about waits follows what most of them wait for", "[doctor]") {
+  const auto of = [](const char* call, const std::string& copy) {
+    return advice(report_of(waiting(call, copy)), "trace_host_syncs");
+  };
+  CHECK(of("cudaMemcpyAsync", "Memcpy HtoD (Pageable -> Device)").starts_with("pin "));
+  CHECK(of("cudaMemcpyAsync", "Memcpy DtoH (Device -> Pageable)").find("into pinned memory") !=
+        std::string::npos);
+  CHECK(of("cudaMemcpyAsync", "Memcpy DtoH (Device -> Pageable)").find("item") ==
+        std::string::npos);
+  CHECK(of("cuModuleLoadData", "").find("CUDA_MODULE_LOADING") != std::string::npos);
+  CHECK(of("cudaDeviceSynchronize", "").empty());  // what the rule says
+  const doctor::Report own = report_of(loading_for(1));
+  CHECK(advice(own, "trace_host_syncs").find("torch.cuda.synchronize") != std::string::npos);
+}
+
+TEST_CASE("waits win no more than they take, whatever allocations take", "[doctor]") {
+  JsonTrace t;
+  for (int step = 0, id = 1; step < 10; ++step, id += 5) {
+    const double at = 5000.0 * step;
+    t.call("cudaMalloc", id, at + 10, 1500).call("cudaFree", id + 1, at + 1520, 1000);
+    t.call("cudaHostAlloc", id + 2, at + 2600, 500);
+    t.call("hipMemcpyWithStream", id + 3, at + 3300, 200);
+    t.launched("gemm", id + 4, at + 3600, at + 3700, 800);
+  }
+  const doctor::Report report = report_of(t);
+  REQUIRE(found(report, "trace_host_syncs"));
+  CHECK(found(report, "trace_host_syncs")->gain.at_most_ns == 2'000'000);
+  REQUIRE(found(report, "trace_allocations"));
+  CHECK(*found(report, "trace_allocations")->gain.at_most_ns > 25'000'000);
+}
+
+TEST_CASE("a few allocations are found where they cost much of the time", "[doctor]") {
+  const auto with = [](double us) {
+    JsonTrace t;
+    for (int step = 0, id = 1; step < 6; ++step, id += 2) {
+      const double at = 20'000.0 * step;
+      t.call("cudaMalloc", id, at, us).launched("gemm", id + 1, at + us, at + us + 10, 15'000);
+    }
+    return report_of(t);
+  };
+  const doctor::Report dear = with(3000), cheap = with(10);
+  REQUIRE(found(dear, "trace_allocations"));
+  CHECK(*found(dear, "trace_allocations")->gain.at_most_ns > 2'000'000);
+  CHECK_FALSE(found(cheap, "trace_allocations"));
+}
+
+TEST_CASE("what runs before the steps is not said of a step", "[doctor]") {
+  const auto with = [](bool in_steps) {
+    JsonTrace t;
+    int id = 1;
+    const double first = in_steps ? 0 : 6000;
+    for (int i = 0; i < 30 && !in_steps; ++i) t.call("cudaMalloc", id++, 200.0 * i, 190);
+    for (int step = 0; step < 10; ++step) {
+      const double at = first + 1000.0 * step;
+      t.range("ProfilerStep#" + std::to_string(step), at, 990);
+      for (int i = 0; i < 3 && in_steps; ++i) t.call("cudaMalloc", id++, at + 200 * i, 190);
+      t.launched("gemm", id++, at + 650, at + 660, 330);
+    }
+    return report_of(t);
+  };
+  CHECK(found(with(true), "trace_allocations"));
+  const doctor::Report before = with(false);
+  CHECK_FALSE(found(before, "trace_allocations"));
+  CHECK_FALSE(found(before, "trace_host_syncs"));
+}
+
+}  // namespace nsa::test
