@@ -9,6 +9,7 @@
 
 #include "config_keys.hpp"
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/problem/limits.hpp"
 #include "nsa/schemas/text.hpp"
 #include "nsa/tuner/count_text.hpp"
 #include "nsa/tuner/plan.hpp"
@@ -191,15 +192,14 @@ Dtype precision_of(const Entry& entry, const std::string& where) {
 }
 
 void read_lengths(UserConfig& config, const Entries& entries, const std::string& where) {
-  constexpr std::int64_t kMaxBatch = 65536;
   std::int64_t batch = 1, seq_len = 2048;
   if (const auto e = entries.find("train.seq_len"); e != entries.end())
     seq_len = integer_of(e->first, e->second, where);
   if (const auto e = entries.find("train.batch_size"); e != entries.end()) {
     batch = integer_of(e->first, e->second, where);
-    if (batch < 1 || batch > kMaxBatch)
+    if (batch < 1 || batch > kMaxProblemBatch)
       refuse(where, e->second.line,
-             fmt::format("train.batch_size: {} is outside of 1 to {}", batch, kMaxBatch));
+             fmt::format("train.batch_size: {} is outside of 1 to {}", batch, kMaxProblemBatch));
   }
   config.problem.seq_lens.assign(static_cast<std::size_t>(batch), seq_len);
   config.problem.context_lens.assign(static_cast<std::size_t>(batch), 0);

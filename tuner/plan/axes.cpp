@@ -9,6 +9,7 @@
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
+#include "nsa/schemas/problem/limits.hpp"
 #include "nsa/tuner/plan.hpp"
 
 namespace nsa::tuner {
@@ -59,7 +60,7 @@ bool fill_lens(Text text, Lens& lens) {
 
 bool set_batch(Problem& p, Text text) {
   std::int64_t batch = 0;
-  if (!parse_integer(text, batch) || batch < 1 || batch > 65536 || p.seq_lens.empty() ||
+  if (!parse_integer(text, batch) || batch < 1 || batch > kMaxProblemBatch || p.seq_lens.empty() ||
       p.context_lens.empty())
     return false;
   p.seq_lens.assign(static_cast<std::size_t>(batch), p.seq_lens.front());

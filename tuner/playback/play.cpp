@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/problem/limits.hpp"
 #include "nsa/tuner/playback.hpp"
 #include "playback/player.hpp"
 #include "playback/world.hpp"
@@ -11,7 +12,6 @@
 namespace nsa::tuner {
 namespace {
 
-constexpr std::int64_t kMaxLength = std::int64_t{1} << 31;
 constexpr std::int64_t kMaxLengths = 1'000'000;
 
 std::int64_t number_of(const std::string& text, std::int64_t most) {
@@ -25,7 +25,8 @@ std::int64_t number_of(const std::string& text, std::int64_t most) {
 
 /// FROM:TO:COUNT
 void add_range(const std::vector<std::string>& parts, std::vector<std::int64_t>& lengths) {
-  const std::int64_t from = number_of(parts[0], kMaxLength), to = number_of(parts[1], kMaxLength);
+  const std::int64_t from = number_of(parts[0], kMaxProblemTokens),
+                     to = number_of(parts[1], kMaxProblemTokens);
   const std::int64_t count = number_of(parts[2], kMaxLengths);
   if (to < from || count < 2)
     throw InputError("--truth: a range is FROM:TO:COUNT, upwards and of 2 lengths or more");
@@ -53,7 +54,8 @@ std::vector<std::int64_t> parse_lengths(const std::string& text) {
   std::vector<std::int64_t> lengths;
   for (const std::string& item : split(text, ',')) {
     const auto parts = split(item, ':');
-    parts.size() == 3 ? add_range(parts, lengths) : lengths.push_back(number_of(item, kMaxLength));
+    parts.size() == 3 ? add_range(parts, lengths)
+                      : lengths.push_back(number_of(item, kMaxProblemTokens));
   }
   if (lengths.empty()) throw InputError("--truth: names no length");
   return lengths;

@@ -4,15 +4,14 @@
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/problem.hpp"
+#include "nsa/schemas/problem/limits.hpp"
 
 namespace nsa {
 namespace {
 
 using Violation = std::optional<std::string>;
 
-constexpr std::int64_t kMaxDim = std::int64_t{1} << 16;     // heads, head dims, layers, widths
-constexpr std::int64_t kMaxTokens = std::int64_t{1} << 31;  // of all sequences together
-constexpr std::int64_t kMaxBatch = std::int64_t{1} << 16;
+constexpr std::int64_t kMaxDim = std::int64_t{1} << 16;  // heads, head dims, layers, widths
 constexpr std::int64_t kMaxVocab = std::int64_t{1} << 24;
 constexpr double kMaxElements = 0x1p52;  // of one tensor: eight bytes each stay far below 2^63
 constexpr double kMaxScores = 0x1p60;    // query-key pairs of all heads
@@ -28,23 +27,24 @@ Violation outside(const std::string& pointer, std::int64_t value, std::int64_t l
 Violation check_lens(const std::vector<std::int64_t>& lens, const std::string& pointer,
                      std::int64_t low) {
   for (std::size_t b = 0; b < lens.size(); ++b) {
-    if (auto v = outside(pointer + "/" + std::to_string(b), lens[b], low, kMaxTokens)) return v;
+    if (auto v = outside(pointer + "/" + std::to_string(b), lens[b], low, kMaxProblemTokens))
+      return v;
   }
   return std::nullopt;
 }
 
 Violation check_batch(const Problem& p) {
   if (p.seq_lens.empty()) return "/seq_lens: empty; name at least one sequence";
-  if (p.batch() > kMaxBatch)
-    return "/seq_lens: " + number(p.batch()) + " sequences; at most " + number(kMaxBatch);
+  if (p.batch() > kMaxProblemBatch)
+    return "/seq_lens: " + number(p.batch()) + " sequences; at most " + number(kMaxProblemBatch);
   if (p.context_lens.size() != p.seq_lens.size())
     return "/context_lens: " + std::to_string(p.context_lens.size()) + " values for " +
            std::to_string(p.seq_lens.size()) + " sequences; give one each";
   if (auto v = check_lens(p.seq_lens, "/seq_lens", 1)) return v;
   if (auto v = check_lens(p.context_lens, "/context_lens", 0)) return v;
-  if (p.total_context() > kMaxTokens)
+  if (p.total_context() > kMaxProblemTokens)
     return "/seq_lens: " + number(p.total_context()) + " tokens with their contexts; at most " +
-           number(kMaxTokens);
+           number(kMaxProblemTokens);
   return std::nullopt;
 }
 
@@ -77,14 +77,14 @@ Violation check_heads(const Problem& p) {
 
 // Constraints of the geometry: docs/nsa.md 1 and 5.
 Violation check_geometry(const Geometry& g) {
-  if (auto v = outside("/cmp_block", g.cmp_block, 1, kMaxTokens)) return v;
-  if (auto v = outside("/cmp_stride", g.cmp_stride, 1, kMaxTokens)) return v;
-  if (auto v = outside("/sel_block", g.sel_block, 1, kMaxTokens)) return v;
+  if (auto v = outside("/cmp_block", g.cmp_block, 1, kMaxProblemTokens)) return v;
+  if (auto v = outside("/cmp_stride", g.cmp_stride, 1, kMaxProblemTokens)) return v;
+  if (auto v = outside("/sel_block", g.sel_block, 1, kMaxProblemTokens)) return v;
   if (g.sel_count < 3)
     return "/sel_count: " + number(g.sel_count) +
            " is below 3; the first and two local blocks are always selected";
   if (auto v = outside("/sel_count", g.sel_count, 3, kMaxDim)) return v;
-  if (auto v = outside("/window", g.window, 0, kMaxTokens)) return v;
+  if (auto v = outside("/window", g.window, 0, kMaxProblemTokens)) return v;
   if (g.cmp_block % g.cmp_stride != 0)
     return "/cmp_stride: " + number(g.cmp_stride) + " does not divide cmp_block " +
            number(g.cmp_block);

@@ -5,6 +5,7 @@
 
 #include "cell_process.hpp"
 #include "known_cells.hpp"
+#include "nsa/schemas/problem/limits.hpp"
 
 extern char** environ;
 
@@ -71,7 +72,7 @@ void declare(CLI::App& sub, MeasureOptions& o) {
       ->delimiter(',')
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
   sub.add_option("--batch", o.batch, "Sequences (default 1)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}));
+      ->check(CLI::Range(std::int64_t{1}, kMaxProblemBatch));
   sub.add_option("--dtype", o.dtype, "As for run");
   sub.add_option("--thresholds", o.thresholds, "Thresholds file, as for run");
   sub.add_option("--processes", o.processes,

@@ -5,6 +5,7 @@
 
 #include "device_choice.hpp"
 #include "nsa/kernels/training.hpp"
+#include "nsa/schemas/problem/limits.hpp"
 #include "nsa/schemas/text.hpp"
 #include "program.hpp"
 #include "run/options.hpp"
@@ -15,7 +16,7 @@
 namespace nsa::cli {
 namespace {
 
-constexpr std::int64_t kMostBatch = 65536, kMostTokens = std::int64_t{1} << 24;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
 
 struct MemoryPlanOptions {
   RunOptions run;
@@ -104,8 +105,8 @@ Json document_of(const Predictor& p, const std::optional<std::int64_t>& limit) {
   if (!limit) return document;
   document["limit_bytes"] = *limit;
   document["fits"] = memory.peak() <= *limit;
-  document["largest_batch"] = or_null(
-      largest(kMostBatch, [&](std::int64_t b) { return p.of(b, plan.seq_len).peak() <= *limit; }));
+  document["largest_batch"] = or_null(largest(
+      kMaxProblemBatch, [&](std::int64_t b) { return p.of(b, plan.seq_len).peak() <= *limit; }));
   document["largest_seq_len"] = or_null(
       largest(kMostTokens, [&](std::int64_t s) { return p.of(plan.batch, s).peak() <= *limit; }));
   return document;

@@ -4,6 +4,7 @@
 #include "device_choice.hpp"
 #include "nsa/run_tables/grids.hpp"
 #include "nsa/run_tables/tables.hpp"
+#include "nsa/schemas/problem/limits.hpp"
 #include "tables.hpp"
 
 namespace nsa::cli {
@@ -81,7 +82,7 @@ void add_matrix(Program& program, CLI::App& report) {
   (*sub)
       ->add_option("--batches", o->batches, "Several batches: 1,2")
       ->delimiter(',')
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}));
+      ->check(CLI::Range(std::int64_t{1}, kMaxProblemBatch));
 }
 
 std::vector<Asked> paths(const Lengths& seq_lens, const MeasureOptions& o) {
@@ -164,7 +165,7 @@ void add_batches(Program& program, CLI::App& report) {
                 "the memory model predicted");
   sub->add_option("--batches", o->batches, "Batches (default 1,2,4,8)")
       ->delimiter(',')
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}));
+      ->check(CLI::Range(std::int64_t{1}, kMaxProblemBatch));
   sub->add_option("--kv-heads", o->kv_heads,
                   "Numbers of KV heads (default: every divisor of the query heads)")
       ->delimiter(',')

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "nsa/reports/text_table.hpp"
+#include "nsa/schemas/problem/limits.hpp"
 #include "stage_memory.hpp"
 #include "tables.hpp"
 
@@ -91,7 +92,7 @@ void add_report_memory(Program& program, CLI::App& report) {
   sub->add_option("--thresholds", o->run.thresholds, "Thresholds file, as for run");
   sub->add_option("--batches", o->batches, "Batches (default 1,2,4,8)")
       ->delimiter(',')
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}));
+      ->check(CLI::Range(std::int64_t{1}, kMaxProblemBatch));
 }
 
 }  // namespace nsa::cli

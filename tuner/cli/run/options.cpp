@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "nsa/schemas/json.hpp"
+#include "nsa/schemas/problem/limits.hpp"
 #include "nsa/schemas/text.hpp"
 #include "program.hpp"
 
@@ -234,18 +235,17 @@ RunPlan make_run_plan(const RunOptions& o, Backend backend) {
   plan.batch = o.batch.value_or(plan.batch);
   plan.decode = o.decode.value_or(0);
   require_range("--seq-len", plan.seq_len, 1, std::int64_t{1} << 24);
-  require_range("--batch", plan.batch, 1, 65536);
+  require_range("--batch", plan.batch, 1, kMaxProblemBatch);
   require_range("--decode", plan.decode, 0, std::int64_t{1} << 24);
   require_range("--steps", o.steps, 1, 1'000'000);
   require_range("--warmup", o.warmup, 0, 1'000'000);
   require_range("--every", o.every, 1, 1'000'000);
   branch_mask(o.branches);
-  constexpr std::int64_t kMostInBatch = std::int64_t{1} << 31;  // of a problem
-  if (plan.seq_len > kMostInBatch / plan.batch)
+  if (plan.seq_len > kMaxProblemTokens / plan.batch)
     throw InputError(fmt::format(
         "--batch: {} sequences of {} tokens are more than the {} of one batch; take a smaller "
         "--batch or a shorter --seq-len",
-        plan.batch, plan.seq_len, kMostInBatch));
+        plan.batch, plan.seq_len, kMaxProblemTokens));
   const auto batch = static_cast<std::size_t>(plan.batch);
   require_valid(problem_of(plan.config, std::vector<std::int64_t>(batch, plan.seq_len),
                            std::vector<std::int64_t>(batch, 0)),
