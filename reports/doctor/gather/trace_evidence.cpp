@@ -88,25 +88,21 @@ void add_gaps(const Trace& trace, TraceEvidence& out) {
 
 /// Leaves steps at the start that say nothing of the others out of the trace: each of them takes
 /// half as long again as the median of all others, and they are a third of all steps at most.
-/// Which, in words; "" where there are none.
-std::string leave_out_warm_up(trace::Trace& trace) {
-  const auto found = trace::warm_up_of(trace);
-  if (!found) return {};
+/// Which, in words.
+std::string leave_out_warm_up(const trace::WarmUp& found, std::size_t all, Trace& trace) {
   trace::Filter filter;
-  filter.steps = found->later;
+  filter.steps = found.later;
   trace::keep(filter, trace);
   return fmt::format("the first {} of {} steps: they warmed up ({:.3g} ms each, later ones {:.3g})",
-                     found->steps, found->all, static_cast<double>(found->median_ns) / 1e6,
-                     static_cast<double>(found->later_median_ns) / 1e6);
+                     found.steps, all, static_cast<double>(found.median_ns) / 1e6,
+                     static_cast<double>(found.later_median_ns) / 1e6);
 }
 
 /// Leaves what the program did before its steps and after them out of the trace: findings say "a
 /// step". Not where more is launched there than in the steps. Which, in words; "" where there is
 /// nothing.
-std::string leave_out_set_up(Trace& trace) {
-  const auto steps = trace::marked_steps_of(trace);
-  if (!steps) return {};
-  const auto outside = [&](std::int64_t ns) { return ns < steps->start_ns || ns >= steps->end_ns; };
+std::string leave_out_set_up(const trace::NumberedSteps& steps, Trace& trace) {
+  const auto outside = [&](std::int64_t ns) { return ns < steps.start_ns || ns >= steps.end_ns; };
   const std::vector<WaitKind> waits = trace::waits_of_calls(trace);
   std::size_t waits_outside = 0, launches_outside = 0, launches = 0;
   for (std::size_t i = 0; i < trace.calls.size(); ++i) {
@@ -117,17 +113,24 @@ std::string leave_out_set_up(Trace& trace) {
   }
   if (waits_outside == 0 || 2 * launches_outside > launches) return {};
   trace::Filter filter;
-  filter.steps = steps->numbers;
+  filter.steps = steps.numbers;
   trace::keep(filter, trace);
-  return fmt::format("what ran before the first of {} steps and after the last", steps->count);
+  return fmt::format("what ran before the first of {} steps and after the last", steps.count);
+}
+
+/// Leaves out what findings of "a step" are not about. Which, in words; "" where there is nothing.
+std::string leave_out(Trace& trace) {
+  const auto steps = trace::numbered_steps_of(trace);
+  if (!steps) return {};
+  if (steps->warm_up) return leave_out_warm_up(*steps->warm_up, steps->count, trace);
+  return steps->marked ? leave_out_set_up(*steps, trace) : "";
 }
 
 }  // namespace
 
 TraceEvidence examine_trace(Trace& trace) {
   TraceEvidence out;
-  out.left_out = leave_out_warm_up(trace);
-  if (out.left_out.empty()) out.left_out = leave_out_set_up(trace);
+  out.left_out = leave_out(trace);
   out.summary = trace::summarize(trace);
   out.summary.path = clean(out.summary.path);
   add_calls(trace, out);

@@ -25,13 +25,10 @@ std::vector<std::int64_t> numbers_of(const std::vector<StepRange>& steps) {
 
 std::int64_t median_of(std::vector<std::int64_t> values) { return nearest_rank(values, 50); }
 
-}  // namespace
-
-std::optional<WarmUp> warm_up_of(const Trace& trace) {
-  const std::vector<StepRange> steps = marked_steps(trace);
+/// `numbers` of the steps.
+std::optional<WarmUp> warm_up_of(const std::vector<StepRange>& steps,
+                                 const std::vector<std::int64_t>& numbers) {
   if (steps.size() < kFewestMarkedSteps) return {};
-  const std::vector<std::int64_t> numbers = numbers_of(steps);
-  if (numbers.empty()) return {};
   std::vector<std::int64_t> times;
   for (const StepRange& step : steps) times.push_back(step.end_ns - step.start_ns);
   const std::int64_t median = median_of(times);
@@ -39,20 +36,25 @@ std::optional<WarmUp> warm_up_of(const Trace& trace) {
   while (slow < times.size() && 2 * times[slow] > 3 * median) ++slow;
   if (slow == 0 || 3 * slow > steps.size()) return {};
   const auto begin = times.begin() + static_cast<std::ptrdiff_t>(slow);
-  return WarmUp{slow,
-                steps.size(),
-                median_of({times.begin(), begin}),
-                median_of({begin, times.end()}),
-                {numbers[slow], numbers.back()}};
+  return WarmUp{.steps = slow,
+                .median_ns = median_of({times.begin(), begin}),
+                .later_median_ns = median_of({begin, times.end()}),
+                .later = {numbers[slow], numbers.back()}};
 }
 
-std::optional<MarkedSteps> marked_steps_of(const Trace& trace) {
+}  // namespace
+
+std::optional<NumberedSteps> numbered_steps_of(const Trace& trace) {
   const std::vector<StepRange> steps = marked_steps(trace);
-  if (steps.size() < 2 || steps.front().source == "detected") return {};
+  if (steps.size() < 2) return {};
   const std::vector<std::int64_t> numbers = numbers_of(steps);
   if (numbers.empty()) return {};
-  return MarkedSteps{
-      steps.size(), {numbers.front(), numbers.back()}, steps.front().start_ns, steps.back().end_ns};
+  return NumberedSteps{.count = steps.size(),
+                       .numbers = {numbers.front(), numbers.back()},
+                       .start_ns = steps.front().start_ns,
+                       .end_ns = steps.back().end_ns,
+                       .marked = steps.front().source != "detected",
+                       .warm_up = warm_up_of(steps, numbers)};
 }
 
 }  // namespace nsa::trace
