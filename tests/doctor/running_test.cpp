@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
@@ -67,6 +68,16 @@ TEST_CASE("a command that fails before anything was measured is not one without 
   const Result absent = nsatune(folder, "doctor -- ./no_such_program");
   CHECK(absent.exit_code == 2);
   CHECK(absent.err.find("cannot start ./no_such_program") != std::string::npos);
+}
+
+TEST_CASE("a command ignores none of the signals that doctor does", "[doctor]") {
+  const Folder folder;
+  const Result result = nsatune(folder, "doctor -- grep SigIgn /proc/self/status");
+  const std::string all = result.out + result.err;
+  const std::size_t at = all.find("SigIgn:?");  // the tab is a control character
+  REQUIRE(at != std::string::npos);
+  const std::uint64_t ignored = std::stoull(all.substr(at + 8), nullptr, 16);
+  for (const int number : {SIGPIPE, SIGXFSZ}) CHECK((ignored >> (number - 1) & 1) == 0);
 }
 
 TEST_CASE("files may stand before a command", "[doctor]") {

@@ -1,5 +1,4 @@
 // Parses the command line, runs one command, and turns exceptions into one line and an exit code.
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <sstream>
@@ -8,6 +7,7 @@
 #include "nsa/kernels/workspace.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/cuda_error.hpp"
+#include "nsa/tuner/signals.hpp"
 #include "program.hpp"
 #include "version.hpp"
 
@@ -117,8 +117,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a worker that died is a row, not the end of the program
-  std::signal(SIGXFSZ, SIG_IGN);  // ulimit -f: a write that fails says so
+  nsa::tuner::ignore_failed_writes();  // a worker that died is a row, not the end of the program
   try {
     return run(argc, argv);
   } catch (const nsa::InputError& e) {

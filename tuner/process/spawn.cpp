@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/tuner/signals.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -50,7 +51,7 @@ void limit(__rlimit_resource resource, std::uint64_t bytes) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (const int number : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGUSR1}) signal(number, SIG_DFL);
+  reset_signals();
   dup2(in.read.get(), STDIN_FILENO);
   dup2(out.write.get(), STDOUT_FILENO);
   dup2(err.write.get(), STDERR_FILENO);

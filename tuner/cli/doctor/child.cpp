@@ -13,6 +13,7 @@
 
 #include "nsa/doctor/evidence.hpp"
 #include "nsa/schemas/error.hpp"
+#include "nsa/tuner/signals.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -35,7 +36,7 @@ Pipes make_pipes() {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
-  for (const int number : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM}) signal(number, SIG_DFL);
+  tuner::reset_signals();
   const int nothing = open("/dev/null", O_RDONLY);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   dup2(pipes.output[1], STDOUT_FILENO);

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/tuner/signals.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -81,7 +82,7 @@ int run_child(const ChildPlan& plan) {
   const pid_t pid = fork();
   if (pid == 0) {
     forwarding.restore_in_child();
-    for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_DFL);  // main ignores them
+    tuner::end_on_failed_writes();
     if (plan.stdout_to_stderr) dup2(STDERR_FILENO, STDOUT_FILENO);
     execvpe(argv[0], argv.data(), envp.data());
     const int error = errno;
