@@ -88,6 +88,33 @@ TEST_CASE("a held-out length that loses is surrounded before thresholds are look
   }
 }
 
+TEST_CASE("a length at which another variant leads, but not surely, gets lengths beside it",
+          "[refine]") {
+  sim::Session session;
+  session.variants = {
+      {"fused_query", sim::linear(1)},
+      {"gather", [](double n) { return sim::linear(1)(n) * (n == 2001 ? 1 : 1.2); }}};
+  session.lengths = {501, 1001, 2001, 4001, 8001};
+  session.noise = [calm = sim::white(0.001, 3)](std::size_t l, std::size_t i,
+                                                std::size_t v) mutable {
+    constexpr std::size_t kOfOneProcess = 16;  // one says far more than the other
+    const double gather = i < kOfOneProcess ? 0.92 : 0.985;
+    return calm(l, i, v) * (l == 2 && v == 1 ? gather : 1);
+  };
+  const auto decided = tuner::decide(sim::input_of(session, sim::measure(session)));
+  REQUIRE(decided.table.classes.at(0).decisions.at(0).ranges.size() == 1);
+  auto judges = session;
+  judges.noise = sim::white(0.001, 4);
+  std::vector<Measurement> rows = sim::measure(session);
+  judges.lengths = {701};
+  for (Measurement& row : sim::measure(judges, 2)) {
+    row.held_out = true;
+    rows.push_back(std::move(row));
+  }
+  const auto more = tuner::refine(sim::input_of(session, rows), spec_of(session.lengths));
+  CHECK(lengths_of(more, false) == Lengths{1415, 2829});
+}
+
 TEST_CASE("a held-out length that loses is left alone where the lengths beside it are near",
           "[refine]") {
   sim::Session session = waves();

@@ -21,6 +21,7 @@ constexpr std::int64_t kTile = 128;     // lengths that fill every tile of a ker
 constexpr std::int64_t kSmallTile = 8;  // of the smallest ones
 constexpr double kWorthIt = 0.001;      // of the time, over an octave: what is left undecided
 constexpr double kLosing = 0.02;        // of the time, at a length that judges
+constexpr double kDip = 0.02;           // and at one that decides, but not by itself
 constexpr std::size_t kMostJudges = 3;  // times the share of held-out lengths
 // Where lengths are nearer than this, waves of tiles between them take more time to find than they
 // cost: sweeps for one series went on for half of their lengths without an end.
@@ -147,9 +148,11 @@ class Refiner {
     return loss > options().epsilon && loss * std::min(1.0, octaves) > kWorthIt;
   }
 
-  /// Lengths on both sides of those that judge and lose much, and where there are such, another
-  /// judge where nobody looked. Where lengths are near on both sides of all that lose, nothing will
-  /// change that: all the judges that there may be are asked at once. False where none loses.
+  /// Lengths on both sides of those that judge and lose much, and of measured ones at which another
+  /// variant is faster than the one of their range: it has a range of its own, or was noise. And
+  /// where there are such, another judge where nobody looked. Where lengths are near on both sides
+  /// of all that lose, nothing will change that: all the judges that there may be are asked at
+  /// once. False where none loses.
   bool mend() {
     std::size_t losing = 0;
     const std::size_t before = found_.size();
@@ -163,6 +166,12 @@ class Refiner {
       ++losing;
       add_between(length_at(i - 1), length, i, judge);
       add_between(length, length_at(i), i, judge);
+    }
+    for (std::size_t i = 0; i < table_.size(); ++i) {
+      if (regret_of(series_.points[i], table_[i]) <= kDip) continue;
+      if (i > 0) add_between(length_at(i - 1), length_at(i), i, series_.points[i]);
+      if (i + 1 < table_.size())
+        add_between(length_at(i), length_at(i + 1), i + 1, series_.points[i]);
     }
     const bool mended = found_.size() > before;
     for (std::size_t more = losing > 0 ? judges_left() : 0; more > 0; --more) {

@@ -31,7 +31,9 @@ struct Refined {
 ///   there are three;
 /// - where a held-out length loses more than 2 % by what its neighbours chose, a length between it
 ///   and each of them, and another held-out one where the lengths are the farthest apart, as long
-///   as that is a tenth or more (all of them at once where no length is left to add); only then
+///   as that is a tenth or more (all of them at once where no length is left to add);
+///   likewise a length on either side of a measured one at which another variant than that of its
+///   range is 2 % faster, but not surely; only then
 /// - where the choice changes between two measured lengths that are more than 1 % apart, a length
 ///   between them, as long as the wrong choice there would cost more than a tie, and more than .1 %
 ///   of an octave;
