@@ -2,13 +2,16 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "cpu/device.hpp"
 #include "cuda/clock.hpp"
 #include "cuda/device.hpp"
 #include "cuda/nvml.hpp"
 #include "nsa/schemas/cuda_error.hpp"
+#include "nsa/schemas/median.hpp"
 
 namespace nsa::probes {
 namespace {
@@ -64,13 +67,14 @@ class CudaTimer : public LaunchTimer {
 /// Device time between two events, device cycles around them, host time around the launch.
 class EventTimer final : public CudaTimer {
  public:
-  EventTimer(const Device& device, CUstream_st* stream, std::uint64_t hold_ns)
-      : CudaTimer(device, stream), hold_ns_(hold_ns) {
+  EventTimer(const Device& device, CUstream_st* stream, std::optional<std::uint64_t> hold_ns)
+      : CudaTimer(device, stream) {
     NSA_CUDA(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, ordinal_));
     void* data = nullptr;
     NSA_CUDA(cudaHostAlloc(&data, sizeof(Mailbox), cudaHostAllocMapped));
     mailbox_ = static_cast<volatile Mailbox*>(data);
     mailbox_->released = 0;
+    hold_ns_ = hold_ns ? *hold_ns : hold_of_this_host();
   }
   ~EventTimer() override { cudaFreeHost(const_cast<Mailbox*>(mailbox_)); }
 
@@ -100,6 +104,20 @@ class EventTimer final : public CudaTimer {
   }
 
  private:
+  /// By the median launch of an empty kernel, some of which first wake the host and the device.
+  std::uint64_t hold_of_this_host() {
+    constexpr int kLaunches = 48, kWarmUp = 16;
+    std::vector<std::int64_t> launch_ns;
+    for (int i = 0; i < kLaunches; ++i) {
+      const std::int64_t begin = monotonic_ns();
+      enqueue_hold(&const_cast<Mailbox*>(mailbox_)->released, 0, 0, stream_);
+      if (i >= kWarmUp) launch_ns.push_back(monotonic_ns() - begin);
+    }
+    NSA_CUDA(cudaStreamSynchronize(stream_));
+    const auto hold = static_cast<std::uint64_t>(kHoldLaunches * median(launch_ns));
+    return std::clamp(hold, kLeastHoldNs, kMostHoldNs);
+  }
+
   void clear_stamps() {
     mailbox_->before.cycles = 0;
     mailbox_->after.cycles = 0;
@@ -110,7 +128,7 @@ class EventTimer final : public CudaTimer {
     return static_cast<std::int64_t>(after - before);
   }
 
-  std::uint64_t hold_ns_;
+  std::uint64_t hold_ns_ = 0;
   Event start_, stop_;
   int multiprocessors_ = 0;
   volatile Mailbox* mailbox_ = nullptr;
@@ -136,7 +154,7 @@ class CudaHostTimer final : public CudaTimer {
 }  // namespace
 
 std::unique_ptr<LaunchTimer> make_cuda_timer(const Device& device, Timer timer, CUstream_st* stream,
-                                             std::uint64_t hold_ns) {
+                                             std::optional<std::uint64_t> hold_ns) {
   if (timer == Timer::host) return std::make_unique<CudaHostTimer>(device, stream);
   return std::make_unique<EventTimer>(device, stream, hold_ns);
 }

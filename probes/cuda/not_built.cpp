@@ -11,7 +11,7 @@ CudaDevices cuda_devices() {
 }
 
 std::unique_ptr<LaunchTimer> make_cuda_timer(const Device& device, Timer, CUstream_st*,
-                                             std::uint64_t) {
+                                             std::optional<std::uint64_t>) {
   throw EnvironmentError("device " + device.id + ": " + cuda_devices().reason);
 }
 
