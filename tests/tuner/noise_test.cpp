@@ -55,6 +55,22 @@ TEST_CASE("heat and a brake make noise, limits that hold for all do not", "[tune
   CHECK_FALSE(tuner::power_capped(throttled("sw_power_cap_of_another_name")));
 }
 
+TEST_CASE("a power limit that short launches cannot run into themselves is noise", "[tuner]") {
+  const auto at = [](double mhz, const char* reasons) {
+    ClockReading clocks = throttled(reasons);
+    clocks.sm_mhz = mhz;
+    return clocks;
+  };
+  tuner::PowerLimits limits;
+  CHECK(limits.noise(at(1100, "sw_power_cap"), 3e4).empty());  // nobody has seen it faster
+  CHECK(limits.noise(at(1980, ""), 3e4).empty());
+  CHECK(limits.noise(at(1130, "sw_power_cap"), 3e4).find("57 %") != std::string::npos);
+  CHECK(limits.noise(at(1130, "sw_power_cap"), 9e6).empty());  // a heavy kernel's own
+  CHECK(limits.noise(at(1600, "sw_power_cap"), 3e4).empty());
+  CHECK(limits.noise(at(1130, ""), 3e4).empty());
+  CHECK(limits.noise(throttled("sw_power_cap"), 3e4).empty());  // no clock is known
+}
+
 TEST_CASE("a session that is throttled all the time ends, with rows that say so", "[tuner]") {
   MemorySink sink;
   Notes notes;

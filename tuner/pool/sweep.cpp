@@ -56,8 +56,8 @@ class Sweep {
         writer_(input, input.next_plan ? kept_ : sink, report_),
         turn_(input_, interrupt_, reporter, report_.breakdown, [this] { writer_.flush(); }),
         outlook_(catalog_traits(input.device.backend)),
-        shared_{input_, interrupt_, writer_,   reporter_,  report_.breakdown,
-                turn_,  verified_,  controls_, neighbours_},
+        shared_{input_, interrupt_, writer_,   reporter_,     report_.breakdown,
+                turn_,  verified_,  controls_, power_limits_, neighbours_},
         earlier_(group_by_contest(input.earlier)) {
     if (input.together) turn_.set_lanes(static_cast<std::size_t>(input.spec.policy.processes));
     for (const Measurement& row : input.earlier) verified_.restore(row);
@@ -233,6 +233,7 @@ class Sweep {
   Turn turn_;
   Verified verified_;
   ControlSpread controls_;
+  PowerLimits power_limits_;
   Neighbours neighbours_;
   Outlook outlook_;
   bool of_spec_ = false;  // the plan that runs now is that of the spec, not of added lengths

@@ -78,6 +78,18 @@ bool power_capped(const ClockReading& clocks) {
   return std::ranges::find(reasons, "sw_power_cap") != reasons.end();
 }
 
+std::string PowerLimits::noise(const ClockReading& clocks, double median_ns) {
+  constexpr double kShortNs = 1e6, kShare = 0.75;  // seen of an H200 at its own limit: .75 and more
+  const double mhz = clocks.sm_mhz.value_or(0);
+  fastest_mhz_ = std::max(fastest_mhz_, mhz);
+  if (!power_capped(clocks) || !(mhz > 0) || median_ns > kShortNs || mhz >= kShare * fastest_mhz_)
+    return "";
+  return fmt::format(
+      "at {:.0f} % of its clock by a power limit that launches of {:.3g} ms do not "
+      "run into by themselves",
+      100 * mhz / fastest_mhz_, 1e-6 * median_ns);
+}
+
 CoreWait::CoreWait(pid_t pid) : pid_(pid), before_ns_(waits_of(pid)) {}
 
 std::optional<double> CoreWait::waited_s() const {

@@ -19,6 +19,19 @@ std::string throttled_by(const ClockReading& clocks);
 /// At its power limit: that is how a heavy kernel runs, as long as all of a round run so.
 bool power_capped(const ClockReading& clocks);
 
+/// Tells a power limit that a visit's own launches ran into from one that others caused. Power is
+/// averaged over far more than a short launch takes, with pauses between samples, so that such
+/// launches cannot pull the clock down by much; they run at the limit of a heavy neighbour, or of a
+/// rack.
+class PowerLimits {
+ public:
+  /// What is wrong with a visit with that median, or "". Remembers the fastest clock of the sweep.
+  std::string noise(const ClockReading& clocks, double median_ns);
+
+ private:
+  double fastest_mhz_ = 0;
+};
+
 /// How long the threads of a worker waited for a core, because others had it.
 class CoreWait {
  public:

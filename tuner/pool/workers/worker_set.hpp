@@ -27,6 +27,7 @@ struct Shared {
   Turn& turn;
   Verified& verified;
   ControlSpread& controls;
+  PowerLimits& power_limits;
   Neighbours& neighbours;
   std::set<std::string> told = {};  // reasons why nothing was counted, each said once
 };

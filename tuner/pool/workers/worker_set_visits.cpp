@@ -128,6 +128,8 @@ std::string WorkerSet::noise_of(const Contestant& contestant, const Block& block
     return reason;
   if (const std::string reason = waited ? waited->noise(visit_s) : ""; !reason.empty())
     return reason;
+  if (std::string reason = shared_.power_limits.noise(row.clocks, *row.median_ns); !reason.empty())
+    return reason;
   const bool capped = power_capped(row.clocks);
   if (capped != power_capped_.value_or(capped))
     return capped ? "at the power limit, unlike the first visit of its round"
