@@ -26,10 +26,8 @@ std::string world(int seed, int crossing, const std::string& of_late = "") {
          std::to_string(crossing) + "]}" + of_late + "}]}";
 }
 
-/// A folder with t.json, decided in a world whose two variants cross at 250 tokens.
-void tune_in(const Folder& folder, const std::string& sweep = "spec.json") {
-  folder.write("spec.json", kSpec);
-  folder.write("world.json", world(1, 250));
+/// t.json of a folder, decided in the world of world.json.
+void sweep_and_tune(const Folder& folder, const std::string& sweep) {
   const std::string alone = "NSATUNE_LOCK_DIR=" + folder.path().string();
   REQUIRE(nsatune(folder,
                   "sweep " + sweep +
@@ -37,6 +35,13 @@ void tune_in(const Folder& folder, const std::string& sweep = "spec.json") {
                   alone)
               .exit_code == 0);
   REQUIRE(nsatune(folder, "tune --unverified -q --db a.sqlite -o t.json").exit_code == 0);
+}
+
+/// A folder with t.json, decided in a world whose two variants cross at 250 tokens.
+void tune_in(const Folder& folder, const std::string& sweep = "spec.json") {
+  folder.write("spec.json", kSpec);
+  folder.write("world.json", world(1, 250));
+  sweep_and_tune(folder, sweep);
 }
 
 Result verified(const Folder& folder, const std::string& more = "") {
@@ -110,6 +115,51 @@ TEST_CASE("a choice that crashes now is a reason, whatever it was worth", "[cli]
   CHECK(result.exit_code == 1);
   const Json document = json_of(result, "verify_result");
   CHECK(document["failures"] >= 1);
+}
+
+TEST_CASE("a choice that the worker has not any more is a reason", "[cli]") {
+  const Folder folder;
+  tune_in(folder);
+  Json now = Json::parse(world(6, 250));
+  now["variants"][1]["name"] = "other";
+  folder.write("now.json", now.dump());
+  const Result result = verified(folder);
+  CHECK(result.exit_code == 1);
+  const Json document = json_of(result, "verify_result");
+  CHECK(document["failures"] >= 1);
+  CHECK(document["reasons"].dump().find("does not offer it any more") != std::string::npos);
+  // Nor can it be overlooked where no place of it was measured.
+  CHECK(json_of(verified(folder, "--budget 0.000001s"), "verify_result")["exit_code"] == 1);
+}
+
+TEST_CASE("a choice whose worker runs other code now is a reason", "[cli]") {
+  const Folder folder;
+  const auto world_of = [](int seed, const std::string& hash) {
+    Json world_json = Json::parse(world(seed, 250));
+    world_json["variants"][1]["source_hash"] = hash;
+    return world_json.dump();
+  };
+  folder.write("spec.json", kSpec);
+  folder.write("world.json", world_of(1, "aaa"));
+  sweep_and_tune(folder, "spec.json");
+  folder.write("now.json", world_of(2, "aaa"));
+  CHECK(verified(folder).exit_code == 0);
+  folder.write("now.json", world_of(2, "zzz"));
+  const Result result = verified(folder);
+  CHECK(result.exit_code == 1);
+  const Json reasons = json_of(result, "verify_result")["reasons"];
+  REQUIRE(reasons.size() == 1);
+  CHECK(reasons[0].get<std::string>().find("other code") != std::string::npos);
+}
+
+TEST_CASE("a choice that the worker refuses now between its measured lengths is a reason",
+          "[cli]") {
+  const Folder folder;
+  tune_in(folder);
+  folder.write("now.json", world(7, 250, R"(, "faults": [{"kind": "refuse"}])"));
+  const Result result = verified(folder);
+  CHECK(result.exit_code == 1);
+  CHECK(json_of(result, "verify_result")["failures"] >= 1);
 }
 
 TEST_CASE("what cannot be verified here is one line and an exit code", "[cli]") {

@@ -124,6 +124,7 @@ class Sweep {
       if (known.contains(failure_key(skipped.problem, skipped.variant, policy, timer))) continue;
       Measurement row = writer_.blank(skipped.problem, skipped.variant, {});
       row.launch = skipped.launch;
+      row.held_out = skipped.held_out;
       writer_.commit_failure(std::move(row), skipped.variant, skipped.outcome, skipped.reason);
       reporter_.event({"skipped", nullptr, to_string(skipped.variant.id), skipped.reason});
     }
