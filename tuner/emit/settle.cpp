@@ -123,6 +123,18 @@ std::string why_open(const Project& project, const ProjectStage& stage,
          " only, so that nothing is known against it";
 }
 
+/// The settings of a stage by its decision.
+Candidates decided_candidates(const Project& project, const ProjectStage& stage,
+                              const Decision* decision, const std::vector<PathPoint>& points,
+                              const ProblemClass& of, const std::vector<VariantTraits>& variants) {
+  if (!decision) return {{}, "nothing is decided of its paths"};
+  const std::vector<PathRange> ranges = path_ranges(project, *decision, of, variants);
+  if (std::string reason = why_undecided(ranges); !reason.empty()) return {{}, std::move(reason)};
+  Candidates found = candidates(stage, *decision, ranges, points,
+                                orders_of(project, stage.stage, decision->axis, variants), of);
+  return found;
+}
+
 }  // namespace
 
 std::string_view name_of(const ProjectStage& stage, SwitchTarget path) {
@@ -137,7 +149,7 @@ const SettledStage* Settlement::find(Stage stage) const {
 
 Settlement settle(const Project& project, const ClassDecisions& decided,
                   const std::vector<VariantTraits>& variants, const PathTimes& times,
-                  const Device& device) {
+                  const Device& device, const Known& known) {
   Settlement result;
   const ProblemClass& of = decided.problem_class;
   std::vector<std::vector<SettledStage>> open_to;
@@ -150,22 +162,18 @@ Settlement settle(const Project& project, const ClassDecisions& decided,
     const std::vector<PathPoint> none;
     const auto& measured = points != times.end() ? points->second : none;
     std::string reason = why_open(project, stage, measured, of, device);
-    if (reason.empty() && !decision) reason = "nothing is decided of its paths";
-    std::vector<PathRange> ranges;
-    if (reason.empty()) {
-      ranges = path_ranges(project, *decision, of, variants);
-      reason = why_undecided(ranges);
-    }
     Candidates found;
-    if (reason.empty()) {
-      found = candidates(stage, *decision, ranges, met(measured),
-                         orders_of(project, stage.stage, decision->axis, variants), of);
+    if (const auto at = known.find(stage.stage); at != known.end()) {
+      found = at->second;
+      if (found.all.empty() && reason.empty()) reason = found.open;
+    } else if (reason.empty()) {
+      found = decided_candidates(project, stage, decision, met(measured), of, variants);
       reason = found.open;
     }
-    if (reason.empty())
-      open_to.push_back(std::move(found.all));
-    else
+    if (found.all.empty())
       result.open.push_back({stage.stage, reason});
+    else
+      open_to.push_back(std::move(found.all));
   }
   const Search search(project, open_to);
   for (std::size_t i = 0; i < open_to.size(); ++i) {

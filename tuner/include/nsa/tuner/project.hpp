@@ -66,6 +66,7 @@ struct ProjectReserve {
   std::string_view variable = {};
   std::optional<std::int64_t> Reserves::*value;
   std::int64_t most = 0;
+  unsigned phases = kInAllPhases;  // in which one of its paths grows it
 };
 
 /// A key of the project's YAML and the variable that it stands for.
