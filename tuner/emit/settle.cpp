@@ -126,12 +126,27 @@ std::string why_open(const Project& project, const ProjectStage& stage,
 /// The settings of a stage by its decision.
 Candidates decided_candidates(const Project& project, const ProjectStage& stage,
                               const Decision* decision, const std::vector<PathPoint>& points,
-                              const ProblemClass& of, const std::vector<VariantTraits>& variants) {
+                              const ProblemClass& of, const Device& device,
+                              const std::vector<VariantTraits>& variants) {
   if (!decision) return {{}, "nothing is decided of its paths"};
   const std::vector<PathRange> ranges = path_ranges(project, *decision, of, variants);
   if (std::string reason = why_undecided(ranges); !reason.empty()) return {{}, std::move(reason)};
   Candidates found = candidates(stage, *decision, ranges, points,
                                 orders_of(project, stage.stage, decision->axis, variants), of);
+  // A path that was measured by somebody whom the project does not stop is no setting of it.
+  const auto refuses = [&](SwitchTarget target) -> std::string_view {
+    const auto path = std::ranges::find(stage.paths, target, &ProjectPath::path);
+    const bool known = path != stage.paths.end() && !project.takes_all;
+    return known ? path->refuses(of, device) : std::string_view();
+  };
+  for (const PathRange& range : ranges) {
+    const std::string_view why = range.undecided() ? "" : refuses(range.path);
+    if (!why.empty()) return {{}, std::string(why)};
+  }
+  std::erase_if(found.all, [&](const SettledStage& candidate) {
+    return !refuses(candidate.setting->path).empty();
+  });
+  if (found.all.empty() && found.open.empty()) found.open = "its best path is no setting of it";
   return found;
 }
 
@@ -167,7 +182,7 @@ Settlement settle(const Project& project, const ClassDecisions& decided,
       found = at->second;
       if (found.all.empty() && reason.empty()) reason = found.open;
     } else if (reason.empty()) {
-      found = decided_candidates(project, stage, decision, met(measured), of, variants);
+      found = decided_candidates(project, stage, decision, met(measured), of, device, variants);
       reason = found.open;
     }
     if (found.all.empty())
