@@ -274,7 +274,7 @@ WorkerCommand shell_worker(const std::string& command) {
 void TimeBreakdown::close(double wall) {
   wall_s = wall;
   framework_s = wall - discover_s - plan_s - wait_s - start_s - prepare_s - verify_s - recheck_s -
-                measure_s - decide_s - store_s - trace_s - report_s;
+                measure_s - decide_s - store_s - trace_s - report_s - program_s;
 }
 
 SweepReport run_sweep(const SweepInput& input, Sink& sink, Reporter& reporter) {
