@@ -1,5 +1,6 @@
 // verify through the real program: a world that stayed as it was, and one that changed.
 #include "catch.hpp"
+#include "nsa/store/store.hpp"
 #include "program.hpp"
 
 namespace nsa::test {
@@ -42,6 +43,16 @@ void tune_in(const Folder& folder, const std::string& sweep = "spec.json") {
   folder.write("spec.json", kSpec);
   folder.write("world.json", world(1, 250));
   sweep_and_tune(folder, sweep);
+}
+
+/// Time of all launches that a database has rows of.
+double launched_ns(const Folder& folder, const std::string& database) {
+  const store::Store db = store::Store::open_existing(folder.file(database));
+  double sum_ns = 0;
+  db.for_each_measurement({.with_samples = true}, [&](const Measurement& row) {
+    for (const Sample& sample : row.samples) sum_ns += static_cast<double>(sample.device_ns);
+  });
+  return sum_ns;
 }
 
 Result verified(const Folder& folder, const std::string& more = "") {
@@ -105,6 +116,27 @@ TEST_CASE("a file no longer holds where the crossing moved, and says where", "[c
   CHECK(document["holds"] == false);
   CHECK(document["interval"][0] > 0.01);
   CHECK(document["reasons"].size() >= 1);
+}
+
+TEST_CASE("verify takes a tenth of what the tuning took, and tries no longer length", "[cli]") {
+  const Folder folder;
+  folder.write("spec.json", R"({
+  "schema_version": 1, "name": "long", "policy": {"samples": 1, "processes": 2, "min_rounds": 3,
+  "max_rounds": 8, "cold": false, "race": true},
+  "families": [{"name": "l", "axes": {"seq_len": [128, 181, 256, 362, 512, 724, 1024, 1448, 2048,
+    2896, 4096, 5793, 8192, 16384, 32768]}}]})");
+  folder.write("world.json", world(8, 1500));
+  sweep_and_tune(folder, "spec.json");
+  const double tuning_ns = launched_ns(folder, "a.sqlite");
+  for (const char* seed : {"1", "2", "3"}) {
+    folder.write("now.json", world(9, 1500));
+    const Json document = json_of(verified(folder, std::string("--seed ") + seed), "verify_result");
+    CHECK(document["holds"] == true);
+    CHECK(document["decided"] >= 4);
+    for (const Json& trial : document["trials"]) CHECK(trial["at"] <= 32768);
+    CHECK(launched_ns(folder, "b.sqlite") < 0.1 * tuning_ns);
+    std::filesystem::remove(folder.file("b.sqlite"));
+  }
 }
 
 TEST_CASE("a choice that crashes now is a reason, whatever it was worth", "[cli]") {
