@@ -1,28 +1,14 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <map>
 
 #include "columns.hpp"
 #include "nsa/reports/export.hpp"
+#include "nsa/schemas/text/spreadsheet.hpp"
 
 namespace nsa::reports {
-namespace {
-
-/// A spreadsheet runs what begins like this, unless it is a number.
-bool is_formula(std::string_view text) {
-  if (text.empty() || std::string_view("=+-@\t\r").find(text[0]) == std::string_view::npos)
-    return false;
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error != std::errc() || end != text.data() + text.size();
-}
-
-}  // namespace
-
 std::string csv_cell(std::string_view text) {
-  std::string cell(text);
-  if (is_formula(text)) cell.insert(0, 1, '\'');
+  const std::string cell = with_guard(text);
   if (cell.find_first_of("\",\r\n") == std::string::npos) return cell;
   std::string quoted = "\"";
   for (const char c : cell) {

@@ -149,6 +149,16 @@ TEST_CASE("a worker may neither take our name nor a terminal", "[cli]") {
   const Result named = nsatune(folder, sweep(R"({\"executor\": \"NSAtune\"})"));
   CHECK(named.exit_code == 2);
   CHECK(contains(named.err, "calls itself 'NSAtune'"));
+  // Nor one that looks like it: blanks, what is not seen, wide letters.
+  for (const char* alike :
+       {"nsatune ", " nsatune", "nsatune\\t", "nsa\\u200btune", "\\ufeffnsatune", "nsatune\\u0007",
+        "nsatune\\u00a0", "nsa\\u00adtune", "\\uff4esatune"}) {
+    INFO(alike);
+    const Result taken =
+        nsatune(folder, sweep(std::string(R"({\"executor\": \")") + alike + R"(\"})"));
+    CHECK(taken.exit_code == 2);
+    CHECK(contains(taken.err, "which is the executor of this program"));
+  }
   CHECK_FALSE(std::filesystem::exists(folder.file("results.sqlite")));
 
   const std::string escapes =

@@ -78,6 +78,32 @@ TEST_CASE("tune chooses no step with forced gates of an imported file", "[cli]")
     CHECK(to_string(range.variant) == "attention/decode");
 }
 
+TEST_CASE("the users' own results of FA-2 set their program", "[cli]") {
+  const Folder folder;
+  std::string log = "# Sliding window benchmark (w=512)\n# Device: cuda\n";
+  for (const char* s : {"128", "256", "512"})
+    log += "S=" + std::string(s) + " w=512 sliding masked 1.00 ms  fa2 60.00 ms  speedup x0.02\n";
+  folder.write("fa2_win.txt", log);
+  REQUIRE(nsatune(folder, "import nsa_vibe fa2_win.txt --device 'NVIDIA A100'").exit_code == 0);
+  const std::string theirs = "tune --unverified --executor nsa-vibe ";
+  const std::string emit = "--emit env --for nsa-vibe --dtype fp32 ";
+  const Result emitted = nsatune(folder, theirs + emit + "-o a.env");
+  INFO(emitted.err);
+  REQUIRE(emitted.exit_code == 0);
+  CHECK(emitted.out.find("attend_window      sdpa") != std::string::npos);
+  CHECK(read_text_file(folder.file("a.env")).find("NSA_FA2_MIN_LEN_WIN=-1\n") != std::string::npos);
+
+  REQUIRE(nsatune(folder, theirs + "-o table.json").exit_code == 0);
+  const ThresholdTable table = load_thresholds(folder.file("table.json"));
+  REQUIRE(table.classes.size() == 1);
+  CHECK(table.classes[0].flat.fa2_min_len_win == FlatValue::never());
+  const Result from_file = nsatune(folder, "tune --from table.json " + emit + "-o b.env");
+  INFO(from_file.err);
+  REQUIRE(from_file.exit_code == 0);
+  CHECK(from_file.out.find("attend_window      sdpa") != std::string::npos);
+  CHECK(read_text_file(folder.file("b.env")).find("NSA_FA2_MIN_LEN_WIN=-1\n") != std::string::npos);
+}
+
 TEST_CASE("a file that was exported from a database adds nothing to it", "[cli]") {
   const Folder folder;
   fill(folder);

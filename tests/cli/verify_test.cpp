@@ -1,5 +1,6 @@
 // verify through the real program: a world that stayed as it was, and one that changed.
 #include "catch.hpp"
+#include "nsa/store/store.hpp"
 #include "program.hpp"
 
 namespace nsa::test {
@@ -26,10 +27,8 @@ std::string world(int seed, int crossing, const std::string& of_late = "") {
          std::to_string(crossing) + "]}" + of_late + "}]}";
 }
 
-/// A folder with t.json, decided in a world whose two variants cross at 250 tokens.
-void tune_in(const Folder& folder, const std::string& sweep = "spec.json") {
-  folder.write("spec.json", kSpec);
-  folder.write("world.json", world(1, 250));
+/// t.json of a folder, decided in the world of world.json.
+void sweep_and_tune(const Folder& folder, const std::string& sweep) {
   const std::string alone = "NSATUNE_LOCK_DIR=" + folder.path().string();
   REQUIRE(nsatune(folder,
                   "sweep " + sweep +
@@ -37,6 +36,23 @@ void tune_in(const Folder& folder, const std::string& sweep = "spec.json") {
                   alone)
               .exit_code == 0);
   REQUIRE(nsatune(folder, "tune --unverified -q --db a.sqlite -o t.json").exit_code == 0);
+}
+
+/// A folder with t.json, decided in a world whose two variants cross at 250 tokens.
+void tune_in(const Folder& folder, const std::string& sweep = "spec.json") {
+  folder.write("spec.json", kSpec);
+  folder.write("world.json", world(1, 250));
+  sweep_and_tune(folder, sweep);
+}
+
+/// Time of all launches that a database has rows of.
+double launched_ns(const Folder& folder, const std::string& database) {
+  const store::Store db = store::Store::open_existing(folder.file(database));
+  double sum_ns = 0;
+  db.for_each_measurement({.with_samples = true}, [&](const Measurement& row) {
+    for (const Sample& sample : row.samples) sum_ns += static_cast<double>(sample.device_ns);
+  });
+  return sum_ns;
 }
 
 Result verified(const Folder& folder, const std::string& more = "") {
@@ -102,6 +118,27 @@ TEST_CASE("a file no longer holds where the crossing moved, and says where", "[c
   CHECK(document["reasons"].size() >= 1);
 }
 
+TEST_CASE("verify takes a tenth of what the tuning took, and tries no longer length", "[cli]") {
+  const Folder folder;
+  folder.write("spec.json", R"({
+  "schema_version": 1, "name": "long", "policy": {"samples": 1, "processes": 2, "min_rounds": 3,
+  "max_rounds": 8, "cold": false, "race": true},
+  "families": [{"name": "l", "axes": {"seq_len": [128, 181, 256, 362, 512, 724, 1024, 1448, 2048,
+    2896, 4096, 5793, 8192, 16384, 32768]}}]})");
+  folder.write("world.json", world(8, 1500));
+  sweep_and_tune(folder, "spec.json");
+  const double tuning_ns = launched_ns(folder, "a.sqlite");
+  for (const char* seed : {"1", "2", "3"}) {
+    folder.write("now.json", world(9, 1500));
+    const Json document = json_of(verified(folder, std::string("--seed ") + seed), "verify_result");
+    CHECK(document["holds"] == true);
+    CHECK(document["decided"] >= 4);
+    for (const Json& trial : document["trials"]) CHECK(trial["at"] <= 32768);
+    CHECK(launched_ns(folder, "b.sqlite") < 0.1 * tuning_ns);
+    std::filesystem::remove(folder.file("b.sqlite"));
+  }
+}
+
 TEST_CASE("a choice that crashes now is a reason, whatever it was worth", "[cli]") {
   const Folder folder;
   tune_in(folder);
@@ -110,6 +147,51 @@ TEST_CASE("a choice that crashes now is a reason, whatever it was worth", "[cli]
   CHECK(result.exit_code == 1);
   const Json document = json_of(result, "verify_result");
   CHECK(document["failures"] >= 1);
+}
+
+TEST_CASE("a choice that the worker has not any more is a reason", "[cli]") {
+  const Folder folder;
+  tune_in(folder);
+  Json now = Json::parse(world(6, 250));
+  now["variants"][1]["name"] = "other";
+  folder.write("now.json", now.dump());
+  const Result result = verified(folder);
+  CHECK(result.exit_code == 1);
+  const Json document = json_of(result, "verify_result");
+  CHECK(document["failures"] >= 1);
+  CHECK(document["reasons"].dump().find("does not offer it any more") != std::string::npos);
+  // Nor can it be overlooked where no place of it was measured.
+  CHECK(json_of(verified(folder, "--budget 0.000001s"), "verify_result")["exit_code"] == 1);
+}
+
+TEST_CASE("a choice whose worker runs other code now is a reason", "[cli]") {
+  const Folder folder;
+  const auto world_of = [](int seed, const std::string& hash) {
+    Json world_json = Json::parse(world(seed, 250));
+    world_json["variants"][1]["source_hash"] = hash;
+    return world_json.dump();
+  };
+  folder.write("spec.json", kSpec);
+  folder.write("world.json", world_of(1, "aaa"));
+  sweep_and_tune(folder, "spec.json");
+  folder.write("now.json", world_of(2, "aaa"));
+  CHECK(verified(folder).exit_code == 0);
+  folder.write("now.json", world_of(2, "zzz"));
+  const Result result = verified(folder);
+  CHECK(result.exit_code == 1);
+  const Json reasons = json_of(result, "verify_result")["reasons"];
+  REQUIRE(reasons.size() == 1);
+  CHECK(reasons[0].get<std::string>().find("other code") != std::string::npos);
+}
+
+TEST_CASE("a choice that the worker refuses now between its measured lengths is a reason",
+          "[cli]") {
+  const Folder folder;
+  tune_in(folder);
+  folder.write("now.json", world(7, 250, R"(, "faults": [{"kind": "refuse"}])"));
+  const Result result = verified(folder);
+  CHECK(result.exit_code == 1);
+  CHECK(json_of(result, "verify_result")["failures"] >= 1);
 }
 
 TEST_CASE("what cannot be verified here is one line and an exit code", "[cli]") {

@@ -1,5 +1,6 @@
 // sweep -> tune -> explain -> run on a grid that is small enough for a test.
 #include <sys/wait.h>
+#include <chrono>
 
 #include <algorithm>
 #include <csignal>
@@ -56,7 +57,9 @@ TEST_CASE("a dry run prints the plan and opens no database", "[cli]") {
 TEST_CASE("a sweep tells its events line by line, and each part of its time", "[cli]") {
   const Folder folder;
   folder.write("small.json", kSpec);
+  const auto start = std::chrono::steady_clock::now();
   const Result swept = nsatune(folder, "sweep small.json --json-lines --stage ranges");
+  const std::chrono::duration<double> outside = std::chrono::steady_clock::now() - start;
   INFO(swept.err);
   REQUIRE(swept.exit_code == 0);
   std::istringstream lines(swept.out);
@@ -81,6 +84,9 @@ TEST_CASE("a sweep tells its events line by line, and each part of its time", "[
     if (part != "wall_s") sum += part_s.get<double>();
   }
   CHECK(sum == Approx(breakdown["wall_s"].get<double>()).epsilon(0.001));
+  // From the start of the process: its clock has hundredths of a second.
+  CHECK(breakdown["program_s"] > 0);
+  CHECK(breakdown["wall_s"] < outside.count() + 0.01);
   CHECK(nsatune(folder, "sweep small.json --json --json-lines").exit_code == 2);
 }
 

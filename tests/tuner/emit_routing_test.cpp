@@ -1,5 +1,6 @@
 // Reading an emitted file back: what the project then runs is what was decided among its paths.
 #include "catch.hpp"
+#include "emit/by_flat_view.hpp"
 #include "emit_support.hpp"
 
 using namespace emitting;
@@ -31,13 +32,46 @@ TEST_CASE("the shipped file alone tells what its winners and runners-up tell", "
   for (const ClassDecisions& of : shipped.classes) {
     INFO(to_string(of.problem_class));
     PathTimes times;
-    const ClassDecisions told = as_far_as_told(vibe(), of, shipped.device, traits, times);
-    const Settlement settled = settle(vibe(), told, traits, times, shipped.device);
+    const Settlement settled =
+        settle_table(vibe(), of, shipped.device, shipped.executor, traits, times);
     settled_stages += settled.stages.size();
     const Emission emission = emit_from_table(vibe(), shipped, of, traits);
     check_read_back({emission, settled, of.problem_class, shipped.device});
   }
   CHECK(settled_stages > 0);
+}
+
+TEST_CASE("a file alone sets what the rows behind it set", "[emit]") {
+  const ThresholdTable shipped =
+      load_thresholds(std::string(NSA_SOURCE_DIR) + "/kernels/tuned/nvidia_h200.json");
+  const DecideInput input = recorded();
+  const ThresholdTable table = decide(input).table;
+  std::size_t set = 0, as_shipped = 0;
+  for (const ClassDecisions& of : table.classes) {
+    if (of.problem_class.direction != Direction::forward) continue;
+    INFO(to_string(of.problem_class));
+    const Emission from_file = emit_from_table(vibe(), table, of, input.variants);
+    const auto from_rows = emit_from_rows(vibe(), input, of.problem_class);
+    CHECK(from_file.values == (from_rows ? from_rows->values : ProjectValues()));
+    set += from_file.values.size();
+    const auto at =
+        std::ranges::find(shipped.classes, of.problem_class, &ClassDecisions::problem_class);
+    if (at != shipped.classes.end() && at->flat == of.flat) {
+      ++as_shipped;
+      CHECK(emit_from_table(vibe(), shipped, *at, input.variants).values == from_file.values);
+    }
+    if (!from_rows) continue;
+    for (const EmittedStage& stage : from_rows->stages) {
+      const auto same = std::ranges::find(from_file.stages, stage.stage, &EmittedStage::stage);
+      REQUIRE(same != from_file.stages.end());
+      INFO(to_string(stage.stage));
+      CHECK(same->runs == stage.runs);
+      // What a file does not tell is not called free of loss.
+      if (!stage.exact && same->exact) CHECK(of.flat.lossy);
+    }
+  }
+  CHECK(set > 30);
+  CHECK(as_shipped >= 8);
 }
 
 TEST_CASE("always, never and a length of each switch are read back", "[emit]") {

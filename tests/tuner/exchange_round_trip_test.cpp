@@ -140,6 +140,26 @@ TEST_CASE("a reason that a spreadsheet would run comes back as it was", "[exchan
     CHECK(row.reason == "=cmd,\"x\"\nnext");
 }
 
+TEST_CASE("no cell of a CSV format is a formula, and names come back as they were", "[exchange]") {
+  for (const char* name : {"=cmd|1", "'=cmd|1", "-1+1", "@now", "+cell", "'' quoted", "-5"}) {
+    Results results = some_results(1, true);
+    for (Measurement& row : results.rows) row.executor = name;
+    for (Device& device : results.devices) device.name = name;
+    for (const char* format : {"csv", "otava", "tunableop"}) {
+      INFO(format << " " << name);
+      const Bundle bundle = find_format(format).write(results, "x");
+      for (const char* begin : {",=", ",@", ",+", ",-1+"})
+        CHECK(bundle.text.find(begin) == std::string::npos);
+      const Imported again = test::read_bundle(find_format(format), bundle);
+      CHECK_FALSE(again.rows.empty());
+      for (const Measurement& row : again.rows) CHECK(row.executor == name);
+      REQUIRE_FALSE(again.devices.empty());
+      if (format == std::string_view("csv")) continue;  // names devices by their runs
+      for (const Device& device : again.devices) CHECK(device.name == name);
+    }
+  }
+}
+
 TEST_CASE("what comes back goes there and back unchanged", "[exchange]") {
   for (const Format& format : formats()) {
     if (!format.write) continue;

@@ -46,6 +46,41 @@ TEST_CASE("after a quarter of a sweep the time left is within 20 %", "[tuner]") 
   CHECK(*left.left_s() == 0);
 }
 
+TEST_CASE("what a process of several took tells the rest of its contest", "[tuner]") {
+  // Estimates grow with the length, and the worker takes as long for each.
+  TimeLeft left;
+  for (const double estimated_s : {1.0, 2.0, 4.0, 8.0, 16.0})
+    left.add(contest("score", estimated_s));
+  left.spend(0, 1);
+  left.reach(0, 0.5);
+  CHECK(*left.left_s() == Approx(1 + 2 * (2 + 4 + 8 + 16)));
+  for (std::size_t i = 1; i < 5; ++i) {
+    left.spend(i, 1);
+    left.reach(i, 0.5);
+  }
+  CHECK(*left.left_s() == Approx(5));
+  left.spend(0, 1);
+  left.finish(0, true);
+  CHECK(*left.left_s() == Approx(4));
+  left.spend(1, 0.25);
+  CHECK(*left.left_s() == Approx(3.75));
+}
+
+TEST_CASE("what no contest took is left for each that is left", "[tuner]") {
+  TimeLeft left;
+  for (int i = 0; i < 4; ++i) left.add(contest("score", 1));
+  left.expect_more(0.5);
+  left.spend(0, 2);
+  left.finish(0, true);
+  CHECK(left.spent_s() == Approx(2));
+  CHECK(*left.left_s(1) == Approx(6 + 4 + 1 * (3 + 2)));
+  for (std::size_t i = 1; i < 4; ++i) {
+    left.spend(i, 2);
+    left.finish(i, true);
+  }
+  CHECK(*left.left_s(4) == Approx(4 + 4.0 / 4 * 2));
+}
+
 TEST_CASE("contests that a resume passes over tell nothing of the rest", "[tuner]") {
   TimeLeft left;
   for (int i = 0; i < 3; ++i) left.add(contest("score", 1));

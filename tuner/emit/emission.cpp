@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "by_flat_view.hpp"
 #include "compared.hpp"
 #include "decide/decision.hpp"
 #include "nsa/schemas/error.hpp"
@@ -129,13 +130,15 @@ EmittedStage emitted(const Project& project, const SettledStage& settled, const 
     result.caution += (result.caution.empty() ? "" : "; ") + undecided;
   for (const ProjectVariable& variable : settled.setting->variables)
     result.variables.emplace_back(variable.name);
-  if (const PathRange* range = shown_range(settled)) {
+  if (!settled.told.empty()) {
+    result.why = settled.told;
+  } else if (const PathRange* range = shown_range(settled)) {
     result.evidence = range->decided.evidence;
     result.why = to_string(range->decided.variant) + ": " + words_for(*result.evidence);
   }
-  result.measured = words_for(stage, settled, times.at(settled.stage));
+  if (settled.told.empty()) result.measured = words_for(stage, settled, times.at(settled.stage));
   result.exact = settled.exact;
-  result.loss = settled.loss;
+  result.loss = settled.loss_known ? std::optional(settled.loss) : std::nullopt;
   return result;
 }
 
@@ -161,7 +164,7 @@ Emission emission_of(const Project& project, const ClassDecisions& of, const Dev
   std::ranges::sort(result.stages, {}, &EmittedStage::stage);
   for (const ProjectReserve& reserve : project.reserves) {
     const auto value = of.reserves.*reserve.value;
-    if (value)
+    if (value && in_phase(reserve.phases, of.problem_class.phase))
       result.values[std::string(reserve.variable)] = std::to_string(std::min(*value, reserve.most));
   }
   if (device.backend == Backend::cpu)
@@ -188,12 +191,20 @@ std::optional<Emission> emit_from_rows(const Project& project, const DecideInput
   return result;
 }
 
+Settlement settle_table(const Project& project, const ClassDecisions& of, const Device& device,
+                        const std::string& executor, const std::vector<VariantTraits>& variants,
+                        PathTimes& times) {
+  const ClassDecisions told = as_far_as_told(project, of, device, variants, times);
+  return settle(project, told, variants, times, device,
+                by_flat_view(project, of, told, variants, device, executor == kOwnExecutor));
+}
+
 Emission emit_from_table(const Project& project, const ThresholdTable& table,
                          const ClassDecisions& of, const std::vector<VariantTraits>& variants) {
   PathTimes times;
-  const ClassDecisions told = as_far_as_told(project, of, table.device, variants, times);
-  Emission result = emission_of(project, told, table.device, table.executor,
-                                settle(project, told, variants, times, table.device), times);
+  const Settlement settled =
+      settle_table(project, of, table.device, table.executor, variants, times);
+  Emission result = emission_of(project, of, table.device, table.executor, settled, times);
   result.source = fmt::format("runs {}", fmt::join(table.run_ids, ", "));
   return result;
 }

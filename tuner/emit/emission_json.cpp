@@ -13,7 +13,7 @@ Json stage_json(const EmittedStage& stage) {
   if (!stage.measured.empty()) j["measured"] = stage.measured;
   if (!stage.runs.empty()) {  // what is left as it is was compared with nothing
     j["exact"] = stage.exact;
-    j["loss"] = stage.loss;
+    if (stage.loss) j["loss"] = *stage.loss;
   }
   if (stage.evidence) to_json(j["evidence"], *stage.evidence);
   if (!stage.caution.empty()) j["caution"] = stage.caution;

@@ -37,10 +37,14 @@ void add_stage(std::string& text, const EmittedStage& stage) {
   comment(text, name + ": " + stage.runs);
   if (!stage.why.empty()) comment(text, "  " + stage.why);
   if (!stage.measured.empty()) comment(text, "  " + stage.measured);
-  if (!stage.exact)
+  if (!stage.exact && !stage.loss)
+    comment(text,
+            "  lossy: the switches cannot say the whole decision; the file does not tell what this "
+            "loses against it");
+  else if (!stage.exact)
     comment(text, fmt::format("  lossy: the switches cannot say the whole decision; this loses "
                               "{:.2f} % against it, the least of all settings",
-                              100 * stage.loss));
+                              100 * *stage.loss));
   if (!stage.caution.empty()) comment(text, "  caution: " + stage.caution);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compared.hpp"
+#include "nsa/schemas/executor.hpp"
 
 namespace nsa::tuner {
 
@@ -10,9 +11,18 @@ bool in_phase(unsigned phases, Phase phase) {
   return (phases & 1u << static_cast<unsigned>(phase)) != 0;
 }
 
+namespace {
+
+/// One of the project's ways that a setting may choose.
+bool has(const ProjectPath& path, Phase phase) {
+  return in_phase(path.phases, phase) && path.settable;
+}
+
+}  // namespace
+
 bool can_take(const Project& project, const ProjectPath& path, const ProblemClass& of,
               const Device& device) {
-  if (!in_phase(path.phases, of.phase) || !path.settable) return false;
+  if (!has(path, of.phase)) return false;
   return project.takes_all || path.refuses(of, device).empty();
 }
 
@@ -28,6 +38,7 @@ DecideInput only(const Project& project, const DecideInput& input) {
   result.validators = input.validators;
   result.complete = input.complete;
   result.options = input.options;
+  const bool stand_ins = input.options.executor == kOwnExecutor;
   std::map<VariantId, const ProjectPath*> paths;  // nullptr: not one of the project's
   for (const VariantTraits& traits : input.variants) {
     if (traits.direction != Direction::forward) continue;  // a backward row can share the id
@@ -45,7 +56,10 @@ DecideInput only(const Project& project, const DecideInput& input) {
       at = paths.emplace(*row.variant, path_of(project, *row.variant, named)).first;
     }
     const ProjectPath* path = at->second;
-    return path && can_take(project, *path, class_of(*row.problem), input.device);
+    if (!path) return false;
+    const ProblemClass of = class_of(*row.problem);
+    // What somebody else measured of a path that the project refuses is still known against others.
+    return stand_ins ? can_take(project, *path, of, input.device) : has(*path, of.phase);
   });
   return result;
 }

@@ -123,6 +123,33 @@ std::string why_open(const Project& project, const ProjectStage& stage,
          " only, so that nothing is known against it";
 }
 
+/// The settings of a stage by its decision.
+Candidates decided_candidates(const Project& project, const ProjectStage& stage,
+                              const Decision* decision, const std::vector<PathPoint>& points,
+                              const ProblemClass& of, const Device& device,
+                              const std::vector<VariantTraits>& variants) {
+  if (!decision) return {{}, "nothing is decided of its paths"};
+  const std::vector<PathRange> ranges = path_ranges(project, *decision, of, variants);
+  if (std::string reason = why_undecided(ranges); !reason.empty()) return {{}, std::move(reason)};
+  Candidates found = candidates(stage, *decision, ranges, points,
+                                orders_of(project, stage.stage, decision->axis, variants), of);
+  // A path that was measured by somebody whom the project does not stop is no setting of it.
+  const auto refuses = [&](SwitchTarget target) -> std::string_view {
+    const auto path = std::ranges::find(stage.paths, target, &ProjectPath::path);
+    const bool known = path != stage.paths.end() && !project.takes_all;
+    return known ? path->refuses(of, device) : std::string_view();
+  };
+  for (const PathRange& range : ranges) {
+    const std::string_view why = range.undecided() ? "" : refuses(range.path);
+    if (!why.empty()) return {{}, std::string(why)};
+  }
+  std::erase_if(found.all, [&](const SettledStage& candidate) {
+    return !refuses(candidate.setting->path).empty();
+  });
+  if (found.all.empty() && found.open.empty()) found.open = "its best path is no setting of it";
+  return found;
+}
+
 }  // namespace
 
 std::string_view name_of(const ProjectStage& stage, SwitchTarget path) {
@@ -137,7 +164,7 @@ const SettledStage* Settlement::find(Stage stage) const {
 
 Settlement settle(const Project& project, const ClassDecisions& decided,
                   const std::vector<VariantTraits>& variants, const PathTimes& times,
-                  const Device& device) {
+                  const Device& device, const Known& known) {
   Settlement result;
   const ProblemClass& of = decided.problem_class;
   std::vector<std::vector<SettledStage>> open_to;
@@ -150,22 +177,18 @@ Settlement settle(const Project& project, const ClassDecisions& decided,
     const std::vector<PathPoint> none;
     const auto& measured = points != times.end() ? points->second : none;
     std::string reason = why_open(project, stage, measured, of, device);
-    if (reason.empty() && !decision) reason = "nothing is decided of its paths";
-    std::vector<PathRange> ranges;
-    if (reason.empty()) {
-      ranges = path_ranges(project, *decision, of, variants);
-      reason = why_undecided(ranges);
-    }
     Candidates found;
-    if (reason.empty()) {
-      found = candidates(stage, *decision, ranges, met(measured),
-                         orders_of(project, stage.stage, decision->axis, variants), of);
+    if (const auto at = known.find(stage.stage); at != known.end()) {
+      found = at->second;
+      if (found.all.empty() && reason.empty()) reason = found.open;
+    } else if (reason.empty()) {
+      found = decided_candidates(project, stage, decision, met(measured), of, device, variants);
       reason = found.open;
     }
-    if (reason.empty())
-      open_to.push_back(std::move(found.all));
-    else
+    if (found.all.empty())
       result.open.push_back({stage.stage, reason});
+    else
+      open_to.push_back(std::move(found.all));
   }
   const Search search(project, open_to);
   for (std::size_t i = 0; i < open_to.size(); ++i) {

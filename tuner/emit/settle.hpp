@@ -16,7 +16,9 @@ struct SettledStage {
   bool exact = true;  // runs what was decided, at every length that was decided
   double loss = 0;    // against the decision, as a share of time, mean over measured problems
   std::vector<PathRange> decided;
-  bool keeps = true;  // runs what was there, at every length that is undecided
+  bool keeps = true;       // runs what was there, at every length that is undecided
+  bool loss_known = true;  // false: it is not exact, and nothing says what that loses
+  std::string told = {};   // where it comes from, if not from `decided`
 
   /// What runs where the axis has that value, for problems of `of`.
   SwitchTarget path_at(std::int64_t at, const ProblemClass& of) const;
@@ -37,13 +39,6 @@ struct Settlement {
   const SettledStage* find(Stage stage) const;
 };
 
-/// For each stage the setting that loses least against `decided`, a decision among the project's
-/// own paths; all of them together, where two want different values of one variable. A stage is
-/// open where no two paths were measured, and where all is undecided.
-Settlement settle(const Project& project, const ClassDecisions& decided,
-                  const std::vector<VariantTraits>& variants, const PathTimes& times,
-                  const Device& device);
-
 /// What the project calls a path of a stage; "" where it has not got it.
 std::string_view name_of(const ProjectStage& stage, SwitchTarget path);
 
@@ -59,5 +54,16 @@ struct Candidates {
 Candidates candidates(const ProjectStage& stage, const Decision& decision,
                       const std::vector<PathRange>& ranges, const std::vector<PathPoint>& points,
                       const std::map<SwitchTarget, double>& orders, const ProblemClass& of);
+
+/// What stages are to be set to, or why they stay as they are, known from elsewhere.
+using Known = std::map<Stage, Candidates>;
+
+/// For each stage the setting that loses least against `decided`, a decision among the project's
+/// own paths; all of them together, where two want different values of one variable. A stage is
+/// open where no two paths were measured, and where all is undecided. What `known` says of a stage
+/// counts instead of its decision.
+Settlement settle(const Project& project, const ClassDecisions& decided,
+                  const std::vector<VariantTraits>& variants, const PathTimes& times,
+                  const Device& device, const Known& known = {});
 
 }  // namespace nsa::tuner

@@ -6,6 +6,7 @@
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/text.hpp"
+#include "nsa/schemas/text/spreadsheet.hpp"
 #include "times.hpp"
 
 namespace nsa::exchange {
@@ -89,8 +90,9 @@ std::vector<CsvLine> read_csv_table(std::string_view text, const std::string& wh
 
 std::string csv_line(const CsvLine& cells) {
   std::string line;
-  for (const std::string& cell : cells) {
-    if (!line.empty() || &cell != &cells.front()) line += ',';
+  for (const std::string& text : cells) {
+    if (&text != &cells.front()) line += ',';
+    const std::string cell = with_guard(text);
     if (cell.find_first_of("\",\r\n") == std::string::npos) {
       line += cell;
       continue;

@@ -16,7 +16,8 @@ std::vector<CsvLine> read_csv(std::string_view text, const std::string& where);
 /// The same of a table: its first line names the columns. InputError also where there is no line,
 /// or one has not a cell for each column, as where a file was cut.
 std::vector<CsvLine> read_csv_table(std::string_view text, const std::string& where);
-/// One line with its line break.
+/// One line with its line break. No cell of it is a formula (with_guard()); who reads what was
+/// written so asks without_guard().
 std::string csv_line(const CsvLine& cells);
 /// Bytes that may stand in a database and on a terminal's line: InputError otherwise.
 void require_text(std::string_view text, const std::string& where);

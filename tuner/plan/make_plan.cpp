@@ -72,7 +72,7 @@ class Builder {
     Description description = asked(problem, candidate, launch);
     if (!description.supported) {
       plan_.skipped.push_back(
-          {problem, candidate, description.outcome, description.reason, launch});
+          {problem, candidate, description.outcome, description.reason, launch, held_out});
       return;
     }
     Contest& contest = contest_of(id, problem, candidate.id.stages);

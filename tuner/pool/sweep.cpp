@@ -29,6 +29,7 @@ constexpr std::size_t kBatchContests = 96;
 constexpr double kTellS = 0.05;
 // What lengths that are added to those of a spec take, of the time of these.
 constexpr double kAddedLengths = 0.4;
+constexpr double kAddedAnyhow = 3;  // contests: a crossing is as far to bisect for few lengths
 
 using RowsByContest = std::map<std::string, std::vector<const Measurement*>>;
 
@@ -92,7 +93,7 @@ class Sweep {
       planned_.insert({contest.id, contest.first_process});
     }
     if (of_spec_ && input_.next_plan && input_.spec.policy.refine)
-      time_left_.expect_more(kAddedLengths);
+      time_left_.expect_more(kAddedLengths + kAddedAnyhow / static_cast<double>(contests_));
     // A process that was traced is not fresh any more, so that its contest has it alone.
     const bool alone = input_.trace || input_.counters;
     const double most_s = turn_.lanes() > 1 ? kTogetherBatchS : kBatchS;
@@ -124,6 +125,7 @@ class Sweep {
       if (known.contains(failure_key(skipped.problem, skipped.variant, policy, timer))) continue;
       Measurement row = writer_.blank(skipped.problem, skipped.variant, {});
       row.launch = skipped.launch;
+      row.held_out = skipped.held_out;
       writer_.commit_failure(std::move(row), skipped.variant, skipped.outcome, skipped.reason);
       reporter_.event({"skipped", nullptr, to_string(skipped.variant.id), skipped.reason});
     }
@@ -157,6 +159,9 @@ class Sweep {
       for (const auto& runner : runners) {
         for (std::int64_t p = first; p < first + at_once; ++p)
           if (run_process(*runner, p)) measured.insert(&runner->contest());
+        const double done = static_cast<double>(std::min(first + at_once, processes));
+        if (measured.contains(&runner->contest()))
+          time_left_.reach(numbers_.at(&runner->contest()), done / static_cast<double>(processes));
         runner->leave();
         if (first + at_once == processes)
           end_contest(*runner, measured.contains(&runner->contest()));
@@ -199,7 +204,8 @@ class Sweep {
 
   /// No more than the budget has left.
   std::optional<double> left_s(double elapsed_s) const {
-    std::optional<double> left = time_left_.left_s();
+    const double outside_s = elapsed_s - report_.breakdown.wait_s - time_left_.spent_s();
+    std::optional<double> left = time_left_.left_s(outside_s);
     if (left && input_.spec.budget_s)
       left = std::clamp(*input_.spec.budget_s - elapsed_s, 0.0, *left);
     return left;
@@ -274,7 +280,7 @@ WorkerCommand shell_worker(const std::string& command) {
 void TimeBreakdown::close(double wall) {
   wall_s = wall;
   framework_s = wall - discover_s - plan_s - wait_s - start_s - prepare_s - verify_s - recheck_s -
-                measure_s - decide_s - store_s - trace_s - report_s;
+                measure_s - decide_s - store_s - trace_s - report_s - program_s;
 }
 
 SweepReport run_sweep(const SweepInput& input, Sink& sink, Reporter& reporter) {

@@ -13,9 +13,22 @@ std::size_t TimeLeft::add(const Contest& contest) {
 
 void TimeLeft::spend(std::size_t number, double more_s) { entries_.at(number).spent_s += more_s; }
 
+void TimeLeft::reach(std::size_t number, double share) {
+  Entry& entry = entries_.at(number);
+  if (entry.share == 0) measured_.push_back(number);
+  entry.share = share;
+  entry.total_s = entry.spent_s / share;
+}
+
 void TimeLeft::finish(std::size_t number, bool measured) {
+  if (measured) reach(number, 1);
   entries_.at(number).done = true;
-  if (measured) measured_.push_back(number);
+}
+
+double TimeLeft::spent_s() const {
+  double sum = 0;
+  for (const Entry& entry : entries_) sum += entry.spent_s;
+  return sum;
 }
 
 /// Least squares of seconds over estimates, neither part below zero.
@@ -25,9 +38,9 @@ TimeLeft::Model TimeLeft::fitted() const {
     const Entry& entry = entries_[i];
     n += 1;
     e += entry.estimated_s;
-    t += entry.spent_s;
+    t += entry.total_s;
     ee += entry.estimated_s * entry.estimated_s;
-    et += entry.estimated_s * entry.spent_s;
+    et += entry.estimated_s * entry.total_s;
   }
   if (e <= 0) return {t / n, 0};
   const double spread = n * ee - e * e;
@@ -48,7 +61,7 @@ TimeLeft::Sums TimeLeft::sums() const {
   for (const std::size_t i : measured_) {
     const Entry& entry = entries_[i];
     if (entry.estimated_s > 0)
-      factors[entry.stages] = std::max(0.0, entry.spent_s - model.fixed_s) / entry.estimated_s;
+      factors[entry.stages] = std::max(0.0, entry.total_s - model.fixed_s) / entry.estimated_s;
   }
   Sums sums;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -57,18 +70,26 @@ TimeLeft::Sums TimeLeft::sums() const {
     if (!entry.done) {
       const auto own = factors.find(entry.stages);
       const double factor = own == factors.end() ? model.factor : own->second;
-      left_s = std::max(0.0, model.fixed_s + factor * entry.estimated_s - entry.spent_s);
+      const double total_s =
+          entry.share > 0 ? entry.total_s : model.fixed_s + factor * entry.estimated_s;
+      left_s = std::max(0.0, total_s - entry.spent_s);
+      sums.left += 1 - entry.share;
     }
+    sums.done += entry.share;
     sums.left_s += left_s;
     (i < first_ ? sums.first_s : sums.more_s) += entry.spent_s + left_s;
   }
   return sums;
 }
 
-std::optional<double> TimeLeft::left_s() const {
+std::optional<double> TimeLeft::left_s(double outside_s) const {
   if (measured_.empty()) return std::nullopt;
   const Sums all = sums();
-  return all.left_s + std::max(0.0, more_share_ * all.first_s - all.more_s);
+  const auto first = static_cast<double>(first_),
+             more = static_cast<double>(entries_.size()) - first;
+  const double contests = all.left + std::max(0.0, more_share_ * first - more);
+  return all.left_s + std::max(0.0, more_share_ * all.first_s - all.more_s) +
+         std::max(0.0, outside_s) * contests / all.done;
 }
 
 }  // namespace nsa::tuner

@@ -87,10 +87,13 @@ constexpr ProjectSetting kSelected[] = {
 // a branch keeps it off: -1 in a prefill; a decode step takes -1 for 1, so there it is a length
 // that no row has.
 constexpr std::string_view kOutOfReach = "999999";
+// bench_fa2.py compares SDPA with a mask, which runs where FA-2 is off, with what runs where it is
+// on and nothing else is forced: one varlen call over all rows.
 constexpr ProjectPath kWindowPaths[] = {
-    {.path = sdpa, .name = "sdpa", .row = "sdpa_math"},
+    {.path = sdpa, .name = "sdpa", .row = "sdpa_math", .logged = "masked"},
     {.path = fa2_varlen,
      .name = "fa2 varlen",
+     .logged = "fa2",
      .phases = kInPrefill,
      .refuses = nsa_vibe_refuses_fa2},
     {.path = fa2_dense, .name = "fa2 dense", .refuses = nsa_vibe_refuses_fa2}};
@@ -144,8 +147,8 @@ constexpr ProjectStage kStagesOfUsers[] = {
     kStages[0], kStages[1], {Stage::ranges, kRangesPaths, kAdaptiveRanges}, kStages[3], kStages[4],
     kStages[5], kStages[6]};
 constexpr ProjectReserve kReserves[] = {
-    {"NSA_VARLEN_RESERVE_N", &Reserves::varlen_reserve_n, 1'000'000},
-    {"NSA_VARLEN_RESERVE_K", &Reserves::varlen_reserve_k, 100'000'000},
+    {"NSA_VARLEN_RESERVE_N", &Reserves::varlen_reserve_n, 1'000'000, kInPrefill},
+    {"NSA_VARLEN_RESERVE_K", &Reserves::varlen_reserve_k, 100'000'000, kInPrefill},
     {"NSA_SEL_PACK_RESERVE_N", &Reserves::sel_pack_reserve_n, 100'000},
     {"NSA_SEL_PACK_RESERVE_L", &Reserves::sel_pack_reserve_l, 10'000}};
 // The trainer copies the first three into the environment; the last two are read by its threshold

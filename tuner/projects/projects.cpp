@@ -34,7 +34,7 @@ const ProjectPath* path_of(const Project& project, const VariantId& id, SwitchTa
   for (const ProjectStage& stage : project.stages) {
     if (to_string(stage.stage) != id.stages.front()) continue;
     const auto found = std::ranges::find_if(stage.paths, [&](const ProjectPath& path) {
-      const bool by_name = id.name == path.name || id.name == path.row;
+      const bool by_name = id.name == path.name || id.name == path.row || id.name == path.logged;
       return by_name || (named != SwitchTarget::none && named == path.path);
     });
     return found == stage.paths.end() ? nullptr : &*found;

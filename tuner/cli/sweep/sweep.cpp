@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -27,6 +28,7 @@
 #include "nsa/tuner/sweep.hpp"
 #include "options.hpp"
 #include "plan_text.hpp"
+#include "process_age.hpp"
 #include "program.hpp"
 #include "progress.hpp"
 #include "troubled.hpp"
@@ -93,6 +95,7 @@ std::vector<std::tuple<const char*, const char*, double>> parts_of(const tuner::
           {"store_s", "store", l.store_s},
           {"trace_s", "trace", l.trace_s},
           {"report_s", "report", l.report_s},
+          {"program_s", "program", l.program_s},
           {"framework_s", "harness", l.framework_s}};
 }
 
@@ -132,42 +135,64 @@ ExitCode judge(const Settings& settings, const SweepOptions& o,
   return o.strict && !troubled.empty() ? ExitCode::found : ExitCode::good;
 }
 
-ExitCode finish(const Settings& settings, const SweepOptions& o, store::Store& db,
-                const store::OwnedRun& owned, tuner::SweepReport report, TimePoint start) {
+/// The database of a sweep and its run in it.
+struct Opened {
+  store::Store db;
+  store::OwnedRun run;
+};
+
+Opened open_run(const Settings& settings, const store::RunRequest& request) {
+  store::Store db = store::Store::open(settings.db_path());
+  store::OwnedRun run = db.open_run(request);
+  return {std::move(db), std::move(run)};
+}
+
+/// What is said at the end: its time goes from the start of the process to this, so that all that
+/// takes long is over.
+void tell_end(const Settings& settings, const SweepOptions& o, const Json& result,
+              const std::string& table) {
+  if (o.json_lines) return SweepEvents::end(result);
+  settings.json ? print_json(result) : print_fitted(table);
+}
+
+/// Closes the database. `started_s`: how long the process had been there at `start`.
+ExitCode finish(const Settings& settings, const SweepOptions& o, std::optional<Opened>& opened,
+                tuner::SweepReport report, double started_s, TimePoint start) {
   const TimePoint done = std::chrono::steady_clock::now();
-  const std::string& run_id = owned.run().id;
+  const std::string run_id = opened->run.run().id;
+  const bool resumed = opened->run.resumed();
   // Ctrl-C leaves the run open, so that the same command goes on; a spent budget ends it.
-  if (report.complete) db.end_run(run_id, RunState::complete);
-  if (report.budget_spent) db.end_run(run_id, RunState::incomplete);
-  const std::vector<Measurement> rows = db.measurements({.run_id = run_id});
+  if (report.complete) opened->db.end_run(run_id, RunState::complete);
+  if (report.budget_spent) opened->db.end_run(run_id, RunState::incomplete);
+  const std::vector<Measurement> rows = opened->db.measurements({.run_id = run_id});
   const bool as_json = settings.json || o.json_lines;
-  const reports::ChosenOf chosen = choices_of_run(db, owned.run());
+  const reports::ChosenOf chosen = choices_of_run(opened->db, opened->run.run());
   const Json results =
       as_json ? reports::results_json(rows, reports::role_in_catalog, chosen) : Json();
   const std::string table = as_json ? ""
                                     : reports::results_table(rows, settings.style_out(),
                                                              reports::role_in_catalog, chosen);
   report.breakdown.report_s = seconds_since(done);
-  report.breakdown.close(seconds_since(start));
-  if (as_json) {
-    const Json result{{"run_id", run_id},
-                      {"resumed", owned.resumed()},
-                      {"complete", report.complete},
-                      {"stopped", report.stopped},
-                      {"budget_spent", report.budget_spent},
-                      {"rows_added", report.rows},
-                      {"rows", rows.size()},
-                      {"unsupported", report.unsupported},
-                      {"too_slow", report.too_slow},
-                      {"noisy", report.noisy},
-                      {"failures", report.failures},
-                      {"db", settings.db_path()},
-                      {"time_breakdown", breakdown_json(report.breakdown)},
-                      {"results", results}};
-    o.json_lines ? SweepEvents::end(result) : print_json(result);
-  } else {
-    print_fitted(table);
-  }
+  const TimePoint ending = std::chrono::steady_clock::now();
+  opened.reset();
+  report.breakdown.program_s = started_s + seconds_since(ending);
+  report.breakdown.close(started_s + seconds_since(start));
+  const Json result = as_json ? Json{{"run_id", run_id},
+                                     {"resumed", resumed},
+                                     {"complete", report.complete},
+                                     {"stopped", report.stopped},
+                                     {"budget_spent", report.budget_spent},
+                                     {"rows_added", report.rows},
+                                     {"rows", rows.size()},
+                                     {"unsupported", report.unsupported},
+                                     {"too_slow", report.too_slow},
+                                     {"noisy", report.noisy},
+                                     {"failures", report.failures},
+                                     {"db", settings.db_path()},
+                                     {"time_breakdown", breakdown_json(report.breakdown)},
+                                     {"results", results}}
+                              : Json();
+  tell_end(settings, o, result, table);
   const std::string too_slow =
       report.too_slow > 0 ? fmt::format(", {} left out as too slow", report.too_slow) : "";
   say(settings,
@@ -267,6 +292,7 @@ std::vector<tuner::Refinement> refinements_of(const std::vector<Measurement>& ro
 }
 
 ExitCode run(const Settings& settings, const SweepOptions& o) {
+  const double started_s = process_age_s();
   const TimePoint start = std::chrono::steady_clock::now();
   tuner::TimeBreakdown before;
   const std::atomic<bool>& stop = stop_on_signals();  // before the first worker is started
@@ -315,8 +341,10 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   std::optional<tuner::ForeignWorker> foreign;
   if (o.worker) foreign = tuner::foreign_worker(*o.worker, found.hellos.back(), host_name());
   const std::vector<Device> devices = devices_of(workers, device, foreign);
-  store::Store db = store::Store::open(settings.db_path());
-  store::OwnedRun owned = db.open_run(run_request(o, spec, devices, foreign, resume_within_s));
+  std::optional<Opened> opened =
+      open_run(settings, run_request(o, spec, devices, foreign, resume_within_s));
+  store::Store& db = opened->db;
+  const store::OwnedRun& owned = opened->run;
   say(settings, fmt::format("run {} in {} on {}{}", owned.run().id, settings.db_path(), device.id,
                             owned.resumed() ? " (resumed)" : ""));
   tuner::SweepInput input;
@@ -349,7 +377,7 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   report.breakdown.discover_s = before.discover_s;
   report.breakdown.plan_s += before.plan_s;
   report.breakdown.store_s += before.store_s;
-  return finish(settings, o, db, owned, std::move(report), start);
+  return finish(settings, o, opened, std::move(report), started_s, start);
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ ExitCode emit_file(const Settings& settings, const EmitOptions& o, const std::st
   const auto decided = std::ranges::find(table.classes, of, &ClassDecisions::problem_class);
   const auto traits = tuner::catalog_traits(table.device.backend);
   tuner::Emission emission = tuner::emit_from_table(project, table, *decided, traits);
-  emission.source = *o.from + " (its winners and runners-up)";
+  emission.source = *o.from;
   return write(settings, o, out, project, emission);
 }
 

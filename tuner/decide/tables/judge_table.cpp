@@ -58,9 +58,34 @@ std::size_t best_of(const LengthRatios& point) {
   return best;
 }
 
+bool offers(const std::vector<VariantTraits>& variants, const VariantId& id) {
+  return std::ranges::any_of(variants, [&](const VariantTraits& one) { return one.id == id; });
+}
+
+/// The length lies between those that the range rests on. Elsewhere it may not support all lengths:
+/// nobody saw where it begins to.
+bool rests_around(const ThresholdRange& range, std::int64_t at) {
+  const Evidence& evidence = range.evidence;
+  return evidence.measured_from.value_or(at) <= at && at <= evidence.measured_to.value_or(at);
+}
+
+/// Why what a range chooses gave no right result at a place; "" where nothing says so.
+std::string failure_of(const ThresholdRange& range, std::int64_t at, const Rows& rows) {
+  for (const Observation* row : rows) {
+    if (*row->variant != range.variant || row->control) continue;
+    if (row->verification == Verification::wrong_result) return "wrong result";
+    if (row->outcome == Outcome::ok || row->outcome == Outcome::noisy) continue;
+    if (row->outcome == Outcome::unsupported && !rests_around(range, at)) continue;
+    return std::string(to_string(row->outcome));
+  }
+  return "";
+}
+
 /// Nothing where what runs there was not measured, as in a sweep that was stopped.
+/// @param offered  what there is to be measured; null: the rows may come from anywhere
 std::optional<Trial> trial_of(const Group& group, const Decision& decision,
-                              const LengthRatios& point, const Rows& rows) {
+                              const LengthRatios& point, const Rows& rows,
+                              const std::vector<VariantTraits>* offered) {
   Trial trial;
   trial.kind = kind_of(decision, point.at);
   trial.problem_class = group.problem_class;
@@ -75,16 +100,13 @@ std::optional<Trial> trial_of(const Group& group, const Decision& decision,
   }
   const ThresholdRange* range = range_at(decision, point.at);
   if (!range) return std::nullopt;
-  for (const Observation* row : rows) {
-    if (*row->variant != range->variant || row->control) continue;
-    const bool wrong = row->verification == Verification::wrong_result;
-    if (!wrong && row->outcome == Outcome::ok) continue;
-    trial.chosen = to_string(range->variant);
-    trial.best = to_string(group.variants[best_of(point)]);
-    trial.failure = wrong ? "wrong result" : std::string(to_string(row->outcome));
-    return trial;
-  }
-  return std::nullopt;
+  trial.failure = failure_of(*range, point.at, rows);
+  if (trial.failure.empty() && offered && !offers(*offered, range->variant))
+    trial.failure = "not offered any more";
+  if (trial.failure.empty()) return std::nullopt;
+  trial.chosen = to_string(range->variant);
+  trial.best = to_string(group.variants[best_of(point)]);
+  return trial;
 }
 
 /// Over what the file decides. The places were chosen, and what is not known of their mean is the
@@ -129,6 +151,7 @@ TrialReport judge_table(const ThresholdTable& table, const DecideInput& input, J
   std::vector<std::string> notes;
   DecideOptions plain = input.options;
   plain.bootstrap = 0;  // only the estimates are asked for
+  const auto* offered = by == JudgedBy::held_out ? &input.variants : nullptr;
   for (const ClassRows& of_class : group_rows(input, notes)) {
     for (const Group& group : of_class.groups) {
       const Decision* decision = find_decision(table, group.problem_class, group.stages);
@@ -136,7 +159,7 @@ TrialReport judge_table(const ThresholdTable& table, const DecideInput& input, J
       const std::vector<LengthPoint>& points =
           by == JudgedBy::held_out ? group.held_out : group.points;
       for (const LengthRatios& point : estimate(points, plain)) {
-        if (auto trial = trial_of(group, *decision, point, points[point.point].rows))
+        if (auto trial = trial_of(group, *decision, point, points[point.point].rows, offered))
           report.trials.push_back(std::move(*trial));
       }
     }

@@ -13,7 +13,9 @@ namespace {
 
 constexpr double kBeside = 1.2;   // factor about a threshold
 constexpr double kAside = 1.05;   // nearer to it both choices are as good
-constexpr double kBeyond = 1.25;  // times the end of the last range
+constexpr double kBeyond = 1.25;  // times shorter than the first range, at most
+constexpr double kShare = 0.1;    // of what the decision took to measure
+constexpr double kPairs = 7;      // that a place takes, of 6 to 8
 constexpr std::size_t kBuiltIn = 2;
 
 bool needs_model(const std::vector<std::string>& stages) {
@@ -75,26 +77,55 @@ std::pair<std::int64_t, std::int64_t> measured_span(const Decision& decision) {
   return {least.value_or(low), most.value_or(high)};
 }
 
-std::vector<std::int64_t> values_of(const Decision& decision, Draw draw, int inside) {
+/// What a decision took to measure, where a pair at a length counts as much as it is long: Lengths
+/// of a sweep lie evenly on a log axis. Losers and controls took more than that; times that grow
+/// faster than lengths make long lengths a larger part of it than they are here.
+double spent_on(const Decision& decision, double low, double high) {
+  double pairs = 0;
+  for (const ThresholdRange& range : decision.ranges)
+    if (range.basis != Basis::extrapolated) pairs += static_cast<double>(range.evidence.pairs);
+  return pairs * (high > low ? (high - low) / std::log(high / low) : low);
+}
+
+/// Beside each threshold, one on either side: where it moved.
+std::vector<std::int64_t> values_beside(const Decision& decision, Draw& draw) {
   std::vector<std::int64_t> values;
-  const auto [low, high] = measured_span(decision);
+  for (std::size_t i = 1; i < decision.ranges.size(); ++i) {
+    if (decision.ranges[i].variant == decision.ranges[i - 1].variant) continue;
+    const auto at = static_cast<double>(decision.ranges[i].from);
+    values.push_back(draw.between(at / kBeside, at / kAside));
+    values.push_back(draw.between(at * kAside, at * kBeside));
+  }
+  return values;
+}
+
+/// The longest length at which `inside` places and those beside the thresholds take a tenth of what
+/// the decision took; twice the shortest at least, so that there is something to draw.
+double longest_for(const Decision& decision, const std::vector<std::int64_t>& beside, int inside,
+                   double low, double high) {
+  const double spent = spent_on(decision, low, high);
+  if (spent <= 0) return high;  // a file that does not say it
+  double left = kShare * spent;
+  for (const std::int64_t value : beside) left -= kPairs * static_cast<double>(value);
+  return std::clamp(left / (kPairs * std::max(inside, 1)), std::min(2 * low, high), high);
+}
+
+std::vector<std::int64_t> values_of(const Decision& decision, Draw draw, int inside) {
+  std::vector<std::int64_t> values = values_beside(decision, draw);
+  const auto [shortest, longest] = measured_span(decision);
+  const auto low = static_cast<double>(shortest);
+  const double high = longest_for(decision, values, inside, low, static_cast<double>(longest));
   for (int k = 0; k < inside; ++k) {
-    std::int64_t value = draw.between(static_cast<double>(low), static_cast<double>(high));
+    std::int64_t value = draw.between(low, high);
     // Lengths that fill their tiles have ranges of their own.
     if (decision.alignment && k % 2 == 1)
       value = std::max<std::int64_t>(1, value / decision.alignment->multiple) *
               decision.alignment->multiple;
     values.push_back(value);
   }
-  for (std::size_t i = 1; i < decision.ranges.size(); ++i) {
-    if (decision.ranges[i].variant == decision.ranges[i - 1].variant) continue;
-    const auto at = static_cast<double>(decision.ranges[i].from);
-    values.push_back(draw.between(at / kBeside, at / kAside));  // one on each side: where it moved
-    values.push_back(draw.between(at * kAside, at * kBeside));
-  }
-  const ThresholdRange& last = decision.ranges.back();
-  const double end = static_cast<double>(last.to.value_or(last.from));
-  values.push_back(std::llround(end * (last.to ? kBeyond : 2 * kBeyond)));
+  // The built-in order runs beyond both ends; past the longest a place costs as much as all others.
+  const double first = static_cast<double>(decision.ranges.front().from);
+  if (first > kBeyond) values.push_back(draw.between(first / kBeyond, first / kAside));
   return values;
 }
 

@@ -12,6 +12,7 @@
 #include "group.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/median.hpp"
+#include "nsa/schemas/text/spreadsheet.hpp"
 #include "own.hpp"
 #include "settings_text.hpp"
 #include "times.hpp"
@@ -74,22 +75,28 @@ bool is_own(const CsvTable& table) {
          std::equal(kAttributes.begin(), kAttributes.end(), table.header().begin());
 }
 
+/// Of a file that write_otava() wrote.
+std::string own_cell(const CsvTable& table, std::size_t line, const char* column) {
+  return without_guard(table.cell(line, column));
+}
+
 Device device_of_line(const CsvTable& table, std::size_t line) {
-  Device device = named_device(table.cell(line, "device"), Backend::cuda);
-  if (const std::string uuid = table.cell(line, "device_uuid"); !uuid.empty()) device.uuid = uuid;
+  Device device = named_device(own_cell(table, line, "device"), Backend::cuda);
+  if (const std::string uuid = own_cell(table, line, "device_uuid"); !uuid.empty())
+    device.uuid = uuid;
   return device;
 }
 
-Measurement own_row(const CsvTable& table, std::size_t line, const std::string& series) {
-  const std::string where = table.at(line);
-  const std::int64_t ns = nanoseconds(table.number(line, series), kMillisecond, where);
+Measurement own_row(const CsvTable& table, std::size_t line, const std::string& column) {
+  const std::string where = table.at(line), series = without_guard(column);
+  const std::int64_t ns = nanoseconds(table.number(line, column), kMillisecond, where);
   Record record{.statistic = kStatistic};
   record.device_ns = {ns};
-  record.measured_at = table.cell(line, "time");
+  record.measured_at = own_cell(table, line, "time");
   const Device device = device_of_line(table, line);
   Measurement row =
-      measured_row(record, {table.cell(line, "executor"), "", device.backend}, device);
-  row.run_id = table.cell(line, "run");
+      measured_row(record, {own_cell(table, line, "executor"), "", device.backend}, device);
+  row.run_id = own_cell(table, line, "run");
   const std::size_t space = series.find(' ');
   if (space == std::string::npos) throw InputError(where + ": a series without its problem");
   row.variant = parse_variant_id(series.substr(0, space));

@@ -13,6 +13,7 @@
 #include "nsa/schemas/fields/measurement.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/schemas/text.hpp"
+#include "nsa/schemas/text/spreadsheet.hpp"
 #include "nsa/schemas/variant_text.hpp"
 #include "own.hpp"
 
@@ -32,10 +33,7 @@ class Cells {
   std::string text(const std::string& column) const {
     const auto at = columns_.find(column);
     if (at == columns_.end()) throw InputError(where_ + ": has no column " + column);
-    const std::string& cell = line_[at->second];
-    const bool guarded = cell.size() > 1 && cell[0] == '\'' &&
-                         std::string_view("=+-@\t\r").find(cell[1]) != std::string_view::npos;
-    return guarded ? cell.substr(1) : cell;
+    return without_guard(line_[at->second]);
   }
 
   void read(const std::string& column, std::string& value) const { value = text(column); }

@@ -11,6 +11,7 @@
 #include "formats.hpp"
 #include "group.hpp"
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/text/spreadsheet.hpp"
 #include "own.hpp"
 #include "settings_text.hpp"
 #include "times.hpp"
@@ -95,8 +96,15 @@ Measurement own_row(const CsvLine& line, const Validators& validators, const std
   return row;
 }
 
-Imported own_rows(const std::vector<CsvLine>& lines, const Validators& validators,
-                  const std::string& where) {
+Validators without_guards(Validators all) {
+  for (std::string* text : {&all.device_name, &all.device_uuid, &all.executor})
+    *text = without_guard(*text);
+  return all;
+}
+
+Imported own_rows(std::vector<CsvLine> lines, const Validators& guarded, const std::string& where) {
+  const Validators validators = without_guards(guarded);
+  for (CsvLine& line : lines) std::ranges::transform(line, line.begin(), without_guard);
   if (validators.executor.empty()) throw InputError(where + ": has no Validator EXECUTOR");
   Imported imported;
   Device device = named_device(validators.device_name, Backend::cuda);

@@ -1,12 +1,14 @@
 // What workers bring, and what they say of each problem.
 #include <fmt/format.h>
-#include <strings.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <memory>
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/executor.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/tuner/refine.hpp"
 #include "nsa/tuner/sweep.hpp"
 #include "plan/estimate.hpp"
@@ -33,9 +35,52 @@ void add_candidates(const worker::HelloReply& hello, std::int64_t worker,
   }
 }
 
-/// Rows of ours are told by their executor, so nobody else may have its name, in whatever case.
+bool is_blank(const CodePoint& of) {
+  constexpr std::array<std::uint32_t, 8> kBlanks{' ',    0xa0,   0x1680, 0x202f,
+                                                 0x205f, 0x2800, 0x3000, 0x3164};
+  const bool quad = of.value >= 0x2000 && of.value <= 0x200a;
+  return of.valid && (quad || std::ranges::find(kBlanks, of.value) != kBlanks.end());
+}
+
+/// Bytes at the front of `text` that visible() wrote for what is not seen: "\x1b", "\u200b",
+/// "\t"; 0 where there are none.
+std::size_t spelled_out(std::string_view text) {
+  if (text.size() < 2 || text[0] != '\\') return 0;
+  const std::size_t digits = text[1] == 'x' ? 2 : text[1] == 'u' ? 4 : 0;
+  const auto hex = text.substr(2, digits);
+  const bool all = hex.size() == digits &&
+                   hex.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+  const bool named = std::string_view("ntr").find(text[1]) != std::string_view::npos;
+  return (digits > 0 && all) || named ? 2 + digits : 0;
+}
+
+/// What is left of a name that passed visible() for somebody who reads it: no blanks, nothing that
+/// is not seen, in lower case, wide letters as narrow ones.
+std::string as_read(std::string_view name) {
+  std::string read;
+  while (!name.empty()) {
+    if (const std::size_t unseen = spelled_out(name); unseen > 0) {
+      name.remove_prefix(unseen);
+      continue;
+    }
+    const CodePoint next = next_code_point(name);
+    constexpr std::uint32_t kFirstWide = 0xff01, kLastWide = 0xff5e;
+    if (next.valid && next.value >= kFirstWide && next.value <= kLastWide)
+      read += static_cast<char>(next.value - kFirstWide + '!');
+    else if (!is_blank(next))
+      read += name.substr(0, next.bytes);
+    name.remove_prefix(next.bytes);
+  }
+  std::ranges::transform(read, read.begin(), [](unsigned char c) {
+    return c < 0x80 ? static_cast<char>(std::tolower(c)) : static_cast<char>(c);
+  });
+  return read;
+}
+
+/// Rows of ours are told by their executor, so nobody else may have its name, or one that looks
+/// like it.
 void refuse_our_name(const WorkerCommand& command, const std::string& executor) {
-  if (command.ours || strcasecmp(executor.c_str(), std::string(kOwnExecutor).c_str()) != 0) return;
+  if (command.ours || as_read(executor) != kOwnExecutor) return;
   throw InputError(
       fmt::format("{}: calls itself '{}', which is the executor of this program; let its hello say "
                   "another name",

@@ -21,7 +21,8 @@ struct EmittedStage {
   std::string measured;                // the path against the next one, and at which lengths
   std::optional<Evidence> evidence;    // of the range with the path that runs
   bool exact = true;                   // at every length that was decided; of what runs
-  double loss = 0;                     // of that against the decision, as a share of time
+  std::optional<double> loss = 0;      // of that against the decision, as a share of time; none:
+                                       // not known, a file does not say it
   std::string caution;                 // what to know before it is switched on
 };
 
@@ -38,8 +39,9 @@ struct Emission {
 /// another class. Nothing where no row of the class counts.
 std::optional<Emission> emit_from_rows(const Project& project, const DecideInput& input,
                                        const ProblemClass& of);
-/// The same as far as a thresholds file tells it: its winners, and runners-up where the project has
-/// not got the winner.
+/// The same as far as a thresholds file tells it: by its flat view, which was decided from rows;
+/// where that says nothing of a class, by its winners, and runners-up where the project has not got
+/// the winner.
 Emission emit_from_table(const Project& project, const ThresholdTable& table,
                          const ClassDecisions& of, const std::vector<VariantTraits>& variants);
 

@@ -64,6 +64,7 @@ struct Skipped {
   Outcome outcome = Outcome::unsupported;
   std::string reason;
   LaunchMode launch = LaunchMode::eager;
+  bool held_out = false;  // as Contest::held_out
 };
 
 struct Plan {

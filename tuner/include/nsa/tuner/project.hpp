@@ -21,8 +21,9 @@ inline constexpr unsigned kInPrefill = 3, kInDecode = 4, kInAllPhases = 7;
 /// the one that no switch names.
 struct ProjectPath {
   SwitchTarget path = SwitchTarget::none;
-  std::string_view name = {};  // in the project's own words
-  std::string_view row = {};   // a row of ours that stands in, besides those that go by `path`
+  std::string_view name = {};    // in the project's own words
+  std::string_view row = {};     // a row of ours that stands in, besides those that go by `path`
+  std::string_view logged = {};  // what the project's own benchmarks call it, if not by its name
   unsigned phases = kInAllPhases;
   bool settable = true;    // false: only what is left when all is off, never chosen
   bool even_slow = false;  // ours may be a slow path here, and is a way like others there
@@ -66,6 +67,7 @@ struct ProjectReserve {
   std::string_view variable = {};
   std::optional<std::int64_t> Reserves::*value;
   std::int64_t most = 0;
+  unsigned phases = kInAllPhases;  // in which one of its paths grows it
 };
 
 /// A key of the project's YAML and the variable that it stands for.

@@ -93,6 +93,7 @@ struct TimeBreakdown {
   double store_s = 0;     // opening the database, and commits while nothing was measured
   double trace_s = 0;     // seeing what launches do, counting, and asking again what hung
   double report_s = 0;    // reading the rows again and making the table
+  double program_s = 0;   // this process starting, and ending what it has open
   double framework_s = 0;
   double wall_s = 0;
   /// Sets wall_s and framework_s.

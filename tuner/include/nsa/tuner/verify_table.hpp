@@ -13,7 +13,8 @@ namespace nsa::tuner {
 
 /// Problems at which a file is tried, each with the variants that it names for their stages and
 /// the first ones of the built-in order: near each threshold, at random lengths between those that
-/// it rests on (another seed takes others), and beyond its ends, where the built-in order runs.
+/// it rests on (another seed takes others), and before its first range, where the built-in order
+/// runs. Random lengths are as long as a tenth of what the decision took to measure allows.
 /// @param traits  of the executor's variants, in the built-in order (traits_of)
 /// @param inside  random lengths of each decision
 std::vector<Refinement> trial_places(const ThresholdTable& table,
