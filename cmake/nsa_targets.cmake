@@ -27,7 +27,10 @@ target_compile_options(nsa_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wshadow>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${NSA_WERROR}>>:-Werror>)
 
+# When a test counts as hanging. Sanitizers make the slowest ones take minutes, more where others use the machine.
+set(NSA_TEST_SECONDS 300)
 if(NSA_SANITIZE)
+  set(NSA_TEST_SECONDS 1500)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${NSA_SANITIZE}>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
   add_link_options(-fsanitize=${NSA_SANITIZE})
@@ -91,7 +94,7 @@ function(nsa_add_test name)
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   # A test that leaves itself out says why in WARN("skipped: ..."); one that fails is no skip.
   catch_discover_tests(test_${name} TEST_PREFIX "${name}: " DISCOVERY_MODE PRE_TEST
-                       PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300
+                       PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${NSA_TEST_SECONDS}
                        SKIP_REGULAR_EXPRESSION "skipped: .*(All tests passed|- none -)")
 endfunction()
 
