@@ -81,10 +81,13 @@ function(nsa_add_library name)
   endif()
 endfunction()
 
-# nsa_add_test(<name> SOURCES <files> [LIBRARIES <libraries>] [LABELS <labels>])
+# nsa_add_test(<name> SOURCES <files> [LIBRARIES <libraries>] LABELS <labels>)
 # One Catch2 program, registered with ctest one test case at a time.
 function(nsa_add_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  if(NOT ARG_LABELS)  # Catch2 drops an empty one, and TIMEOUT would be taken for the label
+    message(FATAL_ERROR "test_${name}: has no LABELS")
+  endif()
   add_executable(test_${name} ${ARG_SOURCES})
   target_link_libraries(test_${name} PRIVATE nsa_test_main nsa_warnings ${ARG_LIBRARIES})
   if(NSA_PCH)
