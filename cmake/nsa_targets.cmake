@@ -27,7 +27,10 @@ target_compile_options(nsa_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wshadow>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${NSA_WERROR}>>:-Werror>)
 
+# When a test counts as hanging. Sanitizers make the slowest ones take minutes, more where others use the machine.
+set(NSA_TEST_SECONDS 300)
 if(NSA_SANITIZE)
+  set(NSA_TEST_SECONDS 1500)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${NSA_SANITIZE}>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
   add_link_options(-fsanitize=${NSA_SANITIZE})
@@ -78,10 +81,13 @@ function(nsa_add_library name)
   endif()
 endfunction()
 
-# nsa_add_test(<name> SOURCES <files> [LIBRARIES <libraries>] [LABELS <labels>])
+# nsa_add_test(<name> SOURCES <files> [LIBRARIES <libraries>] LABELS <labels>)
 # One Catch2 program, registered with ctest one test case at a time.
 function(nsa_add_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  if(NOT ARG_LABELS)  # Catch2 drops an empty one, and TIMEOUT would be taken for the label
+    message(FATAL_ERROR "test_${name}: has no LABELS")
+  endif()
   add_executable(test_${name} ${ARG_SOURCES})
   target_link_libraries(test_${name} PRIVATE nsa_test_main nsa_warnings ${ARG_LIBRARIES})
   if(NSA_PCH)
@@ -91,7 +97,7 @@ function(nsa_add_test name)
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   # A test that leaves itself out says why in WARN("skipped: ..."); one that fails is no skip.
   catch_discover_tests(test_${name} TEST_PREFIX "${name}: " DISCOVERY_MODE PRE_TEST
-                       PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300
+                       PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${NSA_TEST_SECONDS}
                        SKIP_REGULAR_EXPRESSION "skipped: .*(All tests passed|- none -)")
 endfunction()
 

@@ -28,14 +28,14 @@ std::vector<Variant> joined_tables() {
                            attend_window_variants, gate_combine_variants, out_proj_variants}) {
     append_sorted(rows, {table().begin(), table().end()});
   }
-  for (Variant& sequence : rows_in_turn(rows)) {
+  for (const Variant& sequence : rows_in_turn(rows)) {
     const auto of_its_stage = [&](const Variant& row) {
       return row.stages.front() == sequence.stages.front() &&
              std::pair{row.direction, row.backend} <=
                  std::pair{sequence.direction, sequence.backend};
     };
     const auto last = std::find_if(rows.rbegin(), rows.rend(), of_its_stage);
-    rows.insert(last.base(), std::move(sequence));
+    rows.insert(last.base(), sequence);
   }
   for (const auto table : {attention_variants, layer_variants, model_variants}) {
     append_sorted(rows, {table().begin(), table().end()});

@@ -38,6 +38,16 @@ TEST_CASE("bisect says the range of the step and writes a script that a shell ta
   CHECK(script.find("build='echo it'\\''s; make'") != std::string::npos);
 }
 
+TEST_CASE("the command that bisect prints can be pasted, whatever the script is called",
+          "[check]") {
+  const Folder folder;
+  folder.write("h.csv", history());
+  const Result r =
+      nsatune(folder, "bisect --csv h.csv --build make --measure ./bench -o 'my script; x.sh'");
+  CHECK(r.exit_code == 0);
+  CHECK(r.err.find("git bisect run '" + folder.file("my script; x.sh") + "'") != std::string::npos);
+}
+
 TEST_CASE("bisect without a step says so, whatever is asked for", "[check]") {
   const Folder folder;
   folder.write("h.csv", history());

@@ -1,5 +1,7 @@
 // Files that are cut, damaged or something else: one line and exit 2, never a crash, nothing
 // written.
+#include <sqlite3.h>
+
 #include <random>
 
 #include "catch.hpp"
@@ -35,6 +37,15 @@ void check_refused(const Folder& folder, const std::string& command, const std::
   CHECK(r.out.empty());
 }
 
+void execute(const std::string& path, const char* sql) {
+  sqlite3* db = nullptr;
+  const bool done = sqlite3_open(path.c_str(), &db) == SQLITE_OK &&
+                    sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK;
+  CAPTURE(sqlite3_errmsg(db));
+  CHECK(done);
+  sqlite3_close(db);
+}
+
 /// A few bytes overwritten, left out or doubled.
 std::string damaged(std::string text, std::mt19937_64& random) {
   for (std::uint64_t change = random() % 3 + 1; change > 0; --change) {
@@ -59,6 +70,27 @@ const std::string& database() {
 }
 
 }  // namespace
+
+TEST_CASE("no name in a database, nor its own, acts on the terminal", "[cli]") {
+  const Folder folder;
+  const std::string name = "h\x1b[31mx.sqlite";
+  folder.write(name, database());
+  const std::string db = " --db \"$(printf 'h\\033[31mx').sqlite\"";
+  for (const char* command : {"db info", "db verify", "db prune --keep-days 0"}) {
+    const Result r = nsatune(folder, command + db);
+    INFO(command << "\n" << r.err);
+    CHECK(r.exit_code == 0);
+    CHECK(r.out.find('\x1b') == std::string::npos);
+  }
+  execute(folder.file(name),
+          "CREATE TABLE \"a\x1b[2J\" (id INTEGER PRIMARY KEY);"
+          "CREATE TABLE \"b\x1b[2J\" (a INTEGER REFERENCES \"a\x1b[2J\" (id));"
+          "INSERT INTO \"b\x1b[2J\" VALUES (1)");
+  const Result r = nsatune(folder, "db verify" + db);
+  CHECK(r.exit_code == 1);
+  CHECK(r.out.find("a row of b\\x1b[2J names a missing a\\x1b[2J") != std::string::npos);
+  CHECK(r.out.find('\x1b') == std::string::npos);
+}
 
 TEST_CASE("a thresholds file that is cut anywhere is refused", "[cli]") {
   const Folder folder;

@@ -227,7 +227,26 @@ TEST_CASE("a bundle has traces, summaries, before and after, a note and a runboo
   CHECK(nsatune(folder, command).exit_code == 2);  // the folder is there
   CHECK(nsatune(folder, "report bundle fast slow -o cd").exit_code == 2);
   CHECK_FALSE(std::filesystem::exists(folder.file("cd")));
-  CHECK_FALSE(std::filesystem::exists(folder.file("cd.partial")));
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    CHECK(entry.path().string().find(".partial") == std::string::npos);
+}
+
+TEST_CASE("the folder of a bundle may be named with a slash, and a link is none", "[cli]") {
+  const Folder folder;
+  const std::string command =
+      "report bundle tuned tuned --preset tiny --seq-lens 64 --processes 1 --steps 1 --quiet -o ";
+  const Result slash = nsatune(folder, command + "ab/");
+  INFO(slash.err);
+  CHECK(slash.exit_code != 4);
+  CHECK_FALSE(read_text_file(folder.file("ab/runs.json")).empty());
+  const auto files = [](const std::string& path) {
+    return std::distance(std::filesystem::directory_iterator(path), {});
+  };
+  CHECK(files(folder.file("ab")) == 8);
+  std::filesystem::create_symlink("nowhere", folder.file("link"));
+  const Result link = nsatune(folder, command + "link");
+  CHECK(link.exit_code == 2);
+  CHECK(link.err.find("link: exists") != std::string::npos);
 }
 
 TEST_CASE("memory of each stage grows with the batch", "[cli]") {

@@ -27,6 +27,18 @@ void check_refused(const std::string& arguments, const std::string& word,
 
 }  // namespace
 
+TEST_CASE("a name of a file that leads nowhere is the user's mistake, no defect", "[cli]") {
+  const Folder folder;
+  std::filesystem::create_symlink("loop", folder.file("loop"));
+  for (const std::string& name : {std::string("loop"), std::string(300, 'a')}) {
+    const Result r =
+        nsatune(folder, "bisect step --step 0.07 --good " + name + " --candidate . --measure true");
+    CAPTURE(r.err);
+    CHECK(r.exit_code == 2);
+    CHECK(r.err.starts_with("nsatune: " + name + ": "));
+  }
+}
+
 TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") {
   check_refused("nonsense", "no command 'nonsense'");
   check_refused("swep", "did you mean sweep?");

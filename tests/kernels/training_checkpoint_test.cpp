@@ -171,6 +171,16 @@ TEST_CASE("headers that lie are refused", "[training]") {
   CHECK(contains(saved.refusal(), "too long"));
 }
 
+TEST_CASE("a link that stands where a checkpoint is begun is not followed", "[training]") {
+  const Saved saved;
+  const std::string other = saved.folder.path() + "/other";
+  write_text(other, "somebody's");
+  std::filesystem::create_symlink("other", saved.path + ".part");
+  CpuTraining run(saved.config);
+  CHECK_THROWS_AS(training::save_checkpoint(saved.folder.path(), *run, {}), EnvironmentError);
+  CHECK(text_of(other) == "somebody's");
+}
+
 TEST_CASE("where saving fails the old checkpoint stays", "[training]") {
   const Saved saved;
   const std::string before = text_of(saved.path);

@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "filled.hpp"
+#include "nsa/schemas/output_path.hpp"
 
 namespace nsa {
 namespace {
@@ -48,6 +49,46 @@ TEST_CASE("a link that another user planted in a shared folder is not written th
   const auto write = [&] { write_text_file(folder.file("link"), "theirs"); };
   CHECK(test::message_of(write).find("symbolic link of another user") != std::string::npos);
   CHECK(read_text_file(folder.file("target")) == "in a folder of our own");
+}
+
+TEST_CASE("a link of ours that leads to a planted one is not followed either", "[schemas]") {
+  if (geteuid() != 0) return;  // nobody else makes a link of another user
+  const Folder shared, ours;
+  write_text_file(ours.file("target"), "ours");
+  fs::create_symlink(ours.file("target"), shared.file("planted"));
+  REQUIRE(lchown(shared.file("planted").c_str(), 65534, 65534) == 0);
+  REQUIRE(chmod(shared.path.c_str(), 01777) == 0);
+  fs::create_symlink(shared.file("planted"), ours.file("link"));
+  const auto write = [&] { write_text_file(ours.file("link"), "theirs"); };
+  CHECK(test::message_of(write).find("symbolic link of another user") != std::string::npos);
+  CHECK(read_text_file(ours.file("target")) == "ours");
+}
+
+TEST_CASE("a link stays also where its file is not there yet, and a circle of links is refused",
+          "[schemas]") {
+  const Folder folder;
+  fs::create_directory(folder.file("sub"));
+  fs::create_symlink("sub/next", folder.file("link"));
+  fs::create_symlink("later", folder.file("sub/next"));
+  write_text_file(folder.file("link"), "text");
+  CHECK(fs::is_symlink(folder.file("link")));
+  CHECK(fs::is_symlink(folder.file("sub/next")));
+  CHECK(read_text_file(folder.file("sub/later")) == "text");
+  fs::create_symlink("loop", folder.file("loop"));
+  CHECK_THROWS_AS(write_text_file(folder.file("loop"), "text"), InputError);
+  CHECK(fs::is_symlink(folder.file("loop")));
+}
+
+TEST_CASE("a file that is not finished leaves what was there and nothing else", "[schemas]") {
+  const Folder folder;
+  write_text_file(folder.file("f"), "before");
+  {
+    WholeFile file(folder.file("f"));
+    file.write("half");
+    CHECK(folder.entries() == 2);
+  }
+  CHECK(read_text_file(folder.file("f")) == "before");
+  CHECK(folder.entries() == 1);
 }
 
 TEST_CASE("a file that cannot be read says which and why", "[schemas]") {

@@ -33,6 +33,7 @@ TEST_CASE("what a terminal acts upon is spelled out", "[schemas]") {
                 "31m") == "\\x9b31m");  // the same as one byte: no UTF-8
   CHECK(visible("\u202egpj.exe") == "\\u202egpj.exe");
   CHECK(visible("a\u200bb\u2066c\ufeff") == "a\\u200bb\\u2066c\\ufeff");
+  CHECK(visible(utf8(0xfffe) + utf8(0xffff)) == "\\ufffe\\uffff");  // no XML may hold them
 }
 
 TEST_CASE("what can be seen stays as it is", "[schemas]") {

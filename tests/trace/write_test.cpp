@@ -250,14 +250,25 @@ TEST_CASE("spans of a row are disjoint or nested; the rest goes to further rows"
 TEST_CASE("a write that fails leaves what was there", "[trace]") {
   const Folder folder;
   folder.write("t.json", "before");
-  CHECK_THROWS_AS(trace::write_chrome_trace(busy().read(), folder.file("no/t.json")),
-                  EnvironmentError);
+  CHECK_THROWS_AS(trace::write_chrome_trace(busy().read(), folder.file("no/t.json")), InputError);
   std::filesystem::create_directory(folder.path() / "d.json");
-  CHECK_THROWS_AS(trace::write_chrome_trace(busy().read(), folder.file("d.json")),
-                  EnvironmentError);
+  CHECK_THROWS_AS(trace::write_chrome_trace(busy().read(), folder.file("d.json")), InputError);
   CHECK(content(folder.file("t.json")) == "before");
   const std::filesystem::directory_iterator all(folder.path());
   CHECK(std::distance(all, std::filesystem::directory_iterator()) == 2);  // nothing half-written
+}
+
+TEST_CASE("a trace that is written again keeps its mode and the link to it", "[trace]") {
+  const Folder folder;
+  folder.write("real.json", "{}");
+  std::filesystem::permissions(folder.file("real.json"), std::filesystem::perms::owner_read |
+                                                             std::filesystem::perms::owner_write);
+  std::filesystem::create_symlink("real.json", folder.file("link.json"));
+  trace::write_chrome_trace(busy().read(), folder.file("link.json"));
+  CHECK(std::filesystem::is_symlink(folder.file("link.json")));
+  CHECK(trace::read_trace(folder.file("real.json")).ops.size() == busy().read().ops.size());
+  CHECK(std::filesystem::status(folder.file("real.json")).permissions() ==
+        (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
 }
 
 TEST_CASE("trace convert writes what summary reads, and refuses other names", "[trace]") {
@@ -270,7 +281,7 @@ TEST_CASE("trace convert writes what summary reads, and refuses other names", "[
   CHECK(before["idle_by_class_ns"] == after["idle_by_class_ns"]);
   CHECK(nsatune(folder, "trace convert t.json").exit_code == 2);
   CHECK(nsatune(folder, "trace convert t.json out.sqlite").exit_code == 2);
-  CHECK(nsatune(folder, "trace convert t.json absent/out.json").exit_code == 4);
+  CHECK(nsatune(folder, "trace convert t.json absent/out.json").exit_code == 2);
   folder.write("a.json", JsonTrace().kernel("k", 1, 0, 1).text());
   folder.write("b.json", JsonTrace().kernel("k", 1, 0, 1).text());
   const Result no_base = nsatune(folder, "trace convert a.json b.json both.json");

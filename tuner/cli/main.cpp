@@ -1,6 +1,7 @@
 // Parses the command line, runs one command, and turns exceptions into one line and an exit code.
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <sstream>
 
 #include "command_line/command_line.hpp"
@@ -78,6 +79,16 @@ int report(const std::string& what, ExitCode code) {
   return static_cast<int>(code);
 }
 
+/// Of a name that leads nowhere, which is the user's; of the rest, the machine's.
+int report(const std::filesystem::filesystem_error& e) {
+  const std::error_code& code = e.code();
+  const bool bad_name =
+      code == std::errc::no_such_file_or_directory || code == std::errc::not_a_directory ||
+      code == std::errc::filename_too_long || code == std::errc::too_many_symbolic_link_levels;
+  return report(e.path1().string() + ": " + code.message(),
+                bad_name ? ExitCode::bad_input : ExitCode::environment);
+}
+
 /// What --help or --version ask for.
 int print_wanted(CLI::App& app, const CLI::Success& wanted) {
   std::ostringstream text;
@@ -128,6 +139,8 @@ int main(int argc, char** argv) {
     return report(e.what(), ExitCode::environment);
   } catch (const nsa::CudaError& e) {
     return report(e.name + " in " + e.call + ": " + nsa::advice_for(e), ExitCode::environment);
+  } catch (const std::filesystem::filesystem_error& e) {
+    return report(e);
   } catch (const std::bad_alloc&) {
     return report("out of memory; ask for less: a shorter sequence, a smaller batch or model",
                   ExitCode::environment);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include "config_keys.hpp"
 #include "nsa/schemas/error.hpp"
@@ -115,7 +116,8 @@ class EntryReader {
   static std::string joined(const std::vector<std::string>& keys) {
     constexpr std::size_t kShown = 40;
     const std::size_t shown = std::min(keys.size(), kShown);
-    std::string text = fmt::format("{}", fmt::join(keys.begin(), keys.begin() + shown, ", "));
+    const std::span<const std::string> first(keys.data(), shown);
+    std::string text = fmt::format("{}", fmt::join(first, ", "));
     if (shown < keys.size()) text += fmt::format(" and {} more", keys.size() - shown);
     return text;
   }

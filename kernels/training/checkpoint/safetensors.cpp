@@ -189,7 +189,7 @@ std::vector<std::byte> read_safetensors(const std::string& path, const Safetenso
 void write_safetensors(const std::string& path, const std::map<std::string, std::string>& metadata,
                        const std::vector<WrittenTensor>& tensors) {
   Begun begun{path + ".part"};
-  File file(begun.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
+  File file(begun.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
   if (file.fd() < 0) throw EnvironmentError(begun.path + ": cannot be written: " + system_error());
   const std::string header = header_text(metadata, tensors);
   const std::uint64_t length = header.size();

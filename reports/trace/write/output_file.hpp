@@ -1,14 +1,15 @@
-// A file that is there whole or not at all.
+// A trace on its way to the disk, packed where its name asks for it.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "nsa/schemas/output_path.hpp"
+
 namespace nsa::trace {
 
-/// Bytes go to a temporary file beside `path`; finish() gives it its name. Until then what stood
-/// there before stays. EnvironmentError when the disk does not take them.
+/// Until finish(), what stood there before stays. The errors are those of WholeFile.
 class OutputFile {
  public:
   /// `gzip`: packed. The same bytes give the same file: no time stamp, no name.
@@ -22,11 +23,8 @@ class OutputFile {
 
  private:
   struct Packer;
-  void write_raw(const char* bytes, std::size_t size);
-  [[noreturn]] void fail() const;
 
-  std::string path_, temporary_;
-  int file_ = -1;
+  WholeFile file_;
   std::unique_ptr<Packer> packer_;
 };
 

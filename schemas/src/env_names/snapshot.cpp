@@ -44,7 +44,7 @@ std::string_view wanted(EnvKind kind) {
 std::optional<std::string_view> refusal(const EnvName& entry, std::string_view value) {
   if (!parses(entry.kind, value)) return wanted(entry.kind);
   const bool reserve = entry.name.find("_RESERVE_") != std::string_view::npos;
-  if (reserve && *env::parse_integer(value) < 0) return "0 or more";
+  if (reserve && env::parse_integer(value).value_or(0) < 0) return "0 or more";
   const bool branch = value == "cmp" || value == "sel" || value == "win";
   if (entry.name == "NSA_FORCE_BRANCH" && !branch) return "cmp, sel or win";
   return std::nullopt;

@@ -36,7 +36,6 @@ class Cursor {
     return old;
   }
   friend bool operator==(const Cursor& a, const Cursor& b) { return a.at_ == b.at_; }
-  friend bool operator!=(const Cursor& a, const Cursor& b) { return a.at_ != b.at_; }
 
  private:
   const char* at_;

@@ -7,7 +7,8 @@
 namespace nsa {
 
 static void to_json(Json& j, const FlatValue& v) {
-  j = v.length() ? Json(*v.length()) : Json(to_string(v));
+  const std::optional<std::int64_t> length = v.length();
+  j = length ? Json(*length) : Json(to_string(v));
 }
 
 static void from_json(const Json& j, FlatValue& v) {

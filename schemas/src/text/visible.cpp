@@ -14,7 +14,8 @@ bool is_control(std::uint32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0); }
 bool is_unseen(std::uint32_t c) {
   const auto in = [c](std::uint32_t first, std::uint32_t last) { return c >= first && c <= last; };
   return c == 0xad || c == 0x61c || c == 0x180e || in(0x200b, 0x200f) || in(0x2028, 0x202e) ||
-         in(0x2060, 0x206f) || c == 0xfeff || in(0xfff9, 0xfffb) || in(0xe0000, 0xe007f);
+         in(0x2060, 0x206f) || c == 0xfeff || in(0xfff9, 0xfffb) || in(0xe0000, 0xe007f) ||
+         c == 0xfffe || c == 0xffff;  // no characters; XML refuses them
 }
 
 std::string escaped(const char* format, std::uint32_t value) {

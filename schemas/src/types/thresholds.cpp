@@ -58,15 +58,16 @@ void check_ranges(const std::vector<ThresholdRange>& ranges, const std::string& 
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const std::string here = pointer + "/" + std::to_string(i);
     const bool last = i + 1 == ranges.size();
-    if (!ranges[i].to && !last)
+    const std::optional<std::int64_t> to = ranges[i].to;
+    if (!to && !last)
       throw InputError(here + "/to: is missing, and only the last range may have no upper end");
-    if (ranges[i].to && *ranges[i].to <= ranges[i].from)
-      throw InputError(here + "/to: " + std::to_string(*ranges[i].to) + " is not above from " +
+    if (to && *to <= ranges[i].from)
+      throw InputError(here + "/to: " + std::to_string(*to) + " is not above from " +
                        std::to_string(ranges[i].from));
-    if (!last && ranges[i + 1].from < *ranges[i].to)
+    if (to && !last && ranges[i + 1].from < *to)
       throw InputError(pointer + "/" + std::to_string(i + 1) +
                        "/from: " + std::to_string(ranges[i + 1].from) + " is below the end " +
-                       std::to_string(*ranges[i].to) +
+                       std::to_string(*to) +
                        " of the range before it; ranges ascend without overlap");
     check_variant(ranges[i].variant, here + "/variant");
     check_evidence(ranges[i].evidence, here + "/evidence");
@@ -156,7 +157,7 @@ std::string to_string(const FlatValue& value) {
     case FlatValue::Kind::always:
       return "always";
     case FlatValue::Kind::from:
-      return std::to_string(*value.length());
+      return std::to_string(value.from_length);
     case FlatValue::Kind::not_measured:
       break;
   }

@@ -138,7 +138,7 @@ void write_script(const Settings& settings, const BisectOptions& o, const Bisect
                                std::filesystem::perm_options::add);
   say(settings, fmt::format("wrote {}; git bisect start {} {} && git bisect run {}", *o.out,
                             target.change.last_commit, target.change.first_commit,
-                            std::filesystem::absolute(*o.out).string()));
+                            shell_line({std::filesystem::absolute(*o.out).string()})));
 }
 
 ExitCode run(const Settings& settings, const BisectOptions& o) {

@@ -94,7 +94,7 @@ ExitCode run(const Settings& settings, const NightlySource& source) {
   const char* verdict = outcome.code == ExitCode::good    ? "the gate works"
                         : outcome.code == ExitCode::found ? "the gate does NOT work"
                                                           : "cannot be tested";
-  print_fitted(fmt::format("{}{}: {}\n", text, verdict, outcome.reason));
+  print_fitted(fmt::format("{}{}: {}\n", text, verdict, reports::printable(outcome.reason)));
   return outcome.code;
 }
 

@@ -189,8 +189,8 @@ ExitCode verify(const Settings& settings) {
     print_json({{"path", settings.db_path()}, {"problems", problems}});
   } else {
     std::string text;
-    for (const std::string& problem : problems) text += problem + "\n";
-    print_text(problems.empty() ? settings.db_path() + ": good\n" : text);
+    for (const std::string& problem : problems) text += visible(problem) + "\n";
+    print_text(problems.empty() ? visible(settings.db_path()) + ": good\n" : text);
   }
   return problems.empty() ? ExitCode::good : ExitCode::found;
 }

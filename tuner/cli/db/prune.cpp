@@ -67,7 +67,7 @@ ExitCode run(const Settings& settings, const PruneOptions& o) {
                            counted(pruned.rows, "row"), counted(pruned.runs, "run"), before,
                            pruned.bytes));
     if (!o.dry_run)
-      print_text(fmt::format("{}: {} bytes, {} before\n", settings.db_path(), now, bytes));
+      print_text(fmt::format("{}: {} bytes, {} before\n", visible(settings.db_path()), now, bytes));
   }
   return ExitCode::good;
 }

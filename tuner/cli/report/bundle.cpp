@@ -45,12 +45,15 @@ Asked parse_setting(const std::string& label, const std::string& text, const Mea
   return asked;
 }
 
-/// The folder as it is made: under its name only when all of it is there.
+/// The folder as it is made: under its name only when all of it is there. The name until then is
+/// new, so that nothing of a bundle that was killed, or is made beside this one, gets into it.
 class NewFolder {
  public:
-  explicit NewFolder(const std::string& path) : path_(path), partial_(path + ".partial") {
+  explicit NewFolder(const std::string& path) : path_(without_slash(path)), partial_(path_) {
+    partial_ += "." + make_uuid().substr(0, 8) + ".partial";
     std::error_code error;
-    if (fs::exists(path_, error)) throw InputError(path + ": exists; name a new folder");
+    if (fs::exists(fs::symlink_status(path_, error)))
+      throw InputError(path + ": exists; name a new folder");
     fs::create_directories(partial_, error);
     if (error) throw EnvironmentError(partial_.string() + ": " + error.message());
   }
@@ -61,9 +64,17 @@ class NewFolder {
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
   std::string file(const std::string& name) const { return (partial_ / name).string(); }
-  void keep() const { fs::rename(partial_, path_); }
+  void keep() const {
+    std::error_code error;
+    fs::rename(partial_, path_, error);
+    if (error) throw EnvironmentError(path_.string() + ": cannot be made: " + error.message());
+  }
 
  private:
+  static fs::path without_slash(const fs::path& path) {
+    return path.has_filename() ? path : path.parent_path();
+  }
+
   fs::path path_, partial_;
 };
 

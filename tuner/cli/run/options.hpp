@@ -20,24 +20,24 @@ inline constexpr const char* kNoFile = "-";
 struct RunOptions {
   std::string preset = "125m";
   std::optional<std::string> config;  // a user's YAML
-  bool ignore_unknown = false;        // keys of it
   std::optional<std::int64_t> seq_len, batch, layers, kv_heads, decode;
   std::optional<std::string> dtype;
   std::string attention = "nsa";
   std::vector<std::string> branches;  // of cmp, sel, win; empty = all
   std::optional<std::string> thresholds;
-  bool no_thresholds = false;
-  bool graph = false;  // replay a CUDA graph of the step
   std::int64_t warmup = 1, steps = 3, every = 1;
   std::uint64_t seed = 1;
   std::optional<std::string> heartbeat;
-  bool no_telemetry = false;
-  bool no_db = false;
   /// Prove what ran by the kernels that CUPTI sees; the file of the proof, or kNoFile.
   std::optional<std::string> trace;
   std::optional<std::string> stage_trace;  // Chrome trace of the stages on a CPU
-  bool strict = false;
   TrainOptions train;
+  bool ignore_unknown = false;  // keys of the YAML
+  bool no_thresholds = false;
+  bool graph = false;  // replay a CUDA graph of the step
+  bool no_telemetry = false;
+  bool no_db = false;
+  bool strict = false;
   bool share = false;  // the device with others
 };
 

@@ -211,8 +211,8 @@ ExitCode run(const Settings& settings, TuneOptions o) {
                        {"notes", report.notes},
                        {"changes", changes}});
     text += reports::thresholds_table(report.table, settings.style_out());
-    for (const std::string& change : changes) text += "changed: " + change + "\n";
-    text += fmt::format("wrote {}: {} decided, {} undecided\n", path,
+    for (const std::string& change : changes) text += "changed: " + visible(change) + "\n";
+    text += fmt::format("wrote {}: {} decided, {} undecided\n", visible(path),
                         counted(report.decided, "range"), report.undecided);
   }
   settings.json ? print_json({{"written", written}}) : print_fitted(text);

@@ -102,8 +102,8 @@ ExitCode tell(const Settings& settings, const VerifyOutcome& outcome) {
     return outcome.code;
   }
   std::string text = trials_text(outcome.report, settings.style_out()) + summary(outcome);
-  for (const std::string& line : outcome.broken) text += "  " + line + "\n";
-  text += fmt::format("{} {}\n", outcome.file, verdict_words(outcome));
+  for (const std::string& line : outcome.broken) text += "  " + visible(line) + "\n";
+  text += fmt::format("{} {}\n", visible(outcome.file), verdict_words(outcome));
   print_fitted(text);
   return outcome.code;
 }

@@ -84,6 +84,10 @@ class WorkerSet {
   };
   /// Asks the worker, then takes the result of the running comparison and starts that of this one.
   void verify(Contestant& contestant, std::optional<RunningCheck>& running);
+  /// What the worker says of its outputs, which it writes to that file. `prepare`: meanwhile ours
+  /// are made.
+  Answer<worker::VerifiedReply> verified(const Contestant& contestant, const std::string& outputs,
+                                         bool prepare);
   void take_result(RunningCheck& running);
   void pick_control();
   /// Those of a worker that is gone.

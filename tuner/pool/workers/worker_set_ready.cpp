@@ -130,7 +130,6 @@ void WorkerSet::prepare(Contestant& contestant) {
 }
 
 void WorkerSet::verify(Contestant& contestant, std::optional<RunningCheck>& running) {
-  std::optional<Account> account(std::in_place, shared_.breakdown.verify_s);
   contestant.checked = true;
   const bool can_check = client(contestant).hello().verifies && check_.known();
   if (contestant.control || !can_check) return;
@@ -143,22 +142,9 @@ void WorkerSet::verify(Contestant& contestant, std::optional<RunningCheck>& runn
     contestant.worst_row_error = known->worst_row_error;
     return;
   }
-  worker::VerifyRequest request;
-  request.handle = *contestant.handle;
-  if (!check_.rows().empty()) request.rows = check_.rows();
   const std::string outputs = check_.fresh_outputs_file();
-  request.outputs = outputs;
-  const double first_call_s = 1e-9 * static_cast<double>(contestant.prepared.first_call_ns);
-  std::future<void> right_answers;  // while the worker looks for its own
-  if (!running)
-    right_answers = std::async(std::launch::async,
-                               [this, row = row_of(contestant.candidate)] { check_.prepare(row); });
-  auto answer =
-      client(contestant)
-          .ask(std::move(request), doing("verifying", contestant), deadline_s(2 * first_call_s));
-  if (right_answers.valid()) right_answers.get();
+  const auto answer = verified(contestant, outputs, !running);
   if (answer.interrupted) throw Interrupted{};
-  account.reset();
   if (running) take_result(*running);
   running.reset();
   if (!answer) return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});
@@ -166,6 +152,25 @@ void WorkerSet::verify(Contestant& contestant, std::optional<RunningCheck>& runn
                   std::async(std::launch::async, [this, outputs, said = *answer.reply, row] {
                     return check_.check(outputs, row, said);
                   }));
+}
+
+Answer<worker::VerifiedReply> WorkerSet::verified(const Contestant& contestant,
+                                                  const std::string& outputs, bool prepare) {
+  const Account account(shared_.breakdown.verify_s);
+  worker::VerifyRequest request;
+  request.handle = contestant.handle.value();
+  if (!check_.rows().empty()) request.rows = check_.rows();
+  request.outputs = outputs;
+  const double first_call_s = 1e-9 * static_cast<double>(contestant.prepared.first_call_ns);
+  std::future<void> right_answers;
+  if (prepare)
+    right_answers = std::async(std::launch::async,
+                               [this, row = row_of(contestant.candidate)] { check_.prepare(row); });
+  auto answer =
+      client(contestant)
+          .ask(std::move(request), doing("verifying", contestant), deadline_s(2 * first_call_s));
+  if (right_answers.valid()) right_answers.get();
+  return answer;
 }
 
 void WorkerSet::take_result(RunningCheck& running) {

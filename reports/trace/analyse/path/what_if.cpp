@@ -63,8 +63,7 @@ std::vector<char> beside_kernels(const TraceContext& context) {
 class Asked {
  public:
   Asked(const TraceContext& context, const Schedule& schedule, CriticalPath& path)
-      : context_(context),
-        trace_(context.trace),
+      : trace_(context.trace),
         schedule_(schedule),
         path_(path),
         beside_kernels_(beside_kernels(context)),
@@ -97,7 +96,6 @@ class Asked {
   }
 
  private:
-  const TraceContext& context_;
   const Trace& trace_;
   const Schedule& schedule_;
   CriticalPath& path_;

@@ -1,7 +1,8 @@
-// Where output may go.
+// Where output may go, and a file that is there whole or not at all.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace nsa {
 
@@ -12,6 +13,29 @@ void refuse_database(const std::string& path);
 /// leads where another user wants it: InputError. The rule is the kernel's (protected_symlinks),
 /// for its own opens.
 void refuse_planted_link(const std::string& path);
+
+/// Bytes go to a temporary file beside `path`, which takes its name when all are there. Until then
+/// what stood there before stays, and without finish() nothing is left. A link stays, and the file
+/// that it leads to is written; a file that was there keeps its mode.
+class WholeFile {
+ public:
+  /// InputError: a bad path, a database, what is no regular file; EnvironmentError: the machine.
+  explicit WholeFile(std::string path);
+  ~WholeFile();
+  WholeFile(const WholeFile&) = delete;
+  WholeFile& operator=(const WholeFile&) = delete;
+
+  /// Appends. EnvironmentError when the disk does not take them.
+  void write(std::string_view bytes);
+  /// Brings all of it to the disk and gives it its name; nothing is written after that.
+  void finish();
+
+ private:
+  [[noreturn]] void fail() const;
+
+  std::string path_, target_, temporary_;
+  int descriptor_ = -1;
+};
 
 /// The first bytes, their final zero included (SQLite, "Database File Format").
 inline constexpr char kSqliteHead[] = "SQLite format 3";

@@ -1,0 +1,113 @@
+// Whole files out: nothing is ever left half-written.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "nsa/schemas/error.hpp"
+#include "nsa/schemas/json.hpp"
+#include "nsa/schemas/output_path.hpp"
+
+namespace nsa {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What the user named wrongly; the rest (a full disk, no permission) is the machine's.
+bool bad_path(int error) {
+  return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP;
+}
+
+/// The file that is meant where `path` is a link, whether it is there yet or not. InputError where
+/// a link on the way must not be followed.
+fs::path target_of(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  std::error_code ignored;
+  fs::path target(path);
+  for (int links = 0; fs::is_symlink(fs::symlink_status(target, ignored)); ++links) {
+    if (links == kMostLinks) throw InputError(path + ": " + std::strerror(ELOOP));
+    refuse_planted_link(target.string());
+    target = target.parent_path() / fs::read_symlink(target, ignored);
+  }
+  return target;
+}
+
+}  // namespace
+
+void refuse_planted_link(const std::string& name) {
+  const fs::path path(name);
+  struct stat link {
+  }, folder{};
+  const std::string parent = path.has_parent_path() ? path.parent_path().string() : ".";
+  if (::lstat(path.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return;
+  if (::stat(parent.c_str(), &folder) != 0) return;
+  const bool shared = (folder.st_mode & S_ISVTX) && (folder.st_mode & S_IWOTH);
+  if (shared && link.st_uid != ::geteuid() && link.st_uid != folder.st_uid)
+    throw InputError(name +
+                     ": is a symbolic link of another user in a shared folder; name another file");
+}
+
+void refuse_database(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return;  // a pipe would wait for its writer
+  char head[sizeof kSqliteHead] = {};
+  std::ifstream(path, std::ios::binary).read(head, sizeof head);
+  if (std::memcmp(head, kSqliteHead, sizeof head) == 0)
+    throw InputError(path + ": is a SQLite database; name another file");
+}
+
+WholeFile::WholeFile(std::string path)
+    : path_(std::move(path)), target_(target_of(path_).string()) {
+  refuse_database(path_);
+  std::error_code ignored;
+  const auto status = fs::status(target_, ignored);
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    throw InputError(path_ + ": is not a regular file; name another output");
+  temporary_ = target_ + "." + make_uuid().substr(0, 8) + ".tmp";
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail();
+  struct stat old {};
+  if (::stat(target_.c_str(), &old) == 0) ::fchmod(descriptor_, old.st_mode & 07777);
+}
+
+WholeFile::~WholeFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void WholeFile::fail() const {
+  const int error = errno;
+  const std::string what = path_ + ": cannot be written: " + std::strerror(error) +
+                           "; choose a folder that exists, is writable and has space";
+  if (bad_path(error)) throw InputError(what);
+  throw EnvironmentError(what);
+}
+
+void WholeFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail();
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void WholeFile::finish() {
+  if (::fsync(descriptor_) != 0) fail();
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail();
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail();
+  temporary_.clear();
+}
+
+void write_text_file(const std::string& path, std::string_view text) {
+  WholeFile file(path);
+  file.write(text);
+  file.finish();
+}
+
+}  // namespace nsa
