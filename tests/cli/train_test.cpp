@@ -237,6 +237,39 @@ TEST_CASE("a file size limit ends a checkpoint with a sentence", "[cli]") {
   CHECK(result.err.find("cannot be written: File too large") != std::string::npos);
 }
 
+TEST_CASE("a checkpoint that cannot be written costs neither the steps nor their result", "[cli]") {
+  const Folder folder;
+  folder.write("limited", "#!/bin/sh\nulimit -f 2000\nexec \"$@\"\n");
+  std::filesystem::permissions(folder.file("limited"), std::filesystem::perms::owner_all);
+  const Result ran = nsatune(folder,
+                             "run" + kShape +
+                                 "--no-thresholds --steps 5 --save s --save-every 2 --db a.sqlite "
+                                 "--json --heartbeat beats.jsonl",
+                             folder.file("limited"));
+  INFO(ran.err);
+  CHECK(ran.exit_code == 4);
+  const Json result = json_of(ran, "run_result");
+  CHECK(result["losses"].size() == 5);
+  CHECK(contains(ran.err, "step 2 is not saved: "));
+  CHECK(contains(ran.err, "step 4 is not saved: "));
+  CHECK(contains(ran.err, "run --train: step 5 is not saved: "));
+  const Json past =
+      json_of(nsatune(folder, "report results --json --db a.sqlite"), "report_results");
+  CHECK(past["runs"][0]["run_results"][0] == result);
+}
+
+TEST_CASE("a folder that no checkpoint can be written to is refused before the first step",
+          "[cli]") {
+  const Folder folder;
+  folder.write("file", "");
+  std::filesystem::create_directories(folder.file("taken/checkpoint.safetensors"));
+  std::filesystem::create_directories(folder.file("begun/checkpoint.safetensors.part"));
+  const std::string train = kTrain + "--steps 1000000 --save ";
+  require_refused(folder, train + "file", 4, "file: cannot be made: ");
+  require_refused(folder, train + "taken", 4, "checkpoint.safetensors: cannot be written: ");
+  require_refused(folder, train + "begun", 4, "checkpoint.safetensors.part: cannot be written: ");
+}
+
 TEST_CASE("Ctrl-C ends training with a checkpoint", "[cli]") {
   const Folder folder;
   // The shell sends the signal as soon as a heartbeat says that steps run.

@@ -103,17 +103,26 @@ void read_part(const std::string& path, const SafetensorsHeader& header, const M
   }
 }
 
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw EnvironmentError(folder + ": cannot be made: " + error.message());
+}
+
 }  // namespace
 
 std::string checkpoint_path(const std::string& folder) {
   return (std::filesystem::path(folder) / "checkpoint.safetensors").string();
 }
 
+void require_checkpoint_folder(const std::string& folder) {
+  make_folder(folder);
+  require_writable(checkpoint_path(folder));
+}
+
 void save_checkpoint(const std::string& folder, const Trainer& trainer,
                      const std::map<std::string, std::string>& notes) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw EnvironmentError(folder + ": cannot be made: " + error.message());
+  make_folder(folder);
   std::map<std::string, std::string> metadata{{"format", kFormat},
                                               {"version", std::to_string(kVersion)},
                                               {"step", std::to_string(trainer.steps_done())}};

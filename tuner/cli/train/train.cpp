@@ -131,6 +131,7 @@ class TrainRun {
     report_.data = source->name();
     std::optional<store::Store> db = open_database(settings_, options_);
     open_heartbeat();
+    if (options_.train.save) training::require_checkpoint_folder(*options_.train.save);
     turn_.emplace(device_.device(), nullptr, std::nullopt, line_, options_.share);
     RunRecord record = begin_record(device_.device(), plan_);
     RunReport result = report_of(record, device_, plan_, options_);
@@ -215,7 +216,10 @@ class TrainRun {
         [&](std::int64_t step, std::int64_t ns, const training::StepResult& result) {
           beat(step, ns, result, times);
         },
-        [&] { save(trainer, notes); }};
+        [&] {
+          save(trainer, notes);
+          if (unsaved_) say(settings_, *unsaved_ + "; training goes on");
+        }};
     return run_training_steps(device_, trainer, source, options_, hooks, times, report_);
   }
 
@@ -232,9 +236,16 @@ class TrainRun {
     heartbeat_->append(heartbeat);
   }
 
+  /// Where it fails, the run goes on, and at its end its result is what is left of it.
   void save(const training::Trainer& trainer, const std::map<std::string, std::string>& notes) {
     if (!options_.train.save) return;
-    training::save_checkpoint(*options_.train.save, trainer, notes);
+    unsaved_.reset();
+    try {
+      training::save_checkpoint(*options_.train.save, trainer, notes);
+    } catch (const EnvironmentError& error) {
+      unsaved_ = fmt::format("step {} is not saved: {}", trainer.steps_done(), error.what());
+      return;
+    }
     say(settings_, fmt::format("{}: step {}", training::checkpoint_path(*options_.train.save),
                                trainer.steps_done()));
   }
@@ -263,6 +274,7 @@ class TrainRun {
       return ExitCode::found;
     }
     if (end == LoopEnd::out_of_memory) throw EnvironmentError("run --train: " + *report_.stopped);
+    if (unsaved_) throw EnvironmentError("run --train: " + *unsaved_);
     if (end == LoopEnd::stopped) return kStopped;
     return verdict(settings_, result);
   }
@@ -275,6 +287,7 @@ class TrainRun {
   ProgressLine line_;
   std::optional<tuner::DeviceTurn> turn_;  // until the steps are timed
   TrainReport report_;
+  std::optional<std::string> unsaved_;  // why the last checkpoint could not be written
   Telemetry forward_, backward_;
   std::unique_ptr<HeartbeatWriter> heartbeat_;
 };
