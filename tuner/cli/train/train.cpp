@@ -7,6 +7,7 @@
 #include "interrupt.hpp"
 #include "nsa/kernels/heartbeat.hpp"
 #include "nsa/kernels/training_checkpoint.hpp"
+#include "nsa/probes/probes.hpp"
 #include "nsa/reports/units.hpp"
 #include "nsa/schemas/output_path.hpp"
 #include "nsa/tuner/side_by_side.hpp"
@@ -43,18 +44,31 @@ std::string size_text(std::int64_t bytes) {
   return size < 1e9 ? fmt::format("{:.3g} MB", size * 1e-6) : fmt::format("{:.3g} GB", size * 1e-9);
 }
 
-/// Refuses what cannot fit, before the first allocation.
-void check_memory(const RunOptions& o, const Device& device, const training::TrainingMemory& need) {
-  std::optional<std::int64_t> room =
-      device.memory_free_bytes ? device.memory_free_bytes : device.memory_bytes;
-  if (o.train.memory_limit) room = parse_bytes(*o.train.memory_limit, "--memory-limit");
+/// Refuses what needs more than `room`; `whose` says in front of it what has that.
+void refuse_beyond(const std::optional<std::int64_t>& room, const std::string& whose,
+                   const training::TrainingMemory& need) {
   if (!room || need.peak() <= *room) return;
   throw EnvironmentError(fmt::format(
       "run --train: needs {} (weights {}, gradients {}, optimizer {}, activations {}, workspace "
-      "{}), {} has {}; take a smaller --batch, a shorter --seq-len or --checkpoint all",
+      "{}), {} {}; take a smaller --batch, a shorter --seq-len or --checkpoint all",
       size_text(need.peak()), size_text(need.weights), size_text(need.gradients),
-      size_text(need.optimizer), size_text(need.activations), size_text(need.workspace), device.id,
+      size_text(need.optimizer), size_text(need.activations), size_text(need.workspace), whose,
       size_text(*room)));
+}
+
+/// Refuses what never fits, so that it waits for nobody.
+void check_limit(const RunOptions& o, const Device& device, const training::TrainingMemory& need) {
+  if (const auto& limit = o.train.memory_limit)
+    return refuse_beyond(parse_bytes(*limit, "--memory-limit"), "--memory-limit is", need);
+  refuse_beyond(device.memory_bytes, device.id + " has", need);
+}
+
+/// Refuses what does not fit now, before the first allocation. A limit of the user's own counts in
+/// place of what is free.
+void check_free_memory(const RunOptions& o, const Device& device,
+                       const training::TrainingMemory& need) {
+  if (o.train.memory_limit) return;
+  refuse_beyond(probes::require_device(device.id).memory_free_bytes, device.id + " has free", need);
 }
 
 std::unique_ptr<TokenSource> source_of(const RunOptions& o,
@@ -126,13 +140,15 @@ class TrainRun {
     const Router router = router_of(settings_, device_.device(), options_, plan_);
     const AttentionOptions attention = options_from(router.environment());
     report_.predicted = training::predict_memory(router, report_.config, attention);
-    check_memory(options_, device_.device(), report_.predicted);
+    check_limit(options_, device_.device(), report_.predicted);
     const std::unique_ptr<TokenSource> source = source_of(options_, report_.config);
     report_.data = source->name();
     std::optional<store::Store> db = open_database(settings_, options_);
     open_heartbeat();
     if (options_.train.save) training::require_checkpoint_folder(*options_.train.save);
     turn_.emplace(device_.device(), nullptr, std::nullopt, line_, options_.share);
+    // Who was waited for has given back what it held.
+    check_free_memory(options_, device_.device(), report_.predicted);
     RunRecord record = begin_record(device_.device(), plan_);
     RunReport result = report_of(record, device_, plan_, options_);
     result.times.tokens_per_step = report_.config.tokens_per_step();
