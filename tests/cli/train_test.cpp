@@ -225,6 +225,22 @@ TEST_CASE("memory says what fits, by parts", "[cli]") {
         0);
 }
 
+TEST_CASE("memory predicts a forward pass, and run measures it", "[cli]") {
+  const Folder folder;
+  for (const std::string shape : {"--seq-len 700 --batch 2 --attention dense",
+                                  "--seq-len 700 --batch 2 --dtype bf16", "--seq-len 16"}) {
+    const std::string asked = " --preset tiny --no-thresholds --json " + shape;
+    const Json memory = json_of(nsatune(folder, "memory" + asked), "memory");
+    const Json ran = json_of(nsatune(folder, "run --no-db" + asked), "run_result");
+    INFO(shape << " " << ran["memory"]);
+    const double predicted = memory["peak_bytes"], measured = ran["peak_bytes"];
+    CHECK(ran["memory"]["predicted_bytes"] == memory["peak_bytes"]);
+    CHECK(ran["telemetry"]["grow_events"] == 0);
+    CHECK(predicted / measured > 0.95);
+    CHECK(predicted / measured < 1.05);
+  }
+}
+
 TEST_CASE("a file size limit ends a checkpoint with a sentence", "[cli]") {
   const Folder folder;
   folder.write("limited", "#!/bin/sh\nulimit -f 200\nexec \"$@\"\n");

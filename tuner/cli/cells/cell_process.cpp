@@ -27,11 +27,11 @@ void take_document(Cell& cell, const Json& run) {
   cell.process_ns.emplace_back(run["median_step_ns"].get<double>());
   cell.tokens_per_step = run["tokens_per_step"].get<std::int64_t>();
   cell.flop_per_step = run["flop_per_step"].get<double>();
-  cell.workspace_peak_bytes = run.contains("peak_bytes")  // of training: all that is held
-                                  ? run["peak_bytes"].get<std::int64_t>()
-                                  : run["telemetry"]["peak_workspace_bytes"].get<std::int64_t>();
-  if (const auto training = run.find("training"); training != run.end())
+  cell.workspace_peak_bytes = run["telemetry"]["peak_workspace_bytes"].get<std::int64_t>();
+  if (const auto training = run.find("training"); training != run.end()) {
+    cell.workspace_peak_bytes = run["peak_bytes"].get<std::int64_t>();  // all that is held
     cell.predicted_peak_bytes = training->at("predicted_bytes").get<std::int64_t>();
+  }
   cell.ran.clear();
   for (const Json& entry : run["engaged"])
     cell.ran.push_back({entry["stage"].get<std::string>(), entry["variant"].get<std::string>()});

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "device_choice.hpp"
+#include "nsa/kernels/forward_bytes.hpp"
 #include "nsa/kernels/training.hpp"
 #include "nsa/schemas/problem/limits.hpp"
 #include "nsa/schemas/text.hpp"
@@ -57,11 +58,12 @@ class Predictor {
     const auto n = static_cast<std::size_t>(batch);
     const Problem p = problem_of(plan_.config, std::vector<std::int64_t>(n, seq_len),
                                  std::vector<std::int64_t>(n, 0));
-    const auto element = static_cast<std::int64_t>(size_of(plan_.config.dtype));
+    const ForwardBytes bytes =
+        predict_forward(router_, plan_.config, p, options_from(router_.environment()));
     training::TrainingMemory memory;
-    memory.weights = parameter_count(plan_.config) * element;
-    memory.workspace = static_cast<std::int64_t>(workspace_bytes(router_, Stage::model, p));
-    memory.inputs = batch * seq_len * (4 + plan_.config.vocab_size * element);
+    memory.weights = bytes.weights;
+    memory.workspace = bytes.workspace;
+    memory.inputs = bytes.inputs;
     return memory;
   }
 
