@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -102,6 +103,23 @@ StoredTensor tensor_of(const std::string& path, const std::string& name, const O
   return tensor;
 }
 
+/// The format has the data of the tensors one after another, and nothing else.
+void require_gapless(const std::string& path, const SafetensorsHeader& header,
+                     std::uint64_t data_bytes) {
+  std::vector<std::pair<const StoredTensor*, const std::string*>> in_order;
+  for (const auto& [name, tensor] : header.tensors) in_order.emplace_back(&tensor, &name);
+  std::ranges::sort(in_order, {},
+                    [](const auto& one) { return std::pair(one.first->begin, one.first->end); });
+  std::uint64_t at = 0;
+  for (const auto& [tensor, name] : in_order) {
+    if (tensor->begin != at)
+      refuse(path, *name + (tensor->begin < at ? ": lies over another tensor"
+                                               : ": bytes before it belong to no tensor"));
+    at = tensor->end;
+  }
+  if (at != data_bytes) refuse(path, "bytes at its end belong to no tensor");
+}
+
 void write_all(const File& file, const std::byte* data, std::size_t count,
                const std::string& path) {
   while (count > 0) {
@@ -198,6 +216,7 @@ SafetensorsHeader read_safetensors_header(const std::string& path) {
   } catch (const nlohmann::json::exception& error) {
     refuse(path, std::string("is not a safetensors file: ") + error.what());
   }
+  require_gapless(path, header, size - header.data_at);
   return header;
 }
 

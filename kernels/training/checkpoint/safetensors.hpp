@@ -35,8 +35,8 @@ struct WrittenTensor {
   const std::byte* data = nullptr;
 };
 
-/// Reads and checks the header: every tensor lies within the file and has the bytes that its shape
-/// and dtype take. InputError "<path>: ..." on anything else.
+/// Reads and checks the header: every tensor has the bytes that its shape and dtype take, and all
+/// of them, one after another, are the rest of the file. InputError "<path>: ..." on anything else.
 SafetensorsHeader read_safetensors_header(const std::string& path);
 /// Bytes [begin, end) of a tensor of that file.
 std::vector<std::byte> read_safetensors(const std::string& path, const SafetensorsHeader& header,
