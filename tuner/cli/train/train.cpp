@@ -14,7 +14,6 @@
 #include "run/publish.hpp"
 #include "run/reads.hpp"
 #include "run/router.hpp"
-#include "run/stage_ranges.hpp"
 #include "sweep/progress.hpp"
 #include "train/loop.hpp"
 #include "train/options.hpp"
@@ -156,11 +155,9 @@ class TrainRun {
     result.times.flop_per_step =
         3 * static_cast<double>(report_.config.accumulate) * forward_flop(plan_.config, problem());
 
-    StageRanges ranges;
     Context context;
     context.stream = device_.stream();
     context.router = &router;
-    context.observer = &ranges;
     context.telemetry = options_.no_telemetry ? nullptr : &forward_;
     context.options = attention;
     auto for_the_report = std::make_unique_for_overwrite<char[]>(kReportBytes);
