@@ -48,6 +48,7 @@ Json visit(const Settings& settings, const MeasureOptions& o, Cell& cell) {
   }
   if (done.exit_code != 0) {
     cell.status = Status::failed;
+    cell.bad_input = done.exit_code == static_cast<int>(ExitCode::bad_input);
     cell.reason = last_line(done.err);
     if (cell.reason.starts_with("nsatune: ")) cell.reason.erase(0, 9);
     if (cell.reason.empty()) cell.reason = fmt::format("exit code {}", done.exit_code);
