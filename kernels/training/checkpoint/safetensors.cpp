@@ -144,7 +144,8 @@ std::string header_text(const std::map<std::string, std::string>& metadata,
         {"dtype", dtype}, {"shape", tensor.shape}, {"data_offsets", {at, at + bytes}}};
     at += bytes;
   }
-  std::string text = header.dump();
+  // Bytes that are no UTF-8 (names of files may hold them) are replaced: JSON has none.
+  std::string text = header.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   text.append((8 - text.size() % 8) % 8, ' ');  // the data are aligned to 8
   return text;
 }

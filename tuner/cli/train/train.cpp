@@ -7,6 +7,7 @@
 #include "interrupt.hpp"
 #include "nsa/kernels/heartbeat.hpp"
 #include "nsa/kernels/training_checkpoint.hpp"
+#include "nsa/kernels/training_rows.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/units.hpp"
 #include "nsa/schemas/output_path.hpp"
@@ -76,21 +77,32 @@ std::unique_ptr<TokenSource> source_of(const RunOptions& o,
   return tokens_of_file(*o.train.data, o.train.data_dtype == "u16", config, o.seed);
 }
 
-/// What a resumed run has to repeat to go on bit for bit.
+/// What a resumed run has to repeat to go on bit for bit: flags, data, and what runs where. Rows
+/// stand for what chose them: thresholds, variables and the build.
 std::map<std::string, std::string> notes_of(const RunOptions& o,
                                             const training::TrainingConfig& config,
-                                            const TokenSource& source) {
-  return {{"seed", std::to_string(o.seed)},
-          {"data", source.name()},
-          {"seq_len", std::to_string(config.seq_len)},
-          {"batch", std::to_string(config.batch)},
-          {"accumulate", std::to_string(config.accumulate)},
-          {"lr", fmt::format("{}", config.rate.peak)},
-          {"lr_schedule", std::string(to_string(config.rate.schedule))},
-          {"lr_warmup", std::to_string(config.rate.warmup_steps)},
-          {"lr_steps", std::to_string(config.rate.total_steps)},
-          {"weight_decay", fmt::format("{}", config.optimizer.weight_decay)},
-          {"clip", fmt::format("{}", config.optimizer.max_norm)}};
+                                            const TokenSource& source, const Router& router) {
+  const AttentionOptions attention = options_from(router.environment());
+  std::map<std::string, std::string> notes{
+      {"seed", std::to_string(o.seed)},
+      {"data", source.content()},
+      {"seq_len", std::to_string(config.seq_len)},
+      {"batch", std::to_string(config.batch)},
+      {"accumulate", std::to_string(config.accumulate)},
+      {"lr", fmt::format("{}", config.rate.peak)},
+      {"lr_schedule", std::string(to_string(config.rate.schedule))},
+      {"lr_warmup", std::to_string(config.rate.warmup_steps)},
+      {"lr_steps", std::to_string(config.rate.total_steps)},
+      {"weight_decay", fmt::format("{}", config.optimizer.weight_decay)},
+      {"clip", fmt::format("{}", config.optimizer.max_norm)},
+      {"deterministic", config.deterministic ? "yes" : "no"},
+      {"device", router.inputs().device.name},
+      {"rope", fmt::format("base {}, scale {}", attention.rope_base, attention.rope_scale)},
+      {"gate", fmt::format("tau {}, uniform {}, forced branch {}", attention.gate_tau,
+                           attention.uniform_gate, forced_index(attention))}};
+  for (const auto& [stage, row] : training::rows_of_step(router, config, attention))
+    notes["row of " + stage] = row;
+  return notes;
 }
 
 void resume(const Settings& settings, const std::string& folder,
@@ -166,7 +178,7 @@ class TrainRun {
     try {
       trainer = std::make_unique<training::Trainer>(
           context, report_.config, allocator_ ? *allocator_ : device_.allocator(), options_.seed);
-      end = trained(*trainer, *source, result);
+      end = trained(*trainer, *source, router, result);
     } catch (...) {
       for_the_report.reset();
       ran_out(std::current_exception(), trainer.get(), result);
@@ -187,14 +199,17 @@ class TrainRun {
   }
 
   /// The steps, and what is made of their end.
-  LoopEnd trained(training::Trainer& trainer, const TokenSource& source, RunReport& result) {
+  LoopEnd trained(training::Trainer& trainer, const TokenSource& source, const Router& router,
+                  RunReport& result) {
     if (!options_.no_telemetry) {
       trainer.count_backward(&backward_);
       const Reads reads = reads_of(plan_, kAllBranches);
       forward_.reads(reads.predicted, reads.actual);
       if (reads.selects) forward_.selection_rows_of(problem());
     }
-    const auto notes = notes_of(options_, report_.config, source);
+    std::map<std::string, std::string> notes;
+    if (options_.train.save || options_.train.resume)
+      notes = notes_of(options_, report_.config, source, router);
     if (options_.train.resume) resume(settings_, *options_.train.resume, notes, trainer);
     report_.first_step = trainer.steps_done();
     const LoopEnd end = steps(trainer, source, notes, result.times);
