@@ -136,6 +136,58 @@ TEST_CASE("data that cannot be trained on is refused in one line", "[cli]") {
   CHECK(result["losses"][29] < 0.1 * result["losses"][0].get<double>());
 }
 
+TEST_CASE("a resumed run names what changes its bits", "[cli]") {
+  const Folder folder;
+  folder.write("text.bin", std::string(400, 'x'));
+  folder.write("moved.bin", std::string(400, 'x'));
+  REQUIRE(nsatune(folder, kTrain + "--steps 1 --data text.bin --save s").exit_code == 0);
+  const auto said = [&](const std::string& flags, const std::string& variables = "") {
+    return nsatune(folder, kTrain + "--steps 1 --resume s " + flags, variables).err;
+  };
+  CHECK(!contains(said("--data moved.bin"), "note: "));
+  CHECK(contains(said("--data moved.bin --nondeterministic"), "note: deterministic was yes"));
+  CHECK(contains(said("--data moved.bin", "NSA_FORCE_SEL_MASK=1"),
+                 "note: row of forward attend_selected was "));
+  CHECK(contains(said("--data moved.bin", "NSA_FORCE_UNIFORM_GATE=1"), "note: gate was "));
+  folder.write("moved.bin", std::string(400, 'y'));
+  CHECK(contains(said("--data moved.bin"), "note: data was 400 tokens of 1 bytes, hash "));
+}
+
+TEST_CASE("a file of data may have a name that is not UTF-8, and is saved under it", "[cli]") {
+  const Folder folder;
+  const std::string name = "t\xff.bin";
+  folder.write(name, std::string(400, 'x'));
+  CHECK(nsatune(folder, kTrain + "--steps 1 --json --save s --data '" + name + "'").exit_code == 0);
+}
+
+TEST_CASE("flags that do nothing in training, or nothing here, are refused", "[cli]") {
+  const Folder folder;
+  require_refused(folder, kTrain + "--warmup 2", 2, "drop --warmup");
+  require_refused(folder, kTrain + "--allocator cudaMalloc", 2, "--device cpu has none");
+  CHECK(nsatune(folder, kTrain + "--data-type u16").exit_code == 2);
+  require_refused(folder, kTrain + "--lr-steps 10", 2, "a constant rate does not end");
+  const Json ran = json_of(
+      nsatune(folder, kTrain + "--steps 2 --json --save s --save-every 1 --memory-limit 1GB"),
+      "run_result");
+  CHECK(contains(ran["command"], " --save s --save-every 1 --memory-limit 1GB"));
+}
+
+TEST_CASE("a schedule's lengths are numbers of steps, and a rate falls where that is asked for",
+          "[cli]") {
+  const Folder folder;
+  require_refused(folder, kTrain + "--lr-warmup -5", 2, "--lr-warmup: -5 is not between");
+  require_refused(folder, kTrain + "--lr-steps -5", 2, "--lr-steps: -5 is not between");
+  const std::string head =
+      "model: {dim: 32, n_layers: 1, n_heads: 2, n_kv_groups: 1, d_k: 16, d_v: 16}\n"
+      "runtime: {precision: fp32}\n";
+  folder.write("bad.yaml", head + "train: {seq_len: 40, batch_size: 1, warmup_steps: -3}\n");
+  const std::string run = "run --train --steps 1 --no-db --no-thresholds --json --config ";
+  require_refused(folder, run + "bad.yaml", 2, "train.warmup_steps: -3 is not between");
+  folder.write("steps.yaml", head + "train: {seq_len: 40, batch_size: 1, steps: 100}\n");
+  const Json rate = json_of(nsatune(folder, run + "steps.yaml"), "run_result")["training"]["rate"];
+  CHECK(rate["schedule"] == "constant");
+}
+
 TEST_CASE("flags that do not train are refused", "[cli]") {
   const Folder folder;
   require_refused(folder, kTrain + "--checkpoint 4-8", 2, "layer 8 is not there");
@@ -223,6 +275,17 @@ TEST_CASE("memory says what fits, by parts", "[cli]") {
   CHECK(large.err.starts_with("nsatune: --batch: 65536 sequences of 16777216 tokens"));
   CHECK(json_of(nsatune(folder, "memory --preset tiny --json"), "memory")["parts"]["gradients"] ==
         0);
+}
+
+TEST_CASE("memory names the largest that can be asked for as that", "[cli]") {
+  const Folder folder;
+  const std::string ask = "memory --preset tiny --train --no-thresholds --limit 9000TB --seq-len ";
+  const Json most = json_of(nsatune(folder, ask + "65536 --json"), "memory");
+  CHECK(most["largest_batch"] == 32768);  // 2^31 tokens
+  CHECK(most["most_batch"] == 32768);
+  CHECK(most["most_seq_len"] == std::int64_t{1} << 24);
+  CHECK(contains(nsatune(folder, ask + "64").out,
+                 "batch of 65536 at this length (more cannot be asked for)"));
 }
 
 TEST_CASE("memory predicts a forward pass, and run measures it", "[cli]") {

@@ -70,8 +70,7 @@ std::vector<std::string> run_flags(const MeasureOptions& o, const Asked& asked) 
   if (o.thresholds) add("--thresholds", *o.thresholds);
   add("--seq-len", std::to_string(asked.seq_len));
   add("--batch", std::to_string(asked.batch));
-  if (o.train) flags.push_back("--train");
-  add("--warmup", std::to_string(o.warmup));
+  o.train ? flags.push_back("--train") : add("--warmup", std::to_string(o.warmup));
   add("--steps", std::to_string(o.steps));
   flags.insert(flags.end(), asked.flags.begin(), asked.flags.end());
   return flags;

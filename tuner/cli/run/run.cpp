@@ -175,8 +175,12 @@ void add_run(Program& program) {
               "run: --trace proves what was counted, --no-telemetry counts nothing; drop one");
         }
         if (!checked.train.on) return run(program.settings, checked);
-        if (program.app.get_subcommand("run")->count("--steps") == 0)
-          checked.steps = kTrainingSteps;
+        const CLI::App& given = *program.app.get_subcommand("run");
+        if (given.count("--steps") == 0) checked.steps = kTrainingSteps;
+        if (given.count("--warmup") > 0)
+          throw InputError(
+              "run --train: the first step is apart, and there are no others that are not timed; "
+              "drop --warmup");
         return train(program.settings, checked);
       });
   declare(*sub, *options);

@@ -120,14 +120,15 @@ void resume(const Settings& settings, const std::string& folder,
 /// Nothing on a CPU, which takes what the standard library gives.
 std::unique_ptr<device::RunAllocator> allocator_of(const TrainOptions& o, const RunDevice& device,
                                                    std::optional<AllocatorReport>& report) {
-  const bool pool = o.allocator == "cudaMallocAsync";
+  const std::string name = o.allocator.value_or("cudaMalloc");
+  const bool pool = name == "cudaMallocAsync";
   if (o.pool_keep && !pool)
     throw InputError("--pool-keep is of a pool: take --allocator cudaMallocAsync, or drop it");
   if (!device.on_gpu()) {
-    if (pool) throw InputError("--allocator " + o.allocator + " is a GPU's; --device cpu has none");
+    if (o.allocator) throw InputError("--allocator " + name + " is a GPU's; --device cpu has none");
     return nullptr;
   }
-  report.emplace(AllocatorReport{o.allocator, std::nullopt, {}});
+  report.emplace(AllocatorReport{name, std::nullopt, {}});
   if (!pool) return device::make_malloc_allocator();
   report->keep_bytes = o.pool_keep ? parse_bytes(*o.pool_keep, "--pool-keep") : 0;
   return device::make_pool_allocator(static_cast<std::size_t>(*report->keep_bytes));
