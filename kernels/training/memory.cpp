@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "nsa/kernels/training_rows.hpp"
+#include "nsa/schemas/variant_text.hpp"
 #include "training/arenas.hpp"
 #include "training/step.hpp"
 
@@ -13,6 +15,67 @@ namespace {
 TensorView flat_view(Allocator& nowhere, Dtype dtype, std::int64_t count) {
   return make_view(nowhere.allocate(static_cast<std::size_t>(count) * size_of(dtype)), dtype,
                    {count});
+}
+
+/// Counts, and notes which rows that was of.
+class NotingRows final : public StageRunner {
+ public:
+  explicit NotingRows(std::map<std::string, std::string>& rows) : rows_(rows) {}
+  void launch(const Context& context, const StageLaunch& l) const override {
+    counting().launch(context, l);
+    std::string row(l.choice.variant->name);
+    if (!l.choice.point->empty()) row += " (" + point_text(*l.choice.point) + ")";
+    std::string& all = rows_[std::string(to_string(l.call.problem.direction)) + " " +
+                             std::string(to_string(l.call.stage))];
+    if (all.empty()) {
+      all = row;
+    } else if (all.find(row) == std::string::npos) {
+      all += ", " + row;
+    }
+  }
+
+ private:
+  std::map<std::string, std::string>& rows_;
+};
+
+/// All batches of a step after its second one take what that does.
+StepBytes counted_step(const Router& router, TrainingConfig config, const AttentionOptions& options,
+                       const StageRunner& stages) {
+  config.accumulate = std::min<std::int64_t>(config.accumulate, 2);
+  Nowhere nowhere;
+  Workspace arena(nowhere, Nowhere::kEndless), kept(nowhere, Nowhere::kEndless);
+  const Problem forward = batch_problem(config, Direction::forward);
+  const Choice attention = choose_attention(router, forward);
+  const Context context{
+      .router = &router, .workspace = &arena, .options = options, .within = &attention};
+  const Problem backward = batch_problem(config, Direction::backward);
+  const std::vector<Sequence> sequences = sequences_of(forward);
+  const PlacedSequences placed{sequences, sequences.data()};
+  const std::int64_t count = parameter_count(config.model);
+  const Dtype wide = state_dtype(config.model);
+  StepState state;
+  state.flat = {.weights = flat_view(nowhere, config.model.dtype, count),
+                .gradients = flat_view(nowhere, wide, count),
+                .moment1 = flat_view(nowhere, wide, count),
+                .moment2 = flat_view(nowhere, wide, count)};
+  state.weights = bind_weights(config.model, state.flat.weights);
+  state.gradients = bind_weights(config.model, state.flat.gradients);
+  state.tokens = state.targets = flat_view(nowhere, Dtype::int32, config.tokens_per_step());
+  const StepContext step{{.context = context,
+                          .forward = forward,
+                          .backward = backward,
+                          .sequences = placed,
+                          .stages = stages,
+                          .deterministic = config.deterministic},
+                         config,
+                         counting_ops(router.inputs().device.backend),
+                         kept};
+  const KeptBytes bytes = run_step(step, state);
+  const std::size_t peak = kept.peak_bytes();
+  return {.between = bytes.between,
+          .kept_peak = peak,
+          .block = gradients_share(config) ? std::max(peak, bytes.with_gradients) : peak,
+          .scratch = arena.peak_bytes()};
 }
 
 }  // namespace
@@ -55,45 +118,19 @@ std::int64_t inputs_bytes(const TrainingConfig& config) noexcept {
 
 StepBytes step_bytes(const Router& router, const TrainingConfig& config,
                      const AttentionOptions& options) {
-  Nowhere nowhere;
-  Workspace arena(nowhere, Nowhere::kEndless), kept(nowhere, Nowhere::kEndless);
-  const Problem forward = batch_problem(config, Direction::forward);
-  const Choice attention = choose_attention(router, forward);
-  const Context context{
-      .router = &router, .workspace = &arena, .options = options, .within = &attention};
-  const Problem backward = batch_problem(config, Direction::backward);
-  const std::vector<Sequence> sequences = sequences_of(forward);
-  const PlacedSequences placed{sequences, sequences.data()};
-  const std::int64_t count = parameter_count(config.model);
-  const Dtype wide = state_dtype(config.model);
-  StepState state;
-  state.flat = {.weights = flat_view(nowhere, config.model.dtype, count),
-                .gradients = flat_view(nowhere, wide, count),
-                .moment1 = flat_view(nowhere, wide, count),
-                .moment2 = flat_view(nowhere, wide, count)};
-  state.weights = bind_weights(config.model, state.flat.weights);
-  state.gradients = bind_weights(config.model, state.flat.gradients);
-  state.tokens = state.targets = flat_view(nowhere, Dtype::int32, config.tokens_per_step());
-  const StepContext step{{.context = context,
-                          .forward = forward,
-                          .backward = backward,
-                          .sequences = placed,
-                          .stages = counting(),
-                          .deterministic = config.deterministic},
-                         config,
-                         counting_ops(router.inputs().device.backend),
-                         kept};
-  const KeptBytes bytes = run_step(step, state);
-  const std::size_t peak = kept.peak_bytes();
-  return {.between = bytes.between,
-          .kept_peak = peak,
-          .block = gradients_share(config) ? std::max(peak, bytes.with_gradients) : peak,
-          .scratch = arena.peak_bytes()};
+  return counted_step(router, config, options, counting());
 }
 
 TrainingMemory predict_memory(const Router& router, const TrainingConfig& config,
                               const AttentionOptions& options) {
   return memory_of(config, step_bytes(router, config, options));
+}
+
+std::map<std::string, std::string> rows_of_step(const Router& router, const TrainingConfig& config,
+                                                const AttentionOptions& options) {
+  std::map<std::string, std::string> rows;
+  counted_step(router, config, options, NotingRows(rows));
+  return rows;
 }
 
 }  // namespace nsa::training

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <thread>
 
+#include "cpu/memory.hpp"
 #include "nsa/schemas/json.hpp"
 
 namespace nsa::probes {
@@ -126,7 +127,8 @@ Device cpu_device() {
   device.uuid = "CPU-" + hash_hex(host_name() + "\n" + model + "\n" + std::to_string(cores));
   device.multiprocessors = cores;
   device.memory_bytes = memory_bytes(_SC_PHYS_PAGES);
-  device.memory_free_bytes = memory_bytes(_SC_AVPHYS_PAGES);
+  device.memory_free_bytes = available_memory_bytes();
+  if (!device.memory_free_bytes) device.memory_free_bytes = memory_bytes(_SC_AVPHYS_PAGES);
   device.l2_bytes = cpu_cache_bytes(0);
   device.max_clock_mhz = max_clock_mhz();
   device.isa = widest_isa(flags);

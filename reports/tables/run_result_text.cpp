@@ -148,6 +148,16 @@ std::string training_text(const Json& r) {
   return text;
 }
 
+std::string forward_memory_text(const Json& r) {
+  const Json& memory = r.at("memory");
+  if (!memory.contains("predicted_bytes")) return "";
+  return fmt::format(
+      "  memory: {:.3f} GB at most (predicted {:.3f}): weights {:.3f}, workspace "
+      "{:.3f}\n",
+      number(r, "peak_bytes") * 1e-9, number(memory, "predicted_bytes") * 1e-9,
+      number(memory, "weights_bytes") * 1e-9, number(memory, "workspace_peak_bytes") * 1e-9);
+}
+
 std::string decode_text(const Json& r) {
   const auto at = r.find("decode");
   if (at == r.end()) return "";
@@ -193,7 +203,7 @@ std::string counters_text(const Json& r) {
 
 std::string run_result_text(const Json& result) {
   std::string all = model_text(result) + speed_text(result) + training_text(result) +
-                    decode_text(result) + counters_text(result);
+                    forward_memory_text(result) + decode_text(result) + counters_text(result);
   if (result.contains("proof")) all += kernel_proof_text(result.at("proof"));
   return all;
 }

@@ -16,6 +16,32 @@ TEST_CASE("run waits for who measures on the device, and names the process", "[c
   CHECK(waited.result.exit_code == 0);
 }
 
+TEST_CASE("training that has no memory now waits before it is refused", "[cli]") {
+  const Folder folder;
+  const Json cpu = json_of(nsatune(folder, "devices --json"), "devices")["devices"][0];
+  const std::int64_t free = cpu["memory_free_bytes"], all = cpu["memory_bytes"];
+  const std::string train = "--preset tiny --train --no-thresholds --seq-len 1024 --batch ";
+  const auto peak_of = [&](std::int64_t batch) {
+    return json_of(nsatune(folder, "memory --json " + train + std::to_string(batch)),
+                   "memory")["peak_bytes"]
+        .get<std::int64_t>();
+  };
+  const std::int64_t one = peak_of(64), two = peak_of(128);
+  // Between what is free and what there is; it never runs.
+  const std::int64_t batch = 64 + ((free + all) / 2 - one) * 64 / (two - one);
+  const Waited waited =
+      wait_behind_holder(folder, "run --no-db --steps 1 " + train + std::to_string(batch));
+  check_names_holder(waited);
+  CHECK(waited.result.exit_code == 4);
+  CHECK(waited.result.err.find("cpu has free ") != std::string::npos);
+  const Holder holder(folder);
+  const Result never =
+      nsatune(folder, "run --no-db --preset tiny --train --seq-len 32768 --batch 65536");
+  CHECK(never.exit_code == 4);
+  CHECK(never.err.find("cpu has ") != std::string::npos);
+  CHECK(never.err.find("waiting") == std::string::npos);
+}
+
 namespace {
 
 /// A file of this CPU that was not decided here: a busy machine may decide nothing.

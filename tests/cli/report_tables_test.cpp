@@ -88,6 +88,22 @@ TEST_CASE("every table of whole passes obeys its schema", "[cli]") {
         Approx(3 * eta["settings"][0]["hours"].get<double>()));
 }
 
+TEST_CASE("cells that this machine has no memory for are rows", "[cli]") {
+  const Folder folder;
+  const Result result = nsatune(
+      folder,
+      "report matrix --train --preset tiny --device cpu --seq-lens 16777216 --batch 64 --steps 1 "
+      "--processes 1 --timeout 20 --json");
+  INFO(result.err);
+  CHECK(result.exit_code == 3);
+  const Json cells = json_of(result, "report_runs")["cells"];
+  REQUIRE(!cells.empty());
+  for (const Json& cell : cells) {
+    CHECK(cell["status"] == "failed");
+    CHECK(cell["reason"].get<std::string>().find("run --train: needs ") == 0);
+  }
+}
+
 TEST_CASE("of training: batches and checkpointing with their memory, and each switch by itself",
           "[cli]") {
   const Folder folder;

@@ -136,6 +136,58 @@ TEST_CASE("data that cannot be trained on is refused in one line", "[cli]") {
   CHECK(result["losses"][29] < 0.1 * result["losses"][0].get<double>());
 }
 
+TEST_CASE("a resumed run names what changes its bits", "[cli]") {
+  const Folder folder;
+  folder.write("text.bin", std::string(400, 'x'));
+  folder.write("moved.bin", std::string(400, 'x'));
+  REQUIRE(nsatune(folder, kTrain + "--steps 1 --data text.bin --save s").exit_code == 0);
+  const auto said = [&](const std::string& flags, const std::string& variables = "") {
+    return nsatune(folder, kTrain + "--steps 1 --resume s " + flags, variables).err;
+  };
+  CHECK(!contains(said("--data moved.bin"), "note: "));
+  CHECK(contains(said("--data moved.bin --nondeterministic"), "note: deterministic was yes"));
+  CHECK(contains(said("--data moved.bin", "NSA_FORCE_SEL_MASK=1"),
+                 "note: row of forward attend_selected was "));
+  CHECK(contains(said("--data moved.bin", "NSA_FORCE_UNIFORM_GATE=1"), "note: gate was "));
+  folder.write("moved.bin", std::string(400, 'y'));
+  CHECK(contains(said("--data moved.bin"), "note: data was 400 tokens of 1 bytes, hash "));
+}
+
+TEST_CASE("a file of data may have a name that is not UTF-8, and is saved under it", "[cli]") {
+  const Folder folder;
+  const std::string name = "t\xff.bin";
+  folder.write(name, std::string(400, 'x'));
+  CHECK(nsatune(folder, kTrain + "--steps 1 --json --save s --data '" + name + "'").exit_code == 0);
+}
+
+TEST_CASE("flags that do nothing in training, or nothing here, are refused", "[cli]") {
+  const Folder folder;
+  require_refused(folder, kTrain + "--warmup 2", 2, "drop --warmup");
+  require_refused(folder, kTrain + "--allocator cudaMalloc", 2, "--device cpu has none");
+  CHECK(nsatune(folder, kTrain + "--data-type u16").exit_code == 2);
+  require_refused(folder, kTrain + "--lr-steps 10", 2, "a constant rate does not end");
+  const Json ran = json_of(
+      nsatune(folder, kTrain + "--steps 2 --json --save s --save-every 1 --memory-limit 1GB"),
+      "run_result");
+  CHECK(contains(ran["command"], " --save s --save-every 1 --memory-limit 1GB"));
+}
+
+TEST_CASE("a schedule's lengths are numbers of steps, and a rate falls where that is asked for",
+          "[cli]") {
+  const Folder folder;
+  require_refused(folder, kTrain + "--lr-warmup -5", 2, "--lr-warmup: -5 is not between");
+  require_refused(folder, kTrain + "--lr-steps -5", 2, "--lr-steps: -5 is not between");
+  const std::string head =
+      "model: {dim: 32, n_layers: 1, n_heads: 2, n_kv_groups: 1, d_k: 16, d_v: 16}\n"
+      "runtime: {precision: fp32}\n";
+  folder.write("bad.yaml", head + "train: {seq_len: 40, batch_size: 1, warmup_steps: -3}\n");
+  const std::string run = "run --train --steps 1 --no-db --no-thresholds --json --config ";
+  require_refused(folder, run + "bad.yaml", 2, "train.warmup_steps: -3 is not between");
+  folder.write("steps.yaml", head + "train: {seq_len: 40, batch_size: 1, steps: 100}\n");
+  const Json rate = json_of(nsatune(folder, run + "steps.yaml"), "run_result")["training"]["rate"];
+  CHECK(rate["schedule"] == "constant");
+}
+
 TEST_CASE("flags that do not train are refused", "[cli]") {
   const Folder folder;
   require_refused(folder, kTrain + "--checkpoint 4-8", 2, "layer 8 is not there");
@@ -144,7 +196,7 @@ TEST_CASE("flags that do not train are refused", "[cli]") {
   require_refused(folder, kTrain + "--lr-schedule cosine --lr-steps 10 --lr-warmup 20", 2,
                   "cosine needs more steps than the 20 of --lr-warmup");
   require_refused(folder, kTrain + "--resume nowhere", 2, "nowhere/checkpoint.safetensors");
-  require_refused(folder, kTrain + "--memory-limit 2", 4, "needs");
+  require_refused(folder, kTrain + "--memory-limit 1MB", 4, "--memory-limit is 1 MB; take");
   require_refused(folder, kTrain + "--memory-limit lots", 2, "is not a size");
   require_refused(folder, kTrain + "--allocator cudaMallocAsync", 2, "--device cpu has none");
   require_refused(folder, kTrain + "--allocator cudaMalloc --pool-keep 1GiB", 2, "is of a pool");
@@ -225,6 +277,33 @@ TEST_CASE("memory says what fits, by parts", "[cli]") {
         0);
 }
 
+TEST_CASE("memory names the largest that can be asked for as that", "[cli]") {
+  const Folder folder;
+  const std::string ask = "memory --preset tiny --train --no-thresholds --limit 9000TB --seq-len ";
+  const Json most = json_of(nsatune(folder, ask + "65536 --json"), "memory");
+  CHECK(most["largest_batch"] == 32768);  // 2^31 tokens
+  CHECK(most["most_batch"] == 32768);
+  CHECK(most["most_seq_len"] == std::int64_t{1} << 24);
+  CHECK(contains(nsatune(folder, ask + "64").out,
+                 "batch of 65536 at this length (more cannot be asked for)"));
+}
+
+TEST_CASE("memory predicts a forward pass, and run measures it", "[cli]") {
+  const Folder folder;
+  for (const std::string shape : {"--seq-len 700 --batch 2 --attention dense",
+                                  "--seq-len 700 --batch 2 --dtype bf16", "--seq-len 16"}) {
+    const std::string asked = " --preset tiny --no-thresholds --json " + shape;
+    const Json memory = json_of(nsatune(folder, "memory" + asked), "memory");
+    const Json ran = json_of(nsatune(folder, "run --no-db" + asked), "run_result");
+    INFO(shape << " " << ran["memory"]);
+    const double predicted = memory["peak_bytes"], measured = ran["peak_bytes"];
+    CHECK(ran["memory"]["predicted_bytes"] == memory["peak_bytes"]);
+    CHECK(ran["telemetry"]["grow_events"] == 0);
+    CHECK(predicted / measured > 0.95);
+    CHECK(predicted / measured < 1.05);
+  }
+}
+
 TEST_CASE("a file size limit ends a checkpoint with a sentence", "[cli]") {
   const Folder folder;
   folder.write("limited", "#!/bin/sh\nulimit -f 200\nexec \"$@\"\n");
@@ -235,6 +314,39 @@ TEST_CASE("a file size limit ends a checkpoint with a sentence", "[cli]") {
   INFO(result.err);
   CHECK(result.exit_code == 4);
   CHECK(result.err.find("cannot be written: File too large") != std::string::npos);
+}
+
+TEST_CASE("a checkpoint that cannot be written costs neither the steps nor their result", "[cli]") {
+  const Folder folder;
+  folder.write("limited", "#!/bin/sh\nulimit -f 2000\nexec \"$@\"\n");
+  std::filesystem::permissions(folder.file("limited"), std::filesystem::perms::owner_all);
+  const Result ran = nsatune(folder,
+                             "run" + kShape +
+                                 "--no-thresholds --steps 5 --save s --save-every 2 --db a.sqlite "
+                                 "--json --heartbeat beats.jsonl",
+                             folder.file("limited"));
+  INFO(ran.err);
+  CHECK(ran.exit_code == 4);
+  const Json result = json_of(ran, "run_result");
+  CHECK(result["losses"].size() == 5);
+  CHECK(contains(ran.err, "step 2 is not saved: "));
+  CHECK(contains(ran.err, "step 4 is not saved: "));
+  CHECK(contains(ran.err, "run --train: step 5 is not saved: "));
+  const Json past =
+      json_of(nsatune(folder, "report results --json --db a.sqlite"), "report_results");
+  CHECK(past["runs"][0]["run_results"][0] == result);
+}
+
+TEST_CASE("a folder that no checkpoint can be written to is refused before the first step",
+          "[cli]") {
+  const Folder folder;
+  folder.write("file", "");
+  std::filesystem::create_directories(folder.file("taken/checkpoint.safetensors"));
+  std::filesystem::create_directories(folder.file("begun/checkpoint.safetensors.part"));
+  const std::string train = kTrain + "--steps 1000000 --save ";
+  require_refused(folder, train + "file", 4, "file: cannot be made: ");
+  require_refused(folder, train + "taken", 4, "checkpoint.safetensors: cannot be written: ");
+  require_refused(folder, train + "begun", 4, "checkpoint.safetensors.part: cannot be written: ");
 }
 
 TEST_CASE("Ctrl-C ends training with a checkpoint", "[cli]") {

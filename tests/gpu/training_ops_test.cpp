@@ -222,6 +222,25 @@ TEST_CASE("a head over many tokens is computed in parts on a device too", "[gpu]
   check_head(Dtype::bf16, 130, kVocab, true, true, stream.get());
 }
 
+TEST_CASE("a norm of large gradients is finite on a device, as it is on a CPU", "[gpu][training]") {
+  if (!gpu_or_skip()) return;
+  const Stream stream;
+  HostTensor gradients = empty_tensor(Dtype::fp32, {6, 1});  // a vector of four, and a rest
+  for (std::int64_t i = 0; i < 6; ++i) gradients.view().as<float>()[i] = i % 4 == 1 ? 3e19f : 0;
+  const DeviceTensor on_device(gradients, stream.get());
+  TensorView flat = on_device.view();
+  flat = make_view(flat.data, Dtype::fp32, {6});
+  const DeviceScalars scalars(StepScalars{}, stream.get());
+  Workspace workspace(nan_filled_memory());
+  Context context;
+  context.workspace = &workspace;
+  context.stream = stream.get();
+  training::cuda_training_ops().clip(context, flat, 1, scalars.get());
+  const StepScalars after = scalars.read();
+  CHECK(after.bad_step == 0);
+  CHECK(after.grad_norm == Approx(std::sqrt(2.0) * 3e19));
+}
+
 TEST_CASE("a NaN in the head's input makes the loss NaN on a device, and large logits do not",
           "[gpu][training]") {
   if (!gpu_or_skip()) return;

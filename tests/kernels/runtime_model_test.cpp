@@ -1,4 +1,5 @@
 #include "catch.hpp"
+#include "nsa/kernels/forward_bytes.hpp"
 #include "runtime_support.hpp"
 
 namespace nsa::test {
@@ -97,6 +98,35 @@ TEST_CASE("the workspace that is reserved for a model holds it", "[kernels][mode
     CHECK(model.workspace.grow_events() == 0);
     CHECK(model.workspace.peak_bytes() > 0);
   }
+}
+
+TEST_CASE("what a forward pass holds is predicted within 5 %, and nothing grows",
+          "[kernels][model]") {
+  ModelConfig config = small_model();
+  config.model_dim = GENERATE(24, 96);
+  config.dtype = GENERATE(Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16);
+  config.attention = GENERATE(AttentionKind::nsa, AttentionKind::dense);
+  const std::int64_t length = GENERATE(16, 300, 700);
+  Fixture model(config);
+  model.context.options.branches = GENERATE(7u, 2u);
+  const Problem p = problem_of(config, {length, length}, {0, 0});
+  const ForwardBytes predicted = predict_forward(model.router, config, p, model.context.options);
+  model.workspace.reserve(static_cast<std::size_t>(predicted.workspace));
+  HostTensor logits{"logits", {config.dtype, 2, {2 * length, config.vocab_size, 0, 0}}, {}};
+  logits.make_room();
+  std::vector<std::int32_t> tokens = some_tokens(static_cast<std::size_t>(2 * length));
+  model_forward(model.context, config, p, bind_weights(config, model.flat.view()),
+                make_view(tokens.data(), Dtype::int32, {2 * length}), logits.view());
+  CHECK(predicted.weights == static_cast<std::int64_t>(model.flat.bytes.size()));
+  CHECK(predicted.inputs ==
+        static_cast<std::int64_t>(logits.bytes.size() + tokens.size() * sizeof tokens[0]));
+  INFO("workspace predicted " << predicted.workspace << ", measured "
+                              << model.workspace.peak_bytes());
+  const auto measured = static_cast<double>(predicted.weights + predicted.inputs) +
+                        static_cast<double>(model.workspace.peak_bytes());
+  CHECK(static_cast<double>(predicted.peak()) / measured > 0.95);
+  CHECK(static_cast<double>(predicted.peak()) / measured < 1.05);
+  CHECK(model.workspace.grow_events() == 0);
 }
 
 TEST_CASE("reserves ask for room where the chosen row copies keys, and nowhere else",

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "catch.hpp"
 #include "nsa/kernels/training_checkpoint.hpp"
@@ -179,6 +180,58 @@ TEST_CASE("a link that stands where a checkpoint is begun is not followed", "[tr
   CpuTraining run(saved.config);
   CHECK_THROWS_AS(training::save_checkpoint(saved.folder.path(), *run, {}), EnvironmentError);
   CHECK(text_of(other) == "somebody's");
+}
+
+TEST_CASE("tensors over one another, gaps and bytes at the end are refused", "[training]") {
+  const Saved saved;
+  const auto refusal = [&](const std::string& second, std::size_t data_bytes) {
+    const std::string header = R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                               R"("y":{"dtype":"F32","shape":[2],"data_offsets":)" +
+                               second + "}}";
+    std::string text(8, '\0');
+    const std::uint64_t length = header.size();
+    std::memcpy(text.data(), &length, 8);
+    write_text(saved.path, text + header + std::string(data_bytes, '\0'));
+    return saved.refusal();
+  };
+  CHECK(contains(refusal("[8,16]", 16), "no checkpoint of nsatune"));
+  CHECK(contains(refusal("[4,12]", 16), "y: lies over another tensor"));
+  CHECK(contains(refusal("[12,20]", 20), "y: bytes before it belong to no tensor"));
+  CHECK(contains(refusal("[8,16]", 17), "bytes at its end belong to no tensor"));
+}
+
+TEST_CASE("numbers that no training leaves are refused", "[training]") {
+  const Saved saved;
+  const auto header = training::read_safetensors_header(saved.path);
+  const std::string before = text_of(saved.path);
+  const auto with = [&](const std::string& tensor, float value) {
+    std::string text = before;
+    const auto at = header.data_at + header.tensors.at(tensor).begin + 4;
+    std::memcpy(text.data() + at, &value, sizeof value);
+    write_text(saved.path, text);
+    return saved.refusal();
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(contains(with("model.layers.0.norm1", nan), "model.layers.0.norm1 holds NaN"));
+  CHECK(contains(with("moment1.lm_head", nan), "moment1.lm_head holds NaN"));
+  CHECK(contains(with("moment2.lm_head", -1.0F), "moment2.lm_head is a mean of squares"));
+  CHECK(with("moment1.lm_head", -1.0F).empty());
+  CHECK(with("moment2.lm_head", std::numeric_limits<float>::infinity()).empty());
+}
+
+TEST_CASE("a number of steps that no counter goes on from is refused", "[training]") {
+  const Saved saved;
+  std::string text = text_of(saved.path);
+  const std::string step = R"("step":"2")", many = R"("step":"9223372036854775807")";
+  const std::size_t at = text.find(step);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, step.size(), many);
+  std::uint64_t length = 0;
+  std::memcpy(&length, text.data(), 8);
+  length += many.size() - step.size();
+  std::memcpy(text.data(), &length, 8);
+  write_text(saved.path, text);
+  CHECK(contains(saved.refusal(), "step is 9223372036854775807, more than any training takes"));
 }
 
 TEST_CASE("where saving fails the old checkpoint stays", "[training]") {

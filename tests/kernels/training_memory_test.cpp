@@ -44,6 +44,19 @@ TEST_CASE("a model with wide heads and many tokens is predicted too", "[training
   check_prediction(config);
 }
 
+TEST_CASE("a step of many batches is predicted as fast as one of two", "[training]") {
+  TrainingConfig config = tiny_training(Dtype::fp32);
+  const Router router(Router::Inputs{});
+  config.accumulate = 2;
+  const TrainingMemory two = training::predict_memory(router, config);
+  config.accumulate = std::int64_t{1} << 20;  // one after another, that would take minutes
+  const TrainingMemory many = training::predict_memory(router, config);
+  CHECK(many.activations == two.activations);
+  CHECK(many.workspace == two.workspace);
+  CHECK(many.gradients == two.gradients);
+  CHECK(many.inputs > two.inputs);
+}
+
 TEST_CASE("checkpointing takes less memory, and less the more layers it holds", "[training]") {
   TrainingConfig config = tiny_training(Dtype::fp32);
   config.model.layers = 6;

@@ -51,7 +51,8 @@ void gemm(const LaunchArgs& args) {
 std::int64_t gemm_workspace(const Problem& p) {
   const std::int64_t dim = p.model.model_dim, inner = p.q_heads * p.head_dim_v;
   const std::int64_t tile = std::min(kTile, p.total_tokens());
-  return accumulator_bytes(p) * (dim * inner + tile * (dim + inner)) + 4096;
+  const bool converted = accumulator_bytes(p) != static_cast<std::int64_t>(size_of(p.dtype));
+  return (converted ? accumulator_bytes(p) * (dim * inner + tile * (dim + inner)) : 0) + 4096;
 }
 
 }  // namespace nsa::out_proj

@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
+#include "cpu/convert.hpp"
 #include "nsa/kernels/training_checkpoint.hpp"
 #include "training/checkpoint/safetensors.hpp"
 #include "training/memory.hpp"
@@ -11,7 +14,9 @@ namespace {
 
 constexpr const char* kFormat = "nsatune-training";
 constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kMostSteps = 1'000'000'000'000'000;  // a double counts them
 constexpr const char* kModelPrefix = "model.";
+constexpr const char* kSquares = "moment2";
 constexpr std::string_view kNotePrefix = "note.";
 
 /// What has to be equal for a checkpoint to be of this model, by name.
@@ -58,6 +63,9 @@ CheckpointInfo info_of(const std::string& path, const SafetensorsHeader& header)
                      "; this program knows version " + std::to_string(kVersion) +
                      " at most: take a newer one");
   CheckpointInfo info{number_of(path, header, "step"), {}};
+  if (info.step > kMostSteps)
+    throw InputError(path + ": step is " + std::to_string(info.step) +
+                     ", more than any training takes");
   for (const auto& [key, value] : header.metadata)
     if (key.starts_with(kNotePrefix)) info.notes[key.substr(kNotePrefix.size())] = value;
   return info;
@@ -90,6 +98,25 @@ std::vector<Trainer::NamedTensor> parameters_in(const ModelConfig& model,
                           make_view(part.bytes.data(), part.dtype, {parameter_count(model)}));
 }
 
+/// NaN in any part, or a mean of squares below zero: nothing that training leaves. (An infinite
+/// mean of squares is what fp32 makes of a large gradient.)
+void require_possible(const std::string& path, const std::string& part, const std::string& name,
+                      const TensorView& view) {
+  constexpr std::int64_t kPiece = 4096;
+  double values[kPiece];
+  const std::int64_t count = view.elements();
+  TensorView flat = make_view(view.data, view.dtype, {count});
+  for (std::int64_t from = 0; from < count; from += kPiece) {
+    const std::int64_t n = std::min(kPiece, count - from);
+    load_row(flat, from, n, values);
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (std::isnan(values[i])) throw InputError(path + ": " + name + " holds NaN");
+      if (part == kSquares && values[i] < 0)
+        throw InputError(path + ": " + name + " is a mean of squares and holds a number below 0");
+    }
+  }
+}
+
 void read_part(const std::string& path, const SafetensorsHeader& header, const ModelConfig& model,
                Trainer::StatePart& part) {
   for (const auto& [name, view] : parameters_in(model, part)) {
@@ -100,7 +127,14 @@ void read_part(const std::string& path, const SafetensorsHeader& header, const M
       throw InputError(path + ": " + full + " has another shape or dtype than the model");
     const std::vector<std::byte> bytes = read_safetensors(path, header, at->second);
     std::memcpy(view.data, bytes.data(), bytes.size());
+    require_possible(path, part.name, full, view);
   }
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw EnvironmentError(folder + ": cannot be made: " + error.message());
 }
 
 }  // namespace
@@ -109,11 +143,14 @@ std::string checkpoint_path(const std::string& folder) {
   return (std::filesystem::path(folder) / "checkpoint.safetensors").string();
 }
 
+void require_checkpoint_folder(const std::string& folder) {
+  make_folder(folder);
+  require_writable(checkpoint_path(folder));
+}
+
 void save_checkpoint(const std::string& folder, const Trainer& trainer,
                      const std::map<std::string, std::string>& notes) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw EnvironmentError(folder + ": cannot be made: " + error.message());
+  make_folder(folder);
   std::map<std::string, std::string> metadata{{"format", kFormat},
                                               {"version", std::to_string(kVersion)},
                                               {"step", std::to_string(trainer.steps_done())}};

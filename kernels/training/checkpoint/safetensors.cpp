@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -102,6 +103,23 @@ StoredTensor tensor_of(const std::string& path, const std::string& name, const O
   return tensor;
 }
 
+/// The format has the data of the tensors one after another, and nothing else.
+void require_gapless(const std::string& path, const SafetensorsHeader& header,
+                     std::uint64_t data_bytes) {
+  std::vector<std::pair<const StoredTensor*, const std::string*>> in_order;
+  for (const auto& [name, tensor] : header.tensors) in_order.emplace_back(&tensor, &name);
+  std::ranges::sort(in_order, {},
+                    [](const auto& one) { return std::pair(one.first->begin, one.first->end); });
+  std::uint64_t at = 0;
+  for (const auto& [tensor, name] : in_order) {
+    if (tensor->begin != at)
+      refuse(path, *name + (tensor->begin < at ? ": lies over another tensor"
+                                               : ": bytes before it belong to no tensor"));
+    at = tensor->end;
+  }
+  if (at != data_bytes) refuse(path, "bytes at its end belong to no tensor");
+}
+
 void write_all(const File& file, const std::byte* data, std::size_t count,
                const std::string& path) {
   while (count > 0) {
@@ -126,18 +144,45 @@ std::string header_text(const std::map<std::string, std::string>& metadata,
         {"dtype", dtype}, {"shape", tensor.shape}, {"data_offsets", {at, at + bytes}}};
     at += bytes;
   }
-  std::string text = header.dump();
+  // Bytes that are no UTF-8 (names of files may hold them) are replaced: JSON has none.
+  std::string text = header.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   text.append((8 - text.size() % 8) % 8, ' ');  // the data are aligned to 8
   return text;
 }
 
-/// Removes what was begun, unless it was renamed.
-struct Begun {
-  std::string path;
-  bool done = false;
-  ~Begun() {
-    if (!done) ::unlink(path.c_str());
+/// A file beside `path` that becomes it, or is removed.
+class Begun {
+ public:
+  explicit Begun(const std::string& path)
+      : to_(path),
+        path_(path + ".part"),
+        file_(path_, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW) {
+    if (file_.fd() < 0) fail(path_);
   }
+  ~Begun() {
+    if (!done_) ::unlink(path_.c_str());
+  }
+  Begun(const Begun&) = delete;
+  Begun& operator=(const Begun&) = delete;
+
+  void write(const void* data, std::size_t count) {
+    write_all(file_, static_cast<const std::byte*>(data), count, path_);
+  }
+  /// Brings it to the disk and renames it.
+  void finish() {
+    if (::fsync(file_.fd()) != 0 || !file_.close()) fail(path_);
+    if (::rename(path_.c_str(), to_.c_str()) != 0) fail(to_);
+    done_ = true;
+  }
+
+ private:
+  [[noreturn]] static void fail(const std::string& path) {
+    throw EnvironmentError(path + ": cannot be written: " + system_error());
+  }
+
+  std::string to_, path_;
+  File file_;
+  bool done_ = false;
 };
 
 void sync_folder(const std::string& path) {
@@ -174,6 +219,7 @@ SafetensorsHeader read_safetensors_header(const std::string& path) {
   } catch (const nlohmann::json::exception& error) {
     refuse(path, std::string("is not a safetensors file: ") + error.what());
   }
+  require_gapless(path, header, size - header.data_at);
   return header;
 }
 
@@ -186,22 +232,23 @@ std::vector<std::byte> read_safetensors(const std::string& path, const Safetenso
   return bytes;
 }
 
+void require_writable(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+    throw EnvironmentError(path + ": cannot be written: it is a folder");
+  const Begun begun(path);
+}
+
 void write_safetensors(const std::string& path, const std::map<std::string, std::string>& metadata,
                        const std::vector<WrittenTensor>& tensors) {
-  Begun begun{path + ".part"};
-  File file(begun.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
-  if (file.fd() < 0) throw EnvironmentError(begun.path + ": cannot be written: " + system_error());
+  Begun file(path);
   const std::string header = header_text(metadata, tensors);
   const std::uint64_t length = header.size();
-  write_all(file, reinterpret_cast<const std::byte*>(&length), sizeof length, begun.path);
-  write_all(file, reinterpret_cast<const std::byte*>(header.data()), header.size(), begun.path);
+  file.write(&length, sizeof length);
+  file.write(header.data(), header.size());
   for (const WrittenTensor& tensor : tensors)
-    write_all(file, tensor.data, bytes_of({tensor.dtype, tensor.shape, 0, 0}).value(), begun.path);
-  if (::fsync(file.fd()) != 0 || !file.close())
-    throw EnvironmentError(begun.path + ": cannot be written: " + system_error());
-  if (::rename(begun.path.c_str(), path.c_str()) != 0)
-    throw EnvironmentError(path + ": cannot be written: " + system_error());
-  begun.done = true;
+    file.write(tensor.data, bytes_of({tensor.dtype, tensor.shape, 0, 0}).value());
+  file.finish();
   sync_folder(path);
 }
 

@@ -35,12 +35,15 @@ struct WrittenTensor {
   const std::byte* data = nullptr;
 };
 
-/// Reads and checks the header: every tensor lies within the file and has the bytes that its shape
-/// and dtype take. InputError "<path>: ..." on anything else.
+/// Reads and checks the header: every tensor has the bytes that its shape and dtype take, and all
+/// of them, one after another, are the rest of the file. InputError "<path>: ..." on anything else.
 SafetensorsHeader read_safetensors_header(const std::string& path);
 /// Bytes [begin, end) of a tensor of that file.
 std::vector<std::byte> read_safetensors(const std::string& path, const SafetensorsHeader& header,
                                         const StoredTensor& tensor);
+/// Begins a file beside `path`, as write_safetensors() does, and removes it. EnvironmentError where
+/// that fails or `path` is something that no file replaces.
+void require_writable(const std::string& path);
 /// Writes the file beside `path`, brings it to the disk and renames it, so that `path` is the old
 /// file or the new one at any time. EnvironmentError where the disk is full or cannot be written.
 void write_safetensors(const std::string& path, const std::map<std::string, std::string>& metadata,

@@ -31,16 +31,16 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t step = std::int64_t{kNormSums} * kThreads * kWidth;
   for (std::int64_t i = (blockIdx.x * std::int64_t{kThreads} + threadIdx.x) * kWidth; i < count;
        i += step) {
-    float part = 0;  // of four: the sum of many is in fp64
+    // In fp64, as on a CPU: the square of a finite fp32 number may be infinite in fp32.
+    const auto add = [&sum](double gradient) { sum += gradient * gradient; };
     if (i + kWidth <= count) {
       float g[kWidth];
       load_vector(gradients + i, g);
 #pragma unroll
-      for (int j = 0; j < kWidth; ++j) part += g[j] * g[j];
+      for (int j = 0; j < kWidth; ++j) add(g[j]);
     } else {
-      for (std::int64_t j = i; j < count; ++j) part += gradients[j] * gradients[j];
+      for (std::int64_t j = i; j < count; ++j) add(gradients[j]);
     }
-    sum += part;
   }
   sum = block_sum(sum, scratch);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;

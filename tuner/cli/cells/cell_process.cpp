@@ -27,11 +27,11 @@ void take_document(Cell& cell, const Json& run) {
   cell.process_ns.emplace_back(run["median_step_ns"].get<double>());
   cell.tokens_per_step = run["tokens_per_step"].get<std::int64_t>();
   cell.flop_per_step = run["flop_per_step"].get<double>();
-  cell.workspace_peak_bytes = run.contains("peak_bytes")  // of training: all that is held
-                                  ? run["peak_bytes"].get<std::int64_t>()
-                                  : run["telemetry"]["peak_workspace_bytes"].get<std::int64_t>();
-  if (const auto training = run.find("training"); training != run.end())
+  cell.workspace_peak_bytes = run["telemetry"]["peak_workspace_bytes"].get<std::int64_t>();
+  if (const auto training = run.find("training"); training != run.end()) {
+    cell.workspace_peak_bytes = run["peak_bytes"].get<std::int64_t>();  // all that is held
     cell.predicted_peak_bytes = training->at("predicted_bytes").get<std::int64_t>();
+  }
   cell.ran.clear();
   for (const Json& entry : run["engaged"])
     cell.ran.push_back({entry["stage"].get<std::string>(), entry["variant"].get<std::string>()});
@@ -48,6 +48,7 @@ Json visit(const Settings& settings, const MeasureOptions& o, Cell& cell) {
   }
   if (done.exit_code != 0) {
     cell.status = Status::failed;
+    cell.bad_input = done.exit_code == static_cast<int>(ExitCode::bad_input);
     cell.reason = last_line(done.err);
     if (cell.reason.starts_with("nsatune: ")) cell.reason.erase(0, 9);
     if (cell.reason.empty()) cell.reason = fmt::format("exit code {}", done.exit_code);
@@ -69,8 +70,7 @@ std::vector<std::string> run_flags(const MeasureOptions& o, const Asked& asked) 
   if (o.thresholds) add("--thresholds", *o.thresholds);
   add("--seq-len", std::to_string(asked.seq_len));
   add("--batch", std::to_string(asked.batch));
-  if (o.train) flags.push_back("--train");
-  add("--warmup", std::to_string(o.warmup));
+  o.train ? flags.push_back("--train") : add("--warmup", std::to_string(o.warmup));
   add("--steps", std::to_string(o.steps));
   flags.insert(flags.end(), asked.flags.begin(), asked.flags.end());
   return flags;

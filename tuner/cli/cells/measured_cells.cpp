@@ -43,11 +43,12 @@ void take_known(const std::vector<std::vector<Json>>& known, const MeasureOption
   }
 }
 
-/// What is wrong with every cell is wrong with the command: one line instead of a table of them.
+/// What is wrong with the input of every cell is wrong with the command: one line instead of a
+/// table of them. What this machine has no memory for is a row.
 void refuse_what_all_refused(const std::vector<Cell>& cells) {
   if (cells.empty()) return;
   for (const Cell& cell : cells) {
-    if (cell.status != Status::failed || cell.reason != cells.front().reason) return;
+    if (!cell.bad_input || cell.reason != cells.front().reason) return;
   }
   throw InputError(cells.front().reason);
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "device_choice.hpp"
+#include "nsa/kernels/forward_bytes.hpp"
 #include "nsa/kernels/training.hpp"
 #include "nsa/schemas/problem/limits.hpp"
 #include "nsa/schemas/text.hpp"
@@ -16,6 +17,7 @@
 namespace nsa::cli {
 namespace {
 
+/// The longest that can be asked for, of few sequences.
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
 
 struct MemoryPlanOptions {
@@ -57,11 +59,12 @@ class Predictor {
     const auto n = static_cast<std::size_t>(batch);
     const Problem p = problem_of(plan_.config, std::vector<std::int64_t>(n, seq_len),
                                  std::vector<std::int64_t>(n, 0));
-    const auto element = static_cast<std::int64_t>(size_of(plan_.config.dtype));
+    const ForwardBytes bytes =
+        predict_forward(router_, plan_.config, p, options_from(router_.environment()));
     training::TrainingMemory memory;
-    memory.weights = parameter_count(plan_.config) * element;
-    memory.workspace = static_cast<std::int64_t>(workspace_bytes(router_, Stage::model, p));
-    memory.inputs = batch * seq_len * (4 + plan_.config.vocab_size * element);
+    memory.weights = bytes.weights;
+    memory.workspace = bytes.workspace;
+    memory.inputs = bytes.inputs;
     return memory;
   }
 
@@ -105,10 +108,14 @@ Json document_of(const Predictor& p, const std::optional<std::int64_t>& limit) {
   if (!limit) return document;
   document["limit_bytes"] = *limit;
   document["fits"] = memory.peak() <= *limit;
-  document["largest_batch"] = or_null(largest(
-      kMaxProblemBatch, [&](std::int64_t b) { return p.of(b, plan.seq_len).peak() <= *limit; }));
+  const std::int64_t most_batch = std::min(kMaxProblemBatch, kMaxProblemTokens / plan.seq_len);
+  const std::int64_t most_tokens = std::min(kMostTokens, kMaxProblemTokens / plan.batch);
+  document["largest_batch"] = or_null(
+      largest(most_batch, [&](std::int64_t b) { return p.of(b, plan.seq_len).peak() <= *limit; }));
   document["largest_seq_len"] = or_null(
-      largest(kMostTokens, [&](std::int64_t s) { return p.of(plan.batch, s).peak() <= *limit; }));
+      largest(most_tokens, [&](std::int64_t s) { return p.of(plan.batch, s).peak() <= *limit; }));
+  document["most_batch"] = most_batch;
+  document["most_seq_len"] = most_tokens;
   return document;
 }
 
@@ -123,20 +130,25 @@ std::string limit_text(std::int64_t bytes) {
 }
 
 /// "room for a batch of 12 at this length, or for sequences of 4096 tokens at this batch"; what has
-/// no room even as the smallest is named so.
+/// no room even as the smallest is named so, and so is what has room as the largest.
 std::string room_text(const Json& d) {
   const auto batch = [](const std::string& of) { return "a batch of " + of + " at this length"; };
   const auto tokens = [](const std::string& of) { return "sequences of " + of + " at this batch"; };
   const std::string least_batch = batch("one"), least_tokens = tokens("one token");
   const Json &most_batch = d["largest_batch"], &most_tokens = d["largest_seq_len"];
+  const auto end = [](bool all) { return all ? " (more cannot be asked for)" : ""; };
+  const std::string batch_end = end(most_batch == d["most_batch"]);
+  const std::string tokens_end = end(most_tokens == d["most_seq_len"]);
   if (most_batch.is_null() && most_tokens.is_null())
     return "room neither for " + least_batch + " nor for " + least_tokens;
   if (most_batch.is_null())
-    return "room for " + tokens(counted(most_tokens.get<std::int64_t>(), "token")) +
+    return "room for " + tokens(counted(most_tokens.get<std::int64_t>(), "token")) + tokens_end +
            ", but not for " + least_batch;
-  const std::string room = "room for " + batch(std::to_string(most_batch.get<std::int64_t>()));
+  const std::string room =
+      "room for " + batch(std::to_string(most_batch.get<std::int64_t>())) + batch_end;
   if (most_tokens.is_null()) return room + ", but not for " + least_tokens;
-  return room + ", or for " + tokens(counted(most_tokens.get<std::int64_t>(), "token"));
+  return room + ", or for " + tokens(counted(most_tokens.get<std::int64_t>(), "token")) +
+         tokens_end;
 }
 
 std::string text_of(const Json& d) {

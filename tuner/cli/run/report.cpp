@@ -161,6 +161,10 @@ Json run_json(const RunReport& r) {
                 {"fallback", counts_json(r.telemetry.fallback, r.backward.fallback, "reason")},
                 {"slow_path_calls", r.telemetry.slow_path_calls},
                 {"memory", memory_json(r.memory)}};
+  if (r.predicted && r.plan.decode == 0) {  // a decode loop has a cache, too
+    document["peak_bytes"] = r.memory.weights + r.memory.workspace_peak + r.predicted->inputs;
+    document["memory"]["predicted_bytes"] = r.predicted->peak();
+  }
   if (r.training) {
     document["losses"] = losses_json(*r.training);
     document["peak_bytes"] = r.training->measured.peak();

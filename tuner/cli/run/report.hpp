@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "nsa/kernels/forward_bytes.hpp"
 #include "nsa/kernels/routing.hpp"
 #include "nsa/kernels/telemetry.hpp"
 #include "nsa/schemas/json.hpp"
@@ -43,7 +44,8 @@ struct RunReport {
   std::optional<TrainReport> training;  // absent: forward passes only
   ExplainReport explanation;
   RunMemory memory;
-  std::optional<Json> proof;  // schema kernel_proof
+  std::optional<ForwardBytes> predicted;  // of a forward pass of a model
+  std::optional<Json> proof;              // schema kernel_proof
 };
 
 /// The command that would repeat the run.

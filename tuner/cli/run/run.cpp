@@ -117,6 +117,8 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
     telemetry.reads(reads.predicted, reads.actual);
     if (reads.selects) telemetry.selection_rows_of(problem);
   }
+  if (!plan.layer)
+    report.predicted = predict_forward(router, plan.config, problem, context.options);
   const auto after_step = [&](std::int64_t step, std::int64_t ns) {
     if (context.telemetry) telemetry.workspace(workspace);
     heartbeats.after_step(step, ns);
@@ -129,8 +131,9 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
       say(settings, fmt::format("first call: {}; {} steps follow, about {}", seconds_text(ns), left,
                                 seconds_text(left * ns)));
   };
-  report.times = run_steps(context, device, plan, options,
-                           {after_step, after_first_call, tracer ? &*tracer : nullptr});
+  report.times =
+      run_steps(context, device, plan, options,
+                {after_step, after_first_call, report.predicted, tracer ? &*tracer : nullptr});
   turn.reset();
   if (context.telemetry) telemetry.workspace(workspace);
   report.telemetry = telemetry.report();
@@ -172,8 +175,12 @@ void add_run(Program& program) {
               "run: --trace proves what was counted, --no-telemetry counts nothing; drop one");
         }
         if (!checked.train.on) return run(program.settings, checked);
-        if (program.app.get_subcommand("run")->count("--steps") == 0)
-          checked.steps = kTrainingSteps;
+        const CLI::App& given = *program.app.get_subcommand("run");
+        if (given.count("--steps") == 0) checked.steps = kTrainingSteps;
+        if (given.count("--warmup") > 0)
+          throw InputError(
+              "run --train: the first step is apart, and there are no others that are not timed; "
+              "drop --warmup");
         return train(program.settings, checked);
       });
   declare(*sub, *options);

@@ -240,6 +240,18 @@ double flop_of(const RunPlan& plan, const Problem& problem) {
   throw ContractError("expected: the layer's rows in the catalog");
 }
 
+/// Room for a step, so that no step allocates: what was predicted of a model, an upper bound of one
+/// layer.
+void reserve(const Context& context, const RunPlan& plan, const Problem& problem,
+             const std::optional<ForwardBytes>& predicted) {
+  if (predicted) {
+    context.workspace->reserve(static_cast<std::size_t>(predicted->workspace));
+  } else if (plan.config.attention == AttentionKind::nsa) {
+    const Stage composite = plan.layer ? Stage::layer : Stage::model;
+    context.workspace->reserve(workspace_bytes(*context.router, composite, problem));
+  }
+}
+
 }  // namespace
 
 RunTimes run_steps(const Context& context, const RunDevice& device, const RunPlan& plan,
@@ -249,9 +261,7 @@ RunTimes run_steps(const Context& context, const RunDevice& device, const RunPla
   RunTimes times;
   times.tokens_per_step = problem.total_tokens();
   times.flop_per_step = flop_of(plan, problem);
-  const Stage composite = plan.layer ? Stage::layer : Stage::model;
-  if (plan.config.attention == AttentionKind::nsa)
-    context.workspace->reserve(workspace_bytes(*context.router, composite, problem));
+  reserve(context, plan, problem, hooks.predicted);
   times.first_call_ns = runner.step(problem, {});
   if (hooks.after_first_call) hooks.after_first_call(times.first_call_ns);
   context.workspace->reset();  // what it grew by becomes one piece, which a graph may hold

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "device.hpp"
-#include "nsa/kernels/runtime.hpp"
+#include "nsa/kernels/forward_bytes.hpp"
 #include "options.hpp"
 #include "trace.hpp"
 
@@ -29,6 +30,7 @@ struct RunHooks {
   std::function<void(std::int64_t step, std::int64_t ns)> after_step;
   /// Called with the time of the first call in ns; may be empty.
   std::function<void(std::int64_t ns)> after_first_call = {};
+  std::optional<ForwardBytes> predicted = {};  // of a step; absent: of one layer
   RunTracer* tracer = nullptr;  // sees a step of each kind, none that is timed; null = none
 };
 

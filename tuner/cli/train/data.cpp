@@ -12,6 +12,7 @@
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/generator.hpp"
+#include "nsa/schemas/json.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -47,6 +48,7 @@ class Synthetic final : public TokenSource {
     return tokens;
   }
   std::string name() const override { return "synthetic"; }
+  std::string content() const override { return name(); }
 
  private:
   std::int64_t rows_, length_;
@@ -113,6 +115,10 @@ class FromFile final : public TokenSource {
     return tokens;
   }
   std::string name() const override { return path_; }
+  std::string content() const override {
+    const std::string_view bytes(reinterpret_cast<const char*>(file_.data()), file_.bytes());
+    return fmt::format("{} tokens of {} bytes, hash {}", count_, width_, hash_hex(bytes));
+  }
 
  private:
   std::int32_t at(std::int64_t i) const {

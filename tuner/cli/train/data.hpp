@@ -18,6 +18,8 @@ class TokenSource {
   virtual std::vector<std::int32_t> tokens_of(std::int64_t step) const = 0;
   /// For the result: "synthetic", or the file.
   virtual std::string name() const = 0;
+  /// What tokens follow from, wherever the file lies: "synthetic", or its size and hash.
+  virtual std::string content() const = 0;
 };
 
 /// Tokens that follow each other by a rule three times of four, so that there is something to

@@ -72,15 +72,13 @@ class Loop {
   void one_step(std::int64_t step, std::int64_t of_run) {
     const std::vector<std::int32_t> tokens = source_.tokens_of(step);
     const probes::Range range(("step " + std::to_string(step)).c_str());
+    training::StepObserver* times = nullptr;
     if (!device_.on_gpu()) {
-      trainer_.step(tokens, of_run > 0 || options_.steps == 1 ? &on_host_ : nullptr);
-      report_.parts_steps += of_run > 0 || options_.steps == 1;
+      if (of_run > 0 || options_.steps == 1) times = &on_host_, ++report_.parts_steps;
     } else if (of_run == 1) {
-      trainer_.step(tokens, &waiting_);
-      report_.parts_steps = 1;
-    } else {
-      trainer_.step(tokens);
+      times = &waiting_, report_.parts_steps = 1;
     }
+    trainer_.step(tokens, ranges_.around(times));
   }
 
   void capture() {
@@ -128,6 +126,7 @@ class Loop {
   RunTimes& times_;
   TrainReport& report_;
   PartTimes on_host_, waiting_;
+  StepRanges ranges_;
   std::function<void()> launch_;
   std::shared_ptr<probes::GraphReplay> graph_;
   std::int64_t last_ns_ = 0;

@@ -24,18 +24,31 @@ void require_between(const char* flag, double value, double least, double most) 
   throw InputError(fmt::format("{}: {} is not between {} and {}", flag, value, least, most));
 }
 
+/// A number of steps that was given by flag or config, each under its name; else 0.
+std::int64_t steps_from(const std::optional<std::int64_t>& by_flag, const char* flag,
+                        const std::optional<std::int64_t>& by_config, const char* key) {
+  constexpr double kMost = 1e15;
+  const std::int64_t steps = by_flag.value_or(by_config.value_or(0));
+  require_between(by_flag ? flag : key, static_cast<double>(steps), 0, kMost);
+  return steps;
+}
+
 training::LearningRate rate_from(const TrainOptions& o, const tuner::TrainingSettings& settings) {
   training::LearningRate rate;
   rate.peak = o.rate.value_or(settings.rate.value_or(rate.peak));
-  rate.warmup_steps = o.rate_warmup.value_or(settings.warmup_steps.value_or(0));
-  rate.total_steps = o.rate_steps.value_or(settings.steps.value_or(0));
-  const std::string schedule = o.rate_schedule.value_or(
-      settings.rate_schedule.value_or(rate.total_steps > 0 ? "cosine" : "constant"));
+  rate.warmup_steps =
+      steps_from(o.rate_warmup, "--lr-warmup", settings.warmup_steps, "train.warmup_steps");
+  rate.total_steps = steps_from(o.rate_steps, "--lr-steps", settings.steps, "train.steps");
+  const std::string schedule =
+      o.rate_schedule.value_or(settings.rate_schedule.value_or("constant"));
   const auto known = training::schedule_from_string(schedule);
   if (!known)
     throw InputError("--lr-schedule: " + schedule + " is not one of constant, linear, cosine");
   rate.schedule = *known;
   const bool falls = rate.schedule != training::RateSchedule::constant;
+  if (!falls && o.rate_steps)
+    throw InputError(
+        "--lr-steps: a constant rate does not end; say --lr-schedule linear or cosine");
   if (falls && rate.total_steps == 0)
     throw InputError(fmt::format(
         "--lr-schedule: {} falls over the whole training; say how many steps that is by --lr-steps",
@@ -68,11 +81,12 @@ void declare_train(CLI::App& sub, TrainOptions& o, bool runs) {
   of_training(sub.add_flag("--nondeterministic", o.nondeterministic,
                            "Allow rows that are not bitwise reproducible"));
   if (!runs) return;
-  of_training(sub.add_option("--data", o.data,
-                             "File of tokens, taken in random pieces of "
-                             "--seq-len + 1 (default: synthetic)"));
+  CLI::Option* data = of_training(sub.add_option("--data", o.data,
+                                                 "File of tokens, taken in random pieces of "
+                                                 "--seq-len + 1 (default: synthetic)"));
   of_training(sub.add_option("--data-type", o.data_dtype, "u8: its bytes (default), or u16")
-                  ->check(CLI::IsMember({"u8", "u16"})));
+                  ->check(CLI::IsMember({"u8", "u16"})))
+      ->needs(data);
   of_training(sub.add_option("--save", o.save,
                              "Folder that the checkpoint is written to at the "
                              "end (safetensors)"));
@@ -173,6 +187,8 @@ std::string train_flags(const TrainOptions& o) {
   if (o.nondeterministic) text += " --nondeterministic";
   if (o.data) text += " --data " + *o.data;
   if (o.data_dtype != "u8") text += " --data-type " + o.data_dtype;
+  if (o.save) text += " --save " + *o.save;
+  if (o.save_every > 0) text += fmt::format(" --save-every {}", o.save_every);
   if (o.resume) text += " --resume " + *o.resume;
   if (o.rate) text += fmt::format(" --lr {}", *o.rate);
   if (o.rate_schedule) text += " --lr-schedule " + *o.rate_schedule;
@@ -180,6 +196,9 @@ std::string train_flags(const TrainOptions& o) {
   if (o.rate_steps) text += fmt::format(" --lr-steps {}", *o.rate_steps);
   if (o.weight_decay) text += fmt::format(" --weight-decay {}", *o.weight_decay);
   if (o.max_norm) text += fmt::format(" --clip {}", *o.max_norm);
+  if (o.memory_limit) text += " --memory-limit " + *o.memory_limit;
+  if (o.allocator) text += " --allocator " + *o.allocator;
+  if (o.pool_keep) text += " --pool-keep " + *o.pool_keep;
   return text;
 }
 

@@ -30,7 +30,7 @@ struct TrainOptions {
   std::optional<std::string> rate_schedule;
   std::optional<std::int64_t> rate_warmup, rate_steps;
   std::optional<std::string> memory_limit;  // "80GiB"
-  std::string allocator = "cudaMalloc";     // of a GPU; or "cudaMallocAsync"
+  std::optional<std::string> allocator;     // of a GPU: "cudaMalloc" (default), "cudaMallocAsync"
   std::optional<std::string> pool_keep;     // "1GiB", of the latter
 };
 

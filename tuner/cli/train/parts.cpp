@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "nsa/probes/nvtx.hpp"
+
 namespace nsa::cli {
 namespace {
 
@@ -53,6 +55,16 @@ void PartTimes::end(CUstream_st*) {
                    std::chrono::steady_clock::now() - begin_)
                    .count();
   open_ = nullptr;
+}
+
+void StepRanges::begin(training::StepPhase phase, std::string_view part, CUstream_st* stream) {
+  probes::push_range(fmt::format("{}/{}", to_string(phase), part).c_str());
+  if (inner_) inner_->begin(phase, part, stream);
+}
+
+void StepRanges::end(CUstream_st* stream) {
+  if (inner_) inner_->end(stream);
+  probes::pop_range();
 }
 
 std::optional<std::string> FirstBad::look(std::string_view name, const char* where,

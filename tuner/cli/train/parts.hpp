@@ -33,6 +33,22 @@ class PartTimes final : public training::StepObserver {
   std::chrono::steady_clock::time_point begin_;
 };
 
+/// Parts of a step as NVTX ranges, under the names that traces are read by: "backward/mlp". Another
+/// observer may look, too.
+class StepRanges final : public training::StepObserver {
+ public:
+  /// Itself, with that observer or none.
+  StepRanges* around(training::StepObserver* inner) {
+    inner_ = inner;
+    return this;
+  }
+  void begin(training::StepPhase phase, std::string_view part, CUstream_st* stream) override;
+  void end(CUstream_st* stream) override;
+
+ private:
+  training::StepObserver* inner_ = nullptr;
+};
+
 /// The first tensor of a step with an element that is not finite.
 class FirstBad final : public training::StepObserver {
  public:

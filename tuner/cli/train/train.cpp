@@ -7,13 +7,14 @@
 #include "interrupt.hpp"
 #include "nsa/kernels/heartbeat.hpp"
 #include "nsa/kernels/training_checkpoint.hpp"
+#include "nsa/kernels/training_rows.hpp"
+#include "nsa/probes/probes.hpp"
 #include "nsa/reports/units.hpp"
 #include "nsa/schemas/output_path.hpp"
 #include "nsa/tuner/side_by_side.hpp"
 #include "run/publish.hpp"
 #include "run/reads.hpp"
 #include "run/router.hpp"
-#include "run/stage_ranges.hpp"
 #include "sweep/progress.hpp"
 #include "train/loop.hpp"
 #include "train/options.hpp"
@@ -43,18 +44,31 @@ std::string size_text(std::int64_t bytes) {
   return size < 1e9 ? fmt::format("{:.3g} MB", size * 1e-6) : fmt::format("{:.3g} GB", size * 1e-9);
 }
 
-/// Refuses what cannot fit, before the first allocation.
-void check_memory(const RunOptions& o, const Device& device, const training::TrainingMemory& need) {
-  std::optional<std::int64_t> room =
-      device.memory_free_bytes ? device.memory_free_bytes : device.memory_bytes;
-  if (o.train.memory_limit) room = parse_bytes(*o.train.memory_limit, "--memory-limit");
+/// Refuses what needs more than `room`; `whose` says in front of it what has that.
+void refuse_beyond(const std::optional<std::int64_t>& room, const std::string& whose,
+                   const training::TrainingMemory& need) {
   if (!room || need.peak() <= *room) return;
   throw EnvironmentError(fmt::format(
       "run --train: needs {} (weights {}, gradients {}, optimizer {}, activations {}, workspace "
-      "{}), {} has {}; take a smaller --batch, a shorter --seq-len or --checkpoint all",
+      "{}), {} {}; take a smaller --batch, a shorter --seq-len or --checkpoint all",
       size_text(need.peak()), size_text(need.weights), size_text(need.gradients),
-      size_text(need.optimizer), size_text(need.activations), size_text(need.workspace), device.id,
+      size_text(need.optimizer), size_text(need.activations), size_text(need.workspace), whose,
       size_text(*room)));
+}
+
+/// Refuses what never fits, so that it waits for nobody.
+void check_limit(const RunOptions& o, const Device& device, const training::TrainingMemory& need) {
+  if (const auto& limit = o.train.memory_limit)
+    return refuse_beyond(parse_bytes(*limit, "--memory-limit"), "--memory-limit is", need);
+  refuse_beyond(device.memory_bytes, device.id + " has", need);
+}
+
+/// Refuses what does not fit now, before the first allocation. A limit of the user's own counts in
+/// place of what is free.
+void check_free_memory(const RunOptions& o, const Device& device,
+                       const training::TrainingMemory& need) {
+  if (o.train.memory_limit) return;
+  refuse_beyond(probes::require_device(device.id).memory_free_bytes, device.id + " has free", need);
 }
 
 std::unique_ptr<TokenSource> source_of(const RunOptions& o,
@@ -63,21 +77,32 @@ std::unique_ptr<TokenSource> source_of(const RunOptions& o,
   return tokens_of_file(*o.train.data, o.train.data_dtype == "u16", config, o.seed);
 }
 
-/// What a resumed run has to repeat to go on bit for bit.
+/// What a resumed run has to repeat to go on bit for bit: flags, data, and what runs where. Rows
+/// stand for what chose them: thresholds, variables and the build.
 std::map<std::string, std::string> notes_of(const RunOptions& o,
                                             const training::TrainingConfig& config,
-                                            const TokenSource& source) {
-  return {{"seed", std::to_string(o.seed)},
-          {"data", source.name()},
-          {"seq_len", std::to_string(config.seq_len)},
-          {"batch", std::to_string(config.batch)},
-          {"accumulate", std::to_string(config.accumulate)},
-          {"lr", fmt::format("{}", config.rate.peak)},
-          {"lr_schedule", std::string(to_string(config.rate.schedule))},
-          {"lr_warmup", std::to_string(config.rate.warmup_steps)},
-          {"lr_steps", std::to_string(config.rate.total_steps)},
-          {"weight_decay", fmt::format("{}", config.optimizer.weight_decay)},
-          {"clip", fmt::format("{}", config.optimizer.max_norm)}};
+                                            const TokenSource& source, const Router& router) {
+  const AttentionOptions attention = options_from(router.environment());
+  std::map<std::string, std::string> notes{
+      {"seed", std::to_string(o.seed)},
+      {"data", source.content()},
+      {"seq_len", std::to_string(config.seq_len)},
+      {"batch", std::to_string(config.batch)},
+      {"accumulate", std::to_string(config.accumulate)},
+      {"lr", fmt::format("{}", config.rate.peak)},
+      {"lr_schedule", std::string(to_string(config.rate.schedule))},
+      {"lr_warmup", std::to_string(config.rate.warmup_steps)},
+      {"lr_steps", std::to_string(config.rate.total_steps)},
+      {"weight_decay", fmt::format("{}", config.optimizer.weight_decay)},
+      {"clip", fmt::format("{}", config.optimizer.max_norm)},
+      {"deterministic", config.deterministic ? "yes" : "no"},
+      {"device", router.inputs().device.name},
+      {"rope", fmt::format("base {}, scale {}", attention.rope_base, attention.rope_scale)},
+      {"gate", fmt::format("tau {}, uniform {}, forced branch {}", attention.gate_tau,
+                           attention.uniform_gate, forced_index(attention))}};
+  for (const auto& [stage, row] : training::rows_of_step(router, config, attention))
+    notes["row of " + stage] = row;
+  return notes;
 }
 
 void resume(const Settings& settings, const std::string& folder,
@@ -95,14 +120,15 @@ void resume(const Settings& settings, const std::string& folder,
 /// Nothing on a CPU, which takes what the standard library gives.
 std::unique_ptr<device::RunAllocator> allocator_of(const TrainOptions& o, const RunDevice& device,
                                                    std::optional<AllocatorReport>& report) {
-  const bool pool = o.allocator == "cudaMallocAsync";
+  const std::string name = o.allocator.value_or("cudaMalloc");
+  const bool pool = name == "cudaMallocAsync";
   if (o.pool_keep && !pool)
     throw InputError("--pool-keep is of a pool: take --allocator cudaMallocAsync, or drop it");
   if (!device.on_gpu()) {
-    if (pool) throw InputError("--allocator " + o.allocator + " is a GPU's; --device cpu has none");
+    if (o.allocator) throw InputError("--allocator " + name + " is a GPU's; --device cpu has none");
     return nullptr;
   }
-  report.emplace(AllocatorReport{o.allocator, std::nullopt, {}});
+  report.emplace(AllocatorReport{name, std::nullopt, {}});
   if (!pool) return device::make_malloc_allocator();
   report->keep_bytes = o.pool_keep ? parse_bytes(*o.pool_keep, "--pool-keep") : 0;
   return device::make_pool_allocator(static_cast<std::size_t>(*report->keep_bytes));
@@ -126,12 +152,15 @@ class TrainRun {
     const Router router = router_of(settings_, device_.device(), options_, plan_);
     const AttentionOptions attention = options_from(router.environment());
     report_.predicted = training::predict_memory(router, report_.config, attention);
-    check_memory(options_, device_.device(), report_.predicted);
+    check_limit(options_, device_.device(), report_.predicted);
     const std::unique_ptr<TokenSource> source = source_of(options_, report_.config);
     report_.data = source->name();
     std::optional<store::Store> db = open_database(settings_, options_);
     open_heartbeat();
+    if (options_.train.save) training::require_checkpoint_folder(*options_.train.save);
     turn_.emplace(device_.device(), nullptr, std::nullopt, line_, options_.share);
+    // Who was waited for has given back what it held.
+    check_free_memory(options_, device_.device(), report_.predicted);
     RunRecord record = begin_record(device_.device(), plan_);
     RunReport result = report_of(record, device_, plan_, options_);
     result.times.tokens_per_step = report_.config.tokens_per_step();
@@ -139,11 +168,9 @@ class TrainRun {
     result.times.flop_per_step =
         3 * static_cast<double>(report_.config.accumulate) * forward_flop(plan_.config, problem());
 
-    StageRanges ranges;
     Context context;
     context.stream = device_.stream();
     context.router = &router;
-    context.observer = &ranges;
     context.telemetry = options_.no_telemetry ? nullptr : &forward_;
     context.options = attention;
     auto for_the_report = std::make_unique_for_overwrite<char[]>(kReportBytes);
@@ -152,7 +179,7 @@ class TrainRun {
     try {
       trainer = std::make_unique<training::Trainer>(
           context, report_.config, allocator_ ? *allocator_ : device_.allocator(), options_.seed);
-      end = trained(*trainer, *source, result);
+      end = trained(*trainer, *source, router, result);
     } catch (...) {
       for_the_report.reset();
       ran_out(std::current_exception(), trainer.get(), result);
@@ -173,14 +200,17 @@ class TrainRun {
   }
 
   /// The steps, and what is made of their end.
-  LoopEnd trained(training::Trainer& trainer, const TokenSource& source, RunReport& result) {
+  LoopEnd trained(training::Trainer& trainer, const TokenSource& source, const Router& router,
+                  RunReport& result) {
     if (!options_.no_telemetry) {
       trainer.count_backward(&backward_);
       const Reads reads = reads_of(plan_, kAllBranches);
       forward_.reads(reads.predicted, reads.actual);
       if (reads.selects) forward_.selection_rows_of(problem());
     }
-    const auto notes = notes_of(options_, report_.config, source);
+    std::map<std::string, std::string> notes;
+    if (options_.train.save || options_.train.resume)
+      notes = notes_of(options_, report_.config, source, router);
     if (options_.train.resume) resume(settings_, *options_.train.resume, notes, trainer);
     report_.first_step = trainer.steps_done();
     const LoopEnd end = steps(trainer, source, notes, result.times);
@@ -215,7 +245,10 @@ class TrainRun {
         [&](std::int64_t step, std::int64_t ns, const training::StepResult& result) {
           beat(step, ns, result, times);
         },
-        [&] { save(trainer, notes); }};
+        [&] {
+          save(trainer, notes);
+          if (unsaved_) say(settings_, *unsaved_ + "; training goes on");
+        }};
     return run_training_steps(device_, trainer, source, options_, hooks, times, report_);
   }
 
@@ -232,9 +265,16 @@ class TrainRun {
     heartbeat_->append(heartbeat);
   }
 
+  /// Where it fails, the run goes on, and at its end its result is what is left of it.
   void save(const training::Trainer& trainer, const std::map<std::string, std::string>& notes) {
     if (!options_.train.save) return;
-    training::save_checkpoint(*options_.train.save, trainer, notes);
+    unsaved_.reset();
+    try {
+      training::save_checkpoint(*options_.train.save, trainer, notes);
+    } catch (const EnvironmentError& error) {
+      unsaved_ = fmt::format("step {} is not saved: {}", trainer.steps_done(), error.what());
+      return;
+    }
     say(settings_, fmt::format("{}: step {}", training::checkpoint_path(*options_.train.save),
                                trainer.steps_done()));
   }
@@ -263,6 +303,7 @@ class TrainRun {
       return ExitCode::found;
     }
     if (end == LoopEnd::out_of_memory) throw EnvironmentError("run --train: " + *report_.stopped);
+    if (unsaved_) throw EnvironmentError("run --train: " + *unsaved_);
     if (end == LoopEnd::stopped) return kStopped;
     return verdict(settings_, result);
   }
@@ -275,6 +316,7 @@ class TrainRun {
   ProgressLine line_;
   std::optional<tuner::DeviceTurn> turn_;  // until the steps are timed
   TrainReport report_;
+  std::optional<std::string> unsaved_;  // why the last checkpoint could not be written
   Telemetry forward_, backward_;
   std::unique_ptr<HeartbeatWriter> heartbeat_;
 };

@@ -27,6 +27,27 @@ constexpr std::array<std::string_view, 15> kStages{"project_rope",
                                                    "layer",
                                                    "model"};
 
+/// What `run --train` calls the parts of a step beside the stages of its forward pass, which are
+/// those of inference after "forward/".
+constexpr std::string_view kForward = "forward/";
+constexpr std::array<std::string_view, 17> kTrainingParts{"forward/embed",
+                                                          "forward/norm",
+                                                          "forward/mlp",
+                                                          "backward/head",
+                                                          "backward/norm",
+                                                          "backward/mlp",
+                                                          "backward/embed",
+                                                          "backward/project_rope",
+                                                          "backward/compress",
+                                                          "backward/ranges",
+                                                          "backward/attend_compressed",
+                                                          "backward/attend_selected",
+                                                          "backward/attend_window",
+                                                          "backward/gate_combine",
+                                                          "backward/out_proj",
+                                                          "optimizer/clip",
+                                                          "optimizer/adamw"};
+
 /// What the PyTorch implementation of NSA calls them.
 constexpr std::array<Alias, 9> kAliases{{
     {"projections+rope", "project_rope"},
@@ -78,6 +99,9 @@ std::optional<std::string_view> stage_of_range(std::string_view range) {
   range = bare(range);
   for (const auto& [name, stage] : kAliases)
     if (range == name) return stage;
+  const auto part = std::find(kTrainingParts.begin(), kTrainingParts.end(), range);
+  if (part != kTrainingParts.end()) return *part;
+  if (range.starts_with(kForward)) range.remove_prefix(kForward.size());
   const std::string_view word = range.substr(0, range.find_first_of("/ :[("));
   const auto own = std::find(kStages.begin(), kStages.end(), word);
   if (own != kStages.end()) return *own;

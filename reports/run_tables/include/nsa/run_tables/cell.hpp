@@ -32,7 +32,8 @@ struct Ran {
 struct Cell {
   Asked asked;
   Status status = Status::not_measured;
-  std::string reason;  // why there are no times
+  std::string reason;      // why there are no times
+  bool bad_input = false;  // what it asks for cannot be, on any machine
   /// Median step of each round's process, ns; nothing where that round has none.
   std::vector<std::optional<double>> process_ns;
   std::int64_t tokens_per_step = 0;

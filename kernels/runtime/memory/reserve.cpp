@@ -1,4 +1,6 @@
 // What a call takes of its workspace with the rows that the router chooses.
+#include "runtime/memory/reserve.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -36,7 +38,8 @@ std::int64_t hungriest_row(const Router& router, const Problem& p, const Choice&
   return most;
 }
 
-/// What the router's reserves ask for ahead of the need, where the chosen row copies K and V.
+}  // namespace
+
 std::int64_t reserved_bytes(const Router& router, const Problem& p, const Choice& attention) {
   const Choice choice = router.choose(Stage::attend_selected, p, &attention);
   if (!choice.variant) return 0;
@@ -54,8 +57,6 @@ std::int64_t reserved_bytes(const Router& router, const Problem& p, const Choice
   }
   return 0;
 }
-
-}  // namespace
 
 std::size_t workspace_bytes(const Router& router, Stage composite, const Problem& p) {
   expects(composite >= Stage::attention, "a composite");
