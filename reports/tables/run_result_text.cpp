@@ -149,7 +149,8 @@ std::string training_text(const Json& r) {
 }
 
 std::string forward_memory_text(const Json& r) {
-  const Json& memory = r.at("memory");
+  // Results of before have none.
+  const Json memory = r.value("memory", Json::object());
   if (!memory.contains("predicted_bytes")) return "";
   return fmt::format(
       "  memory: {:.3f} GB at most (predicted {:.3f}): weights {:.3f}, workspace "
