@@ -38,6 +38,8 @@ std::size_t bytes_of(Dtype dtype, std::int64_t count) {
   return static_cast<std::size_t>(count) * size_of(dtype);
 }
 
+constexpr const char* kMasters = "masters";
+
 /// Weights of the seed in the wider type, which the model's are rounded from.
 HostTensor wide_weights(const ModelConfig& config, std::uint64_t seed) {
   ModelConfig wide = config;
@@ -228,6 +230,13 @@ struct Trainer::Impl {
             {"moment2", state.flat.moment2}};
   }
 
+  TensorView plain_part(const std::string& name) const {
+    const std::vector<NamedTensor> parts = plain_state();
+    const auto found = std::ranges::find(parts, name, &NamedTensor::name);
+    expects(found != parts.end(), "a part of the state");
+    return found->view;
+  }
+
   void launch(StepObserver* observer) {
     between = std::max(between, run_step(step_context(observer), state).between);
   }
@@ -318,24 +327,40 @@ std::optional<std::int64_t> Trainer::bad_step() const {
   return scalars.bad_step - 1;
 }
 
+std::vector<Trainer::StatePart> Trainer::state_parts() const {
+  std::vector<StatePart> parts;
+  for (const auto& [name, view] : impl_->plain_state()) parts.push_back({name, view.dtype, {}});
+  if (impl_->masters) parts.push_back({kMasters, impl_->wide, {}});
+  return parts;
+}
+
+Trainer::StatePart Trainer::state_part(const std::string& name) const {
+  if (impl_->masters && name == kMasters) return {name, impl_->wide, impl_->read_masters()};
+  const TensorView view = impl_->plain_part(name);
+  return {name, view.dtype, read(view)};
+}
+
+void Trainer::set_state_part(const StatePart& part) {
+  if (!impl_->masters || part.name != kMasters)
+    return write(impl_->plain_part(part.name), part.bytes);
+  expects(part.bytes.size() == bytes_of(impl_->wide, impl_->count), "a master for each weight");
+  impl_->write_masters(part.bytes);
+}
+
+void Trainer::set_steps(std::int64_t steps) noexcept { impl_->done = steps; }
+
 std::vector<Trainer::StatePart> Trainer::state() const {
-  std::vector<StatePart> all;
-  for (const auto& [name, view] : impl_->plain_state())
-    all.push_back({name, view.dtype, read(view)});
-  if (impl_->masters) all.push_back({"masters", impl_->wide, impl_->read_masters()});
+  std::vector<StatePart> all = state_parts();
+  for (StatePart& part : all) part = state_part(part.name);
   return all;
 }
 
 void Trainer::set_state(std::span<const StatePart> state, std::int64_t steps) {
-  const std::vector<NamedTensor> plain = impl_->plain_state();
-  expects(state.size() == plain.size() + (impl_->masters ? 1 : 0), "all parts of the state");
-  for (std::size_t i = 0; i < plain.size(); ++i) write(plain[i].view, state[i].bytes);
-  if (impl_->masters) {
-    const std::vector<std::byte>& masters = state.back().bytes;
-    expects(masters.size() == bytes_of(impl_->wide, impl_->count), "a master for each weight");
-    impl_->write_masters(masters);
-  }
-  impl_->done = steps;
+  const std::vector<StatePart> parts = state_parts();
+  expects(std::ranges::equal(state, parts, {}, &StatePart::name, &StatePart::name),
+          "all parts of the state");
+  for (const StatePart& part : state) set_state_part(part);
+  set_steps(steps);
 }
 
 std::vector<Trainer::NamedTensor> Trainer::parameters() const {

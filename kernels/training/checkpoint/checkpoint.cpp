@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 
 #include "cpu/convert.hpp"
 #include "nsa/kernels/training_checkpoint.hpp"
@@ -119,6 +120,7 @@ void require_possible(const std::string& path, const std::string& part, const st
 
 void read_part(const std::string& path, const SafetensorsHeader& header, const ModelConfig& model,
                Trainer::StatePart& part) {
+  part.bytes.resize(static_cast<std::size_t>(parameter_count(model)) * size_of(part.dtype));
   for (const auto& [name, view] : parameters_in(model, part)) {
     const std::string full = prefix_of(part.name) + name;
     const auto at = header.tensors.find(full);
@@ -130,6 +132,28 @@ void read_part(const std::string& path, const SafetensorsHeader& header, const M
     require_possible(path, part.name, full, view);
   }
 }
+
+/// The part of the state whose tensors are written now: as much again as all of it may not fit
+/// beside a training that does.
+class PartAtHand {
+ public:
+  explicit PartAtHand(const Trainer& trainer) : trainer_(trainer) {}
+  /// A tensor of that part, in the order of the parameters.
+  const TensorView& tensor(const std::string& part, std::size_t i) {
+    if (part_.name != part) {
+      tensors_.clear();
+      part_ = {};  // frees the one before
+      part_ = trainer_.state_part(part);
+      tensors_ = parameters_in(trainer_.config().model, part_);
+    }
+    return tensors_.at(i).view;
+  }
+
+ private:
+  const Trainer& trainer_;
+  Trainer::StatePart part_;
+  std::vector<Trainer::NamedTensor> tensors_;
+};
 
 void make_folder(const std::string& folder) {
   std::error_code error;
@@ -156,12 +180,15 @@ void save_checkpoint(const std::string& folder, const Trainer& trainer,
                                               {"step", std::to_string(trainer.steps_done())}};
   for (const auto& [key, value] : model_of(trainer.config())) metadata[kModelPrefix + key] = value;
   for (const auto& [key, value] : notes) metadata[std::string(kNotePrefix) + key] = value;
-  std::vector<Trainer::StatePart> parts = trainer.state();
+  const auto at_hand = std::make_shared<PartAtHand>(trainer);
+  const std::vector<Trainer::NamedTensor> parameters = trainer.parameters();
   std::vector<WrittenTensor> tensors;
-  for (Trainer::StatePart& part : parts) {
-    for (const auto& [name, view] : parameters_in(trainer.config().model, part))
-      tensors.push_back({prefix_of(part.name) + name, view.dtype, shape_of(view),
-                         static_cast<const std::byte*>(view.data)});
+  for (const Trainer::StatePart& part : trainer.state_parts()) {
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      tensors.push_back({prefix_of(part.name) + parameters[i].name, part.dtype,
+                         shape_of(parameters[i].view), [at_hand, part = part.name, i] {
+                           return static_cast<const std::byte*>(at_hand->tensor(part, i).data);
+                         }});
   }
   write_safetensors(checkpoint_path(folder), metadata, tensors);
 }
@@ -171,9 +198,14 @@ CheckpointInfo load_checkpoint(const std::string& folder, Trainer& trainer) {
   const SafetensorsHeader header = read_safetensors_header(path);
   const CheckpointInfo info = info_of(path, header);
   require_same_model(path, header, trainer.config());
-  std::vector<Trainer::StatePart> parts = trainer.state();
-  for (Trainer::StatePart& part : parts) read_part(path, header, trainer.config().model, part);
-  trainer.set_state(parts, info.step);
+  // All of it is looked at before any of it is taken.
+  for (const bool take : {false, true}) {
+    for (Trainer::StatePart& part : trainer.state_parts()) {
+      read_part(path, header, trainer.config().model, part);
+      if (take) trainer.set_state_part(part);
+    }
+  }
+  trainer.set_steps(info.step);
   return info;
 }
 

@@ -247,7 +247,7 @@ void write_safetensors(const std::string& path, const std::map<std::string, std:
   file.write(&length, sizeof length);
   file.write(header.data(), header.size());
   for (const WrittenTensor& tensor : tensors)
-    file.write(tensor.data, bytes_of({tensor.dtype, tensor.shape, 0, 0}).value());
+    file.write(tensor.data(), bytes_of({tensor.dtype, tensor.shape, 0, 0}).value());
   file.finish();
   sync_folder(path);
 }

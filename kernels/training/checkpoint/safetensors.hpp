@@ -32,7 +32,8 @@ struct WrittenTensor {
   std::string name;
   Dtype dtype = Dtype::fp32;
   std::vector<std::int64_t> shape;
-  const std::byte* data = nullptr;
+  /// Asked for when its turn has come; lasts until the next one's.
+  std::function<const std::byte*()> data;
 };
 
 /// Reads and checks the header: every tensor has the bytes that its shape and dtype take, and all

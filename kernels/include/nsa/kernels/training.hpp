@@ -178,6 +178,14 @@ class Trainer {
   };
   /// "weights", "moment1", "moment2", "masters" where there are any; waits for the device.
   std::vector<StatePart> state() const;
+  /// Names and dtypes of the same, without bytes.
+  std::vector<StatePart> state_parts() const;
+  /// One of them by its name; waits for the device. ContractError where there is none.
+  StatePart state_part(const std::string& name) const;
+  /// Sets one of them; waits for the device. ContractError where it has other bytes.
+  void set_state_part(const StatePart& part);
+  /// Goes on after that many steps.
+  void set_steps(std::int64_t steps) noexcept;
   /// Sets all parts that state() has, and goes on after `steps` steps; waits for the device. Where
   /// there are masters, weights of bf16 are rounded from them. ContractError where it has others.
   void set_state(std::span<const StatePart> state, std::int64_t steps);
