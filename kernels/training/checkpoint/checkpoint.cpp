@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 
 #include "cpu/convert.hpp"
 #include "nsa/kernels/training_checkpoint.hpp"
@@ -180,14 +179,14 @@ void save_checkpoint(const std::string& folder, const Trainer& trainer,
                                               {"step", std::to_string(trainer.steps_done())}};
   for (const auto& [key, value] : model_of(trainer.config())) metadata[kModelPrefix + key] = value;
   for (const auto& [key, value] : notes) metadata[std::string(kNotePrefix) + key] = value;
-  const auto at_hand = std::make_shared<PartAtHand>(trainer);
+  PartAtHand at_hand(trainer);
   const std::vector<Trainer::NamedTensor> parameters = trainer.parameters();
   std::vector<WrittenTensor> tensors;
   for (const Trainer::StatePart& part : trainer.state_parts()) {
     for (std::size_t i = 0; i < parameters.size(); ++i)
       tensors.push_back({prefix_of(part.name) + parameters[i].name, part.dtype,
-                         shape_of(parameters[i].view), [at_hand, part = part.name, i] {
-                           return static_cast<const std::byte*>(at_hand->tensor(part, i).data);
+                         shape_of(parameters[i].view), [&at_hand, part = part.name, i] {
+                           return static_cast<const std::byte*>(at_hand.tensor(part, i).data);
                          }});
   }
   write_safetensors(checkpoint_path(folder), metadata, tensors);

@@ -134,13 +134,12 @@ struct Loudness {
 
 Loudness loudness_of(const Group& group, std::size_t run) {
   const auto of_run = [=](std::size_t r) { return r == run; };
-  const double out_of_reach = std::log(2.0);  // such a ratio is known to a few per cent at best
   std::vector<double> variances;
   double freedom = 0;
   for (const LengthPoint& point : group.points) {
     for (std::size_t v = 1; v < group.variants.size(); ++v) {
       const auto ratio = ratio_in(point, v, 0, of_run);
-      if (!ratio || ratio->within_freedom == 0 || std::abs(ratio->value) > out_of_reach) continue;
+      if (!ratio || ratio->within_freedom == 0 || std::abs(ratio->value) > kOutOfReach) continue;
       variances.push_back(ratio->within / static_cast<double>(ratio->rounds));
       freedom += static_cast<double>(ratio->within_freedom);
     }
@@ -160,6 +159,21 @@ bool is_louder(const Loudness& a, const Loudness& b) {
   return a.variance > b.variance * boost::math::quantile(complement(chance, kByChance));
 }
 
+/// Of each run, the runs of its board beside which it is worth little.
+std::vector<std::vector<std::size_t>> quieter_runs(const Group& group) {
+  std::vector<Loudness> loudness;
+  for (std::size_t run = 0; run < group.runs.size(); ++run)
+    loudness.push_back(loudness_of(group, run));
+  std::vector<std::vector<std::size_t>> quieter(loudness.size());
+  for (std::size_t run = 0; run < loudness.size(); ++run) {
+    for (std::size_t other = 0; other < loudness.size(); ++other) {
+      if (group.boards[run] == group.boards[other] && is_louder(loudness[run], loudness[other]))
+        quieter[run].push_back(other);
+    }
+  }
+  return quieter;
+}
+
 bool has_all_of(const LengthPoint& point, std::size_t run, std::size_t other) {
   const auto timed = [&](std::size_t r, std::size_t v) {
     return std::ranges::any_of(point.blocks, [=](const RoundTimes& block) {
@@ -177,19 +191,14 @@ bool has_all_of(const LengthPoint& point, std::size_t run, std::size_t other) {
 }  // namespace
 
 void keep_precise_runs(Group& group, std::vector<std::string>& notes) {
-  std::vector<Loudness> loudness;
-  for (std::size_t run = 0; run < group.runs.size(); ++run)
-    loudness.push_back(loudness_of(group, run));
+  const std::vector<std::vector<std::size_t>> quieter = quieter_runs(group);
   std::set<std::size_t> dropped;
   for (auto* points : {&group.points, &group.held_out}) {
     for (LengthPoint& point : *points) {
       std::vector<bool> unwanted(group.runs.size(), false);
       for (std::size_t run = 0; run < unwanted.size(); ++run) {
-        for (std::size_t other = 0; other < unwanted.size(); ++other) {
-          if (group.boards[run] == group.boards[other] &&
-              is_louder(loudness[run], loudness[other]) && has_all_of(point, other, run))
-            unwanted[run] = true;
-        }
+        unwanted[run] = std::ranges::any_of(
+            quieter[run], [&](std::size_t other) { return has_all_of(point, other, run); });
         if (unwanted[run]) dropped.insert(run);
       }
       drop_runs(group, point, [&](std::size_t run) { return unwanted[run]; });

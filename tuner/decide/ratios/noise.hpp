@@ -1,6 +1,7 @@
 // How well a ratio is known: rounds within processes within problems, pooled over problems.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -9,6 +10,10 @@ namespace nsa::tuner {
 
 /// The paired log ratios of two variants on one problem, by fresh process.
 using ByProcess = std::vector<std::vector<double>>;
+
+/// Log ratio. Beyond a factor of two a variant is out of every contest and is visited seldom: its
+/// ratio is known to a few per cent at best.
+inline const double kOutOfReach = std::log(2.0);
 
 /// A robust centre: the median of a few values, of more the mean of what lies near it (Huber's
 /// estimator, one step). Not empty.

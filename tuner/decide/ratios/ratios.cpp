@@ -12,9 +12,6 @@ namespace nsa::tuner {
 namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-/// Beyond a factor of two a variant is out of every contest and is visited seldom: its ratio is
-/// known to a few per cent at best.
-const double kOutOfReach = std::log(2.0);
 constexpr double kSeldomVisited = 0.03;
 /// Standard deviation of the ratio of two that never shared a round: other runs, other clocks.
 constexpr double kUnpaired = 0.02;
