@@ -16,13 +16,3 @@ if(NOT EXISTS ${NSA_VALIJSON_INCLUDE_DIR}/valijson/validator.hpp)
   message(FATAL_ERROR "valijson was not found in ${NSA_VALIJSON_INCLUDE_DIR}. Run "
                       "scripts/install_deps, or set NSA_VALIJSON_INCLUDE_DIR.")
 endif()
-# A compiler cache where there is one; -D CMAKE_CXX_COMPILER_LAUNCHER= turns it off.
-find_program(NSA_CCACHE ccache)
-mark_as_advanced(NSA_CCACHE)
-if(NSA_CCACHE AND PROJECT_IS_TOP_LEVEL)
-  foreach(language CXX CUDA)
-    if(NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
-      set(CMAKE_${language}_COMPILER_LAUNCHER ${NSA_CCACHE})
-    endif()
-  endforeach()
-endif()

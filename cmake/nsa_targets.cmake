@@ -1,12 +1,19 @@
 # How our targets are made: one warnings target, one sanitizer setting, one form of test.
 
+# A compiler cache where there is one; -D NSA_CCACHE= turns it off. Paths below the source folder count as relative, so
+# that another clone finds what this one compiled. With precompiled headers ccache has to be told that their macros are
+# what they were.
 find_program(NSA_CCACHE ccache)
-if(NSA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # With precompiled headers ccache has to be told that their macros are what they were.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-      ${NSA_CCACHE})
-  set(CMAKE_CUDA_COMPILER_LAUNCHER ${NSA_CCACHE})
+mark_as_advanced(NSA_CCACHE)
+if(NSA_CCACHE AND PROJECT_IS_TOP_LEVEL)
+  foreach(language CXX CUDA)
+    if(NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+          CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=true
+          CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+          ${NSA_CCACHE})
+    endif()
+  endforeach()
 endif()
 if(NSA_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # what ccache needs
