@@ -10,8 +10,8 @@ set(NSA_CUDA_BAND ${_cuda}/flash/tensor_map.cpp ${NSA_CUDA_ATTEND})
 set(NSA_CUDA_BACKWARD ${_cuda}/backward/params.cpp ${_cuda}/backward/row_stats.cu
                       ${_cuda}/backward/sum_keys.cu ${_cuda}/backward/fp32.cu
                       ${NSA_CUDA_BAND} ${NSA_WORKSPACE})
-set(NSA_CUDA_BAND_BACKWARD ${_cuda}/backward/band.cpp
-                           ${_cuda}/backward/band_bf16.cu ${_cuda}/backward/band_fp16.cu
+set(NSA_CUDA_BAND_BACKWARD ${_cuda}/backward/band/band.cpp
+                           ${_cuda}/backward/band/bf16.cu ${_cuda}/backward/band/fp16.cu
                            ${NSA_CUDA_BACKWARD})
 set(NSA_CUDA_LISTED_BACKWARD ${_cuda}/backward/listed_bf16.cu ${_cuda}/backward/listed_fp16.cu
                              ${NSA_CUDA_BACKWARD})

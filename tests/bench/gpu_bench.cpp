@@ -1,10 +1,11 @@
 // Times of rows on a GPU at chosen shapes, cold L2, eager and as a CUDA graph: the figures of
 // docs/results that are no sweep's.
-//   bench_gpu [--samples N] [--kernels] ROW SHAPE LENGTHS...
+//   bench_gpu [--samples N] [--kernels] [--both-passes] ROW SHAPE LENGTHS...
 // ROW is stages/name as `nsatune variants` prints it (attention/batched); SHAPE 125m, paper or wide
 // (paper's heads, K of 192 columns); a length is S, or 1@C for a decode step after C tokens.
 // ROW@smooth: neighbours share .95 of their blocks. --kernels: and the kernels of one launch, by
-// CUPTI, with a warm L2. Device 0.
+// CUPTI, with a warm L2. --both-passes: forward and backward as one launch, of a row that has that
+// (attention, layer). Device 0.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include "median_ms.hpp"
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/device_memory.hpp"
+#include "nsa/kernels/directions.hpp"
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/routing.hpp"
 #include "nsa/kernels/stream.hpp"
@@ -123,9 +125,9 @@ class Bench {
   Router router_{device::current()};
 };
 
-const Variant& find_row(const std::string& name) {
+const Variant& find_row(const std::string& name, Direction direction) {
   for (const Variant& row : catalog()) {
-    if (row.backend == Backend::cuda && row.direction == Direction::forward && row.launch &&
+    if (row.backend == Backend::cuda && row.direction == direction && row.launch &&
         to_string(ids_of(row).front()) == name)
       return row;
   }
@@ -133,7 +135,7 @@ const Variant& find_row(const std::string& name) {
     std::string stages;
     for (const Stage stage : row.stages)
       stages += (stages.empty() ? "" : "+") + std::string(to_string(stage));
-    if (row.backend == Backend::cuda && row.direction == Direction::forward && row.launch &&
+    if (row.backend == Backend::cuda && row.direction == direction && row.launch &&
         stages + "/" + std::string(row.name) == name)
       return row;
   }
@@ -144,19 +146,22 @@ const Variant& find_row(const std::string& name) {
 struct Case {
   const Variant& row;
   Problem problem;
-  Case(const std::string& name, const std::string& shape, const std::string& length)
-      : row(find_row(name.substr(0, name.find('@')))),
-        problem(problem_for(shape, length, name.find('@') != std::string::npos)) {}
+  Case(const std::string& name, const std::string& shape, const std::string& length,
+       Direction direction)
+      : row(find_row(name.substr(0, name.find('@')), direction)),
+        problem(in_direction(problem_for(shape, length, name.find('@') != std::string::npos),
+                             direction)) {}
 };
 
 struct Options {
   int samples = 17;
   bool kernels = false;
+  Direction direction = Direction::forward;
 };
 
 void measure(const std::string& name, const std::string& shape, const std::string& length,
              const Options& options, const Device& device, CUstream_st* stream) {
-  const auto& [row, problem] = Case(name, shape, length);
+  const auto& [row, problem] = Case(name, shape, length, options.direction);
   const Support support = supports(row, problem, device);
   if (!support.supported) {
     std::printf("%-40s %-5s %10s  %s\n", name.c_str(), shape.c_str(), length.c_str(),
@@ -183,8 +188,8 @@ void measure(const std::string& name, const std::string& shape, const std::strin
 
 /// After all times were taken: CUPTI stays in the process.
 void show_kernels(const std::string& name, const std::string& shape, const std::string& length,
-                  const Device& device, CUstream_st* stream) {
-  const auto& [row, problem] = Case(name, shape, length);
+                  Direction direction, const Device& device, CUstream_st* stream) {
+  const auto& [row, problem] = Case(name, shape, length, direction);
   if (!supports(row, problem, device).supported) return;
   Bench bench(row, problem, stream);
   bench.warm_up();
@@ -196,15 +201,22 @@ void show_kernels(const std::string& name, const std::string& shape, const std::
                 static_cast<long long>(kernel.count), kernel.name.substr(0, 100).c_str());
 }
 
-constexpr auto kUsage = "usage: bench_gpu [--samples N] [--kernels] ROW SHAPE LENGTHS...";
+constexpr auto kUsage =
+    "usage: bench_gpu [--samples N] [--kernels] [--both-passes] ROW SHAPE LENGTHS...";
 
 int run(std::vector<std::string> arguments) {
   Options options;
   while (!arguments.empty() && arguments[0].starts_with("--")) {
     const bool samples = arguments[0] == "--samples" && arguments.size() > 1;
-    if (!samples && arguments[0] != "--kernels") throw InputError(kUsage);
-    if (samples) options.samples = static_cast<int>(number_in(arguments[1], 1));
-    options.kernels = options.kernels || !samples;
+    if (samples) {
+      options.samples = static_cast<int>(number_in(arguments[1], 1));
+    } else if (arguments[0] == "--kernels") {
+      options.kernels = true;
+    } else if (arguments[0] == "--both-passes") {
+      options.direction = kForwardBackward;
+    } else {
+      throw InputError(kUsage);
+    }
     arguments.erase(arguments.begin(), arguments.begin() + (samples ? 2 : 1));
   }
   if (arguments.size() < 3) throw InputError(kUsage);
@@ -215,7 +227,8 @@ int run(std::vector<std::string> arguments) {
     measure(arguments[0], arguments[1], arguments[i], options, device, stream.get());
   if (options.kernels) {
     for (std::size_t i = 2; i < arguments.size(); ++i)
-      show_kernels(arguments[0], arguments[1], arguments[i], device, stream.get());
+      show_kernels(arguments[0], arguments[1], arguments[i], options.direction, device,
+                   stream.get());
   }
   return 0;
 }

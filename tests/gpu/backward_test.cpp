@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cpu/convert.hpp"
+#include "cuda/backward/band/plan.hpp"
 
 using namespace nsa;
 using namespace nsa::test;
@@ -251,6 +252,28 @@ TEST_CASE("backward rows of 16 bits agree with those of fp32 on long sequences",
       const Problem p = backward_of(
           with_geometry(small_problem({3000, 1777}, {0, 0}, 12, 2, dim, dim, Dtype::bf16),
                         {32, 16, 64, 16, 512}));
+      const BackwardInputs inputs = inputs_by_device(stage, p, 9, stream.get());
+      const auto expected = run_in_fp32(stage, p, inputs, *device, stream.get());
+      for (const Variant* row : rows_for(stage, p, *device))
+        check_row(*row, p, inputs, expected, {Dtype::fp32, gradient_tolerance(Dtype::bf16)},
+                  stream.get());
+    }
+  }
+}
+
+TEST_CASE("gradients of much work, in wide items of keys, agree with those of fp32",
+          "[gpu][backward]") {
+  const auto device = gpu_or_skip();
+  if (!device || sanitized()) return;
+  const Stream stream;
+  for (const std::int64_t group :
+       {16, 12}) {  // that fills a tile of 64 rows, and one that does not
+    for (const Stage stage : {Stage::attend_window, Stage::attend_compressed}) {
+      const Problem p = backward_of(
+          with_geometry(small_problem({6000, 1777}, {0, 0}, 6 * group, 6, 128, 128, Dtype::bf16),
+                        {4, 2, 64, 16, 1500}));
+      const Branch branch = stage == Stage::attend_window ? Branch::win : Branch::cmp;
+      REQUIRE(cuda::band_plan(p, branch, true).tile_keys == cuda::kWideBandKeys);
       const BackwardInputs inputs = inputs_by_device(stage, p, 9, stream.get());
       const auto expected = run_in_fp32(stage, p, inputs, *device, stream.get());
       for (const Variant* row : rows_for(stage, p, *device))

@@ -42,9 +42,9 @@ void listed_gradients_fp32(const BackwardParams& p, const ListedItems& items, co
   });
 }
 
-void query_gradient_fp32(const BackwardParams& p, bool compressed, CUstream_st* stream) {
+void query_gradient_fp32(const BackwardParams& p, const BandItems& items, CUstream_st* stream) {
   with_simt_sizes(p.attend, [&](auto sizes) {
-    launch_query_gradient_simt<decltype(sizes)>(p, compressed, stream);
+    launch_query_gradient_simt<decltype(sizes)>(p, items.compressed, stream);
   });
 }
 

@@ -32,12 +32,12 @@ inline constexpr TypedKernels<void (*)(const BackwardParams&, const ListedItems&
                                        CUstream_st*)>
     kListedGradients{listed_gradients_fp32, listed_gradients_bf16, listed_gradients_fp16};
 
-/// The gradient of q in attention to a band.
-void query_gradient_fp32(const BackwardParams&, bool compressed, CUstream_st*);
-void query_gradient_bf16(const BackwardParams&, bool compressed, CUstream_st*);
-void query_gradient_fp16(const BackwardParams&, bool compressed, CUstream_st*);
-inline constexpr TypedKernels<void (*)(const BackwardParams&, bool, CUstream_st*)> kQueryGradient{
-    query_gradient_fp32, query_gradient_bf16, query_gradient_fp16};
+/// The gradient of q in attention to a band; of the items, which keys and how wide their tiles are.
+void query_gradient_fp32(const BackwardParams&, const BandItems&, CUstream_st*);
+void query_gradient_bf16(const BackwardParams&, const BandItems&, CUstream_st*);
+void query_gradient_fp16(const BackwardParams&, const BandItems&, CUstream_st*);
+inline constexpr TypedKernels<void (*)(const BackwardParams&, const BandItems&, CUstream_st*)>
+    kQueryGradient{query_gradient_fp32, query_gradient_bf16, query_gradient_fp16};
 
 /// Adds up the sums of the items in their order and writes the gradients of K and V.
 void sum_keys(const BackwardParams& p, const BandItems& items, const BackwardTile& tile,

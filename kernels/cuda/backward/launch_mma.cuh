@@ -1,6 +1,7 @@
 // Which tile holds the head dims, for bf16 and fp16.
 #pragma once
 
+#include "cuda/backward/hopper.hpp"
 #include "cuda/backward/launch.hpp"
 #include "cuda/backward/tiles/keys_kernel.cuh"
 #include "cuda/backward/tiles/keys_simt.cuh"
@@ -8,7 +9,6 @@
 #include "cuda/backward/tiles/queries_mma.cuh"
 #include "cuda/backward/tiles/queries_simt.cuh"
 #include "cuda/backward/tiles/queries_sm90.cuh"
-#include "cuda/ptx/sm90_device.hpp"
 
 namespace nsa::cuda {
 
@@ -36,33 +36,17 @@ constexpr bool agrees_with_tile() {
          KeySizes<T, kDk, kDv, true>::kKeys == tile.keys;
 }
 
-/// Whether TMA can address the rows of a tensor of 16-bit numbers.
-inline bool has_tma_strides(const HeadTensor<const void>& tensor) {
-  constexpr std::int64_t kMost = (std::int64_t{1} << 40) / 2;
-  const auto fits = [](std::int64_t stride) { return stride > 0 && stride < kMost; };
-  return fits(tensor.head_stride) && fits(tensor.row_stride);
-}
-
-/// Calls f(integral constant) with the head dims where Hopper's kernels take the launch: q, K and V
-/// of 64 or 128 columns, all rows in pieces of 16 bytes, a group's heads in one tile. False where
-/// they do not.
-template <class F>
-bool with_hopper_width(const BackwardParams& p, F f) {
-  const AttendParams& a = p.attend;
-  if (!on_hopper() || !p.d_o.vectors || a.tokens == 0 || a.context_tokens == 0) return false;
-  if (a.group > kTileRows) return false;
-  for (const auto* tensor : {&a.q, &a.k, &a.v, &p.d_o})
-    if (!has_tma_strides(*tensor)) return false;
-  if (whole_vectors(a, 64, 64)) return f(std::integral_constant<int, 64>{}), true;
-  if (whole_vectors(a, 128, 128)) return f(std::integral_constant<int, 128>{}), true;
-  return false;
-}
-
 template <class T, bool kQueries, class Items>
 void launch_key_gradients_of(const BackwardParams& p, const Items& items, const KeyOutputs& out,
                              CUstream_st* stream) {
   const bool launched = with_hopper_width(p, [&](auto dim) {
-    launch_key_gradients_sm90<KeySizesSm90<T, dim(), kQueries>>(p, items, out, stream);
+    if constexpr (std::is_same_v<Items, BandItems> && dim() == kWideBandColumns) {
+      using Wide = KeySizesSm90<T, dim(), kQueries, true>;
+      static_assert(Wide::kKeys == kWideBandKeys);
+      if (items.tile_keys == Wide::kKeys)
+        return launch_key_gradients_sm90<Wide>(p, items, out, stream);
+    }
+    launch_key_gradients_sm90<KeySizesSm90<T, dim(), kQueries, false>>(p, items, out, stream);
   });
   if (launched) return;
   with_backward_widths<T>(
@@ -75,8 +59,14 @@ void launch_key_gradients_of(const BackwardParams& p, const Items& items, const 
 }
 
 template <class T>
-void launch_query_gradient_of(const BackwardParams& p, bool compressed, CUstream_st* stream) {
+void launch_query_gradient_of(const BackwardParams& p, const BandItems& items,
+                              CUstream_st* stream) {
+  const bool compressed = items.compressed;
   const bool launched = with_hopper_width(p, [&](auto dim) {
+    if constexpr (dim() == kWideBandColumns) {
+      if (items.tile_keys == kWideBandKeys)
+        return launch_query_gradient_sm90<WideQuerySizesSm90<T>>(p, compressed, stream);
+    }
     launch_query_gradient_sm90<QuerySizesSm90<T, dim()>>(p, compressed, stream);
   });
   if (launched) return;

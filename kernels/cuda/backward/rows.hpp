@@ -4,7 +4,7 @@
 #include <array>
 
 #include "catalog/rows.hpp"
-#include "cuda/backward/band_plan.hpp"
+#include "cuda/backward/band/plan.hpp"
 
 namespace nsa::cuda {
 

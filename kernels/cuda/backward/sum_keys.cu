@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(kSumThreads)
 template <class Items>
 void launch_sums(const BackwardParams& p, const Items& items, const BackwardTile& tile,
                  const float* sums, const KeyTotals& totals, Dtype dtype, CUstream_st* stream) {
-  const std::int64_t numbers = std::int64_t{tile.keys} * tile.width();
+  const std::int64_t numbers = std::int64_t{items.tile_keys} * tile.width();
   const std::int64_t pieces = (numbers / 4 + kSumThreads - 1) / kSumThreads;
   with_storage_type(dtype, [&](auto zero) {
     launch(sum_keys_kernel<decltype(zero), Items>, pieces * items.slots() * p.attend.kv_heads,

@@ -34,6 +34,8 @@ constexpr BackwardTile mma_backward_tile(int width_k, int width_v) {
           .shared_bytes = std::max(of_keys, of_queries),
           .partial_bytes = 2};
 }
+/// Keys of a wide tile of attention to a band on Hopper, of K and V with so many columns.
+inline constexpr int kWideBandKeys = 128, kWideBandColumns = 128;
 constexpr BackwardTile simt_backward_tile(int width) {
   const int rows = width <= 128 ? 32 : 16;
   const std::int64_t bytes =

@@ -12,7 +12,7 @@ namespace nsa::cuda {
 
 /// A pick of a query makes a partial gradient of q. Of how many bytes of these are in memory at a
 /// time; queries are taken in chunks that need no more.
-inline constexpr std::int64_t kPartialBytes = std::int64_t{2} << 30;
+inline constexpr std::int64_t kPartialBytes = std::int64_t{4} << 30;
 /// What an entry holds of a query's picks, and of a chunk's queries.
 inline constexpr std::int64_t kMostPicks = 2048, kMostChunk = std::int64_t{1} << 20;
 

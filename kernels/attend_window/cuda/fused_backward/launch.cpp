@@ -1,4 +1,4 @@
-#include "cuda/backward/band.hpp"
+#include "cuda/backward/band/band.hpp"
 
 namespace nsa::attend_window {
 namespace {

@@ -1,7 +1,7 @@
-// Gradients of K and V on Hopper: as keys_mma.cuh, but a block has several warpgroups that share a
-// tile of 64 keys. The warps of one bring rows, the warpgroups that compute take tiles of rows in
-// turn, each with sums of its own, which are added up in order at the end. Products are made by
-// WGMMA.
+// Gradients of K and V on Hopper: as keys_mma.cuh, but the warps of one warpgroup bring rows, and
+// two or three others compute. These share 64 keys and take tiles of rows in turn, each with sums
+// of its own, which are added up in order at the end; or each has 64 keys of its own, so that a
+// tile of rows is brought once for all of them. Products are made by WGMMA.
 #pragma once
 
 #include "cuda/backward/tiles/passing_rows_sm90.cuh"
@@ -13,11 +13,14 @@
 
 namespace nsa::cuda {
 
-template <class T, int kDim, bool kAlsoQueries>
+template <class T, int kDim, bool kAlsoQueries, bool kOwnKeys>
 struct KeySizesSm90 {
+  static_assert(!(kAlsoQueries && kOwnKeys), "partial gradients of q are those of 64 keys");
   using Storage = T;
-  static constexpr int kDk = kDim, kDv = kDim, kKeys = kTileRows, kRows = kTileRows;
-  static constexpr int kConsumers = kDim == 64 ? 3 : 2;  // warpgroups that compute
+  static constexpr int kConsumers = kDim == 64 ? 3 : 2;       // warpgroups that compute
+  static constexpr int kTiles = kOwnKeys ? kConsumers : 1;    // of keys
+  static constexpr int kReaders = kOwnKeys ? kConsumers : 1;  // warpgroups that read a tile of rows
+  static constexpr int kDk = kDim, kDv = kDim, kKeys = kTiles * kTileRows, kRows = kTileRows;
   static constexpr int kProducers = kDim == 64 ? 3 : 4;  // warps that bring rows
   static constexpr int kThreads = (kConsumers + 1) * 128;
   static constexpr int kStages = kDim == 64 ? 6 : 4;
@@ -62,10 +65,11 @@ class KeyConsumer {
     for (int key = row_thread(); key < Sizes::kKeys; key += kRowThreads) {
       const bool exists = key < item.keys.count;
       const std::int64_t row = item.keys.row + key;
-      copy_tile_row<T, kDk>(shared_.k(), key,
+      const int tile = key / kTileRows;
+      copy_tile_row<T, kDk>(shared_.k(tile), key % kTileRows,
                             exists ? head_row<const T>(a.k, row, item.kv_head) : nullptr,
                             static_cast<const T*>(a.k.data));
-      copy_tile_row<T, kDv>(shared_.v(), key,
+      copy_tile_row<T, kDv>(shared_.v(tile), key % kTileRows,
                             exists ? head_row<const T>(a.v, row, item.kv_head) : nullptr,
                             static_cast<const T*>(a.v.data));
     }
@@ -74,17 +78,23 @@ class KeyConsumer {
     meet_all();
   }
 
-  /// Adds what the tiles of rows consumer, consumer + kConsumers, ... of `tiles` give.
+  /// Adds what all of `tiles` tiles of rows give, or consumer, consumer + kConsumers, ... of them.
   __device__ void run(int tiles) {
-    sm90::Ring<Sizes::kStages, Sizes::kConsumers> ring{consumer_};
-    for (int tile = consumer_; tile < tiles; tile += Sizes::kConsumers, ring.next()) {
+    constexpr int kStep = Sizes::kConsumers / Sizes::kReaders;
+    sm90::Ring<Sizes::kStages, kStep> ring{kStep == 1 ? 0 : consumer_};
+    for (int tile = ring.stage; tile < tiles; tile += kStep, ring.next()) {
       sm90::barrier_wait(shared_.full(ring.stage), ring.parity);
-      add_rows(ring.stage);
+      if (sees(ring.stage)) {
+        add_rows(ring.stage);
+      } else {
+        release(ring.stage);
+      }
     }
   }
 
-  /// The sums of all warpgroups, in their order, to [keys, kDk + kDv].
+  /// The sums to [keys, kDk + kDv]: this warpgroup's, or those of all, added up in their order.
   __device__ void write(float* sums) {
+    if constexpr (Sizes::kTiles > 1) return write_own(sums + first_key() * (kDk + kDv));
     meet_all();  // every stage that was filled was waited for, and is not read any more
     if (consumer_ > 0) {
       float* to = shared_.sums(consumer_) + thread();
@@ -103,6 +113,11 @@ class KeyConsumer {
 #pragma unroll
       for (int i = 0; i < kDv / 2; ++i) d_v_[i] += from[(kDk / 2 + i) * 128];
     }
+    write_own(sums);
+  }
+
+ private:
+  __device__ __forceinline__ void write_own(float* sums) const {
     constexpr int kWidth = kDk + kDv;
     float* row = sums + (warp() * 16 + lane() / 4) * kWidth + lane() % 4 * 2;
 #pragma unroll
@@ -119,13 +134,32 @@ class KeyConsumer {
     }
   }
 
- private:
   static constexpr int kRowThreads = Sizes::kConsumers * 16;  // eight threads copy a row
 
   __device__ static int thread() { return static_cast<int>(threadIdx.x) % 128; }
   __device__ static int warp() { return thread() / 32; }
   __device__ static int lane() { return static_cast<int>(lane_id()); }
   __device__ int row_thread() const { return consumer_ * 16 + thread() / 8; }
+  /// Of the item's keys: the first of this warpgroup's.
+  __device__ int first_key() const { return Sizes::kTiles > 1 ? consumer_ * kTileRows : 0; }
+  /// Whether a row of the stage sees any of this warpgroup's keys.
+  __device__ bool sees(int stage) const {
+    if constexpr (Sizes::kTiles == 1) return true;
+    const RowFacts& facts = shared_.facts(stage);
+    return first_seen(facts).x < first_key() + kTileRows && last_seen(facts).y > first_key();
+  }
+  /// Whether all of its rows see all of them. Of queries one after another a later one's keys begin
+  /// and end later.
+  __device__ bool all_see(const RowFacts& facts) const {
+    if constexpr (Sizes::kTiles == 1) return facts.partly == 0;
+    return last_seen(facts).x <= first_key() && first_seen(facts).y >= first_key() + kTileRows;
+  }
+  __device__ static int2 first_seen(const RowFacts& facts) { return facts.seen[0]; }
+  __device__ int2 last_seen(const RowFacts& facts) const {
+    return facts.seen[rows_of_tile_ / p_.attend.group - 1];
+  }
+  __device__ std::uint32_t k() const { return shared_.k(first_key() / kTileRows); }
+  __device__ std::uint32_t v() const { return shared_.v(first_key() / kTileRows); }
   /// Of this warpgroup's threads, and of all that compute. Barrier 0 is the whole block's.
   __device__ void meet() const {
     asm volatile("bar.sync %0, 128;" ::"r"(1 + consumer_) : "memory");
@@ -143,9 +177,9 @@ class KeyConsumer {
     const RowFacts& facts = shared_.facts(stage);
     float weights[32], d_s[32];
     sm90::wgmma_fence();
-    begin_rows_product<T, kDk>(weights, shared_.k(), shared_.q(stage));
+    begin_rows_product<T, kDk>(weights, k(), shared_.q(stage));
     sm90::wgmma_commit();
-    begin_rows_product<T, kDv>(d_s, shared_.v(), shared_.d_o(stage));
+    begin_rows_product<T, kDv>(d_s, v(), shared_.d_o(stage));
     sm90::wgmma_commit();
     sm90::wgmma_wait<1>(weights);
     weigh(facts, weights);
@@ -181,14 +215,14 @@ class KeyConsumer {
         x = exp2_fast(fmaf(x, scale_log2, -(c % 2 == 0 ? stats.x : stats.z)));
       }
     }
-    if (facts.partly == 0) return;
+    if (all_see(facts)) return;
 #pragma unroll
     for (int n = 0; n < 8; ++n) {
       const int row = 8 * n + lane() % 4 * 2;  // those after the queries' rows have no weights
       const int2 of_even = facts.seen[query_of_(row)], of_odd = facts.seen[query_of_(row + 1)];
 #pragma unroll
       for (int c = 0; c < 4; ++c) {
-        const int key = warp() * 16 + lane() / 4 + c / 2 * 8;
+        const int key = first_key() + warp() * 16 + lane() / 4 + c / 2 * 8;
         const int2 seen = c % 2 == 0 ? of_even : of_odd;
         if (key < seen.x || key >= seen.y) p[4 * n + c] = 0.0f;
       }
@@ -269,8 +303,8 @@ class KeyConsumer {
   }
   __device__ __forceinline__ void multiply_keys(float (&c)[32], const std::uint32_t (&a)[4][4],
                                                 int half) const {
-    const sm90::MatrixDescriptor columns(
-        shared_.k() + static_cast<std::uint32_t>(half) * kTileRows * 128, 0);
+    const sm90::MatrixDescriptor columns(k() + static_cast<std::uint32_t>(half) * kTileRows * 128,
+                                         0);
     sm90::wgmma_fence();
 #pragma unroll
     for (int i = 0; i < 4; ++i) sm90::wgmma_registers<T>(c, a[i], columns.at(i * 2048), i > 0);
@@ -305,7 +339,7 @@ __device__ __forceinline__ void key_gradients_block(const BackwardParams& p, con
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < Sizes::kStages; ++stage) {
       sm90::barrier_init(shared.full(stage), 64);  // each thread of a warp: at once, and by copies
-      sm90::barrier_init(shared.empty(stage), 4);  // a thread of each warp of a warpgroup
+      sm90::barrier_init(shared.empty(stage), 4 * Sizes::kReaders);  // a thread of each warp
     }
     sm90::barrier_fence();
   }

@@ -28,17 +28,21 @@ class KeySharedSm90 {
   static constexpr std::uint32_t kTile = kSwizzledTile<Sizes::kDk>;
   static constexpr std::size_t kWeightBytes =
       Sizes::kQueries ? std::size_t{Sizes::kConsumers} * 2 * Sizes::kKeys * Sizes::kWeightRow : 0;
-  static constexpr std::size_t kBytes = 1024 + (2 + 2 * std::size_t{Sizes::kStages}) * kTile +
+  static constexpr std::uint32_t kKeyTiles = 2 * Sizes::kTiles;  // of K, then of V
+  static constexpr std::size_t kBytes = 1024 +
+                                        (kKeyTiles + 2 * std::size_t{Sizes::kStages}) * kTile +
                                         kWeightBytes + Sizes::kStages * (sizeof(RowFacts) + 16);
 
   __device__ explicit KeySharedSm90(unsigned char* memory) {
     memory_ = memory + (0u - sm90::shared_address(memory)) % 1024;
     tiles_ = sm90::shared_address(memory_);
   }
-  __device__ std::uint32_t k() const { return tiles_; }
-  __device__ std::uint32_t v() const { return tiles_ + kTile; }
+  __device__ std::uint32_t k(int tile) const {
+    return tiles_ + static_cast<std::uint32_t>(tile) * kTile;
+  }
+  __device__ std::uint32_t v(int tile) const { return k(Sizes::kTiles + tile); }
   __device__ std::uint32_t q(int stage) const {
-    return tiles_ + (2 + 2 * static_cast<std::uint32_t>(stage)) * kTile;
+    return tiles_ + (kKeyTiles + 2 * static_cast<std::uint32_t>(stage)) * kTile;
   }
   __device__ std::uint32_t d_o(int stage) const { return q(stage) + kTile; }
   /// Gradients of logits, [keys, rows], of one of the warpgroups; two in turn.
@@ -55,16 +59,16 @@ class KeySharedSm90 {
   }
   /// The stages of rows once more, when all rows have been: sums of the warpgroups but the first.
   __device__ float* sums(int consumer) const {
-    return reinterpret_cast<float*>(memory_ + 2 * kTile) + (consumer - 1) * kSums;
+    return reinterpret_cast<float*>(memory_ + kKeyTiles * kTile) + (consumer - 1) * kSums;
   }
 
  private:
   static constexpr int kSums = Sizes::kKeys * (Sizes::kDk + Sizes::kDv);
-  static_assert((Sizes::kConsumers - 1) * kSums * 4 <=
-                2 * Sizes::kStages * static_cast<int>(kTile));
+  static_assert(Sizes::kTiles > 1 || (Sizes::kConsumers - 1) * kSums * 4 <=
+                                         2 * Sizes::kStages * static_cast<int>(kTile));
 
   __device__ unsigned char* rows_end() const {
-    return memory_ + (2 + 2 * std::size_t{Sizes::kStages}) * kTile;
+    return memory_ + (kKeyTiles + 2 * std::size_t{Sizes::kStages}) * kTile;
   }
   __device__ std::uint32_t barriers() const {
     return sm90::shared_address(rows_end() + kWeightBytes + Sizes::kStages * sizeof(RowFacts));
@@ -127,7 +131,7 @@ class RowProducer {
       sm90::barrier_wait(shared_.empty(stage), ring.parity ^ 1);
       const std::uint32_t full = shared_.full(stage);
       copy_rows(tokens, first, stage);
-      put_facts(tokens, stage);
+      put_facts(tokens, first, stage);
       if (lane() == 0) {
         sm90::barrier_expect(full, queries_ * group_ * (Sizes::kDk + Sizes::kDv) * 2);
       } else {
@@ -184,7 +188,7 @@ class RowProducer {
       sm90::copy_box_if(issue, shared_.d_o(stage) + at, d_o, 64 * c, first_head_, token, full);
     }
   }
-  __device__ void put_facts(const Token (&tokens)[kOwn], int stage) const {
+  __device__ void put_facts(const Token (&tokens)[kOwn], int first, int stage) const {
     RowFacts& facts = shared_.facts(stage);
     const auto* stats = reinterpret_cast<const float2*>(p_.stats);
 #pragma unroll
@@ -209,10 +213,15 @@ class RowProducer {
       const Token& at = tokens[j];
       int2 seen = make_int2(0, 1 << 30);
       std::int64_t place = -1;
-      if (at.index >= 0) {
-        const KeyRun run = band_keys(p_.band, at.index + to_position_);
+      // Where it is asked what the last query of a tile sees, one that does not exist sees that
+      // too.
+      const int index = Sizes::kTiles == 1
+                            ? at.index
+                            : min(first_token_ + first + i, first_token_ + all_queries_ - 1);
+      if (index >= 0) {
+        const KeyRun run = band_keys(p_.band, index + to_position_);
         seen = make_int2(run.begin - first_key_, min(run.end - first_key_, keys_));
-        place = places_(at.index, at.pick);
+        if constexpr (Sizes::kQueries) place = places_(at.index, at.pick);
       }
       facts.seen[i] = seen;
       if constexpr (Sizes::kQueries) facts.place[i] = place;

@@ -14,17 +14,24 @@
 
 namespace nsa::cuda {
 
-template <class T, int kDim>
-struct QuerySizesSm90 {
+template <class T, int kDim, int kWarpgroups, int kKeysOfTile, int kBlocksOfSm, int kBuffers>
+struct QuerySizesOfSm90 {
   using Storage = T;
-  static constexpr int kDk = kDim, kDv = kDim, kKeys = kTileRows;
-  static constexpr int kGroups = kDim == 64 ? 2 : 3, kRows = kGroups * kTileRows,
-                       kThreads = 128 * kGroups;
-  static constexpr int kBlocks = kDim == 64 ? 2 : 1, kStages = kDim == 64 ? 4 : 3;
-  static constexpr std::uint32_t kKBytes = kSwizzledTile<kDim>, kStageBytes = 2 * kKBytes;
+  static constexpr int kDk = kDim, kDv = kDim, kKeys = kKeysOfTile;
+  static constexpr int kGroups = kWarpgroups, kRows = kGroups * kTileRows, kThreads = 128 * kGroups;
+  static constexpr int kBlocks = kBlocksOfSm, kStages = kBuffers;
+  static constexpr std::uint32_t kRowBytes = kSwizzledTile<kDim>;  // of q or d_o of a warpgroup
+  static constexpr std::uint32_t kKBytes = kKeys * kDim * 2, kStageBytes = 2 * kKBytes;
   static constexpr std::size_t kBytes =
-      1024 + (kGroups + kStages) * kStageBytes + 2 * kStages * sizeof(sm90::Barrier);
+      1024 + kGroups * 2 * kRowBytes + kStages * kStageBytes + 2 * kStages * sizeof(sm90::Barrier);
 };
+template <class T, int kDim>
+using QuerySizesSm90 = std::conditional_t<kDim == 64, QuerySizesOfSm90<T, kDim, 2, 64, 2, 4>,
+                                          QuerySizesOfSm90<T, kDim, 3, 64, 1, 3>>;
+/// Where there are many keys: products of 128 columns read less of shared memory, whose bandwidth
+/// bounds those of 64, and fewer rows share the keys.
+template <class T>
+using WideQuerySizesSm90 = QuerySizesOfSm90<T, kWideBandColumns, 2, kWideBandKeys, 1, 2>;
 
 /// Shared memory of a block: q and d_o of each warpgroup, the stages of keys, barriers.
 template <class Sizes>
@@ -32,10 +39,12 @@ struct QuerySharedSm90 {
   std::uint32_t begin;
 
   __device__ std::uint32_t q(int group) const {
-    return begin + static_cast<std::uint32_t>(group) * Sizes::kStageBytes;
+    return begin + static_cast<std::uint32_t>(group) * 2 * Sizes::kRowBytes;
   }
-  __device__ std::uint32_t d_o(int group) const { return q(group) + Sizes::kKBytes; }
-  __device__ std::uint32_t k(int stage) const { return q(Sizes::kGroups + stage); }
+  __device__ std::uint32_t d_o(int group) const { return q(group) + Sizes::kRowBytes; }
+  __device__ std::uint32_t k(int stage) const {
+    return q(Sizes::kGroups) + static_cast<std::uint32_t>(stage) * Sizes::kStageBytes;
+  }
   /// Ends when the keys of a stage have come, or were read.
   __device__ std::uint32_t full(int stage) const {
     return k(Sizes::kStages) + static_cast<std::uint32_t>(stage) * 8;
@@ -82,20 +91,21 @@ class KeyLoader {
   sm90::Ring<Sizes::kStages> ring_;
 };
 
-/// Weights and gradients of logits of this thread's rows, for the keys from `first` on.
+/// Logits of this thread's rows and the keys from `first` on to weights.
+template <int kNumbers>
 __device__ __forceinline__ void weigh_rows(const QueryRows& rows, int first, float scale_log2,
-                                           float (&p)[32]) {
+                                           float (&p)[kNumbers]) {
   const bool whole = first >= max(rows.seen[0].begin, rows.seen[1].begin) &&
-                     first + kTileRows <= min(rows.seen[0].end, rows.seen[1].end);
+                     first + 2 * kNumbers <= min(rows.seen[0].end, rows.seen[1].end);
 #pragma unroll
-  for (int n = 0; n < 8; ++n)
+  for (int n = 0; n < kNumbers / 4; ++n)
 #pragma unroll
     for (int c = 0; c < 4; ++c)
       p[4 * n + c] = exp2_fast(fmaf(p[4 * n + c], scale_log2, -rows.lse[c / 2]));
   if (whole) return;
   const int key = first + static_cast<int>(lane_id()) % 4 * 2;
 #pragma unroll
-  for (int n = 0; n < 8; ++n)
+  for (int n = 0; n < kNumbers / 4; ++n)
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
       const int at = key + 8 * n + c % 2;
@@ -175,14 +185,15 @@ __device__ __forceinline__ void query_gradient_block(const BackwardParams& p, co
   settle_copies();
   __syncthreads();  // the queries are there, and the barriers
   sm90::Ring<Sizes::kStages> ring;
-  for (int first = begin; first < end; first += Sizes::kKeys, ring.next()) {
+  // The next tile of keys, kColumns of it.
+  const auto add_tile = [&]<int kColumns>(std::integral_constant<int, kColumns>, int first) {
     sm90::barrier_wait(shared.full(ring.stage), ring.parity);
     const std::uint32_t k = shared.k(ring.stage);
-    float weights[32], d_s[32];
+    float weights[kColumns / 2], d_s[kColumns / 2];
     sm90::wgmma_fence();
-    begin_rows_product<T, Sizes::kDk>(weights, q, k);
+    begin_rows_product<T, Sizes::kDk, Sizes::kKeys>(weights, q, k);
     sm90::wgmma_commit();
-    begin_rows_product<T, Sizes::kDv>(d_s, d_o, k + Sizes::kKBytes);
+    begin_rows_product<T, Sizes::kDv, Sizes::kKeys>(d_s, d_o, k + Sizes::kKBytes);
     sm90::wgmma_commit();
     if (loads) keys.load();
     __syncwarp();
@@ -190,16 +201,22 @@ __device__ __forceinline__ void query_gradient_block(const BackwardParams& p, co
     weigh_rows(rows, first, a.scale_log2, weights);
     sm90::wgmma_wait<0>(d_s);
 #pragma unroll
-    for (int i = 0; i < 32; ++i) d_s[i] = weights[i] * (d_s[i] - rows.mean[i % 4 / 2]);
-    std::uint32_t of_logits[4][4];
+    for (int i = 0; i < kColumns / 2; ++i) d_s[i] = weights[i] * (d_s[i] - rows.mean[i % 4 / 2]);
+    std::uint32_t of_logits[kColumns / 16][4];
     as_fragments<T>(d_s, of_logits);
     sm90::pin(d_q);
     sm90::wgmma_fence();
-    begin_add_product<T, Sizes::kDk>(d_q, of_logits, k, true);
+    begin_add_product<T, Sizes::kDk, Sizes::kKeys>(d_q, of_logits, k, true);
     sm90::wgmma_commit();
     sm90::wgmma_wait<0>(d_q);
     if (lane_id() == 0) sm90::barrier_arrive(shared.empty(ring.stage));
-  }
+    ring.next();
+  };
+  int first = begin;
+  for (; end - first > Sizes::kKeys - kTileRows; first += Sizes::kKeys)
+    add_tile(std::integral_constant<int, Sizes::kKeys>{}, first);
+  if (Sizes::kKeys > kTileRows && first < end)
+    add_tile(std::integral_constant<int, kTileRows>{}, first);
   __syncthreads();  // all products have read the keys
   auto* const sums = reinterpret_cast<float*>(memory);
   put_query_rows<T, Sizes::kDk>(p, at, first_of_group, sums + group * kTileRows * (Sizes::kDk + 8),

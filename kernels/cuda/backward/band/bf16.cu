@@ -7,8 +7,8 @@ void key_gradients_bf16(const BackwardParams& p, const BandItems& items, const K
   launch_key_gradients_of<__nv_bfloat16, false>(p, items, out, stream);
 }
 
-void query_gradient_bf16(const BackwardParams& p, bool compressed, CUstream_st* stream) {
-  launch_query_gradient_of<__nv_bfloat16>(p, compressed, stream);
+void query_gradient_bf16(const BackwardParams& p, const BandItems& items, CUstream_st* stream) {
+  launch_query_gradient_of<__nv_bfloat16>(p, items, stream);
 }
 
 }  // namespace nsa::cuda
