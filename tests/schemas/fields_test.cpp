@@ -1,51 +1,25 @@
 // The lists of fields (nsa/schemas/fields) and the JSON Schemas name the same fields, and agree on
 // which of them a document must have.
-#include <set>
-
-#include "catch.hpp"
+#include "field_names.hpp"
 #include "nsa/schemas/fields/launch.hpp"
 #include "nsa/schemas/fields/measurement.hpp"
 #include "nsa/schemas/fields/run.hpp"
 #include "nsa/schemas/fields/sweep.hpp"
 #include "nsa/schemas/fields/thresholds.hpp"
 #include "nsa/schemas/fields/worker.hpp"
-#include "nsa/schemas/json.hpp"
 
 namespace nsa {
 namespace {
 
-using fields::Kind;
-using Names = std::set<std::string>;
-
-/// Names of the fields of T; of the required ones only, or of all.
+/// `definition`: a part of the schema; "" for the document.
 template <class T>
-Names names_of(bool required_only) {
-  Names names;
-  T object;
-  fields::each_field(object, [&](const auto& field, const auto&) {
-    if (!required_only || field.kind == Kind::required) names.insert(field.name);
-  });
-  return names;
-}
-
-/// A schema, or one of its definitions.
-Json node_of(const char* schema, const char* definition) {
-  const Json document = Json::parse(schema_text(schema));
-  return *definition ? document.at("definitions").at(definition) : document;
-}
-
-template <class T>
-void compare(const char* schema, const char* definition = "") {
+void compare(const char* schema, const std::string& definition = "") {
   CAPTURE(schema, definition);
-  const Json node = node_of(schema, definition);
-  Names known;
-  for (const auto& [name, field] : node.at("properties").items())
-    if (name != "type") known.insert(name);
-  CHECK(names_of<T>(false) == known);
+  const std::string pointer = definition.empty() ? "" : "/definitions/" + definition;
+  CHECK(test::field_names<T>() == test::schema_names(schema, pointer, "properties", {"type"}));
   // What a schema asks for need not be asked for again; what it does not ask for must not be.
-  Names required;
-  for (const auto& name : node.value("required", Json::array())) required.insert(name);
-  for (const auto& name : names_of<T>(true)) {
+  const test::Names required = test::schema_names(schema, pointer, "required");
+  for (const std::string& name : test::field_names<T>({fields::Kind::required})) {
     CAPTURE(name);
     CHECK(required.contains(name));
   }

@@ -115,7 +115,7 @@ TEST_CASE("a planted straggler is named, and what it costs is exact", "[trace]")
   CHECK(c.ranks[1].wait_ns == 350'000);
   REQUIRE(c.longest_waits.size() == 2);
   CHECK(c.longest_waits[0].start_ns == 1'500'000);
-  CHECK(c.longest_waits[0].last_rank == 1);
+  CHECK(c.longest_waits[0].last.rank == 1);
   CHECK(c.longest_waits[0].spread_ns == 300'000);
   CHECK_NOTHROW(validate_json(trace::to_document(s), "trace_summary", "test"));
 }

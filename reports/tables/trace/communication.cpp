@@ -85,7 +85,7 @@ TextTable waits(const trace::Summary& s, const Collectives& all) {
   std::size_t left = kShown;
   for (const trace::CollectiveCall& call : all.longest_waits) {
     if (left-- == 0) break;
-    table.add_row({call.collective, who(s, call.last_rank, call.last_part, call.last_device),
+    table.add_row({call.collective, who(s, call.last.rank, call.last.part, call.last.device),
                    ns(call.start_ns), bytes(call.bytes), std::to_string(call.ranks),
                    ns(call.spread_ns), ns(call.wait_ns), ns(call.transfer_ns)});
   }
@@ -104,7 +104,7 @@ std::string communication_text(const trace::Summary& summary, std::size_t top, S
     table.fit(columns - std::min(columns, kTableIndent));
     text += table.render(style, kTableIndent);
   }
-  if (all.arrivals.empty())
+  if (!all.arrivals)
     text += summary.clocks ? "  No collective is known of two ranks: how long they waited for one "
                              "another is not known\n"
                            : "  One rank alone: how long it waited for others is not known\n";

@@ -27,7 +27,7 @@ std::string interval(const DiffRow& row) {
 std::string verdict_text(const DiffRow& row) {
   if (row.count_a == 0) return "only in B";
   if (row.count_b == 0) return "only in A";
-  return row.ratio ? to_text(row.verdict) : "too few samples";
+  return std::string(row.ratio ? to_string(row.verdict) : "too few samples");
 }
 
 TextTable table_of(const char* what) {
@@ -72,7 +72,7 @@ std::string trace_diff_table(const trace::TraceDiff& diff, std::size_t top, Styl
                              std::size_t columns) {
   const Page page{style, columns};
   std::string text = fmt::format("A: {}\nB: {}\nverdict: {}\n", printable(diff.path_a),
-                                 printable(diff.path_b), to_text(diff.verdict));
+                                 printable(diff.path_b), to_string(diff.verdict));
   for (const std::string& reason : diff.reasons)
     text += "  not comparable: " + printable(reason) + "\n";
   for (const std::string& note : diff.notes) text += "  " + printable(note) + "\n";

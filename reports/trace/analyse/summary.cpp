@@ -3,6 +3,7 @@
 #include "host_name.hpp"
 #include "nsa/trace/filter.hpp"
 #include "parts.hpp"
+#include "summary_fields.hpp"
 
 namespace nsa::trace {
 namespace {
@@ -13,15 +14,12 @@ void give_reason(Summary& out, std::initializer_list<const char*> keys, const ch
   for (const char* key : keys) out.null_reasons.try_emplace(key, reason);
 }
 
-constexpr std::initializer_list<const char*> kOnOneTimeLine{"span_ns",
-                                                            "busy_ns",
-                                                            "idle_ns",
-                                                            "compute_ns",
-                                                            "comm_ns",
-                                                            "mem_ns",
-                                                            "comm_overlapped_by_compute_ns",
-                                                            "exposed_comm_ns",
-                                                            "idle_by_class_ns"};
+/// Of each of the figures that is null.
+void give_reason(Summary& out, const Figures& figures, const char* reason) {
+  fields::each_field(figures, [&]<class F, class Value>(const F& field, const Value& value) {
+    if (F::kind == fields::Kind::or_null && !value) give_reason(out, {field.name}, reason);
+  });
+}
 
 /// Facts of the file, and which of them it does not state.
 void add_source(const Trace& trace, Summary& out) {
@@ -56,12 +54,8 @@ void hide_kernels(Summary& out) {
   static const std::string kReason =
       "graph launches were recorded as a whole; record again with "
       "their nodes (nsys profile --cuda-graph-trace=node)";
-  give_reason(
-      out,
-      {"compute_ns", "comm_ns", "mem_ns", "comm_overlapped_by_compute_ns", "exposed_comm_ns",
-       "kernel_sum_ns", "kernels", "memops", "comm_kernels", "distinct_kernels",
-       "same_stream_overlaps", "graph_nodes", "kernels_by_name", "attention"},
-      kReason.c_str());
+  give_reason(out, figures_of_all(out), kReason.c_str());
+  give_reason(out, {"kernels_by_name", "attention"}, kReason.c_str());
   out.kernels_by_name.reset();
   out.attention.reset();
 }
@@ -75,14 +69,13 @@ GpuSums sums_of_all(const TraceContext& context, const std::vector<DeviceSummary
 /// Everything about GPU operations.
 void add_gpu(const TraceContext& context, Summary& out) {
   if (context.trace.ops.empty()) {
-    give_reason(out, kOnOneTimeLine, "no GPU operation was recorded");
-    give_reason(
-        out,
-        {"kernel_sum_ns", "op_sum_ns", "kernels", "memops", "comm_kernels", "distinct_kernels",
-         "kernels_by_name", "copies", "launch_apis", "gpu_ops_with_launch",
-         "gpu_ops_without_launch", "launch_to_start_ns", "same_stream_overlaps", "graph_nodes",
-         "stages", "unattributed_ns", "unattributed_idle_ns", "queue", "attention"},
-        "no GPU operation was recorded");
+    constexpr const char* kNone = "no GPU operation was recorded";
+    give_reason(out, figures_of_all(out), kNone);
+    give_reason(out,
+                {"kernels_by_name", "copies", "launch_apis", "gpu_ops_with_launch",
+                 "gpu_ops_without_launch", "launch_to_start_ns", "stages", "unattributed_ns",
+                 "unattributed_idle_ns", "queue", "attention"},
+                kNone);
     return;
   }
   add_devices(context, out);
@@ -94,7 +87,8 @@ void add_gpu(const TraceContext& context, Summary& out) {
     if (!out.gpu->idle_by_class_ns.profiler_overhead)
       give_reason(out, {"idle_by_class_ns.profiler_overhead"}, "no overhead was recorded");
   } else {
-    give_reason(out, kOnOneTimeLine, out.clocks->assumption.c_str());
+    constexpr GpuSums kKnown;  // so that these are the times alone
+    give_reason(out, Figures{.sums = &kKnown}, out.clocks->assumption.c_str());
   }
   add_kernels(context, out);
   add_copies(context, out);

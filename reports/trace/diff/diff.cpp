@@ -143,7 +143,7 @@ void note_worse_kernels(TraceDiff& out) {
 
 }  // namespace
 
-const char* to_text(DiffVerdict verdict) {
+std::string_view to_string(DiffVerdict verdict) noexcept {
   switch (verdict) {
     case DiffVerdict::better:
       return "better";

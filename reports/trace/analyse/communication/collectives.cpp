@@ -144,9 +144,8 @@ class Table {
     one.transfer_ns = arrivals.transfer_ns;
     one.wait_ns = arrivals.wait_ns;
     one.spread_ns = arrivals.spread_ns;
-    one.last_part = call(arrivals.last).device.first;
-    one.last_device = call(arrivals.last).device.second;
-    one.last_rank = rank_of(call(arrivals.last));
+    const auto& [part, device] = call(arrivals.last).device;
+    one.last = {part, device, rank_of(call(arrivals.last))};
     out_.longest_waits.push_back(std::move(one));
     if (out_.longest_waits.size() > 20 * kLongest) shorten();
   }

@@ -66,7 +66,7 @@ class Collector {
     std::stable_sort(parts.begin(), parts.end(),
                      [](const IdlePart& a, const IdlePart& b) { return a.ns > b.ns; });
     for (std::size_t i = 0; i < std::min(kParts, parts.size()); ++i)
-      row.parts.push_back(cause_of(parts[i], 1));
+      row.parts.push_back(cause_of(parts[i], 0));
     row.what = row.parts.front().what;
     row.name = row.parts.front().name;
     gaps_.longest.push_back(std::move(row));

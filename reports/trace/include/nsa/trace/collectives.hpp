@@ -34,6 +34,13 @@ struct CollectiveRow {
   bool bounds() const { return complete == 0; }
 };
 
+/// Who came last to a collective.
+struct Straggler {
+  std::uint32_t part = 0;
+  std::int32_t device = 0;
+  std::optional<std::int64_t> rank{};
+};
+
 /// One collective in which much was waited.
 struct CollectiveCall {
   std::string collective{}, group{};
@@ -41,9 +48,7 @@ struct CollectiveCall {
   std::int64_t start_ns = 0;  // of the first to come
   std::int64_t ranks = 0;
   std::int64_t transfer_ns = 0, wait_ns = 0, spread_ns = 0;
-  std::uint32_t last_part = 0;  // who came last
-  std::int32_t last_device = 0;
-  std::optional<std::int64_t> last_rank{};
+  Straggler last{};
 };
 
 /// What a rank did in collectives that several ranks recorded.
@@ -63,8 +68,8 @@ struct Collectives {
   std::vector<StragglerRow> ranks;            // latest first
   std::int64_t unmatched = 0;                 // of groups of several recorded ranks
   /// What arrivals are taken by: "starts" on one time line, "durations" where clocks are not
-  /// comparable (a collective ends everywhere at once); "" where nothing is matched.
-  std::string arrivals;
+  /// comparable (a collective ends everywhere at once); absent where nothing is matched.
+  std::optional<std::string> arrivals;
 };
 
 }  // namespace nsa::trace

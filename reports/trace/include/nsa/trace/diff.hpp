@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nsa/trace/model.hpp"
@@ -12,7 +13,7 @@ namespace nsa::trace {
 
 enum class DiffVerdict : std::uint8_t { better, worse, neutral, inconclusive, not_comparable };
 /// The enumerator's name.
-const char* to_text(DiffVerdict verdict);
+std::string_view to_string(DiffVerdict verdict) noexcept;
 
 /// One thing that both traces may hold: the steps, a stage, a kernel. Ratios are b to a; the
 /// interval holds for all rows of its list at once (Bonferroni).

@@ -61,8 +61,9 @@ struct GapCause {
   /// launch_pending; api, allocation, data_loading, operator, annotation, python (`name` says
   /// which); nothing_recorded; launch_unknown; cuda_own (modules, a full queue); profiler.
   std::string what, name;
-  std::string idle_class;                // as the members of IdleClasses
-  std::int64_t count = 0, total_ns = 0;  // gaps that it had a part in, and its time in them
+  std::string idle_class;     // as the members of IdleClasses
+  std::int64_t count = 0;     // gaps that it had a part in; of a part of one gap: 0
+  std::int64_t total_ns = 0;  // its time in them
 };
 
 /// What follows "while the host": "was in aten::item". `name` is the cause's, fit to be shown.

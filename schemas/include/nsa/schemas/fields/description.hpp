@@ -33,6 +33,21 @@ struct Inlined {
   Part Struct::*member;
 };
 
+/// What a function tells of a struct, as a field of its documents: written, and left out when one
+/// is read.
+template <Kind kKind, class Struct, class Value>
+struct Told {
+  const char* name;
+  Value (*tell)(const Struct&);
+  static constexpr Kind kind = kKind;
+};
+
+/// Likewise with a struct that the function makes, whose fields stand among the others.
+template <class Struct, class Part>
+struct InlinedTold {
+  Part (*tell)(const Struct&);
+};
+
 /// A field of that name, of Kind::required.
 template <class S, class M>
 constexpr Field<Kind::required, S, M> required(const char* name, M S::*member) {
@@ -63,6 +78,26 @@ template <class S, class P>
 constexpr Inlined<S, P> inlined(P S::*member) {
   return {member};
 }
+/// A field of that name that a function tells, of Kind::required.
+template <class S, class V>
+constexpr Told<Kind::required, S, V> required(const char* name, V (*tell)(const S&)) {
+  return {name, tell};
+}
+/// Likewise of Kind::optional.
+template <class S, class V>
+constexpr Told<Kind::optional, S, V> optional(const char* name, V (*tell)(const S&)) {
+  return {name, tell};
+}
+/// Likewise of Kind::or_null.
+template <class S, class V>
+constexpr Told<Kind::or_null, S, V> or_null(const char* name, V (*tell)(const S&)) {
+  return {name, tell};
+}
+/// The fields of the struct that a function makes, among those of S.
+template <class S, class P>
+constexpr InlinedTold<S, P> inlined(P (*tell)(const S&)) {
+  return {tell};
+}
 
 /// The fields of T in the order of its documents; empty for a type that is no described struct.
 template <class T>
@@ -72,14 +107,23 @@ template <class T>
 concept Described = std::tuple_size_v<std::remove_cvref_t<decltype(kFields<T>)>>
 != 0;
 
-/// Calls visit(field, value) for each field of `object`, those of inlined structs too.
+/// Calls visit(field, value) for each field of `object`, those of inlined structs too; for what
+/// functions tell only where the object is const.
 template <class T, class Visit>
 void each_field(T& object, Visit&& visit) {
-  const auto one = [&]<class F>(const F& field) {
+  const auto of_value = [&]<class F>(const F& field, auto& value) {
     if constexpr (requires { field.name; }) {
-      visit(field, object.*field.member);
+      visit(field, value);
     } else {
-      each_field(object.*field.member, visit);
+      each_field(value, visit);
+    }
+  };
+  const auto one = [&]<class F>(const F& field) {
+    if constexpr (requires { field.member; }) {
+      of_value(field, object.*field.member);
+    } else if constexpr (std::is_const_v<T>) {
+      const auto value = field.tell(object);
+      of_value(field, value);
     }
   };
   std::apply([&](const auto&... field) { (one(field), ...); }, kFields<std::remove_const_t<T>>);

@@ -110,28 +110,34 @@ void put(Json& j, const char* key, const std::optional<T>& value) {
 /// An error that may be infinite or NaN, which JSON has not: those become the largest number,
 /// because "not compared" would be the wrong thing to say of a result that is all wrong.
 void put_error(Json& j, const char* key, const std::optional<double>& error);
-/// null when absent.
+/// null when absent, and for a reading that is no number.
 template <class T>
 void put_or_null(Json& j, const char* key, const std::optional<T>& value) {
-  j[key] = value ? value_of(*value) : Json(nullptr);
+  bool there = value.has_value();
+  if constexpr (std::is_floating_point_v<T>) there = there && std::isfinite(*value);
+  j[key] = there ? value_of(*value) : Json(nullptr);
 }
 
+/// What a new object holds there.
+template <Kind kKind, class S, class M>
+M default_of(const Field<kKind, S, M>& field) {
+  return S{}.*field.member;
+}
 template <class T>
 Json object_of(const T& value) {
   static_assert(Described<T> || std::is_empty_v<T>, "kFields<T> is not included");
   Json j = Json::object();
-  each_field(value,
-             [&]<Kind kKind, class S, class M>(const Field<kKind, S, M>& field, const auto& part) {
-               if constexpr (kKind == Kind::or_null) {
-                 put_or_null(j, field.name, part);
-               } else if constexpr (kKind == Kind::error) {
-                 put_error(j, field.name, part);
-               } else if constexpr (kKind == Kind::unless_default) {
-                 if (!(part == S{}.*field.member)) put(j, field.name, part);
-               } else {
-                 put(j, field.name, part);
-               }
-             });
+  each_field(value, [&]<class F>(const F& field, const auto& part) {
+    if constexpr (F::kind == Kind::or_null) {
+      put_or_null(j, field.name, part);
+    } else if constexpr (F::kind == Kind::error) {
+      put_error(j, field.name, part);
+    } else if constexpr (F::kind == Kind::unless_default) {
+      if (!(part == default_of(field))) put(j, field.name, part);
+    } else {
+      put(j, field.name, part);
+    }
+  });
   return j;
 }
 
