@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "gpu.hpp"
+#include "cupti.hpp"
 #include "kernels.hpp"
 #include "nsa/probes/graph.hpp"
 #include "nsa/probes/probes.hpp"
@@ -19,19 +19,6 @@ using probes::ActivitySession;
 using probes::ActivityTrace;
 
 namespace {
-
-/// A device with a CUPTI that nobody holds (a sanitizer does); else the reason is printed.
-std::optional<Device> gpu_with_cupti() {
-  auto device = gpu_or_skip();
-  if (!device) return device;
-  try {
-    const ActivitySession session;
-    return device;
-  } catch (const EnvironmentError& error) {
-    WARN("skipped: " << error.what());
-    return std::nullopt;
-  }
-}
 
 std::int64_t resident_kib() {
   std::ifstream file("/proc/self/statm");

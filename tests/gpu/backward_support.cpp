@@ -1,9 +1,7 @@
 #include "backward_support.hpp"
 
 #include <algorithm>
-#include <cmath>
 
-#include "cpu/convert.hpp"
 #include "nsa/schemas/generator.hpp"
 
 namespace nsa::test {
@@ -49,17 +47,6 @@ Problem backward_of(Problem p) {
   return p;
 }
 
-std::vector<HostTensor> poisoned_gradients(Stage stage, const Problem& p, Dtype dtype) {
-  std::vector<HostTensor> gradients;
-  for (const TensorSpec& spec : signature_of(stage, Direction::backward).outputs) {
-    HostTensor& gradient =
-        gradients.emplace_back(std::string(spec.name), shape_of(stage, spec.name, p), HostBytes{});
-    gradient.shape.dtype = dtype;
-    gradient.bytes.assign(gradient.view().bytes(), kPoison);
-  }
-  return gradients;
-}
-
 std::vector<HostTensor> launch_backward(const Variant& row, const Problem& problem,
                                         const BackwardInputs& inputs,
                                         std::vector<HostTensor> gradients, CUstream_st* stream,
@@ -86,25 +73,7 @@ std::vector<HostTensor> launch_backward(const Variant& row, const Problem& probl
 }
 
 double worst_gradient_error(const reference::Row& expected, const HostTensor& produced) {
-  const TensorView view = produced.view();
-  const std::int64_t rows = view.shape[0], width = rows == 0 ? 0 : view.elements() / rows;
-  double total = 0;
-  for (const double x : expected) total += x * x;
-  const double typical = std::sqrt(total / static_cast<double>(std::max<std::int64_t>(rows, 1)));
-  double worst = 0;
-  std::vector<double> row(static_cast<std::size_t>(width));
-  for (std::int64_t r = 0; r < rows; ++r) {
-    load_row(view, r * width, width, row.data());
-    double difference = 0, norm = 0;
-    for (std::int64_t c = 0; c < width; ++c) {
-      const double right = expected[static_cast<std::size_t>(r * width + c)];
-      const double wrong = row[static_cast<std::size_t>(c)] - right;
-      difference += wrong * wrong, norm += right * right;
-    }
-    const double error = std::sqrt(difference) / std::max({std::sqrt(norm), typical / 4, 1e-300});
-    worst = std::isfinite(error) ? std::max(worst, error) : INFINITY;
-  }
-  return worst;
+  return worst_row_error(expected, produced, typical_norm(expected, produced.shape.shape[0]) / 4);
 }
 
 void check_gradients(const std::vector<reference::Row>& expected,
@@ -115,8 +84,6 @@ void check_gradients(const std::vector<reference::Row>& expected,
     CHECK(worst_gradient_error(expected[i], produced[i]) <= tolerance);
   }
 }
-
-double gradient_tolerance(Dtype dtype) { return dtype == Dtype::fp32 ? 1e-5 : 1e-2; }
 
 BackwardInputs inputs_by_device(Stage stage, const Problem& problem, std::uint64_t seed,
                                 CUstream_st* stream) {

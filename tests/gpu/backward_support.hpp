@@ -1,27 +1,19 @@
 // Backward launches of CUDA rows, and what their gradients are compared with.
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "gpu.hpp"
-#include "nsa/kernels/backward_inputs.hpp"
+#include "gradients.hpp"
 #include "reference/backward/stage.hpp"
 
 namespace nsa::test {
-
-inline constexpr std::array kBackwardStages{
-    Stage::project_rope,  Stage::compress,     Stage::attend_compressed, Stage::attend_selected,
-    Stage::attend_window, Stage::gate_combine, Stage::out_proj};
 
 /// CUDA rows of the stage's backward pass.
 std::vector<const Variant*> cuda_backward_rows(Stage stage);
 
 /// The problem, to be asked for its gradients.
 Problem backward_of(Problem problem);
-
-/// Poisoned gradients of the stage, all of one dtype.
-std::vector<HostTensor> poisoned_gradients(Stage stage, const Problem& problem, Dtype dtype);
 
 /// How tensors lie on the device, and what a launch is told.
 struct BackwardRun {
@@ -41,9 +33,6 @@ std::vector<HostTensor> launch_backward(const Variant& row, const Problem& probl
 /// but for rounding where terms cancel (that of o above all), so no row counts as shorter than a
 /// quarter of a typical one.
 double worst_gradient_error(const reference::Row& expected, const HostTensor& produced);
-
-/// What is right for inputs of that dtype: o of the forward pass is rounded to it.
-double gradient_tolerance(Dtype dtype);
 
 /// Checks the worst row of each gradient.
 void check_gradients(const std::vector<reference::Row>& expected,

@@ -51,8 +51,8 @@ void check_row(const Variant& row, const Problem& p, const BackwardInputs& input
     check.run.point = id.point;
     INFO(to_string(id) << " backward on " << describe(p) << ", gradients in "
                        << to_string(check.gradients) << ", gap " << check.run.row_gap);
-    const auto produced = launch_backward(
-        row, p, inputs, poisoned_gradients(stage, p, check.gradients), stream, check.run);
+    const auto produced = launch_backward(row, p, inputs, make_gradients(stage, p, check.gradients),
+                                          stream, check.run);
     if (sanitized()) continue;
     check_gradients(expected, produced, check.tolerance);
   }
@@ -82,7 +82,7 @@ std::vector<reference::Row> run_in_fp32(Stage stage, Problem p, BackwardInputs i
   REQUIRE(!rows.empty());
   std::vector<reference::Row> gradients;
   for (const HostTensor& gradient :
-       launch_backward(*rows.front(), p, inputs, poisoned_gradients(stage, p, p.dtype), stream)) {
+       launch_backward(*rows.front(), p, inputs, make_gradients(stage, p, p.dtype), stream)) {
     const std::int64_t count = gradient.view().elements();
     load_row(gradient.view(), 0, count,
              gradients.emplace_back(static_cast<std::size_t>(count)).data());
@@ -173,7 +173,7 @@ TEST_CASE("a GPU adds a gradient to what is there where its bit says so, else ov
       const auto expected = reference::run_stage_backward(stage, p, inputs.views());
       for (const Variant* row : rows_for(stage, p, *device)) {
         for (std::size_t bit = 0; bit < expected.size(); ++bit) {
-          auto gradients = poisoned_gradients(stage, p, dtype);
+          auto gradients = make_gradients(stage, p, dtype);
           auto right = expected;
           std::vector<double> before(right[bit].size());
           for (std::size_t i = 0; i < before.size(); ++i)
@@ -204,7 +204,7 @@ TEST_CASE("a deterministic backward row on a GPU gives the same bits from run to
     for (const Variant* row : rows_for(stage, p, *device)) {
       if (!row->deterministic) continue;
       const auto run = [&] {
-        return launch_backward(*row, p, inputs, poisoned_gradients(stage, p, Dtype::fp32),
+        return launch_backward(*row, p, inputs, make_gradients(stage, p, Dtype::fp32),
                                stream.get());
       };
       const auto first = run();

@@ -2,12 +2,9 @@
 // repeat, descend, leave holes or stand after the query. Ranges made of the same lists tell the
 // oracle what is selected.
 #include <algorithm>
-#include <cmath>
 
 #include "gpu.hpp"
 #include "nsa/kernels/oracle.hpp"
-#include "nsa/kernels/parallel.hpp"
-#include "reference/reference.hpp"
 
 using namespace nsa;
 using namespace nsa::test;
@@ -105,26 +102,6 @@ std::vector<HostTensor> inputs_with(const Lists& lists, const Problem& p) {
   return inputs;
 }
 
-/// Log-sum-exp by the definition, in fp64: [tokens, q_heads].
-std::vector<double> expected_lse(const Problem& p, const std::vector<HostTensor>& inputs) {
-  std::vector<double> all(static_cast<std::size_t>(p.total_tokens() * p.q_heads));
-  const auto* pairs = inputs[kRangesInput].view().as<const std::int32_t>();
-  const std::int64_t width = 2 * p.geometry.sel_count;
-  for (const Sequence& s : sequences_of(p)) {
-    parallel_for(s.q_begin, s.q_begin + s.q_len, 1, [&](std::int64_t from, std::int64_t to) {
-      for (std::int64_t i = from * p.q_heads; i < to * p.q_heads; ++i) {
-        const std::int64_t token = i / p.q_heads, head = i % p.q_heads;
-        const std::int64_t kv_head = head / p.heads_per_group();
-        const auto rows = reference::selected_rows(
-            s, {pairs + (token * p.kv_heads + kv_head) * width, static_cast<std::size_t>(width)});
-        reference::attend(reference::load_head(inputs[0].view(), token, head), inputs[1].view(),
-                          inputs[2].view(), rows, kv_head, &all[static_cast<std::size_t>(i)]);
-      }
-    });
-  }
-  return all;
-}
-
 bool takes_blocks(const Variant& variant) {
   return variant.stages.front() == Stage::attend_selected &&
          std::ranges::count(variant.ignores, "ranges") > 0;
@@ -153,7 +130,7 @@ TEST_CASE("rows that take blocks take any list of them", "[gpu]") {
         const auto in = upload(inputs, stream.get());
         const auto input_views = views(inputs);
         const Oracle oracle(Stage::attend_selected, p, input_views);
-        const auto lse = expected_lse(p, inputs);
+        const auto lse = expected_lse(Stage::attend_selected, p, inputs);
         for (const Variant* variant : cuda_rows(takes_blocks)) {
           if (!supports(*variant, p, *device).supported) continue;
           for (const VariantId& id : ids_of(*variant)) {

@@ -1,36 +1,11 @@
 // The log-sum-exp that a backward pass needs, from every row of the window and of the compressed
 // branch, by the caller's strides.
-#include <cmath>
-
 #include "gpu.hpp"
-#include "reference/reference.hpp"
 
 using namespace nsa;
 using namespace nsa::test;
 
 namespace {
-
-/// By the definition, in fp64: [tokens, q_heads].
-std::vector<double> expected_lse(Stage stage, const Problem& p,
-                                 const std::vector<HostTensor>& inputs) {
-  std::vector<double> all;
-  for (const Sequence& s : sequences_of(p)) {
-    for (std::int64_t i = 0; i < s.q_len; ++i) {
-      const std::int64_t t = s.first_position() + i;
-      const auto rows = stage == Stage::attend_window
-                            ? reference::window_rows(s, t, p.geometry)
-                            : reference::compressed_rows(s, t, p.geometry);
-      for (std::int64_t head = 0; head < p.q_heads; ++head) {
-        double lse = 0;
-        reference::attend(reference::load_head(inputs[0].view(), s.q_begin + i, head),
-                          inputs[1].view(), inputs[2].view(), rows, head / p.heads_per_group(),
-                          &lse);
-        all.push_back(lse);
-      }
-    }
-  }
-  return all;
-}
 
 /// FlashInfer sums the weights as it multiplies them by V, rounded to the storage type: half a unit
 /// in the last place of bf16 is 2^-9 of the sum.

@@ -83,7 +83,7 @@ void check_branch(const Variant& row, const Problem& p, const BackwardInputs& in
   const auto expected = reference::run_stage_backward(stage, p, scaled.views());
 
   const auto in = upload(inputs.tensors, stream);
-  const auto out = upload(poisoned_gradients(stage, p, p.dtype), stream);
+  const auto out = upload(make_gradients(stage, p, p.dtype), stream);
   const DeviceTensor on_device(stats, stream);
   Saved saved = inputs.saved();
   std::vector<DeviceTensor> kept;
@@ -110,7 +110,7 @@ GateRun run_gate(const Variant& row, const Problem& p, const BackwardInputs& inp
                  std::array<DeviceTensor, 3>* lse, unsigned folded, const AttentionOptions& options,
                  CUstream_st* stream) {
   const auto in = upload(inputs.tensors, stream);
-  const auto out = upload(poisoned_gradients(Stage::gate_combine, p, p.dtype), stream);
+  const auto out = upload(make_gradients(Stage::gate_combine, p, p.dtype), stream);
   auto out_views = views(out);
   Saved saved;
   std::vector<DeviceTensor> stats;

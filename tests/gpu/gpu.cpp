@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "nsa/kernels/oracle.hpp"
+#include "nsa/kernels/parallel.hpp"
 #include "nsa/kernels/routing.hpp"
 #include "nsa/probes/probes.hpp"
+#include "reference/reference.hpp"
 
 namespace nsa::test {
 namespace {
@@ -252,6 +254,33 @@ SavingRun produce_saving(const Variant& variant, const Problem& problem,
   Launchable(variant, problem, views(inputs), views(out), stream, &saved, std::move(point))
       .launch();
   return {out.front().download(stream), on_device.download(stream)};
+}
+
+std::vector<double> expected_lse(Stage stage, const Problem& p,
+                                 const std::vector<HostTensor>& inputs) {
+  std::vector<double> all(static_cast<std::size_t>(p.total_tokens() * p.q_heads));
+  const std::size_t width = 2 * static_cast<std::size_t>(p.geometry.sel_count);
+  for (const Sequence& s : sequences_of(p)) {
+    const auto rows_of = [&](std::int64_t token, std::int64_t kv_head) {
+      const std::int64_t position = s.first_position() + token - s.q_begin;
+      if (stage == Stage::attend_window) return reference::window_rows(s, position, p.geometry);
+      if (stage == Stage::attend_compressed)
+        return reference::compressed_rows(s, position, p.geometry);
+      const auto* ranges = inputs[4].view().as<const std::int32_t>();
+      return reference::selected_rows(
+          s, {ranges + static_cast<std::size_t>(token * p.kv_heads + kv_head) * width, width});
+    };
+    parallel_for(s.q_begin, s.q_begin + s.q_len, 1, [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = from * p.q_heads; i < to * p.q_heads; ++i) {
+        const std::int64_t token = i / p.q_heads, head = i % p.q_heads;
+        const std::int64_t kv_head = head / p.heads_per_group();
+        reference::attend(reference::load_head(inputs[0].view(), token, head), inputs[1].view(),
+                          inputs[2].view(), rows_of(token, kv_head), kv_head,
+                          &all[static_cast<std::size_t>(i)]);
+      }
+    });
+  }
+  return all;
 }
 
 void check_lse(const HostTensor& lse, const std::vector<double>& want, double most) {

@@ -1,6 +1,7 @@
 // What the tests on a device share: the device, tensors on it, one run of a variant.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +17,11 @@
 #include "nsa/schemas/device.hpp"
 
 namespace nsa::test {
+
+/// Stages as rows of the table have them, and what tensors on a device are stored as.
+inline constexpr std::array kSelected{Stage::attend_selected};
+inline constexpr std::array kScored{Stage::attend_compressed, Stage::score};
+inline constexpr std::array kDeviceTypes{Dtype::fp32, Dtype::bf16, Dtype::fp16};
 
 /// The first CUDA device, made current; or nothing, and the reason is printed.
 std::optional<Device> gpu_or_skip();
@@ -102,6 +108,9 @@ class Launchable {
   const char* fallback_reason_ = nullptr;
 };
 
+/// Launches a Launchable, for timers and tracers.
+inline void launch_it(void* launchable) { static_cast<Launchable*>(launchable)->launch(); }
+
 /// What one launch of a variant writes, from host to host; tensors lie as `row_gap` and `offset` of
 /// DeviceTensor say.
 std::vector<HostTensor> produce(const Variant& variant, const Problem& problem,
@@ -132,6 +141,9 @@ struct SavingRun {
 SavingRun produce_saving(const Variant& variant, const Problem& problem,
                          const std::vector<DeviceTensor>& inputs, CUstream_st* stream,
                          Point point = {}, std::int64_t lse_gap = 0);
+/// The log-sum-exp of an attention branch by the definition, in fp64: [tokens, q_heads].
+std::vector<double> expected_lse(Stage stage, const Problem& problem,
+                                 const std::vector<HostTensor>& inputs);
 /// Checks each number of a log-sum-exp: infinite where it is to be, else at most `most` off.
 void check_lse(const HostTensor& lse, const std::vector<double>& want, double most);
 

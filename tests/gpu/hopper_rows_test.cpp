@@ -10,8 +10,6 @@ using namespace nsa::test;
 namespace {
 
 constexpr std::array kProjection{Stage::project_rope};
-constexpr std::array kSelected{Stage::attend_selected};
-constexpr std::array kScored{Stage::attend_compressed, Stage::score};
 
 /// Checks the row on the problem in bf16 and fp16; false where the device does not run it.
 bool check_row(const Variant& row, Problem problem, const Device& device, CUstream_st* stream) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "gpu.hpp"
+#include "cupti.hpp"
 #include "nsa/kernels/kernel_names.hpp"
 #include "nsa/probes/graph.hpp"
 #include "nsa/probes/probes.hpp"
@@ -15,18 +15,6 @@ using namespace nsa;
 using namespace nsa::test;
 
 namespace {
-
-std::optional<Device> gpu_with_cupti() {
-  auto device = gpu_or_skip();
-  if (!device) return device;
-  try {
-    const probes::ActivitySession session;
-    return device;
-  } catch (const EnvironmentError& error) {
-    WARN("skipped: " << error.what());
-    return std::nullopt;
-  }
-}
 
 /// attention, layer or model; rows that run others in turn are none of these.
 bool is_whole(const Variant& variant) { return variant.stages.front() >= Stage::attention; }
@@ -44,8 +32,6 @@ std::vector<Problem> problems(std::initializer_list<Dtype> dtypes) {
   }
   return all;
 }
-
-void launch_it(void* launchable) { static_cast<Launchable*>(launchable)->launch(); }
 
 /// Calls `check` with the trace of each point of a row that runs here.
 template <class Check>

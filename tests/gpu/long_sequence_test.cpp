@@ -20,10 +20,8 @@ struct FastRow {
   std::span<const Stage> stages;
   std::string_view name;
 };
-constexpr std::array kSelected{Stage::attend_selected};
 constexpr std::array kWindow{Stage::attend_window};
 constexpr std::array kCompressed{Stage::attend_compressed};
-constexpr std::array kScored{Stage::attend_compressed, Stage::score};
 constexpr std::array kAttention{Stage::attention};
 constexpr std::array kFastRows{FastRow{kSelected, "fused_query"}, FastRow{kSelected, "fused_block"},
                                FastRow{kWindow, "fused"},         FastRow{kCompressed, "fused"},

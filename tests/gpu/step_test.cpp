@@ -11,8 +11,6 @@ using namespace nsa::test;
 
 namespace {
 
-constexpr std::array kDeviceTypes{Dtype::fp32, Dtype::bf16, Dtype::fp16};
-
 /// The device where it runs the kernel.
 std::optional<Device> gpu_with_steps() {
   return hopper_or_skip(cuda_row(Stage::attention, "fused_step"),

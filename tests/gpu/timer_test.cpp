@@ -10,7 +10,6 @@ using namespace nsa::test;
 
 namespace {
 
-void launch_it(void* launchable) { static_cast<Launchable*>(launchable)->launch(); }
 void replay_it(void* graph) { static_cast<probes::GraphReplay*>(graph)->launch(); }
 
 const Variant& selected(const char* name) { return cuda_row(Stage::attend_selected, name); }

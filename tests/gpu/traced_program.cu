@@ -24,6 +24,8 @@
 #include <thread>
 #include <vector>
 
+#include "cuda_check.hpp"
+
 namespace {
 
 __global__ void small_kernel(float* x) { x[threadIdx.x] += 1; }
@@ -37,12 +39,6 @@ struct Options {
   bool profiler = false, blocking = false, hold_cupti = false;
   std::string end = "return";
 };
-
-void check(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "%s\n", cudaGetErrorString(error));
-  std::exit(3);
-}
 
 void steps_of_thread(const Options& o, int index) {
   check(cudaSetDevice(index % o.devices));

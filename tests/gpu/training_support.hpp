@@ -8,14 +8,13 @@
 #include "cpu/convert.hpp"
 #include "gpu.hpp"
 #include "nsa/schemas/generator.hpp"
+#include "relative_l2.hpp"
 #include "training/ops.hpp"
 
 namespace nsa::test {
 
 using training::StepScalars;
 using training::TrainingOps;
-
-inline constexpr std::array kDeviceTypes{Dtype::fp32, Dtype::bf16, Dtype::fp16};
 
 inline HostTensor empty_tensor(Dtype dtype, std::initializer_list<std::int64_t> shape) {
   HostTensor tensor{"x", {dtype, static_cast<int>(shape.size()), {}}, {}};
@@ -41,13 +40,7 @@ inline std::vector<double> values_of(const HostTensor& tensor) {
 }
 
 inline double relative_l2(const HostTensor& got, const HostTensor& want) {
-  const std::vector<double> a = values_of(got), b = values_of(want);
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += (a[i] - b[i]) * (a[i] - b[i]);
-    norm += b[i] * b[i];
-  }
-  return std::sqrt(difference / norm);
+  return relative_l2(values_of(got), values_of(want));
 }
 
 /// What is rounded once to the tensor's type, from sums in fp32 in another order.

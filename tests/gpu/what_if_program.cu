@@ -19,6 +19,8 @@
 #include <string>
 #include <string_view>
 
+#include "cuda_check.hpp"
+
 namespace {
 
 // Asked for 0 ns, a kernel does not look at the clock, whose ticks are up to a microsecond long.
@@ -40,12 +42,6 @@ struct Options {
   std::string form = "chain";
   long long first = 300, second = 200, third = 100, host = 0, steps = 50;
 };
-
-void check(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "%s\n", cudaGetErrorString(error));
-  std::exit(3);
-}
 
 [[noreturn]] void refuse(const char* argument) {
   std::fprintf(stderr, "what_if_program: %s: see the head of what_if_program.cu\n", argument);

@@ -29,8 +29,6 @@ using namespace nsa::test;
 
 namespace {
 
-constexpr std::array kBranches{Stage::attend_compressed, Stage::score};
-
 /// Allocations of one choose() for every stage, with and without a composite around it, and of a
 /// cover.
 long counted(const Router& router, const Problem& p) {

@@ -12,7 +12,6 @@ using namespace nsa::test;
 
 namespace {
 
-constexpr std::array kBranches{Stage::attend_compressed, Stage::score};
 const std::vector<std::string> kNames{"attend_compressed", "score"};
 
 VariantId together(std::string name) { return {kNames, std::move(name), {}}; }

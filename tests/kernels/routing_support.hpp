@@ -17,6 +17,9 @@ inline constexpr std::array kStage{S};
 inline constexpr std::array<std::int64_t, 2> kTiles{32, 64};
 inline constexpr std::array kTile{Coordinate{"bq", kTiles}};
 
+/// What compressed attention with the selection of blocks covers.
+inline constexpr std::array kBranches{Stage::attend_compressed, Stage::score};
+
 inline void run_nothing(const LaunchArgs&) {}
 inline Support short_only(const Problem& p, const Device&) noexcept {
   return p.max_kv_len() <= p.geometry.sel_count * p.geometry.sel_block

@@ -7,6 +7,7 @@
 #include "cpu/convert.hpp"
 #include "nsa/schemas/generator.hpp"
 #include "reference/backward/backward.hpp"
+#include "relative_l2.hpp"
 #include "training/masters.hpp"
 #include "training/ops.hpp"
 
@@ -32,16 +33,6 @@ struct Tensor {
   Row values() const { return reference::load(view, 0, view.elements()); }
   Row row(std::int64_t r) const { return reference::load_index(view, r); }
 };
-
-double relative_l2(const Row& a, const Row& b) {
-  REQUIRE(a.size() == b.size());
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += (a[i] - b[i]) * (a[i] - b[i]);
-    norm += b[i] * b[i];
-  }
-  return std::sqrt(difference / std::max(norm, 1e-300));
-}
 
 double tolerance(Dtype dtype) {
   return dtype == Dtype::fp64 ? 1e-13 : dtype == Dtype::fp32 ? 2e-6 : 1e-2;

@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "cpu/convert.hpp"
 #include "nsa/kernels/directions.hpp"
+#include "relative_l2.hpp"
 #include "training/step.hpp"
 #include "training_reference.hpp"
 #include "training_support.hpp"
@@ -20,16 +21,6 @@ std::vector<double> values_of(const Trainer& trainer, const TensorView& view) {
   TensorView copy = view;
   copy.data = const_cast<std::byte*>(bytes.data());
   return reference::load(copy, 0, copy.elements());
-}
-
-double relative_l2(const std::vector<double>& a, const std::vector<double>& b) {
-  double difference = 0, norm = 0;
-  REQUIRE(a.size() == b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += (a[i] - b[i]) * (a[i] - b[i]);
-    norm += b[i] * b[i];
-  }
-  return std::sqrt(difference / norm);
 }
 
 /// Gradients of one batch, by parameter.
