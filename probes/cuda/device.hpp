@@ -15,7 +15,5 @@ struct CudaDevices {
 };
 /// Makes no context on any device.
 CudaDevices cuda_devices();
-/// Ordinal of "cuda:3"; -1 for any other id.
-int cuda_ordinal(const std::string& id);
 
 }  // namespace nsa::probes

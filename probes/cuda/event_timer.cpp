@@ -8,8 +8,8 @@
 
 #include "cpu/device.hpp"
 #include "cuda/clock.hpp"
-#include "cuda/device.hpp"
 #include "cuda/nvml.hpp"
+#include "nsa/probes/probes.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "nsa/schemas/median.hpp"
 

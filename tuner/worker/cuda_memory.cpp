@@ -1,11 +1,9 @@
 // Tensors in device memory. Everything CUDA is behind nsa::device, which throws in a build without.
-#include <charconv>
-
 #include "nsa/kernels/device_inputs.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/device_outputs.hpp"
 #include "nsa/kernels/stream.hpp"
-#include "nsa/schemas/error.hpp"
+#include "nsa/probes/probes.hpp"
 #include "worker/elements.hpp"
 #include "worker/memory.hpp"
 #include "worker/row_distance.hpp"
@@ -162,20 +160,11 @@ class CudaMemory final : public Memory {
   Workspace scratch_{device::allocator()};
 };
 
-int ordinal_of(const std::string& id) {
-  int ordinal = 0;
-  const std::size_t colon = id.find(':');
-  if (colon == std::string::npos) return 0;
-  const auto [end, error] = std::from_chars(id.data() + colon + 1, id.data() + id.size(), ordinal);
-  expects(error == std::errc{} && end == id.data() + id.size(), "a device id such as cuda:0");
-  return ordinal;
-}
-
 }  // namespace
 
 std::unique_ptr<Memory> make_memory(const Device& device) {
   if (device.backend == Backend::cpu) return make_host_memory();
-  device::select(ordinal_of(device.id));
+  device::select(probes::cuda_ordinal(device.id));
   return std::make_unique<CudaMemory>();
 }
 

@@ -2,12 +2,12 @@
 
 #include <vector>
 
-#include "cuda/device.hpp"
 #include "cuda/driver.hpp"
 #include "cuda/read.hpp"
 #include "cupti/counters/host.hpp"
 #include "cupti/counters/metrics.hpp"
 #include "nsa/probes/launch_counters.hpp"
+#include "nsa/probes/probes.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "nsa/schemas/error.hpp"
 

@@ -1,26 +1,12 @@
 #include "device.hpp"
 
-#include <charconv>
-
-#include "nsa/schemas/error.hpp"
+#include "nsa/probes/probes.hpp"
 
 namespace nsa::cli {
-namespace {
-
-int ordinal_of(const std::string& id) {  // "cuda:1" -> 1
-  int ordinal = 0;
-  const std::size_t colon = id.find(':');
-  if (colon == std::string::npos) return 0;
-  const auto [end, error] = std::from_chars(id.data() + colon + 1, id.data() + id.size(), ordinal);
-  expects(error == std::errc{} && end == id.data() + id.size(), "a device id such as cuda:0");
-  return ordinal;
-}
-
-}  // namespace
 
 RunDevice::RunDevice(const Device& device) : device_(device) {
   if (!on_gpu()) return;
-  device::select(ordinal_of(device.id));
+  device::select(probes::cuda_ordinal(device.id));
   stream_.emplace();
 }
 

@@ -19,6 +19,8 @@ std::vector<Device> devices();
 /// The device of that id; EnvironmentError with the list of those that are here, and the reason why
 /// CUDA is not usable, when it is not among them.
 Device require_device(const std::string& id);
+/// Ordinal of "cuda:3"; -1 for any other id.
+int cuda_ordinal(const std::string& id);
 /// Optional libraries of this machine and why each is usable or not.
 std::vector<Capability> capabilities();
 /// Environment fingerprint for `devices`.
