@@ -57,8 +57,16 @@ class Sweep {
         writer_(input, input.next_plan ? kept_ : sink, report_),
         turn_(input_, interrupt_, reporter, report_.breakdown, [this] { writer_.flush(); }),
         outlook_(catalog_traits(input.device.backend)),
-        shared_{input_, interrupt_, writer_,   reporter_,     report_.breakdown,
-                turn_,  verified_,  controls_, power_limits_, neighbours_},
+        shared_{.input = input_,
+                .interrupt = interrupt_,
+                .writer = writer_,
+                .reporter = reporter_,
+                .breakdown = report_.breakdown,
+                .turn = turn_,
+                .verified = verified_,
+                .controls = controls_,
+                .power_limits = power_limits_,
+                .neighbours = neighbours_},
         earlier_(group_by_contest(input.earlier)) {
     if (input.together) turn_.set_lanes(static_cast<std::size_t>(input.spec.policy.processes));
     for (const Measurement& row : input.earlier) verified_.restore(row);

@@ -37,15 +37,15 @@ std::string name_of(const Run& run, const std::string& device_uuid) {
 }
 
 doctor::Measured measured_of(const Measurement& row, const Run& run) {
-  return {row.id,
-          joined(row.variant.stages),
-          row.variant.name,
-          row.executor,
-          device_of(row),
-          row.problem,
-          *row.median_ns,
-          path_of(row),
-          name_of(run, device_of(row))};
+  return {.id = row.id,
+          .stages = joined(row.variant.stages),
+          .variant = row.variant.name,
+          .executor = row.executor,
+          .device = device_of(row),
+          .problem = row.problem,
+          .median_ns = *row.median_ns,
+          .path = path_of(row),
+          .device_name = name_of(run, device_of(row))};
 }
 
 }  // namespace
