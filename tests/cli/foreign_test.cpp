@@ -1,6 +1,7 @@
 // A worker of somebody else through the whole program: sweep, tune, explain.
 #include "catch.hpp"
 #include "program.hpp"
+#include "text.hpp"
 
 namespace nsa::test {
 namespace {
@@ -60,10 +61,6 @@ void fill(const Folder& folder) {
 
 std::string sweep(const std::string& hello = "{}") {
   return "sweep small.json --new --worker \"python3 w.py '" + hello + "'\"";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

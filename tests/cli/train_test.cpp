@@ -8,6 +8,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 #include "sanitizers.hpp"
+#include "text.hpp"
 
 namespace nsa::test {
 namespace {
@@ -18,10 +19,6 @@ const std::string kTrain = "run" + kShape + "--no-thresholds --no-db ";
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// One line on stderr, and this exit code.

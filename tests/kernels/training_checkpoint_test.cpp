@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "nsa/kernels/training_checkpoint.hpp"
+#include "text.hpp"
 #include "training/checkpoint/safetensors.hpp"
 #include "training_support.hpp"
 
@@ -64,10 +65,6 @@ struct Saved {
     return "";
   }
 };
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 }  // namespace
 

@@ -8,9 +8,11 @@
 #include "catch.hpp"
 #include "nsa/probes/launch_counters.hpp"
 #include "nsa/schemas/error.hpp"
+#include "text.hpp"
 
 using namespace nsa;
 using namespace nsa::probes;
+using test::contains;
 
 namespace {
 
@@ -24,10 +26,6 @@ std::vector<CounterMetric> of_a_copy() {
           {"gpu__time_duration.sum", 181'760},
           {"sm__cycles_active.max", 257'815},
           {"sm__cycles_elapsed.max", 359'522}};
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 
 #include "catch.hpp"
 #include "nsa/schemas/json.hpp"
+#include "text.hpp"
 
 using namespace nsa;
 using namespace nsa::reports;
+using test::contains;
 
 namespace {
 
@@ -38,10 +40,6 @@ std::string mismatch(const KernelProof& proof, const std::string& stages) {
   for (const RowProof& row : proof.rows)
     if (row.stages == stages) return row.mismatch;
   return "there is no such row";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 
 #include "catch.hpp"
 #include "nsa/reports/launch_text.hpp"
+#include "text.hpp"
 
 using namespace nsa;
+using test::contains;
 
 namespace {
 
@@ -19,10 +21,6 @@ LaunchCountersRow some_row() {
   row.counters.busy_ns = 131'000;
   row.counters.note = "not counted: L2's share of its peak";
   return row;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -3,9 +3,12 @@
 
 #include "catch.hpp"
 #include "nsa/schemas/json.hpp"
+#include "text.hpp"
 
 namespace nsa::reports {
 namespace {
+
+using test::contains;
 
 Json result_with(double flop_per_s) {
   return {{"model",
@@ -27,39 +30,35 @@ Json result_with(double flop_per_s) {
           {"peak_flop_per_s", 400e12}};
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("a run is told in units that people read, with what overrules its thresholds",
           "[reports]") {
   const std::string text = run_result_text(result_with(222e12));
   INFO(text);
-  CHECK(has(text, "forward only: first call 11.5 s, then 2.00 ms a step"));
-  CHECK(has(text, "222 TFLOP/s, 56 % of the matrix rate (400 TFLOP/s)"));
-  CHECK(has(text, "environment: NSA_USE_FA2=0\n"));
+  CHECK(contains(text, "forward only: first call 11.5 s, then 2.00 ms a step"));
+  CHECK(contains(text, "222 TFLOP/s, 56 % of the matrix rate (400 TFLOP/s)"));
+  CHECK(contains(text, "environment: NSA_USE_FA2=0\n"));
 }
 
 TEST_CASE("a run names the branches that it left out, and MFU by the data sheet", "[reports]") {
   Json result = result_with(222e12);
-  CHECK_FALSE(has(run_result_text(result), "branches"));
-  CHECK_FALSE(has(run_result_text(result), "MFU"));
+  CHECK_FALSE(contains(run_result_text(result), "branches"));
+  CHECK_FALSE(contains(run_result_text(result), "MFU"));
   result["model"]["branches"] = {"cmp", "win"};
   result["mfu"] = 0.224;
   result["data_sheet_flop_per_s"] = 989.4e12;
   const std::string text = run_result_text(result);
   INFO(text);
-  CHECK(has(text, "NSA attention, branches cmp+win only, fp32"));
-  CHECK(has(text, "MFU 22.4 % of the data sheet's 989 TFLOP/s"));
+  CHECK(contains(text, "NSA attention, branches cmp+win only, fp32"));
+  CHECK(contains(text, "MFU 22.4 % of the data sheet's 989 TFLOP/s"));
 }
 
 TEST_CASE("more than the measured peak is no share of it", "[reports]") {
   const std::string text = run_result_text(result_with(480e12));
   INFO(text);
-  CHECK_FALSE(has(text, "%"));
-  CHECK(has(text, "above the matrix rate (400 TFLOP/s when it was measured"));
+  CHECK_FALSE(contains(text, "%"));
+  CHECK(contains(text, "above the matrix rate (400 TFLOP/s when it was measured"));
 }
 
 }  // namespace nsa::reports

@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "nsa/schemas/error.hpp"
+#include "text.hpp"
 #include "traces.hpp"
 
 namespace nsa::test {
@@ -69,8 +70,6 @@ class Database {
 std::string refusal_of(const std::string& change) {
   return Database(std::string(kTables) + kRows + change).refusal();
 }
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
-
 }  // namespace
 
 TEST_CASE("an export of Nsight Systems is read with its processes apart", "[trace]") {
@@ -98,25 +97,26 @@ TEST_CASE("an export of Nsight Systems is read with its processes apart", "[trac
 
 TEST_CASE("a SQLite file that is no export, or a part of one, is refused with the table",
           "[trace]") {
-  CHECK(has(Database("CREATE TABLE results (a); INSERT INTO results VALUES (1);").refusal(),
-            "table StringIds: is missing"));
-  CHECK(has(refusal_of("DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME;"),
-            "table CUPTI_ACTIVITY_KIND_RUNTIME: is missing"));
-  CHECK(has(refusal_of("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL;"),
-            "table CUPTI_ACTIVITY_KIND_KERNEL: is missing"));
-  CHECK(has(refusal_of("DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;"),
-            "table CUPTI_ACTIVITY_KIND_MEMCPY: is missing or empty"));
-  CHECK(has(refusal_of("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME COLUMN streamId TO s;"),
-            "streamId"));
-  CHECK(has(refusal_of("DELETE FROM StringIds WHERE id = 1;"), "StringIds"));
-  CHECK(has(refusal_of("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 'soon';"),
-            "table CUPTI_ACTIVITY_KIND_KERNEL: row 1: column start"));
-  CHECK(has(refusal_of("UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET end = 1;"), "before its start"));
-  CHECK(has(refusal_of("UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET end = 9223372036854775807;"),
-            "104 days"));
-  CHECK(has(refusal_of("UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = -9223372036854775807;"),
-            "range"));
-  CHECK(has(refusal_of("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 5000000000;"), "device"));
+  CHECK(contains(Database("CREATE TABLE results (a); INSERT INTO results VALUES (1);").refusal(),
+                 "table StringIds: is missing"));
+  CHECK(contains(refusal_of("DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME;"),
+                 "table CUPTI_ACTIVITY_KIND_RUNTIME: is missing"));
+  CHECK(contains(refusal_of("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL;"),
+                 "table CUPTI_ACTIVITY_KIND_KERNEL: is missing"));
+  CHECK(contains(refusal_of("DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;"),
+                 "table CUPTI_ACTIVITY_KIND_MEMCPY: is missing or empty"));
+  CHECK(contains(refusal_of("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME COLUMN streamId TO s;"),
+                 "streamId"));
+  CHECK(contains(refusal_of("DELETE FROM StringIds WHERE id = 1;"), "StringIds"));
+  CHECK(contains(refusal_of("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 'soon';"),
+                 "table CUPTI_ACTIVITY_KIND_KERNEL: row 1: column start"));
+  CHECK(contains(refusal_of("UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET end = 1;"), "before its start"));
+  CHECK(contains(refusal_of("UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET end = 9223372036854775807;"),
+                 "104 days"));
+  CHECK(contains(refusal_of("UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = -9223372036854775807;"),
+                 "range"));
+  CHECK(contains(refusal_of("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 5000000000;"),
+                 "device"));
 }
 
 TEST_CASE("graphs that were recorded as a whole hide the figures of kernels, and no time",

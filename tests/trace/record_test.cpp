@@ -13,6 +13,7 @@
 #include "../cli/program.hpp"
 #include "catch.hpp"
 #include "nsa/trace/read.hpp"
+#include "text.hpp"
 #include "traces.hpp"
 
 namespace nsa::test {
@@ -35,16 +36,12 @@ std::vector<std::string> files_in(const Folder& folder, const std::string& name)
   return names;
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("a spool of another recorder in the same folder is left alone", "[trace]") {
   const Folder folder;
   const Result result = record(folder, "-o out", "foreign");
-  CHECK(has(result.err, "nothing was recorded"));
+  CHECK(contains(result.err, "nothing was recorded"));
   const auto files = files_in(folder, "out");
   REQUIRE(files.size() == 1);
   CHECK(files[0].ends_with(".nsaspool"));
@@ -55,11 +52,11 @@ TEST_CASE("a recorded program leaves a trace, and keeps its exit code and output
   const Result good = record(folder, "-o out", "good");
   CHECK(good.exit_code == 0);
   CHECK(good.out.empty());
-  CHECK(has(good.err, "2 GPU operations recorded, 0 dropped"));
+  CHECK(contains(good.err, "2 GPU operations recorded, 0 dropped"));
   const auto files = files_in(folder, "out");
   REQUIRE(files.size() == 2);  // the spool is gone
   CHECK(files[1].ends_with(".summary.txt"));
-  CHECK(has(read_text_file(folder.file("out/" + files[1])), "score_kernel"));
+  CHECK(contains(read_text_file(folder.file("out/" + files[1])), "score_kernel"));
   const trace::Trace t = trace::read_trace(folder.file("out/" + files[0]));
   CHECK(t.ops.size() == 2);
   CHECK(t.processes.at(0).totals->complete);
@@ -88,9 +85,9 @@ TEST_CASE("a program that was killed says what is missing, and its signal is its
   const Folder folder;
   const Result killed = record(folder, "-o out", "killed");
   CHECK(killed.exit_code == 128 + SIGKILL);
-  CHECK(has(killed.err, "2 GPU operations recorded"));
-  CHECK(has(killed.err, "BUT 3 were launched"));
-  CHECK(has(killed.err, "200 ms of its end are missing"));
+  CHECK(contains(killed.err, "2 GPU operations recorded"));
+  CHECK(contains(killed.err, "BUT 3 were launched"));
+  CHECK(contains(killed.err, "200 ms of its end are missing"));
   CHECK(files_in(folder, "out").size() == 2);
 }
 
@@ -119,34 +116,34 @@ TEST_CASE("nothing recorded is said with the reason", "[trace]") {
   std::filesystem::create_directory(folder.file("old"));
   CHECK(record(folder, "-o old", "silent").exit_code == 0);
   CHECK(std::filesystem::exists(folder.file("old")));
-  CHECK(has(silent.err, "nothing was recorded because "));
+  CHECK(contains(silent.err, "nothing was recorded because "));
   const Result rubbish = record(folder, "", "rubbish");
   CHECK(rubbish.exit_code == 0);
-  CHECK(has(rubbish.err, "not read: "));
+  CHECK(contains(rubbish.err, "not read: "));
 }
 
 TEST_CASE("ranges by events are a recording too", "[trace]") {
   const Folder folder;
   const Result held = record(folder, "-o out", "ranges");
-  CHECK(has(held.err, "0 GPU operations recorded, 0 dropped, 1 ranges timed by events"));
-  CHECK(has(held.err, "degraded: another profiler holds CUPTI"));
-  CHECK_FALSE(has(held.err, "nothing was recorded"));
+  CHECK(contains(held.err, "0 GPU operations recorded, 0 dropped, 1 ranges timed by events"));
+  CHECK(contains(held.err, "degraded: another profiler holds CUPTI"));
+  CHECK_FALSE(contains(held.err, "nothing was recorded"));
   const Json document = json_of(record(folder, "-o json --json", "ranges"), "trace_record");
   CHECK(document["nothing_because"] == nullptr);
   CHECK(document["processes"][0]["gpu_ranges"] == 1);
   CHECK(document["processes"][0]["all_there"] == nullptr);
   const Result summary =
       nsatune(folder, "trace summary " + document["processes"][0]["path"].get<std::string>());
-  CHECK(has(summary.out, "Ranges on the GPU, gaps included"));
-  CHECK(has(summary.out, "step N"));
+  CHECK(contains(summary.out, "Ranges on the GPU, gaps included"));
+  CHECK(contains(summary.out, "step N"));
 }
 
 TEST_CASE("notes are shown as data", "[trace]") {
   const Folder folder;
   const Result hang = record(folder, "", "hang");
-  CHECK(has(hang.err, "nothing ended on the GPU for 120 s"));
-  CHECK(has(hang.err, "last kernel: score_kernel"));
-  CHECK_FALSE(has(hang.err, "\x1b"));
+  CHECK(contains(hang.err, "nothing ended on the GPU for 120 s"));
+  CHECK(contains(hang.err, "last kernel: score_kernel"));
+  CHECK_FALSE(contains(hang.err, "\x1b"));
 }
 
 TEST_CASE("the schedule reaches the tracer in the environment", "[trace]") {
@@ -162,16 +159,16 @@ TEST_CASE("the schedule reaches the tracer in the environment", "[trace]") {
         "NSATUNE_TRACE_COUNT=50\n", "NSATUNE_TRACE_HANG_MS=120000\n", "CUDA_INJECTION64_PATH=/",
         "NVTX_INJECTION64_PATH=/", "NSATUNE_TRACE_DIR=/"}) {
     CAPTURE(line);
-    CHECK(has(steps, line));
+    CHECK(contains(steps, line));
   }
-  CHECK(has(environment(""), "NSATUNE_TRACE_WINDOW=all\n"));
-  CHECK(has(environment("--calls 100"), "NSATUNE_TRACE_WINDOW=calls\n"));
-  CHECK(has(environment("--profiler-api"), "NSATUNE_TRACE_WINDOW=profiler_api\n"));
+  CHECK(contains(environment(""), "NSATUNE_TRACE_WINDOW=all\n"));
+  CHECK(contains(environment("--calls 100"), "NSATUNE_TRACE_WINDOW=calls\n"));
+  CHECK(contains(environment("--profiler-api"), "NSATUNE_TRACE_WINDOW=profiler_api\n"));
   const std::string seconds =
       environment("--seconds 30s --skip-seconds 5s --hang-after 2m --end-on-hang");
-  CHECK(has(seconds, "NSATUNE_TRACE_DURATION_MS=30000\n"));
-  CHECK(has(seconds, "NSATUNE_TRACE_SKIP_MS=5000\n"));
-  CHECK(has(seconds, "NSATUNE_TRACE_ON_HANG=end\n"));
+  CHECK(contains(seconds, "NSATUNE_TRACE_DURATION_MS=30000\n"));
+  CHECK(contains(seconds, "NSATUNE_TRACE_SKIP_MS=5000\n"));
+  CHECK(contains(seconds, "NSATUNE_TRACE_ON_HANG=end\n"));
 }
 
 TEST_CASE("the hook for Python comes in by PYTHONPATH, and not with --no-python", "[trace]") {
@@ -189,18 +186,19 @@ TEST_CASE("the hook for Python comes in by PYTHONPATH, and not with --no-python"
   };
   const std::string hook = folder.file("lib/nsatune_python");
   const std::string with = environment("--module-depth 2 --module-names a,b", "PYTHONPATH=/theirs");
-  CHECK(has(with, "PYTHONPATH=" + hook + ":/theirs\n"));
-  CHECK(has(with, "NSATUNE_TRACE_PYTHON=1\n"));
-  CHECK(has(with, "NSATUNE_TRACE_MODULE_DEPTH=2\n"));
-  CHECK(has(with, "NSATUNE_TRACE_MODULE_NAMES=a,b\n"));
-  CHECK(has(environment("", "PYTHONPATH="), "PYTHONPATH=" + hook + "\n"));  // no folder "" in it
+  CHECK(contains(with, "PYTHONPATH=" + hook + ":/theirs\n"));
+  CHECK(contains(with, "NSATUNE_TRACE_PYTHON=1\n"));
+  CHECK(contains(with, "NSATUNE_TRACE_MODULE_DEPTH=2\n"));
+  CHECK(contains(with, "NSATUNE_TRACE_MODULE_NAMES=a,b\n"));
+  CHECK(
+      contains(environment("", "PYTHONPATH="), "PYTHONPATH=" + hook + "\n"));  // no folder "" in it
   const std::string without = environment("--no-python", "PYTHONPATH=/theirs");
-  CHECK(has(without, "PYTHONPATH=/theirs\n"));
-  CHECK_FALSE(has(without, "NSATUNE_TRACE_PYTHON"));
-  CHECK(has(environment("--step-kernel adam --without memory,sync", ""),
-            "NSATUNE_TRACE_STEP_KERNEL=adam\n"));
-  CHECK(has(record(folder, "", "good").err, "Python programs get no hook: "));
-  CHECK_FALSE(has(record(folder, "--no-python", "good").err, "get no hook"));
+  CHECK(contains(without, "PYTHONPATH=/theirs\n"));
+  CHECK_FALSE(contains(without, "NSATUNE_TRACE_PYTHON"));
+  CHECK(contains(environment("--step-kernel adam --without memory,sync", ""),
+                 "NSATUNE_TRACE_STEP_KERNEL=adam\n"));
+  CHECK(contains(record(folder, "", "good").err, "Python programs get no hook: "));
+  CHECK_FALSE(contains(record(folder, "--no-python", "good").err, "get no hook"));
 }
 
 TEST_CASE("what cannot be recorded is refused before the program starts", "[trace]") {
@@ -220,7 +218,7 @@ TEST_CASE("what cannot be recorded is refused before the program starts", "[trac
   const Result no_library =
       nsatune(folder, "trace record --library absent.so -- " NSATUNE_FAKE_TRACED);
   CHECK(no_library.exit_code == 4);
-  CHECK(has(no_library.err, "absent.so"));
+  CHECK(contains(no_library.err, "absent.so"));
   folder.write("file", "");
   CHECK(record(folder, "-o file", "good").exit_code == 2);
   CHECK(record(folder, "-o /proc/traces", "good").exit_code ==
@@ -240,7 +238,7 @@ TEST_CASE("a signal that somebody sends goes on to the program", "[trace]") {
   const auto ready = [&] {
     std::stringstream text;
     text << std::ifstream(out).rdbuf();
-    return has(text.str(), "ready");
+    return contains(text.str(), "ready");
   };
   for (int i = 0; i < 2000 && !ready(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
