@@ -136,6 +136,53 @@ class HookTest(unittest.TestCase):
         self.assertIn("theirs is broken", recorded.done.stderr)
         self.assertEqual(recorded.count("forward Net"), 4)
 
+    def test_who_asks_whether_there_is_a_torch_does_not_use_the_hook_up(self):
+        script = self.path("asks.py")
+        script.write_text(textwrap.dedent(f"""
+            import importlib.util, runpy, sys, threading
+            asked = []
+
+            def ask():  # as transformers, accelerate and lightning do when they are imported
+                asked.extend(importlib.util.find_spec("torch") for _ in range(3))
+
+            def at_once(function):
+                threads = [threading.Thread(target=function) for _ in range(4)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+
+            ask()
+            at_once(ask)
+            at_once(lambda: importlib.import_module("torch"))
+            import torch
+            assert all(spec.origin == torch.__file__ for spec in asked)
+            asked[0].loader.exec_module(importlib.util.module_from_spec(asked[0]))  # one of another loads no hook again
+            sys.argv[1:] = []
+            runpy.run_path({str(FAKE / "train.py")!r}, run_name="__main__")
+            print(len(torch.nn.modules.module._global_forward_hooks))
+        """))
+        recorded = self.record(script=script)
+        self.assertEqual(recorded.done.returncode, 0, recorded.done.stderr)
+        self.assertEqual(recorded.done.stdout.splitlines()[-1], "1")
+        self.assertEqual(recorded.count("forward Net"), 4)
+        self.assertEqual(recorded.count("backward layers.0 (Block)"), 4)
+
+    def test_an_import_of_torch_that_succeeds_at_the_second_attempt_has_the_hook(self):
+        script = self.path("second.py")
+        script.write_text(textwrap.dedent(f"""
+            import os, runpy, sys
+            os.environ["FAKE_TORCH_FAILS"] = "1"
+            try:
+                import torch
+            except ImportError:
+                del os.environ["FAKE_TORCH_FAILS"]
+            runpy.run_path({str(FAKE / "train.py")!r}, run_name="__main__")
+        """))
+        recorded = self.record(script=script)
+        self.assertEqual(recorded.done.returncode, 0, recorded.done.stderr)
+        self.assertEqual(recorded.count("forward Net"), 4)
+
     def test_a_python_without_its_environment_costs_a_line(self):
         script = self.path("alone.py")
         script.write_text(f"import sys\nsys.path.insert(0, {str(FAKE)!r})\nimport torch\ntorch.cuda.init()\nprint('done')\n")

@@ -5,6 +5,7 @@ then runs the sitecustomize that would have been imported without it, in its pla
 """
 import os
 import sys
+from _thread import get_ident
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 # Modules of PyTorch, and what nsatune_torch_hook.py does with each once it has been imported.
@@ -34,8 +35,8 @@ def load_hook():
 class Loader:
     """Loads a module with its own loader, which it leaves there, and then has the hook look at it."""
 
-    def __init__(self, loader, action):
-        self.loader, self.action = loader, action
+    def __init__(self, loader, wanted):
+        self.loader, self.wanted = loader, wanted
 
     def create_module(self, spec):
         return self.loader.create_module(spec)
@@ -43,8 +44,11 @@ class Loader:
     def exec_module(self, module):
         module.__spec__.loader = module.__loader__ = self.loader
         self.loader.exec_module(module)
+        action = self.wanted.pop(module.__name__, None)  # once, however many specs there are
+        if action is None:
+            return
         try:
-            getattr(load_hook(), self.action)(module)
+            getattr(load_hook(), action)(module)
         except Exception as error:  # noqa: BLE001: the program goes on without ranges
             complain(f"no ranges of {module.__name__}", error)
 
@@ -53,23 +57,27 @@ class Loader:
 
 
 class Finder:
-    """Waits for the first import of some modules; finds nothing itself."""
+    """Waits until some modules are loaded; finds nothing itself. Who asks for a module, as with importlib.util.find_spec, need
+    not load it: each one gets a spec whose loader brings the hook in."""
 
     def __init__(self, wanted):
-        self.wanted = wanted
+        self.wanted, self.asking = wanted, set()  # threads and what they ask the others for
 
     def find_spec(self, name, path=None, target=None):
-        if name not in self.wanted:
+        question = (get_ident(), name)
+        if name not in self.wanted or question in self.asking:
             return None
-        action = self.wanted.pop(name)  # so that the others' questions pass
-        for finder in sys.meta_path:
-            find = getattr(finder, "find_spec", None)
-            spec = find(name, path, target) if find and finder is not self else None
-            if spec is not None:
-                if hasattr(spec.loader, "exec_module"):
-                    spec.loader = Loader(spec.loader, action)
-                return spec
-        self.wanted[name] = action
+        self.asking.add(question)  # so that the others' questions pass
+        try:
+            for finder in sys.meta_path:
+                find = getattr(finder, "find_spec", None)
+                spec = find(name, path, target) if find and finder is not self else None
+                if spec is not None:
+                    if hasattr(spec.loader, "exec_module"):
+                        spec.loader = Loader(spec.loader, self.wanted)
+                    return spec
+        finally:
+            self.asking.discard(question)
         return None
 
 

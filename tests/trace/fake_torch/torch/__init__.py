@@ -6,6 +6,9 @@ import ctypes
 import os
 import types
 
+if "FAKE_TORCH_FAILS" in os.environ:
+    raise ImportError("a library is missing")
+
 
 class Node:
     """Of autograd: runs its prehooks, then what was before it."""
