@@ -1,10 +1,9 @@
 #include "inject/window.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <charconv>
 
+#include "nsa/schemas/text/step_name.hpp"
 #include "nsa/schemas/trace_request.hpp"
 
 namespace nsa::inject {
@@ -91,19 +90,7 @@ Phase first_phase(const Window& w) {
 }
 
 bool is_step_name(std::string_view name, std::string_view wanted) {
-  if (!wanted.empty()) return name == wanted;
-  while (!name.empty() && std::isdigit(static_cast<unsigned char>(name.back())))
-    name.remove_suffix(1);
-  while (!name.empty() && std::string_view("#_- :=").find(name.back()) != std::string_view::npos)
-    name.remove_suffix(1);
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  constexpr std::array kNames{std::string_view("step"),       std::string_view("profilerstep"),
-                              std::string_view("iteration"),  std::string_view("iter"),
-                              std::string_view("train_step"), std::string_view("training_step"),
-                              std::string_view("batch")};
-  return std::find(kNames.begin(), kNames.end(), lower) != kNames.end();
+  return wanted.empty() ? step_name(name) != StepName::no : name == wanted;
 }
 
 }  // namespace nsa::inject

@@ -40,7 +40,7 @@ Phase phase_of(const Window& window, std::int64_t index);
 /// Before the first unit: what warms up or records from the first unit on does so from the start.
 Phase first_phase(const Window& window);
 
-/// "step 3", "ProfilerStep#3", "iteration_3", "iter3", "train_step", "Step"; or exactly `wanted`.
+/// A name that says step, if only likely; or exactly `wanted`.
 bool is_step_name(std::string_view name, std::string_view wanted);
 
 }  // namespace nsa::inject

@@ -73,11 +73,12 @@ TEST_CASE("steps are left out, then warm up, then are recorded, then nothing is"
 
 TEST_CASE("a step is told by its name, or is the one that was asked for", "[probes]") {
   for (const char* name : {"step", "Step 3", "step_12", "ProfilerStep#7", "iteration 4", "iter12",
-                           "train_step", "batch:9"}) {
+                           "train_step", "batch:9", "training step 7", "step[4]", "Train_Iter-2"}) {
     INFO(name);
     CHECK(is_step_name(name, ""));
   }
-  for (const char* name : {"", "3", "steps", "optimizer.step", "stepper 1", "footstep", "score"}) {
+  for (const char* name : {"", "3", "steps", "optimizer.step", "stepper 1", "footstep", "score",
+                           "step 3 forward", "step]", "train", "iterator 3"}) {
     INFO(name);
     CHECK_FALSE(is_step_name(name, ""));
   }

@@ -55,6 +55,14 @@ class SpoolBuilder {
     k.block[0] = 128, k.block[1] = k.block[2] = 1;
     return append(api).append(k);
   }
+  /// The recorder takes it for a step that begins.
+  SpoolBuilder& step(std::string_view name, std::int64_t at_ns, std::int64_t index) {
+    spool::SpoolMark mark;
+    mark.at_ns = at_ns;
+    mark.index = index;
+    mark.name = text(name);
+    return append(mark);
+  }
   /// What a range took on device 0, by events.
   SpoolBuilder& gpu_range(std::string_view name, std::int64_t start_ns, std::int64_t end_ns) {
     spool::SpoolGpuRange range;

@@ -1,10 +1,14 @@
 // Spools as traces: what a tracer appended, also when its program was killed, and several on one
 // time line.
+#include <algorithm>
+
+#include "../cli/program.hpp"
 #include "catch.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/trace/merge.hpp"
 #include "nsa/trace/read.hpp"
 #include "nsa/trace/summary_json.hpp"
+#include "nsa/trace/write.hpp"
 #include "spool_builder.hpp"
 #include "traces.hpp"
 
@@ -40,6 +44,32 @@ std::string refusal_of(const SpoolBuilder& spool) {
   return "";
 }
 
+/// Three steps, marked by the recorder, with a kernel each.
+SpoolBuilder three_steps(const std::vector<std::string>& names) {
+  SpoolBuilder spool;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const std::int64_t at = 1000 * (i + 1);
+    const std::string& name = names[static_cast<std::size_t>(i) % names.size()];
+    spool.step(name, at + 1, i).range(name, at, at + 800);
+    spool.launched("k", static_cast<std::uint64_t>(i) + 1, at + 100, at + 200, 30);
+  }
+  return spool;
+}
+
+/// Names of steps, also after the trace was written and read again.
+std::vector<std::string> steps_of(const trace::Trace& t) {
+  const auto names = [](const trace::Trace& of) {
+    std::vector<std::string> out;
+    for (const trace::Step& step : trace::summarize(of).steps.value_or(std::vector<trace::Step>{}))
+      out.push_back(step.name);
+    return out;
+  };
+  const Folder folder;
+  trace::write_chrome_trace(t, folder.file("t.json"));
+  CHECK(names(trace::read_trace(folder.file("t.json"))) == names(t));
+  return names(t);
+}
+
 }  // namespace
 
 TEST_CASE("a spool is a trace: launches, stages, steps, totals", "[trace]") {
@@ -59,6 +89,45 @@ TEST_CASE("a spool is a trace: launches, stages, steps, totals", "[trace]") {
   CHECK(t.processes.at(0).metadata.at("command") == "train");
   CHECK(t.shapes.at(t.ops.at(0).shape).block[0] == 128);
   CHECK_NOTHROW(validate_json(trace::to_document(s), "trace_summary", "test"));
+}
+
+TEST_CASE("what was recorded as a step is listed as one, whatever it is called", "[trace]") {
+  using Names = std::vector<std::string>;
+  CHECK(steps_of(read(three_steps({"step 7", "step 8", "step 9"}))) ==
+        Names{"step 7", "step 8", "step 9"});
+  CHECK(steps_of(read(three_steps({"batch:7", "batch:8", "batch:9"}))) ==
+        Names{"batch:7", "batch:8", "batch:9"});
+  CHECK(steps_of(read(three_steps({"train_step"}))) ==
+        Names{"train_step #1", "train_step #2", "train_step #3"});
+  // Asked for by --step-name.
+  SpoolBuilder named = three_steps({"layer 3 of all"});
+  named.range("layer 4 of all", 1850, 1900).range("step 1", 1100, 1400);
+  CHECK(steps_of(read(named)) ==
+        Names{"layer 3 of all #1", "layer 3 of all #2", "layer 3 of all #3"});
+  const trace::Summary s = trace::summarize(read(named));
+  CHECK(s.steps->at(0).gpu->kernels == 1);
+  CHECK(s.steps->at(0).duration_ns == 1000);
+  CHECK(std::none_of(s.stages->begin(), s.stages->end(),
+                     [](const auto& row) { return row.stage == "layer N of all"; }));
+}
+
+TEST_CASE("a recorded step may end on another thread", "[trace]") {
+  SpoolBuilder spool;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    SpoolMarker m;
+    m.at_ns = 1000 * static_cast<std::int64_t>(i + 1);
+    m.id = 500 + i;
+    m.what = MarkerWhat::begin;
+    m.name = spool.text("serve");
+    m.thread = 11;
+    spool.step("serve", m.at_ns, static_cast<std::int64_t>(i)).append(m);
+    spool.launched("k", i + 1, m.at_ns + 100, m.at_ns + 200, 30);
+    m.at_ns += 900;
+    m.what = MarkerWhat::end;
+    m.thread = 12;
+    spool.append(m);
+  }
+  CHECK(steps_of(read(spool)) == std::vector<std::string>{"serve #1", "serve #2", "serve #3"});
 }
 
 TEST_CASE("a killed program's spool is read as far as it goes, and says so", "[trace]") {

@@ -206,6 +206,27 @@ TEST_CASE("steps are annotated, NVTX ranges, or from one optimizer step to the n
   CHECK_FALSE(JsonTrace().kernel("k", 0, 0, 1).summary().steps.has_value());
 }
 
+TEST_CASE("ranges that may be steps are some where nothing better marks any", "[trace]") {
+  const auto names = [](const JsonTrace& t) {
+    std::vector<std::string> out;
+    for (const trace::Step& step : t.summary().steps.value_or(std::vector<trace::Step>{}))
+      out.push_back(step.name);
+    return out;
+  };
+  using Names = std::vector<std::string>;
+  JsonTrace t;
+  t.range("train_step", 0, 10).launched("k", 1, 1, 2, 3);
+  CHECK(names(t).empty());  // one alone is none
+  t.range("train_step", 20, 10).range("train_step", 21, 5).launched("k", 2, 21, 22, 3);
+  CHECK(names(t) == Names{"train_step #1", "train_step #2"});
+  JsonTrace batches;
+  batches.range("batch 7", 0, 9).range("batch 8", 20, 9).launched("k", 1, 1, 2, 3);
+  CHECK(names(batches) == Names{"batch 7", "batch 8"});
+  CHECK(batches.summary().annotations->at(0).name == "batch N");
+  batches.range("step 1", 10, 5);
+  CHECK(names(batches) == Names{"step 1"});
+}
+
 TEST_CASE("the time between two steps belongs to the first, on the device's line too", "[trace]") {
   const auto s = JsonTrace()
                      .range("ProfilerStep#1", 0, 8, 1, "Operator")  // as files of 2021 have it

@@ -6,17 +6,6 @@
 #include "sums.hpp"
 
 namespace nsa::trace {
-namespace {
-
-/// Steps differ by their numbers: all of them are one row, "step N".
-std::string row_name(const std::string& name) {
-  if (!is_step_name(name)) return name;
-  const std::size_t first = name.find_first_of("0123456789");
-  const std::size_t behind = name.find_first_not_of("0123456789", first);
-  return name.substr(0, first) + "N" + (behind == name.npos ? "" : name.substr(behind));
-}
-
-}  // namespace
 
 void add_gpu_ranges(const TraceContext& context, Summary& out) {
   const Trace& trace = context.trace;
@@ -26,7 +15,7 @@ void add_gpu_ranges(const TraceContext& context, Summary& out) {
   }
   std::map<std::string, std::vector<std::int64_t>> durations;
   for (const GpuRange& range : trace.gpu_ranges)
-    durations[row_name(trace.names.text(range.name))].push_back(range.end_ns - range.start_ns);
+    durations[name_of_steps(trace.names.text(range.name))].push_back(range.end_ns - range.start_ns);
   std::vector<TimesByName> rows;
   for (auto& [name, of_name] : durations) rows.push_back(times_by_name(name, of_name));
   std::sort(rows.begin(), rows.end(), larger_total);

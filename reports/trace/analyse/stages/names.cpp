@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analyse/steps/ranges.hpp"
+#include "nsa/schemas/text/step_name.hpp"
 
 namespace nsa::trace {
 namespace {
@@ -144,7 +145,9 @@ std::string stage_of_annotation(std::string_view range) {
 }
 
 std::string plain_range_name(std::string_view range) {
-  return is_step_name(range) ? stage_of_annotation(range) : std::string(before_numbers(range));
+  return is_step_name(range) || step_name(range) != StepName::no
+             ? stage_of_annotation(range)
+             : std::string(before_numbers(range));
 }
 
 std::optional<std::string_view> parent_of_stage(std::string_view stage) {

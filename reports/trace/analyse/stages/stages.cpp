@@ -2,6 +2,7 @@
 
 #include "analyse/launches.hpp"
 #include "analyse/parts.hpp"
+#include "analyse/steps/recorded_names.hpp"
 #include "analyse/sums.hpp"
 #include "inferred.hpp"
 #include "names.hpp"
@@ -65,8 +66,12 @@ std::vector<char> around_steps(const TraceContext& context, const std::vector<in
                                int optimizer) {
   const Trace& trace = context.trace;
   std::vector<char> out(trace.ranges.size(), 0), is_inner(trace.names.size());
-  for (NameId name = 0; name < trace.names.size(); ++name)
-    is_inner[name] = of_name[name] == optimizer || is_step_name(trace.names.text(name));
+  const RecordedNames recorded(trace, kStepsRecorded);
+  for (NameId name = 0; name < trace.names.size(); ++name) {
+    const std::string& text = trace.names.text(name);
+    is_inner[name] = of_name[name] == optimizer || is_step_name(text) ||
+                     (of_name[name] < 0 && recorded.hold(name_of_steps(text)));
+  }
   for (std::uint32_t r = 0; r < trace.ranges.size(); ++r) {
     if (!is_inner[trace.ranges[r].name]) continue;
     for_each_around(context.tree, r, [&](std::uint32_t around) { out[around] = 1; });

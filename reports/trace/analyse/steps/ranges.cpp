@@ -1,38 +1,74 @@
 #include "ranges.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <map>
+#include <set>
 
+#include "analyse/steps/recorded_names.hpp"
+#include "nsa/schemas/text/step_name.hpp"
 #include "steps.hpp"
 
 namespace nsa::trace {
 namespace {
 
 constexpr std::string_view kOptimizer = "Optimizer.step";
+constexpr const char* kDigits = "0123456789";
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
+/// In order of start; of steps that overlap in a process the first stays.
+std::vector<StepRange> without_overlaps(std::vector<StepRange> steps) {
+  std::map<std::uint32_t, std::int64_t> last_end;
+  std::erase_if(steps, [&](const StepRange& step) {
+    const auto [at, first] = last_end.try_emplace(step.process, step.start_ns);
+    if (step.start_ns < at->second) return true;
+    at->second = step.end_ns;
+    return false;
+  });
+  return steps;
 }
 
-/// Ranges whose name and kind pass; of those that overlap in a process the first stays.
+/// Ranges whose name and kind pass, without overlaps.
 template <class Passes>
 std::vector<StepRange> marked(const Trace& trace, Passes passes) {
   std::vector<StepRange> out;
-  std::map<std::uint32_t, std::int64_t> last_end;
   for (const HostRange& range : trace.ranges) {
     if (range.open || !passes(range, trace.names.text(range.name))) continue;
-    const auto [at, first] = last_end.try_emplace(range.process, range.start_ns);
-    if (range.start_ns < at->second) continue;
-    at->second = range.end_ns;
     const char* source = range.kind == RangeKind::nvtx ? "nvtx" : "annotation";
     out.push_back(
         {trace.names.text(range.name), source, range.start_ns, range.end_ns, range.process, false});
   }
-  return out;
+  return without_overlaps(std::move(out));
+}
+
+void sort_by_start(std::vector<StepRange>& steps) {
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const StepRange& a, const StepRange& b) { return a.start_ns < b.start_ns; });
+}
+
+/// Steps that have all one name get a number.
+std::vector<StepRange> numbered(std::vector<StepRange> steps) {
+  std::map<std::uint32_t, int> last;  // by process
+  for (StepRange& step : steps) {
+    const int number = ++last[step.process];
+    if (step_name(step.name) == StepName::no || !step_number(step.name))
+      step.name += " #" + std::to_string(number);
+  }
+  return steps;
+}
+
+/// What the recorder took for steps; a range may end on another thread.
+std::vector<StepRange> recorded_steps(const Trace& trace) {
+  const RecordedNames recorded(trace, kStepsRecorded);
+  if (recorded.empty()) return {};
+  std::vector<StepRange> out = marked(trace, [&](const HostRange& range, const std::string& name) {
+    return range.kind != RangeKind::cpu_op && recorded.hold(range.process, name_of_steps(name));
+  });
+  for (const AsyncRange& range : trace.async_ranges) {
+    const std::string& name = trace.names.text(range.name);
+    if (recorded.hold(range.process, name_of_steps(name)))
+      out.push_back({name, "nvtx", range.start_ns, range.end_ns, range.process, false});
+  }
+  sort_by_start(out);
+  return numbered(without_overlaps(std::move(out)));
 }
 
 /// The first moment of the host in a process.
@@ -85,32 +121,18 @@ std::vector<StepRange> from_begin_to_begin(std::vector<StepRange> steps) {
 }  // namespace
 
 bool is_step_name(std::string_view name) {
-  if (name.starts_with("ProfilerStep#")) return true;
-  const std::string text = lower(name);
-  std::string_view rest = text;
-  for (const std::string_view prefix : {"training", "train"}) {
-    if (!rest.starts_with(prefix)) continue;
-    rest.remove_prefix(prefix.size());
-    break;
-  }
-  const auto skip = [&](std::string_view any) {
-    const std::size_t at = rest.find_first_not_of(any);
-    rest.remove_prefix(at == rest.npos ? rest.size() : at);
-  };
-  skip(" _");
-  const std::array<std::string_view, 3> words{"step", "iteration", "iter"};
-  const auto word = std::find_if(words.begin(), words.end(),
-                                 [&](std::string_view w) { return rest.starts_with(w); });
-  if (word == words.end()) return false;
-  rest.remove_prefix(word->size());
-  skip(" _#:=[");
-  const bool has_digit = !rest.empty() && rest.front() >= '0' && rest.front() <= '9';
-  skip("0123456789");
-  return has_digit && (rest.empty() || rest == "]");
+  return name.starts_with("ProfilerStep#") || step_name(name) == StepName::certain;
+}
+
+std::string name_of_steps(std::string_view name) {
+  const std::size_t first = name.find_first_of(kDigits);
+  if ((!is_step_name(name) && step_name(name) == StepName::no) || first == name.npos)
+    return std::string(name);
+  const std::size_t behind = std::min(name.find_first_not_of(kDigits, first), name.size());
+  return std::string(name.substr(0, first)).append("N").append(name.substr(behind));
 }
 
 std::optional<std::int64_t> step_number(const std::string& name) {
-  constexpr const char* kDigits = "0123456789";
   const std::size_t last = name.find_last_of(kDigits);
   if (last == name.npos) return {};
   const std::size_t before = name.find_last_not_of(kDigits, last);
@@ -120,15 +142,31 @@ std::optional<std::int64_t> step_number(const std::string& name) {
 }
 
 std::vector<StepRange> marked_steps(const Trace& trace) {
+  std::vector<StepRange> steps = recorded_steps(trace);
+  std::set<std::uint32_t> known;
+  for (const StepRange& step : steps) known.insert(step.process);
+  const auto others = [&](auto passes) {
+    return marked(trace, [&](const HostRange& range, const std::string& name) {
+      return !known.contains(range.process) && passes(range, name);
+    });
+  };
   // In files of 2021 they are operators.
-  auto steps = marked(trace, [](const HostRange&, const std::string& name) {
-    return name.starts_with("ProfilerStep#");
-  });
-  if (steps.empty())
-    steps = marked(trace, [](const HostRange& range, const std::string& name) {
+  std::vector<StepRange> more = others(
+      [](const HostRange&, const std::string& name) { return name.starts_with("ProfilerStep#"); });
+  if (more.empty())
+    more = others([](const HostRange& range, const std::string& name) {
       return range.kind != RangeKind::cpu_op && is_step_name(name);
     });
-  return steps.empty() ? detected(trace) : from_begin_to_begin(std::move(steps));
+  steps.insert(steps.end(), more.begin(), more.end());
+  sort_by_start(steps);
+  if (!steps.empty()) return from_begin_to_begin(std::move(steps));
+  steps = detected(trace);
+  if (!steps.empty()) return steps;
+  steps = numbered(others([](const HostRange& range, const std::string& name) {
+    return range.kind != RangeKind::cpu_op && step_name(name) == StepName::likely;
+  }));
+  if (steps.size() < 2) return {};  // nothing that comes again
+  return from_begin_to_begin(std::move(steps));
 }
 
 std::vector<StepRange> step_ranges(const Trace& trace, const std::vector<std::uint32_t>& launch) {

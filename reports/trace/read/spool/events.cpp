@@ -1,6 +1,7 @@
 // Records of work: of the GPU, of the host, and readings.
 #include <algorithm>
 
+#include "nsa/trace/range_names.hpp"
 #include "read/finish.hpp"
 #include "read/kernel_names.hpp"
 #include "sink.hpp"
@@ -147,7 +148,10 @@ void SpoolSink::add_counter(const SpoolCounter& record) {
 }
 
 void SpoolSink::add_mark(const SpoolMark& mark) {
-  if (mark.what == MarkWhat::step) return;  // the program's own range says it better
+  if (mark.what == MarkWhat::step) {  // the range of that name says from when to when
+    step_names_.insert(name_of_steps(texts_.text(mark.name, cursor_)));
+    return;
+  }
   const bool begin = mark.what == MarkWhat::window_begin;
   trace_.instants.push_back(
       {checked_time(mark.at_ns),

@@ -1,6 +1,7 @@
 // What a spool says of its process, and which record goes where.
 #include "reader.hpp"
 
+#include "nsa/trace/range_names.hpp"
 #include "read/finish.hpp"
 #include "read/kernel_names.hpp"
 #include "sink.hpp"
@@ -133,6 +134,15 @@ void SpoolSink::put_stages() {
   }
 }
 
+void SpoolSink::put_names() {
+  const auto put = [&](const char* key, const std::set<std::string>& names) {
+    std::string lines;
+    for (const std::string& name : names) lines += (lines.empty() ? "" : "\n") + name;
+    if (!names.empty()) process().metadata[key] = lines;
+  };
+  put(kStepsRecorded, step_names_);
+}
+
 void SpoolSink::finish_totals() {
   Totals totals;
   totals.complete =
@@ -154,6 +164,7 @@ void SpoolSink::read() {
   markers_.finish(last_ns_);
   put_stages();
   put_events();
+  put_names();
   finish_totals();
   finish(trace_);
   count_memory();

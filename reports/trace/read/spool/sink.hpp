@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -61,6 +62,7 @@ class SpoolSink {
 
   void put_stages();
   void put_events();
+  void put_names();
   void finish_totals();
   void count_memory();
   std::uint32_t thread(std::uint32_t tid);
@@ -75,6 +77,7 @@ class SpoolSink {
   std::unordered_map<std::uint64_t, NameId> by_correlation_, by_node_;
   std::unordered_map<std::uint32_t, spool::SpoolEvent> events_;  // by SpoolEvent::sync
   std::vector<std::pair<std::size_t, std::uint32_t>> event_of_sync_;
+  std::set<std::string> step_names_;
   std::optional<spool::SpoolTotals> totals_;
   std::uint64_t recorded_ = 0;
   std::int64_t last_ns_ = -kMaxTimeNs;
