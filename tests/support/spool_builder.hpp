@@ -85,18 +85,24 @@ class SpoolBuilder {
   }
   /// An NVTX range by push and pop.
   SpoolBuilder& range(std::string_view name, std::int64_t start_ns, std::int64_t end_ns,
-                      std::uint32_t thread = 11) {
+                      std::uint32_t thread = 11, std::string_view domain = {}) {
     spool::SpoolMarker m;
     m.at_ns = start_ns;
     m.what = spool::MarkerWhat::begin;
     m.id = ++last_marker_;
     m.name = text(name);
+    m.domain = text(domain);
     m.thread = thread;
     append(m);
     m.at_ns = end_ns;
     m.what = spool::MarkerWhat::end;
     m.name = 0;
     return append(m);
+  }
+  /// A range of the hook in Python.
+  SpoolBuilder& hooked(std::string_view name, std::int64_t start_ns, std::int64_t end_ns,
+                       std::uint32_t thread = 11) {
+    return range(name, start_ns, end_ns, thread, spool::kHookDomain);
   }
   /// What the exit handler appends.
   SpoolBuilder& totals(std::uint64_t launches, std::uint64_t kernels, std::uint64_t dropped = 0,

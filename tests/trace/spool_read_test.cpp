@@ -130,6 +130,54 @@ TEST_CASE("a recorded step may end on another thread", "[trace]") {
   CHECK(steps_of(read(spool)) == std::vector<std::string>{"serve #1", "serve #2", "serve #3"});
 }
 
+TEST_CASE("passes that the hook in Python recorded are modules", "[trace]") {
+  SpoolBuilder spool;
+  spool.hooked("forward Net", 1000, 5000).hooked("forward layers.0 (Block)", 2000, 3000);
+  spool.hooked("forward layers.0 (Block)", 3500, 4000);
+  spool.launched("before", 1, 1500, 1600, 10).launched("in it", 2, 2100, 2200, 20);
+  spool.launched("again", 3, 3600, 3700, 40);
+  spool.hooked("backward Net", 6000, 9000, 12).hooked("backward layers.0 (Block)", 7000, 8000, 12);
+  spool.launched("its gradient", 4, 7100, 7200, 300, 12);
+  spool.range("forward pass", 100, 500).launched("elsewhere", 5, 200, 300, 7);  // the program's own
+  // Of a graph that was captured in a module's forward pass, and is replayed in none.
+  SpoolApi launch;
+  launch.start_ns = 9500, launch.end_ns = 9550, launch.correlation = 9;
+  launch.name = spool.text("cudaGraphLaunch");
+  SpoolKernel k;
+  k.start_ns = 9600, k.end_ns = 10600, k.correlation = 9, k.graph = 3, k.graph_node = 1;
+  k.name = spool.text("_Z1kv");
+  SpoolStage stage;
+  stage.id = 1, stage.of = StageOf::graph_node,
+  stage.stage = spool.text("forward layers.0 (Block)");
+  spool.append(launch).append(k).append(stage);
+
+  const trace::Trace t = read(spool);
+  const Folder folder;
+  trace::write_chrome_trace(t, folder.file("t.json"));
+  const trace::Trace again = trace::read_trace(folder.file("t.json"));
+  for (const trace::Trace* of : {&t, &again}) {
+    const trace::Summary s = trace::summarize(*of);
+    REQUIRE(s.modules);
+    CHECK(s.null_reasons.count("modules") == 0);
+    REQUIRE(s.modules->size() == 2);
+    const trace::ModuleRow& block = s.modules->at(0);
+    CHECK(block.name == "layers.0 (Block)");
+    CHECK(block.count == 2);
+    CHECK(block.host_ns == 1500);
+    CHECK(block.gpu_ns == 20 + 40 + 1000);
+    CHECK(block.gpu_self_ns == block.gpu_ns);
+    CHECK(block.backward_ns == 300);
+    const trace::ModuleRow& net = s.modules->at(1);
+    CHECK(net.name == "Net");
+    CHECK(net.count == 1);
+    CHECK(net.gpu_ns == 10 + 20 + 40);
+    CHECK(net.gpu_self_ns == 10);
+    CHECK(net.backward_ns == 300);
+    CHECK_NOTHROW(validate_json(trace::to_document(s), "trace_summary", "test"));
+  }
+  CHECK_FALSE(trace::summarize(read(three_steps({"step 1"}))).modules);
+}
+
 TEST_CASE("a killed program's spool is read as far as it goes, and says so", "[trace]") {
   SpoolBuilder spool;
   spool.launched("k", 1, 100, 200, 30).totals(1, 1, 0, 0);

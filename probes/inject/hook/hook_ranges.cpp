@@ -220,7 +220,7 @@ void HookRanges::collect(SpoolFile& spool) {
       event.name = text;
     }
   }
-  const std::uint32_t domain = events.empty() ? 0 : spool.text("nsatune");
+  const std::uint32_t domain = events.empty() ? 0 : spool.text(spool::kHookDomain);
   for (const Event& event : events) {
     spool::SpoolMarker marker;
     marker.at_ns = event.at_ns;

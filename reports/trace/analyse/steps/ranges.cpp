@@ -132,6 +132,12 @@ std::string name_of_steps(std::string_view name) {
   return std::string(name.substr(0, first)).append("N").append(name.substr(behind));
 }
 
+std::string_view module_of_range(std::string_view name) {
+  for (const std::string_view pass : {"forward ", "backward "})
+    if (name.starts_with(pass)) return name.substr(pass.size());
+  return {};
+}
+
 std::optional<std::int64_t> step_number(const std::string& name) {
   const std::size_t last = name.find_last_of(kDigits);
   if (last == name.npos) return {};

@@ -80,6 +80,9 @@ void SpoolSink::add_call(const SpoolApi& api) {
 
 void SpoolSink::add_marker(const SpoolMarker& marker) {
   checked_time(marker.at_ns);
+  if (marker.domain != 0 && texts_.text(marker.domain, cursor_) == kHookDomain)
+    if (const auto module = module_of_range(texts_.text(marker.name, cursor_)); !module.empty())
+      modules_.emplace(module);
   markers_.add(marker, texts_.name(marker.name, Form::as_is, cursor_, trace_.names),
                thread(marker.thread));
 }

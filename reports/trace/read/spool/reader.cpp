@@ -141,6 +141,7 @@ void SpoolSink::put_names() {
     if (!names.empty()) process().metadata[key] = lines;
   };
   put(kStepsRecorded, step_names_);
+  put(kModulesRecorded, modules_);
 }
 
 void SpoolSink::finish_totals() {

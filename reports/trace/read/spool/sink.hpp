@@ -77,7 +77,7 @@ class SpoolSink {
   std::unordered_map<std::uint64_t, NameId> by_correlation_, by_node_;
   std::unordered_map<std::uint32_t, spool::SpoolEvent> events_;  // by SpoolEvent::sync
   std::vector<std::pair<std::size_t, std::uint32_t>> event_of_sync_;
-  std::set<std::string> step_names_;
+  std::set<std::string> step_names_, modules_;
   std::optional<spool::SpoolTotals> totals_;
   std::uint64_t recorded_ = 0;
   std::int64_t last_ns_ = -kMaxTimeNs;

@@ -172,6 +172,9 @@ enum class MarkerWhat : std::uint32_t { instant = 1, begin = 2, end = 3 };
 
 /// NVTX. A begin and its end have the same `id`, on whatever thread; id 0: the last begin of the
 /// thread that is still open (push and pop). The end's name may be 0.
+/// The domain of ranges that a hook in the program opened.
+inline constexpr std::string_view kHookDomain = "nsatune";
+
 struct SpoolMarker {
   SpoolRecord record{40, Kind::marker, 0};
   std::int64_t at_ns = 0;
