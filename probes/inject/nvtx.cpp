@@ -1,6 +1,8 @@
 // Ranges as the program opens them, for steps and for notes on a hang; the records are CUPTI's.
 #include "inject/nvtx.hpp"
 
+#include <pthread.h>
+
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 
@@ -53,6 +55,12 @@ std::mutex strings_mutex;
 std::unordered_map<const void*, std::string>& strings() {
   static auto* strings = new std::unordered_map<const void*, std::string>;
   return *strings;
+}
+/// A child that was forked does not wait for a thread that it has not got.
+void hold_strings_at_fork() {
+  const auto hold = [] { strings_mutex.lock(); };
+  const auto release = [] { strings_mutex.unlock(); };
+  pthread_atfork(hold, release, release);
 }
 
 /// What is no ASCII becomes a question mark.
@@ -207,6 +215,7 @@ bool attach_nvtx(ExportTable export_table, const std::function<void()>& attach_c
                      core.read(*tables, kCoreModule) && core2.read(*tables, kCore2Module);
   attach_cupti();
   if (!known) return false;
+  hold_strings_at_fork();
   core.chain(kRangeStartEx, next.range_start_ex, &range_start_ex);
   core.chain(kRangeStartA, next.range_start, &range_start);
   core.chain(kRangeStartW, next.range_start_wide, &range_start_wide);

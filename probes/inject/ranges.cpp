@@ -1,5 +1,6 @@
 #include "inject/ranges.hpp"
 
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,11 +27,35 @@ namespace {
 struct Threads {
   std::mutex mutex;
   std::vector<std::weak_ptr<OpenRanges>> all;
+  std::vector<ThreadRanges> held;  // during a fork
 };
-// Never destroyed: threads end after the destructors of the library ran.
+void hold_all();
+void release_all();
+
+// Never destroyed: threads end after the destructors of the library ran. A child that is forked
+// while another thread is in here would wait for that thread for ever.
 Threads& threads() {
-  static auto* threads = new Threads;
+  static auto* threads = [] {
+    auto* const made = new Threads;
+    pthread_atfork(hold_all, release_all, release_all);
+    return made;
+  }();
   return *threads;
+}
+
+void hold_all() {
+  Threads& known = threads();
+  known.mutex.lock();
+  for (const auto& weak : known.all)
+    if (auto thread = weak.lock()) known.held.push_back(std::move(thread));
+  for (const ThreadRanges& thread : known.held) thread->mutex.lock();
+}
+
+void release_all() {
+  Threads& known = threads();
+  for (const ThreadRanges& thread : known.held) thread->mutex.unlock();
+  known.held.clear();
+  known.mutex.unlock();
 }
 
 thread_local bool thread_is_over = false;  // still there when other destructors of the thread run

@@ -1,6 +1,10 @@
 // What a hook in a program tells, as markers in a spool. The recorder is the test's.
 #include "inject/hook/hook_ranges.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <map>
 #include <thread>
 
@@ -208,4 +212,61 @@ TEST_CASE("numbers that are nobody's do nothing", "[probes]") {
   m.ranges.end();
   m.ranges.end();
   CHECK(Read(m.ranges).text().empty());
+}
+
+/// Of a child that runs `body`: 0, or what ended it; SIGALRM where it waited for ever.
+template <class Body>
+int forked(Body body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(5);
+    body();
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+TEST_CASE("a child that is forked while the tracer collects has its modules called", "[probes]") {
+  HookRanges& ranges = HookRanges::get();
+  const char object = 0;
+  const HookRanges::Module module =
+      ranges.add_module(&object, ranges.name("f forked"), ranges.name("b forked"), 0);
+  const test::SpoolFolder folder;
+  inject::SpoolFile spool;
+  REQUIRE(spool.open(folder.path(), spool::SpoolHeader{}));
+  std::atomic<bool> over{false};
+  std::thread collects([&] {
+    while (!over) ranges.collect(spool);
+  });
+  std::thread records([&] {
+    while (!over) {
+      ranges.begin(1);
+      ranges.end();
+    }
+  });
+  std::thread looks([&] {
+    while (!over) inject::open_ranges();
+  });
+  ranges.forward_begins(&object);  // is open when the children are made
+  int status = 0;
+  for (int i = 0; i < 200 && status == 0; ++i)
+    status = forked([&] {
+      inject::recorder_of_test = {false, false};
+      ranges.forward_ends(&object);
+      ranges.forward_begins(&object);
+      ranges.forward_ends(&object);
+      ranges.backward_begins(module);
+      ranges.backward_ends();
+      inject::push_range(&object, "NVTX");
+      inject::pop_range(&object);
+      inject::open_ranges();
+    });
+  CHECK(status == 0);
+  over = true;
+  collects.join();
+  records.join();
+  looks.join();
+  CHECK(ranges.forward_ends(&object) == module);
 }

@@ -1,5 +1,6 @@
 #include "inject/hook/hook_ranges.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,8 +23,16 @@ std::uint64_t next_serial() {
 
 HookRanges::HookRanges() : serial_(next_serial()) {}
 
+/// A child that is forked while another thread is in here would wait for that thread for ever.
 HookRanges& HookRanges::get() {
-  static auto* ranges = new HookRanges;
+  static auto* ranges = [] {
+    auto* const made = new HookRanges;
+    ranges_of_this_thread();  // its handlers first: they are called after ours, as its locks are
+    const auto hold = [] { get().mutex_.lock(); };
+    const auto release = [] { get().mutex_.unlock(); };
+    pthread_atfork(hold, release, release);
+    return made;
+  }();
   return *ranges;
 }
 

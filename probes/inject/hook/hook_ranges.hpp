@@ -18,7 +18,8 @@
 namespace nsa::inject {
 
 /// One a process, never destroyed. What happens while nothing is recorded leaves no range, but for
-/// the end of one that was recorded. Any thread may call; events wait here until collect().
+/// the end of one that was recorded. Any thread may call; events wait here until collect(). The
+/// process's own may be called in a child that was forked, too.
 class HookRanges {
  public:
   using Module = std::uint32_t;  // by its number, from 1; 0 = none
