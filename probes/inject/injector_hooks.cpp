@@ -54,7 +54,7 @@ std::int64_t Injector::step_ends() {
 }
 
 void Injector::note_hooks() {
-  const HookRanges& ranges = HookRanges::get();
+  HookRanges& ranges = HookRanges::get();
   const char* wanted = std::getenv(spool::kEnvPython);
   const bool is_python = dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr;
   if (!wanted || !*wanted || !is_python) return;
@@ -71,6 +71,8 @@ void Injector::note_hooks() {
                 span_ns > 0 ? 100 * cost_ns / span_ns : 0.0,
                 static_cast<unsigned long long>(ranges.calls()), ranges.cost_ns() / 1e3);
   spool_.note(spool::NoteWhat::information, text.data());
+  for (const std::string& why : ranges.stopped())
+    spool_.note(spool::NoteWhat::information, "the hook in Python stopped early: " + why);
   const spool::SpoolTotals totals = tracer_ ? tracer_->totals() : spool::SpoolTotals{};
   if (totals.graph_launches > 0)
     spool_.note(spool::NoteWhat::information,

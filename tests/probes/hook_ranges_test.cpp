@@ -202,6 +202,26 @@ TEST_CASE("steps that were not recorded from begin to end are not listed", "[pro
   inject::steps_of_test = 0;
 }
 
+TEST_CASE("a hook that stops leaves nothing open on any thread", "[probes]") {
+  Model m;
+  m.ranges.forward_begins(m.objects);
+  m.ranges.forward_begins(m.objects + 1);
+  std::thread([&] {
+    m.ranges.backward_begins(m.other);
+    m.ranges.stop("no more ranges of modules: TypeError: x");
+    m.ranges.backward_ends();
+  }).join();
+  CHECK(m.ranges.forward_ends(m.objects) == 0);
+  const Read read(m.ranges);
+  std::string text = " " + read.text();
+  for (const char* name : {"f Net", "f block", "b Net", "b other"}) {
+    INFO(name);
+    CHECK(text.find(std::string(" +") + name) != std::string::npos);
+    CHECK(text.find(std::string(" -") + name) != std::string::npos);
+  }
+  CHECK(m.ranges.stopped() == std::vector<std::string>{"no more ranges of modules: TypeError: x"});
+}
+
 TEST_CASE("numbers that are nobody's do nothing", "[probes]") {
   Model m;
   CHECK(m.ranges.add_module(m.objects, 999, 1, 0) == 0);

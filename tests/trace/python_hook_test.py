@@ -183,6 +183,65 @@ class HookTest(unittest.TestCase):
         self.assertEqual(recorded.done.returncode, 0, recorded.done.stderr)
         self.assertEqual(recorded.count("forward Net"), 4)
 
+    def train(self, before):
+        """Records train.py after some lines of a program that has odd modules."""
+        script = self.path("odd.py")
+        script.write_text(textwrap.dedent(before) + f"\nimport runpy\nrunpy.run_path({str(FAKE / 'train.py')!r}, run_name='__main__')\n")
+        return self.record(script=script)
+
+    def test_what_the_hooks_raise_is_a_line_and_not_the_programs(self):
+        as_it_is = self.record().done
+        for what, odd in {
+            "modules: RuntimeError: no children": """
+                import torch
+                class Odd(torch.nn.Module):
+                    def named_children(self):
+                        raise RuntimeError("no children")
+                torch.cuda.init()
+                assert Odd()(1) == 1 and Odd()(2) == 2
+            """,
+            "modules: TypeError: no values": """
+                import torch
+                class Output(dict):
+                    def values(self):
+                        raise TypeError("no values")
+                class Odd(torch.nn.Module):
+                    def forward(self, x):
+                        return Output(x=x)
+                torch.cuda.init()
+                assert Odd()(1)["x"] == 1
+            """,
+            "modules: RuntimeError: no prehooks": """
+                import torch
+                def refuse(self, hook):
+                    raise RuntimeError("no prehooks")
+                torch.Node.register_prehook = refuse
+            """,
+            "modules: RuntimeError: not in a backward pass": """
+                import torch
+                def refuse(callback):
+                    raise RuntimeError("not in a backward pass")
+                torch.autograd.Variable._execution_engine.queue_callback = refuse
+            """,
+            "steps: TypeError: cannot create weak reference to 'SGD' object": """
+                import torch
+                class Plain:
+                    __slots__ = ()
+                    step = torch.optim.Optimizer.step
+                Plain.__name__ = Plain.__qualname__ = "SGD"
+                torch.optim.SGD = Plain
+            """,
+        }.items():
+            with self.subTest(what):
+                recorded = self.train(odd)
+                self.assertEqual(recorded.done.returncode, 0, recorded.done.stderr)
+                self.assertEqual(recorded.done.stdout, as_it_is.stdout)
+                self.assertEqual(recorded.done.stderr.count("nsatune: no more ranges of"), 1, recorded.done.stderr)
+                self.assertIn("nsatune: no more ranges of " + what, recorded.done.stderr)
+                self.assertTrue(any("stopped early: no more ranges of " + what in note for note in recorded.notes), recorded.notes)
+                kept = ("forward Net", 4) if what.startswith("steps") else ("Optimizer.step#SGD.step", 4)
+                self.assertEqual(recorded.count(kept[0]), kept[1])
+
     def test_a_python_without_its_environment_costs_a_line(self):
         script = self.path("alone.py")
         script.write_text(f"import sys\nsys.path.insert(0, {str(FAKE)!r})\nimport torch\ntorch.cuda.init()\nprint('done')\n")

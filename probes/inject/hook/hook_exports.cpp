@@ -88,6 +88,11 @@ NSA_HOOK void nsatune_hook_end() {
   guarded([](HookRanges& ranges) { ranges.end(); });
 }
 
+/// A hook has failed and tells nothing more: why, in a line.
+NSA_HOOK void nsatune_hook_stop(const char* why) {
+  guarded([&](HookRanges& ranges) { ranges.stop(why ? why : ""); });
+}
+
 /// These two may wait for the devices: not with a lock that other threads need, such as Python's.
 NSA_HOOK void nsatune_hook_loop_begins() {
   guarded([](HookRanges& ranges) { ranges.loop_begins(); });

@@ -170,6 +170,19 @@ void HookRanges::backward_ends() {
     while (!thread->backward.empty()) close(*thread, thread->backward);
 }
 
+void HookRanges::stop(std::string_view why) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& thread : threads_)
+    for (auto* const frames : {&thread->forward, &thread->backward})
+      while (!frames->empty()) close(*thread, *frames);
+  stopped_.emplace_back(why);
+}
+
+std::vector<std::string> HookRanges::stopped() {
+  const std::lock_guard lock(mutex_);
+  return stopped_;
+}
+
 void HookRanges::begin(Name name) {
   const std::lock_guard lock(mutex_);
   if (name >= names_.size()) name = 0;

@@ -73,6 +73,10 @@ class HookRanges {
   /// A hook has come in.
   void attach() { attached_ = true; }
   bool attached() const { return attached_; }
+  /// A hook tells nothing more: what is open ends, on whatever thread.
+  void stop(std::string_view why);
+  /// Why, a line for each that did.
+  std::vector<std::string> stopped();
 
   /// Ranges since the last time to the spool, as markers. One thread at a time.
   void collect(SpoolFile& spool);
@@ -118,6 +122,7 @@ class HookRanges {
   std::vector<std::shared_ptr<Thread>> threads_;
   std::vector<Event> events_;
   std::uint64_t last_id_ = std::uint64_t{1} << 63;  // CUPTI counts from 1
+  std::vector<std::string> stopped_;
   bool looping_ = false, step_recorded_ = false;
   std::int64_t step_begin_ns_ = 0;
 

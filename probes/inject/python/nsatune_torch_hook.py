@@ -46,6 +46,7 @@ class Library:
         self.backward_ends = function(quick, "backward_ends", None)
         self.begin = function(quick, "begin", None, number)
         self.end = function(quick, "end", None)
+        self.stop = function(quick, "stop", None, ctypes.c_char_p)
         self.loop_begins = function(waiting, "loop_begins", None)
         self.step_ends = function(waiting, "step_ends", None)
 
@@ -59,7 +60,22 @@ def the_library():
 
 
 def complain(what, error):
-    print(f"nsatune: {what}: {type(error).__name__}: {error}", file=sys.stderr)
+    line = f"{what}: {type(error).__name__}: {error}"
+    print("nsatune: " + line, file=sys.stderr)
+    return line
+
+
+class Switch:
+    """Of hooks of one kind: what one of them raises is a line, never the program's, and the end of them all."""
+
+    def __init__(self, library, what):
+        self.library, self.what, self.off = library, what, False
+
+    def fail(self, error):
+        """Once; what is open in the library ends."""
+        if not self.off:
+            self.off = True
+            self.library.stop(complain(f"no more ranges of {self.what}", error).encode("utf-8", "replace"))
 
 
 # ---- the hooks -----------------------------------------------------------------------------------------------------------
@@ -70,6 +86,7 @@ class Modules:
 
     def __init__(self, torch, library, selection):
         self.torch, self.library, self.selection = torch, library, selection
+        self.switch = Switch(library, "modules")
         self.alive = {}  # weak references by the library's number
         self.backward = {}  # prehooks by the same
         self.attached = False
@@ -113,10 +130,16 @@ class Modules:
 
     def prehook(self, number):
         begins, ends, engine = self.library.backward_begins, self.library.backward_ends, self.torch.autograd.Variable._execution_engine
+        switch = self.switch
 
         def prehook(_gradients):
-            if begins(number):
-                engine.queue_callback(ends)
+            if switch.off:
+                return
+            try:
+                if begins(number):
+                    engine.queue_callback(ends)
+            except Exception as error:  # noqa: BLE001
+                switch.fail(error)
 
         return prehook
 
@@ -135,24 +158,30 @@ class Modules:
         """The two functions; everything that they use is a local of theirs."""
         compiling = compiling_test(self.torch)
         begins, ends = self.library.forward_begins, self.library.forward_ends
-        introduce, watch, prehooks = self.introduce, self.watch, self.backward
+        introduce, watch, prehooks, switch = self.introduce, self.watch, self.backward, self.switch
 
         def before(module, arguments):
-            if compiling():
+            if compiling() or switch.off:  # in this order: Dynamo follows the first alone
                 return
-            known = begins(module)
-            if known:
-                introduce(module, known == 2)
-                begins(module)
+            try:
+                known = begins(module)
+                if known:
+                    introduce(module, known == 2)
+                    begins(module)
+            except Exception as error:  # noqa: BLE001: modules may have children of their own kind
+                switch.fail(error)
 
         def after(module, arguments, output):
-            if compiling():
+            if compiling() or switch.off:  # in this order: Dynamo follows the first alone
                 return
-            number = ends(module)
-            if number:
-                node = watch(output)
-                if node is not None:
-                    node.register_prehook(prehooks[number])
+            try:
+                number = ends(module)
+                if number:
+                    node = watch(output)
+                    if node is not None:
+                        node.register_prehook(prehooks[number])
+            except Exception as error:  # noqa: BLE001: so may outputs
+                switch.fail(error)
 
         return before, after
 
@@ -198,23 +227,30 @@ class Optimizers:
 
     def __init__(self, torch, library):
         self.torch, self.library, self.first, self.names = torch, library, None, {}
+        self.switch = Switch(library, "steps")
 
     def begins(self, optimizer, arguments, keywords):
-        if self.compiling():
+        if self.compiling() or self.switch.off:
             return
-        kind = type(optimizer).__name__
-        if kind not in self.names:
-            self.names[kind] = self.library.name(f"Optimizer.step#{kind}.step")
-        self.library.begin(self.names[kind])
+        try:
+            kind = type(optimizer).__name__
+            if kind not in self.names:
+                self.names[kind] = self.library.name(f"Optimizer.step#{kind}.step")
+            self.library.begin(self.names[kind])
+        except Exception as error:  # noqa: BLE001
+            self.switch.fail(error)
 
     def ends(self, optimizer, arguments, keywords):
-        if self.compiling():
+        if self.compiling() or self.switch.off:
             return
-        self.library.end()
-        if self.first is None or self.first() is None:
-            self.first = weakref.ref(optimizer)
-        if self.first() is optimizer:
-            self.library.step_ends()
+        try:
+            self.library.end()
+            if self.first is None or self.first() is None:
+                self.first = weakref.ref(optimizer)
+            if self.first() is optimizer:
+                self.library.step_ends()
+        except Exception as error:  # noqa: BLE001: an optimizer that no reference may be made of, say
+            self.switch.fail(error)
 
     def install(self):
         self.compiling = compiling_test(self.torch)
@@ -305,14 +341,25 @@ def watch_compiled(output_code):
     graphs, numbers = output_code.CompiledFxGraph, {}  # by the address of a graph
     count = itertools.count()
     original = graphs.__call__
+    switch = Switch(library, "compiled graphs")
+
+    def number_of(graph):
+        key = id(graph)
+        if key not in numbers:
+            backward = (getattr(graph, "fx_kwargs", None) or {}).get("is_backward")
+            number = library.name(f"{'backward' if backward else 'forward'} compiled graph {next(count)}")
+            numbers[key] = number, weakref.ref(graph, lambda _: numbers.pop(key, None))  # the address may be another's then
+        return numbers[key][0]
 
     @functools.wraps(original)
     def call(self, *arguments, **keywords):
-        number = numbers.get(id(self))
-        if number is None:
-            backward = (getattr(self, "fx_kwargs", None) or {}).get("is_backward")
-            text = f"{'backward' if backward else 'forward'} compiled graph {next(count)}"
-            number = numbers[id(self)] = library.name(text)
+        if switch.off:
+            return original(self, *arguments, **keywords)
+        try:
+            number = number_of(self)
+        except Exception as error:  # noqa: BLE001
+            switch.fail(error)
+            return original(self, *arguments, **keywords)
         library.begin(number)
         try:
             return original(self, *arguments, **keywords)
