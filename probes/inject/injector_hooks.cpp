@@ -73,6 +73,10 @@ void Injector::note_hooks() {
   spool_.note(spool::NoteWhat::information, text.data());
   for (const std::string& why : ranges.stopped())
     spool_.note(spool::NoteWhat::information, "the hook in Python stopped early: " + why);
+  if (ranges.has_compiled_code())
+    spool_.note(spool::NoteWhat::information,
+                "compiled code (torch.compile): modules inside of it have no ranges; the compiled "
+                "model and each \"compiled graph\" stand for them");
   const spool::SpoolTotals totals = tracer_ ? tracer_->totals() : spool::SpoolTotals{};
   if (totals.graph_launches > 0)
     spool_.note(spool::NoteWhat::information,

@@ -242,6 +242,19 @@ class HookTest(unittest.TestCase):
                 kept = ("forward Net", 4) if what.startswith("steps") else ("Optimizer.step#SGD.step", 4)
                 self.assertEqual(recorded.count(kept[0]), kept[1])
 
+    def test_compiled_code_has_ranges_of_its_graphs_and_a_note(self):
+        recorded = self.train("""
+            import torch
+            from torch._inductor.output_code import CompiledFxGraph
+            torch.cuda.init()
+            first, second = CompiledFxGraph(False), CompiledFxGraph(True)
+            assert [graph(5) for graph in (first, second, first)] == [5, 5, 5]
+        """)
+        self.assertEqual(recorded.done.returncode, 0, recorded.done.stderr)
+        self.assertEqual((recorded.count("forward compiled graph 0"), recorded.count("backward compiled graph 1")), (2, 1))
+        self.assertTrue(any("modules inside of it have no ranges" in note for note in recorded.notes), recorded.notes)
+        self.assertFalse(any("modules inside of it have no ranges" in note for note in self.record().notes))
+
     def test_a_python_without_its_environment_costs_a_line(self):
         script = self.path("alone.py")
         script.write_text(f"import sys\nsys.path.insert(0, {str(FAKE)!r})\nimport torch\ntorch.cuda.init()\nprint('done')\n")

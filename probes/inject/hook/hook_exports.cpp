@@ -88,6 +88,11 @@ NSA_HOOK void nsatune_hook_end() {
   guarded([](HookRanges& ranges) { ranges.end(); });
 }
 
+/// The program runs code that a compiler made of modules.
+NSA_HOOK void nsatune_hook_compiled_code() {
+  guarded([](HookRanges& ranges) { ranges.compiled_code(); });
+}
+
 /// A hook has failed and tells nothing more: why, in a line.
 NSA_HOOK void nsatune_hook_stop(const char* why) {
   guarded([&](HookRanges& ranges) { ranges.stop(why ? why : ""); });

@@ -73,6 +73,9 @@ class HookRanges {
   /// A hook has come in.
   void attach() { attached_ = true; }
   bool attached() const { return attached_; }
+  /// The program runs compiled code, whose modules no hook sees.
+  void compiled_code() { compiled_code_ = true; }
+  bool has_compiled_code() const { return compiled_code_; }
   /// A hook tells nothing more: what is open ends, on whatever thread.
   void stop(std::string_view why);
   /// Why, a line for each that did.
@@ -129,7 +132,7 @@ class HookRanges {
   std::atomic<std::uint64_t> calls_{0};
   std::atomic<std::int64_t> first_call_ns_{0}, last_call_ns_{0};
   std::atomic<double> cost_ns_{0};
-  std::atomic<bool> attached_{false};
+  std::atomic<bool> attached_{false}, compiled_code_{false};
 };
 
 }  // namespace nsa::inject

@@ -46,6 +46,7 @@ class Library:
         self.backward_ends = function(quick, "backward_ends", None)
         self.begin = function(quick, "begin", None, number)
         self.end = function(quick, "end", None)
+        self.compiled_code = function(quick, "compiled_code", None)
         self.stop = function(quick, "stop", None, ctypes.c_char_p)
         self.loop_begins = function(waiting, "loop_begins", None)
         self.step_ends = function(waiting, "step_ends", None)
@@ -346,6 +347,7 @@ def watch_compiled(output_code):
     def number_of(graph):
         key = id(graph)
         if key not in numbers:
+            library.compiled_code()
             backward = (getattr(graph, "fx_kwargs", None) or {}).get("is_backward")
             number = library.name(f"{'backward' if backward else 'forward'} compiled graph {next(count)}")
             numbers[key] = number, weakref.ref(graph, lambda _: numbers.pop(key, None))  # the address may be another's then
