@@ -31,6 +31,40 @@ TEST_CASE("what to do about waits follows what most of them wait for", "[doctor]
   CHECK(advice(own, "trace_host_syncs").find("torch.cuda.synchronize") != std::string::npos);
 }
 
+TEST_CASE("a wait names the function of the program that it was called in", "[doctor]") {
+  const auto fact = [](bool twice, bool by_stack) {
+    JsonTrace t;
+    for (int step = 0, id = 1; step < 10; ++step, id += 3) {
+      const double at = 10'000.0 * step;
+      const auto function = [&](const char* name, double from, double us) {
+        if (!by_stack) t.range(name, at + from, us, 1, "python_function");
+      };
+      function("train.py(3): <module>", 0, 9900);
+      function("train.py(42): log_loss", 1000, 6000);
+      function("torch/_tensor.py(90): item", 1010, 5900);
+      function("/opt/venv/lib/python3.11/site-packages/logger/log.py(7): write", 1020, 5800);
+      if (by_stack)
+        t.op(
+            "aten::item", at + 1050, 5000,
+            R"("Call stack": "torch/_tensor.py(90): item;train.py(42): log_loss;train.py(3): <module>")");
+      else
+        t.op("aten::item", at + 1050, 5000, "");
+      t.launched("gemm", id, at + 100, at + 200, 5000);
+      t.call("cudaStreamSynchronize", id + 1, at + 1100, 4500);
+      if (twice) t.op("aten::item", at + 8000, 500, "");
+      if (twice) t.call("cudaStreamSynchronize", id + 2, at + 8010, 400);
+    }
+    const doctor::Report report = report_of(t);
+    const doctor::Found* one = found(report, "trace_host_syncs");
+    return one && !one->facts.empty() ? one->facts.front().what : "";
+  };
+  CHECK(fact(false, false).find("aten::item, called by train.py(42): log_loss") !=
+        std::string::npos);
+  CHECK(fact(false, true).find("aten::item, called by train.py(42): log_loss") !=
+        std::string::npos);
+  CHECK(fact(true, false).find("most of it called by train.py(42): log_loss") != std::string::npos);
+}
+
 TEST_CASE("waits win no more than they take, whatever allocations take", "[doctor]") {
   JsonTrace t;
   for (int step = 0, id = 1; step < 10; ++step, id += 5) {

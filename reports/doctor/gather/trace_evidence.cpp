@@ -28,6 +28,7 @@ constexpr std::size_t kGaps = 3;
 
 void add_calls(const Trace& trace, TraceEvidence& out) {
   const std::vector<NameId> around = ranges_around(trace);
+  const std::vector<std::string_view> functions = functions_around(trace);
   const std::vector<WaitKind> waits = trace::waits_of_calls(trace);
   Groups of_waits, of_allocations;
   for (std::size_t i = 0; i < trace.calls.size(); ++i) {
@@ -37,7 +38,7 @@ void add_calls(const Trace& trace, TraceEvidence& out) {
     if (by == "aten::_local_scalar_dense") by = "aten::item";  // what the user wrote
     (waits[i] == WaitKind::allocation ? of_allocations : of_waits)
         .add(trace.names.text(call.name), by, call.end_ns - call.start_ns, call.correlation,
-             waits[i]);
+             waits[i], functions[i]);
   }
   out.waits = of_waits.take();
   out.allocations = of_allocations.take();

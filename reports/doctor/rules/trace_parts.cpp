@@ -84,7 +84,10 @@ Group total_of(const std::vector<Group>& groups) {
 }
 
 std::string in_text(const Group& group) {
-  return group.by.empty() ? group.name : group.name + " in " + group.by;
+  std::string text = group.by.empty() ? group.name : group.name + " in " + group.by;
+  if (!group.caller.empty())
+    text += (group.callers > 1 ? ", most of it called by " : ", called by ") + group.caller;
+  return text;
 }
 
 std::vector<Group> first_of(const std::vector<Group>& groups, std::size_t most) {

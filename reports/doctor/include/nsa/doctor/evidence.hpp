@@ -147,6 +147,8 @@ struct Group {
   std::int64_t count = 0, total_ns = 0;
   std::vector<std::uint64_t> ids;
   trace::WaitKind wait = trace::WaitKind::none;  // of calls
+  std::string caller = {};  // of calls: function of the program with most of it, "" = none known
+  std::size_t callers = 0;  // that are known
 };
 struct Gap {
   std::int64_t start_ns = 0, duration_ns = 0;
