@@ -44,6 +44,34 @@ def trace_json(path, stage):
         json.dump({"traceEvents": events}, f)
 
 
+def work_json(path):
+    """Products of 1,024 x 1,024 in an operator, a copy to the device that the host waits for, an allocation, a range on the GPU, and
+    what our recorder counted."""
+    events = []
+
+    def event(category, name, ts, dur, thread=1, **args):
+        events.append({"ph": "X", "cat": category, "name": name, "pid": 1, "tid": thread, "ts": ts, "dur": dur, "args": args})
+
+    for step in range(3):
+        at, ids = 1000 * step, [10 * step + n for n in range(1, 5)]
+        event("user_annotation", f"ProfilerStep#{step}", at, 999)
+        event("cuda_runtime", "cudaMalloc", at + 1, 50)
+        event("cuda_runtime", "cudaMemcpy", at + 60, 140, correlation=ids[0])
+        event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at + 70, 100, correlation=ids[0], device=0, stream=7, bytes=1000000 * (step + 1))
+        event("cpu_op", "aten::mm", at + 210, 30, **{"Input Dims": [[1024, 1024], [1024, 1024]], "Input type": ["float", "float"]})
+        event("cuda_runtime", "cudaLaunchKernel", at + 215, 5, correlation=ids[1])
+        event("kernel", "gemm", at + 225, 200, correlation=ids[1], device=0, stream=7)
+        event("gpu_user_annotation", "forward", at + 225, 200, device=0, stream=7)
+        event("cuda_runtime", "cudaDeviceSynchronize", at + 250, 180, correlation=ids[2])
+    totals = {"complete": True, "launches": 6, "recorded": 5, "dropped": 1, "lost": 0, "outside": 0, "torn_bytes": 0}
+    process = {"pids": ["1"], "pid": "1", "rank": None, "world_size": None, "metadata": {}, "totals": totals,
+               "notes": [{"what": "hooks", "text": "ranges cost .1 % of a step\n" + HOSTILE[1]}]}
+    recording = {"version": 1, "origin_ns": 0, "untimed_ops": 0, "holds_overhead": True, "processes": [process],
+                 "device_pids": [{"pid": "0", "device": 0}]}
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({"traceEvents": events, "nsatune": recording}, f)
+
+
 def rank_json(path, rank):
     """A rank of two that computes beside an all-reduce in another stream."""
     events = []

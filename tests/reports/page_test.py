@@ -18,7 +18,7 @@ SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 from evidence import play, worlds  # noqa: E402
 from page_browser import Browser, missing  # noqa: E402
-from page_inputs import HOSTILE, history_csv, rank_json, trace_json  # noqa: E402
+from page_inputs import HOSTILE, history_csv, rank_json, trace_json, work_json  # noqa: E402
 
 PROGRAM = "nsatune"
 SCREENSHOTS = None
@@ -344,6 +344,8 @@ class Page(unittest.TestCase):
                               capture_output=True, text=True, check=True)
         self.open(page="summary.html")
         self.assertQuiet()
+        for words in ("undefined", "NaN", "[object"):
+            self.assertNotIn(words, self.browser.js("return document.body.innerText"))
         return done.stdout
 
     def section_rows(self, section):
@@ -365,6 +367,59 @@ class Page(unittest.TestCase):
         self.assertIn("no stream is known to have waited for it", self.browser.js("return document.getElementById('overview').textContent"))
         self.assertIn("no stream is known to have waited for it", text)
         self.assertNotIn("trace 0", self.browser.js("return document.getElementById('sections').textContent"))
+
+    def heads(self, section):
+        return self.browser.js("return [...document.querySelectorAll(`#${arguments[0]} table:first-of-type th`)].map(head => head.textContent)", section)
+
+    def test_every_what_if_has_its_name_on_the_page(self):
+        work_json(self.folder / "work.json")
+        text = self.summary_page("work.json")
+        names = [row[0] for row in self.browser.table_rows("what-if")]
+        asked = self.browser.js("return data.summary.critical_path.what_if.map(one => one.what)")
+        self.assertLessEqual({"copy", "host_copy", "host_wait", "other_wait", "allocation", "host"}, set(asked))
+        self.assertEqual(len(names), len(asked))
+        self.assertNotIn("undefined", names)
+        self.assertEqual(len(set(names)), len(names))
+        for words in ("copies between host and device", "all waits of the host but allocations"):
+            self.assertIn(words, names)
+            self.assertIn(words, text)
+
+    def test_a_page_has_the_rates_and_tables_of_the_text(self):
+        work_json(self.folder / "work.json")
+        text = self.summary_page("work.json")
+        copies = dict(zip(self.heads("copies"), self.section_rows("copies")[0]))
+        self.assertEqual(copies, {"Way": "HtoD", "Memory": "pageable", "Count": "3", "Bytes": "5.72 MiB", "Time": "300 µs", "Share": "33.3 %",
+                                  "Median": "20 GB/s", "Best": "30 GB/s"})
+        operator = dict(zip(self.heads("operators"), self.section_rows("operators")[0]))
+        self.assertEqual((operator["Operator"], operator["Share"], operator["TFLOP/s"]), ("aten::mm", "66.7 %", "10.7"))  # 2 x 1024^3 in 200 us
+        self.assertIn("10.7", text)
+        self.assertEqual(self.section_rows("host-operators")[0][0], "aten::mm")
+        self.assertEqual(self.section_rows("gpu-ranges")[0][:3], ["forward", "600 µs", "3"])
+        recording = self.section_rows("recording")
+        self.assertEqual(recording, [["1", "6", "5", "1", "0", "0", "complete"]])
+        notes = self.browser.js("return document.getElementById('recording').textContent")
+        self.assertIn("ranges cost .1 % of a step", notes)
+        self.assertIn(HOSTILE[1], notes)
+        self.assertIsNone(self.browser.js("return window.hacked || null"))
+        self.assertNotIn("In backward", self.heads("stages"))  # no stage is inferred
+        self.assertEqual(self.section_rows("stages")[-1][0], "unattributed")
+        self.browser.emulate(390, True)
+        self.assertLessEqual(self.browser.js("return document.documentElement.scrollWidth"), 390)
+
+    def test_stages_of_a_page_say_what_of_them_is_backward(self):
+        work_json(self.folder / "work.json")
+        self.summary_page("work.json")
+        page = (self.folder / "summary.html").read_text(encoding="utf-8")
+        self.assertEqual(page.count('"stage":"forward"'), 1)
+        at = page.index('"backward_ns":null', page.index('"stages":'))  # as of an inferred stage
+        page = page[:at] + '"backward_ns":2000' + page[at + len('"backward_ns":null'):]
+        page = page.replace('"inferred":false', '"inferred":true', 1)
+        (self.folder / "inferred.html").write_text(page, encoding="utf-8")
+        self.open(page="inferred.html")
+        row = dict(zip(self.heads("stages"), self.section_rows("stages")[0]))
+        self.assertEqual(row["In backward"], "2 µs")
+        self.assertTrue(row["Stage"].endswith("(inferred)"))
+        self.assertQuiet()
 
     def test_a_page_of_one_rank_says_which_figures_are_bounds(self):
         rank_json(self.folder / "alone.json", 0)

@@ -47,6 +47,29 @@ function drawBars(figure, rows, words, caption, heads, cells) {
     {caption, heads, rows: cells});
 }
 
+function orDash(value) { return value === null || value === undefined ? "-" : nsText(value); }
+
+/** As in the text: "27.6 GB/s". */
+function gigabytesText(value) { return value === null || value === undefined ? "-" : `${digits(value, 3)} GB/s`; }
+
+/** What the text's overview says beside times. */
+function overviewRows() {
+  const rows = [], lag = summary.launch_to_start_ns, memory = summary.memory, worst = summary.worst_device;
+  if (worst) {
+    const device = summary.devices.find(one => one.device === worst.device && one.part === worst.part);
+    rows.push(["devices", `${summary.devices.length}; most is lost on ${deviceName(device)}`]);
+  }
+  if (summary.whole_graphs > 0) rows.push(["graphs", `${summary.whole_graphs} launches recorded as a whole: what is in them is unknown`]);
+  else if (summary.kernels !== null) rows.push(["operations", `${countText(summary.kernels, "kernel")} (${summary.distinct_kernels} different), ${summary.memops} copies and memsets`]);
+  if (summary.graph_nodes > 0) rows.push(["out of graphs", `${summary.graph_nodes} of them; kernels of a graph share its launch`]);
+  if (lag) rows.push(["launch to start", `median ${nsText(lag.p50)}, p99 ${nsText(lag.p99)}, longest ${nsText(lag.max)}`]);
+  if (summary.gpu_ops_without_launch > 0) rows.push(["launch unknown of", countText(summary.gpu_ops_without_launch, "operation")]);
+  if (summary.gpu_ops_without_time > 0) rows.push(["without a time", `${countText(summary.gpu_ops_without_time, "operation")}, in no figure`]);
+  if (memory && memory.peak_allocated_bytes !== null)
+    rows.push(["memory", `peak ${bytesText(memory.peak_allocated_bytes)} allocated, ${bytesText(memory.peak_reserved_bytes || 0)} reserved`]);
+  return rows;
+}
+
 function overviewTable() {
   const whole = deviceTime();
   const row = (name, ns) => [name, nsText(ns), shareText(ns, whole)];
@@ -55,6 +78,18 @@ function overviewTable() {
     row("compute", summary.compute_ns),
     row("communication", summary.comm_ns), row("exposed communication", summary.exposed_comm_ns), row("copies and memsets", summary.mem_ns)];
   return table("GPU time, of all devices together", ["", "Time", "Share"], rows.filter(([, time]) => time !== "none"));
+}
+
+/** What recorders counted, and what they noted: one row a line, since a hang says where several threads stand. */
+function showRecording() {
+  const rows = summary.recording || [];
+  if (rows.length === 0) return;
+  const name = row => (row.rank === null ? "" : `rank ${row.rank}, `) + row.pid;
+  const state = row => (row.complete ? "complete" : "ended without its exit handler: the end is missing") + (row.all_there === false ? "; counts do not add up" : "");
+  const notes = rows.flatMap(row => row.notes.flatMap(note => note.text.split("\n").filter(line => line).map(line => [name(row), note.what, line])));
+  section("recording", "Recording", table("what was launched, and recorded of it", ["Process", "Launches", "Recorded", "Dropped", "Lost", "Outside", "State"],
+    rows.map(row => [name(row), row.launches === null ? "-" : String(row.launches), ...[row.recorded, row.dropped, row.lost, row.outside].map(String), state(row)])),
+    ...(notes.length === 0 ? [] : [table("notes of the recorders", ["Process", "Of", "Note"], notes)]));
 }
 
 /** What is said of all figures: of what part they are, and what is not known of exposed communication. */
@@ -84,8 +119,10 @@ function showRanks() {
     (summary.ranks || []).map((rank, part) => [rankName(rank.rank, part), rank.host || "-", ...steps(rank), ...scopeCells(rank), rank.path]));
 }
 
+function deviceName(device) { return device.name ? `${gpuName(device)} ${device.name}` : gpuName(device); }
+
 function showDevices() {
-  const rows = summary.devices.flatMap(device => [[device.name ? `${gpuName(device)} ${device.name}` : gpuName(device), ...scopeCells(device)],
+  const rows = summary.devices.flatMap(device => [[deviceName(device), ...scopeCells(device)],
     ...(device.streams.length < 2 ? [] : device.streams.map(stream => [`stream ${stream.stream}`, ...scopeCells(stream)]))]);
   showRows("devices", "Devices", "devices and their streams", ["Device", ...scopeHeads], rows);
 }
@@ -96,12 +133,9 @@ function stepTimesWords() {
   return `${countText(times.count, "step")}: median ${nsText(times.median_ns)}, p95 ${nsText(times.p95_ns)}, worst ${nsText(times.worst_ns)}.`;
 }
 
-const whatNames = {copy: "all copies", collective: "all communication", ranks: "waiting for other ranks", host_wait: "all waits of the host",
-                   allocation: "allocations", host: "everything that the host does but wait", data_loading: "loading of data"};
-
 function whatIfName(one) {
   if (one.what === "kernel") return one.name;
-  return one.name ? `waits in ${one.name}` : whatNames[one.what];
+  return one.name ? `waits in ${one.name}` : data.words.what_if[one.what];
 }
 
 function partName(part) {
@@ -157,7 +191,7 @@ function showCommunication() {
   const all = summary.collectives;
   if (!all) return;
   // Of collectives that one rank alone recorded, or not all ranks of their group, times hold waiting: rates are lower bounds, the time of the transfer is an upper one.
-  const rate = (value, row) => value === null ? "-" : `${row.complete === 0 ? ">= " : ""}${digits(value, 3)} GB/s`;
+  const rate = (value, row) => (value !== null && row.complete === 0 ? ">= " : "") + gigabytesText(value);
   const transfer = row => `${row.complete === 0 ? "<= " : ""}${nsText(row.median_transfer_ns ?? row.median_ns)}`;
   const who = row => row.rank === null ? gpuName(row) : rankName(row.rank, row.part);
   section("communication", "Communication", table("collectives", ["What", "By", "Group", "Ranks", "Bytes", "Count", "Time", "Waiting", "Transfer", "Spread", "Algorithm", "Bus"],
@@ -165,8 +199,8 @@ function showCommunication() {
       nsText(row.total_ns), row.wait_ns === null ? "-" : (row.complete === 0 ? ">= " : "") + nsText(row.wait_ns), transfer(row), row.median_spread_ns === null ? "-" : nsText(row.median_spread_ns),
       rate(row.median_algorithm_gb_per_s, row), rate(row.median_bus_gb_per_s, row)])),
     ...(all.ranks.length === 0 ? [element("p", {className: "soft"}, summary.clocks ? "No collective is known of two ranks: how long they waited for one another is not known." : "One rank alone: how long it waited for others is not known.")] :
-      [table("ranks that were waited for", ["Rank", "Came last", "Of", "Late", "Waited itself"],
-        all.ranks.map(row => [who(row), String(row.last), String(row.collectives), nsText(row.late_ns), nsText(row.wait_ns)]))]),
+      [table("ranks that were waited for", ["Rank", "Came last", "Of", "Late", "Waited itself", "In collectives"],
+        all.ranks.map(row => [who(row), String(row.last), String(row.collectives), nsText(row.late_ns), nsText(row.wait_ns), nsText(row.comm_ns)]))]),
     ...(all.longest_waits.length === 0 ? [] : [table("longest waits", ["What", "Last to come", "At", "Ranks", "Spread", "Waiting", "Transfer"],
       all.longest_waits.map(call => [call.collective, who(call.last), nsText(call.start_ns - summary.first_ns), String(call.ranks), nsText(call.spread_ns), nsText(call.wait_ns),
         nsText(call.transfer_ns)]))]));
@@ -183,28 +217,41 @@ function showTables() {
   const whole = summary.op_sum_ns || 0;
   const rows = (list, cells) => (list || []).map(cells);
   const stageText = (stage, inferred) => inferred ? `${stage} (inferred)` : stage;
-  const orNone = value => value === null ? "-" : nsText(value);
   const mean = (sum, count) => count > 0 ? nsText(sum / count) : "-";
   showRows("gaps", "Longest gaps", "when a GPU was idle longest, and what the host did", ["Idle", "Since the start", "Device", "While the host", "Before"],
     rows(summary.gaps && summary.gaps.longest, row => [nsText(row.duration_ns), nsText(row.start_ns - summary.first_ns), gpuName(row),
       row.parts.map(part => `${gapName(part)} ${nsText(part.total_ns)}`).join(", "), row.ends_with]));
   showRows("queue", "Launches that wait", "how many launches waited for each device", ["Device", "Launches", "On average", "At most", "None waits"],
     rows(summary.queue, row => [gpuName(row), String(row.launches), digits(row.mean, 3), String(row.most), nsText(row.empty_ns)]));
-  showRows("stages", "Stages", "work by class", ["Stage", "GPU time", "Share", "Idle before", "Kernels"],
-    rows(summary.stages, row => [stageText(row.stage, row.inferred), nsText(row.total_ns), shareText(row.total_ns, whole), orNone(row.idle_ns), String(row.kernels)]));
-  showRows("operators", "Operators", "by GPU time of their own", ["Operator", "Alone", "With children", "Calls", "Host alone"],
-    rows(summary.operators, row => [row.name, nsText(row.gpu_self_ns), nsText(row.gpu_ns), String(row.count), nsText(row.host_self_ns)]));
+  const stages = summary.stages || [], inferred = stages.some(row => row.inferred);
+  const stageRow = row => [stageText((row.parent ? row.parent + "/" : "") + row.stage, row.inferred), nsText(row.total_ns), shareText(row.total_ns, whole),
+    ...(inferred ? [row.backward_ns === null ? "" : nsText(row.backward_ns)] : []), orDash(row.idle_ns),
+    row.idle_ns === null || row.busy_ns === null ? "-" : shareText(row.idle_ns, row.idle_ns + row.busy_ns), String(row.kernels), String(row.host_syncs), nsText(row.host_sync_ns)];
+  const rest = ["unattributed", nsText(summary.unattributed_ns), shareText(summary.unattributed_ns, whole), ...(inferred ? [""] : []), orDash(summary.unattributed_idle_ns), "", "", "", ""];
+  showRows("stages", "Stages", inferred ? "work by class; inferred: by the order of operators, no name says so" : "work by class",
+    ["Stage", "GPU time", "Share", ...(inferred ? ["In backward"] : []), "Idle before", "Of its time", "Kernels", "Host syncs", "In syncs"],
+    summary.stages && [...stages.map(stageRow), rest]);
+  const flops = row => row.flop > 0 && row.gpu_ns > 0 ? digits(1e-3 * row.flop / row.gpu_ns, 3) : "-";
+  showRows("operators", "Operators", "by GPU time of their own", ["Operator", "Alone", "Share", "With children", "Calls", "Host alone", "TFLOP/s"],
+    rows(summary.operators, row => [row.name, nsText(row.gpu_self_ns), shareText(row.gpu_self_ns, whole), nsText(row.gpu_ns), String(row.count), nsText(row.host_self_ns), flops(row)]));
+  showRows("host-operators", "Operators on the host", "by host time of their own", ["Operator", "Host alone", "With children", "Calls", "A call", "GPU alone"],
+    rows(summary.operators && [...summary.operators].sort((a, b) => b.host_self_ns - a.host_self_ns),
+      row => [row.name, nsText(row.host_self_ns), nsText(row.host_ns), String(row.count), mean(row.host_self_ns, row.count), nsText(row.gpu_self_ns)]));
   showRows("annotations", "Annotations", "annotations and NVTX ranges, from the first to the last of what they launched", ["Annotation", "Projected", "GPU time", "Backward", "Host", "Ranges"],
     rows(summary.annotations, row => [row.name, nsText(row.projected_ns), nsText(row.gpu_ns), nsText(row.backward_ns), nsText(row.host_ns), String(row.count)]));
-  showRows("modules", "Modules", "by GPU time", ["Module", "Forward", "Alone", "Backward", "Calls"],
-    rows(summary.modules, row => [row.name, nsText(row.gpu_ns), nsText(row.gpu_self_ns), nsText(row.backward_ns), String(row.count)]));
+  showRows("modules", "Modules", "by GPU time", ["Module", "Forward", "Alone", "Backward", "Calls", "Host"],
+    rows(summary.modules, row => [row.name, nsText(row.gpu_ns), nsText(row.gpu_self_ns), nsText(row.backward_ns), String(row.count), nsText(row.host_ns)]));
+  showRows("gpu-ranges", "Ranges on the GPU", "gaps included", ["Range", "Total", "Ranges", "Median", "Longest"],
+    rows(summary.gpu_ranges_by_name, row => [row.name, nsText(row.total_ns), String(row.count), nsText(row.median_ns), nsText(row.max_ns)]));
   showRows("waits", "Waits of the host", "calls in which the host waits", ["Call", "For", "Stage", "Calls", "Time"],
-    rows(summary.host_syncs, row => [row.api, row.wait, row.stage ? stageText(row.stage, row.stage_inferred) : "-", String(row.count), nsText(row.total_ns)]));
-  showRows("copies", "Copies", "copies and memsets", ["Way", "Memory", "Count", "Bytes", "Time"],
-    rows(summary.copies, row => [row.kind, row.memory || "-", String(row.count), bytesText(row.bytes), nsText(row.total_ns)]));
-  showRows("kernels", "Kernels", "by total time", ["Kernel", "Total", "Share", "Count", "Median", "Launch call", "Queued"],
-    rows(summary.kernels_by_name, row => [row.name, nsText(row.total_ns), shareText(row.total_ns, summary.kernel_sum_ns), String(row.count), nsText(row.median_ns),
-      mean(row.call_ns, row.launches), mean(row.queue_ns, row.launches)]));
+    rows(summary.host_syncs, row => [row.api, row.wait.replaceAll("_", " "), row.stage ? stageText(row.stage, row.stage_inferred) : "-", String(row.count), nsText(row.total_ns)]));
+  showRows("copies", "Copies", "copies and memsets", ["Way", "Memory", "Count", "Bytes", "Time", "Share", "Median", "Best"],
+    rows(summary.copies, row => [row.kind, row.memory || "-", String(row.count), bytesText(row.bytes), nsText(row.total_ns), shareText(row.total_ns, whole),
+      gigabytesText(row.median_gb_per_s), gigabytesText(row.best_gb_per_s)]));
+  const graphs = summary.graph_nodes > 0;
+  showRows("kernels", "Kernels", "by total time", ["Kernel", "Total", "Share", "Count", "Median", "Longest", "Launch call", "Queued", ...(graphs ? ["In graphs"] : [])],
+    rows(summary.kernels_by_name, row => [(row.attention_backend ? `[${row.attention_backend}] ` : "") + row.name, nsText(row.total_ns), shareText(row.total_ns, summary.kernel_sum_ns),
+      String(row.count), nsText(row.median_ns), nsText(row.max_ns), mean(row.call_ns, row.launches), mean(row.queue_ns, row.launches), ...(graphs ? [String(row.graph_nodes)] : [])]));
   showRows("unknown", "Not known", "figures that the file does not hold", ["Figure", "Why"], Object.entries(summary.null_reasons).map(([key, why]) => [key, why]));
 }
 
@@ -216,7 +263,8 @@ async function drawAll() {
 function onTheme() { drawAll(); }
 
 document.getElementById("headline").textContent = printable(`${summary.path}: ${data.trace.devices.join(", ") || "no GPU"}, ${countText(summary.events, "event")}`);
-section("overview", "Overview", overviewTable(), ...overviewWords());
+section("overview", "Overview", overviewTable(), table("what it holds", ["What", "Figures"], overviewRows()), ...overviewWords());
+showRecording();
 showRanks();
 showDevices();
 section("steps", "Steps", element("p", {}, stepTimesWords()),

@@ -74,15 +74,10 @@ TextTable gains(const CriticalPath& path, std::size_t top) {
 std::string what_if_text(const trace::WhatIf& one) {
   const std::string name = printable(one.name);
   if (one.what == "kernel") return name;
-  if (one.what == "copy") return "all copies other than communication";
-  if (one.what == "host_copy") return "copies between host and device";
-  if (one.what == "collective") return "all communication";
-  if (one.what == "ranks") return "waiting for other ranks";
-  if (one.what == "host_wait") return name.empty() ? "all waits of the host" : "waits in " + name;
-  if (one.what == "allocation") return "allocating and releasing memory";
-  if (one.what == "other_wait") return "all waits of the host but these";
-  if (one.what == "host") return "everything that the host does but wait";
-  return "loading of data";
+  if (!name.empty()) return "waits in " + name;
+  for (const trace::WhatIfKind& kind : trace::kWhatIfKinds)
+    if (kind.what == one.what) return std::string(kind.words);
+  return printable(one.what);
 }
 
 std::string critical_path_text(const trace::Summary& summary, std::size_t top, Style style,

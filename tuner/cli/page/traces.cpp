@@ -66,6 +66,13 @@ Json trace_json(const trace::Trace& trace, const trace::Summary& summary) {
   return json;
 }
 
+Json trace_words() {
+  Json what_if = Json::object();
+  for (const trace::WhatIfKind& kind : trace::kWhatIfKinds)
+    what_if[std::string(kind.what)] = kind.words;
+  return {{"what_if", std::move(what_if)}};
+}
+
 Json traces_json(const std::vector<std::string>& files) {
   Json list = Json::array();
   for (const std::string& file : trace_files(files)) {

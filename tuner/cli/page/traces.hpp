@@ -19,4 +19,7 @@ Json traces_json(const std::vector<std::string>& files);
 /// One entry of it, of a trace that was read and summarised.
 Json trace_json(const trace::Trace& trace, const trace::Summary& summary);
 
+/// What the page of a trace calls what a summary has short keys for: {what_if: {what: words}}.
+Json trace_words();
+
 }  // namespace nsa::cli

@@ -55,7 +55,9 @@ ExitCode print_one(const Settings& settings, const SummaryOptions& options,
 /// A page that needs nothing but itself, for one trace or several merged.
 void write_page(const Settings& settings, const SummaryOptions& options, const trace::Trace& trace,
                 const Json& document) {
-  const Json data{{"trace", trace_json(trace, trace::summarize(trace))}, {"summary", document}};
+  const Json data{{"trace", trace_json(trace, trace::summarize(trace))},
+                  {"summary", document},
+                  {"words", trace_words()}};
   write_text_file(options.html, page::trace_page_html(data, page::vega_script(options.vega)));
   say(settings, options.html + ": written");
 }

@@ -60,6 +60,20 @@ std::vector<char> beside_kernels(const TraceContext& context) {
   return out;
 }
 
+/// A kind of the list; another one does not compile.
+class Question {
+ public:
+  consteval Question(const char* what) : what_(what) {
+    for (const WhatIfKind& kind : kWhatIfKinds)
+      if (kind.what == what_) return;
+    throw "not in kWhatIfKinds";
+  }
+  std::string text() const { return std::string(what_); }
+
+ private:
+  std::string_view what_;
+};
+
 class Asked {
  public:
   Asked(const TraceContext& context, const Schedule& schedule, CriticalPath& path)
@@ -71,7 +85,7 @@ class Asked {
 
   /// Operations that pass.
   template <class Passes>
-  void ops(const char* what, const std::string& name, Passes passes) {
+  void ops(Question what, const std::string& name, Passes passes) {
     std::int64_t total = 0;
     bool shares = false;
     for (std::uint32_t i = 0; i < trace_.ops.size(); ++i) {
@@ -83,16 +97,16 @@ class Asked {
   }
   /// Calls that pass, with what the host waits for in them.
   template <class Passes>
-  void calls(const char* what, const std::string& name, Passes passes) {
+  void calls(Question what, const std::string& name, Passes passes) {
     std::int64_t total = 0;
     for (std::uint32_t i = 0; i < trace_.calls.size(); ++i)
       if (passes(i)) add_to(total, trace_.calls[i].end_ns - trace_.calls[i].start_ns);
     if (total > 0) ask(what, name, total, {.call = passes});
   }
-  void ask(const char* what, const std::string& name, std::int64_t total, const Without& without,
+  void ask(Question what, const std::string& name, std::int64_t total, const Without& without,
            bool at_least = false) {
     const std::int64_t gain = std::max<std::int64_t>(0, now_ns_ - schedule_.end_ns(without));
-    path_.what_if.push_back({what, name, total, gain, at_least});
+    path_.what_if.push_back({what.text(), name, total, gain, at_least});
   }
 
  private:

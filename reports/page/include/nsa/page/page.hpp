@@ -13,7 +13,8 @@ std::string page_html(const Json& data, const std::string& vega);
 
 /// One HTML file that shows a trace.
 /// @param data   {trace: an entry of the page's traces, summary: the document of `trace summary
-///               --json`}: all text in it may come from strangers
+///               --json`, words: {what_if: what its questions are called}}: all text in it may come
+///               from strangers
 std::string trace_page_html(const Json& data, const std::string& vega);
 
 /// Where Debian and Ubuntu put it (package libjs-vega).

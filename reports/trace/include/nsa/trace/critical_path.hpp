@@ -2,9 +2,11 @@
 // part of it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nsa::trace {
@@ -19,11 +21,27 @@ struct PathPart {
   std::int64_t count = 0, total_ns = 0;
 };
 
+/// What is asked, and what a text calls all of its kind.
+struct WhatIfKind {
+  std::string_view what, words;
+};
+/// The one list: a question that is not on it does not compile, and texts and the page take their
+/// words from it.
+inline constexpr std::array kWhatIfKinds{
+    WhatIfKind{"kernel", "kernels"},
+    WhatIfKind{"copy", "all copies other than communication"},
+    WhatIfKind{"host_copy", "copies between host and device"},
+    WhatIfKind{"collective", "all communication"},
+    WhatIfKind{"ranks", "waiting for other ranks"},
+    WhatIfKind{"host_wait", "all waits of the host"},
+    WhatIfKind{"allocation", "allocating and releasing memory"},
+    WhatIfKind{"other_wait", "all waits of the host but allocations"},
+    WhatIfKind{"host", "everything that the host does but wait"},
+    WhatIfKind{"data_loading", "loading of data"}};
+
 /// What the trace would be if something took no time.
 struct WhatIf {
-  /// kernel, copy, collective, host_wait, allocation, host, data_loading, ranks; ranks: nobody
-  /// waits for another rank.
-  std::string what;
+  std::string what;           // of kWhatIfKinds
   std::string name;           // of a kernel or call; empty: all of them
   std::int64_t total_ns = 0;  // in them, whether or not on the path
   std::int64_t gain_ns = 0;   // shorter by
