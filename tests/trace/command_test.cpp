@@ -25,6 +25,7 @@ TEST_CASE("trace summary prints tables, and with --json one document of its sche
     CHECK(text.out.find(part) != std::string::npos);
   }
   CHECK(text.out.find("other_kernel") == std::string::npos);
+  CHECK(text.out.find("(1 more)") != std::string::npos);
   const Json json = json_of(nsatune(folder, "trace summary t.json --json"), "trace_summary");
   CHECK(json["busy_ns"] == 5000);
   CHECK(json["stages"][0]["stage"] == "score");
@@ -45,6 +46,35 @@ TEST_CASE("tables say in whole sentences why a step was long and what the host d
           ", worst 1.50 ms (ProfilerStep#2); longer because of time before the next step 500 us") !=
       std::string::npos);
   CHECK(text.out.find("had already launched the next operation") != std::string::npos);
+}
+
+TEST_CASE("every table of the text says what it leaves out", "[trace]") {
+  const Folder folder;
+  JsonTrace t;
+  for (int i = 0; i < 5; ++i) {
+    const double at = 100.0 * i;
+    const std::string n = std::to_string(i);
+    t.range("annotation " + n, at, 90).range("aten::op" + n, at + 1, 20, 1, "cpu_op");
+    t.range("nn.Module: M" + n + "_0", at + .5, 30, 1, "python_function");
+    t.launched("kernel_" + n, i + 1, at + 2, at + 5, 50 - i);
+    t.event("gpu_user_annotation", "gpu range " + n, std::to_string(at + 5), "50",
+            R"(, "args": {"device": 0, "stream": 7})");
+  }
+  folder.write("t.json", t.text());
+  const std::string text = nsatune(folder, "trace summary t.json --top 2").out;
+  for (const char* table :
+       {"Modules", "Operators by GPU time of their own", "Operators by host time of their own",
+        "Annotations, ", "Ranges on the GPU", "Kernels by total time"}) {
+    CAPTURE(table);
+    const std::size_t at = text.find(std::string("\n") + table);
+    REQUIRE(at != std::string::npos);
+    const std::string section = text.substr(at, text.find("\n\n", at + 1) - at);
+    CHECK(section.find("(3 more)") != std::string::npos);
+  }
+  // What is left out is summed where no time counts twice: 48 + 47 + 46 of 240 us.
+  CHECK(text.find("141 us  58.8 %      3") != std::string::npos);
+  const std::string all = nsatune(folder, "trace summary t.json").out;
+  CHECK(all.substr(all.find("\nModules")).find(" more)") == std::string::npos);
 }
 
 TEST_CASE("a bad trace is one line with the place, exit 2, and nothing on stdout", "[trace]") {

@@ -13,21 +13,49 @@ namespace {
 
 using trace::Summary;
 
+/// Adds a line of what a table leaves out: in the last column how many rows, before it what they
+/// add up to, "" where sums would count work twice.
+void add_rest(TextTable& table, std::size_t rows, std::vector<Cell> sums) {
+  if (rows == 0) return;
+  sums.push_back(more_rows(rows));
+  table.add_row(std::move(sums));
+}
+
+template <class Row>
+std::size_t shown_of(const std::vector<Row>& rows, std::size_t top) {
+  return std::min(rows.size(), top);
+}
+
 TextTable operators(const Summary& s, std::size_t top) {
   TextTable table;
   table.add_columns({"GPU alone", "share", "with children", "calls", "host alone", "TFLOP/s"},
                     Align::right);
   table.add_column("operator");
   if (!s.operators || !s.sums) return table;
-  for (const trace::OperatorRow& row : *s.operators) {
-    if (top-- == 0) break;
+  const std::size_t shown = shown_of(*s.operators, top);
+  std::int64_t gpu_ns = 0, host_ns = 0, calls = 0;
+  for (std::size_t i = 0; i < s.operators->size(); ++i) {
+    const trace::OperatorRow& row = (*s.operators)[i];
+    if (i >= shown) {
+      gpu_ns += row.gpu_self_ns;
+      host_ns += row.host_self_ns;
+      calls += row.count;
+      continue;
+    }
     const bool rate = row.flop.value_or(0) > 0 && row.gpu_ns > 0;
-    table.add_row(
-        {ns(row.gpu_self_ns), share(row.gpu_self_ns, s.sums->op_sum_ns), ns(row.gpu_ns),
-         format_tokens(row.count), ns(row.host_self_ns),
-         rate ? fmt::format("{:.3g}", 1e-3 * *row.flop / static_cast<double>(row.gpu_ns)) : "-",
-         printable(row.name)});
+    std::vector<Cell> cells{
+        ns(row.gpu_self_ns),
+        share(row.gpu_self_ns, s.sums->op_sum_ns),
+        ns(row.gpu_ns),
+        format_tokens(row.count),
+        ns(row.host_self_ns),
+        rate ? fmt::format("{:.3g}", 1e-3 * *row.flop / static_cast<double>(row.gpu_ns)) : "-"};
+    cells.emplace_back(printable(row.name));
+    table.add_row(std::move(cells));
   }
+  std::vector<Cell> sums{
+      ns(gpu_ns), share(gpu_ns, s.sums->op_sum_ns), "", format_tokens(calls), ns(host_ns), ""};
+  add_rest(table, s.operators->size() - shown, std::move(sums));
   return table;
 }
 
@@ -41,12 +69,22 @@ TextTable host_operators(const Summary& s, std::size_t top) {
   for (const trace::OperatorRow& row : *s.operators) rows.push_back(&row);
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto* a, const auto* b) { return a->host_self_ns > b->host_self_ns; });
-  for (const trace::OperatorRow* row : rows) {
-    if (top-- == 0) break;
-    table.add_row({ns(row->host_self_ns), ns(row->host_ns), format_tokens(row->count),
-                   ns(row->host_self_ns / std::max<std::int64_t>(1, row->count)),
-                   ns(row->gpu_self_ns), printable(row->name)});
+  const std::size_t shown = shown_of(rows, top);
+  trace::OperatorRow rest;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const trace::OperatorRow& row = *rows[i];
+    if (i >= shown) {
+      rest.host_self_ns += row.host_self_ns;
+      rest.gpu_self_ns += row.gpu_self_ns;
+      rest.count += row.count;
+      continue;
+    }
+    table.add_row({ns(row.host_self_ns), ns(row.host_ns), format_tokens(row.count),
+                   ns(row.host_self_ns / std::max<std::int64_t>(1, row.count)), ns(row.gpu_self_ns),
+                   printable(row.name)});
   }
+  add_rest(table, rows.size() - shown,
+           {ns(rest.host_self_ns), "", format_tokens(rest.count), "", ns(rest.gpu_self_ns)});
   return table;
 }
 
@@ -54,11 +92,14 @@ TextTable annotations(const Summary& s, std::size_t top) {
   TextTable table;
   table.add_columns({"projected", "GPU time", "backward", "host", "ranges"}, Align::right);
   table.add_column("annotation");
-  for (const auto& row : s.annotations.value_or(std::vector<trace::AnnotationRow>{})) {
-    if (top-- == 0) break;
+  if (!s.annotations) return table;
+  const std::size_t shown = shown_of(*s.annotations, top);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const trace::AnnotationRow& row = (*s.annotations)[i];
     table.add_row({ns(row.projected_ns), ns(row.gpu_ns), ns(row.backward_ns), ns(row.host_ns),
                    format_tokens(row.count), printable(row.name)});
   }
+  add_rest(table, s.annotations->size() - shown, {"", "", "", "", ""});
   return table;
 }
 
@@ -66,11 +107,14 @@ TextTable modules(const Summary& s, std::size_t top) {
   TextTable table;
   table.add_columns({"forward", "alone", "backward", "calls", "host"}, Align::right);
   table.add_column("module");
-  for (const auto& row : s.modules.value_or(std::vector<trace::ModuleRow>{})) {
-    if (top-- == 0) break;
+  if (!s.modules) return table;
+  const std::size_t shown = shown_of(*s.modules, top);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const trace::ModuleRow& row = (*s.modules)[i];
     table.add_row({ns(row.gpu_ns), ns(row.gpu_self_ns), ns(row.backward_ns),
                    format_tokens(row.count), ns(row.host_ns), printable(row.name)});
   }
+  add_rest(table, s.modules->size() - shown, {"", "", "", "", ""});
   return table;
 }
 
@@ -78,11 +122,14 @@ TextTable gpu_ranges(const Summary& s, std::size_t top) {
   TextTable table;
   table.add_columns({"total", "ranges", "median", "max"}, Align::right);
   table.add_column("range");
-  for (const auto& row : s.gpu_ranges_by_name.value_or(std::vector<trace::TimesByName>{})) {
-    if (top-- == 0) break;
+  if (!s.gpu_ranges_by_name) return table;
+  const std::size_t shown = shown_of(*s.gpu_ranges_by_name, top);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const trace::TimesByName& row = (*s.gpu_ranges_by_name)[i];
     table.add_row({ns(row.total_ns), format_tokens(row.count), ns(row.median_ns), ns(row.max_ns),
                    printable(row.name)});
   }
+  add_rest(table, s.gpu_ranges_by_name->size() - shown, {"", "", "", ""});
   return table;
 }
 

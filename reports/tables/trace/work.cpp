@@ -88,8 +88,17 @@ TextTable kernels(const Summary& s, std::size_t top, std::size_t columns) {
   if (graphs) table.add_column("in graphs", Align::right);
   table.add_column("kernel");
   if (!s.kernels_by_name || !s.sums) return table;
+  std::size_t rest = 0;
+  std::int64_t rest_ns = 0, rest_count = 0, rest_nodes = 0;
   for (const trace::KernelRow& row : *s.kernels_by_name) {
-    if (top-- == 0) break;
+    if (top == 0) {
+      ++rest;
+      rest_ns += row.total_ns;
+      rest_count += row.count;
+      rest_nodes += row.graph_nodes;
+      continue;
+    }
+    --top;
     const std::string mark = row.attention_backend ? "[" + *row.attention_backend + "] " : "";
     std::vector<Cell> cells{ns(row.total_ns), share(row.total_ns, s.sums->kernel_sum_ns),
                             format_tokens(row.count), ns(row.median_ns), ns(row.max_ns)};
@@ -100,6 +109,13 @@ TextTable kernels(const Summary& s, std::size_t top, std::size_t columns) {
     cells.push_back(mark + printable(row.name));
     table.add_row(std::move(cells));
   }
+  if (rest == 0) return table;
+  std::vector<Cell> sums{ns(rest_ns), share(rest_ns, s.sums->kernel_sum_ns),
+                         format_tokens(rest_count), "", ""};
+  if (launches) sums.insert(sums.end(), {"", ""});
+  if (graphs) sums.emplace_back(format_tokens(rest_nodes));
+  sums.push_back(more_rows(rest));
+  table.add_row(std::move(sums));
   return table;
 }
 

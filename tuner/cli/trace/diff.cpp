@@ -77,7 +77,7 @@ void add_trace_diff(Program& program, CLI::App& trace) {
       ->check([](const std::string& text) {  // NaN passes a range
         return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is not a percentage" : "";
       });
-  sub->add_option("--top", options->top, "How many kernels the text lists (default 20)")
+  sub->add_option("--top", options->top, "How many rows a table of the text lists (default 20)")
       ->check(whole_number());
   sub->callback([&program, options] {
     program.command = [&program, options] { return print_diff(program.settings, *options); };

@@ -158,7 +158,10 @@ void add_trace_summary(Program& program, CLI::App& trace) {
       ->add_option("files", options->files,
                    std::string("Traces, or folders of them. A trace: ") + kTraceFiles)
       ->required();
-  summary->add_option("--top", options->top, "How many kernels the text lists (default 20)")
+  summary
+      ->add_option("--top", options->top,
+                   "How many rows a table of the text lists (default 20; 10 of steps, the critical "
+                   "path, idle time and communication unless more are asked for)")
       ->check(whole_number());
   summary->add_option("--step", options->selection.steps, "Only these steps, by number: 3 or 3-7");
   summary->add_option("--time", options->selection.time,
